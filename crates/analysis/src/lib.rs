@@ -1,0 +1,15 @@
+//! Pure functions from a recorded run to what it means.
+//!
+//! In: [`model::RunData`]. Out: an [`Analysis`]: per point a summary, series to draw, findings with their evidence and a
+//! validity; for the run a verdict. Limits: no I/O, no clock, no engine; the same run gives the same analysis, and an old
+//! run analysed by a newer plimsoll profits from its detectors.
+
+pub mod finding;
+pub mod point;
+pub mod series;
+pub mod summary;
+
+pub use finding::{Finding, Severity, Validity};
+pub use point::{Analysis, PointAnalysis, analyse};
+pub use series::{CounterSeries, IntervalPoint, Series, Span};
+pub use summary::{Cost, GeneratorCost, Quantiles, Summary, WorstInterval};

@@ -1,0 +1,25 @@
+//! The nouns of plimsoll, shared by every other crate.
+//!
+//! In: nothing. Out: the types in which a benchmark is planned ([`trial`], [`params`]), performed ([`op`], [`units`]),
+//! recorded ([`sample`], [`histogram`], [`event`]) and read again ([`run`]).
+//!
+//! Limits: no I/O, no threads, no clock. The measuring half of the program and the reading half meet only here and in the
+//! run file, so what stands here must be understood by both.
+
+pub mod event;
+pub mod histogram;
+pub mod op;
+pub mod params;
+pub mod run;
+pub mod sample;
+pub mod trial;
+pub mod units;
+
+pub use event::{Event, EventKind};
+pub use histogram::LatencyCounts;
+pub use op::{Arrival, Completion, FailureClass, IoKind, IoOp, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall, SqlOp};
+pub use params::{Access, Catalogue, DistributionEntry, Entry, Family, ParamDef, ParamKind, Params, Value};
+pub use run::{Interval, KindInterval, PhaseData, PointData, PointState, RunData, RunMeta};
+pub use sample::{CounterDef, CounterKind, CounterSample, Fact, Generator, IntervalRow, KindRow, SourceDef};
+pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, WorkloadSpec};
+pub use units::{Bytes, Nanos, Offset, Tick};

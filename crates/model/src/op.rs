@@ -1,0 +1,231 @@
+//! One operation: how it arrives, what it asks for in each family, and how it ended.
+//!
+//! In: workloads fill these. Out: drivers execute them, recorders count their [`Completion`]s.
+//! Limits: the SQL and key-value families own their buffers so that a slot can be filled again and again without
+//! allocating; a freshly made slot allocates on its first fill.
+
+use crate::units::{Bytes, Offset, Tick};
+
+/// Which of a workload's kinds of operation this is: an index into the list of kind names that the workload declares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OpKind(pub u8);
+
+/// One unit of offered work, taken from the schedule by the client that will perform it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Its number in the phase, from 0.
+    pub seq: u64,
+    /// When it should start. Response time counts from here.
+    pub intended: Tick,
+}
+
+/// One operation performed. response time = `finished - intended`, service time = `finished - started`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Which kind of operation.
+    pub kind: OpKind,
+    /// When it should have started.
+    pub intended: Tick,
+    /// When it did start.
+    pub started: Tick,
+    /// When it was done.
+    pub finished: Tick,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// How an operation ended. A failure under load is data, not an error of plimsoll.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done, and this much was read or written.
+    Ok {
+        /// Bytes of payload moved; 0 where the family has no such notion.
+        bytes: u32,
+    },
+    /// Not done. The driver keeps the text.
+    Failed(FailureClass),
+}
+
+/// Why an operation failed, coarse enough to count by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailureClass {
+    /// The device or file system reported an I/O error.
+    Io,
+    /// No space left on the device, or the quota is used up.
+    NoSpace,
+    /// Fewer bytes than asked for.
+    Short,
+    /// The data read was not the data written.
+    Corrupt,
+    /// The engine gave the operation up in favour of another: lock wait, deadlock, serialization, busy.
+    Conflict,
+    /// The connection or the engine is gone.
+    Lost,
+    /// Anything else the engine said.
+    Other,
+}
+
+impl FailureClass {
+    /// The word used in files and messages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FailureClass::Io => "io",
+            FailureClass::NoSpace => "no space",
+            FailureClass::Short => "short",
+            FailureClass::Corrupt => "corrupt",
+            FailureClass::Conflict => "conflict",
+            FailureClass::Lost => "lost",
+            FailureClass::Other => "other",
+        }
+    }
+}
+
+/// What the loops need to know of an operation of any family. `Default` makes an empty slot for a workload to fill.
+pub trait Op: Default + Send + 'static {
+    /// Which kind of operation this is.
+    fn kind(&self) -> OpKind;
+}
+
+/// Whether an I/O reads or writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IoKind {
+    /// Data comes from the file.
+    #[default]
+    Read,
+    /// Data goes to the file.
+    Write,
+}
+
+/// One read or write of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IoOp {
+    /// Index into the workload's kinds.
+    pub op_kind: OpKind,
+    /// Read or write.
+    pub io: IoKind,
+    /// Where.
+    pub at: Offset,
+    /// How much. Never above 1 GiB.
+    pub len: Bytes,
+}
+
+impl Op for IoOp {
+    #[inline]
+    fn kind(&self) -> OpKind {
+        self.op_kind
+    }
+}
+
+/// One transaction of prepared statements, performed as a whole and timed as a whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SqlOp {
+    /// Index into the workload's kinds.
+    pub op_kind: OpKind,
+    /// Whether the calls stand between BEGIN and COMMIT. Without it, each call is its own transaction.
+    pub transaction: bool,
+    /// Whether any call writes (an engine with one writer begins such a transaction as a writer).
+    pub writes: bool,
+    /// The statements to execute, in order.
+    pub calls: Vec<SqlCall>,
+    /// The arguments of all calls, in order.
+    pub args: Vec<SqlArg>,
+    /// The bytes of all text arguments.
+    pub text: Vec<u8>,
+}
+
+/// One execution of a prepared statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SqlCall {
+    /// Index into the statements that the workload declares.
+    pub statement: u16,
+    /// How many of the op's arguments belong to this call; they follow those of the call before.
+    pub args: u16,
+}
+
+/// One argument of a statement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SqlArg {
+    /// A whole number.
+    Int(i64),
+    /// A floating-point number.
+    Float(f64),
+    /// `text[start..start + len]` of the op, valid UTF-8.
+    Text {
+        /// First byte.
+        start: u32,
+        /// Number of bytes.
+        len: u32,
+    },
+}
+
+impl SqlOp {
+    /// Empties the slot and keeps its buffers.
+    pub fn clear(&mut self) {
+        self.transaction = false;
+        self.writes = false;
+        self.calls.clear();
+        self.args.clear();
+        self.text.clear();
+    }
+}
+
+impl Op for SqlOp {
+    #[inline]
+    fn kind(&self) -> OpKind {
+        self.op_kind
+    }
+}
+
+/// One atomic batch of puts, or one get, on a key-value engine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KvOp {
+    /// Index into the workload's kinds.
+    pub op_kind: OpKind,
+    /// The entries to put as one atomic batch, or, where `values` of all are empty and `get` is set, the keys to read.
+    pub entries: Vec<KvEntry>,
+    /// Whether this op reads its keys instead of putting them.
+    pub get: bool,
+    /// The bytes of all keys and values.
+    pub bytes: Vec<u8>,
+}
+
+/// One key with its value, as places in the op's `bytes`: `bytes[start..][..key_len]`, then `value_len` bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KvEntry {
+    /// Which of the workload's tables (key spaces) it belongs to.
+    pub table: u16,
+    /// First byte of the key.
+    pub start: u32,
+    /// Length of the key.
+    pub key_len: u32,
+    /// Length of the value, which follows the key.
+    pub value_len: u32,
+}
+
+impl KvOp {
+    /// Empties the slot and keeps its buffers.
+    pub fn clear(&mut self) {
+        self.get = false;
+        self.entries.clear();
+        self.bytes.clear();
+    }
+
+    /// The key of `entry`.
+    #[inline]
+    pub fn key(&self, entry: &KvEntry) -> &[u8] {
+        &self.bytes[entry.start as usize..][..entry.key_len as usize]
+    }
+
+    /// The value of `entry`.
+    #[inline]
+    pub fn value(&self, entry: &KvEntry) -> &[u8] {
+        &self.bytes[(entry.start + entry.key_len) as usize..][..entry.value_len as usize]
+    }
+}
+
+impl Op for KvOp {
+    #[inline]
+    fn kind(&self) -> OpKind {
+        self.op_kind
+    }
+}

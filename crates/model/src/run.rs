@@ -1,0 +1,142 @@
+//! A recorded run as the reading half sees it: increments summed, histograms decoded, nothing judged yet.
+//!
+//! In: the store's reader makes these. Out: the crate `analysis` reads them.
+//! Limits: the whole run stands in memory; an hour of one-second intervals is about 30 MB.
+
+use crate::event::Event;
+use crate::sample::{CounterSample, Fact, Generator, SourceDef};
+use crate::trial::{Phase, Plan, Trial};
+use crate::units::{Nanos, Tick};
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// What is known of a run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunMeta {
+    /// Unique among runs: a timestamp and the plan's name.
+    pub run_id: String,
+    /// When it began, milliseconds since 1970 UTC (for people; no duration is computed from it).
+    pub started_unix_ms: u64,
+    /// The version of plimsoll that recorded it.
+    pub plimsoll_version: String,
+    /// The resolved plan.
+    pub plan: Plan,
+    /// The machine, kernel, filesystem and device: what must be alike for two runs to be compared.
+    pub environment: Vec<Fact>,
+}
+
+/// How a point ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PointState {
+    /// Every phase ran to its end.
+    Complete,
+    /// It was interrupted; what was measured is there. Also the state of a point whose recorder was killed.
+    Partial,
+    /// The target failed; what was measured before is there.
+    Failed,
+}
+
+impl PointState {
+    /// The word used in files and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PointState::Complete => "complete",
+            PointState::Partial => "partial",
+            PointState::Failed => "failed",
+        }
+    }
+}
+
+/// A recorded run.
+#[derive(Clone, Debug)]
+pub struct RunData {
+    /// What is known of the run as a whole.
+    pub meta: RunMeta,
+    /// Its points in the order in which they were measured.
+    pub points: Vec<PointData>,
+}
+
+/// A recorded point.
+#[derive(Clone, Debug)]
+pub struct PointData {
+    /// Its number in the run, from 1.
+    pub id: u32,
+    /// How it ended.
+    pub state: PointState,
+    /// Why it did not complete, for people.
+    pub error: Option<String>,
+    /// What was planned.
+    pub trial: Trial,
+    /// What the target said of itself: version, settings as read back.
+    pub facts: Vec<Fact>,
+    /// The names of the workload's kinds of operation; `KindInterval::kind` indexes them.
+    pub kinds: Vec<String>,
+    /// The phases in order. A phase that was not reached is missing.
+    pub phases: Vec<PhaseData>,
+    /// The sources of counters.
+    pub sources: Vec<SourceDef>,
+    /// All readings, in time order.
+    pub counters: Vec<CounterSample>,
+    /// What happened, in time order.
+    pub events: Vec<Event>,
+}
+
+impl PointData {
+    /// The recorded data of `phase`, where it was reached.
+    pub fn phase(&self, phase: Phase) -> Option<&PhaseData> {
+        self.phases.iter().find(|p| p.phase == phase)
+    }
+}
+
+/// A recorded phase.
+#[derive(Clone, Debug)]
+pub struct PhaseData {
+    /// Which.
+    pub phase: Phase,
+    /// When it began.
+    pub start: Tick,
+    /// When it ended: the planned end, or the end of the last operation where it ended by count, or the interruption.
+    /// Where the recorder was killed, the end of the last interval recorded.
+    pub end: Tick,
+    /// Arrivals that fell due and were never started (open loop).
+    pub unserved: u64,
+    /// Arrivals offered by the schedule (open loop); 0 in a closed loop.
+    pub offered: u64,
+    /// Intervals in order, without holes from 0. Those beyond `end` hold operations that ended in the grace time.
+    pub intervals: Vec<Interval>,
+}
+
+/// One interval, all increments summed.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    /// Its number in the phase.
+    pub index: u32,
+    /// When it began.
+    pub start: Tick,
+    /// How long it is.
+    pub length: Nanos,
+    /// One entry per kind of operation that had any.
+    pub kinds: Vec<KindInterval>,
+    /// What it cost the generator.
+    pub generator: Generator,
+}
+
+/// The operations of one kind in one interval.
+#[derive(Clone, Debug)]
+pub struct KindInterval {
+    /// Index into the point's kinds.
+    pub kind: u8,
+    /// Operations done.
+    pub ok: u64,
+    /// Operations failed.
+    pub failed: u64,
+    /// Payload moved.
+    pub bytes: u64,
+    /// Arrivals that fell due while every client was busy.
+    pub late: u64,
+    /// Response times in nanoseconds. In a closed loop these are the service times.
+    pub response: Histogram<u64>,
+    /// Service times in nanoseconds.
+    pub service: Histogram<u64>,
+}

@@ -1,0 +1,138 @@
+//! What is recorded while a trial runs: one row per interval and kind of operation, and counter samples beside it.
+//!
+//! In: the load loop makes interval rows, the sampler makes counter samples. Out: the store writes them.
+//! Limits: rows are increments. A client that was blocked delivers its part late, as a further row of an old interval;
+//! readers sum rows, writers never change one.
+
+use crate::histogram::LatencyCounts;
+use crate::op::OpKind;
+use crate::trial::Phase;
+use crate::units::{Nanos, Tick};
+use serde::{Deserialize, Serialize};
+
+/// What all clients did in one interval of one phase: an increment.
+#[derive(Clone, Debug)]
+pub struct IntervalRow {
+    /// The phase.
+    pub phase: Phase,
+    /// The interval's number in the phase, from 0. Operations that end after the phase's planned end (in the grace time) are
+    /// in the numbers that follow the last whole interval.
+    pub index: u32,
+    /// When the interval began.
+    pub start: Tick,
+    /// How long it is.
+    pub length: Nanos,
+    /// What was done, one row per kind of operation that had any.
+    pub kinds: Vec<KindRow>,
+    /// What it cost the generator.
+    pub generator: Generator,
+}
+
+/// The operations of one kind that ended in one interval.
+#[derive(Clone, Debug)]
+pub struct KindRow {
+    /// Which kind.
+    pub kind: OpKind,
+    /// Operations done.
+    pub ok: u64,
+    /// Operations failed. They are in no histogram.
+    pub failed: u64,
+    /// Payload moved by the operations done.
+    pub bytes: u64,
+    /// Arrivals that fell due while every client was busy (open loop), of those counted here.
+    pub late: u64,
+    /// finished - started.
+    pub service: LatencyCounts,
+    /// finished - intended; `None` where it equals the service time for every operation (closed loop).
+    pub response: Option<LatencyCounts>,
+}
+
+/// What the generator itself used in one interval, summed over its client threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Generator {
+    /// CPU time of the client threads in user mode (with an embedded engine: the engine's part included).
+    pub cpu_user_ns: u64,
+    /// CPU time of the client threads in the kernel.
+    pub cpu_system_ns: u64,
+    /// Context switches of the client threads, voluntary and not.
+    pub context_switches: u64,
+    /// Arrivals for which a client was waiting in time and woke up late all the same: their number,
+    pub lag_count: u64,
+    /// the sum of `started - intended` over them,
+    pub lag_sum_ns: u64,
+    /// and the longest.
+    pub lag_max_ns: u64,
+}
+
+impl Generator {
+    /// Adds another client's or interval's part.
+    pub fn add(&mut self, other: &Generator) {
+        self.cpu_user_ns += other.cpu_user_ns;
+        self.cpu_system_ns += other.cpu_system_ns;
+        self.context_switches += other.context_switches;
+        self.lag_count += other.lag_count;
+        self.lag_sum_ns += other.lag_sum_ns;
+        self.lag_max_ns = self.lag_max_ns.max(other.lag_max_ns);
+    }
+}
+
+/// One thing known about the machine, the target or the run: `("durability", "os")`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fact {
+    /// Its name, in the words of the reference.
+    pub name: String,
+    /// Its value as text; sizes and times carry their unit.
+    pub value: String,
+}
+
+impl Fact {
+    /// The fact that `name` is `value`.
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Fact { name: name.into(), value: value.into() }
+    }
+}
+
+/// Whether a counter only grows or goes up and down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CounterKind {
+    /// Only grows; its differences are rates.
+    Counter,
+    /// A level at the moment of reading.
+    Gauge,
+}
+
+/// The meaning of one counter of a source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CounterDef {
+    /// Its name within the source: `user_ns`.
+    pub name: String,
+    /// `ns`, `bytes`, `ops`, `percent`, `count`.
+    pub unit: String,
+    /// Counter or gauge.
+    pub kind: CounterKind,
+    /// One line for the reference.
+    pub help: String,
+}
+
+/// A source of counters and what it delivers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceDef {
+    /// The source's name: `cpu`, `disk`.
+    pub name: String,
+    /// What is observed, where there may be several: the device's name, the process.
+    pub subject: String,
+    /// Its counters in the order of every sample's values.
+    pub counters: Vec<CounterDef>,
+}
+
+/// One reading of one source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CounterSample {
+    /// When it was read.
+    pub at: Tick,
+    /// Index into the sources of the point.
+    pub source: u16,
+    /// One value per counter of the source; `None` is a gap.
+    pub values: Vec<Option<f64>>,
+}

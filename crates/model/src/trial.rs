@@ -1,0 +1,167 @@
+//! What is to be measured: a plan is a list of trials, and a trial says everything about one point.
+//!
+//! In: the crate `plan` makes these from TOML and flags. Out: engines, workloads and the load loop read them; the run file
+//! keeps them as JSON. Limits: fully resolved; nothing here is defaulted later, optional by accident, or text to be parsed.
+
+use crate::params::Params;
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A resolved plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// A short name for file names: letters, digits and dashes.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// The points in the order in which they are measured.
+    pub trials: Vec<Trial>,
+}
+
+/// One point of the matrix, once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// What is measured.
+    pub target: TargetSpec,
+    /// What it is asked to do.
+    pub workload: WorkloadSpec,
+    /// How the work arrives.
+    pub load: Load,
+    /// How long it goes on.
+    pub phases: Phases,
+    /// What happens when an operation fails.
+    pub on_error: OnError,
+    /// Which repetition of this point, from 1.
+    pub repeat: u32,
+    /// Where all randomness of this trial comes from. Same seed, same operations.
+    pub seed: u64,
+}
+
+/// What is measured: an engine with its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TargetSpec {
+    /// The engine's name among the engines.
+    pub engine: String,
+    /// An existing file to measure on, where the user named one; otherwise plimsoll makes its own data.
+    pub path: Option<PathBuf>,
+    /// The engine's parameters.
+    pub params: Params,
+}
+
+/// What the target is asked to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadSpec {
+    /// The workload's name among the workloads.
+    pub name: String,
+    /// The workload's parameters.
+    pub params: Params,
+}
+
+/// How the work arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// Clients, each with at most `depth` operations under way. In an open loop they are the most that serve at once.
+    pub clients: u32,
+    /// Operations that one client keeps under way at once. Above 1 only where the engine batches.
+    pub depth: u32,
+    /// What decides when an operation starts.
+    pub pacing: Pacing,
+}
+
+/// What decides when an operation starts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pacing {
+    /// The end of the one before: each client starts its next operation `think` after its last.
+    Closed {
+        /// Pause of a client between two operations; zero for none.
+        think: Nanos,
+    },
+    /// A schedule that does not wait for the target.
+    Open {
+        /// When operations fall due.
+        arrivals: Arrivals,
+    },
+}
+
+/// When the operations of an open loop fall due.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrivals {
+    /// At equal distances.
+    Constant {
+        /// Arrivals per second, above 0.
+        per_s: f64,
+    },
+    /// At exponentially distributed distances: independent users.
+    Poisson {
+        /// Mean arrivals per second, above 0.
+        per_s: f64,
+    },
+}
+
+impl Arrivals {
+    /// The mean rate offered, per second.
+    pub fn per_s(&self) -> f64 {
+        match *self {
+            Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } => per_s,
+        }
+    }
+}
+
+/// How long a trial goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Phases {
+    /// Load before the measurement; may be zero.
+    pub warmup: Nanos,
+    /// The measurement, at most.
+    pub run: Nanos,
+    /// The measurement ends after this many operations, where that is sooner.
+    pub ops_max: Option<u64>,
+    /// The length of one recorded interval.
+    pub interval: Nanos,
+    /// How long operations under way at the end may take before their clients are given up.
+    pub grace: Nanos,
+}
+
+/// What happens when an operation fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnError {
+    /// The point ends, marked failed; what was measured is kept.
+    Stop,
+    /// The failure is counted and the load goes on.
+    Count,
+}
+
+/// The phases of a trial, in the field's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// The data set is made.
+    Prepare,
+    /// The load runs and does not count yet.
+    Warmup,
+    /// The load runs and counts.
+    Run,
+    /// What was made is removed.
+    Cleanup,
+}
+
+impl Phase {
+    /// The word used in files and charts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Phase::Prepare => "prepare",
+            Phase::Warmup => "warmup",
+            Phase::Run => "run",
+            Phase::Cleanup => "cleanup",
+        }
+    }
+
+    /// The phase of that word.
+    pub fn from_word(word: &str) -> Option<Phase> {
+        [Phase::Prepare, Phase::Warmup, Phase::Run, Phase::Cleanup].into_iter().find(|p| p.as_str() == word)
+    }
+}

@@ -1,0 +1,149 @@
+//! Units as types: time in nanoseconds, space in bytes.
+//!
+//! In: raw integers at the boundaries. Out: values that cannot be mixed up. Limits: 584 years, 16 EiB.
+//! MB is 10^6 bytes and MiB is 2^20 bytes everywhere in plimsoll.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::{Add, Sub};
+
+/// A point in time: nanoseconds of the monotonic clock since the run began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Tick(pub u64);
+
+/// A length of time in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+/// An amount of data in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+/// A place in a file, in bytes from its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Offset(pub u64);
+
+impl Tick {
+    /// The time from `earlier` to here; zero where `earlier` is later.
+    #[inline]
+    pub fn since(self, earlier: Tick) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Nanos> for Tick {
+    type Output = Tick;
+    #[inline]
+    fn add(self, length: Nanos) -> Tick {
+        Tick(self.0.saturating_add(length.0))
+    }
+}
+
+impl Sub<Nanos> for Tick {
+    type Output = Tick;
+    #[inline]
+    fn sub(self, length: Nanos) -> Tick {
+        Tick(self.0.saturating_sub(length.0))
+    }
+}
+
+impl Nanos {
+    /// `n` microseconds.
+    pub const fn from_micros(n: u64) -> Self {
+        Nanos(n * 1_000)
+    }
+    /// `n` milliseconds.
+    pub const fn from_millis(n: u64) -> Self {
+        Nanos(n * 1_000_000)
+    }
+    /// `n` seconds.
+    pub const fn from_secs(n: u64) -> Self {
+        Nanos(n * 1_000_000_000)
+    }
+    /// The length in seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+impl Bytes {
+    /// `n` KiB (2^10 bytes).
+    pub const fn from_kib(n: u64) -> Self {
+        Bytes(n << 10)
+    }
+    /// `n` MiB (2^20 bytes).
+    pub const fn from_mib(n: u64) -> Self {
+        Bytes(n << 20)
+    }
+    /// `n` GiB (2^30 bytes).
+    pub const fn from_gib(n: u64) -> Self {
+        Bytes(n << 30)
+    }
+}
+
+impl fmt::Display for Nanos {
+    /// Three significant digits with the unit that keeps the number between 1 and 1000: `850 ns`, `12.3 ms`, `4.00 s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ns = self.0 as f64;
+        match self.0 {
+            0..=999 => write!(f, "{} ns", self.0),
+            1_000..=999_499 => write!(f, "{} us", three_digits(ns / 1e3)),
+            999_500..=999_499_999 => write!(f, "{} ms", three_digits(ns / 1e6)),
+            _ => write!(f, "{} s", three_digits(ns / 1e9)),
+        }
+    }
+}
+
+impl fmt::Display for Bytes {
+    /// Binary units, exact where the value is a whole number of them: `16 KiB`, `1.50 GiB`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+        for (shift, unit) in units {
+            let size = 1u64 << shift;
+            if self.0 >= size {
+                return match self.0 % size {
+                    0 => write!(f, "{} {unit}", self.0 / size),
+                    _ => write!(f, "{} {unit}", three_digits(self.0 as f64 / size as f64)),
+                };
+            }
+        }
+        write!(f, "{} B", self.0)
+    }
+}
+
+/// `value` with three significant digits where it is below 1000, and no fraction above.
+pub fn three_digits(value: f64) -> String {
+    match value.abs() {
+        v if v < 9.995 => format!("{value:.2}"),
+        v if v < 99.95 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_print_with_three_digits_and_a_fitting_unit() {
+        let shown: Vec<String> =
+            [999, 1_000, 999_600, 12_345_678, 4_000_000_000].map(|n| Nanos(n).to_string()).into();
+        assert_eq!(shown, ["999 ns", "1.00 us", "1.00 ms", "12.3 ms", "4.00 s"]);
+    }
+
+    #[test]
+    fn sizes_print_in_binary_units() {
+        let shown: Vec<String> = [12, 16384, 3 << 29, 1 << 20].map(|n| Bytes(n).to_string()).into();
+        assert_eq!(shown, ["12 B", "16 KiB", "1.50 GiB", "1 MiB"]);
+    }
+
+    #[test]
+    fn time_never_runs_below_zero() {
+        assert_eq!(Tick(5).since(Tick(9)), Nanos(0));
+        assert_eq!(Tick(5) - Nanos(9), Tick(0));
+    }
+}
