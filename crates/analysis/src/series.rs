@@ -3,7 +3,12 @@
 //! In: a recorded point. Out: a [`Series`] in seconds since the run phase began (the warmup is at negative times).
 //! Limits: intervals beyond the end of the run phase (the grace time) are left out; their operations are in the histograms.
 
+use crate::counters::readings;
+use crate::detect::stall;
+use crate::summary::merged;
+use crate::window::{whole_tallies, Tally, Window};
 use hdrhistogram::Histogram;
+use model::{CounterKind, Interval, Phase, PhaseData, PointData, SourceDef, Tick};
 
 /// Everything about one point that is drawn over time.
 #[derive(Clone, Debug)]
@@ -63,4 +68,72 @@ pub struct Span {
     pub from_s: f64,
     /// Its end.
     pub to_s: f64,
+}
+
+/// What is drawn of `point` over time, its run phase cut as `window`.
+pub fn series(point: &PointData, window: &Window) -> Series {
+    let run = interval_points(window.phase, &window.whole, window);
+    let stalls = stall::stretches(&run).into_iter().map(|stretch| stretch.span).collect();
+    let warmup = point.phase(Phase::Warmup).map(|phase| {
+        let whole = whole_tallies(phase, point.trial.phases.interval);
+        interval_points(phase, &whole, window)
+    });
+    Series {
+        intervals: warmup.into_iter().flatten().chain(run).collect(),
+        response: merged(&window.phase.intervals, |kind| &kind.response),
+        service: merged(&window.phase.intervals, |kind| &kind.service),
+        counters: counter_series(point, window),
+        stalls,
+    }
+}
+
+fn interval_points(phase: &PhaseData, whole: &[Tally], window: &Window) -> Vec<IntervalPoint> {
+    let place = |(index, tally): (usize, &Tally)| interval_point(tally, phase.intervals.get(index), window);
+    whole.iter().enumerate().map(place).collect()
+}
+
+fn interval_point(tally: &Tally, recorded: Option<&Interval>, window: &Window) -> IntervalPoint {
+    let response = merged(recorded, |kind| &kind.response);
+    let at = |quantile| (!response.is_empty()).then(|| response.value_at_quantile(quantile));
+    IntervalPoint {
+        at_s: window.seconds_at(tally.start),
+        length_s: tally.length.as_secs_f64(),
+        ops_per_s: tally.ops_per_s(),
+        bytes_per_s: tally.bytes_per_s(),
+        p50_ns: at(0.5),
+        p95_ns: at(0.95),
+        p99_ns: at(0.99),
+        max_ns: at(1.0),
+    }
+}
+
+/// Every counter of every source over warmup and run, an interval of margin at either end.
+fn counter_series(point: &PointData, window: &Window) -> Vec<CounterSeries> {
+    let margin = point.trial.phases.interval;
+    let start = point.phase(Phase::Warmup).map_or(window.phase.start, |warmup| warmup.start) - margin;
+    let drawn = start..=window.phase.end + margin;
+    let of_source = |(index, source): (u16, &SourceDef)| -> Vec<CounterSeries> {
+        let each = source.counters.iter().enumerate().map(|(place, counter)| {
+            let mut own = readings(point, index, place);
+            own.retain(|(at, _)| drawn.contains(at));
+            let (unit, values) = match counter.kind {
+                CounterKind::Gauge => (counter.unit.clone(), own),
+                CounterKind::Counter => (format!("{}/s", counter.unit), rates(&own)),
+            };
+            let values = values.into_iter().map(|(at, value)| (window.seconds_at(at), value)).collect();
+            let (subject, name) = (source.subject.clone(), counter.name.clone());
+            CounterSeries { source: source.name.clone(), subject, name, unit, values }
+        });
+        each.collect()
+    };
+    (0u16..).zip(&point.sources).flat_map(of_source).collect()
+}
+
+/// The growth per second up to each reading; none where the counter went down (it began anew).
+fn rates(readings: &[(Tick, f64)]) -> Vec<(Tick, f64)> {
+    let rate = |pair: &[(Tick, f64)]| {
+        let ((from, before), (to, after)) = (pair[0], pair[1]);
+        (to > from && after >= before).then(|| (to, (after - before) / to.since(from).as_secs_f64()))
+    };
+    readings.windows(2).filter_map(rate).collect()
 }

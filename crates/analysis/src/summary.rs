@@ -1,8 +1,16 @@
 //! The numbers of one point: throughput with its interval, percentiles, the worst second, cost per operation.
 //!
 //! In: the intervals of the run phase and the counter samples that fall into it. Out: a [`Summary`].
-//! Limits: a value that could not be measured is `None`, never 0.
+//! Limits: a value that could not be measured is `None`, never 0. Operations that ended after the phase's end (in the grace
+//! time) are in the percentiles, because leaving out the slowest would embellish them, and not in the throughput.
 
+use crate::counters::{growth_of_all, Growth};
+use crate::facts::{engine_process, EngineProcess};
+use crate::stats::estimate_mean;
+use crate::window::{Tally, Window};
+use hdrhistogram::Histogram;
+use model::histogram::new_hdr;
+use model::{Generator, Interval, KindInterval, Pacing, PointData, Tick};
 use serde::{Deserialize, Serialize};
 
 /// The numbers of one point over its run phase.
@@ -88,4 +96,130 @@ pub struct Cost {
     pub engine_cpu_ns_per_op: Option<f64>,
     /// Context switches of the engine's processes (or, embedded, of the whole process), per operation.
     pub context_switches_per_op: Option<f64>,
+}
+
+/// The numbers of the run phase of `point`, cut as `window`.
+pub fn summarise(point: &PointData, window: &Window) -> Summary {
+    let inside = window.inside;
+    let offered_per_s = match point.trial.load.pacing {
+        Pacing::Closed { .. } => None,
+        Pacing::Open { arrivals } => Some(arrivals.per_s()),
+    };
+    Summary {
+        seconds: window.seconds(),
+        ops: inside.ok,
+        failed: window.recorded.failed,
+        late: window.recorded.late,
+        unserved: window.phase.unserved,
+        offered_per_s,
+        ops_per_s: inside.ops_per_s(),
+        ops_per_s_ci95: throughput_interval(window),
+        bytes_per_s: inside.bytes_per_s(),
+        response_ns: Quantiles::of(&merged(&window.phase.intervals, |kind| &kind.response)),
+        service_ns: Quantiles::of(&merged(&window.phase.intervals, |kind| &kind.service)),
+        worst: worst(&window.whole),
+        generator: generator_cost(point, window),
+        cost: cost(point, window),
+    }
+}
+
+/// The 95 % confidence interval of the throughput, from the whole intervals and set around the throughput itself.
+fn throughput_interval(window: &Window) -> Option<[f64; 2]> {
+    let rate = window.inside.ops_per_s();
+    let half = estimate_mean(&window.rates(), 0.95)?.half_width;
+    Some([(rate - half).max(0.0), rate + half])
+}
+
+/// The histograms of all kinds and intervals as one.
+pub fn merged<'a>(
+    intervals: impl IntoIterator<Item = &'a Interval>,
+    which: impl Fn(&KindInterval) -> &Histogram<u64>,
+) -> Histogram<u64> {
+    let mut all = new_hdr();
+    for kind in intervals.into_iter().flat_map(|interval| &interval.kinds) {
+        all.add(which(kind)).expect("an auto-resizing histogram takes every value");
+    }
+    all
+}
+
+impl Quantiles {
+    /// Those of `times`; `None` of an empty histogram.
+    pub fn of(times: &Histogram<u64>) -> Option<Quantiles> {
+        let at = |quantile| times.value_at_quantile(quantile);
+        let of_some = || Quantiles {
+            mean: times.mean(),
+            p50: at(0.5),
+            p95: at(0.95),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: times.max(),
+        };
+        (!times.is_empty()).then(of_some)
+    }
+}
+
+/// The stretch of at least a second, made of whole intervals, with the fewest operations; the first of them where several are.
+fn worst(whole: &[Tally]) -> Option<WorstInterval> {
+    let first = whole.first()?;
+    let to_a_second = (1_000_000_000 / first.length.0.max(1)).max(1) as usize;
+    let to_a_second = to_a_second + usize::from(first.length.0 * (to_a_second as u64) < 1_000_000_000);
+    let stretches = whole.chunks_exact(to_a_second);
+    let slowest = stretches.min_by_key(|stretch| stretch.iter().map(|tally| tally.ok).sum::<u64>())?;
+    let length_s: f64 = slowest.iter().map(|tally| tally.length.as_secs_f64()).sum();
+    let ops: u64 = slowest.iter().map(|tally| tally.ok).sum();
+    let at_s = slowest[0].start.since(first.start).as_secs_f64();
+    Some(WorstInterval { at_s, length_s, ops_per_s: ops as f64 / length_s })
+}
+
+/// What the client threads used over everything recorded, the grace time included: an operation's cost is all of it.
+pub fn generator_total(intervals: &[Interval]) -> Generator {
+    intervals.iter().fold(Generator::default(), |mut sum, interval| {
+        sum.add(&interval.generator);
+        sum
+    })
+}
+
+fn generator_cost(point: &PointData, window: &Window) -> GeneratorCost {
+    let used = generator_total(&window.phase.intervals);
+    let cpu_ns = used.cpu_user_ns + used.cpu_system_ns;
+    let told_apart = matches!(engine_process(point), EngineProcess::Own | EngineProcess::None);
+    let ops = Some(window.recorded.ok as f64).filter(|ops| *ops > 0.0 && told_apart && cpu_ns > 0);
+    let seconds = Some(window.seconds()).filter(|seconds| *seconds > 0.0 && told_apart && cpu_ns > 0);
+    GeneratorCost {
+        cpu_ns_per_op: ops.map(|ops| cpu_ns as f64 / ops),
+        cpu_user_ns_per_op: ops.map(|ops| used.cpu_user_ns as f64 / ops),
+        cores_used: seconds.map(|seconds| cpu_ns as f64 / 1e9 / seconds),
+        lag_mean_ns: (used.lag_count > 0).then(|| used.lag_sum_ns as f64 / used.lag_count as f64),
+        lag_max_ns: (used.lag_count > 0).then_some(used.lag_max_ns),
+    }
+}
+
+/// What an operation cost: the growth of the `process` counters, divided by the operations between the same two readings.
+fn cost(point: &PointData, window: &Window) -> Cost {
+    let (start, end) = (window.phase.start, window.phase.end);
+    let grown = |counter| growth_of_all(point, "process", counter, start, end);
+    let per_op = |growth: Growth| {
+        let ops = ops_between(point, growth.from, growth.to);
+        (ops > 0.0).then(|| growth.amount / ops)
+    };
+    let engine_cpu = || Some(per_op(grown("cpu_user_ns")?)? + per_op(grown("cpu_system_ns")?)?);
+    let has_engine = matches!(engine_process(point), EngineProcess::Own | EngineProcess::Embedded);
+    Cost {
+        read_bytes_per_op: grown("read_bytes").and_then(per_op),
+        written_bytes_per_op: grown("write_bytes").and_then(per_op),
+        engine_cpu_ns_per_op: if has_engine { engine_cpu() } else { None },
+        context_switches_per_op: grown("context_switches").and_then(per_op),
+    }
+}
+
+/// The operations done between two moments, in whatever phase; an interval cut by one of them gives its share by time.
+fn ops_between(point: &PointData, from: Tick, to: Tick) -> f64 {
+    let intervals = point.phases.iter().flat_map(|phase| &phase.intervals);
+    let share = |interval: &Interval| {
+        let end = interval.start + interval.length;
+        let overlap = end.min(to).since(interval.start.max(from)).as_secs_f64();
+        overlap / interval.length.as_secs_f64().max(1e-9)
+    };
+    let done = |interval: &Interval| interval.kinds.iter().map(|kind| kind.ok).sum::<u64>() as f64;
+    intervals.map(|interval| done(interval) * share(interval)).sum()
 }

@@ -1,1 +1,25 @@
-//! placeholder
+//! The load generator: it decides when operations start, performs them through drivers, and records what happened.
+//!
+//! In: clients (each a source of operations and a driver, made by an engine), a list of phases, a clock.
+//! Out: interval rows, events and an [`Outcome`] of the phases, handed to a [`Sink`] while the load runs.
+//! Limits: it knows no engine, no SQL, no file; it never writes to disk.
+//!
+//! The way of one operation: [`phases::run_phases`] (the collector) -> [`client::Client::run`] (one thread each) -> a loop in
+//! [`drive`] -> the driver. Between `started` and `finished` of an operation nothing is allocated, locked, formatted or
+//! logged.
+
+pub mod client;
+pub mod clock;
+pub mod drive;
+pub mod phases;
+pub mod recorder;
+pub mod schedule;
+pub mod source;
+mod usage;
+
+pub use client::{BatchClient, Client, SyncClient};
+pub use clock::{Clock, MonotonicClock, SimClock};
+pub use drive::{BatchDriver, Done, Driver};
+pub use phases::{Ended, Outcome, PhasePlan, Setup, Sink, run_phases};
+pub use schedule::{Admit, Schedule, Stop, StopReason};
+pub use source::OpSource;

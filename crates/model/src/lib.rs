@@ -17,7 +17,9 @@ pub mod units;
 
 pub use event::{Event, EventKind};
 pub use histogram::LatencyCounts;
-pub use op::{Arrival, Completion, FailureClass, IoKind, IoOp, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall, SqlOp};
+pub use op::{
+    Arrival, Completion, FailureClass, IoKind, IoOp, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall, SqlOp,
+};
 pub use params::{Access, Catalogue, DistributionEntry, Entry, Family, ParamDef, ParamKind, Params, Value};
 pub use run::{Interval, KindInterval, PhaseData, PointData, PointState, RunData, RunMeta};
 pub use sample::{CounterDef, CounterKind, CounterSample, Fact, Generator, IntervalRow, KindRow, SourceDef};

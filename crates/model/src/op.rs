@@ -13,8 +13,6 @@ pub struct OpKind(pub u8);
 /// One unit of offered work, taken from the schedule by the client that will perform it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Its number in the phase, from 0.
-    pub seq: u64,
     /// When it should start. Response time counts from here.
     pub intended: Tick,
 }

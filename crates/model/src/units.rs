@@ -130,8 +130,7 @@ mod tests {
 
     #[test]
     fn times_print_with_three_digits_and_a_fitting_unit() {
-        let shown: Vec<String> =
-            [999, 1_000, 999_600, 12_345_678, 4_000_000_000].map(|n| Nanos(n).to_string()).into();
+        let shown: Vec<String> = [999, 1_000, 999_600, 12_345_678, 4_000_000_000].map(|n| Nanos(n).to_string()).into();
         assert_eq!(shown, ["999 ns", "1.00 us", "1.00 ms", "12.3 ms", "4.00 s"]);
     }
 

@@ -1,1 +1,153 @@
-//! placeholder
+//! What else happened while the load ran: counters of the machine, the device and the engine's processes.
+//!
+//! In: a [`Subject`], which says what a point is about. Out: [`CounterSource`]s from the slice [`SOURCES`], read together by
+//! the [`Sampler`] into counter samples and events.
+//!
+//! Limits: Linux. What this machine does not offer is a note, what breaks while running is a gap; neither stops a run. A source
+//! that is new is one file in `sources/` and one line in [`SOURCES`].
+
+mod proc_file;
+mod process_tree;
+mod sampler;
+pub mod sources;
+
+pub use sampler::Sampler;
+pub use sources::SOURCES;
+
+use model::SourceDef;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Delivers the counters of one subject.
+pub trait CounterSource: Send {
+    /// What it delivers, always the same.
+    fn describe(&self) -> SourceDef;
+    /// One value per counter of the description, in its order; `None` is a gap.
+    fn read(&mut self) -> Vec<Option<f64>>;
+}
+
+/// What a point gives to observe.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Where the engine runs.
+    pub engine_pids: EnginePids,
+    /// The block device under the data, as `/proc/diskstats` names it: `vda`. `None` where there is none (tmpfs) or it is
+    /// unknown.
+    pub device: Option<String>,
+}
+
+/// Where the engine runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EnginePids {
+    /// In this process.
+    Own,
+    /// In these processes and their descendants.
+    Processes(Vec<u32>),
+}
+
+/// One source by name, as help and reference list it.
+pub struct SourceEntry {
+    /// Its name in run files and charts.
+    pub name: &'static str,
+    /// One line.
+    pub help: &'static str,
+    /// Opens it for a subject.
+    pub open: fn(&Subject) -> Result<Box<dyn CounterSource>, SourceMissing>,
+}
+
+/// Why a source cannot be opened here.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceMissing {
+    /// A file of the kernel cannot be read.
+    #[error("cannot read `{}`: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// A file of the kernel reads otherwise than any kernel known to plimsoll.
+    #[error("`{}` has no `{what}` in a form that plimsoll knows", path.display())]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+        /// What was looked for.
+        what: String,
+    },
+    /// The data is on no block device.
+    #[error("the data is on no block device that is known; put it on a local disk to see device counters")]
+    NoDevice,
+    /// None of the engine's processes is there.
+    #[error("none of the engine's processes {pids:?} is running")]
+    NoProcess {
+        /// The processes asked for.
+        pids: Vec<u32>,
+    },
+}
+
+impl SourceMissing {
+    fn unreadable(path: &Path, error: io::Error) -> Self {
+        SourceMissing::Unreadable { path: path.to_owned(), error }
+    }
+
+    fn unknown(path: &Path, what: impl Into<String>) -> Self {
+        SourceMissing::Unknown { path: path.to_owned(), what: what.into() }
+    }
+}
+
+/// Opens all sources for `subject`. What is missing comes back as a note that says which and why.
+pub fn open_all(subject: &Subject) -> (Vec<Box<dyn CounterSource>>, Vec<String>) {
+    let mut sources = Vec::new();
+    let mut notes = Vec::new();
+    for entry in SOURCES {
+        match (entry.open)(subject) {
+            Ok(source) => sources.push(source),
+            Err(missing) => notes.push(format!("no `{}` counters: {missing}", entry.name)),
+        }
+    }
+    (sources, notes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::CounterKind;
+
+    fn subject(device: Option<&str>) -> Subject {
+        Subject { engine_pids: EnginePids::Own, device: device.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_missing_source_is_a_note_that_names_it_and_the_others_open() {
+        let (sources, notes) = open_all(&subject(None));
+        let names: Vec<String> = sources.iter().map(|s| s.describe().name).collect();
+        assert!(names.iter().any(|n| n == "cpu") && names.iter().any(|n| n == "process"), "{names:?}");
+        assert!(notes.iter().any(|n| n.starts_with("no `disk` counters: the data is on no block device")), "{notes:?}");
+        assert_eq!(sources.len() + notes.len(), SOURCES.len());
+    }
+
+    #[test]
+    fn every_source_describes_itself_by_its_entry_and_delivers_one_value_per_counter() {
+        let (mut sources, _) = open_all(&subject(None));
+        for source in &mut sources {
+            let def = source.describe();
+            assert!(SOURCES.iter().any(|entry| entry.name == def.name && !entry.help.is_empty()), "{}", def.name);
+            assert_eq!(source.read().len(), def.counters.len(), "{}", def.name);
+            assert!(def.counters.iter().all(|c| !c.help.is_empty()), "{}", def.name);
+        }
+    }
+
+    #[test]
+    fn no_counter_ever_goes_down_and_no_value_is_negative() {
+        let (mut sources, _) = open_all(&subject(None));
+        for source in &mut sources {
+            let def = source.describe();
+            let (first, second) = (source.read(), source.read());
+            for ((counter, a), b) in def.counters.iter().zip(first).zip(second) {
+                let (Some(a), Some(b)) = (a, b) else { continue };
+                assert!(a >= 0.0 && b >= 0.0, "{}.{}", def.name, counter.name);
+                assert!(counter.kind == CounterKind::Gauge || b >= a, "{}.{}: {a} then {b}", def.name, counter.name);
+            }
+        }
+    }
+}

@@ -1,1 +1,494 @@
-//! placeholder
+//! Turns TOML text and flags into a fully resolved [`model::Plan`]: parse, merge, expand the matrix, check, estimate.
+//!
+//! In: the text of a plan file, [`Overrides`] from flags, a scale, and a [`Catalogue`] of what may be named. Out: a plan in
+//! which nothing is defaulted later, or a [`PlanError`] of one line.
+//! Limits: no I/O; it depends on no engine and no workload. Whether the machine can carry the plan is not its question.
+//!
+//! The layers, from weak to strong: the defaults ([`DEFAULTS`] and those of each parameter), the keys at the top of the file,
+//! the keys of the sweep, the overrides.
+
+mod common;
+mod document;
+mod error;
+mod estimate;
+#[cfg(test)]
+mod fixture;
+mod overrides;
+mod point;
+mod sweep;
+pub mod text;
+mod value;
+
+pub use common::{CommonKey, DEFAULTS};
+pub use error::PlanError;
+pub use estimate::{Estimate, estimate};
+pub use overrides::{Overrides, to_toml};
+
+use document::{Document, Setting, Written};
+use error::Place;
+use model::{Catalogue, Plan, Trial};
+use sweep::Point;
+
+const NAME_CHARS_MAX: usize = 64;
+const TITLE_CHARS_MAX: usize = 200;
+const SCALE_MAX: u64 = 1_000;
+
+/// The plan in `text`, called `origin` in messages.
+///
+/// # Errors
+/// The first thing that is wrong with it, in one line with its place.
+pub fn parse(
+    text: &str,
+    origin: &str,
+    overrides: &Overrides,
+    scale: f64,
+    catalogue: &Catalogue,
+) -> Result<Plan, PlanError> {
+    let document = document::read(text, origin)?;
+    let name = document.name.as_ref().map_or_else(|| Ok(plan_name(stem(origin))), named)?;
+    let title = document.title.as_ref().map_or_else(|| Ok(name.clone()), titled)?;
+    Ok(Plan { name, title, trials: trials(&document, overrides, scale, catalogue)? })
+}
+
+/// The small plan of one workload and flags.
+///
+/// # Errors
+/// The first thing that is wrong with it, in one line with its flag.
+pub fn from_flags(
+    workload: &str,
+    overrides: &Overrides,
+    scale: f64,
+    catalogue: &Catalogue,
+) -> Result<Plan, PlanError> {
+    let mut document = Document::empty(Place::Flag("workload"));
+    let written = Written { key: "workload".into(), text: workload.into(), place: document.place };
+    document.defaults.push(Setting { key: "workload".into(), place: document.place, values: vec![written] });
+    let (name, title) = (plan_name(workload), overrides::title(workload));
+    Ok(Plan { name, title, trials: trials(&document, overrides, scale, catalogue)? })
+}
+
+fn trials(
+    document: &Document<'_>,
+    overrides: &Overrides,
+    scale: f64,
+    catalogue: &Catalogue,
+) -> Result<Vec<Trial>, PlanError> {
+    let text = scale.to_string();
+    value::above_zero(&Written { key: "scale".into(), text, place: Place::Flag("scale") }, SCALE_MAX)?;
+    let points = sweep::expand(document, &overrides.settings(), scale, catalogue)?;
+    Ok(interleaved(&points))
+}
+
+/// Every repetition of every point: odd repetitions in order, even ones reversed (A B B A), so that a machine that slowly
+/// changes favours neither end of the list. Repetition r has the seed of the plan + r - 1, whatever the point.
+fn interleaved(points: &[Point<'_>]) -> Vec<Trial> {
+    let repeats_max = points.iter().map(|point| point.repeats).max().unwrap_or(0);
+    let mut trials = Vec::new();
+    for repeat in 1..=repeats_max {
+        let due = points.iter().filter(|point| point.repeats >= repeat);
+        let start = trials.len();
+        trials.extend(due.map(|Point { trial, .. }| {
+            let seed = trial.seed + u64::from(repeat) - 1;
+            Trial { repeat, seed, ..trial.clone() }
+        }));
+        if repeat % 2 == 0 {
+            trials[start..].reverse();
+        }
+    }
+    trials
+}
+
+fn named(written: &Written<'_>) -> Result<String, PlanError> {
+    let name = written.text.as_str();
+    let allowed = name.len() <= NAME_CHARS_MAX && !name.is_empty() && name.chars().all(in_name);
+    let refused = || written.refused(format_args!("letters, digits and dashes, at most {NAME_CHARS_MAX}"));
+    allowed.then(|| name.to_owned()).ok_or_else(refused)
+}
+
+fn titled(written: &Written<'_>) -> Result<String, PlanError> {
+    let title = written.text.as_str();
+    let allowed = title.chars().count() <= TITLE_CHARS_MAX && !title.chars().any(char::is_control);
+    let refused = || written.refused(format_args!("one line of at most {TITLE_CHARS_MAX} characters"));
+    allowed.then(|| title.to_owned()).ok_or_else(refused)
+}
+
+fn in_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '-'
+}
+
+/// `plans/quick.toml` -> `quick`.
+fn stem(origin: &str) -> &str {
+    let file = origin.rsplit(['/', '\\']).next().unwrap_or(origin);
+    file.strip_suffix(".toml").unwrap_or(file)
+}
+
+/// The nearest allowed plan name to `text`.
+fn plan_name(text: &str) -> String {
+    let name: String = text.chars().take(NAME_CHARS_MAX).map(|c| if in_name(c) { c } else { '-' }).collect();
+    if name.is_empty() { "plan".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Arrivals, Bytes, Load, Nanos, OnError, Pacing, Phases};
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> Result<Plan, PlanError> {
+        with(text, &[])
+    }
+
+    fn with(text: &str, overrides: &[(&str, &str)]) -> Result<Plan, PlanError> {
+        let overrides = Overrides(overrides.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect());
+        parse(text, "p.toml", &overrides, 1.0, &fixture::catalogue())
+    }
+
+    /// Each trial in a few words: what the test is about, named by `keys`.
+    fn told(plan: Result<Plan, PlanError>, keys: &[&str]) -> Vec<String> {
+        let tell = |trial: &Trial| {
+            let words = keys.iter().map(|key| match *key {
+                "engine" => trial.target.engine.clone(),
+                "workload" => trial.workload.name.clone(),
+                "clients" => trial.load.clients.to_string(),
+                "depth" => trial.load.depth.to_string(),
+                "repeat" => trial.repeat.to_string(),
+                "seed" => trial.seed.to_string(),
+                "rate" => match trial.load.pacing {
+                    Pacing::Closed { .. } => "closed".to_owned(),
+                    Pacing::Open { arrivals: Arrivals::Constant { per_s } } => format!("constant {per_s}"),
+                    Pacing::Open { arrivals: Arrivals::Poisson { per_s } } => format!("poisson {per_s}"),
+                },
+                param => {
+                    let value = trial.workload.params.0.get(param).or(trial.target.params.0.get(param));
+                    value.map_or("-".to_owned(), ToString::to_string)
+                }
+            });
+            words.collect::<Vec<_>>().join(" ")
+        };
+        plan.expect("a valid plan").trials.iter().map(tell).collect()
+    }
+
+    fn refusal(text: &str) -> String {
+        read(text).expect_err("a plan that is to be refused").to_string()
+    }
+
+    #[test]
+    fn a_plan_of_one_line_is_fully_resolved() {
+        let plan = read("workload = 'file'").expect("a valid plan");
+        assert_eq!((plan.name.as_str(), plan.title.as_str(), plan.trials.len()), ("p", "p", 1));
+        let trial = &plan.trials[0];
+        assert_eq!((trial.target.engine.as_str(), trial.target.path.as_ref()), ("file", None));
+        assert_eq!(trial.target.params.word("io"), "sync");
+        assert_eq!(trial.workload.params.bytes("file_size"), Bytes::from_gib(1));
+        assert_eq!(trial.load, Load { clients: 1, depth: 1, pacing: Pacing::Closed { think: Nanos(0) } });
+        let phases = Phases {
+            warmup: Nanos(0),
+            run: Nanos::from_secs(30),
+            ops_max: None,
+            interval: Nanos::from_secs(1),
+            grace: Nanos::from_secs(10),
+        };
+        assert_eq!(trial.phases, phases);
+        assert_eq!((trial.on_error, trial.repeat, trial.seed), (OnError::Stop, 1, 1));
+    }
+
+    #[test]
+    fn every_default_is_accepted_as_a_value() {
+        let named = DEFAULTS.iter().filter(|key| !["engine", "workload", "arrivals"].contains(&key.name));
+        let keys: String = named.map(|key| format!("{} = '{}'\n", key.name, key.default)).collect();
+        let mut written = read(&format!("workload = 'file'\n{keys}")).expect("the defaults, written out");
+        written.name = "p".into();
+        assert_eq!(Ok(written), read("workload = 'file'"));
+    }
+
+    #[test]
+    fn the_first_key_of_a_sweep_varies_slowest() {
+        let text = "[[sweep]]\nengine = ['sqlite', 'fjall']\nclients = [1, 4]\nworkload = 'insert'\nindexes = [0, 3]";
+        let expected = [
+            "sqlite 1 0", "sqlite 1 3", "sqlite 4 0", "sqlite 4 3", "fjall 1 0", "fjall 1 3", "fjall 4 0", "fjall 4 3",
+        ];
+        assert_eq!(told(read(text), &["engine", "clients", "indexes"]), expected);
+    }
+
+    #[test]
+    fn keys_at_the_top_are_defaults_and_come_before_those_of_the_sweep() {
+        let text = "clients = [1, 2]\ndepth = 3\n[[sweep]]\nworkload = 'file'\nmode = ['rndrd', 'rndwr']\n\
+                    [[sweep]]\nworkload = 'oltp'\nclients = 5";
+        let expected = ["file 1 3 rndrd", "file 1 3 rndwr", "file 2 3 rndrd", "file 2 3 rndwr", "oltp 5 3 -"];
+        assert_eq!(told(read(text), &["workload", "clients", "depth", "mode"]), expected);
+    }
+
+    #[test]
+    fn overrides_replace_values_in_every_sweep_and_leave_the_order() {
+        let text = "[[sweep]]\nclients = 7\nworkload = 'insert'\nindexes = [0, 3]\n[[sweep]]\nworkload = 'oltp'";
+        let plan = with(text, &[("clients", "1,2"), ("rows-per-commit", "8")]);
+        let expected = ["insert 1 0 8", "insert 1 3 8", "insert 2 0 8", "insert 2 3 8", "oltp 1 - -", "oltp 2 - -"];
+        assert_eq!(told(plan, &["workload", "clients", "indexes", "rows_per_commit"]), expected);
+    }
+
+    #[test]
+    fn ranges_are_powers_of_two_and_may_stand_in_lists() {
+        assert_eq!(told(read("workload = 'file'\nclients = '1..8'"), &["clients"]), ["1", "2", "4", "8"]);
+        let text = "workload = 'file'\ndepth = [1, '4..8', 100]\nblock = '4KiB..8KiB'";
+        let expected = ["1 4 KiB", "1 8 KiB", "4 4 KiB", "4 8 KiB", "8 4 KiB", "8 8 KiB", "100 4 KiB", "100 8 KiB"];
+        assert_eq!(told(read(text), &["depth", "block"]), expected);
+    }
+
+    #[test]
+    fn a_parameter_applies_to_those_that_have_it_and_makes_no_points_of_others() {
+        let text = "engine = ['null', 'sqlite']\nworkload = ['insert', 'oltp']\n\
+                    durability = ['os', 'disk']\nindexes = [0, 3]";
+        let expected = [
+            "null insert - 0", "null insert - 3", "null oltp - -", "sqlite insert os 0", "sqlite insert os 3",
+            "sqlite insert disk 0", "sqlite insert disk 3", "sqlite oltp os -", "sqlite oltp disk -",
+        ];
+        assert_eq!(told(read(text), &["engine", "workload", "durability", "indexes"]), expected);
+    }
+
+    #[test]
+    fn a_parameter_of_engine_and_workload_is_set_in_both() {
+        const SHARED: &[model::ParamDef] = &[model::ParamDef {
+            name: "tables",
+            kind: model::ParamKind::Int { min: 1, max: 9 },
+            default: "1",
+            help: "",
+            scales: false,
+            shapes_data: true,
+        }];
+        let mut catalogue = fixture::catalogue();
+        catalogue.engines[2].params = SHARED;
+        let text = "workload = 'oltp'\nengine = 'sqlite'\ntables = 4";
+        let plan = parse(text, "p.toml", &Overrides::default(), 1.0, &catalogue).expect("a valid plan");
+        let trial = &plan.trials[0];
+        assert_eq!((trial.target.params.int("tables"), trial.workload.params.int("tables")), (4, 4));
+    }
+
+    #[test]
+    fn without_an_engine_the_one_made_for_the_workload_is_taken() {
+        assert_eq!(told(read("workload = ['file', 'insert', 'oltp']"), &["engine"]), ["file", "sqlite", "sqlite"]);
+    }
+
+    #[test]
+    fn a_rate_makes_an_open_loop_and_none_a_closed_one() {
+        let text = "workload = 'oltp'\nrate = ['none', 100, 2.5]\narrivals = ['constant', 'poisson']";
+        let expected = ["closed", "constant 100", "poisson 100", "constant 2.5", "poisson 2.5"];
+        assert_eq!(told(read(text), &["rate"]), expected);
+    }
+
+    #[test]
+    fn repeats_are_interleaved_there_and_back_and_count_the_seed_up() {
+        let text = "seed = 10\n[[sweep]]\nworkload = 'insert'\nengine = ['sqlite', 'fjall']\nrepeat = 3\n\
+                    [[sweep]]\nworkload = 'file'\nrepeat = 2";
+        let expected = [
+            "sqlite 1 10", "fjall 1 10", "file 1 10", "file 2 11", "fjall 2 11", "sqlite 2 11", "sqlite 3 12", "fjall 3 12",
+        ];
+        assert_eq!(told(read(text), &["engine", "repeat", "seed"]), expected);
+    }
+
+    #[test]
+    fn scale_shrinks_what_scales_defaults_too() {
+        let text = "workload = 'oltp'\ntable_rows = [5000, 20000]\nclients = 8\ncache = '1GB'";
+        let plan = parse(text, "p.toml", &Overrides::default(), 0.01, &fixture::catalogue());
+        assert_eq!(told(plan, &["table_rows", "cache", "clients"]), ["50 10 MiB 8", "200 10 MiB 8"]);
+        let plan = from_flags("oltp", &Overrides::default(), 0.5, &fixture::catalogue());
+        assert_eq!(told(plan, &["table_rows", "cache"]), ["50000 32 MiB"]);
+    }
+
+    #[test]
+    fn an_interval_that_is_not_set_is_no_longer_than_the_run() {
+        let plan = read("workload = 'file'\ntime = '200ms'").expect("a valid plan");
+        assert_eq!(plan.trials[0].phases.interval, Nanos::from_millis(200));
+    }
+
+    #[test]
+    fn a_path_is_for_engines_that_work_on_files() {
+        let plan = read("workload = ['file', 'oltp']\npath = '/dev/null'").expect("a valid plan");
+        let paths: Vec<_> = plan.trials.iter().map(|trial| trial.target.path.as_deref()).collect();
+        assert_eq!(paths, [Some(std::path::Path::new("/dev/null")), None]);
+    }
+
+    #[test]
+    fn wrong_keys_are_refused_with_their_line() {
+        let cases = [
+            ("workload = 'file'\n\nclient = 4", "p.toml:3: unknown key `client`; did you mean `clients`?"),
+            ("titel = 'x'\nworkload = 'file'", "p.toml:1: unknown key `titel`; did you mean `title`?"),
+            ("[[sweep]]\nworkload = 'file'\nfilesize = 1", "p.toml:3: unknown key `filesize`; did you mean `file_size`?"),
+            (
+                "workload = 'file'\n\"a\\nb\" = 1",
+                "p.toml:2: unknown key `a\\nb`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `clients`, \
+                 `depth`, `think`, `rate`, `arrivals`, `time`, `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `repeat`, \
+                 `seed` and the parameters of engine and workload",
+            ),
+            (
+                "workload = 'file'\ncache = '1g'",
+                "p.toml:2: `cache` is a parameter of neither engine `file` nor workload `file`: they take `access`, `block`, \
+                 `direct`, `file_size`, `io`, `mode`, `read_share`",
+            ),
+            (
+                "[[sweep]]\nworkload = 'insert'\nengine = ['sqlite', 'fjall']\nio = 'sync'\n[[sweep]]\nworkload = 'file'",
+                "p.toml:4: `io` is a parameter of neither engine `fjall`, `sqlite` nor workload `insert`: they take `cache`, \
+                 `durability`, `indexes`, `rows_per_commit`",
+            ),
+            (
+                "workload = 'oltp'\narrivals = 'poisson'",
+                "p.toml:2: `arrivals` needs `rate`: it says how the operations of an open loop fall due",
+            ),
+            ("workload = 'oltp'\npath = '/x'", "p.toml:2: `path` needs an engine that works on files, not `sqlite`"),
+            ("", "p.toml: `workload` is missing: name one of `file`, `insert`, `oltp`"),
+            ("clients = 1\n\n[[sweep]]\n", "p.toml:3: `workload` is missing: name one of `file`, `insert`, `oltp`"),
+        ];
+        for (text, message) in cases {
+            assert_eq!(refusal(text), message);
+        }
+    }
+
+    #[test]
+    fn wrong_values_are_refused_with_their_line_and_what_is_allowed() {
+        let cases = [
+            ("workload = 'fil'", "`workload` cannot be `fil`: it takes one of `file`, `insert`, `oltp`; did you mean `file`?"),
+            (
+                "engine = 'sqlit'",
+                "`engine` cannot be `sqlit`: it takes one of `null`, `file`, `sqlite`, `fjall`; did you mean `sqlite`?",
+            ),
+            ("engine = 'oracle'", "`engine` cannot be `oracle`: it takes one of `null`, `file`, `sqlite`, `fjall`"),
+            ("engine = 'fjall'", "engine `fjall` (kv) cannot run workload `oltp` (sql)"),
+            ("clients = 0", "`clients` cannot be `0`: it takes a whole number from 1 to 16384"),
+            ("clients = 1.5", "`clients` cannot be `1.5`: it takes a whole number from 1 to 16384"),
+            ("clients = '8..4'", "`clients` cannot be `8..4`: it takes a range such as `1..64`, which holds a power of two"),
+            ("clients = [1, 2, 1]", "`clients` names `1` twice: remove one"),
+            ("clients = []", "`clients` is an empty list: name at least one value"),
+            ("clients = [[1]]", "`clients` cannot be a `list`: it takes a string, a number, `true` or `false`, or a list of these"),
+            (
+                "clients = 1979-05-27",
+                "`clients` cannot be a `datetime`: it takes a string, a number, `true` or `false`, or a list of these",
+            ),
+            ("depth = 5000", "`depth` cannot be `5000`: it takes a whole number from 1 to 4096"),
+            ("think = '2h'", "`think` cannot be `2h`: it takes a time from 0s to 1h"),
+            (
+                "think = '1ms'\nrate = 5",
+                "`think` cannot be `1ms`: it takes `0s` beside `rate`: an open loop does not wait for its clients to think",
+            ),
+            ("rate = 0", "`rate` cannot be `0`: it takes a number above 0, at most 1000000000"),
+            ("rate = -5", "`rate` cannot be `-5`: it takes a number above 0, at most 1000000000"),
+            ("rate = inf", "`rate` cannot be `inf`: it takes a number above 0, at most 1000000000"),
+            ("rate = nan", "`rate` cannot be `nan`: it takes a number above 0, at most 1000000000"),
+            (
+                "arrivals = 'poison'\nrate = 5",
+                "`arrivals` cannot be `poison`: it takes one of `constant`, `poisson`; did you mean `poisson`?",
+            ),
+            ("time = 0", "`time` cannot be `0`: it takes a time from 10ms to 30d"),
+            ("time = '4 parsecs'", "`time` cannot be `4 parsecs`: it takes a time such as `30s`, `250ms`, `5m` or a number of seconds"),
+            ("warmup = '31d'", "`warmup` cannot be `31d`: it takes a time from 0s to 30d"),
+            ("interval = '9ms'", "`interval` cannot be `9ms`: it takes a time from 10ms to 30d"),
+            ("interval = '31s'", "`interval` cannot be `31s`: it takes at most the `time` of the run phase, 30s"),
+            (
+                "interval = '10ms'\ntime = '1d'",
+                "`interval` cannot be `10ms`: it takes a time that divides `time` into at most 1000000 intervals, not 8640000",
+            ),
+            ("grace = 0", "`grace` cannot be `0`: it takes a time from 10ms to 30d"),
+            ("ops_max = 0", "`ops_max` cannot be `0`: it takes a whole number from 1 to 9007199254740991, or `none`"),
+            ("on_error = 'ignore'", "`on_error` cannot be `ignore`: it takes one of `stop`, `count`"),
+            ("repeat = 0", "`repeat` cannot be `0`: it takes a whole number from 1 to 1000"),
+            ("repeat = [1, 2]", "`repeat` cannot be a list: it takes one value"),
+            ("seed = [1, 2]", "`seed` cannot be a list: it takes one value"),
+            ("seed = 0xffffffffffffffffff", "not TOML"),
+            ("mix = 'readwrite'", "`mix` cannot be `readwrite`: it takes one of `point_select`, `read_write`; did you mean `read_write`?"),
+            ("access = 'zip:0.9'", "`access` cannot be `zip:0.9`: it takes one of `uniform`, `zipf`; did you mean `zipf:0.9`?"),
+            ("cache = '1k'", "`cache` cannot be `1k`: it takes a size from 1 MiB to 1024 GiB"),
+        ];
+        for (line, message) in cases {
+            let workload = if line.starts_with("workload") { "" } else { "\nworkload = 'oltp'" };
+            assert_eq!(refusal(&format!("{line}{workload}")), format!("p.toml:1: {message}"));
+        }
+    }
+
+    #[test]
+    fn what_concerns_the_whole_plan_is_refused_too() {
+        let many = "[[sweep]]\nworkload = 'oltp'\nclients = '1..8192'\ntable_rows = '1..8192'\ntables = '1..512'\ndepth = '1..8'";
+        let sweep = "[[sweep]]\nworkload = 'oltp'\n";
+        let cases = [
+            (many, "p.toml:1: the plan has `7840` points up to here: at most 10000 are allowed"),
+            (
+                &format!("{sweep}{sweep}cache = '65536KiB'"),
+                "p.toml:3: two points are the same: `oltp` on `sqlite`, clients 1, depth 1; remove one, or set `repeat`",
+            ),
+            (
+                &format!("{sweep}cache = ['1m', '1MiB']"),
+                "p.toml:1: two points are the same: `oltp` on `sqlite`, clients 1, depth 1; remove one, or set `repeat`",
+            ),
+            ("name = 'a b'", "p.toml:1: `name` cannot be `a b`: it takes letters, digits and dashes, at most 64"),
+            ("name = 5", "p.toml:1: `name` cannot be a `integer`: it takes a string"),
+            ("title = \"a\\nb\"", "p.toml:1: `title` cannot be `a\\nb`: it takes one line of at most 200 characters"),
+            ("[sweep]\n", "p.toml:1: `sweep` is not a list of tables: begin each sweep with `[[sweep]]`"),
+            ("sweep = [1]\n", "p.toml:1: `sweep` is not a list of tables: begin each sweep with `[[sweep]]`"),
+            ("seed = 1\n\nclients 4\n", "?"),
+            ("seed = 1\nseed = 2\n", "?"),
+            (&"#".repeat(1 << 21), "p.toml: a plan of `2097152` bytes: at most 1 MiB is read"),
+        ];
+        for (text, message) in cases {
+            assert_eq!(refusal(text), message);
+        }
+    }
+
+    #[test]
+    fn wrong_flags_are_refused_by_their_name() {
+        let cases = [
+            (("clients", "1,x"), "--clients: `clients` cannot be `x`: it takes a whole number from 1 to 16384"),
+            (("clients", ""), "--clients: `clients` cannot be ``: it takes a whole number from 1 to 16384"),
+            (("table-row", "5"), "--table-row: unknown key `table_row`; did you mean `table_rows`?"),
+            (("name", "x"), "?"),
+            (("io", "sync"), "?"),
+        ];
+        for (flag, message) in cases {
+            assert_eq!(with("workload = 'oltp'", &[flag]).expect_err("a refusal").to_string(), message);
+        }
+        let none = Overrides::default();
+        let catalogue = fixture::catalogue();
+        let unknown = from_flags("oltpp", &none, 1.0, &catalogue).expect_err("a refusal").to_string();
+        assert_eq!(unknown, "?");
+        for (scale, shown) in [(0.0, "0"), (-1.0, "-1"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
+            let refusal = from_flags("oltp", &none, scale, &catalogue).expect_err("a refusal").to_string();
+            assert_eq!(refusal, format!("--scale: `scale` cannot be `{shown}`: it takes a number above 0, at most 1000"));
+        }
+    }
+
+    #[test]
+    fn a_default_that_its_own_declaration_refuses_is_reported_as_such() {
+        const BROKEN: &[model::ParamDef] = &[model::ParamDef {
+            name: "tables",
+            kind: model::ParamKind::Int { min: 1, max: 9 },
+            default: "10",
+            help: "",
+            scales: false,
+            shapes_data: false,
+        }];
+        let mut catalogue = fixture::catalogue();
+        catalogue.workloads[2].params = BROKEN;
+        let refusal = from_flags("oltp", &Overrides::default(), 1.0, &catalogue).expect_err("a refusal").to_string();
+        assert_eq!(refusal, "default of `tables`: `tables` cannot be `10`: it takes a whole number from 1 to 9");
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_text_is_read_or_refused_in_one_line(text in "\\PC{0,200}|(\\PC|\n|[\\[\\]=\"'.#,0-9]){0,200}") {
+            one_line(read(&text));
+        }
+
+        #[test]
+        fn arbitrary_values_of_known_keys_are_read_or_refused_in_one_line(
+            lines in prop::collection::vec(("[a-z_]{1,3}|workload|engine|clients|rate|time|interval|cache|access|path|repeat",
+                "[0-9]{1,12}|-?[0-9]+\\.[0-9]|'[^']{0,8}'|\\[.{0,8}\\]|'file'|'oltp'|'sqlite'|'1..9'|true|inf"), 0..8),
+            sweeps in 0..3usize,
+        ) {
+            let body: String = lines.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+            one_line(read(&format!("{body}{}", format!("[[sweep]]\n{body}").repeat(sweeps))));
+        }
+    }
+
+    fn one_line(plan: Result<Plan, PlanError>) {
+        if let Err(refusal) = plan {
+            let message = refusal.to_string();
+            assert!(message.starts_with("p.toml") && !message.contains('\n'), "{message:?}");
+        }
+    }
+}

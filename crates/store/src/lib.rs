@@ -1,1 +1,32 @@
-//! placeholder
+//! One run = one SQLite file with the extension `.plimsoll`: a file that people can mail, query with `sqlite3`, read from
+//! Python or DuckDB, and that survives kill -9.
+//!
+//! In: the measuring half records points, phases, intervals, counters and events through a [`RunWriter`], one transaction
+//! per interval. Out: the reading half gets the whole run back with [`read()`], or what a list needs with [`read_meta`].
+//! The format is `schema.sql`; every table and column is explained there.
+//!
+//! Limits: files come from strangers and from killed recorders. A reader believes nothing: it never writes beside the file,
+//! never panics, and holds its memory within the bounds in [`reader`]. A file must not be read by the process that still
+//! writes it, because closing the reader's descriptor would drop the writer's POSIX locks; other processes may.
+
+pub mod error;
+mod hdr;
+mod open;
+pub mod reader;
+pub mod writer;
+
+pub use error::StoreError;
+pub use reader::{PointHead, RunHead, read, read_meta};
+pub use writer::{Batch, PointId, RunWriter};
+
+/// The extension of a run file, without the dot.
+pub const EXTENSION: &str = "plimsoll";
+
+/// The version of the format that this crate writes and reads, kept as SQLite's `user_version`.
+pub const FORMAT: u32 = 1;
+
+/// Marks a SQLite file as a run file: "PLIM".
+const APPLICATION_ID: u32 = 0x504C_494D;
+
+/// Tables, columns and views with their meaning.
+const SCHEMA: &str = include_str!("schema.sql");

@@ -1,1 +1,258 @@
-//! placeholder
+//! What to do: the operations of each workload, and the distributions they are drawn from.
+//!
+//! In: a trial's parameters and seed. Out: a program for one family of engines (the data set to make and the operations to
+//! perform), whose [`Part`]s make one source of operations for each client.
+//! Limits: knows no engine, no clock and no file. Same parameters, seed and client, same operations; only the rows of
+//! `insert` are dealt to the clients in the order in which they ask, so there a client's share depends on the others.
+
+pub mod dist;
+pub mod file;
+pub mod insert;
+pub mod oltp;
+pub mod program;
+pub mod random;
+pub mod scatter;
+
+pub use program::{Column, ColumnKind, Index, IoProgram, KvProgram, Part, Slot, SqlProgram, Table};
+
+use model::{Entry, Op, Params};
+
+/// All workloads. A new one is one file and one line here.
+pub const WORKLOADS: &[&WorkloadDef] = &[&file::FILE, &insert::INSERT, &oltp::OLTP];
+
+/// The workload of that name.
+pub fn find(name: &str) -> Option<&'static WorkloadDef> {
+    WORKLOADS.iter().copied().find(|def| def.entry.name == name)
+}
+
+/// A source of operations, one per client.
+pub trait Workload<O: Op>: Send {
+    /// Overwrites every slot of `ops` with the next operations and reuses the slots' buffers: once each slot has been
+    /// filled, nothing is allocated. Beyond the client's share of a part that ends, slots become empty operations.
+    fn fill(&mut self, ops: &mut [O]);
+}
+
+/// Makes a program from parameters and seed. Takes no time: data and operations are made when its parts are asked.
+pub type Make<P> = fn(&Params, u64) -> P;
+
+/// One workload: how it presents itself, and how it is made for each family of engines.
+pub struct WorkloadDef {
+    /// Name, help, families and parameters.
+    pub entry: Entry,
+    /// Whether trials may share a prepared data set.
+    pub data_reuse: Reuse,
+    /// The program on a file.
+    pub io: Option<Make<IoProgram>>,
+    /// The program on an SQL engine.
+    pub sql: Option<Make<SqlProgram>>,
+    /// The program on a key-value engine, where these parameters have one.
+    pub kv: Option<Make<Result<KvProgram, Unsupported>>>,
+}
+
+/// Whether trials may share a prepared data set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reuse {
+    /// Trials that agree on seed and on all parameters that shape the data may use one data set, one after the other.
+    Shared,
+    /// The run changes the data for good: each trial needs a new data set.
+    Fresh,
+}
+
+/// Parameters that a workload cannot perform on this family of engines.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "workload `{workload}` with {param} = `{value}` does not exist for key-value engines; use {param} = `{instead}`"
+)]
+pub struct Unsupported {
+    /// The workload.
+    pub workload: &'static str,
+    /// The parameter that stands in the way.
+    pub param: &'static str,
+    /// Its value.
+    pub value: String,
+    /// A value that works.
+    pub instead: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Access, Bytes, Family, IoOp, KvOp, ParamDef, ParamKind, SqlOp, Value};
+    use std::fmt::Debug;
+
+    /// `def`'s parameters with their defaults, parsed as the crate `plan` would.
+    pub(crate) fn defaults(entry: &Entry) -> Params {
+        Params(entry.params.iter().map(|param| (param.name.to_string(), parse(param, param.default))).collect())
+    }
+
+    /// The defaults with some of them replaced.
+    pub(crate) fn params(entry: &Entry, changes: &[(&str, &str)]) -> Params {
+        let mut params = defaults(entry);
+        for (name, text) in changes {
+            let def = entry.params.iter().find(|param| param.name == *name).expect("a declared parameter");
+            params.0.insert(name.to_string(), parse(def, text));
+        }
+        params
+    }
+
+    fn parse(param: &ParamDef, text: &str) -> Value {
+        match param.kind {
+            ParamKind::Int { min, max } => Value::Int(text.parse().ok().filter(|v| (min..=max).contains(v)).unwrap()),
+            ParamKind::Float { min, max } => {
+                Value::Float(text.parse().ok().filter(|v| (min..=max).contains(v)).unwrap())
+            }
+            ParamKind::Bytes { min, max } => Value::Bytes(parse_bytes(text, min, max)),
+            ParamKind::OneOf(words) => Value::Word(words.iter().find(|w| **w == text).unwrap().to_string()),
+            ParamKind::Access => Value::Access(parse_access(text)),
+            kind => panic!("no workload declares {kind:?}"),
+        }
+    }
+
+    fn parse_bytes(text: &str, min: u64, max: u64) -> Bytes {
+        let units = [("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0)];
+        let (digits, shift) = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift))).unwrap();
+        let bytes = digits.trim().parse::<u64>().unwrap() << shift;
+        assert!((min..=max).contains(&bytes), "{text} is out of bounds");
+        Bytes(bytes)
+    }
+
+    fn parse_access(text: &str) -> Access {
+        let (name, arg) = text.split_once(':').map_or((text, None), |(name, arg)| (name, Some(arg.parse().unwrap())));
+        assert!(dist::find(name).is_some(), "{name} is no distribution");
+        Access { name: name.to_string(), arg }
+    }
+
+    /// An op of a family, with a look at the buffers it holds.
+    trait Slotted: Op + Clone + PartialEq + Debug {
+        fn capacities(&self) -> Vec<usize>;
+    }
+    impl Slotted for IoOp {
+        fn capacities(&self) -> Vec<usize> {
+            Vec::new()
+        }
+    }
+    impl Slotted for SqlOp {
+        fn capacities(&self) -> Vec<usize> {
+            vec![self.calls.capacity(), self.args.capacity(), self.text.capacity()]
+        }
+    }
+    impl Slotted for KvOp {
+        fn capacities(&self) -> Vec<usize> {
+            vec![self.entries.capacity(), self.bytes.capacity()]
+        }
+    }
+
+    /// The parts of every family in which `def` comes: (kinds, load, run) of each.
+    struct Parts<O> {
+        kinds: usize,
+        load: Option<Part<O>>,
+        run: Part<O>,
+    }
+
+    fn io_parts(def: &WorkloadDef, seed: u64) -> Option<Parts<IoOp>> {
+        let program = (def.io?)(&defaults(&def.entry), seed);
+        Some(Parts { kinds: program.kinds.len(), load: Some(program.load), run: program.run })
+    }
+    fn sql_parts(def: &WorkloadDef, seed: u64) -> Option<Parts<SqlOp>> {
+        let program = (def.sql?)(&defaults(&def.entry), seed);
+        Some(Parts { kinds: program.kinds.len(), load: program.load, run: program.run })
+    }
+    fn kv_parts(def: &WorkloadDef, seed: u64) -> Option<Parts<KvOp>> {
+        let program = (def.kv?)(&defaults(&def.entry), seed).expect("the defaults are supported");
+        Some(Parts { kinds: program.kinds.len(), load: program.load, run: program.run })
+    }
+
+    /// Fills 3 batches of `count` slots as client 1 of 3 and returns them all.
+    fn drawn<O: Slotted>(part: &Part<O>, count: usize) -> Vec<O> {
+        let mut source = (part.make)(Slot { client: 1, clients: 3 });
+        let mut slots = vec![O::default(); count];
+        let mut all = Vec::new();
+        for _ in 0..3 {
+            source.fill(&mut slots);
+            all.extend_from_slice(&slots);
+        }
+        all
+    }
+
+    fn hold_the_contract<O: Slotted>(make: impl Fn(u64) -> Option<Parts<O>>) {
+        let Some(parts) = make(7) else { return };
+        let again = make(7).expect("the same workload");
+        let ops = drawn(&parts.run, 64);
+        assert!(ops == drawn(&again.run, 64), "the same seed makes the same operations");
+        assert!(ops != drawn(&make(8).expect("the same workload").run, 64), "another seed makes others");
+        assert!(ops.iter().all(|op| (op.kind().0 as usize) < parts.kinds), "every op's kind is declared");
+        buffers_are_reused(&parts.run);
+        if let (Some(load), Some(load_again)) = (&parts.load, &again.load) {
+            assert!(drawn(load, 2) == drawn(load_again, 2), "the same seed makes the same data set");
+            buffers_are_reused(load);
+        }
+    }
+
+    fn buffers_are_reused<O: Slotted>(part: &Part<O>) {
+        let mut source = (part.make)(Slot { client: 0, clients: 1 });
+        let mut slots = vec![O::default(); part.ahead];
+        (0..3).for_each(|_| source.fill(&mut slots));
+        let before: Vec<_> = slots.iter().map(O::capacities).collect();
+        (0..20).for_each(|_| source.fill(&mut slots));
+        assert_eq!(before, slots.iter().map(O::capacities).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_workload_has_a_program_for_exactly_the_families_it_names() {
+        for def in WORKLOADS {
+            let has = |family| def.entry.families.contains(&family);
+            assert_eq!((has(Family::Io), has(Family::Sql), has(Family::Kv)), {
+                (def.io.is_some(), def.sql.is_some(), def.kv.is_some())
+            });
+        }
+    }
+
+    #[test]
+    fn every_workload_is_found_by_its_name_and_no_name_is_used_twice() {
+        for def in WORKLOADS {
+            assert!(std::ptr::eq(find(def.entry.name).expect("a registered workload"), *def));
+        }
+        assert!(find("none").is_none());
+    }
+
+    #[test]
+    fn every_default_is_accepted_by_its_parameter() {
+        for def in WORKLOADS {
+            assert_eq!(
+                defaults(&def.entry).0.len(),
+                def.entry.params.len(),
+                "{} declares a name twice",
+                def.entry.name
+            );
+        }
+    }
+
+    #[test]
+    fn operations_come_from_the_seed_and_slots_keep_their_buffers() {
+        for def in WORKLOADS {
+            hold_the_contract(|seed| io_parts(def, seed));
+            hold_the_contract(|seed| sql_parts(def, seed));
+            hold_the_contract(|seed| kv_parts(def, seed));
+        }
+    }
+
+    #[test]
+    fn every_call_passes_as_many_arguments_as_its_statement_has_placeholders() {
+        for def in WORKLOADS {
+            let Some(make) = def.sql else { continue };
+            let program = make(&defaults(&def.entry), 7);
+            let check = |part: &Part<SqlOp>, statements: &[String]| {
+                for op in drawn(part, 2) {
+                    assert_eq!(op.args.len(), op.calls.iter().map(|call| call.args as usize).sum::<usize>());
+                    for call in &op.calls {
+                        let text = &statements[call.statement as usize];
+                        assert_eq!(text.matches('?').count(), call.args as usize, "{text}");
+                    }
+                    assert!(std::str::from_utf8(&op.text).is_ok());
+                }
+            };
+            check(&program.run, &program.statements);
+            program.load.iter().for_each(|load| check(load, &program.load_statements));
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Differences of counters over a stretch of time.
+//!
+//! In: the readings of a point. Out: how much a counter grew between the readings nearest a beginning and an end.
+//! Limits: a counter that went down in between (the process was replaced) has no difference, nor has one whose readings cover
+//! less than half of the stretch: such a value would be of another time.
+
+use model::{CounterSample, PointData, Tick};
+
+/// How much something grew, and between which two readings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Growth {
+    /// The first reading.
+    pub from: Tick,
+    /// The last reading.
+    pub to: Tick,
+    /// The difference between the two.
+    pub amount: f64,
+}
+
+impl Growth {
+    /// The growth per second.
+    pub fn per_second(&self) -> f64 {
+        self.amount / self.to.since(self.from).as_secs_f64()
+    }
+}
+
+/// The growth of `counter` of the source named `source` over `start..end`, for each subject that has it.
+pub fn growths(point: &PointData, source: &str, counter: &str, start: Tick, end: Tick) -> Vec<Growth> {
+    let named = (0u16..).zip(&point.sources).filter(|(_, def)| def.name == source);
+    let placed = named.filter_map(|(index, def)| Some((index, def.counters.iter().position(|c| c.name == counter)?)));
+    placed.filter_map(|(index, place)| growth(&readings(point, index, place), start, end)).collect()
+}
+
+/// The growth summed over all subjects, in the stretch of the first of them.
+pub fn growth_of_all(point: &PointData, source: &str, counter: &str, start: Tick, end: Tick) -> Option<Growth> {
+    let all = growths(point, source, counter, start, end);
+    let amount = all.iter().map(|growth| growth.amount).sum();
+    all.first().map(|first| Growth { amount, ..*first })
+}
+
+/// The growth of the subject that grew most: a partition and its disk, both observed, are one and the same.
+pub fn growth_of_most(point: &PointData, source: &str, counter: &str, start: Tick, end: Tick) -> Option<Growth> {
+    let all = growths(point, source, counter, start, end);
+    all.into_iter().max_by(|a, b| a.amount.total_cmp(&b.amount))
+}
+
+/// All readings of one counter, gaps left out.
+pub fn readings(point: &PointData, source: u16, place: usize) -> Vec<(Tick, f64)> {
+    let own = point.counters.iter().filter(|sample| sample.source == source);
+    own.filter_map(|sample: &CounterSample| Some((sample.at, sample.values.get(place).copied().flatten()?))).collect()
+}
+
+fn growth(readings: &[(Tick, f64)], start: Tick, end: Tick) -> Option<Growth> {
+    let nearest = |to: Tick| (0..readings.len()).min_by_key(|i| readings[*i].0.0.abs_diff(to.0));
+    let (first, last) = (nearest(start)?, nearest(end)?);
+    let between = readings.get(first..=last)?;
+    let (from, to) = (readings[first].0, readings[last].0);
+    let planned = end.since(start).0;
+    let distance = from.0.abs_diff(start.0).max(to.0.abs_diff(end.0));
+    let covers = to > from && to.since(from).0 * 2 >= planned && distance * 2 <= planned;
+    let only_grows = between.windows(2).all(|pair| pair[1].1 >= pair[0].1);
+    (covers && only_grows).then(|| Growth { from, to, amount: readings[last].1 - readings[first].1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: &[(u64, f64)]) -> Vec<(Tick, f64)> {
+        seconds.iter().map(|(second, value)| (Tick(second * 1_000_000_000), *value)).collect()
+    }
+
+    fn grown(seconds: &[(u64, f64)]) -> Option<f64> {
+        growth(&at(seconds), Tick(10_000_000_000), Tick(20_000_000_000)).map(|growth| growth.amount)
+    }
+
+    #[test]
+    fn growth_is_between_the_readings_nearest_the_beginning_and_the_end() {
+        assert_eq!(grown(&[(0, 1.0), (9, 10.0), (15, 50.0), (21, 110.0), (40, 900.0)]), Some(100.0));
+    }
+
+    #[test]
+    fn a_counter_that_went_down_has_no_growth() {
+        assert_eq!(grown(&[(10, 100.0), (15, 5.0), (20, 130.0)]), None);
+    }
+
+    #[test]
+    fn readings_that_miss_half_of_the_stretch_give_no_growth() {
+        assert_eq!(grown(&[(16, 1.0), (20, 2.0)]), None);
+        assert_eq!(grown(&[(10, 1.0)]), None);
+        assert_eq!(grown(&[(0, 1.0), (20, 2.0)]), None);
+        assert_eq!(grown(&[]), None);
+    }
+}

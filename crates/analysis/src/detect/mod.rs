@@ -1,0 +1,200 @@
+//! The judgement: one detector a file, each listed once.
+//!
+//! In: a [`PointView`], or all analysed points of a run. Out: [`Finding`]s with their evidence.
+//! Limits: a detector sees one point and decides alone; what needs several points is a [`RunDetector`].
+//!
+//! To add a detector: write its file and add its line to [`DETECTORS`] or [`RUN_DETECTORS`].
+
+pub mod cached;
+pub mod client_bound;
+pub mod clock_gap;
+pub mod coordinated_omission;
+pub mod counter_gap;
+pub mod errors;
+pub mod few_samples;
+pub mod foreign_cpu;
+pub mod hung;
+pub mod incomplete;
+pub mod interrupted;
+pub mod knee;
+pub mod limit;
+pub mod littles_law;
+pub mod overload;
+pub mod plausibility;
+pub mod stall;
+pub mod swap;
+pub mod too_short;
+pub mod unlike_durability;
+pub mod unsteady;
+
+use crate::window::Window;
+use crate::{Finding, PointAnalysis, Series, Severity, Summary};
+use model::{Event, EventKind, Fact, PointData};
+
+/// Every detector of a point, in the order in which findings are shown.
+pub const DETECTORS: &[Detector] = &[
+    incomplete::DETECTOR,
+    interrupted::DETECTOR,
+    hung::DETECTOR,
+    clock_gap::DETECTOR,
+    errors::DETECTOR,
+    plausibility::DETECTOR,
+    littles_law::DETECTOR,
+    cached::DETECTOR,
+    client_bound::DETECTOR,
+    foreign_cpu::DETECTOR,
+    swap::DETECTOR,
+    overload::DETECTOR,
+    too_short::DETECTOR,
+    few_samples::DETECTOR,
+    unsteady::DETECTOR,
+    stall::DETECTOR,
+    coordinated_omission::DETECTOR,
+    limit::DETECTOR,
+    counter_gap::DETECTOR,
+];
+
+/// Every detector that needs several points.
+pub const RUN_DETECTORS: &[RunDetector] = &[unlike_durability::DETECTOR, knee::DETECTOR];
+
+/// What looks for one sort of finding in a point.
+pub struct Detector {
+    /// The stable code of its findings.
+    pub code: &'static str,
+    /// One line: what it finds.
+    pub help: &'static str,
+    /// A paragraph: how it decides, what it means, what to do.
+    pub explain: &'static str,
+    /// Looks.
+    pub detect: fn(&PointView) -> Vec<Finding>,
+}
+
+/// What looks for one sort of finding among the points of a run.
+pub struct RunDetector {
+    /// The stable code of its findings.
+    pub code: &'static str,
+    /// One line: what it finds.
+    pub help: &'static str,
+    /// A paragraph: how it decides, what it means, what to do.
+    pub explain: &'static str,
+    /// Looks.
+    pub detect: fn(&[PointAnalysis]) -> Vec<Finding>,
+}
+
+/// What a detector may look at.
+pub struct PointView<'a> {
+    /// The recorded point.
+    pub point: &'a PointData,
+    /// The facts of the machine.
+    pub environment: &'a [Fact],
+    /// Its run phase; `None` where it was not reached.
+    pub measured: Option<Measured<'a>>,
+}
+
+/// The run phase of a point, recorded and computed.
+#[derive(Clone, Copy)]
+pub struct Measured<'a> {
+    /// The phase, cut into what counts.
+    pub window: &'a Window<'a>,
+    /// Its numbers.
+    pub summary: &'a Summary,
+    /// What is drawn of it.
+    pub series: &'a Series,
+}
+
+/// What `plimsoll explain CODE` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The code.
+    pub code: &'static str,
+    /// One line: what is found.
+    pub help: &'static str,
+    /// A paragraph: how it is decided, what it means, what to do.
+    pub explain: &'static str,
+}
+
+/// The explanation of the finding `code`.
+pub fn explain(code: &str) -> Option<Explanation> {
+    explanations().find(|explanation| explanation.code == code)
+}
+
+/// The explanations of all findings, those of points first.
+pub fn explanations() -> impl Iterator<Item = Explanation> {
+    let of_points = DETECTORS.iter().map(|d| Explanation { code: d.code, help: d.help, explain: d.explain });
+    of_points.chain(RUN_DETECTORS.iter().map(|d| Explanation { code: d.code, help: d.help, explain: d.explain }))
+}
+
+/// The findings of every detector in `view`.
+pub fn detect_all(view: &PointView) -> Vec<Finding> {
+    DETECTORS.iter().flat_map(|detector| (detector.detect)(view)).collect()
+}
+
+impl<'a> PointView<'a> {
+    /// The events of `kind`.
+    fn events(&self, kind: EventKind) -> impl Iterator<Item = &'a Event> {
+        self.point.events.iter().filter(move |event| event.kind == kind)
+    }
+
+    /// When an event happened, for people: in seconds since the run phase began, or before it.
+    fn time_of(&self, event: &Event) -> String {
+        match self.measured.map(|measured| measured.window.seconds_at(event.at)) {
+            Some(at) if at >= 0.0 => format!("at {at:.1} s"),
+            _ => "before the run phase".into(),
+        }
+    }
+}
+
+impl Detector {
+    /// A finding of this detector.
+    fn finding(&self, severity: Severity, title: String, evidence: String, next_step: &str) -> Finding {
+        let next_step = next_step.to_string();
+        Finding { code: self.code.to_string(), severity, title, evidence, next_step }
+    }
+}
+
+impl RunDetector {
+    /// A finding of this detector.
+    fn finding(&self, severity: Severity, title: String, evidence: String, next_step: &str) -> Finding {
+        let next_step = next_step.to_string();
+        Finding { code: self.code.to_string(), severity, title, evidence, next_step }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{Random, Simulation};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_code_is_its_own_and_says_how_it_decides() {
+        let all: Vec<Explanation> = explanations().collect();
+        let codes: BTreeSet<&str> = all.iter().map(|explanation| explanation.code).collect();
+        assert_eq!(codes.len(), all.len());
+        for entry in all {
+            assert!(entry.code.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", entry.code);
+            assert!(!entry.help.is_empty() && !entry.help.ends_with('.'), "{}", entry.code);
+            assert!(entry.explain.len() > 150 && entry.explain.ends_with('.'), "{}", entry.code);
+        }
+    }
+
+    #[test]
+    fn a_code_is_explained_and_an_unknown_one_is_not() {
+        assert_eq!(explain("stall").map(|explanation| explanation.code), Some("stall"));
+        assert_eq!(explain("knee").map(|explanation| explanation.code), Some("knee"));
+        assert_eq!(explain("no-such-code"), None);
+    }
+
+    #[test]
+    fn a_quiet_run_of_poisson_noise_is_valid_in_each_of_200_seeds() {
+        for seed in 0..200 {
+            let mut random = Random::new(seed);
+            let mean = [50.0, 400.0, 2_000.0][seed as usize % 3];
+            let counts: Vec<u64> = (0..30).map(|_| random.poisson(mean)).collect();
+            let findings = Simulation::counts(&counts).analysis().points.remove(0).findings;
+            let codes: Vec<&str> = findings.iter().map(|finding| finding.code.as_str()).collect();
+            let expected: &[&str] = if mean < 400.0 { &["few-samples", "limit"] } else { &["limit"] };
+            assert!(codes.iter().all(|code| expected.contains(code)), "seed {seed}: {findings:?}");
+        }
+    }
+}

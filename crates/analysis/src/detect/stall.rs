@@ -1,0 +1,298 @@
+//! Finds stalls: times in which the target did next to nothing.
+//!
+//! In: the rates of the intervals, and the service times. Out: findings, and the stretches to be shaded.
+//! A stall is a stretch of intervals below 20 % of the run's median rate. One that is shorter than an interval shows in the
+//! service times instead: an operation that took a hundred times the median and far longer than nearly all others.
+//! Limits: blind to stalls below 50 ms, to a stretch in which fewer than 30 operations were to be expected (there, chance
+//! makes such holes), and to a short stall that held up only some of many operations under way and was not rare.
+
+use super::{Detector, Measured, PointView};
+use crate::stats::median;
+use crate::summary::merged;
+use crate::text::{percent, plural, rate, time};
+use crate::{Finding, IntervalPoint, Severity, Span};
+use model::{Interval, PointData};
+
+/// The entry in the list of detectors.
+pub const DETECTOR: Detector = Detector {
+    code: "stall",
+    help: "times in which the target did next to nothing",
+    explain: "A stall is a stretch of intervals below 20 % of the run's median rate, at least 100 ms long and long enough that \
+              30 operations were to be expected in it. A shorter one shows in the service times: operations of at least 50 ms \
+              that took 100 times the median, and 10 times the 99.9th percentile unless only one operation is under way at a \
+              time. A stall describes the target and does not weaken the numbers; the mean hides it, the worst second and the \
+              longest response time show it. Three or more at equal distances are a period: look for what happens that often \
+              (checkpoints, compaction, garbage collection, a throttle).",
+    detect,
+};
+
+// Half of the median rate is still ordinary variation on the disks of the seed experiments; at a fifth nobody calls it that.
+const RATE_SHARE_MAX: f64 = 0.2;
+// Shorter gaps are scheduling: a busy virtual machine loses the CPU for tens of milliseconds.
+const LENGTH_MIN_S: f64 = 0.1;
+// The chance that Poisson arrivals with 30 expected are fewer than 6 is 2e-8.
+const EXPECTED_OPS_MIN: f64 = 30.0;
+// Where more than half of the intervals are empty, the others' median stands for the rate, if it is more than chance.
+const BUSY_OPS_MIN: f64 = 10.0;
+// A single operation can be told from scheduling noise from here on.
+const SLOW_MIN_NS: u64 = 50_000_000;
+// The longest of a million exponential service times is 20 times their median.
+const SLOW_OVER_MEDIAN: u64 = 100;
+// With several operations under way a heavy tail is usual; a stall stands apart from it.
+const SLOW_OVER_P999: u64 = 10;
+// Gaps that differ by less than this from their median make a period.
+const PERIOD_SPREAD_MAX: f64 = 0.2;
+const PERIOD_STALLS_MIN: usize = 3;
+const LISTED_MAX: usize = 6;
+
+/// A stretch of intervals with next to no operations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretch {
+    /// When.
+    pub span: Span,
+    /// Its rate as a share of the run's median rate.
+    pub rate_share: f64,
+}
+
+/// Single operations that took so long that the target must have stood still.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SlowOps {
+    /// How many.
+    pub count: u64,
+    /// The longest of them.
+    pub longest_ns: u64,
+    /// The median of all operations.
+    pub median_ns: u64,
+    /// In how many intervals they ended.
+    pub intervals: usize,
+}
+
+fn detect(view: &PointView) -> Vec<Finding> {
+    let Some(measured) = view.measured else { return Vec::new() };
+    let found = stretches(run_part(&measured));
+    let long = (!found.is_empty()).then(|| long_stalls(&found, &measured));
+    let short = slow_ops(view.point, &measured, &found).map(|slow| short_stalls(&slow, view.point, &measured));
+    long.into_iter().chain(short).collect()
+}
+
+/// Whether there was a stall of either form.
+pub fn seen(view: &PointView) -> bool {
+    !detect(view).is_empty()
+}
+
+/// The stretches of `run`, the intervals of a run phase, in which next to nothing was done.
+pub fn stretches(run: &[IntervalPoint]) -> Vec<Stretch> {
+    let Some(usual) = usual_rate(run) else { return Vec::new() };
+    let low = |point: &IntervalPoint| point.ops_per_s < RATE_SHARE_MAX * usual;
+    let low_runs = run.chunk_by(|a, b| low(a) == low(b)).filter(|chunk| low(&chunk[0]));
+    low_runs.map(|chunk| stretch(chunk, usual)).filter(|found| is_long_enough(found, usual)).collect()
+}
+
+/// The median rate, or that of the busy intervals where most are empty.
+fn usual_rate(run: &[IntervalPoint]) -> Option<f64> {
+    let rates: Vec<f64> = run.iter().map(|point| point.ops_per_s).collect();
+    let usual = median(&rates)?;
+    if usual > 0.0 {
+        return Some(usual);
+    }
+    let busy: Vec<f64> = rates.into_iter().filter(|rate| *rate > 0.0).collect();
+    median(&busy).filter(|usual| usual * run[0].length_s >= BUSY_OPS_MIN)
+}
+
+fn stretch(chunk: &[IntervalPoint], usual: f64) -> Stretch {
+    let (first, last) = (chunk[0], chunk[chunk.len() - 1]);
+    let ops: f64 = chunk.iter().map(|point| point.ops_per_s * point.length_s).sum();
+    let span = Span { from_s: first.at_s, to_s: last.at_s + last.length_s };
+    Stretch { span, rate_share: ops / length(&span) / usual }
+}
+
+fn is_long_enough(found: &Stretch, usual: f64) -> bool {
+    // A nanosecond of tolerance: 0.7 + 0.1 - 0.7 is a little less than 0.1.
+    length(&found.span) >= LENGTH_MIN_S - 1e-9 && usual * length(&found.span) >= EXPECTED_OPS_MIN
+}
+
+/// The operations that show stalls shorter than an interval, those of the stretches `known` left out.
+fn slow_ops(point: &PointData, measured: &Measured, known: &[Stretch]) -> Option<SlowOps> {
+    let all = measured.summary.service_ns?;
+    let least_ns = SLOW_MIN_NS.max(all.p50 * SLOW_OVER_MEDIAN);
+    let one_at_a_time = point.trial.load.clients * point.trial.load.depth == 1;
+    let rare = |longest_ns: u64| one_at_a_time || longest_ns >= all.p999 * SLOW_OVER_P999;
+    if all.max < least_ns {
+        return None;
+    }
+    let others = measured.window.phase.intervals.iter().filter(|interval| !belongs_to(interval, known, measured));
+    let with_slow: Vec<&Interval> =
+        others.filter(|interval| merged([*interval], |kind| &kind.service).max() >= least_ns).collect();
+    let service = merged(with_slow.iter().copied(), |kind| &kind.service);
+    let count = service.count_between(least_ns, service.max().max(least_ns));
+    let found = SlowOps { count, longest_ns: service.max(), median_ns: all.p50, intervals: with_slow.len() };
+    (!with_slow.is_empty() && rare(found.longest_ns)).then_some(found)
+}
+
+/// Whether the interval is part of one of the stretches or follows it: there, the operations held up by it end.
+fn belongs_to(interval: &Interval, known: &[Stretch], measured: &Measured) -> bool {
+    let from_s = measured.window.seconds_at(interval.start);
+    let length_s = interval.length.as_secs_f64();
+    let touches = |span: &Span| from_s < span.to_s + length_s / 2.0 && from_s + length_s / 2.0 > span.from_s;
+    known.iter().any(|stretch| touches(&stretch.span))
+}
+
+fn long_stalls(found: &[Stretch], measured: &Measured) -> Finding {
+    let total: f64 = found.iter().map(|stall| length(&stall.span)).sum();
+    let longest = found.iter().map(|stall| stall.span).max_by(|a, b| length(a).total_cmp(&length(b)));
+    let longest = longest.expect("there is at least one stretch");
+    let deepest = found.iter().map(|stall| stall.rate_share).fold(1.0, f64::min);
+    let starts: Vec<f64> = found.iter().map(|stall| stall.span.from_s).collect();
+    let every = period(&starts).map_or(String::new(), |(gap, spread)| format!("; one every {gap:.1} s (+-{spread:.1} s)"));
+    let title = format!(
+        "{}, {total:.1} s in all; the longest {:.1} s from {:.1} s on{every}",
+        plural(found.len(), "stall"),
+        length(&longest),
+        longest.from_s
+    );
+    let usual = usual_rate(run_part(measured)).unwrap_or(0.0);
+    let evidence =
+        format!("below 20 % of the median rate of {}, down to {} of it: {}", rate(usual), percent(deepest), listed(found));
+    let next_step = "look at the charts of disk and CPU at these times; see what the target does then";
+    DETECTOR.finding(Severity::Note, title, evidence, next_step)
+}
+
+fn listed(found: &[Stretch]) -> String {
+    let one = |stall: &Stretch| format!("{:.1}-{:.1} s", stall.span.from_s, stall.span.to_s);
+    let mut text = found.iter().take(LISTED_MAX).map(one).collect::<Vec<_>>().join(", ");
+    if found.len() > LISTED_MAX {
+        text += &format!(" and {} more", found.len() - LISTED_MAX);
+    }
+    text
+}
+
+fn short_stalls(slow: &SlowOps, point: &PointData, measured: &Measured) -> Finding {
+    let times = slow.longest_ns / slow.median_ns.max(1);
+    let took = if slow.count == 1 { "took" } else { "took up to" };
+    let operations = plural(slow.count as usize, "operation");
+    let title = format!("{operations} {took} {}, {times}x the median", time(slow.longest_ns as f64));
+    // Only where one operation is under way at a time is each slow one a stall of its own.
+    let countable = point.trial.load.clients * point.trial.load.depth == 1 && slow.count >= PERIOD_STALLS_MIN as u64;
+    let every = match countable {
+        true => format!("; one every {:.2} s on average", measured.summary.seconds / slow.count as f64),
+        false => String::new(),
+    };
+    let evidence = format!(
+        "median service time {}; they ended in {} of {}{every}",
+        time(slow.median_ns as f64),
+        slow.intervals,
+        plural(measured.window.phase.intervals.len(), "interval")
+    );
+    let next_step = "record shorter intervals (`--interval 100ms`) to see when they happen";
+    DETECTOR.finding(Severity::Note, title, evidence, next_step)
+}
+
+/// The median gap between at least three moments and half the range of the gaps, where they are regular.
+fn period(starts: &[f64]) -> Option<(f64, f64)> {
+    if starts.len() < PERIOD_STALLS_MIN {
+        return None;
+    }
+    let gaps: Vec<f64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let usual = median(&gaps)?;
+    let (least, most) = gaps.iter().fold((f64::MAX, 0f64), |(least, most), gap| (least.min(*gap), most.max(*gap)));
+    let spread = (most - least) / 2.0;
+    (spread <= PERIOD_SPREAD_MAX * usual).then_some((usual, spread))
+}
+
+fn run_part<'a>(measured: &Measured<'a>) -> &'a [IntervalPoint] {
+    let run = measured.series.intervals.len() - measured.window.whole.len();
+    &measured.series.intervals[run..]
+}
+
+fn length(span: &Span) -> f64 {
+    span.to_s - span.from_s
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{Random, Simulation};
+
+    #[test]
+    fn a_server_frozen_for_three_seconds_is_found_where_it_was() {
+        let simulation = Simulation::counts(&[1000, 1010, 990, 0, 0, 0, 1000, 1000, 1005, 1000, 995, 1000]);
+        let analysis = simulation.analysis();
+        assert_eq!(analysis.points[0].series.as_ref().expect("it ran").stalls, [Span { from_s: 3.0, to_s: 6.0 }]);
+        let finding = simulation.finding("stall");
+        assert_eq!(finding.title, "1 stall, 3.0 s in all; the longest 3.0 s from 3.0 s on");
+        assert!(finding.evidence.contains("down to 0 % of it: 3.0-6.0 s"), "{}", finding.evidence);
+        assert_eq!(finding.severity, Severity::Note);
+    }
+
+    #[test]
+    fn a_stall_that_lasts_to_the_end_of_the_run_is_found_though_nobody_recorded_it() {
+        let mut counts = Simulation::counts(&[500; 10]).recorded;
+        counts.phases[0].end.0 += 5_000_000_000;
+        let simulation = Simulation { recorded: counts, environment: Vec::new() };
+        assert!(simulation.finding("stall").title.contains("5.0 s from 10.0 s on"));
+    }
+
+    #[test]
+    fn regular_drops_have_a_period() {
+        let counts: Vec<u64> = (0..100).map(|second| if second % 20 >= 17 { 10 } else { 1000 + second % 7 }).collect();
+        let title = Simulation::counts(&counts).finding("stall").title;
+        assert_eq!(title, "5 stalls, 15.0 s in all; the longest 3.0 s from 97.0 s on; one every 20.0 s (+-0.0 s)");
+    }
+
+    #[test]
+    fn irregular_drops_have_none() {
+        let at = [5, 9, 40, 77, 81];
+        let counts: Vec<u64> = (0..100).map(|second| if at.contains(&second) { 0 } else { 1000 }).collect();
+        let title = Simulation::counts(&counts).finding("stall").title;
+        assert!(title.starts_with("5 stalls") && !title.contains("every"), "{title}");
+    }
+
+    #[test]
+    fn a_disk_that_stands_still_most_of_the_time_stalls() {
+        let counts: Vec<u64> = (0..60).map(|second| if second % 10 < 4 { 300 } else { 0 }).collect();
+        assert!(Simulation::counts(&counts).finding("stall").title.starts_with("6 stalls, 36.0 s in all"));
+    }
+
+    #[test]
+    fn stalls_of_200_ms_in_one_second_intervals_show_in_the_service_times() {
+        let simulation = Simulation::closed(60, |seq| if seq % 10_000 == 9_999 { 200_000_000 } else { 100_000 });
+        let finding = simulation.finding("stall");
+        assert!(finding.title.starts_with("50 operations took up to 200 ms, "), "{}", finding.title);
+        let times: f64 = finding.title.split(", ").nth(1).and_then(|t| t.split('x').next()?.parse().ok()).expect("a number");
+        assert!((1_990.0..2_010.0).contains(&times), "{times}");
+        assert!(finding.evidence.contains("one every 1.20 s on average"), "{}", finding.evidence);
+        assert!(simulation.analysis().points[0].series.as_ref().expect("it ran").stalls.is_empty());
+    }
+
+    #[test]
+    fn the_same_stall_is_not_reported_in_both_forms() {
+        let simulation = Simulation::closed(30, |seq| if seq == 10_000 { 3_000_000_000 } else { 1_000_000 });
+        assert!(simulation.finding("stall").title.starts_with("1 stall, 2.0 s in all"));
+    }
+
+    #[test]
+    fn a_heavy_tail_of_many_clients_is_no_stall() {
+        let simulation = Simulation::closed(60, |seq| if seq % 100 == 99 { 80_000_000 } else { 500_000 });
+        let many = simulation.with(|point| point.trial.load.clients = 8);
+        assert!(many.findings("stall").is_empty());
+    }
+
+    #[test]
+    fn no_stall_is_found_in_poisson_noise_of_any_rate() {
+        for seed in 0..200 {
+            let mut random = Random::new(seed);
+            let mean = [0.2, 1.0, 5.0, 20.0, 100.0][seed as usize % 5];
+            let counts: Vec<u64> = (0..60).map(|_| random.poisson(mean)).collect();
+            assert!(Simulation::counts(&counts).findings("stall").is_empty(), "seed {seed}, mean {mean}");
+        }
+    }
+
+    #[test]
+    fn no_stall_is_found_in_exponential_service_times() {
+        for seed in 0..20 {
+            let mut random = Random::new(seed);
+            let simulation = Simulation::closed(10, |_| random.exponential(1_000_000.0) as u64);
+            assert!(simulation.findings("stall").is_empty(), "seed {seed}");
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Recorded points made up for tests, with a known answer.
+//!
+//! In: counts per interval, or service times operation by operation. Out: a [`PointData`] as the store would read it.
+//! Limits: one client, one kind of operation, one-second intervals unless a test changes the fields; exact, no sleeping.
+
+use crate::{Analysis, Finding, analyse};
+use model::histogram::new_hdr;
+use model::{
+    Access, Arrivals, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval, KindInterval, Load,
+    Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData, PointState, RunData, RunMeta, SourceDef,
+    TargetSpec, Tick, Trial, Value, WorkloadSpec,
+};
+
+/// One second in nanoseconds.
+pub const SECOND: u64 = 1_000_000_000;
+
+/// A small generator of random numbers (SplitMix64; Steele, Lea and Flood, OOPSLA 2014).
+pub struct Random(u64);
+
+impl Random {
+    /// The generator of `seed`.
+    pub fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
+    /// Uniform in (0, 1).
+    pub fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^= mixed >> 31;
+        ((mixed >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+    }
+
+    /// Normal with mean 0 and variance 1 (Box and Muller).
+    pub fn normal(&mut self) -> f64 {
+        let (radius, angle) = (self.uniform(), self.uniform());
+        (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+    }
+
+    /// Exponential of that mean.
+    pub fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * self.uniform().ln()
+    }
+
+    /// Poisson of that mean, by counting exponential gaps.
+    pub fn poisson(&mut self, mean: f64) -> u64 {
+        let mut at = self.exponential(1.0);
+        let mut count = 0;
+        while at < mean {
+            count += 1;
+            at += self.exponential(1.0);
+        }
+        count
+    }
+
+    /// `n` values of a stationary AR(1) process of mean 0 and unit innovations.
+    pub fn autoregressive(&mut self, n: usize, coefficient: f64) -> Vec<f64> {
+        let mut value = self.normal() / (1.0 - coefficient * coefficient).sqrt();
+        let mut next = || {
+            value = coefficient * value + self.normal();
+            value
+        };
+        (0..n).map(|_| next()).collect()
+    }
+}
+
+/// A point in the making.
+#[derive(Clone)]
+pub struct Simulation {
+    /// The point; tests change its fields.
+    pub recorded: PointData,
+    /// What is known of the machine.
+    pub environment: Vec<Fact>,
+}
+
+impl Simulation {
+    /// One second each with so many operations, 95 % of the second spent in them.
+    pub fn counts(counts: &[u64]) -> Simulation {
+        let mut simulation = Simulation::empty(counts.len() as u64);
+        for (index, count) in counts.iter().enumerate() {
+            let service_ns = SECOND * 95 / 100 / (*count).max(1);
+            simulation.add(index, *count, service_ns, service_ns);
+        }
+        simulation
+    }
+
+    /// A closed loop of one client for so many seconds; `service_ns` tells how long each operation takes.
+    pub fn closed(seconds: u64, mut service_ns: impl FnMut(u64) -> u64) -> Simulation {
+        let mut simulation = Simulation::empty(seconds);
+        let mut now = 0;
+        for seq in 0.. {
+            let service = service_ns(seq);
+            now += service;
+            simulation.add((now / SECOND) as usize, 1, service, service);
+            if now >= seconds * SECOND {
+                return simulation;
+            }
+        }
+        simulation
+    }
+
+    /// An open loop of one client and constant arrivals for so many seconds.
+    pub fn open(seconds: u64, per_s: u64, mut service_ns: impl FnMut(u64) -> u64) -> Simulation {
+        let mut simulation = Simulation::empty(seconds);
+        simulation.recorded.trial.load.pacing = Pacing::Open { arrivals: Arrivals::Constant { per_s: per_s as f64 } };
+        let mut free = 0;
+        for seq in 0..seconds * per_s {
+            let intended = seq * SECOND / per_s;
+            simulation.recorded.phases[0].offered += 1;
+            if free >= seconds * SECOND {
+                simulation.recorded.phases[0].unserved += 1;
+                continue;
+            }
+            let service = service_ns(seq);
+            let late = free > intended;
+            free = free.max(intended) + service;
+            let kind = simulation.add((free / SECOND) as usize, 1, free - intended, service);
+            kind.late += u64::from(late);
+        }
+        simulation
+    }
+
+    fn empty(seconds: u64) -> Simulation {
+        let trial = Trial {
+            target: TargetSpec { engine: "sqlite".into(), path: None, params: Params::default() },
+            workload: WorkloadSpec { name: "oltp".into(), params: Params::default() },
+            load: Load { clients: 1, depth: 1, pacing: Pacing::Closed { think: Nanos(0) } },
+            phases: Phases {
+                warmup: Nanos(0),
+                run: Nanos::from_secs(seconds),
+                ops_max: None,
+                interval: Nanos(SECOND),
+                grace: Nanos::from_secs(5),
+            },
+            on_error: OnError::Stop,
+            repeat: 1,
+            seed: 1,
+        };
+        let phase = PhaseData {
+            phase: Phase::Run,
+            start: Tick(0),
+            end: Tick(seconds * SECOND),
+            unserved: 0,
+            offered: 0,
+            intervals: Vec::new(),
+        };
+        let recorded = PointData {
+            id: 1,
+            state: PointState::Complete,
+            error: None,
+            trial,
+            facts: vec![Fact::new("engine.process", "own")],
+            kinds: vec!["transaction".into()],
+            phases: vec![phase],
+            sources: Vec::new(),
+            counters: Vec::new(),
+            events: Vec::new(),
+        };
+        Simulation { recorded, environment: vec![Fact::new("cpu.count", "2")] }
+    }
+
+    /// Adds operations to an interval, and the intervals before it where they are missing.
+    pub fn add(&mut self, index: usize, ok: u64, response_ns: u64, service_ns: u64) -> &mut KindInterval {
+        let intervals = &mut self.recorded.phases[0].intervals;
+        while intervals.len() <= index {
+            let number = intervals.len() as u32;
+            intervals.push(empty_interval(number));
+        }
+        let kind = &mut intervals[index].kinds[0];
+        kind.ok += ok;
+        kind.response.record_n(response_ns.max(1), ok).expect("it resizes");
+        kind.service.record_n(service_ns.max(1), ok).expect("it resizes");
+        kind
+    }
+
+    /// Adds a source read at every second; `values` gives its counters' values at a second.
+    pub fn source(mut self, name: &str, counters: &[&str], values: impl Fn(f64) -> Vec<f64>) -> Simulation {
+        let define = |counter: &&str| CounterDef {
+            name: counter.to_string(),
+            unit: "count".into(),
+            kind: CounterKind::Counter,
+            help: String::new(),
+        };
+        let source = self.recorded.sources.len() as u16;
+        let counters = counters.iter().map(define).collect();
+        self.recorded.sources.push(SourceDef { name: name.into(), subject: String::new(), counters });
+        let phase = &self.recorded.phases[0];
+        for second in phase.start.0 / SECOND..=phase.end.0 / SECOND {
+            let values = values(second as f64).into_iter().map(Some).collect();
+            self.recorded.counters.push(CounterSample { at: Tick(second * SECOND), source, values });
+        }
+        self
+    }
+
+    /// Changes the recorded point.
+    pub fn with(mut self, change: impl FnOnce(&mut PointData)) -> Simulation {
+        change(&mut self.recorded);
+        self
+    }
+
+    /// Adds an event in the middle of the first second.
+    pub fn event(self, kind: EventKind, text: &str) -> Simulation {
+        let event = Event::new(Tick(SECOND / 2), kind, text);
+        self.with(|point| point.events.push(event))
+    }
+
+    /// The client threads used so much CPU in every interval.
+    pub fn generator(self, generator: Generator) -> Simulation {
+        self.with(|point| point.phases[0].intervals.iter_mut().for_each(|interval| interval.generator = generator))
+    }
+
+    /// The fact of whose process the engine is in.
+    pub fn process(self, process: &str) -> Simulation {
+        self.with(|point| point.facts = vec![Fact::new("engine.process", process)])
+    }
+
+    /// The recorded point alone.
+    pub fn point(self) -> PointData {
+        self.recorded
+    }
+
+    /// The analysis of a run of this point alone.
+    pub fn analysis(&self) -> Analysis {
+        analyse(&run_of(vec![self.recorded.clone()], self.environment.clone()))
+    }
+
+    /// The findings of `code`.
+    pub fn findings(&self, code: &str) -> Vec<Finding> {
+        let found = self.analysis().points.remove(0).findings;
+        found.into_iter().filter(|finding| finding.code == code).collect()
+    }
+
+    /// The one finding of `code`.
+    pub fn finding(&self, code: &str) -> Finding {
+        let mut found = self.findings(code);
+        assert_eq!(found.len(), 1, "{found:?}");
+        found.remove(0)
+    }
+}
+
+fn empty_interval(number: u32) -> Interval {
+    let kind = KindInterval { kind: 0, ok: 0, failed: 0, bytes: 0, late: 0, response: new_hdr(), service: new_hdr() };
+    Interval {
+        index: number,
+        start: Tick(u64::from(number) * SECOND),
+        length: Nanos(SECOND),
+        kinds: vec![kind],
+        generator: Generator::default(),
+    }
+}
+
+/// A run of `points`, numbered in order.
+pub fn run_of(mut points: Vec<PointData>, environment: Vec<Fact>) -> RunData {
+    (1..).zip(&mut points).for_each(|(id, point)| point.id = id);
+    let trials = points.iter().map(|point| point.trial.clone()).collect();
+    let plan = Plan { name: "test".into(), title: "a test".into(), trials };
+    let meta =
+        RunMeta { run_id: "test".into(), started_unix_ms: 0, plimsoll_version: "0.0.0".into(), plan, environment };
+    RunData { meta, points }
+}
+
+/// Parameters from pairs of name and value.
+pub fn params(pairs: &[(&str, Value)]) -> Params {
+    Params(pairs.iter().map(|(name, value)| (name.to_string(), value.clone())).collect())
+}
+
+/// An access distribution.
+pub fn access(name: &str, arg: f64) -> Value {
+    Value::Access(Access { name: name.into(), arg: Some(arg) })
+}

@@ -1,0 +1,167 @@
+//! The statistics that the rest of the crate rests on: means, medians, autocorrelation, confidence intervals.
+//!
+//! In: plain series of numbers, one per interval. Out: plain numbers.
+//! Limits: an interval assumes that the series is stationary; whether it is, the detector `unsteady` asks. A series that
+//! remembers for longer than about a tenth of its length gets an interval that is too narrow, because so long a memory
+//! cannot be seen in so short a series.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Fewer intervals than this say nothing about the spread of their mean.
+pub const INTERVALS_MIN: usize = 8;
+
+/// A mean and how far off it may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Half the width of the confidence interval.
+    pub half_width: f64,
+}
+
+/// The mean of `values` with its confidence interval at `level` (0.95), autocorrelation taken into account; `None` with
+/// fewer than [`INTERVALS_MIN`] values.
+///
+/// The variance of the mean is that of Geyer's initial monotone positive sequence (C. J. Geyer, "Practical Markov Chain
+/// Monte Carlo", Statistical Science 7(4), 1992, section 3.3); it assumes a stationary series. From it follows the effective
+/// number of values. Two departures, both wider than the book: the variance is corrected for the mean being estimated from
+/// the same values, and where values depend on each other Student's t takes half the effective number as its degrees of
+/// freedom, since Geyer's sums are of pairs. On simulated AR(1) series of 30 to 240 values with a coefficient of up to 0.7
+/// the 95 % interval then covers the true mean in 90 to 97 % of cases; with the plain normal quantile it is 83 %.
+pub fn estimate_mean(values: &[f64], level: f64) -> Option<Estimate> {
+    if values.len() < INTERVALS_MIN {
+        return None;
+    }
+    let n = values.len() as f64;
+    let own = autocovariance(values, 0);
+    if own == 0.0 {
+        return Some(Estimate { mean: mean(values), half_width: 0.0 });
+    }
+    // Never below the plain variance: an alternating series would otherwise claim more than its number of values.
+    let long_run = initial_sequence_variance(values).max(own);
+    let effective = n * own / long_run;
+    // The mean eats one effective value; at most 3/4, so that a series without any stop in its memory stays finite.
+    let corrected = long_run / (1.0 - (1.0 / effective).min(0.75));
+    let freedom = if effective < n { (effective / 2.0 - 1.0).max(1.0) } else { n - 1.0 };
+    let half_width = students_t(0.5 + level / 2.0, freedom) * (corrected / n).sqrt();
+    Some(Estimate { mean: mean(values), half_width })
+}
+
+/// Geyer's estimate of the long-run variance: sums of neighbouring autocovariances while they are positive and fall.
+fn initial_sequence_variance(values: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    let mut last = f64::INFINITY;
+    for lag in (0..values.len() - 1).step_by(2) {
+        let pair = (autocovariance(values, lag) + autocovariance(values, lag + 1)).min(last);
+        if pair <= 0.0 {
+            break;
+        }
+        sum += pair;
+        last = pair;
+    }
+    2.0 * sum - autocovariance(values, 0)
+}
+
+/// The autocovariance at `lag`, divided by the number of all values (which keeps the sequence positive definite).
+fn autocovariance(values: &[f64], lag: usize) -> f64 {
+    let mean = mean(values);
+    let products = values.iter().zip(&values[lag..]).map(|(a, b)| (a - mean) * (b - mean));
+    products.sum::<f64>() / values.len() as f64
+}
+
+/// The quantile `p` of Student's t with `freedom` degrees of freedom.
+fn students_t(p: f64, freedom: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom).expect("the freedom is at least 1").inverse_cdf(p)
+}
+
+/// The arithmetic mean; 0 of nothing.
+pub fn mean(values: &[f64]) -> f64 {
+    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+}
+
+/// The variance with n - 1; 0 of fewer than two values.
+pub fn variance(values: &[f64]) -> f64 {
+    if values.len() < 2 {
+        return 0.0;
+    }
+    let mean = mean(values);
+    values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
+}
+
+/// The median; `None` of nothing.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(sorted[middle]),
+        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Random;
+
+    /// How often the 95 % interval of an AR(1) series of `n` values covers its mean of 0, in 500 seeds.
+    fn coverage(n: usize, coefficient: f64) -> f64 {
+        let covered = (0..500).filter(|seed| {
+            let series = Random::new(*seed).autoregressive(n, coefficient);
+            let found = estimate_mean(&series, 0.95).expect("there are enough values");
+            found.mean.abs() <= found.half_width
+        });
+        covered.count() as f64 / 500.0
+    }
+
+    #[test]
+    fn the_interval_covers_the_mean_of_independent_values_in_95_percent_of_runs() {
+        for n in [8, 15, 30, 120] {
+            let share = coverage(n, 0.0);
+            assert!((0.93..=0.985).contains(&share), "{n} values: {share}");
+        }
+    }
+
+    #[test]
+    fn the_interval_covers_the_mean_of_autocorrelated_values_in_90_to_98_percent_of_runs() {
+        for (n, coefficient) in [(30, 0.5), (60, 0.3), (60, 0.5), (60, 0.7), (240, 0.7), (240, 0.9)] {
+            let share = coverage(n, coefficient);
+            assert!((0.90..=0.98).contains(&share), "{n} values, coefficient {coefficient}: {share}");
+        }
+    }
+
+    #[test]
+    fn the_interval_of_independent_values_is_nearly_as_narrow_as_the_textbook_says() {
+        let widths: Vec<f64> = (0..200)
+            .map(|seed| estimate_mean(&Random::new(seed).autoregressive(60, 0.0), 0.95).expect("enough").half_width)
+            .collect();
+        let textbook = 2.001 / 60f64.sqrt();
+        assert!((0.98..1.20).contains(&(mean(&widths) / textbook)), "{}", mean(&widths) / textbook);
+    }
+
+    #[test]
+    fn students_t_agrees_with_the_published_table() {
+        for (freedom, expected) in [(1.0, 12.706), (2.0, 4.303), (7.0, 2.365), (29.0, 2.045), (120.0, 1.980)] {
+            assert!((students_t(0.975, freedom) - expected).abs() < 0.001, "{freedom} degrees of freedom");
+        }
+    }
+
+    #[test]
+    fn seven_values_have_no_interval_and_equal_values_have_no_width() {
+        assert_eq!(estimate_mean(&[5.0; 7], 0.95), None);
+        assert_eq!(estimate_mean(&[5.0; 8], 0.95), Some(Estimate { mean: 5.0, half_width: 0.0 }));
+    }
+
+    #[test]
+    fn the_median_stands_in_the_middle() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+    }
+
+    #[test]
+    fn the_variance_of_a_textbook_sample_is_right() {
+        assert!((variance(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]) - 32.0 / 7.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,57 @@
+//! Numbers as people read them.
+//!
+//! In: plain numbers. Out: short text with its unit. Limits: three significant digits; exact values are in the summary.
+
+use model::Nanos;
+use model::units::three_digits;
+
+/// A rate per second: `812/s`, `38.2k/s`, `1.21M/s`.
+pub fn rate(per_s: f64) -> String {
+    format!("{}/s", count(per_s))
+}
+
+/// A number with three digits: `812`, `38.2k`, `1.21M`.
+pub fn count(value: f64) -> String {
+    match value.abs() {
+        v if v < 999.5 => three_digits(value),
+        v if v < 999_500.0 => format!("{}k", three_digits(value / 1e3)),
+        _ => format!("{}M", three_digits(value / 1e6)),
+    }
+}
+
+/// Bytes per second in MB/s (10^6).
+pub fn megabytes(bytes_per_s: f64) -> String {
+    format!("{} MB/s", three_digits(bytes_per_s / 1e6))
+}
+
+/// A share as a percentage: `38 %`, `2.4 %`, `0.03 %`.
+pub fn percent(share: f64) -> String {
+    match share.abs() * 100.0 {
+        v if v == 0.0 || v >= 9.95 => format!("{:.0} %", share * 100.0),
+        v if v >= 0.095 => format!("{:.1} %", share * 100.0),
+        _ => format!("{:.2} %", share * 100.0),
+    }
+}
+
+/// A time in nanoseconds with the unit that fits.
+pub fn time(ns: f64) -> String {
+    Nanos(ns.max(0.0).round() as u64).to_string()
+}
+
+/// `1 point`, `2 points`.
+pub fn plural(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_carry_their_unit() {
+        assert_eq!([812.4, 38_240.0, 999_700.0, 4.5].map(rate), ["812/s", "38.2k/s", "1.00M/s", "4.50/s"]);
+        assert_eq!([0.384, 0.0241, 0.0003, 0.0].map(percent), ["38 %", "2.4 %", "0.03 %", "0 %"]);
+        assert_eq!((megabytes(626.4e6), time(1.2e6)), ("626 MB/s".to_string(), "1.20 ms".to_string()));
+        assert_eq!((plural(1, "point"), plural(2, "point")), ("1 point".to_string(), "2 points".to_string()));
+    }
+}

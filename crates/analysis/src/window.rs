@@ -1,0 +1,187 @@
+//! The run phase cut into what counts: the operations that ended inside it, and its whole intervals.
+//!
+//! In: a recorded run phase. Out: a [`Window`]. An interval that the recorder left out at the end (no client ended anything
+//! in it) is an interval with no operation, not a missing one.
+//! Limits: where the phase ends inside an interval, that interval's operations count as inside. At an end by number they all
+//! are; at a planned end or an interruption up to clients * depth of them belong to the grace time.
+
+use model::{Interval, Nanos, PhaseData, Tick, Trial};
+
+/// The run phase of a point, cut.
+#[derive(Clone, Debug)]
+pub struct Window<'a> {
+    /// The phase as recorded.
+    pub phase: &'a PhaseData,
+    /// The intervals that lie inside the phase from end to end, in order and without holes.
+    pub whole: Vec<Tally>,
+    /// All that ended inside the phase, from its start to its end.
+    pub inside: Tally,
+    /// All that was recorded, the grace time included.
+    pub recorded: Tally,
+    /// Where the whole intervals end and the rest of `phase.intervals` begins.
+    recorded_whole: usize,
+}
+
+/// Sums over all kinds of operation in a stretch of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// When the stretch began.
+    pub start: Tick,
+    /// How long it is.
+    pub length: Nanos,
+    /// Operations done.
+    pub ok: u64,
+    /// Operations failed.
+    pub failed: u64,
+    /// Payload moved.
+    pub bytes: u64,
+    /// Arrivals that fell due while every client was busy.
+    pub late: u64,
+}
+
+impl<'a> Window<'a> {
+    /// Cuts `phase` of `trial`.
+    pub fn of(phase: &'a PhaseData, trial: &Trial) -> Window<'a> {
+        let span = Tally { start: phase.start, length: phase.end.since(phase.start), ..Tally::default() };
+        let recorded = phase.intervals.iter().fold(span, |sum, interval| sum.plus(&Tally::of(interval)));
+        let inside = match ended_by_count(&recorded, trial) {
+            true => recorded,
+            false => {
+                let before_end = phase.intervals.iter().take_while(|interval| interval.start < phase.end);
+                before_end.fold(span, |sum, interval| sum.plus(&Tally::of(interval)))
+            }
+        };
+        let whole = whole_tallies(phase, trial.phases.interval);
+        let recorded_whole = whole.len().min(phase.intervals.len());
+        Window { phase, whole, inside, recorded, recorded_whole }
+    }
+
+    /// Length of the phase in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.inside.length.as_secs_f64()
+    }
+
+    /// The recorded intervals behind the whole ones, which may be fewer than those.
+    pub fn whole_recorded(&self) -> &'a [Interval] {
+        &self.phase.intervals[..self.recorded_whole]
+    }
+
+    /// The recorded intervals after the whole ones: a part of an interval at the end, and the grace time.
+    pub fn rest_recorded(&self) -> &'a [Interval] {
+        &self.phase.intervals[self.recorded_whole..]
+    }
+
+    /// The operations done per second of each whole interval.
+    pub fn rates(&self) -> Vec<f64> {
+        self.whole.iter().map(Tally::ops_per_s).collect()
+    }
+
+    /// `at` in seconds since the phase began.
+    pub fn seconds_at(&self, at: Tick) -> f64 {
+        (at.0 as f64 - self.phase.start.0 as f64) / 1e9
+    }
+}
+
+impl Tally {
+    fn of(interval: &Interval) -> Tally {
+        let empty = Tally { start: interval.start, length: interval.length, ..Tally::default() };
+        interval.kinds.iter().fold(empty, |sum, kind| Tally {
+            ok: sum.ok + kind.ok,
+            failed: sum.failed + kind.failed,
+            bytes: sum.bytes + kind.bytes,
+            late: sum.late + kind.late,
+            ..sum
+        })
+    }
+
+    /// The counts of both in the stretch of the first.
+    fn plus(self, other: &Tally) -> Tally {
+        Tally {
+            ok: self.ok + other.ok,
+            failed: self.failed + other.failed,
+            bytes: self.bytes + other.bytes,
+            late: self.late + other.late,
+            ..self
+        }
+    }
+
+    /// Operations done per second.
+    pub fn ops_per_s(&self) -> f64 {
+        per_second(self.ok, self.length)
+    }
+
+    /// Payload per second.
+    pub fn bytes_per_s(&self) -> f64 {
+        per_second(self.bytes, self.length)
+    }
+}
+
+fn per_second(count: u64, length: Nanos) -> f64 {
+    if length.0 == 0 { 0.0 } else { count as f64 / length.as_secs_f64() }
+}
+
+/// Whether the phase ended because enough operations were done. Its end is then that of the last of them, which may fall on
+/// the first moment of an interval.
+fn ended_by_count(recorded: &Tally, trial: &Trial) -> bool {
+    let enough = trial.phases.ops_max.is_some_and(|most| recorded.ok + recorded.failed >= most);
+    enough && recorded.length < trial.phases.run
+}
+
+/// The whole intervals of any phase, those that nobody recorded at its end included.
+pub fn whole_tallies(phase: &PhaseData, planned: Nanos) -> Vec<Tally> {
+    let length = phase.intervals.first().map_or(planned, |interval| interval.length);
+    if length.0 == 0 {
+        return Vec::new();
+    }
+    let count = phase.end.since(phase.start).0 / length.0;
+    let tally = |index: u64| match phase.intervals.get(index as usize) {
+        Some(interval) => Tally::of(interval),
+        None => Tally { start: phase.start + Nanos(index * length.0), length, ..Tally::default() },
+    };
+    (0..count).map(tally).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Simulation;
+    use model::Phase;
+
+    #[test]
+    fn a_part_of_an_interval_counts_as_inside_and_the_grace_time_does_not() {
+        let mut point = Simulation::counts(&[10, 10, 10, 4, 1]).point();
+        point.phases[0].end = Tick(3_500_000_000);
+        let window = Window::of(&point.phases[0], &point.trial);
+        assert_eq!((window.whole.len(), window.inside.ok, window.recorded.ok), (3, 34, 35));
+        assert_eq!(window.rest_recorded().len(), 2);
+    }
+
+    #[test]
+    fn an_operation_that_ends_a_run_by_number_on_the_first_moment_of_an_interval_is_inside() {
+        let mut point = Simulation::counts(&[10, 10, 1]).point();
+        point.phases[0].end = Tick(2_000_000_000);
+        point.trial.phases.ops_max = Some(21);
+        point.trial.phases.run = Nanos::from_secs(60);
+        assert_eq!(Window::of(&point.phases[0], &point.trial).inside.ok, 21);
+        point.trial.phases.ops_max = None;
+        assert_eq!(Window::of(&point.phases[0], &point.trial).inside.ok, 20);
+    }
+
+    #[test]
+    fn intervals_that_nobody_recorded_at_the_end_have_no_operations() {
+        let mut point = Simulation::counts(&[10, 10]).point();
+        point.phases[0].end = Tick(5_000_000_000);
+        let window = Window::of(&point.phases[0], &point.trial);
+        assert_eq!(window.rates(), [10.0, 10.0, 0.0, 0.0, 0.0]);
+        assert_eq!(window.whole[4].start, Tick(4_000_000_000));
+        assert_eq!(window.whole_recorded().len(), 2);
+    }
+
+    #[test]
+    fn a_phase_without_length_has_no_interval_and_no_rate() {
+        let mut point = Simulation::counts(&[]).point();
+        point.phases[0].end = point.phases[0].start;
+        let window = Window::of(point.phase(Phase::Run).expect("it is there"), &point.trial);
+        assert_eq!((window.whole.len(), window.inside.ops_per_s()), (0, 0.0));
+    }
+}

@@ -1,0 +1,61 @@
+//! A client: a source of operations and a driver, joined for the life of a point. The one dynamic call per phase.
+//!
+//! In: made by an engine. Out: performs phases on a thread of its own. Limits: a client is used by one thread.
+
+use crate::clock::MonotonicClock;
+use crate::drive::{BatchDriver, Driver, run_batched, run_sync};
+use crate::recorder::Recorder;
+use crate::schedule::{Schedule, Stop};
+use crate::source::OpSource;
+
+/// Somebody who performs operations, one phase after the other.
+pub trait Client: Send {
+    /// Called once on the client's own thread before its first phase. An error ends the point.
+    fn open(&mut self) -> Result<(), String>;
+    /// Performs one phase.
+    fn run(&mut self, schedule: &Schedule, clock: &MonotonicClock, recorder: &mut Recorder, stop: &Stop);
+}
+
+/// A client with one operation at a time.
+pub struct SyncClient<D: Driver> {
+    source: OpSource<D::Op>,
+    driver: D,
+}
+
+/// A client with several operations under way.
+pub struct BatchClient<D: BatchDriver> {
+    source: OpSource<D::Op>,
+    driver: D,
+}
+
+impl<D: Driver> SyncClient<D> {
+    /// The client that performs the operations of `source` with `driver`.
+    pub fn new(source: OpSource<D::Op>, driver: D) -> Self {
+        SyncClient { source, driver }
+    }
+}
+
+impl<D: BatchDriver> BatchClient<D> {
+    /// The client that performs the operations of `source` with `driver`.
+    pub fn new(source: OpSource<D::Op>, driver: D) -> Self {
+        BatchClient { source, driver }
+    }
+}
+
+impl<D: Driver> Client for SyncClient<D> {
+    fn open(&mut self) -> Result<(), String> {
+        self.driver.open()
+    }
+    fn run(&mut self, schedule: &Schedule, clock: &MonotonicClock, recorder: &mut Recorder, stop: &Stop) {
+        run_sync(schedule, clock, &mut self.source, &mut self.driver, recorder, stop);
+    }
+}
+
+impl<D: BatchDriver> Client for BatchClient<D> {
+    fn open(&mut self) -> Result<(), String> {
+        self.driver.open()
+    }
+    fn run(&mut self, schedule: &Schedule, clock: &MonotonicClock, recorder: &mut Recorder, stop: &Stop) {
+        run_batched(schedule, clock, &mut self.source, &mut self.driver, recorder, stop);
+    }
+}

@@ -1,0 +1,96 @@
+//! Time for the load loop: the kernel's monotonic clock, or a simulated one for tests.
+//!
+//! In: nothing. Out: [`Tick`]s since the run began. Limits: nothing here follows the wall clock; a read costs 20 to 30 ns.
+
+use model::{Nanos, Tick};
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Where the loops read the time and wait for it.
+pub trait Clock {
+    /// The time now.
+    fn now(&self) -> Tick;
+    /// Returns at `at` or a little later; at once where `at` is past.
+    fn wait_until(&self, at: Tick);
+}
+
+/// CLOCK_MONOTONIC, counted from when the clock was made. Copies count from the same moment.
+#[derive(Clone, Copy, Debug)]
+pub struct MonotonicClock {
+    origin_ns: u64,
+}
+
+impl MonotonicClock {
+    /// A clock whose Tick 0 is now.
+    pub fn start() -> Self {
+        MonotonicClock { origin_ns: monotonic_ns() }
+    }
+}
+
+impl Clock for MonotonicClock {
+    #[inline]
+    fn now(&self) -> Tick {
+        Tick(monotonic_ns() - self.origin_ns)
+    }
+
+    /// Sleeps to an absolute time, so that an interruption does not lengthen the wait. There is no spinning: a generator that
+    /// burns the CPU which the engine needs would measure itself. What a wake-up costs is recorded as lag.
+    fn wait_until(&self, at: Tick) {
+        let at_ns = self.origin_ns + at.0;
+        let at = Timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as i64 };
+        while clock_nanosleep_absolute(ClockId::Monotonic, &at) == Err(rustix::io::Errno::INTR) {}
+    }
+}
+
+#[inline]
+fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// A clock that moves only when told to: exact load tests in no time. Waiting moves it.
+#[derive(Debug, Default)]
+pub struct SimClock {
+    now_ns: AtomicU64,
+}
+
+impl SimClock {
+    /// Lets `length` pass.
+    pub fn advance(&self, length: Nanos) {
+        self.now_ns.fetch_add(length.0, Relaxed);
+    }
+}
+
+impl Clock for SimClock {
+    fn now(&self) -> Tick {
+        Tick(self.now_ns.load(Relaxed))
+    }
+    fn wait_until(&self, at: Tick) {
+        self.now_ns.fetch_max(at.0, Relaxed);
+    }
+}
+
+impl<C: Clock> Clock for Arc<C> {
+    fn now(&self) -> Tick {
+        (**self).now()
+    }
+    fn wait_until(&self, at: Tick) {
+        (**self).wait_until(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_for_the_past_returns_at_once_and_for_the_future_not_before() {
+        let clock = MonotonicClock::start();
+        clock.wait_until(Tick(0));
+        let at = clock.now() + Nanos::from_micros(200);
+        clock.wait_until(at);
+        assert!(clock.now() >= at);
+    }
+}

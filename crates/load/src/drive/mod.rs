@@ -1,0 +1,275 @@
+//! The loops that perform operations, and the drivers they perform them through.
+//!
+//! In: a schedule, a clock, a source of operations, a driver, a recorder. Out: everything due in the phase is performed and
+//! recorded. Limits: a loop returns only between operations; who calls it must bound the time of one operation.
+//!
+//! `sync` performs one operation at a time; `batched` keeps several under way on one thread.
+
+mod batched;
+mod sync;
+
+pub use batched::run_batched;
+pub use sync::run_sync;
+
+use crate::clock::Clock;
+use crate::schedule::{Schedule, Stop};
+use model::{Nanos, Op, Outcome, Tick};
+
+/// Performs one operation at a time.
+pub trait Driver: Send + 'static {
+    /// The family of operations.
+    type Op: Op;
+    /// Called once on the client's own thread before its first operation. An error ends the point.
+    fn open(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+    /// Performs `op` and returns when it is done. Neither allocates nor logs.
+    fn execute(&mut self, op: &Self::Op) -> Outcome;
+    /// What happened at the last failure, for people.
+    fn describe_failure(&self) -> String;
+}
+
+/// One operation that a [`BatchDriver`] has finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// The slot it was pushed with.
+    pub slot: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// Keeps several operations under way on one thread.
+pub trait BatchDriver: Send + 'static {
+    /// The family of operations.
+    type Op: Op;
+    /// How many operations may be under way at once. Slots are numbered from 0 to it.
+    fn depth(&self) -> u32;
+    /// Called once on the client's own thread before its first operation. An error ends the point.
+    fn open(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+    /// Takes `op` to be started by the next [`BatchDriver::submit_and_wait`].
+    fn push(&mut self, slot: u32, op: &Self::Op);
+    /// Starts what was pushed, waits until at least one operation is done or `timeout` is over, and appends all that are
+    /// done. Does not wait where nothing is under way.
+    fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>);
+    /// What happened at the last failure, for people.
+    fn describe_failure(&self) -> String;
+}
+
+/// The longest wait before a loop looks whether it was told to stop.
+const PATIENCE: Nanos = Nanos::from_millis(100);
+
+/// Waits for `at`; `false` where the load was told to stop meanwhile.
+fn wait(clock: &impl Clock, stop: &Stop, at: Tick) -> bool {
+    loop {
+        if stop.reason().is_some() {
+            return false;
+        }
+        let now = clock.now();
+        if now >= at {
+            return true;
+        }
+        clock.wait_until(at.min(now + PATIENCE));
+    }
+}
+
+/// Waits for the phase to begin; `false` where the load was told to stop meanwhile.
+fn wait_for_start(clock: &impl Clock, stop: &Stop, schedule: &Schedule) -> bool {
+    wait(clock, stop, schedule.start)
+}
+
+#[cfg(test)]
+mod tests {
+    //! The loops on a simulated clock with scripted drivers: exact, and in no time.
+
+    use super::*;
+    use crate::clock::SimClock;
+    use crate::recorder::{Delivery, Recorder};
+    use crate::source::OpSource;
+    use model::histogram::{LatencyCounts, new_hdr};
+    use model::{Arrivals, IoOp, Pacing, Phase};
+    use std::sync::Arc;
+    use std::sync::mpsc;
+    use workload::Workload;
+
+    struct AnyOp;
+    impl Workload<IoOp> for AnyOp {
+        fn fill(&mut self, ops: &mut [IoOp]) {
+            ops.fill(IoOp::default());
+        }
+    }
+
+    /// 0.1 ms for each operation and 200 ms for each 10,000th.
+    struct Stalling {
+        clock: Arc<SimClock>,
+        done: u64,
+    }
+    impl Driver for Stalling {
+        type Op = IoOp;
+        fn execute(&mut self, _: &IoOp) -> Outcome {
+            self.done += 1;
+            let stalls = self.done % 10_000 == 0;
+            self.clock.advance(if stalls { Nanos::from_millis(200) } else { Nanos::from_micros(100) });
+            Outcome::Ok { bytes: 1 }
+        }
+        fn describe_failure(&self) -> String {
+            String::new()
+        }
+    }
+
+    /// Finishes everything under way, oldest first, `together` at a time, 0.1 ms after it was asked.
+    struct Ring {
+        clock: Arc<SimClock>,
+        under_way: std::collections::VecDeque<u32>,
+        together: usize,
+    }
+    impl BatchDriver for Ring {
+        type Op = IoOp;
+        fn depth(&self) -> u32 {
+            8
+        }
+        fn push(&mut self, slot: u32, _: &IoOp) {
+            self.under_way.push_back(slot);
+        }
+        fn submit_and_wait(&mut self, _: Nanos, done: &mut Vec<Done>) {
+            self.clock.advance(Nanos::from_micros(100));
+            let n = self.together.min(self.under_way.len());
+            done.extend(self.under_way.drain(..n).map(|slot| Done { slot, outcome: Outcome::Ok { bytes: 1 } }));
+        }
+        fn describe_failure(&self) -> String {
+            String::new()
+        }
+    }
+
+    struct Totals {
+        ok: u64,
+        late: u64,
+        response: LatencyCounts,
+        service: LatencyCounts,
+    }
+
+    fn totals(delivered: mpsc::Receiver<Delivery>) -> Totals {
+        let mut totals =
+            Totals { ok: 0, late: 0, response: LatencyCounts::default(), service: LatencyCounts::default() };
+        for delivery in delivered.iter() {
+            let Delivery::Increment(increment) = delivery else { panic!("unexpected {delivery:?}") };
+            for kind in &increment.kinds {
+                totals.ok += kind.ok;
+                totals.late += kind.late;
+                totals.service.add(&kind.service);
+                totals.response.add(kind.response.as_ref().unwrap_or(&kind.service));
+            }
+        }
+        totals
+    }
+
+    /// The loops' common setting: `seconds` of `pacing` on a simulated clock.
+    fn run(
+        pacing: Pacing,
+        seconds: u64,
+        perform: impl FnOnce(&Schedule, &Arc<SimClock>, &mut OpSource<IoOp>, &mut Recorder, &Stop),
+    ) -> (Totals, Schedule) {
+        let clock = Arc::new(SimClock::default());
+        let (out, delivered) = mpsc::channel();
+        let schedule = Schedule::new(Phase::Run, Tick(0), Nanos::from_secs(seconds), None, &pacing, 1);
+        let mut recorder = Recorder::new(0, 1, Nanos::from_secs(1), out);
+        recorder.begin(&schedule);
+        perform(&schedule, &clock, &mut OpSource::of(Box::new(AnyOp), 64, None), &mut recorder, &Stop::default());
+        recorder.end();
+        drop(recorder);
+        (totals(delivered), schedule)
+    }
+
+    fn stalling(pacing: Pacing, seconds: u64) -> (Totals, Schedule) {
+        run(pacing, seconds, |schedule, clock, source, recorder, stop| {
+            let mut driver = Stalling { clock: clock.clone(), done: 0 };
+            run_sync(schedule, clock, source, &mut driver, recorder, stop);
+        })
+    }
+
+    fn ms_at(counts: &LatencyCounts, quantile: f64) -> f64 {
+        let mut hdr = new_hdr();
+        hdr.add(counts.to_hdr()).unwrap();
+        hdr.value_at_quantile(quantile) as f64 / 1e6
+    }
+
+    const CLOSED: Pacing = Pacing::Closed { think: Nanos(0) };
+    const OPEN: Pacing = Pacing::Open { arrivals: Arrivals::Constant { per_s: 5_000.0 } };
+
+    fn assert_near(seen: f64, theory: f64, what: &str) {
+        assert!((seen / theory - 1.0).abs() < 0.02, "{what} is {seen}, theory says {theory}");
+    }
+
+    /// In 1.2 s of a closed loop, one operation of 10,000 takes 200 ms: p99.9 does not see it, the maximum does.
+    #[test]
+    fn closed_loop_hides_a_stall_from_its_percentiles() {
+        let (seen, _) = stalling(CLOSED, 60);
+        assert_near(ms_at(&seen.response, 0.999), 0.1, "p99.9");
+        assert_near(seen.response.max_ns() as f64, 2e8, "max");
+        assert_near(seen.ok as f64, 60.0 / 1.1999 * 10_000.0, "operations");
+        assert_eq!(seen.late, 0);
+    }
+
+    /// At 5,000/s a stall comes every 2 s (10,000 operations). It delays what falls due in 200 ms, and the backlog, worked
+    /// off at 10,000/s, delays as much again: 2,000 of 10,000 operations wait, evenly between 0 and 200 ms. The slowest 1 %
+    /// of all are the slowest 5 % of those: p99 is 200 - 0.05 * 200 = 190 ms.
+    #[test]
+    fn open_loop_counts_arrivals_that_fell_due_during_a_stall() {
+        let (seen, schedule) = stalling(OPEN, 61); // 30 whole stalls
+        assert_near(ms_at(&seen.response, 0.99), 190.0, "p99 of the response time");
+        assert_near(ms_at(&seen.service, 0.999), 0.1, "p99.9 of the service time");
+        assert_near(seen.late as f64, 30.0 * 2_000.0, "late arrivals");
+        assert!(schedule.offered(Tick(u64::MAX)) >= seen.ok);
+    }
+
+    #[test]
+    fn arrivals_that_nobody_served_are_offered_all_the_same() {
+        let arrivals = Arrivals::Constant { per_s: 20_000.0 };
+        let (seen, schedule) = stalling(Pacing::Open { arrivals }, 10);
+        assert_eq!(schedule.offered(Tick(u64::MAX)), 200_000);
+        assert_near(seen.ok as f64, 10.0 / 1.1999 * 10_000.0, "operations done");
+        assert_near(seen.response.max_ns() as f64, 10e9 * (1.0 - 1.0 / 1.1999 / 2.0), "longest wait");
+    }
+
+    #[test]
+    fn think_time_lowers_the_rate_and_is_no_response_time() {
+        let (seen, _) = stalling(Pacing::Closed { think: Nanos::from_micros(900) }, 5);
+        assert_near(seen.ok as f64, 5_000.0, "operations");
+        assert_near(ms_at(&seen.response, 0.5), 0.1, "p50");
+    }
+
+    #[test]
+    fn a_batch_keeps_its_depth_under_way() {
+        let (seen, _) = run(CLOSED, 1, |schedule, clock, source, recorder, stop| {
+            let mut ring = Ring { clock: clock.clone(), under_way: Default::default(), together: 2 };
+            run_batched(schedule, clock, source, &mut ring, recorder, stop);
+        });
+        assert_near(seen.ok as f64, 20_000.0, "operations");
+        assert_near(ms_at(&seen.response, 0.5), 0.4, "p50 of 8 under way, 2 done each 0.1 ms");
+    }
+
+    #[test]
+    fn a_batch_in_an_open_loop_counts_from_the_intended_start() {
+        let arrivals = Arrivals::Poisson { per_s: 40_000.0 };
+        let (seen, schedule) = run(Pacing::Open { arrivals }, 1, |schedule, clock, source, recorder, stop| {
+            let mut ring = Ring { clock: clock.clone(), under_way: Default::default(), together: 2 };
+            run_batched(schedule, clock, source, &mut ring, recorder, stop);
+        });
+        let offered = schedule.offered(Tick(u64::MAX)) as f64;
+        assert_near(offered, 40_000.0, "offered");
+        assert!((seen.ok as f64) < 0.52 * offered, "{} done of {offered}", seen.ok);
+        assert!(seen.response.max_ns() > 400_000_000, "the wait is in the response time");
+        assert!(seen.service.max_ns() < 1_000_000, "and not in the service time");
+    }
+
+    #[test]
+    fn a_load_told_to_stop_starts_nothing_more() {
+        let (seen, _) = run(CLOSED, 60, |schedule, clock, source, recorder, stop| {
+            stop.request(crate::StopReason::Interrupted);
+            let mut driver = Stalling { clock: clock.clone(), done: 0 };
+            run_sync(schedule, clock, source, &mut driver, recorder, stop);
+        });
+        assert_eq!(seen.ok, 0);
+    }
+}

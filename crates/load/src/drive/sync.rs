@@ -1,0 +1,50 @@
+//! One operation at a time. Two clock reads an operation: the end of one is the admission of the next.
+
+use super::{Driver, wait, wait_for_start};
+use crate::clock::Clock;
+use crate::recorder::Recorder;
+use crate::schedule::{Admit, Schedule, Stop, StopReason};
+use crate::source::OpSource;
+use model::{Completion, OnError, Op, Outcome};
+
+/// Performs the phase of `schedule` with `driver`, one operation after the other.
+pub fn run_sync<D: Driver, C: Clock>(
+    schedule: &Schedule,
+    clock: &C,
+    source: &mut OpSource<D::Op>,
+    driver: &mut D,
+    recorder: &mut Recorder,
+    stop: &Stop,
+) {
+    if !wait_for_start(clock, stop, schedule) {
+        return;
+    }
+    let mut now = clock.now();
+    while stop.reason().is_none() && source.has_more() {
+        let (due, late) = match schedule.admit(now) {
+            Admit::AtOnce => (None, false),
+            Admit::Due(arrival) => (Some(arrival), true),
+            Admit::NotBefore(arrival) if wait(clock, stop, arrival.intended) => (Some(arrival), false),
+            Admit::NotBefore(_) | Admit::Done => return,
+        };
+        let op = source.take();
+        let started = clock.now();
+        let outcome = driver.execute(op);
+        now = clock.now();
+        let intended = due.map_or(started, |arrival| arrival.intended);
+        if due.is_some() && !late {
+            recorder.woke(started.since(intended));
+        }
+        recorder.record(&Completion { kind: op.kind(), intended, started, finished: now, outcome }, late);
+        if let Outcome::Failed(class) = outcome {
+            recorder.report_failure(class, now, || driver.describe_failure());
+            if schedule.on_error == OnError::Stop {
+                return stop.request(StopReason::Failure);
+            }
+        }
+        if schedule.think.0 > 0 {
+            wait(clock, stop, (now + schedule.think).min(schedule.end));
+            now = clock.now();
+        }
+    }
+}

@@ -1,0 +1,495 @@
+//! Runs the phases of a point: starts the clients' threads, collects what they deliver, ends on time.
+//!
+//! In: clients, the phases in order, a clock, a request to stop. Out: interval rows and events to the [`Sink`] once per
+//! interval, and how it ended. Limits: a client that is blocked in an operation cannot be interrupted; when the grace time
+//! is over it is named in the outcome and left behind.
+
+use crate::client::Client;
+use crate::clock::{Clock, MonotonicClock};
+use crate::recorder::{Delivery, Increment, KindIncrement, Recorder};
+use crate::schedule::{Schedule, Stop, StopReason};
+use model::{
+    Event, EventKind, FailureClass, Generator, IntervalRow, KindRow, LatencyCounts, Nanos, OnError, Pacing, Phase, Tick,
+};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// One phase to run.
+#[derive(Clone, Copy, Debug)]
+pub struct PhasePlan {
+    /// Which.
+    pub phase: Phase,
+    /// How long at most.
+    pub length: Nanos,
+    /// How many operations at most, over all clients. Only the last phase may have a limit.
+    pub ops_max: Option<u64>,
+    /// How operations arrive.
+    pub pacing: Pacing,
+}
+
+/// What all phases of one call have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// The number of kinds of operation.
+    pub kinds: usize,
+    /// The length of one interval.
+    pub interval: Nanos,
+    /// How long operations under way at the end may take.
+    pub grace: Nanos,
+    /// What a failed operation does.
+    pub on_error: OnError,
+    /// Where the randomness of Poisson arrivals comes from.
+    pub seed: u64,
+}
+
+/// Where the results go while the load runs. Its methods are called by the collector, never by a client.
+pub trait Sink {
+    /// `phase` has begun.
+    fn begin_phase(&mut self, phase: Phase, start: Tick);
+    /// Called once per interval, also where nothing ended in it.
+    fn interval(&mut self, rows: Vec<IntervalRow>, events: Vec<Event>, now: Tick);
+    /// `phase` is over: it ended at `end`, `offered` arrivals had fallen due, `unserved` of them were never performed.
+    fn end_phase(&mut self, phase: Phase, end: Tick, offered: u64, unserved: u64);
+}
+
+/// Why the phases ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// As planned.
+    AsPlanned,
+    /// Early: the user or a safety limit asked.
+    Stopped(StopReason),
+    /// Early: an operation failed and the trial stops then, or a client broke.
+    Failed {
+        /// Why, where it was an operation.
+        class: Option<FailureClass>,
+        /// What the driver or client said.
+        text: String,
+    },
+}
+
+/// How the phases went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Why they ended.
+    pub ended: Ended,
+    /// Clients that were still blocked when the grace time was over.
+    pub hung: Vec<u32>,
+}
+
+/// How long after an interval's end its increments are collected: clients notice the end at their next completion.
+const COLLECT_DELAY: Nanos = Nanos::from_millis(5);
+
+/// From now to the first phase: time for the threads to start.
+const START_DELAY: Nanos = Nanos::from_millis(20);
+
+/// After a request to stop, operations under way get this long at most.
+const STOP_GRACE: Nanos = Nanos::from_millis(1_500);
+
+/// Runs `phases` one after the other on the threads of `clients` and returns when all clients are done or given up.
+pub fn run_phases(
+    clients: Vec<Box<dyn Client>>,
+    phases: &[PhasePlan],
+    setup: &Setup,
+    clock: &MonotonicClock,
+    stop: &Arc<Stop>,
+    sink: &mut dyn Sink,
+) -> Outcome {
+    let schedules: Arc<[Schedule]> = schedules(phases, setup, clock.now() + START_DELAY).into();
+    let (out, delivered) = channel();
+    let starts = schedules.iter().map(|schedule| (schedule.phase, schedule.start)).collect();
+    let mut collector = Collector::new(clients.len(), starts, setup, clock, stop, delivered);
+    for (id, client) in (0..).zip(clients) {
+        let recorder = Recorder::new(id, setup.kinds, setup.interval, out.clone());
+        spawn(id, client, recorder, schedules.clone(), *clock, stop.clone(), out.clone());
+    }
+    drop(out);
+    for (nth, schedule) in schedules.iter().enumerate() {
+        collector.phase(schedule, nth + 1 == schedules.len(), sink);
+    }
+    collector.outcome()
+}
+
+fn schedules(phases: &[PhasePlan], setup: &Setup, first: Tick) -> Vec<Schedule> {
+    let mut start = first;
+    let mut schedules = Vec::new();
+    for (plan, nth) in phases.iter().zip(0..) {
+        let seed = setup.seed.wrapping_add(nth);
+        let schedule = Schedule::new(plan.phase, start, plan.length, plan.ops_max, &plan.pacing, seed);
+        schedules.push(schedule.with_on_error(setup.on_error));
+        start = start + plan.length;
+    }
+    schedules
+}
+
+/// Starts the thread of one client. It is not joined: a blocked client must not hold up the end of the point.
+fn spawn(
+    id: u32,
+    mut client: Box<dyn Client>,
+    mut recorder: Recorder,
+    schedules: Arc<[Schedule]>,
+    clock: MonotonicClock,
+    stop: Arc<Stop>,
+    out: std::sync::mpsc::Sender<Delivery>,
+) {
+    let perform = move || {
+        // Default slack lets the kernel wake a thread 50 us late, which would all be lag.
+        let _ = rustix::thread::set_current_timer_slack(Some(std::num::NonZeroU64::MIN));
+        let performed = catch_unwind(AssertUnwindSafe(|| {
+            client.open()?;
+            for schedule in schedules.iter() {
+                recorder.begin(schedule);
+                client.run(schedule, &clock, &mut recorder, &stop);
+                recorder.end();
+            }
+            Ok(())
+        }));
+        let broken = match performed {
+            Ok(Ok(())) => None,
+            Ok(Err(text)) => Some(text),
+            Err(panic) => Some(format!("the client panicked: {}", panic_text(&*panic))),
+        };
+        if let Some(text) = broken {
+            stop.request(StopReason::Failure);
+            let _ = out.send(Delivery::Broken { client: id, text });
+        }
+        drop(client); // what the driver holds is given back before anybody hears that the client is gone
+        let _ = out.send(Delivery::Ended { client: id, at: recorder.last_finished() });
+    };
+    let spawned = std::thread::Builder::new().name(format!("client-{id}")).stack_size(512 << 10).spawn(perform);
+    // A thread that cannot be started drops its sender; the collector counts it as hung and says so.
+    drop(spawned);
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let owned = panic.downcast_ref::<String>().map(String::as_str);
+    owned.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
+}
+
+/// Gathers deliveries and passes them on once per interval.
+struct Collector<'a> {
+    starts: BTreeMap<Phase, Tick>,
+    setup: Setup,
+    clock: &'a MonotonicClock,
+    stop: &'a Stop,
+    delivered: Receiver<Delivery>,
+    running: Vec<u32>,
+    last_finished: Tick,
+    failure: Option<(Option<FailureClass>, String)>,
+    rows: BTreeMap<(Phase, u32), Gathered>,
+    done: BTreeMap<Phase, u64>,
+    events: Vec<Event>,
+}
+
+#[derive(Default)]
+struct Gathered {
+    kinds: BTreeMap<u8, KindRow>,
+    generator: Generator,
+}
+
+impl<'a> Collector<'a> {
+    fn new(
+        clients: usize,
+        starts: BTreeMap<Phase, Tick>,
+        setup: &Setup,
+        clock: &'a MonotonicClock,
+        stop: &'a Stop,
+        delivered: Receiver<Delivery>,
+    ) -> Self {
+        Collector {
+            starts,
+            setup: *setup,
+            clock,
+            stop,
+            delivered,
+            running: (0..clients as u32).collect(),
+            last_finished: Tick(0),
+            failure: None,
+            rows: BTreeMap::new(),
+            done: BTreeMap::new(),
+            events: Vec::new(),
+        }
+    }
+
+    /// Follows one phase to its end. The last phase ends when all clients are gone; the ones before at their planned time.
+    fn phase(&mut self, schedule: &Schedule, last: bool, sink: &mut dyn Sink) {
+        if self.stop.reason().is_some() && !last || self.running.is_empty() {
+            return;
+        }
+        self.gather_until(schedule.start);
+        sink.begin_phase(schedule.phase, schedule.start);
+        let mut tick = schedule.start;
+        let mut stopped_at = None;
+        loop {
+            tick = (tick + self.setup.interval).max(self.clock.now());
+            if !last {
+                tick = tick.min(schedule.end);
+            }
+            self.gather_until(tick + COLLECT_DELAY);
+            self.pass_on(sink);
+            let now = self.clock.now();
+            if stopped_at.is_none() && self.stop.reason().is_some() {
+                stopped_at = Some(now);
+            }
+            let over = match last {
+                true => self.running.is_empty() || now >= self.given_up_at(schedule, stopped_at),
+                false => now >= schedule.end || stopped_at.is_some(),
+            };
+            if over {
+                break;
+            }
+        }
+        self.end_phase(schedule, last, stopped_at, sink);
+    }
+
+    fn given_up_at(&self, schedule: &Schedule, stopped_at: Option<Tick>) -> Tick {
+        let planned = schedule.end + self.setup.grace;
+        stopped_at.map_or(planned, |at| planned.min(at + self.setup.grace.min(STOP_GRACE)))
+    }
+
+    fn end_phase(&mut self, schedule: &Schedule, last: bool, stopped_at: Option<Tick>, sink: &mut dyn Sink) {
+        if last && !self.running.is_empty() {
+            let text = format!("{} still blocked when the grace time was over", clients_text(&self.running));
+            self.events.push(Event::new(self.clock.now(), EventKind::Hung, text));
+            self.pass_on(sink);
+        }
+        let exhausted = last && self.running.is_empty();
+        let end = match (stopped_at, exhausted) {
+            (Some(at), _) => at.min(schedule.end),
+            // All clients are gone: by count the phase ended with its last operation, by time at its planned end.
+            (None, true) if self.clock.now() < schedule.end => self.last_finished.max(Tick(schedule.start.0 + 1)),
+            _ => schedule.end,
+        };
+        let offered = schedule.offered(end);
+        let done = self.done.get(&schedule.phase).copied().unwrap_or(0);
+        sink.end_phase(schedule.phase, end, offered, offered.saturating_sub(done));
+    }
+
+    /// Takes deliveries until `until`, until all clients are gone, or soon after a request to stop.
+    fn gather_until(&mut self, until: Tick) {
+        while !self.running.is_empty() {
+            let now = self.clock.now();
+            if now >= until {
+                return;
+            }
+            let left = until.since(now).0.min(50_000_000);
+            match self.delivered.recv_timeout(Duration::from_nanos(left)) {
+                Ok(delivery) => self.take(delivery),
+                Err(RecvTimeoutError::Timeout) if self.stop.reason().is_some() => return,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return self.lose_the_rest(),
+            }
+        }
+    }
+
+    /// Every sender is gone though clients did not say goodbye: their threads could not be started.
+    fn lose_the_rest(&mut self) {
+        let text = format!("{} could not be started: the limit of threads is reached", clients_text(&self.running));
+        self.failure.get_or_insert((None, text));
+        self.running.clear();
+    }
+
+    fn take(&mut self, delivery: Delivery) {
+        match delivery {
+            Delivery::Increment(increment) => self.add(increment),
+            Delivery::Failure { client, at, class, text } => {
+                let text = format!("client {client}: {text}");
+                self.events.push(Event::new(at, EventKind::Failure, format!("{}: {text}", class.as_str())));
+                if self.setup.on_error == OnError::Stop {
+                    self.failure.get_or_insert((Some(class), text));
+                }
+            }
+            Delivery::Broken { client, text } => {
+                self.events.push(Event::new(self.clock.now(), EventKind::Failure, format!("client {client}: {text}")));
+                self.failure.get_or_insert((None, text));
+            }
+            Delivery::Ended { client, at } => {
+                self.running.retain(|&running| running != client);
+                self.last_finished = self.last_finished.max(at);
+            }
+        }
+    }
+
+    fn add(&mut self, increment: Increment) {
+        let gathered = self.rows.entry((increment.phase, increment.index)).or_default();
+        gathered.generator.add(&increment.generator);
+        for kind in increment.kinds {
+            *self.done.entry(increment.phase).or_default() += kind.ok + kind.failed;
+            gathered.kinds.entry(kind.kind.0).or_insert_with(|| empty_row(&kind)).add(&kind);
+        }
+    }
+
+    /// Hands everything gathered to the sink.
+    fn pass_on(&mut self, sink: &mut dyn Sink) {
+        let length = self.setup.interval;
+        let rows = std::mem::take(&mut self.rows).into_iter().map(|((phase, index), gathered)| IntervalRow {
+            phase,
+            index,
+            start: self.starts[&phase] + Nanos(index as u64 * length.0),
+            length,
+            kinds: gathered.kinds.into_values().collect(),
+            generator: gathered.generator,
+        });
+        sink.interval(rows.collect(), std::mem::take(&mut self.events), self.clock.now());
+    }
+
+    fn outcome(self) -> Outcome {
+        let ended = match (self.failure, self.stop.reason()) {
+            (Some((class, text)), _) => Ended::Failed { class, text },
+            (None, Some(reason)) => Ended::Stopped(reason),
+            (None, None) => Ended::AsPlanned,
+        };
+        Outcome { ended, hung: self.running }
+    }
+}
+
+fn empty_row(kind: &KindIncrement) -> KindRow {
+    KindRow {
+        kind: kind.kind,
+        ok: 0,
+        failed: 0,
+        bytes: 0,
+        late: 0,
+        service: LatencyCounts::default(),
+        response: kind.response.is_some().then(LatencyCounts::default),
+    }
+}
+
+/// Adding up is the collector's part of a row; the type belongs to `model`.
+trait AddIncrement {
+    fn add(&mut self, increment: &KindIncrement);
+}
+
+impl AddIncrement for KindRow {
+    fn add(&mut self, increment: &KindIncrement) {
+        self.ok += increment.ok;
+        self.failed += increment.failed;
+        self.bytes += increment.bytes;
+        self.late += increment.late;
+        self.service.add(&increment.service);
+        if let (Some(all), Some(one)) = (&mut self.response, &increment.response) {
+            all.add(one);
+        }
+    }
+}
+
+fn clients_text(clients: &[u32]) -> String {
+    let shown: Vec<String> = clients.iter().take(8).map(u32::to_string).collect();
+    let more = if clients.len() > shown.len() { ", ..." } else { "" };
+    format!("{} of the clients ({}{more})", clients.len(), shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::Driver;
+    use crate::source::OpSource;
+    use crate::{MonotonicClock, SyncClient};
+    use model::IoOp;
+    use std::sync::Barrier;
+
+    struct AnyOp;
+    impl workload::Workload<IoOp> for AnyOp {
+        fn fill(&mut self, ops: &mut [IoOp]) {
+            ops.fill(IoOp::default());
+        }
+    }
+
+    enum Script {
+        Works,
+        FailsAfter(u64),
+        Panics,
+        BlocksOn(Arc<Barrier>),
+    }
+    struct Scripted(Script, u64);
+    impl Driver for Scripted {
+        type Op = IoOp;
+        fn execute(&mut self, _: &IoOp) -> model::Outcome {
+            self.1 += 1;
+            match &self.0 {
+                Script::FailsAfter(n) if self.1 > *n => return model::Outcome::Failed(FailureClass::Io),
+                Script::Panics => panic!("the driver has a bug"),
+                Script::BlocksOn(barrier) => drop(barrier.wait()),
+                _ => {}
+            }
+            model::Outcome::Ok { bytes: 1 }
+        }
+        fn describe_failure(&self) -> String {
+            "the disk said no".into()
+        }
+    }
+
+    #[derive(Default)]
+    struct Seen {
+        ok: u64,
+        phases: Vec<(Phase, u64)>,
+        events: Vec<EventKind>,
+    }
+    impl Sink for Seen {
+        fn begin_phase(&mut self, _: Phase, _: Tick) {}
+        fn interval(&mut self, rows: Vec<IntervalRow>, events: Vec<Event>, _: Tick) {
+            let run = rows.iter().filter(|row| row.phase == Phase::Run);
+            self.ok += run.flat_map(|row| &row.kinds).map(|kind| kind.ok).sum::<u64>();
+            self.events.extend(events.iter().map(|event| event.kind));
+        }
+        fn end_phase(&mut self, phase: Phase, end: Tick, _: u64, _: u64) {
+            self.phases.push((phase, end.0));
+        }
+    }
+
+    fn run(scripts: Vec<Script>, ops_max: Option<u64>, length_ms: u64, grace_ms: u64) -> (Seen, Outcome) {
+        let client = |script| -> Box<dyn Client> {
+            Box::new(SyncClient::new(OpSource::of(Box::new(AnyOp), 64, None), Scripted(script, 0)))
+        };
+        let closed = Pacing::Closed { think: Nanos(0) };
+        let plan = |phase, ms, ops_max| PhasePlan { phase, length: Nanos::from_millis(ms), ops_max, pacing: closed };
+        let phases = [plan(Phase::Warmup, 5, None), plan(Phase::Run, length_ms, ops_max)];
+        let setup = Setup {
+            kinds: 1,
+            interval: Nanos::from_millis(10),
+            grace: Nanos::from_millis(grace_ms),
+            on_error: OnError::Stop,
+            seed: 0,
+        };
+        let mut seen = Seen::default();
+        let clients = scripts.into_iter().map(client).collect();
+        let stop = Arc::new(Stop::default());
+        let outcome = run_phases(clients, &phases, &setup, &MonotonicClock::start(), &stop, &mut seen);
+        (seen, outcome)
+    }
+
+    #[test]
+    fn a_limit_of_operations_ends_the_run_with_exactly_that_many() {
+        let (seen, outcome) = run(vec![Script::Works, Script::Works], Some(12_345), 60_000, 1_000);
+        assert_eq!(outcome, Outcome { ended: Ended::AsPlanned, hung: vec![] });
+        assert_eq!(seen.ok, 12_345);
+        assert_eq!(seen.phases.iter().map(|p| p.0).collect::<Vec<_>>(), [Phase::Warmup, Phase::Run]);
+    }
+
+    #[test]
+    fn a_failed_operation_ends_the_run_and_keeps_what_was_done() {
+        let (seen, outcome) = run(vec![Script::Works, Script::FailsAfter(1_000_000)], None, 60_000, 1_000);
+        let text = "client 1: the disk said no".to_string();
+        assert_eq!(outcome.ended, Ended::Failed { class: Some(FailureClass::Io), text });
+        assert!(seen.ok > 0);
+        assert!(seen.events.contains(&EventKind::Failure));
+    }
+
+    #[test]
+    fn a_panic_in_a_driver_is_a_failure_of_the_point_and_not_of_plimsoll() {
+        let (_, outcome) = run(vec![Script::Panics], None, 60_000, 1_000);
+        assert!(matches!(outcome.ended, Ended::Failed { class: None, ref text } if text.contains("has a bug")));
+    }
+
+    #[test]
+    fn a_blocked_client_is_given_up_when_the_grace_time_is_over() {
+        let barrier = Arc::new(Barrier::new(2));
+        let (seen, outcome) = run(vec![Script::Works, Script::BlocksOn(barrier)], None, 20, 20);
+        assert_eq!(outcome.hung, [1]);
+        assert!(seen.ok > 0, "the other client's work is kept");
+        assert!(seen.events.contains(&EventKind::Hung));
+    }
+}

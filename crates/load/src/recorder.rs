@@ -1,0 +1,301 @@
+//! A client's own record of what it did: counts and histograms of the interval that is open.
+//!
+//! In: one [`Completion`] an operation. Out: an [`Increment`] for each interval in which something ended, and the first
+//! failure of each class. Limits: belongs to one client thread; nothing here is shared, locked or, but at an interval's end,
+//! allocated.
+
+use crate::schedule::Schedule;
+use crate::usage;
+use model::histogram::LatencyDelta;
+use model::{Completion, FailureClass, Generator, LatencyCounts, Nanos, OpKind, Outcome, Phase, Tick};
+use std::sync::mpsc::Sender;
+
+/// What one client did in one interval.
+#[derive(Debug)]
+pub struct Increment {
+    /// The phase.
+    pub phase: Phase,
+    /// The interval's number in the phase.
+    pub index: u32,
+    /// Operations by kind; kinds without any are left out.
+    pub kinds: Vec<KindIncrement>,
+    /// CPU, context switches and lag since the increment before.
+    pub generator: Generator,
+}
+
+/// What one client did of one kind of operation in one interval.
+#[derive(Debug)]
+pub struct KindIncrement {
+    /// Which kind.
+    pub kind: OpKind,
+    /// Operations done.
+    pub ok: u64,
+    /// Operations failed.
+    pub failed: u64,
+    /// Payload moved.
+    pub bytes: u64,
+    /// Arrivals that were due before a client was free.
+    pub late: u64,
+    /// finished - started.
+    pub service: LatencyDelta,
+    /// finished - intended, in an open loop.
+    pub response: Option<LatencyDelta>,
+}
+
+/// What a client tells the collector.
+#[derive(Debug)]
+pub enum Delivery {
+    /// An interval is over.
+    Increment(Increment),
+    /// The first failure of its class on this client.
+    Failure {
+        /// Which client.
+        client: u32,
+        /// When the operation ended.
+        at: Tick,
+        /// Why.
+        class: FailureClass,
+        /// What the driver says of it.
+        text: String,
+    },
+    /// The client could not begin, or panicked: a failure of the whole point.
+    Broken {
+        /// Which client.
+        client: u32,
+        /// What it says.
+        text: String,
+    },
+    /// The client has performed its last phase and is gone.
+    Ended {
+        /// Which client.
+        client: u32,
+        /// When its last operation ended.
+        at: Tick,
+    },
+}
+
+#[derive(Default)]
+struct KindRecord {
+    ok: u64,
+    failed: u64,
+    bytes: u64,
+    late: u64,
+    service: LatencyCounts,
+    response: LatencyCounts,
+}
+
+/// A client's record of the interval that is open.
+pub struct Recorder {
+    client: u32,
+    interval: Nanos,
+    phase: Phase,
+    closed: bool,
+    phase_start: Tick,
+    index: u32,
+    interval_end: Tick,
+    last_finished: Tick,
+    kinds: Vec<KindRecord>,
+    lag: Generator,
+    used_before: Generator,
+    seen_failures: Vec<FailureClass>,
+    out: Sender<Delivery>,
+}
+
+impl Recorder {
+    /// The recorder of `client` for operations of `kinds` kinds, in intervals of `interval`.
+    pub fn new(client: u32, kinds: usize, interval: Nanos, out: Sender<Delivery>) -> Self {
+        Recorder {
+            client,
+            interval,
+            phase: Phase::Run,
+            closed: true,
+            phase_start: Tick(0),
+            index: 0,
+            interval_end: Tick(0),
+            last_finished: Tick(0),
+            kinds: (0..kinds).map(|_| KindRecord::default()).collect(),
+            lag: Generator::default(),
+            used_before: usage::of_this_thread(),
+            seen_failures: Vec::new(),
+            out,
+        }
+    }
+
+    /// Begins the phase of `schedule`; what the thread used before it is nobody's.
+    pub fn begin(&mut self, schedule: &Schedule) {
+        self.phase = schedule.phase;
+        self.closed = schedule.is_closed();
+        self.phase_start = schedule.start;
+        self.index = 0;
+        self.interval_end = schedule.start + self.interval;
+        self.used_before = usage::of_this_thread();
+    }
+
+    /// Counts one operation. `late`: it had fallen due before this client was free.
+    #[inline]
+    pub fn record(&mut self, done: &Completion, late: bool) {
+        if done.finished >= self.interval_end {
+            self.roll(done.finished);
+        }
+        self.last_finished = done.finished;
+        let record = &mut self.kinds[done.kind.0 as usize];
+        record.late += late as u64;
+        match done.outcome {
+            Outcome::Ok { bytes } => {
+                record.ok += 1;
+                record.bytes += bytes as u64;
+                record.service.record(done.finished.since(done.started).0);
+                if !self.closed {
+                    record.response.record(done.finished.since(done.intended).0);
+                }
+            }
+            Outcome::Failed(_) => record.failed += 1,
+        }
+    }
+
+    /// Counts that this client waited for an arrival and woke up `lag` after it.
+    #[inline]
+    pub fn woke(&mut self, lag: Nanos) {
+        self.lag.lag_count += 1;
+        self.lag.lag_sum_ns += lag.0;
+        self.lag.lag_max_ns = self.lag.lag_max_ns.max(lag.0);
+    }
+
+    /// Reports a failed operation, once for each class. `describe` is asked only then.
+    #[cold]
+    pub fn report_failure(&mut self, class: FailureClass, at: Tick, describe: impl FnOnce() -> String) {
+        if !self.seen_failures.contains(&class) {
+            self.seen_failures.push(class);
+            self.deliver(Delivery::Failure { client: self.client, at, class, text: describe() });
+        }
+    }
+
+    /// Hands over the last interval of the phase.
+    pub fn end(&mut self) {
+        self.hand_over();
+    }
+
+    /// When the last operation ended.
+    pub fn last_finished(&self) -> Tick {
+        self.last_finished
+    }
+
+    /// Hands over the open interval and opens the one that holds `at`.
+    #[cold]
+    fn roll(&mut self, at: Tick) {
+        self.hand_over();
+        self.index = (at.since(self.phase_start).0 / self.interval.0) as u32;
+        self.interval_end = self.phase_start + Nanos((self.index as u64 + 1) * self.interval.0);
+    }
+
+    fn hand_over(&mut self) {
+        let closed = self.closed;
+        let used = usage::of_this_thread();
+        let increment = Increment {
+            phase: self.phase,
+            index: self.index,
+            kinds: (0u8..)
+                .zip(&mut self.kinds)
+                .filter_map(|(kind, record)| record.take(OpKind(kind), closed))
+                .collect(),
+            generator: difference(&used, &self.used_before, &std::mem::take(&mut self.lag)),
+        };
+        self.used_before = used;
+        self.deliver(Delivery::Increment(increment));
+    }
+
+    /// A collector that is gone has given this client up; there is nobody left to tell.
+    fn deliver(&self, delivery: Delivery) {
+        let _ = self.out.send(delivery);
+    }
+}
+
+impl KindRecord {
+    /// What was counted, where anything was, and a new beginning.
+    fn take(&mut self, kind: OpKind, closed: bool) -> Option<KindIncrement> {
+        if self.ok + self.failed == 0 {
+            return None;
+        }
+        let increment = KindIncrement {
+            kind,
+            ok: std::mem::take(&mut self.ok),
+            failed: std::mem::take(&mut self.failed),
+            bytes: std::mem::take(&mut self.bytes),
+            late: std::mem::take(&mut self.late),
+            service: self.service.take(),
+            response: if closed { None } else { Some(self.response.take()) },
+        };
+        Some(increment)
+    }
+}
+
+fn difference(now: &Generator, before: &Generator, lag: &Generator) -> Generator {
+    Generator {
+        cpu_user_ns: now.cpu_user_ns.saturating_sub(before.cpu_user_ns),
+        cpu_system_ns: now.cpu_system_ns.saturating_sub(before.cpu_system_ns),
+        context_switches: now.context_switches.saturating_sub(before.context_switches),
+        ..*lag
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Pacing;
+    use std::sync::mpsc;
+
+    fn completion(started_ms: u64, finished_ms: u64) -> Completion {
+        let at = |ms| Tick(ms * 1_000_000);
+        Completion {
+            kind: OpKind(0),
+            intended: at(started_ms),
+            started: at(started_ms),
+            finished: at(finished_ms),
+            outcome: Outcome::Ok { bytes: 10 },
+        }
+    }
+
+    #[test]
+    fn each_operation_is_in_the_interval_in_which_it_ended() {
+        let (out, delivered) = mpsc::channel();
+        let mut recorder = Recorder::new(0, 1, Nanos::from_millis(100), out);
+        let closed = Pacing::Closed { think: Nanos(0) };
+        recorder.begin(&Schedule::new(Phase::Run, Tick(0), Nanos::from_secs(1), None, &closed, 0));
+        [(0, 50), (50, 99), (99, 101), (101, 450)]
+            .into_iter()
+            .for_each(|(s, f)| recorder.record(&completion(s, f), false));
+        recorder.end();
+        drop(recorder);
+        let seen: Vec<(u32, u64)> = delivered
+            .iter()
+            .map(|delivery| match delivery {
+                Delivery::Increment(increment) => (increment.index, increment.kinds[0].ok),
+                other => panic!("unexpected {other:?}"),
+            })
+            .collect();
+        assert_eq!(seen, [(0, 2), (1, 1), (4, 1)]);
+    }
+
+    #[test]
+    fn a_failure_is_counted_every_time_and_described_once() {
+        let (out, delivered) = mpsc::channel();
+        let mut recorder = Recorder::new(3, 1, Nanos::from_millis(100), out);
+        let failed = Completion { outcome: Outcome::Failed(FailureClass::Io), ..completion(0, 1) };
+        recorder.begin(&Schedule::new(Phase::Run, Tick(0), Nanos(1), None, &Pacing::Closed { think: Nanos(0) }, 0));
+        for _ in 0..3 {
+            recorder.record(&failed, false);
+            recorder.report_failure(FailureClass::Io, failed.finished, || "EIO".into());
+        }
+        recorder.end();
+        drop(recorder);
+        let (mut told, mut counted) = (0, 0);
+        for delivery in delivered.iter() {
+            match delivery {
+                Delivery::Failure { client: 3, .. } => told += 1,
+                Delivery::Increment(increment) => counted += increment.kinds[0].failed,
+                other => panic!("unexpected {other:?}"),
+            }
+        }
+        assert_eq!((told, counted), (1, 3));
+    }
+}

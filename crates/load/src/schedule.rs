@@ -1,0 +1,259 @@
+//! The schedule of one phase: which operation may start when. All clients of the phase share it.
+//!
+//! In: the phase's pacing, its planned start and end, the clock reading of the client that asks. Out: [`Admit`].
+//! Limits: an open loop stops admitting at the planned end; arrivals that fell due by then and were not started are counted
+//! as unserved. An arrival is never lost in silence: `offered = started + unserved`.
+
+use model::{Arrival, Arrivals, Nanos, OnError, Pacing, Phase, Tick};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+
+/// What a client may do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admit {
+    /// Closed loop: start the next operation; it is intended for the moment at which it starts.
+    AtOnce,
+    /// Open loop: this arrival fell due while every client was busy. It is late already.
+    Due(Arrival),
+    /// Open loop: this arrival is yours; wait for it.
+    NotBefore(Arrival),
+    /// Nothing more in this phase.
+    Done,
+}
+
+/// Why a load was told to end before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// The user asked.
+    Interrupted,
+    /// An operation failed and the trial says to stop then.
+    Failure,
+    /// A safety limit was reached (free space).
+    Limit,
+}
+
+/// The shared request to end a load early. The first reason stays.
+#[derive(Debug, Default)]
+pub struct Stop(AtomicU8);
+
+impl Stop {
+    /// Asks all clients to start nothing more. Safe to call from a signal handler.
+    pub fn request(&self, reason: StopReason) {
+        let code = match reason {
+            StopReason::Interrupted => 1,
+            StopReason::Failure => 2,
+            StopReason::Limit => 3,
+        };
+        let _ = self.0.compare_exchange(0, code, Relaxed, Relaxed);
+    }
+
+    /// Why it was asked, where it was.
+    #[inline]
+    pub fn reason(&self) -> Option<StopReason> {
+        match self.0.load(Relaxed) {
+            0 => None,
+            1 => Some(StopReason::Interrupted),
+            2 => Some(StopReason::Failure),
+            _ => Some(StopReason::Limit),
+        }
+    }
+}
+
+/// When the operations of one phase start.
+#[derive(Debug)]
+pub struct Schedule {
+    /// Which phase.
+    pub phase: Phase,
+    /// When it begins.
+    pub start: Tick,
+    /// When it admits nothing more.
+    pub end: Tick,
+    /// Pause of a client between two operations; zero for none, and in an open loop.
+    pub think: Nanos,
+    /// What a failed operation does.
+    pub on_error: OnError,
+    /// Operations that may still start; `None` for any number.
+    ops_left: Option<AtomicU64>,
+    pace: Pace,
+}
+
+#[derive(Debug)]
+enum Pace {
+    Closed,
+    Constant { period_ns: f64, next: AtomicU64 },
+    Poisson(Mutex<Poisson>),
+}
+
+/// A Poisson process in time: the next arrival, and where the distance to the one after comes from.
+#[derive(Debug)]
+struct Poisson {
+    mean_ns: f64,
+    next_ns: f64,
+    handed_out: u64,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl Poisson {
+    /// Hands out the next arrival, in nanoseconds since the phase began. Distances are exponential, by inversion:
+    /// -ln(U) / rate (Devroye, Non-Uniform Random Variate Generation, 1986, II.2).
+    fn next(&mut self) -> f64 {
+        let due_ns = self.next_ns;
+        self.handed_out += 1;
+        self.next_ns += -(1.0 - self.rng.random::<f64>()).ln() * self.mean_ns;
+        due_ns
+    }
+}
+
+impl Schedule {
+    /// The schedule of a phase that begins at `start` and lasts `length` at most, or `ops_max` operations.
+    pub fn new(phase: Phase, start: Tick, length: Nanos, ops_max: Option<u64>, pacing: &Pacing, seed: u64) -> Schedule {
+        let (think, pace) = match *pacing {
+            Pacing::Closed { think } => (think, Pace::Closed),
+            Pacing::Open { arrivals } => (Nanos(0), open_pace(arrivals, seed)),
+        };
+        let ops_left = ops_max.map(AtomicU64::new);
+        Schedule { phase, start, end: start + length, think, on_error: OnError::Stop, ops_left, pace }
+    }
+
+    /// The same schedule with another answer to failed operations.
+    pub fn with_on_error(self, on_error: OnError) -> Schedule {
+        Schedule { on_error, ..self }
+    }
+
+    /// Whether response and service time are the same for every operation, because nothing can arrive early.
+    pub fn is_closed(&self) -> bool {
+        matches!(self.pace, Pace::Closed)
+    }
+
+    /// What a client that is free at `now` may do next.
+    #[inline]
+    pub fn admit(&self, now: Tick) -> Admit {
+        if now >= self.end || !self.take_op() {
+            return Admit::Done;
+        }
+        let due_ns = match &self.pace {
+            Pace::Closed => return Admit::AtOnce,
+            Pace::Constant { period_ns, next } => next.fetch_add(1, Relaxed) as f64 * period_ns,
+            Pace::Poisson(process) => lock(process).next(),
+        };
+        let arrival = Arrival { intended: self.start + Nanos(due_ns as u64) };
+        match arrival.intended {
+            at if at >= self.end => Admit::Done,
+            at if at <= now => Admit::Due(arrival),
+            _ => Admit::NotBefore(arrival),
+        }
+    }
+
+    /// Takes one of the operations left, where their number is limited.
+    #[inline]
+    fn take_op(&self) -> bool {
+        match &self.ops_left {
+            None => true,
+            Some(left) => left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok(),
+        }
+    }
+
+    /// Arrivals that fell due before `until` (or before the planned end, where that is sooner); 0 in a closed loop.
+    /// To be asked once, when the phase is over: a Poisson process is played on to its end.
+    pub fn offered(&self, until: Tick) -> u64 {
+        let length_ns = self.end.min(until).since(self.start).0 as f64;
+        match &self.pace {
+            Pace::Closed => 0,
+            Pace::Constant { period_ns, .. } => (length_ns / period_ns).ceil() as u64,
+            Pace::Poisson(process) => {
+                let mut process = lock(process);
+                while process.next_ns < length_ns {
+                    process.next();
+                }
+                process.handed_out
+            }
+        }
+    }
+}
+
+fn open_pace(arrivals: Arrivals, seed: u64) -> Pace {
+    match arrivals {
+        Arrivals::Constant { per_s } => Pace::Constant { period_ns: 1e9 / per_s, next: AtomicU64::new(0) },
+        Arrivals::Poisson { per_s } => {
+            let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+            let mut process = Poisson { mean_ns: 1e9 / per_s, next_ns: 0.0, handed_out: 0, rng };
+            process.next(); // the first arrival, too, comes after a random distance
+            process.handed_out = 0;
+            Pace::Poisson(Mutex::new(process))
+        }
+    }
+}
+
+/// The process behind the lock; a client that panicked while holding it left it usable.
+fn lock(process: &Mutex<Poisson>) -> std::sync::MutexGuard<'_, Poisson> {
+    process.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Nanos = Nanos::from_secs(1);
+
+    fn open(arrivals: Arrivals) -> Schedule {
+        Schedule::new(Phase::Run, Tick(0), SECOND, None, &Pacing::Open { arrivals }, 7)
+    }
+
+    #[test]
+    fn constant_arrivals_stand_at_equal_distances() {
+        let schedule = open(Arrivals::Constant { per_s: 4.0 });
+        let due: Vec<Admit> = (0..5).map(|_| schedule.admit(Tick(0))).collect();
+        let at = |ns| Admit::NotBefore(Arrival { intended: Tick(ns) });
+        let first = Admit::Due(Arrival { intended: Tick(0) });
+        assert_eq!(due, [first, at(250_000_000), at(500_000_000), at(750_000_000), Admit::Done]);
+        assert_eq!(schedule.offered(Tick(u64::MAX)), 4);
+        assert_eq!(schedule.offered(Tick(600_000_000)), 3);
+    }
+
+    #[test]
+    fn poisson_arrivals_have_the_mean_and_the_spread_of_their_rate() {
+        let schedule = open(Arrivals::Poisson { per_s: 100_000.0 });
+        let mut gaps_ns = Vec::new();
+        let mut last = Tick(0);
+        while let Admit::NotBefore(arrival) = schedule.admit(Tick(0)) {
+            gaps_ns.push(arrival.intended.since(last).0 as f64);
+            last = arrival.intended;
+        }
+        let n = gaps_ns.len() as f64;
+        let mean = gaps_ns.iter().sum::<f64>() / n;
+        let variance = gaps_ns.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / n;
+        assert!((n - 100_000.0).abs() < 4.0 * 100_000f64.sqrt(), "{n} arrivals");
+        assert!((variance.sqrt() / mean - 1.0).abs() < 0.02, "coefficient of variation {}", variance.sqrt() / mean);
+    }
+
+    #[test]
+    fn what_was_not_taken_is_still_offered() {
+        let schedule = open(Arrivals::Poisson { per_s: 1_000.0 });
+        let taken = (0..10).filter(|_| schedule.admit(Tick(0)) != Admit::Done).count() as u64;
+        let offered = schedule.offered(Tick(u64::MAX));
+        assert_eq!(taken, 10);
+        assert!((offered as f64 - 1_000.0).abs() < 150.0, "{offered} offered");
+    }
+
+    #[test]
+    fn a_limit_of_operations_is_exact_among_clients() {
+        let schedule = Schedule::new(Phase::Run, Tick(0), SECOND, Some(1_000), &Pacing::Closed { think: Nanos(0) }, 0);
+        let count = || (0..900).filter(|_| schedule.admit(Tick(1)) == Admit::AtOnce).count();
+        let (a, b) = std::thread::scope(|scope| {
+            let other = scope.spawn(count);
+            (count(), other.join().unwrap())
+        });
+        assert_eq!(a + b, 1_000);
+    }
+
+    #[test]
+    fn the_first_reason_to_stop_stays() {
+        let stop = Stop::default();
+        assert_eq!(stop.reason(), None);
+        stop.request(StopReason::Failure);
+        stop.request(StopReason::Interrupted);
+        assert_eq!(stop.reason(), Some(StopReason::Failure));
+    }
+}

@@ -1,0 +1,484 @@
+//! Reads all sources together, once per interval, on a thread of its own.
+//!
+//! In: open sources, an interval, the run's clock. Out: counter samples, and events where a source failed or the clock jumped.
+//!
+//! Readings stand on a fixed grid (start + n intervals), so that a slow reading does not shift the later ones; one comes at
+//! once at the start and one at the stop. Grid points that were missed are left out, not made up for. The thread's own CPU
+//! time is in every reading of the source `cpu` (`sampler_ns`).
+//!
+//! Limits: nothing that a source does stops the run: a panic is a gap and its source is not read again; a source that hangs
+//! holds up the other sources, and is given up at the stop.
+
+use crate::CounterSource;
+use model::{CounterSample, Event, EventKind, Nanos, Tick};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a stop waits for the last reading. Sources here take below a millisecond; one that asks a server may hang with it.
+const STOP_WAIT: Duration = Duration::from_secs(2);
+
+/// The running sampler. It ends when it is stopped or dropped.
+pub struct Sampler {
+    shared: Arc<Shared>,
+}
+
+impl Sampler {
+    /// Begins to read `sources` once per `interval`, at the times of the clock `now`. The first reading comes at once.
+    pub fn start(
+        sources: Vec<Box<dyn CounterSource>>,
+        interval: Nanos,
+        now: impl Fn() -> Tick + Send + 'static,
+    ) -> Sampler {
+        let shared = Arc::new(Shared::default());
+        let pace = ThreadPace { now, shared: shared.clone() };
+        shared.lock().last_at = (pace.now)();
+        let sources = sources.into_iter().map(Watched::new).collect();
+        let thread = std::thread::Builder::new().name("sampler".into()).spawn(move || {
+            let end = EndOfThread(pace.shared.clone());
+            sample(sources, interval, pace, &mut |output| end.0.lock().output.append(output));
+        });
+        if let Err(error) = thread {
+            let text = format!("the thread that reads the counters could not be started ({error}): there are none");
+            let mut state = shared.lock();
+            let began = state.last_at;
+            state.output.events.push(Event::new(began, EventKind::SourceGap, text));
+            state.ended = true;
+        }
+        Sampler { shared }
+    }
+
+    /// What was read and what happened since the last call.
+    pub fn drain(&mut self) -> (Vec<CounterSample>, Vec<Event>) {
+        self.shared.lock().output.take()
+    }
+
+    /// Takes one last reading and ends. Returns what was read and what happened since the last call of [`Sampler::drain`].
+    pub fn stop(self) -> (Vec<CounterSample>, Vec<Event>) {
+        let mut state = self.shared.lock();
+        state.stop = true;
+        self.shared.changed.notify_all();
+        let wait = self.shared.changed.wait_timeout_while(state, STOP_WAIT, |state| !state.ended);
+        state = wait.unwrap_or_else(PoisonError::into_inner).0;
+        if !state.ended {
+            let at = state.last_at;
+            let text = format!("a source of counters did not answer for {STOP_WAIT:?}: the last reading is missing");
+            state.output.events.push(Event::new(at, EventKind::SourceGap, text));
+        }
+        state.output.take()
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        self.shared.lock().stop = true;
+        self.shared.changed.notify_all();
+    }
+}
+
+/// What the sampler's thread and its owner share.
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    output: Output,
+    /// The owner wants the end.
+    stop: bool,
+    /// The thread has ended.
+    ended: bool,
+    /// When the thread last began to wait.
+    last_at: Tick,
+}
+
+#[derive(Default)]
+struct Output {
+    samples: Vec<CounterSample>,
+    events: Vec<Event>,
+}
+
+impl Shared {
+    /// No code that can panic runs under the lock, so a poisoned one is whole.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Output {
+    fn take(&mut self) -> (Vec<CounterSample>, Vec<Event>) {
+        (std::mem::take(&mut self.samples), std::mem::take(&mut self.events))
+    }
+
+    fn append(&mut self, other: &mut Output) {
+        self.samples.append(&mut other.samples);
+        self.events.append(&mut other.events);
+    }
+}
+
+/// Says that the thread has ended, however it does.
+struct EndOfThread(Arc<Shared>);
+
+impl Drop for EndOfThread {
+    fn drop(&mut self) {
+        self.0.lock().ended = true;
+        self.0.changed.notify_all();
+    }
+}
+
+/// The time that the sampler lives in; tests put a simulated one in its place.
+trait Pace {
+    fn now(&self) -> Tick;
+    /// Returns after about `length`, earlier where the sampler is to stop.
+    fn wait(&mut self, length: Nanos) -> Wake;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wake {
+    GoOn,
+    Stop,
+}
+
+struct ThreadPace<N> {
+    now: N,
+    shared: Arc<Shared>,
+}
+
+impl<N: Fn() -> Tick> Pace for ThreadPace<N> {
+    fn now(&self) -> Tick {
+        (self.now)()
+    }
+
+    /// The condition variable waits on CLOCK_MONOTONIC. Since the caller asks for the rest of the way to a fixed time, nothing
+    /// adds up.
+    fn wait(&mut self, length: Nanos) -> Wake {
+        let mut state = self.shared.lock();
+        state.last_at = (self.now)();
+        let length = Duration::from_nanos(length.0);
+        let wait = self.shared.changed.wait_timeout_while(state, length, |state| !state.stop);
+        match wait.unwrap_or_else(PoisonError::into_inner).0.stop {
+            true => Wake::Stop,
+            false => Wake::GoOn,
+        }
+    }
+}
+
+/// The sampler's life: read, wait for the next grid point, until the stop, and read once more.
+fn sample(mut sources: Vec<Watched>, interval: Nanos, mut pace: impl Pace, deliver: &mut dyn FnMut(&mut Output)) {
+    let mut grid = Grid::start(pace.now(), interval);
+    let mut output = Output::default();
+    loop {
+        let began = pace.now();
+        read_all(&mut sources, &pace, &mut output);
+        let ended = pace.now();
+        output.events.extend(grid.long_reading(began, ended));
+        deliver(&mut output);
+        grid.skip_to(ended);
+        if wait_until(grid.next, &mut pace) == Wake::Stop {
+            break;
+        }
+        output.events.extend(grid.late_wake(pace.now()));
+    }
+    read_all(&mut sources, &pace, &mut output);
+    deliver(&mut output);
+}
+
+fn wait_until(at: Tick, pace: &mut impl Pace) -> Wake {
+    loop {
+        // A wait of zero still asks whether to stop, so that a sampler that is always late ends too.
+        let wake = pace.wait(at.since(pace.now()));
+        if wake == Wake::Stop || pace.now() >= at {
+            return wake;
+        }
+    }
+}
+
+fn read_all(sources: &mut [Watched], pace: &impl Pace, output: &mut Output) {
+    for (index, source) in sources.iter_mut().enumerate() {
+        let at = pace.now();
+        let (values, failure) = source.read();
+        output.events.extend(failure.map(|text| Event::new(at, EventKind::SourceGap, text)));
+        output.samples.push(CounterSample { at, source: index as u16, values });
+    }
+}
+
+/// The times at which to read.
+#[derive(Debug)]
+struct Grid {
+    interval: Nanos,
+    next: Tick,
+}
+
+impl Grid {
+    /// The grid whose first point is now. An interval of zero would never wait.
+    fn start(now: Tick, interval: Nanos) -> Grid {
+        Grid { interval: Nanos(interval.0.max(1_000_000)), next: now }
+    }
+
+    /// Moves on to the first grid point after `now`.
+    fn skip_to(&mut self, now: Tick) {
+        let points = now.since(self.next).0 / self.interval.0 + 1;
+        self.next = self.next + Nanos(points * self.interval.0);
+    }
+
+    /// More is not the scheduler's normal lateness on a busy machine.
+    fn gap_min(&self) -> Nanos {
+        Nanos::from_secs(1).max(Nanos(5 * self.interval.0))
+    }
+
+    /// The event, where the thread woke up much later than asked for: the process was stopped or starved.
+    fn late_wake(&self, now: Tick) -> Option<Event> {
+        let late = now.since(self.next);
+        let text = || format!("the sampler did not run for {late}: the process was stopped or got no CPU");
+        (late > self.gap_min()).then(|| Event::new(now, EventKind::ClockGap, text()))
+    }
+
+    /// The event, where one reading of all sources took very long.
+    fn long_reading(&self, began: Tick, ended: Tick) -> Option<Event> {
+        let took = ended.since(began);
+        let text = || format!("one reading of all counters took {took}: a source was slow, or the process did not run");
+        (took > self.gap_min()).then(|| Event::new(ended, EventKind::ClockGap, text()))
+    }
+}
+
+/// A source, and what is known of its health.
+struct Watched {
+    /// `None` after a panic: nobody knows in what state it left itself.
+    source: Option<Box<dyn CounterSource>>,
+    label: String,
+    counters: usize,
+    /// A source that fails is reported once.
+    reported: bool,
+}
+
+impl Watched {
+    fn new(source: Box<dyn CounterSource>) -> Watched {
+        let def = source.describe();
+        let label = format!("`{}` ({})", def.name, def.subject);
+        Watched { source: Some(source), label, counters: def.counters.len(), reported: false }
+    }
+
+    /// The values, all of them gaps where the source failed, and the report where it failed for the first time.
+    fn read(&mut self) -> (Vec<Option<f64>>, Option<String>) {
+        let Some(source) = &mut self.source else { return (vec![None; self.counters], None) };
+        let counters = self.counters;
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let values = source.read();
+            assert_eq!(values.len(), counters, "values for {counters} counters");
+            values
+        }));
+        match outcome {
+            Ok(values) if values.is_empty() || values.iter().any(Option::is_some) => (values, None),
+            Ok(values) => (values, self.report("gives no values any more".into())),
+            Err(panic) => {
+                self.source = None;
+                (vec![None; counters], self.report(format!("broke and is not read any more: {}", panic_text(&*panic))))
+            }
+        }
+    }
+
+    fn report(&mut self, what: String) -> Option<String> {
+        let first = !std::mem::replace(&mut self.reported, true);
+        first.then(|| format!("the counter source {} {what}", self.label))
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proc_file::counter;
+    use model::SourceDef;
+    use std::cell::Cell;
+    use std::rc::Rc;
+    use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+    const SECOND: Nanos = Nanos::from_secs(1);
+
+    /// A source of one counter that does what it is told at its n-th reading.
+    struct Scripted<F>(&'static str, u32, F);
+
+    impl<F: FnMut(u32) -> Vec<Option<f64>> + Send> CounterSource for Scripted<F> {
+        fn describe(&self) -> SourceDef {
+            SourceDef { name: self.0.into(), subject: "test".into(), counters: vec![counter("n", "count", "readings")] }
+        }
+        fn read(&mut self) -> Vec<Option<f64>> {
+            self.1 += 1;
+            (self.2)(self.1)
+        }
+    }
+
+    fn scripted(name: &'static str, script: impl FnMut(u32) -> Vec<Option<f64>> + Send + 'static) -> Watched {
+        Watched::new(Box::new(Scripted(name, 0, script)))
+    }
+
+    fn counting(name: &'static str) -> Watched {
+        scripted(name, |n| vec![Some(f64::from(n))])
+    }
+
+    /// Simulated time. Every wait takes as long as asked for and what the script says on top; it stops after so many waits.
+    struct SimPace {
+        now: Rc<Cell<u64>>,
+        waits: usize,
+        waits_max: usize,
+        oversleep: fn(usize) -> Nanos,
+        read_cost: Nanos,
+    }
+
+    impl SimPace {
+        fn new(waits_max: usize) -> SimPace {
+            let now = Rc::new(Cell::new(0));
+            SimPace { now, waits: 0, waits_max, oversleep: |_| Nanos(0), read_cost: Nanos(0) }
+        }
+    }
+
+    impl Pace for SimPace {
+        /// Each look at the clock costs, so that readings take time.
+        fn now(&self) -> Tick {
+            self.now.set(self.now.get() + self.read_cost.0);
+            Tick(self.now.get())
+        }
+        fn wait(&mut self, length: Nanos) -> Wake {
+            self.waits += 1;
+            self.now.set(self.now.get() + length.0 + (self.oversleep)(self.waits).0);
+            if self.waits > self.waits_max { Wake::Stop } else { Wake::GoOn }
+        }
+    }
+
+    fn run(sources: Vec<Watched>, pace: SimPace) -> Output {
+        let mut all = Output::default();
+        sample(sources, SECOND, pace, &mut |output| all.append(output));
+        all
+    }
+
+    fn seconds(output: &Output) -> Vec<f64> {
+        output.samples.iter().map(|sample| sample.at.0 as f64 / 1e9).collect()
+    }
+
+    #[test]
+    fn readings_stand_on_the_grid_with_one_at_the_start_and_one_at_the_stop() {
+        let output = run(vec![counting("a")], SimPace::new(3));
+        assert_eq!(seconds(&output), [0.0, 1.0, 2.0, 3.0, 4.0]);
+        assert!(output.events.is_empty());
+    }
+
+    #[test]
+    fn lateness_does_not_shift_the_grid_and_missed_points_are_left_out() {
+        let oversleep = |wait| Nanos::from_millis(if wait == 2 { 2_300 } else { 100 });
+        let output = run(vec![counting("a")], SimPace { oversleep, ..SimPace::new(3) });
+        assert_eq!(seconds(&output), [0.0, 1.1, 4.3, 5.1, 6.1]);
+    }
+
+    #[test]
+    fn a_process_that_was_stopped_is_an_event_and_mere_lateness_is_not() {
+        let oversleep = |wait| Nanos::from_millis(if wait == 2 { 5_200 } else { 4_900 });
+        let output = run(vec![counting("a")], SimPace { oversleep, ..SimPace::new(3) });
+        let [gap] = output.events.as_slice() else { panic!("{:?}", output.events) };
+        assert_eq!((gap.kind, gap.at), (EventKind::ClockGap, Tick(11_200_000_000)));
+        assert!(gap.text.starts_with("the sampler did not run for 5.20 s"), "{}", gap.text);
+    }
+
+    #[test]
+    fn intervals_below_a_fifth_of_a_second_need_a_whole_second_for_a_gap() {
+        let grid = Grid::start(Tick(0), Nanos::from_millis(10));
+        assert_eq!(grid.late_wake(Tick(1_000_000_000)), None);
+        assert!(grid.late_wake(Tick(1_000_000_001)).is_some());
+    }
+
+    #[test]
+    fn a_reading_that_takes_very_long_is_an_event_and_the_grid_stays() {
+        let output = run(vec![counting("a")], SimPace { read_cost: Nanos::from_secs(3), ..SimPace::new(1) });
+        let gaps =
+            output.events.iter().filter(|event| event.text.starts_with("one reading of all counters took 6.00 s"));
+        assert_eq!(gaps.count(), 2);
+        assert!(output.events.iter().all(|event| event.kind == EventKind::ClockGap));
+    }
+
+    #[test]
+    fn a_grid_of_no_length_still_moves_on() {
+        let mut grid = Grid::start(Tick(0), Nanos(0));
+        grid.skip_to(Tick(0));
+        assert!(grid.next > Tick(0));
+    }
+
+    #[test]
+    fn a_source_that_panics_is_a_gap_and_an_event_and_the_others_go_on() {
+        let breaking = scripted("bad", |n| if n < 2 { vec![Some(1.0)] } else { panic!("no such table {n}") });
+        let output = run(vec![breaking, counting("good")], SimPace::new(3));
+        let of = |source| output.samples.iter().filter(move |s| s.source == source).map(|s| s.values[0]);
+        assert_eq!(of(0).collect::<Vec<_>>(), [Some(1.0), None, None, None, None]);
+        assert_eq!(of(1).flatten().collect::<Vec<_>>(), [1.0, 2.0, 3.0, 4.0, 5.0]);
+        let [event] = output.events.as_slice() else { panic!("{:?}", output.events) };
+        assert_eq!(event.kind, EventKind::SourceGap);
+        assert_eq!(event.text, "the counter source `bad` (test) broke and is not read any more: no such table 2");
+    }
+
+    #[test]
+    fn a_source_that_fails_again_and_again_is_reported_once() {
+        let flapping = scripted("flap", |n| vec![(n % 2 == 1).then_some(1.0)]);
+        let output = run(vec![flapping], SimPace::new(5));
+        assert_eq!(output.samples.iter().filter(|sample| sample.values == [None]).count(), 3);
+        let [event] = output.events.as_slice() else { panic!("{:?}", output.events) };
+        assert_eq!((event.at, event.kind), (Tick(1_000_000_000), EventKind::SourceGap));
+    }
+
+    #[test]
+    fn a_source_with_too_many_values_is_broken_and_its_gaps_have_the_right_number() {
+        let output = run(vec![scripted("wide", |_| vec![Some(1.0), Some(2.0)])], SimPace::new(0));
+        assert!(output.samples.iter().all(|sample| sample.values == [None]));
+        assert_eq!(output.events.len(), 1);
+    }
+
+    /// A clock that a thread can carry: it jumps an interval with every look.
+    fn jumping_clock() -> impl Fn() -> Tick + Send {
+        let now = AtomicU64::new(0);
+        move || Tick(now.fetch_add(SECOND.0, SeqCst))
+    }
+
+    #[test]
+    fn the_thread_reads_at_once_and_once_more_at_the_stop() {
+        let source = Scripted("a", 0, |n| vec![Some(f64::from(n))]);
+        let sampler = Sampler::start(vec![Box::new(source)], Nanos::from_secs(3600), jumping_clock());
+        let (samples, _) = sampler.stop();
+        assert!(samples.len() >= 2, "{samples:?}");
+        assert!(samples.windows(2).all(|pair| pair[0].at < pair[1].at));
+    }
+
+    #[test]
+    fn what_was_drained_does_not_come_again() {
+        let (read, has_read) = std::sync::mpsc::channel();
+        let source = Scripted("a", 0, move |n| {
+            let _ = read.send(n);
+            vec![Some(f64::from(n))]
+        });
+        let mut sampler = Sampler::start(vec![Box::new(source)], Nanos::from_millis(1), jumping_clock());
+        (0..3).for_each(|_| _ = has_read.recv().unwrap());
+        let mut numbers: Vec<f64> = Vec::new();
+        numbers.extend(sampler.drain().0.iter().filter_map(|sample| sample.values[0]));
+        numbers.extend(sampler.stop().0.iter().filter_map(|sample| sample.values[0]));
+        let wanted: Vec<f64> = (1..=numbers.len()).map(|n| n as f64).collect();
+        assert_eq!(numbers, wanted);
+    }
+
+    #[test]
+    fn dropping_the_sampler_ends_its_thread_and_frees_the_sources() {
+        let (alive, is_alive) = std::sync::mpsc::channel::<()>();
+        let source = Scripted("a", 0, move |_| {
+            let _still_here = &alive;
+            vec![Some(1.0)]
+        });
+        drop(Sampler::start(vec![Box::new(source)], Nanos::from_secs(3600), jumping_clock()));
+        assert!(
+            is_alive
+                .recv_timeout(Duration::from_secs(30))
+                .is_err_and(|e| e == std::sync::mpsc::RecvTimeoutError::Disconnected)
+        );
+    }
+}

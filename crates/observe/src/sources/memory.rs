@@ -1,0 +1,120 @@
+//! `memory`: the page cache and what waits in it to be written, and swapping.
+//!
+//! In: `/proc/meminfo`, `/proc/vmstat`. Out: levels in bytes, pages swapped since boot.
+//! Limits: of the whole machine, not of a memory cgroup. Kernels before 3.14 do not say what is available.
+
+use crate::proc_file::{ProcFile, counter, gauge, number_after};
+use crate::{CounterSource, SourceEntry, SourceMissing, Subject};
+use model::SourceDef;
+
+/// The source.
+pub const ENTRY: SourceEntry =
+    SourceEntry { name: "memory", help: "page cache, dirty pages, memory available, swapping", open };
+
+fn open(_subject: &Subject) -> Result<Box<dyn CounterSource>, SourceMissing> {
+    let mut meminfo = ProcFile::open("/proc/meminfo")?;
+    let vmstat = ProcFile::open("/proc/vmstat")?;
+    let known = meminfo.read().is_ok_and(|text| levels(text).iter().any(Option::is_some));
+    match known {
+        true => Ok(Box::new(Memory { meminfo, vmstat })),
+        false => Err(SourceMissing::unknown(meminfo.path(), "Dirty")),
+    }
+}
+
+struct Memory {
+    meminfo: ProcFile,
+    vmstat: ProcFile,
+}
+
+impl CounterSource for Memory {
+    fn describe(&self) -> SourceDef {
+        SourceDef {
+            name: ENTRY.name.into(),
+            subject: "machine".into(),
+            counters: vec![
+                gauge("dirty_bytes", "bytes", "page cache that waits to be written"),
+                gauge("writeback_bytes", "bytes", "page cache being written"),
+                gauge("cached_bytes", "bytes", "page cache"),
+                gauge("available_bytes", "bytes", "memory that could be had without swapping"),
+                counter("swap_in_pages", "count", "pages swapped in"),
+                counter("swap_out_pages", "count", "pages swapped out"),
+            ],
+        }
+    }
+
+    fn read(&mut self) -> Vec<Option<f64>> {
+        let levels = self.meminfo.read().map(levels).unwrap_or_default();
+        let swapped = self.vmstat.read().map(swapped).unwrap_or_default();
+        levels.into_iter().chain(swapped).map(|value| value.map(|value| value as f64)).collect()
+    }
+}
+
+/// Dirty, writeback, cached and available bytes. The kernel's kB are KiB.
+fn levels(meminfo: &str) -> [Option<u64>; 4] {
+    ["Dirty", "Writeback", "Cached", "MemAvailable"].map(|key| number_after(meminfo, key).map(|kib| kib << 10))
+}
+
+/// Pages swapped in and out.
+fn swapped(vmstat: &str) -> [Option<u64>; 2] {
+    ["pswpin", "pswpout"].map(|key| number_after(vmstat, key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::EnginePids;
+
+    const MEMINFO_6_18: &str = "MemTotal:       24684092 kB
+MemFree:        23407304 kB
+MemAvailable:   24088084 kB
+Buffers:           29380 kB
+Cached:           812476 kB
+SwapCached:            0 kB
+Active(file):      97396 kB
+SwapTotal:             0 kB
+Zswap:                 0 kB
+Dirty:             14324 kB
+Writeback:             8 kB
+AnonPages:         88048 kB
+WritebackTmp:          0 kB
+";
+    const MEMINFO_2_6_32: &str = "MemTotal:        3801220 kB
+MemFree:          258920 kB
+Buffers:          214976 kB
+Cached:          2139136 kB
+SwapCached:         1024 kB
+Dirty:               632 kB
+Writeback:             0 kB
+AnonPages:        733184 kB
+WritebackTmp:          0 kB
+";
+    const VMSTAT_6_18: &str =
+        "nr_dirty 3581\npgpgin 2530273\npgpgout 2152216\npswpin 4\npswpout 11\npgalloc_dma 0\nswpin_zero 0\n";
+    const VMSTAT_2_6_32: &str =
+        "nr_dirty 158\nnr_writeback 0\npgpgin 15128113\npgpgout 20195964\npswpin 21\npswpout 480\npgalloc_dma 2\n";
+
+    #[test]
+    fn a_recent_kernel_is_read_in_bytes() {
+        assert_eq!(levels(MEMINFO_6_18), [Some(14324 << 10), Some(8 << 10), Some(812476 << 10), Some(24088084 << 10)]);
+        assert_eq!(swapped(VMSTAT_6_18), [Some(4), Some(11)]);
+    }
+
+    #[test]
+    fn an_old_kernel_has_a_gap_for_available_memory() {
+        assert_eq!(levels(MEMINFO_2_6_32), [Some(632 << 10), Some(0), Some(2139136 << 10), None]);
+        assert_eq!(swapped(VMSTAT_2_6_32), [Some(21), Some(480)]);
+    }
+
+    #[test]
+    fn a_kernel_without_swap_has_gaps_there() {
+        assert_eq!(swapped("nr_dirty 3581\npgpgin 2530273\n"), [None, None]);
+    }
+
+    #[test]
+    fn this_machine_has_a_page_cache_and_memory_left() {
+        let mut source = open(&Subject { engine_pids: EnginePids::Own, device: None }).unwrap();
+        let values = source.read();
+        assert!(values[2].is_some_and(|cached| cached > 1e5), "{values:?}");
+        assert!(values[3].is_some_and(|available| (1e6..1e14).contains(&available)), "{values:?}");
+    }
+}

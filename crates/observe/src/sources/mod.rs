@@ -1,0 +1,14 @@
+//! All counter sources, one file each. To add one: its file here, its line in [`SOURCES`].
+//!
+//! In: a subject. Out: open sources. Limits: names and units of counters are part of the run file; the analysis relies on them.
+
+pub mod cpu;
+pub mod disk;
+pub mod memory;
+pub mod process;
+pub mod psi;
+
+use crate::SourceEntry;
+
+/// Every source, in the order in which they are read.
+pub const SOURCES: &[&SourceEntry] = &[&cpu::ENTRY, &disk::ENTRY, &memory::ENTRY, &psi::ENTRY, &process::ENTRY];

@@ -1,0 +1,189 @@
+//! `process`: what the engine used: I/O, CPU, context switches, memory.
+//!
+//! In: for an embedded engine this process, else the engine's processes and their descendants. Out: sums since they began.
+//!
+//! Limits: of an embedded engine the load generator is part. Buffered writes count when they dirty the page cache, in the
+//! process that does it; what a filesystem's or the kernel's own threads write counts for nobody. Bytes that were deleted
+//! before they reached the device are taken off, but never make the counter go down. The CPU time of other processes has a
+//! resolution of 10 ms, their context switches are summed over the threads that were there at a reading.
+
+use crate::proc_file::{NeverDown, ProcFile, counter, gauge};
+use crate::process_tree::{ProcessTree, Usage, parse_io};
+use crate::{CounterSource, EnginePids, SourceEntry, SourceMissing, Subject};
+use model::SourceDef;
+
+/// The source.
+pub const ENTRY: SourceEntry =
+    SourceEntry { name: "process", help: "I/O, CPU time, context switches and memory of the engine's processes", open };
+
+fn open(subject: &Subject) -> Result<Box<dyn CounterSource>, SourceMissing> {
+    let (subject, engine) = match &subject.engine_pids {
+        EnginePids::Own => ("plimsoll".to_owned(), Engine::Own(Own::open()?)),
+        EnginePids::Processes(pids) => {
+            let missing = || SourceMissing::NoProcess { pids: pids.clone() };
+            let mut tree = ProcessTree::open(pids).ok_or_else(missing)?;
+            (tree.name(), Engine::Others(Box::new(tree)))
+        }
+    };
+    Ok(Box::new(Process { subject, engine, held: Default::default() }))
+}
+
+struct Process {
+    subject: String,
+    engine: Engine,
+    held: [NeverDown; 5],
+}
+
+enum Engine {
+    Own(Own),
+    Others(Box<ProcessTree>),
+}
+
+/// A reading of the engine; `None` is a gap.
+struct Totals {
+    read_bytes: Option<u64>,
+    write_bytes: Option<u64>,
+    cpu_user_ns: u64,
+    cpu_system_ns: u64,
+    context_switches: u64,
+    rss_bytes: Option<u64>,
+}
+
+impl CounterSource for Process {
+    fn describe(&self) -> SourceDef {
+        SourceDef {
+            name: ENTRY.name.into(),
+            subject: self.subject.clone(),
+            counters: vec![
+                counter("read_bytes", "bytes", "bytes that the engine caused to be read from the block layer"),
+                counter("write_bytes", "bytes", "bytes that the engine caused to be written to the block layer"),
+                counter("cpu_user_ns", "ns", "CPU time of the engine in user mode"),
+                counter("cpu_system_ns", "ns", "CPU time of the engine in the kernel"),
+                counter("context_switches", "count", "context switches of the engine, voluntary and not"),
+                gauge(
+                    "rss_bytes",
+                    "bytes",
+                    "memory of the engine that is resident; pages shared by processes count in each",
+                ),
+            ],
+        }
+    }
+
+    fn read(&mut self) -> Vec<Option<f64>> {
+        let totals = match &mut self.engine {
+            Engine::Own(own) => Some(own.read()),
+            Engine::Others(tree) => tree.read().map(Totals::from),
+        };
+        let Some(t) = totals else { return vec![None; 6] };
+        let counters =
+            [t.read_bytes, t.write_bytes, Some(t.cpu_user_ns), Some(t.cpu_system_ns), Some(t.context_switches)];
+        let held = counters.into_iter().zip(&mut self.held).map(|(value, held)| value.map(|value| held.hold(value)));
+        held.chain([t.rss_bytes]).map(|value| value.map(|value| value as f64)).collect()
+    }
+}
+
+impl From<crate::process_tree::Reading> for Totals {
+    fn from(reading: crate::process_tree::Reading) -> Totals {
+        let Usage { read_bytes, write_bytes, cancelled_bytes, user_ticks, system_ticks, switches } = reading.usage;
+        let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+        Totals {
+            read_bytes: reading.io_seen.then_some(read_bytes),
+            write_bytes: reading.io_seen.then_some(write_bytes.saturating_sub(cancelled_bytes)),
+            cpu_user_ns: user_ticks * tick_ns,
+            cpu_system_ns: system_ticks * tick_ns,
+            context_switches: switches,
+            rss_bytes: Some(reading.resident_pages * rustix::param::page_size() as u64),
+        }
+    }
+}
+
+/// This process.
+struct Own {
+    /// Missing where the kernel is built without I/O accounting.
+    io: Option<ProcFile>,
+    statm: ProcFile,
+}
+
+impl Own {
+    fn open() -> Result<Own, SourceMissing> {
+        Ok(Own { io: ProcFile::open("/proc/self/io").ok(), statm: ProcFile::open("/proc/self/statm")? })
+    }
+
+    fn read(&mut self) -> Totals {
+        let io = self.io.as_mut().and_then(|file| file.read().ok()).map(parse_io);
+        let usage = own_usage();
+        Totals {
+            read_bytes: io.map(|(read, _, _)| read),
+            write_bytes: io.map(|(_, written, cancelled)| written.saturating_sub(cancelled)),
+            cpu_user_ns: nanos(usage.ru_utime),
+            cpu_system_ns: nanos(usage.ru_stime),
+            context_switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,
+            rss_bytes: self.statm.read().ok().and_then(resident_bytes),
+        }
+    }
+}
+
+/// The usage of all threads of this process, also of those that ended, with a resolution of 1 us.
+fn own_usage() -> libc::rusage {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is valid for one rusage, and all-zero bytes are a valid rusage where the call fails.
+    unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init()
+    }
+}
+
+fn nanos(time: libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000
+}
+
+/// The second number of `/proc/PID/statm`, in pages.
+fn resident_bytes(statm: &str) -> Option<u64> {
+    let pages: u64 = statm.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(engine_pids: EnginePids) -> Box<dyn CounterSource> {
+        open(&Subject { engine_pids, device: None }).unwrap()
+    }
+
+    #[test]
+    fn resident_memory_is_the_second_number_of_statm_in_pages() {
+        let page = rustix::param::page_size() as u64;
+        assert_eq!(resident_bytes("765 397 372 5 0 123 0\n"), Some(397 * page));
+        assert_eq!(resident_bytes("765"), None);
+    }
+
+    #[test]
+    fn this_process_is_seen_from_within_as_from_outside() {
+        let mut within = source(EnginePids::Own);
+        let mut outside = source(EnginePids::Processes(vec![std::process::id()]));
+        let busy = (0..20_000_000u64).fold(0, |sum, n| std::hint::black_box(sum ^ n));
+        let (a, b) = (within.read(), outside.read());
+        let cpu = |values: &[Option<f64>]| values[2].unwrap() + values[3].unwrap();
+        assert!(cpu(&a) > 1e6, "after work {busy}: {a:?}");
+        // Ticks are 10 ms, each of the two sums is rounded, and other tests run beside this one in the same process.
+        assert!((cpu(&a) - cpu(&b)).abs() < 1e9, "{a:?} {b:?}");
+        assert!(a[5].unwrap() > 1e5 && (a[5].unwrap() / b[5].unwrap() - 1.0).abs() < 0.5, "{a:?} {b:?}");
+    }
+
+    #[test]
+    fn an_engine_that_is_not_running_is_missing() {
+        let subject = Subject { engine_pids: EnginePids::Processes(vec![u32::MAX]), device: None };
+        let missing = open(&subject).err().unwrap().to_string();
+        assert_eq!(missing, "none of the engine's processes [4294967295] is running");
+    }
+
+    #[test]
+    fn io_that_the_kernel_hides_is_a_gap_and_the_rest_is_not() {
+        let usage = Usage { read_bytes: 1, write_bytes: 5, cancelled_bytes: 9, ..Usage::default() };
+        let mut reading = crate::process_tree::Reading { usage, io_seen: true, resident_pages: 0 };
+        assert_eq!(Totals::from(reading).write_bytes, Some(0));
+        reading.io_seen = false;
+        assert_eq!(Totals::from(reading).read_bytes, None);
+    }
+}

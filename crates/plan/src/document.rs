@@ -1,0 +1,206 @@
+//! The text of a plan file as it stands: keys, values and the lines that they stand in. Nothing is judged yet.
+//!
+//! In: TOML text. Out: a [`Document`] of [`Setting`]s in the order of the file, every value as text with its place.
+//! Limits: at most 1 MiB. Numbers and truths become text again here, so that a value means the same in a file and on the
+//! command line; what a key may hold is judged in one place, where its value is read.
+
+use crate::error::{Place, PlanError, shown};
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+const TEXT_BYTES_MAX: usize = 1 << 20;
+
+/// A plan file.
+#[derive(Debug)]
+pub(crate) struct Document<'a> {
+    /// The file as a whole.
+    pub(crate) place: Place<'a>,
+    pub(crate) name: Option<Written<'a>>,
+    pub(crate) title: Option<Written<'a>>,
+    /// The keys outside of sweeps: defaults of all sweeps.
+    pub(crate) defaults: Vec<Setting<'a>>,
+    pub(crate) sweeps: Vec<Sweep<'a>>,
+}
+
+impl<'a> Document<'a> {
+    /// A plan that says nothing.
+    pub(crate) fn empty(place: Place<'a>) -> Self {
+        Document { place, name: None, title: None, defaults: Vec::new(), sweeps: Vec::new() }
+    }
+}
+
+/// One `[[sweep]]`.
+#[derive(Debug)]
+pub(crate) struct Sweep<'a> {
+    pub(crate) place: Place<'a>,
+    pub(crate) settings: Vec<Setting<'a>>,
+}
+
+/// A key with its values: several where a list was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting<'a> {
+    pub(crate) key: String,
+    pub(crate) place: Place<'a>,
+    pub(crate) values: Vec<Written<'a>>,
+}
+
+/// One value as text, and where it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Written<'a> {
+    pub(crate) key: String,
+    pub(crate) text: String,
+    pub(crate) place: Place<'a>,
+}
+
+impl Written<'_> {
+    /// The error that this value is not what the key takes.
+    pub(crate) fn refused(&self, takes: impl std::fmt::Display) -> PlanError {
+        self.place.error(format_args!("`{}` cannot be `{}`: it takes {takes}", self.key, shown(&self.text)))
+    }
+}
+
+/// Reads the plan file `text`, called `origin` in messages.
+pub(crate) fn read<'a>(text: &str, origin: &'a str) -> Result<Document<'a>, PlanError> {
+    if text.len() > TEXT_BYTES_MAX {
+        let size = text.len();
+        return Err(Place::File(origin).error(format_args!("a plan of `{size}` bytes: at most 1 MiB is read")));
+    }
+    let lines = Lines::new(text, origin);
+    let table = DeTable::parse(text).map_err(|error| not_toml(&error, text, &lines))?;
+    let mut document = Document::empty(Place::File(origin));
+    for (key, value) in in_order(table.get_ref()) {
+        match key.get_ref().as_ref() {
+            "name" => document.name = Some(lines.string("name", value)?),
+            "title" => document.title = Some(lines.string("title", value)?),
+            "sweep" => document.sweeps = lines.sweeps(value)?,
+            _ => document.defaults.push(lines.setting(key, value)?),
+        }
+    }
+    Ok(document)
+}
+
+fn not_toml(error: &toml::de::Error, text: &str, lines: &Lines<'_>) -> PlanError {
+    let at = error.span().map_or(0, |span| span.start).min(text.len());
+    let line = text.lines().nth(lines.number(at) - 1).unwrap_or_default();
+    lines.place(at..at).error(format_args!("`{}` is not TOML: {}", shown(line.trim()), shown(error.message())))
+}
+
+type Key<'t> = Spanned<toml::de::DeString<'t>>;
+type Value<'t> = Spanned<DeValue<'t>>;
+
+/// The entries in the order of the file (the parser sorts them by name).
+fn in_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t Key<'i>, &'t Value<'i>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+}
+
+/// Where the lines of the file begin.
+struct Lines<'a> {
+    origin: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(text: &str, origin: &'a str) -> Self {
+        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Lines { origin, starts }
+    }
+
+    fn number(&self, at: usize) -> usize {
+        self.starts.partition_point(|start| *start <= at)
+    }
+
+    fn place(&self, span: Range<usize>) -> Place<'a> {
+        Place::Line { origin: self.origin, line: self.number(span.start) }
+    }
+
+    fn sweeps(&self, value: &Value<'_>) -> Result<Vec<Sweep<'a>>, PlanError> {
+        let refused = |value: &Value<'_>| {
+            self.place(value.span()).error("`sweep` is not a list of tables: begin each sweep with `[[sweep]]`")
+        };
+        let list = value.get_ref().as_array().ok_or_else(|| refused(value))?;
+        let sweep = |value: &Value<'_>| {
+            let table = value.get_ref().as_table().ok_or_else(|| refused(value))?;
+            let settings = in_order(table).into_iter().map(|(key, value)| self.setting(key, value));
+            Ok(Sweep { place: self.place(value.span()), settings: settings.collect::<Result<_, _>>()? })
+        };
+        list.iter().map(sweep).collect()
+    }
+
+    fn setting(&self, key: &Key<'_>, value: &Value<'_>) -> Result<Setting<'a>, PlanError> {
+        let name = key.get_ref().as_ref();
+        let values = match value.get_ref() {
+            DeValue::Array(list) => list.iter().map(|value| self.scalar(name, value)).collect::<Result<_, _>>()?,
+            _ => vec![self.scalar(name, value)?],
+        };
+        let place = self.place(key.span());
+        if values.is_empty() {
+            return Err(place.error(format_args!("`{}` is an empty list: name at least one value", shown(name))));
+        }
+        Ok(Setting { key: name.to_owned(), place, values })
+    }
+
+    fn string(&self, name: &str, value: &Value<'_>) -> Result<Written<'a>, PlanError> {
+        match value.get_ref() {
+            DeValue::String(_) => self.scalar(name, value),
+            other => Err(self.mistyped(name, value, other.type_str(), "a string")),
+        }
+    }
+
+    fn scalar(&self, name: &str, value: &Value<'_>) -> Result<Written<'a>, PlanError> {
+        let text = match value.get_ref() {
+            DeValue::String(text) => text.to_string(),
+            DeValue::Integer(number) => decimal(number),
+            DeValue::Float(number) => number.as_str().to_owned(),
+            DeValue::Boolean(truth) => truth.to_string(),
+            other @ (DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_)) => {
+                let takes = "a string, a number, `true` or `false`, or a list of these";
+                return Err(self.mistyped(name, value, other.type_str(), takes));
+            }
+        };
+        Ok(Written { key: name.to_owned(), text, place: self.place(value.span()) })
+    }
+
+    fn mistyped(&self, name: &str, value: &Value<'_>, found: &str, takes: &str) -> PlanError {
+        let found = if found == "array" { "list" } else { found };
+        self.place(value.span()).error(format_args!("`{}` cannot be a `{found}`: it takes {takes}", shown(name)))
+    }
+}
+
+/// The number in decimal digits; as written where it fits no integer, which is then refused as a value.
+fn decimal(number: &toml::de::DeInteger<'_>) -> String {
+    i128::from_str_radix(number.as_str(), number.radix()).map_or_else(|_| number.to_string(), |value| value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(settings: &[Setting<'_>]) -> Vec<String> {
+        let shown = |s: &Setting<'_>| {
+            let values: Vec<&str> = s.values.iter().map(|v| v.text.as_str()).collect();
+            format!("{} {} = {}", s.place, s.key, values.join(" | "))
+        };
+        settings.iter().map(shown).collect()
+    }
+
+    #[test]
+    fn settings_keep_the_order_of_the_file_and_know_their_lines() {
+        let text = "title = 'T'\nseed = 0x10\n\n[[sweep]]\nworkload = 'w'\nclients = [1, '2..8']\n[[sweep]]\nrate = 1.5\n";
+        let document = read(text, "p.toml").expect("a valid plan file");
+        assert_eq!(texts(&document.defaults), ["p.toml:2 seed = 16"]);
+        let sweeps: Vec<String> = document.sweeps.iter().map(|sweep| sweep.place.to_string()).collect();
+        assert_eq!(sweeps, ["p.toml:4", "p.toml:7"]);
+        assert_eq!(texts(&document.sweeps[0].settings), ["p.toml:5 workload = w", "p.toml:6 clients = 1 | 2..8"]);
+        assert_eq!(texts(&document.sweeps[1].settings), ["p.toml:8 rate = 1.5"]);
+    }
+
+    #[test]
+    fn a_value_of_a_list_over_several_lines_has_its_own_line() {
+        let document = read("clients = [\n  1,\n  2,\n]\n", "p.toml").expect("a valid plan file");
+        let places: Vec<String> = document.defaults[0].values.iter().map(|v| v.place.to_string()).collect();
+        assert_eq!(places, ["p.toml:2", "p.toml:3"]);
+    }
+}

@@ -1,0 +1,102 @@
+//! What is wrong with a plan, in one line: where it stands, what it is, what is allowed, and what was probably meant.
+//!
+//! In: the parts of the crate that refuse something. Out: a [`PlanError`], whose text is the whole message.
+//! Limits: the first error ends the reading; a value is shown with its control characters escaped and at most 60 characters.
+
+use std::fmt;
+
+/// Why a plan was refused: `quick.toml:12: ...` or `--clients: ...`, always one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {what}")]
+pub struct PlanError {
+    place: String,
+    what: String,
+}
+
+/// Where a key or value was written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place<'a> {
+    /// A line of the plan file, from 1.
+    Line { origin: &'a str, line: usize },
+    /// The plan file as a whole.
+    File(&'a str),
+    /// A flag, or a key given by `--set`.
+    Flag(&'a str),
+    /// Nowhere: it is the default of this key.
+    Default(&'static str),
+}
+
+impl Place<'_> {
+    /// The error that `what` is wrong here.
+    pub(crate) fn error(self, what: impl fmt::Display) -> PlanError {
+        PlanError { place: self.to_string(), what: what.to_string() }
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Line { origin, line } => write!(f, "{}:{line}", printable(origin)),
+            Place::File(origin) => f.write_str(&printable(origin)),
+            Place::Flag(key) => write!(f, "--{}", shown(key)),
+            Place::Default(key) => write!(f, "default of `{key}`"),
+        }
+    }
+}
+
+/// `text` without anything that would break or garble the line, and not longer than a line bears.
+pub(crate) fn shown(text: &str) -> String {
+    const CHARS_MAX: usize = 60;
+    match text.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => format!("{}...", printable(&text[..end])),
+        None => printable(text),
+    }
+}
+
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
+}
+
+/// The names in backticks, with commas between them.
+pub(crate) fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The one of `names` that `word` was probably meant to be.
+pub(crate) fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    // Edit distance catches slips of the finger, Jaro-Winkler a right beginning (`client`, `engin`). The bounds are by trial:
+    // `sqlit`, `treads` and `zipff` find their word; `cpu` and `postgres` find none among the names of a plan.
+    let word: String = word.chars().take(60).collect::<String>().to_lowercase();
+    let edits_max = 1 + word.chars().count() / 5;
+    names
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(&word, name), name))
+        .filter(|(likeness, name)| *likeness >= 0.9 || strsim::damerau_levenshtein(&word, name) <= edits_max)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, name)| name)
+}
+
+/// `; did you mean ...?` where one of `names` is near to `word`, else nothing.
+pub(crate) fn hint<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    nearest(word, names).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_finds_its_word_and_a_strange_word_finds_none() {
+        let names = ["sqlite", "fjall", "clients", "depth", "time", "zipf"];
+        let found = ["sqlit", "fjal", "client", "Depth", "tmie", "zipff", "postgres", "cpu", ""].map(|w| nearest(w, names));
+        let expected =
+            [Some("sqlite"), Some("fjall"), Some("clients"), Some("depth"), Some("time"), Some("zipf"), None, None, None];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_value_with_line_breaks_and_a_long_one_stay_on_one_short_line() {
+        assert_eq!(shown("a\nb\u{1b}[31m"), "a\\nb\\u{1b}[31m");
+        assert_eq!(shown(&"x".repeat(1_000)), format!("{}...", "x".repeat(60)));
+    }
+}

@@ -1,0 +1,129 @@
+//! What a plan will take, before it runs: points, data sets, time, and what its numbers will be too weak for.
+//!
+//! In: a resolved plan. Out: an [`Estimate`]. Limits: the time is that of warmup and run at most; making data sets, and the
+//! grace time of operations that hang, come on top. Space on the disk is for the engines to say.
+
+use model::{Catalogue, Entry, Pacing, Params, Phases, Plan, Trial};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// With fewer intervals a confidence interval that respects autocorrelation rests on a handful of batches.
+const INTERVALS_FEW: u64 = 10;
+/// Ten arrivals lie above a 99th percentile of a thousand.
+const ARRIVALS_FEW: f64 = 1_000.0;
+
+/// What a plan will take.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Points to be measured, each repetition counted.
+    pub points: usize,
+    /// Data sets to be made for them.
+    pub data_sets: usize,
+    /// Warmup and run of all points, at most.
+    pub seconds: f64,
+    /// What the numbers will be too weak for, and what to do about it.
+    pub warnings: Vec<String>,
+}
+
+/// What `plan` will take.
+pub fn estimate(plan: &Plan, catalogue: &Catalogue) -> Estimate {
+    let seconds = |phases: &Phases| phases.warmup.as_secs_f64() + phases.run.as_secs_f64();
+    let data_sets: BTreeSet<String> = plan.trials.iter().map(|trial| data_set(trial, catalogue)).collect();
+    let warnings = [few_intervals(plan), few_arrivals(plan), unlike_durability(plan)];
+    Estimate {
+        points: plan.trials.len(),
+        data_sets: data_sets.len(),
+        seconds: plan.trials.iter().map(|trial| seconds(&trial.phases)).sum(),
+        warnings: warnings.into_iter().flatten().collect(),
+    }
+}
+
+/// What distinguishes the data set of `trial` from others.
+fn data_set(trial: &Trial, catalogue: &Catalogue) -> String {
+    let shaping = |entries: &[Entry], name: &str, params: &Params| -> Vec<String> {
+        let defs = entries.iter().filter(|entry| entry.name == name).flat_map(|entry| entry.params);
+        let shaping = defs.filter(|def| def.shapes_data).filter_map(|def| params.0.get(def.name));
+        shaping.map(|value| format!("{value:?}")).collect()
+    };
+    let (target, workload) = (&trial.target, &trial.workload);
+    let engine_part = shaping(&catalogue.engines, &target.engine, &target.params);
+    let workload_part = shaping(&catalogue.workloads, &workload.name, &workload.params);
+    format!("{:?}", (&target.engine, &target.path, engine_part, &workload.name, workload_part))
+}
+
+fn few_intervals(plan: &Plan) -> Option<String> {
+    let few = |phases: &Phases| phases.run.0 / phases.interval.0.max(1) < INTERVALS_FEW;
+    let points = plan.trials.iter().filter(|trial| few(&trial.phases)).count();
+    (points > 0).then(|| {
+        format!(
+            "{points} of {} points have fewer than {INTERVALS_FEW} intervals, too few for a confidence interval: \
+             set `interval` to a tenth of `time` or less",
+            plan.trials.len()
+        )
+    })
+}
+
+fn few_arrivals(plan: &Plan) -> Option<String> {
+    let few = |trial: &&Trial| match trial.load.pacing {
+        Pacing::Open { arrivals } => arrivals.per_s() * trial.phases.run.as_secs_f64() < ARRIVALS_FEW,
+        Pacing::Closed { .. } => false,
+    };
+    let points = plan.trials.iter().filter(few).count();
+    (points > 0).then(|| {
+        format!(
+            "{points} of {} points have fewer than {ARRIVALS_FEW} arrivals, too few for a 99th percentile: \
+             raise `rate` or `time`",
+            plan.trials.len()
+        )
+    })
+}
+
+fn unlike_durability(plan: &Plan) -> Option<String> {
+    let mut words: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for trial in &plan.trials {
+        if let Some(word) = trial.target.params.0.get("durability") {
+            words.entry(&trial.workload.name).or_default().insert(format!("`{word}`"));
+        }
+    }
+    let (workload, unlike) = words.into_iter().find(|(_, words)| words.len() > 1)?;
+    let unlike = unlike.into_iter().collect::<Vec<_>>().join(", ");
+    Some(format!("points of `{workload}` differ in `durability` ({unlike}): they are not to be compared with each other"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Overrides, fixture, parse};
+
+    fn estimated(text: &str) -> Estimate {
+        let catalogue = fixture::catalogue();
+        let plan = parse(text, "p.toml", &Overrides::default(), 1.0, &catalogue).expect("a valid plan");
+        estimate(&plan, &catalogue)
+    }
+
+    #[test]
+    fn time_is_warmup_and_run_of_all_repetitions() {
+        let text = "workload = 'insert'\nindexes = [0, 3]\ntime = '20s'\nwarmup = '5s'\nrepeat = 3";
+        let estimate = estimated(text);
+        assert_eq!((estimate.points, estimate.seconds, estimate.warnings), (6, 150.0, vec![]));
+    }
+
+    #[test]
+    fn points_that_agree_on_what_shapes_data_share_a_data_set() {
+        let text = "workload = 'file'\nmode = ['rndrd', 'rndwr']\nfile_size = ['1g', '2g']\ndepth = '1..8'";
+        assert_eq!((estimated(text).points, estimated(text).data_sets), (16, 2));
+        assert_eq!(estimated("workload = 'insert'\nengine = ['sqlite', 'fjall']\nindexes = [0, 3]").data_sets, 4);
+    }
+
+    #[test]
+    fn weak_points_are_warned_of_with_what_to_do() {
+        let few = "1 of 1 points have fewer than 10 intervals, too few for a confidence interval: \
+                   set `interval` to a tenth of `time` or less";
+        assert_eq!(estimated("workload = 'file'\ntime = 5").warnings, [few]);
+        let arrivals = "1 of 2 points have fewer than 1000 arrivals, too few for a 99th percentile: raise `rate` or `time`";
+        assert_eq!(estimated("workload = 'file'\nrate = [33, 34]").warnings, [arrivals]);
+        let unlike =
+            "points of `insert` differ in `durability` (`disk`, `os`): they are not to be compared with each other";
+        assert_eq!(estimated("workload = 'insert'\ndurability = ['os', 'disk']").warnings, [unlike]);
+    }
+}

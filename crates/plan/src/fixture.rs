@@ -1,0 +1,95 @@
+//! The catalogue of the tests: engines, workloads and distributions like the real ones, without depending on them.
+//!
+//! In: nothing. Out: a [`Catalogue`]. Limits: the names in `plans/` must stand here, or the tests of the ready plans fail.
+
+use model::{Catalogue, DistributionEntry, Entry, Family, ParamDef, ParamKind};
+
+pub(crate) fn catalogue() -> Catalogue {
+    Catalogue { engines: ENGINES.to_vec(), workloads: WORKLOADS.to_vec(), distributions: DISTRIBUTIONS.to_vec() }
+}
+
+const fn def(name: &'static str, kind: ParamKind, default: &'static str) -> ParamDef {
+    ParamDef { name, kind, default, help: "", scales: false, shapes_data: false }
+}
+
+const fn rows(name: &'static str, kind: ParamKind, default: &'static str) -> ParamDef {
+    ParamDef { name, kind, default, help: "", scales: true, shapes_data: true }
+}
+
+const fn shape(name: &'static str, kind: ParamKind, default: &'static str) -> ParamDef {
+    ParamDef { name, kind, default, help: "", scales: false, shapes_data: true }
+}
+
+const COUNT: ParamKind = ParamKind::Int { min: 0, max: u64::MAX };
+const DURABILITY: ParamDef = def("durability", ParamKind::OneOf(&["disk", "os", "none"]), "disk");
+const CACHE: ParamDef = ParamDef {
+    name: "cache",
+    kind: ParamKind::Bytes { min: 1 << 20, max: 1 << 40 },
+    default: "64MiB",
+    help: "",
+    scales: true,
+    shapes_data: false,
+};
+
+const ENGINES: &[Entry] = &[
+    Entry {
+        name: "null",
+        help: "",
+        families: &[Family::Io, Family::Sql, Family::Kv],
+        params: &[
+            def("service", ParamKind::Duration, "100us"),
+            def("service_dist", ParamKind::OneOf(&["constant", "exponential"]), "constant"),
+            def("stall_every", COUNT, "0"),
+            def("stall", ParamKind::Duration, "0s"),
+            def("step_factor", ParamKind::Float { min: 0.0, max: 1000.0 }, "1"),
+        ],
+    },
+    Entry {
+        name: "file",
+        help: "",
+        families: &[Family::Io],
+        params: &[def("io", ParamKind::OneOf(&["sync", "uring"]), "sync"), def("direct", ParamKind::Bool, "false")],
+    },
+    Entry { name: "sqlite", help: "", families: &[Family::Sql], params: &[DURABILITY, CACHE] },
+    Entry { name: "fjall", help: "", families: &[Family::Kv], params: &[DURABILITY, CACHE] },
+];
+
+const WORKLOADS: &[Entry] = &[
+    Entry {
+        name: "file",
+        help: "",
+        families: &[Family::Io],
+        params: &[
+            def("mode", ParamKind::OneOf(&["rndrd", "rndwr", "rndrw", "seqrd", "seqwr"]), "rndrd"),
+            def("block", ParamKind::Bytes { min: 512, max: 64 << 20 }, "16KiB"),
+            rows("file_size", ParamKind::Bytes { min: 1 << 20, max: 1 << 50 }, "1GiB"),
+            def("access", ParamKind::Access, "uniform"),
+            def("read_share", ParamKind::Float { min: 0.0, max: 1.0 }, "0.5"),
+        ],
+    },
+    Entry {
+        name: "insert",
+        help: "",
+        families: &[Family::Sql, Family::Kv],
+        params: &[
+            shape("indexes", ParamKind::Int { min: 0, max: 3 }, "0"),
+            def("rows_per_commit", ParamKind::Int { min: 1, max: 100_000 }, "1"),
+        ],
+    },
+    Entry {
+        name: "oltp",
+        help: "",
+        families: &[Family::Sql],
+        params: &[
+            def("mix", ParamKind::OneOf(&["point_select", "read_write"]), "point_select"),
+            shape("tables", ParamKind::Int { min: 1, max: 1_000 }, "1"),
+            rows("table_rows", ParamKind::Int { min: 1, max: 1_000_000_000 }, "100000"),
+            def("access", ParamKind::Access, "uniform"),
+        ],
+    },
+];
+
+const DISTRIBUTIONS: &[DistributionEntry] = &[
+    DistributionEntry { name: "uniform", help: "", arg: None },
+    DistributionEntry { name: "zipf", help: "", arg: Some((0.9, 0.0, 5.0)) },
+];

@@ -1,0 +1,143 @@
+//! What flags and `--set` say: the strongest layer of a plan, and the small plan that flags alone make.
+//!
+//! In: keys and texts. Out: [`Setting`]s as if they were written in every sweep, and a plan file that says the same.
+//! Limits: a list is written with commas, so only `path` may hold a comma. Of a key given twice the last text counts, at the
+//! place of the first.
+
+use crate::document::{Setting, Written};
+use crate::error::Place;
+use std::fmt::Write as _;
+
+/// Keys and texts from flags and `--set`: stronger than the plan file, for every sweep. Dashes and underscores in a key are the
+/// same; a list is written `1,2,4`, a range `1..64`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides(pub Vec<(String, String)>);
+
+/// The small plan of one workload and flags as a plan file (`--print-plan`). It parses to what [`crate::from_flags`] gives.
+pub fn to_toml(workload: &str, overrides: &Overrides) -> String {
+    let named = ("workload".to_owned(), workload.to_owned());
+    let all = Overrides(std::iter::once(named).chain(overrides.0.iter().cloned()).collect());
+    let mut plan = format!("name = {}\ntitle = {}\n\n[[sweep]]\n", quoted(&crate::plan_name(workload)), quoted(&title(workload)));
+    for setting in all.settings() {
+        let values: Vec<String> = setting.values.iter().map(|value| literal(&value.text)).collect();
+        let line = match values.as_slice() {
+            [one] => one.clone(),
+            several => format!("[{}]", several.join(", ")),
+        };
+        writeln!(plan, "{} = {line}", toml_key(&setting.key)).expect("writing to a string does not fail");
+    }
+    plan
+}
+
+impl Overrides {
+    /// The settings in the order of their first mention.
+    pub(crate) fn settings(&self) -> Vec<Setting<'_>> {
+        let mut settings: Vec<Setting<'_>> = Vec::new();
+        for (flag, text) in &self.0 {
+            let setting = setting(flag, text);
+            match settings.iter_mut().find(|earlier| earlier.key == setting.key) {
+                Some(earlier) => *earlier = setting,
+                None => settings.push(setting),
+            }
+        }
+        settings
+    }
+}
+
+fn setting<'a>(flag: &'a str, text: &str) -> Setting<'a> {
+    let key = flag.replace('-', "_");
+    let place = Place::Flag(flag);
+    let written = |text: &str| Written { key: key.clone(), text: text.trim().to_owned(), place };
+    let values = match key.as_str() {
+        "path" => vec![written(text)],
+        _ => text.split(',').map(written).collect(),
+    };
+    Setting { key, place, values }
+}
+
+/// The title of the small plan of `workload`.
+pub(crate) fn title(workload: &str) -> String {
+    format!("workload {workload}, from flags")
+}
+
+/// A TOML value that is read as the same text.
+fn literal(text: &str) -> String {
+    let plain_number = text.parse::<i64>().is_ok_and(|value| value.to_string() == text);
+    let plain_truth = text == "true" || text == "false";
+    if plain_number || plain_truth { text.to_owned() } else { quoted(text) }
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+fn toml_key(key: &str) -> String {
+    let plain = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if plain { key.to_owned() } else { quoted(key) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fixture, from_flags, parse};
+    use proptest::prelude::*;
+
+    fn overrides(pairs: &[(&str, &str)]) -> Overrides {
+        Overrides(pairs.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect())
+    }
+
+    #[test]
+    fn the_printed_plan_reads_like_one_that_a_person_wrote() {
+        let flags = overrides(&[
+            ("engine", "sqlite,fjall"),
+            ("clients", "1..4"),
+            ("rows-per-commit", "1,10"),
+            ("time", "4s"),
+            ("clients", "8"),
+        ]);
+        let expected = r#"name = "insert"
+title = "workload insert, from flags"
+
+[[sweep]]
+workload = "insert"
+engine = ["sqlite", "fjall"]
+clients = 8
+rows_per_commit = [1, 10]
+time = "4s"
+"#;
+        assert_eq!(to_toml("insert", &flags), expected);
+    }
+
+    #[test]
+    fn the_printed_plan_parses_to_the_plan_of_the_flags() {
+        let catalogue = fixture::catalogue();
+        let cases = [
+            ("insert", overrides(&[])),
+            ("insert", overrides(&[("clients", "1, 2,4"), ("engine", "sqlite,fjall"), ("indexes", "0,3"), ("repeat", "2")])),
+            ("file", overrides(&[("path", "/data/it's, \"mine\""), ("direct", "true,false"), ("depth", "1..32")])),
+            ("oltp", overrides(&[("access", "uniform,zipf:0.9"), ("rate", "none,0.5,1e3"), ("arrivals", "poisson")])),
+            ("oltp", overrides(&[("seed", "007"), ("cache", "16m,1 GiB"), ("table-rows", "1000..4000")])),
+        ];
+        for (workload, flags) in cases {
+            let direct = from_flags(workload, &flags, 0.5, &catalogue).expect("valid flags");
+            let printed = to_toml(workload, &flags);
+            let read = parse(&printed, "printed.toml", &Overrides::default(), 0.5, &catalogue).expect(&printed);
+            assert_eq!(read, direct, "{printed}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_flags_are_accepted_survive_printing(
+            keys in prop::collection::vec("clients|depth|seed|time|cache|indexes|path|title|a b|", 0..4),
+            texts in prop::collection::vec("[0-9]{1,3}|[0-9]..[0-9]|[1-4],[5-8]|\\PC{0,4}|1[smk]", 4),
+        ) {
+            let catalogue = fixture::catalogue();
+            let flags = Overrides(keys.into_iter().zip(texts).collect());
+            if let Ok(direct) = from_flags("insert", &flags, 1.0, &catalogue) {
+                let printed = to_toml("insert", &flags);
+                prop_assert_eq!(parse(&printed, "printed.toml", &Overrides::default(), 1.0, &catalogue), Ok(direct));
+            }
+        }
+    }
+}

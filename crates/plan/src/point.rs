@@ -1,0 +1,222 @@
+//! One point of a sweep: of each key one value. Here texts become a [`Trial`].
+//!
+//! In: a [`Choice`] of values. Out: the trial of its first repetition, or what is wrong with it.
+//! Limits: whether an engine can serve this depth, and whether there is space, is for the engine to say.
+
+use crate::common::{self, NONE};
+use crate::document::{Setting, Written};
+use crate::error::{Place, PlanError, hint};
+use crate::value::{self, one_of, span};
+use model::{
+    Arrivals, Catalogue, Entry, Family, Load, Nanos, OnError, Pacing, ParamDef, Params, Phases, TargetSpec, Trial,
+    Value, WorkloadSpec,
+};
+use std::path::PathBuf;
+
+/// Each client is a thread with its own histograms; the largest published sweeps end at some thousands.
+const CLIENTS_MAX: u64 = 16_384;
+const DEPTH_MAX: u64 = 4_096;
+/// One arrival per nanosecond, the resolution of the clock.
+const RATE_MAX: u64 = 1_000_000_000;
+/// The largest whole number that every reader of JSON holds exactly.
+const EXACT_MAX: u64 = (1 << 53) - 1;
+const REPEAT_MAX: u64 = 1_000;
+/// A time slice of the scheduler is some milliseconds: shorter intervals would show the scheduler.
+const INTERVAL_MIN: Nanos = Nanos::from_millis(10);
+/// Eleven days at one second.
+const INTERVALS_MAX: u64 = 1_000_000;
+const PHASE_MAX: Nanos = Nanos::from_secs(30 * 86_400);
+const THINK_MAX: Nanos = Nanos::from_secs(3_600);
+
+/// Of each setting of a sweep one value: `picked` holds their numbers.
+pub(crate) struct Choice<'s, 'a> {
+    pub(crate) settings: &'s [Setting<'a>],
+    pub(crate) picked: Vec<usize>,
+    pub(crate) catalogue: &'s Catalogue,
+}
+
+impl<'a> Choice<'_, 'a> {
+    /// The trial of this choice.
+    pub(crate) fn trial(&self, scale: f64) -> Result<Trial, PlanError> {
+        let (engine, workload) = self.pair()?;
+        let params = |entry: &Entry| self.params(entry.params, scale);
+        Ok(Trial {
+            target: TargetSpec { engine: engine.name.into(), path: self.path(&engine)?, params: params(&engine)? },
+            workload: WorkloadSpec { name: workload.name.into(), params: params(&workload)? },
+            load: self.load()?,
+            phases: self.phases()?,
+            on_error: self.on_error()?,
+            repeat: 1,
+            seed: value::int(&self.common("seed"), 0, EXACT_MAX)?,
+        })
+    }
+
+    /// How often it is to be measured.
+    pub(crate) fn repeats(&self) -> Result<u32, PlanError> {
+        value::int(&self.common("repeat"), 1, REPEAT_MAX).map(|repeats| repeats as u32)
+    }
+
+    /// Whether `key` means anything here: what is said to a list of engines need not concern each of them.
+    pub(crate) fn takes(&self, key: &str) -> Result<bool, PlanError> {
+        let (engine, workload) = self.pair()?;
+        Ok(match key {
+            "path" => on_files(&engine),
+            "arrivals" => self.common("rate").text != NONE,
+            key if common::find(key).is_some() => true,
+            key => declares(&engine, key) || declares(&workload, key),
+        })
+    }
+
+    /// The engine and the workload chosen, which have a family of operations in common.
+    pub(crate) fn pair(&self) -> Result<(Entry, Entry), PlanError> {
+        let named = self.common("workload");
+        let workload = found(&named, &self.catalogue.workloads)?;
+        let Some(named) = self.get("engine") else {
+            let engine = default_engine(&workload, &self.catalogue.engines);
+            let engine = engine.ok_or_else(|| named.place.error(format_args!("no engine can run `{}`", workload.name)));
+            return engine.map(|engine| (engine, workload));
+        };
+        let engine = found(named, &self.catalogue.engines)?;
+        if !meet(&engine, &workload) {
+            return Err(named.place.error(cannot_run(&engine, &workload)));
+        }
+        Ok((engine, workload))
+    }
+
+    /// The value of a common key: the one chosen, else its default.
+    fn common(&self, key: &'static str) -> Written<'a> {
+        let default = || common::find(key).map_or("", |common| common.default);
+        self.get(key).cloned().unwrap_or_else(|| unwritten(key, default()))
+    }
+
+    fn get(&self, key: &str) -> Option<&Written<'a>> {
+        let at = self.settings.iter().position(|setting| setting.key == key)?;
+        Some(&self.settings[at].values[self.picked[at]])
+    }
+
+    fn params(&self, defs: &[ParamDef], scale: f64) -> Result<Params, PlanError> {
+        let typed = |def: &ParamDef| -> Result<(String, Value), PlanError> {
+            let written = self.get(def.name).cloned().unwrap_or_else(|| unwritten(def.name, def.default));
+            Ok((def.name.to_owned(), value::param(def, &written, scale, &self.catalogue.distributions)?))
+        };
+        defs.iter().map(typed).collect::<Result<_, _>>().map(Params)
+    }
+
+    fn path(&self, engine: &Entry) -> Result<Option<PathBuf>, PlanError> {
+        let written = self.common("path");
+        let path = value::path(&written)?;
+        Ok((on_files(engine) && !path.is_empty()).then(|| PathBuf::from(path)))
+    }
+
+    fn load(&self) -> Result<Load, PlanError> {
+        Ok(Load {
+            clients: value::int(&self.common("clients"), 1, CLIENTS_MAX)? as u32,
+            depth: value::int(&self.common("depth"), 1, DEPTH_MAX)? as u32,
+            pacing: self.pacing()?,
+        })
+    }
+
+    fn pacing(&self) -> Result<Pacing, PlanError> {
+        let written = self.common("think");
+        let think = value::duration(&written, Nanos(0), THINK_MAX)?;
+        let rate = self.common("rate");
+        if rate.text == NONE {
+            return Ok(Pacing::Closed { think });
+        }
+        let per_s = value::above_zero(&rate, RATE_MAX)?;
+        if think > Nanos(0) {
+            return Err(written.refused("`0s` beside `rate`: an open loop does not wait for its clients to think"));
+        }
+        let arrivals = match value::word(&self.common("arrivals"), &["constant", "poisson"])? {
+            "poisson" => Arrivals::Poisson { per_s },
+            _ => Arrivals::Constant { per_s },
+        };
+        Ok(Pacing::Open { arrivals })
+    }
+
+    fn phases(&self) -> Result<Phases, PlanError> {
+        let run = value::duration(&self.common("time"), INTERVAL_MIN, PHASE_MAX)?;
+        Ok(Phases {
+            warmup: value::duration(&self.common("warmup"), Nanos(0), PHASE_MAX)?,
+            run,
+            ops_max: self.ops_max()?,
+            interval: self.interval(run)?,
+            grace: value::duration(&self.common("grace"), INTERVAL_MIN, PHASE_MAX)?,
+        })
+    }
+
+    fn interval(&self, run: Nanos) -> Result<Nanos, PlanError> {
+        let written = self.common("interval");
+        let interval = value::duration(&written, INTERVAL_MIN, PHASE_MAX)?;
+        if self.get("interval").is_none() {
+            return Ok(interval.min(run));
+        }
+        if interval > run {
+            return Err(written.refused(format_args!("at most the `time` of the run phase, {}", span(run))));
+        }
+        let intervals = run.0 / interval.0;
+        if intervals > INTERVALS_MAX {
+            let takes = format_args!("a time that divides `time` into at most {INTERVALS_MAX} intervals, not {intervals}");
+            return Err(written.refused(takes));
+        }
+        Ok(interval)
+    }
+
+    fn ops_max(&self) -> Result<Option<u64>, PlanError> {
+        let written = self.common("ops_max");
+        if written.text == NONE {
+            return Ok(None);
+        }
+        let refused = |_| written.refused(format_args!("a whole number from 1 to {EXACT_MAX}, or `none`"));
+        value::int(&written, 1, EXACT_MAX).map(Some).map_err(refused)
+    }
+
+    fn on_error(&self) -> Result<OnError, PlanError> {
+        Ok(match value::word(&self.common("on_error"), &["stop", "count"])? {
+            "count" => OnError::Count,
+            _ => OnError::Stop,
+        })
+    }
+}
+
+fn unwritten(key: &'static str, text: &str) -> Written<'static> {
+    Written { key: key.to_owned(), text: text.to_owned(), place: Place::Default(key) }
+}
+
+fn found(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError> {
+    let names = || entries.iter().map(|entry| entry.name);
+    let entry = entries.iter().find(|entry| entry.name == named.text).copied();
+    entry.ok_or_else(|| named.refused(format_args!("{}{}", one_of(names()), hint(&named.text, names()))))
+}
+
+/// The first of the engines with the fewest families that can run `workload`: the one made for it, not one that performs
+/// everything.
+fn default_engine(workload: &Entry, engines: &[Entry]) -> Option<Entry> {
+    engines.iter().filter(|engine| meet(engine, workload)).min_by_key(|engine| engine.families.len()).copied()
+}
+
+fn meet(engine: &Entry, workload: &Entry) -> bool {
+    engine.families.iter().any(|family| workload.families.contains(family))
+}
+
+fn cannot_run(engine: &Entry, workload: &Entry) -> String {
+    let (performs, needs) = (families(engine), families(workload));
+    format!("engine `{}` ({performs}) cannot run workload `{}` ({needs})", engine.name, workload.name)
+}
+
+fn families(entry: &Entry) -> String {
+    let word = |family: &Family| match family {
+        Family::Io => "io",
+        Family::Sql => "sql",
+        Family::Kv => "kv",
+    };
+    entry.families.iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
+fn on_files(engine: &Entry) -> bool {
+    engine.families.contains(&Family::Io)
+}
+
+fn declares(entry: &Entry, key: &str) -> bool {
+    entry.params.iter().any(|def| def.name == key)
+}

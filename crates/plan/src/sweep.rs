@@ -1,0 +1,212 @@
+//! A sweep and what stands above and below it: merged into one list of settings, and expanded into points.
+//!
+//! In: the layers of a plan. Out: the [`Point`]s of all sweeps, in the order in which the keys stand: the first varies slowest.
+//! Limits: a plan has at most 10,000 trials; what would be more is refused before it is expanded.
+
+use crate::common;
+use crate::document::{Document, Setting, Sweep, Written};
+use crate::error::{Place, PlanError, hint, listed, shown};
+use crate::point::Choice;
+use crate::text;
+use model::{Catalogue, Entry, ParamKind, Trial};
+use std::collections::{BTreeSet, HashSet};
+
+/// A working day at three seconds each; more is a slip in a range or list.
+const TRIALS_MAX: usize = 10_000;
+/// They stand for a whole sweep, so a list of them has no meaning.
+const SINGLE: [&str; 2] = ["repeat", "seed"];
+
+/// One cell of the matrix.
+pub(crate) struct Point<'a> {
+    pub(crate) trial: Trial,
+    pub(crate) repeats: u32,
+    pub(crate) place: Place<'a>,
+}
+
+/// The points of all sweeps of `document`, under `overrides`.
+pub(crate) fn expand<'a>(
+    document: &Document<'a>,
+    overrides: &[Setting<'a>],
+    scale: f64,
+    catalogue: &Catalogue,
+) -> Result<Vec<Point<'a>>, PlanError> {
+    let in_sweeps = document.sweeps.iter().flat_map(|sweep| &sweep.settings);
+    known_keys(document.defaults.iter().chain(in_sweeps).chain(overrides), catalogue)?;
+    // Without a sweep the plan itself is one.
+    let itself = [Sweep { place: document.place, settings: Vec::new() }];
+    let sweeps = if document.sweeps.is_empty() { &itself } else { document.sweeps.as_slice() };
+    let mut points = Vec::new();
+    let mut taken_anywhere = BTreeSet::new();
+    for sweep in sweeps {
+        let settings = dimensions(merged(&document.defaults, &sweep.settings, overrides), catalogue)?;
+        let (found, taken) = matrix(&settings, sweep.place, scale, catalogue)?;
+        all_taken(sweep.settings.iter(), &taken, &found, catalogue)?;
+        points.extend(found);
+        taken_anywhere.extend(taken);
+        few_enough(points.iter().map(|point| point.repeats as usize).sum(), sweep.place)?;
+    }
+    all_taken(document.defaults.iter().chain(overrides), &taken_anywhere, &points, catalogue)?;
+    no_point_twice(&points)?;
+    Ok(points)
+}
+
+/// Refuses keys that mean nothing to any engine or workload.
+fn known_keys<'s, 'a: 's>(
+    settings: impl Iterator<Item = &'s Setting<'a>>,
+    catalogue: &Catalogue,
+) -> Result<(), PlanError> {
+    let entries = catalogue.engines.iter().chain(&catalogue.workloads);
+    let params = entries.flat_map(|entry| entry.params).map(|def| def.name);
+    let known: BTreeSet<&str> = common::DEFAULTS.iter().map(|key| key.name).chain(params).collect();
+    let unknown = settings.into_iter().find(|setting| !known.contains(setting.key.as_str()));
+    unknown.map_or(Ok(()), |setting| Err(unknown_key(setting, &known)))
+}
+
+fn unknown_key(setting: &Setting<'_>, known: &BTreeSet<&str>) -> PlanError {
+    let of_file: &[&str] = if matches!(setting.place, Place::Flag(_)) { &[] } else { &["name", "title", "sweep"] };
+    let meant = hint(&setting.key, known.iter().chain(of_file).copied());
+    let allowed = listed(of_file.iter().copied().chain(common::DEFAULTS.iter().map(|key| key.name)));
+    let key = shown(&setting.key);
+    setting.place.error(match meant.as_str() {
+        "" => format!("unknown key `{key}`: allowed are {allowed} and the parameters of engine and workload"),
+        _ => format!("unknown key `{key}`{meant}"),
+    })
+}
+
+/// One list of settings. A stronger layer replaces the values of a key and leaves it in its place; the place of a key that two
+/// layers of the file name is in the sweep, where the reader looks for the order of the dimensions.
+fn merged<'a>(defaults: &[Setting<'a>], sweep: &[Setting<'a>], overrides: &[Setting<'a>]) -> Vec<Setting<'a>> {
+    let in_sweep = |key: &str| sweep.iter().any(|setting| setting.key == key);
+    let mut merged: Vec<Setting<'a>> = defaults.iter().filter(|setting| !in_sweep(&setting.key)).cloned().collect();
+    merged.extend(sweep.iter().cloned());
+    for setting in overrides {
+        match merged.iter_mut().find(|weaker| weaker.key == setting.key) {
+            Some(weaker) => *weaker = setting.clone(),
+            None => merged.push(setting.clone()),
+        }
+    }
+    merged
+}
+
+/// The settings with their ranges written out, and without a list that makes no dimension.
+fn dimensions<'a>(mut settings: Vec<Setting<'a>>, catalogue: &Catalogue) -> Result<Vec<Setting<'a>>, PlanError> {
+    for setting in settings.iter_mut().filter(|setting| whole_numbers(&setting.key, catalogue)) {
+        let parts: Vec<Vec<Written<'a>>> = setting.values.iter().map(range_expanded).collect::<Result<_, _>>()?;
+        setting.values = parts.concat();
+    }
+    for setting in &settings {
+        if SINGLE.contains(&setting.key.as_str()) && setting.values.len() > 1 {
+            return Err(setting.place.error(format_args!("`{}` cannot be a list: it takes one value", setting.key)));
+        }
+        let mut seen = HashSet::new();
+        if let Some(twice) = setting.values.iter().find(|value| !seen.insert(value.text.as_str())) {
+            let text = shown(&twice.text);
+            return Err(twice.place.error(format_args!("`{}` names `{text}` twice: remove one", setting.key)));
+        }
+    }
+    Ok(settings)
+}
+
+/// Whether `key` holds whole numbers or sizes, which may be written as a range.
+fn whole_numbers(key: &str, catalogue: &Catalogue) -> bool {
+    let mut defs = catalogue.engines.iter().chain(&catalogue.workloads).flat_map(|entry| entry.params);
+    let whole = |kind: ParamKind| matches!(kind, ParamKind::Int { .. } | ParamKind::Bytes { .. });
+    ["clients", "depth", "ops_max"].contains(&key) || defs.any(|def| def.name == key && whole(def.kind))
+}
+
+fn range_expanded<'a>(value: &Written<'a>) -> Result<Vec<Written<'a>>, PlanError> {
+    if !value.text.contains("..") {
+        return Ok(vec![value.clone()]);
+    }
+    let powers = text::powers_of_two(&value.text);
+    let powers = powers.ok_or_else(|| value.refused("a range such as `1..64`, which holds a power of two"))?;
+    Ok(powers.into_iter().map(|power| Written { text: power.to_string(), ..value.clone() }).collect())
+}
+
+/// The points of one sweep, and the keys that meant something to any of them.
+fn matrix<'a>(
+    settings: &[Setting<'a>],
+    place: Place<'a>,
+    scale: f64,
+    catalogue: &Catalogue,
+) -> Result<(Vec<Point<'a>>, BTreeSet<String>), PlanError> {
+    if !settings.iter().any(|setting| setting.key == "workload") {
+        let names = listed(catalogue.workloads.iter().map(|entry| entry.name));
+        return Err(place.error(format_args!("`workload` is missing: name one of {names}")));
+    }
+    let cells = settings.iter().fold(1usize, |cells, setting| cells.saturating_mul(setting.values.len()));
+    few_enough(cells, place)?;
+    let mut points = Vec::new();
+    let mut taken = BTreeSet::new();
+    for cell in 0..cells {
+        let choice = Choice { settings, picked: picked(settings, cell), catalogue };
+        let takes = settings.iter().map(|setting| choice.takes(&setting.key)).collect::<Result<Vec<bool>, _>>()?;
+        taken.extend(settings.iter().zip(&takes).filter(|(_, takes)| **takes).map(|(setting, _)| setting.key.clone()));
+        // What a dimension says to others makes no difference here: one point for all its values.
+        if choice.picked.iter().zip(&takes).all(|(picked, takes)| *takes || *picked == 0) {
+            points.push(Point { trial: choice.trial(scale)?, repeats: choice.repeats()?, place });
+        }
+    }
+    Ok((points, taken))
+}
+
+fn few_enough(trials: usize, place: Place<'_>) -> Result<(), PlanError> {
+    if trials <= TRIALS_MAX {
+        return Ok(());
+    }
+    Err(place.error(format_args!("the plan has `{trials}` points up to here: at most {TRIALS_MAX} are allowed")))
+}
+
+/// The number of the value of each setting in cell number `cell`; the last setting varies fastest.
+fn picked(settings: &[Setting<'_>], mut cell: usize) -> Vec<usize> {
+    let mut picked = vec![0; settings.len()];
+    for (picked, setting) in picked.iter_mut().zip(settings).rev() {
+        *picked = cell % setting.values.len();
+        cell /= setting.values.len();
+    }
+    picked
+}
+
+/// Refuses settings that meant nothing to any of `points`.
+fn all_taken<'s, 'a: 's>(
+    mut settings: impl Iterator<Item = &'s Setting<'a>>,
+    taken: &BTreeSet<String>,
+    points: &[Point<'_>],
+    catalogue: &Catalogue,
+) -> Result<(), PlanError> {
+    let idle = settings.find(|setting| !taken.contains(&setting.key));
+    idle.map_or(Ok(()), |setting| Err(setting.place.error(why_idle(&setting.key, points, catalogue))))
+}
+
+fn why_idle(key: &str, points: &[Point<'_>], catalogue: &Catalogue) -> String {
+    let engines: BTreeSet<&str> = points.iter().map(|point| point.trial.target.engine.as_str()).collect();
+    let workloads: BTreeSet<&str> = points.iter().map(|point| point.trial.workload.name.as_str()).collect();
+    match key {
+        "arrivals" => "`arrivals` needs `rate`: it says how the operations of an open loop fall due".to_owned(),
+        "path" => format!("`path` needs an engine that works on files, not {}", listed(engines)),
+        _ => {
+            let used = |entries: &[Entry], names: &BTreeSet<&str>| -> Vec<Entry> {
+                entries.iter().filter(|entry| names.contains(entry.name)).copied().collect()
+            };
+            let entries = [used(&catalogue.engines, &engines), used(&catalogue.workloads, &workloads)].concat();
+            let params: BTreeSet<&str> = entries.iter().flat_map(|entry| entry.params).map(|def| def.name).collect();
+            let (engines, workloads) = (listed(engines), listed(workloads));
+            let params = listed(params);
+            format!("`{key}` is a parameter of neither engine {engines} nor workload {workloads}: they take {params}")
+        }
+    }
+}
+
+fn no_point_twice(points: &[Point<'_>]) -> Result<(), PlanError> {
+    let mut seen = HashSet::new();
+    let same = |Trial { target, workload, load, phases, on_error, .. }: &Trial| {
+        format!("{:?}", (target, workload, load, phases, on_error))
+    };
+    match points.iter().find(|point| !seen.insert(same(&point.trial))) {
+        None => Ok(()),
+        Some(Point { trial, place, .. }) => Err(place.error(format_args!(
+            "two points are the same: `{}` on `{}`, clients {}, depth {}; remove one, or set `repeat`",
+            trial.workload.name, trial.target.engine, trial.load.clients, trial.load.depth
+        ))),
+    }
+}

@@ -1,0 +1,261 @@
+//! One value: from its text to its type, within the bounds of its declaration, scaled where it scales.
+//!
+//! In: a [`Written`] value and what is allowed. Out: a typed value, or an error that says what is allowed.
+//! Limits: bounds hold for the value as written; scaling never goes below the least allowed and is refused above the most.
+
+use crate::document::Written;
+use crate::error::{PlanError, hint, listed, nearest, shown};
+use crate::text;
+use model::{Access, Bytes, DistributionEntry, Nanos, ParamDef, ParamKind, Value};
+
+/// A year: whatever is longer is a slip of the unit.
+const DURATION_NS_MAX: u64 = 365 * 86_400 * 1_000_000_000;
+const MIB: u64 = 1 << 20;
+
+/// The value of the parameter `def`.
+pub(crate) fn param(
+    def: &ParamDef,
+    written: &Written<'_>,
+    scale: f64,
+    distributions: &[DistributionEntry],
+) -> Result<Value, PlanError> {
+    let scale = if def.scales { scale } else { 1.0 };
+    match def.kind {
+        ParamKind::Bool => word(written, &["true", "false"]).map(|word| Value::Bool(word == "true")),
+        ParamKind::Int { min, max } => scaled_int(written, min, max, scale).map(Value::Int),
+        ParamKind::Float { min, max } => float(written, min, max).map(Value::Float),
+        ParamKind::Bytes { min, max } => scaled_bytes(written, min, max, scale).map(|size| Value::Bytes(Bytes(size))),
+        ParamKind::Duration => duration(written, Nanos(0), Nanos(DURATION_NS_MAX)).map(Value::Nanos),
+        ParamKind::OneOf(words) => word(written, words).map(|word| Value::Word(word.to_owned())),
+        ParamKind::Access => access(written, distributions).map(Value::Access),
+        ParamKind::Path => path(written).map(|path| Value::Word(path.to_owned())),
+    }
+}
+
+/// A whole number within the bounds.
+pub(crate) fn int(written: &Written<'_>, min: u64, max: u64) -> Result<u64, PlanError> {
+    let takes = || match max {
+        u64::MAX => format!("a whole number of at least {min}"),
+        _ => format!("a whole number from {min} to {max}"),
+    };
+    text::whole(&written.text).filter(|value| (min..=max).contains(value)).ok_or_else(|| written.refused(takes()))
+}
+
+/// A number within the bounds.
+fn float(written: &Written<'_>, min: f64, max: f64) -> Result<f64, PlanError> {
+    let value = text::finite(&written.text).filter(|value| (min..=max).contains(value));
+    value.ok_or_else(|| written.refused(format_args!("a number from {min} to {max}")))
+}
+
+/// A number above zero, up to `max`.
+pub(crate) fn above_zero(written: &Written<'_>, max: u64) -> Result<f64, PlanError> {
+    let value = text::finite(&written.text).filter(|value| *value > 0.0 && *value <= max as f64);
+    value.ok_or_else(|| written.refused(format_args!("a number above 0, at most {max}")))
+}
+
+/// A length of time within the bounds.
+pub(crate) fn duration(written: &Written<'_>, min: Nanos, max: Nanos) -> Result<Nanos, PlanError> {
+    let value = text::time(&written.text).ok_or_else(|| written.refused(text::TIME))?;
+    if !(min.0..=max.0).contains(&value) {
+        return Err(written.refused(format_args!("a time from {} to {}", span(min), span(max))));
+    }
+    Ok(Nanos(value))
+}
+
+/// One of `words`.
+pub(crate) fn word<'w>(written: &Written<'_>, words: &[&'w str]) -> Result<&'w str, PlanError> {
+    let found = words.iter().find(|word| **word == written.text).copied();
+    let names = || words.iter().copied();
+    found.ok_or_else(|| written.refused(format_args!("{}{}", one_of(names()), hint(&written.text, names()))))
+}
+
+/// The path of a file or directory; empty for none.
+pub(crate) fn path<'w>(written: &'w Written<'_>) -> Result<&'w str, PlanError> {
+    let text = written.text.as_str();
+    (!text.contains('\0')).then_some(text).ok_or_else(|| written.refused("a path without a null character"))
+}
+
+/// `one of` the names, or the single name.
+pub(crate) fn one_of<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    format!("one of {}", listed(names))
+}
+
+fn scaled_int(written: &Written<'_>, min: u64, max: u64, scale: f64) -> Result<u64, PlanError> {
+    let value = int(written, min, max)?;
+    // Zero stays zero: it means none, and none of something is no smaller at a smaller scale.
+    if scale == 1.0 || value == 0 {
+        return Ok(value);
+    }
+    let scaled = ((value as f64 * scale).round() as u64).max(1).max(min);
+    within_scale(written, scaled, max, scale, max)
+}
+
+fn scaled_bytes(written: &Written<'_>, min: u64, max: u64, scale: f64) -> Result<u64, PlanError> {
+    let takes = || match max {
+        u64::MAX => format!("a size of at least {}", Bytes(min)),
+        _ => format!("a size from {} to {}", Bytes(min), Bytes(max)),
+    };
+    let value = text::size(&written.text).ok_or_else(|| written.refused(text::SIZE))?;
+    if !(min..=max).contains(&value) {
+        return Err(written.refused(takes()));
+    }
+    if scale == 1.0 || value == 0 {
+        return Ok(value);
+    }
+    let raw = value as f64 * scale;
+    // Whole MiB keep a file a multiple of every block size in use.
+    let rounded = if raw > MIB as f64 { (raw / MIB as f64).round() * MIB as f64 } else { raw.round() };
+    within_scale(written, (rounded as u64).max(1).max(min), max, scale, Bytes(max))
+}
+
+fn within_scale(
+    written: &Written<'_>,
+    scaled: u64,
+    max: u64,
+    scale: f64,
+    shown_max: impl std::fmt::Display,
+) -> Result<u64, PlanError> {
+    let refusal = || written.refused(format_args!("at most {shown_max} after scaling by {scale}"));
+    (scaled <= max).then_some(scaled).ok_or_else(refusal)
+}
+
+fn access(written: &Written<'_>, distributions: &[DistributionEntry]) -> Result<Access, PlanError> {
+    let (name, arg) = match written.text.split_once(':') {
+        Some((name, arg)) => (name, Some(arg)),
+        None => (written.text.as_str(), None),
+    };
+    let Some(entry) = distributions.iter().find(|entry| entry.name == name) else {
+        return Err(unknown_distribution(written, name, arg, distributions));
+    };
+    let arg = match (entry.arg, arg) {
+        (None, None) => None,
+        (Some((default, _, _)), None) => Some(default),
+        (None, Some(_)) => return Err(written.refused(format_args!("`{name}` without an argument"))),
+        (Some((_, min, max)), Some(arg)) => Some(argument(written, name, arg, min, max)?),
+    };
+    Ok(Access { name: name.to_owned(), arg })
+}
+
+fn argument(written: &Written<'_>, name: &str, arg: &str, min: f64, max: f64) -> Result<f64, PlanError> {
+    let value = text::finite(arg).filter(|value| (min..=max).contains(value));
+    value.ok_or_else(|| written.refused(format_args!("`{name}:` with a number from {min} to {max}")))
+}
+
+fn unknown_distribution(
+    written: &Written<'_>,
+    name: &str,
+    arg: Option<&str>,
+    distributions: &[DistributionEntry],
+) -> PlanError {
+    let names = || distributions.iter().map(|entry| entry.name);
+    let meant = nearest(name, names()).map(|near| match arg {
+        Some(arg) => format!("; did you mean `{near}:{}`?", shown(arg)),
+        None => format!("; did you mean `{near}`?"),
+    });
+    written.refused(format_args!("{}{}", one_of(names()), meant.unwrap_or_default()))
+}
+
+/// A bound of a time as a person would write it; [`Nanos`] alone prints measured times, with three digits.
+pub(crate) fn span(time: Nanos) -> String {
+    let units = [(86_400_000_000_000, "d"), (3_600_000_000_000, "h"), (1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let whole = units.iter().find(|(size, _)| time.0 >= *size && time.0.is_multiple_of(*size));
+    match whole {
+        Some((size, unit)) => format!("{}{unit}", time.0 / size),
+        None if time.0 == 0 => "0s".to_owned(),
+        None => format!("{}ns", time.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Place;
+
+    fn value(kind: ParamKind, text: &str, scale: f64) -> Result<Value, String> {
+        let def = ParamDef { name: "p", kind, default: "", help: "", scales: true, shapes_data: false };
+        let written = Written { key: "p".into(), text: text.into(), place: Place::Flag("p") };
+        let distributions = crate::fixture::catalogue().distributions;
+        param(&def, &written, scale, &distributions).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_kind_reads_its_text() {
+        let int = ParamKind::Int { min: 0, max: 9 };
+        let float = ParamKind::Float { min: 0.0, max: 1.0 };
+        let bytes = ParamKind::Bytes { min: 512, max: u64::MAX };
+        let zipf = |arg| Value::Access(Access { name: "zipf".into(), arg: Some(arg) });
+        let uniform = Value::Access(Access { name: "uniform".into(), arg: None });
+        let cases = [
+            (ParamKind::Bool, "true", Value::Bool(true)),
+            (int, "9", Value::Int(9)),
+            (float, "0.5", Value::Float(0.5)),
+            (bytes, "16k", Value::Bytes(Bytes(16384))),
+            (ParamKind::Duration, "100us", Value::Nanos(Nanos(100_000))),
+            (ParamKind::OneOf(&["a", "b"]), "b", Value::Word("b".into())),
+            (ParamKind::Access, "zipf:0", zipf(0.0)),
+            (ParamKind::Access, "zipf", zipf(0.9)),
+            (ParamKind::Access, "uniform", uniform),
+            (ParamKind::Path, "/a b", Value::Word("/a b".into())),
+        ];
+        for (kind, text, expected) in cases {
+            assert_eq!(value(kind, text, 1.0), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_kind_refuses_other_text_with_what_it_takes() {
+        let cases = [
+            (ParamKind::Bool, "1", "one of `true`, `false`"),
+            (ParamKind::Int { min: 1, max: 9 }, "10", "a whole number from 1 to 9"),
+            (ParamKind::Int { min: 1, max: 9 }, "1.5", "a whole number from 1 to 9"),
+            (ParamKind::Int { min: 2, max: u64::MAX }, "-1", "a whole number of at least 2"),
+            (ParamKind::Float { min: 0.0, max: 1.0 }, "nan", "a number from 0 to 1"),
+            (ParamKind::Float { min: 0.0, max: 1.0 }, "1.01", "a number from 0 to 1"),
+            (ParamKind::Bytes { min: 512, max: 1 << 30 }, "16q", "a size such as `16KiB`, `2g`, `1GB` or a number of bytes"),
+            (ParamKind::Bytes { min: 512, max: 1 << 30 }, "2g", "a size from 512 B to 1 GiB"),
+            (ParamKind::Bytes { min: 512, max: u64::MAX }, "1", "a size of at least 512 B"),
+            (ParamKind::Duration, "soon", "a time such as `30s`, `250ms`, `5m` or a number of seconds"),
+            (ParamKind::Duration, "366d", "a time from 0s to 365d"),
+            (ParamKind::OneOf(&["disk", "os"]), "dsk", "one of `disk`, `os`; did you mean `disk`?"),
+            (ParamKind::Access, "zipff:0.9", "one of `uniform`, `zipf`; did you mean `zipf:0.9`?"),
+            (ParamKind::Access, "unifrm", "one of `uniform`, `zipf`; did you mean `uniform`?"),
+            (ParamKind::Access, "uniform:1", "`uniform` without an argument"),
+            (ParamKind::Access, "zipf:x", "`zipf:` with a number from 0 to 5"),
+            (ParamKind::Access, "zipf:inf", "`zipf:` with a number from 0 to 5"),
+        ];
+        for (kind, text, takes) in cases {
+            assert_eq!(value(kind, text, 1.0), Err(format!("--p: `p` cannot be `{text}`: it takes {takes}")));
+        }
+        let nul = "--p: `p` cannot be `a\\u{0}b`: it takes a path without a null character";
+        assert_eq!(value(ParamKind::Path, "a\0b", 1.0), Err(nul.into()));
+    }
+
+    #[test]
+    fn scaling_rounds_and_stops_at_the_least_allowed() {
+        let int = |min, text| value(ParamKind::Int { min, max: u64::MAX }, text, 0.001);
+        assert_eq!(int(0, "20000"), Ok(Value::Int(20)));
+        assert_eq!(int(0, "3"), Ok(Value::Int(1)), "at least 1");
+        assert_eq!(int(0, "0"), Ok(Value::Int(0)), "none stays none");
+        assert_eq!(int(10, "3000"), Ok(Value::Int(10)), "the kind's least");
+        let bytes = |text, scale| value(ParamKind::Bytes { min: 4096, max: 1 << 40 }, text, scale);
+        assert_eq!(bytes("1GB", 0.1), Ok(Value::Bytes(Bytes::from_mib(95))), "a multiple of 1 MiB");
+        assert_eq!(bytes("10MiB", 0.01), Ok(Value::Bytes(Bytes(104_858))), "below 1 MiB to the byte");
+        assert_eq!(bytes("10MiB", 1e-9), Ok(Value::Bytes(Bytes(4096))), "the kind's least");
+    }
+
+    #[test]
+    fn scaling_above_the_most_allowed_is_refused() {
+        let int = value(ParamKind::Int { min: 1, max: 10 }, "8", 2.0);
+        assert_eq!(int, Err("--p: `p` cannot be `8`: it takes at most 10 after scaling by 2".into()));
+        let bytes = value(ParamKind::Bytes { min: 1, max: 1 << 30 }, "1GiB", 2.0);
+        assert_eq!(bytes, Err("--p: `p` cannot be `1GiB`: it takes at most 1 GiB after scaling by 2".into()));
+    }
+
+    #[test]
+    fn only_what_scales_is_scaled() {
+        let def =
+            ParamDef { name: "p", kind: ParamKind::Int { min: 0, max: 9 }, default: "", help: "", scales: false, shapes_data: true };
+        let written = Written { key: "p".into(), text: "8".into(), place: Place::Flag("p") };
+        assert_eq!(param(&def, &written, 0.1, &[]), Ok(Value::Int(8)));
+    }
+}

@@ -1,0 +1,121 @@
+//! The percentile curve: which response time which share of the operations kept to, out to the last nines.
+//!
+//! In: the histograms of the run phase. Out: one figure per sheet, one line per point, a dashed one for the service time
+//! where it differs from the response time. Limits: a percentile needs ten operations beyond it to be drawn.
+
+use super::{Chart, LINES_MAX};
+use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Stroke, Unit};
+use crate::sheet::{Sheet, conditions, sheets};
+use analysis::{Analysis, PointAnalysis};
+use hdrhistogram::Histogram;
+
+/// The chart.
+pub const CHART: Chart = Chart {
+    id: "curve",
+    title: "Percentile curves",
+    help: "Read across: at 99 %, one operation in a hundred took longer. Each further nine takes the same distance. A \
+           curve that turns upwards has a tail.",
+    draw,
+};
+
+fn draw(analysis: &Analysis) -> Vec<Figure> {
+    sheets(analysis).iter().flat_map(|sheet| draw_sheet(analysis, sheet)).collect()
+}
+
+/// A sheet has at most one point more than there are colours; then it becomes two figures.
+fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Vec<Figure> {
+    let parts = sheet.points.chunks(LINES_MAX).enumerate();
+    parts.filter_map(|(i, points)| draw_part(analysis, sheet, i, points)).collect()
+}
+
+fn draw_part(analysis: &Analysis, sheet: &Sheet, part: usize, labelled: &[(String, &PointAnalysis)]) -> Option<Figure> {
+    let series: Vec<Series> = labelled.iter().enumerate().flat_map(|(i, (l, p))| lines_of(l, p, Colour::nth(i))).collect();
+    if series.is_empty() {
+        return None;
+    }
+    let points: Vec<&PointAnalysis> = labelled.iter().map(|(_, p)| *p).collect();
+    let suffix = if part == 0 { String::new() } else { format!("-more-{part}") };
+    let note = match points.iter().all(|p| is_closed(p)) {
+        true => "Response and service time are the same in a closed loop",
+        false => "Solid: response time, from the intended start. Dashed: service time",
+    };
+    let y = Axis::nanos("response time");
+    let panel = Panel { title: String::new(), note: String::new(), y, height: 280.0, series, shades: Vec::new() };
+    Some(Figure {
+        id: format!("curve-{}{suffix}", sheet.slug),
+        title: format!("Percentile curve: {}", sheet.name),
+        caption: format!("{}; n = {}. {note}.", conditions(analysis, &points), operations(&points)),
+        body: Body::Panels { x: x_axis(&points), panels: vec![panel] },
+    })
+}
+
+fn is_closed(point: &PointAnalysis) -> bool {
+    point.summary.as_ref().is_none_or(|s| s.offered_per_s.is_none())
+}
+
+fn operations(points: &[&PointAnalysis]) -> String {
+    let counts = points.iter().filter_map(|p| p.series.as_ref()).map(|s| s.response.len());
+    match (counts.clone().min(), counts.max()) {
+        (Some(low), Some(high)) if low != high => {
+            format!("{} to {} operations per point", crate::format::count(low), crate::format::count(high))
+        }
+        (Some(n), _) => format!("{} operations", crate::format::count(n)),
+        _ => "0 operations".to_owned(),
+    }
+}
+
+fn x_axis(points: &[&PointAnalysis]) -> Axis {
+    let last = points.iter().filter_map(|p| p.series.as_ref()).map(|s| last_percentile(&s.response)).fold(90.0, f64::max);
+    Axis { label: "percentile of operations".to_owned(), scale: Scale::Tail, unit: Unit::Percent, range: Some((0.0, last)) }
+}
+
+/// The highest percentile with ten operations beyond it, and no further than 99.999.
+fn last_percentile(histogram: &Histogram<u64>) -> f64 {
+    let beyond = 10.0 / (histogram.len().max(1) as f64);
+    (100.0 * (1.0 - beyond)).clamp(0.0, 99.999)
+}
+
+fn lines_of(label: &str, point: &PointAnalysis, colour: Colour) -> Vec<Series> {
+    let Some(series) = point.series.as_ref().filter(|s| !s.response.is_empty()) else { return Vec::new() };
+    let response = Mark::Line(Stroke::Solid, curve(&series.response));
+    let mut lines = vec![Series { label: label.to_owned(), colour, marks: vec![response] }];
+    if !is_closed(point) && !series.service.is_empty() {
+        let marks = vec![Mark::Line(Stroke::Dashed, curve(&series.service))];
+        lines.push(Series { label: String::new(), colour, marks });
+    }
+    lines
+}
+
+/// Forty steps to each nine.
+fn curve(histogram: &Histogram<u64>) -> Vec<(f64, f64)> {
+    let last = last_percentile(histogram);
+    let nines = -(1.0 - last / 100.0).log10();
+    let steps = (nines * 40.0).ceil().max(1.0) as usize;
+    let percentile = |i: usize| 100.0 * (1.0 - 10f64.powf(-nines * i as f64 / steps as f64));
+    (0..=steps).map(percentile).map(|p| (p, histogram.value_at_quantile(p / 100.0) as f64)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::open_loop;
+
+    #[test]
+    fn a_curve_ends_where_ten_operations_lie_beyond() {
+        let mut histogram = model::histogram::new_hdr();
+        (1..=10_000u64).for_each(|ns| histogram.record(ns * 1_000).unwrap());
+        let curve = curve(&histogram);
+        let (percentile, value) = *curve.last().unwrap();
+        assert!((percentile - 99.9).abs() < 1e-6, "{percentile}");
+        assert!((value / 9_990_000.0 - 1.0).abs() < 0.01, "{value}");
+    }
+
+    #[test]
+    fn an_open_loop_has_a_dashed_line_of_service_times() {
+        let figures = draw(&open_loop());
+        let Body::Panels { panels, .. } = &figures[0].body else { panic!("panels") };
+        let dashed = |s: &&Series| matches!(s.marks[0], Mark::Line(Stroke::Dashed, _));
+        assert_eq!(panels[0].series.iter().filter(dashed).count(), 1);
+        assert!(figures[0].caption.contains("Dashed: service time"));
+    }
+}

@@ -1,0 +1,129 @@
+//! CPU and disk under the throughput, on one time axis: what was busy when it was slow.
+//!
+//! In: the counters `cpu` and `disk` of each point. Out: one figure per point, up to five panels. Limits: CPU in percent of
+//! all CPUs of the machine; the disk is the device under the data, whoever used it.
+
+use super::timeline::draw_point;
+use super::{Chart, shades, shading_note, time_range};
+use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Stroke, Unit};
+use crate::format::slug;
+use crate::sheet::conditions;
+use analysis::{Analysis, CounterSeries, PointAnalysis};
+use std::collections::BTreeSet;
+
+/// The chart.
+pub const CHART: Chart = Chart {
+    id: "resources",
+    title: "CPU and disk under the throughput",
+    help: "All panels share one time axis: look down from a drop in throughput to what was busy then.",
+    draw,
+};
+
+const HEIGHT: f64 = 90.0;
+
+/// Uses of the CPU, from the bottom of the stack.
+const CPU_USES: [(&str, &str, Colour); 5] = [
+    ("user_ns", "user", Colour::Blue),
+    ("system_ns", "system", Colour::Vermillion),
+    ("softirq_ns", "softirq", Colour::Orange),
+    ("iowait_ns", "iowait", Colour::Purple),
+    ("steal_ns", "steal", Colour::Black),
+];
+
+fn draw(analysis: &Analysis) -> Vec<Figure> {
+    analysis.points.iter().filter_map(|point| draw_figure(analysis, point)).collect()
+}
+
+fn draw_figure(analysis: &Analysis, point: &PointAnalysis) -> Option<Figure> {
+    let counters: Vec<Panel> = [cpu(point), disk_operations(point), disk_bytes(point), disk_queue(point)].into_iter().flatten().collect();
+    let range = time_range([point])?;
+    if counters.is_empty() {
+        return None;
+    }
+    let mut panels = vec![draw_point("Throughput", point, 110.0)];
+    panels.extend(counters);
+    Some(Figure {
+        id: format!("resources-{}-{}", point.id, slug(&point.label)).trim_end_matches('-').to_owned(),
+        title: format!("CPU and disk: {}", point.label),
+        caption: format!("{}.{}", conditions(analysis, &[point]), shading_note(&[point])),
+        body: Body::Panels { x: Axis::seconds(range), panels },
+    })
+}
+
+fn cpu(point: &PointAnalysis) -> Option<Panel> {
+    let uses: Vec<_> = CPU_USES.iter().filter_map(|u| Some((u, counter(point, "cpu", u.0)?))).collect();
+    let idle = counter(point, "cpu", "idle_ns")?;
+    let all: Vec<&CounterSeries> = uses.iter().map(|(_, c)| *c).chain([idle]).collect();
+    let totals = totals(&all);
+    let mut below = vec![0.0; totals.len()];
+    let mut series = Vec::new();
+    for ((_, label, colour), counter) in &uses {
+        let mut bounds = Vec::new();
+        for ((time, total), low) in totals.iter().zip(&mut below) {
+            let high = *low + 100.0 * value_at(counter, *time).unwrap_or(0.0) / total;
+            bounds.push((*time, *low, high));
+            *low = high;
+        }
+        series.push(Series { label: (*label).to_owned(), colour: *colour, marks: vec![Mark::Area(bounds)] });
+    }
+    let y = Axis { range: Some((0.0, 100.0)), ..Axis::from_zero("percent of all CPUs, stacked", Unit::Percent) };
+    panel(point, "CPU", y, series)
+}
+
+/// The moments at which every use is known, with the sum of all uses.
+fn totals(all: &[&CounterSeries]) -> Vec<(f64, f64)> {
+    let Some(first) = all.first() else { return Vec::new() };
+    let sum = |t: f64| Some((t, all.iter().map(|c| value_at(c, t)).sum::<Option<f64>>()?));
+    first.values.iter().filter_map(|v| sum(v.0)).filter(|(_, total)| *total > 0.0).collect()
+}
+
+/// Values are in time order.
+fn value_at(counter: &CounterSeries, time: f64) -> Option<f64> {
+    let found = counter.values.binary_search_by(|v| v.0.total_cmp(&time));
+    found.ok().map(|i| counter.values[i].1)
+}
+
+fn disk_operations(point: &PointAnalysis) -> Option<Panel> {
+    let lines = [("read_ops", "reads", Colour::Blue), ("write_ops", "writes", Colour::Vermillion), ("flush_ops", "flushes", Colour::Green)];
+    let series = lines.iter().filter_map(|(name, label, colour)| line(point, name, label, *colour, 1.0)).collect();
+    panel(point, &disk_title(point, "operations"), Axis::from_zero("operations/s", Unit::Count), series)
+}
+
+fn disk_bytes(point: &PointAnalysis) -> Option<Panel> {
+    let lines = [("read_bytes", "read", Colour::Blue), ("write_bytes", "written", Colour::Vermillion)];
+    let series = lines.iter().filter_map(|(name, label, colour)| line(point, name, label, *colour, 1e-6)).collect();
+    panel(point, &disk_title(point, "transfer"), Axis::from_zero("MB/s (1 MB = 10^6 bytes)", Unit::Count), series)
+}
+
+fn disk_queue(point: &PointAnalysis) -> Option<Panel> {
+    let series = line(point, "queue_ns", "mean", Colour::Purple, 1e-9).into_iter().collect();
+    panel(point, &disk_title(point, "queue"), Axis::from_zero("operations in flight", Unit::Count), series)
+}
+
+fn disk_title(point: &PointAnalysis, what: &str) -> String {
+    let subjects: BTreeSet<&str> = counters(point).filter(|c| c.source == "disk").map(|c| c.subject.as_str()).collect();
+    match subjects.first() {
+        Some(device) if !device.is_empty() => format!("Disk {device}, {what}"),
+        _ => format!("Disk, {what}"),
+    }
+}
+
+fn line(point: &PointAnalysis, name: &str, label: &str, colour: Colour, factor: f64) -> Option<Series> {
+    let counter = counter(point, "disk", name)?;
+    let points: Vec<(f64, f64)> = counter.values.iter().map(|(t, v)| (*t, v * factor)).collect();
+    let marks = vec![Mark::Line(Stroke::Solid, points.clone()), Mark::Dots(if points.len() > 300 { 1.0 } else { 2.0 }, points)];
+    Some(Series { label: label.to_owned(), colour, marks })
+}
+
+fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<Series>) -> Option<Panel> {
+    let panel = Panel { title: title.to_owned(), note: String::new(), y, height: HEIGHT, shades: shades(point), series };
+    (!panel.series.is_empty()).then_some(panel)
+}
+
+fn counters(point: &PointAnalysis) -> impl Iterator<Item = &CounterSeries> {
+    point.series.iter().flat_map(|s| &s.counters)
+}
+
+fn counter<'a>(point: &'a PointAnalysis, source: &str, name: &str) -> Option<&'a CounterSeries> {
+    counters(point).find(|c| c.source == source && c.name == name && !c.values.is_empty())
+}

@@ -1,0 +1,440 @@
+//! Where everything in a picture goes: title and conditions on top, panels below each other with their left and right edges
+//! in line, names beside the last value of each series.
+//!
+//! In: a figure. Out: a scene, 760 wide and as high as it needs. Limits: names on the right take at most a third of the width.
+
+use super::scale::Scaled;
+use super::scene::{Anchor, Ink, Scene, Shape, TimeAxis, cut, text_width, wrap};
+use crate::figure::{Axis, BarColumn, Body, BoxMark, Figure, Mark, Panel, Scale, Series, Shade, ShadeKind, Stroke};
+
+const WIDTH: f64 = 760.0;
+const EDGE: f64 = 14.0;
+const TITLE: u32 = 18;
+const TEXT: u32 = 14;
+const SMALL: u32 = 13;
+const LINE_HEIGHT: f64 = 17.0;
+
+/// Lays out `figure`.
+pub fn lay_out(figure: &Figure) -> Scene {
+    let mut scene = Scene { width: WIDTH, ..Scene::default() };
+    let top = head(&mut scene, figure);
+    scene.height = match &figure.body {
+        Body::Panels { x, panels } => draw_panels(&mut scene, figure, x, panels, top),
+        Body::Bars { rows, columns } => draw_bars(&mut scene, rows, columns, top),
+    };
+    let paper = Shape::Rect { x: 0.0, y: 0.0, width: WIDTH, height: scene.height, ink: Ink::Paper, opacity: 1.0 };
+    scene.shapes.insert(0, paper);
+    scene
+}
+
+/// Title and caption. Returns where they end.
+fn head(scene: &mut Scene, figure: &Figure) -> f64 {
+    let width = WIDTH - 2.0 * EDGE;
+    let mut y = 27.0;
+    bold(scene, (EDGE, y), cut(&figure.title, TITLE, width / 1.06), TITLE);
+    y += 4.0;
+    for line in wrap(&figure.caption, SMALL, width).into_iter().take(4) {
+        y += LINE_HEIGHT;
+        text(scene, (EDGE, y), line, SMALL, Anchor::Start, Ink::Faint);
+    }
+    y + 10.0
+}
+
+/// Everything that the panels share.
+struct Frame<'a> {
+    x: Scaled<'a>,
+    left: f64,
+    right: f64,
+}
+
+impl Frame<'_> {
+    fn at(&self, value: f64) -> f64 {
+        self.left + self.x.position(value) * (self.right - self.left)
+    }
+}
+
+fn draw_panels(scene: &mut Scene, figure: &Figure, x: &Axis, panels: &[Panel], top: f64) -> f64 {
+    let ys: Vec<Scaled> = panels.iter().map(|p| Scaled::y(&p.y, y_extent(p))).collect();
+    let frame = frame(x, panels, &ys);
+    let (mut y, mut first_top) = (top, None);
+    for (panel, scaled) in panels.iter().zip(&ys) {
+        y = panel_head(scene, panel, &frame, y);
+        first_top.get_or_insert(y);
+        draw_panel(scene, panel, &frame, scaled, y);
+        y += panel.height + 12.0;
+    }
+    let bottom = y - 12.0;
+    if figure.is_over_time() {
+        let (top, from_s, to_s) = (first_top.unwrap_or(top), frame.x.low, frame.x.high);
+        scene.time = Some(TimeAxis { left: frame.left, right: frame.right, top, bottom, from_s, to_s });
+    }
+    x_labels(scene, x, &frame, bottom)
+}
+
+fn frame<'a>(x: &'a Axis, panels: &[Panel], ys: &[Scaled]) -> Frame<'a> {
+    let tick_widths = panels.iter().zip(ys).flat_map(|(p, y)| y.ticks(tick_count(p.height))).map(|t| text_width(&t.label, SMALL));
+    let labels = panels.iter().flat_map(|p| &p.series).map(|s| text_width(&s.label, SMALL));
+    let left = EDGE + tick_widths.fold(20.0, f64::max) + 8.0;
+    let widest = labels.fold(0.0, f64::max).min(WIDTH / 3.0);
+    let right = WIDTH - EDGE - if widest > 0.0 { widest + 10.0 } else { 6.0 };
+    Frame { x: Scaled::x(x, x_extent(panels)), left, right }
+}
+
+/// About one tick every 34 units.
+fn tick_count(height: f64) -> usize {
+    ((height / 34.0) as usize).clamp(2, 8)
+}
+
+/// Title, y label and note in one line above the plot. Returns where the plot begins.
+fn panel_head(scene: &mut Scene, panel: &Panel, frame: &Frame, top: f64) -> f64 {
+    let y = top + 15.0;
+    let mut x = EDGE;
+    let note_width = text_width(&panel.note, SMALL);
+    let room = WIDTH - 2.0 * EDGE - note_width - 10.0;
+    if !panel.title.is_empty() {
+        let title = cut(&panel.title, TEXT, room * 0.7);
+        x += text_width(&title, TEXT) * 1.06 + 10.0;
+        bold(scene, (EDGE, y), title, TEXT);
+    }
+    let label = cut(&panel.y.label, SMALL, room - (x - EDGE));
+    text(scene, (x, y), label, SMALL, Anchor::Start, Ink::Faint);
+    text(scene, (frame.right.max(WIDTH - EDGE), y), panel.note.clone(), SMALL, Anchor::End, Ink::Faint);
+    y + 9.0
+}
+
+fn draw_panel(scene: &mut Scene, panel: &Panel, frame: &Frame, y: &Scaled, top: f64) {
+    let place = Place { frame, y, top, height: panel.height };
+    let (left, width) = (frame.left, frame.right - frame.left);
+    scene.shapes.push(Shape::PlotBegin { x: left, y: top, width, height: panel.height });
+    panel.shades.iter().for_each(|shade| draw_shade(scene, shade, &place));
+    scene.shapes.push(Shape::PlotEnd);
+    draw_grid(scene, &place);
+    // A dot on the edge of the plot is drawn whole: the clip leaves it room.
+    scene.shapes.push(Shape::PlotBegin { x: left - 5.0, y: top - 5.0, width: width + 10.0, height: panel.height + 10.0 });
+    for series in &panel.series {
+        series.marks.iter().for_each(|mark| draw_mark(scene, mark, Ink::Data(series.colour), &place));
+    }
+    scene.shapes.push(Shape::PlotEnd);
+    name_series(scene, &panel.series, &place);
+}
+
+/// Where values of one panel go.
+struct Place<'a> {
+    frame: &'a Frame<'a>,
+    y: &'a Scaled<'a>,
+    top: f64,
+    height: f64,
+}
+
+impl Place<'_> {
+    fn y_at(&self, value: f64) -> f64 {
+        self.top + self.height * (1.0 - self.y.position(value))
+    }
+
+    /// `None` where the value is not on the axis at all: not finite, or not above 0 on a logarithmic scale.
+    fn at(&self, (x, y): (f64, f64)) -> Option<(f64, f64)> {
+        let place = (self.frame.at(x), self.y_at(y));
+        (place.0.is_finite() && place.1.is_finite()).then_some(place)
+    }
+
+    fn all(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        points.iter().filter_map(|p| self.at(*p)).collect()
+    }
+}
+
+fn draw_shade(scene: &mut Scene, shade: &Shade, place: &Place) {
+    let (from, to) = (place.frame.at(shade.from), place.frame.at(shade.to));
+    let ink = match shade.kind {
+        ShadeKind::Warmup => Ink::Warmup,
+        ShadeKind::Stall => Ink::Stall,
+    };
+    // A stall shorter than a unit must still be seen.
+    let width = (to - from).max(1.5);
+    scene.shapes.push(Shape::Rect { x: from, y: place.top, width, height: place.height, ink, opacity: 1.0 });
+}
+
+fn draw_grid(scene: &mut Scene, place: &Place) {
+    let (left, right, bottom) = (place.frame.left, place.frame.right, place.top + place.height);
+    for tick in place.y.ticks(tick_count(place.height)) {
+        let y = bottom - tick.position * place.height;
+        rule(scene, (left, y), (right, y), Ink::Grid);
+        text(scene, (left - 7.0, y + 4.5), tick.label, SMALL, Anchor::End, Ink::Faint);
+    }
+    scene.shapes.push(Shape::TicksBegin);
+    for tick in x_ticks(place.frame) {
+        let x = left + tick.position * (right - left);
+        rule(scene, (x, place.top), (x, bottom), Ink::Grid);
+    }
+    scene.shapes.push(Shape::TicksEnd);
+    rule(scene, (left, bottom), (right, bottom), Ink::Axis);
+}
+
+fn x_ticks(frame: &Frame) -> Vec<super::scale::Tick> {
+    frame.x.ticks(((frame.right - frame.left) / 75.0) as usize)
+}
+
+fn draw_mark(scene: &mut Scene, mark: &Mark, ink: Ink, place: &Place) {
+    match mark {
+        Mark::Line(stroke, points) => draw_line(scene, *stroke, points, ink, place),
+        Mark::Dots(radius, points) => {
+            let points = place.all(points);
+            if !points.is_empty() {
+                scene.shapes.push(Shape::Dots { points, radius: *radius, ink });
+            }
+        }
+        Mark::Area(bounds) => {
+            let upper: Vec<_> = bounds.iter().map(|(x, _, high)| (*x, *high)).collect();
+            let lower: Vec<_> = bounds.iter().rev().map(|(x, low, _)| (*x, *low)).collect();
+            let points = place.all(&[upper, lower].concat());
+            if points.len() > 2 {
+                scene.shapes.push(Shape::Polygon { points, ink, opacity: 0.75 });
+            }
+        }
+        Mark::Whiskers(bounds) => bounds.iter().for_each(|b| draw_whisker(scene, *b, 5.0, ink, place)),
+        Mark::Boxes(boxes) => boxes.iter().for_each(|b| draw_box(scene, b, ink, place)),
+    }
+}
+
+/// A line is broken where a value is missing.
+fn draw_line(scene: &mut Scene, stroke: Stroke, points: &[(f64, f64)], ink: Ink, place: &Place) {
+    let (width, dashed) = match stroke {
+        Stroke::Thin => (1.0, false),
+        Stroke::Solid => (2.0, false),
+        Stroke::Dashed => (1.5, true),
+    };
+    for run in points.split(|p| place.at(*p).is_none()) {
+        let points = place.all(run);
+        if points.len() > 1 {
+            scene.shapes.push(Shape::Line { points, ink, width, dashed });
+        }
+    }
+}
+
+fn draw_whisker(scene: &mut Scene, (x, low, high): (f64, f64, f64), cap: f64, ink: Ink, place: &Place) {
+    let (Some((x, low)), Some((_, high))) = (place.at((x, low)), place.at((x, high))) else { return };
+    for points in [[(x, low), (x, high)], [(x - cap, low), (x + cap, low)], [(x - cap, high), (x + cap, high)]] {
+        scene.shapes.push(Shape::Line { points: points.into(), ink, width: 1.5, dashed: false });
+    }
+}
+
+fn draw_box(scene: &mut Scene, mark: &BoxMark, ink: Ink, place: &Place) {
+    let [p05, p25, p50, p75, p95] = mark.percentiles;
+    let half = ((place.frame.at(1.0) - place.frame.at(0.0)) * 0.28).min(34.0);
+    draw_whisker(scene, (mark.x, p05, p25), half / 2.0, ink, place);
+    draw_whisker(scene, (mark.x, p75, p95), half / 2.0, ink, place);
+    let x = place.frame.at(mark.x);
+    let (top, bottom) = (place.y_at(p75), place.y_at(p25));
+    let corners = vec![(x - half, top), (x + half, top), (x + half, bottom), (x - half, bottom)];
+    scene.shapes.push(Shape::Polygon { points: corners.clone(), ink: Ink::Paper, opacity: 1.0 });
+    scene.shapes.push(Shape::Polygon { points: corners.clone(), ink, opacity: 0.25 });
+    let outline = [corners.as_slice(), &corners[..1]].concat();
+    scene.shapes.push(Shape::Line { points: outline, ink, width: 1.2, dashed: false });
+    let middle = place.y_at(p50);
+    let points = vec![(x - half, middle), (x + half, middle)];
+    scene.shapes.push(Shape::Line { points, ink, width: 3.0, dashed: false });
+    let outliers: Vec<_> = mark.outliers.iter().map(|y| (mark.x, *y)).collect();
+    draw_mark(scene, &Mark::Dots(2.5, outliers), ink, place);
+}
+
+/// Writes each name beside the last value, moved apart where they would overlap.
+fn name_series(scene: &mut Scene, series: &[Series], place: &Place) {
+    let named = series.iter().filter(|s| !s.label.is_empty());
+    let mut names: Vec<(f64, &Series)> = named.filter_map(|s| Some((last_y(s, place)?, s))).collect();
+    names.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let wanted: Vec<f64> = names.iter().map(|n| n.0).collect();
+    let places = spread(&wanted, place.top + 2.0, place.top + place.height - 2.0, 15.0);
+    let x = place.frame.right + 10.0;
+    for (y, (_, series)) in places.into_iter().zip(names) {
+        let label = cut(&series.label, SMALL, WIDTH - 4.0 - x);
+        text(scene, (x, y + 4.5), label, SMALL, Anchor::Start, Ink::Data(series.colour));
+    }
+}
+
+fn last_y(series: &Series, place: &Place) -> Option<f64> {
+    series.marks.iter().find_map(|mark| match mark {
+        Mark::Line(_, points) | Mark::Dots(_, points) => points.iter().rev().find_map(|p| place.at(*p)).map(|p| p.1),
+        Mark::Area(bounds) => bounds.last().and_then(|(x, low, high)| place.at((*x, (low + high) / 2.0))).map(|p| p.1),
+        Mark::Whiskers(_) | Mark::Boxes(_) => None,
+    })
+}
+
+/// Sorted places moved apart to at least `gap`, within `low` and `high` while there is room.
+fn spread(wanted: &[f64], low: f64, high: f64, gap: f64) -> Vec<f64> {
+    let mut places: Vec<f64> = Vec::with_capacity(wanted.len());
+    for y in wanted {
+        let least = places.last().map_or(low, |last| last + gap);
+        places.push(y.max(least));
+    }
+    let mut most = high;
+    for place in places.iter_mut().rev() {
+        *place = place.min(most);
+        most = *place - gap;
+    }
+    places
+}
+
+/// Tick labels and the label of the x axis. Returns the height of the picture.
+fn x_labels(scene: &mut Scene, x: &Axis, frame: &Frame, bottom: f64) -> f64 {
+    let ticks = x_ticks(frame);
+    let room = (frame.right - frame.left) / ticks.len().max(1) as f64 - 6.0;
+    let lines_of = |label: &str| match x.scale {
+        Scale::Slots(_) => wrap(label, SMALL, room).into_iter().take(4).collect(),
+        _ => vec![label.to_owned()],
+    };
+    let mut lines_max = 1;
+    scene.shapes.push(Shape::TicksBegin);
+    for tick in ticks {
+        let lines = lines_of(&tick.label);
+        lines_max = lines_max.max(lines.len());
+        for (i, line) in lines.into_iter().enumerate() {
+            let at = (frame.left + tick.position * (frame.right - frame.left), bottom + 18.0 + i as f64 * LINE_HEIGHT);
+            text(scene, at, line, SMALL, Anchor::Middle, Ink::Faint);
+        }
+    }
+    scene.shapes.push(Shape::TicksEnd);
+    let y = bottom + 18.0 + lines_max as f64 * LINE_HEIGHT + 2.0;
+    text(scene, ((frame.left + frame.right) / 2.0, y), x.label.clone(), SMALL, Anchor::Middle, Ink::Text);
+    y + 12.0
+}
+
+fn draw_bars(scene: &mut Scene, rows: &[String], columns: &[BarColumn], top: f64) -> f64 {
+    const ROW: f64 = 24.0;
+    let names = rows.iter().map(|r| text_width(r, SMALL)).fold(0.0, f64::max).min(WIDTH * 0.34);
+    let width = (WIDTH - 2.0 * EDGE - names - 6.0) / columns.len().max(1) as f64;
+    let head = column_heads(scene, columns, EDGE + names + 16.0, width, top);
+    let first = top + head + 6.0;
+    for (i, row) in rows.iter().enumerate() {
+        let y = first + i as f64 * ROW;
+        text(scene, (EDGE, y + 16.0), cut(row, SMALL, names), SMALL, Anchor::Start, Ink::Text);
+        rule(scene, (EDGE, y + ROW - 0.5), (WIDTH - EDGE, y + ROW - 0.5), Ink::Grid);
+        for (c, column) in columns.iter().enumerate() {
+            let x = EDGE + names + 16.0 + c as f64 * width;
+            draw_bar(scene, column, i, (x, y), width - 16.0);
+        }
+    }
+    first + rows.len() as f64 * ROW + 12.0
+}
+
+fn column_heads(scene: &mut Scene, columns: &[BarColumn], left: f64, width: f64, top: f64) -> f64 {
+    let heads: Vec<Vec<String>> = columns.iter().map(|c| wrap(&c.label, SMALL, width - 12.0)).collect();
+    let lines = heads.iter().map(Vec::len).max().unwrap_or(0);
+    for (c, head) in heads.into_iter().enumerate() {
+        for (i, line) in head.into_iter().enumerate() {
+            let at = (left + c as f64 * width, top + (i + 1) as f64 * LINE_HEIGHT);
+            text(scene, at, line, SMALL, Anchor::Start, Ink::Faint);
+        }
+    }
+    lines as f64 * LINE_HEIGHT
+}
+
+/// The bar takes what its longest number leaves, so that a number stands beside its bar and never on it.
+fn draw_bar(scene: &mut Scene, column: &BarColumn, row: usize, (x, y): (f64, f64), width: f64) {
+    let known = || column.values.iter().flatten();
+    let greatest = known().map(|v| v.0).fold(0.0, f64::max);
+    let number = known().map(|v| text_width(&v.1, SMALL)).fold(0.0, f64::max) + 6.0;
+    let at = (x, y + 16.0);
+    let Some(Some((value, label))) = column.values.get(row) else {
+        return text(scene, at, "not measured".to_owned(), SMALL, Anchor::Start, Ink::Faint);
+    };
+    let length = if greatest > 0.0 { (width - number).max(0.0) * (value / greatest).max(0.0) } else { 0.0 };
+    let bar = Shape::Rect { x, y: y + 5.0, width: length, height: 14.0, ink: Ink::Data(column.colour), opacity: 1.0 };
+    scene.shapes.push(bar);
+    text(scene, (x + length + 5.0, at.1), label.clone(), SMALL, Anchor::Start, Ink::Text);
+}
+
+fn text(scene: &mut Scene, (x, y): (f64, f64), text: String, size: u32, anchor: Anchor, ink: Ink) {
+    if !text.is_empty() {
+        scene.shapes.push(Shape::Text { x, y, text, size, anchor, ink, bold: false });
+    }
+}
+
+fn bold(scene: &mut Scene, (x, y): (f64, f64), text: String, size: u32) {
+    scene.shapes.push(Shape::Text { x, y, text, size, anchor: Anchor::Start, ink: Ink::Text, bold: true });
+}
+
+fn rule(scene: &mut Scene, from: (f64, f64), to: (f64, f64), ink: Ink) {
+    scene.shapes.push(Shape::Line { points: vec![from, to], ink, width: 1.0, dashed: false });
+}
+
+fn x_extent(panels: &[Panel]) -> Option<(f64, f64)> {
+    extent(panels.iter().flat_map(|p| &p.series).flat_map(|s| &s.marks).flat_map(coordinates).map(|c| c.0))
+}
+
+/// Least and greatest y of a panel; of those above 0 on a logarithmic scale.
+fn y_extent(panel: &Panel) -> Option<(f64, f64)> {
+    let is_log = matches!(panel.y.scale, Scale::Log | Scale::LogAt(_));
+    let ys = panel.series.iter().flat_map(|s| &s.marks).flat_map(coordinates).map(|c| c.1);
+    extent(ys.filter(|y| !is_log || *y > 0.0))
+}
+
+fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let finite = values.filter(|v| v.is_finite());
+    finite.fold(None, |range, v| Some(range.map_or((v, v), |(low, high): (f64, f64)| (low.min(v), high.max(v)))))
+}
+
+fn coordinates(mark: &Mark) -> Vec<(f64, f64)> {
+    match mark {
+        Mark::Line(_, points) | Mark::Dots(_, points) => points.clone(),
+        Mark::Area(bounds) | Mark::Whiskers(bounds) => {
+            bounds.iter().flat_map(|(x, low, high)| [(*x, *low), (*x, *high)]).collect()
+        }
+        Mark::Boxes(boxes) => {
+            let values = |b: &BoxMark| b.percentiles.iter().chain(&b.outliers).map(|y| (b.x, *y)).collect::<Vec<_>>();
+            boxes.iter().flat_map(values).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::Colour;
+
+    fn figure(panels: Vec<Panel>) -> Figure {
+        let body = Body::Panels { x: Axis::seconds((0.0, 3.0)), panels };
+        Figure { id: "f".into(), title: "T".into(), caption: "n = 3".into(), body }
+    }
+
+    fn panel(points: Vec<(f64, f64)>, label: &str) -> Panel {
+        let marks = vec![Mark::Line(Stroke::Solid, points)];
+        let series = vec![Series { label: label.into(), colour: Colour::Blue, marks }];
+        Panel { title: String::new(), note: String::new(), y: Axis::ops_per_s(), height: 100.0, series, shades: vec![] }
+    }
+
+    fn lines(scene: &Scene) -> Vec<&Vec<(f64, f64)>> {
+        let data = |s: &'_ &Shape| matches!(s, Shape::Line { ink: Ink::Data(_), .. });
+        let points = |s| if let Shape::Line { points, .. } = s { Some(points) } else { None };
+        scene.shapes.iter().filter(data).filter_map(points).collect()
+    }
+
+    #[test]
+    fn panels_share_their_left_and_right_edges_whatever_their_labels() {
+        let short = panel(vec![(0.0, 1.0), (3.0, 2.0)], "");
+        let long = panel(vec![(0.0, 1e5), (3.0, 123_456.0)], "a long name");
+        let scene = lay_out(&figure(vec![short, long]));
+        let lines = lines(&scene);
+        assert_eq!((lines[0][0].0, lines[0][1].0), (lines[1][0].0, lines[1][1].0));
+    }
+
+    #[test]
+    fn a_missing_value_breaks_the_line() {
+        let points = vec![(0.0, 1.0), (0.5, 1.0), (1.0, f64::NAN), (2.0, 1.0), (3.0, 1.0)];
+        assert_eq!(lines(&lay_out(&figure(vec![panel(points, "")]))).len(), 2);
+    }
+
+    #[test]
+    fn names_are_moved_apart_and_stay_in_the_panel() {
+        assert_eq!(spread(&[50.0, 51.0, 52.0], 0.0, 100.0, 15.0), [50.0, 65.0, 80.0]);
+        assert_eq!(spread(&[98.0, 99.0, 100.0], 0.0, 100.0, 15.0), [70.0, 85.0, 100.0]);
+    }
+
+    #[test]
+    fn nothing_is_drawn_outside_the_picture() {
+        let scene = lay_out(&figure(vec![panel(vec![(0.0, 1.0), (3.0, 2.0)], "name")]));
+        for shape in &scene.shapes {
+            if let Shape::Text { x, y, .. } = shape {
+                assert!((0.0..=WIDTH).contains(x) && (0.0..=scene.height).contains(y), "{shape:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! From figures and findings to files: one scene for SVG and PNG, and the documents around the pictures.
+//!
+//! In: an analysis and the figures drawn from it. Out: text and image bytes. Limits: no I/O; `files` writes what is made here.
+
+pub mod csv;
+pub mod html;
+mod layout;
+pub mod markdown;
+mod png;
+mod scale;
+mod scene;
+mod svg;
+pub mod terminal;
+
+use crate::figure::Figure;
+
+pub use png::PngError;
+
+/// The figure as an SVG document, 760 wide, that scales with its surroundings.
+pub fn svg(figure: &Figure) -> String {
+    svg::write(&layout::lay_out(figure), figure)
+}
+
+/// The figure as a PNG, 1520 pixels wide.
+pub fn png(figure: &Figure) -> Result<Vec<u8>, PngError> {
+    png::write(&layout::lay_out(figure), &figure.id)
+}

@@ -1,0 +1,178 @@
+//! Values to positions between 0 and 1, and the ticks that make them readable.
+//!
+//! In: an axis and its data's least and greatest value. Out: positions and labelled ticks.
+//! Limits: ticks are 1, 2 or 5 times a power of ten; a long time axis uses minutes.
+
+use crate::figure::{Axis, Scale, Unit};
+use crate::format;
+
+/// An axis with its range decided.
+#[derive(Clone, Debug)]
+pub struct Scaled<'a> {
+    axis: &'a Axis,
+    /// The least value on the axis.
+    pub low: f64,
+    /// The greatest.
+    pub high: f64,
+}
+
+/// A labelled place on an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tick {
+    /// From 0 to 1.
+    pub position: f64,
+    /// What is written there.
+    pub label: String,
+}
+
+impl<'a> Scaled<'a> {
+    /// The range of a y axis: from 0 on a linear scale, round limits on a logarithmic one.
+    pub fn y(axis: &'a Axis, data: Option<(f64, f64)>) -> Self {
+        let (low, high) = axis.range.or(data).unwrap_or((1.0, 1.0));
+        match axis.scale {
+            Scale::Log | Scale::LogAt(_) => {
+                let low = round_down(low.max(f64::MIN_POSITIVE));
+                Scaled { axis, low, high: round_up(high.max(low * 1.01)) }
+            }
+            _ if axis.range.is_some() => Scaled { axis, low, high },
+            _ => Scaled { axis, low: low.min(0.0), high: if high > 0.0 { high * 1.06 } else { 1.0 } },
+        }
+    }
+
+    /// The range of an x axis: that of the data, with room at both ends of a scale with named or listed places.
+    pub fn x(axis: &'a Axis, data: Option<(f64, f64)>) -> Self {
+        let (low, high) = axis.range.or(data).unwrap_or((0.0, 1.0));
+        match &axis.scale {
+            Scale::Slots(names) => Scaled { axis, low: -0.5, high: (names.len().max(1) as f64) - 0.5 },
+            Scale::Log | Scale::LogAt(_) => {
+                let low = low.max(f64::MIN_POSITIVE);
+                Scaled { axis, low: low / 1.12, high: high.max(low) * 1.12 }
+            }
+            Scale::Linear | Scale::Tail => Scaled { axis, low, high: if high > low { high } else { low + 1.0 } },
+        }
+    }
+
+    /// The place of `value`: 0 at the low end, 1 at the high end. Not finite where the scale has no place for it.
+    pub fn position(&self, value: f64) -> f64 {
+        let (low, high) = (self.bend(self.low), self.bend(self.high));
+        (self.bend(value) - low) / (high - low)
+    }
+
+    fn bend(&self, value: f64) -> f64 {
+        match self.axis.scale {
+            Scale::Linear | Scale::Slots(_) => value,
+            Scale::Log | Scale::LogAt(_) => value.log10(),
+            Scale::Tail => -(1.0 - value / 100.0).log10(),
+        }
+    }
+
+    /// About `want` ticks.
+    pub fn ticks(&self, want: usize) -> Vec<Tick> {
+        let values = match &self.axis.scale {
+            Scale::Slots(names) => return self.named(names),
+            Scale::Tail => [0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999].into(),
+            Scale::LogAt(values) => values.clone(),
+            Scale::Log => log_ticks(self.low, self.high, want),
+            Scale::Linear => linear_ticks(self.low, self.high, want, self.axis.unit),
+        };
+        let inside = |v: &f64| (-1e-9..=1.0 + 1e-9).contains(&self.position(*v));
+        values.into_iter().filter(inside).map(|v| Tick { position: self.position(v), label: self.label(v) }).collect()
+    }
+
+    fn named(&self, names: &[String]) -> Vec<Tick> {
+        let tick = |(i, name): (usize, &String)| Tick { position: self.position(i as f64), label: name.clone() };
+        names.iter().enumerate().map(tick).collect()
+    }
+
+    fn label(&self, value: f64) -> String {
+        match self.axis.unit {
+            Unit::Nanos => format::nanos_tick(value),
+            Unit::Percent => format!("{} %", format::plain(value)),
+            Unit::Seconds if self.high - self.low > 600.0 => match value == 0.0 {
+                true => "0".to_owned(),
+                false => format!("{} min", format::plain(value / 60.0)),
+            },
+            Unit::Seconds => format::plain(value),
+            Unit::Count => format::short(value),
+        }
+    }
+}
+
+fn linear_ticks(low: f64, high: f64, want: usize, unit: Unit) -> Vec<f64> {
+    let rough = (high - low) / want.max(1) as f64;
+    let step = match unit {
+        Unit::Seconds if high - low > 600.0 => {
+            let minutes = [60.0, 120.0, 300.0, 600.0, 1_200.0, 1_800.0, 3_600.0, 7_200.0];
+            minutes.into_iter().find(|s| *s >= rough).unwrap_or_else(|| (rough / 3_600.0).ceil() * 3_600.0)
+        }
+        _ => round_up(rough),
+    };
+    let (first, last) = ((low / step).ceil() as i64, (high / step + 1e-9).floor() as i64);
+    (first..=last).map(|i| i as f64 * step).collect()
+}
+
+/// Decades where there are three or more of them, else also 2 and 5 times them; every second where that is still too many.
+fn log_ticks(low: f64, high: f64, want: usize) -> Vec<f64> {
+    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    let factors: &[f64] = if (high / low).log10() >= 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+    let all = (first..=last).flat_map(|e| factors.iter().map(move |f| f * 10f64.powi(e)));
+    let inside: Vec<f64> = all.filter(|v| (low * 0.999..=high * 1.001).contains(v)).collect();
+    let every = inside.len().div_ceil(want.max(2)).max(1);
+    inside.into_iter().step_by(every).collect()
+}
+
+/// The least 1, 2 or 5 times a power of ten that is not below `value`.
+fn round_up(value: f64) -> f64 {
+    let decade = 10f64.powf(value.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0];
+    steps.into_iter().map(|s| s * decade).find(|s| *s >= value * 0.999_999).unwrap_or(10.0 * decade)
+}
+
+/// The greatest 1, 2 or 5 times a power of ten that is not above `value`.
+fn round_down(value: f64) -> f64 {
+    let decade = 10f64.powf(value.log10().floor());
+    let steps = [5.0, 2.0, 1.0];
+    steps.into_iter().map(|s| s * decade).find(|s| *s <= value * 1.000_001).unwrap_or(decade)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: &Axis, data: (f64, f64), want: usize) -> Vec<String> {
+        Scaled::y(axis, Some(data)).ticks(want).into_iter().map(|t| t.label).collect()
+    }
+
+    #[test]
+    fn linear_axes_begin_at_zero_and_step_by_one_two_or_five() {
+        assert_eq!(labels(&Axis::ops_per_s(), (8_000.0, 9_000.0), 4), ["0", "5k"]);
+        assert_eq!(labels(&Axis::ops_per_s(), (0.0, 9_000.0), 5), ["0", "2k", "4k", "6k", "8k"]);
+    }
+
+    #[test]
+    fn logarithmic_axes_begin_and_end_at_round_values() {
+        assert_eq!(labels(&Axis::nanos("t"), (130e3, 1.7e6), 8), ["100 us", "200 us", "500 us", "1 ms", "2 ms"]);
+        assert_eq!(labels(&Axis::nanos("t"), (1.3e3, 1.7e9), 9), ["1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s"]);
+    }
+
+    #[test]
+    fn each_further_nine_takes_the_same_distance() {
+        let axis = Axis { label: String::new(), scale: Scale::Tail, unit: Unit::Percent, range: Some((0.0, 99.99)) };
+        let ticks = Scaled::x(&axis, None).ticks(9);
+        let at = |label: &str| ticks.iter().find(|t| t.label == label).map(|t| t.position).unwrap();
+        assert!((at("90 %") - 0.25).abs() < 1e-9 && (at("99 %") - 0.5).abs() < 1e-9 && (at("99.99 %") - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn long_time_axes_use_minutes() {
+        let axis = Axis::seconds((0.0, 3_600.0));
+        let shown: Vec<String> = Scaled::x(&axis, None).ticks(6).into_iter().map(|t| t.label).collect();
+        assert_eq!(shown, ["0", "10 min", "20 min", "30 min", "40 min", "50 min", "60 min"]);
+    }
+
+    #[test]
+    fn an_axis_without_data_still_has_ticks() {
+        assert!(!labels(&Axis::ops_per_s(), (0.0, 0.0), 4).is_empty());
+        assert!(!Scaled::y(&Axis::nanos("t"), None).ticks(4).is_empty());
+    }
+}

@@ -1,0 +1,255 @@
+//! Which points belong on one sheet and which make one line.
+//!
+//! In: the points of an analysis. Out: [`Group`]s (one sweep over clients or depth), and [`Sheet`]s: a group with several
+//! points, or all single points of one workload. Limits: at most eight points to a sheet; the rest goes to a further sheet,
+//! so that every point is drawn somewhere.
+
+use crate::format;
+use analysis::{Analysis, PointAnalysis};
+use std::collections::{BTreeMap, BTreeSet};
+
+const POINTS_MAX: usize = 8;
+
+/// The dimension that varies in a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dimension {
+    /// The number of clients.
+    Clients,
+    /// The operations that one client keeps under way.
+    Depth,
+}
+
+impl Dimension {
+    /// The word used everywhere.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Dimension::Clients => "clients",
+            Dimension::Depth => "depth",
+        }
+    }
+
+    /// The point's value in it.
+    pub fn of(self, point: &PointAnalysis) -> u32 {
+        match self {
+            Dimension::Clients => point.clients,
+            Dimension::Depth => point.depth,
+        }
+    }
+}
+
+/// The points of one sweep.
+#[derive(Clone, Debug)]
+pub struct Group<'a> {
+    /// Its name: what its points have in common.
+    pub name: &'a str,
+    /// The workload.
+    pub workload: &'a str,
+    /// Its points in the order in which they were measured.
+    pub points: Vec<&'a PointAnalysis>,
+}
+
+impl Group<'_> {
+    /// What varies; `None` for a single place. Where both do, clients count: depth is then in the points' labels.
+    pub fn dimension(&self) -> Option<Dimension> {
+        [Dimension::Clients, Dimension::Depth].into_iter().find(|d| varies(&self.points, |p| d.of(p)))
+    }
+}
+
+/// Points that are drawn together.
+#[derive(Clone, Debug)]
+pub struct Sheet<'a> {
+    /// Part of the figures' ids, unique among the sheets.
+    pub slug: String,
+    /// What its points have in common.
+    pub name: String,
+    /// Each with what distinguishes it on this sheet.
+    pub points: Vec<(String, &'a PointAnalysis)>,
+}
+
+/// The groups in the order of their first points.
+pub fn groups(analysis: &Analysis) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group> = Vec::new();
+    for point in &analysis.points {
+        match groups.iter_mut().find(|g| g.name == point.group && g.workload == point.workload) {
+            Some(group) => group.points.push(point),
+            None => groups.push(Group { name: &point.group, workload: &point.workload, points: vec![point] }),
+        }
+    }
+    groups
+}
+
+/// The sheets: every point is on exactly one.
+pub fn sheets(analysis: &Analysis) -> Vec<Sheet<'_>> {
+    let groups = groups(analysis);
+    let mut drafts: Vec<(String, Vec<&PointAnalysis>)> = Vec::new();
+    for group in &groups {
+        let alone = group.points.len() == 1 && groups.iter().filter(|g| is_single(g, group.workload)).count() > 1;
+        let name = if alone { group.workload } else { group.name };
+        match drafts.iter_mut().find(|d| alone && d.0 == name) {
+            Some(draft) => draft.1.extend(&group.points),
+            None => drafts.push((name.to_owned(), group.points.clone())),
+        }
+    }
+    let mut slugs = BTreeMap::new();
+    drafts.iter().flat_map(|(name, points)| cut_up(name, points, &mut slugs)).collect()
+}
+
+fn is_single(group: &Group, workload: &str) -> bool {
+    group.workload == workload && group.points.len() == 1
+}
+
+fn cut_up<'a>(name: &str, points: &[&'a PointAnalysis], slugs: &mut BTreeMap<String, u32>) -> Vec<Sheet<'a>> {
+    let parts = points.chunks(POINTS_MAX);
+    let several = parts.len() > 1;
+    let part = |(i, part): (usize, &[&'a PointAnalysis])| Sheet {
+        slug: unique(slugs, &format::slug(name)),
+        name: if several { format!("{name}, part {}", i + 1) } else { name.to_owned() },
+        points: part.iter().map(|p| (short_label(p, points), *p)).collect(),
+    };
+    parts.enumerate().map(part).collect()
+}
+
+/// A slug not given before: `oltp`, `oltp-2`.
+fn unique(slugs: &mut BTreeMap<String, u32>, slug: &str) -> String {
+    let base = if slug.is_empty() { "points" } else { slug };
+    let seen = slugs.entry(base.to_owned()).or_insert(0);
+    *seen += 1;
+    if *seen == 1 { base.to_owned() } else { format!("{base}-{seen}") }
+}
+
+/// What distinguishes `point` among `others`: the dimensions that vary, or its group where the groups differ.
+pub fn short_label(point: &PointAnalysis, others: &[&PointAnalysis]) -> String {
+    let mut parts = Vec::new();
+    if varies(others, |p| p.group.as_str()) {
+        let workload = format!(" {}", point.workload);
+        parts.push(point.group.replacen(&workload, "", 1));
+    }
+    let dimensions: [(&str, fn(&PointAnalysis) -> u32); 3] =
+        [("clients", |p| p.clients), ("depth", |p| p.depth), ("repeat", |p| p.repeat)];
+    for (word, value) in dimensions {
+        if varies(others, value) {
+            parts.push(format!("{word} {}", value(point)));
+        }
+    }
+    if parts.is_empty() { point.label.clone() } else { parts.join(", ") }
+}
+
+fn varies<'a, T: Ord>(points: &[&'a PointAnalysis], value: impl Fn(&'a PointAnalysis) -> T) -> bool {
+    points.iter().map(|p| value(p)).collect::<BTreeSet<T>>().len() > 1
+}
+
+/// How `points` were measured, for the line below a title: n, times, pacing, and what they have in common.
+pub fn conditions(analysis: &Analysis, points: &[&PointAnalysis]) -> String {
+    let mut parts = vec![sample_size(points)];
+    parts.extend(phases(points));
+    parts.push(pacing(points));
+    parts.extend(common_params(points));
+    parts.extend(machine(analysis));
+    parts.retain(|p| !p.is_empty());
+    parts.join("; ")
+}
+
+fn sample_size(points: &[&PointAnalysis]) -> String {
+    let measured: Vec<_> = points.iter().filter_map(|p| p.series.as_ref()).collect();
+    let counts: BTreeSet<usize> = measured.iter().map(|s| s.intervals.iter().filter(|i| i.at_s >= 0.0).count()).collect();
+    let Some(interval) = measured.iter().find_map(|s| s.intervals.first()) else { return "n = 0 intervals".to_owned() };
+    let each = if points.len() > 1 { " per point" } else { "" };
+    let n = match (counts.first(), counts.last()) {
+        (Some(low), Some(high)) if low != high => format!("{low} to {high}"),
+        (Some(n), _) => n.to_string(),
+        _ => "0".to_owned(),
+    };
+    format!("n = {n} intervals of {}{each}", format::seconds(interval.length_s))
+}
+
+fn phases(points: &[&PointAnalysis]) -> Option<String> {
+    let seconds = points.iter().find_map(|p| p.summary.as_ref()).map(|s| s.seconds)?;
+    let first = points.iter().filter_map(|p| p.series.as_ref()?.intervals.first()).map(|i| i.at_s).fold(0.0, f64::min);
+    Some(match first < 0.0 {
+        true => format!("run {} after {} warmup", format::seconds(seconds), format::seconds(-first)),
+        false => format!("run {}, no warmup", format::seconds(seconds)),
+    })
+}
+
+fn pacing(points: &[&PointAnalysis]) -> String {
+    let offered: BTreeSet<Option<String>> =
+        points.iter().filter_map(|p| p.summary.as_ref()).map(|s| s.offered_per_s.map(format::number)).collect();
+    match (offered.len(), offered.first()) {
+        (1, Some(None)) => "closed loop".to_owned(),
+        (1, Some(Some(rate))) => format!("open loop, {rate} arrivals/s"),
+        (0, _) => String::new(),
+        _ => "closed and open loops".to_owned(),
+    }
+}
+
+fn common_params(points: &[&PointAnalysis]) -> Vec<String> {
+    let Some((first, rest)) = points.split_first() else { return Vec::new() };
+    let common = first.params.iter().filter(|(k, v)| rest.iter().all(|p| p.params.get(*k) == Some(*v)));
+    common.map(|(k, v)| format!("{k} {}", shortened(v))).take(6).collect()
+}
+
+/// The few facts of the environment that belong beside every number.
+fn machine(analysis: &Analysis) -> Vec<String> {
+    const NAMES: [&str; 6] = ["cpus", "kernel", "filesystem", "fs", "device", "disk"];
+    let facts = &analysis.meta.environment;
+    let chosen = NAMES.iter().filter_map(|name| facts.iter().find(|f| f.name.eq_ignore_ascii_case(name)));
+    chosen.map(|f| format!("{} {}", f.name, shortened(&f.value))).collect()
+}
+
+fn shortened(value: &str) -> String {
+    match value.char_indices().nth(36) {
+        Some((at, _)) => format!("{}...", &value[..at]),
+        None => value.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{quick, with_points};
+
+    #[test]
+    fn every_point_is_on_exactly_one_sheet() {
+        for analysis in [quick(), with_points(40)] {
+            let mut ids: Vec<u32> = sheets(&analysis).iter().flat_map(|s| &s.points).map(|(_, p)| p.id).collect();
+            ids.sort_unstable();
+            assert_eq!(ids, analysis.points.iter().map(|p| p.id).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn single_points_of_one_workload_share_a_sheet_and_are_told_apart() {
+        let analysis = quick();
+        let sheets = sheets(&analysis);
+        let insert = sheets.iter().find(|s| s.name == "insert").unwrap();
+        let labels: Vec<&str> = insert.points.iter().map(|(l, _)| l.as_str()).collect();
+        assert_eq!(labels, ["sqlite indexes 0", "sqlite indexes 3", "fjall indexes 0", "fjall indexes 3"]);
+    }
+
+    #[test]
+    fn sweeps_are_told_apart_by_what_varies() {
+        let analysis = quick();
+        let sheets = sheets(&analysis);
+        assert_eq!(sheets[0].points.iter().map(|(l, _)| l.as_str()).collect::<Vec<_>>(), ["depth 1", "depth 8", "depth 32"]);
+        assert_eq!(groups(&analysis)[0].dimension(), Some(Dimension::Depth));
+    }
+
+    #[test]
+    fn sheets_of_like_names_have_unlike_slugs() {
+        let mut analysis = quick();
+        analysis.points.iter_mut().for_each(|p| p.group = format!("\u{e9}{}", p.group.len() % 2));
+        let all = sheets(&analysis);
+        let slugs: BTreeSet<&str> = all.iter().map(|s| s.slug.as_str()).collect();
+        assert_eq!(slugs.len(), all.len());
+    }
+
+    #[test]
+    fn conditions_say_n_times_pacing_and_machine() {
+        let analysis = quick();
+        let points: Vec<_> = analysis.points.iter().take(3).collect();
+        let text = conditions(&analysis, &points);
+        for part in ["n = 16 intervals of 0.25 s per point", "run 4 s after 1 s warmup", "closed loop", "block 16 KiB", "kernel 6.18"] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+}

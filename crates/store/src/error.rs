@@ -1,0 +1,151 @@
+//! What can go wrong with a run file, in words that name the file and what to do next.
+//!
+//! In: errors of SQLite, the file system and the contents. Out: [`StoreError`], by which a caller chooses its exit code.
+//! Limits: a run file that is being written to for too long to be copied is an `Io` error of kind `WouldBlock`.
+
+use rusqlite::ErrorCode;
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// What can go wrong with a run file.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// There is a file already where a new one was to be made.
+    #[error("`{}` exists already and is never overwritten; choose another name or move it away", path.display())]
+    Exists {
+        /// The run file.
+        path: PathBuf,
+    },
+    /// The file is something else.
+    #[error("`{}` is not a plimsoll run file: {why}", path.display())]
+    NotARun {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead, as far as can be told.
+        why: String,
+    },
+    /// The file has a format that this version does not know.
+    #[error("`{}` was made by a newer plimsoll (format {format}; this one reads {}); update plimsoll to read it",
+            path.display(), crate::FORMAT)]
+    Newer {
+        /// The run file.
+        path: PathBuf,
+        /// Its format.
+        format: u32,
+    },
+    /// The file was a run file once.
+    #[error("the run file `{}` is damaged: {what}; take it from a backup, or save what is left with `sqlite3 FILE .recover`",
+            path.display())]
+    Damaged {
+        /// The run file.
+        path: PathBuf,
+        /// What is wrong in it.
+        what: String,
+    },
+    /// The disk or the quota is full.
+    #[error("no space left to {doing} `{}`; what was recorded before is kept; free some space or use another directory",
+            path.display())]
+    Full {
+        /// The run file.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+    },
+    /// The file system refused.
+    #[error("cannot {doing} `{}`: {source}; check that the file is there, its permissions and its disk", path.display())]
+    Io {
+        /// The run file.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// What the file system said.
+        source: io::Error,
+    },
+    /// SQLite refused for another reason.
+    #[error("cannot {doing} `{}`: SQLite says: {source}; check the permissions of its directory and its disk", path.display())]
+    Sqlite {
+        /// The run file.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+}
+
+impl StoreError {
+    /// The error of the file system while `doing` something to `path`.
+    pub(crate) fn io(path: &Path, doing: &'static str, source: io::Error) -> StoreError {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full { path, doing },
+            _ => StoreError::Io { path, doing, source },
+        }
+    }
+
+    /// The error of SQLite while `doing` something to `path`, which is being written.
+    pub(crate) fn writing(path: &Path, doing: &'static str, source: rusqlite::Error) -> StoreError {
+        let path = path.to_owned();
+        match is_full(&source) {
+            true => StoreError::Full { path, doing },
+            false => StoreError::Sqlite { path, doing, source },
+        }
+    }
+
+    /// The file is not what it should be.
+    pub(crate) fn not_a_run(path: &Path, why: impl Into<String>) -> StoreError {
+        StoreError::NotARun { path: path.to_owned(), why: why.into() }
+    }
+
+    /// The contents are not what they should be.
+    pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> StoreError {
+        StoreError::Damaged { path: path.to_owned(), what: what.into() }
+    }
+}
+
+/// What can go wrong while contents are read; the path is added once, by [`Fault::at`].
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// SQLite stumbled.
+    Sql(rusqlite::Error),
+    /// SQLite delivered what cannot be.
+    Wrong(String),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Fault::Sql(error)
+    }
+}
+
+impl Fault {
+    /// What is wrong, from parts that make a sentence.
+    pub(crate) fn wrong(what: impl Into<String>) -> Fault {
+        Fault::Wrong(what.into())
+    }
+
+    /// The error for the caller. What SQLite cannot read is damage, except where the machine is at fault.
+    pub(crate) fn at(self, path: &Path) -> StoreError {
+        match self {
+            Fault::Wrong(what) => StoreError::damaged(path, what),
+            Fault::Sql(source) if is_machine(&source) => StoreError::writing(path, "read", source),
+            Fault::Sql(source) => StoreError::damaged(path, source.to_string()),
+        }
+    }
+}
+
+/// Whether the disk is full. SQLite reports a full disk under the shared-memory file with a code of its own.
+fn is_full(error: &rusqlite::Error) -> bool {
+    match error.sqlite_error() {
+        Some(code) => code.code == ErrorCode::DiskFull || code.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE,
+        None => false,
+    }
+}
+
+/// Whether the machine is at fault and not the file.
+fn is_machine(error: &rusqlite::Error) -> bool {
+    use ErrorCode::{CannotOpen, DatabaseBusy, DiskFull, OutOfMemory, PermissionDenied, SystemIoFailure};
+    let machine = [CannotOpen, DatabaseBusy, DiskFull, OutOfMemory, PermissionDenied, SystemIoFailure];
+    error.sqlite_error_code().is_some_and(|code| machine.contains(&code))
+}

@@ -1,0 +1,215 @@
+//! Histograms to and from the bytes kept in the run file: HdrHistogram V2 with DEFLATE.
+//!
+//! In: what clients counted. Out: blobs that any HdrHistogram library reads, and back.
+//! Limits: decoding accepts what this module writes (lowest value 1 ns, three digits) and nothing else. The library sizes
+//! two allocations by fields of the header, one of them up to 4 GiB, so the blob is inflated here within bounds and its
+//! header checked before the library sees it.
+
+use flate2::read::ZlibDecoder;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use model::LatencyCounts;
+use model::histogram::new_hdr;
+use std::io::Read;
+
+/// Three digits up to 2^64 ns are 55 Ki buckets of at most 9 bytes each.
+const PLAIN_BYTES_MAX: u64 = 512 << 10;
+/// DEFLATE makes incompressible data longer by 5 bytes in 16 KiB.
+const BLOB_BYTES_MAX: usize = (PLAIN_BYTES_MAX as usize) + (16 << 10);
+const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
+const PLAIN_COOKIE: u32 = 0x1c84_9313;
+const PLAIN_HEADER_BYTES: usize = 40;
+const DIGITS: u32 = 3;
+
+/// Encodes histograms with buffers that are used again.
+pub(crate) struct Encoder {
+    serializer: V2DeflateSerializer,
+    blob: Vec<u8>,
+}
+
+impl Encoder {
+    /// With empty buffers.
+    pub(crate) fn new() -> Self {
+        Encoder { serializer: V2DeflateSerializer::new(), blob: Vec::new() }
+    }
+
+    /// The blob of `counts`.
+    pub(crate) fn encode(&mut self, counts: &LatencyCounts) -> &[u8] {
+        self.blob.clear();
+        let hdr = with_exact_max(counts);
+        self.serializer.serialize(&hdr, &mut self.blob).expect("counts below 2^63 serialize into memory");
+        &self.blob
+    }
+}
+
+/// The histogram of `counts`, its longest time in the bucket of the exact maximum. `to_hdr` puts each time in the middle of
+/// a coarser bucket, which may lie below.
+fn with_exact_max(counts: &LatencyCounts) -> Histogram<u64> {
+    let mut hdr = counts.to_hdr();
+    let (shown, exact) = (hdr.max(), counts.max_ns().max(1));
+    if shown > 0 && !hdr.equivalent(shown, exact) {
+        let mut longest = new_hdr();
+        longest.record(shown).expect("an auto-resizing histogram takes every value");
+        hdr.subtract(&longest).expect("the longest time is in the histogram");
+        hdr.record(exact).expect("an auto-resizing histogram takes every value");
+    }
+    hdr
+}
+
+/// The histogram in `blob`, or what is wrong with it.
+pub(crate) fn decode(blob: &[u8]) -> Result<Histogram<u64>, String> {
+    let plain = inflate(blob)?;
+    check_header(&plain)?;
+    let decoded = Deserializer::new().deserialize(&mut plain.as_slice());
+    decoded.map_err(|error| format!("a histogram does not decode: {error}"))
+}
+
+/// The V2 histogram inside the compressed one.
+fn inflate(blob: &[u8]) -> Result<Vec<u8>, String> {
+    let body = match blob.get(8..) {
+        Some(body) if blob.len() <= BLOB_BYTES_MAX && word(blob, 0) == Some(COMPRESSED_COOKIE) => body,
+        _ => return Err("a histogram is not a compressed HdrHistogram of a plausible size".into()),
+    };
+    let mut plain = Vec::new();
+    let inflated = ZlibDecoder::new(body).take(PLAIN_BYTES_MAX + 1).read_to_end(&mut plain);
+    inflated.map_err(|error| format!("a histogram does not inflate: {error}"))?;
+    match plain.len() as u64 > PLAIN_BYTES_MAX {
+        true => Err("a histogram inflates beyond any plausible size".into()),
+        false => Ok(plain),
+    }
+}
+
+/// Accepts only headers that make the library allocate what is there, and counts that it can negate.
+fn check_header(plain: &[u8]) -> Result<(), String> {
+    let as_written = plain.len() >= PLAIN_HEADER_BYTES
+        && word(plain, 0) == Some(PLAIN_COOKIE)
+        && word(plain, 4).map(|len| len as usize) == Some(plain.len() - PLAIN_HEADER_BYTES)
+        && word(plain, 12) == Some(DIGITS)
+        && (word(plain, 16), word(plain, 20)) == (Some(0), Some(1));
+    // Nine bytes of ones are the number -2^63, which overflows when the library negates it. They cannot stand in a blob of
+    // counts below 2^55 otherwise: only a longer number has eight bytes of ones in a row.
+    let negatable = !plain.windows(9).any(|nine| nine == [0xff; 9]);
+    match as_written && negatable {
+        true => Ok(()),
+        false => Err("a histogram has a header or counts that plimsoll does not write".into()),
+    }
+}
+
+/// The big-endian number at `at`.
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4).and_then(|four| four.try_into().ok()).map(u32::from_be_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::ZlibEncoder;
+    use std::io::Write;
+
+    fn counts_of(times_ns: impl IntoIterator<Item = u64>) -> LatencyCounts {
+        let mut counts = LatencyCounts::default();
+        times_ns.into_iter().for_each(|ns| counts.record(ns));
+        counts
+    }
+
+    /// A blob with a header of the given fields and `payload` behind it.
+    fn blob_of(payload_len: u32, digits: u32, low: u64, high: u64, payload: &[u8]) -> Vec<u8> {
+        let mut plain = Vec::new();
+        [PLAIN_COOKIE, payload_len, 0, digits].iter().for_each(|w| plain.extend(w.to_be_bytes()));
+        [low, high, 1.0f64.to_bits()].iter().for_each(|w| plain.extend(w.to_be_bytes()));
+        plain.extend(payload);
+        compressed(&plain)
+    }
+
+    fn compressed(plain: &[u8]) -> Vec<u8> {
+        let mut deflate = ZlibEncoder::new(Vec::new(), Compression::fast());
+        deflate.write_all(plain).unwrap();
+        let body = deflate.finish().unwrap();
+        [&COMPRESSED_COOKIE.to_be_bytes()[..], &(body.len() as u32).to_be_bytes(), &body].concat()
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded_the_same() {
+        let counts = counts_of((1..50_000u64).map(|n| n * 977 % 3_000_000));
+        let decoded = decode(Encoder::new().encode(&counts)).unwrap();
+        let mut expected = counts.to_hdr();
+        assert_eq!(decoded.len(), 49_999);
+        for quantile in [0.0, 0.1, 0.5, 0.9, 0.99, 0.999] {
+            assert_eq!(decoded.value_at_quantile(quantile), expected.value_at_quantile(quantile));
+        }
+        expected.add(&decoded).unwrap();
+        assert_eq!(expected.len(), 2 * 49_999);
+    }
+
+    #[test]
+    fn the_maximum_is_in_the_bucket_of_the_exact_one() {
+        for max_ns in [0, 1, 1_999, 5_000, 200_300_400, 3_600_000_000_000, 1 << 45, (1 << 63) - 1] {
+            let counts = counts_of([max_ns / 2, max_ns - max_ns / 900, max_ns]);
+            let decoded = decode(Encoder::new().encode(&counts)).unwrap();
+            assert_eq!(decoded.len(), 3);
+            assert!(decoded.equivalent(decoded.max(), max_ns.max(1)), "{max_ns} became {}", decoded.max());
+        }
+    }
+
+    #[test]
+    fn even_the_longest_time_of_all_is_kept() {
+        for times_ns in [vec![5, u64::MAX], vec![u64::MAX; 3]] {
+            let decoded = decode(Encoder::new().encode(&counts_of(times_ns))).unwrap();
+            assert!(decoded.max() >= u64::MAX - 1);
+            let mut sum = new_hdr();
+            sum.add(&decoded).unwrap();
+            assert!(sum.value_at_quantile(0.99) > 1 << 63);
+        }
+    }
+
+    #[test]
+    fn a_header_that_asks_for_gigabytes_is_refused() {
+        let hostile = [
+            blob_of(u32::MAX, 3, 1, 1 << 40, &[2]),
+            blob_of(1, 5, 1, 1 << 40, &[2]),
+            blob_of(1, 3, 1 << 40, 1 << 50, &[2]),
+            blob_of(0, 3, 1, 1 << 40, &[2]),
+        ];
+        for blob in hostile {
+            assert!(decode(&blob).unwrap_err().contains("does not write"));
+        }
+        assert_eq!(decode(&blob_of(1, 3, 1, 1 << 40, &[2])).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_number_that_cannot_be_negated_is_refused() {
+        assert!(decode(&blob_of(9, 3, 1, 1 << 40, &[0xff; 9])).is_err());
+        assert!(decode(&blob_of(19, 3, 1, 1 << 40, &[0xff; 19])).is_err());
+    }
+
+    #[test]
+    fn counts_beyond_the_range_of_the_header_are_refused() {
+        let far_below_zero = [0xfd, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2];
+        assert!(decode(&blob_of(10, 3, 1, 1 << 40, &far_below_zero)).is_err());
+    }
+
+    #[test]
+    fn a_small_blob_that_inflates_without_end_is_refused() {
+        let bomb = compressed(&vec![0; 200 << 20]);
+        assert!(bomb.len() > BLOB_BYTES_MAX || decode(&bomb).unwrap_err().contains("inflates beyond"));
+        let bomb = compressed(&vec![0; 20 << 20]);
+        assert!(decode(&bomb).unwrap_err().contains("inflates beyond"));
+    }
+
+    #[test]
+    fn no_prefix_and_no_single_changed_byte_panics() {
+        let mut encoder = Encoder::new();
+        let blob = encoder.encode(&counts_of([10, 2_000, 35_000])).to_vec();
+        for len in 0..blob.len() {
+            assert!(decode(&blob[..len]).is_err(), "{len} of {} bytes decode", blob.len());
+        }
+        for at in 0..blob.len() {
+            for bit in 0..8 {
+                let mut changed = blob.clone();
+                changed[at] ^= 1 << bit;
+                let _ = decode(&changed);
+            }
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Opens a run file that may come from a stranger or from a recorder that was killed.
+//!
+//! In: a path. Out: a hardened connection to a file that is a run of this format.
+//!
+//! A finished run is one file and is opened read-only where it lies. Beside a run that is being recorded, or whose recorder
+//! was killed, lies a log which SQLite can only read by writing there. Such a run is copied with its log to the directory for
+//! temporary files and recovered there: so it can be read from a read-only place, and the evidence stays as it was found.
+//! Limits: run and log together up to 8 GiB are copied; `TMPDIR` says where to.
+
+use crate::error::{Fault, StoreError};
+use crate::{APPLICATION_ID, FORMAT, SCHEMA};
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, OpenFlags};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+const COPY_BYTES_MAX: u64 = 8 << 30;
+/// A log starts anew at most once a point; whoever meets that twice in a row has bad luck, five times never happens.
+const COPY_TRIES: usize = 5;
+const FILE_HEADER_BYTES: u64 = 100;
+const LOG_HEADER_BYTES: u64 = 32;
+const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// An open run file. The connection is closed before the copy is removed: fields drop in order.
+pub(crate) struct RunFile {
+    pub(crate) db: Connection,
+    _copy: Option<TempDir>,
+}
+
+/// Opens the run file at `path`.
+pub(crate) fn open(path: &Path) -> Result<RunFile, StoreError> {
+    let header = read_header(path)?;
+    check_identity(path, &header)?;
+    let run = match has_log(path) || in_wal_mode(&header) {
+        true => open_copy(path)?,
+        false => open_in_place(path, &header)?,
+    };
+    harden(&run.db).and_then(|()| check_schema(&run.db)).map_err(|fault| fault.at(path))?;
+    Ok(run)
+}
+
+/// The first bytes of the file; fewer where it is shorter. Opens nothing but regular files: a FIFO would block.
+fn read_header(path: &Path) -> Result<Vec<u8>, StoreError> {
+    let failed = |error| StoreError::io(path, "open", error);
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(StoreError::not_a_run(path, "it is not a regular file"));
+    }
+    read_start(path, FILE_HEADER_BYTES).map_err(failed)
+}
+
+/// At most `len` bytes from the start of a regular file.
+fn read_start(path: &Path, len: u64) -> io::Result<Vec<u8>> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "what lies there is no regular file"));
+    }
+    let mut start = Vec::new();
+    File::open(path)?.take(len).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// Looks at the marks in the file's header (<https://www.sqlite.org/fileformat.html>, 1.3) before SQLite sees the file.
+fn check_identity(path: &Path, header: &[u8]) -> Result<(), StoreError> {
+    let refuse = |why: &str| Err(StoreError::not_a_run(path, why));
+    if header.is_empty() {
+        return refuse("it is empty; its recorder was stopped before it wrote anything, or something else made it");
+    }
+    if !header.starts_with(MAGIC) || (header.len() as u64) < FILE_HEADER_BYTES {
+        return refuse("it is no SQLite database");
+    }
+    if word(header, 68) != APPLICATION_ID {
+        return refuse("it is a SQLite database of another program");
+    }
+    match word(header, 60) {
+        FORMAT => Ok(()),
+        0 => Err(StoreError::damaged(path, "its format number is 0")),
+        format => Err(StoreError::Newer { path: path.to_owned(), format }),
+    }
+}
+
+/// The big-endian number at `at`, in a header of full length.
+fn word(header: &[u8], at: usize) -> u32 {
+    header[at..at + 4].iter().fold(0, |word, byte| word << 8 | u32::from(*byte))
+}
+
+/// Whether the header says that changes go to a log first.
+fn in_wal_mode(header: &[u8]) -> bool {
+    header[18] == 2 || header[19] == 2
+}
+
+/// Whether something lies beside the database that SQLite would take for its log.
+fn has_log(path: &Path) -> bool {
+    ["-wal", "-journal"].iter().any(|suffix| fs::symlink_metadata(beside(path, suffix)).is_ok())
+}
+
+/// The file beside `path` whose name ends in `suffix`.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Opens a finished run where it lies. SQLite neither writes nor makes a file then.
+fn open_in_place(path: &Path, header: &[u8]) -> Result<RunFile, StoreError> {
+    check_length(path, header)?;
+    let db = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
+    Ok(RunFile { db: db.map_err(|error| Fault::Sql(error).at(path))?, _copy: None })
+}
+
+/// Tells a file that was cut short in plain words. SQLite would notice, and say "malformed".
+fn check_length(path: &Path, header: &[u8]) -> Result<(), StoreError> {
+    // 1 stands for 64 KiB, which 16 bits do not hold.
+    let page_bytes = match u64::from(header[16]) << 8 | u64::from(header[17]) {
+        1 => 65_536,
+        bytes => bytes,
+    };
+    let told = page_bytes * u64::from(word(header, 28));
+    let there = fs::metadata(path).map_err(|error| StoreError::io(path, "open", error))?.len();
+    match there < told {
+        true => Err(StoreError::damaged(path, format!("it is cut short: {there} of {told} bytes are there"))),
+        false => Ok(()),
+    }
+}
+
+/// Opens a copy of a run with its log, which SQLite then recovers.
+fn open_copy(path: &Path) -> Result<RunFile, StoreError> {
+    let failed = |error| StoreError::io(path, "copy to the directory for temporary files (`TMPDIR`) and recover", error);
+    let folder = tempfile::Builder::new().prefix("plimsoll-read-").tempdir().map_err(failed)?;
+    let copy = folder.path().join("run");
+    copy_with_log(path, &copy).map_err(failed)?;
+    let db = connect(&copy, OpenFlags::SQLITE_OPEN_READ_WRITE);
+    Ok(RunFile { db: db.map_err(|error| Fault::Sql(error).at(path))?, _copy: Some(folder) })
+}
+
+/// Copies database and log, while a recorder may go on writing. The log after the database: so each page that was not yet in
+/// the database is in the log, unless the log was started anew in between, which its first bytes tell (its salts change:
+/// <https://www.sqlite.org/fileformat.html>, 4.1).
+fn copy_with_log(path: &Path, copy: &Path) -> io::Result<()> {
+    for _ in 0..COPY_TRIES {
+        let before = log_header(path)?;
+        let mut room = COPY_BYTES_MAX;
+        copy_file(path, copy, &mut room)?;
+        for suffix in ["-wal", "-journal"] {
+            copy_if_there(&beside(path, suffix), &beside(copy, suffix), &mut room)?;
+        }
+        if log_header(copy)? == before {
+            return Ok(());
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::WouldBlock, "it is being written to and does not hold still"))
+}
+
+/// The first bytes of the log; none where there is no log.
+fn log_header(path: &Path) -> io::Result<Vec<u8>> {
+    match read_start(&beside(path, "-wal"), LOG_HEADER_BYTES) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read,
+    }
+}
+
+/// Copies a log, or removes what an earlier try copied where it has gone.
+fn copy_if_there(from: &Path, to: &Path, room: &mut u64) -> io::Result<()> {
+    match copy_file(from, to, room) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => fs::remove_file(to).or(Ok(())),
+        copied => copied,
+    }
+}
+
+/// Copies a regular file that fits into `room`.
+fn copy_file(from: &Path, to: &Path, room: &mut u64) -> io::Result<()> {
+    let there = fs::metadata(from)?;
+    if !there.is_file() || there.len() > *room {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is too large to copy, or its log is no regular file"));
+    }
+    *room -= io::copy(&mut File::open(from)?.take(*room), &mut File::create(to)?)?;
+    Ok(())
+}
+
+fn connect(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
+    Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+}
+
+/// Follows <https://www.sqlite.org/security.html>, "untrusted SQLite database files". No memory map: a file that shrinks
+/// under it would be SIGBUS.
+fn harden(db: &Connection) -> Result<(), Fault> {
+    use DbConfig::{SQLITE_DBCONFIG_DEFENSIVE, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW};
+    db.set_db_config(SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    db.set_db_config(SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    db.set_db_config(SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+    for (limit, most) in LIMITS {
+        db.set_limit(limit, most)?;
+    }
+    db.execute_batch("PRAGMA cell_size_check = ON; PRAGMA query_only = ON;")?;
+    db.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(())).or_else(no_map)
+}
+
+/// A SQLite without memory maps answers nothing, which is as good.
+fn no_map(error: rusqlite::Error) -> Result<(), Fault> {
+    match error {
+        rusqlite::Error::QueryReturnedNoRows => Ok(()),
+        error => Err(Fault::Sql(error)),
+    }
+}
+
+/// Far above what a run needs. The length is that of a plan with tens of thousands of trials.
+const LIMITS: [(Limit, i32); 9] = [
+    (Limit::SQLITE_LIMIT_LENGTH, 64 << 20),
+    (Limit::SQLITE_LIMIT_SQL_LENGTH, 100_000),
+    (Limit::SQLITE_LIMIT_COLUMN, 64),
+    (Limit::SQLITE_LIMIT_EXPR_DEPTH, 50),
+    (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 8),
+    (Limit::SQLITE_LIMIT_VDBE_OP, 25_000),
+    (Limit::SQLITE_LIMIT_FUNCTION_ARG, 8),
+    (Limit::SQLITE_LIMIT_ATTACHED, 0),
+    (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 1),
+];
+
+/// Insists that the tables are tables and have the columns of this format, so that no query here runs SQL of a stranger.
+/// What else is in the file is not looked at: people may add their own indexes and views.
+fn check_schema(db: &Connection) -> Result<(), Fault> {
+    let found = table_definitions(db)?;
+    for (name, sql) in expected_tables()? {
+        match found.get(&name) {
+            Some(there) if *there == sql => {}
+            Some(_) => return Err(Fault::wrong(format!("its table `{name}` has another shape than format {FORMAT}"))),
+            None => return Err(Fault::wrong(format!("its table `{name}` is missing"))),
+        }
+    }
+    Ok(())
+}
+
+/// The names and definitions of this format's tables.
+pub(crate) fn expected_tables() -> Result<BTreeMap<String, String>, Fault> {
+    let fresh = Connection::open_in_memory()?;
+    fresh.execute_batch(SCHEMA)?;
+    table_definitions(&fresh)
+}
+
+/// What is called a table in the file, by name: its definition without comments and layout, which may be edited.
+fn table_definitions(db: &Connection) -> Result<BTreeMap<String, String>, Fault> {
+    const TABLES: &str = "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL LIMIT 1000";
+    let mut query = db.prepare(TABLES)?;
+    let rows = query.query_map([], |row| Ok((row.get(0)?, bare(&row.get::<_, String>(1)?))))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn bare(sql: &str) -> String {
+    let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
+    lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shape_of_a_table_is_its_sql_without_comments_and_layout() {
+        assert_eq!(bare("CREATE TABLE t (\n  a TEXT, -- a comment\n  b  INTEGER\n)"), "CREATE TABLE t ( a TEXT, b INTEGER )");
+    }
+
+    #[test]
+    fn the_schema_makes_all_tables() {
+        let tables: Vec<String> = expected_tables().unwrap().into_keys().collect();
+        let expected = ["counter", "event", "generator", "histogram", "interval", "meta", "phase", "point", "source"];
+        assert_eq!(tables, expected);
+    }
+
+    #[test]
+    fn a_log_that_is_no_regular_file_is_not_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        fs::create_dir(&from).unwrap();
+        assert!(copy_file(&from, &to, &mut 100).is_err());
+    }
+
+    #[test]
+    fn a_file_larger_than_the_room_left_is_not_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        fs::write(&from, [0; 64]).unwrap();
+        let mut room = 100;
+        copy_file(&from, &to, &mut room).unwrap();
+        assert_eq!(room, 36);
+        assert!(copy_file(&from, &to, &mut room).is_err());
+    }
+}

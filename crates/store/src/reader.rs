@@ -1,0 +1,476 @@
+//! Reads a run file back: increments summed, histograms decoded, holes between intervals filled.
+//!
+//! In: a path. Out: a [`RunData`] for the analysis, or a [`RunHead`] for a list.
+//!
+//! The file may be hostile, and is read within bounds: at most 20 million rows, 4 million intervals (46 days of seconds),
+//! 4 GiB of decoded histograms, and numbers that together stay below 2^63, so that no sum over the run overflows.
+//! A phase that its recorder did not end, because it was killed, ends with its last recorded interval.
+//! Limits: a histogram takes about 100 KB decoded (8 KB for each power of two above 2 us), and an interval has two for each
+//! kind of operation: an hour of seconds is 0.8 GB.
+
+use crate::error::{Fault, StoreError};
+use crate::hdr;
+use crate::open::{self, RunFile};
+use hdrhistogram::Histogram;
+use model::histogram::new_hdr;
+use model::{CounterSample, Event, EventKind, Generator, Interval, KindInterval, Nanos, Phase, PhaseData};
+use model::{PointData, PointState, RunData, RunMeta, SourceDef, Tick};
+use rusqlite::Row;
+use rusqlite::types::FromSql;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::de::IntoDeserializer;
+use serde::de::value::Error as WordError;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+const ROWS_MAX: u64 = 20_000_000;
+const INTERVALS_MAX: u64 = 4_000_000;
+const HISTOGRAM_BYTES_MAX: u64 = 4 << 30;
+const SUM_MAX: u64 = 1 << 63;
+
+/// What a list of runs shows, without the measurements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunHead {
+    /// What is known of the run as a whole.
+    pub meta: RunMeta,
+    /// Its points in the order in which they were measured.
+    pub points: Vec<PointHead>,
+}
+
+/// A point without its measurements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PointHead {
+    /// Its number in the run, from 1.
+    pub id: u32,
+    /// How it ended.
+    pub state: PointState,
+    /// Why it did not complete, for people.
+    pub error: Option<String>,
+    /// The engine by name, or the path.
+    pub target: String,
+    /// The workload by name.
+    pub workload: String,
+    /// Clients at once.
+    pub clients: u32,
+    /// Operations that one client kept under way.
+    pub depth: u32,
+    /// Which repetition, from 1.
+    pub repeat: u32,
+}
+
+/// Reads the whole run.
+pub fn read(path: &Path) -> Result<RunData, StoreError> {
+    let run = open::open(path)?;
+    read_run(&run).map_err(|fault| fault.at(path))
+}
+
+/// Reads what a list shows: cheap, and blind to damage in the measurements.
+pub fn read_meta(path: &Path) -> Result<RunHead, StoreError> {
+    let run = open::open(path)?;
+    read_head(&run).map_err(|fault| fault.at(path))
+}
+
+fn read_head(run: &RunFile) -> Result<RunHead, Fault> {
+    let meta = meta_of(run)?;
+    let mut points = Vec::new();
+    const POINTS: &str =
+        "SELECT id, state, error, target, workload, clients, depth, repeat FROM point ORDER BY id";
+    each_row(run, &mut Budget::default(), POINTS, |_, row| {
+        points.push(PointHead {
+            id: cell(row, 0)?,
+            state: state_of(row, 1)?,
+            error: cell(row, 2)?,
+            target: cell(row, 3)?,
+            workload: cell(row, 4)?,
+            clients: cell(row, 5)?,
+            depth: cell(row, 6)?,
+            repeat: cell(row, 7)?,
+        });
+        Ok(())
+    })?;
+    Ok(RunHead { meta, points })
+}
+
+fn read_run(run: &RunFile) -> Result<RunData, Fault> {
+    check_tables(run)?;
+    let meta = meta_of(run)?;
+    let mut points = Points::default();
+    points.read_points(run)?;
+    points.read_sources(run)?;
+    points.read_phases(run)?;
+    points.read_intervals(run)?;
+    points.read_histograms(run)?;
+    points.read_generator(run)?;
+    points.read_counters(run)?;
+    points.read_events(run)?;
+    Ok(RunData { meta, points: points.settle()? })
+}
+
+/// Lets SQLite check each table: a page used twice would make rows without end.
+fn check_tables(run: &RunFile) -> Result<(), Fault> {
+    for table in open::expected_tables()?.keys() {
+        let mut said: Option<String> = None;
+        run.db.pragma(None, "quick_check", table, |row| {
+            said.get_or_insert(row.get(0)?);
+            Ok(())
+        })?;
+        match said.as_deref() {
+            Some("ok") => {}
+            Some(what) => return Err(Fault::wrong(format!("table `{table}`: {what}"))),
+            None => return Err(Fault::wrong(format!("table `{table}` cannot be checked"))),
+        }
+    }
+    Ok(())
+}
+
+/// The fields of the meta data, each a row of its own.
+fn meta_of(run: &RunFile) -> Result<RunMeta, Fault> {
+    let mut fields = serde_json::Map::new();
+    each_row(run, &mut Budget::default(), "SELECT key, value FROM meta", |_, row| {
+        fields.insert(cell(row, 0)?, json_cell(row, 1, "meta.value")?);
+        Ok(())
+    })?;
+    let meta = serde_json::from_value(fields.into());
+    meta.map_err(|error| Fault::wrong(format!("table `meta`: {error}")))
+}
+
+/// What of the bounds is used up. Every row, interval and number passes here once.
+#[derive(Default)]
+struct Budget {
+    rows: u64,
+    intervals: u64,
+    histogram_bytes: u64,
+    sum: u64,
+}
+
+impl Budget {
+    fn row(&mut self) -> Result<(), Fault> {
+        spend(&mut self.rows, 1, ROWS_MAX, "rows")
+    }
+
+    fn intervals(&mut self, count: u64) -> Result<(), Fault> {
+        spend(&mut self.intervals, count, INTERVALS_MAX, "intervals")
+    }
+
+    fn histogram_bytes(&mut self, bytes: u64) -> Result<(), Fault> {
+        spend(&mut self.histogram_bytes, bytes, HISTOGRAM_BYTES_MAX, "bytes of histograms in memory")
+    }
+
+    /// Adds `more` to `sum`. What everything adds up to is bounded, so no part of it overflows.
+    fn add(&mut self, sum: &mut u64, more: u64) -> Result<(), Fault> {
+        spend(&mut self.sum, more, SUM_MAX, "as the sum of its numbers")?;
+        *sum += more;
+        Ok(())
+    }
+}
+
+fn spend(used: &mut u64, more: u64, most: u64, of_what: &str) -> Result<(), Fault> {
+    match used.checked_add(more).filter(|total| *total <= most) {
+        Some(total) => {
+            *used = total;
+            Ok(())
+        }
+        None => Err(Fault::wrong(format!("it has more than {most} {of_what}, the most that is read"))),
+    }
+}
+
+/// Calls `take` with every row that `sql` finds.
+fn each_row(
+    run: &RunFile,
+    budget: &mut Budget,
+    sql: &str,
+    mut take: impl FnMut(&mut Budget, &Row) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let mut query = run.db.prepare(sql)?;
+    let mut rows = query.query([])?;
+    while let Some(row) = rows.next()? {
+        budget.row()?;
+        take(budget, row)?;
+    }
+    Ok(())
+}
+
+/// The points as far as they are read.
+#[derive(Default)]
+struct Points {
+    list: Vec<PointData>,
+    places: HashMap<u32, usize>,
+    /// The phases that their recorder did not end.
+    unended: HashSet<(u32, Phase)>,
+    budget: Budget,
+}
+
+impl Points {
+    fn read_points(&mut self, run: &RunFile) -> Result<(), Fault> {
+        let (list, places) = (&mut self.list, &mut self.places);
+        const POINTS: &str = "SELECT id, state, error, trial, facts, kinds FROM point ORDER BY id";
+        each_row(run, &mut self.budget, POINTS, |_, row| {
+            let point = point_of(row)?;
+            places.insert(point.id, list.len());
+            list.push(point);
+            Ok(())
+        })
+    }
+
+    fn read_sources(&mut self, run: &RunFile) -> Result<(), Fault> {
+        const SOURCES: &str = "SELECT point, source, name, subject, counters FROM source ORDER BY point, source";
+        self.each(run, SOURCES, |point, _, row| {
+            if whole(row, 1)? != point.sources.len() as u64 {
+                return Err(Fault::wrong(format!("the sources of point {} are not numbered from 0", point.id)));
+            }
+            let counters = json_cell(row, 4, "source.counters")?;
+            point.sources.push(SourceDef { name: cell(row, 2)?, subject: cell(row, 3)?, counters });
+            Ok(())
+        })
+    }
+
+    fn read_phases(&mut self, run: &RunFile) -> Result<(), Fault> {
+        let mut unended = HashSet::new();
+        const PHASES: &str = "SELECT point, phase, start_ns, end_ns, offered, unserved FROM phase";
+        self.each(run, PHASES, |point, budget, row| {
+            let (phase, start) = (phase_of(row)?, Tick(whole(row, 2)?));
+            let ended = cell::<Option<i64>>(row, 3)?.is_some();
+            let end = if ended { Tick(whole(row, 3)?) } else { start };
+            if !ended {
+                unended.insert((point.id, phase));
+            }
+            let mut data = PhaseData { phase, start, end, unserved: 0, offered: 0, intervals: Vec::new() };
+            budget.add(&mut data.offered, whole(row, 4)?)?;
+            budget.add(&mut data.unserved, whole(row, 5)?)?;
+            point.phases.push(data);
+            Ok(())
+        })?;
+        self.unended = unended;
+        Ok(())
+    }
+
+    fn read_intervals(&mut self, run: &RunFile) -> Result<(), Fault> {
+        const INTERVALS: &str =
+            "SELECT point, phase, interval, start_ns, length_ns, kind, ok, failed, bytes, late FROM interval";
+        self.each(run, INTERVALS, |point, budget, row| {
+            let kinds = point.kinds.len();
+            let interval = interval_of(point, budget, row)?;
+            interval.start = Tick(whole(row, 3)?);
+            interval.length = Nanos(whole(row, 4)?);
+            let Some(kind) = cell::<Option<u8>>(row, 5)? else { return Ok(()) };
+            if usize::from(kind) >= kinds {
+                return Err(Fault::wrong(format!("an interval has operations of kind {kind} of {kinds}")));
+            }
+            let kind = kind_of(interval, budget, kind)?;
+            budget.add(&mut kind.ok, whole(row, 6)?)?;
+            budget.add(&mut kind.failed, whole(row, 7)?)?;
+            budget.add(&mut kind.bytes, whole(row, 8)?)?;
+            budget.add(&mut kind.late, whole(row, 9)?)
+        })
+    }
+
+    fn read_histograms(&mut self, run: &RunFile) -> Result<(), Fault> {
+        const HISTOGRAMS: &str = "SELECT point, phase, interval, kind, what, count, hdr FROM histogram";
+        self.each(run, HISTOGRAMS, |point, budget, row| {
+            let kind: u8 = cell(row, 3)?;
+            let interval = interval_of(point, budget, row)?;
+            let Some(kind) = interval.kinds.iter_mut().find(|known| known.kind == kind) else {
+                return Err(Fault::wrong(format!("a histogram of kind {kind} stands without its interval")));
+            };
+            let times = histogram_of(row)?;
+            // Once for each: response and service may both take it.
+            budget.add(&mut 0, times.len())?;
+            match cell::<String>(row, 4)?.as_str() {
+                "response" => add_times(&mut kind.response, &times, budget),
+                "service" => add_times(&mut kind.service, &times, budget),
+                "both" => add_times(&mut kind.response, &times, budget)
+                    .and_then(|()| add_times(&mut kind.service, &times, budget)),
+                other => Err(Fault::wrong(format!("a histogram is of `{other}`"))),
+            }
+        })
+    }
+
+    fn read_generator(&mut self, run: &RunFile) -> Result<(), Fault> {
+        const GENERATOR: &str = "SELECT point, phase, interval, cpu_user_ns, cpu_system_ns, context_switches, lag_count,
+                                        lag_sum_ns, lag_max_ns FROM generator";
+        self.each(run, GENERATOR, |point, budget, row| {
+            let used = &mut interval_of(point, budget, row)?.generator;
+            budget.add(&mut used.cpu_user_ns, whole(row, 3)?)?;
+            budget.add(&mut used.cpu_system_ns, whole(row, 4)?)?;
+            budget.add(&mut used.context_switches, whole(row, 5)?)?;
+            budget.add(&mut used.lag_count, whole(row, 6)?)?;
+            budget.add(&mut used.lag_sum_ns, whole(row, 7)?)?;
+            used.lag_max_ns = used.lag_max_ns.max(whole(row, 8)?);
+            Ok(())
+        })
+    }
+
+    fn read_counters(&mut self, run: &RunFile) -> Result<(), Fault> {
+        const COUNTERS: &str = r#"SELECT point, at_ns, source, "values" FROM counter"#;
+        self.each(run, COUNTERS, |point, _, row| {
+            let source: u16 = cell(row, 2)?;
+            let values: Vec<Option<f64>> = json_cell(row, 3, "counter.values")?;
+            let expected = point.sources.get(usize::from(source)).map(|known| known.counters.len());
+            if expected != Some(values.len()) {
+                return Err(Fault::wrong(format!("a reading of source {source} does not fit its definition")));
+            }
+            point.counters.push(CounterSample { at: Tick(whole(row, 1)?), source, values });
+            Ok(())
+        })
+    }
+
+    fn read_events(&mut self, run: &RunFile) -> Result<(), Fault> {
+        self.each(run, "SELECT point, at_ns, kind, text FROM event", |point, _, row| {
+            let kind: String = cell(row, 2)?;
+            let known = EventKind::deserialize(IntoDeserializer::<WordError>::into_deserializer(kind.as_str()));
+            let kind = known.map_err(|error| Fault::wrong(format!("table `event`: {error}")))?;
+            point.events.push(Event { at: Tick(whole(row, 1)?), kind, text: cell(row, 3)? });
+            Ok(())
+        })
+    }
+
+    /// Calls `take` with every row that `sql` finds and the point that its first column names.
+    fn each(
+        &mut self,
+        run: &RunFile,
+        sql: &str,
+        mut take: impl FnMut(&mut PointData, &mut Budget, &Row) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let (list, places) = (&mut self.list, &self.places);
+        each_row(run, &mut self.budget, sql, |budget, row| {
+            let id: u32 = cell(row, 0)?;
+            match places.get(&id) {
+                Some(place) => take(&mut list[*place], budget, row),
+                None => Err(Fault::wrong(format!("there are rows of point {id}, which there is not"))),
+            }
+        })
+    }
+
+    /// Ends what a killed recorder left open, fills the holes and puts everything in order.
+    fn settle(mut self) -> Result<Vec<PointData>, Fault> {
+        for point in &mut self.list {
+            let length = point.trial.phases.interval;
+            for phase in &mut point.phases {
+                if self.unended.contains(&(point.id, phase.phase)) {
+                    phase.end = phase.intervals.last().map_or(phase.start, |last| last.start + last.length);
+                }
+                fill(phase, whole_intervals(phase, length), length, &mut self.budget)?;
+                phase.intervals.iter_mut().for_each(|interval| interval.kinds.sort_by_key(|kind| kind.kind));
+            }
+            point.phases.sort_by_key(|phase| phase.phase);
+            point.counters.sort_by_key(|sample| sample.at);
+            point.events.sort_by_key(|event| event.at);
+        }
+        Ok(self.list)
+    }
+}
+
+fn point_of(row: &Row) -> Result<PointData, Fault> {
+    Ok(PointData {
+        id: cell(row, 0)?,
+        state: state_of(row, 1)?,
+        error: cell(row, 2)?,
+        trial: json_cell(row, 3, "point.trial")?,
+        facts: json_cell(row, 4, "point.facts")?,
+        kinds: json_cell(row, 5, "point.kinds")?,
+        phases: Vec::new(),
+        sources: Vec::new(),
+        counters: Vec::new(),
+        events: Vec::new(),
+    })
+}
+
+/// The interval that columns 1 and 2 name, in a phase that holds at least as many.
+fn interval_of<'a>(point: &'a mut PointData, budget: &mut Budget, row: &Row) -> Result<&'a mut Interval, Fault> {
+    let (word, index): (Phase, u32) = (phase_of(row)?, cell(row, 2)?);
+    let length = point.trial.phases.interval;
+    let Some(phase) = point.phases.iter_mut().find(|known| known.phase == word) else {
+        return Err(Fault::wrong(format!("there are intervals of a phase `{}` that did not begin", word.as_str())));
+    };
+    fill(phase, u64::from(index) + 1, length, budget)?;
+    Ok(&mut phase.intervals[index as usize])
+}
+
+/// Adds empty intervals until there are `count`.
+fn fill(phase: &mut PhaseData, count: u64, length: Nanos, budget: &mut Budget) -> Result<(), Fault> {
+    let have = phase.intervals.len() as u64;
+    budget.intervals(count.saturating_sub(have))?;
+    let start = phase.start;
+    phase.intervals.extend((have..count).map(|index| Interval {
+        index: u32::try_from(index).expect("the budget has no room for 2^32 intervals"),
+        start: start + Nanos(length.0.saturating_mul(index)),
+        length,
+        kinds: Vec::new(),
+        generator: Generator::default(),
+    }));
+    Ok(())
+}
+
+/// How many intervals of the plan's length end within a phase under load: where none was recorded, nothing was done. The other
+/// phases need not be recorded in intervals.
+fn whole_intervals(phase: &PhaseData, length: Nanos) -> u64 {
+    match phase.phase {
+        Phase::Warmup | Phase::Run => phase.end.since(phase.start).0.checked_div(length.0).unwrap_or(0),
+        Phase::Prepare | Phase::Cleanup => 0,
+    }
+}
+
+/// The part of `interval` that belongs to `kind`.
+fn kind_of<'a>(interval: &'a mut Interval, budget: &mut Budget, kind: u8) -> Result<&'a mut KindInterval, Fault> {
+    let known = interval.kinds.iter().position(|known| known.kind == kind);
+    let place = match known {
+        Some(place) => place,
+        None => {
+            let (response, service) = (new_hdr(), new_hdr());
+            budget.histogram_bytes(memory_of(&response) + memory_of(&service))?;
+            interval.kinds.push(KindInterval { kind, ok: 0, failed: 0, bytes: 0, late: 0, response, service });
+            interval.kinds.len() - 1
+        }
+    };
+    Ok(&mut interval.kinds[place])
+}
+
+/// The histogram in columns 5 and 6.
+fn histogram_of(row: &Row) -> Result<Histogram<u64>, Fault> {
+    let blob = row.get_ref(6)?.as_blob().map_err(|_| Fault::wrong("a histogram is no blob"))?;
+    let times = hdr::decode(blob).map_err(Fault::Wrong)?;
+    match times.len() == whole(row, 5)? {
+        true => Ok(times),
+        false => Err(Fault::wrong("a histogram holds another number of operations than its row says")),
+    }
+}
+
+fn add_times(sum: &mut Histogram<u64>, times: &Histogram<u64>, budget: &mut Budget) -> Result<(), Fault> {
+    let before = memory_of(sum);
+    sum.add(times).map_err(|error| Fault::wrong(format!("a histogram cannot be added: {error}")))?;
+    budget.histogram_bytes(memory_of(sum) - before)
+}
+
+fn memory_of(times: &Histogram<u64>) -> u64 {
+    times.distinct_values() as u64 * 8
+}
+
+fn cell<T: FromSql>(row: &Row, column: usize) -> Result<T, Fault> {
+    Ok(row.get(column)?)
+}
+
+/// A number that is never below zero.
+fn whole(row: &Row, column: usize) -> Result<u64, Fault> {
+    let value: i64 = cell(row, column)?;
+    u64::try_from(value).map_err(|_| Fault::wrong(format!("there is {value} where only numbers from 0 can be")))
+}
+
+/// Parsed JSON. serde_json bounds its depth, and refuses numbers beyond the range of `f64`.
+fn json_cell<T: DeserializeOwned>(row: &Row, column: usize, what: &str) -> Result<T, Fault> {
+    let text = row.get_ref(column)?.as_str().map_err(|_| Fault::wrong(format!("`{what}` is no text")))?;
+    serde_json::from_str(text).map_err(|error| Fault::wrong(format!("`{what}` is not the JSON it should be: {error}")))
+}
+
+fn state_of(row: &Row, column: usize) -> Result<PointState, Fault> {
+    let word: String = cell(row, column)?;
+    let states = [PointState::Complete, PointState::Partial, PointState::Failed];
+    let known = states.into_iter().find(|state| state.as_str() == word);
+    known.ok_or_else(|| Fault::wrong(format!("a point has the state `{word}`")))
+}
+
+/// The phase in column 1.
+fn phase_of(row: &Row) -> Result<Phase, Fault> {
+    let word = row.get_ref(1)?.as_str().map_err(|_| Fault::wrong("a phase is no text"))?;
+    Phase::from_word(word).ok_or_else(|| Fault::wrong(format!("there is a phase `{word}`")))
+}

@@ -1,0 +1,125 @@
+-- The run file: one run of plimsoll, format 1 (`PRAGMA user_version`), application_id 0x504C494D ("PLIM").
+--
+-- Times ending in _ns are nanoseconds of the monotonic clock. Those that name a moment (start_ns, end_ns, at_ns) count from
+-- the beginning of the run; meta.started_unix_ms says when that was.
+-- Rows of interval, histogram and generator are increments: a client that was blocked delivers its part late, as a further
+-- row of an old interval. Sum them (lag_max_ns and max_ns: take the greatest). Percentiles are nowhere: merge histograms.
+
+-- What is known of the run as a whole.
+CREATE TABLE meta (
+    key TEXT NOT NULL PRIMARY KEY, -- run_id, started_unix_ms, plimsoll_version, plan, environment
+    value TEXT NOT NULL            -- JSON
+) STRICT;
+
+-- One point of the matrix, measured once.
+CREATE TABLE point (
+    id INTEGER PRIMARY KEY,   -- 1, 2, ... in the order in which they were measured
+    state TEXT NOT NULL,      -- 'complete', 'partial' (interrupted, or its recorder was killed) or 'failed'
+    error TEXT,               -- why it is not complete, for people
+    target TEXT NOT NULL,     -- the engine by name, or the path that was measured
+    workload TEXT NOT NULL,   -- the workload by name
+    clients INTEGER NOT NULL, -- clients at once
+    depth INTEGER NOT NULL,   -- operations that one client kept under way
+    repeat INTEGER NOT NULL,  -- which repetition, from 1
+    params TEXT NOT NULL,     -- JSON object: the parameters of target and workload as a person writes them
+    trial TEXT NOT NULL,      -- JSON: everything that was planned for this point
+    facts TEXT NOT NULL,      -- JSON array of {name, value}: what the target said of itself
+    kinds TEXT NOT NULL       -- JSON array: the names of the kinds of operation; the columns named kind index it from 0
+) STRICT;
+
+-- A source of counters of a point.
+CREATE TABLE source (
+    point INTEGER NOT NULL REFERENCES point (id),
+    source INTEGER NOT NULL, -- its number in the point, from 0
+    name TEXT NOT NULL,      -- 'cpu', 'disk', ...
+    subject TEXT NOT NULL,   -- what is observed where there may be several: the device, the process
+    counters TEXT NOT NULL,  -- JSON array of {name, unit, kind, help}, in the order of counter."values"
+    PRIMARY KEY (point, source)
+) STRICT;
+
+-- A phase of a point. A phase that was not reached has no row.
+CREATE TABLE phase (
+    point INTEGER NOT NULL REFERENCES point (id),
+    phase TEXT NOT NULL,        -- 'prepare', 'warmup', 'run' or 'cleanup'
+    start_ns INTEGER NOT NULL,  -- when it began
+    end_ns INTEGER,             -- when it ended; NULL where the recorder was killed before
+    offered INTEGER NOT NULL,   -- arrivals that the schedule offered (open loop); 0 in a closed loop
+    unserved INTEGER NOT NULL,  -- arrivals that fell due and were never started (open loop)
+    PRIMARY KEY (point, phase)
+) STRICT;
+
+-- The operations of one kind that ended in one interval: increments.
+CREATE TABLE interval (
+    point INTEGER NOT NULL REFERENCES point (id),
+    phase TEXT NOT NULL,
+    interval INTEGER NOT NULL,  -- its number in the phase, from 0
+    start_ns INTEGER NOT NULL,  -- when it began
+    length_ns INTEGER NOT NULL, -- how long it is
+    kind INTEGER,               -- index into point.kinds; NULL where nothing ended (the other columns are 0 then)
+    ok INTEGER NOT NULL,        -- operations done
+    failed INTEGER NOT NULL,    -- operations failed; they are in no histogram
+    bytes INTEGER NOT NULL,     -- payload moved by the operations done
+    late INTEGER NOT NULL       -- of these, arrivals that fell due while every client was busy (open loop)
+) STRICT;
+
+-- Times of the operations of one kind that ended in one interval: increments.
+CREATE TABLE histogram (
+    point INTEGER NOT NULL REFERENCES point (id),
+    phase TEXT NOT NULL,
+    interval INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    what TEXT NOT NULL,      -- 'response' (finished - intended), 'service' (finished - started), or 'both' where the two are
+                             -- equal for every operation (closed loop)
+    count INTEGER NOT NULL,  -- operations in it
+    sum_ns INTEGER NOT NULL, -- the exact sum of their times
+    max_ns INTEGER NOT NULL, -- the exact longest time
+    hdr BLOB NOT NULL        -- HdrHistogram V2 with DEFLATE, lowest value 1 ns, three significant digits
+) STRICT;
+
+-- What the generator itself used in one interval, summed over its client threads: increments.
+CREATE TABLE generator (
+    point INTEGER NOT NULL REFERENCES point (id),
+    phase TEXT NOT NULL,
+    interval INTEGER NOT NULL,
+    cpu_user_ns INTEGER NOT NULL,      -- CPU in user mode (an embedded engine's part included)
+    cpu_system_ns INTEGER NOT NULL,    -- CPU in the kernel
+    context_switches INTEGER NOT NULL, -- voluntary and not
+    lag_count INTEGER NOT NULL,        -- arrivals for which a client waited in time and woke up late: their number,
+    lag_sum_ns INTEGER NOT NULL,       -- the sum of started - intended over them,
+    lag_max_ns INTEGER NOT NULL        -- and the longest
+) STRICT;
+
+-- One reading of one source.
+CREATE TABLE counter (
+    point INTEGER NOT NULL REFERENCES point (id),
+    at_ns INTEGER NOT NULL,  -- when it was read
+    source INTEGER NOT NULL, -- source.source
+    "values" TEXT NOT NULL   -- JSON array of numbers in the order of source.counters; null is a gap
+) STRICT;
+
+-- What happened at a moment.
+CREATE TABLE event (
+    point INTEGER NOT NULL REFERENCES point (id),
+    at_ns INTEGER NOT NULL, -- when
+    kind TEXT NOT NULL,     -- 'phase', 'failure', 'hung', 'source_gap', 'clock_gap', 'stopped' or 'engine'
+    text TEXT NOT NULL      -- what exactly, for people
+) STRICT;
+
+-- For people: one row per point, phase and interval, all kinds of operation and all increments summed.
+CREATE VIEW throughput AS
+SELECT i.point, p.target, p.workload, p.clients, p.depth, p.repeat, i.phase, i.interval,
+       min(i.start_ns) AS start_ns, max(i.length_ns) AS length_ns,
+       sum(i.ok) AS ok, sum(i.failed) AS failed, sum(i.bytes) AS bytes, sum(i.late) AS late,
+       sum(i.ok) * 1e9 / max(i.length_ns) AS ops_per_s
+FROM interval i JOIN point p ON p.id = i.point
+GROUP BY i.point, i.phase, i.interval;
+
+-- For people: one row per reading and counter, with the counter's name.
+CREATE VIEW counter_long AS
+SELECT c.point, c.at_ns, s.name AS source, s.subject,
+       json_extract(d.value, '$.name') AS name, json_extract(d.value, '$.unit') AS unit,
+       json_extract(d.value, '$.kind') AS kind, v.value AS value
+FROM counter c
+JOIN source s ON s.point = c.point AND s.source = c.source
+JOIN json_each(c."values") v
+JOIN json_each(s.counters) d ON d.key = v.key;

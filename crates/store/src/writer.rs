@@ -1,0 +1,442 @@
+//! Writes a run file while the run goes on: one transaction per interval.
+//!
+//! In: points, phases, and per interval a [`Batch`] of rows. Out: one SQLite file, readable after kill -9 at any moment with
+//! everything that was committed.
+//!
+//! Limits: while recording, commits are handed to the operating system and not synced (WAL, `synchronous=NORMAL`): a power
+//! loss may take the last of them, a kill may not. Syncing would disturb the very disk that is measured, so the log is
+//! moved into the database between points, and within a point only where it grows beyond 64 MiB. Times above 292 years
+//! are stored as 292 years.
+
+use crate::error::StoreError;
+use crate::hdr::Encoder;
+use crate::{APPLICATION_ID, FORMAT, SCHEMA};
+use model::{CounterSample, Event, Fact, IntervalRow, KindRow, LatencyCounts};
+use model::{Phase, PointState, RunMeta, SourceDef, Tick, Trial};
+use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// 64 MiB of pages of 4 KiB: what the log may grow to within a point before it is moved into the database.
+const LOG_PAGES_MAX: u32 = 16_384;
+/// How long the end of a run waits for somebody who reads the file at that moment.
+const BUSY_WAIT: Duration = Duration::from_secs(1);
+
+/// A run file being written.
+pub struct RunWriter {
+    path: PathBuf,
+    db: Connection,
+    encoder: Encoder,
+}
+
+/// The number of a point in its run, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PointId(pub u32);
+
+/// Everything of one interval tick.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Batch<'a> {
+    /// What the clients did: increments.
+    pub intervals: &'a [IntervalRow],
+    /// What the counter sources read. A value that is not a finite number is kept as a gap.
+    pub counters: &'a [CounterSample],
+    /// What happened.
+    pub events: &'a [Event],
+}
+
+impl RunWriter {
+    /// Makes a new run file with `meta` in it, on disk when this returns. Never overwrites and follows no symlink at `path`.
+    /// Owner may write, group may read.
+    pub fn create(path: &Path, meta: &RunMeta) -> Result<RunWriter, StoreError> {
+        make_file(path)?;
+        match open_new(path, meta) {
+            Ok(db) => Ok(RunWriter { path: path.to_owned(), db, encoder: Encoder::new() }),
+            Err(error) => {
+                // The file is ours and holds nothing yet; where it cannot be removed either, that error says no more.
+                let _ = fs::remove_file(path);
+                Err(StoreError::writing(path, "create the run file", error))
+            }
+        }
+    }
+
+    /// Begins a point. It stays `partial` until it is finished.
+    pub fn begin_point(
+        &mut self,
+        trial: &Trial,
+        facts: &[Fact],
+        kinds: &[String],
+        sources: &[SourceDef],
+    ) -> Result<PointId, StoreError> {
+        self.commit("begin a point in", |tx, _| {
+            let point = insert_point(tx, trial, facts, kinds)?;
+            sources.iter().zip(0u16..).try_for_each(|(source, number)| insert_source(tx, point, number, source))?;
+            Ok(point)
+        })
+    }
+
+    /// Adds facts that were learnt after the point began.
+    pub fn add_facts(&mut self, point: PointId, facts: &[Fact]) -> Result<(), StoreError> {
+        self.commit("add facts to", |tx, _| {
+            let mut append =
+                tx.prepare_cached("UPDATE point SET facts = json_insert(facts, '$[#]', json(?2)) WHERE id = ?1")?;
+            facts.iter().try_for_each(|fact| append.execute(params![point.0, json(fact)?]).map(drop))
+        })
+    }
+
+    /// Begins a phase. Each phase of a point begins once.
+    pub fn begin_phase(&mut self, point: PointId, phase: Phase, start: Tick) -> Result<(), StoreError> {
+        self.commit("begin a phase in", |tx, _| {
+            let mut insert = tx.prepare_cached("INSERT INTO phase VALUES (?1, ?2, ?3, NULL, 0, 0)")?;
+            insert.execute(params![point.0, phase.as_str(), int(start.0)]).map(drop)
+        })
+    }
+
+    /// Records everything of one interval tick in one transaction.
+    pub fn record(&mut self, point: PointId, batch: &Batch) -> Result<(), StoreError> {
+        self.commit("record an interval in", |tx, encoder| {
+            batch.intervals.iter().try_for_each(|row| insert_interval(tx, encoder, point, row))?;
+            batch.counters.iter().try_for_each(|sample| insert_counter(tx, point, sample))?;
+            batch.events.iter().try_for_each(|event| insert_event(tx, point, event))
+        })
+    }
+
+    /// Ends a phase that was begun.
+    pub fn end_phase(
+        &mut self,
+        point: PointId,
+        phase: Phase,
+        end: Tick,
+        offered: u64,
+        unserved: u64,
+    ) -> Result<(), StoreError> {
+        self.commit("end a phase in", |tx, _| {
+            let mut update = tx.prepare_cached(
+                "UPDATE phase SET end_ns = ?3, offered = ?4, unserved = ?5 WHERE point = ?1 AND phase = ?2",
+            )?;
+            let changed =
+                update.execute(params![point.0, phase.as_str(), int(end.0), int(offered), int(unserved)])?;
+            debug_assert_eq!(changed, 1, "a phase ends that did not begin");
+            Ok(())
+        })
+    }
+
+    /// Says how a point ended, and moves what was logged into the database: between points it disturbs no measurement.
+    pub fn finish_point(
+        &mut self,
+        point: PointId,
+        state: PointState,
+        error: Option<&str>,
+    ) -> Result<(), StoreError> {
+        self.commit("finish a point in", |tx, _| {
+            let mut update = tx.prepare_cached("UPDATE point SET state = ?2, error = ?3 WHERE id = ?1")?;
+            update.execute(params![point.0, state.as_str(), error]).map(drop)
+        })?;
+        let moved = checkpoint(&self.db, "PASSIVE");
+        moved.map_err(|error| StoreError::writing(&self.path, "finish a point in", error))
+    }
+
+    /// Makes the run one file, syncs and closes it. Where somebody reads the file at this moment, a log stays beside it until
+    /// the last reader has gone; nothing is lost.
+    pub fn finish(self) -> Result<(), StoreError> {
+        let RunWriter { path, db, .. } = self;
+        let folded = checkpoint(&db, "TRUNCATE").and_then(|()| leave_wal(&db));
+        let closed = folded.and_then(|()| db.close().map_err(|(_, error)| error));
+        closed.map_err(|error| StoreError::writing(&path, "finish the run file", error))?;
+        sync(&path).map_err(|error| StoreError::io(&path, "sync", error))
+    }
+
+    /// Does `work` in one transaction.
+    fn commit<T>(
+        &mut self,
+        doing: &'static str,
+        work: impl FnOnce(&Transaction, &mut Encoder) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let RunWriter { path, db, encoder } = self;
+        let committed = db.transaction_with_behavior(TransactionBehavior::Immediate).and_then(|tx| {
+            let done = work(&tx, encoder)?;
+            tx.commit()?;
+            Ok(done)
+        });
+        committed.map_err(|error| StoreError::writing(path, doing, error))
+    }
+}
+
+/// Makes the empty file. SQLite has no way to insist on a new one.
+fn make_file(path: &Path) -> Result<(), StoreError> {
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o640).open(path);
+    match made {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(StoreError::Exists { path: path.to_owned() }),
+        Err(error) => Err(StoreError::io(path, "create the run file", error)),
+    }
+}
+
+/// Fills the empty file. All of it is in the database itself before the log begins, so that the first page of a run file
+/// says from the beginning what it is.
+fn open_new(path: &Path, meta: &RunMeta) -> rusqlite::Result<Connection> {
+    let mut db =
+        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    db.busy_timeout(BUSY_WAIT)?;
+    db.set_prepared_statement_cache_capacity(32);
+    let tx = db.transaction()?;
+    tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+    tx.pragma_update(None, "user_version", FORMAT)?;
+    tx.execute_batch(SCHEMA)?;
+    insert_meta(&tx, meta)?;
+    tx.commit()?;
+    // On a file system without shared memory SQLite stays with its rollback journal: slower and as safe.
+    db.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    db.pragma_update(None, "synchronous", "NORMAL")?;
+    db.pragma_update_and_check(None, "wal_autocheckpoint", LOG_PAGES_MAX, |_| Ok(()))?;
+    Ok(db)
+}
+
+/// One row per field of `meta`.
+fn insert_meta(tx: &Transaction, meta: &RunMeta) -> rusqlite::Result<()> {
+    let fields: BTreeMap<String, serde_json::Value> =
+        serde_json::to_value(meta).and_then(serde_json::from_value).map_err(unwritable)?;
+    let mut insert = tx.prepare("INSERT INTO meta VALUES (?1, ?2)")?;
+    fields.iter().try_for_each(|(key, value)| insert.execute(params![key, value.to_string()]).map(drop))
+}
+
+fn insert_point(tx: &Transaction, trial: &Trial, facts: &[Fact], kinds: &[String]) -> rusqlite::Result<PointId> {
+    let target = match &trial.target.path {
+        Some(path) => path.display().to_string(),
+        None => trial.target.engine.clone(),
+    };
+    let params = trial.target.params.0.iter().chain(&trial.workload.params.0);
+    let params: BTreeMap<&String, String> = params.map(|(name, value)| (name, value.to_string())).collect();
+    let mut insert = statement(
+        tx,
+        "INSERT INTO point (state, error, target, workload, clients, depth, repeat, params, trial, facts, kinds)
+         VALUES (?1, NULL, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?;
+    insert.execute(params![
+        PointState::Partial.as_str(),
+        target,
+        trial.workload.name,
+        trial.load.clients,
+        trial.load.depth,
+        trial.repeat,
+        json(&params)?,
+        json(trial)?,
+        json(facts)?,
+        json(kinds)?,
+    ])?;
+    Ok(PointId(u32::try_from(tx.last_insert_rowid()).expect("a run has fewer than 2^32 points")))
+}
+
+fn insert_source(tx: &Transaction, point: PointId, number: u16, source: &SourceDef) -> rusqlite::Result<()> {
+    let mut insert = statement(tx, "INSERT INTO source VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    insert.execute(params![point.0, number, source.name, source.subject, json(&source.counters)?]).map(drop)
+}
+
+/// The rows of one interval: at least one in `interval`, so that an interval in which nothing ended is on record.
+fn insert_interval(tx: &Transaction, encoder: &mut Encoder, point: PointId, row: &IntervalRow) -> rusqlite::Result<()> {
+    if row.kinds.is_empty() {
+        insert_empty(tx, point, row)?;
+    }
+    for kind in &row.kinds {
+        insert_kind(tx, point, row, kind)?;
+        insert_histograms(tx, encoder, point, row, kind)?;
+    }
+    insert_generator(tx, point, row)
+}
+
+fn insert_empty(tx: &Transaction, point: PointId, row: &IntervalRow) -> rusqlite::Result<()> {
+    let mut insert = statement(tx, "INSERT INTO interval VALUES (?1, ?2, ?3, ?4, ?5, NULL, 0, 0, 0, 0)")?;
+    insert
+        .execute(params![point.0, row.phase.as_str(), row.index, int(row.start.0), int(row.length.0)])
+        .map(drop)
+}
+
+fn insert_kind(tx: &Transaction, point: PointId, row: &IntervalRow, kind: &KindRow) -> rusqlite::Result<()> {
+    let mut insert = statement(tx, "INSERT INTO interval VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+    let values = params![
+        point.0,
+        row.phase.as_str(),
+        row.index,
+        int(row.start.0),
+        int(row.length.0),
+        kind.kind.0,
+        int(kind.ok),
+        int(kind.failed),
+        int(kind.bytes),
+        int(kind.late),
+    ];
+    insert.execute(values).map(drop)
+}
+
+fn insert_histograms(
+    tx: &Transaction,
+    encoder: &mut Encoder,
+    point: PointId,
+    row: &IntervalRow,
+    kind: &KindRow,
+) -> rusqlite::Result<()> {
+    let mut insert = statement(tx, "INSERT INTO histogram VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
+    let mut put = |what: &str, counts: &LatencyCounts| match counts.total() {
+        0 => Ok(0),
+        total => insert.execute(params![
+            point.0,
+            row.phase.as_str(),
+            row.index,
+            kind.kind.0,
+            what,
+            int(total),
+            int(counts.sum_ns()),
+            int(counts.max_ns()),
+            encoder.encode(counts),
+        ]),
+    };
+    match &kind.response {
+        None => put("both", &kind.service)?,
+        Some(response) => put("response", response)? + put("service", &kind.service)?,
+    };
+    Ok(())
+}
+
+fn insert_generator(tx: &Transaction, point: PointId, row: &IntervalRow) -> rusqlite::Result<()> {
+    let mut insert = statement(tx, "INSERT INTO generator VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
+    let used = &row.generator;
+    let values = params![
+        point.0,
+        row.phase.as_str(),
+        row.index,
+        int(used.cpu_user_ns),
+        int(used.cpu_system_ns),
+        int(used.context_switches),
+        int(used.lag_count),
+        int(used.lag_sum_ns),
+        int(used.lag_max_ns),
+    ];
+    insert.execute(values).map(drop)
+}
+
+fn insert_counter(tx: &Transaction, point: PointId, sample: &CounterSample) -> rusqlite::Result<()> {
+    let mut insert = statement(tx, "INSERT INTO counter VALUES (?1, ?2, ?3, ?4)")?;
+    insert.execute(params![point.0, int(sample.at.0), sample.source, json_numbers(&sample.values)]).map(drop)
+}
+
+fn insert_event(tx: &Transaction, point: PointId, event: &Event) -> rusqlite::Result<()> {
+    let kind = serde_json::to_value(event.kind).map_err(unwritable)?;
+    let mut insert = statement(tx, "INSERT INTO event VALUES (?1, ?2, ?3, ?4)")?;
+    insert.execute(params![point.0, int(event.at.0), kind.as_str(), event.text]).map(drop)
+}
+
+fn statement<'a>(tx: &'a Transaction, sql: &str) -> rusqlite::Result<CachedStatement<'a>> {
+    tx.prepare_cached(sql)
+}
+
+/// A number for SQLite, whose integers are signed.
+fn int(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn json(value: &(impl Serialize + ?Sized)) -> rusqlite::Result<String> {
+    serde_json::to_string(value).map_err(unwritable)
+}
+
+/// What cannot be written as JSON: a path that is not UTF-8.
+fn unwritable(error: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
+}
+
+/// A JSON array with `null` for gaps. Whole numbers come without `.0`, which makes the file a tenth smaller.
+fn json_numbers(values: &[Option<f64>]) -> String {
+    let mut text = String::with_capacity(values.len() * 10 + 2);
+    text.push('[');
+    for (at, value) in values.iter().enumerate() {
+        let comma = if at == 0 { "" } else { "," };
+        let written = match value.filter(|number| number.is_finite()) {
+            Some(number) => write!(text, "{comma}{number}"),
+            None => write!(text, "{comma}null"),
+        };
+        written.expect("a string takes every write");
+    }
+    text.push(']');
+    text
+}
+
+/// Moves the log into the database. A reader in the way is no error: the rest is moved later.
+fn checkpoint(db: &Connection, mode: &str) -> rusqlite::Result<()> {
+    db.pragma_update_and_check(None, "wal_checkpoint", mode, |_| Ok(()))
+}
+
+/// Goes back to one file without a log. A reader in the way is no error: the log stays until it has gone.
+fn leave_wal(db: &Connection) -> rusqlite::Result<()> {
+    match db.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(())) {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(()),
+        left => left,
+    }
+}
+
+/// Waits until the file and its name are on disk.
+fn sync(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()?;
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{EventKind, Plan};
+
+    fn empty_run(path: &Path) -> RunWriter {
+        let meta = RunMeta {
+            run_id: "full".into(),
+            started_unix_ms: 0,
+            plimsoll_version: "0".into(),
+            plan: Plan { name: "full".into(), title: String::new(), trials: Vec::new() },
+            environment: Vec::new(),
+        };
+        RunWriter::create(path, &meta).unwrap()
+    }
+
+    #[test]
+    fn a_full_disk_is_told_from_other_errors_and_keeps_what_was_recorded() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.plimsoll");
+        let mut run = empty_run(&path);
+        // A limit on pages fails where a full disk does, with the same code.
+        run.db.pragma_update_and_check(None, "max_page_count", 30, |_| Ok(())).unwrap();
+        run.db.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+        let note = Event::new(Tick(1), EventKind::Engine, "before");
+        run.record(PointId(1), &Batch { events: &[note], ..Batch::default() }).unwrap();
+        let large = Event::new(Tick(2), EventKind::Engine, "x".repeat(1 << 17));
+        let refused = run.record(PointId(1), &Batch { events: &[large], ..Batch::default() }).unwrap_err();
+        assert!(matches!(refused, StoreError::Full { .. }), "{refused}");
+        let kept: i64 = run.db.query_row("SELECT count(*) FROM event", [], |row| row.get(0)).unwrap();
+        assert_eq!(kept, 1);
+        run.finish().unwrap();
+    }
+
+    #[test]
+    fn numbers_are_written_short_and_gaps_as_null() {
+        let values = [Some(12_000_000_000.0), None, Some(0.5), Some(f64::NAN), Some(-3.0)];
+        assert_eq!(json_numbers(&values), "[12000000000,null,0.5,null,-3]");
+        assert_eq!(json_numbers(&[]), "[]");
+    }
+
+    #[test]
+    fn a_run_that_somebody_reads_while_it_ends_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.plimsoll");
+        let run = empty_run(&path);
+        run.db.busy_timeout(Duration::ZERO).unwrap();
+        let reader = Connection::open(&path).unwrap();
+        reader.execute_batch("BEGIN; SELECT count(*) FROM meta").unwrap();
+        run.db.execute_batch("INSERT INTO meta VALUES ('note', '1')").unwrap();
+        run.finish().unwrap();
+        let count = "SELECT count(*) FROM meta WHERE key = 'note'";
+        let notes: i64 = Connection::open(&path).unwrap().query_row(count, [], |row| row.get(0)).unwrap();
+        assert_eq!(notes, 1);
+    }
+}

@@ -1,0 +1,126 @@
+//! A made-up run for the tests: every table has rows, and every number is a different one.
+
+use model::*;
+use std::collections::BTreeMap;
+use std::path::Path;
+use store::{Batch, PointId, RunWriter, StoreError};
+
+pub const SECOND: Nanos = Nanos::from_secs(1);
+
+pub fn trial() -> Trial {
+    let params = |pairs: &[(&str, Value)]| Params(pairs.iter().map(|(name, value)| (name.to_string(), value.clone())).collect());
+    Trial {
+        target: TargetSpec {
+            engine: "sqlite".into(),
+            path: None,
+            params: params(&[("durability", Value::Word("os".into())), ("cache", Value::Bytes(Bytes::from_mib(64)))]),
+        },
+        workload: WorkloadSpec {
+            name: "oltp".into(),
+            params: params(&[("access", Value::Access(Access { name: "zipf".into(), arg: Some(0.1 + 0.2) }))]),
+        },
+        load: Load { clients: 4, depth: 2, pacing: Pacing::Open { arrivals: Arrivals::Poisson { per_s: 1_000.1 } } },
+        phases: Phases { warmup: SECOND, run: Nanos::from_secs(5), ops_max: None, interval: SECOND, grace: SECOND },
+        on_error: OnError::Count,
+        repeat: 1,
+        seed: u64::MAX,
+    }
+}
+
+pub fn meta() -> RunMeta {
+    RunMeta {
+        run_id: "2026-11-02-quick".into(),
+        started_unix_ms: 1_793_000_000_000,
+        plimsoll_version: "1.2.3".into(),
+        plan: Plan { name: "quick".into(), title: "a \"quick\" look".into(), trials: vec![trial()] },
+        environment: vec![Fact::new("kernel", "6.18.0"), Fact::new("filesystem", "ext4")],
+    }
+}
+
+pub fn sources() -> Vec<SourceDef> {
+    let counter = |name: &str| CounterDef {
+        name: name.into(),
+        unit: "ns".into(),
+        kind: CounterKind::Counter,
+        help: "one line".into(),
+    };
+    let source = |name: &str, counters| SourceDef { name: name.into(), subject: "vda".into(), counters };
+    vec![source("cpu", vec![counter("user_ns"), counter("system_ns")]), source("disk", vec![counter("busy_ns")])]
+}
+
+pub fn kinds() -> Vec<String> {
+    vec!["read".into(), "write".into()]
+}
+
+pub fn counts(times_ns: impl IntoIterator<Item = u64>) -> LatencyCounts {
+    let mut counts = LatencyCounts::default();
+    times_ns.into_iter().for_each(|ns| counts.record(ns));
+    counts
+}
+
+/// One increment of interval `index` of `phase`, which begins at second 10, with `ok` operations of one kind.
+pub fn row(phase: Phase, index: u32, kind: u8, ok: u64) -> IntervalRow {
+    let times = |offset: u64| counts((0..ok).map(|n| 100_000 + offset + n * 1_237));
+    let kind = KindRow {
+        kind: OpKind(kind),
+        ok,
+        failed: 3,
+        bytes: ok * 16_384,
+        late: 2,
+        service: times(0),
+        response: (ok % 2 == 0).then(|| times(500_000)),
+    };
+    IntervalRow {
+        phase,
+        index,
+        start: Tick(10 * SECOND.0 + u64::from(index) * SECOND.0),
+        length: SECOND,
+        kinds: vec![kind],
+        generator: Generator {
+            cpu_user_ns: 11,
+            cpu_system_ns: 12,
+            context_switches: 13,
+            lag_count: 14,
+            lag_sum_ns: 15,
+            lag_max_ns: 16 + u64::from(index),
+        },
+    }
+}
+
+pub fn reading(at_s: u64, source: u16, values: &[Option<f64>]) -> CounterSample {
+    CounterSample { at: Tick(at_s * SECOND.0), source, values: values.to_vec() }
+}
+
+/// Begins a run with one point in its run phase.
+pub fn begin(path: &Path) -> (RunWriter, PointId) {
+    let mut run = RunWriter::create(path, &meta()).unwrap();
+    let point = run.begin_point(&trial(), &[Fact::new("version", "3.54")], &kinds(), &sources()).unwrap();
+    run.begin_phase(point, Phase::Run, Tick(10 * SECOND.0)).unwrap();
+    (run, point)
+}
+
+/// Records interval `index` with a reading and an event.
+pub fn record(run: &mut RunWriter, point: PointId, index: u32) -> Result<(), StoreError> {
+    let at_s = 11 + u64::from(index);
+    let batch = Batch {
+        intervals: &[row(Phase::Run, index, 0, 50 + u64::from(index))],
+        counters: &[reading(at_s, 0, &[Some(at_s as f64 * 1e9), None])],
+        events: &[Event::new(Tick(at_s * SECOND.0), EventKind::Engine, format!("second {at_s}"))],
+    };
+    run.record(point, &batch)
+}
+
+/// A finished run of one point with `intervals` intervals.
+pub fn write_finished(path: &Path, intervals: u32) {
+    let (mut run, point) = begin(path);
+    (0..intervals).for_each(|index| record(&mut run, point, index).unwrap());
+    run.end_phase(point, Phase::Run, Tick((10 + u64::from(intervals)) * SECOND.0), 500, 5).unwrap();
+    run.finish_point(point, PointState::Complete, None).unwrap();
+    run.finish().unwrap();
+}
+
+/// The names and sizes of the files in `folder`.
+pub fn files_in(folder: &Path) -> BTreeMap<String, u64> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    entries.map(|entry| (entry.file_name().into_string().unwrap(), entry.metadata().unwrap().len())).collect()
+}

@@ -1,0 +1,369 @@
+//! The directory in which plimsoll makes data, and the manifest that says what in it is plimsoll's.
+//!
+//! In: the directory that the user wants measured. Out: a fresh sub-directory `plimsoll-data-*` with `MANIFEST.json`; files
+//! made in it are entered before they are made. Limits: removal follows the manifest only: an entry that is not a plain name,
+//! a symlink, or a file that the manifest does not know stays, and is named.
+//!
+//! The directory stays locked (flock) while its process lives. One that can be locked belongs to a process that was killed:
+//! [`sweep_abandoned`] removes it at the next start. The manifest is replaced as a whole, so a kill cannot tear it.
+
+use crate::error::{IoContext, TargetError, shown};
+use model::Bytes;
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// What the name of every data directory begins with.
+pub const DATA_DIR_PREFIX: &str = "plimsoll-data-";
+const MANIFEST: &str = "MANIFEST.json";
+const MANIFEST_NEW: &str = "MANIFEST.json.new";
+const MANIFEST_FORMAT: u32 = 1;
+const MANIFEST_BYTES_MAX: u64 = 1 << 20;
+
+/// The version of what the generators make of a seed. To be raised whenever the same plan would make other data.
+pub const GENERATOR_VERSION: u32 = 1;
+
+/// What the data in a directory is, and which files there are plimsoll's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    format: u32,
+    made_by: String,
+    /// The engine and every parameter that shapes the data, as text.
+    pub data: String,
+    /// Where the data's randomness came from.
+    pub seed: u64,
+    /// The version of the generators that made it.
+    pub generator_version: u32,
+    /// Rows, or bytes of a file, that were made; 0 until the data is complete.
+    pub amount: u64,
+    /// Whether the data is complete. Incomplete data is never measured.
+    pub complete: bool,
+    /// Plain files in the directory that are plimsoll's.
+    files: Vec<String>,
+    /// Sub-directories that are plimsoll's with all that is in them.
+    directories: Vec<String>,
+}
+
+/// A directory of plimsoll's own. Removed by [`DataDir::remove`]; where the process dies before, by the next start.
+#[derive(Debug)]
+pub struct DataDir {
+    path: PathBuf,
+    manifest: Manifest,
+    /// The directory itself; holds the lock.
+    _locked: File,
+}
+
+impl DataDir {
+    /// Makes a new directory inside `parent` for the data described by `data`.
+    ///
+    /// # Errors
+    /// Where the directory cannot be made. Nothing is left behind then.
+    pub fn create(parent: &Path, data: &str, seed: u64) -> Result<DataDir, TargetError> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("{DATA_DIR_PREFIX}{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed));
+        let path = parent.join(name);
+        fs::DirBuilder::new().mode(0o700).create(&path).trying("create", &path)?;
+        let manifest = Manifest {
+            format: MANIFEST_FORMAT,
+            made_by: "plimsoll".into(),
+            data: data.into(),
+            seed,
+            generator_version: GENERATOR_VERSION,
+            amount: 0,
+            complete: false,
+            files: Vec::new(),
+            directories: Vec::new(),
+        };
+        let locked = lock_new(&path).inspect_err(|_| drop(fs::remove_dir(&path)))?;
+        let dir = DataDir { path, manifest, _locked: locked };
+        dir.save()?;
+        Ok(dir)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it holds.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Enters the file `name` as plimsoll's and returns its path. To be called before it is made.
+    pub fn own_file(&mut self, name: &str) -> Result<PathBuf, TargetError> {
+        self.manifest.files.push(name.into());
+        self.save()?;
+        Ok(self.path.join(name))
+    }
+
+    /// Enters the sub-directory `name` as plimsoll's with all that will be in it, makes it, and returns its path.
+    pub fn own_directory(&mut self, name: &str) -> Result<PathBuf, TargetError> {
+        self.manifest.directories.push(name.into());
+        self.save()?;
+        let path = self.path.join(name);
+        fs::DirBuilder::new().mode(0o700).create(&path).trying("create", &path)?;
+        Ok(path)
+    }
+
+    /// Marks the data as complete: `amount` rows or bytes were made.
+    pub fn seal(&mut self, amount: u64) -> Result<(), TargetError> {
+        self.manifest.amount = amount;
+        self.manifest.complete = true;
+        self.save()
+    }
+
+    /// Refuses data that is not what a trial expects.
+    pub fn check(&self, data: &str, seed: u64) -> Result<(), TargetError> {
+        let found = &self.manifest;
+        if found.complete && found.data == data && found.seed == seed && found.generator_version == GENERATOR_VERSION {
+            return Ok(());
+        }
+        let state = if found.complete { "complete" } else { "incomplete" };
+        Err(TargetError::Unsafe(format!(
+            "the data in `{}` is not what the trial expects: it is {state}, `{}` with seed {}; wanted `{data}` with seed {seed}",
+            shown(&self.path),
+            found.data,
+            found.seed
+        )))
+    }
+
+    /// Space that everything in it takes on disk.
+    pub fn footprint(&self) -> Bytes {
+        Bytes(disk_bytes(&self.path))
+    }
+
+    /// Removes what the manifest lists, the manifest and the directory.
+    ///
+    /// # Errors
+    /// Where something cannot be removed or is not plimsoll's. What was there of others stays.
+    pub fn remove(self) -> Result<(), TargetError> {
+        remove_listed(&self.path, &self.manifest)
+    }
+
+    fn save(&self) -> Result<(), TargetError> {
+        let text = serde_json::to_vec_pretty(&self.manifest).expect("a manifest is plain data");
+        let new = self.path.join(MANIFEST_NEW);
+        absent_is_fine(fs::remove_file(&new)).trying("replace", &new)?;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut file = File::from(open(&new, flags, Mode::from_raw_mode(0o600)).trying("create", &new)?);
+        file.write_all(&text).trying("write", &new)?;
+        fs::rename(&new, self.path.join(MANIFEST)).trying("rename", &new)
+    }
+}
+
+/// Locks a directory that was made a moment ago.
+fn lock_new(dir: &Path) -> Result<File, TargetError> {
+    let file = open_directory(dir).trying("open", dir)?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive).trying("lock", dir)?;
+    Ok(file)
+}
+
+fn open_directory(dir: &Path) -> rustix::io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    open(dir, flags, Mode::empty()).map(File::from)
+}
+
+/// Removes the data directories in `parent` whose process is gone. Returns one line for each: removed, or why it was left.
+pub fn sweep_abandoned(parent: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(parent) else { return Vec::new() };
+    let ours = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(DATA_DIR_PREFIX));
+    ours.filter_map(|entry| sweep_one(&entry.path())).collect()
+}
+
+/// `None` where the directory is in use.
+fn sweep_one(dir: &Path) -> Option<String> {
+    let Ok(locked) = open_directory(dir) else {
+        return Some(format!("left `{}`: it has the name of a data directory and is none", shown(dir)));
+    };
+    flock(&locked, FlockOperation::NonBlockingLockExclusive).ok()?;
+    // Made and killed at once: nothing is made in a directory before its manifest stands, so an empty one may go.
+    if fs::remove_dir(dir).is_ok() {
+        return Some(format!("removed `{}`, left by a run that was killed", shown(dir)));
+    }
+    let Some(manifest) = read_manifest(dir) else {
+        return Some(format!("left `{}`: its manifest is missing or damaged; remove it by hand", shown(dir)));
+    };
+    Some(match remove_listed(dir, &manifest) {
+        Ok(()) => format!("removed `{}`, left by a run that was killed", shown(dir)),
+        Err(error) => format!("left `{}`: {error}", shown(dir)),
+    })
+}
+
+/// The manifest of `dir`; `None` where it is missing, damaged or of an unknown format.
+fn read_manifest(dir: &Path) -> Option<Manifest> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = File::from(open(dir.join(MANIFEST), flags, Mode::empty()).ok()?);
+    let mut text = Vec::new();
+    file.take(MANIFEST_BYTES_MAX).read_to_end(&mut text).ok()?;
+    let manifest: Manifest = serde_json::from_slice(&text).ok()?;
+    (manifest.format == MANIFEST_FORMAT && manifest.made_by == "plimsoll").then_some(manifest)
+}
+
+/// Removes the listed files and directories, then the manifest, then the directory if nothing else is in it.
+fn remove_listed(dir: &Path, manifest: &Manifest) -> Result<(), TargetError> {
+    let names = manifest.files.iter().chain(&manifest.directories);
+    if let Some(foreign) = names.clone().find(|name| !is_plain_name(name)) {
+        let text = format!(
+            "the manifest in `{}` lists `{}`, which is no plain name; nothing was removed",
+            shown(dir),
+            foreign.escape_debug()
+        );
+        return Err(TargetError::Unsafe(text));
+    }
+    for name in &manifest.files {
+        absent_is_fine(fs::remove_file(dir.join(name))).trying("remove", dir.join(name))?;
+    }
+    for name in &manifest.directories {
+        // remove_dir_all follows no symlink (openat with O_NOFOLLOW).
+        absent_is_fine(fs::remove_dir_all(dir.join(name))).trying("remove", dir.join(name))?;
+    }
+    if let Some(stranger) = first_stranger(dir) {
+        let text = format!("`{}` is not plimsoll's and was left, with its directory", shown(&stranger));
+        return Err(TargetError::Unsafe(text));
+    }
+    for name in [MANIFEST_NEW, MANIFEST] {
+        absent_is_fine(fs::remove_file(dir.join(name))).trying("remove", dir.join(name))?;
+    }
+    fs::remove_dir(dir).trying("remove", dir)
+}
+
+fn is_plain_name(name: &str) -> bool {
+    !name.is_empty() && name != "." && name != ".." && !name.contains('/') && !name.contains('\0')
+}
+
+fn absent_is_fine(removed: std::io::Result<()>) -> std::io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+fn first_stranger(dir: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(dir).ok()?;
+    let ours = |entry: &fs::DirEntry| [MANIFEST, MANIFEST_NEW].iter().any(|name| entry.file_name() == *name);
+    entries.flatten().find(|entry| !ours(entry)).map(|entry| entry.path())
+}
+
+/// Space on disk of a directory and all below it; what vanishes meanwhile counts as nothing.
+fn disk_bytes(dir: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(dir) else { return 0 };
+    entries
+        .flatten()
+        .map(|entry| match entry.path().symlink_metadata() {
+            Ok(meta) if meta.is_dir() => disk_bytes(&entry.path()),
+            Ok(meta) => meta.blocks() * 512,
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn made(parent: &Path) -> DataDir {
+        let mut dir = DataDir::create(parent, "sqlite oltp table_rows=10", 7).unwrap();
+        fs::write(dir.own_file("data").unwrap(), b"x").unwrap();
+        fs::write(dir.own_directory("db").unwrap().join("inner"), b"y").unwrap();
+        dir
+    }
+
+    #[test]
+    fn what_was_made_is_removed_and_nothing_else() {
+        let parent = tempfile::tempdir().unwrap();
+        fs::write(parent.path().join("mine"), b"keep").unwrap();
+        made(parent.path()).remove().unwrap();
+        let left: Vec<_> = fs::read_dir(parent.path()).unwrap().flatten().map(|e| e.file_name()).collect();
+        assert_eq!(left, ["mine"]);
+    }
+
+    #[test]
+    fn a_strangers_file_in_the_directory_stays_and_is_named() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = made(parent.path());
+        let stranger = dir.path().join("thesis.tex");
+        fs::write(&stranger, b"years of work").unwrap();
+        let error = dir.remove().unwrap_err().to_string();
+        assert!(error.contains("thesis.tex"), "{error}");
+        assert_eq!(fs::read(&stranger).unwrap(), b"years of work");
+    }
+
+    #[test]
+    fn a_manifest_that_points_outside_removes_nothing() {
+        let parent = tempfile::tempdir().unwrap();
+        let victim = parent.path().join("victim");
+        fs::write(&victim, b"keep").unwrap();
+        for foreign in ["../victim", "/etc/passwd", "..", "", "db/../../victim"] {
+            let mut dir = made(parent.path());
+            dir.manifest.files.push(foreign.into());
+            dir.save().unwrap();
+            let path = dir.path().to_owned();
+            assert!(matches!(dir.remove(), Err(TargetError::Unsafe(_))), "{foreign}");
+            assert!(path.join("data").exists() && victim.exists(), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn a_symlink_in_an_own_directory_is_removed_and_not_followed() {
+        let parent = tempfile::tempdir().unwrap();
+        let victim = parent.path().join("victim");
+        fs::create_dir(&victim).unwrap();
+        fs::write(victim.join("keep"), b"keep").unwrap();
+        let dir = made(parent.path());
+        symlink(&victim, dir.path().join("db/link")).unwrap();
+        dir.remove().unwrap();
+        assert!(victim.join("keep").exists());
+    }
+
+    #[test]
+    fn a_directory_in_use_is_left_and_an_abandoned_one_swept() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = made(parent.path());
+        assert_eq!(sweep_abandoned(parent.path()), Vec::<String>::new());
+        let path = dir.path().to_owned();
+        drop(dir); // as if the process had died: the lock is gone, the files are not
+        let notes = sweep_abandoned(parent.path());
+        assert_eq!(notes.len(), 1);
+        assert!(notes[0].starts_with("removed"), "{notes:?}");
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_damaged_manifest_removes_nothing() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = made(parent.path());
+        let path = dir.path().to_owned();
+        drop(dir);
+        fs::write(path.join(MANIFEST), b"{\"format\":1,").unwrap();
+        let notes = sweep_abandoned(parent.path());
+        assert!(notes[0].contains("manifest is missing or damaged"), "{notes:?}");
+        assert!(path.join("data").exists());
+    }
+
+    #[test]
+    fn data_directories_are_private() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = made(parent.path());
+        assert_eq!(fs::metadata(dir.path()).unwrap().permissions().mode() & 0o777, 0o700);
+        dir.remove().unwrap();
+    }
+
+    #[test]
+    fn data_of_another_shape_or_seed_or_incomplete_is_refused() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut dir = made(parent.path());
+        assert!(dir.check("sqlite oltp table_rows=10", 7).is_err(), "not sealed yet");
+        dir.seal(10).unwrap();
+        dir.check("sqlite oltp table_rows=10", 7).unwrap();
+        assert!(dir.check("sqlite oltp table_rows=20", 7).is_err());
+        assert!(dir.check("sqlite oltp table_rows=10", 8).is_err());
+        dir.remove().unwrap();
+    }
+}

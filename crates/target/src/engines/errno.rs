@@ -1,0 +1,54 @@
+//! Failures of system calls under load, counted by class and described once.
+//!
+//! In: an error number and the operation. Out: its [`FailureClass`] and a line for people. Limits: Linux error numbers.
+
+use model::{FailureClass, IoKind, IoOp};
+use std::path::Path;
+
+/// The last I/O that failed. Small and copied, because it is filled in on the hot path.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LastFailure {
+    op: IoOp,
+    cause: Cause,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Cause {
+    #[default]
+    None,
+    Errno(i32),
+    Short(usize),
+}
+
+impl LastFailure {
+    /// `op` ended with `errno`.
+    #[inline]
+    pub fn errno(&mut self, op: &IoOp, errno: i32) -> FailureClass {
+        *self = LastFailure { op: *op, cause: Cause::Errno(errno) };
+        match errno {
+            libc::ENOSPC | libc::EDQUOT | libc::EFBIG => FailureClass::NoSpace,
+            _ => FailureClass::Io,
+        }
+    }
+
+    /// `op` moved only `bytes`.
+    #[inline]
+    pub fn short(&mut self, op: &IoOp, bytes: usize) -> FailureClass {
+        *self = LastFailure { op: *op, cause: Cause::Short(bytes) };
+        FailureClass::Short
+    }
+
+    /// What happened, for people.
+    pub fn describe(&self, path: &Path) -> String {
+        let what = match self.op.io {
+            IoKind::Read => "read",
+            IoKind::Write => "write",
+        };
+        let cause = match self.cause {
+            Cause::None => "no failure".to_string(),
+            Cause::Errno(errno) => std::io::Error::from_raw_os_error(errno).to_string(),
+            Cause::Short(bytes) => format!("only {bytes} bytes were moved"),
+        };
+        format!("{what} of {} at {} in `{}`: {cause}", self.op.len, self.op.at.0, crate::error::shown(path))
+    }
+}

@@ -1,0 +1,179 @@
+//! A file at a path that the user named: made if absent, read if it is somebody else's, written only if plimsoll made it.
+//!
+//! In: the path. Out: what may be done with it. Limits: beside a file that it makes, plimsoll keeps `NAME.plimsoll.json`
+//! with the file's identity; without that note, or where it does not fit, the file counts as somebody else's.
+
+use super::make_empty;
+use crate::error::{IoContext, TargetError, shown};
+use model::Bytes;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, Metadata};
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// A file at a path that the user named.
+pub struct NamedFile {
+    path: PathBuf,
+    owner: Owner,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    /// plimsoll made it; `full` when all of it has been written.
+    Plimsoll {
+        full: bool,
+    },
+    Somebody,
+}
+
+/// The note beside a file that plimsoll made.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Note {
+    made_by: String,
+    device: u64,
+    inode: u64,
+    /// 0 until the file is full.
+    bytes: u64,
+}
+
+impl NamedFile {
+    /// The file at `path`; made empty where there is none.
+    pub fn open_or_make(path: &Path, size: Bytes, writes: bool) -> Result<NamedFile, TargetError> {
+        let owner = match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => make(path, size)?,
+            Err(error) => return Err(TargetError::io("look at", path, &error)),
+            Ok(meta) => owner_of(path, &meta)?,
+        };
+        let named = NamedFile { path: path.into(), owner };
+        named.check_writes(writes)?;
+        Ok(named)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether there is nothing left to fill.
+    pub fn is_full(&self) -> bool {
+        self.owner != Owner::Plimsoll { full: false }
+    }
+
+    /// Refuses to write to somebody else's file.
+    pub fn check_writes(&self, writes: bool) -> Result<(), TargetError> {
+        if !writes || self.owner != Owner::Somebody {
+            return Ok(());
+        }
+        Err(TargetError::Unsafe(format!(
+            "`{}` was not made by plimsoll and this trial would overwrite it; name a path where nothing is",
+            shown(&self.path)
+        )))
+    }
+
+    /// All of it has been written.
+    pub fn seal(&mut self, bytes: u64) -> Result<(), TargetError> {
+        let meta = fs::symlink_metadata(&self.path).trying("look at", &self.path)?;
+        write_note(&self.path, &meta, bytes)?;
+        self.owner = Owner::Plimsoll { full: true };
+        Ok(())
+    }
+}
+
+fn make(path: &Path, size: Bytes) -> Result<Owner, TargetError> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    crate::safety::check_space(parent, size)?;
+    let note = note_path(path);
+    if fs::symlink_metadata(&note).is_ok() {
+        let text = format!("`{}` is there and its file is not; remove it or name another path", shown(&note));
+        return Err(TargetError::Unsafe(text));
+    }
+    let file = make_empty(path)?;
+    write_note(path, &file.metadata().trying("look at", path)?, 0)?;
+    Ok(Owner::Plimsoll { full: false })
+}
+
+fn owner_of(path: &Path, meta: &Metadata) -> Result<Owner, TargetError> {
+    let kind = meta.file_type();
+    let is = match kind {
+        kind if kind.is_symlink() => "a symlink; name the file that it leads to",
+        kind if kind.is_dir() => "a directory; name a file in it",
+        kind if kind.is_block_device() => "a block device, which this engine does not write to; name a file",
+        kind if !kind.is_file() => "no plain file; name one",
+        _ => return Ok(owner_of_plain(path, meta)),
+    };
+    Err(TargetError::Unsafe(format!("`{}` is {is}", shown(path))))
+}
+
+/// A file with a second name may be reached under it: it counts as somebody else's.
+fn owner_of_plain(path: &Path, meta: &Metadata) -> Owner {
+    let note = fs::read(note_path(path)).ok().and_then(|text| serde_json::from_slice::<Note>(&text).ok());
+    match note {
+        Some(note) if (note.device, note.inode, meta.nlink()) == (meta.dev(), meta.ino(), 1) => {
+            Owner::Plimsoll { full: note.bytes > 0 && note.bytes == meta.len() }
+        }
+        _ => Owner::Somebody,
+    }
+}
+
+fn note_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".plimsoll.json");
+    name.into()
+}
+
+fn write_note(path: &Path, meta: &Metadata, bytes: u64) -> Result<(), TargetError> {
+    let note = Note { made_by: "plimsoll".into(), device: meta.dev(), inode: meta.ino(), bytes };
+    let text = serde_json::to_vec(&note).expect("a note is plain data");
+    let note_path = note_path(path);
+    fs::write(&note_path, text).trying("write", &note_path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: Bytes = Bytes::from_kib(4);
+
+    #[test]
+    fn somebody_elses_file_is_read_and_never_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("thesis");
+        fs::write(&path, b"years of work").unwrap();
+        assert!(NamedFile::open_or_make(&path, SIZE, false).unwrap().is_full());
+        let error = NamedFile::open_or_make(&path, SIZE, true).err().unwrap();
+        assert!(matches!(error, TargetError::Unsafe(_)), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), b"years of work");
+    }
+
+    #[test]
+    fn a_file_that_plimsoll_made_may_be_written_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f0");
+        let mut made = NamedFile::open_or_make(&path, SIZE, true).unwrap();
+        assert!(!made.is_full());
+        fs::write(&path, [7; 4096]).unwrap();
+        made.seal(4096).unwrap();
+        assert!(NamedFile::open_or_make(&path, SIZE, true).unwrap().is_full());
+        // Replaced by somebody under the same name: another inode.
+        fs::rename(&path, dir.path().join("old")).unwrap();
+        fs::write(&path, [7; 4096]).unwrap();
+        assert!(NamedFile::open_or_make(&path, SIZE, true).is_err());
+    }
+
+    #[test]
+    fn links_devices_and_directories_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("target");
+        fs::write(&target, b"x").unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        for (path, word) in
+            [(link.as_path(), "symlink"), (dir.path(), "directory"), (Path::new("/dev/zero"), "no plain file")]
+        {
+            let error = NamedFile::open_or_make(path, SIZE, false).err().unwrap().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+}

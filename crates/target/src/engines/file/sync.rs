@@ -1,0 +1,61 @@
+//! One pread or pwrite at a time.
+//!
+//! In: an open file and a buffer. Out: each operation as one system call. Limits: a call that moves less than asked for
+//! counts as failed; it is not continued, because its time would be that of two operations.
+
+use super::super::errno::LastFailure;
+use super::buffers::Buffers;
+use load::Driver;
+use model::{IoKind, IoOp, Outcome};
+use rustix::io::{Errno, pread, pwrite};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Performs reads and writes by pread and pwrite.
+pub struct SyncFile {
+    file: Arc<File>,
+    path: PathBuf,
+    buffers: Buffers,
+    failure: LastFailure,
+}
+
+impl SyncFile {
+    /// The driver of `file` with one block of `buffers`.
+    pub fn new(file: Arc<File>, path: &Path, buffers: Buffers) -> Self {
+        SyncFile { file, path: path.into(), buffers, failure: LastFailure::default() }
+    }
+}
+
+impl Driver for SyncFile {
+    type Op = IoOp;
+
+    #[inline]
+    fn execute(&mut self, op: &IoOp) -> Outcome {
+        let len = op.len.0 as usize;
+        let moved = loop {
+            let moved = match op.io {
+                // SAFETY: the block is at least `len` bytes of initialised memory that only this driver uses.
+                IoKind::Read => {
+                    pread(&self.file, unsafe { std::slice::from_raw_parts_mut(self.buffers.block(0), len) }, op.at.0)
+                }
+                // SAFETY: as above.
+                IoKind::Write => {
+                    pwrite(&self.file, unsafe { std::slice::from_raw_parts(self.buffers.fresh_block(0), len) }, op.at.0)
+                }
+            };
+            if moved != Err(Errno::INTR) {
+                break moved;
+            }
+        };
+        match moved {
+            Ok(bytes) if bytes == len => Outcome::Ok { bytes: len as u32 },
+            Ok(bytes) => Outcome::Failed(self.failure.short(op, bytes)),
+            Err(errno) => Outcome::Failed(self.failure.errno(op, errno.raw_os_error())),
+        }
+    }
+
+    fn describe_failure(&self) -> String {
+        self.failure.describe(&self.path)
+    }
+}

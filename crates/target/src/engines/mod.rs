@@ -1,0 +1,154 @@
+//! The engines: what they have in common, and the list of them.
+//!
+//! In: a trial. Out: a running [`Instance`]. Limits: an engine performs the families that its entry names; a workload runs on
+//! it in the first family that both have.
+
+mod errno;
+mod every_second;
+mod file;
+mod fjall;
+mod null;
+mod sqlite;
+
+use crate::error::TargetError;
+use load::Client;
+use model::{Bytes, Fact, ParamDef, ParamKind, Trial};
+use std::path::Path;
+
+/// All engines. A new one is one file and one line here.
+pub const ENGINES: &[&EngineDef] = &[&null::NULL, &file::FILE, &sqlite::SQLITE, &fjall::FJALL];
+
+/// The engine of that name.
+pub fn find(name: &str) -> Option<&'static EngineDef> {
+    ENGINES.iter().copied().find(|def| def.entry.name == name)
+}
+
+/// One engine: how it presents itself and how it is started.
+pub struct EngineDef {
+    /// Name, help, families and parameters.
+    pub entry: model::Entry,
+    /// In which process its work is done.
+    pub runs: Runs,
+    /// Its version, or why it cannot be used here and what to install.
+    pub version: fn() -> Result<String, String>,
+    /// Starts an instance. The data does not exist yet, unless the trial names an existing file.
+    pub start: fn(&Start) -> Result<Box<dyn Instance>, TargetError>,
+}
+
+/// In which process the work of an engine is done, and so whose CPU is whose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// There is no engine: the client's system calls are the work.
+    InClients,
+    /// In plimsoll's own process, on the clients' threads and its own.
+    Embedded,
+}
+
+impl Runs {
+    /// The value of the fact `engine.process`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Runs::InClients => "none",
+            Runs::Embedded => "embedded",
+        }
+    }
+}
+
+/// What an engine is started with.
+pub struct Start<'a> {
+    /// The first trial that the instance is for.
+    pub trial: &'a Trial,
+    /// The directory that the user wants measured. Data directories are made in it.
+    pub parent: &'a Path,
+    /// The engine and every parameter that shapes the data, as text: what the manifest says of the data.
+    pub data: &'a str,
+}
+
+/// Clients ready to be started, and what they do.
+pub struct Loading {
+    /// The names of the kinds of operation.
+    pub kinds: Vec<String>,
+    /// One per client.
+    pub clients: Vec<Box<dyn Client>>,
+}
+
+/// A running engine with its data.
+pub trait Instance {
+    /// What it says of itself: version, and settings as read back.
+    fn facts(&self) -> Vec<Fact>;
+
+    /// The clients that make the data; `None` where there is nothing to make. Called once, before any other clients.
+    fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError>;
+
+    /// The data is made: brings it to rest (syncs, checkpoints) and seals it.
+    fn loaded(&mut self) -> Result<(), TargetError>;
+
+    /// The clients of `trial`. Refuses data that is not what the trial expects.
+    fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError>;
+
+    /// Space that the data takes on disk.
+    fn footprint(&self) -> Bytes;
+
+    /// Stops the engine and removes the data that plimsoll made.
+    fn stop(self: Box<Self>) -> Result<(), TargetError>;
+}
+
+/// How safe a commit is: one word for all engines. Each engine's file says what it does for each.
+const DURABILITY: ParamDef = ParamDef {
+    name: "durability",
+    kind: ParamKind::OneOf(&["disk", "os", "none"]),
+    default: "disk",
+    help: "a commit is on disk when acknowledged (disk), handed to the system and synced each second (os), or neither (none)",
+    scales: false,
+    shapes_data: true,
+};
+
+/// The engine's own cache.
+const CACHE: ParamDef = ParamDef {
+    name: "cache",
+    kind: ParamKind::Bytes { min: 1 << 20, max: 1 << 44 },
+    default: "64MiB",
+    help: "size of the engine's own cache (SQLite: of each connection)",
+    scales: true,
+    shapes_data: true,
+};
+
+/// The kinds of a program as the run file keeps them.
+fn kind_names(kinds: &[&str]) -> Vec<String> {
+    kinds.iter().map(|kind| kind.to_string()).collect()
+}
+
+/// One slot for each of `clients` clients.
+fn slots(clients: u32) -> impl Iterator<Item = workload::Slot> {
+    (0..clients).map(move |client| workload::Slot { client, clients })
+}
+
+/// Refuses a depth that an engine with one operation at a time cannot have.
+fn depth_one_only(trial: &Trial) -> Result<(), TargetError> {
+    match trial.load.depth {
+        1 => Ok(()),
+        depth => Err(TargetError::Unsupported(format!(
+            "engine `{}` performs one operation at a time: depth = `{depth}` does not exist there; use more clients",
+            trial.target.engine
+        ))),
+    }
+}
+
+/// The program of `trial`'s workload in the family that `make` picks from its definition.
+fn workload_of(trial: &Trial) -> &'static workload::WorkloadDef {
+    workload::find(&trial.workload.name).expect("the plan was checked against the catalogue")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_engine_is_found_by_its_name_and_performs_something() {
+        for def in ENGINES {
+            assert!(std::ptr::eq(find(def.entry.name).expect("a registered engine"), *def));
+            assert!(!def.entry.families.is_empty(), "{}", def.entry.name);
+            (def.version)().expect("the built-in engines are always there");
+        }
+    }
+}

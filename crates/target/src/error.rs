@@ -1,0 +1,54 @@
+//! Why a target cannot be measured. Each error says what was tried and what to do next.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a target cannot be measured.
+#[derive(Debug, Error)]
+pub enum TargetError {
+    /// The trial asks for something that this engine or machine cannot do.
+    #[error("{0}")]
+    Unsupported(String),
+    /// Going on could harm data that is not plimsoll's.
+    #[error("{0}")]
+    Unsafe(String),
+    /// The engine or the file system failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl TargetError {
+    /// An operation on a file or directory failed.
+    pub fn io(what: &str, path: &Path, error: &io::Error) -> TargetError {
+        let advice = match error.raw_os_error() {
+            Some(libc::ENOSPC) | Some(libc::EDQUOT) => "; free some space or measure elsewhere",
+            Some(libc::EACCES) | Some(libc::EPERM) | Some(libc::EROFS) => "; choose a directory that you may write to",
+            _ => "",
+        };
+        TargetError::Failed(format!("cannot {what} `{}`: {error}{advice}", shown(path)))
+    }
+}
+
+/// A path as it may be printed: control characters cannot reach the terminal.
+pub fn shown(path: &Path) -> String {
+    path.display().to_string().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// Attaches what was tried to an I/O error.
+pub(crate) trait IoContext<T> {
+    /// `what` is a verb phrase that ends before the path: "create".
+    fn trying(self, what: &str, path: impl Into<PathBuf>) -> Result<T, TargetError>;
+}
+
+impl<T> IoContext<T> for io::Result<T> {
+    fn trying(self, what: &str, path: impl Into<PathBuf>) -> Result<T, TargetError> {
+        self.map_err(|error| TargetError::io(what, &path.into(), &error))
+    }
+}
+
+impl<T> IoContext<T> for rustix::io::Result<T> {
+    fn trying(self, what: &str, path: impl Into<PathBuf>) -> Result<T, TargetError> {
+        self.map_err(io::Error::from).trying(what, path)
+    }
+}

