@@ -1,2 +1,50 @@
-//! placeholder
-fn main() {}
+//! The project's own chores: `cargo xtask test`, `tidy`, `docs`, `bench`.
+//!
+//! In: the working tree. Out: exit code 0, or what is wrong and where. Limits: `test` installs packages only as root on Debian;
+//! `docs` writes below `docs/reference`, `bench` below `target` and `docs/benchmarks`, nothing else is written to.
+
+mod bench;
+mod docs;
+mod licences;
+mod needs;
+mod test;
+mod tidy;
+mod workspace;
+
+use clap::{Parser, Subcommand};
+
+/// The chores of the project plimsoll.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Everything that CI runs, in order; installs what the tests need where it may.
+    Test(test::Arguments),
+    /// Checks what the compiler does not: arrows, registration, long functions, words, links, openings.
+    Tidy,
+    /// Generates docs/reference from the binary.
+    Docs {
+        /// Compare only; stale files are named and fail the command.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Measures plimsoll beside its peers and keeps the result in docs/benchmarks.
+    Bench(bench::Arguments),
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let root = workspace::root()?;
+    match arguments.chore {
+        Chore::Test(arguments) => test::run(&root, &arguments),
+        Chore::Tidy => tidy::run(&root),
+        Chore::Docs { check: true } => docs::check(&root),
+        Chore::Docs { check: false } => docs::write(&root),
+        Chore::Bench(arguments) => bench::run(&root, &arguments),
+    }
+}

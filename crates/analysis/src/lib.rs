@@ -4,11 +4,23 @@
 //! validity; for the run a verdict. Limits: no I/O, no clock, no engine; the same run gives the same analysis, and an old
 //! run analysed by a newer plimsoll profits from its detectors.
 
+mod counters;
+pub mod detect;
+mod facts;
 pub mod finding;
+mod label;
 pub mod point;
 pub mod series;
+#[cfg(test)]
+mod simulate;
+mod stats;
 pub mod summary;
+mod sweep;
+mod text;
+mod verdict;
+pub mod window;
 
+pub use detect::{DETECTORS, Detector, Explanation, RUN_DETECTORS, explain, explanations};
 pub use finding::{Finding, Severity, Validity};
 pub use point::{Analysis, PointAnalysis, analyse};
 pub use series::{CounterSeries, IntervalPoint, Series, Span};

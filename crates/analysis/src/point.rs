@@ -2,8 +2,14 @@
 //!
 //! In: a recorded run. Out: an [`Analysis`]. Limits: findings that need two points (knees, comparisons) are of the run.
 
+use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
+use crate::label::names;
+use crate::series::series;
+use crate::summary::{Times, summarise};
+use crate::verdict::verdict;
+use crate::window::Window;
 use crate::{Finding, Series, Summary, Validity};
-use model::{Fact, PointState, RunData, RunMeta};
+use model::{Fact, Phase, PointData, PointState, RunData, RunMeta};
 use std::collections::BTreeMap;
 
 /// A run and what it means.
@@ -59,5 +65,62 @@ pub struct PointAnalysis {
 
 /// Analyses `run` with every detector.
 pub fn analyse(run: &RunData) -> Analysis {
-    Analysis { meta: run.meta.clone(), points: Vec::new(), findings: Vec::new(), verdict: Vec::new() }
+    let points: Vec<PointAnalysis> = run.points.iter().map(|point| analyse_point(point, run)).collect();
+    let findings = RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&points)).collect();
+    let verdict = verdict(&points);
+    Analysis { meta: run.meta.clone(), points, findings, verdict }
+}
+
+fn analyse_point(point: &PointData, run: &RunData) -> PointAnalysis {
+    let window = point.phase(Phase::Run).map(|phase| Window::of(phase, &point.trial));
+    let computed = window.as_ref().map(|window| {
+        let times = Times::of(window);
+        (summarise(point, window, &times), series(point, window, times))
+    });
+    let measured = window.as_ref().zip(computed.as_ref());
+    let measured = measured.map(|(window, (summary, series))| Measured { window, summary, series });
+    let findings = detect_all(&PointView { point, environment: &run.meta.environment, measured });
+    let names = names(point, &run.points);
+    let (summary, series) = computed.unzip();
+    PointAnalysis {
+        id: point.id,
+        state: point.state,
+        error: point.error.clone(),
+        target: names.target,
+        workload: point.trial.workload.name.clone(),
+        clients: point.trial.load.clients,
+        depth: point.trial.load.depth,
+        repeat: point.trial.repeat,
+        params: names.params,
+        label: names.label,
+        group: names.group,
+        facts: point.facts.clone(),
+        validity: Validity::from_findings(&findings),
+        summary,
+        series,
+        findings,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{Random, Simulation, run_of};
+
+    #[test]
+    fn the_same_run_gives_the_same_analysis() {
+        let mut random = Random::new(1);
+        let simulation = Simulation::closed(10, |_| random.exponential(500_000.0) as u64);
+        let run = run_of(vec![simulation.point()], Vec::new());
+        let (first, second) = (analyse(&run), analyse(&run));
+        assert_eq!(format!("{first:?}"), format!("{second:?}"));
+    }
+
+    #[test]
+    fn every_point_is_analysed_in_order_with_its_validity() {
+        let points = vec![Simulation::counts(&[2000; 10]).point(), Simulation::counts(&[2000; 3]).point()];
+        let analysed = analyse(&run_of(points, Vec::new())).points;
+        let seen: Vec<(u32, Validity)> = analysed.iter().map(|point| (point.id, point.validity)).collect();
+        assert_eq!(seen, [(1, Validity::Valid), (2, Validity::Indicative)]);
+    }
 }

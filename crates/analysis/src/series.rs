@@ -5,10 +5,11 @@
 
 use crate::counters::readings;
 use crate::detect::stall;
-use crate::summary::merged;
-use crate::window::{whole_tallies, Tally, Window};
+use crate::summary::{Times, merged};
+use crate::window::{Tally, Window, whole_tallies};
 use hdrhistogram::Histogram;
 use model::{CounterKind, Interval, Phase, PhaseData, PointData, SourceDef, Tick};
+use std::borrow::Cow;
 
 /// Everything about one point that is drawn over time.
 #[derive(Clone, Debug)]
@@ -70,8 +71,8 @@ pub struct Span {
     pub to_s: f64,
 }
 
-/// What is drawn of `point` over time, its run phase cut as `window`.
-pub fn series(point: &PointData, window: &Window) -> Series {
+/// What is drawn of `point` over time, its run phase cut as `window`; `times` are all of that phase.
+pub fn series(point: &PointData, window: &Window, times: Times) -> Series {
     let run = interval_points(window.phase, &window.whole, window);
     let stalls = stall::stretches(&run).into_iter().map(|stretch| stretch.span).collect();
     let warmup = point.phase(Phase::Warmup).map(|phase| {
@@ -80,8 +81,8 @@ pub fn series(point: &PointData, window: &Window) -> Series {
     });
     Series {
         intervals: warmup.into_iter().flatten().chain(run).collect(),
-        response: merged(&window.phase.intervals, |kind| &kind.response),
-        service: merged(&window.phase.intervals, |kind| &kind.service),
+        response: times.response,
+        service: times.service,
         counters: counter_series(point, window),
         stalls,
     }
@@ -93,7 +94,7 @@ fn interval_points(phase: &PhaseData, whole: &[Tally], window: &Window) -> Vec<I
 }
 
 fn interval_point(tally: &Tally, recorded: Option<&Interval>, window: &Window) -> IntervalPoint {
-    let response = merged(recorded, |kind| &kind.response);
+    let response = response_times(recorded);
     let at = |quantile| (!response.is_empty()).then(|| response.value_at_quantile(quantile));
     IntervalPoint {
         at_s: window.seconds_at(tally.start),
@@ -104,6 +105,14 @@ fn interval_point(tally: &Tally, recorded: Option<&Interval>, window: &Window) -
         p95_ns: at(0.95),
         p99_ns: at(0.99),
         max_ns: at(1.0),
+    }
+}
+
+/// The response times of an interval; most have one kind of operation, and nothing to merge.
+fn response_times(interval: Option<&Interval>) -> Cow<'_, Histogram<u64>> {
+    match interval.map(|interval| interval.kinds.as_slice()) {
+        Some([only]) => Cow::Borrowed(&only.response),
+        _ => Cow::Owned(merged(interval, |kind| &kind.response)),
     }
 }
 

@@ -6,9 +6,9 @@
 use crate::{Analysis, Finding, analyse};
 use model::histogram::new_hdr;
 use model::{
-    Access, Arrivals, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval, KindInterval, Load,
-    Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData, PointState, RunData, RunMeta, SourceDef,
-    TargetSpec, Tick, Trial, Value, WorkloadSpec,
+    Access, Arrivals, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval,
+    KindInterval, Load, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData, PointState, RunData,
+    RunMeta, SourceDef, TargetSpec, Tick, Trial, Value, WorkloadSpec,
 };
 
 /// One second in nanoseconds.
@@ -18,19 +18,16 @@ pub const SECOND: u64 = 1_000_000_000;
 pub struct Random(u64);
 
 impl Random {
-    /// The generator of `seed`.
+    /// The generator of `seed`. The seed is mixed first: the states of this generator lie on one cycle, and neighbouring
+    /// seeds taken as they are would give the same numbers, shifted by one.
     pub fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+        Random(mix(seed ^ 0x5851_F42D_4C95_7F2D))
     }
 
     /// Uniform in (0, 1).
     pub fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^= mixed >> 31;
-        ((mixed >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+        ((mix(self.0) >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
     /// Normal with mean 0 and variance 1 (Box and Muller).
@@ -64,6 +61,12 @@ impl Random {
         };
         (0..n).map(|_| next()).collect()
     }
+}
+
+fn mix(state: u64) -> u64 {
+    let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
 }
 
 /// A point in the making.

@@ -4,8 +4,8 @@
 //! Limits: a value that could not be measured is `None`, never 0. Operations that ended after the phase's end (in the grace
 //! time) are in the percentiles, because leaving out the slowest would embellish them, and not in the throughput.
 
-use crate::counters::{growth_of_all, Growth};
-use crate::facts::{engine_process, EngineProcess};
+use crate::counters::{Growth, growth_of_all};
+use crate::facts::{EngineProcess, engine_process};
 use crate::stats::estimate_mean;
 use crate::window::{Tally, Window};
 use hdrhistogram::Histogram;
@@ -98,8 +98,8 @@ pub struct Cost {
     pub context_switches_per_op: Option<f64>,
 }
 
-/// The numbers of the run phase of `point`, cut as `window`.
-pub fn summarise(point: &PointData, window: &Window) -> Summary {
+/// The numbers of the run phase of `point`, cut as `window`, with all its response and service times.
+pub fn summarise(point: &PointData, window: &Window, times: &Times) -> Summary {
     let inside = window.inside;
     let offered_per_s = match point.trial.load.pacing {
         Pacing::Closed { .. } => None,
@@ -115,8 +115,8 @@ pub fn summarise(point: &PointData, window: &Window) -> Summary {
         ops_per_s: inside.ops_per_s(),
         ops_per_s_ci95: throughput_interval(window),
         bytes_per_s: inside.bytes_per_s(),
-        response_ns: Quantiles::of(&merged(&window.phase.intervals, |kind| &kind.response)),
-        service_ns: Quantiles::of(&merged(&window.phase.intervals, |kind| &kind.service)),
+        response_ns: Quantiles::of(&times.response),
+        service_ns: Quantiles::of(&times.service),
         worst: worst(&window.whole),
         generator: generator_cost(point, window),
         cost: cost(point, window),
@@ -128,6 +128,22 @@ fn throughput_interval(window: &Window) -> Option<[f64; 2]> {
     let rate = window.inside.ops_per_s();
     let half = estimate_mean(&window.rates(), 0.95)?.half_width;
     Some([(rate - half).max(0.0), rate + half])
+}
+
+/// All times of a run phase, those of the grace time included.
+pub struct Times {
+    /// finished - intended.
+    pub response: Histogram<u64>,
+    /// finished - started.
+    pub service: Histogram<u64>,
+}
+
+impl Times {
+    /// Those of the phase that `window` cuts.
+    pub fn of(window: &Window) -> Times {
+        let intervals = &window.phase.intervals;
+        Times { response: merged(intervals, |kind| &kind.response), service: merged(intervals, |kind| &kind.service) }
+    }
 }
 
 /// The histograms of all kinds and intervals as one.

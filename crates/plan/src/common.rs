@@ -19,13 +19,21 @@ pub(crate) const NONE: &str = "none";
 
 /// All common keys with their defaults.
 pub const DEFAULTS: &[CommonKey] = &[
-    key("engine", "", "what is measured; without it the first engine made for the workload's family of operations alone"),
+    key(
+        "engine",
+        "",
+        "what is measured; without it the first engine made for the workload's family of operations alone",
+    ),
     key("workload", "", "what it is asked to do; must be named"),
     key("path", "", "an existing file to measure on; without it plimsoll makes its own data"),
     key("clients", "1", "clients at once, from 1; in an open loop the most that serve at once"),
     key("depth", "1", "operations that one client keeps under way; above 1 only where the engine batches"),
     key("think", "0s", "pause of a client between two operations (closed loop)"),
-    key("rate", NONE, "operations per second that fall due, whatever the target does (open loop); `none` is the closed loop"),
+    key(
+        "rate",
+        NONE,
+        "operations per second that fall due, whatever the target does (open loop); `none` is the closed loop",
+    ),
     key("arrivals", "constant", "how they fall due: `constant` (equal distances) or `poisson` (independent users)"),
     key("time", "30s", "length of the run phase, at most"),
     key("warmup", "0s", "load before the run phase, recorded and not counted"),

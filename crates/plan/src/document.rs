@@ -4,7 +4,7 @@
 //! Limits: at most 1 MiB. Numbers and truths become text again here, so that a value means the same in a file and on the
 //! command line; what a key may hold is judged in one place, where its value is read.
 
-use crate::error::{Place, PlanError, shown};
+use crate::error::{Place, PlanError, printable, shown};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -83,7 +83,7 @@ pub(crate) fn read<'a>(text: &str, origin: &'a str) -> Result<Document<'a>, Plan
 fn not_toml(error: &toml::de::Error, text: &str, lines: &Lines<'_>) -> PlanError {
     let at = error.span().map_or(0, |span| span.start).min(text.len());
     let line = text.lines().nth(lines.number(at) - 1).unwrap_or_default();
-    lines.place(at..at).error(format_args!("`{}` is not TOML: {}", shown(line.trim()), shown(error.message())))
+    lines.place(at..at).error(format_args!("`{}` is not TOML: {}", shown(line.trim()), printable(error.message())))
 }
 
 type Key<'t> = Spanned<toml::de::DeString<'t>>;
@@ -165,7 +165,7 @@ impl<'a> Lines<'a> {
 
     fn mistyped(&self, name: &str, value: &Value<'_>, found: &str, takes: &str) -> PlanError {
         let found = if found == "array" { "list" } else { found };
-        self.place(value.span()).error(format_args!("`{}` cannot be a `{found}`: it takes {takes}", shown(name)))
+        self.place(value.span()).error(format_args!("`{}` cannot be of type `{found}`: it takes {takes}", shown(name)))
     }
 }
 
@@ -188,7 +188,8 @@ mod tests {
 
     #[test]
     fn settings_keep_the_order_of_the_file_and_know_their_lines() {
-        let text = "title = 'T'\nseed = 0x10\n\n[[sweep]]\nworkload = 'w'\nclients = [1, '2..8']\n[[sweep]]\nrate = 1.5\n";
+        let text =
+            "title = 'T'\nseed = 0x10\n\n[[sweep]]\nworkload = 'w'\nclients = [1, '2..8']\n[[sweep]]\nrate = 1.5\n";
         let document = read(text, "p.toml").expect("a valid plan file");
         assert_eq!(texts(&document.defaults), ["p.toml:2 seed = 16"]);
         let sweeps: Vec<String> = document.sweeps.iter().map(|sweep| sweep.place.to_string()).collect();

@@ -53,7 +53,8 @@ pub(crate) fn shown(text: &str) -> String {
     }
 }
 
-fn printable(text: &str) -> String {
+/// `text` with its control characters escaped.
+pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
 }
 
@@ -88,9 +89,19 @@ mod tests {
     #[test]
     fn a_slip_of_the_finger_finds_its_word_and_a_strange_word_finds_none() {
         let names = ["sqlite", "fjall", "clients", "depth", "time", "zipf"];
-        let found = ["sqlit", "fjal", "client", "Depth", "tmie", "zipff", "postgres", "cpu", ""].map(|w| nearest(w, names));
-        let expected =
-            [Some("sqlite"), Some("fjall"), Some("clients"), Some("depth"), Some("time"), Some("zipf"), None, None, None];
+        let found =
+            ["sqlit", "fjal", "client", "Depth", "tmie", "zipff", "postgres", "cpu", ""].map(|w| nearest(w, names));
+        let expected = [
+            Some("sqlite"),
+            Some("fjall"),
+            Some("clients"),
+            Some("depth"),
+            Some("time"),
+            Some("zipf"),
+            None,
+            None,
+            None,
+        ];
         assert_eq!(found, expected);
     }
 

@@ -87,7 +87,9 @@ fn unlike_durability(plan: &Plan) -> Option<String> {
     }
     let (workload, unlike) = words.into_iter().find(|(_, words)| words.len() > 1)?;
     let unlike = unlike.into_iter().collect::<Vec<_>>().join(", ");
-    Some(format!("points of `{workload}` differ in `durability` ({unlike}): they are not to be compared with each other"))
+    Some(format!(
+        "points of `{workload}` differ in `durability` ({unlike}): they are not to be compared with each other"
+    ))
 }
 
 #[cfg(test)]
@@ -120,7 +122,8 @@ mod tests {
         let few = "1 of 1 points have fewer than 10 intervals, too few for a confidence interval: \
                    set `interval` to a tenth of `time` or less";
         assert_eq!(estimated("workload = 'file'\ntime = 5").warnings, [few]);
-        let arrivals = "1 of 2 points have fewer than 1000 arrivals, too few for a 99th percentile: raise `rate` or `time`";
+        let arrivals =
+            "1 of 2 points have fewer than 1000 arrivals, too few for a 99th percentile: raise `rate` or `time`";
         assert_eq!(estimated("workload = 'file'\nrate = [33, 34]").warnings, [arrivals]);
         let unlike =
             "points of `insert` differ in `durability` (`disk`, `os`): they are not to be compared with each other";

@@ -20,11 +20,11 @@ const fn shape(name: &'static str, kind: ParamKind, default: &'static str) -> Pa
     ParamDef { name, kind, default, help: "", scales: false, shapes_data: true }
 }
 
-const COUNT: ParamKind = ParamKind::Int { min: 0, max: u64::MAX };
+const FACTOR: ParamKind = ParamKind::Float { min: 0.0, max: 1e6 };
 const DURABILITY: ParamDef = def("durability", ParamKind::OneOf(&["disk", "os", "none"]), "disk");
 const CACHE: ParamDef = ParamDef {
     name: "cache",
-    kind: ParamKind::Bytes { min: 1 << 20, max: 1 << 40 },
+    kind: ParamKind::Bytes { min: 1 << 20, max: 1 << 44 },
     default: "64MiB",
     help: "",
     scales: true,
@@ -37,18 +37,22 @@ const ENGINES: &[Entry] = &[
         help: "",
         families: &[Family::Io, Family::Sql, Family::Kv],
         params: &[
-            def("service", ParamKind::Duration, "100us"),
-            def("service_dist", ParamKind::OneOf(&["constant", "exponential"]), "constant"),
-            def("stall_every", COUNT, "0"),
-            def("stall", ParamKind::Duration, "0s"),
-            def("step_factor", ParamKind::Float { min: 0.0, max: 1000.0 }, "1"),
+            shape("service", ParamKind::Duration, "0"),
+            shape("service_dist", ParamKind::OneOf(&["constant", "exponential"]), "constant"),
+            shape("stall_every", ParamKind::Int { min: 0, max: u64::MAX }, "0"),
+            shape("stall", ParamKind::Duration, "0"),
+            shape("step_after", ParamKind::Duration, "0"),
+            shape("step_factor", FACTOR, "1"),
+            shape("drop_every", ParamKind::Duration, "0"),
+            shape("drop_for", ParamKind::Duration, "0"),
+            shape("drop_factor", FACTOR, "1"),
         ],
     },
     Entry {
         name: "file",
         help: "",
         families: &[Family::Io],
-        params: &[def("io", ParamKind::OneOf(&["sync", "uring"]), "sync"), def("direct", ParamKind::Bool, "false")],
+        params: &[def("io", ParamKind::OneOf(&["sync", "uring"]), "uring"), def("direct", ParamKind::Bool, "true")],
     },
     Entry { name: "sqlite", help: "", families: &[Family::Sql], params: &[DURABILITY, CACHE] },
     Entry { name: "fjall", help: "", families: &[Family::Kv], params: &[DURABILITY, CACHE] },
@@ -61,10 +65,10 @@ const WORKLOADS: &[Entry] = &[
         families: &[Family::Io],
         params: &[
             def("mode", ParamKind::OneOf(&["rndrd", "rndwr", "rndrw", "seqrd", "seqwr"]), "rndrd"),
-            def("block", ParamKind::Bytes { min: 512, max: 64 << 20 }, "16KiB"),
-            rows("file_size", ParamKind::Bytes { min: 1 << 20, max: 1 << 50 }, "1GiB"),
+            def("block", ParamKind::Bytes { min: 512, max: 16 << 20 }, "16KiB"),
+            rows("file_size", ParamKind::Bytes { min: 512, max: 1 << 50 }, "1GiB"),
             def("access", ParamKind::Access, "uniform"),
-            def("read_share", ParamKind::Float { min: 0.0, max: 1.0 }, "0.5"),
+            def("read_share", ParamKind::Float { min: 0.0, max: 1.0 }, "0.6"),
         ],
     },
     Entry {
@@ -72,18 +76,18 @@ const WORKLOADS: &[Entry] = &[
         help: "",
         families: &[Family::Sql, Family::Kv],
         params: &[
-            shape("indexes", ParamKind::Int { min: 0, max: 3 }, "0"),
+            shape("indexes", ParamKind::Int { min: 0, max: 3 }, "3"),
             def("rows_per_commit", ParamKind::Int { min: 1, max: 100_000 }, "1"),
         ],
     },
     Entry {
         name: "oltp",
         help: "",
-        families: &[Family::Sql],
+        families: &[Family::Sql, Family::Kv],
         params: &[
             def("mix", ParamKind::OneOf(&["point_select", "read_write"]), "point_select"),
             shape("tables", ParamKind::Int { min: 1, max: 1_000 }, "1"),
-            rows("table_rows", ParamKind::Int { min: 1, max: 1_000_000_000 }, "100000"),
+            rows("table_rows", ParamKind::Int { min: 1, max: 2_000_000_000 }, "10000"),
             def("access", ParamKind::Access, "uniform"),
         ],
     },
@@ -91,5 +95,5 @@ const WORKLOADS: &[Entry] = &[
 
 const DISTRIBUTIONS: &[DistributionEntry] = &[
     DistributionEntry { name: "uniform", help: "", arg: None },
-    DistributionEntry { name: "zipf", help: "", arg: Some((0.9, 0.0, 5.0)) },
+    DistributionEntry { name: "zipf", help: "", arg: Some((0.9, 0.0, 100.0)) },
 ];

@@ -54,12 +54,7 @@ pub fn parse(
 ///
 /// # Errors
 /// The first thing that is wrong with it, in one line with its flag.
-pub fn from_flags(
-    workload: &str,
-    overrides: &Overrides,
-    scale: f64,
-    catalogue: &Catalogue,
-) -> Result<Plan, PlanError> {
+pub fn from_flags(workload: &str, overrides: &Overrides, scale: f64, catalogue: &Catalogue) -> Result<Plan, PlanError> {
     let mut document = Document::empty(Place::Flag("workload"));
     let written = Written { key: "workload".into(), text: workload.into(), place: document.place };
     document.defaults.push(Setting { key: "workload".into(), place: document.place, values: vec![written] });
@@ -178,7 +173,7 @@ mod tests {
         assert_eq!((plan.name.as_str(), plan.title.as_str(), plan.trials.len()), ("p", "p", 1));
         let trial = &plan.trials[0];
         assert_eq!((trial.target.engine.as_str(), trial.target.path.as_ref()), ("file", None));
-        assert_eq!(trial.target.params.word("io"), "sync");
+        assert_eq!(trial.target.params.word("io"), "uring");
         assert_eq!(trial.workload.params.bytes("file_size"), Bytes::from_gib(1));
         assert_eq!(trial.load, Load { clients: 1, depth: 1, pacing: Pacing::Closed { think: Nanos(0) } });
         let phases = Phases {
@@ -202,10 +197,27 @@ mod tests {
     }
 
     #[test]
+    fn the_reference_lists_every_common_key_as_it_is() {
+        let reference = include_str!("../../../docs/reference/plan-file.md");
+        for CommonKey { name, default, help } in DEFAULTS {
+            let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
+            let row = format!("| `{name}` | {default} | {help} |\n");
+            assert!(reference.contains(&row), "docs/reference/plan-file.md lacks: {row}");
+        }
+    }
+
+    #[test]
     fn the_first_key_of_a_sweep_varies_slowest() {
         let text = "[[sweep]]\nengine = ['sqlite', 'fjall']\nclients = [1, 4]\nworkload = 'insert'\nindexes = [0, 3]";
         let expected = [
-            "sqlite 1 0", "sqlite 1 3", "sqlite 4 0", "sqlite 4 3", "fjall 1 0", "fjall 1 3", "fjall 4 0", "fjall 4 3",
+            "sqlite 1 0",
+            "sqlite 1 3",
+            "sqlite 4 0",
+            "sqlite 4 3",
+            "fjall 1 0",
+            "fjall 1 3",
+            "fjall 4 0",
+            "fjall 4 3",
         ];
         assert_eq!(told(read(text), &["engine", "clients", "indexes"]), expected);
     }
@@ -239,8 +251,15 @@ mod tests {
         let text = "engine = ['null', 'sqlite']\nworkload = ['insert', 'oltp']\n\
                     durability = ['os', 'disk']\nindexes = [0, 3]";
         let expected = [
-            "null insert - 0", "null insert - 3", "null oltp - -", "sqlite insert os 0", "sqlite insert os 3",
-            "sqlite insert disk 0", "sqlite insert disk 3", "sqlite oltp os -", "sqlite oltp disk -",
+            "null insert - 0",
+            "null insert - 3",
+            "null oltp - -",
+            "sqlite insert os 0",
+            "sqlite insert os 3",
+            "sqlite insert disk 0",
+            "sqlite insert disk 3",
+            "sqlite oltp os -",
+            "sqlite oltp disk -",
         ];
         assert_eq!(told(read(text), &["engine", "workload", "durability", "indexes"]), expected);
     }
@@ -280,7 +299,14 @@ mod tests {
         let text = "seed = 10\n[[sweep]]\nworkload = 'insert'\nengine = ['sqlite', 'fjall']\nrepeat = 3\n\
                     [[sweep]]\nworkload = 'file'\nrepeat = 2";
         let expected = [
-            "sqlite 1 10", "fjall 1 10", "file 1 10", "file 2 11", "fjall 2 11", "sqlite 2 11", "sqlite 3 12", "fjall 3 12",
+            "sqlite 1 10",
+            "fjall 1 10",
+            "file 1 10",
+            "file 2 11",
+            "fjall 2 11",
+            "sqlite 2 11",
+            "sqlite 3 12",
+            "fjall 3 12",
         ];
         assert_eq!(told(read(text), &["engine", "repeat", "seed"]), expected);
     }
@@ -291,7 +317,7 @@ mod tests {
         let plan = parse(text, "p.toml", &Overrides::default(), 0.01, &fixture::catalogue());
         assert_eq!(told(plan, &["table_rows", "cache", "clients"]), ["50 10 MiB 8", "200 10 MiB 8"]);
         let plan = from_flags("oltp", &Overrides::default(), 0.5, &fixture::catalogue());
-        assert_eq!(told(plan, &["table_rows", "cache"]), ["50000 32 MiB"]);
+        assert_eq!(told(plan, &["table_rows", "cache"]), ["5000 32 MiB"]);
     }
 
     #[test]
@@ -312,7 +338,10 @@ mod tests {
         let cases = [
             ("workload = 'file'\n\nclient = 4", "p.toml:3: unknown key `client`; did you mean `clients`?"),
             ("titel = 'x'\nworkload = 'file'", "p.toml:1: unknown key `titel`; did you mean `title`?"),
-            ("[[sweep]]\nworkload = 'file'\nfilesize = 1", "p.toml:3: unknown key `filesize`; did you mean `file_size`?"),
+            (
+                "[[sweep]]\nworkload = 'file'\nfilesize = 1",
+                "p.toml:3: unknown key `filesize`; did you mean `file_size`?",
+            ),
             (
                 "workload = 'file'\n\"a\\nb\" = 1",
                 "p.toml:2: unknown key `a\\nb`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `clients`, \
@@ -345,22 +374,31 @@ mod tests {
     #[test]
     fn wrong_values_are_refused_with_their_line_and_what_is_allowed() {
         let cases = [
-            ("workload = 'fil'", "`workload` cannot be `fil`: it takes one of `file`, `insert`, `oltp`; did you mean `file`?"),
+            (
+                "workload = 'fil'",
+                "`workload` cannot be `fil`: it takes one of `file`, `insert`, `oltp`; did you mean `file`?",
+            ),
             (
                 "engine = 'sqlit'",
                 "`engine` cannot be `sqlit`: it takes one of `null`, `file`, `sqlite`, `fjall`; did you mean `sqlite`?",
             ),
             ("engine = 'oracle'", "`engine` cannot be `oracle`: it takes one of `null`, `file`, `sqlite`, `fjall`"),
-            ("engine = 'fjall'", "engine `fjall` (kv) cannot run workload `oltp` (sql)"),
+            ("engine = 'file'", "engine `file` (io) cannot run workload `oltp` (sql, kv)"),
             ("clients = 0", "`clients` cannot be `0`: it takes a whole number from 1 to 16384"),
             ("clients = 1.5", "`clients` cannot be `1.5`: it takes a whole number from 1 to 16384"),
-            ("clients = '8..4'", "`clients` cannot be `8..4`: it takes a range such as `1..64`, which holds a power of two"),
+            (
+                "clients = '8..4'",
+                "`clients` cannot be `8..4`: it takes a range such as `1..64`, which holds a power of two",
+            ),
             ("clients = [1, 2, 1]", "`clients` names `1` twice: remove one"),
             ("clients = []", "`clients` is an empty list: name at least one value"),
-            ("clients = [[1]]", "`clients` cannot be a `list`: it takes a string, a number, `true` or `false`, or a list of these"),
+            (
+                "clients = [[1]]",
+                "`clients` cannot be of type `list`: it takes a string, a number, `true` or `false`, or a list of these",
+            ),
             (
                 "clients = 1979-05-27",
-                "`clients` cannot be a `datetime`: it takes a string, a number, `true` or `false`, or a list of these",
+                "`clients` cannot be of type `datetime`: it takes a string, a number, `true` or `false`, or a list of these",
             ),
             ("depth = 5000", "`depth` cannot be `5000`: it takes a whole number from 1 to 4096"),
             ("think = '2h'", "`think` cannot be `2h`: it takes a time from 0s to 1h"),
@@ -377,13 +415,20 @@ mod tests {
                 "`arrivals` cannot be `poison`: it takes one of `constant`, `poisson`; did you mean `poisson`?",
             ),
             ("time = 0", "`time` cannot be `0`: it takes a time from 10ms to 30d"),
-            ("time = '4 parsecs'", "`time` cannot be `4 parsecs`: it takes a time such as `30s`, `250ms`, `5m` or a number of seconds"),
+            (
+                "time = '4 parsecs'",
+                "`time` cannot be `4 parsecs`: it takes a time such as `30s`, `250ms`, `5m` or a number of seconds",
+            ),
             ("warmup = '31d'", "`warmup` cannot be `31d`: it takes a time from 0s to 30d"),
             ("interval = '9ms'", "`interval` cannot be `9ms`: it takes a time from 10ms to 30d"),
             ("interval = '31s'", "`interval` cannot be `31s`: it takes at most the `time` of the run phase, 30s"),
             (
-                "interval = '10ms'\ntime = '1d'",
-                "`interval` cannot be `10ms`: it takes a time that divides `time` into at most 1000000 intervals, not 8640000",
+                "time = '1d'\ninterval = '10ms'",
+                "`time` cannot be `1d`: it takes a time of at most 1000000 `interval`s of 10ms, not 8640000",
+            ),
+            (
+                "time = '30d'",
+                "`time` cannot be `30d`: it takes a time of at most 1000000 `interval`s of 1s, not 2592000",
             ),
             ("grace = 0", "`grace` cannot be `0`: it takes a time from 10ms to 30d"),
             ("ops_max = 0", "`ops_max` cannot be `0`: it takes a whole number from 1 to 9007199254740991, or `none`"),
@@ -391,10 +436,19 @@ mod tests {
             ("repeat = 0", "`repeat` cannot be `0`: it takes a whole number from 1 to 1000"),
             ("repeat = [1, 2]", "`repeat` cannot be a list: it takes one value"),
             ("seed = [1, 2]", "`seed` cannot be a list: it takes one value"),
-            ("seed = 0xffffffffffffffffff", "not TOML"),
-            ("mix = 'readwrite'", "`mix` cannot be `readwrite`: it takes one of `point_select`, `read_write`; did you mean `read_write`?"),
-            ("access = 'zip:0.9'", "`access` cannot be `zip:0.9`: it takes one of `uniform`, `zipf`; did you mean `zipf:0.9`?"),
-            ("cache = '1k'", "`cache` cannot be `1k`: it takes a size from 1 MiB to 1024 GiB"),
+            (
+                "seed = 0xffffffffffffffffff",
+                "`seed` cannot be `4722366482869645213695`: it takes a whole number from 0 to 9007199254740991",
+            ),
+            (
+                "mix = 'readwrite'",
+                "`mix` cannot be `readwrite`: it takes one of `point_select`, `read_write`; did you mean `read_write`?",
+            ),
+            (
+                "access = 'zip:0.9'",
+                "`access` cannot be `zip:0.9`: it takes one of `uniform`, `zipf`; did you mean `zipf:0.9`?",
+            ),
+            ("cache = '1k'", "`cache` cannot be `1k`: it takes a size from 1 MiB to 16384 GiB"),
         ];
         for (line, message) in cases {
             let workload = if line.starts_with("workload") { "" } else { "\nworkload = 'oltp'" };
@@ -404,10 +458,12 @@ mod tests {
 
     #[test]
     fn what_concerns_the_whole_plan_is_refused_too() {
-        let many = "[[sweep]]\nworkload = 'oltp'\nclients = '1..8192'\ntable_rows = '1..8192'\ntables = '1..512'\ndepth = '1..8'";
+        let many = "[[sweep]]\nworkload = 'oltp'\nclients = '1..8192'\ntable_rows = '1..8192'\ntables = '1..512'\n";
+        let (wide, often) = (format!("{many}depth = '1..32'"), format!("{many}repeat = 6"));
         let sweep = "[[sweep]]\nworkload = 'oltp'\n";
         let cases = [
-            (many, "p.toml:1: the plan has `7840` points up to here: at most 10000 are allowed"),
+            (wide.as_str(), "p.toml:1: the plan has `11760` points up to here: at most 10000 are allowed"),
+            (often.as_str(), "p.toml:1: the plan has `11760` points up to here: at most 10000 are allowed"),
             (
                 &format!("{sweep}{sweep}cache = '65536KiB'"),
                 "p.toml:3: two points are the same: `oltp` on `sqlite`, clients 1, depth 1; remove one, or set `repeat`",
@@ -417,12 +473,12 @@ mod tests {
                 "p.toml:1: two points are the same: `oltp` on `sqlite`, clients 1, depth 1; remove one, or set `repeat`",
             ),
             ("name = 'a b'", "p.toml:1: `name` cannot be `a b`: it takes letters, digits and dashes, at most 64"),
-            ("name = 5", "p.toml:1: `name` cannot be a `integer`: it takes a string"),
+            ("name = 5", "p.toml:1: `name` cannot be of type `integer`: it takes a string"),
             ("title = \"a\\nb\"", "p.toml:1: `title` cannot be `a\\nb`: it takes one line of at most 200 characters"),
             ("[sweep]\n", "p.toml:1: `sweep` is not a list of tables: begin each sweep with `[[sweep]]`"),
             ("sweep = [1]\n", "p.toml:1: `sweep` is not a list of tables: begin each sweep with `[[sweep]]`"),
-            ("seed = 1\n\nclients 4\n", "?"),
-            ("seed = 1\nseed = 2\n", "?"),
+            ("seed = 1\n\nclients 4\n", "p.toml:3: `clients 4` is not TOML: key with no value, expected `=`"),
+            ("seed = 1\nseed = 2\n", "p.toml:2: `seed = 2` is not TOML: duplicate key"),
             (&"#".repeat(1 << 21), "p.toml: a plan of `2097152` bytes: at most 1 MiB is read"),
         ];
         for (text, message) in cases {
@@ -436,8 +492,17 @@ mod tests {
             (("clients", "1,x"), "--clients: `clients` cannot be `x`: it takes a whole number from 1 to 16384"),
             (("clients", ""), "--clients: `clients` cannot be ``: it takes a whole number from 1 to 16384"),
             (("table-row", "5"), "--table-row: unknown key `table_row`; did you mean `table_rows`?"),
-            (("name", "x"), "?"),
-            (("io", "sync"), "?"),
+            (
+                ("name", "x"),
+                "--name: unknown key `name`: allowed are `engine`, `workload`, `path`, `clients`, `depth`, `think`, `rate`, \
+                 `arrivals`, `time`, `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `repeat`, `seed` and the parameters \
+                 of engine and workload",
+            ),
+            (
+                ("io", "sync"),
+                "--io: `io` is a parameter of neither engine `sqlite` nor workload `oltp`: they take `access`, `cache`, \
+                 `durability`, `mix`, `table_rows`, `tables`",
+            ),
         ];
         for (flag, message) in cases {
             assert_eq!(with("workload = 'oltp'", &[flag]).expect_err("a refusal").to_string(), message);
@@ -445,10 +510,15 @@ mod tests {
         let none = Overrides::default();
         let catalogue = fixture::catalogue();
         let unknown = from_flags("oltpp", &none, 1.0, &catalogue).expect_err("a refusal").to_string();
-        assert_eq!(unknown, "?");
+        let expected =
+            "--workload: `workload` cannot be `oltpp`: it takes one of `file`, `insert`, `oltp`; did you mean `oltp`?";
+        assert_eq!(unknown, expected);
         for (scale, shown) in [(0.0, "0"), (-1.0, "-1"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
             let refusal = from_flags("oltp", &none, scale, &catalogue).expect_err("a refusal").to_string();
-            assert_eq!(refusal, format!("--scale: `scale` cannot be `{shown}`: it takes a number above 0, at most 1000"));
+            assert_eq!(
+                refusal,
+                format!("--scale: `scale` cannot be `{shown}`: it takes a number above 0, at most 1000")
+            );
         }
     }
 
@@ -483,6 +553,49 @@ mod tests {
             let body: String = lines.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
             one_line(read(&format!("{body}{}", format!("[[sweep]]\n{body}").repeat(sweeps))));
         }
+    }
+
+    #[test]
+    fn every_ready_plan_is_valid_and_bears_its_file_name() {
+        let plans = [
+            ("quick", include_str!("../../../plans/quick.toml"), 13),
+            ("null-stall", include_str!("../../../plans/null-stall.toml"), 2),
+            ("insert-engines", include_str!("../../../plans/insert-engines.toml"), 24),
+            ("file-depth", include_str!("../../../plans/file-depth.toml"), 28),
+        ];
+        for (name, text, points) in plans {
+            let plan = parse(text, "other.toml", &Overrides::default(), 1.0, &fixture::catalogue()).expect(name);
+            let estimate = estimate(&plan, &fixture::catalogue());
+            assert_eq!((plan.name.as_str(), estimate.points, estimate.warnings), (name, points, vec![]));
+        }
+    }
+
+    #[test]
+    fn quick_measures_for_a_minute_at_most_and_limits_what_it_writes() {
+        let text = include_str!("../../../plans/quick.toml");
+        let plan = parse(text, "quick.toml", &Overrides::default(), 1.0, &fixture::catalogue()).expect("a valid plan");
+        assert!(estimate(&plan, &fixture::catalogue()).seconds <= 60.0);
+        let reads = |trial: &&Trial| trial.workload.params.0.get("mode") == Some(&model::Value::Word("rndrd".into()));
+        let (reading, writing): (Vec<&Trial>, Vec<&Trial>) = plan.trials.iter().partition(reads);
+        assert_eq!(reading.len(), 3);
+        // A warmup would write beyond the limit.
+        let limited = |trial: &&Trial| trial.phases.ops_max.is_some() && trial.phases.warmup == Nanos(0);
+        assert!(writing.iter().all(limited));
+        let bytes: u64 = writing.iter().map(|trial| written_at_most(trial)).sum();
+        assert!(bytes + (256 << 20) <= 2 << 30, "{bytes} bytes beside the file");
+    }
+
+    /// The figures of plans/quick.toml, rounded up.
+    fn written_at_most(trial: &Trial) -> u64 {
+        let per_op = match (trial.workload.name.as_str(), trial.target.engine.as_str()) {
+            ("file", _) => 16 << 10,
+            ("insert", "sqlite") if trial.workload.params.int("indexes") == 0 => 4_500,
+            ("insert", "sqlite") => 23_000,
+            ("insert", "fjall") => 300,
+            ("oltp", "sqlite") => 29_000,
+            other => panic!("what does {other:?} write?"),
+        };
+        per_op * trial.phases.ops_max.expect("a limit")
     }
 
     fn one_line(plan: Result<Plan, PlanError>) {

@@ -17,7 +17,8 @@ pub struct Overrides(pub Vec<(String, String)>);
 pub fn to_toml(workload: &str, overrides: &Overrides) -> String {
     let named = ("workload".to_owned(), workload.to_owned());
     let all = Overrides(std::iter::once(named).chain(overrides.0.iter().cloned()).collect());
-    let mut plan = format!("name = {}\ntitle = {}\n\n[[sweep]]\n", quoted(&crate::plan_name(workload)), quoted(&title(workload)));
+    let mut plan =
+        format!("name = {}\ntitle = {}\n\n[[sweep]]\n", quoted(&crate::plan_name(workload)), quoted(&title(workload)));
     for setting in all.settings() {
         let values: Vec<String> = setting.values.iter().map(|value| literal(&value.text)).collect();
         let line = match values.as_slice() {
@@ -113,7 +114,10 @@ time = "4s"
         let catalogue = fixture::catalogue();
         let cases = [
             ("insert", overrides(&[])),
-            ("insert", overrides(&[("clients", "1, 2,4"), ("engine", "sqlite,fjall"), ("indexes", "0,3"), ("repeat", "2")])),
+            (
+                "insert",
+                overrides(&[("clients", "1, 2,4"), ("engine", "sqlite,fjall"), ("indexes", "0,3"), ("repeat", "2")]),
+            ),
             ("file", overrides(&[("path", "/data/it's, \"mine\""), ("direct", "true,false"), ("depth", "1..32")])),
             ("oltp", overrides(&[("access", "uniform,zipf:0.9"), ("rate", "none,0.5,1e3"), ("arrivals", "poisson")])),
             ("oltp", overrides(&[("seed", "007"), ("cache", "16m,1 GiB"), ("table-rows", "1000..4000")])),

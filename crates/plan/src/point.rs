@@ -135,12 +135,20 @@ impl<'a> Choice<'_, 'a> {
     }
 
     fn phases(&self) -> Result<Phases, PlanError> {
-        let run = value::duration(&self.common("time"), INTERVAL_MIN, PHASE_MAX)?;
+        let time = self.common("time");
+        let run = value::duration(&time, INTERVAL_MIN, PHASE_MAX)?;
+        let interval = self.interval(run)?;
+        let intervals = run.0 / interval.0;
+        if intervals > INTERVALS_MAX {
+            let most =
+                format_args!("a time of at most {INTERVALS_MAX} `interval`s of {}, not {intervals}", span(interval));
+            return Err(time.refused(most));
+        }
         Ok(Phases {
             warmup: value::duration(&self.common("warmup"), Nanos(0), PHASE_MAX)?,
             run,
             ops_max: self.ops_max()?,
-            interval: self.interval(run)?,
+            interval,
             grace: value::duration(&self.common("grace"), INTERVAL_MIN, PHASE_MAX)?,
         })
     }
@@ -151,15 +159,8 @@ impl<'a> Choice<'_, 'a> {
         if self.get("interval").is_none() {
             return Ok(interval.min(run));
         }
-        if interval > run {
-            return Err(written.refused(format_args!("at most the `time` of the run phase, {}", span(run))));
-        }
-        let intervals = run.0 / interval.0;
-        if intervals > INTERVALS_MAX {
-            let takes = format_args!("a time that divides `time` into at most {INTERVALS_MAX} intervals, not {intervals}");
-            return Err(written.refused(takes));
-        }
-        Ok(interval)
+        let refused = || written.refused(format_args!("at most the `time` of the run phase, {}", span(run)));
+        (interval <= run).then_some(interval).ok_or_else(refused)
     }
 
     fn ops_max(&self) -> Result<Option<u64>, PlanError> {

@@ -157,7 +157,8 @@ fn unknown_distribution(
 
 /// A bound of a time as a person would write it; [`Nanos`] alone prints measured times, with three digits.
 pub(crate) fn span(time: Nanos) -> String {
-    let units = [(86_400_000_000_000, "d"), (3_600_000_000_000, "h"), (1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let units =
+        [(86_400_000_000_000, "d"), (3_600_000_000_000, "h"), (1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
     let whole = units.iter().find(|(size, _)| time.0 >= *size && time.0.is_multiple_of(*size));
     match whole {
         Some((size, unit)) => format!("{}{unit}", time.0 / size),
@@ -211,7 +212,11 @@ mod tests {
             (ParamKind::Int { min: 2, max: u64::MAX }, "-1", "a whole number of at least 2"),
             (ParamKind::Float { min: 0.0, max: 1.0 }, "nan", "a number from 0 to 1"),
             (ParamKind::Float { min: 0.0, max: 1.0 }, "1.01", "a number from 0 to 1"),
-            (ParamKind::Bytes { min: 512, max: 1 << 30 }, "16q", "a size such as `16KiB`, `2g`, `1GB` or a number of bytes"),
+            (
+                ParamKind::Bytes { min: 512, max: 1 << 30 },
+                "16q",
+                "a size such as `16KiB`, `2g`, `1GB` or a number of bytes",
+            ),
             (ParamKind::Bytes { min: 512, max: 1 << 30 }, "2g", "a size from 512 B to 1 GiB"),
             (ParamKind::Bytes { min: 512, max: u64::MAX }, "1", "a size of at least 512 B"),
             (ParamKind::Duration, "soon", "a time such as `30s`, `250ms`, `5m` or a number of seconds"),
@@ -220,8 +225,8 @@ mod tests {
             (ParamKind::Access, "zipff:0.9", "one of `uniform`, `zipf`; did you mean `zipf:0.9`?"),
             (ParamKind::Access, "unifrm", "one of `uniform`, `zipf`; did you mean `uniform`?"),
             (ParamKind::Access, "uniform:1", "`uniform` without an argument"),
-            (ParamKind::Access, "zipf:x", "`zipf:` with a number from 0 to 5"),
-            (ParamKind::Access, "zipf:inf", "`zipf:` with a number from 0 to 5"),
+            (ParamKind::Access, "zipf:x", "`zipf:` with a number from 0 to 100"),
+            (ParamKind::Access, "zipf:inf", "`zipf:` with a number from 0 to 100"),
         ];
         for (kind, text, takes) in cases {
             assert_eq!(value(kind, text, 1.0), Err(format!("--p: `p` cannot be `{text}`: it takes {takes}")));
@@ -253,8 +258,14 @@ mod tests {
 
     #[test]
     fn only_what_scales_is_scaled() {
-        let def =
-            ParamDef { name: "p", kind: ParamKind::Int { min: 0, max: 9 }, default: "", help: "", scales: false, shapes_data: true };
+        let def = ParamDef {
+            name: "p",
+            kind: ParamKind::Int { min: 0, max: 9 },
+            default: "",
+            help: "",
+            scales: false,
+            shapes_data: true,
+        };
         let written = Written { key: "p".into(), text: "8".into(), place: Place::Flag("p") };
         assert_eq!(param(&def, &written, 0.1, &[]), Ok(Value::Int(8)));
     }

@@ -1,2 +1,34 @@
-//! placeholder
-fn main() {}
+//! plimsoll: how much load does it carry, how steadily, and what holds it back?
+//!
+//! In: the command line. Out: data on stdout, everything else on stderr, and an exit code that scripts can rely on.
+//! Limits: wiring only. Each command is one file in `commands/`; measuring is in `measure/`.
+
+mod catalogue;
+mod cli;
+mod commands;
+mod exit;
+mod measure;
+mod output;
+
+use exit::{Exit, Fault};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let matches = match cli::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return cli::refuse(&error),
+    };
+    let context = cli::Context::new(&matches);
+    let (name, arguments) = matches.subcommand().expect("clap requires a command");
+    let exit = commands::find(name).execute(arguments, &context).unwrap_or_else(|fault| tell(&fault, &context));
+    exit.into()
+}
+
+/// Says what went wrong: one line on stderr, or with `--json` the error object on stdout.
+fn tell(fault: &Fault, context: &cli::Context) -> Exit {
+    if context.json && !fault.told {
+        output::json::error(fault);
+    }
+    eprintln!("plimsoll: {}", fault.text);
+    fault.exit
+}

@@ -82,7 +82,8 @@ mod tests {
     fn no_hostile_text_breaks_a_markdown_row() {
         for text in HOSTILE {
             let safe = markdown(text);
-            let bare = safe.replace("\\\\", "").replace("\\|", "").replace("\\`", "").replace("\\[", "").replace("\\]", "");
+            let bare =
+                safe.replace("\\\\", "").replace("\\|", "").replace("\\`", "").replace("\\[", "").replace("\\]", "");
             assert!(!bare.contains(['|', '`', '[', ']', '\n', '<', '>']), "{safe}");
             assert!(!safe.contains("://"), "{safe}");
         }

@@ -188,15 +188,8 @@ pub enum Colour {
 
 impl Colour {
     /// The colours in the order in which series take them.
-    pub const ALL: [Colour; 7] = [
-        Colour::Blue,
-        Colour::Vermillion,
-        Colour::Green,
-        Colour::Purple,
-        Colour::Orange,
-        Colour::Sky,
-        Colour::Black,
-    ];
+    pub const ALL: [Colour; 7] =
+        [Colour::Blue, Colour::Vermillion, Colour::Green, Colour::Purple, Colour::Orange, Colour::Sky, Colour::Black];
 
     /// The colour of the series with that index.
     pub fn nth(index: usize) -> Colour {

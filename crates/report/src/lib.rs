@@ -1,1 +1,47 @@
-//! placeholder
+//! From an analysis to what people read: charts, one HTML file, Markdown, CSV, and a summary for the terminal.
+//!
+//! In: an [`analysis::Analysis`]. Out: a directory of files ([`write`]) or their text. Charts make figures ([`figure`]), which
+//! hold data only; `render` draws them.
+//! Limits: nothing is judged here; numbers, findings and validity are the analysis's. All text of a run is hostile until it
+//! is escaped for its place.
+
+pub mod charts;
+mod escape;
+pub mod figure;
+mod files;
+mod format;
+pub mod render;
+mod sheet;
+#[cfg(test)]
+mod testing;
+
+pub use charts::{CHARTS, Chart};
+pub use figure::Figure;
+pub use files::{Written, write};
+pub use render::csv::{intervals_csv, points_csv};
+pub use render::html::html;
+pub use render::markdown::markdown;
+pub use render::terminal;
+
+use std::path::PathBuf;
+
+/// The report could not be made or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A file or directory could not be written.
+    #[error(
+        "cannot write `{path}`: {reason}; free some space or choose another directory, then run `plimsoll report` again"
+    )]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        reason: std::io::Error,
+    },
+    /// A picture could not be drawn.
+    #[error(transparent)]
+    Png(#[from] render::PngError),
+    /// The template of the HTML report is wrong: a bug.
+    #[error("cannot fill the template of the HTML report: {0}; please report this as a bug of plimsoll")]
+    Template(#[from] minijinja::Error),
+}

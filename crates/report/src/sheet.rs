@@ -151,7 +151,8 @@ pub fn conditions(analysis: &Analysis, points: &[&PointAnalysis]) -> String {
 
 fn sample_size(points: &[&PointAnalysis]) -> String {
     let measured: Vec<_> = points.iter().filter_map(|p| p.series.as_ref()).collect();
-    let counts: BTreeSet<usize> = measured.iter().map(|s| s.intervals.iter().filter(|i| i.at_s >= 0.0).count()).collect();
+    let counts: BTreeSet<usize> =
+        measured.iter().map(|s| s.intervals.iter().filter(|i| i.at_s >= 0.0).count()).collect();
     let Some(interval) = measured.iter().find_map(|s| s.intervals.first()) else { return "n = 0 intervals".to_owned() };
     let each = if points.len() > 1 { " per point" } else { "" };
     let n = match (counts.first(), counts.last()) {
@@ -188,12 +189,19 @@ fn common_params(points: &[&PointAnalysis]) -> Vec<String> {
     common.map(|(k, v)| format!("{k} {}", shortened(v))).take(6).collect()
 }
 
-/// The few facts of the environment that belong beside every number.
+/// The few facts that belong beside every number, with the words around them.
+const MACHINE: [(&str, &str, &str); 4] = [
+    ("cpu.usable", "", " CPUs"),
+    ("kernel.release", "kernel ", ""),
+    ("filesystem", "", ""),
+    ("disk.device", "disk ", ""),
+];
+
 fn machine(analysis: &Analysis) -> Vec<String> {
-    const NAMES: [&str; 6] = ["cpus", "kernel", "filesystem", "fs", "device", "disk"];
     let facts = &analysis.meta.environment;
-    let chosen = NAMES.iter().filter_map(|name| facts.iter().find(|f| f.name.eq_ignore_ascii_case(name)));
-    chosen.map(|f| format!("{} {}", f.name, shortened(&f.value))).collect()
+    let named = |name: &str| facts.iter().find(|f| f.name == name).map(|f| shortened(&f.value));
+    let shown = |(name, before, after): &(&str, &str, &str)| named(name).map(|value| format!("{before}{value}{after}"));
+    MACHINE.iter().filter_map(shown).collect()
 }
 
 fn shortened(value: &str) -> String {
@@ -230,7 +238,10 @@ mod tests {
     fn sweeps_are_told_apart_by_what_varies() {
         let analysis = quick();
         let sheets = sheets(&analysis);
-        assert_eq!(sheets[0].points.iter().map(|(l, _)| l.as_str()).collect::<Vec<_>>(), ["depth 1", "depth 8", "depth 32"]);
+        assert_eq!(
+            sheets[0].points.iter().map(|(l, _)| l.as_str()).collect::<Vec<_>>(),
+            ["depth 1", "depth 8", "depth 32"]
+        );
         assert_eq!(groups(&analysis)[0].dimension(), Some(Dimension::Depth));
     }
 
@@ -248,7 +259,13 @@ mod tests {
         let analysis = quick();
         let points: Vec<_> = analysis.points.iter().take(3).collect();
         let text = conditions(&analysis, &points);
-        for part in ["n = 16 intervals of 0.25 s per point", "run 4 s after 1 s warmup", "closed loop", "block 16 KiB", "kernel 6.18"] {
+        for part in [
+            "n = 16 intervals of 0.25 s per point",
+            "run 4 s after 1 s warmup",
+            "closed loop",
+            "block 16 KiB",
+            "kernel 6.18",
+        ] {
             assert!(text.contains(part), "{text}");
         }
     }

@@ -53,43 +53,56 @@ pub enum StoreError {
         doing: &'static str,
     },
     /// The file system refused.
-    #[error("cannot {doing} `{}`: {source}; check that the file is there, its permissions and its disk", path.display())]
+    #[error("cannot {doing} `{}`: {cause}; check that the file is there, its permissions and its disk", path.display())]
     Io {
         /// The run file.
         path: PathBuf,
         /// What was tried.
         doing: &'static str,
         /// What the file system said.
-        source: io::Error,
+        cause: io::Error,
+    },
+    /// What is to be recorded cannot be written as JSON.
+    #[error("cannot {doing} `{}`: {what}; use names and paths in UTF-8", path.display())]
+    Unwritable {
+        /// The run file.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// What is in the way.
+        what: String,
     },
     /// SQLite refused for another reason.
-    #[error("cannot {doing} `{}`: SQLite says: {source}; check the permissions of its directory and its disk", path.display())]
+    #[error("cannot {doing} `{}`: SQLite says: {cause}; check the permissions of its directory and its disk", path.display())]
     Sqlite {
         /// The run file.
         path: PathBuf,
         /// What was tried.
         doing: &'static str,
         /// What SQLite said.
-        source: rusqlite::Error,
+        cause: rusqlite::Error,
     },
 }
 
 impl StoreError {
     /// The error of the file system while `doing` something to `path`.
-    pub(crate) fn io(path: &Path, doing: &'static str, source: io::Error) -> StoreError {
+    pub(crate) fn io(path: &Path, doing: &'static str, cause: io::Error) -> StoreError {
         let path = path.to_owned();
-        match source.kind() {
+        match cause.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full { path, doing },
-            _ => StoreError::Io { path, doing, source },
+            _ => StoreError::Io { path, doing, cause },
         }
     }
 
-    /// The error of SQLite while `doing` something to `path`, which is being written.
-    pub(crate) fn writing(path: &Path, doing: &'static str, source: rusqlite::Error) -> StoreError {
+    /// The error of SQLite while `doing` something to `path`.
+    pub(crate) fn sqlite(path: &Path, doing: &'static str, cause: rusqlite::Error) -> StoreError {
         let path = path.to_owned();
-        match is_full(&source) {
-            true => StoreError::Full { path, doing },
-            false => StoreError::Sqlite { path, doing, source },
+        match cause {
+            rusqlite::Error::ToSqlConversionFailure(what) => {
+                StoreError::Unwritable { path, doing, what: what.to_string() }
+            }
+            cause if is_full(&cause) => StoreError::Full { path, doing },
+            cause => StoreError::Sqlite { path, doing, cause },
         }
     }
 
@@ -129,8 +142,8 @@ impl Fault {
     pub(crate) fn at(self, path: &Path) -> StoreError {
         match self {
             Fault::Wrong(what) => StoreError::damaged(path, what),
-            Fault::Sql(source) if is_machine(&source) => StoreError::writing(path, "read", source),
-            Fault::Sql(source) => StoreError::damaged(path, source.to_string()),
+            Fault::Sql(cause) if is_machine(&cause) => StoreError::sqlite(path, "read", cause),
+            Fault::Sql(cause) => StoreError::damaged(path, cause.to_string()),
         }
     }
 }

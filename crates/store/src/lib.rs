@@ -6,9 +6,10 @@
 //! The format is `schema.sql`; every table and column is explained there.
 //!
 //! Limits: files come from strangers and from killed recorders. A reader believes nothing: it never writes beside the file,
-//! never panics, and holds its memory within the bounds in [`reader`]. A file must not be read by the process that still
+//! never panics, and holds its memory within bounds (see [`reader`]). A file must not be read by the process that still
 //! writes it, because closing the reader's descriptor would drop the writer's POSIX locks; other processes may.
 
+mod budget;
 pub mod error;
 mod hdr;
 mod open;
@@ -29,4 +30,4 @@ pub const FORMAT: u32 = 1;
 const APPLICATION_ID: u32 = 0x504C_494D;
 
 /// Tables, columns and views with their meaning.
-const SCHEMA: &str = include_str!("schema.sql");
+pub const SCHEMA: &str = include_str!("schema.sql");

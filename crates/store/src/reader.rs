@@ -2,12 +2,12 @@
 //!
 //! In: a path. Out: a [`RunData`] for the analysis, or a [`RunHead`] for a list.
 //!
-//! The file may be hostile, and is read within bounds: at most 20 million rows, 4 million intervals (46 days of seconds),
-//! 4 GiB of decoded histograms, and numbers that together stay below 2^63, so that no sum over the run overflows.
+//! The file may be hostile, and is read within bounds: 4 GiB of decoded histograms and 46 days of seconds among them.
 //! A phase that its recorder did not end, because it was killed, ends with its last recorded interval.
 //! Limits: a histogram takes about 100 KB decoded (8 KB for each power of two above 2 us), and an interval has two for each
 //! kind of operation: an hour of seconds is 0.8 GB.
 
+use crate::budget::Budget;
 use crate::error::{Fault, StoreError};
 use crate::hdr;
 use crate::open::{self, RunFile};
@@ -23,11 +23,6 @@ use serde::de::IntoDeserializer;
 use serde::de::value::Error as WordError;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-
-const ROWS_MAX: u64 = 20_000_000;
-const INTERVALS_MAX: u64 = 4_000_000;
-const HISTOGRAM_BYTES_MAX: u64 = 4 << 30;
-const SUM_MAX: u64 = 1 << 63;
 
 /// What a list of runs shows, without the measurements.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,8 +69,7 @@ pub fn read_meta(path: &Path) -> Result<RunHead, StoreError> {
 fn read_head(run: &RunFile) -> Result<RunHead, Fault> {
     let meta = meta_of(run)?;
     let mut points = Vec::new();
-    const POINTS: &str =
-        "SELECT id, state, error, target, workload, clients, depth, repeat FROM point ORDER BY id";
+    const POINTS: &str = "SELECT id, state, error, target, workload, clients, depth, repeat FROM point ORDER BY id";
     each_row(run, &mut Budget::default(), POINTS, |_, row| {
         points.push(PointHead {
             id: cell(row, 0)?,
@@ -133,46 +127,6 @@ fn meta_of(run: &RunFile) -> Result<RunMeta, Fault> {
     })?;
     let meta = serde_json::from_value(fields.into());
     meta.map_err(|error| Fault::wrong(format!("table `meta`: {error}")))
-}
-
-/// What of the bounds is used up. Every row, interval and number passes here once.
-#[derive(Default)]
-struct Budget {
-    rows: u64,
-    intervals: u64,
-    histogram_bytes: u64,
-    sum: u64,
-}
-
-impl Budget {
-    fn row(&mut self) -> Result<(), Fault> {
-        spend(&mut self.rows, 1, ROWS_MAX, "rows")
-    }
-
-    fn intervals(&mut self, count: u64) -> Result<(), Fault> {
-        spend(&mut self.intervals, count, INTERVALS_MAX, "intervals")
-    }
-
-    fn histogram_bytes(&mut self, bytes: u64) -> Result<(), Fault> {
-        spend(&mut self.histogram_bytes, bytes, HISTOGRAM_BYTES_MAX, "bytes of histograms in memory")
-    }
-
-    /// Adds `more` to `sum`. What everything adds up to is bounded, so no part of it overflows.
-    fn add(&mut self, sum: &mut u64, more: u64) -> Result<(), Fault> {
-        spend(&mut self.sum, more, SUM_MAX, "as the sum of its numbers")?;
-        *sum += more;
-        Ok(())
-    }
-}
-
-fn spend(used: &mut u64, more: u64, most: u64, of_what: &str) -> Result<(), Fault> {
-    match used.checked_add(more).filter(|total| *total <= most) {
-        Some(total) => {
-            *used = total;
-            Ok(())
-        }
-        None => Err(Fault::wrong(format!("it has more than {most} {of_what}, the most that is read"))),
-    }
 }
 
 /// Calls `take` with every row that `sql` finds.
@@ -287,7 +241,8 @@ impl Points {
     }
 
     fn read_generator(&mut self, run: &RunFile) -> Result<(), Fault> {
-        const GENERATOR: &str = "SELECT point, phase, interval, cpu_user_ns, cpu_system_ns, context_switches, lag_count,
+        const GENERATOR: &str =
+            "SELECT point, phase, interval, cpu_user_ns, cpu_system_ns, context_switches, lag_count,
                                         lag_sum_ns, lag_max_ns FROM generator";
         self.each(run, GENERATOR, |point, budget, row| {
             let used = &mut interval_of(point, budget, row)?.generator;
@@ -473,4 +428,36 @@ fn state_of(row: &Row, column: usize) -> Result<PointState, Fault> {
 fn phase_of(row: &Row) -> Result<Phase, Fault> {
     let word = row.get_ref(1)?.as_str().map_err(|_| Fault::wrong("a phase is no text"))?;
     Phase::from_word(word).ok_or_else(|| Fault::wrong(format!("there is a phase `{word}`")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::HISTOGRAM_BYTES_MAX;
+
+    #[test]
+    fn what_would_not_fit_into_memory_is_refused_before_it_is_there() {
+        let mut budget = Budget::default();
+        budget.histogram_bytes(HISTOGRAM_BYTES_MAX - 40_000).unwrap();
+        let mut interval =
+            Interval { index: 0, start: Tick(0), length: Nanos(1), kinds: Vec::new(), generator: Generator::default() };
+        kind_of(&mut interval, &mut budget, 0).unwrap();
+        let refused = kind_of(&mut interval, &mut budget, 1).err();
+        assert!(matches!(refused, Some(Fault::Wrong(what)) if what.contains("bytes of histograms")));
+        assert_eq!(interval.kinds.len(), 1);
+    }
+
+    #[test]
+    fn a_phase_with_intervals_of_no_length_has_no_whole_ones() {
+        let phase = PhaseData {
+            phase: Phase::Run,
+            start: Tick(0),
+            end: Tick(100),
+            unserved: 0,
+            offered: 0,
+            intervals: Vec::new(),
+        };
+        assert_eq!(whole_intervals(&phase, Nanos(0)), 0);
+        assert_eq!(whole_intervals(&phase, Nanos(30)), 3);
+    }
 }

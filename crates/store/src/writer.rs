@@ -60,7 +60,7 @@ impl RunWriter {
             Err(error) => {
                 // The file is ours and holds nothing yet; where it cannot be removed either, that error says no more.
                 let _ = fs::remove_file(path);
-                Err(StoreError::writing(path, "create the run file", error))
+                Err(StoreError::sqlite(path, "create the run file", error))
             }
         }
     }
@@ -119,26 +119,20 @@ impl RunWriter {
             let mut update = tx.prepare_cached(
                 "UPDATE phase SET end_ns = ?3, offered = ?4, unserved = ?5 WHERE point = ?1 AND phase = ?2",
             )?;
-            let changed =
-                update.execute(params![point.0, phase.as_str(), int(end.0), int(offered), int(unserved)])?;
+            let changed = update.execute(params![point.0, phase.as_str(), int(end.0), int(offered), int(unserved)])?;
             debug_assert_eq!(changed, 1, "a phase ends that did not begin");
             Ok(())
         })
     }
 
     /// Says how a point ended, and moves what was logged into the database: between points it disturbs no measurement.
-    pub fn finish_point(
-        &mut self,
-        point: PointId,
-        state: PointState,
-        error: Option<&str>,
-    ) -> Result<(), StoreError> {
+    pub fn finish_point(&mut self, point: PointId, state: PointState, error: Option<&str>) -> Result<(), StoreError> {
         self.commit("finish a point in", |tx, _| {
             let mut update = tx.prepare_cached("UPDATE point SET state = ?2, error = ?3 WHERE id = ?1")?;
             update.execute(params![point.0, state.as_str(), error]).map(drop)
         })?;
         let moved = checkpoint(&self.db, "PASSIVE");
-        moved.map_err(|error| StoreError::writing(&self.path, "finish a point in", error))
+        moved.map_err(|error| StoreError::sqlite(&self.path, "finish a point in", error))
     }
 
     /// Makes the run one file, syncs and closes it. Where somebody reads the file at this moment, a log stays beside it until
@@ -147,7 +141,7 @@ impl RunWriter {
         let RunWriter { path, db, .. } = self;
         let folded = checkpoint(&db, "TRUNCATE").and_then(|()| leave_wal(&db));
         let closed = folded.and_then(|()| db.close().map_err(|(_, error)| error));
-        closed.map_err(|error| StoreError::writing(&path, "finish the run file", error))?;
+        closed.map_err(|error| StoreError::sqlite(&path, "finish the run file", error))?;
         sync(&path).map_err(|error| StoreError::io(&path, "sync", error))
     }
 
@@ -163,7 +157,7 @@ impl RunWriter {
             tx.commit()?;
             Ok(done)
         });
-        committed.map_err(|error| StoreError::writing(path, doing, error))
+        committed.map_err(|error| StoreError::sqlite(path, doing, error))
     }
 }
 
@@ -251,9 +245,7 @@ fn insert_interval(tx: &Transaction, encoder: &mut Encoder, point: PointId, row:
 
 fn insert_empty(tx: &Transaction, point: PointId, row: &IntervalRow) -> rusqlite::Result<()> {
     let mut insert = statement(tx, "INSERT INTO interval VALUES (?1, ?2, ?3, ?4, ?5, NULL, 0, 0, 0, 0)")?;
-    insert
-        .execute(params![point.0, row.phase.as_str(), row.index, int(row.start.0), int(row.length.0)])
-        .map(drop)
+    insert.execute(params![point.0, row.phase.as_str(), row.index, int(row.start.0), int(row.length.0)]).map(drop)
 }
 
 fn insert_kind(tx: &Transaction, point: PointId, row: &IntervalRow, kind: &KindRow) -> rusqlite::Result<()> {

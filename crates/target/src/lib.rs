@@ -8,6 +8,7 @@
 pub mod dataset;
 pub mod engines;
 pub mod error;
+pub mod estimate;
 pub mod filesystem;
 pub mod machine;
 pub mod safety;

@@ -186,8 +186,8 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_run_of_poisson_noise_is_valid_in_each_of_200_seeds() {
-        for seed in 0..200 {
+    fn a_quiet_run_of_poisson_noise_is_valid_in_each_of_60_seeds() {
+        for seed in 0..60 {
             let mut random = Random::new(seed);
             let mean = [50.0, 400.0, 2_000.0][seed as usize % 3];
             let counts: Vec<u64> = (0..30).map(|_| random.poisson(mean)).collect();

@@ -29,7 +29,8 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Vec<Figure> {
 }
 
 fn draw_part(analysis: &Analysis, sheet: &Sheet, part: usize, labelled: &[(String, &PointAnalysis)]) -> Option<Figure> {
-    let series: Vec<Series> = labelled.iter().enumerate().flat_map(|(i, (l, p))| lines_of(l, p, Colour::nth(i))).collect();
+    let series: Vec<Series> =
+        labelled.iter().enumerate().flat_map(|(i, (l, p))| lines_of(l, p, Colour::nth(i))).collect();
     if series.is_empty() {
         return None;
     }
@@ -65,8 +66,14 @@ fn operations(points: &[&PointAnalysis]) -> String {
 }
 
 fn x_axis(points: &[&PointAnalysis]) -> Axis {
-    let last = points.iter().filter_map(|p| p.series.as_ref()).map(|s| last_percentile(&s.response)).fold(90.0, f64::max);
-    Axis { label: "percentile of operations".to_owned(), scale: Scale::Tail, unit: Unit::Percent, range: Some((0.0, last)) }
+    let last =
+        points.iter().filter_map(|p| p.series.as_ref()).map(|s| last_percentile(&s.response)).fold(90.0, f64::max);
+    Axis {
+        label: "percentile of operations".to_owned(),
+        scale: Scale::Tail,
+        unit: Unit::Percent,
+        range: Some((0.0, last)),
+    }
 }
 
 /// The highest percentile with ten operations beyond it, and no further than 99.999.

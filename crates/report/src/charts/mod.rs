@@ -4,7 +4,7 @@
 //! Limits: a chart draws what is there; it never fills a gap with a number.
 
 mod boxes;
-mod cost;
+pub mod cost;
 mod curve;
 mod p95;
 mod percentiles;
@@ -40,9 +40,14 @@ pub const CHARTS: &[&Chart] = &[
     &resources::CHART,
 ];
 
-/// The chart that a figure came from, by the figure's id.
+/// Every chart with the figures that it makes of `analysis`.
 pub fn all_figures(analysis: &Analysis) -> Vec<(&'static Chart, Vec<Figure>)> {
     CHARTS.iter().map(|chart| (*chart, (chart.draw)(analysis))).collect()
+}
+
+/// The columns of the cost chart, for the tables of the documents.
+pub fn cost_columns() -> &'static [cost::CostColumn] {
+    &cost::COLUMNS
 }
 
 /// Lines in one figure before a further one is begun: as many as there are colours.
@@ -72,8 +77,7 @@ fn sweep_series(
     colour: Colour,
     value: impl Fn(&PointAnalysis) -> Option<(f64, Option<[f64; 2]>)>,
 ) -> Series {
-    let measured: Vec<_> =
-        group.points.iter().filter_map(|p| Some((f64::from(dimension.of(p)), value(p)?))).collect();
+    let measured: Vec<_> = group.points.iter().filter_map(|p| Some((f64::from(dimension.of(p)), value(p)?))).collect();
     let dots: Vec<_> = measured.iter().map(|(x, (y, _))| (*x, *y)).collect();
     let intervals = measured.iter().filter_map(|(x, (_, ci))| ci.map(|[low, high]| (*x, low, high))).collect();
     let marks = vec![Mark::Line(Stroke::Solid, means(&dots)), Mark::Whiskers(intervals), Mark::Dots(4.0, dots)];
@@ -98,7 +102,7 @@ fn time_range<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> Option
         let (from, to) = range.unwrap_or((i.at_s, i.at_s + i.length_s));
         Some((from.min(i.at_s), to.max(i.at_s + i.length_s)))
     };
-    intervals.fold(None, whole)
+    intervals.filter(|i| i.at_s.is_finite() && i.length_s.is_finite()).fold(None, whole)
 }
 
 /// The warmup in grey and the stalls in red.

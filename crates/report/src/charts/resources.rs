@@ -35,7 +35,8 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 }
 
 fn draw_figure(analysis: &Analysis, point: &PointAnalysis) -> Option<Figure> {
-    let counters: Vec<Panel> = [cpu(point), disk_operations(point), disk_bytes(point), disk_queue(point)].into_iter().flatten().collect();
+    let counters: Vec<Panel> =
+        [cpu(point), disk_operations(point), disk_bytes(point), disk_queue(point)].into_iter().flatten().collect();
     let range = time_range([point])?;
     if counters.is_empty() {
         return None;
@@ -84,7 +85,11 @@ fn value_at(counter: &CounterSeries, time: f64) -> Option<f64> {
 }
 
 fn disk_operations(point: &PointAnalysis) -> Option<Panel> {
-    let lines = [("read_ops", "reads", Colour::Blue), ("write_ops", "writes", Colour::Vermillion), ("flush_ops", "flushes", Colour::Green)];
+    let lines = [
+        ("read_ops", "reads", Colour::Blue),
+        ("write_ops", "writes", Colour::Vermillion),
+        ("flush_ops", "flushes", Colour::Green),
+    ];
     let series = lines.iter().filter_map(|(name, label, colour)| line(point, name, label, *colour, 1.0)).collect();
     panel(point, &disk_title(point, "operations"), Axis::from_zero("operations/s", Unit::Count), series)
 }
@@ -111,12 +116,14 @@ fn disk_title(point: &PointAnalysis, what: &str) -> String {
 fn line(point: &PointAnalysis, name: &str, label: &str, colour: Colour, factor: f64) -> Option<Series> {
     let counter = counter(point, "disk", name)?;
     let points: Vec<(f64, f64)> = counter.values.iter().map(|(t, v)| (*t, v * factor)).collect();
-    let marks = vec![Mark::Line(Stroke::Solid, points.clone()), Mark::Dots(if points.len() > 300 { 1.0 } else { 2.0 }, points)];
+    let marks =
+        vec![Mark::Line(Stroke::Solid, points.clone()), Mark::Dots(if points.len() > 300 { 1.0 } else { 2.0 }, points)];
     Some(Series { label: label.to_owned(), colour, marks })
 }
 
 fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<Series>) -> Option<Panel> {
-    let panel = Panel { title: title.to_owned(), note: String::new(), y, height: HEIGHT, shades: shades(point), series };
+    let panel =
+        Panel { title: title.to_owned(), note: String::new(), y, height: HEIGHT, shades: shades(point), series };
     (!panel.series.is_empty()).then_some(panel)
 }
 

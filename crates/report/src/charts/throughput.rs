@@ -20,7 +20,14 @@ pub const CHART: Chart = Chart {
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     let value = |p: &PointAnalysis| p.summary.as_ref().map(|s| (s.ops_per_s, s.ops_per_s_ci95));
-    figures(analysis, "throughput", "Throughput", " Bars: 95 % confidence intervals of the mean.", &Axis::ops_per_s(), value)
+    figures(
+        analysis,
+        "throughput",
+        "Throughput",
+        " Bars: 95 % confidence intervals of the mean.",
+        &Axis::ops_per_s(),
+        value,
+    )
 }
 
 /// One figure per sweep, with `value` of each point upwards: shared with the chart of response times.

@@ -10,9 +10,9 @@ use crate::figure::{Axis, BarColumn, Body, BoxMark, Figure, Mark, Panel, Scale, 
 const WIDTH: f64 = 760.0;
 const EDGE: f64 = 14.0;
 const TITLE: u32 = 18;
-const TEXT: u32 = 14;
-const SMALL: u32 = 13;
-const LINE_HEIGHT: f64 = 17.0;
+const TEXT: u32 = 15;
+const SMALL: u32 = 14;
+const LINE_HEIGHT: f64 = 18.0;
 
 /// Lays out `figure`.
 pub fn lay_out(figure: &Figure) -> Scene {
@@ -72,7 +72,8 @@ fn draw_panels(scene: &mut Scene, figure: &Figure, x: &Axis, panels: &[Panel], t
 }
 
 fn frame<'a>(x: &'a Axis, panels: &[Panel], ys: &[Scaled]) -> Frame<'a> {
-    let tick_widths = panels.iter().zip(ys).flat_map(|(p, y)| y.ticks(tick_count(p.height))).map(|t| text_width(&t.label, SMALL));
+    let tick_widths =
+        panels.iter().zip(ys).flat_map(|(p, y)| y.ticks(tick_count(p.height))).map(|t| text_width(&t.label, SMALL));
     let labels = panels.iter().flat_map(|p| &p.series).map(|s| text_width(&s.label, SMALL));
     let left = EDGE + tick_widths.fold(20.0, f64::max) + 8.0;
     let widest = labels.fold(0.0, f64::max).min(WIDTH / 3.0);
@@ -110,7 +111,12 @@ fn draw_panel(scene: &mut Scene, panel: &Panel, frame: &Frame, y: &Scaled, top: 
     scene.shapes.push(Shape::PlotEnd);
     draw_grid(scene, &place);
     // A dot on the edge of the plot is drawn whole: the clip leaves it room.
-    scene.shapes.push(Shape::PlotBegin { x: left - 5.0, y: top - 5.0, width: width + 10.0, height: panel.height + 10.0 });
+    scene.shapes.push(Shape::PlotBegin {
+        x: left - 5.0,
+        y: top - 5.0,
+        width: width + 10.0,
+        height: panel.height + 10.0,
+    });
     for series in &panel.series {
         series.marks.iter().for_each(|mark| draw_mark(scene, mark, Ink::Data(series.colour), &place));
     }
@@ -401,10 +407,12 @@ mod tests {
         Panel { title: String::new(), note: String::new(), y: Axis::ops_per_s(), height: 100.0, series, shades: vec![] }
     }
 
-    fn lines(scene: &Scene) -> Vec<&Vec<(f64, f64)>> {
-        let data = |s: &'_ &Shape| matches!(s, Shape::Line { ink: Ink::Data(_), .. });
-        let points = |s| if let Shape::Line { points, .. } = s { Some(points) } else { None };
-        scene.shapes.iter().filter(data).filter_map(points).collect()
+    fn lines<'a>(scene: &'a Scene) -> Vec<&'a Vec<(f64, f64)>> {
+        let data = |s: &'a Shape| match s {
+            Shape::Line { points, ink: Ink::Data(_), .. } => Some(points),
+            _ => None,
+        };
+        scene.shapes.iter().filter_map(data).collect()
     }
 
     #[test]

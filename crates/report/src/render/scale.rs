@@ -152,7 +152,10 @@ mod tests {
     #[test]
     fn logarithmic_axes_begin_and_end_at_round_values() {
         assert_eq!(labels(&Axis::nanos("t"), (130e3, 1.7e6), 8), ["100 us", "200 us", "500 us", "1 ms", "2 ms"]);
-        assert_eq!(labels(&Axis::nanos("t"), (1.3e3, 1.7e9), 9), ["1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s"]);
+        assert_eq!(
+            labels(&Axis::nanos("t"), (1.3e3, 1.7e9), 9),
+            ["1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s"]
+        );
     }
 
     #[test]
@@ -160,7 +163,9 @@ mod tests {
         let axis = Axis { label: String::new(), scale: Scale::Tail, unit: Unit::Percent, range: Some((0.0, 99.99)) };
         let ticks = Scaled::x(&axis, None).ticks(9);
         let at = |label: &str| ticks.iter().find(|t| t.label == label).map(|t| t.position).unwrap();
-        assert!((at("90 %") - 0.25).abs() < 1e-9 && (at("99 %") - 0.5).abs() < 1e-9 && (at("99.99 %") - 1.0).abs() < 1e-9);
+        assert!(
+            (at("90 %") - 0.25).abs() < 1e-9 && (at("99 %") - 0.5).abs() < 1e-9 && (at("99.99 %") - 1.0).abs() < 1e-9
+        );
     }
 
     #[test]

@@ -71,13 +71,46 @@ pub enum Anchor {
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum Shape {
-    Rect { x: f64, y: f64, width: f64, height: f64, ink: Ink, opacity: f64 },
-    Line { points: Vec<(f64, f64)>, ink: Ink, width: f64, dashed: bool },
-    Dots { points: Vec<(f64, f64)>, radius: f64, ink: Ink },
-    Polygon { points: Vec<(f64, f64)>, ink: Ink, opacity: f64 },
-    Text { x: f64, y: f64, text: String, size: u32, anchor: Anchor, ink: Ink, bold: bool },
+    Rect {
+        x: f64,
+        y: f64,
+        width: f64,
+        height: f64,
+        ink: Ink,
+        opacity: f64,
+    },
+    Line {
+        points: Vec<(f64, f64)>,
+        ink: Ink,
+        width: f64,
+        dashed: bool,
+    },
+    Dots {
+        points: Vec<(f64, f64)>,
+        radius: f64,
+        ink: Ink,
+    },
+    Polygon {
+        points: Vec<(f64, f64)>,
+        ink: Ink,
+        opacity: f64,
+    },
+    Text {
+        x: f64,
+        y: f64,
+        text: String,
+        size: u32,
+        anchor: Anchor,
+        ink: Ink,
+        bold: bool,
+    },
     /// What follows, up to `PlotEnd`, is clipped to this area; a time axis zooms it.
-    PlotBegin { x: f64, y: f64, width: f64, height: f64 },
+    PlotBegin {
+        x: f64,
+        y: f64,
+        width: f64,
+        height: f64,
+    },
     PlotEnd,
     /// What follows, up to `TicksEnd`, are the labels and grid lines of the x axis; a zoom replaces them.
     TicksBegin,

@@ -24,21 +24,41 @@ pub fn write(scene: &Scene, figure: &Figure) -> String {
 
 fn open(out: &mut String, scene: &Scene, figure: &Figure) {
     let (w, h, id) = (short(scene.width), short(scene.height), escape::xml(&figure.id));
-    put(out, format_args!("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" "));
+    put(
+        out,
+        format_args!("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" "),
+    );
     put(out, format_args!("class=\"chart\" role=\"img\" aria-labelledby=\"t-{id}\" font-family=\"{FONT}\""));
     if let Some(t) = scene.time {
         let [left, right, top, bottom] = [t.left, t.right, t.top, t.bottom].map(short);
-        put(out, format_args!(" data-left=\"{left}\" data-right=\"{right}\" data-top=\"{top}\" data-bottom=\"{bottom}\""));
+        put(
+            out,
+            format_args!(" data-left=\"{left}\" data-right=\"{right}\" data-top=\"{top}\" data-bottom=\"{bottom}\""),
+        );
         put(out, format_args!(" data-from=\"{}\" data-to=\"{}\"", t.from_s, t.to_s));
     }
-    put(out, format_args!(">\n<title id=\"t-{id}\">{}. {}</title>\n", escape::xml(&figure.title), escape::xml(&figure.caption)));
+    put(
+        out,
+        format_args!(
+            ">\n<title id=\"t-{id}\">{}. {}</title>\n",
+            escape::xml(&figure.title),
+            escape::xml(&figure.caption)
+        ),
+    );
 }
 
 fn write_shape(out: &mut String, shape: &Shape, unique: &str) {
     match shape {
         Shape::Rect { x, y, width, height, ink, opacity } => {
             let [x, y, w, h] = [*x, *y, width.max(0.0), height.max(0.0)].map(short);
-            put(out, format_args!("<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"{}{}/>", fill(*ink), faded(*opacity)));
+            put(
+                out,
+                format_args!(
+                    "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"{}{}/>",
+                    fill(*ink),
+                    faded(*opacity)
+                ),
+            );
         }
         Shape::Line { points, ink, width, dashed } => {
             let dash = if *dashed { " stroke-dasharray=\"6 4\"" } else { "" };
@@ -53,13 +73,25 @@ fn write_shape(out: &mut String, shape: &Shape, unique: &str) {
         Shape::Text { x, y, text, size, anchor, ink, bold } => {
             let weight = if *bold { " font-weight=\"600\"" } else { "" };
             let [x, y] = [*x, *y].map(short);
-            put(out, format_args!("<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{}{weight}{}>", anchored(*anchor), fill(*ink)));
+            put(
+                out,
+                format_args!(
+                    "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{}{weight}{}>",
+                    anchored(*anchor),
+                    fill(*ink)
+                ),
+            );
             put(out, format_args!("{}</text>", escape::xml(text)));
         }
         Shape::PlotBegin { x, y, width, height } => {
             let [x, y, w, h] = [*x, *y, *width, *height].map(short);
             let id = format!("c-{}", escape::xml(unique));
-            put(out, format_args!("<clipPath id=\"{id}\"><rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"/></clipPath>"));
+            put(
+                out,
+                format_args!(
+                    "<clipPath id=\"{id}\"><rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"/></clipPath>"
+                ),
+            );
             put(out, format_args!("<g clip-path=\"url(#{id})\"><g class=\"plot\">"));
         }
         Shape::PlotEnd => out.push_str("</g></g>"),

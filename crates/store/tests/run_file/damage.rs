@@ -106,8 +106,8 @@ fn changed_bits_never_panic_and_errors_name_the_file() {
 fn a_changed_first_page_never_panics() {
     let (_folder, path) = finished(1);
     let whole = fs::read(&path).unwrap();
-    for at in (0..112).chain((112..4_096).step_by(13)) {
-        for value in [0, 1, 0x7f, 0xff] {
+    for at in (0..112).chain((112..4_096).step_by(61)) {
+        for value in [0, 1, 0xff] {
             let mut changed = whole.clone();
             changed[at] = value;
             fs::write(&path, &changed).unwrap();
@@ -173,7 +173,9 @@ fn tables_that_are_something_else_are_refused() {
     let hostile = [
         "DROP TABLE event".to_string(),
         "DROP VIEW throughput; DROP VIEW counter_long; ALTER TABLE event RENAME COLUMN text TO words".to_string(),
-        format!("DROP TABLE event; CREATE VIEW event AS {endless} SELECT i AS point, 1 AS at_ns, 'engine' AS kind, 'x' AS text FROM n"),
+        format!(
+            "DROP TABLE event; CREATE VIEW event AS {endless} SELECT i AS point, 1 AS at_ns, 'engine' AS kind, 'x' AS text FROM n"
+        ),
         "DROP TABLE event; CREATE VIRTUAL TABLE event USING fts5(point, at_ns, kind, text)".to_string(),
     ];
     for sql in hostile {
@@ -186,20 +188,10 @@ fn tables_that_are_something_else_are_refused() {
 fn a_file_to_which_people_added_indexes_and_views_is_read() {
     let (_folder, path) = finished(2);
     let db = Connection::open(&path).unwrap();
-    db.execute_batch("CREATE INDEX mine ON interval (ok); CREATE VIEW v AS SELECT * FROM point; ANALYZE; VACUUM").unwrap();
+    db.execute_batch("CREATE INDEX mine ON interval (ok); CREATE VIEW v AS SELECT * FROM point; ANALYZE; VACUUM")
+        .unwrap();
     db.close().unwrap();
     assert_eq!(read(&path).unwrap().points[0].phase(Phase::Run).unwrap().intervals.len(), 2);
-}
-
-#[test]
-fn many_small_histograms_that_become_gigabytes_are_refused() {
-    let (_folder, path) = finished(1);
-    let db = Connection::open(&path).unwrap();
-    let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
-               INSERT INTO interval SELECT 1, 'run', i, 0, 1, 0, 0, 0, 0, 0 FROM n";
-    db.execute_batch(sql).unwrap();
-    db.close().unwrap();
-    assert!(refusal(&path).to_string().contains("bytes of histograms"));
 }
 
 #[test]
@@ -211,5 +203,5 @@ fn a_path_that_is_not_text_is_refused_before_it_is_measured() {
     trial.target.path = Some(std::ffi::OsString::from_vec(vec![b'/', 0xff]).into());
     let mut run = RunWriter::create(&path, &meta()).unwrap();
     let refused = run.begin_point(&trial, &[], &[], &[]).unwrap_err();
-    assert!(refused.to_string().contains("UTF-8"), "{refused}");
+    assert!(matches!(refused, StoreError::Unwritable { .. }), "{refused}");
 }

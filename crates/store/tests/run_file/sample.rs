@@ -8,7 +8,8 @@ use store::{Batch, PointId, RunWriter, StoreError};
 pub const SECOND: Nanos = Nanos::from_secs(1);
 
 pub fn trial() -> Trial {
-    let params = |pairs: &[(&str, Value)]| Params(pairs.iter().map(|(name, value)| (name.to_string(), value.clone())).collect());
+    let params =
+        |pairs: &[(&str, Value)]| Params(pairs.iter().map(|(name, value)| (name.to_string(), value.clone())).collect());
     Trial {
         target: TargetSpec {
             engine: "sqlite".into(),
@@ -68,7 +69,7 @@ pub fn row(phase: Phase, index: u32, kind: u8, ok: u64) -> IntervalRow {
         bytes: ok * 16_384,
         late: 2,
         service: times(0),
-        response: (ok % 2 == 0).then(|| times(500_000)),
+        response: ok.is_multiple_of(2).then(|| times(500_000)),
     };
     IntervalRow {
         phase,

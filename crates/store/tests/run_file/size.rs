@@ -26,14 +26,15 @@ fn an_hour_of_seconds_with_sixty_counters_is_below_12_mb() {
     assert_eq!(read_meta(&path).unwrap().points.len(), 1);
 }
 
-/// Four thousand transactions around 0.8 ms with a tail to 100 ms, as a closed loop on a small disk gives.
+/// Two thousand transactions around 0.8 ms with a tail to 100 ms, as a closed loop on a small disk gives.
 fn busy_second(second: u32) -> IntervalRow {
-    let times = (0..4_000u64).map(|n| {
-        let scattered = (n + u64::from(second) * 4_000).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11;
+    let times = (0..2_000u64).map(|n| {
+        let scattered = (n + u64::from(second) * 2_000).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11;
         let uniform = (scattered as f64 + 0.5) / (1u64 << 53) as f64;
         (600_000.0 * (-uniform.ln()).powf(1.2)) as u64 + 150_000
     });
-    let kind = KindRow { ok: 4_000, service: counts(times), response: None, ..row(Phase::Run, 0, 0, 1).kinds.remove(0) };
+    let kind =
+        KindRow { ok: 2_000, service: counts(times), response: None, ..row(Phase::Run, 0, 0, 1).kinds.remove(0) };
     IntervalRow { index: second, kinds: vec![kind], ..row(Phase::Run, second, 0, 1) }
 }
 

@@ -1,0 +1,111 @@
+//! Finds points at which the generator was the bottleneck.
+//!
+//! In: the CPU of the client threads, and how late they woke up. Out: warnings.
+//! Limits: with an embedded engine its work is on the client threads and cannot be told apart; the scripted engine does
+//! nothing else than use the clients' CPU.
+
+use super::{Detector, Measured, PointView};
+use crate::facts::{cpu_count, is_scripted};
+use crate::text::{percent, time};
+use crate::{Finding, Severity};
+use model::units::three_digits;
+
+/// The entry in the list of detectors.
+pub const DETECTOR: Detector = Detector {
+    code: "client-bound",
+    help: "the generator was the bottleneck, or too late to measure well",
+    explain: "The client threads used more than 80 % of the cores they can run on (one per client, at most those of the \
+              machine), so the rate is what they could ask for and not what the target can carry. Or, in an open loop, \
+              clients that were waiting for an arrival woke up so late that it is more than 5 % of the 99th percentile: the \
+              response times contain the scheduler. For the file engine the clients' CPU includes the kernel's part of the \
+              I/O: reads from the page cache are bound by it.",
+    detect,
+};
+
+// Above this, waiting for a CPU is a visible part of every response time.
+const CORES_SHARE_MAX: f64 = 0.80;
+const LAG_SHARE_MAX: f64 = 0.05;
+// Fewer late arrivals cannot move the 99th percentile.
+const LAGGING_SHARE_MIN: f64 = 0.01;
+
+fn detect(view: &PointView) -> Vec<Finding> {
+    let Some(measured) = view.measured else { return Vec::new() };
+    busy(view, &measured).into_iter().chain(lagging(&measured)).collect()
+}
+
+/// The share of the cores open to the client threads that they used; `None` where it is not known or means nothing.
+pub fn cores_share(view: &PointView, measured: &Measured) -> Option<f64> {
+    let cores = f64::from(view.point.trial.load.clients).min(cpu_count(view.environment)?);
+    let used = measured.summary.generator.cores_used.filter(|_| !is_scripted(view.point))?;
+    Some(used / cores)
+}
+
+/// Whether the client threads' CPU was the limit.
+pub fn is_busy(view: &PointView, measured: &Measured) -> bool {
+    cores_share(view, measured).is_some_and(|share| share > CORES_SHARE_MAX)
+}
+
+fn busy(view: &PointView, measured: &Measured) -> Option<Finding> {
+    let share = cores_share(view, measured).filter(|share| *share > CORES_SHARE_MAX)?;
+    let used = measured.summary.generator.cores_used?;
+    let title = format!("the client threads used {} of the cores they can run on", percent(share));
+    let evidence = format!("{} cores busy with {} clients", three_digits(used), view.point.trial.load.clients);
+    let next_step = "use more clients where cores are free, or run the clients on another machine";
+    Some(DETECTOR.finding(Severity::Warning, title, evidence, next_step))
+}
+
+fn lagging(measured: &Measured) -> Option<Finding> {
+    let lag_ns = measured.summary.generator.lag_mean_ns?;
+    let p99 = measured.summary.response_ns?.p99 as f64;
+    let intervals = &measured.window.phase.intervals;
+    let lagging: u64 = intervals.iter().map(|interval| interval.generator.lag_count).sum();
+    let many = lagging as f64 >= LAGGING_SHARE_MIN * measured.window.recorded.ok as f64;
+    if !many || lag_ns <= LAG_SHARE_MAX * p99 {
+        return None;
+    }
+    let title = format!("clients woke up {} late on average, {} of p99", time(lag_ns), percent(lag_ns / p99));
+    let longest = measured.summary.generator.lag_max_ns.unwrap_or(0);
+    let evidence = format!("{lagging} arrivals, the latest {}; p99 {}", time(longest as f64), time(p99));
+    let next_step = "leave CPUs free for the clients; compare service times, which do not contain it";
+    Some(DETECTOR.finding(Severity::Warning, title, evidence, next_step))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::simulate::Simulation;
+    use model::Generator;
+
+    fn using(cpu_user_ns: u64) -> Simulation {
+        Simulation::counts(&[1000; 10]).generator(Generator { cpu_user_ns, ..Generator::default() })
+    }
+
+    #[test]
+    fn a_client_that_uses_its_whole_core_is_the_bottleneck() {
+        let finding = using(950_000_000).finding("client-bound");
+        assert_eq!(finding.title, "the client threads used 95 % of the cores they can run on");
+        assert!(using(700_000_000).findings("client-bound").is_empty());
+    }
+
+    #[test]
+    fn many_clients_share_the_cores_of_the_machine() {
+        let four = using(1_500_000_000).with(|point| point.trial.load.clients = 4);
+        assert!(four.findings("client-bound").is_empty());
+        let busier = using(1_900_000_000).with(|point| point.trial.load.clients = 4);
+        assert_eq!(busier.findings("client-bound").len(), 1);
+    }
+
+    #[test]
+    fn an_embedded_engine_and_the_scripted_one_may_use_the_clients_cores() {
+        assert!(using(990_000_000).process("embedded").findings("client-bound").is_empty());
+        let scripted = using(990_000_000).process("none").with(|point| point.trial.target.engine = "null".into());
+        assert!(scripted.findings("client-bound").is_empty());
+    }
+
+    #[test]
+    fn late_clients_spoil_short_response_times_only() {
+        let lag = Generator { lag_count: 500, lag_sum_ns: 500 * 50_000, lag_max_ns: 900_000, ..Generator::default() };
+        let finding = Simulation::open(10, 1_000, |_| 200_000).generator(lag).finding("client-bound");
+        assert!(finding.title.starts_with("clients woke up 50.0 us late on average, 25 % of p99"), "{}", finding.title);
+        assert!(Simulation::open(10, 100, |_| 8_000_000).generator(lag).findings("client-bound").is_empty());
+    }
+}

@@ -1,0 +1,56 @@
+//! Finds jumps of the clock during the measurement.
+//!
+//! In: the events of the sampler. Out: an error. Limits: gaps before and after the run phase harm nothing and are left out.
+
+use super::{Detector, PointView};
+use crate::text::plural;
+use crate::{Finding, Severity};
+use model::{Event, EventKind};
+
+/// The entry in the list of detectors.
+pub const DETECTOR: Detector = Detector {
+    code: "clock-gap",
+    help: "the process did not run for a while: suspended, frozen, or the clock jumped",
+    explain: "Between two ticks of the sampler far more time passed than it asked for: the machine was suspended or migrated, \
+              plimsoll was stopped (Ctrl-Z, SIGSTOP, a frozen cgroup), or the clock is broken. The target may have run on or \
+              stood still meanwhile, so neither rate nor response times of the run phase mean anything.",
+    detect,
+};
+
+fn detect(view: &PointView) -> Vec<Finding> {
+    let Some(phase) = view.measured.map(|measured| measured.window.phase) else { return Vec::new() };
+    let in_run = |event: &&Event| event.at >= phase.start && event.at <= phase.end;
+    let gaps: Vec<&Event> = view.events(EventKind::ClockGap).filter(in_run).collect();
+    let Some(first) = gaps.first() else { return Vec::new() };
+    let title =
+        format!("the clock jumped {} during the run, first {}", plural(gaps.len(), "time"), view.time_of(first));
+    let evidence = gaps.iter().map(|event| event.text.as_str()).collect::<Vec<_>>().join("; ");
+    vec![DETECTOR.finding(
+        Severity::Error,
+        title,
+        evidence,
+        "measure again without suspending the machine or the process",
+    )]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Simulation;
+    use model::Tick;
+
+    #[test]
+    fn a_jump_during_the_run_spoils_it() {
+        let jumped = Simulation::counts(&[1000; 10]).event(EventKind::ClockGap, "3.2 s between two ticks");
+        let finding = jumped.finding("clock-gap");
+        assert_eq!(finding.severity, Severity::Error);
+        assert_eq!(finding.title, "the clock jumped 1 time during the run, first at 0.5 s");
+    }
+
+    #[test]
+    fn a_jump_after_the_run_does_not() {
+        let jumped = Simulation::counts(&[1000; 10]).event(EventKind::ClockGap, "late");
+        let after = jumped.with(|point| point.events[0].at = Tick(11_000_000_000));
+        assert!(after.findings("clock-gap").is_empty());
+    }
+}

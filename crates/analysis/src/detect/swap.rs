@@ -1,0 +1,72 @@
+//! Finds runs that were short of memory.
+//!
+//! In: the counters of `memory` and `psi`. Out: a warning. Limits: a memory limit of a group shows in `psi` only where the
+//! kernel counts it for the whole machine.
+
+use super::{Detector, Measured, PointView};
+use crate::counters::growth_of_all;
+use crate::text::percent;
+use crate::{Finding, Severity};
+
+/// The entry in the list of detectors.
+pub const DETECTOR: Detector = Detector {
+    code: "swap",
+    help: "the machine was short of memory",
+    explain: "Pages were swapped in or out during the run phase, or for more than 1 % of its time every running task waited \
+              for memory (`full` in /proc/pressure/memory). Then the numbers are those of a machine that is looking for \
+              memory: caches of the engine and data set together are too large. Shrink the data, the caches or the number of \
+              clients (`--scale` shrinks all in proportion).",
+    detect,
+};
+
+// A single page may be an old one of somebody else's coming back, but nobody can tell; the count is in the evidence.
+const SWAPPED_PAGES_MAX: f64 = 0.0;
+const PRESSURE_MAX: f64 = 0.01;
+
+fn detect(view: &PointView) -> Vec<Finding> {
+    let Some(measured) = view.measured else { return Vec::new() };
+    let pages =
+        grown(view, &measured, "memory", "swap_in_pages").zip(grown(view, &measured, "memory", "swap_out_pages"));
+    let waited_ns = grown(view, &measured, "psi", "memory_full_ns");
+    let pressure = waited_ns.map_or(0.0, |ns| ns / 1e9 / measured.summary.seconds);
+    let (swapped_in, swapped_out) = pages.unwrap_or((0.0, 0.0));
+    if swapped_in + swapped_out <= SWAPPED_PAGES_MAX && pressure <= PRESSURE_MAX {
+        return Vec::new();
+    }
+    let evidence = format!(
+        "{swapped_in:.0} pages swapped in, {swapped_out:.0} out; all tasks waited for memory {} of the time",
+        percent(pressure)
+    );
+    let next_step = "shrink the caches, the data set or the number of clients (`--scale`)";
+    vec![DETECTOR.finding(Severity::Warning, "the machine was short of memory".into(), evidence, next_step)]
+}
+
+fn grown(view: &PointView, measured: &Measured, source: &str, counter: &str) -> Option<f64> {
+    let phase = measured.window.phase;
+    growth_of_all(view.point, source, counter, phase.start, phase.end).map(|growth| growth.amount)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::simulate::Simulation;
+
+    fn swapping(pages_per_s: f64, full_share: f64) -> Simulation {
+        Simulation::counts(&[1000; 10])
+            .source("memory", &["swap_in_pages", "swap_out_pages"], move |second| {
+                vec![7.0, 900.0 + pages_per_s * second]
+            })
+            .source("psi", &["memory_full_ns"], move |second| vec![full_share * second * 1e9])
+    }
+
+    #[test]
+    fn swapped_pages_and_waiting_for_memory_are_found() {
+        let evidence = swapping(12.0, 0.0).finding("swap").evidence;
+        assert_eq!(evidence, "0 pages swapped in, 120 out; all tasks waited for memory 0 % of the time");
+        assert!(swapping(0.0, 0.02).finding("swap").evidence.ends_with("waited for memory 2.0 % of the time"));
+    }
+
+    #[test]
+    fn what_was_swapped_before_the_run_does_not_count() {
+        assert!(swapping(0.0, 0.005).findings("swap").is_empty());
+    }
+}

@@ -1,0 +1,164 @@
+//! The names of points: what distinguishes each from the others of its run.
+//!
+//! In: the trials of a run. Out: per point the target, the parameters as text, a group and a label.
+//! Limits: parameters of an engine are compared between points of the same engine and workload, those of a workload between
+//! points of the same workload; what differs elsewhere is another thing anyway and named by its target or workload.
+
+use model::{Params, PointData, Trial, Value};
+use std::collections::BTreeMap;
+
+/// The names of one point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// The engine by name, or the path.
+    pub target: String,
+    /// The parameters of workload and engine as text.
+    pub params: BTreeMap<String, String>,
+    /// What distinguishes its sweep from the others.
+    pub group: String,
+    /// What distinguishes the point from the others: the group, then clients, depth and repeat where they vary.
+    pub label: String,
+}
+
+/// The names of `point` among `all` the points of its run.
+pub fn names(point: &PointData, all: &[PointData]) -> Names {
+    let trial = &point.trial;
+    let trials: Vec<&Trial> = all.iter().map(|point| &point.trial).collect();
+    let group = group(trial, &trials);
+    let label = format!("{group}{}", axes(trial, &trials));
+    Names { target: target(trial), params: params(trial), group, label }
+}
+
+fn target(trial: &Trial) -> String {
+    match &trial.target.path {
+        Some(path) => path.display().to_string(),
+        None => trial.target.engine.clone(),
+    }
+}
+
+/// The workload's parameters and the engine's; where both have one of that name, the workload's.
+fn params(trial: &Trial) -> BTreeMap<String, String> {
+    let both = trial.target.params.0.iter().chain(&trial.workload.params.0);
+    both.map(|(name, value)| (name.clone(), value.to_string())).collect()
+}
+
+fn group(trial: &Trial, all: &[&Trial]) -> String {
+    let same_workload: Vec<&Trial> =
+        all.iter().copied().filter(|other| other.workload.name == trial.workload.name).collect();
+    let same_engine: Vec<&Trial> =
+        same_workload.iter().copied().filter(|other| other.target.engine == trial.target.engine).collect();
+    let mut words = Vec::new();
+    if all.iter().any(|other| target(other) != target(trial)) {
+        words.push(target(trial));
+    }
+    if all.iter().any(|other| other.workload.name != trial.workload.name) {
+        words.push(trial.workload.name.clone());
+    }
+    words.extend(varying(&same_workload, &trial.workload.params, |other| &other.workload.params));
+    words.extend(varying(&same_engine, &trial.target.params, |other| &other.target.params));
+    if words.is_empty() {
+        words = vec![target(trial), trial.workload.name.clone()];
+    }
+    words.dedup();
+    words.join(" ")
+}
+
+/// The parameters that do not have the same value in all of `others`, as words of a label.
+fn varying(others: &[&Trial], own: &Params, of: impl Fn(&Trial) -> &Params) -> Vec<String> {
+    let differs = |name: &String, value: &Value| {
+        others.iter().any(|other| of(other).0.get(name).is_some_and(|theirs| theirs != value))
+    };
+    own.0.iter().filter(|(name, value)| differs(name, value)).map(|(name, value)| spoken(name, value)).collect()
+}
+
+/// A word speaks for itself (`rndrd`), unless it could be that of anything (`none`); other values need their name.
+fn spoken(name: &str, value: &Value) -> String {
+    match value {
+        Value::Word(word) if word != "none" && word != "os" && word != "disk" => word.clone(),
+        Value::Access(access) => access.to_string(),
+        other => format!("{name} {other}"),
+    }
+}
+
+/// Clients, depth and repeat, where they vary among the points of the same workload.
+fn axes(trial: &Trial, all: &[&Trial]) -> String {
+    let same: Vec<&&Trial> = all.iter().filter(|other| other.workload.name == trial.workload.name).collect();
+    let axis = |name: &str, of: fn(&Trial) -> u32| match same.iter().any(|other| of(other) != of(trial)) {
+        true => format!(" {name} {}", of(trial)),
+        false => String::new(),
+    };
+    let clients = axis("clients", |trial| trial.load.clients);
+    let depth = axis("depth", |trial| trial.load.depth);
+    format!("{clients}{depth}{}", axis("repeat", |trial| trial.repeat))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{Simulation, access, params};
+    use model::Bytes;
+    use std::path::PathBuf;
+
+    fn point(engine: &str, workload: &str, pairs: &[(&str, Value)], clients: u32, depth: u32) -> PointData {
+        let simulation = Simulation::counts(&[1]).with(|point| {
+            point.trial.target.engine = engine.into();
+            point.trial.target.params = params(&[("cache", Value::Bytes(Bytes(engine.len() as u64)))]);
+            point.trial.workload.name = workload.into();
+            point.trial.workload.params = params(pairs);
+            (point.trial.load.clients, point.trial.load.depth) = (clients, depth);
+        });
+        simulation.point()
+    }
+
+    fn labels(points: &[PointData]) -> Vec<String> {
+        points.iter().map(|point| names(point, points).label).collect()
+    }
+
+    fn word(word: &str) -> Value {
+        Value::Word(word.into())
+    }
+
+    #[test]
+    fn a_mixed_run_names_what_varies_and_nothing_else() {
+        let block = ("block", Value::Bytes(Bytes(16384)));
+        let points = [
+            point("file", "file", &[("mode", word("rndrd")), block.clone()], 1, 8),
+            point("file", "file", &[("mode", word("rndwr")), block], 1, 32),
+            point("sqlite", "insert", &[("indexes", Value::Int(0))], 1, 1),
+            point("fjall", "insert", &[("indexes", Value::Int(3))], 1, 1),
+            point("sqlite", "oltp", &[("access", access("zipf", 0.9))], 1, 1),
+            point("sqlite", "oltp", &[("access", access("zipf", 0.9))], 16, 1),
+        ];
+        let expected = [
+            "file rndrd depth 8",
+            "file rndwr depth 32",
+            "sqlite insert indexes 0",
+            "fjall insert indexes 3",
+            "sqlite oltp clients 1",
+            "sqlite oltp clients 16",
+        ];
+        assert_eq!(labels(&points), expected);
+        assert_eq!(names(&points[0], &points).group, "file rndrd");
+        assert_eq!(names(&points[0], &points).params["block"], "16 KiB");
+    }
+
+    #[test]
+    fn a_lone_sweep_is_named_by_target_and_workload() {
+        let points = [point("sqlite", "oltp", &[], 1, 1), point("sqlite", "oltp", &[], 4, 1)];
+        assert_eq!(labels(&points), ["sqlite oltp clients 1", "sqlite oltp clients 4"]);
+        assert_eq!(names(&points[1], &points).group, "sqlite oltp");
+    }
+
+    #[test]
+    fn a_path_is_the_target() {
+        let mut named = point("file", "file", &[], 1, 1);
+        named.trial.target.path = Some(PathBuf::from("/data/f0"));
+        assert_eq!(names(&named, std::slice::from_ref(&named)).target, "/data/f0");
+    }
+
+    #[test]
+    fn durability_keeps_its_name_in_a_label() {
+        let of = |durability: &str| point("sqlite", "oltp", &[("durability", word(durability))], 1, 1);
+        assert_eq!(labels(&[of("disk"), of("none")]), ["durability disk", "durability none"]);
+    }
+}

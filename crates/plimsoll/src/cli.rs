@@ -1,0 +1,125 @@
+//! The command line: what clap is told, and how its complaints are put into one line.
+//!
+//! In: the commands. Out: clap's command, and the flags that all commands share.
+//! Limits: values of flags that a plan knows are texts here; the crate `plan` reads and checks them.
+
+use crate::commands;
+use crate::exit::Exit;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use model::Catalogue;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// What every command knows.
+pub struct Context {
+    /// What plans may name.
+    pub catalogue: Catalogue,
+    /// One JSON object on stdout and nothing else.
+    pub json: bool,
+    /// Nothing on stderr but errors.
+    pub quiet: bool,
+}
+
+impl Context {
+    /// The flags that all commands share.
+    pub fn new(matches: &ArgMatches) -> Context {
+        let flag = |name| {
+            let below = matches.subcommand().is_some_and(|(_, matches)| matches.get_flag(name));
+            below || matches.get_flag(name)
+        };
+        Context { catalogue: crate::catalogue::all(), json: flag("json"), quiet: flag("quiet") }
+    }
+
+    /// Whether stdout is a terminal that wants colours.
+    pub fn colour(&self) -> bool {
+        std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    }
+
+    /// Columns of a table on stdout: 80, or those of the terminal where it is wider.
+    pub fn width(&self) -> usize {
+        let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+        columns.unwrap_or(80).clamp(80, 160)
+    }
+
+    /// Says something to people, unless told to be quiet.
+    pub fn note(&self, text: impl std::fmt::Display) {
+        if !self.quiet {
+            eprintln!("plimsoll: {text}");
+        }
+    }
+}
+
+/// The whole command line.
+pub fn command() -> Command {
+    let json = Arg::new("json").long("json").action(ArgAction::SetTrue).global(true);
+    let quiet = Arg::new("quiet").long("quiet").short('q').action(ArgAction::SetTrue).global(true);
+    Command::new("plimsoll")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("A benchmark laboratory for databases and the storage under them:\nhow much load does it carry, how steadily, and what holds it back?")
+        .after_help("Start with `plimsoll quick`: 60 seconds, no root, no server.")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .max_term_width(100)
+        .arg(json.help("Print one JSON object on stdout and nothing else"))
+        .arg(quiet.help("Print no progress and no notes"))
+        .subcommands(commands::all().into_iter().map(|command| command.clap()))
+}
+
+/// Prints help and version as clap has them, and anything wrong as one line with exit code 2.
+pub fn refuse(error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = error.print(); // a closed pipe is no reason to complain
+            Exit::Done.into()
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            Exit::Usage.into()
+        }
+        _ => {
+            let text = one_line(error);
+            if std::env::args().any(|argument| argument == "--json") {
+                crate::output::json::error(&crate::exit::Fault::usage(&text));
+            }
+            eprintln!("plimsoll: {text}");
+            Exit::Usage.into()
+        }
+    }
+}
+
+/// What clap found wrong: where, the value, what was probably meant.
+fn one_line(error: &clap::Error) -> String {
+    let get = |kind| error.get(kind).and_then(first_text);
+    let wrong = get(ContextKind::InvalidArg).or(get(ContextKind::InvalidSubcommand)).unwrap_or_default();
+    let wrong = wrong.split(' ').next().unwrap_or_default().to_owned();
+    let meant = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
+    let meant = meant.into_iter().find_map(get).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+    match error.kind() {
+        ErrorKind::UnknownArgument => format!("unknown argument `{wrong}`{meant}{}", see_help(&meant)),
+        ErrorKind::InvalidSubcommand => format!("unknown command `{wrong}`{meant}{}", see_help(&meant)),
+        ErrorKind::InvalidValue if get(ContextKind::InvalidValue).is_some_and(|value| value.is_empty()) => {
+            format!("`{wrong}` needs a value")
+        }
+        ErrorKind::InvalidValue => {
+            let value = get(ContextKind::InvalidValue).unwrap_or_default();
+            let valid = error.get(ContextKind::ValidValue).map_or(String::new(), |valid| format!("; allowed: {valid}"));
+            format!("`{wrong}`: `{value}` is not allowed{meant}{valid}")
+        }
+        ErrorKind::MissingRequiredArgument => format!("`{wrong}` is missing{}", see_help("")),
+        _ => error.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned(),
+    }
+}
+
+fn see_help(meant: &str) -> &'static str {
+    if meant.is_empty() { "; `plimsoll --help` lists what there is" } else { "" }
+}
+
+fn first_text(value: &ContextValue) -> Option<String> {
+    match value {
+        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::Strings(texts) => texts.first().cloned(),
+        _ => None,
+    }
+}

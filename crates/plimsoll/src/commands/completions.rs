@@ -1,0 +1,21 @@
+//! `plimsoll completions SHELL`: completions for a shell, on stdout.
+
+use crate::cli::{self, Context};
+use crate::exit::{Exit, Fault};
+use clap::{Arg, ArgMatches, Command, value_parser};
+use clap_complete::Shell;
+
+/// The command.
+pub fn clap() -> Command {
+    let shell = Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(Shell));
+    Command::new("completions").arg(shell).about("Print completions for a shell: bash, zsh, fish, elvish, powershell")
+}
+
+/// Does it.
+pub fn execute(matches: &ArgMatches, _: &Context) -> Result<Exit, Fault> {
+    let shell = *matches.get_one::<Shell>("shell").expect("required");
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut cli::command(), "plimsoll", &mut text);
+    crate::output::print(&String::from_utf8_lossy(&text));
+    Ok(Exit::Done)
+}

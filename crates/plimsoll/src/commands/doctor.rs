@@ -1,0 +1,187 @@
+//! `plimsoll doctor`: what this machine can do, and how fast plimsoll itself is here: the ceiling of every number.
+//!
+//! In: a directory. Out: the facts of the machine, and the rate of the generator against the scripted engine, the page
+//! cache and the disk. Limits: one second of load each; other work on the machine shows.
+
+use crate::cli::Context;
+use crate::exit::{Exit, Fault};
+use crate::measure::flags;
+use crate::output;
+use clap::{ArgMatches, Command};
+use load::{Clock, Ended, MonotonicClock, PhasePlan, Setup, Sink, Stop, run_phases};
+use model::{Event, Fact, IntervalRow, Nanos, Phase, Tick, Trial};
+use plan::Overrides;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use target::Start;
+
+/// The command.
+pub fn clap() -> Command {
+    Command::new("doctor")
+        .arg(flags::directory())
+        .about("Look at this machine: what can be measured, and plimsoll's own ceiling")
+}
+
+/// Does it.
+pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
+    let dir = flags::options(matches).dir;
+    target::safety::check_directory(&dir)?;
+    let left = target::dataset::sweep_abandoned(&dir);
+    let mut facts = target::machine::facts();
+    facts.extend(target::filesystem::place_of(&dir).map(|place| place.facts()).unwrap_or_default());
+    facts.push(Fact::new("clock.read_ns", format!("{:.1}", clock_read_ns())));
+    let missing = missing_counters(&dir);
+    let ceilings: Vec<Ceiling> = TRIALS.iter().map(|trial| ceiling(trial, &dir, context)).collect();
+    match context.json {
+        true => output::json::print(&json(&facts, &missing, &ceilings, &left)),
+        false => output::print(&text(&facts, &missing, &ceilings, &left)),
+    }
+    Ok(Exit::Done)
+}
+
+/// What the ceilings are measured with: a name, a workload and its flags.
+const TRIALS: &[(&str, &str, &[(&str, &str)])] = &[
+    ("scripted engine, 1 client", "file", &[("engine", "null")]),
+    ("scripted engine, 2 clients", "file", &[("engine", "null"), ("clients", "2")]),
+    (
+        "page cache, 4 KiB pread",
+        "file",
+        &[("io", "sync"), ("direct", "false"), ("block", "4KiB"), ("file_size", "64MiB")],
+    ),
+    (
+        "page cache, 4 KiB io_uring depth 32",
+        "file",
+        &[("io", "uring"), ("direct", "false"), ("block", "4KiB"), ("file_size", "64MiB"), ("depth", "32")],
+    ),
+    (
+        "disk, 4 KiB io_uring depth 32",
+        "file",
+        &[("io", "uring"), ("block", "4KiB"), ("file_size", "64MiB"), ("depth", "32")],
+    ),
+    ("inserts made, not performed", "insert", &[("engine", "null")]),
+    ("oltp read_write made, not performed", "oltp", &[("engine", "null"), ("mix", "read_write")]),
+];
+
+/// How fast plimsoll itself was.
+struct Ceiling {
+    name: &'static str,
+    measured: Result<Rate, Fault>,
+}
+
+struct Rate {
+    ops_per_s: f64,
+    cpu_ns_per_op: f64,
+}
+
+fn ceiling(&(name, workload, keys): &(&'static str, &str, &[(&str, &str)]), dir: &Path, context: &Context) -> Ceiling {
+    let flags = keys.iter().chain(&[("time", "1s")]).map(|(key, value)| (key.to_string(), value.to_string()));
+    let plan = plan::from_flags(workload, &Overrides(flags.collect()), 1.0, &context.catalogue);
+    Ceiling { name, measured: plan.map_err(Fault::from).and_then(|plan| rate(&plan.trials[0], dir)) }
+}
+
+/// Runs one trial without recording it.
+fn rate(trial: &Trial, dir: &Path) -> Result<Rate, Fault> {
+    let def = target::find(&trial.target.engine).expect("the plan was checked against the catalogue");
+    let mut instance = (def.start)(&Start { trial, parent: dir, data: "doctor" })?;
+    let counted = load(instance.as_mut(), trial);
+    instance.stop()?;
+    let counted = counted?;
+    let ops = counted.ops.max(1) as f64;
+    Ok(Rate { ops_per_s: ops / trial.phases.run.as_secs_f64(), cpu_ns_per_op: counted.cpu_ns as f64 / ops })
+}
+
+fn load(instance: &mut dyn target::Instance, trial: &Trial) -> Result<Counted, Fault> {
+    let phase = |phase, length| PhasePlan { phase, length, ops_max: None, pacing: trial.load.pacing };
+    if let Some(loading) = instance.loaders(trial)? {
+        run(loading, phase(Phase::Prepare, Nanos::from_secs(60)), trial)?;
+    }
+    instance.loaded()?;
+    run(instance.clients(trial)?, phase(Phase::Run, trial.phases.run), trial)
+}
+
+fn run(loading: target::Loading, phase: PhasePlan, trial: &Trial) -> Result<Counted, Fault> {
+    let phases = &trial.phases;
+    let setup = Setup {
+        kinds: loading.kinds.len(),
+        interval: phases.interval,
+        grace: phases.grace,
+        on_error: trial.on_error,
+        seed: trial.seed,
+    };
+    let mut counted = Counted::default();
+    let stop = Arc::new(Stop::default());
+    match run_phases(loading.clients, &[phase], &setup, &MonotonicClock::start(), &stop, &mut counted).ended {
+        Ended::Failed { text, .. } => Err(Fault::new(Exit::TargetFailed, text)),
+        Ended::AsPlanned | Ended::Stopped(_) => Ok(counted),
+    }
+}
+
+/// Operations and CPU of one phase.
+#[derive(Default)]
+struct Counted {
+    ops: u64,
+    cpu_ns: u64,
+}
+
+impl Sink for Counted {
+    fn begin_phase(&mut self, _: Phase, _: Tick) {}
+    fn interval(&mut self, rows: Vec<IntervalRow>, _: Vec<Event>, _: Tick) {
+        for row in rows {
+            self.ops += row.kinds.iter().map(|kind| kind.ok).sum::<u64>();
+            self.cpu_ns += row.generator.cpu_user_ns + row.generator.cpu_system_ns;
+        }
+    }
+    fn end_phase(&mut self, _: Phase, _: Tick, _: u64, _: u64) {}
+}
+
+fn clock_read_ns() -> f64 {
+    const READS: u64 = 1_000_000;
+    let clock = MonotonicClock::start();
+    for _ in 0..READS {
+        std::hint::black_box(clock.now());
+    }
+    clock.now().0 as f64 / READS as f64
+}
+
+fn missing_counters(dir: &Path) -> Vec<String> {
+    let device = target::filesystem::place_of(dir).ok().and_then(|place| place.device);
+    observe::open_all(&observe::Subject { engine_pids: observe::EnginePids::Own, device }).1
+}
+
+fn text(facts: &[Fact], missing: &[String], ceilings: &[Ceiling], left: &[String]) -> String {
+    let mut text = String::from("machine\n");
+    for fact in facts {
+        let _ = writeln!(text, "  {:28} {}", fact.name, fact.value);
+    }
+    text += "\ncounters\n";
+    let _ = match missing {
+        [] => writeln!(text, "  all sources are here"),
+        missing => missing.iter().try_for_each(|note| writeln!(text, "  {note}")),
+    };
+    text += "\nplimsoll's own ceiling (no number measured here can be above it)\n";
+    for Ceiling { name, measured } in ceilings {
+        let _ = match measured {
+            Ok(rate) => {
+                writeln!(text, "  {name:38} {:>12.0} ops/s {:>9.0} ns CPU/op", rate.ops_per_s, rate.cpu_ns_per_op)
+            }
+            Err(fault) => writeln!(text, "  {name:38} {}", fault.text),
+        };
+    }
+    left.iter().for_each(|note| text.extend(["\n", note, "\n"]));
+    text
+}
+
+fn json(facts: &[Fact], missing: &[String], ceilings: &[Ceiling], left: &[String]) -> serde_json::Value {
+    let ceiling = |ceiling: &Ceiling| {
+        let rate = ceiling.measured.as_ref().ok();
+        serde_json::json!({
+            "what": ceiling.name, "ops_per_s": rate.map(|r| r.ops_per_s), "cpu_ns_per_op": rate.map(|r| r.cpu_ns_per_op),
+            "error": ceiling.measured.as_ref().err().map(|fault| &fault.text),
+        })
+    };
+    serde_json::json!({
+        "schema": "plimsoll.doctor/1", "facts": facts, "counters_missing": missing,
+        "ceilings": ceilings.iter().map(ceiling).collect::<Vec<_>>(), "abandoned": left,
+    })
+}

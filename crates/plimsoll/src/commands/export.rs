@@ -1,0 +1,51 @@
+//! `plimsoll export RUN`: the numbers of a recorded run for other programs.
+
+use crate::cli::Context;
+use crate::exit::{Exit, Fault};
+use crate::output;
+use clap::{Arg, ArgMatches, Command};
+use std::path::Path;
+
+/// The command.
+pub fn clap() -> Command {
+    let run = Arg::new("run").value_name("RUN").required(true).help("A run file");
+    let format = Arg::new("format").long("format").value_parser(["csv", "jsonl"]).default_value("csv");
+    let what = Arg::new("what").long("what").value_parser(["points", "intervals"]).default_value("points");
+    Command::new("export")
+        .arg(run)
+        .arg(format.help("CSV with a header, or one JSON object a line"))
+        .arg(what.help("One line a point, or one line an interval of a point"))
+        .about("Print the numbers of a recorded run as CSV or JSON lines")
+}
+
+/// Does it.
+pub fn execute(matches: &ArgMatches, _: &Context) -> Result<Exit, Fault> {
+    let word = |name| matches.get_one::<String>(name).expect("it has a default").as_str();
+    let run = store::read(Path::new(word("run")))?;
+    let analysis = analysis::analyse(&run);
+    output::print(&match (word("format"), word("what")) {
+        ("csv", "points") => report::points_csv(&analysis),
+        ("csv", _) => report::intervals_csv(&analysis),
+        (_, "points") => {
+            lines(analysis.points.iter().zip(&run.points).map(|(point, data)| output::json::point(point, &data.trial)))
+        }
+        _ => lines(analysis.points.iter().flat_map(intervals)),
+    });
+    Ok(Exit::Done)
+}
+
+fn lines(values: impl Iterator<Item = serde_json::Value>) -> String {
+    values.map(|value| format!("{value}\n")).collect()
+}
+
+fn intervals(point: &analysis::PointAnalysis) -> Vec<serde_json::Value> {
+    let intervals = point.series.iter().flat_map(|series| &series.intervals);
+    let line = |interval: &analysis::IntervalPoint| {
+        serde_json::json!({
+            "point": point.id, "at_s": interval.at_s, "length_s": interval.length_s, "ops_per_s": interval.ops_per_s,
+            "bytes_per_s": interval.bytes_per_s, "response_p50_ns": interval.p50_ns, "response_p95_ns": interval.p95_ns,
+            "response_p99_ns": interval.p99_ns, "response_max_ns": interval.max_ns,
+        })
+    };
+    intervals.map(line).collect()
+}

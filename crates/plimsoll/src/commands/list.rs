@@ -1,0 +1,82 @@
+//! `plimsoll list`: the recorded runs of a directory.
+
+use crate::cli::Context;
+use crate::exit::{Exit, Fault};
+use crate::output;
+use clap::{Arg, ArgMatches, Command};
+use model::PointState;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use store::RunHead;
+
+/// The command.
+pub fn clap() -> Command {
+    let runs = Arg::new("runs").long("runs").value_name("DIR").default_value("plimsoll-runs").env("PLIMSOLL_RUNS");
+    Command::new("list").arg(runs.help("The directory of run files")).about("List recorded runs")
+}
+
+/// Does it.
+pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
+    let dir = Path::new(matches.get_one::<String>("runs").expect("it has a default"));
+    let heads: Vec<(PathBuf, Result<RunHead, String>)> = run_files(dir)?
+        .into_iter()
+        .map(|path| (path.clone(), store::read_meta(&path).map_err(|error| error.to_string())))
+        .collect();
+    match context.json {
+        true => output::json::print(&json(&heads)),
+        false => output::print(&text(dir, &heads)),
+    }
+    Ok(Exit::Done)
+}
+
+/// The run files of `dir`, the oldest first.
+fn run_files(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
+    let cannot = |error| {
+        Fault::usage(format!("cannot list `{}`: {error}; name the directory of run files by --runs", dir.display()))
+    };
+    let entries = std::fs::read_dir(dir).map_err(cannot)?;
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|e| e == store::EXTENSION)).collect();
+    files.sort();
+    Ok(files)
+}
+
+fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)]) -> String {
+    let mut text = String::new();
+    for (path, head) in heads {
+        let _ = match head {
+            Ok(head) => writeln!(text, "{}\n    {}", path.display(), in_a_line(head)),
+            Err(error) => writeln!(text, "{}\n    {error}", path.display()),
+        };
+    }
+    if text.is_empty() {
+        let _ = writeln!(text, "no runs in `{}` yet; `plimsoll quick` makes one", dir.display());
+    }
+    text
+}
+
+fn in_a_line(head: &RunHead) -> String {
+    let complete = head.points.iter().filter(|point| point.state == PointState::Complete).count();
+    let started = chrono::DateTime::from_timestamp_millis(head.meta.started_unix_ms as i64).unwrap_or_default();
+    let title: String = head.meta.plan.title.chars().filter(|c| !c.is_control()).collect();
+    format!(
+        "{} UTC, {complete} of {} points complete: {title}",
+        started.format("%Y-%m-%d %H:%M"),
+        head.meta.plan.trials.len()
+    )
+}
+
+fn json(heads: &[(PathBuf, Result<RunHead, String>)]) -> serde_json::Value {
+    let run = |(path, head): &(PathBuf, Result<RunHead, String>)| match head {
+        Ok(head) => serde_json::json!({
+            "run": path, "plan": head.meta.plan.name, "title": head.meta.plan.title,
+            "started_unix_ms": head.meta.started_unix_ms, "points_planned": head.meta.plan.trials.len(),
+            "points": head.points.iter().map(|point| serde_json::json!({
+                "point": point.id, "state": point.state, "target": point.target, "workload": point.workload,
+                "clients": point.clients, "depth": point.depth, "repeat": point.repeat})).collect::<Vec<_>>(),
+        }),
+        Err(error) => serde_json::json!({"run": path, "error": error}),
+    };
+    serde_json::json!({"schema": "plimsoll.list/1", "runs": heads.iter().map(run).collect::<Vec<_>>()})
+}

@@ -1,0 +1,86 @@
+//! The commands: one file each.
+//!
+//! In: matched arguments. Out: what was asked, or a [`Fault`]. Limits: each workload is a command of its own; they are made
+//! from the workloads' declarations and not written here.
+
+mod completions;
+mod doctor;
+mod engines;
+mod explain;
+mod export;
+mod list;
+mod man;
+mod plan;
+mod plans;
+mod quick;
+mod reference;
+mod report;
+mod run;
+mod show;
+mod workload;
+
+use crate::cli::Context;
+use crate::exit::{Exit, Fault};
+use clap::{ArgMatches, Command};
+
+/// One command.
+#[derive(Clone, Copy)]
+pub enum CommandDef {
+    /// Written by hand.
+    Fixed {
+        /// Its name and arguments.
+        clap: fn() -> Command,
+        /// What it does.
+        execute: fn(&ArgMatches, &Context) -> Result<Exit, Fault>,
+    },
+    /// One workload from flags.
+    Workload(&'static ::workload::WorkloadDef),
+}
+
+const FIXED: &[CommandDef] = &[
+    CommandDef::Fixed { clap: quick::clap, execute: quick::execute },
+    CommandDef::Fixed { clap: run::clap, execute: run::execute },
+    CommandDef::Fixed { clap: plan::clap, execute: plan::execute },
+    CommandDef::Fixed { clap: report::clap, execute: report::execute },
+    CommandDef::Fixed { clap: list::clap, execute: list::execute },
+    CommandDef::Fixed { clap: show::clap, execute: show::execute },
+    CommandDef::Fixed { clap: export::clap, execute: export::execute },
+    CommandDef::Fixed { clap: engines::clap, execute: engines::execute },
+    CommandDef::Fixed { clap: plans::clap, execute: plans::execute },
+    CommandDef::Fixed { clap: doctor::clap, execute: doctor::execute },
+    CommandDef::Fixed { clap: explain::clap, execute: explain::execute },
+    CommandDef::Fixed { clap: completions::clap, execute: completions::execute },
+    CommandDef::Fixed { clap: man::clap, execute: man::execute },
+    CommandDef::Fixed { clap: reference::clap, execute: reference::execute },
+];
+
+/// All commands in the order of the help: those that measure first.
+pub fn all() -> Vec<CommandDef> {
+    let (measuring, others) = FIXED.split_at(3);
+    let workloads: Vec<CommandDef> = ::workload::WORKLOADS.iter().map(|def| CommandDef::Workload(def)).collect();
+    [measuring, &workloads, others].concat()
+}
+
+/// The command that clap has matched.
+pub fn find(name: &str) -> CommandDef {
+    let found = all().into_iter().find(|command| command.clap().get_name() == name);
+    found.expect("clap matches only commands that it was told of")
+}
+
+impl CommandDef {
+    /// Its name, help and arguments.
+    pub fn clap(&self) -> Command {
+        match self {
+            CommandDef::Fixed { clap, .. } => clap(),
+            CommandDef::Workload(def) => workload::clap(def),
+        }
+    }
+
+    /// Does it.
+    pub fn execute(&self, matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
+        match self {
+            CommandDef::Fixed { execute, .. } => execute(matches, context),
+            CommandDef::Workload(def) => workload::execute(def, matches, context),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! `plimsoll plan PLAN`: what a plan would do, without doing it.
+
+use super::plans;
+use crate::cli::Context;
+use crate::exit::{Exit, Fault};
+use crate::measure::{flags, label};
+use crate::output;
+use clap::{Arg, ArgMatches, Command};
+use model::{Bytes, Plan};
+use std::fmt::Write as _;
+use target::estimate::{disk_bytes, written_bytes_at_most};
+
+/// The command.
+pub fn clap() -> Command {
+    let plan =
+        Arg::new("plan").value_name("PLAN").required(true).help("A plan file, or a built-in plan (`plimsoll plans`)");
+    let command = Command::new("plan").arg(plan).arg(flags::directory());
+    flags::with_scale(flags::with_common(command))
+        .about("Dry run: points, time, peak disk, bytes written, warnings, refusals")
+}
+
+/// Does it.
+pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
+    let name = matches.get_one::<String>("plan").expect("required");
+    let plan = plans::load(name, &flags::overrides(matches), flags::scale(matches)?, context)?;
+    let needs = Needs::of(&plan, context);
+    if context.json {
+        output::json::print(&needs.json(&plan));
+    } else {
+        output::print(&needs.text(&plan));
+    }
+    let dir = flags::options(matches).dir;
+    target::safety::check_directory(&dir)?;
+    target::safety::check_space(&dir, needs.disk)?;
+    Ok(Exit::Done)
+}
+
+/// What a plan needs.
+struct Needs {
+    estimate: plan::Estimate,
+    disk: Bytes,
+    written: Option<Bytes>,
+}
+
+impl Needs {
+    fn of(plan: &Plan, context: &Context) -> Needs {
+        let written: Option<Vec<Bytes>> = plan.trials.iter().map(written_bytes_at_most).collect();
+        Needs {
+            estimate: plan::estimate(plan, &context.catalogue),
+            disk: plan.trials.iter().map(disk_bytes).max().unwrap_or_default(),
+            written: written.map(|all| Bytes(all.iter().map(|bytes| bytes.0).sum())),
+        }
+    }
+
+    fn text(&self, plan: &Plan) -> String {
+        let mut text = format!("{}: {}\n\n", plan.name, plan.title);
+        for (nth, trial) in (1..).zip(&plan.trials) {
+            let _ = writeln!(text, "{nth:4}  {}", label::of(trial, &plan.trials));
+        }
+        let written = self.written.map_or("not known beforehand".to_string(), |bytes| format!("{bytes} at most"));
+        let _ = write!(
+            text,
+            "\npoints         {}\ndata sets      {}\ntime           {:.0} s at most, and making the data\npeak disk      about {}\nwritten        {written}\n",
+            self.estimate.points, self.estimate.data_sets, self.estimate.seconds, self.disk,
+        );
+        for warning in &self.estimate.warnings {
+            let _ = writeln!(text, "warning: {warning}");
+        }
+        text
+    }
+
+    fn json(&self, plan: &Plan) -> serde_json::Value {
+        serde_json::json!({
+            "schema": "plimsoll.plan/1",
+            "plan": plan.name,
+            "points": self.estimate.points,
+            "data_sets": self.estimate.data_sets,
+            "seconds": self.estimate.seconds,
+            "peak_disk_bytes": self.disk.0,
+            "written_bytes_at_most": self.written.map(|bytes| bytes.0),
+            "warnings": self.estimate.warnings,
+            "trials": plan.trials,
+        })
+    }
+}

@@ -1,0 +1,67 @@
+//! `plimsoll plans`: the built-in plans. Also where every command finds a plan by name or file.
+
+use crate::cli::Context;
+use crate::exit::{Exit, Fault};
+use crate::output;
+use clap::{ArgMatches, Command};
+use model::Plan;
+use plan::Overrides;
+use std::fmt::Write as _;
+use std::io::Read;
+use std::path::Path;
+
+/// The built-in plans: their file names and texts.
+pub const PLANS: &[(&str, &str)] = &[
+    ("quick", include_str!("../../../../plans/quick.toml")),
+    ("file-depth", include_str!("../../../../plans/file-depth.toml")),
+    ("insert-engines", include_str!("../../../../plans/insert-engines.toml")),
+    ("null-stall", include_str!("../../../../plans/null-stall.toml")),
+];
+
+/// A plan file larger than this is no plan.
+const PLAN_BYTES_MAX: u64 = 1 << 20;
+
+/// The command.
+pub fn clap() -> Command {
+    Command::new("plans").about("List the built-in plans")
+}
+
+/// Does it.
+pub fn execute(_: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
+    let mut text = String::new();
+    let mut all = Vec::new();
+    for (name, toml) in PLANS {
+        let plan = plan::parse(toml, name, &Overrides::default(), 1.0, &context.catalogue)?;
+        let estimate = plan::estimate(&plan, &context.catalogue);
+        let _ = writeln!(text, "{name:16} {:3} points, {:4.0} s  {}", estimate.points, estimate.seconds, plan.title);
+        all.push(serde_json::json!({"plan": name, "title": plan.title, "points": estimate.points, "seconds": estimate.seconds}));
+    }
+    match context.json {
+        true => output::json::print(&serde_json::json!({"schema": "plimsoll.plans/1", "plans": all})),
+        false => output::print(&text),
+    }
+    Ok(Exit::Done)
+}
+
+/// The plan called `name`: built in, or a file.
+pub fn load(name: &str, overrides: &Overrides, scale: f64, context: &Context) -> Result<Plan, Fault> {
+    let built_in = PLANS.iter().find(|(known, _)| *known == name);
+    let text = match built_in {
+        Some((_, text)) => text.to_string(),
+        None => read(Path::new(name))?,
+    };
+    let origin = if built_in.is_some() { format!("{name}.toml") } else { name.to_owned() };
+    Ok(plan::parse(&text, &origin, overrides, scale, &context.catalogue)?)
+}
+
+fn read(path: &Path) -> Result<String, Fault> {
+    let known: Vec<&str> = PLANS.iter().map(|(name, _)| *name).collect();
+    let cannot = |error: std::io::Error| {
+        let built_in = format!("the built-in plans are {}", known.join(", "));
+        Fault::usage(format!("cannot read the plan `{}`: {error}; {built_in}", path.display()))
+    };
+    let file = std::fs::File::open(path).map_err(cannot)?;
+    let mut text = String::new();
+    file.take(PLAN_BYTES_MAX + 1).read_to_string(&mut text).map_err(cannot)?;
+    Ok(text)
+}

@@ -1,0 +1,21 @@
+//! `plimsoll quick [DIR]`: the built-in plan `quick` on a directory.
+
+use super::plans;
+use crate::cli::Context;
+use crate::exit::{Exit, Fault};
+use crate::measure::{self, flags};
+use clap::{Arg, ArgMatches, Command};
+
+/// The command.
+pub fn clap() -> Command {
+    let dir =
+        Arg::new("dir").value_name("DIR").default_value(".").help("The directory to measure, on the disk of interest");
+    flags::with_output(flags::with_scale(Command::new("quick").arg(dir)))
+        .about("60 seconds, no root, no server: this disk, the embedded engines, a report, a verdict")
+}
+
+/// Does it.
+pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
+    let plan = plans::load("quick", &plan::Overrides::default(), flags::scale(matches)?, context)?;
+    measure::run_plan(&plan, &flags::options(matches), context)
+}

@@ -1,0 +1,41 @@
+//! `plimsoll report RUN...`: report.html, charts, Markdown and CSV of recorded runs.
+
+use crate::cli::Context;
+use crate::exit::{Exit, Fault};
+use crate::measure::report_dir;
+use crate::output;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::path::{Path, PathBuf};
+
+/// The command.
+pub fn clap() -> Command {
+    let runs = Arg::new("run").value_name("RUN").required(true).num_args(1..).action(ArgAction::Append);
+    let out = Arg::new("out")
+        .long("out")
+        .value_name("DIR")
+        .help("Where it goes (with one RUN; default: beside the run file)");
+    Command::new("report")
+        .arg(runs.help("Run files"))
+        .arg(out)
+        .about("Write the report of recorded runs: HTML, charts, Markdown, CSV")
+}
+
+/// Does it.
+pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
+    let runs: Vec<&String> = matches.get_many("run").into_iter().flatten().collect();
+    let out = matches.get_one::<String>("out").map(PathBuf::from);
+    if out.is_some() && runs.len() > 1 {
+        return Err(Fault::usage("--out takes one RUN; without it each report stands beside its run file"));
+    }
+    let mut written = Vec::new();
+    for run in runs {
+        let analysis = analysis::analyse(&store::read(Path::new(run))?);
+        let dir = out.clone().unwrap_or_else(|| report_dir(Path::new(run)));
+        written.push(report::write(&analysis, &dir)?.html);
+    }
+    match context.json {
+        true => output::json::print(&serde_json::json!({"schema": "plimsoll.report/1", "reports": written})),
+        false => written.iter().for_each(|html| output::print(&format!("{}\n", html.display()))),
+    }
+    Ok(Exit::Done)
+}

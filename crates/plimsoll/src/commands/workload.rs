@@ -1,0 +1,38 @@
+//! `plimsoll file|insert|oltp ...`: one workload from flags; a small plan, which `--print-plan` shows.
+
+use crate::cli::Context;
+use crate::exit::{Exit, Fault};
+use crate::measure::{self, flags};
+use crate::output;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use workload::WorkloadDef;
+
+/// The command of one workload: its parameters, and those of every engine that can perform it.
+pub fn clap(def: &WorkloadDef) -> Command {
+    let print = Arg::new("print-plan").long("print-plan").action(ArgAction::SetTrue);
+    let mut command = Command::new(def.entry.name).about(capital(def.entry.help)).arg(flags::directory());
+    command = flags::with_params(command, &def.entry);
+    for engine in
+        target::ENGINES.iter().filter(|engine| engine.entry.families.iter().any(|f| def.entry.families.contains(f)))
+    {
+        command = flags::with_params(command, &engine.entry);
+    }
+    flags::with_output(flags::with_scale(flags::with_common(command)))
+        .arg(print.help("Print the small plan that these flags are, and run nothing"))
+}
+
+/// Does it.
+pub fn execute(def: &WorkloadDef, matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
+    let overrides = flags::overrides(matches);
+    let plan = plan::from_flags(def.entry.name, &overrides, flags::scale(matches)?, &context.catalogue)?;
+    if matches.get_flag("print-plan") {
+        output::print(&plan::to_toml(def.entry.name, &overrides));
+        return Ok(Exit::Done);
+    }
+    measure::run_plan(&plan, &flags::options(matches), context)
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}

@@ -1,0 +1,127 @@
+//! The flags of every command that measures, made from the declarations of common keys and parameters.
+//!
+//! In: declarations. Out: clap arguments, and back: overrides for the plan, options of the run.
+//! Limits: values stay text; `plan` reads them and knows the flag's name for its message.
+
+use crate::exit::Fault;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use model::{Entry, ParamDef, ParamKind};
+use plan::Overrides;
+use std::path::PathBuf;
+
+/// What a run needs beside its plan.
+pub struct Options {
+    /// The directory to measure: data is made in it.
+    pub dir: PathBuf,
+    /// Where run files and reports go.
+    pub runs: PathBuf,
+    /// Whether to write the report.
+    pub report: bool,
+    /// Whether an invalid point makes the exit code 5.
+    pub strict: bool,
+}
+
+const COMMON: &str = "Load and plan";
+const PARAMETERS: &str = "Parameters";
+const OUTPUT: &str = "Output";
+
+/// Adds one flag for each key that every sweep has, and `--set`.
+pub fn with_common(command: Command) -> Command {
+    let set = Arg::new("set").long("set").value_name("KEY=VALUE").action(ArgAction::Append).help_heading(COMMON);
+    let common = plan::DEFAULTS.iter().filter(|key| key.name != "workload");
+    let command = command.args(common.map(|key| flag(key.name, key.help, key.default, COMMON)));
+    command.arg(set.help("Set any key of the plan; stronger than the flag of that name"))
+}
+
+/// Adds one flag for each parameter of `entry` that is not there yet.
+pub fn with_params(command: Command, entry: &Entry) -> Command {
+    let new: Vec<&ParamDef> = entry.params.iter().filter(|def| !has(&command, def.name)).collect();
+    command.args(new.into_iter().map(|def| {
+        let words = match def.kind {
+            ParamKind::OneOf(words) => format!(" ({})", words.join(", ")),
+            _ => String::new(),
+        };
+        flag(def.name, &format!("{}{words}", def.help), def.default, PARAMETERS)
+    }))
+}
+
+/// Adds `--scale`.
+pub fn with_scale(command: Command) -> Command {
+    let scale = Arg::new("scale").long("scale").value_name("FACTOR").default_value("1").env("PLIMSOLL_SCALE");
+    command
+        .arg(scale.help_heading(COMMON).help("Multiply rows, file sizes and caches together: 0.01 for a small machine"))
+}
+
+/// Adds the flags that say where results go.
+pub fn with_output(command: Command) -> Command {
+    let runs = Arg::new("runs").long("runs").value_name("DIR").default_value("plimsoll-runs").env("PLIMSOLL_RUNS");
+    let no_report = Arg::new("no-report").long("no-report").action(ArgAction::SetTrue);
+    let strict = Arg::new("strict").long("strict").action(ArgAction::SetTrue);
+    command
+        .arg(runs.help_heading(OUTPUT).help("Where run files and reports go"))
+        .arg(no_report.help_heading(OUTPUT).help("Keep the run file and write no report"))
+        .arg(strict.help_heading(OUTPUT).help("Exit with 5 where a point is invalid"))
+}
+
+/// `--dir`: what is measured.
+pub fn directory() -> Arg {
+    Arg::new("dir")
+        .long("dir")
+        .value_name("DIR")
+        .default_value(".")
+        .env("PLIMSOLL_DIR")
+        .help("The directory to measure: data is made in it")
+}
+
+/// The factor of `--scale`.
+pub fn scale(matches: &ArgMatches) -> Result<f64, Fault> {
+    let text = matches.get_one::<String>("scale").expect("it has a default");
+    text.parse().map_err(|_| Fault::usage(format!("--scale: `{text}` is not a number; use one such as `0.01`")))
+}
+
+/// Where to measure and where results go. Of a command without output flags, their defaults.
+pub fn options(matches: &ArgMatches) -> Options {
+    let path = |name, default: &str| {
+        let given = matches.try_get_one::<String>(name).ok().flatten();
+        PathBuf::from(given.map_or(default, String::as_str))
+    };
+    let set = |name| matches.try_get_one::<bool>(name).ok().flatten() == Some(&true);
+    Options {
+        dir: path("dir", "."),
+        runs: path("runs", "plimsoll-runs"),
+        report: !set("no-report"),
+        strict: set("strict"),
+    }
+}
+
+/// What the flags, the environment and `--set` say, the strongest last.
+pub fn overrides(matches: &ArgMatches) -> Overrides {
+    let not_keys = ["plan", "dir", "runs", "scale", "set", "json", "quiet", "no-report", "strict", "print-plan"];
+    let given = |id: &str| matches.value_source(id).is_some_and(|source| source != ValueSource::DefaultValue);
+    let keys = matches.ids().map(|id| id.as_str()).filter(|id| !not_keys.contains(id) && given(id));
+    let mut all: Vec<(String, String)> =
+        keys.filter_map(|id| Some((id.to_owned(), matches.try_get_one::<String>(id).ok()??.clone()))).collect();
+    let sets = matches.get_many::<String>("set").into_iter().flatten();
+    all.extend(sets.map(|text| match text.split_once('=') {
+        Some((key, value)) => (key.trim().to_owned(), value.to_owned()),
+        None => (text.clone(), String::new()),
+    }));
+    Overrides(all)
+}
+
+fn has(command: &Command, name: &str) -> bool {
+    command.get_arguments().any(|argument| argument.get_id() == name)
+}
+
+/// `table_rows` becomes `--table-rows` and PLIMSOLL_TABLE_ROWS.
+fn flag(name: &'static str, help: &str, default: &str, heading: &'static str) -> Arg {
+    let default = if default.is_empty() { String::new() } else { format!(" [default: {default}]") };
+    Arg::new(name)
+        .long(name.replace('_', "-"))
+        .env(format!("PLIMSOLL_{}", name.to_uppercase()))
+        .hide_env(true)
+        .value_name("VALUE")
+        .help_heading(heading)
+        .help(format!("{help}{default}"))
+}

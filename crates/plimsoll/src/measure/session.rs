@@ -1,0 +1,232 @@
+//! The points of one run, one after the other, on engine instances that points with equal data share.
+//!
+//! In: a plan, a run file, a directory. Out: every point recorded. Limits: one instance at a time; it is stopped and its data
+//! removed as soon as the next point needs other data.
+
+use super::flags::Options;
+use super::label;
+use super::progress::Progress;
+use super::sink::PointSink;
+use crate::cli::Context;
+use crate::exit::{Exit, Fault};
+use load::{Client, Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Stop, run_phases};
+use model::{Fact, Nanos, Pacing, Phase, Plan, PointState, Trial};
+use observe::{EnginePids, Sampler, Subject};
+use std::path::Path;
+use std::sync::Arc;
+use store::{PointId, RunWriter};
+use target::{EngineDef, Instance, Loading, Start};
+
+/// Making data has no deadline: it ends when the data is made.
+const PREPARE_AT_MOST: Nanos = Nanos::from_secs(7 * 24 * 3600);
+
+/// A run under way.
+pub struct Session<'a> {
+    plan: &'a Plan,
+    options: &'a Options,
+    writer: &'a mut RunWriter,
+    stop: Arc<Stop>,
+    clock: MonotonicClock,
+    progress: Progress,
+    live: Option<Live>,
+}
+
+/// The instance that is running, and what its data is.
+struct Live {
+    instance: Box<dyn Instance>,
+    def: &'static EngineDef,
+    data: String,
+}
+
+/// What a point needs before its load can begin.
+struct Opened {
+    point: PointId,
+    kinds: usize,
+    sampler: Sampler,
+    /// What makes the data, where the instance is new.
+    loaders: Option<Loading>,
+}
+
+impl<'a> Session<'a> {
+    /// The run of `plan` into `writer`.
+    pub fn new(
+        plan: &'a Plan,
+        options: &'a Options,
+        context: &'a Context,
+        writer: &'a mut RunWriter,
+        stop: Arc<Stop>,
+    ) -> Result<Self, Fault> {
+        let progress = Progress::start(plan, context);
+        Ok(Session { plan, options, writer, stop, clock: MonotonicClock::start(), progress, live: None })
+    }
+
+    /// Measures every point, or as many as can be. The data of the last instance is removed in any case.
+    pub fn measure_all(mut self) -> Result<(), Fault> {
+        let mut measured = Ok(());
+        for (nth, trial) in self.plan.trials.iter().enumerate() {
+            self.progress.point(nth, &label::of(trial, &self.plan.trials));
+            measured = self.measure(trial, self.plan.trials.get(nth + 1));
+            if measured.is_err() {
+                break;
+            }
+        }
+        let removed = self.stop_live();
+        self.progress.finish();
+        measured.and(removed)
+    }
+
+    /// Measures one point.
+    fn measure(&mut self, trial: &Trial, next: Option<&Trial>) -> Result<(), Fault> {
+        let opened = self.open(trial)?;
+        let point = opened.point;
+        let measured = self.load(trial, opened);
+        let (state, error) = match &measured {
+            Ok(()) => (PointState::Complete, None),
+            Err(fault) if fault.exit == Exit::TargetFailed => (PointState::Failed, Some(fault.text.clone())),
+            Err(fault) => (PointState::Partial, Some(fault.text.clone())),
+        };
+        let facts = self.live.as_ref().map(closing_facts).unwrap_or_default();
+        self.writer.add_facts(point, &facts)?;
+        let cleaned = match next {
+            Some(next) if measured.is_ok() && self.live_fits(next) => Ok(()),
+            _ => self.clean_up(point),
+        };
+        self.writer.finish_point(point, state, error.as_deref())?;
+        measured.and(cleaned)
+    }
+
+    /// Starts an instance where the one that runs has other data, and enters the point into the run file.
+    fn open(&mut self, trial: &Trial) -> Result<Opened, Fault> {
+        let mut loaders = None;
+        if !self.live_fits(trial) {
+            self.stop_live()?;
+            let live = self.live.insert(start(trial, &self.options.dir)?);
+            loaders = live.instance.loaders(trial)?;
+            if loaders.is_none() {
+                live.instance.loaded()?;
+            }
+        }
+        let live = self.live.as_mut().expect("started above, or it fits");
+        let kinds = match &loaders {
+            Some(loading) => loading.kinds.clone(),
+            None => live.instance.clients(trial)?.kinds,
+        };
+        let (sources, notes) = observe::open_all(&subject(trial, &self.options.dir));
+        let described: Vec<_> = sources.iter().map(|source| source.describe()).collect();
+        let mut facts = vec![Fact::new("engine.process", live.def.runs.as_str())];
+        facts.extend(live.instance.facts());
+        facts.extend(notes.into_iter().map(|note| Fact::new("counters.missing", note)));
+        let point = self.writer.begin_point(trial, &facts, &kinds, &described)?;
+        let clock = self.clock;
+        let sampler = Sampler::start(sources, trial.phases.interval, move || clock.now());
+        Ok(Opened { point, kinds: kinds.len(), sampler, loaders })
+    }
+
+    /// Makes the data where that is due, then warms up and runs.
+    fn load(&mut self, trial: &Trial, opened: Opened) -> Result<(), Fault> {
+        let Opened { point, kinds, sampler, loaders } = opened;
+        let writer = &mut *self.writer;
+        let mut sink = PointSink::new(writer, point, sampler, &self.stop, &self.options.dir, &mut self.progress);
+        let setup = Setup {
+            kinds,
+            interval: trial.phases.interval,
+            grace: trial.phases.grace,
+            on_error: trial.on_error,
+            seed: trial.seed,
+        };
+        let live = self.live.as_mut().expect("opened");
+        let run = |clients: Vec<Box<dyn Client>>, phases: &[PhasePlan], sink: &mut PointSink| {
+            let outcome = run_phases(clients, phases, &setup, &self.clock, &self.stop, sink);
+            check(outcome)
+        };
+        let mut measured = Ok(());
+        if let Some(loading) = loaders {
+            measured = run(loading.clients, &[prepare()], &mut sink);
+            measured = measured.and_then(|()| Ok(live.instance.loaded()?));
+        }
+        let measured = measured
+            .and_then(|()| Ok(live.instance.clients(trial)?))
+            .and_then(|loading| run(loading.clients, &phases(trial), &mut sink));
+        let recorded = sink.close();
+        // A recording that broke says more than the load that was stopped for it.
+        recorded.and(measured)
+    }
+
+    /// Stops the instance as the last phase of `point`.
+    fn clean_up(&mut self, point: PointId) -> Result<(), Fault> {
+        let start = self.clock.now();
+        self.writer.begin_phase(point, Phase::Cleanup, start)?;
+        let stopped = self.stop_live();
+        self.writer.end_phase(point, Phase::Cleanup, self.clock.now(), 0, 0)?;
+        stopped
+    }
+
+    fn stop_live(&mut self) -> Result<(), Fault> {
+        match self.live.take() {
+            Some(live) => Ok(live.instance.stop()?),
+            None => Ok(()),
+        }
+    }
+
+    fn live_fits(&self, trial: &Trial) -> bool {
+        let reusable =
+            workload::find(&trial.workload.name).is_some_and(|def| def.data_reuse == workload::Reuse::Shared);
+        reusable && self.live.as_ref().is_some_and(|live| live.data == data_of(trial))
+    }
+}
+
+fn start(trial: &Trial, dir: &Path) -> Result<Live, Fault> {
+    let def = target::find(&trial.target.engine).expect("the plan was checked against the catalogue");
+    let data = data_of(trial);
+    let instance = (def.start)(&Start { trial, parent: dir, data: &data })?;
+    Ok(Live { instance, def, data })
+}
+
+/// The engine, the workload and every parameter that shapes the data, as text: what the manifest says, and what two points
+/// must agree on to share it.
+fn data_of(trial: &Trial) -> String {
+    let engine = target::find(&trial.target.engine).map(|def| (def.entry, &trial.target.params));
+    let workload = workload::find(&trial.workload.name).map(|def| (def.entry, &trial.workload.params));
+    let shaping = engine.into_iter().chain(workload).flat_map(|(entry, params)| {
+        let shapes = entry.params.iter().filter(|def| def.shapes_data);
+        shapes.map(|def| format!(" {}={}", def.name, params.get(def.name))).collect::<Vec<_>>()
+    });
+    let path = trial.target.path.as_ref().map_or(String::new(), |path| format!(" path={}", path.display()));
+    format!("{} {} seed={}{path}", trial.target.engine, trial.workload.name, trial.seed) + &shaping.collect::<String>()
+}
+
+/// What the counters are of: this process, and the device under the data.
+fn subject(trial: &Trial, dir: &Path) -> Subject {
+    let named = trial.target.path.as_deref().and_then(Path::parent).filter(|parent| !parent.as_os_str().is_empty());
+    let place = target::filesystem::place_of(named.unwrap_or(dir));
+    Subject { engine_pids: EnginePids::Own, device: place.ok().and_then(|place| place.device) }
+}
+
+fn prepare() -> PhasePlan {
+    let pacing = Pacing::Closed { think: Nanos(0) };
+    PhasePlan { phase: Phase::Prepare, length: PREPARE_AT_MOST, ops_max: None, pacing }
+}
+
+fn phases(trial: &Trial) -> Vec<PhasePlan> {
+    let pacing = trial.load.pacing;
+    let warmup = PhasePlan { phase: Phase::Warmup, length: trial.phases.warmup, ops_max: None, pacing };
+    let run = PhasePlan { phase: Phase::Run, length: trial.phases.run, ops_max: trial.phases.ops_max, pacing };
+    [warmup, run].into_iter().filter(|phase| phase.length.0 > 0).collect()
+}
+
+/// What is left when the load is over: the size of the data.
+fn closing_facts(live: &Live) -> Vec<Fact> {
+    vec![Fact::new("data.bytes", live.instance.footprint().0.to_string())]
+}
+
+fn check(outcome: Outcome) -> Result<(), Fault> {
+    match outcome.ended {
+        Ended::AsPlanned if outcome.hung.is_empty() => Ok(()),
+        Ended::AsPlanned => {
+            let text = format!("{} clients were still blocked when the grace time was over", outcome.hung.len());
+            Err(Fault::new(Exit::TargetFailed, text))
+        }
+        Ended::Stopped(reason) => Err(Fault::stopped(reason)),
+        Ended::Failed { text, .. } => Err(Fault::new(Exit::TargetFailed, format!("{text}; what was measured is kept"))),
+    }
+}

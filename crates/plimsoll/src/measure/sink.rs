@@ -1,0 +1,88 @@
+//! Where the load's results go: into the run file, once per interval, with the counters read meanwhile.
+//!
+//! In: interval rows and events of the load, readings of the sampler. Out: one transaction per interval, and a line of
+//! progress. Limits: a run file that cannot be written to ends the load; what it holds is kept.
+
+use super::progress::Progress;
+use crate::exit::Fault;
+use load::{Sink, Stop, StopReason};
+use model::{Bytes, CounterSample, Event, EventKind, IntervalRow, Phase, Tick};
+use observe::Sampler;
+use std::path::Path;
+use std::sync::Arc;
+use store::{Batch, PointId, RunWriter, StoreError};
+
+/// The sink of one point.
+pub struct PointSink<'a> {
+    writer: &'a mut RunWriter,
+    point: PointId,
+    sampler: Option<Sampler>,
+    stop: &'a Arc<Stop>,
+    dir: &'a Path,
+    progress: &'a mut Progress,
+    /// The first error of the run file.
+    broken: Option<StoreError>,
+}
+
+impl<'a> PointSink<'a> {
+    /// The sink of `point`, whose data is in `dir`.
+    pub fn new(
+        writer: &'a mut RunWriter,
+        point: PointId,
+        sampler: Sampler,
+        stop: &'a Arc<Stop>,
+        dir: &'a Path,
+        progress: &'a mut Progress,
+    ) -> Self {
+        PointSink { writer, point, sampler: Some(sampler), stop, dir, progress, broken: None }
+    }
+
+    /// Takes the last readings.
+    pub fn close(mut self) -> Result<(), Fault> {
+        let (counters, events) = self.sampler.take().expect("closed once").stop();
+        self.record(&[], &counters, &events);
+        self.broken.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    fn record(&mut self, intervals: &[IntervalRow], counters: &[CounterSample], events: &[Event]) {
+        let recorded = self.writer.record(self.point, &Batch { intervals, counters, events });
+        self.note(recorded);
+    }
+
+    /// Recording never stops the load by an error of its own, but a load that nobody records is pointless.
+    fn note(&mut self, written: Result<(), StoreError>) {
+        if let Err(error) = written {
+            self.broken.get_or_insert(error);
+            self.stop.request(StopReason::Limit);
+        }
+    }
+
+    /// Others fill disks, too: ends the load before the reserve is touched.
+    fn watch_space(&mut self, now: Tick, events: &mut Vec<Event>) {
+        if self.stop.reason().is_none() && target::safety::room_left(self.dir) == Some(Bytes(0)) {
+            events.push(Event::new(now, EventKind::Stopped, "the disk is nearly full: its reserve would be touched"));
+            self.stop.request(StopReason::Limit);
+        }
+    }
+}
+
+impl Sink for PointSink<'_> {
+    fn begin_phase(&mut self, phase: Phase, start: Tick) {
+        self.progress.phase(phase);
+        let written = self.writer.begin_phase(self.point, phase, start);
+        self.note(written);
+    }
+
+    fn interval(&mut self, rows: Vec<IntervalRow>, mut events: Vec<Event>, now: Tick) {
+        let (counters, seen) = self.sampler.as_mut().expect("open while the load runs").drain();
+        events.extend(seen);
+        self.watch_space(now, &mut events);
+        self.record(&rows, &counters, &events);
+        self.progress.interval(&rows);
+    }
+
+    fn end_phase(&mut self, phase: Phase, end: Tick, offered: u64, unserved: u64) {
+        let written = self.writer.end_phase(self.point, phase, end, offered, unserved);
+        self.note(written);
+    }
+}

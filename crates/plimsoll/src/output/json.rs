@@ -1,0 +1,83 @@
+//! The JSON of `--json`: one object on stdout, on success and on failure.
+//!
+//! In: an analysis and the run that it is of. Out: the schema `plimsoll.run/1`, whose keys carry their units.
+//! Limits: what could not be measured is null, never 0.
+
+use crate::exit::Fault;
+use analysis::{Analysis, Finding, PointAnalysis, Summary};
+use model::{PointState, RunData, Trial, Value as Param};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// Prints `value` as one line.
+pub fn print(value: &Value) {
+    super::print(&format!("{value}\n"));
+}
+
+/// Prints the object that stands in place of the result where there is none.
+pub fn error(fault: &Fault) {
+    print(&json!({"schema": "plimsoll.error/1", "exit": fault.exit.code(), "error": fault.text}));
+}
+
+/// A run and what it means.
+pub fn run(analysis: &Analysis, run: &RunData, run_file: &Path, report: Option<&Path>) -> Value {
+    let points = analysis.points.iter().zip(&run.points).map(|(point, data)| self::point(point, &data.trial));
+    json!({
+        "schema": "plimsoll.run/1",
+        "run": run_file,
+        "report": report,
+        "state": state(analysis),
+        "verdict": analysis.verdict,
+        "findings": analysis.findings.iter().map(finding).collect::<Vec<_>>(),
+        "points": points.collect::<Vec<_>>(),
+    })
+}
+
+/// `complete` where every point of the plan is there and complete.
+fn state(analysis: &Analysis) -> &'static str {
+    let states: Vec<PointState> = analysis.points.iter().map(|point| point.state).collect();
+    match states {
+        states if states.contains(&PointState::Failed) => "failed",
+        states if states.contains(&PointState::Partial) || states.len() < analysis.meta.plan.trials.len() => "partial",
+        _ => "complete",
+    }
+}
+
+/// One point.
+pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
+    let head = json!({
+        "point": point.id, "target": point.target, "workload": point.workload, "clients": point.clients, "depth": point.depth,
+        "repeat": point.repeat, "params": params(trial), "state": point.state, "error": point.error,
+        "validity": point.validity, "findings": point.findings.iter().map(finding).collect::<Vec<_>>(),
+    });
+    let numbers = point.summary.as_ref().map_or(json!({}), numbers);
+    let (Value::Object(mut all), Value::Object(numbers)) = (head, numbers) else { unreachable!("both are objects") };
+    all.extend(numbers);
+    Value::Object(all)
+}
+
+fn numbers(summary: &Summary) -> Value {
+    serde_json::to_value(summary).expect("numbers are plain data")
+}
+
+/// The other dimensions under their flag names: sizes in bytes, times in nanoseconds.
+fn params(trial: &Trial) -> Map<String, Value> {
+    let all = trial.workload.params.0.iter().chain(&trial.target.params.0);
+    all.map(|(name, value)| (name.clone(), param(value))).collect()
+}
+
+fn param(value: &Param) -> Value {
+    match value {
+        Param::Bool(value) => json!(value),
+        Param::Int(value) => json!(value),
+        Param::Float(value) => json!(value),
+        Param::Bytes(value) => json!(value.0),
+        Param::Nanos(value) => json!(value.0),
+        Param::Word(value) => json!(value),
+        Param::Access(value) => json!(value.to_string()),
+    }
+}
+
+fn finding(finding: &Finding) -> Value {
+    serde_json::to_value(finding).expect("a finding is plain data")
+}

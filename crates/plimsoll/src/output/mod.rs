@@ -1,0 +1,14 @@
+//! Data on stdout.
+//!
+//! In: finished text or JSON. Out: stdout. Limits: a reader that has closed the pipe (`| head`) ends the output, not the
+//! program.
+
+pub mod json;
+
+use std::io::Write;
+
+/// Prints `text` as it is.
+pub fn print(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

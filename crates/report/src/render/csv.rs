@@ -1,0 +1,139 @@
+//! The numbers as CSV: one row per point, one row per interval.
+//!
+//! In: an analysis. Out: text with a header line, all digits, units in the names. Limits: a value that could not be measured
+//! is an empty field, never 0. Texts that a spreadsheet would take for formulas begin with `'`.
+
+use crate::escape;
+use analysis::{Analysis, IntervalPoint, PointAnalysis, Quantiles, Summary};
+
+const POINT_HEADER: &str = "point,label,target,workload,clients,depth,repeat,params,state,validity,findings,seconds,ops,failed,\
+late,unserved,offered_per_s,ops_per_s,ops_per_s_low95,ops_per_s_high95,bytes_per_s,\
+response_mean_ns,response_p50_ns,response_p95_ns,response_p99_ns,response_p999_ns,response_max_ns,\
+service_mean_ns,service_p50_ns,service_p95_ns,service_p99_ns,service_p999_ns,service_max_ns,\
+worst_at_s,worst_length_s,worst_ops_per_s,generator_cpu_ns_per_op,generator_cpu_user_ns_per_op,\
+read_bytes_per_op,written_bytes_per_op,engine_cpu_ns_per_op,context_switches_per_op";
+
+const SUMMARY_FIELDS: usize = 31;
+
+/// One row per point.
+pub fn points_csv(analysis: &Analysis) -> String {
+    let mut out = format!("{POINT_HEADER}\n");
+    for point in &analysis.points {
+        let mut fields = identity(point);
+        fields.extend(match &point.summary {
+            Some(summary) => numbers(summary),
+            None => vec![String::new(); SUMMARY_FIELDS],
+        });
+        out.push_str(&fields.join(","));
+        out.push('\n');
+    }
+    out
+}
+
+fn identity(point: &PointAnalysis) -> Vec<String> {
+    let params: Vec<String> = point.params.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    let codes: Vec<&str> = point.findings.iter().map(|f| f.code.as_str()).collect();
+    vec![
+        point.id.to_string(),
+        escape::csv(&point.label),
+        escape::csv(&point.target),
+        escape::csv(&point.workload),
+        point.clients.to_string(),
+        point.depth.to_string(),
+        point.repeat.to_string(),
+        escape::csv(&params.join(" ")),
+        point.state.as_str().to_owned(),
+        point.validity.as_str().to_owned(),
+        escape::csv(&codes.join(" ")),
+    ]
+}
+
+fn numbers(s: &Summary) -> Vec<String> {
+    let mut fields = vec![float(Some(s.seconds))];
+    fields.extend([s.ops, s.failed, s.late, s.unserved].map(|n| n.to_string()));
+    let ci = |i: usize| s.ops_per_s_ci95.map(|ci| ci[i]);
+    fields.extend([s.offered_per_s, Some(s.ops_per_s), ci(0), ci(1), Some(s.bytes_per_s)].map(float));
+    fields.extend(quantiles(s.response_ns));
+    fields.extend(quantiles(s.service_ns));
+    fields.extend([s.worst.map(|w| w.at_s), s.worst.map(|w| w.length_s), s.worst.map(|w| w.ops_per_s)].map(float));
+    fields.extend([s.generator.cpu_ns_per_op, s.generator.cpu_user_ns_per_op].map(float));
+    let c = s.cost;
+    fields.extend(
+        [c.read_bytes_per_op, c.written_bytes_per_op, c.engine_cpu_ns_per_op, c.context_switches_per_op].map(float),
+    );
+    fields
+}
+
+fn quantiles(q: Option<Quantiles>) -> Vec<String> {
+    let Some(q) = q else { return vec![String::new(); 6] };
+    let exact = [q.p50, q.p95, q.p99, q.p999, q.max].map(|ns| ns.to_string());
+    [float(Some(q.mean))].into_iter().chain(exact).collect()
+}
+
+/// One row per interval of warmup and run.
+pub fn intervals_csv(analysis: &Analysis) -> String {
+    let mut out = "point,label,phase,at_s,length_s,ops_per_s,bytes_per_s,p50_ns,p95_ns,p99_ns,max_ns\n".to_owned();
+    for point in &analysis.points {
+        let label = escape::csv(&point.label);
+        for interval in point.series.iter().flat_map(|s| &s.intervals) {
+            out.push_str(&format!("{},{label},{}\n", point.id, interval_fields(interval)));
+        }
+    }
+    out
+}
+
+fn interval_fields(i: &IntervalPoint) -> String {
+    let phase = if i.at_s < 0.0 { "warmup" } else { "run" };
+    let rates = [i.at_s, i.length_s, i.ops_per_s, i.bytes_per_s].map(|v| float(Some(v)));
+    let times = [i.p50_ns, i.p95_ns, i.p99_ns, i.max_ns].map(|t| t.map(|ns| ns.to_string()).unwrap_or_default());
+    format!("{phase},{},{}", rates.join(","), times.join(","))
+}
+
+fn float(value: Option<f64>) -> String {
+    value.filter(|v| v.is_finite()).map(|v| v.to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{damaged, quick};
+
+    /// Fields of a line, with quotes understood.
+    fn fields(line: &str) -> usize {
+        let mut quoted = false;
+        1 + line
+            .chars()
+            .filter(|c| {
+                quoted ^= *c == '"';
+                *c == ',' && !quoted
+            })
+            .count()
+    }
+
+    #[test]
+    fn every_row_has_as_many_fields_as_the_header_whatever_the_texts() {
+        for (what, analysis) in damaged() {
+            for csv in [points_csv(&analysis), intervals_csv(&analysis)] {
+                let wanted = fields(csv.lines().next().unwrap());
+                assert!(csv.lines().all(|l| fields(l) == wanted), "{what}: {csv}");
+            }
+        }
+    }
+
+    #[test]
+    fn points_and_intervals_are_all_there() {
+        let analysis = quick();
+        assert_eq!(points_csv(&analysis).lines().count(), 14);
+        assert_eq!(intervals_csv(&analysis).lines().count(), 1 + 13 * 20);
+        let first = intervals_csv(&analysis).lines().nth(1).unwrap().to_owned();
+        assert!(first.starts_with("1,file rndrd depth 1,warmup,-1,0.25,"), "{first}");
+    }
+
+    #[test]
+    fn what_was_not_measured_is_empty_and_not_zero() {
+        let mut analysis = quick();
+        analysis.points[0].summary.as_mut().unwrap().cost = Default::default();
+        let csv = points_csv(&analysis);
+        assert!(csv.lines().nth(1).unwrap().ends_with(",,,,"), "{csv}");
+    }
+}

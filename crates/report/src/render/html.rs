@@ -1,0 +1,353 @@
+//! The report as one HTML file: verdict, points, findings, charts, costs, conditions.
+//!
+//! In: an analysis. Out: text that needs nothing else: no network, no script to be read, no font.
+//! Limits: the template engine escapes all text of the run; the pictures come escaped from the SVG writer and the script is
+//! admitted by its hash, so that a browser runs no other.
+
+use crate::ReportError;
+use crate::charts::{all_figures, cost_columns};
+use crate::figure::Figure;
+use crate::format;
+use analysis::{Analysis, Finding, PointAnalysis, Quantiles, Summary, Validity};
+use minijinja::{Environment, value::Serde};
+use serde::Serialize;
+
+const TEMPLATE: &str = include_str!("report.html");
+const STYLE: &str = include_str!("report.css");
+const SCRIPT: &str = include_str!("report.js");
+/// Base64 of the SHA-256 of [`SCRIPT`]; a test computes it anew.
+const SCRIPT_SHA256: &str = "5eioqS1VAZmFYW+Din/72HPM86/YtTegz5awpZiHqNA=";
+
+/// The whole document.
+pub fn html(analysis: &Analysis) -> Result<String, ReportError> {
+    let mut templates = Environment::new();
+    // The name decides that values are escaped for HTML.
+    templates.add_template("report.html", TEMPLATE)?;
+    Ok(templates.get_template("report.html")?.render(Serde(Page::of(analysis)))?)
+}
+
+#[derive(Serialize)]
+struct Page<'a> {
+    style: &'static str,
+    script: &'static str,
+    script_sha256: &'static str,
+    title: &'a str,
+    headline: &'a str,
+    verdict: &'a [String],
+    badges: Vec<Badge>,
+    run_id: &'a str,
+    started: String,
+    version: &'a str,
+    reader_version: &'static str,
+    points: Vec<Row<'a>>,
+    findings: Vec<Block<'a>>,
+    sections: Vec<Section>,
+    cost_heads: Vec<&'static str>,
+    environment: &'a [model::Fact],
+    trials: usize,
+    has_open_loop: bool,
+}
+
+/// How many points have one validity.
+#[derive(Serialize)]
+struct Badge {
+    word: &'static str,
+    count: usize,
+}
+
+/// One point, in the tables.
+#[derive(Serialize)]
+struct Row<'a> {
+    id: u32,
+    label: &'a str,
+    state: &'static str,
+    validity: &'static str,
+    error: Option<&'a str>,
+    numbers: Vec<String>,
+    late: String,
+    finding_count: usize,
+    costs: Vec<CostCell>,
+    facts: &'a [model::Fact],
+    params: Vec<(&'a str, &'a str)>,
+}
+
+/// A cost with a bar as long as its share of the greatest in its column.
+#[derive(Serialize)]
+struct CostCell {
+    text: String,
+    percent: u32,
+}
+
+/// The findings of the run or of one point.
+#[derive(Serialize)]
+struct Block<'a> {
+    anchor: String,
+    place: &'a str,
+    findings: Vec<Item<'a>>,
+}
+
+#[derive(Serialize)]
+struct Item<'a> {
+    severity: &'static str,
+    #[serde(flatten)]
+    finding: &'a Finding,
+}
+
+/// The figures of one chart.
+#[derive(Serialize)]
+struct Section {
+    id: &'static str,
+    title: &'static str,
+    help: &'static str,
+    /// Beyond a handful, pictures are folded away, each under its title.
+    folded: bool,
+    figures: Vec<Picture>,
+}
+
+#[derive(Serialize)]
+struct Picture {
+    id: String,
+    title: String,
+    svg: String,
+}
+
+const FIGURES_UNFOLDED_MAX: usize = 8;
+
+impl<'a> Page<'a> {
+    fn of(analysis: &'a Analysis) -> Self {
+        let meta = &analysis.meta;
+        let (headline, verdict) =
+            analysis.verdict.split_first().map_or(("No verdict.", &[][..]), |(h, v)| (h.as_str(), v));
+        Page {
+            style: STYLE,
+            script: SCRIPT,
+            script_sha256: SCRIPT_SHA256,
+            title: &meta.plan.title,
+            headline,
+            verdict,
+            badges: badges(&analysis.points),
+            run_id: &meta.run_id,
+            started: format::utc(meta.started_unix_ms),
+            version: &meta.plimsoll_version,
+            reader_version: env!("CARGO_PKG_VERSION"),
+            points: rows(&analysis.points),
+            findings: blocks(analysis),
+            sections: all_figures(analysis)
+                .into_iter()
+                .filter(|(_, f)| !f.is_empty())
+                .map(|(c, f)| section(c, &f))
+                .collect(),
+            cost_heads: cost_columns().iter().map(|c| c.0).collect(),
+            environment: &meta.environment,
+            trials: meta.plan.trials.len(),
+            has_open_loop: analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(|s| s.offered_per_s.is_some()),
+        }
+    }
+}
+
+fn badges(points: &[PointAnalysis]) -> Vec<Badge> {
+    let count = |v: Validity| Badge { word: v.as_str(), count: points.iter().filter(|p| p.validity == v).count() };
+    [Validity::Valid, Validity::Indicative, Validity::Invalid].map(count).into_iter().filter(|b| b.count > 0).collect()
+}
+
+fn rows(points: &[PointAnalysis]) -> Vec<Row<'_>> {
+    let greatest = |value: fn(&analysis::Cost) -> Option<f64>| {
+        let all = points.iter().filter_map(|p| value(&p.summary.as_ref()?.cost));
+        all.filter(|v| v.is_finite()).fold(0.0, f64::max)
+    };
+    let greatest: Vec<f64> = cost_columns().iter().map(|c| greatest(c.3)).collect();
+    points.iter().map(|point| row(point, &greatest)).collect()
+}
+
+fn row<'a>(point: &'a PointAnalysis, greatest: &[f64]) -> Row<'a> {
+    let summary = point.summary.as_ref();
+    Row {
+        id: point.id,
+        label: &point.label,
+        state: point.state.as_str(),
+        validity: point.validity.as_str(),
+        error: point.error.as_deref(),
+        numbers: summary.map_or_else(|| vec![format::dash(); 8], numbers),
+        late: summary
+            .map_or_else(format::dash, |s| format!("{} / {}", format::count(s.late), format::count(s.unserved))),
+        finding_count: point.findings.len(),
+        costs: costs(summary, greatest),
+        facts: &point.facts,
+        params: point.params.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
+    }
+}
+
+fn numbers(s: &Summary) -> Vec<String> {
+    let times: [fn(Quantiles) -> u64; 4] = [|q| q.p50, |q| q.p95, |q| q.p99, |q| q.max];
+    let worst = s
+        .worst
+        .map_or_else(format::dash, |w| format!("{}/s at {}", format::number(w.ops_per_s), format::seconds(w.at_s)));
+    let mut numbers = vec![format::number(s.ops_per_s), format::half_width(s.ops_per_s, s.ops_per_s_ci95)];
+    numbers.extend(times.map(|time| format::nanos_or_dash(s.response_ns.map(time))));
+    numbers.extend([worst, format::count(s.failed)]);
+    numbers
+}
+
+fn costs(summary: Option<&Summary>, greatest: &[f64]) -> Vec<CostCell> {
+    let cell = |((.., written, value), greatest): (&crate::charts::cost::CostColumn, &f64)| {
+        let cost = summary.and_then(|s| value(&s.cost)).filter(|c| c.is_finite());
+        let percent = cost.filter(|_| *greatest > 0.0).map_or(0.0, |c| (100.0 * c / greatest).clamp(0.0, 100.0));
+        CostCell { text: cost.map_or_else(format::dash, written), percent: percent.round() as u32 }
+    };
+    cost_columns().iter().zip(greatest).map(cell).collect()
+}
+
+fn blocks(analysis: &Analysis) -> Vec<Block<'_>> {
+    let run = [("run".to_owned(), "The whole run", &analysis.findings)];
+    let points = analysis.points.iter().map(|p| (p.id.to_string(), p.label.as_str(), &p.findings));
+    let all = run.into_iter().chain(points).filter(|(.., findings)| !findings.is_empty());
+    all.map(|(anchor, place, findings)| Block { anchor, place, findings: items(findings) }).collect()
+}
+
+fn items(findings: &[Finding]) -> Vec<Item<'_>> {
+    findings
+        .iter()
+        .map(|finding| Item { severity: super::terminal::severity_word(finding.severity), finding })
+        .collect()
+}
+
+fn section(chart: &crate::Chart, figures: &[Figure]) -> Section {
+    let picture = |f: &Figure| Picture { id: f.id.clone(), title: f.title.clone(), svg: super::svg(f) };
+    Section {
+        id: chart.id,
+        title: chart.title,
+        help: chart.help,
+        folded: figures.len() > FIGURES_UNFOLDED_MAX,
+        figures: figures.iter().map(picture).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{HOSTILE, damaged, hostile, open_loop, quick};
+
+    #[test]
+    fn the_quick_report_has_eight_charts_and_refers_to_nothing_outside() {
+        let text = html(&quick()).unwrap();
+        assert!(text.matches("<svg").count() >= 8);
+        let rest = text.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "");
+        assert!(!rest.contains("http"), "something refers to the network");
+        assert!(!text.contains(" src=") && !text.contains("@import") && !text.contains("url(h"));
+    }
+
+    #[test]
+    fn the_verdict_stands_first() {
+        let text = html(&quick()).unwrap();
+        let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part}"));
+        assert!(at("<h1>This disk reads 41,300") < at("id=\"points\""));
+        assert!(at("id=\"points\"") < at("id=\"findings\"") && at("id=\"findings\"") < at("<svg"));
+        assert!(text.contains("11 valid") && text.contains("1 invalid"));
+    }
+
+    #[test]
+    fn every_picture_is_well_formed_alone_and_its_ids_are_unique_in_the_report() {
+        let mut all = String::new();
+        for (_, figures) in all_figures(&quick()).into_iter().chain(all_figures(&hostile())) {
+            for figure in figures {
+                let svg = super::super::svg(&figure);
+                roxmltree::Document::parse(&svg).unwrap_or_else(|e| panic!("{}: {e}", figure.id));
+            }
+        }
+        all.push_str(&html(&quick()).unwrap());
+        let ids: Vec<&str> = all.split(" id=\"").skip(1).filter_map(|s| s.split('"').next()).collect();
+        let unique: std::collections::BTreeSet<&str> = ids.iter().copied().collect();
+        assert_eq!(ids.len(), unique.len());
+    }
+
+    #[test]
+    fn no_hostile_text_becomes_markup() {
+        let text = html(&hostile()).unwrap();
+        assert_eq!(text.matches("<script").count(), 1);
+        for payload in HOSTILE.iter().filter(|t| t.contains('<')) {
+            assert!(!text.contains(payload), "{payload}");
+        }
+        assert!(!text.contains("<img"));
+        assert!(text.contains("{{ 7 * 7 }}"), "a template in a text is shown, not run");
+        assert!(!text.contains("href=\"javascript"));
+    }
+
+    #[test]
+    fn a_report_is_made_whatever_is_missing() {
+        for (what, analysis) in damaged() {
+            let text = html(&analysis).unwrap_or_else(|e| panic!("{what}: {e}"));
+            assert!(text.ends_with("</html>"), "{what}");
+            let body = text.split("<script").next().unwrap_or_default();
+            assert!(!body.contains("NaN") && !body.contains(">inf"), "{what}");
+        }
+    }
+
+    #[test]
+    fn late_and_unserved_arrivals_are_shown_for_an_open_loop_only() {
+        assert!(html(&open_loop()).unwrap().contains("812 &#x2f; 3"));
+        assert!(!html(&quick()).unwrap().contains("unserved</th>"));
+    }
+
+    #[test]
+    fn the_script_is_small_and_admitted_by_its_hash() {
+        assert!(SCRIPT.len() < 4_096 && !SCRIPT.contains("</script"));
+        assert_eq!(base64(&sha256(SCRIPT.as_bytes())), SCRIPT_SHA256);
+        assert!(html(&quick()).unwrap().contains(&format!("script-src 'sha256-{SCRIPT_SHA256}'")));
+    }
+
+    /// FIPS 180-4, section 6.2; the constants are derived as its section 4.2.2 and 5.3.3 say, from primes.
+    fn sha256(data: &[u8]) -> [u8; 32] {
+        let primes: Vec<u64> = (2u64..).filter(|n| (2..*n).all(|d| n % d != 0)).take(64).collect();
+        let root = |n: u64, cube: bool| {
+            // The greatest r with r^2 (or r^3) <= n * 2^64 (or 2^96): 32 bits of fraction.
+            let (mut low, mut high) = (0u128, 1u128 << 36);
+            while low + 1 < high {
+                let mid = (low + high) / 2;
+                let fits = if cube { mid * mid * mid <= u128::from(n) << 96 } else { mid * mid <= u128::from(n) << 64 };
+                if fits { low = mid } else { high = mid }
+            }
+            low as u32
+        };
+        let k: Vec<u32> = primes.iter().map(|p| root(*p, true)).collect();
+        let mut h: Vec<u32> = primes.iter().take(8).map(|p| root(*p, false)).collect();
+        let mut message = data.to_vec();
+        message.push(0x80);
+        while message.len() % 64 != 56 {
+            message.push(0);
+        }
+        message.extend((data.len() as u64 * 8).to_be_bytes());
+        for block in message.chunks(64) {
+            let mut w: Vec<u32> = block.chunks(4).map(|b| u32::from_be_bytes(b.try_into().unwrap())).collect();
+            for i in 16..64 {
+                let s0 = w[i - 15].rotate_right(7) ^ w[i - 15].rotate_right(18) ^ (w[i - 15] >> 3);
+                let s1 = w[i - 2].rotate_right(17) ^ w[i - 2].rotate_right(19) ^ (w[i - 2] >> 10);
+                w.push(w[i - 16].wrapping_add(s0).wrapping_add(w[i - 7]).wrapping_add(s1));
+            }
+            let mut v = h.clone();
+            for i in 0..64 {
+                let s1 = v[4].rotate_right(6) ^ v[4].rotate_right(11) ^ v[4].rotate_right(25);
+                let choice = (v[4] & v[5]) ^ (!v[4] & v[6]);
+                let t1 = v[7].wrapping_add(s1).wrapping_add(choice).wrapping_add(k[i]).wrapping_add(w[i]);
+                let s0 = v[0].rotate_right(2) ^ v[0].rotate_right(13) ^ v[0].rotate_right(22);
+                let t2 = s0.wrapping_add((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
+                v.rotate_right(1);
+                v[4] = v[4].wrapping_add(t1);
+                v[0] = t1.wrapping_add(t2);
+            }
+            h.iter_mut().zip(v).for_each(|(h, v)| *h = h.wrapping_add(v));
+        }
+        let bytes: Vec<u8> = h.iter().flat_map(|word| word.to_be_bytes()).collect();
+        bytes.try_into().unwrap()
+    }
+
+    fn base64(bytes: &[u8]) -> String {
+        const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let group = |b: &[u8]| {
+            let bits = b.iter().fold(0u32, |n, byte| n << 8 | u32::from(*byte)) << (8 * (3 - b.len()));
+            let letter =
+                |i: usize| if i <= b.len() { LETTERS[(bits >> (18 - 6 * i)) as usize & 63] as char } else { '=' };
+            (0..4).map(letter).collect::<String>()
+        };
+        bytes.chunks(3).map(group).collect()
+    }
+}

@@ -1,0 +1,129 @@
+//! The report as Markdown, to be pasted into a ticket: verdict, points, findings, costs, conditions.
+//!
+//! In: an analysis. Out: text. Limits: no pictures; names of the files with them stand at the end.
+
+use crate::charts::cost_columns;
+use crate::escape::markdown as safe;
+use crate::format;
+use analysis::{Analysis, Finding, PointAnalysis, Quantiles};
+
+/// The whole document.
+pub fn markdown(analysis: &Analysis) -> String {
+    let mut out = format!("# plimsoll: {}\n\n", safe(&analysis.meta.plan.title));
+    let line = |l: &String| format!("- {}\n", safe(l));
+    out.extend(analysis.verdict.iter().map(line));
+    out.push_str("\n## Points\n\n");
+    out.push_str(&points(analysis));
+    out.push_str("\n## Findings\n\n");
+    out.push_str(&findings(analysis));
+    out.push_str("\n## Cost per operation\n\n");
+    out.push_str(&costs(analysis));
+    out.push_str("\n## Conditions\n\n");
+    out.push_str(&conditions(analysis));
+    out
+}
+
+const TIMES: [fn(Quantiles) -> u64; 4] = [|q| q.p50, |q| q.p95, |q| q.p99, |q| q.max];
+
+fn points(analysis: &Analysis) -> String {
+    let mut out = table_head(&["point", "ops/s", "±95 %", "p50", "p95", "p99", "max", "worst interval", "validity"]);
+    for p in &analysis.points {
+        let mut cells = vec![safe(&p.label)];
+        match &p.summary {
+            Some(s) => {
+                cells.extend([format::number(s.ops_per_s), format::half_width(s.ops_per_s, s.ops_per_s_ci95)]);
+                cells.extend(TIMES.map(|f| format::nanos_or_dash(s.response_ns.map(f))));
+                cells.push(s.worst.map_or_else(format::dash, |w| format!("{}/s", format::number(w.ops_per_s))));
+            }
+            None => cells.extend(std::iter::repeat_n(format::dash(), 7)),
+        }
+        cells.push(state_and_validity(p));
+        out.push_str(&row(&cells));
+    }
+    out
+}
+
+fn state_and_validity(point: &PointAnalysis) -> String {
+    match point.state {
+        model::PointState::Complete => point.validity.as_str().to_owned(),
+        state => format!("{}, {}", state.as_str(), point.validity.as_str()),
+    }
+}
+
+fn findings(analysis: &Analysis) -> String {
+    let of_run = analysis.findings.iter().map(|f| item("run", f));
+    let of_points = analysis.points.iter().flat_map(|p| p.findings.iter().map(|f| item(&p.label, f)));
+    let errors =
+        analysis.points.iter().filter_map(|p| p.error.as_ref().map(|e| format!("- {}: {}\n", safe(&p.label), safe(e))));
+    let all: String = errors.chain(of_run).chain(of_points).collect();
+    if all.is_empty() { "None.\n".to_owned() } else { all }
+}
+
+fn item(place: &str, f: &Finding) -> String {
+    let next = if f.next_step.is_empty() { String::new() } else { format!(" Next: {}", safe(&f.next_step)) };
+    let severity = super::terminal::severity_word(f.severity);
+    format!("- **{severity}** {}: {} ({}). {}.{next}\n", safe(place), safe(&f.title), safe(&f.code), safe(&f.evidence))
+}
+
+fn costs(analysis: &Analysis) -> String {
+    let columns = cost_columns();
+    let heads: Vec<&str> = ["point"].into_iter().chain(columns.iter().map(|c| c.0)).collect();
+    let mut out = table_head(&heads);
+    for p in &analysis.points {
+        let cost = p.summary.as_ref().map(|s| s.cost).unwrap_or_default();
+        let cells = columns.iter().map(|(_, _, written, value)| value(&cost).map_or_else(format::dash, written));
+        out.push_str(&row(&[safe(&p.label)].into_iter().chain(cells).collect::<Vec<_>>()));
+    }
+    out
+}
+
+fn conditions(analysis: &Analysis) -> String {
+    let meta = &analysis.meta;
+    let mut out = format!("- run: {}\n- started: {}\n", safe(&meta.run_id), format::utc(meta.started_unix_ms));
+    let fact = |f: &model::Fact| format!("- {}: {}\n", safe(&f.name), safe(&f.value));
+    out.extend(meta.environment.iter().map(fact));
+    out.push_str(&format!("\nRecorded by plimsoll {}. Charts: `charts/`.\n", safe(&meta.plimsoll_version)));
+    out
+}
+
+fn table_head(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
+    let rule: Vec<&str> = names.iter().enumerate().map(|(i, _)| if i == 0 { "---" } else { "---:" }).collect();
+    format!("{}|{}|\n", row(&names), rule.join("|"))
+}
+
+fn row(cells: &[String]) -> String {
+    format!("| {} |\n", cells.join(" | "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{damaged, quick};
+
+    #[test]
+    fn the_verdict_stands_first_and_every_point_has_a_row() {
+        let text = markdown(&quick());
+        let verdict = text.find("This disk reads 41,300").unwrap();
+        assert!(verdict < text.find("## Points").unwrap());
+        assert_eq!(text.lines().filter(|l| l.starts_with("| ")).count(), 2 * 14);
+        assert!(text.contains("| sqlite insert indexes 3 | 3,"), "{text}");
+        assert!(
+            text.contains("**warning** sqlite insert indexes 3: the rate fell by 31 % during the run (not-steady)"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn every_row_of_a_table_has_as_many_cells_whatever_the_texts() {
+        for (what, analysis) in damaged() {
+            let text = markdown(&analysis);
+            let cells = |l: &str| l.replace("\\\\", "").replace("\\|", "").matches('|').count();
+            for line in text.lines().filter(|l| l.starts_with('|')) {
+                assert!([10, 6].contains(&cells(line)), "{what}: {line}");
+            }
+            let bare = text.replace("\\\\", "").replace("\\]", "");
+            assert!(!text.contains("<script") && !bare.contains("]("), "{what}");
+        }
+    }
+}

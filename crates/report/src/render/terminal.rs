@@ -1,0 +1,229 @@
+//! The summary for the terminal: points, findings, and the verdict last, where the eye rests.
+//!
+//! In: an analysis, a width in columns, and whether colour is wanted. Out: lines no wider than that.
+//! Limits: below 60 columns the table is as narrow as it gets; each character counts as one column.
+
+use crate::escape::terminal as safe;
+use crate::format;
+use analysis::{Analysis, Finding, PointAnalysis, Severity, Validity};
+use model::PointState;
+use std::collections::BTreeMap;
+
+const WIDTH_MIN: usize = 60;
+const FINDINGS_MAX: usize = 8;
+const VERDICT_LINES_MAX: usize = 5;
+const HEAD: [&str; 6] = ["ops/s", "±95 %", "p50", "p99", "max", "validity"];
+const COLUMNS: [usize; 6] = [9, 7, 8, 8, 8, 10];
+
+/// The summary. Ends with a line break.
+pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
+    let page = Page { width: width.max(WIDTH_MIN), colour };
+    let mut lines = page.table(analysis);
+    lines.extend(page.findings(analysis));
+    lines.extend(page.verdict(analysis));
+    lines.join("\n") + "\n"
+}
+
+/// The word for a severity, here and in the documents.
+pub fn severity_word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "note",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Tone {
+    Good,
+    Caution,
+    Bad,
+    Strong,
+    Faint,
+}
+
+struct Page {
+    width: usize,
+    colour: bool,
+}
+
+impl Page {
+    fn table(&self, analysis: &Analysis) -> Vec<String> {
+        let label_width = self.width - COLUMNS.iter().map(|c| c + 1).sum::<usize>();
+        let head = HEAD.iter().zip(COLUMNS).map(|(h, w)| format!(" {h:>w$}")).collect::<String>();
+        let head = format!("{}{head}", pad("point", label_width));
+        let rows = analysis.points.iter().map(|p| self.row(p, label_width));
+        [self.paint(&head, Tone::Faint)].into_iter().chain(rows).collect()
+    }
+
+    fn row(&self, point: &PointAnalysis, label_width: usize) -> String {
+        let mut cells = match &point.summary {
+            Some(s) => {
+                let time = |ns: Option<u64>| format::nanos_or_dash(ns);
+                let q = s.response_ns;
+                vec![
+                    format::number(s.ops_per_s),
+                    format::half_width(s.ops_per_s, s.ops_per_s_ci95).trim_start_matches('±').to_owned(),
+                    time(q.map(|q| q.p50)),
+                    time(q.map(|q| q.p99)),
+                    time(q.map(|q| q.max)),
+                ]
+            }
+            None => vec![format::dash(); 5],
+        };
+        let (word, tone) = standing(point);
+        cells.push(word.to_owned());
+        let mut columns: Vec<String> = cells.iter().zip(COLUMNS).map(|(c, w)| format!(" {:>w$}", cut(c, w))).collect();
+        let last = columns.pop().unwrap_or_default();
+        format!("{}{}{}", pad(&safe(&point.label), label_width), columns.concat(), self.paint(&last, tone))
+    }
+
+    /// The gravest first. Findings of one code and severity at several points make one line.
+    fn findings(&self, analysis: &Analysis) -> Vec<String> {
+        let mut grouped: BTreeMap<(std::cmp::Reverse<Severity>, &str), (&Finding, Vec<&str>)> = BTreeMap::new();
+        let of_points = analysis.points.iter().flat_map(|p| p.findings.iter().map(|f| (f, p.label.as_str())));
+        for (finding, place) in analysis.findings.iter().map(|f| (f, "run")).chain(of_points) {
+            let key = (std::cmp::Reverse(finding.severity), finding.code.as_str());
+            grouped.entry(key).or_insert((finding, Vec::new())).1.push(place);
+        }
+        if grouped.is_empty() {
+            return vec![String::new(), "no findings".to_owned()];
+        }
+        let mut lines = vec![String::new()];
+        lines.extend(grouped.values().take(FINDINGS_MAX).flat_map(|(f, places)| self.finding(f, places)));
+        if grouped.len() > FINDINGS_MAX {
+            lines.push(format!("and {} more kinds of finding in the report", grouped.len() - FINDINGS_MAX));
+        }
+        lines
+    }
+
+    fn finding(&self, finding: &Finding, places: &[&str]) -> Vec<String> {
+        let tone = match finding.severity {
+            Severity::Note => Tone::Faint,
+            Severity::Warning => Tone::Caution,
+            Severity::Error => Tone::Bad,
+        };
+        let word = format!("{:<8}", severity_word(finding.severity));
+        let more = if places.len() > 1 { format!(" (and {} more)", places.len() - 1) } else { String::new() };
+        let text = format!("{}{more}: {}", safe(places.first().unwrap_or(&"run")), safe(&finding.title));
+        let lines = wrap(&text, self.width - 9);
+        let indented = lines.iter().enumerate();
+        indented
+            .map(|(i, l)| if i == 0 { format!("{} {l}", self.paint(&word, tone)) } else { format!("{:9}{l}", "") })
+            .collect()
+    }
+
+    /// Wrapped where it then has at most five lines, else one cut line for each.
+    fn verdict(&self, analysis: &Analysis) -> Vec<String> {
+        let safe: Vec<String> = analysis.verdict.iter().take(VERDICT_LINES_MAX).map(|l| safe(l)).collect();
+        let wrapped: Vec<String> = safe.iter().flat_map(|l| wrap(l, self.width)).collect();
+        let lines = match wrapped.len() <= VERDICT_LINES_MAX {
+            true => wrapped,
+            false => safe.iter().map(|l| cut(l, self.width)).collect(),
+        };
+        let painted = lines.iter().map(|l| self.paint(l, Tone::Strong));
+        if lines.is_empty() { Vec::new() } else { [String::new()].into_iter().chain(painted).collect() }
+    }
+
+    fn paint(&self, text: &str, tone: Tone) -> String {
+        let code = match tone {
+            Tone::Good => "32",
+            Tone::Caution => "33",
+            Tone::Bad => "31",
+            Tone::Strong => "1",
+            Tone::Faint => "2",
+        };
+        if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+/// The word in the last column: the state where the point did not complete, else the validity.
+fn standing(point: &PointAnalysis) -> (&'static str, Tone) {
+    match (point.state, point.validity) {
+        (PointState::Failed, _) => ("failed", Tone::Bad),
+        (_, Validity::Invalid) => ("invalid", Tone::Bad),
+        (PointState::Partial, _) => ("partial", Tone::Caution),
+        (_, Validity::Indicative) => ("indicative", Tone::Caution),
+        (_, Validity::Valid) => ("valid", Tone::Good),
+    }
+}
+
+fn pad(text: &str, width: usize) -> String {
+    format!("{:<width$}", cut(text, width))
+}
+
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(2)).collect::<String>() + ".."
+}
+
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let word = cut(word, width);
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{damaged, hostile, quick};
+
+    #[test]
+    fn no_line_is_wider_than_asked_for() {
+        for width in [60, 80, 132] {
+            for (what, analysis) in damaged() {
+                for line in summary(&analysis, width, false).lines() {
+                    assert!(line.chars().count() <= width, "{what}, {width}: {line}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_colour_there_is_no_control_character_whatever_the_texts() {
+        let text = summary(&hostile(), 80, false);
+        assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+    }
+
+    #[test]
+    fn colour_adds_only_colour() {
+        let mut plain = summary(&quick(), 80, true);
+        for code in ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m"] {
+            plain = plain.replace(code, "");
+        }
+        assert_eq!(plain, summary(&quick(), 80, false));
+    }
+
+    #[test]
+    fn the_verdict_stands_last_in_at_most_five_lines() {
+        let mut analysis = quick();
+        analysis.verdict.iter_mut().for_each(|l| *l = l.repeat(3));
+        for analysis in [quick(), analysis] {
+            let text = summary(&analysis, 80, false);
+            let after = text.trim_end().rsplit("\n\n").next().unwrap();
+            assert!(after.lines().count() <= 5 && after.starts_with("This disk reads"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_quick_run_reads_well_on_eighty_columns() {
+        let text = summary(&quick(), 80, false);
+        println!("{text}");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "point                        ops/s   ±95 %      p50      p99      max   validity");
+        assert!(lines[1].starts_with("file rndrd depth 1           5,"), "{}", lines[1]);
+        assert!(lines[13].ends_with("   invalid"), "{}", lines[13]);
+        assert_eq!(lines[15], "error    sqlite oltp read_write clients 16: 1.8 % of the operations failed");
+    }
+}

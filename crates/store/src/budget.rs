@@ -1,0 +1,74 @@
+//! The bounds within which a file from a stranger is read.
+//!
+//! In: what a reader is about to take. Out: an error instead of too much. Limits: strings and JSON need no bound of their own,
+//! because what stands in memory for them is a small multiple of the file's size.
+
+use crate::error::Fault;
+
+/// Fifty hours of a hundred readings a second.
+const ROWS_MAX: u64 = 20_000_000;
+/// Forty-six days of seconds.
+const INTERVALS_MAX: u64 = 4_000_000;
+/// Five hours of seconds with one kind of operation.
+pub(crate) const HISTOGRAM_BYTES_MAX: u64 = 4 << 30;
+/// Numbers of the run, all together: no sum over any part of it overflows.
+const SUM_MAX: u64 = 1 << 63;
+
+/// What of the bounds is used up. Every row, interval and number passes here once.
+#[derive(Default)]
+pub(crate) struct Budget {
+    rows: u64,
+    intervals: u64,
+    histogram_bytes: u64,
+    sum: u64,
+}
+
+impl Budget {
+    /// Another row is read.
+    pub(crate) fn row(&mut self) -> Result<(), Fault> {
+        spend(&mut self.rows, 1, ROWS_MAX, "rows")
+    }
+
+    /// As many intervals more stand in memory.
+    pub(crate) fn intervals(&mut self, count: u64) -> Result<(), Fault> {
+        spend(&mut self.intervals, count, INTERVALS_MAX, "intervals")
+    }
+
+    /// Histograms take as much memory more.
+    pub(crate) fn histogram_bytes(&mut self, bytes: u64) -> Result<(), Fault> {
+        spend(&mut self.histogram_bytes, bytes, HISTOGRAM_BYTES_MAX, "bytes of histograms in memory")
+    }
+
+    /// Adds `more` to `sum`. What everything adds up to is bounded, so no part of it overflows.
+    pub(crate) fn add(&mut self, sum: &mut u64, more: u64) -> Result<(), Fault> {
+        spend(&mut self.sum, more, SUM_MAX, "as the sum of its numbers")?;
+        *sum += more;
+        Ok(())
+    }
+}
+
+fn spend(used: &mut u64, more: u64, most: u64, of_what: &str) -> Result<(), Fault> {
+    match used.checked_add(more).filter(|total| *total <= most) {
+        Some(total) => {
+            *used = total;
+            Ok(())
+        }
+        None => Err(Fault::wrong(format!("it has more than {most} {of_what}, the most that is read"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_numbers_have_their_bounds() {
+        let mut budget = Budget { rows: ROWS_MAX - 1, ..Budget::default() };
+        assert!(budget.row().is_ok());
+        assert!(budget.row().is_err());
+        let mut sum = 5;
+        budget.add(&mut sum, SUM_MAX - 1).unwrap();
+        assert!(budget.add(&mut sum, 2).is_err());
+        assert_eq!(sum, SUM_MAX + 4);
+    }
+}

@@ -1,0 +1,90 @@
+//! What the chores need that cargo does not bring: programs, their Debian packages, and what each is for.
+//!
+//! In: a list of needs. Out: they are there, or the ones that are not, by name. Limits: installs only as root on Debian; what
+//! needs a missing program is skipped by name, never in silence.
+
+use crate::workspace;
+use anyhow::Result;
+use std::path::Path;
+use std::process::Command;
+
+/// A program that is not part of the project.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Need {
+    /// The program's name.
+    pub binary: &'static str,
+    /// The Debian package that brings it.
+    pub package: &'static str,
+    /// What cannot be done without it.
+    pub what_for: &'static str,
+}
+
+/// What `cargo xtask test` needs.
+pub const TEST_NEEDS: &[Need] = &[
+    Need { binary: "sqlite3", package: "sqlite3", what_for: "run files are read by the real sqlite3" },
+    Need { binary: "chromium", package: "chromium", what_for: "a report renders in a browser" },
+];
+
+/// What `cargo xtask bench uring-cache` needs.
+pub const FIO: Need = Need { binary: "fio", package: "fio", what_for: "the peer that plimsoll is compared with" };
+
+/// Installs what is missing where that is possible, and returns what is missing still.
+pub fn ensure(needs: &'static [Need]) -> Result<Vec<&'static Need>> {
+    let missing = missing(needs);
+    if missing.is_empty() || !may_install() {
+        return Ok(missing);
+    }
+    let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    eprintln!("xtask: installing {} by apt-get", packages.join(", "));
+    if let Err(error) = install(&packages) {
+        eprintln!("xtask: {error:#}");
+    }
+    Ok(self::missing(needs))
+}
+
+fn missing(needs: &'static [Need]) -> Vec<&'static Need> {
+    needs.iter().filter(|need| !is_on_path(need.binary, &std::env::var_os("PATH").unwrap_or_default())).collect()
+}
+
+fn is_on_path(binary: &str, path: &std::ffi::OsStr) -> bool {
+    std::env::split_paths(path).any(|folder| folder.join(binary).is_file())
+}
+
+fn may_install() -> bool {
+    rustix::process::geteuid().is_root() && Path::new("/etc/debian_version").exists()
+}
+
+/// A fresh Debian knows no packages before its first update.
+fn install(packages: &[&str]) -> Result<()> {
+    workspace::run(apt_get().args(["update", "-qq"]))?;
+    workspace::run(apt_get().args(["install", "-y", "-qq", "--no-install-recommends"]).args(packages))
+}
+
+fn apt_get() -> Command {
+    let mut command = Command::new("apt-get");
+    command.env("DEBIAN_FRONTEND", "noninteractive");
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_there_where_a_folder_of_the_path_has_it() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("tool"), "").unwrap();
+        let path = std::env::join_paths([Path::new("/nonexistent"), dir.path()]).unwrap();
+        assert!(is_on_path("tool", &path));
+        assert!(!is_on_path("other-tool", &path));
+    }
+
+    #[test]
+    fn what_cargo_itself_needs_is_not_missing() {
+        static SH: [Need; 2] = [
+            Need { binary: "sh", package: "dash", what_for: "a test" },
+            Need { binary: "plimsoll-no-such-program", package: "none", what_for: "a test" },
+        ];
+        assert_eq!(missing(&SH), [&SH[1]]);
+    }
+}

@@ -1,0 +1,146 @@
+//! `cargo xtask test`: everything that CI runs, in order, each step in a line with its time.
+//!
+//! In: the working tree. Out: success, or the steps that failed by name. Limits: a step that fails does not keep the others from
+//! running; what a missing program makes impossible is skipped by name, and with `CI=true` that is a failure.
+
+use crate::needs::{self, Need};
+use crate::workspace::{self, cargo};
+use crate::{docs, licences, tidy};
+use anyhow::{Result, bail};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The options of `cargo xtask test`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Only these steps (may be given several times).
+    #[arg(long, value_name = "STEP", value_parser = clap::builder::PossibleValuesParser::new(STEPS.iter().map(|s| s.name)))]
+    only: Vec<String>,
+}
+
+/// One step of the test.
+struct Step {
+    name: &'static str,
+    what: &'static str,
+    run: fn(&Path) -> Result<()>,
+}
+
+/// The steps in their order: what is quick to fail stands first.
+const STEPS: &[Step] = &[
+    Step { name: "fmt", what: "the code is formatted", run: fmt },
+    Step { name: "tidy", what: "arrows, registration, long functions, words, links, openings", run: tidy::run },
+    Step { name: "licences", what: "licences and origins of all crates", run: licences::check },
+    Step { name: "clippy", what: "clippy and the compiler warn of nothing", run: clippy },
+    Step { name: "test", what: "unit, golden and CLI tests", run: tests },
+    Step { name: "docs", what: "the reference is what the binary writes", run: docs::check },
+];
+
+/// How one step went.
+struct Done {
+    name: &'static str,
+    time: Duration,
+    failed: bool,
+}
+
+/// Runs the steps.
+pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
+    let wanted = |step: &&Step| arguments.only.is_empty() || arguments.only.iter().any(|name| name == step.name);
+    let steps: Vec<&Step> = STEPS.iter().filter(wanted).collect();
+    let skipped = match steps.iter().any(|step| step.name == "test") {
+        true => needs::ensure(needs::TEST_NEEDS)?,
+        false => Vec::new(),
+    };
+    let done: Vec<Done> = steps.iter().map(|step| perform(step, root)).collect();
+    println!();
+    done.iter().for_each(|step| println!("xtask: {}", step.line()));
+    skipped.iter().for_each(|need| println!("xtask: {}", skip_line(need)));
+    verdict(&done, &skipped, is_ci())
+}
+
+fn perform(step: &Step, root: &Path) -> Done {
+    println!("xtask: {}: {} ...", step.name, step.what);
+    let begun = Instant::now();
+    let outcome = (step.run)(root);
+    if let Err(error) = &outcome {
+        println!("xtask: {}: {error:#}", step.name);
+    }
+    let done = Done { name: step.name, time: begun.elapsed(), failed: outcome.is_err() };
+    println!("xtask: {}", done.line());
+    done
+}
+
+impl Done {
+    fn line(&self) -> String {
+        let verdict = if self.failed { "FAILED" } else { "ok" };
+        format!("{:<8} {verdict:<6} {:.1} s", self.name, self.time.as_secs_f64())
+    }
+}
+
+fn skip_line(need: &Need) -> String {
+    format!("skipped: {}, because `{}` is not there; `apt-get install {}`", need.what_for, need.binary, need.package)
+}
+
+fn verdict(done: &[Done], skipped: &[&Need], is_ci: bool) -> Result<()> {
+    let failed: Vec<&str> = done.iter().filter(|step| step.failed).map(|step| step.name).collect();
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    if is_ci && !skipped.is_empty() {
+        let missing: Vec<&str> = skipped.iter().map(|need| need.binary).collect();
+        bail!("with CI=true nothing may be skipped, and `{}` is missing", missing.join("`, `"));
+    }
+    Ok(())
+}
+
+fn is_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true")
+}
+
+fn fmt(root: &Path) -> Result<()> {
+    workspace::run(cargo(root).args(["fmt", "--all", "--check"]))
+}
+
+fn clippy(root: &Path) -> Result<()> {
+    let options = ["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"];
+    workspace::run(cargo(root).args(options))
+}
+
+fn tests(root: &Path) -> Result<()> {
+    workspace::run(cargo(root).args(["test", "--workspace", "--locked", "--no-fail-fast"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static NEED: Need = Need { binary: "tool", package: "tools", what_for: "a thing is checked" };
+
+    fn done(failed: bool) -> Done {
+        Done { name: "tidy", time: Duration::from_millis(1_240), failed }
+    }
+
+    #[test]
+    fn a_step_is_told_in_one_line_with_its_time() {
+        assert_eq!(done(false).line(), "tidy     ok     1.2 s");
+        assert_eq!(done(true).line(), "tidy     FAILED 1.2 s");
+    }
+
+    #[test]
+    fn failed_steps_are_named() {
+        assert!(verdict(&[done(false)], &[], true).is_ok());
+        assert_eq!(verdict(&[done(false), done(true)], &[], false).unwrap_err().to_string(), "failed: tidy");
+    }
+
+    #[test]
+    fn a_skip_is_named_and_is_a_failure_in_ci_only() {
+        assert!(skip_line(&NEED).starts_with("skipped: a thing is checked, because `tool` is not there"));
+        assert!(verdict(&[done(false)], &[&NEED], false).is_ok());
+        assert!(verdict(&[done(false)], &[&NEED], true).unwrap_err().to_string().contains("`tool` is missing"));
+    }
+
+    #[test]
+    fn every_step_has_a_name_of_its_own() {
+        let names: std::collections::BTreeSet<&str> = STEPS.iter().map(|step| step.name).collect();
+        assert_eq!(names.len(), STEPS.len());
+    }
+}

@@ -1,0 +1,86 @@
+//! Checks what the compiler does not: the project's own rules.
+//!
+//! In: the working tree. Out: a list of problems, each with its place and what to do. Limits: rules read the text of files or
+//! `cargo metadata`; none of them changes anything.
+
+mod arrows;
+mod length;
+mod links;
+mod openings;
+mod registration;
+mod words;
+
+use crate::workspace::{TextFile, text_files};
+use anyhow::{Result, bail};
+use std::fmt;
+use std::path::Path;
+
+/// What a rule may look at.
+struct Tree<'a> {
+    root: &'a Path,
+    files: Vec<TextFile>,
+}
+
+/// Something that a rule found.
+#[derive(Debug, PartialEq, Eq)]
+struct Problem {
+    /// The file, with the line where there is one.
+    place: String,
+    /// What is wrong and what to do.
+    text: String,
+}
+
+/// One rule of the house.
+struct Rule {
+    name: &'static str,
+    check: fn(&Tree) -> Result<Vec<Problem>>,
+}
+
+/// All rules, in the order in which they are checked.
+const RULES: &[Rule] = &[
+    Rule { name: "arrows", check: arrows::check },
+    Rule { name: "registration", check: |tree| Ok(registration::check(&tree.files)) },
+    Rule { name: "length", check: |tree| length::check(&tree.files) },
+    Rule { name: "words", check: |tree| Ok(words::check(&tree.files)) },
+    Rule { name: "links", check: |tree| Ok(links::check(&tree.files, tree.root)) },
+    Rule { name: "openings", check: |tree| Ok(openings::check(&tree.files)) },
+];
+
+/// Checks every rule and fails where any has found something.
+pub fn run(root: &Path) -> Result<()> {
+    let tree = Tree { root, files: text_files(root)? };
+    let mut found = 0;
+    for rule in RULES {
+        for problem in (rule.check)(&tree)? {
+            found += 1;
+            println!("{}: {problem}", rule.name);
+        }
+    }
+    match found {
+        0 => Ok(()),
+        1 => bail!("tidy found 1 problem"),
+        n => bail!("tidy found {n} problems"),
+    }
+}
+
+impl Problem {
+    fn new(place: impl Into<String>, text: impl Into<String>) -> Problem {
+        Problem { place: place.into(), text: text.into() }
+    }
+
+    /// A problem in a line of `file`, counted from 1.
+    fn in_line(file: &TextFile, line: usize, text: impl Into<String>) -> Problem {
+        Problem::new(format!("{}:{line}", file.path), text)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.text)
+    }
+}
+
+#[cfg(test)]
+fn file(path: &str, text: &str) -> TextFile {
+    TextFile { path: path.into(), text: text.into() }
+}

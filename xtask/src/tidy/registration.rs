@@ -1,0 +1,199 @@
+//! Every extension stands in its slice: a file that declares an engine, workload, distribution, source, chart or detector is
+//! listed where help, reference and contract tests look.
+//!
+//! In: the source files of the extension folders. Out: declarations that no slice lists. Limits: a declaration is a `const` or
+//! `static` of the entry's type at the top of its file; files without one are helpers.
+
+use super::Problem;
+use crate::workspace::TextFile;
+use syn::{Expr, Item, Type};
+
+/// One explicit slice.
+struct Slice {
+    /// The slice's name.
+    name: &'static str,
+    /// The file that it stands in.
+    file: &'static str,
+    /// The folder of its extensions.
+    folder: &'static str,
+    /// The type of its entries.
+    entry: &'static str,
+}
+
+const SLICES: &[Slice] = &[
+    Slice {
+        name: "ENGINES",
+        file: "crates/target/src/engines/mod.rs",
+        folder: "crates/target/src/engines/",
+        entry: "EngineDef",
+    },
+    Slice {
+        name: "WORKLOADS",
+        file: "crates/workload/src/lib.rs",
+        folder: "crates/workload/src/",
+        entry: "WorkloadDef",
+    },
+    Slice {
+        name: "DISTRIBUTIONS",
+        file: "crates/workload/src/dist/mod.rs",
+        folder: "crates/workload/src/dist/",
+        entry: "DistributionDef",
+    },
+    Slice {
+        name: "SOURCES",
+        file: "crates/observe/src/sources/mod.rs",
+        folder: "crates/observe/src/sources/",
+        entry: "SourceEntry",
+    },
+    Slice {
+        name: "CHARTS",
+        file: "crates/report/src/charts/mod.rs",
+        folder: "crates/report/src/charts/",
+        entry: "Chart",
+    },
+    Slice {
+        name: "DETECTORS",
+        file: "crates/analysis/src/detect/mod.rs",
+        folder: "crates/analysis/src/detect/",
+        entry: "Detector",
+    },
+    Slice {
+        name: "RUN_DETECTORS",
+        file: "crates/analysis/src/detect/mod.rs",
+        folder: "crates/analysis/src/detect/",
+        entry: "RunDetector",
+    },
+];
+
+/// An entry as the slice names it, `null::NULL`, or as its file declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Name {
+    module: String,
+    constant: String,
+}
+
+pub(super) fn check(files: &[TextFile]) -> Vec<Problem> {
+    SLICES.iter().flat_map(|slice| problems(slice, files)).collect()
+}
+
+fn problems(slice: &Slice, files: &[TextFile]) -> Vec<Problem> {
+    let listed = files.iter().find(|file| file.path == slice.file).and_then(|file| listed(&file.text, slice.name));
+    let Some(listed) = listed else {
+        let text = format!("has no slice `{}`; xtask/src/tidy/registration.rs names its place", slice.name);
+        return vec![Problem::new(slice.file, text)];
+    };
+    let unregistered = |file: &TextFile| -> Vec<Problem> {
+        let declared = declared(file, slice);
+        declared.iter().filter(|name| !listed.contains(name)).map(|name| unlisted(file, name, slice)).collect()
+    };
+    files.iter().filter(|file| file.path.starts_with(slice.folder) && file.is("rs")).flat_map(unregistered).collect()
+}
+
+fn unlisted(file: &TextFile, name: &Name, slice: &Slice) -> Problem {
+    let line = format!("&{}::{},", name.module, name.constant);
+    Problem::new(&file.path, format!("is in no slice; add the line `{line}` to `{}` in {}", slice.name, slice.file))
+}
+
+/// The entries of the slice `name`; `None` where the text has no such slice.
+fn listed(text: &str, name: &str) -> Option<Vec<Name>> {
+    let file = syn::parse_file(text).ok()?;
+    let value = file.items.iter().find_map(|item| match item {
+        Item::Const(item) if item.ident == name => Some(&*item.expr),
+        Item::Static(item) if item.ident == name => Some(&*item.expr),
+        _ => None,
+    })?;
+    let Expr::Array(array) = behind_reference(value) else { return None };
+    Some(array.elems.iter().filter_map(entry_name).collect())
+}
+
+fn behind_reference(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Reference(reference) => behind_reference(&reference.expr),
+        other => other,
+    }
+}
+
+fn entry_name(expr: &Expr) -> Option<Name> {
+    let Expr::Path(path) = behind_reference(expr) else { return None };
+    let mut words = path.path.segments.iter().rev().map(|segment| segment.ident.to_string());
+    let constant = words.next()?;
+    Some(Name { module: words.next()?, constant })
+}
+
+/// The entries that `file` declares.
+fn declared(file: &TextFile, slice: &Slice) -> Vec<Name> {
+    // A file that cannot be parsed is a problem of the rule `length`, and of the compiler.
+    let Ok(parsed) = syn::parse_file(&file.text) else { return Vec::new() };
+    let of_item = |item: &Item| match item {
+        Item::Const(item) if is_type(&item.ty, slice.entry) => Some(item.ident.to_string()),
+        Item::Static(item) if is_type(&item.ty, slice.entry) => Some(item.ident.to_string()),
+        _ => None,
+    };
+    let name = |constant| Name { module: module_of(&file.path), constant };
+    parsed.items.iter().filter_map(of_item).map(name).collect()
+}
+
+fn is_type(ty: &Type, name: &str) -> bool {
+    matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == name))
+}
+
+/// `engines/null.rs` and `engines/null/mod.rs` are both the module `null`.
+fn module_of(path: &str) -> String {
+    let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
+    path.rsplit('/').next().unwrap_or(path).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::file;
+    use super::*;
+
+    const ENGINES: &str = "mod null; pub const ENGINES: &[&EngineDef] = &[&null::NULL, &file::FILE];";
+    const NULL: &str = "pub const NULL: EngineDef = EngineDef { name: \"null\" };";
+
+    fn found(engines: &str, path: &str, text: &str) -> Vec<Problem> {
+        problems(&SLICES[0], &[file(SLICES[0].file, engines), file(path, text)])
+    }
+
+    #[test]
+    fn an_engine_in_the_slice_is_registered_as_a_file_or_a_folder() {
+        assert_eq!(found(ENGINES, "crates/target/src/engines/null.rs", NULL), []);
+        let folder = "static FILE: super::EngineDef = make();";
+        assert_eq!(found(ENGINES, "crates/target/src/engines/file/mod.rs", folder), []);
+    }
+
+    #[test]
+    fn an_engine_that_is_in_no_slice_is_named_with_the_line_to_add() {
+        let found = found(ENGINES, "crates/target/src/engines/turtle.rs", "pub const TURTLE: EngineDef = make();");
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            found[0].to_string(),
+            "crates/target/src/engines/turtle.rs: is in no slice; add the line `&turtle::TURTLE,` to `ENGINES` in \
+             crates/target/src/engines/mod.rs"
+        );
+    }
+
+    #[test]
+    fn a_mention_in_a_comment_does_not_register() {
+        let commented = "pub const ENGINES: &[&EngineDef] = &[/* &null::NULL */];";
+        assert_eq!(found(commented, "crates/target/src/engines/null.rs", NULL).len(), 1);
+    }
+
+    #[test]
+    fn a_helper_without_an_entry_and_a_file_of_another_folder_need_no_line() {
+        assert_eq!(found(ENGINES, "crates/target/src/engines/errno.rs", "pub fn help() {}"), []);
+        assert_eq!(found(ENGINES, "crates/target/src/other.rs", NULL), []);
+    }
+
+    #[test]
+    fn a_slice_that_is_gone_is_a_problem() {
+        assert_eq!(found("pub const OTHERS: &[&EngineDef] = &[];", "x.rs", "").len(), 1);
+    }
+
+    #[test]
+    fn a_slice_of_values_is_read_like_one_of_references() {
+        let values = "pub const DETECTORS: &[Detector] = &[stall::DETECTOR];";
+        let name = Name { module: "stall".into(), constant: "DETECTOR".into() };
+        assert_eq!(listed(values, "DETECTORS"), Some(vec![name]));
+    }
+}
