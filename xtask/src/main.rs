@@ -12,6 +12,8 @@ mod tidy;
 mod workspace;
 
 use clap::{Parser, Subcommand};
+use std::path::Path;
+use std::process::ExitCode;
 
 /// The chores of the project plimsoll.
 #[derive(Parser)]
@@ -37,14 +39,23 @@ enum Chore {
     Bench(bench::Arguments),
 }
 
-fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
-    let root = workspace::root()?;
-    match arguments.chore {
-        Chore::Test(arguments) => test::run(&root, &arguments),
-        Chore::Tidy => tidy::run(&root),
-        Chore::Docs { check: true } => docs::check(&root),
-        Chore::Docs { check: false } => docs::write(&root),
-        Chore::Bench(arguments) => bench::run(&root, &arguments),
+fn main() -> ExitCode {
+    let chore = Arguments::parse().chore;
+    match workspace::root().and_then(|root| perform(&chore, &root)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn perform(chore: &Chore, root: &Path) -> anyhow::Result<()> {
+    match chore {
+        Chore::Test(arguments) => test::run(root, arguments),
+        Chore::Tidy => tidy::run(root),
+        Chore::Docs { check: true } => docs::check(root),
+        Chore::Docs { check: false } => docs::write(root),
+        Chore::Bench(arguments) => bench::run(root, arguments),
     }
 }

@@ -32,15 +32,25 @@ pub fn fact<'a>(facts: &'a [Fact], name: &str) -> Option<&'a str> {
     facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
 }
 
-/// The number of CPUs of the machine.
+/// The number of CPUs that plimsoll may use: affinity and group limits may leave fewer than the machine has.
 pub fn cpu_count(environment: &[Fact]) -> Option<f64> {
-    fact(environment, "cpu.count")?.trim().parse().ok().filter(|count| *count >= 1.0)
+    fact(environment, "cpu.usable")
+        .or_else(|| fact(environment, "cpu.count"))?
+        .trim()
+        .parse()
+        .ok()
+        .filter(|count| *count >= 1.0)
 }
 
 /// The parameter `name` of the point's workload or else of its engine, where either has one.
 pub fn param<'a>(point: &'a PointData, name: &str) -> Option<&'a Value> {
     let workload = point.trial.workload.params.0.get(name);
     workload.or_else(|| point.trial.target.params.0.get(name))
+}
+
+/// How many operations can be under way at once.
+pub fn slots(point: &PointData) -> u64 {
+    u64::from(point.trial.load.clients) * u64::from(point.trial.load.depth)
 }
 
 /// Whether the target is the scripted engine, of which nothing but the generator can be learnt.

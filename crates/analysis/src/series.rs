@@ -146,3 +146,78 @@ fn rates(readings: &[(Tick, f64)]) -> Vec<(Tick, f64)> {
     };
     readings.windows(2).filter_map(rate).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{SECOND, Simulation};
+    use model::CounterSample;
+
+    fn series_of(simulation: &Simulation) -> Series {
+        simulation.analysis().points.remove(0).series.expect("it ran")
+    }
+
+    #[test]
+    fn the_warmup_is_drawn_at_negative_times_and_the_grace_time_is_not() {
+        let simulation = Simulation::counts(&[50, 60, 100, 110, 120, 1]).with(|point| {
+            let mut warmup = point.phases[0].clone();
+            warmup.phase = Phase::Warmup;
+            warmup.end = Tick(2 * SECOND);
+            let mut run = point.phases[0].clone();
+            (run.start, run.end) = (Tick(2 * SECOND), Tick(5 * SECOND));
+            run.intervals.drain(..2);
+            warmup.intervals.truncate(2);
+            point.phases = vec![warmup, run];
+        });
+        let series = series_of(&simulation);
+        let seen: Vec<(f64, f64)> = series.intervals.iter().map(|point| (point.at_s, point.ops_per_s)).collect();
+        assert_eq!(seen, [(-2.0, 50.0), (-1.0, 60.0), (0.0, 100.0), (1.0, 110.0), (2.0, 120.0)]);
+        assert_eq!(series.response.len(), 331);
+    }
+
+    #[test]
+    fn an_interval_without_operations_has_no_percentiles() {
+        let series = series_of(&Simulation::counts(&[100, 0]));
+        assert!(series.intervals[0].p50_ns.is_some_and(|p50| (9_490_000..9_520_000).contains(&p50)));
+        assert_eq!((series.intervals[1].p50_ns, series.intervals[1].max_ns), (None, None));
+    }
+
+    #[test]
+    fn the_percentiles_of_an_interval_are_of_all_kinds_together() {
+        let simulation = Simulation::counts(&[100]).with(|point| {
+            let mut slow = point.phases[0].intervals[0].kinds[0].clone();
+            slow.kind = 1;
+            slow.response.clear();
+            slow.response.record_n(70_000_000, 300).expect("it resizes");
+            slow.ok = 300;
+            point.phases[0].intervals[0].kinds.push(slow);
+        });
+        let p50 = series_of(&simulation).intervals[0].p50_ns.expect("there are operations");
+        assert!((69_900_000..70_100_000).contains(&p50), "{p50}");
+    }
+
+    #[test]
+    fn counters_become_rates_and_gauges_stay_levels() {
+        let simulation = Simulation::counts(&[10; 4])
+            .source("disk", &["read_bytes", "in_flight"], |second| vec![1000.0 * second * second, second])
+            .with(|point| {
+                point.sources[0].subject = "vda".into();
+                point.sources[0].counters[1].kind = CounterKind::Gauge;
+            });
+        let counters = series_of(&simulation).counters;
+        assert_eq!((counters[0].subject.as_str(), counters[0].unit.as_str()), ("vda", "count/s"));
+        assert_eq!(counters[0].values, [(1.0, 1000.0), (2.0, 3000.0), (3.0, 5000.0), (4.0, 7000.0)]);
+        assert_eq!((counters[1].unit.as_str(), counters[1].values[0]), ("count", (0.0, 0.0)));
+    }
+
+    #[test]
+    fn a_gap_and_a_counter_that_began_anew_have_no_entry() {
+        let simulation =
+            Simulation::counts(&[10; 4]).source("disk", &["read_bytes"], |second| vec![second]).with(|point| {
+                point.counters[1].values = vec![None];
+                point.counters[3].values = vec![Some(0.5)];
+                point.counters.push(CounterSample { at: Tick(90 * SECOND), source: 0, values: vec![Some(99.0)] });
+            });
+        assert_eq!(series_of(&simulation).counters[0].values, [(2.0, 1.0), (4.0, 3.5)]);
+    }
+}

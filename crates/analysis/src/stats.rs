@@ -29,8 +29,8 @@ pub struct Estimate {
 /// Monte Carlo", Statistical Science 7(4), 1992, section 3.3); it assumes a stationary series. From it follows the effective
 /// number of values. Two departures, both wider than the book: the variance is corrected for the mean being estimated from
 /// the same values, and where values depend on each other Student's t takes half the effective number as its degrees of
-/// freedom, since Geyer's sums are of pairs. On simulated AR(1) series of 30 to 240 values with a coefficient of up to 0.7
-/// the 95 % interval then covers the true mean in 90 to 97 % of cases; with the plain normal quantile it is 83 %.
+/// freedom, since Geyer's sums are of pairs. On simulated AR(1) series the 95 % interval covers the true mean in 90 to 98 % of
+/// cases with 30 values and a coefficient of 0.5, 60 and 0.7, 240 and 0.9 (the tests below).
 pub fn estimate_mean(values: &[f64], level: f64) -> Option<Estimate> {
     if values.len() < INTERVALS_MIN {
         return None;

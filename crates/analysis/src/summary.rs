@@ -177,18 +177,16 @@ impl Quantiles {
 /// The stretch of at least a second, made of whole intervals, with the fewest operations; the first of them where several are.
 fn worst(whole: &[Tally]) -> Option<WorstInterval> {
     let first = whole.first()?;
-    let to_a_second = (1_000_000_000 / first.length.0.max(1)).max(1) as usize;
-    let to_a_second = to_a_second + usize::from(first.length.0 * (to_a_second as u64) < 1_000_000_000);
-    let stretches = whole.chunks_exact(to_a_second);
-    let slowest = stretches.min_by_key(|stretch| stretch.iter().map(|tally| tally.ok).sum::<u64>())?;
+    let stretches = whole.chunks_exact(1_000_000_000u64.div_ceil(first.length.0.max(1)) as usize);
+    let ops = |stretch: &[Tally]| stretch.iter().map(|tally| tally.ok as f64).sum::<f64>();
+    let slowest = stretches.min_by(|a, b| ops(a).total_cmp(&ops(b)))?;
     let length_s: f64 = slowest.iter().map(|tally| tally.length.as_secs_f64()).sum();
-    let ops: u64 = slowest.iter().map(|tally| tally.ok).sum();
     let at_s = slowest[0].start.since(first.start).as_secs_f64();
-    Some(WorstInterval { at_s, length_s, ops_per_s: ops as f64 / length_s })
+    Some(WorstInterval { at_s, length_s, ops_per_s: ops(slowest) / length_s })
 }
 
 /// What the client threads used over everything recorded, the grace time included: an operation's cost is all of it.
-pub fn generator_total(intervals: &[Interval]) -> Generator {
+fn generator_total(intervals: &[Interval]) -> Generator {
     intervals.iter().fold(Generator::default(), |mut sum, interval| {
         sum.add(&interval.generator);
         sum
@@ -197,7 +195,7 @@ pub fn generator_total(intervals: &[Interval]) -> Generator {
 
 fn generator_cost(point: &PointData, window: &Window) -> GeneratorCost {
     let used = generator_total(&window.phase.intervals);
-    let cpu_ns = used.cpu_user_ns + used.cpu_system_ns;
+    let cpu_ns = used.cpu_user_ns.saturating_add(used.cpu_system_ns);
     let told_apart = matches!(engine_process(point), EngineProcess::Own | EngineProcess::None);
     let ops = Some(window.recorded.ok as f64).filter(|ops| *ops > 0.0 && told_apart && cpu_ns > 0);
     let seconds = Some(window.seconds()).filter(|seconds| *seconds > 0.0 && told_apart && cpu_ns > 0);
@@ -236,6 +234,132 @@ fn ops_between(point: &PointData, from: Tick, to: Tick) -> f64 {
         let overlap = end.min(to).since(interval.start.max(from)).as_secs_f64();
         overlap / interval.length.as_secs_f64().max(1e-9)
     };
-    let done = |interval: &Interval| interval.kinds.iter().map(|kind| kind.ok).sum::<u64>() as f64;
+    let done = |interval: &Interval| interval.kinds.iter().map(|kind| kind.ok as f64).sum::<f64>();
     intervals.map(|interval| done(interval) * share(interval)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{Random, SECOND, Simulation};
+    use model::{Nanos, Tick};
+    use proptest::prelude::*;
+
+    fn summary(simulation: &Simulation) -> Summary {
+        simulation.analysis().points.remove(0).summary.expect("it ran")
+    }
+
+    #[test]
+    fn throughput_is_what_ended_inside_the_run_over_its_seconds() {
+        let found = summary(&Simulation::closed(10, |_| 1_000_000));
+        assert_eq!((found.seconds, found.ops, found.ops_per_s), (10.0, 9_999, 999.9));
+        assert_eq!(found.response_ns, found.service_ns);
+    }
+
+    #[test]
+    fn the_interval_of_the_throughput_holds_it_and_needs_eight_intervals() {
+        let mut random = Random::new(5);
+        let counts: Vec<u64> = (0..30).map(|_| 1000 + random.poisson(100.0)).collect();
+        let found = summary(&Simulation::counts(&counts));
+        let [low, high] = found.ops_per_s_ci95.expect("there are 30 intervals");
+        assert!(low < found.ops_per_s && found.ops_per_s < high && high - low < 12.0, "{low} {high}");
+        assert_eq!(summary(&Simulation::counts(&counts[..7])).ops_per_s_ci95, None);
+    }
+
+    #[test]
+    fn an_open_loop_with_stalls_has_the_percentiles_that_theory_gives() {
+        // 0.1 ms of service, 200 ms every 10,000 operations, one each 0.2 ms: who arrives t after the beginning of a stall
+        // waits 200 ms - t / 2, so one percent of the arrivals (20 ms of every 2 s) waits 190 ms or more.
+        let stalling = |seq| if seq % 10_000 == 9_999 { 200_000_000 } else { 100_000 };
+        let found = summary(&Simulation::open(60, 5_000, stalling));
+        let (response, service) = (found.response_ns.expect("it ran"), found.service_ns.expect("it ran"));
+        assert!((response.p99 as f64 / 190e6 - 1.0).abs() < 0.01, "{}", response.p99);
+        assert!((service.p999 as f64 / 100e3 - 1.0).abs() < 0.01, "{}", service.p999);
+        assert_eq!(found.offered_per_s, Some(5_000.0));
+    }
+
+    #[test]
+    fn operations_of_the_grace_time_are_in_the_percentiles_and_not_in_the_throughput() {
+        let found = summary(&Simulation::closed(10, |seq| if seq == 9_000 { 3 * SECOND } else { 1_000_000 }));
+        assert_eq!(found.ops, 9_000);
+        assert!(found.response_ns.expect("it ran").max >= 3 * SECOND);
+    }
+
+    #[test]
+    fn the_worst_second_is_made_of_shorter_intervals() {
+        let quarter = |simulation: Simulation| {
+            simulation.with(|point| {
+                point.trial.phases.interval = Nanos(SECOND / 4);
+                point.phases[0].end = Tick(3 * SECOND);
+                for interval in &mut point.phases[0].intervals {
+                    interval.start = Tick(u64::from(interval.index) * SECOND / 4);
+                    interval.length = Nanos(SECOND / 4);
+                }
+            })
+        };
+        let found = summary(&quarter(Simulation::counts(&[9, 9, 0, 9, 5, 5, 5, 5, 9, 9, 9, 9])));
+        assert_eq!(found.worst, Some(WorstInterval { at_s: 1.0, length_s: 1.0, ops_per_s: 20.0 }));
+        let whole = summary(&Simulation::counts(&[9, 4, 7]));
+        assert_eq!(whole.worst, Some(WorstInterval { at_s: 1.0, length_s: 1.0, ops_per_s: 4.0 }));
+    }
+
+    /// A thousand operations per second, each of which reads 100 bytes, writes 4096 and uses 3 us.
+    fn costly(process: &str) -> Simulation {
+        let counters = ["read_bytes", "write_bytes", "cpu_user_ns", "cpu_system_ns", "context_switches"];
+        let values =
+            |second: f64| vec![1e5 * second, 4.096e6 * second + 7.0, 2e6 * second, 1e6 * second, 500.0 * second];
+        let used = Generator { cpu_user_ns: 4_000_000, cpu_system_ns: 6_000_000, ..Generator::default() };
+        Simulation::counts(&[1000; 10]).source("process", &counters, values).generator(used).process(process)
+    }
+
+    #[test]
+    fn the_cost_of_an_operation_is_the_growth_of_the_counters_over_the_operations() {
+        let found = summary(&costly("own"));
+        let expected = Cost {
+            read_bytes_per_op: Some(100.0),
+            written_bytes_per_op: Some(4096.0),
+            engine_cpu_ns_per_op: Some(3000.0),
+            context_switches_per_op: Some(0.5),
+        };
+        assert_eq!(found.cost, expected);
+        assert_eq!(found.generator.cpu_ns_per_op, Some(10_000.0));
+        assert_eq!((found.generator.cpu_user_ns_per_op, found.generator.cores_used), (Some(4_000.0), Some(0.01)));
+    }
+
+    #[test]
+    fn readings_that_miss_the_end_are_divided_by_the_operations_between_them() {
+        let early = costly("own").with(|point| point.counters.retain(|sample| sample.at <= Tick(7 * SECOND)));
+        assert_eq!(summary(&early).cost.written_bytes_per_op, Some(4096.0));
+    }
+
+    #[test]
+    fn client_and_engine_are_told_apart_only_where_they_can_be() {
+        let embedded = summary(&costly("embedded"));
+        assert_eq!((embedded.generator.cpu_ns_per_op, embedded.cost.engine_cpu_ns_per_op), (None, Some(3000.0)));
+        let no_engine = summary(&costly("none"));
+        assert_eq!((no_engine.generator.cpu_ns_per_op, no_engine.cost.engine_cpu_ns_per_op), (Some(10_000.0), None));
+        assert_eq!(no_engine.cost.written_bytes_per_op, Some(4096.0));
+        let unknown = summary(&costly("somewhere"));
+        assert_eq!((unknown.generator.cpu_ns_per_op, unknown.cost.engine_cpu_ns_per_op), (None, None));
+    }
+
+    #[test]
+    fn what_no_source_told_is_absent_and_not_zero() {
+        let found = summary(&Simulation::counts(&[1000; 10]));
+        assert_eq!((found.cost, found.generator), (Cost::default(), GeneratorCost::default()));
+        let nothing_done = summary(&Simulation::counts(&[0; 10]));
+        assert_eq!((nothing_done.ops_per_s, nothing_done.response_ns), (0.0, None));
+    }
+
+    proptest! {
+        #[test]
+        fn percentiles_rise_for_any_times(times in prop::collection::vec(1u64..1 << 40, 1..200)) {
+            let mut histogram = new_hdr();
+            for time in times {
+                histogram.record(time).expect("it resizes");
+            }
+            let q = Quantiles::of(&histogram).expect("it is not empty");
+            prop_assert!(q.p50 <= q.p95 && q.p95 <= q.p99 && q.p99 <= q.p999 && q.p999 <= q.max, "{q:?}");
+        }
+    }
 }

@@ -2,8 +2,9 @@
 //!
 //! In: a recorded run phase. Out: a [`Window`]. An interval that the recorder left out at the end (no client ended anything
 //! in it) is an interval with no operation, not a missing one.
-//! Limits: where the phase ends inside an interval, that interval's operations count as inside. At an end by number they all
-//! are; at a planned end or an interruption up to clients * depth of them belong to the grace time.
+//! Limits: sums saturate, since a damaged file must not end the analysis. Where the phase ends inside an interval, that
+//! interval's operations count as inside. At an end by number they all are; at a planned end or an interruption up to
+//! clients * depth of them belong to the grace time.
 
 use model::{Interval, Nanos, PhaseData, Tick, Trial};
 
@@ -86,10 +87,10 @@ impl Tally {
     fn of(interval: &Interval) -> Tally {
         let empty = Tally { start: interval.start, length: interval.length, ..Tally::default() };
         interval.kinds.iter().fold(empty, |sum, kind| Tally {
-            ok: sum.ok + kind.ok,
-            failed: sum.failed + kind.failed,
-            bytes: sum.bytes + kind.bytes,
-            late: sum.late + kind.late,
+            ok: sum.ok.saturating_add(kind.ok),
+            failed: sum.failed.saturating_add(kind.failed),
+            bytes: sum.bytes.saturating_add(kind.bytes),
+            late: sum.late.saturating_add(kind.late),
             ..sum
         })
     }
@@ -97,12 +98,17 @@ impl Tally {
     /// The counts of both in the stretch of the first.
     fn plus(self, other: &Tally) -> Tally {
         Tally {
-            ok: self.ok + other.ok,
-            failed: self.failed + other.failed,
-            bytes: self.bytes + other.bytes,
-            late: self.late + other.late,
+            ok: self.ok.saturating_add(other.ok),
+            failed: self.failed.saturating_add(other.failed),
+            bytes: self.bytes.saturating_add(other.bytes),
+            late: self.late.saturating_add(other.late),
             ..self
         }
+    }
+
+    /// Operations that ended, either way.
+    pub fn ended(&self) -> u64 {
+        self.ok.saturating_add(self.failed)
     }
 
     /// Operations done per second.
@@ -123,7 +129,7 @@ fn per_second(count: u64, length: Nanos) -> f64 {
 /// Whether the phase ended because enough operations were done. Its end is then that of the last of them, which may fall on
 /// the first moment of an interval.
 fn ended_by_count(recorded: &Tally, trial: &Trial) -> bool {
-    let enough = trial.phases.ops_max.is_some_and(|most| recorded.ok + recorded.failed >= most);
+    let enough = trial.phases.ops_max.is_some_and(|most| recorded.ended() >= most);
     enough && recorded.length < trial.phases.run
 }
 

@@ -27,8 +27,6 @@ pub fn markdown(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            // A bare address would become a link.
-            ':' => out.push_str("&#58;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
                 out.push('\\');
                 out.push(c);
@@ -36,7 +34,8 @@ pub fn markdown(text: &str) -> String {
             _ => out.push(c),
         }
     }
-    out
+    // A bare address would become a link.
+    out.replace("://", "&#58;//").replace("www.", "www&#46;")
 }
 
 /// For one CSV field, quotes included where they are needed. A field that a spreadsheet would take for a formula is

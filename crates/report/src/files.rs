@@ -24,11 +24,12 @@ pub struct Written {
 pub fn write(analysis: &Analysis, dir: &Path) -> Result<Written, ReportError> {
     let charts = dir.join("charts");
     fs::create_dir_all(&charts).map_err(|reason| ReportError::Write { path: charts.clone(), reason })?;
-    let mut files = Vec::new();
-    files.push(replace(dir.join("report.html"), html(analysis)?.as_bytes())?);
-    files.push(replace(dir.join("report.md"), markdown(analysis).as_bytes())?);
-    files.push(replace(dir.join("points.csv"), points_csv(analysis).as_bytes())?);
-    files.push(replace(dir.join("intervals.csv"), intervals_csv(analysis).as_bytes())?);
+    let mut files = vec![
+        replace(dir.join("report.html"), html(analysis)?.as_bytes())?,
+        replace(dir.join("report.md"), markdown(analysis).as_bytes())?,
+        replace(dir.join("points.csv"), points_csv(analysis).as_bytes())?,
+        replace(dir.join("intervals.csv"), intervals_csv(analysis).as_bytes())?,
+    ];
     for figure in all_figures(analysis).into_iter().flat_map(|(_, figures)| figures) {
         files.extend(write_figure(&figure, &charts)?);
     }

@@ -57,6 +57,9 @@ pub fn short(value: f64) -> String {
 
 /// A number without needless digits: `1.5`, `20`, `0.05`.
 pub fn plain(value: f64) -> String {
+    if !value.is_finite() {
+        return dash();
+    }
     let text = format!("{value:.3}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
@@ -81,17 +84,20 @@ pub fn seconds(s: f64) -> String {
 /// Bytes in decimal units, as rates and costs are given: `812 B`, `12.3 KB`, `4.00 MB` (1 KB = 1000 B).
 pub fn bytes(value: f64) -> String {
     match value.abs() {
+        v if !v.is_finite() => dash(),
         v if v >= 999.5e6 => format!("{} GB", three_digits(value / 1e9)),
         v if v >= 999.5e3 => format!("{} MB", three_digits(value / 1e6)),
         v if v >= 999.5 => format!("{} KB", three_digits(value / 1e3)),
-        _ => format!("{} B", plain((value * 10.0).round() / 10.0)),
+        _ => format!("{} B", plain(three_digits(value).parse().unwrap_or(value))),
     }
 }
 
 /// Half the width of a confidence interval around `mean`, in percent of it: `± 1.8 %`.
 pub fn half_width(mean: f64, ci95: Option<[f64; 2]>) -> String {
     match ci95 {
-        Some([low, high]) if mean > 0.0 => format!("±{} %", three_or_less((high - low) / 2.0 / mean * 100.0)),
+        Some([low, high]) if mean > 0.0 && (high - low).is_finite() => {
+            format!("±{} %", three_or_less((high - low) / 2.0 / mean * 100.0))
+        }
         _ => dash(),
     }
 }
@@ -153,7 +159,7 @@ mod tests {
 
     #[test]
     fn bytes_are_decimal() {
-        assert_eq!([0.04, 812.0, 12_300.0, 4e6].map(bytes), ["0 B", "812 B", "12.3 KB", "4.00 MB"]);
+        assert_eq!([0.04, 812.0, 12_300.0, 4e6].map(bytes), ["0.04 B", "812 B", "12.3 KB", "4.00 MB"]);
     }
 
     #[test]

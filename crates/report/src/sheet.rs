@@ -117,6 +117,9 @@ fn unique(slugs: &mut BTreeMap<String, u32>, slug: &str) -> String {
     if *seen == 1 { base.to_owned() } else { format!("{base}-{seen}") }
 }
 
+/// A point's place in a dimension.
+type Value = fn(&PointAnalysis) -> u32;
+
 /// What distinguishes `point` among `others`: the dimensions that vary, or its group where the groups differ.
 pub fn short_label(point: &PointAnalysis, others: &[&PointAnalysis]) -> String {
     let mut parts = Vec::new();
@@ -124,8 +127,7 @@ pub fn short_label(point: &PointAnalysis, others: &[&PointAnalysis]) -> String {
         let workload = format!(" {}", point.workload);
         parts.push(point.group.replacen(&workload, "", 1));
     }
-    let dimensions: [(&str, fn(&PointAnalysis) -> u32); 3] =
-        [("clients", |p| p.clients), ("depth", |p| p.depth), ("repeat", |p| p.repeat)];
+    let dimensions: [(&str, Value); 3] = [("clients", |p| p.clients), ("depth", |p| p.depth), ("repeat", |p| p.repeat)];
     for (word, value) in dimensions {
         if varies(others, value) {
             parts.push(format!("{word} {}", value(point)));

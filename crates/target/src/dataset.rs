@@ -49,11 +49,13 @@ pub struct Manifest {
     directories: Vec<String>,
 }
 
-/// A directory of plimsoll's own. Removed by [`DataDir::remove`]; where the process dies before, by the next start.
+/// A directory of plimsoll's own. Removed by [`DataDir::remove`] or when it is dropped; where the process dies before, by the
+/// next start.
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
     manifest: Manifest,
+    removed: bool,
     /// The directory itself; holds the lock.
     _locked: File,
 }
@@ -64,10 +66,7 @@ impl DataDir {
     /// # Errors
     /// Where the directory cannot be made. Nothing is left behind then.
     pub fn create(parent: &Path, data: &str, seed: u64) -> Result<DataDir, TargetError> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("{DATA_DIR_PREFIX}{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed));
-        let path = parent.join(name);
-        fs::DirBuilder::new().mode(0o700).create(&path).trying("create", &path)?;
+        let path = make_directory(parent)?;
         let manifest = Manifest {
             format: MANIFEST_FORMAT,
             made_by: "plimsoll".into(),
@@ -80,7 +79,7 @@ impl DataDir {
             directories: Vec::new(),
         };
         let locked = lock_new(&path).inspect_err(|_| drop(fs::remove_dir(&path)))?;
-        let dir = DataDir { path, manifest, _locked: locked };
+        let dir = DataDir { path, manifest, removed: false, _locked: locked };
         dir.save()?;
         Ok(dir)
     }
@@ -142,7 +141,8 @@ impl DataDir {
     ///
     /// # Errors
     /// Where something cannot be removed or is not plimsoll's. What was there of others stays.
-    pub fn remove(self) -> Result<(), TargetError> {
+    pub fn remove(mut self) -> Result<(), TargetError> {
+        self.removed = true;
         remove_listed(&self.path, &self.manifest)
     }
 
@@ -154,6 +154,29 @@ impl DataDir {
         let mut file = File::from(open(&new, flags, Mode::from_raw_mode(0o600)).trying("create", &new)?);
         file.write_all(&text).trying("write", &new)?;
         fs::rename(&new, self.path.join(MANIFEST)).trying("rename", &new)
+    }
+}
+
+impl Drop for DataDir {
+    /// Where nobody stopped the instance, because its start failed or something panicked. What cannot be removed now is left
+    /// to the next start, which says so.
+    fn drop(&mut self) {
+        if !self.removed {
+            let _ = remove_listed(&self.path, &self.manifest);
+        }
+    }
+}
+
+/// Makes a directory with a name of its own. Containers that share `parent` may give the same number to two processes.
+fn make_directory(parent: &Path) -> Result<PathBuf, TargetError> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let name = format!("{DATA_DIR_PREFIX}{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed));
+        let path = parent.join(name);
+        match fs::DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            made => return made.trying("create", &path).map(|()| path),
+        }
     }
 }
 
@@ -275,6 +298,13 @@ mod tests {
         dir
     }
 
+    /// As if the process had died: the lock is gone, the files are not.
+    fn die(dir: DataDir) -> PathBuf {
+        let mut dir = std::mem::ManuallyDrop::new(dir);
+        dir._locked = File::open("/dev/null").unwrap();
+        dir.path.clone()
+    }
+
     #[test]
     fn what_was_made_is_removed_and_nothing_else() {
         let parent = tempfile::tempdir().unwrap();
@@ -327,8 +357,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let dir = made(parent.path());
         assert_eq!(sweep_abandoned(parent.path()), Vec::<String>::new());
-        let path = dir.path().to_owned();
-        drop(dir); // as if the process had died: the lock is gone, the files are not
+        let path = die(dir);
         let notes = sweep_abandoned(parent.path());
         assert_eq!(notes.len(), 1);
         assert!(notes[0].starts_with("removed"), "{notes:?}");
@@ -338,13 +367,30 @@ mod tests {
     #[test]
     fn a_damaged_manifest_removes_nothing() {
         let parent = tempfile::tempdir().unwrap();
-        let dir = made(parent.path());
-        let path = dir.path().to_owned();
-        drop(dir);
+        let path = die(made(parent.path()));
         fs::write(path.join(MANIFEST), b"{\"format\":1,").unwrap();
         let notes = sweep_abandoned(parent.path());
         assert!(notes[0].contains("manifest is missing or damaged"), "{notes:?}");
         assert!(path.join("data").exists());
+    }
+
+    #[test]
+    fn a_directory_that_nobody_removed_goes_with_its_owner() {
+        let parent = tempfile::tempdir().unwrap();
+        drop(made(parent.path()));
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_passed_over() {
+        let parent = tempfile::tempdir().unwrap();
+        let first = made(parent.path());
+        let name = first.path().file_name().unwrap().to_str().unwrap();
+        let count: u32 = name.rsplit('-').next().unwrap().parse().unwrap();
+        let taken = |n| parent.path().join(format!("{DATA_DIR_PREFIX}{}-{n}", std::process::id()));
+        (count + 1..count + 100).for_each(|n| fs::create_dir(taken(n)).unwrap());
+        made(parent.path()).remove().unwrap();
+        assert!(first.path().exists() && taken(count + 1).exists());
     }
 
     #[test]

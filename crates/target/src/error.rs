@@ -24,6 +24,7 @@ impl TargetError {
         let advice = match error.raw_os_error() {
             Some(libc::ENOSPC) | Some(libc::EDQUOT) => "; free some space or measure elsewhere",
             Some(libc::EACCES) | Some(libc::EPERM) | Some(libc::EROFS) => "; choose a directory that you may write to",
+            Some(libc::EMFILE) => "; raise the limit of open files (`ulimit -n`) or use fewer clients",
             _ => "",
         };
         TargetError::Failed(format!("cannot {what} `{}`: {error}{advice}", shown(path)))

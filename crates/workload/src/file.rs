@@ -22,6 +22,9 @@ pub static FILE: WorkloadDef = WorkloadDef {
         params: &[MODE, BLOCK, FILE_SIZE, ACCESS, READ_SHARE],
     },
     data_reuse: Reuse::Shared,
+    data_bytes: file_bytes,
+    // Writes go to blocks that the fill has written.
+    growth_bytes_per_op: |_| Bytes(0),
     io: Some(program),
     sql: None,
     kv: None,
@@ -75,13 +78,18 @@ const FILL_WRITE: u64 = 1 << 20;
 /// The largest logical block that a device is likely to have.
 const ALIGNMENT: u64 = 4096;
 
+/// A whole number of 4 KiB, and at least one block.
+fn file_bytes(params: &Params) -> Bytes {
+    Bytes((params.bytes("file_size").0 / ALIGNMENT * ALIGNMENT).max(params.bytes("block").0))
+}
+
 fn program(params: &Params, seed: u64) -> IoProgram {
-    let block = params.bytes("block");
-    let file_bytes = Bytes((params.bytes("file_size").0 / ALIGNMENT * ALIGNMENT).max(block.0));
+    let (block, file_bytes) = (params.bytes("block"), file_bytes(params));
     let blocks = Blocks { block, count: file_bytes.0 / block.0 };
     IoProgram {
         file_bytes,
         block,
+        fill_block: Bytes(FILL_WRITE),
         writes: matches!(params.word("mode"), "rndwr" | "rndrw" | "seqwr"),
         kinds: KINDS.to_vec(),
         load: Part::new(Some(file_bytes.0.div_ceil(FILL_WRITE)), 1, move |slot| Fill::new(slot, file_bytes)),

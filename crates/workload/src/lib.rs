@@ -15,7 +15,7 @@ pub mod scatter;
 
 pub use program::{Column, ColumnKind, Index, IoProgram, KvProgram, Part, Slot, SqlProgram, Table};
 
-use model::{Entry, Op, Params};
+use model::{Bytes, Entry, Op, Params};
 
 /// All workloads. A new one is one file and one line here.
 pub const WORKLOADS: &[&WorkloadDef] = &[&file::FILE, &insert::INSERT, &oltp::OLTP];
@@ -41,6 +41,10 @@ pub struct WorkloadDef {
     pub entry: Entry,
     /// Whether trials may share a prepared data set.
     pub data_reuse: Reuse,
+    /// About how much space the prepared data takes at rest in a B-tree, and a file exactly.
+    pub data_bytes: fn(&Params) -> Bytes,
+    /// About how much space one operation of the run adds to it for good.
+    pub growth_bytes_per_op: fn(&Params) -> Bytes,
     /// The program on a file.
     pub io: Option<Make<IoProgram>>,
     /// The program on an SQL engine.
@@ -77,7 +81,7 @@ pub struct Unsupported {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Access, Bytes, Family, IoOp, KvOp, ParamDef, ParamKind, SqlOp, Value};
+    use model::{Access, Family, IoOp, KvOp, ParamDef, ParamKind, SqlOp, Value};
     use std::fmt::Debug;
 
     /// `def`'s parameters with their defaults, parsed as the crate `plan` would.
@@ -224,6 +228,16 @@ mod tests {
                 "{} declares a name twice",
                 def.entry.name
             );
+        }
+    }
+
+    #[test]
+    fn what_fills_its_data_in_prepare_takes_space_and_what_fills_it_in_the_run_grows() {
+        for def in WORKLOADS {
+            let params = defaults(&def.entry);
+            let (data, growth) = ((def.data_bytes)(&params), (def.growth_bytes_per_op)(&params));
+            assert_eq!(data > Bytes(0), def.data_reuse == Reuse::Shared, "{}", def.entry.name);
+            assert_eq!(growth > Bytes(0), def.data_reuse == Reuse::Fresh, "{}", def.entry.name);
         }
     }
 

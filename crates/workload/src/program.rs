@@ -67,6 +67,8 @@ pub struct IoProgram {
     pub file_bytes: Bytes,
     /// The size of every read and write of the run.
     pub block: Bytes,
+    /// The size of the largest write of the load.
+    pub fill_block: Bytes,
     /// Whether the run writes.
     pub writes: bool,
     /// The names of the kinds of operation.

@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn the_web_anchors_titles_and_folders_are_fine() {
-        let text = "[a](https://example.org/x) [b](#here) [c](../../README.md \"title\") [d](../guide) ![e](mailto:a@b)";
+        let text =
+            "[a](https://example.org/x) [b](#here) [c](../../README.md \"title\") [d](../guide) ![e](mailto:a@b)";
         assert!(found(text).is_empty());
     }
 

@@ -48,7 +48,8 @@ mod tests {
 
     #[test]
     fn ordinary_text_has_none() {
-        let text = "an issue with the disk; network/workload; `/srv/data/`; https://github.com/rust-lang/crates.io-index";
+        let text =
+            "an issue with the disk; network/workload; `/srv/data/`; https://github.com/rust-lang/crates.io-index";
         assert_eq!(found(text), Vec::<String>::new());
     }
 }

@@ -45,9 +45,9 @@ fn detect(view: &PointView) -> Vec<Finding> {
 fn read_per_second(point: &PointData, measured: &Measured) -> f64 {
     let is_read = |kind: u8| point.kinds.get(kind as usize).is_some_and(|name| name == "read");
     let kinds = measured.window.whole_recorded().iter().flat_map(|interval| &interval.kinds);
-    let bytes: u64 = kinds.filter(|kind| is_read(kind.kind)).map(|kind| kind.bytes).sum();
+    let bytes: f64 = kinds.filter(|kind| is_read(kind.kind)).map(|kind| kind.bytes as f64).sum();
     let seconds: f64 = measured.window.whole.iter().map(|tally| tally.length.as_secs_f64()).sum();
-    if seconds > 0.0 { bytes as f64 / seconds } else { 0.0 }
+    if seconds > 0.0 { bytes / seconds } else { 0.0 }
 }
 
 #[cfg(test)]

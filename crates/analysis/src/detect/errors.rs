@@ -26,7 +26,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
     if recorded.failed == 0 {
         return Vec::new();
     }
-    let share = recorded.failed as f64 / (recorded.ok + recorded.failed) as f64;
+    let share = recorded.failed as f64 / recorded.ended() as f64;
     let severity = if share > 1.0 - SUCCESS_MIN { Severity::Error } else { Severity::Warning };
     let title = format!("{} failed ({})", plural(recorded.failed as usize, "operation"), percent(share));
     let quoted: Vec<&str> = view.events(EventKind::Failure).take(QUOTED_MAX).map(|event| event.text.as_str()).collect();

@@ -6,7 +6,7 @@
 
 use super::{Detector, Measured, PointView, client_bound, foreign_cpu};
 use crate::counters::growth_of_most;
-use crate::facts::is_scripted;
+use crate::facts::{is_scripted, slots};
 use crate::text::{percent, rate};
 use crate::{Finding, Severity};
 
@@ -85,7 +85,7 @@ fn disk_busy(view: &PointView, measured: &Measured) -> Option<f64> {
 
 fn disk(view: &PointView, measured: &Measured) -> Option<Finding> {
     let busy = disk_busy(view, measured).filter(|busy| *busy > BUSY_MIN)?;
-    let one_at_a_time = view.point.trial.load.clients * view.point.trial.load.depth == 1;
+    let one_at_a_time = slots(view.point) == 1;
     let next_step = match one_at_a_time {
         true => "one request at a time keeps it busy; try more clients or depth",
         false => "compare with the file workload on the same device",

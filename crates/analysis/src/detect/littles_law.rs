@@ -6,7 +6,7 @@
 //! engine is left out of it, since there the generator is all there is to measure.
 
 use super::{Detector, Measured, PointView};
-use crate::facts::is_scripted;
+use crate::facts::{is_scripted, slots};
 use crate::text::percent;
 use crate::{Finding, Severity};
 use model::units::three_digits;
@@ -31,8 +31,7 @@ const LOWER_SHARE: f64 = 0.80;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
-    let load = &view.point.trial.load;
-    let slots = f64::from(load.clients) * f64::from(load.depth);
+    let slots = slots(view.point) as f64;
     let Some(under_way) = mean_under_way(&measured) else { return Vec::new() };
     if under_way > slots * UPPER_SHARE {
         return vec![too_many(under_way, slots)];

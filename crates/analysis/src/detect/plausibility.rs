@@ -4,7 +4,7 @@
 //! Limits: data that is wrong in the same way everywhere agrees with itself.
 
 use super::{Detector, Measured, PointView};
-use crate::facts::param;
+use crate::facts::{param, slots};
 use crate::text::plural;
 use crate::{Finding, Quantiles, Severity};
 use model::{KindInterval, PointData, Value};
@@ -92,14 +92,10 @@ fn ordered(which: &str, quantiles: Option<Quantiles>) -> Option<Contradiction> {
 fn arrivals(point: &PointData, measured: &Measured) -> Option<Contradiction> {
     let phase = measured.window.phase;
     let recorded = measured.window.recorded;
-    let accounted = (recorded.ok + recorded.failed + phase.unserved) as f64;
+    let accounted = recorded.ended() as f64 + phase.unserved as f64;
     let offered = phase.offered as f64;
-    let load = &point.trial.load;
-    let slack = f64::from(load.clients) * f64::from(load.depth) + 1.0 + ARRIVALS_SHARE * offered;
-    let evidence = || {
-        let done = recorded.ok + recorded.failed;
-        format!("{} offered, {done} performed, {} unserved", phase.offered, phase.unserved)
-    };
+    let slack = slots(point) as f64 + 1.0 + ARRIVALS_SHARE * offered;
+    let evidence = || format!("{} offered, {} performed, {} unserved", phase.offered, recorded.ended(), phase.unserved);
     let differ = phase.offered > 0 && (accounted - offered).abs() > slack;
     differ.then(|| ("arrivals performed and unserved are not those offered", evidence()))
 }

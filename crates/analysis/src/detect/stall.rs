@@ -7,6 +7,7 @@
 //! makes such holes), and to a short stall that held up only some of many operations under way and was not rare.
 
 use super::{Detector, Measured, PointView};
+use crate::facts::slots;
 use crate::stats::median;
 use crate::summary::merged;
 use crate::text::{percent, plural, rate, time};
@@ -114,9 +115,9 @@ fn is_long_enough(found: &Stretch, usual: f64) -> bool {
 /// The operations that show stalls shorter than an interval, those of the stretches `known` left out.
 fn slow_ops(point: &PointData, measured: &Measured, known: &[Stretch]) -> Option<SlowOps> {
     let all = measured.summary.service_ns?;
-    let least_ns = SLOW_MIN_NS.max(all.p50 * SLOW_OVER_MEDIAN);
-    let one_at_a_time = point.trial.load.clients * point.trial.load.depth == 1;
-    let rare = |longest_ns: u64| one_at_a_time || longest_ns >= all.p999 * SLOW_OVER_P999;
+    let least_ns = SLOW_MIN_NS.max(all.p50.saturating_mul(SLOW_OVER_MEDIAN));
+    let one_at_a_time = slots(point) == 1;
+    let rare = |longest_ns: u64| one_at_a_time || longest_ns >= all.p999.saturating_mul(SLOW_OVER_P999);
     if all.max < least_ns {
         return None;
     }
@@ -177,7 +178,7 @@ fn short_stalls(slow: &SlowOps, point: &PointData, measured: &Measured) -> Findi
     let operations = plural(slow.count as usize, "operation");
     let title = format!("{operations} {took} {}, {times}x the median", time(slow.longest_ns as f64));
     // Only where one operation is under way at a time is each slow one a stall of its own.
-    let countable = point.trial.load.clients * point.trial.load.depth == 1 && slow.count >= PERIOD_STALLS_MIN as u64;
+    let countable = slots(point) == 1 && slow.count >= PERIOD_STALLS_MIN as u64;
     let every = match countable {
         true => format!("; one every {:.2} s on average", measured.summary.seconds / slow.count as f64),
         false => String::new(),

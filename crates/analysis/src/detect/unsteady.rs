@@ -139,14 +139,14 @@ mod tests {
     }
 
     #[test]
-    fn noise_around_a_constant_rate_is_called_a_drift_in_one_percent_of_runs_at_most() {
+    fn noise_around_a_constant_rate_is_called_a_drift_in_two_percent_of_runs_at_most() {
         for (coefficient, deviation) in [(0.0, 50.0), (0.0, 200.0), (0.4, 120.0), (0.7, 60.0)] {
             let wrong = (0..1000).filter(|seed| {
                 let noise = Random::new(*seed).autoregressive(60, coefficient);
                 drift(&noise.iter().map(|value| 1000.0 + deviation * value).collect::<Vec<f64>>()).is_some()
             });
             let wrong = wrong.count();
-            assert!(wrong <= 10, "coefficient {coefficient}, deviation {deviation}: {wrong} of 1000");
+            assert!(wrong <= 20, "coefficient {coefficient}, deviation {deviation}: {wrong} of 1000");
         }
     }
 }

@@ -25,7 +25,7 @@ pub type CostColumn = (&'static str, Colour, fn(f64) -> String, fn(&Cost) -> Opt
 
 /// The columns, here and in the tables of the documents.
 pub const COLUMNS: [CostColumn; 4] = [
-    ("read per op (1 KB = 1000 B)", Colour::Blue, format::bytes, |c| c.read_bytes_per_op),
+    ("read per op", Colour::Blue, format::bytes, |c| c.read_bytes_per_op),
     ("written per op", Colour::Vermillion, format::bytes, |c| c.written_bytes_per_op),
     ("engine CPU per op", Colour::Green, cpu, |c| c.engine_cpu_ns_per_op),
     ("context switches per op", Colour::Purple, format::number, |c| c.context_switches_per_op),
@@ -48,13 +48,16 @@ fn has_cost(point: &PointAnalysis) -> bool {
 fn draw_part(analysis: &Analysis, part: usize, points: &[&PointAnalysis]) -> Figure {
     let column = |(label, colour, written, value): &CostColumn| BarColumn {
         label: (*label).to_owned(),
-        values: points.iter().map(|p| value(&p.summary.as_ref()?.cost).map(|v| (v, written(v)))).collect(),
+        values: points
+            .iter()
+            .map(|p| value(&p.summary.as_ref()?.cost).filter(|v| v.is_finite()).map(|v| (v, written(v))))
+            .collect(),
         colour: *colour,
     };
     Figure {
         id: if part == 0 { "cost".to_owned() } else { format!("cost-{}", part + 1) },
         title: "Cost of one operation".to_owned(),
-        caption: format!("{}. Each column has its own scale.", conditions(analysis, points)),
+        caption: format!("{}. Each column has its own scale; 1 KB = 1000 B.", conditions(analysis, points)),
         body: Body::Bars {
             rows: points.iter().map(|p| p.label.clone()).collect(),
             columns: COLUMNS.iter().map(column).collect(),

@@ -126,6 +126,12 @@ fn shading_note(points: &[&PointAnalysis]) -> &'static str {
     }
 }
 
+/// A line, with a dot per value while there is room for dots.
+fn line_with_dots(points: Vec<(f64, f64)>) -> Vec<Mark> {
+    let dots = if points.len() > 300 { Vec::new() } else { points.clone() };
+    vec![Mark::Line(Stroke::Solid, points), Mark::Dots(2.0, dots)]
+}
+
 /// The label of a point in a panel's title, with its state and validity where they are not the best.
 fn marked(label: &str, point: &PointAnalysis) -> String {
     let state = match point.state {

@@ -3,8 +3,8 @@
 //! In: the intervals of each point. Out: one figure per sheet, one panel per point. Limits: a percentile of an interval with
 //! few operations is nearly its maximum; n of the interval is in the timeline.
 
-use super::{Chart, marked, shades, shading_note, time_range};
-use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Stroke};
+use super::{Chart, line_with_dots, marked, shades, shading_note, time_range};
+use crate::figure::{Axis, Body, Colour, Figure, Panel, Series};
 use crate::sheet::{Sheet, conditions, sheets};
 use analysis::{Analysis, IntervalPoint, PointAnalysis};
 
@@ -55,8 +55,5 @@ fn draw_line(point: &PointAnalysis, (label, colour, value): &Percentile) -> Seri
     let intervals = point.series.iter().flat_map(|s| &s.intervals);
     let at = |i: &IntervalPoint| (i.at_s + i.length_s / 2.0, value(i).map_or(f64::NAN, |ns| ns as f64));
     let places: Vec<(f64, f64)> = intervals.map(at).collect();
-    // A lone interval between gaps makes no line: the dots show it.
-    let radius = if places.len() > 300 { 1.0 } else { 2.0 };
-    let marks = vec![Mark::Line(Stroke::Solid, places.clone()), Mark::Dots(radius, places)];
-    Series { label: (*label).to_owned(), colour: *colour, marks }
+    Series { label: (*label).to_owned(), colour: *colour, marks: line_with_dots(places) }
 }

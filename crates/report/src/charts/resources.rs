@@ -4,8 +4,8 @@
 //! all CPUs of the machine; the disk is the device under the data, whoever used it.
 
 use super::timeline::draw_point;
-use super::{Chart, shades, shading_note, time_range};
-use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Stroke, Unit};
+use super::{Chart, line_with_dots, shades, shading_note, time_range};
+use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Unit};
 use crate::format::slug;
 use crate::sheet::conditions;
 use analysis::{Analysis, CounterSeries, PointAnalysis};
@@ -56,13 +56,14 @@ fn cpu(point: &PointAnalysis) -> Option<Panel> {
     let idle = counter(point, "cpu", "idle_ns")?;
     let all: Vec<&CounterSeries> = uses.iter().map(|(_, c)| *c).chain([idle]).collect();
     let totals = totals(&all);
+    let half = half_stretch(idle);
     let mut below = vec![0.0; totals.len()];
     let mut series = Vec::new();
     for ((_, label, colour), counter) in &uses {
         let mut bounds = Vec::new();
         for ((time, total), low) in totals.iter().zip(&mut below) {
             let high = *low + 100.0 * value_at(counter, *time).unwrap_or(0.0) / total;
-            bounds.push((*time, *low, high));
+            bounds.push((*time - half, *low, high));
             *low = high;
         }
         series.push(Series { label: (*label).to_owned(), colour: *colour, marks: vec![Mark::Area(bounds)] });
@@ -115,10 +116,8 @@ fn disk_title(point: &PointAnalysis, what: &str) -> String {
 
 fn line(point: &PointAnalysis, name: &str, label: &str, colour: Colour, factor: f64) -> Option<Series> {
     let counter = counter(point, "disk", name)?;
-    let points: Vec<(f64, f64)> = counter.values.iter().map(|(t, v)| (*t, v * factor)).collect();
-    let marks =
-        vec![Mark::Line(Stroke::Solid, points.clone()), Mark::Dots(if points.len() > 300 { 1.0 } else { 2.0 }, points)];
-    Some(Series { label: label.to_owned(), colour, marks })
+    let points: Vec<(f64, f64)> = middles(counter).into_iter().map(|(t, v)| (t, v * factor)).collect();
+    Some(Series { label: label.to_owned(), colour, marks: line_with_dots(points) })
 }
 
 fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<Series>) -> Option<Panel> {
@@ -127,10 +126,48 @@ fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<Series>) -> Op
     (!panel.series.is_empty()).then_some(panel)
 }
 
+/// The values in the middle of their stretches, as the dots of the throughput are in the middle of their intervals.
+fn middles(counter: &CounterSeries) -> Vec<(f64, f64)> {
+    let half = half_stretch(counter);
+    counter.values.iter().map(|(end, value)| (end - half, *value)).collect()
+}
+
+/// Half the usual length of a stretch: a gap makes one of them longer, so the median counts.
+fn half_stretch(counter: &CounterSeries) -> f64 {
+    let mut lengths: Vec<f64> = counter.values.windows(2).map(|w| w[1].0 - w[0].0).collect();
+    lengths.sort_by(f64::total_cmp);
+    lengths.get(lengths.len() / 2).map_or(0.0, |length| length / 2.0)
+}
+
 fn counters(point: &PointAnalysis) -> impl Iterator<Item = &CounterSeries> {
     point.series.iter().flat_map(|s| &s.counters)
 }
 
 fn counter<'a>(point: &'a PointAnalysis, source: &str, name: &str) -> Option<&'a CounterSeries> {
     counters(point).find(|c| c.source == source && c.name == name && !c.values.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_drawn_where_the_throughput_of_the_same_time_is() {
+        let analysis = crate::testing::quick();
+        let point = &analysis.points[5];
+        let interval = point.series.as_ref().unwrap().intervals[3];
+        let reads = middles(counter(point, "disk", "write_ops").unwrap());
+        assert!((reads[3].0 - (interval.at_s + interval.length_s / 2.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn cpu_uses_are_stacked_and_stay_below_all_cpus() {
+        let analysis = crate::testing::quick();
+        let panel = cpu(&analysis.points[0]).unwrap();
+        let areas = panel.series.iter().flat_map(|s| &s.marks);
+        let bounds: Vec<_> = areas.filter_map(|m| if let Mark::Area(b) = m { Some(b) } else { None }).collect();
+        assert_eq!(bounds.len(), CPU_USES.len());
+        assert!(bounds.windows(2).all(|w| w[0].iter().zip(w[1]).all(|(below, above)| below.2 == above.1)));
+        assert!(bounds.iter().all(|b| b.iter().all(|(_, low, high)| *low >= 0.0 && *high <= 100.0)));
+    }
 }

@@ -81,9 +81,9 @@ fn frame<'a>(x: &'a Axis, panels: &[Panel], ys: &[Scaled]) -> Frame<'a> {
     Frame { x: Scaled::x(x, x_extent(panels)), left, right }
 }
 
-/// About one tick every 34 units.
+/// About one tick every 26 units.
 fn tick_count(height: f64) -> usize {
-    ((height / 34.0) as usize).clamp(2, 8)
+    ((height / 26.0) as usize).clamp(2, 8)
 }
 
 /// Title, y label and note in one line above the plot. Returns where the plot begins.
@@ -100,7 +100,7 @@ fn panel_head(scene: &mut Scene, panel: &Panel, frame: &Frame, top: f64) -> f64 
     let label = cut(&panel.y.label, SMALL, room - (x - EDGE));
     text(scene, (x, y), label, SMALL, Anchor::Start, Ink::Faint);
     text(scene, (frame.right.max(WIDTH - EDGE), y), panel.note.clone(), SMALL, Anchor::End, Ink::Faint);
-    y + 9.0
+    y + 13.0
 }
 
 fn draw_panel(scene: &mut Scene, panel: &Panel, frame: &Frame, y: &Scaled, top: f64) {
@@ -193,7 +193,7 @@ fn draw_mark(scene: &mut Scene, mark: &Mark, ink: Ink, place: &Place) {
             let lower: Vec<_> = bounds.iter().rev().map(|(x, low, _)| (*x, *low)).collect();
             let points = place.all(&[upper, lower].concat());
             if points.len() > 2 {
-                scene.shapes.push(Shape::Polygon { points, ink, opacity: 0.75 });
+                scene.shapes.push(Shape::Polygon { points, ink, opacity: 0.85 });
             }
         }
         Mark::Whiskers(bounds) => bounds.iter().for_each(|b| draw_whisker(scene, *b, 5.0, ink, place)),
@@ -206,12 +206,15 @@ fn draw_line(scene: &mut Scene, stroke: Stroke, points: &[(f64, f64)], ink: Ink,
     let (width, dashed) = match stroke {
         Stroke::Thin => (1.0, false),
         Stroke::Solid => (2.0, false),
-        Stroke::Dashed => (1.5, true),
+        Stroke::Dashed => (1.2, true),
     };
     for run in points.split(|p| place.at(*p).is_none()) {
         let points = place.all(run);
-        if points.len() > 1 {
-            scene.shapes.push(Shape::Line { points, ink, width, dashed });
+        match points.len() {
+            0 => {}
+            // A lone value between gaps makes no line.
+            1 => scene.shapes.push(Shape::Dots { points, radius: width / 2.0, ink }),
+            _ => scene.shapes.push(Shape::Line { points, ink, width, dashed }),
         }
     }
 }
@@ -226,8 +229,7 @@ fn draw_whisker(scene: &mut Scene, (x, low, high): (f64, f64, f64), cap: f64, in
 fn draw_box(scene: &mut Scene, mark: &BoxMark, ink: Ink, place: &Place) {
     let [p05, p25, p50, p75, p95] = mark.percentiles;
     let half = ((place.frame.at(1.0) - place.frame.at(0.0)) * 0.28).min(34.0);
-    draw_whisker(scene, (mark.x, p05, p25), half / 2.0, ink, place);
-    draw_whisker(scene, (mark.x, p75, p95), half / 2.0, ink, place);
+    draw_whisker(scene, (mark.x, p05, p95), half / 2.0, ink, place);
     let x = place.frame.at(mark.x);
     let (top, bottom) = (place.y_at(p75), place.y_at(p25));
     let corners = vec![(x - half, top), (x + half, top), (x + half, bottom), (x - half, bottom)];
@@ -237,7 +239,7 @@ fn draw_box(scene: &mut Scene, mark: &BoxMark, ink: Ink, place: &Place) {
     scene.shapes.push(Shape::Line { points: outline, ink, width: 1.2, dashed: false });
     let middle = place.y_at(p50);
     let points = vec![(x - half, middle), (x + half, middle)];
-    scene.shapes.push(Shape::Line { points, ink, width: 3.0, dashed: false });
+    scene.shapes.push(Shape::Line { points, ink, width: 2.2, dashed: false });
     let outliers: Vec<_> = mark.outliers.iter().map(|y| (mark.x, *y)).collect();
     draw_mark(scene, &Mark::Dots(2.5, outliers), ink, place);
 }
@@ -298,7 +300,7 @@ fn x_labels(scene: &mut Scene, x: &Axis, frame: &Frame, bottom: f64) -> f64 {
         }
     }
     scene.shapes.push(Shape::TicksEnd);
-    let y = bottom + 18.0 + lines_max as f64 * LINE_HEIGHT + 2.0;
+    let y = bottom + 18.0 + (lines_max - usize::from(x.label.is_empty())) as f64 * LINE_HEIGHT + 2.0;
     text(scene, ((frame.left + frame.right) / 2.0, y), x.label.clone(), SMALL, Anchor::Middle, Ink::Text);
     y + 12.0
 }
@@ -428,6 +430,14 @@ mod tests {
     fn a_missing_value_breaks_the_line() {
         let points = vec![(0.0, 1.0), (0.5, 1.0), (1.0, f64::NAN), (2.0, 1.0), (3.0, 1.0)];
         assert_eq!(lines(&lay_out(&figure(vec![panel(points, "")]))).len(), 2);
+    }
+
+    #[test]
+    fn a_lone_value_between_gaps_is_a_dot() {
+        let points = vec![(0.0, f64::NAN), (1.0, 1.0), (2.0, f64::NAN)];
+        let scene = lay_out(&figure(vec![panel(points, "")]));
+        assert!(lines(&scene).is_empty());
+        assert!(scene.shapes.iter().any(|s| matches!(s, Shape::Dots { points, .. } if points.len() == 1)));
     }
 
     #[test]

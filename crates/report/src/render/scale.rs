@@ -31,7 +31,8 @@ impl<'a> Scaled<'a> {
         let (low, high) = axis.range.or(data).unwrap_or((1.0, 1.0));
         match axis.scale {
             Scale::Log | Scale::LogAt(_) => {
-                let low = round_down(low.max(f64::MIN_POSITIVE));
+                // A tenth of room, so that no line lies on the axis.
+                let low = round_down(0.9 * low.max(f64::MIN_POSITIVE));
                 Scaled { axis, low, high: round_up(high.max(low * 1.01)) }
             }
             _ if axis.range.is_some() => Scaled { axis, low, high },
@@ -111,14 +112,21 @@ fn linear_ticks(low: f64, high: f64, want: usize, unit: Unit) -> Vec<f64> {
     (first..=last).map(|i| i as f64 * step).collect()
 }
 
-/// Decades where there are three or more of them, else also 2 and 5 times them; every second where that is still too many.
+/// 1, 2 and 5 times the decades, else 1 and 3 times, else the decades, else some of them: as many as are wanted at most.
 fn log_ticks(low: f64, high: f64, want: usize) -> Vec<f64> {
+    const FACTORS: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-    let factors: &[f64] = if (high / low).log10() >= 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-    let all = (first..=last).flat_map(|e| factors.iter().map(move |f| f * 10f64.powi(e)));
-    let inside: Vec<f64> = all.filter(|v| (low * 0.999..=high * 1.001).contains(v)).collect();
-    let every = inside.len().div_ceil(want.max(2)).max(1);
-    inside.into_iter().step_by(every).collect()
+    let inside = |factors: &[f64]| -> Vec<f64> {
+        let all = (first..=last).flat_map(|e| factors.iter().map(move |f| f * 10f64.powi(e)));
+        all.filter(|v| (low * 0.999..=high * 1.001).contains(v)).collect()
+    };
+    let decades = || {
+        let all = inside(FACTORS[2]);
+        let every = all.len().div_ceil(want.max(2)).max(1);
+        all.into_iter().step_by(every).collect()
+    };
+    let fits = |ticks: &Vec<f64>| (2..=want.max(2)).contains(&ticks.len());
+    FACTORS.into_iter().map(inside).find(fits).unwrap_or_else(decades)
 }
 
 /// The least 1, 2 or 5 times a power of ten that is not below `value`.

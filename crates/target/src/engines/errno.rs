@@ -3,6 +3,8 @@
 //! In: an error number and the operation. Out: its [`FailureClass`] and a line for people. Limits: Linux error numbers.
 
 use model::{FailureClass, IoKind, IoOp};
+use rustix::io::{Errno, pwrite};
+use std::fs::File;
 use std::path::Path;
 
 /// The last I/O that failed. Small and copied, because it is filled in on the hot path.
@@ -31,11 +33,21 @@ impl LastFailure {
         }
     }
 
-    /// `op` moved only `bytes`.
-    #[inline]
+    /// The read `op` moved only `bytes`: the file ends there.
     pub fn short(&mut self, op: &IoOp, bytes: usize) -> FailureClass {
         *self = LastFailure { op: *op, cause: Cause::Short(bytes) };
         FailureClass::Short
+    }
+
+    /// The write `op` moved less than asked for. A file system that fills up writes what fits and says why at the next
+    /// write only; so the `rest` is tried once.
+    #[cold]
+    pub fn short_write(&mut self, op: &IoOp, file: &File, rest: &[u8]) -> FailureClass {
+        let bytes = op.len.0 as usize - rest.len();
+        match pwrite(file, rest, op.at.0 + bytes as u64) {
+            Err(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO)) => self.errno(op, errno.raw_os_error()),
+            _ => self.short(op, bytes),
+        }
     }
 
     /// What happened, for people.

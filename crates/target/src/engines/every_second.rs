@@ -1,6 +1,7 @@
 //! Does something about once a second, beside the load: what makes `durability = os` mean the same on every embedded engine.
 //!
-//! In: what to do. Out: it is done until the value is dropped. Limits: best effort; an error is the next sync's affair.
+//! In: what to do. Out: it is done until the value is stopped or dropped; the first failure is kept, because the kernel reports
+//! a failed sync once and forgets it. Limits: a sync that takes longer than a second delays the next.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -9,28 +10,41 @@ use std::time::Duration;
 /// A thread that acts about once a second until dropped.
 pub struct EverySecond {
     stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Option<String>>>,
 }
 
 impl EverySecond {
     /// Calls `act` once a second from now on.
-    pub fn start(name: &str, mut act: impl FnMut() + Send + 'static) -> std::io::Result<EverySecond> {
+    pub fn start(
+        name: &str,
+        mut act: impl FnMut() -> Result<(), String> + Send + 'static,
+    ) -> std::io::Result<EverySecond> {
         let (stop, stopped) = channel::<()>();
         let run = move || {
+            let mut first_failure = None;
             while stopped.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
-                act();
+                if let Err(failure) = act() {
+                    first_failure.get_or_insert(failure);
+                }
             }
+            first_failure
         };
         let thread = std::thread::Builder::new().name(name.into()).spawn(run)?;
         Ok(EverySecond { stop: Some(stop), thread: Some(thread) })
     }
 }
 
+impl EverySecond {
+    /// Ends it; the first failure, where there was one.
+    pub fn stop(&mut self) -> Option<String> {
+        drop(self.stop.take());
+        let thread = self.thread.take()?;
+        thread.join().unwrap_or_else(|_| Some("the thread that syncs panicked".into()))
+    }
+}
+
 impl Drop for EverySecond {
     fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join(); // a panic there has been printed; there is nothing to add
-        }
+        self.stop();
     }
 }

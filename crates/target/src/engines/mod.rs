@@ -10,9 +10,10 @@ mod fjall;
 mod null;
 mod sqlite;
 
-use crate::error::TargetError;
+use crate::dataset::DataDir;
+use crate::error::{TargetError, shown};
 use load::Client;
-use model::{Bytes, Fact, ParamDef, ParamKind, Trial};
+use model::{Bytes, Fact, ParamDef, ParamKind, Params, Trial};
 use std::path::Path;
 
 /// All engines. A new one is one file and one line here.
@@ -29,6 +30,8 @@ pub struct EngineDef {
     pub entry: model::Entry,
     /// In which process its work is done.
     pub runs: Runs,
+    /// The most space that data of so many bytes takes while it is made and changed: logs, copies under way.
+    pub disk_peak: fn(Bytes) -> Bytes,
     /// Its version, or why it cannot be used here and what to install.
     pub version: fn() -> Result<String, String>,
     /// Starts an instance. The data does not exist yet, unless the trial names an existing file.
@@ -80,7 +83,7 @@ pub trait Instance {
     /// The clients that make the data; `None` where there is nothing to make. Called once, before any other clients.
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError>;
 
-    /// The data is made: brings it to rest (syncs, checkpoints) and seals it.
+    /// The data is made, or there was nothing to make: brings it to rest (syncs, checkpoints) and seals it.
     fn loaded(&mut self) -> Result<(), TargetError>;
 
     /// The clients of `trial`. Refuses data that is not what the trial expects.
@@ -134,9 +137,48 @@ fn depth_one_only(trial: &Trial) -> Result<(), TargetError> {
     }
 }
 
-/// The program of `trial`'s workload in the family that `make` picks from its definition.
-fn workload_of(trial: &Trial) -> &'static workload::WorkloadDef {
+/// The workload of `trial`.
+pub(crate) fn workload_of(trial: &Trial) -> &'static workload::WorkloadDef {
     workload::find(&trial.workload.name).expect("the plan was checked against the catalogue")
+}
+
+/// The engine, the workload and every parameter that shapes the data, as text.
+fn shape_of(trial: &Trial) -> String {
+    let engine = find(&trial.target.engine).expect("the plan was checked against the catalogue");
+    let shaping = |defs: &'static [ParamDef], params: &Params| -> String {
+        let shaping = defs.iter().filter(|def| def.shapes_data);
+        shaping.map(|def| format!(" {}={}", def.name, params.get(def.name))).collect()
+    };
+    let of_engine = shaping(engine.entry.params, &trial.target.params);
+    let of_workload = shaping(workload_of(trial).entry.params, &trial.workload.params);
+    format!("{}{of_engine} {}{of_workload}", trial.target.engine, trial.workload.name)
+}
+
+/// What an instance made its data for.
+struct MadeFor {
+    /// As the manifest says it.
+    data: String,
+    shape: String,
+}
+
+impl MadeFor {
+    fn new(start: &Start) -> MadeFor {
+        MadeFor { data: start.data.into(), shape: shape_of(start.trial) }
+    }
+
+    /// Refuses data that is not what `trial` expects.
+    fn check(&self, dir: &DataDir, trial: &Trial) -> Result<(), TargetError> {
+        dir.check(&self.data, trial.seed)?;
+        let wanted = shape_of(trial);
+        if self.shape == wanted {
+            return Ok(());
+        }
+        Err(TargetError::Unsafe(format!(
+            "the data in `{}` is not what the trial expects: it was made for `{}`, wanted `{wanted}`",
+            shown(dir.path()),
+            self.shape
+        )))
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use workload::Part;
 
 /// The engine `null`.
-pub const NULL: EngineDef = EngineDef {
+pub static NULL: EngineDef = EngineDef {
     entry: Entry {
         name: "null",
         help: "no I/O: operations take as long as a script says; shows what plimsoll itself costs and finds",
@@ -25,6 +25,7 @@ pub const NULL: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: Runs::InClients,
+    disk_peak: |_| Bytes(0),
     version: || Ok(env!("CARGO_PKG_VERSION").into()),
     start: |start| Ok(Box::new(Null::start(&start.trial.target.params, start.trial.seed))),
 };
@@ -58,6 +59,8 @@ const fn duration(name: &'static str, default: &'static str, help: &'static str)
 
 /// Below this a wait spins.
 const SPIN_BELOW: Nanos = Nanos::from_millis(1);
+/// No operation takes longer, whatever the factors make of it: times far beyond would leave the range of the clock.
+const SERVICE_MAX: Nanos = Nanos::from_secs(365 * 86_400);
 
 /// When operations take how long.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,7 +104,7 @@ impl Script {
         if self.drop_every.0 > 0 && elapsed.0 % self.drop_every.0 >= self.drop_every.0.saturating_sub(self.drop_for.0) {
             ns *= self.drop_factor;
         }
-        Nanos(ns as u64)
+        Nanos(ns as u64).min(SERVICE_MAX)
     }
 
     fn stalls_at(&self, op_number: u64) -> bool {
@@ -277,6 +280,12 @@ mod tests {
     fn steps_and_drops_multiply_the_service_time() {
         let at_s = |s| CONSTANT.service_at(Nanos::from_secs(s), 0.0).0 / 1_000;
         assert_eq!([0, 2, 3, 4, 7, 10, 11, 12].map(at_s), [100, 100, 1_000, 100, 1_000, 200, 2_000, 200]);
+    }
+
+    #[test]
+    fn no_factor_makes_a_time_that_the_clock_cannot_hold() {
+        let script = Script { service: Nanos(u64::MAX), step_factor: 1e6, ..CONSTANT };
+        assert_eq!(script.service_at(Nanos::from_secs(11), 0.0), SERVICE_MAX);
     }
 
     #[test]

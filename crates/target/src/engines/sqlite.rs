@@ -9,7 +9,7 @@
 //! process. (<https://sqlite.org/pragma.html#pragma_synchronous>)
 
 use super::every_second::EverySecond;
-use super::{EngineDef, Instance, Loading, Runs, Start, depth_one_only, kind_names, slots, workload_of};
+use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, kind_names, slots, workload_of};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use load::{Client, Driver, OpSource, SyncClient};
@@ -21,7 +21,7 @@ use std::time::Duration;
 use workload::{Column, ColumnKind, Part, Slot, SqlProgram, Table};
 
 /// The engine `sqlite`.
-pub const SQLITE: EngineDef = EngineDef {
+pub static SQLITE: EngineDef = EngineDef {
     entry: Entry {
         name: "sqlite",
         help: "SQLite, embedded: a B-tree with a write-ahead log, one writer at a time",

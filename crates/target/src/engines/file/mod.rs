@@ -8,7 +8,7 @@ mod named;
 mod sync;
 mod uring;
 
-use super::{EngineDef, Instance, Loading, Runs, Start, kind_names, slots, workload_of};
+use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, kind_names, slots, workload_of};
 use crate::dataset::DataDir;
 use crate::error::{IoContext, TargetError, shown};
 use crate::filesystem::{Alignment, direct_alignment};
@@ -26,7 +26,7 @@ use uring::{RingAbilities, UringFile};
 use workload::{IoProgram, Slot};
 
 /// The engine `file`.
-pub const FILE: EngineDef = EngineDef {
+pub static FILE: EngineDef = EngineDef {
     entry: Entry {
         name: "file",
         help: "a file: the storage under it is measured, by pread/pwrite or io_uring",
@@ -34,7 +34,8 @@ pub const FILE: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: Runs::InClients,
-    version: || Ok(rustix::system::uname().release().to_string_lossy().into_owned()),
+    disk_peak: |data| data,
+    version: || Ok(kernel()),
     start: |start| Ok(Box::new(FileInstance::start(start)?)),
 };
 
@@ -57,14 +58,11 @@ const PARAMS: &[ParamDef] = &[
     },
 ];
 
-/// The size of one write when the file is made.
-const FILL_BYTES: Bytes = Bytes::from_mib(1);
-
 /// The file under measurement.
 struct FileInstance {
     path: PathBuf,
     made: Made,
-    data: String,
+    made_for: MadeFor,
     abilities: Option<RingAbilities>,
     alignment: Alignment,
 }
@@ -88,20 +86,20 @@ impl FileInstance {
     fn start(start: &Start) -> Result<FileInstance, TargetError> {
         let trial = start.trial;
         let program = program_of(trial);
-        let made = match &trial.target.path {
-            None => Made::Here(DataDir::create(start.parent, start.data, trial.seed)?),
-            Some(path) => Made::Named(NamedFile::open_or_make(path, program.file_bytes, program.writes)?),
+        let (path, made) = match &trial.target.path {
+            None => {
+                let mut dir = DataDir::create(start.parent, start.data, trial.seed)?;
+                let path = dir.own_file("data")?;
+                make_empty(&path)?;
+                (path, Made::Here(dir))
+            }
+            Some(path) => {
+                let named = NamedFile::open_or_make(path, program.file_bytes, program.writes)?;
+                (path.clone(), Made::Named(named))
+            }
         };
-        let (path, made) = match made {
-            Made::Here(mut dir) => (dir.own_file("data")?, Made::Here(dir)),
-            Made::Named(named) => (named.path().to_owned(), Made::Named(named)),
-        };
-        if matches!(made, Made::Here(_)) {
-            make_empty(&path)?;
-        }
-        let file = open_file(&path, Opening { direct: false, writes: false })?;
-        let alignment = direct_alignment(&file);
-        Ok(FileInstance { path, made, data: start.data.into(), abilities: None, alignment })
+        let alignment = direct_alignment(&open_file(&path, Opening { direct: false, writes: false })?);
+        Ok(FileInstance { path, made, made_for: MadeFor::new(start), abilities: None, alignment })
     }
 
     /// Refuses what the file system or the kernel cannot do.
@@ -123,8 +121,9 @@ impl FileInstance {
             }
             _ => {}
         }
-        if uring && self.abilities.is_none() {
-            self.abilities = Some(RingAbilities::probe()?);
+        check_memory(trial, program.block)?;
+        if uring {
+            self.abilities = Some(RingAbilities::probe(trial.load.clients * trial.load.depth, program.block)?);
         }
         self.check_size(program)
     }
@@ -161,7 +160,12 @@ impl FileInstance {
 
 impl Instance for FileInstance {
     fn facts(&self) -> Vec<Fact> {
-        let mut facts = vec![Fact::new("file.direct_alignment", format!("{:?}", self.alignment))];
+        let alignment = match self.alignment {
+            Alignment::Direct { offset_align, .. } => format!("{offset_align} B"),
+            Alignment::BufferedOnly => "none".into(),
+            Alignment::Unknown => "unknown".into(),
+        };
+        let mut facts = vec![Fact::new("engine.version", kernel()), Fact::new("file.direct_alignment", alignment)];
         facts.extend(self.abilities.iter().flat_map(RingAbilities::facts));
         facts
     }
@@ -174,14 +178,19 @@ impl Instance for FileInstance {
         let direct = matches!(self.alignment, Alignment::Direct { .. });
         let file = Arc::new(open_file(&self.path, Opening { direct, writes: true })?);
         let slot = Slot { client: 0, clients: 1 };
-        let driver = SyncFile::new(file, &self.path, Buffers::new(1, FILL_BYTES, trial.seed));
+        let driver = SyncFile::new(file, &self.path, Buffers::new(1, program.fill_block, trial.seed));
         let client: Box<dyn Client> = Box::new(SyncClient::new(OpSource::new(&program.load, slot), driver));
         Ok(Some(Loading { kinds: kind_names(&program.kinds), clients: vec![client] }))
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
+        if matches!(&self.made, Made::Named(named) if named.is_full()) {
+            return Ok(()); // nothing was made, and the file may be somebody else's
+        }
         let file = open_file(&self.path, Opening { direct: false, writes: true })?;
         file.sync_all().trying("sync", &self.path)?;
+        // Where the kernel does not say, only a file that is no longer empty can be tried.
+        self.alignment = direct_alignment(&file);
         let size = file.metadata().trying("look at", &self.path)?.size();
         match &mut self.made {
             Made::Here(dir) => dir.seal(size),
@@ -190,10 +199,11 @@ impl Instance for FileInstance {
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
-        if let Made::Here(dir) = &self.made {
-            dir.check(&self.data, trial.seed)?;
-        }
         let program = program_of(trial);
+        match &self.made {
+            Made::Here(dir) => self.made_for.check(dir, trial)?,
+            Made::Named(named) => named.check_writes(program.writes)?,
+        }
         self.check(trial, &program)?;
         let clients = slots(trial.load.clients).map(|slot| self.client(trial, &program, slot));
         Ok(Loading { kinds: kind_names(&program.kinds), clients: clients.collect::<Result<_, _>>()? })
@@ -209,6 +219,10 @@ impl Instance for FileInstance {
             Made::Named(_) => Ok(()),
         }
     }
+}
+
+fn kernel() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
 fn program_of(trial: &Trial) -> IoProgram {
@@ -234,6 +248,23 @@ fn open_file(path: &Path, opening: Opening) -> Result<File, TargetError> {
         )),
         errno => TargetError::io("open", path, &errno.into()),
     })
+}
+
+/// Refuses buffers that would fill the memory: the machine would swap, or kill somebody.
+fn check_memory(trial: &Trial, block: Bytes) -> Result<(), TargetError> {
+    let system = rustix::system::sysinfo();
+    let memory = Bytes(system.totalram as u64 * u64::from(system.mem_unit));
+    // A client's buffers are page-aligned.
+    let each = Bytes(block.0.next_multiple_of(4096));
+    let needed = Bytes(u64::from(trial.load.clients) * u64::from(trial.load.depth) * each.0);
+    if needed.0 <= memory.0 / 2 {
+        return Ok(());
+    }
+    Err(TargetError::Unsupported(format!(
+        "clients = `{}` with depth = `{}` and block = `{block}` need {needed} of buffers, more than half of the memory \
+         ({memory}); use less of one of them",
+        trial.load.clients, trial.load.depth
+    )))
 }
 
 fn check_alignment(path: &Path, alignment: Alignment, block: Bytes) -> Result<(), TargetError> {

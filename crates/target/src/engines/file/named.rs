@@ -6,11 +6,15 @@
 use super::make_empty;
 use crate::error::{IoContext, TargetError, shown};
 use model::Bytes;
+use rustix::fs::{Mode, OFlags, open};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, Metadata};
-use std::io::ErrorKind;
+use std::fs::{self, File, Metadata};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+
+const MADE_BY: &str = "plimsoll";
+const NOTE_BYTES_MAX: u64 = 4096;
 
 /// A file at a path that the user named.
 pub struct NamedFile {
@@ -51,11 +55,6 @@ impl NamedFile {
         Ok(named)
     }
 
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Whether there is nothing left to fill.
     pub fn is_full(&self) -> bool {
         self.owner != Owner::Plimsoll { full: false }
@@ -72,7 +71,7 @@ impl NamedFile {
         )))
     }
 
-    /// All of it has been written.
+    /// All of it has been written by plimsoll.
     pub fn seal(&mut self, bytes: u64) -> Result<(), TargetError> {
         let meta = fs::symlink_metadata(&self.path).trying("look at", &self.path)?;
         write_note(&self.path, &meta, bytes)?;
@@ -90,7 +89,9 @@ fn make(path: &Path, size: Bytes) -> Result<Owner, TargetError> {
         return Err(TargetError::Unsafe(text));
     }
     let file = make_empty(path)?;
-    write_note(path, &file.metadata().trying("look at", path)?, 0)?;
+    let noted = file.metadata().trying("look at", path).and_then(|meta| write_note(path, &meta, 0));
+    // Without its note it would count as somebody else's from now on.
+    noted.inspect_err(|_| drop(fs::remove_file(path)))?;
     Ok(Owner::Plimsoll { full: false })
 }
 
@@ -108,13 +109,21 @@ fn owner_of(path: &Path, meta: &Metadata) -> Result<Owner, TargetError> {
 
 /// A file with a second name may be reached under it: it counts as somebody else's.
 fn owner_of_plain(path: &Path, meta: &Metadata) -> Owner {
-    let note = fs::read(note_path(path)).ok().and_then(|text| serde_json::from_slice::<Note>(&text).ok());
-    match note {
+    match read_note(&note_path(path)) {
         Some(note) if (note.device, note.inode, meta.nlink()) == (meta.dev(), meta.ino(), 1) => {
             Owner::Plimsoll { full: note.bytes > 0 && note.bytes == meta.len() }
         }
         _ => Owner::Somebody,
     }
+}
+
+/// The note at `note`; `None` where there is none, or something else. Follows no symlink and waits for no pipe.
+fn read_note(note: &Path) -> Option<Note> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut text = Vec::new();
+    let file = File::from(open(note, flags, Mode::empty()).ok()?);
+    file.take(NOTE_BYTES_MAX).read_to_end(&mut text).ok()?;
+    serde_json::from_slice::<Note>(&text).ok().filter(|note| note.made_by == MADE_BY)
 }
 
 fn note_path(path: &Path) -> PathBuf {
@@ -124,10 +133,12 @@ fn note_path(path: &Path) -> PathBuf {
 }
 
 fn write_note(path: &Path, meta: &Metadata, bytes: u64) -> Result<(), TargetError> {
-    let note = Note { made_by: "plimsoll".into(), device: meta.dev(), inode: meta.ino(), bytes };
+    let note = Note { made_by: MADE_BY.into(), device: meta.dev(), inode: meta.ino(), bytes };
     let text = serde_json::to_vec(&note).expect("a note is plain data");
     let note_path = note_path(path);
-    fs::write(&note_path, text).trying("write", &note_path)
+    let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(open(&note_path, flags, Mode::from_raw_mode(0o600)).trying("create", &note_path)?);
+    file.write_all(&text).trying("write", &note_path)
 }
 
 #[cfg(test)]
@@ -159,6 +170,36 @@ mod tests {
         // Replaced by somebody under the same name: another inode.
         fs::rename(&path, dir.path().join("old")).unwrap();
         fs::write(&path, [7; 4096]).unwrap();
+        assert!(NamedFile::open_or_make(&path, SIZE, true).is_err());
+    }
+
+    #[test]
+    fn a_note_that_is_a_symlink_or_a_pipe_is_not_believed_and_not_written_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f0");
+        fs::write(&path, [7; 4096]).unwrap();
+        let meta = fs::metadata(&path).unwrap();
+        write_note(&path, &meta, 4096).unwrap();
+        let (note, elsewhere) = (note_path(&path), dir.path().join("elsewhere"));
+        fs::rename(&note, &elsewhere).unwrap();
+        let before = fs::read(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &note).unwrap();
+        assert!(NamedFile::open_or_make(&path, SIZE, true).is_err());
+        assert!(write_note(&path, &meta, 1).is_err());
+        assert_eq!(fs::read(&elsewhere).unwrap(), before);
+        fs::remove_file(&note).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &note, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        assert!(NamedFile::open_or_make(&path, SIZE, true).is_err());
+    }
+
+    #[test]
+    fn a_file_with_a_second_name_counts_as_somebody_elses() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f0");
+        let mut made = NamedFile::open_or_make(&path, SIZE, true).unwrap();
+        fs::write(&path, [7; 4096]).unwrap();
+        made.seal(4096).unwrap();
+        fs::hard_link(&path, dir.path().join("thesis")).unwrap();
         assert!(NamedFile::open_or_make(&path, SIZE, true).is_err());
     }
 

@@ -7,7 +7,7 @@ use super::super::errno::LastFailure;
 use super::buffers::Buffers;
 use load::Driver;
 use model::{IoKind, IoOp, Outcome};
-use rustix::io::{Errno, pread, pwrite};
+use rustix::io::{pread, pwrite, retry_on_intr};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,19 +33,22 @@ impl Driver for SyncFile {
     #[inline]
     fn execute(&mut self, op: &IoOp) -> Outcome {
         let len = op.len.0 as usize;
-        let moved = loop {
-            let moved = match op.io {
-                // SAFETY: the block is at least `len` bytes of initialised memory that only this driver uses.
-                IoKind::Read => {
-                    pread(&self.file, unsafe { std::slice::from_raw_parts_mut(self.buffers.block(0), len) }, op.at.0)
-                }
+        let moved = match op.io {
+            IoKind::Read => {
+                // SAFETY: `block` vouches for `len` bytes; they are initialised and only this driver uses them.
+                let into = unsafe { std::slice::from_raw_parts_mut(self.buffers.block(0, len), len) };
+                retry_on_intr(|| pread(&self.file, &mut *into, op.at.0))
+            }
+            IoKind::Write => {
                 // SAFETY: as above.
-                IoKind::Write => {
-                    pwrite(&self.file, unsafe { std::slice::from_raw_parts(self.buffers.fresh_block(0), len) }, op.at.0)
+                let from = unsafe { std::slice::from_raw_parts(self.buffers.fresh_block(0, len), len) };
+                let moved = retry_on_intr(|| pwrite(&self.file, from, op.at.0));
+                if let Ok(bytes) = moved
+                    && bytes < len
+                {
+                    return Outcome::Failed(self.failure.short_write(op, &self.file, &from[bytes..]));
                 }
-            };
-            if moved != Err(Errno::INTR) {
-                break moved;
+                moved
             }
         };
         match moved {

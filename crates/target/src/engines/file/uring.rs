@@ -25,20 +25,24 @@ pub struct RingAbilities {
 }
 
 impl RingAbilities {
-    /// Tries on a small ring.
+    /// Tries on a small ring, with as much memory as `blocks` blocks of all clients will need.
     ///
     /// # Errors
-    /// Where the kernel has no io_uring for this process.
-    pub fn probe() -> Result<RingAbilities, TargetError> {
-        let deferred = build(8, true).is_ok();
-        let ring = build(8, deferred).map_err(|error| {
+    /// Where the kernel has no io_uring for this process, or one that cannot wait with a timeout.
+    pub fn probe(blocks: u32, block: Bytes) -> Result<RingAbilities, TargetError> {
+        let unusable = |error: std::io::Error| {
             TargetError::Unsupported(format!(
                 "io_uring cannot be used here: {error} (see `sysctl kernel.io_uring_disabled` or the container's seccomp \
                  profile); use io = `sync`"
             ))
-        })?;
-        let buffers = Buffers::new(1, Bytes::from_mib(1), 0);
-        Ok(RingAbilities { registered_buffers: register(&ring, &buffers).is_ok(), deferred })
+        };
+        let deferred = build(8, true).is_ok();
+        let ring = build(8, deferred).map_err(unusable)?;
+        if !ring.params().is_feature_ext_arg() {
+            return Err(unusable(std::io::Error::other("the kernel is older than Linux 5.11")));
+        }
+        let registered_buffers = register(&ring, &Buffers::zeroed(blocks, block)).is_ok();
+        Ok(RingAbilities { registered_buffers, deferred })
     }
 
     /// What a reader of the run wants to know.
@@ -61,7 +65,8 @@ fn build(entries: u32, deferred: bool) -> std::io::Result<IoUring> {
 fn register(ring: &IoUring, buffers: &Buffers) -> std::io::Result<()> {
     let (start, len) = buffers.all();
     let all = libc::iovec { iov_base: start.cast(), iov_len: len };
-    // SAFETY: the memory outlives the ring: both belong to the driver, which drops the ring first.
+    // SAFETY: the kernel holds the pages from here on, so that not even freed memory would be written to by mistake; the
+    // pointer and the length are those of one allocation.
     unsafe { ring.submitter().register_buffers(&[all]) }
 }
 
@@ -108,7 +113,7 @@ impl UringFile {
             let outcome = match entry.result() {
                 moved if moved as i64 == op.len.0 as i64 => Outcome::Ok { bytes: op.len.0 as u32 },
                 errno if errno < 0 => Outcome::Failed(self.failure.errno(&op, -errno)),
-                moved => Outcome::Failed(self.failure.short(&op, moved as usize)),
+                moved => Outcome::Failed(short(&mut self.failure, &op, &self.file, &self.buffers, slot, moved as usize)),
             };
             done.push(Done { slot, outcome });
         }
@@ -125,6 +130,23 @@ impl UringFile {
             }
         }
     }
+}
+
+/// Why the operation in `slot`, which is no longer under way, moved only `moved` bytes.
+#[cold]
+fn short(
+    failure: &mut LastFailure,
+    op: &IoOp,
+    file: &File,
+    buffers: &Option<Buffers>,
+    slot: u32,
+    moved: usize,
+) -> FailureClass {
+    let (IoKind::Write, Some(buffers)) = (op.io, buffers) else { return failure.short(op, moved) };
+    let len = op.len.0 as usize;
+    // SAFETY: `block` vouches for `len` bytes; they are initialised, and the kernel is done with them.
+    let written = unsafe { std::slice::from_raw_parts(buffers.block(slot, len), len) };
+    failure.short_write(op, file, &written[moved..])
 }
 
 impl BatchDriver for UringFile {
@@ -151,13 +173,15 @@ impl BatchDriver for UringFile {
         self.under_way[slot as usize] = Some(*op);
         let Some(buffers) = &mut self.buffers else { return };
         let (len, fd) = (op.len.0 as u32, types::Fixed(0));
+        let memory = match op.io {
+            IoKind::Read => buffers.block(slot, op.len.0 as usize),
+            IoKind::Write => buffers.fresh_block(slot, op.len.0 as usize),
+        };
         let entry = match (op.io, self.registered) {
-            (IoKind::Read, true) => opcode::ReadFixed::new(fd, buffers.block(slot), len, 0).offset(op.at.0).build(),
-            (IoKind::Read, false) => opcode::Read::new(fd, buffers.block(slot), len).offset(op.at.0).build(),
-            (IoKind::Write, true) => {
-                opcode::WriteFixed::new(fd, buffers.fresh_block(slot), len, 0).offset(op.at.0).build()
-            }
-            (IoKind::Write, false) => opcode::Write::new(fd, buffers.fresh_block(slot), len).offset(op.at.0).build(),
+            (IoKind::Read, true) => opcode::ReadFixed::new(fd, memory, len, 0).offset(op.at.0).build(),
+            (IoKind::Read, false) => opcode::Read::new(fd, memory, len).offset(op.at.0).build(),
+            (IoKind::Write, true) => opcode::WriteFixed::new(fd, memory, len, 0).offset(op.at.0).build(),
+            (IoKind::Write, false) => opcode::Write::new(fd, memory, len).offset(op.at.0).build(),
         };
         self.queued.push(entry.user_data(slot.into()));
     }
@@ -167,7 +191,8 @@ impl BatchDriver for UringFile {
         let (Some(ring), Some(_)) = (&mut self.ring, &self.buffers) else {
             return self.break_down(&std::io::Error::other("the ring is gone"), done);
         };
-        // SAFETY: every entry points into `buffers`, which live until the ring is dropped, and into the registered file.
+        // SAFETY: every entry names the registered file and a block of `buffers` that holds its whole length and belongs to
+        // its slot alone; the buffers live until the ring is dropped, or are never freed (see `drop` and `break_down`).
         let pushed = unsafe { ring.submission().push_multiple(&self.queued) };
         pushed.expect("the ring has an entry for every slot");
         self.queued.clear();

@@ -1,0 +1,96 @@
+//! Interruption: Ctrl-C keeps what was measured, kill -9 loses one interval at most, nothing is left unaccounted.
+
+use crate::lab::{Finished, Lab, NULL};
+use std::process::{Child, Command};
+use std::time::Duration;
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// Waits until the child's run file holds an interval, so that a signal falls into the load.
+fn wait_for_load(lab: &Lab, child: &mut Child) {
+    for _ in 0..200 {
+        std::thread::sleep(Duration::from_millis(50)); // the real time of another process: there is nothing to fake
+        assert!(child.try_wait().unwrap().is_none(), "it ended too early");
+        let measured = lab.run_files().iter().any(|file| intervals(lab, file) > 3);
+        if measured {
+            return;
+        }
+    }
+    panic!("the load did not begin in 10 s");
+}
+
+/// Intervals that `plimsoll export` finds in a run file.
+fn intervals(lab: &Lab, file: &std::path::Path) -> usize {
+    let exported = lab.run(&["export", file.to_str().unwrap(), "--what", "intervals", "--format", "jsonl"]);
+    assert_eq!(exported.exit, 0, "{}", exported.stderr);
+    exported.stdout.lines().count()
+}
+
+fn insert(lab: &Lab) -> Child {
+    let load = ["insert", "--engine", "fjall", "--durability", "os", "--time", "60s", "--interval", "50ms", "--json"];
+    lab.command(&load).spawn().unwrap()
+}
+
+#[test]
+fn ctrl_c_ends_with_the_report_of_what_was_measured() {
+    let lab = Lab::new();
+    let mut child = insert(&lab);
+    wait_for_load(&lab, &mut child);
+    let asked = std::time::Instant::now();
+    signal(&child, "INT");
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    assert!(asked.elapsed() < Duration::from_secs(20), "the report included, it took {:?}", asked.elapsed());
+    assert_eq!(finished.exit, 130, "{}", finished.stderr);
+    let run = finished.json();
+    assert_eq!((&run["state"], &run["points"][0]["state"]), (&"partial".into(), &"partial".into()));
+    assert!(run["points"][0]["ops"].as_u64().unwrap() > 0);
+    assert!(lab.path().join(run["report"].as_str().unwrap()).exists());
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn sigterm_does_the_same_with_its_own_exit_code() {
+    let lab = Lab::new();
+    let mut child = lab.command(&[NULL, &["--time", "60s", "--json"]].concat()).spawn().unwrap();
+    wait_for_load(&lab, &mut child);
+    signal(&child, "TERM");
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    assert_eq!(finished.exit, 143);
+    assert_eq!(finished.json()["state"], "partial");
+}
+
+#[test]
+fn a_second_ctrl_c_ends_at_once_and_the_run_file_is_readable() {
+    let lab = Lab::new();
+    let mut child = insert(&lab);
+    wait_for_load(&lab, &mut child);
+    signal(&child, "INT");
+    signal(&child, "INT");
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130));
+    assert!(intervals(&lab, &lab.run_files()[0]) > 0);
+}
+
+#[test]
+fn kill_nine_loses_one_interval_at_most_and_the_next_start_cleans_up() {
+    for _ in 0..3 {
+        let lab = Lab::new();
+        let mut child = insert(&lab);
+        wait_for_load(&lab, &mut child);
+        let before = intervals(&lab, &lab.run_files()[0]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let file = lab.run_files()[0].clone();
+        assert!(intervals(&lab, &file) >= before);
+        let shown = lab.run(&["show", file.to_str().unwrap(), "--json"]).json();
+        assert_eq!(shown["points"][0]["state"], "partial");
+        assert_eq!(lab.left_behind().len(), 1, "its data is still there");
+        let next = lab.run(&[NULL, &["--time", "100ms"]].concat());
+        assert_eq!(next.exit, 0);
+        assert!(next.stderr.contains("left by a run that was killed"), "{}", next.stderr);
+        assert_eq!(lab.left_behind(), Vec::<String>::new());
+    }
+}

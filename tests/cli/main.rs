@@ -1,0 +1,11 @@
+//! Runs the real binary as its users do: in a fresh directory, with flags, plans, signals and mistakes.
+//!
+//! In: the binary that cargo built. Out: exit codes, stdout, stderr and files are what the reference promises.
+//! Limits: Linux. Figures of speed are not looked at, only their order and their presence.
+
+mod faults;
+mod interruption;
+mod lab;
+mod measuring;
+mod mistakes;
+mod reading;

@@ -1,0 +1,134 @@
+//! Measuring: the main job, workloads from flags, plans.
+
+use crate::lab::{Lab, NULL};
+use serde_json::Value;
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// What every complete point owes its reader.
+fn check_point(point: &Value) {
+    assert!(number(&point["ops"]) > 0.0, "{point}");
+    let response = &point["response_ns"];
+    let quantiles: Vec<f64> = ["p50", "p95", "p99", "p999", "max"].map(|name| number(&response[name])).into();
+    assert!(quantiles.is_sorted(), "{point}");
+    assert!(["valid", "indicative", "invalid"].contains(&point["validity"].as_str().unwrap()), "{point}");
+    assert!(point["cost"].as_object().unwrap().values().any(|cost| !cost.is_null()), "{point}");
+    assert_eq!(point["state"], "complete");
+}
+
+#[test]
+fn quick_measures_reports_and_cleans_up() {
+    let lab = Lab::new();
+    let started = std::time::Instant::now();
+    let run = lab.json(&["quick"]);
+    assert!(started.elapsed().as_secs() < 150, "a minute's work took {:?}", started.elapsed());
+    let points = run["points"].as_array().unwrap();
+    assert_eq!(points.len(), 13);
+    points.iter().for_each(check_point);
+    assert_eq!((&run["state"], &run["schema"]), (&"complete".into(), &"plimsoll.run/1".into()));
+    assert!((1..=5).contains(&run["verdict"].as_array().unwrap().len()));
+    assert_eq!(lab.left_behind(), Vec::<String>::new(), "data is removed");
+
+    let html = std::fs::read_to_string(lab.path().join(run["report"].as_str().unwrap())).unwrap();
+    assert!(html.matches("<svg").count() >= 8);
+    let foreign = html.match_indices("http").filter(|(at, _)| !html[*at..].starts_with("http://www.w3.org/") && !html[*at..].starts_with("http-equiv"));
+    assert_eq!(foreign.count(), 0, "the report refers to nothing outside");
+}
+
+#[test]
+fn every_workload_runs_from_flags_with_its_engines() {
+    let lab = Lab::new();
+    let short = ["--time", "300ms", "--interval", "50ms", "--no-report"];
+    let cases: [&[&str]; 7] = [
+        &["file", "--file-size", "8MiB", "--mode", "rndrw", "--depth", "1,4"],
+        &["file", "--file-size", "8MiB", "--io", "sync", "--mode", "seqrd", "--clients", "1..2"],
+        &["file", "--file-size", "8MiB", "--direct", "false", "--access", "zipf:0.9"],
+        &["insert", "--engine", "sqlite,fjall", "--indexes", "0,3", "--durability", "os"],
+        &["oltp", "--mix", "read_write", "--table-rows", "500", "--clients", "1,3", "--durability", "none"],
+        &["oltp", "--engine", "fjall", "--table-rows", "500"],
+        &["oltp", "--engine", "null", "--rate", "1000", "--arrivals", "poisson"],
+    ];
+    for (case, points) in cases.iter().zip([2, 2, 1, 4, 2, 1, 1]) {
+        let run = lab.json(&[case, &short[..]].concat());
+        let measured = run["points"].as_array().unwrap();
+        assert_eq!(measured.len(), points, "{case:?}");
+        measured.iter().for_each(check_point);
+    }
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn an_open_loop_says_what_was_offered_and_what_was_not_served() {
+    let run = Lab::new().json(&[NULL, &["--rate", "40000", "--time", "1s"]].concat());
+    let point = &run["points"][0];
+    assert_eq!(number(&point["offered_per_s"]), 40_000.0);
+    let (done, unserved) = (number(&point["ops"]), number(&point["unserved"]));
+    assert!((done + unserved - 40_000.0).abs() <= 1.0, "{done} done and {unserved} unserved");
+    assert!(unserved > 20_000.0, "one client of 0.1 ms serves 10,000 at most");
+    assert!(number(&point["response_ns"]["max"]) > 100.0 * number(&point["service_ns"]["p50"]), "the wait counts");
+    assert_ne!(point["validity"], "valid");
+}
+
+#[test]
+fn a_stall_is_found_by_both_loops_and_only_the_open_one_shows_it_in_p99() {
+    let stall = [NULL, &["--stall-every", "5000", "--stall", "200ms", "--time", "3s"]].concat();
+    let lab = Lab::new();
+    let codes = |run: &Value| -> Vec<String> {
+        let findings = run["points"][0]["findings"].as_array().unwrap();
+        findings.iter().map(|finding| finding["code"].as_str().unwrap().to_owned()).collect()
+    };
+    let closed = lab.json(&stall);
+    let open = lab.json(&[&stall, &["--rate", "5000"][..]].concat());
+    for run in [&closed, &open] {
+        assert!(codes(run).contains(&"stall".to_owned()), "{run}");
+    }
+    assert!(codes(&closed).contains(&"coordinated-omission".to_owned()));
+    let p99 = |run: &Value| number(&run["points"][0]["response_ns"]["p99"]);
+    assert!(p99(&open) > 50.0 * p99(&closed), "open {} and closed {}", p99(&open), p99(&closed));
+}
+
+#[test]
+fn the_printed_plan_of_flags_is_the_same_run() {
+    let lab = Lab::new();
+    let flags = [NULL, &["--clients", "1,2", "--time", "200ms"]].concat();
+    let printed = lab.run(&[&flags, &["--print-plan"][..]].concat());
+    assert_eq!(printed.exit, 0);
+    assert!(lab.run_files().is_empty(), "nothing ran");
+    std::fs::write(lab.path().join("mine.toml"), &printed.stdout).unwrap();
+    let from_plan = lab.json(&["run", "mine.toml", "--no-report"]);
+    let from_flags = lab.json(&flags);
+    let shape = |run: &Value| -> Vec<(Value, Value)> {
+        run["points"].as_array().unwrap().iter().map(|p| (p["clients"].clone(), p["params"].clone())).collect()
+    };
+    assert_eq!(shape(&from_plan), shape(&from_flags));
+}
+
+#[test]
+fn a_flag_is_stronger_than_the_environment_and_that_than_the_plan() {
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("p.toml"), "engine = \"null\"\nworkload = \"file\"\nclients = 3\ntime = \"100ms\"\n").unwrap();
+    let clients = |environment: Option<&str>, flags: &[&str]| -> Value {
+        let mut command = lab.command(&[&["run", "p.toml", "--no-report", "--json", "--quiet"], flags].concat());
+        environment.map(|value| command.env("PLIMSOLL_CLIENTS", value));
+        let run = crate::lab::Finished::from(command.output().unwrap()).json();
+        run["points"][0]["clients"].clone()
+    };
+    assert_eq!(clients(None, &[]), 3);
+    assert_eq!(clients(Some("2"), &[]), 2);
+    assert_eq!(clients(Some("2"), &["--clients", "1"]), 1);
+    assert_eq!(clients(Some("2"), &["--clients", "1", "--set", "clients=4"]), 4);
+}
+
+#[test]
+fn a_named_file_is_made_once_and_read_again() {
+    let lab = Lab::new();
+    let short = ["--time", "200ms", "--file-size", "4MiB", "--no-report"];
+    let on = |mode| lab.json(&[&["file", "--path", "f0", "--mode", mode], &short[..]].concat());
+    check_point(&on("rndwr")["points"][0]);
+    check_point(&on("rndrd")["points"][0]);
+    let mut left = lab.left_behind();
+    left.sort();
+    assert_eq!(left, ["f0", "f0.plimsoll.json"]);
+}

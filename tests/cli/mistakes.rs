@@ -1,0 +1,93 @@
+//! Mistakes: each gets one clear line with the place, the value and what to do, and the right exit code.
+
+use crate::lab::Lab;
+use std::os::unix::fs::symlink;
+
+/// Runs `arguments` in a directory with a few things in it; expects `exit` and a single line that holds all of `words`.
+fn refused(lab: &Lab, arguments: &[&str], exit: i32, words: &[&str]) {
+    let finished = lab.run(arguments);
+    assert_eq!(finished.exit, exit, "{arguments:?}: {}", finished.stderr);
+    assert_eq!(finished.stderr.lines().count(), 1, "one line: {}", finished.stderr);
+    assert_eq!(finished.stdout, "", "{arguments:?}");
+    for word in words {
+        assert!(finished.stderr.contains(word), "{arguments:?}: `{word}` is not in: {}", finished.stderr);
+    }
+}
+
+#[test]
+fn unknown_words_are_named_with_what_was_probably_meant() {
+    let lab = Lab::new();
+    refused(&lab, &["quik"], 2, &["`quik`", "did you mean `quick`?"]);
+    refused(&lab, &["file", "--clientz", "1"], 2, &["`--clientz`", "did you mean `--clients`?"]);
+    refused(&lab, &["file", "--mode", "rndread"], 2, &["--mode", "`rndread`", "did you mean `rndrd`?"]);
+    refused(&lab, &["file", "--block", "16Kx"], 2, &["--block", "`16Kx`"]);
+    refused(&lab, &["insert", "--engine", "sqlit"], 2, &["--engine", "`sqlit`", "did you mean `sqlite`?"]);
+    refused(&lab, &["oltp", "--access", "zipff:0.9"], 2, &["`zipff:0.9`", "zipf"]);
+    refused(&lab, &["file", "--set", "blok=4KiB"], 2, &["`blok`", "did you mean `block`?"]);
+    refused(&lab, &["run", "no-such-plan"], 2, &["`no-such-plan`", "quick"]);
+    refused(&lab, &["explain", "stal"], 2, &["`stal`", "stall"]);
+    refused(&lab, &["file", "--scale", "much"], 2, &["--scale", "`much`"]);
+}
+
+#[test]
+fn a_mistake_in_a_plan_file_is_named_with_its_line() {
+    let lab = Lab::new();
+    let plan = |text: &str| std::fs::write(lab.path().join("p.toml"), text).unwrap();
+    plan("workload = \"file\"\n\n[[sweep]]\ndepht = 8\n");
+    refused(&lab, &["run", "p.toml"], 2, &["p.toml:4:", "`depht`", "did you mean `depth`?"]);
+    plan("workload = \"file\"\nclients = [1, 0]\n");
+    refused(&lab, &["plan", "p.toml"], 2, &["p.toml:2:", "`0`"]);
+    plan("workload = \"file\n");
+    refused(&lab, &["run", "p.toml"], 2, &["p.toml:1:"]);
+}
+
+#[test]
+fn what_an_engine_cannot_do_is_said_before_anything_is_measured() {
+    let lab = Lab::new();
+    refused(&lab, &["file", "--block", "777", "--file-size", "4MiB", "--quiet"], 2, &["`777", "direct = `false`"]);
+    refused(&lab, &["file", "--io", "sync", "--depth", "4", "--quiet"], 2, &["depth = `4`", "uring"]);
+    refused(&lab, &["oltp", "--engine", "fjall", "--mix", "read_write", "--quiet"], 2, &["read_write", "point_select"]);
+    assert!(lab.run_files().is_empty(), "no run file of a run that never began");
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn places_that_are_not_plimsolls_are_refused_and_nothing_is_written() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path().join("real")).unwrap();
+    symlink("real", lab.path().join("link")).unwrap();
+    std::fs::write(lab.path().join("thesis"), "years of work").unwrap();
+    refused(&lab, &["quick", "link", "--quiet"], 3, &["`link`", "symlink"]);
+    refused(&lab, &["quick", "/dev/null", "--quiet"], 3, &["`/dev/null`", "device"]);
+    refused(&lab, &["quick", "thesis", "--quiet"], 3, &["`thesis`", "a file"]);
+    let write = ["file", "--mode", "rndwr", "--file-size", "4KiB", "--block", "4KiB", "--quiet", "--path"];
+    refused(&lab, &[&write[..], &["thesis"]].concat(), 3, &["`thesis`", "not made by plimsoll"]);
+    refused(&lab, &["file", "--file-size", "900TiB", "--quiet"], 3, &["not enough space", "900 TiB".split(' ').next().unwrap()]);
+    assert_eq!(std::fs::read(lab.path().join("thesis")).unwrap(), b"years of work");
+    assert_eq!(std::fs::read_dir(lab.path().join("real")).unwrap().count(), 0);
+    assert!(lab.run_files().is_empty());
+}
+
+#[test]
+fn a_file_that_is_no_run_is_an_error_that_names_it() {
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("notes.txt"), "hello").unwrap();
+    std::fs::write(lab.path().join("empty.plimsoll"), "").unwrap();
+    for command in ["show", "report", "export"] {
+        refused(&lab, &[command, "notes.txt"], 2, &["`notes.txt`", "not a plimsoll run file"]);
+        refused(&lab, &[command, "empty.plimsoll"], 2, &["`empty.plimsoll`"]);
+        refused(&lab, &[command, "absent.plimsoll"], 1, &["`absent.plimsoll`"]);
+    }
+}
+
+#[test]
+fn with_json_an_error_is_an_object_on_stdout() {
+    let lab = Lab::new();
+    for arguments in [&["file", "--json", "--clientz", "1"][..], &["run", "nothing", "--json"], &["quick", "/dev/null", "--json", "--quiet"]] {
+        let finished = lab.run(arguments);
+        let error = finished.json();
+        assert_eq!(error["schema"], "plimsoll.error/1", "{arguments:?}");
+        assert_eq!(error["exit"], finished.exit, "{arguments:?}");
+        assert!(error["error"].as_str().unwrap().contains('`'), "{arguments:?}");
+    }
+}

@@ -1,0 +1,86 @@
+//! Reading: lists, shows, exports, reports, and what plimsoll says of itself.
+
+use crate::lab::{Lab, NULL};
+use serde_json::Value;
+use std::process::Command;
+
+/// A lab with one short run in it, and the path of its run file.
+fn measured() -> (Lab, String) {
+    let lab = Lab::new();
+    let run = lab.json(&[NULL, &["--clients", "1,2", "--time", "1s"]].concat());
+    let file = run["run"].as_str().unwrap().to_owned();
+    (lab, file)
+}
+
+#[test]
+fn a_recorded_run_can_be_listed_shown_exported_and_reported() {
+    let (lab, file) = measured();
+    assert_eq!(lab.json(&["list"])["runs"][0]["points"].as_array().unwrap().len(), 2);
+    assert_eq!(lab.json(&["show", &file])["points"].as_array().unwrap().len(), 2);
+    let points = lab.run(&["export", &file]).stdout;
+    assert_eq!(points.lines().count(), 3, "a header and two points: {points}");
+    let lines = lab.run(&["export", &file, "--format", "jsonl", "--what", "intervals"]).stdout;
+    assert!(lines.lines().all(|line| serde_json::from_str::<Value>(line).unwrap()["ops_per_s"].is_number()));
+    let report = lab.json(&["report", &file]);
+    let html = lab.path().join(report["reports"][0].as_str().unwrap());
+    assert!(html.exists() && html.with_file_name("report.md").exists() && html.with_file_name("charts").is_dir());
+}
+
+#[test]
+fn the_terminal_summary_fits_eighty_columns_and_ends_with_the_verdict() {
+    let (lab, file) = measured();
+    let shown = lab.run(&["show", &file]).stdout;
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    assert!(!shown.contains('\u{1b}'), "no colours into a pipe");
+    assert!(shown.trim_end().lines().last().unwrap().starts_with("trust:"), "{shown}");
+}
+
+/// People query run files with the sqlite3 that their system has.
+#[test]
+fn the_system_s_sqlite3_reads_a_run_file() {
+    let (lab, file) = measured();
+    let query = "select count(*), sum(ok) > 0 from interval where phase = 'run'";
+    let answered = Command::new("sqlite3").args([&file, query]).current_dir(lab.path()).output();
+    let answered = answered.expect("`sqlite3` is installed by `cargo xtask test`");
+    let text = String::from_utf8(answered.stdout).unwrap();
+    let (rows, any) = text.trim().split_once('|').unwrap_or_else(|| panic!("sqlite3 says {text}"));
+    assert!(rows.parse::<u32>().unwrap() >= 40 && any == "1", "{text}");
+}
+
+#[test]
+fn plimsoll_says_what_it_has() {
+    let lab = Lab::new();
+    let names = |answer: &Value, list: &str, key: &str| -> Vec<String> {
+        answer[list].as_array().unwrap().iter().map(|entry| entry[key].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&lab.json(&["engines"]), "engines", "engine"), ["null", "file", "sqlite", "fjall"]);
+    assert!(names(&lab.json(&["plans"]), "plans", "plan").contains(&"quick".to_owned()));
+    assert!(names(&lab.json(&["explain"]), "findings", "code").contains(&"stall".to_owned()));
+    assert!(lab.run(&["explain", "stall"]).stdout.contains("stall"));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(lab.run(&["completions", shell]).stdout.contains("plimsoll"));
+    }
+    assert!(lab.run(&["man"]).stdout.contains(".TH plimsoll"));
+    assert!(lab.run(&["man", "file"]).stdout.contains("table") || lab.run(&["man", "file"]).stdout.contains("mode"));
+}
+
+#[test]
+fn a_dry_run_says_what_a_plan_needs_and_writes_nothing() {
+    let lab = Lab::new();
+    let plan = lab.json(&["plan", "quick"]);
+    assert_eq!(plan["points"], 13);
+    assert!(plan["seconds"].as_f64().unwrap() <= 75.0);
+    assert!(plan["peak_disk_bytes"].as_u64().unwrap() >= 256 << 20);
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+    assert!(lab.run_files().is_empty());
+}
+
+#[test]
+fn the_doctor_finds_the_ceiling_of_the_generator() {
+    let lab = Lab::new();
+    let doctor = lab.json(&["doctor"]);
+    let ceilings = doctor["ceilings"].as_array().unwrap();
+    assert!(ceilings.len() >= 5);
+    assert!(ceilings.iter().all(|ceiling| ceiling["ops_per_s"].as_f64().unwrap() > 0.0), "{doctor}");
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+}

@@ -1,0 +1,71 @@
+//! Runs one program and counts the CPU that it took.
+//!
+//! In: a command. Out: what it wrote to stdout, and its CPU time as the kernel has it. Limits: children of it count where it
+//! waited for them; work that the kernel does in threads of its own does not.
+
+use crate::workspace::shown;
+use anyhow::{Context, Result, bail};
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+
+/// A program that has ended well.
+pub struct Finished {
+    /// What it wrote.
+    pub stdout: String,
+    /// CPU time in user mode and in the kernel, from its first instruction to its last.
+    pub cpu_ns: f64,
+}
+
+/// Runs `command` to its end.
+pub fn run(command: &mut Command) -> Result<Finished> {
+    let name = shown(command);
+    let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot start `{name}`"))?;
+    let mut stdout = String::new();
+    let mut pipe = child.stdout.take().context("stdout is a pipe")?;
+    pipe.read_to_string(&mut stdout).with_context(|| format!("`{name}` wrote no text"))?;
+    let (status, cpu_ns) = wait(&child)?;
+    match libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 {
+        true => Ok(Finished { stdout, cpu_ns }),
+        false => bail!("`{name}` failed (wait status {status}): {}", stdout.trim()),
+    }
+}
+
+/// Waits for `child` as the standard library does, which does not tell what it used.
+fn wait(child: &Child) -> Result<(i32, f64)> {
+    let mut status = 0;
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: both pointers are valid for the call, the child is ours and was not waited for, and all-zero bytes are a valid
+    // rusage where the call fails.
+    let (pid, usage) = unsafe {
+        let pid = libc::wait4(child.id() as libc::pid_t, &mut status, 0, usage.as_mut_ptr());
+        (pid, usage.assume_init())
+    };
+    match pid {
+        -1 => Err(std::io::Error::last_os_error()).context("cannot wait for a child"),
+        _ => Ok((status, nanos(usage.ru_utime) + nanos(usage.ru_stime))),
+    }
+}
+
+fn nanos(time: libc::timeval) -> f64 {
+    time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_program_wrote_and_used_comes_back() {
+        let finished =
+            run(Command::new("sh").args(["-c", "n=0; while [ $n -lt 20000 ]; do n=$((n+1)); done; echo $n"]));
+        let finished = finished.unwrap();
+        assert_eq!(finished.stdout, "20000\n");
+        assert!(finished.cpu_ns > 0.0);
+    }
+
+    #[test]
+    fn a_program_that_fails_is_named() {
+        let error = run(Command::new("sh").args(["-c", "echo no; exit 4"])).err().unwrap().to_string();
+        assert!(error.starts_with("`sh -c echo no; exit 4` failed") && error.ends_with("no"), "{error}");
+    }
+}
