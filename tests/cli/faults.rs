@@ -14,7 +14,8 @@ fn with_file_limit(lab: &Lab, kib: u32, arguments: &[&str]) -> Finished {
 #[test]
 fn a_file_that_cannot_be_made_fails_the_point_and_leaves_nothing() {
     let lab = Lab::new();
-    let finished = with_file_limit(&lab, 16 << 10, &["file", "--file-size", "64MiB", "--time", "1s", "--json", "--no-report"]);
+    let finished =
+        with_file_limit(&lab, 16 << 10, &["file", "--file-size", "64MiB", "--time", "1s", "--json", "--no-report"]);
     assert_eq!(finished.exit, 4, "{}", finished.stderr);
     assert!(finished.stderr.contains("File too large"), "{}", finished.stderr);
     let run = finished.json();
@@ -25,12 +26,25 @@ fn a_file_that_cannot_be_made_fails_the_point_and_leaves_nothing() {
 #[test]
 fn points_before_a_failure_stay_complete() {
     let lab = Lab::new();
-    let sqlite = ["insert", "--engine", "sqlite", "--indexes", "0,3", "--durability", "none", "--ops-max", "3000", "--time", "20s"];
-    let finished = with_file_limit(&lab, 5 << 10, &[&sqlite[..], &["--rows-per-commit", "10", "--json", "--no-report"]].concat());
+    let sqlite = [
+        "insert",
+        "--engine",
+        "sqlite",
+        "--indexes",
+        "0,3",
+        "--durability",
+        "none",
+        "--ops-max",
+        "10000",
+        "--time",
+        "20s",
+    ];
+    let finished =
+        with_file_limit(&lab, 6 << 10, &[&sqlite[..], &["--rows-per-commit", "10", "--json", "--no-report"]].concat());
     assert_eq!(finished.exit, 4, "{}", finished.stderr);
     let run = finished.json();
     let points = run["points"].as_array().unwrap();
-    assert_eq!(points[0]["state"], "complete", "30,000 rows without indexes fit");
+    assert_eq!(points[0]["state"], "complete", "100,000 rows without indexes take 4 MiB");
     assert_eq!(points[1]["state"], "failed", "with three they do not");
     assert!(points[1]["ops"].as_u64().unwrap() > 0, "what was measured is kept");
     assert_eq!(points[1]["validity"], "invalid");

@@ -47,7 +47,10 @@ impl Lab {
     /// What stands in the directory, run files and reports apart.
     pub fn left_behind(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.path()).unwrap().flatten();
-        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).filter(|name| name != "plimsoll-runs").collect()
+        entries
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(|name| name != "plimsoll-runs")
+            .collect()
     }
 
     /// The run files, the oldest first.

@@ -33,7 +33,9 @@ fn quick_measures_reports_and_cleans_up() {
 
     let html = std::fs::read_to_string(lab.path().join(run["report"].as_str().unwrap())).unwrap();
     assert!(html.matches("<svg").count() >= 8);
-    let foreign = html.match_indices("http").filter(|(at, _)| !html[*at..].starts_with("http://www.w3.org/") && !html[*at..].starts_with("http-equiv"));
+    let foreign = html
+        .match_indices("http")
+        .filter(|(at, _)| !html[*at..].starts_with("http://www.w3.org/") && !html[*at..].starts_with("http-equiv"));
     assert_eq!(foreign.count(), 0, "the report refers to nothing outside");
 }
 
@@ -108,7 +110,11 @@ fn the_printed_plan_of_flags_is_the_same_run() {
 #[test]
 fn a_flag_is_stronger_than_the_environment_and_that_than_the_plan() {
     let lab = Lab::new();
-    std::fs::write(lab.path().join("p.toml"), "engine = \"null\"\nworkload = \"file\"\nclients = 3\ntime = \"100ms\"\n").unwrap();
+    std::fs::write(
+        lab.path().join("p.toml"),
+        "engine = \"null\"\nworkload = \"file\"\nclients = 3\ntime = \"100ms\"\n",
+    )
+    .unwrap();
     let clients = |environment: Option<&str>, flags: &[&str]| -> Value {
         let mut command = lab.command(&[&["run", "p.toml", "--no-report", "--json", "--quiet"], flags].concat());
         environment.map(|value| command.env("PLIMSOLL_CLIENTS", value));

@@ -1,12 +1,13 @@
-//! The project's own chores: `cargo xtask test`, `tidy`, `docs`, `bench`.
+//! The project's own chores: `cargo xtask test`, `tidy`, `docs`, `bench`, `soak`.
 //!
 //! In: the working tree. Out: exit code 0, or what is wrong and where. Limits: `test` installs packages only as root on Debian;
-//! `docs` writes below `docs/reference`, `bench` below `target` and `docs/benchmarks`, nothing else is written to.
+//! `docs` writes below `docs/reference`, `bench` below `target` and `docs/benchmarks`, `soak` below `target`, nothing else is written to.
 
 mod bench;
 mod docs;
 mod licences;
 mod needs;
+mod soak;
 mod test;
 mod tidy;
 mod workspace;
@@ -37,6 +38,8 @@ enum Chore {
     },
     /// Measures plimsoll beside its peers and keeps the result in docs/benchmarks.
     Bench(bench::Arguments),
+    /// Kills real runs at random moments and looks at what is left.
+    Soak(soak::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -57,5 +60,6 @@ fn perform(chore: &Chore, root: &Path) -> anyhow::Result<()> {
         Chore::Docs { check: true } => docs::check(root),
         Chore::Docs { check: false } => docs::write(root),
         Chore::Bench(arguments) => bench::run(root, arguments),
+        Chore::Soak(arguments) => soak::run(root, arguments),
     }
 }

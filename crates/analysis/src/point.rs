@@ -5,7 +5,7 @@
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
 use crate::label::names;
 use crate::series::series;
-use crate::summary::{Times, summarise};
+use crate::summary::{PhaseTimes, summarise};
 use crate::verdict::verdict;
 use crate::window::Window;
 use crate::{Finding, Series, Summary, Validity};
@@ -74,7 +74,7 @@ pub fn analyse(run: &RunData) -> Analysis {
 fn analyse_point(point: &PointData, run: &RunData) -> PointAnalysis {
     let window = point.phase(Phase::Run).map(|phase| Window::of(phase, &point.trial));
     let computed = window.as_ref().map(|window| {
-        let times = Times::of(window);
+        let times = PhaseTimes::of(window);
         (summarise(point, window, &times), series(point, window, times))
     });
     let measured = window.as_ref().zip(computed.as_ref());

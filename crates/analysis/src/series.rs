@@ -5,11 +5,10 @@
 
 use crate::counters::readings;
 use crate::detect::stall;
-use crate::summary::{Times, merged};
+use crate::summary::{PhaseTimes, merged};
 use crate::window::{Tally, Window, whole_tallies};
 use hdrhistogram::Histogram;
 use model::{CounterKind, Interval, Phase, PhaseData, PointData, SourceDef, Tick};
-use std::borrow::Cow;
 
 /// Everything about one point that is drawn over time.
 #[derive(Clone, Debug)]
@@ -72,7 +71,7 @@ pub struct Span {
 }
 
 /// What is drawn of `point` over time, its run phase cut as `window`; `times` are all of that phase.
-pub fn series(point: &PointData, window: &Window, times: Times) -> Series {
+pub fn series(point: &PointData, window: &Window, times: PhaseTimes) -> Series {
     let run = interval_points(window.phase, &window.whole, window);
     let stalls = stall::stretches(&run).into_iter().map(|stretch| stretch.span).collect();
     let warmup = point.phase(Phase::Warmup).map(|phase| {
@@ -94,7 +93,7 @@ fn interval_points(phase: &PhaseData, whole: &[Tally], window: &Window) -> Vec<I
 }
 
 fn interval_point(tally: &Tally, recorded: Option<&Interval>, window: &Window) -> IntervalPoint {
-    let response = response_times(recorded);
+    let response = merged(recorded, |kind| &kind.response);
     let at = |quantile| (!response.is_empty()).then(|| response.value_at_quantile(quantile));
     IntervalPoint {
         at_s: window.seconds_at(tally.start),
@@ -105,14 +104,6 @@ fn interval_point(tally: &Tally, recorded: Option<&Interval>, window: &Window) -
         p95_ns: at(0.95),
         p99_ns: at(0.99),
         max_ns: at(1.0),
-    }
-}
-
-/// The response times of an interval; most have one kind of operation, and nothing to merge.
-fn response_times(interval: Option<&Interval>) -> Cow<'_, Histogram<u64>> {
-    match interval.map(|interval| interval.kinds.as_slice()) {
-        Some([only]) => Cow::Borrowed(&only.response),
-        _ => Cow::Owned(merged(interval, |kind| &kind.response)),
     }
 }
 
@@ -151,7 +142,7 @@ fn rates(readings: &[(Tick, f64)]) -> Vec<(Tick, f64)> {
 mod tests {
     use super::*;
     use crate::simulate::{SECOND, Simulation};
-    use model::CounterSample;
+    use model::{CounterSample, Times};
 
     fn series_of(simulation: &Simulation) -> Series {
         simulation.analysis().points.remove(0).series.expect("it ran")
@@ -187,8 +178,8 @@ mod tests {
         let simulation = Simulation::counts(&[100]).with(|point| {
             let mut slow = point.phases[0].intervals[0].kinds[0].clone();
             slow.kind = 1;
-            slow.response.clear();
-            slow.response.record_n(70_000_000, 300).expect("it resizes");
+            slow.response = Times::default();
+            slow.response.record_n(70_000_000, 300);
             slow.ok = 300;
             point.phases[0].intervals[0].kinds.push(slow);
         });

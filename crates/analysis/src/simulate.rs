@@ -4,11 +4,10 @@
 //! Limits: one client, one kind of operation, one-second intervals unless a test changes the fields; exact, no sleeping.
 
 use crate::{Analysis, Finding, analyse};
-use model::histogram::new_hdr;
 use model::{
     Access, Arrivals, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval,
     KindInterval, Load, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData, PointState, RunData,
-    RunMeta, SourceDef, TargetSpec, Tick, Trial, Value, WorkloadSpec,
+    RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Value, WorkloadSpec,
 };
 
 /// One second in nanoseconds.
@@ -173,8 +172,8 @@ impl Simulation {
         }
         let kind = &mut intervals[index].kinds[0];
         kind.ok += ok;
-        kind.response.record_n(response_ns.max(1), ok).expect("it resizes");
-        kind.service.record_n(service_ns.max(1), ok).expect("it resizes");
+        kind.response.record_n(response_ns.max(1), ok);
+        kind.service.record_n(service_ns.max(1), ok);
         kind
     }
 
@@ -244,7 +243,8 @@ impl Simulation {
 }
 
 fn empty_interval(number: u32) -> Interval {
-    let kind = KindInterval { kind: 0, ok: 0, failed: 0, bytes: 0, late: 0, response: new_hdr(), service: new_hdr() };
+    let (response, service) = (Times::default(), Times::default());
+    let kind = KindInterval { kind: 0, ok: 0, failed: 0, bytes: 0, late: 0, response, service };
     Interval {
         index: number,
         start: Tick(u64::from(number) * SECOND),

@@ -10,7 +10,7 @@ use crate::stats::estimate_mean;
 use crate::window::{Tally, Window};
 use hdrhistogram::Histogram;
 use model::histogram::new_hdr;
-use model::{Generator, Interval, KindInterval, Pacing, PointData, Tick};
+use model::{Generator, Interval, KindInterval, Pacing, PointData, Tick, Times};
 use serde::{Deserialize, Serialize};
 
 /// The numbers of one point over its run phase.
@@ -99,7 +99,7 @@ pub struct Cost {
 }
 
 /// The numbers of the run phase of `point`, cut as `window`, with all its response and service times.
-pub fn summarise(point: &PointData, window: &Window, times: &Times) -> Summary {
+pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes) -> Summary {
     let inside = window.inside;
     let offered_per_s = match point.trial.load.pacing {
         Pacing::Closed { .. } => None,
@@ -131,29 +131,30 @@ fn throughput_interval(window: &Window) -> Option<[f64; 2]> {
 }
 
 /// All times of a run phase, those of the grace time included.
-pub struct Times {
+pub struct PhaseTimes {
     /// finished - intended.
     pub response: Histogram<u64>,
     /// finished - started.
     pub service: Histogram<u64>,
 }
 
-impl Times {
+impl PhaseTimes {
     /// Those of the phase that `window` cuts.
-    pub fn of(window: &Window) -> Times {
+    pub fn of(window: &Window) -> PhaseTimes {
         let intervals = &window.phase.intervals;
-        Times { response: merged(intervals, |kind| &kind.response), service: merged(intervals, |kind| &kind.service) }
+        let response = merged(intervals, |kind| &kind.response);
+        PhaseTimes { response, service: merged(intervals, |kind| &kind.service) }
     }
 }
 
-/// The histograms of all kinds and intervals as one.
+/// The times of all kinds and intervals as one histogram.
 pub fn merged<'a>(
     intervals: impl IntoIterator<Item = &'a Interval>,
-    which: impl Fn(&KindInterval) -> &Histogram<u64>,
+    which: impl Fn(&KindInterval) -> &Times,
 ) -> Histogram<u64> {
     let mut all = new_hdr();
     for kind in intervals.into_iter().flat_map(|interval| &interval.kinds) {
-        all.add(which(kind)).expect("an auto-resizing histogram takes every value");
+        which(kind).add_to(&mut all);
     }
     all
 }

@@ -21,7 +21,7 @@ pub use op::{
     Arrival, Completion, FailureClass, IoKind, IoOp, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall, SqlOp,
 };
 pub use params::{Access, Catalogue, DistributionEntry, Entry, Family, ParamDef, ParamKind, Params, Value};
-pub use run::{Interval, KindInterval, PhaseData, PointData, PointState, RunData, RunMeta};
+pub use run::{Interval, KindInterval, PhaseData, PointData, PointState, RunData, RunMeta, Times};
 pub use sample::{CounterDef, CounterKind, CounterSample, Fact, Generator, IntervalRow, KindRow, SourceDef};
 pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, WorkloadSpec};
 pub use units::{Bytes, Nanos, Offset, Tick};

@@ -101,7 +101,7 @@ impl fmt::Display for Nanos {
 impl fmt::Display for Bytes {
     /// Binary units, exact where the value is a whole number of them: `16 KiB`, `1.50 GiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+        let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
         for (shift, unit) in units {
             let size = 1u64 << shift;
             if self.0 >= size {

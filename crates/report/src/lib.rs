@@ -9,6 +9,7 @@ pub mod charts;
 mod escape;
 pub mod figure;
 mod files;
+mod findings;
 mod format;
 pub mod render;
 mod sheet;

@@ -1,14 +1,16 @@
 //! Which points belong on one sheet and which make one line.
 //!
 //! In: the points of an analysis. Out: [`Group`]s (one sweep over clients or depth), and [`Sheet`]s: a group with several
-//! points, or all single points of one workload. Limits: at most eight points to a sheet; the rest goes to a further sheet,
+//! points, or all single points of one workload. Limits: at most seven points to a sheet; the rest goes to a further sheet,
 //! so that every point is drawn somewhere.
 
+use crate::figure::Colour;
 use crate::format;
 use analysis::{Analysis, PointAnalysis};
 use std::collections::{BTreeMap, BTreeSet};
 
-const POINTS_MAX: usize = 8;
+/// As many as there are colours.
+const POINTS_MAX: usize = Colour::ALL.len();
 
 /// The dimension that varies in a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

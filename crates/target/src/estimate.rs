@@ -1,18 +1,62 @@
-//! What a trial needs of the disk, before anything is written.
+//! What a trial will take of the disk, before it runs.
 //!
-//! In: a trial. Out: bytes. Limits: an estimate from the workload's declarations; the load itself is watched all the same.
+//! In: a trial. Out: the space that it needs at most while it runs, and the bytes that it writes where that can be known.
+//! Limits: an estimate, to refuse what cannot fit and to say what to expect. How fast a closed loop will be is what the run is
+//! to find out; who runs it asks [`crate::safety::room_left`] meanwhile.
 
-use model::{Bytes, Trial};
+use crate::engines;
+use model::{Bytes, Family, Nanos, Pacing, Trial};
 
-/// Space that the data of `trial` takes at most, about.
+/// A closed loop without think time is taken to do this many operations per second: more than any engine here commits, also
+/// without a sync.
+const OPS_PER_S: f64 = 100_000.0;
+/// And its data to grow no faster than this: above, the clients' own CPU time for making and packing rows is the limit.
+const GROWTH_BYTES_PER_S: f64 = 100e6;
+
+/// The most space that `trial` takes: its data, what warmup and run add to it, and what the engine needs beside.
 pub fn disk_bytes(trial: &Trial) -> Bytes {
-    match trial.workload.name.as_str() {
-        "file" => trial.workload.params.bytes("file_size"),
-        _ => Bytes::from_mib(256),
+    if trial.target.path.as_ref().is_some_and(|path| path.exists()) {
+        return Bytes(0);
+    }
+    let (workload, engine) = (engines::workload_of(trial), engines::engine_of(trial));
+    let data = (workload.data_bytes)(&trial.workload.params);
+    let growth = (workload.growth_bytes_per_op)(&trial.workload.params);
+    let grown = growth.0 as f64 * ops_at_most(trial, growth);
+    (engine.disk_peak)(Bytes(data.0.saturating_add(grown as u64)))
+}
+
+/// The most bytes that warmup and run of `trial` write, beside making its data; `None` where that cannot be known: an engine
+/// writes more than it is given, and a run without `ops_max` writes as much as it can.
+pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
+    let (workload, params, seed) = (engines::workload_of(trial), &trial.workload.params, trial.seed);
+    if trial.target.engine == "null" {
+        return Some(Bytes(0));
+    }
+    let (writes, block) = match engines::family_of(trial) {
+        Family::Io => {
+            let program = (workload.io?)(params, seed);
+            (program.writes, Some(program.block))
+        }
+        Family::Sql => ((workload.sql?)(params, seed).writes, None),
+        Family::Kv => ((workload.kv?)(params, seed).ok()?.writes, None),
+    };
+    match (writes, block, trial.phases.ops_max, trial.phases.warmup) {
+        (false, ..) => Some(Bytes(0)),
+        (true, Some(block), Some(ops), Nanos(0)) => Some(Bytes(block.0.saturating_mul(ops))),
+        _ => None,
     }
 }
 
-/// Bytes that `trial` writes at most, where that is known beforehand.
-pub fn written_bytes_at_most(_: &Trial) -> Option<Bytes> {
-    None
+/// Operations of warmup and run. An open loop and think time bound them, a closed loop is guessed.
+fn ops_at_most(trial: &Trial, growth: Bytes) -> f64 {
+    let per_s = match trial.load.pacing {
+        Pacing::Open { arrivals } => arrivals.per_s(),
+        Pacing::Closed { think } => {
+            let guessed = OPS_PER_S.min(GROWTH_BYTES_PER_S / (growth.0 as f64).max(1.0));
+            guessed.min(f64::from(trial.load.clients) / think.as_secs_f64())
+        }
+    };
+    let run = per_s * trial.phases.run.as_secs_f64();
+    let run = trial.phases.ops_max.map_or(run, |most| run.min(most as f64));
+    per_s * trial.phases.warmup.as_secs_f64() + run
 }

@@ -14,5 +14,5 @@ pub mod machine;
 pub mod safety;
 
 pub use dataset::DataDir;
-pub use engines::{ENGINES, EngineDef, Instance, Loading, Runs, Start, find};
+pub use engines::{ENGINES, EngineDef, Instance, Loading, Runs, Start, find, shape_of};
 pub use error::TargetError;

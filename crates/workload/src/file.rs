@@ -50,7 +50,7 @@ const FILE_SIZE: ParamDef = ParamDef {
     name: "file_size",
     kind: ParamKind::Bytes { min: 512, max: 1 << 50 },
     default: "1GiB",
-    help: "size of the file; at least one block, rounded down to 4 KiB",
+    help: "size of the file, rounded down to 4 KiB; at least one block",
     scales: true,
     shapes_data: true,
 };
@@ -80,7 +80,8 @@ const ALIGNMENT: u64 = 4096;
 
 /// A whole number of 4 KiB, and at least one block.
 fn file_bytes(params: &Params) -> Bytes {
-    Bytes((params.bytes("file_size").0 / ALIGNMENT * ALIGNMENT).max(params.bytes("block").0))
+    let size = params.bytes("file_size").0 / ALIGNMENT * ALIGNMENT;
+    Bytes(size.max(params.bytes("block").0.next_multiple_of(ALIGNMENT)))
 }
 
 fn program(params: &Params, seed: u64) -> IoProgram {
@@ -283,9 +284,10 @@ mod tests {
     }
 
     #[test]
-    fn a_file_smaller_than_a_block_is_made_one_block_long() {
+    fn a_file_smaller_than_a_block_is_made_long_enough_for_one() {
+        let bytes = |block| program_with(&[("block", block), ("file_size", "512B")]).file_bytes;
+        assert_eq!([bytes("1MiB"), bytes("777B")], [Bytes(1 << 20), Bytes(4096)]);
         let program = program_with(&[("block", "1MiB"), ("file_size", "512B")]);
-        assert_eq!(program.file_bytes, Bytes(1 << 20));
         assert_eq!(ops(&program.run, ALONE, 1)[0].at, Offset(0));
     }
 

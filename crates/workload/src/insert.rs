@@ -61,8 +61,8 @@ const INDEX_COLUMNS: [(&str, &[&str]); 3] = [
 const KV_TABLES: [&str; 4] = ["row", "marketsegment", "registersegment", "pdc"];
 
 /// SQLite took 47 bytes for a row, in order of its key, and 23, 26 and 45 for its entries in the three indexes, whose pages
-/// random inserts leave two thirds full (300,000 rows; the rest here is for larger ids). An LSM tree takes half of it and
-/// less: it packs and compresses.
+/// random inserts leave two thirds full (300,000 rows; the rest here is for larger ids). An LSM tree takes as much in its
+/// journal, and less when it has packed it into tables.
 fn growth_bytes_per_op(params: &Params) -> Bytes {
     const ROW: u64 = 50;
     const INDEX_ENTRIES: [u64; 3] = [25, 30, 50];

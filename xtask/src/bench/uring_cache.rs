@@ -2,7 +2,7 @@
 //! is no device to wait for, so every nanosecond is the generator's or the kernel's.
 //!
 //! In: the release build, fio. Out: the CPU of an I/O in plimsoll and in two settings of fio, as ratios. Limits: one file, one
-//! block size, one depth; both sides pay the same copy out of the page cache, so the ratio hides how small plimsoll's own part is.
+//! block size, one depth; both sides pay the same copy out of the page cache, which is most of it.
 
 use super::fio::{self, Cost, Setting};
 use super::statistics::{Ratio, median, ratio};
@@ -129,7 +129,8 @@ CPU that one 16 KiB random read costs the generator: io_uring at depth 32 with r
 its lines here. The ratio is plimsoll : fio, the geometric mean over the pairs with its 95 % confidence interval (Student's t on
 the logarithms); below 1 plimsoll costs less. `thread` is the CPU of the thread that does the I/O, as each program reports it of
 itself; `process` is the CPU of the whole process from start to end, as the kernel counts it. Nanoseconds are medians, and true
-of that machine in those minutes only.
+of that machine in those minutes only. Both use buffers at page boundaries: fio's default for buffered I/O does not, and would
+cost it several times as much on some CPUs.
 
 | date | versions | kernel | against | plimsoll ns | fio ns | ratio (thread) | ratio (process) |
 |---|---|---|---|---|---|---|---|

@@ -13,7 +13,7 @@ pub const DETECTOR: Detector = Detector {
     explain: "The target failed (then the point is invalid: what was measured before may already have suffered), or recording \
               broke off, because plimsoll was killed or the machine went down (then it is indicative: what is there was \
               measured well, but not for as long as planned). A point that never reached its run phase has no numbers and is \
-              invalid. `plimsoll run --resume` measures incomplete points again.",
+              invalid.",
     detect,
 };
 
@@ -31,12 +31,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let planned = point.trial.phases.run.as_secs_f64();
     let why = point.error.as_deref().unwrap_or("no error was recorded");
     let evidence = format!("{why}; {measured:.1} of {planned:.1} s measured");
-    vec![DETECTOR.finding(
-        severity,
-        title.into(),
-        evidence,
-        "remove the cause and measure again (`plimsoll run --resume`)",
-    )]
+    vec![DETECTOR.finding(severity, title.into(), evidence, "remove the cause and measure again")]
 }
 
 #[cfg(test)]

@@ -12,14 +12,14 @@ pub const DETECTOR: Detector = Detector {
     help: "the user or a safety limit ended the point",
     explain: "The point was ended before its time: by Ctrl-C, or by a limit that protects the machine (space left on the disk, \
               for one). What was measured until then is kept and is right for the shorter time; it is only indicative because \
-              the plan asked for more. `plimsoll run --resume` measures the point again in full.",
+              the plan asked for more.",
     detect,
 };
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(stopped) = view.events(EventKind::Stopped).next() else { return Vec::new() };
     let title = format!("ended early, {}", view.time_of(stopped));
-    vec![DETECTOR.finding(Severity::Warning, title, stopped.text.clone(), "measure again (`plimsoll run --resume`)")]
+    vec![DETECTOR.finding(Severity::Warning, title, stopped.text.clone(), "measure again")]
 }
 
 #[cfg(test)]

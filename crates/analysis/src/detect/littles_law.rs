@@ -47,7 +47,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 /// throughput * mean time, from the same operations.
 fn mean_under_way(measured: &Measured) -> Option<f64> {
     let kinds = measured.window.whole_recorded().iter().flat_map(|interval| &interval.kinds);
-    let service_ns: f64 = kinds.map(|kind| kind.service.len() as f64 * kind.service.mean()).sum();
+    let service_ns: f64 = kinds.map(|kind| kind.service.len() as f64 * kind.service.mean_ns()).sum();
     let seconds: f64 = measured.window.whole.iter().map(|tally| tally.length.as_secs_f64()).sum();
     (seconds > 0.0).then(|| service_ns / 1e9 / seconds)
 }
@@ -56,7 +56,7 @@ fn mean_under_way(measured: &Measured) -> Option<f64> {
 fn edge_share(point: &PointData, measured: &Measured) -> f64 {
     let warmup = point.phase(Phase::Warmup).into_iter().flat_map(|phase| &phase.intervals);
     let kinds = warmup.chain(&measured.window.phase.intervals).flat_map(|interval| &interval.kinds);
-    let longest_ns = kinds.map(|kind| kind.service.max()).max().unwrap_or(0);
+    let longest_ns = kinds.map(|kind| kind.service.max_ns()).max().unwrap_or(0);
     longest_ns as f64 / 1e9 / measured.summary.seconds
 }
 
@@ -87,13 +87,14 @@ fn elsewhere(under_way: f64, slots: f64) -> Finding {
 mod tests {
     use super::*;
     use crate::simulate::Simulation;
+    use model::Times;
 
     #[test]
     fn one_client_cannot_have_two_operations_under_way() {
         let mut simulation = Simulation::counts(&[1000; 10]);
         simulation.recorded.phases[0].intervals.iter_mut().for_each(|interval| {
-            interval.kinds[0].service.clear();
-            interval.kinds[0].service.record_n(1_200_000, 1000).expect("it resizes");
+            interval.kinds[0].service = Times::default();
+            interval.kinds[0].service.record_n(1_200_000, 1000);
         });
         let finding = simulation.finding("littles-law");
         assert_eq!(finding.severity, Severity::Error);

@@ -122,7 +122,7 @@ fn slow_ops(point: &PointData, measured: &Measured, known: &[Stretch]) -> Option
         return None;
     }
     let others = measured.window.phase.intervals.iter().filter(|interval| !belongs_to(interval, known, measured));
-    let longest_ns = |interval: &Interval| interval.kinds.iter().map(|kind| kind.service.max()).max().unwrap_or(0);
+    let longest_ns = |interval: &Interval| interval.kinds.iter().map(|kind| kind.service.max_ns()).max().unwrap_or(0);
     let with_slow: Vec<&Interval> = others.filter(|interval| longest_ns(interval) >= least_ns).collect();
     let service = merged(with_slow.iter().copied(), |kind| &kind.service);
     let count = service.count_between(least_ns, service.max().max(least_ns));

@@ -51,7 +51,7 @@ pub trait BatchDriver: Send + 'static {
     /// Takes `op` to be started by the next [`BatchDriver::submit_and_wait`].
     fn push(&mut self, slot: u32, op: &Self::Op);
     /// Starts what was pushed, waits until at least one operation is done or `timeout` is over, and appends all that are
-    /// done. Does not wait where nothing is under way.
+    /// done. With a timeout of zero it does not wait.
     fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>);
     /// What happened at the last failure, for people.
     fn describe_failure(&self) -> String;

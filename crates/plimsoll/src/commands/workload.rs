@@ -11,11 +11,11 @@ use workload::WorkloadDef;
 pub fn clap(def: &WorkloadDef) -> Command {
     let print = Arg::new("print-plan").long("print-plan").action(ArgAction::SetTrue);
     let mut command = Command::new(def.entry.name).about(capital(def.entry.help)).arg(flags::directory());
-    command = flags::with_params(command, &def.entry);
+    command = flags::with_params(command, "workload", &def.entry);
     for engine in
         target::ENGINES.iter().filter(|engine| engine.entry.families.iter().any(|f| def.entry.families.contains(f)))
     {
-        command = flags::with_params(command, &engine.entry);
+        command = flags::with_params(command, "engine", &engine.entry);
     }
     flags::with_output(flags::with_scale(flags::with_common(command)))
         .arg(print.help("Print the small plan that these flags are, and run nothing"))

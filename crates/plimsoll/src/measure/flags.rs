@@ -23,7 +23,6 @@ pub struct Options {
 }
 
 const COMMON: &str = "Load and plan";
-const PARAMETERS: &str = "Parameters";
 const OUTPUT: &str = "Output";
 
 /// Adds one flag for each key that every sweep has, and `--set`.
@@ -34,15 +33,16 @@ pub fn with_common(command: Command) -> Command {
     command.arg(set.help("Set any key of the plan; stronger than the flag of that name"))
 }
 
-/// Adds one flag for each parameter of `entry` that is not there yet.
-pub fn with_params(command: Command, entry: &Entry) -> Command {
+/// Adds one flag for each parameter of `entry` that is not there yet, under a heading such as `engine sqlite`.
+pub fn with_params(command: Command, what: &str, entry: &Entry) -> Command {
+    let heading = format!("Parameters of {what} {}", entry.name);
     let new: Vec<&ParamDef> = entry.params.iter().filter(|def| !has(&command, def.name)).collect();
     command.args(new.into_iter().map(|def| {
         let words = match def.kind {
             ParamKind::OneOf(words) => format!(" ({})", words.join(", ")),
             _ => String::new(),
         };
-        flag(def.name, &format!("{}{words}", def.help), def.default, PARAMETERS)
+        flag(def.name, &format!("{}{words}", def.help), def.default, &heading)
     }))
 }
 
@@ -115,13 +115,13 @@ fn has(command: &Command, name: &str) -> bool {
 }
 
 /// `table_rows` becomes `--table-rows` and PLIMSOLL_TABLE_ROWS.
-fn flag(name: &'static str, help: &str, default: &str, heading: &'static str) -> Arg {
+fn flag(name: &'static str, help: &str, default: &str, heading: &str) -> Arg {
     let default = if default.is_empty() { String::new() } else { format!(" [default: {default}]") };
     Arg::new(name)
         .long(name.replace('_', "-"))
         .env(format!("PLIMSOLL_{}", name.to_uppercase()))
         .hide_env(true)
         .value_name("VALUE")
-        .help_heading(heading)
+        .help_heading(heading.to_owned())
         .help(format!("{help}{default}"))
 }

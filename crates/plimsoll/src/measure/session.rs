@@ -101,6 +101,7 @@ impl<'a> Session<'a> {
         if !self.live_fits(trial) {
             self.stop_live()?;
             let live = self.live.insert(start(trial, &self.options.dir)?);
+            live.instance.check(trial)?;
             loaders = live.instance.loaders(trial)?;
             if loaders.is_none() {
                 live.instance.loaded()?;
@@ -182,17 +183,10 @@ fn start(trial: &Trial, dir: &Path) -> Result<Live, Fault> {
     Ok(Live { instance, def, data })
 }
 
-/// The engine, the workload and every parameter that shapes the data, as text: what the manifest says, and what two points
-/// must agree on to share it.
+/// What the data of `trial` is: what the manifest says, and what two points must agree on to share it.
 fn data_of(trial: &Trial) -> String {
-    let engine = target::find(&trial.target.engine).map(|def| (def.entry, &trial.target.params));
-    let workload = workload::find(&trial.workload.name).map(|def| (def.entry, &trial.workload.params));
-    let shaping = engine.into_iter().chain(workload).flat_map(|(entry, params)| {
-        let shapes = entry.params.iter().filter(|def| def.shapes_data);
-        shapes.map(|def| format!(" {}={}", def.name, params.get(def.name))).collect::<Vec<_>>()
-    });
     let path = trial.target.path.as_ref().map_or(String::new(), |path| format!(" path={}", path.display()));
-    format!("{} {} seed={}{path}", trial.target.engine, trial.workload.name, trial.seed) + &shaping.collect::<String>()
+    format!("{} seed={}{path}", target::shape_of(trial), trial.seed)
 }
 
 /// What the counters are of: this process, and the device under the data.

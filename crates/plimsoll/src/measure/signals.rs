@@ -5,7 +5,7 @@
 
 use crate::exit::{Exit, Fault};
 use load::{Stop, StopReason};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::SeqCst};
 
@@ -28,6 +28,8 @@ pub fn listen(stop: &Arc<Stop>) -> Result<(), Fault> {
         // SAFETY: the action stores to atomics only, which is allowed in a signal handler.
         unsafe { signal_hook::low_level::register(signal, act) }.map_err(cannot)?;
     }
+    // A file that may not grow is a failed write, which is counted, and no reason to die: with any handler it returns EFBIG.
+    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map_err(cannot)?;
     Ok(())
 }
 

@@ -22,6 +22,8 @@ pub struct PointSink<'a> {
     progress: &'a mut Progress,
     /// The first error of the run file.
     broken: Option<StoreError>,
+    /// Whether the run file says already why the load ended early.
+    told_stop: bool,
 }
 
 impl<'a> PointSink<'a> {
@@ -34,7 +36,7 @@ impl<'a> PointSink<'a> {
         dir: &'a Path,
         progress: &'a mut Progress,
     ) -> Self {
-        PointSink { writer, point, sampler: Some(sampler), stop, dir, progress, broken: None }
+        PointSink { writer, point, sampler: Some(sampler), stop, dir, progress, broken: None, told_stop: false }
     }
 
     /// Takes the last readings.
@@ -58,11 +60,21 @@ impl<'a> PointSink<'a> {
     }
 
     /// Others fill disks, too: ends the load before the reserve is touched.
-    fn watch_space(&mut self, now: Tick, events: &mut Vec<Event>) {
+    fn watch_space(&mut self) {
         if self.stop.reason().is_none() && target::safety::room_left(self.dir) == Some(Bytes(0)) {
-            events.push(Event::new(now, EventKind::Stopped, "the disk is nearly full: its reserve would be touched"));
             self.stop.request(StopReason::Limit);
         }
+    }
+
+    /// The event that says, once, why the load ends early.
+    fn stopped(&mut self, now: Tick) -> Option<Event> {
+        let text = match self.stop.reason()? {
+            StopReason::Interrupted => "interrupted by the user",
+            StopReason::Limit => "the disk is nearly full: its reserve would be touched",
+            StopReason::Failure => return None, // the failure has an event of its own
+        };
+        let first = !std::mem::replace(&mut self.told_stop, true);
+        first.then(|| Event::new(now, EventKind::Stopped, text))
     }
 }
 
@@ -76,7 +88,8 @@ impl Sink for PointSink<'_> {
     fn interval(&mut self, rows: Vec<IntervalRow>, mut events: Vec<Event>, now: Tick) {
         let (counters, seen) = self.sampler.as_mut().expect("open while the load runs").drain();
         events.extend(seen);
-        self.watch_space(now, &mut events);
+        self.watch_space();
+        events.extend(self.stopped(now));
         self.record(&rows, &counters, &events);
         self.progress.interval(&rows);
     }

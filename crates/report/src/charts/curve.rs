@@ -3,7 +3,7 @@
 //! In: the histograms of the run phase. Out: one figure per sheet, one line per point, a dashed one for the service time
 //! where it differs from the response time. Limits: a percentile needs ten operations beyond it to be drawn.
 
-use super::{Chart, LINES_MAX};
+use super::Chart;
 use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Stroke, Unit};
 use crate::sheet::{Sheet, conditions, sheets};
 use analysis::{Analysis, PointAnalysis};
@@ -19,31 +19,24 @@ pub const CHART: Chart = Chart {
 };
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
-    sheets(analysis).iter().flat_map(|sheet| draw_sheet(analysis, sheet)).collect()
+    sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
 }
 
-/// A sheet has at most one point more than there are colours; then it becomes two figures.
-fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Vec<Figure> {
-    let parts = sheet.points.chunks(LINES_MAX).enumerate();
-    parts.filter_map(|(i, points)| draw_part(analysis, sheet, i, points)).collect()
-}
-
-fn draw_part(analysis: &Analysis, sheet: &Sheet, part: usize, labelled: &[(String, &PointAnalysis)]) -> Option<Figure> {
-    let series: Vec<Series> =
-        labelled.iter().enumerate().flat_map(|(i, (l, p))| lines_of(l, p, Colour::nth(i))).collect();
+fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
+    let lines = sheet.points.iter().enumerate().flat_map(|(i, (label, p))| lines_of(label, p, Colour::nth(i)));
+    let series: Vec<Series> = lines.collect();
     if series.is_empty() {
         return None;
     }
-    let points: Vec<&PointAnalysis> = labelled.iter().map(|(_, p)| *p).collect();
-    let suffix = if part == 0 { String::new() } else { format!("-more-{part}") };
-    let note = match points.iter().all(|p| is_closed(p)) {
-        true => "Response and service time are the same in a closed loop",
-        false => "Solid: response time, from the intended start. Dashed: service time",
+    let points: Vec<&PointAnalysis> = sheet.points.iter().map(|(_, p)| *p).collect();
+    let (label, note) = match points.iter().all(|p| is_closed(p)) {
+        true => ("response time", "Response and service time are the same in a closed loop"),
+        false => ("time", "Solid: response time, from the intended start. Dashed: service time"),
     };
-    let y = Axis::nanos("response time");
+    let y = Axis::nanos(label);
     let panel = Panel { title: String::new(), note: String::new(), y, height: 280.0, series, shades: Vec::new() };
     Some(Figure {
-        id: format!("curve-{}{suffix}", sheet.slug),
+        id: format!("curve-{}", sheet.slug),
         title: format!("Percentile curve: {}", sheet.name),
         caption: format!("{}; n = {}. {note}.", conditions(analysis, &points), operations(&points)),
         body: Body::Panels { x: x_axis(&points), panels: vec![panel] },

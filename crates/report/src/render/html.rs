@@ -6,10 +6,13 @@
 
 use crate::ReportError;
 use crate::charts::{all_figures, cost_columns};
+use crate::escape;
 use crate::figure::Figure;
+use crate::findings::{Group, grouped};
 use crate::format;
 use analysis::{Analysis, Finding, PointAnalysis, Quantiles, Summary, Validity};
-use minijinja::{Environment, value::Serde};
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, Output, State, escape_formatter};
 use serde::Serialize;
 
 const TEMPLATE: &str = include_str!("report.html");
@@ -22,8 +25,17 @@ const SCRIPT_SHA256: &str = "5eioqS1VAZmFYW+Din/72HPM86/YtTegz5awpZiHqNA=";
 pub fn html(analysis: &Analysis) -> Result<String, ReportError> {
     let mut templates = Environment::new();
     // The name decides that values are escaped for HTML.
+    templates.set_formatter(print_value);
     templates.add_template("report.html", TEMPLATE)?;
     Ok(templates.get_template("report.html")?.render(Serde(Page::of(analysis)))?)
+}
+
+/// Escaped for HTML, and without characters that hide or reorder text.
+fn print_value(out: &mut Output, state: &mut State, value: &Value) -> Result<(), minijinja::Error> {
+    match value.as_str().filter(|_| !value.is_safe()) {
+        Some(text) => escape_formatter(out, state, &Value::from(escape::terminal(text))),
+        None => escape_formatter(out, state, value),
+    }
 }
 
 #[derive(Serialize)]
@@ -40,7 +52,7 @@ struct Page<'a> {
     version: &'a str,
     reader_version: &'static str,
     points: Vec<Row<'a>>,
-    findings: Vec<Block<'a>>,
+    findings: Vec<Block>,
     sections: Vec<Section>,
     cost_heads: Vec<&'static str>,
     environment: &'a [model::Fact],
@@ -78,19 +90,21 @@ struct CostCell {
     percent: u32,
 }
 
-/// The findings of the run or of one point.
+/// All findings of one code and severity.
 #[derive(Serialize)]
-struct Block<'a> {
-    anchor: String,
-    place: &'a str,
-    findings: Vec<Item<'a>>,
+struct Block {
+    severity: &'static str,
+    code: String,
+    heading: String,
+    next_step: String,
+    members: Vec<Item>,
 }
 
 #[derive(Serialize)]
-struct Item<'a> {
-    severity: &'static str,
-    #[serde(flatten)]
-    finding: &'a Finding,
+struct Item {
+    place: String,
+    title: String,
+    evidence: String,
 }
 
 /// The figures of one chart.
@@ -109,6 +123,8 @@ struct Picture {
     id: String,
     title: String,
     svg: String,
+    /// The same for a narrow screen, where there is one.
+    narrow: Option<String>,
 }
 
 const FIGURES_UNFOLDED_MAX: usize = 8;
@@ -131,7 +147,7 @@ impl<'a> Page<'a> {
             version: &meta.plimsoll_version,
             reader_version: env!("CARGO_PKG_VERSION"),
             points: rows(&analysis.points),
-            findings: blocks(analysis),
+            findings: grouped(analysis).iter().map(block).collect(),
             sections: all_figures(analysis)
                 .into_iter()
                 .filter(|(_, f)| !f.is_empty())
@@ -197,22 +213,28 @@ fn costs(summary: Option<&Summary>, greatest: &[f64]) -> Vec<CostCell> {
     cost_columns().iter().zip(greatest).map(cell).collect()
 }
 
-fn blocks(analysis: &Analysis) -> Vec<Block<'_>> {
-    let run = [("run".to_owned(), "The whole run", &analysis.findings)];
-    let points = analysis.points.iter().map(|p| (p.id.to_string(), p.label.as_str(), &p.findings));
-    let all = run.into_iter().chain(points).filter(|(.., findings)| !findings.is_empty());
-    all.map(|(anchor, place, findings)| Block { anchor, place, findings: items(findings) }).collect()
-}
-
-fn items(findings: &[Finding]) -> Vec<Item<'_>> {
-    findings
-        .iter()
-        .map(|finding| Item { severity: super::terminal::severity_word(finding.severity), finding })
-        .collect()
+fn block(group: &Group) -> Block {
+    let item = |(place, finding): &(&str, &Finding)| Item {
+        place: (*place).to_owned(),
+        title: finding.title.clone(),
+        evidence: finding.evidence.clone(),
+    };
+    Block {
+        severity: super::terminal::severity_word(group.severity),
+        code: group.code().to_owned(),
+        heading: group.heading().to_owned(),
+        next_step: group.next_step().to_owned(),
+        members: group.members.iter().map(item).collect(),
+    }
 }
 
 fn section(chart: &crate::Chart, figures: &[Figure]) -> Section {
-    let picture = |f: &Figure| Picture { id: f.id.clone(), title: f.title.clone(), svg: super::svg(f) };
+    let picture = |f: &Figure| Picture {
+        id: f.id.clone(),
+        title: f.title.clone(),
+        svg: super::svg(f),
+        narrow: super::svg_narrow(f),
+    };
     Section {
         id: chart.id,
         title: chart.title,
@@ -247,14 +269,14 @@ mod tests {
 
     #[test]
     fn every_picture_is_well_formed_alone_and_its_ids_are_unique_in_the_report() {
-        let mut all = String::new();
         for (_, figures) in all_figures(&quick()).into_iter().chain(all_figures(&hostile())) {
             for figure in figures {
-                let svg = super::super::svg(&figure);
-                roxmltree::Document::parse(&svg).unwrap_or_else(|e| panic!("{}: {e}", figure.id));
+                for svg in [Some(super::super::svg(&figure)), super::super::svg_narrow(&figure)].into_iter().flatten() {
+                    roxmltree::Document::parse(&svg).unwrap_or_else(|e| panic!("{}: {e}", figure.id));
+                }
             }
         }
-        all.push_str(&html(&quick()).unwrap());
+        let all = html(&quick()).unwrap();
         let ids: Vec<&str> = all.split(" id=\"").skip(1).filter_map(|s| s.split('"').next()).collect();
         let unique: std::collections::BTreeSet<&str> = ids.iter().copied().collect();
         assert_eq!(ids.len(), unique.len());
@@ -267,7 +289,7 @@ mod tests {
         for payload in HOSTILE.iter().filter(|t| t.contains('<')) {
             assert!(!text.contains(payload), "{payload}");
         }
-        assert!(!text.contains("<img"));
+        assert!(!text.contains("<img") && !text.contains('\u{202e}'));
         assert!(text.contains("{{ 7 * 7 }}"), "a template in a text is shown, not run");
         assert!(!text.contains("href=\"javascript"));
     }

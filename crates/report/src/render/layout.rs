@@ -1,39 +1,46 @@
 //! Where everything in a picture goes: title and conditions on top, panels below each other with their left and right edges
 //! in line, names beside the last value of each series.
 //!
-//! In: a figure. Out: a scene, 760 wide and as high as it needs. Limits: names on the right take at most a third of the width.
+//! In: a figure and a width. Out: a scene, as high as it needs. Limits: names on the right take at most a third of the width;
+//! where a panel's title leaves no room for its note, the note is left out.
 
 use super::scale::Scaled;
 use super::scene::{Anchor, Ink, Scene, Shape, TimeAxis, cut, text_width, wrap};
 use crate::figure::{Axis, BarColumn, Body, BoxMark, Figure, Mark, Panel, Scale, Series, Shade, ShadeKind, Stroke};
 
-const WIDTH: f64 = 760.0;
+/// Fits a page and half a wide screen.
+pub const WIDE: f64 = 760.0;
+/// Fits a phone, with text as large as that around it.
+pub const NARROW: f64 = 440.0;
 const EDGE: f64 = 14.0;
 const TITLE: u32 = 18;
 const TEXT: u32 = 15;
 const SMALL: u32 = 14;
 const LINE_HEIGHT: f64 = 18.0;
 
-/// Lays out `figure`.
-pub fn lay_out(figure: &Figure) -> Scene {
-    let mut scene = Scene { width: WIDTH, ..Scene::default() };
+/// Lays out `figure`, `width` wide.
+pub fn lay_out(figure: &Figure, width: f64) -> Scene {
+    let mut scene = Scene { width, ..Scene::default() };
     let top = head(&mut scene, figure);
     scene.height = match &figure.body {
         Body::Panels { x, panels } => draw_panels(&mut scene, figure, x, panels, top),
         Body::Bars { rows, columns } => draw_bars(&mut scene, rows, columns, top),
     };
-    let paper = Shape::Rect { x: 0.0, y: 0.0, width: WIDTH, height: scene.height, ink: Ink::Paper, opacity: 1.0 };
+    let paper = Shape::Rect { x: 0.0, y: 0.0, width, height: scene.height, ink: Ink::Paper, opacity: 1.0 };
     scene.shapes.insert(0, paper);
     scene
 }
 
 /// Title and caption. Returns where they end.
 fn head(scene: &mut Scene, figure: &Figure) -> f64 {
-    let width = WIDTH - 2.0 * EDGE;
-    let mut y = 27.0;
-    bold(scene, (EDGE, y), cut(&figure.title, TITLE, width / 1.06), TITLE);
+    let width = scene.width - 2.0 * EDGE;
+    let mut y = 5.0;
+    for line in wrap(&figure.title, TITLE, width / 1.06).into_iter().take(2) {
+        y += 22.0;
+        bold(scene, (EDGE, y), line, TITLE);
+    }
     y += 4.0;
-    for line in wrap(&figure.caption, SMALL, width).into_iter().take(4) {
+    for line in wrap(&figure.caption, SMALL, width).into_iter().take(6) {
         y += LINE_HEIGHT;
         text(scene, (EDGE, y), line, SMALL, Anchor::Start, Ink::Faint);
     }
@@ -55,10 +62,10 @@ impl Frame<'_> {
 
 fn draw_panels(scene: &mut Scene, figure: &Figure, x: &Axis, panels: &[Panel], top: f64) -> f64 {
     let ys: Vec<Scaled> = panels.iter().map(|p| Scaled::y(&p.y, y_extent(p))).collect();
-    let frame = frame(x, panels, &ys);
+    let frame = frame(x, panels, &ys, scene.width);
     let (mut y, mut first_top) = (top, None);
     for (panel, scaled) in panels.iter().zip(&ys) {
-        y = panel_head(scene, panel, &frame, y);
+        y = panel_head(scene, panel, y);
         first_top.get_or_insert(y);
         draw_panel(scene, panel, &frame, scaled, y);
         y += panel.height + 12.0;
@@ -71,13 +78,13 @@ fn draw_panels(scene: &mut Scene, figure: &Figure, x: &Axis, panels: &[Panel], t
     x_labels(scene, x, &frame, bottom)
 }
 
-fn frame<'a>(x: &'a Axis, panels: &[Panel], ys: &[Scaled]) -> Frame<'a> {
+fn frame<'a>(x: &'a Axis, panels: &[Panel], ys: &[Scaled], width: f64) -> Frame<'a> {
     let tick_widths =
         panels.iter().zip(ys).flat_map(|(p, y)| y.ticks(tick_count(p.height))).map(|t| text_width(&t.label, SMALL));
     let labels = panels.iter().flat_map(|p| &p.series).map(|s| text_width(&s.label, SMALL));
     let left = EDGE + tick_widths.fold(20.0, f64::max) + 8.0;
-    let widest = labels.fold(0.0, f64::max).min(WIDTH / 3.0);
-    let right = WIDTH - EDGE - if widest > 0.0 { widest + 10.0 } else { 6.0 };
+    let widest = labels.fold(0.0, f64::max).min(width / 3.0);
+    let right = width - EDGE - if widest > 0.0 { widest + 10.0 } else { 6.0 };
     Frame { x: Scaled::x(x, x_extent(panels)), left, right }
 }
 
@@ -87,19 +94,20 @@ fn tick_count(height: f64) -> usize {
 }
 
 /// Title, y label and note in one line above the plot. Returns where the plot begins.
-fn panel_head(scene: &mut Scene, panel: &Panel, frame: &Frame, top: f64) -> f64 {
-    let y = top + 15.0;
+fn panel_head(scene: &mut Scene, panel: &Panel, top: f64) -> f64 {
+    let (y, right) = (top + 15.0, scene.width - EDGE);
     let mut x = EDGE;
-    let note_width = text_width(&panel.note, SMALL);
-    let room = WIDTH - 2.0 * EDGE - note_width - 10.0;
     if !panel.title.is_empty() {
-        let title = cut(&panel.title, TEXT, room * 0.7);
+        let title = cut(&panel.title, TEXT, (right - x) * 0.7);
         x += text_width(&title, TEXT) * 1.06 + 10.0;
         bold(scene, (EDGE, y), title, TEXT);
     }
-    let label = cut(&panel.y.label, SMALL, room - (x - EDGE));
+    let label = cut(&panel.y.label, SMALL, right - x);
+    let end = x + text_width(&label, SMALL) + 10.0;
     text(scene, (x, y), label, SMALL, Anchor::Start, Ink::Faint);
-    text(scene, (frame.right.max(WIDTH - EDGE), y), panel.note.clone(), SMALL, Anchor::End, Ink::Faint);
+    if end + text_width(&panel.note, SMALL) <= right {
+        text(scene, (right, y), panel.note.clone(), SMALL, Anchor::End, Ink::Faint);
+    }
     y + 13.0
 }
 
@@ -253,7 +261,7 @@ fn name_series(scene: &mut Scene, series: &[Series], place: &Place) {
     let places = spread(&wanted, place.top + 2.0, place.top + place.height - 2.0, 15.0);
     let x = place.frame.right + 10.0;
     for (y, (_, series)) in places.into_iter().zip(names) {
-        let label = cut(&series.label, SMALL, WIDTH - 4.0 - x);
+        let label = cut(&series.label, SMALL, scene.width - 4.0 - x);
         text(scene, (x, y + 4.5), label, SMALL, Anchor::Start, Ink::Data(series.colour));
     }
 }
@@ -289,13 +297,20 @@ fn x_labels(scene: &mut Scene, x: &Axis, frame: &Frame, bottom: f64) -> f64 {
         Scale::Slots(_) => wrap(label, SMALL, room).into_iter().take(4).collect(),
         _ => vec![label.to_owned()],
     };
-    let mut lines_max = 1;
+    let (mut lines_max, mut free) = (1, f64::NEG_INFINITY);
     scene.shapes.push(Shape::TicksBegin);
     for tick in ticks {
         let lines = lines_of(&tick.label);
+        let centre = frame.left + tick.position * (frame.right - frame.left);
+        let half = lines.iter().map(|l| text_width(l, SMALL)).fold(0.0, f64::max) / 2.0;
+        // A label that would run into the one before it is left out; its grid line stays.
+        if centre - half < free {
+            continue;
+        }
+        free = centre + half + 3.0;
         lines_max = lines_max.max(lines.len());
         for (i, line) in lines.into_iter().enumerate() {
-            let at = (frame.left + tick.position * (frame.right - frame.left), bottom + 18.0 + i as f64 * LINE_HEIGHT);
+            let at = (centre, bottom + 18.0 + i as f64 * LINE_HEIGHT);
             text(scene, at, line, SMALL, Anchor::Middle, Ink::Faint);
         }
     }
@@ -307,14 +322,14 @@ fn x_labels(scene: &mut Scene, x: &Axis, frame: &Frame, bottom: f64) -> f64 {
 
 fn draw_bars(scene: &mut Scene, rows: &[String], columns: &[BarColumn], top: f64) -> f64 {
     const ROW: f64 = 24.0;
-    let names = rows.iter().map(|r| text_width(r, SMALL)).fold(0.0, f64::max).min(WIDTH * 0.34);
-    let width = (WIDTH - 2.0 * EDGE - names - 6.0) / columns.len().max(1) as f64;
+    let names = rows.iter().map(|r| text_width(r, SMALL)).fold(0.0, f64::max).min(scene.width * 0.34);
+    let width = (scene.width - 2.0 * EDGE - names - 6.0) / columns.len().max(1) as f64;
     let head = column_heads(scene, columns, EDGE + names + 16.0, width, top);
     let first = top + head + 6.0;
     for (i, row) in rows.iter().enumerate() {
         let y = first + i as f64 * ROW;
         text(scene, (EDGE, y + 16.0), cut(row, SMALL, names), SMALL, Anchor::Start, Ink::Text);
-        rule(scene, (EDGE, y + ROW - 0.5), (WIDTH - EDGE, y + ROW - 0.5), Ink::Grid);
+        rule(scene, (EDGE, y + ROW - 0.5), (scene.width - EDGE, y + ROW - 0.5), Ink::Grid);
         for (c, column) in columns.iter().enumerate() {
             let x = EDGE + names + 16.0 + c as f64 * width;
             draw_bar(scene, column, i, (x, y), width - 16.0);
@@ -421,7 +436,7 @@ mod tests {
     fn panels_share_their_left_and_right_edges_whatever_their_labels() {
         let short = panel(vec![(0.0, 1.0), (3.0, 2.0)], "");
         let long = panel(vec![(0.0, 1e5), (3.0, 123_456.0)], "a long name");
-        let scene = lay_out(&figure(vec![short, long]));
+        let scene = lay_out(&figure(vec![short, long]), WIDE);
         let lines = lines(&scene);
         assert_eq!((lines[0][0].0, lines[0][1].0), (lines[1][0].0, lines[1][1].0));
     }
@@ -429,13 +444,13 @@ mod tests {
     #[test]
     fn a_missing_value_breaks_the_line() {
         let points = vec![(0.0, 1.0), (0.5, 1.0), (1.0, f64::NAN), (2.0, 1.0), (3.0, 1.0)];
-        assert_eq!(lines(&lay_out(&figure(vec![panel(points, "")]))).len(), 2);
+        assert_eq!(lines(&lay_out(&figure(vec![panel(points, "")]), WIDE)).len(), 2);
     }
 
     #[test]
     fn a_lone_value_between_gaps_is_a_dot() {
         let points = vec![(0.0, f64::NAN), (1.0, 1.0), (2.0, f64::NAN)];
-        let scene = lay_out(&figure(vec![panel(points, "")]));
+        let scene = lay_out(&figure(vec![panel(points, "")]), WIDE);
         assert!(lines(&scene).is_empty());
         assert!(scene.shapes.iter().any(|s| matches!(s, Shape::Dots { points, .. } if points.len() == 1)));
     }
@@ -448,10 +463,10 @@ mod tests {
 
     #[test]
     fn nothing_is_drawn_outside_the_picture() {
-        let scene = lay_out(&figure(vec![panel(vec![(0.0, 1.0), (3.0, 2.0)], "name")]));
+        let scene = lay_out(&figure(vec![panel(vec![(0.0, 1.0), (3.0, 2.0)], "name")]), WIDE);
         for shape in &scene.shapes {
             if let Shape::Text { x, y, .. } = shape {
-                assert!((0.0..=WIDTH).contains(x) && (0.0..=scene.height).contains(y), "{shape:?}");
+                assert!((0.0..=WIDE).contains(x) && (0.0..=scene.height).contains(y), "{shape:?}");
             }
         }
     }

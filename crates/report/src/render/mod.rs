@@ -12,16 +12,23 @@ mod scene;
 mod svg;
 pub mod terminal;
 
-use crate::figure::Figure;
+use crate::figure::{Body, Figure};
 
 pub use png::PngError;
 
 /// The figure as an SVG document, 760 wide, that scales with its surroundings.
 pub fn svg(figure: &Figure) -> String {
-    svg::write(&layout::lay_out(figure), figure)
+    svg::write(&layout::lay_out(figure, layout::WIDE), figure, "chart")
+}
+
+/// The figure for a narrow screen; `None` for one that cannot be narrower: bars in columns.
+pub fn svg_narrow(figure: &Figure) -> Option<String> {
+    let narrow = Figure { id: format!("{}-narrow", figure.id), ..figure.clone() };
+    let is_flexible = matches!(figure.body, Body::Panels { .. });
+    is_flexible.then(|| svg::write(&layout::lay_out(&narrow, layout::NARROW), &narrow, "chart narrow"))
 }
 
 /// The figure as a PNG, 1520 pixels wide.
 pub fn png(figure: &Figure) -> Result<Vec<u8>, PngError> {
-    png::write(&layout::lay_out(figure), &figure.id)
+    png::write(&layout::lay_out(figure, layout::WIDE), &figure.id)
 }

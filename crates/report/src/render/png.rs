@@ -79,16 +79,51 @@ fn add(canvas: &mut raster::Scene, shape: &Shape, n: usize) {
     }
 }
 
-/// Two points are a line with its own width; more are joined round.
+/// Dashes are cut here: the rasteriser would begin anew at each point, and a curve of short pieces would look solid.
 fn line(canvas: &mut raster::Scene, points: &[(f64, f64)], ink: Ink, width: f64, dashed: bool) {
-    let stroke_dasharray = dashed.then(|| "6 4".to_owned());
-    let stroke = colour(ink);
-    canvas.add(match points {
-        [(x1, y1), (x2, y2)] => {
-            Primitive::Line { x1: *x1, y1: *y1, x2: *x2, y2: *y2, stroke, stroke_width: width, stroke_dasharray }
+    let pieces = if dashed { dashes(points) } else { vec![points.to_vec()] };
+    for piece in pieces {
+        let stroke = colour(ink);
+        canvas.add(match piece.as_slice() {
+            [(x1, y1), (x2, y2)] => {
+                let (x1, y1, x2, y2) = (*x1, *y1, *x2, *y2);
+                Primitive::Line { x1, y1, x2, y2, stroke, stroke_width: width, stroke_dasharray: None }
+            }
+            _ => Primitive::PolyLine { points: piece, stroke, stroke_width: width, stroke_dasharray: None },
+        });
+    }
+}
+
+/// The drawn pieces of a line of 6 units on and 4 off, measured along it.
+fn dashes(points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
+    const LENGTHS: [f64; 2] = [6.0, 4.0];
+    let mut pieces = vec![points.iter().take(1).copied().collect::<Vec<_>>()];
+    let (mut phase, mut left) = (0, LENGTHS[0]);
+    for ends in points.windows(2) {
+        let (mut from, to) = (ends[0], ends[1]);
+        let mut length = (to.0 - from.0).hypot(to.1 - from.1);
+        while length > left {
+            let part = left / length;
+            from = (from.0 + (to.0 - from.0) * part, from.1 + (to.1 - from.1) * part);
+            length -= left;
+            extend_or_begin(&mut pieces, phase, from);
+            phase = 1 - phase;
+            left = LENGTHS[phase];
         }
-        _ => Primitive::PolyLine { points: points.to_vec(), stroke, stroke_width: width, stroke_dasharray },
-    });
+        left -= length;
+        if phase == 0 {
+            extend_or_begin(&mut pieces, phase, to);
+        }
+    }
+    pieces
+}
+
+/// The end of a dash belongs to its piece; the end of a gap begins a new one.
+fn extend_or_begin(pieces: &mut Vec<Vec<(f64, f64)>>, phase: usize, point: (f64, f64)) {
+    match pieces.last_mut() {
+        Some(piece) if phase == 0 => piece.push(point),
+        _ => pieces.push(vec![point]),
+    }
 }
 
 fn colour(ink: Ink) -> Color {
@@ -101,5 +136,49 @@ fn anchored(anchor: Anchor) -> TextAnchor {
         Anchor::Start => TextAnchor::Start,
         Anchor::Middle => TextAnchor::Middle,
         Anchor::End => TextAnchor::End,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dashes_run_on_over_the_points_of_a_curve() {
+        let straight = dashes(&[(0.0, 0.0), (25.0, 0.0)]);
+        let of_pieces = dashes(&(0..=25).map(|x| (f64::from(x), 0.0)).collect::<Vec<_>>());
+        let ends = |dashes: &[Vec<(f64, f64)>]| -> Vec<(f64, f64)> {
+            dashes.iter().map(|d| (d[0].0.round(), d[d.len() - 1].0.round())).collect()
+        };
+        assert_eq!(ends(&straight), [(0.0, 6.0), (10.0, 16.0), (20.0, 25.0)]);
+        assert_eq!(ends(&of_pieces), ends(&straight));
+    }
+
+    #[test]
+    fn a_picture_is_a_png_twice_the_size_of_its_scene() {
+        let scene = Scene { width: 30.0, height: 20.0, ..Scene::default() };
+        let bytes = write(&scene, "f").unwrap();
+        let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+        assert!(bytes.starts_with(b"\x89PNG"));
+        assert_eq!((number(16), number(20)), (60, 40));
+    }
+
+    #[test]
+    fn text_is_drawn_with_the_rasterisers_own_font_and_dollars_are_no_formulas() {
+        let of = |text: &str| {
+            let shape = Shape::Text {
+                x: 2.0,
+                y: 15.0,
+                text: text.into(),
+                size: 14,
+                anchor: Anchor::Start,
+                ink: Ink::Text,
+                bold: false,
+            };
+            let scene = Scene { width: 80.0, height: 20.0, shapes: vec![shape], time: None };
+            write(&scene, "f").unwrap()
+        };
+        assert_ne!(of("abc"), of(""));
+        assert_ne!(of("$x$"), of("x"));
     }
 }

@@ -10,10 +10,10 @@ use std::fmt::Write;
 
 const FONT: &str = "system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif";
 
-/// The document. `figure` gives its identity and its title for screen readers.
-pub fn write(scene: &Scene, figure: &Figure) -> String {
+/// The document. `figure` gives its identity and its title for screen readers, `class` its class.
+pub fn write(scene: &Scene, figure: &Figure, class: &str) -> String {
     let mut out = String::new();
-    open(&mut out, scene, figure);
+    open(&mut out, scene, figure, class);
     for (n, shape) in scene.shapes.iter().enumerate() {
         write_shape(&mut out, shape, &format!("{}-{n}", figure.id));
         out.push('\n');
@@ -22,13 +22,13 @@ pub fn write(scene: &Scene, figure: &Figure) -> String {
     out
 }
 
-fn open(out: &mut String, scene: &Scene, figure: &Figure) {
+fn open(out: &mut String, scene: &Scene, figure: &Figure, class: &str) {
     let (w, h, id) = (short(scene.width), short(scene.height), escape::xml(&figure.id));
     put(
         out,
         format_args!("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" "),
     );
-    put(out, format_args!("class=\"chart\" role=\"img\" aria-labelledby=\"t-{id}\" font-family=\"{FONT}\""));
+    put(out, format_args!("class=\"{class}\" role=\"img\" aria-labelledby=\"t-{id}\" font-family=\"{FONT}\""));
     if let Some(t) = scene.time {
         let [left, right, top, bottom] = [t.left, t.right, t.top, t.bottom].map(short);
         put(

@@ -4,11 +4,10 @@
 //! Limits: below 60 columns the table is as narrow as it gets; each character counts as one column.
 
 use crate::escape::terminal as safe;
+use crate::findings::{Group, grouped};
 use crate::format;
-use analysis::{Analysis, Finding, PointAnalysis, Severity, Validity};
+use analysis::{Analysis, PointAnalysis, Severity, Validity};
 use model::PointState;
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 const WIDTH_MIN: usize = 60;
 const FINDINGS_MAX: usize = 8;
@@ -42,9 +41,6 @@ enum Tone {
     Strong,
     Faint,
 }
-
-/// Findings by severity and code: the first of each, and the places of all.
-type Grouped<'a> = BTreeMap<(Reverse<Severity>, &'a str), (&'a Finding, Vec<&'a str>)>;
 
 struct Page {
     width: usize,
@@ -84,32 +80,29 @@ impl Page {
 
     /// The gravest first. Findings of one code and severity at several points make one line.
     fn findings(&self, analysis: &Analysis) -> Vec<String> {
-        let mut grouped: Grouped = BTreeMap::new();
-        let of_points = analysis.points.iter().flat_map(|p| p.findings.iter().map(|f| (f, p.label.as_str())));
-        for (finding, place) in analysis.findings.iter().map(|f| (f, "run")).chain(of_points) {
-            let key = (Reverse(finding.severity), finding.code.as_str());
-            grouped.entry(key).or_insert((finding, Vec::new())).1.push(place);
-        }
-        if grouped.is_empty() {
+        let groups = grouped(analysis);
+        if groups.is_empty() {
             return vec![String::new(), "no findings".to_owned()];
         }
         let mut lines = vec![String::new()];
-        lines.extend(grouped.values().take(FINDINGS_MAX).flat_map(|(f, places)| self.finding(f, places)));
-        if grouped.len() > FINDINGS_MAX {
-            lines.push(format!("and {} more kinds of finding in the report", grouped.len() - FINDINGS_MAX));
+        lines.extend(groups.iter().take(FINDINGS_MAX).flat_map(|group| self.finding(group)));
+        if groups.len() > FINDINGS_MAX {
+            lines.push(format!("and {} more kinds of finding in the report", groups.len() - FINDINGS_MAX));
         }
         lines
     }
 
-    fn finding(&self, finding: &Finding, places: &[&str]) -> Vec<String> {
-        let tone = match finding.severity {
+    fn finding(&self, group: &Group) -> Vec<String> {
+        let (place, finding) = group.members[0];
+        let tone = match group.severity {
             Severity::Note => Tone::Faint,
             Severity::Warning => Tone::Caution,
             Severity::Error => Tone::Bad,
         };
-        let word = format!("{:<8}", severity_word(finding.severity));
-        let more = if places.len() > 1 { format!(" (and {} more)", places.len() - 1) } else { String::new() };
-        let text = format!("{}{more}: {}", safe(places.first().unwrap_or(&"run")), safe(&finding.title));
+        let word = format!("{:<8}", severity_word(group.severity));
+        let others = group.members.len() - 1;
+        let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
+        let text = format!("{}{more}: {}", safe(place), safe(&finding.title));
         let lines = wrap(&text, self.width - 9);
         let indented = lines.iter().enumerate();
         indented

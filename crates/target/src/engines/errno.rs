@@ -45,7 +45,9 @@ impl LastFailure {
     pub fn short_write(&mut self, op: &IoOp, file: &File, rest: &[u8]) -> FailureClass {
         let bytes = op.len.0 as usize - rest.len();
         match pwrite(file, rest, op.at.0 + bytes as u64) {
-            Err(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO)) => self.errno(op, errno.raw_os_error()),
+            Err(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO)) => {
+                self.errno(op, errno.raw_os_error())
+            }
             _ => self.short(op, bytes),
         }
     }

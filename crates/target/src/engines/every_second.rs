@@ -15,14 +15,19 @@ pub struct EverySecond {
 
 impl EverySecond {
     /// Calls `act` once a second from now on.
-    pub fn start(
+    pub fn start(name: &str, act: impl FnMut() -> Result<(), String> + Send + 'static) -> std::io::Result<EverySecond> {
+        EverySecond::every(Duration::from_secs(1), name, act)
+    }
+
+    fn every(
+        pause: Duration,
         name: &str,
         mut act: impl FnMut() -> Result<(), String> + Send + 'static,
     ) -> std::io::Result<EverySecond> {
         let (stop, stopped) = channel::<()>();
         let run = move || {
             let mut first_failure = None;
-            while stopped.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
+            while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 if let Err(failure) = act() {
                     first_failure.get_or_insert(failure);
                 }
@@ -32,9 +37,7 @@ impl EverySecond {
         let thread = std::thread::Builder::new().name(name.into()).spawn(run)?;
         Ok(EverySecond { stop: Some(stop), thread: Some(thread) })
     }
-}
 
-impl EverySecond {
     /// Ends it; the first failure, where there was one.
     pub fn stop(&mut self) -> Option<String> {
         drop(self.stop.take());
@@ -46,5 +49,24 @@ impl EverySecond {
 impl Drop for EverySecond {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_failure_is_told_at_the_end_though_later_ones_succeed() {
+        let ((tell, told), mut seen) = (channel(), 0);
+        let act = move || {
+            seen += 1;
+            let _ = tell.send(());
+            if seen == 1 { Err("the disk said no".into()) } else { Ok(()) }
+        };
+        let mut every = EverySecond::every(Duration::from_micros(1), "test", act).unwrap();
+        (0..3).for_each(|_| told.recv().unwrap());
+        assert_eq!(every.stop(), Some("the disk said no".into()));
+        assert_eq!(every.stop(), None);
     }
 }

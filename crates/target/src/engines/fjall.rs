@@ -7,17 +7,18 @@
 //! plimsoll persists with `SyncAll` once a second; `none` = the journal stays in the process's buffer.
 
 use super::every_second::EverySecond;
-use super::{EngineDef, Instance, Loading, Runs, Start, depth_one_only, kind_names, slots, workload_of};
+use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, kind_names, slots, workload_of};
 use crate::dataset::DataDir;
-use crate::error::TargetError;
-use ::fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, PersistMode};
+use crate::error::{TargetError, shown};
+use ::fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, LsmError as StorageError, PersistMode};
 use load::{Client, Driver, OpSource, SyncClient};
 use model::{Bytes, Entry, Fact, FailureClass, Family, KvOp, Outcome, ParamDef, Params, Trial};
 use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use workload::{KvProgram, Part, Slot};
 
 /// The engine `fjall`.
-pub const FJALL: EngineDef = EngineDef {
+pub static FJALL: EngineDef = EngineDef {
     entry: Entry {
         name: "fjall",
         help: "fjall, embedded: a log-structured merge tree of keys and values",
@@ -25,24 +26,27 @@ pub const FJALL: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: Runs::Embedded,
+    // A compaction writes its tables anew before the old ones go, and the journals (512 MiB at most, by fjall's default, and
+    // the 64 MiB under way) hold once more what is not yet in tables.
+    disk_peak: |data| Bytes(2 * data.0 + data.0.min(576 << 20)),
     version: || Ok(VERSION.into()),
     start: |start| Ok(Box::new(Fjall::start(start)?)),
 };
 
-/// The release that Cargo.toml pins; the crate does not tell at run time.
-const VERSION: &str = "3.1";
+/// The release in Cargo.lock; the crate does not tell at run time.
+const VERSION: &str = "3.1.13";
 
 const PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE];
 
 struct Fjall {
-    dir: DataDir,
-    data: String,
+    /// Persists where durability is `os`.
+    syncer: Option<EverySecond>,
+    keyspaces: Vec<Keyspace>,
     database: Database,
     persist: Option<PersistMode>,
-    keyspaces: Vec<Keyspace>,
-    /// Persists where durability is `os`.
-    _syncer: Option<EverySecond>,
-    ops_loaded: u64,
+    made_for: MadeFor,
+    /// The last: fields are dropped in order, and files go after those who have them open.
+    dir: DataDir,
 }
 
 impl Fjall {
@@ -53,11 +57,10 @@ impl Fjall {
             .cache_size(params.bytes("cache").0)
             .manual_journal_persist(true)
             .open()
-            .map_err(failed("open a new database"))?;
+            .map_err(failed("open a new database in", dir.path()))?;
         let syncer = sync_each_second(&database, params)?;
-        let persist = persist_mode(params);
-        let data = start.data.into();
-        Ok(Fjall { dir, data, database, persist, keyspaces: Vec::new(), _syncer: syncer, ops_loaded: 0 })
+        let (persist, made_for) = (persist_mode(params), MadeFor::new(start));
+        Ok(Fjall { syncer, keyspaces: Vec::new(), database, persist, made_for, dir })
     }
 
     fn all(&self, part: &Part<KvOp>, kinds: &[&str], clients: u32) -> Loading {
@@ -66,7 +69,8 @@ impl Fjall {
                 database: self.database.clone(),
                 keyspaces: self.keyspaces.clone(),
                 persist: self.persist,
-                failure: String::new(),
+                failure: None,
+                directory: self.dir.path().into(),
             };
             Box::new(SyncClient::new(OpSource::new(part, slot), driver))
         };
@@ -78,30 +82,36 @@ impl Instance for Fjall {
     fn facts(&self) -> Vec<Fact> {
         vec![
             Fact::new("engine.version", VERSION),
+            Fact::new("durability", durability(self.persist)),
             Fact::new("fjall.cache_bytes", self.database.cache_capacity().to_string()),
             Fact::new("fjall.persist_each_batch", format!("{:?}", self.persist)),
         ]
+    }
+
+    fn check(&mut self, trial: &Trial) -> Result<(), TargetError> {
+        depth_one_only(trial)?;
+        program_of(trial).map(drop)
     }
 
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
         let program = program_of(trial)?;
         for table in &program.tables {
             let keyspace = self.database.keyspace(table, KeyspaceCreateOptions::default);
-            self.keyspaces.push(keyspace.map_err(failed("create a key space"))?);
+            self.keyspaces.push(keyspace.map_err(failed("create a key space in", self.dir.path()))?);
         }
         let Some(load) = &program.load else { return Ok(None) };
-        self.ops_loaded = load.ops.unwrap_or(0);
         Ok(Some(self.all(load, &program.kinds, 1)))
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
-        self.database.persist(PersistMode::SyncAll).map_err(failed("persist"))?;
-        self.dir.seal(self.ops_loaded)
+        self.database.persist(PersistMode::SyncAll).map_err(failed("persist", self.dir.path()))?;
+        // Exact as long as no key was put twice.
+        self.dir.seal(self.keyspaces.iter().map(|keyspace| keyspace.approximate_len() as u64).sum())
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
-        depth_one_only(trial)?;
-        self.dir.check(&self.data, trial.seed)?;
+        self.check(trial)?;
+        self.made_for.check(&self.dir, trial)?;
         let program = program_of(trial)?;
         Ok(self.all(&program.run, &program.kinds, trial.load.clients))
     }
@@ -111,9 +121,11 @@ impl Instance for Fjall {
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
-        let Fjall { dir, database, keyspaces, _syncer, .. } = *self;
-        drop((_syncer, keyspaces, database)); // its threads end before its files go
-        dir.remove()
+        let Fjall { dir, database, keyspaces, syncer, .. } = *self;
+        let sync_failed = syncer.and_then(|mut syncer| syncer.stop());
+        drop((keyspaces, database)); // its threads end before its files go
+        dir.remove()?;
+        sync_failed.map_or(Ok(()), |text| Err(TargetError::Failed(text)))
     }
 }
 
@@ -122,8 +134,12 @@ fn program_of(trial: &Trial) -> Result<KvProgram, TargetError> {
     make(&trial.workload.params, trial.seed).map_err(|error| TargetError::Unsupported(error.to_string()))
 }
 
-fn failed(what: &'static str) -> impl Fn(Error) -> TargetError {
-    move |error| TargetError::Failed(format!("fjall cannot {what}: {error}"))
+/// `what` is a verb phrase that ends before the path.
+fn failed(what: &'static str, directory: &Path) -> impl Fn(Error) -> TargetError {
+    move |error| match io_error(&error) {
+        Some(error) => TargetError::io(what, directory, error),
+        None => TargetError::Failed(format!("fjall cannot {what} `{}`: {}", shown(directory), text_of(&error))),
+    }
 }
 
 fn persist_mode(params: &Params) -> Option<PersistMode> {
@@ -134,12 +150,23 @@ fn persist_mode(params: &Params) -> Option<PersistMode> {
     }
 }
 
+fn durability(persist: Option<PersistMode>) -> &'static str {
+    match persist {
+        Some(PersistMode::SyncAll | PersistMode::SyncData) => "disk",
+        Some(PersistMode::Buffer) => "os",
+        None => "none",
+    }
+}
+
 fn sync_each_second(database: &Database, params: &Params) -> Result<Option<EverySecond>, TargetError> {
     if params.word("durability") != "os" {
         return Ok(None);
     }
     let database = database.clone();
-    let sync = move || drop(database.persist(PersistMode::SyncAll));
+    // After a sync that failed, fjall itself refuses all further writes.
+    let did_not_hold =
+        |error: Error| format!("durability = `os` did not hold: fjall cannot persist: {}", text_of(&error));
+    let sync = move || database.persist(PersistMode::SyncAll).map_err(did_not_hold);
     let syncer = EverySecond::start("fjall-sync", sync);
     syncer.map(Some).map_err(|error| TargetError::Failed(format!("cannot start a thread that syncs: {error}")))
 }
@@ -149,7 +176,22 @@ struct FjallDriver {
     database: Database,
     keyspaces: Vec<Keyspace>,
     persist: Option<PersistMode>,
-    failure: String,
+    failure: Option<Failure>,
+    directory: PathBuf,
+}
+
+/// Why an operation failed.
+#[derive(Debug)]
+enum Failure {
+    Engine(Error),
+    /// A key that was loaded is not there.
+    Missing,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Engine(error)
+    }
 }
 
 impl Driver for FjallDriver {
@@ -158,43 +200,113 @@ impl Driver for FjallDriver {
     fn execute(&mut self, op: &KvOp) -> Outcome {
         let done = if op.get { self.get(op) } else { self.put(op) };
         match done {
-            Ok(()) => Outcome::Ok { bytes: op.bytes.len() as u32 },
-            Err(error) => {
-                let class = class_of(&error);
-                self.failure = format!("fjall: {error}");
+            Ok(bytes) => Outcome::Ok { bytes: bytes as u32 },
+            Err(failure) => {
+                let class = failure.class(|| free_bytes(&self.directory));
+                self.failure = Some(failure);
                 Outcome::Failed(class)
             }
         }
     }
 
     fn describe_failure(&self) -> String {
-        self.failure.clone()
+        let what = match &self.failure {
+            Some(Failure::Engine(Error::Poisoned)) => {
+                let free = free_bytes(&self.directory);
+                format!("{}; {free} are free on its disk", text_of(&Error::Poisoned))
+            }
+            Some(Failure::Engine(error)) => text_of(error),
+            Some(Failure::Missing) => "a key that was put is not there".into(),
+            None => "no failure".into(),
+        };
+        format!("fjall in `{}`: {what}", shown(&self.directory))
     }
 }
 
 impl FjallDriver {
-    fn put(&self, op: &KvOp) -> Result<(), Error> {
+    /// Puts all entries and returns the bytes of keys and values.
+    fn put(&self, op: &KvOp) -> Result<usize, Failure> {
         let mut batch = self.database.batch().durability(self.persist);
         for entry in &op.entries {
             batch.insert(&self.keyspaces[entry.table as usize], op.key(entry), op.value(entry));
         }
-        batch.commit()
+        batch.commit()?;
+        Ok(op.bytes.len())
     }
 
-    fn get(&self, op: &KvOp) -> Result<(), Error> {
+    /// Gets all keys and returns the bytes of keys and values.
+    fn get(&self, op: &KvOp) -> Result<usize, Failure> {
+        let mut bytes = op.bytes.len();
         for entry in &op.entries {
-            std::hint::black_box(self.keyspaces[entry.table as usize].get(op.key(entry))?);
+            let value = self.keyspaces[entry.table as usize].get(op.key(entry))?.ok_or(Failure::Missing)?;
+            bytes += std::hint::black_box(value).len();
         }
-        Ok(())
+        Ok(bytes)
     }
 }
 
-fn class_of(error: &Error) -> FailureClass {
-    match error {
-        Error::Io(error) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
-            FailureClass::NoSpace
+/// A file system with less free is full: what did not fit has been given up again.
+const FULL_BELOW: Bytes = Bytes::from_mib(1);
+
+impl Failure {
+    /// Of those who write when a write fails, one hears why, and the others that the engine takes no more writes. That is to
+    /// count as the same failure where it can be known.
+    fn class(&self, free: impl FnOnce() -> Bytes) -> FailureClass {
+        let Failure::Engine(engine) = self else { return FailureClass::Corrupt };
+        match (io_error(engine), engine) {
+            (Some(error), _) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+                FailureClass::NoSpace
+            }
+            (Some(_), _) => FailureClass::Io,
+            (None, Error::Storage(StorageError::ChecksumMismatch { .. })) => FailureClass::Corrupt,
+            (None, Error::Poisoned) if free() < FULL_BELOW => FailureClass::NoSpace,
+            (None, Error::Poisoned) => FailureClass::Lost,
+            (None, _) => FailureClass::Other,
         }
-        Error::Io(_) => FailureClass::Io,
-        _ => FailureClass::Other,
+    }
+}
+
+/// What an unprivileged user may still write where `directory` is; all there is where the system does not say.
+fn free_bytes(directory: &Path) -> Bytes {
+    let free = rustix::fs::statvfs(directory).map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize));
+    Bytes(free.unwrap_or(u64::MAX))
+}
+
+/// The system's error under that of the engine.
+fn io_error(error: &Error) -> Option<&std::io::Error> {
+    match error {
+        Error::Io(error) | Error::Storage(StorageError::Io(error)) => Some(error),
+        _ => None,
+    }
+}
+
+fn text_of(error: &Error) -> String {
+    match (io_error(error), error) {
+        (Some(error), _) => error.to_string(),
+        (None, Error::Poisoned) => "it takes no more writes, because an earlier one or a flush failed".into(),
+        (None, error) => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_the_one_in_the_lock_file() {
+        let lock = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock")).unwrap();
+        assert!(lock.contains(&format!("name = \"fjall\"\nversion = \"{VERSION}\"\n")), "`{VERSION}` is not locked");
+    }
+
+    #[test]
+    fn a_full_disk_is_found_under_every_wrapping() {
+        let full = || std::io::Error::from_raw_os_error(libc::ENOSPC);
+        let class = |error: Error| Failure::Engine(error).class(|| Bytes::from_gib(1));
+        assert_eq!(class(Error::Io(full())), FailureClass::NoSpace);
+        assert_eq!(class(Error::Storage(StorageError::Io(full()))), FailureClass::NoSpace);
+        assert_eq!(class(Error::Io(std::io::Error::from_raw_os_error(libc::EIO))), FailureClass::Io);
+        assert_eq!(class(Error::Poisoned), FailureClass::Lost);
+        assert_eq!(Failure::Engine(Error::Poisoned).class(|| Bytes(4096)), FailureClass::NoSpace);
+        assert_eq!(class(Error::Locked), FailureClass::Other);
     }
 }

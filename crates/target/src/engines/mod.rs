@@ -13,7 +13,7 @@ mod sqlite;
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use load::Client;
-use model::{Bytes, Fact, ParamDef, ParamKind, Params, Trial};
+use model::{Bytes, Fact, Family, ParamDef, ParamKind, Params, Trial};
 use std::path::Path;
 
 /// All engines. A new one is one file and one line here.
@@ -80,6 +80,9 @@ pub trait Instance {
     /// What it says of itself: version, and settings as read back.
     fn facts(&self) -> Vec<Fact>;
 
+    /// Refuses what this engine, this kernel or this place cannot do for `trial`. Asked before data is made for it.
+    fn check(&mut self, trial: &Trial) -> Result<(), TargetError>;
+
     /// The clients that make the data; `None` where there is nothing to make. Called once, before any other clients.
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError>;
 
@@ -137,14 +140,26 @@ fn depth_one_only(trial: &Trial) -> Result<(), TargetError> {
     }
 }
 
+/// The engine of `trial`.
+pub(crate) fn engine_of(trial: &Trial) -> &'static EngineDef {
+    find(&trial.target.engine).expect("the plan was checked against the catalogue")
+}
+
+/// The family in which the workload of `trial` runs on its engine: the first that both have.
+pub(crate) fn family_of(trial: &Trial) -> Family {
+    let has = |family: &&Family| engine_of(trial).entry.families.contains(family);
+    let met = workload_of(trial).entry.families.iter().find(has);
+    *met.expect("the plan was checked: workload and engine share a family")
+}
+
 /// The workload of `trial`.
 pub(crate) fn workload_of(trial: &Trial) -> &'static workload::WorkloadDef {
     workload::find(&trial.workload.name).expect("the plan was checked against the catalogue")
 }
 
-/// The engine, the workload and every parameter that shapes the data, as text.
-fn shape_of(trial: &Trial) -> String {
-    let engine = find(&trial.target.engine).expect("the plan was checked against the catalogue");
+/// The engine, the workload and every parameter that shapes the data, as text: what two trials must agree on to share it.
+pub fn shape_of(trial: &Trial) -> String {
+    let engine = engine_of(trial);
     let shaping = |defs: &'static [ParamDef], params: &Params| -> String {
         let shaping = defs.iter().filter(|def| def.shapes_data);
         shaping.map(|def| format!(" {}={}", def.name, params.get(def.name))).collect()

@@ -3,7 +3,7 @@
 //! In: a script in parameters. Out: operations that take as long as the script says. Limits: waits below 1 ms spin, because
 //! the kernel wakes no thread that exactly: such a client keeps one core busy, and more clients than cores disturb each other.
 
-use super::{EngineDef, Instance, Loading, Runs, Start, depth_one_only, kind_names, slots, workload_of};
+use super::{EngineDef, Instance, Loading, Runs, depth_one_only, kind_names, slots, workload_of};
 use crate::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
 use model::{
@@ -108,7 +108,7 @@ impl Script {
     }
 
     fn stalls_at(&self, op_number: u64) -> bool {
-        self.stall_every > 0 && op_number % self.stall_every == 0
+        self.stall_every > 0 && op_number.is_multiple_of(self.stall_every)
     }
 }
 
@@ -153,6 +153,10 @@ impl Instance for Null {
         vec![Fact::new("engine.version", env!("CARGO_PKG_VERSION"))]
     }
 
+    fn check(&mut self, trial: &Trial) -> Result<(), TargetError> {
+        depth_one_only(trial)
+    }
+
     fn loaders(&mut self, _: &Trial) -> Result<Option<Loading>, TargetError> {
         Ok(None)
     }
@@ -162,7 +166,7 @@ impl Instance for Null {
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
-        depth_one_only(trial)?;
+        self.check(trial)?;
         let def = workload_of(trial);
         let (params, n) = (&trial.workload.params, trial.load.clients);
         if let Some(make) = def.io {

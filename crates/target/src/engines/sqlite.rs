@@ -13,7 +13,8 @@ use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, 
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use load::{Client, Driver, OpSource, SyncClient};
-use model::{Bytes, Entry, Fact, FailureClass, Family, Outcome, ParamDef, ParamKind, Params, SqlArg, SqlOp, Trial};
+use model::{Bytes, Entry, Fact, FailureClass, Family, Outcome, ParamDef, Params, SqlArg, SqlOp, Trial};
+use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 use rusqlite::{CachedStatement, Connection, ErrorCode};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,25 +30,30 @@ pub static SQLITE: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: Runs::Embedded,
+    // The log: a checkpoint follows each 4 MiB of it, but not while readers hold it, and a transaction is in it as a whole.
+    disk_peak: |data| Bytes(data.0 + data.0 / 2 + (64 << 20)),
     version: || Ok(rusqlite::version().into()),
     start: |start| Ok(Box::new(Sqlite::start(start)?)),
 };
 
 const PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE];
 
+const AROUND_A_TRANSACTION: [&str; 3] = ["BEGIN IMMEDIATE", "BEGIN", "COMMIT"];
+
 /// A writer waits this long for the others before its operation counts as failed.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 
 struct Sqlite {
-    dir: DataDir,
-    data: String,
-    params: Params,
-    database: PathBuf,
+    /// Syncs the log where durability is `os`.
+    syncer: Option<EverySecond>,
     /// Keeps the log in place while clients come and go, and reads the settings back.
     keeper: Connection,
-    /// Syncs the log where durability is `os`.
-    _syncer: Option<EverySecond>,
-    rows_loaded: u64,
+    params: Params,
+    tables: Vec<String>,
+    made_for: MadeFor,
+    database: PathBuf,
+    /// The last: fields are dropped in order, and files go after those who have them open.
+    dir: DataDir,
 }
 
 impl Sqlite {
@@ -55,10 +61,17 @@ impl Sqlite {
         let mut dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         let database = dir.own_directory("sqlite")?.join("plimsoll.db");
         let params = start.trial.target.params.clone();
-        let keeper = connect(&database, &params).map_err(failed("open a new database"))?;
+        let keeper = connect(&database, &params, 0).map_err(failed("open a new database at", &database))?;
         let syncer = sync_each_second(&database, &params)?;
-        let data = start.data.into();
-        Ok(Sqlite { dir, data, params, database, keeper, _syncer: syncer, rows_loaded: 0 })
+        Ok(Sqlite { syncer, keeper, params, tables: Vec::new(), made_for: MadeFor::new(start), database, dir })
+    }
+
+    /// Counted and not assumed: what is sealed is what is there.
+    fn rows(&self) -> rusqlite::Result<u64> {
+        let count = |table: &String| {
+            self.keeper.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0))
+        };
+        self.tables.iter().map(|table| count(table).map(|rows| rows as u64)).sum()
     }
 
     fn all(&self, statements: &[String], part: &Part<SqlOp>, kinds: &[&str], clients: u32) -> Loading {
@@ -82,27 +95,43 @@ impl Instance for Sqlite {
         let read_back = ["synchronous", "journal_mode", "page_size", "cache_size", "wal_autocheckpoint"];
         let fact = |name: &str| Fact::new(format!("sqlite.{name}"), pragma(&self.keeper, name));
         let version = Fact::new("engine.version", rusqlite::version());
-        [version].into_iter().chain(read_back.map(fact)).collect()
+        let durability = match pragma(&self.keeper, "synchronous").as_str() {
+            "2" => "disk",
+            "1" => "os",
+            "0" => "none",
+            _ => "unknown",
+        };
+        [version, Fact::new("durability", durability)].into_iter().chain(read_back.map(fact)).collect()
+    }
+
+    fn check(&mut self, trial: &Trial) -> Result<(), TargetError> {
+        depth_one_only(trial)
     }
 
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
         let program = program_of(trial);
         for table in &program.schema {
-            self.keeper.execute_batch(&create_table(table)).map_err(failed("create a table"))?;
+            self.keeper.execute_batch(&create_table(table)).map_err(failed("create a table in", &self.database))?;
+            self.tables.push(table.name.clone());
         }
         let Some(load) = &program.load else { return Ok(None) };
-        self.rows_loaded = load.ops.unwrap_or(0);
         Ok(Some(self.all(&program.load_statements, load, &program.kinds, 1)))
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
-        self.keeper.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").map_err(failed("checkpoint"))?;
-        self.dir.seal(self.rows_loaded)
+        // Synced whatever the durability: the device is not to write the load while the run is measured.
+        let at_rest = format!(
+            "PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA synchronous = {};",
+            synchronous(&self.params)
+        );
+        self.keeper.execute_batch(&at_rest).map_err(failed("checkpoint", &self.database))?;
+        let rows = self.rows().map_err(failed("count the rows of", &self.database))?;
+        self.dir.seal(rows)
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
-        depth_one_only(trial)?;
-        self.dir.check(&self.data, trial.seed)?;
+        self.check(trial)?;
+        self.made_for.check(&self.dir, trial)?;
         let program = program_of(trial);
         Ok(self.all(&program.statements, &program.run, &program.kinds, trial.load.clients))
     }
@@ -112,9 +141,11 @@ impl Instance for Sqlite {
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
-        drop(self._syncer);
-        drop(self.keeper);
-        self.dir.remove()
+        let Sqlite { syncer, keeper, dir, .. } = *self;
+        let sync_failed = syncer.and_then(|mut syncer| syncer.stop());
+        drop(keeper);
+        dir.remove()?;
+        sync_failed.map_or(Ok(()), |text| Err(TargetError::Failed(text)))
     }
 }
 
@@ -123,19 +154,29 @@ fn program_of(trial: &Trial) -> SqlProgram {
     make(&trial.workload.params, trial.seed)
 }
 
-fn failed(what: &'static str) -> impl Fn(rusqlite::Error) -> TargetError {
-    move |error| TargetError::Failed(format!("sqlite cannot {what}: {error}"))
+/// `what` is a verb phrase that ends before the path of the database.
+fn failed(what: &'static str, database: &Path) -> impl Fn(rusqlite::Error) -> TargetError {
+    move |error| {
+        let full = class_of(&error) == FailureClass::NoSpace;
+        let advice = if full { "; free some space or measure elsewhere" } else { "" };
+        TargetError::Failed(format!("sqlite cannot {what} `{}`: {error}{advice}", shown(database)))
+    }
 }
 
-fn connect(database: &Path, params: &Params) -> rusqlite::Result<Connection> {
-    let connection = Connection::open(database)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.set_prepared_statement_cache_capacity(256);
-    let synchronous = match params.word("durability") {
+fn synchronous(params: &Params) -> &'static str {
+    match params.word("durability") {
         "disk" => "FULL",
         "os" => "NORMAL",
         _ => "OFF",
-    };
+    }
+}
+
+/// A connection that keeps `statements` statements prepared, and those around a transaction.
+fn connect(database: &Path, params: &Params, statements: usize) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(database)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(statements + AROUND_A_TRANSACTION.len());
+    let synchronous = synchronous(params);
     let cache_kib = params.bytes("cache").0 / 1024;
     connection.execute_batch(&format!(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA cache_size = -{cache_kib};"
@@ -159,10 +200,13 @@ fn sync_each_second(database: &Path, params: &Params) -> Result<Option<EverySeco
     }
     let mut log = database.as_os_str().to_owned();
     log.push("-wal");
-    let sync = move || {
-        if let Ok(file) = std::fs::File::open(&log) {
-            let _ = file.sync_data();
+    let log = PathBuf::from(log);
+    // Only the log may be opened past SQLite: closing the database file here would give up SQLite's locks on it.
+    let sync = move || match std::fs::File::open(&log).and_then(|file| file.sync_data()) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("durability = `os` did not hold: cannot sync `{}`: {error}", shown(&log)))
         }
+        _ => Ok(()),
     };
     let syncer = EverySecond::start("sqlite-sync", sync);
     syncer.map(Some).map_err(|error| TargetError::io("start a thread that syncs", database, &error))
@@ -205,8 +249,8 @@ impl Driver for SqliteDriver {
 
     fn open(&mut self) -> Result<(), String> {
         let open = || -> rusqlite::Result<Connection> {
-            let connection = connect(&self.database, &self.params)?;
-            for statement in self.statements.iter() {
+            let connection = connect(&self.database, &self.params, self.statements.len())?;
+            for statement in self.statements.iter().map(String::as_str).chain(AROUND_A_TRANSACTION) {
                 connection.prepare_cached(statement)?;
             }
             Ok(connection)
@@ -225,7 +269,7 @@ impl Driver for SqliteDriver {
                     let _ = connection.execute_batch("ROLLBACK"); // the first error is the one to report
                 }
                 let class = class_of(&error);
-                self.failure = format!("sqlite: {error}");
+                self.failure = format!("sqlite on `{}`: {error}", shown(&self.database));
                 Outcome::Failed(class)
             }
         }
@@ -240,10 +284,11 @@ fn perform(connection: &Connection, statements: &[String], op: &SqlOp) -> rusqli
     if !op.transaction {
         return perform_calls(connection, statements, op);
     }
-    let begin = if op.writes { "BEGIN IMMEDIATE" } else { "BEGIN" };
+    let [begin_to_write, begin_to_read, commit] = AROUND_A_TRANSACTION;
+    let begin = if op.writes { begin_to_write } else { begin_to_read };
     connection.prepare_cached(begin)?.raw_execute()?;
     perform_calls(connection, statements, op)?;
-    connection.prepare_cached("COMMIT")?.raw_execute()?;
+    connection.prepare_cached(commit)?.raw_execute()?;
     Ok(())
 }
 
@@ -290,6 +335,10 @@ fn class_of(error: &rusqlite::Error) -> FailureClass {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => FailureClass::Conflict,
         Some(ErrorCode::DiskFull) => FailureClass::NoSpace,
+        // SQLite could not lengthen the index of its log: the disk is full, and SQLite does not say so.
+        _ if error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_IOERR_SHMSIZE) => {
+            FailureClass::NoSpace
+        }
         Some(ErrorCode::SystemIoFailure) => FailureClass::Io,
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => FailureClass::Corrupt,
         _ => FailureClass::Other,

@@ -33,8 +33,8 @@ impl Buffers {
     /// `count` blocks of `block` bytes each, of zeros that take no memory until somebody touches them.
     pub fn zeroed(count: u32, block: Bytes) -> Buffers {
         let block = (block.0 as usize).next_multiple_of(PAGE);
-        let layout =
-            Layout::from_size_align(block * count as usize, PAGE).expect("the caller looked whether they fit in memory");
+        let layout = Layout::from_size_align(block * count as usize, PAGE)
+            .expect("the caller looked whether they fit in memory");
         assert!(layout.size() > 0, "a plan has no empty block and no depth 0");
         // SAFETY: the layout has a size above zero.
         let start = unsafe { alloc_zeroed(layout) };

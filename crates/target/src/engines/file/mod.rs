@@ -71,7 +71,7 @@ struct FileInstance {
 enum Made {
     /// In a data directory; removed at the end.
     Here(DataDir),
-    /// At the path that the user named; it stays.
+    /// At the path that the user named; it stays, once it is filled.
     Named(NamedFile),
 }
 
@@ -100,32 +100,6 @@ impl FileInstance {
         };
         let alignment = direct_alignment(&open_file(&path, Opening { direct: false, writes: false })?);
         Ok(FileInstance { path, made, made_for: MadeFor::new(start), abilities: None, alignment })
-    }
-
-    /// Refuses what the file system or the kernel cannot do.
-    fn check(&mut self, trial: &Trial, program: &IoProgram) -> Result<(), TargetError> {
-        if trial.target.params.flag("direct") {
-            check_alignment(&self.path, self.alignment, program.block)?;
-        }
-        let uring = trial.target.params.word("io") == "uring";
-        match (uring, trial.load.depth) {
-            (false, depth) if depth > 1 => {
-                return Err(TargetError::Unsupported(format!(
-                    "io = `sync` performs one operation at a time: depth = `{depth}` needs io = `uring`, or more clients"
-                )));
-            }
-            (true, _) if matches!(trial.load.pacing, Pacing::Closed { think } if think.0 > 0) => {
-                return Err(TargetError::Unsupported(
-                    "think needs io = `sync`: a ring has no client that could think".into(),
-                ));
-            }
-            _ => {}
-        }
-        check_memory(trial, program.block)?;
-        if uring {
-            self.abilities = Some(RingAbilities::probe(trial.load.clients * trial.load.depth, program.block)?);
-        }
-        self.check_size(program)
     }
 
     fn check_size(&self, program: &IoProgram) -> Result<(), TargetError> {
@@ -158,6 +132,23 @@ impl FileInstance {
     }
 }
 
+/// Refuses loads that this way of doing I/O cannot carry.
+fn check_load(trial: &Trial, uring: bool) -> Result<(), TargetError> {
+    let refused = match trial.load.pacing {
+        _ if !uring && trial.load.depth > 1 => {
+            let depth = trial.load.depth;
+            format!(
+                "io = `sync` performs one operation at a time: depth = `{depth}` needs io = `uring`, or more clients"
+            )
+        }
+        Pacing::Closed { think } if uring && think.0 > 0 => {
+            "think needs io = `sync`: a ring has no client that could think".to_owned()
+        }
+        _ => return Ok(()),
+    };
+    Err(TargetError::Unsupported(refused))
+}
+
 impl Instance for FileInstance {
     fn facts(&self) -> Vec<Fact> {
         let alignment = match self.alignment {
@@ -170,12 +161,27 @@ impl Instance for FileInstance {
         facts
     }
 
+    fn check(&mut self, trial: &Trial) -> Result<(), TargetError> {
+        let program = program_of(trial);
+        if trial.target.params.flag("direct") {
+            check_alignment(&self.path, self.alignment, program.block)?;
+        }
+        let uring = trial.target.params.word("io") == "uring";
+        check_load(trial, uring)?;
+        check_memory(trial, program.block)?;
+        if uring {
+            self.abilities = Some(RingAbilities::probe(trial.load.clients * trial.load.depth, program.block)?);
+        }
+        Ok(())
+    }
+
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
         if matches!(&self.made, Made::Named(named) if named.is_full()) {
             return Ok(None);
         }
         let program = program_of(trial);
-        let direct = matches!(self.alignment, Alignment::Direct { .. });
+        // A trial through the page cache finds its file there: it was filled through it, too.
+        let direct = trial.target.params.flag("direct") && matches!(self.alignment, Alignment::Direct { .. });
         let file = Arc::new(open_file(&self.path, Opening { direct, writes: true })?);
         let slot = Slot { client: 0, clients: 1 };
         let driver = SyncFile::new(file, &self.path, Buffers::new(1, program.fill_block, trial.seed));
@@ -204,7 +210,8 @@ impl Instance for FileInstance {
             Made::Here(dir) => self.made_for.check(dir, trial)?,
             Made::Named(named) => named.check_writes(program.writes)?,
         }
-        self.check(trial, &program)?;
+        self.check(trial)?;
+        self.check_size(&program)?;
         let clients = slots(trial.load.clients).map(|slot| self.client(trial, &program, slot));
         Ok(Loading { kinds: kind_names(&program.kinds), clients: clients.collect::<Result<_, _>>()? })
     }
@@ -216,7 +223,7 @@ impl Instance for FileInstance {
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
         match self.made {
             Made::Here(dir) => dir.remove(),
-            Made::Named(_) => Ok(()),
+            Made::Named(named) => named.discard_unfilled(),
         }
     }
 }
@@ -269,7 +276,7 @@ fn check_memory(trial: &Trial, block: Bytes) -> Result<(), TargetError> {
 
 fn check_alignment(path: &Path, alignment: Alignment, block: Bytes) -> Result<(), TargetError> {
     match alignment {
-        Alignment::Direct { offset_align, .. } if block.0 % u64::from(offset_align) != 0 => {
+        Alignment::Direct { offset_align, .. } if !block.0.is_multiple_of(u64::from(offset_align)) => {
             Err(TargetError::Unsupported(format!(
                 "block = `{block}` is not a multiple of {offset_align} bytes, which O_DIRECT needs on `{}`; use such a \
                  block or direct = `false`",

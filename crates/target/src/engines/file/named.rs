@@ -78,6 +78,17 @@ impl NamedFile {
         self.owner = Owner::Plimsoll { full: true };
         Ok(())
     }
+
+    /// Removes the file and its note where plimsoll made it and did not fill it: nobody can use that.
+    pub fn discard_unfilled(self) -> Result<(), TargetError> {
+        let meta = fs::symlink_metadata(&self.path).trying("look at", &self.path)?;
+        if self.is_full() || !meta.is_file() || owner_of_plain(&self.path, &meta) != (Owner::Plimsoll { full: false }) {
+            return Ok(());
+        }
+        fs::remove_file(&self.path).trying("remove", &self.path)?;
+        let note = note_path(&self.path);
+        fs::remove_file(&note).trying("remove", &note)
+    }
 }
 
 fn make(path: &Path, size: Bytes) -> Result<Owner, TargetError> {

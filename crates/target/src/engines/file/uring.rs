@@ -62,12 +62,16 @@ fn build(entries: u32, deferred: bool) -> std::io::Result<IoUring> {
     builder.build(entries)
 }
 
+/// The most memory that the kernel takes as one registered buffer.
+const REGISTERED_MAX: usize = 1 << 30;
+
 fn register(ring: &IoUring, buffers: &Buffers) -> std::io::Result<()> {
     let (start, len) = buffers.all();
-    let all = libc::iovec { iov_base: start.cast(), iov_len: len };
+    let piece = |at| libc::iovec { iov_base: start.wrapping_add(at).cast(), iov_len: REGISTERED_MAX.min(len - at) };
+    let pieces: Vec<libc::iovec> = (0..len).step_by(REGISTERED_MAX).map(piece).collect();
     // SAFETY: the kernel holds the pages from here on, so that not even freed memory would be written to by mistake; the
-    // pointer and the length are those of one allocation.
-    unsafe { ring.submitter().register_buffers(&[all]) }
+    // pieces lie within one allocation.
+    unsafe { ring.submitter().register_buffers(&pieces) }
 }
 
 /// Performs reads and writes by io_uring.
@@ -113,7 +117,9 @@ impl UringFile {
             let outcome = match entry.result() {
                 moved if moved as i64 == op.len.0 as i64 => Outcome::Ok { bytes: op.len.0 as u32 },
                 errno if errno < 0 => Outcome::Failed(self.failure.errno(&op, -errno)),
-                moved => Outcome::Failed(short(&mut self.failure, &op, &self.file, &self.buffers, slot, moved as usize)),
+                moved => {
+                    Outcome::Failed(short(&mut self.failure, &op, &self.file, &self.buffers, slot, moved as usize))
+                }
             };
             done.push(Done { slot, outcome });
         }
@@ -163,7 +169,7 @@ impl BatchDriver for UringFile {
         ring.submitter().register_files(&[self.file.as_raw_fd()]).map_err(cannot)?;
         // Where the limit of locked memory is too low for all of them, plain buffers do; they cost more and are not wrong.
         self.registered = self.abilities.registered_buffers
-            && self.buffers.as_ref().is_some_and(|buffers| register(&ring, buffers).is_ok());
+            && self.buffers.as_ref().is_some_and(|all| all.all().1 <= REGISTERED_MAX && register(&ring, all).is_ok());
         self.ring = Some(ring);
         Ok(())
     }
@@ -198,7 +204,7 @@ impl BatchDriver for UringFile {
         self.queued.clear();
         let wait = types::Timespec::new().sec(timeout.0 / 1_000_000_000).nsec((timeout.0 % 1_000_000_000) as u32);
         let args = types::SubmitArgs::new().timespec(&wait);
-        let entered = ring.submitter().submit_with_args(1, &args);
+        let entered = ring.submitter().submit_with_args(usize::from(timeout.0 > 0), &args);
         match entered.map_err(|error| (error.raw_os_error(), error)) {
             // Nothing in time, a signal, or the completion queue wants to be emptied first: all are answered by looking.
             Ok(_) | Err((Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN), _)) => self.reap(done),

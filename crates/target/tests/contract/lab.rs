@@ -1,0 +1,199 @@
+//! A bench for the contract tests: small trials from the declared defaults, and instances driven as the binary drives them.
+
+use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_phases};
+use model::{Bytes, Catalogue, Event, Family, IntervalRow, Nanos, ParamKind, Phase, Tick, Trial};
+use plan::Overrides;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use target::filesystem::{Alignment, direct_alignment};
+use target::{ENGINES, EngineDef, Instance, Loading, Start, TargetError};
+use tempfile::TempDir;
+use workload::{WORKLOADS, WorkloadDef};
+
+/// The declared defaults, made small. Each is said to the workloads that declare it.
+const SMALL: [(&str, &str); 2] = [("file_size", "8MiB"), ("table_rows", "500")];
+/// An engine's commits may take milliseconds here; a run ends at whichever comes first.
+const SHORT: [(&str, &str); 3] = [("time", "200ms"), ("interval", "50ms"), ("ops_max", "300")];
+
+/// A directory on the disk that the build is on, and not in a /tmp that may be memory.
+pub fn directory() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// What is in `dir`.
+pub fn names_in(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    entries.collect()
+}
+
+/// The files below `dir` with that name.
+pub fn found(dir: &Path, name: &str) -> PathBuf {
+    let mut waiting = vec![dir.to_owned()];
+    while let Some(dir) = waiting.pop() {
+        for entry in std::fs::read_dir(dir).unwrap().flatten() {
+            match entry.path() {
+                path if path.is_dir() => waiting.push(path),
+                path if entry.file_name() == name => return path,
+                _ => {}
+            }
+        }
+    }
+    panic!("there is no `{name}`");
+}
+
+/// Every engine with every workload that it can run.
+pub fn pairs() -> impl Iterator<Item = (&'static EngineDef, &'static WorkloadDef)> {
+    let all = ENGINES.iter().flat_map(|engine| WORKLOADS.iter().map(move |workload| (*engine, *workload)));
+    all.filter(|(engine, workload)| engine.entry.families.iter().any(|f| workload.entry.families.contains(f)))
+}
+
+/// The settings in which every word that engine and workload declare comes once, the others being the defaults.
+pub fn words(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str, &'static str)> {
+    let defs = engine.entry.params.iter().chain(workload.entry.params);
+    let words = defs.filter_map(|def| match def.kind {
+        ParamKind::OneOf(words) => Some(words.iter().map(|word| (def.name, *word))),
+        _ => None,
+    });
+    words.flatten().collect()
+}
+
+/// The small trial of `engine` and `workload` with `settings`, as the crate `plan` makes it from flags.
+pub fn trial(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Trial {
+    let def = workload::find(workload).unwrap();
+    let small = SMALL.iter().filter(|(name, _)| def.entry.params.iter().any(|param| param.name == *name));
+    let all = small.chain(&SHORT).copied().chain([("engine", engine)]).chain(settings.iter().copied());
+    let overrides = Overrides(all.map(|(name, text)| (name.to_string(), text.to_string())).collect());
+    let catalogue = Catalogue {
+        engines: ENGINES.iter().map(|def| def.entry).collect(),
+        workloads: WORKLOADS.iter().map(|def| def.entry).collect(),
+        distributions: workload::dist::DISTRIBUTIONS.iter().map(|def| def.entry).collect(),
+    };
+    plan::from_flags(workload, &overrides, 1.0, &catalogue).unwrap().trials.remove(0)
+}
+
+/// Whether this machine lets the trial run at all; where it does not, the test says so and leaves it out.
+pub fn can_run(trial: &Trial, parent: &Path) -> bool {
+    let params = &trial.target.params.0;
+    let is = |name: &str, value: &str| params.get(name).is_some_and(|found| found.to_string() == value);
+    if is("io", "uring") && io_uring::IoUring::new(2).is_err() {
+        eprintln!("skipped: io_uring is not to be had here");
+        return false;
+    }
+    let file = tempfile::tempfile_in(parent).unwrap();
+    file.set_len(1 << 16).unwrap();
+    if is("direct", "true") && direct_alignment(&file) == Alignment::BufferedOnly {
+        eprintln!("skipped: no O_DIRECT in {}", parent.display());
+        return false;
+    }
+    true
+}
+
+/// What a sink saw.
+#[derive(Default)]
+pub struct Seen {
+    /// Operations done and failed, by phase and kind.
+    pub counts: BTreeMap<(Phase, u8), (u64, u64)>,
+    /// What was reported.
+    pub events: Vec<String>,
+}
+
+impl Seen {
+    /// Operations done and failed in `phase`.
+    pub fn total(&self, phase: Phase) -> (u64, u64) {
+        let own = self.counts.iter().filter(|((counted, _), _)| *counted == phase);
+        own.fold((0, 0), |(ok, failed), (_, counts)| (ok + counts.0, failed + counts.1))
+    }
+}
+
+impl Sink for Seen {
+    fn begin_phase(&mut self, _: Phase, _: Tick) {}
+    fn interval(&mut self, rows: Vec<IntervalRow>, events: Vec<Event>, _: Tick) {
+        for (phase, kind) in rows.iter().flat_map(|row| row.kinds.iter().map(|kind| (row.phase, kind))) {
+            let counts = self.counts.entry((phase, kind.kind.0)).or_default();
+            *counts = (counts.0 + kind.ok, counts.1 + kind.failed);
+        }
+        self.events.extend(events.into_iter().map(|event| event.text));
+    }
+    fn end_phase(&mut self, _: Phase, _: Tick, _: u64, _: u64) {}
+}
+
+/// Starts an instance for `trial` in `parent`.
+pub fn start(trial: &Trial, parent: &Path) -> Result<Box<dyn Instance>, TargetError> {
+    let data = format!("{} {}", trial.target.engine, trial.workload.name);
+    (target::find(&trial.target.engine).unwrap().start)(&Start { trial, parent, data: &data })
+}
+
+/// Makes the data of `instance`, as far as it can be made, and seals it where it could.
+pub fn prepare(instance: &mut dyn Instance, trial: &Trial) -> Result<(Outcome, Seen), TargetError> {
+    let (mut seen, mut outcome) = (Seen::default(), Outcome { ended: Ended::AsPlanned, hung: Vec::new() });
+    if let Some(loading) = instance.loaders(trial)? {
+        let closed = model::Pacing::Closed { think: Nanos(0) };
+        let phase = PhasePlan { phase: Phase::Prepare, length: Nanos::from_secs(600), ops_max: None, pacing: closed };
+        outcome = perform(loading, &phase, trial, &mut seen);
+    }
+    if outcome.ended == Ended::AsPlanned {
+        instance.loaded()?;
+    }
+    Ok((outcome, seen))
+}
+
+/// An instance for `trial` with its data.
+pub fn prepared(trial: &Trial, parent: &Path) -> Box<dyn Instance> {
+    let mut instance = start(trial, parent).unwrap();
+    let (outcome, seen) = prepare(&mut *instance, trial).unwrap();
+    assert_eq!(outcome.ended, Ended::AsPlanned, "{:?}", seen.events);
+    instance
+}
+
+/// Runs `trial` on `instance`.
+pub fn run(instance: &mut dyn Instance, trial: &Trial) -> Result<(Outcome, Seen), TargetError> {
+    let phases = trial.phases;
+    let run = PhasePlan { phase: Phase::Run, length: phases.run, ops_max: phases.ops_max, pacing: trial.load.pacing };
+    let mut seen = Seen::default();
+    let outcome = perform(instance.clients(trial)?, &run, trial, &mut seen);
+    Ok((outcome, seen))
+}
+
+fn perform(loading: Loading, phase: &PhasePlan, trial: &Trial, seen: &mut Seen) -> Outcome {
+    let setup = Setup {
+        kinds: loading.kinds.len(),
+        interval: trial.phases.interval,
+        grace: trial.phases.grace,
+        on_error: trial.on_error,
+        seed: trial.seed,
+    };
+    run_phases(loading.clients, &[*phase], &setup, &MonotonicClock::start(), &Arc::new(Stop::default()), seen)
+}
+
+/// How many operations the load part of `trial` has; `None` where nothing is loaded.
+pub fn load_ops(trial: &Trial) -> Option<u64> {
+    let def = workload::find(&trial.workload.name).unwrap();
+    let engine = target::find(&trial.target.engine).unwrap();
+    let params = &trial.workload.params;
+    match def.entry.families.iter().find(|family| engine.entry.families.contains(family)).unwrap() {
+        _ if engine.entry.name == "null" => None,
+        Family::Io => def.io.unwrap()(params, trial.seed).load.ops,
+        Family::Sql => def.sql.unwrap()(params, trial.seed).load.and_then(|load| load.ops),
+        Family::Kv => def.kv.unwrap()(params, trial.seed).unwrap().load.and_then(|load| load.ops),
+    }
+}
+
+/// Whether the workload exists for the engine with these parameters.
+pub fn exists(trial: &Trial) -> bool {
+    let def = workload::find(&trial.workload.name).unwrap();
+    let kv_only = target::find(&trial.target.engine).unwrap().entry.families == [Family::Kv];
+    !kv_only || def.kv.unwrap()(&trial.workload.params, trial.seed).is_ok()
+}
+
+/// The value of the fact `name`.
+pub fn fact(instance: &dyn Instance, name: &str) -> Option<String> {
+    instance.facts().into_iter().find(|fact| fact.name == name).map(|fact| fact.value)
+}
+
+/// A file of somebody else.
+pub fn foreign_file(path: &Path, size: Bytes) -> Vec<u8> {
+    let content: Vec<u8> = (0..size.0).map(|at| (at * 31 / 7) as u8).collect();
+    std::fs::write(path, &content).unwrap();
+    content
+}

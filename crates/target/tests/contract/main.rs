@@ -1,0 +1,8 @@
+//! What every engine must do with every workload, on a real directory: each test goes through the slices, so a new engine or
+//! workload is tested by being registered.
+
+mod engines;
+mod estimates;
+mod failures;
+mod lab;
+mod named;

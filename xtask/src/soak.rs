@@ -1,0 +1,137 @@
+//! `cargo xtask soak`: kill -9 at random moments of real runs, far more often than the tests have time for.
+//!
+//! In: the release binary. Out: for each kill, that the run file opens, how many intervals it lost, and that nothing is left
+//! behind; the first breach ends the soak. Limits: the load is the insert benchmark on the embedded engines, in turn; the
+//! moments come from a seed, the machine's timing does not.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The options of `cargo xtask soak`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// How many runs are killed.
+    #[arg(long, default_value_t = 50)]
+    kills: u32,
+}
+
+const INTERVAL: Duration = Duration::from_millis(100);
+const ENGINES: [&str; 2] = ["sqlite", "fjall"];
+
+/// What one kill cost.
+struct Killed {
+    /// Whether the point had begun.
+    begun: bool,
+    /// Whole intervals between the start of the load and the kill that are not in the file.
+    lost: f64,
+}
+
+/// Kills `kills` runs and says what was lost.
+pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
+    let work = root.join("target/soak");
+    drop(std::fs::remove_dir_all(&work));
+    std::fs::create_dir_all(&work).with_context(|| format!("cannot make `{}`", work.display()))?;
+    let mut command = Command::new("cargo");
+    let built = command.current_dir(root).args(["build", "--release", "--quiet"]).status()?;
+    ensure!(built.success(), "the release build failed");
+    let mut worst: f64 = 0.0;
+    let mut begun = 0;
+    for nth in 0..arguments.kills {
+        let killed = kill_one(root, &work, nth)?;
+        worst = worst.max(killed.lost);
+        begun += u32::from(killed.begun);
+    }
+    println!(
+        "soak: {} kills, {begun} of them in a point; every run file opened; {worst:.2} intervals lost at most",
+        arguments.kills
+    );
+    Ok(())
+}
+
+/// Starts a run, kills it at its moment, and looks at what is left.
+fn kill_one(root: &Path, work: &Path, nth: u32) -> Result<Killed> {
+    let engine = ENGINES[nth as usize % ENGINES.len()];
+    let runs = work.join(format!("runs-{nth}"));
+    let started = Instant::now();
+    let mut child = start(root, work, &runs, engine)?;
+    std::thread::sleep(moment(nth)); // the real time of another process
+    child.kill()?;
+    let lived = started.elapsed();
+    child.wait()?;
+    let killed = look(root, &runs, lived).with_context(|| format!("kill {nth}, {engine}, after {lived:?}"))?;
+    sweep(root, work).with_context(|| format!("after kill {nth}, {engine}"))?;
+    Ok(killed)
+}
+
+/// Between 50 ms and 1.65 s after the start: before, in and well after the beginning of the load.
+fn moment(nth: u32) -> Duration {
+    let random = u64::from(nth + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+    Duration::from_millis(50 + random % 1_600)
+}
+
+fn plimsoll(root: &Path) -> Command {
+    let mut command = Command::new(root.join("target/release/plimsoll"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn start(root: &Path, work: &Path, runs: &Path, engine: &str) -> Result<Child> {
+    let mut command = plimsoll(root);
+    command.args([
+        "insert",
+        "--engine",
+        engine,
+        "--durability",
+        "os",
+        "--time",
+        "60s",
+        "--interval",
+        "100ms",
+        "--quiet",
+    ]);
+    Ok(command.arg("--dir").arg(work).arg("--runs").arg(runs).spawn()?)
+}
+
+/// The run file must open, whatever the moment; what it holds must reach to the kill but for the last interval.
+fn look(root: &Path, runs: &Path, lived: Duration) -> Result<Killed> {
+    let Some(file) = run_file(runs) else { return Ok(Killed { begun: false, lost: 0.0 }) };
+    let shown = plimsoll(root).arg("show").arg(&file).arg("--json").output()?;
+    if !shown.status.success() {
+        // Killed between the making of the file and its first commit: there is nothing to lose yet.
+        let text = String::from_utf8_lossy(&shown.stderr).into_owned();
+        ensure!(
+            lived < Duration::from_millis(400) && shown.status.code() == Some(2),
+            "the run file does not open: {text}"
+        );
+        return Ok(Killed { begun: false, lost: 0.0 });
+    }
+    let run: Value = serde_json::from_slice(&shown.stdout)?;
+    let Some(point) = run["points"].get(0) else { return Ok(Killed { begun: false, lost: 0.0 }) };
+    ensure!(point["state"] == "partial", "a killed point is {}", point["state"]);
+    let recorded_s = point["seconds"].as_f64().unwrap_or(0.0);
+    // From the start of the process to that of the load some tens of milliseconds pass; they are counted as lost.
+    let lost = (lived.as_secs_f64() - recorded_s) / INTERVAL.as_secs_f64();
+    ensure!(lost < 3.0, "{lost:.2} intervals are missing: {recorded_s} s recorded in {lived:?}");
+    Ok(Killed { begun: true, lost })
+}
+
+fn run_file(runs: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(runs).ok()?.flatten().map(|entry| entry.path());
+    entries.filter(|path| path.extension().is_some_and(|extension| extension == "plimsoll")).min()
+}
+
+/// The next start must remove what the killed one left.
+fn sweep(root: &Path, work: &Path) -> Result<()> {
+    let mut command = plimsoll(root);
+    command.args(["file", "--engine", "null", "--time", "20ms", "--interval", "10ms", "--no-report"]);
+    let Output { status, stderr, .. } =
+        command.arg("--dir").arg(work).arg("--runs").arg(work.join("runs-next")).output()?;
+    ensure!(status.success(), "the next run failed: {}", String::from_utf8_lossy(&stderr));
+    let left: Vec<_> =
+        std::fs::read_dir(work)?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    ensure!(left.iter().all(|name| name.starts_with("runs-")), "left behind: {left:?}");
+    Ok(())
+}
