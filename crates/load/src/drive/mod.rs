@@ -109,7 +109,7 @@ mod tests {
         type Op = IoOp;
         fn execute(&mut self, _: &IoOp) -> Outcome {
             self.done += 1;
-            let stalls = self.done % 10_000 == 0;
+            let stalls = self.done.is_multiple_of(10_000);
             self.clock.advance(if stalls { Nanos::from_millis(200) } else { Nanos::from_micros(100) });
             Outcome::Ok { bytes: 1 }
         }

@@ -32,7 +32,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     facts.extend(target::filesystem::place_of(&dir).map(|place| place.facts()).unwrap_or_default());
     facts.push(Fact::new("clock.read_ns", format!("{:.1}", clock_read_ns())));
     let missing = missing_counters(&dir);
-    let ceilings: Vec<Ceiling> = TRIALS.iter().map(|trial| ceiling(trial, &dir, context)).collect();
+    let ceilings: Vec<Ceiling> = PROBES.iter().map(|probe| ceiling(probe, &dir, context)).collect();
     match context.json {
         true => output::json::print(&json(&facts, &missing, &ceilings, &left)),
         false => output::print(&text(&facts, &missing, &ceilings, &left)),
@@ -40,27 +40,29 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     Ok(Exit::Done)
 }
 
-/// What the ceilings are measured with: a name, a workload and its flags.
-const TRIALS: &[(&str, &str, &[(&str, &str)])] = &[
-    ("scripted engine, 1 client", "file", &[("engine", "null")]),
-    ("scripted engine, 2 clients", "file", &[("engine", "null"), ("clients", "2")]),
-    (
-        "page cache, 4 KiB pread",
-        "file",
-        &[("io", "sync"), ("direct", "false"), ("block", "4KiB"), ("file_size", "64MiB")],
-    ),
-    (
-        "page cache, 4 KiB io_uring depth 32",
-        "file",
-        &[("io", "uring"), ("direct", "false"), ("block", "4KiB"), ("file_size", "64MiB"), ("depth", "32")],
-    ),
-    (
-        "disk, 4 KiB io_uring depth 32",
-        "file",
-        &[("io", "uring"), ("block", "4KiB"), ("file_size", "64MiB"), ("depth", "32")],
-    ),
-    ("inserts made, not performed", "insert", &[("engine", "null")]),
-    ("oltp read_write made, not performed", "oltp", &[("engine", "null"), ("mix", "read_write")]),
+/// One thing that a ceiling is measured with.
+struct Probe {
+    name: &'static str,
+    workload: &'static str,
+    flags: &'static [(&'static str, &'static str)],
+}
+
+const fn probe(name: &'static str, workload: &'static str, flags: &'static [(&'static str, &'static str)]) -> Probe {
+    Probe { name, workload, flags }
+}
+
+const FILE: (&str, &str) = ("file_size", "64MiB");
+const CACHED: (&str, &str) = ("direct", "false");
+const SMALL: (&str, &str) = ("block", "4KiB");
+
+const PROBES: &[Probe] = &[
+    probe("scripted engine, 1 client", "file", &[("engine", "null")]),
+    probe("scripted engine, 2 clients", "file", &[("engine", "null"), ("clients", "2")]),
+    probe("page cache, 4 KiB pread", "file", &[("io", "sync"), CACHED, SMALL, FILE]),
+    probe("page cache, 4 KiB io_uring depth 32", "file", &[("io", "uring"), ("depth", "32"), CACHED, SMALL, FILE]),
+    probe("disk, 4 KiB io_uring depth 32", "file", &[("io", "uring"), ("depth", "32"), SMALL, FILE]),
+    probe("inserts made, not performed", "insert", &[("engine", "null")]),
+    probe("oltp read_write made, not performed", "oltp", &[("engine", "null"), ("mix", "read_write")]),
 ];
 
 /// How fast plimsoll itself was.
@@ -74,10 +76,11 @@ struct Rate {
     cpu_ns_per_op: f64,
 }
 
-fn ceiling(&(name, workload, keys): &(&'static str, &str, &[(&str, &str)]), dir: &Path, context: &Context) -> Ceiling {
-    let flags = keys.iter().chain(&[("time", "1s")]).map(|(key, value)| (key.to_string(), value.to_string()));
-    let plan = plan::from_flags(workload, &Overrides(flags.collect()), 1.0, &context.catalogue);
-    Ceiling { name, measured: plan.map_err(Fault::from).and_then(|plan| rate(&plan.trials[0], dir)) }
+fn ceiling(probe: &Probe, dir: &Path, context: &Context) -> Ceiling {
+    let flags = probe.flags.iter().chain(&[("time", "1s")]).map(|(key, value)| (key.to_string(), value.to_string()));
+    let plan = plan::from_flags(probe.workload, &Overrides(flags.collect()), 1.0, &context.catalogue);
+    let measured = plan.map_err(Fault::from).and_then(|plan| rate(&plan.trials[0], dir));
+    Ceiling { name: probe.name, measured }
 }
 
 /// Runs one trial without recording it.
