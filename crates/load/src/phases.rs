@@ -216,8 +216,8 @@ impl<'a> Collector<'a> {
 
     /// Follows one phase to its end. The last phase ends when all clients are gone; the ones before at their planned time.
     fn phase(&mut self, schedule: &Schedule, last: bool, sink: &mut dyn Sink) {
-        if self.stop.reason().is_some() && !last || self.running.is_empty() {
-            return;
+        if self.stop.reason().is_some() && self.clock.now() < schedule.start {
+            return; // it will not begin
         }
         self.gather_until(schedule.start);
         sink.begin_phase(schedule.phase, schedule.start);
@@ -236,7 +236,7 @@ impl<'a> Collector<'a> {
             }
             let over = match last {
                 true => self.running.is_empty() || now >= self.given_up_at(schedule, stopped_at),
-                false => now >= schedule.end || stopped_at.is_some(),
+                false => now >= schedule.end || stopped_at.is_some() || self.running.is_empty(),
             };
             if over {
                 break;

@@ -54,6 +54,12 @@ impl Sampler {
         self.shared.lock().output.take()
     }
 
+    /// Asks for a reading now, and from here on once per interval: so that counters and a phase begin together.
+    pub fn read_now(&self) {
+        self.shared.lock().read_now = true;
+        self.shared.changed.notify_all();
+    }
+
     /// Takes one last reading and ends. Returns what was read and what happened since the last call of [`Sampler::drain`].
     pub fn stop(self) -> (Vec<CounterSample>, Vec<Event>) {
         let mut state = self.shared.lock();
@@ -89,6 +95,8 @@ struct State {
     output: Output,
     /// The owner wants the end.
     stop: bool,
+    /// The owner wants a reading before its time.
+    read_now: bool,
     /// The thread has ended.
     ended: bool,
     /// When the thread last began to wait.
@@ -139,6 +147,8 @@ trait Pace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wake {
     GoOn,
+    /// A reading is wanted before its time.
+    ReadNow,
     Stop,
 }
 
@@ -158,10 +168,12 @@ impl<N: Fn() -> Tick> Pace for ThreadPace<N> {
         let mut state = self.shared.lock();
         state.last_at = (self.now)();
         let length = Duration::from_nanos(length.0);
-        let wait = self.shared.changed.wait_timeout_while(state, length, |state| !state.stop);
-        match wait.unwrap_or_else(PoisonError::into_inner).0.stop {
-            true => Wake::Stop,
-            false => Wake::GoOn,
+        let wait = self.shared.changed.wait_timeout_while(state, length, |state| !state.stop && !state.read_now);
+        let mut state = wait.unwrap_or_else(PoisonError::into_inner).0;
+        match (state.stop, std::mem::take(&mut state.read_now)) {
+            (true, _) => Wake::Stop,
+            (false, true) => Wake::ReadNow,
+            (false, false) => Wake::GoOn,
         }
     }
 }
@@ -177,10 +189,11 @@ fn sample(mut sources: Vec<Watched>, interval: Nanos, mut pace: impl Pace, deliv
         output.events.extend(grid.long_reading(began, ended));
         deliver(&mut output);
         grid.skip_to(ended);
-        if wait_until(grid.next, &mut pace) == Wake::Stop {
-            break;
+        match wait_until(grid.next, &mut pace) {
+            Wake::Stop => break,
+            Wake::ReadNow => grid = Grid::start(pace.now(), interval),
+            Wake::GoOn => output.events.extend(grid.late_wake(pace.now())),
         }
-        output.events.extend(grid.late_wake(pace.now()));
     }
     read_all(&mut sources, &pace, &mut output);
     deliver(&mut output);
@@ -190,7 +203,7 @@ fn wait_until(at: Tick, pace: &mut impl Pace) -> Wake {
     loop {
         // A wait of zero still asks whether to stop, so that a sampler that is always late ends too.
         let wake = pace.wait(at.since(pace.now()));
-        if wake == Wake::Stop || pace.now() >= at {
+        if wake != Wake::GoOn || pace.now() >= at {
             return wake;
         }
     }
@@ -328,6 +341,8 @@ mod tests {
         now: Rc<Cell<u64>>,
         waits: usize,
         waits_max: usize,
+        /// The wait that is cut short by a wish for a reading, 0.3 s after it began.
+        read_now_at: usize,
         oversleep: fn(usize) -> Nanos,
         read_cost: Nanos,
     }
@@ -335,7 +350,7 @@ mod tests {
     impl SimPace {
         fn new(waits_max: usize) -> SimPace {
             let now = Rc::new(Cell::new(0));
-            SimPace { now, waits: 0, waits_max, oversleep: |_| Nanos(0), read_cost: Nanos(0) }
+            SimPace { now, waits: 0, waits_max, read_now_at: 0, oversleep: |_| Nanos(0), read_cost: Nanos(0) }
         }
     }
 
@@ -347,6 +362,10 @@ mod tests {
         }
         fn wait(&mut self, length: Nanos) -> Wake {
             self.waits += 1;
+            if self.waits == self.read_now_at {
+                self.now.set(self.now.get() + 300_000_000);
+                return Wake::ReadNow;
+            }
             self.now.set(self.now.get() + length.0 + (self.oversleep)(self.waits).0);
             if self.waits > self.waits_max { Wake::Stop } else { Wake::GoOn }
         }
@@ -366,6 +385,13 @@ mod tests {
     fn readings_stand_on_the_grid_with_one_at_the_start_and_one_at_the_stop() {
         let output = run(vec![counting("a")], SimPace::new(3));
         assert_eq!(seconds(&output), [0.0, 1.0, 2.0, 3.0, 4.0]);
+        assert!(output.events.is_empty());
+    }
+
+    #[test]
+    fn a_reading_that_is_wanted_now_begins_a_new_grid() {
+        let output = run(vec![counting("a")], SimPace { read_now_at: 2, ..SimPace::new(3) });
+        assert_eq!(seconds(&output), [0.0, 1.0, 1.3, 2.3, 3.3]);
         assert!(output.events.is_empty());
     }
 

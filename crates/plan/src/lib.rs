@@ -448,7 +448,7 @@ mod tests {
                 "access = 'zip:0.9'",
                 "`access` cannot be `zip:0.9`: it takes one of `uniform`, `zipf`; did you mean `zipf:0.9`?",
             ),
-            ("cache = '1k'", "`cache` cannot be `1k`: it takes a size from 1 MiB to 16384 GiB"),
+            ("cache = '1k'", "`cache` cannot be `1k`: it takes a size from 1 MiB to 16 TiB"),
         ];
         for (line, message) in cases {
             let workload = if line.starts_with("workload") { "" } else { "\nworkload = 'oltp'" };

@@ -81,6 +81,7 @@ impl<'a> PointSink<'a> {
 impl Sink for PointSink<'_> {
     fn begin_phase(&mut self, phase: Phase, start: Tick) {
         self.progress.phase(phase);
+        self.sampler.iter().for_each(Sampler::read_now);
         let written = self.writer.begin_phase(self.point, phase, start);
         self.note(written);
     }
