@@ -4,7 +4,7 @@
 //! Limits: parameters of an engine are compared between points of the same engine and workload, those of a workload between
 //! points of the same workload; what differs elsewhere is another thing anyway and named by its target or workload.
 
-use model::{Params, PointData, Trial, Value};
+use model::{Arrivals, Nanos, Pacing, Params, PointData, Trial, Value};
 use std::collections::BTreeMap;
 
 /// The names of one point.
@@ -36,10 +36,35 @@ fn target(trial: &Trial) -> String {
     }
 }
 
-/// The workload's parameters and the engine's; where both have one of that name, the workload's.
+/// The workload's parameters and the engine's (where both have one of that name, the workload's), and what paces the load.
 fn params(trial: &Trial) -> BTreeMap<String, String> {
     let both = trial.target.params.0.iter().chain(&trial.workload.params.0);
-    both.map(|(name, value)| (name.clone(), value.to_string())).collect()
+    let mut all: BTreeMap<String, String> = both.map(|(name, value)| (name.clone(), value.to_string())).collect();
+    match trial.load.pacing {
+        Pacing::Closed { think: Nanos(0) } => {}
+        Pacing::Closed { think } => drop(all.insert("think".into(), think.to_string())),
+        Pacing::Open { arrivals } => {
+            all.insert("rate".into(), arrivals.per_s().to_string());
+            all.insert("arrivals".into(), arrivals_word(&arrivals).into());
+        }
+    }
+    all
+}
+
+fn arrivals_word(arrivals: &Arrivals) -> &'static str {
+    match arrivals {
+        Arrivals::Constant { .. } => "constant",
+        Arrivals::Poisson { .. } => "poisson",
+    }
+}
+
+/// What paces the load, in the words of a label.
+fn pacing(trial: &Trial) -> String {
+    match trial.load.pacing {
+        Pacing::Closed { think: Nanos(0) } => "closed loop".into(),
+        Pacing::Closed { think } => format!("think {think}"),
+        Pacing::Open { arrivals } => format!("{} arrivals, rate {}", arrivals_word(&arrivals), arrivals.per_s()),
+    }
 }
 
 fn group(trial: &Trial, all: &[&Trial]) -> String {
@@ -56,6 +81,9 @@ fn group(trial: &Trial, all: &[&Trial]) -> String {
     }
     words.extend(varying(&same_workload, &trial.workload.params, |other| &other.workload.params));
     words.extend(varying(&same_engine, &trial.target.params, |other| &other.target.params));
+    if same_workload.iter().any(|other| pacing(other) != pacing(trial)) {
+        words.push(pacing(trial));
+    }
     if words.is_empty() {
         words = vec![target(trial), trial.workload.name.clone()];
     }
@@ -140,6 +168,16 @@ mod tests {
         assert_eq!(labels(&points), expected);
         assert_eq!(names(&points[0], &points).group, "file rndrd");
         assert_eq!(names(&points[0], &points).params["block"], "16 KiB");
+    }
+
+    #[test]
+    fn a_closed_and_an_open_loop_are_two_groups() {
+        let open = |per_s| Pacing::Open { arrivals: Arrivals::Poisson { per_s } };
+        let mut points: Vec<PointData> = (0..2).map(|_| point("null", "file", &[], 1, 1)).collect();
+        points[1].trial.load.pacing = open(5_000.0);
+        assert_eq!(labels(&points), ["closed loop", "poisson arrivals, rate 5000"]);
+        let params = names(&points[1], &points).params;
+        assert_eq!((params["rate"].as_str(), params["arrivals"].as_str()), ("5000", "poisson"));
     }
 
     #[test]

@@ -432,13 +432,14 @@ mod tests {
 
     #[test]
     fn kinds_and_times_beyond_the_bound_are_refused() {
+        let mut times = Times::default();
+        (1..=10).for_each(|ns| times.record_n(ns, 1));
+        let room = size_of::<KindInterval>() as u64 + times.memory().0;
         let mut budget = Budget::default();
-        budget.memory(MEMORY_BYTES_MAX - 300).unwrap();
+        budget.memory(MEMORY_BYTES_MAX - room).unwrap();
         let mut interval =
             Interval { index: 0, start: Tick(0), length: Nanos(1), kinds: Vec::new(), generator: Generator::default() };
         kind_of(&mut interval, &mut budget, 0).unwrap();
-        let mut times = Times::default();
-        (1..=10).for_each(|ns| times.record_n(ns, 1));
         let kind = &mut interval.kinds[0];
         add_times(&mut kind.response, &times, &mut budget).unwrap();
         add_times(&mut kind.response, &times, &mut budget).expect("the same buckets take no more");

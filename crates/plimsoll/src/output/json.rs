@@ -5,7 +5,7 @@
 
 use crate::exit::Fault;
 use analysis::{Analysis, Finding, PointAnalysis, Summary};
-use model::{PointState, RunData, Trial, Value as Param};
+use model::{Pacing, PointState, RunData, Trial, Value as Param};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -62,8 +62,13 @@ fn numbers(summary: &Summary) -> Value {
 
 /// The other dimensions under their flag names: sizes in bytes, times in nanoseconds.
 fn params(trial: &Trial) -> Map<String, Value> {
-    let all = trial.workload.params.0.iter().chain(&trial.target.params.0);
-    all.map(|(name, value)| (name.clone(), param(value))).collect()
+    let both = trial.workload.params.0.iter().chain(&trial.target.params.0);
+    let mut all: Map<String, Value> = both.map(|(name, value)| (name.clone(), param(value))).collect();
+    match trial.load.pacing {
+        Pacing::Closed { think } => drop(all.insert("think".into(), json!(think.0))),
+        Pacing::Open { arrivals } => drop(all.insert("rate".into(), json!(arrivals.per_s()))),
+    }
+    all
 }
 
 fn param(value: &Param) -> Value {

@@ -1,0 +1,95 @@
+//! Golden tests of the reading half: recorded runs, and what plimsoll says of them, whole.
+//!
+//! In: `*/run.plimsoll`, recorded by the real binary. Out: the findings, the Markdown report and the terminal summary, each
+//! compared with the file beside the run. `UPDATE_GOLDEN=1` rewrites these files: review the difference like code.
+//! Limits: charts and HTML are tested in the crate `report`. A run is never recorded again when the format changes: that old
+//! runs stay readable is part of what is tested.
+//!
+//! | run | recorded by |
+//! |---|---|
+//! | `stall` | `plimsoll run null-stall --time 6s --set interval=100ms` |
+//! | `engines` | `plimsoll insert --engine sqlite,fjall --indexes 0,3 --time 2s --interval 100ms --durability os` |
+//! | `killed` | `plimsoll oltp --engine sqlite --mix read_write --clients 1,4 --access zipf:0.9 --time 2s --interval 250ms --durability os`, on a busy machine, ended by `kill -9` in its second point: a database and its log |
+
+mod diff;
+
+use analysis::{Analysis, Finding, Severity};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+#[test]
+fn a_stall_of_known_length_seen_by_a_closed_and_an_open_loop() {
+    check("stall");
+}
+
+#[test]
+fn two_engines_with_and_without_indexes() {
+    check("engines");
+}
+
+#[test]
+fn a_run_whose_recorder_was_killed() {
+    check("killed");
+}
+
+/// Compares all that is said of a run with the files beside it.
+fn check(run: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(run);
+    let said = texts(&folder);
+    assert!(said == texts(&folder), "the same run gives another text the second time");
+    let differences: Vec<String> = said.iter().filter_map(|(name, text)| compare(folder.join(name), text)).collect();
+    assert!(
+        differences.is_empty(),
+        "{}\nIf this is as it should be: UPDATE_GOLDEN=1 cargo test -p plimsoll --test golden",
+        differences.join("\n")
+    );
+}
+
+/// What is said of the run in `folder`, by the name of the golden file.
+fn texts(folder: &Path) -> [(&'static str, String); 3] {
+    let run = store::read(&folder.join("run.plimsoll")).unwrap();
+    let analysis = analysis::analyse(&run);
+    [
+        ("findings.txt", findings(&analysis)),
+        ("report.md", report::markdown(&analysis)),
+        ("terminal.txt", report::terminal::summary(&analysis, 80, false)),
+    ]
+}
+
+/// The difference between the golden file and `text`, if there is one; with `UPDATE_GOLDEN=1` it is removed instead.
+fn compare(golden: PathBuf, text: &str) -> Option<String> {
+    if std::env::var_os("UPDATE_GOLDEN").is_some_and(|set| set == "1") {
+        std::fs::write(&golden, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&golden).unwrap_or_default();
+    (expected != text).then(|| format!("{}:\n{}", golden.display(), diff::lines(&expected, text)))
+}
+
+/// All findings with their evidence, and the verdict.
+fn findings(analysis: &Analysis) -> String {
+    let mut text = String::new();
+    for point in &analysis.points {
+        let state = point.state.as_str();
+        writeln!(text, "point {} `{}`: {state}, {}", point.id, point.label, point.validity.as_str()).unwrap();
+        point.findings.iter().for_each(|finding| text.push_str(&one_finding(finding)));
+    }
+    writeln!(text, "run").unwrap();
+    analysis.findings.iter().for_each(|finding| text.push_str(&one_finding(finding)));
+    writeln!(text, "verdict").unwrap();
+    analysis.verdict.iter().for_each(|line| writeln!(text, "    {line}").unwrap());
+    text
+}
+
+fn one_finding(finding: &Finding) -> String {
+    let severity = match finding.severity {
+        Severity::Note => "note",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    };
+    let mut text = format!("    {} ({severity}): {}\n", finding.code, finding.title);
+    let details = [("evidence", &finding.evidence), ("next step", &finding.next_step)];
+    for (what, detail) in details.into_iter().filter(|(_, detail)| !detail.is_empty()) {
+        writeln!(text, "        {what}: {detail}").unwrap();
+    }
+    text
+}
