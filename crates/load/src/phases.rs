@@ -14,7 +14,7 @@ use model::{
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::time::Duration;
 
 /// One phase to run.
@@ -86,10 +86,14 @@ const COLLECT_DELAY: Nanos = Nanos::from_millis(5);
 /// From now to the first phase: time for the threads to start.
 const START_DELAY: Nanos = Nanos::from_millis(20);
 
+/// What a blocked client gets after the grace time before it is given up.
+const LAST_CHANCE: Nanos = Nanos::from_millis(200);
+
 /// After a request to stop, operations under way get this long at most.
 const STOP_GRACE: Nanos = Nanos::from_millis(1_500);
 
-/// Runs `phases` one after the other on the threads of `clients` and returns when all clients are done or given up.
+/// Runs `phases` one after the other on the threads of `clients` and returns when all clients are done or given up. The first
+/// phase begins when every client has opened what it works with, so that no phase holds the time that opening takes.
 pub fn run_phases(
     clients: Vec<Box<dyn Client>>,
     phases: &[PhasePlan],
@@ -98,15 +102,19 @@ pub fn run_phases(
     stop: &Arc<Stop>,
     sink: &mut dyn Sink,
 ) -> Outcome {
-    let schedules: Arc<[Schedule]> = schedules(phases, setup, clock.now() + START_DELAY).into();
     let (out, delivered) = channel();
-    let starts = schedules.iter().map(|schedule| (schedule.phase, schedule.start)).collect();
-    let mut collector = Collector::new(clients.len(), starts, setup, clock, stop, delivered);
+    let mut collector = Collector::new(clients.len(), setup, clock, stop, delivered);
+    let mut crew = Vec::new();
     for (id, client) in (0..).zip(clients) {
         let recorder = Recorder::new(id, setup.kinds, setup.interval, out.clone());
-        spawn(id, client, recorder, schedules.clone(), *clock, stop.clone(), out.clone());
+        crew.push(spawn(id, client, recorder, *clock, stop.clone(), out.clone()));
     }
     drop(out);
+    collector.wait_for_opening();
+    let schedules: Arc<[Schedule]> = schedules(phases, setup, clock.now() + START_DELAY).into();
+    for start in crew {
+        let _ = start.send(schedules.clone()); // a client that could not open is gone, and has said so
+    }
     for (nth, schedule) in schedules.iter().enumerate() {
         collector.phase(schedule, nth + 1 == schedules.len(), sink);
     }
@@ -125,26 +133,24 @@ fn schedules(phases: &[PhasePlan], setup: &Setup, first: Tick) -> Vec<Schedule> 
     schedules
 }
 
-/// Starts the thread of one client. It is not joined: a blocked client must not hold up the end of the point.
+/// Starts the thread of one client, which opens and then waits for the schedules. It is not joined: a blocked client must not
+/// hold up the end of the point.
 fn spawn(
     id: u32,
     mut client: Box<dyn Client>,
     mut recorder: Recorder,
-    schedules: Arc<[Schedule]>,
     clock: MonotonicClock,
     stop: Arc<Stop>,
-    out: std::sync::mpsc::Sender<Delivery>,
-) {
+    out: Sender<Delivery>,
+) -> Sender<Arc<[Schedule]>> {
+    let (start, started) = channel();
     let perform = move || {
         // Default slack lets the kernel wake a thread 50 us late, which would all be lag.
         let _ = rustix::thread::set_current_timer_slack(Some(std::num::NonZeroU64::MIN));
         let performed = catch_unwind(AssertUnwindSafe(|| {
             client.open()?;
-            for schedule in schedules.iter() {
-                recorder.begin(schedule);
-                client.run(schedule, &clock, &mut recorder, &stop);
-                recorder.end();
-            }
+            let _ = out.send(Delivery::Opened);
+            perform_all(&started, &mut *client, &mut recorder, &clock, &stop);
             Ok(())
         }));
         let broken = match performed {
@@ -160,8 +166,28 @@ fn spawn(
         let _ = out.send(Delivery::Ended { client: id, at: recorder.last_finished() });
     };
     let spawned = std::thread::Builder::new().name(format!("client-{id}")).stack_size(512 << 10).spawn(perform);
-    // A thread that cannot be started drops its sender; the collector counts it as hung and says so.
+    // A thread that cannot be started drops its sender; the collector notices that it never says goodbye.
     drop(spawned);
+    start
+}
+
+/// All phases that begin before the load is told to stop.
+fn perform_all(
+    started: &Receiver<Arc<[Schedule]>>,
+    client: &mut dyn Client,
+    recorder: &mut Recorder,
+    clock: &MonotonicClock,
+    stop: &Stop,
+) {
+    let Ok(schedules) = started.recv() else { return };
+    for schedule in schedules.iter() {
+        if stop.reason().is_some() {
+            return;
+        }
+        recorder.begin(schedule);
+        client.run(schedule, clock, recorder, stop);
+        recorder.end();
+    }
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
@@ -171,7 +197,9 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
 
 /// Gathers deliveries and passes them on once per interval.
 struct Collector<'a> {
-    starts: BTreeMap<Phase, Tick>,
+    /// The phases that the sink knows of, and when they began. Rows of others wait.
+    begun: BTreeMap<Phase, Tick>,
+    opened: usize,
     setup: Setup,
     clock: &'a MonotonicClock,
     stop: &'a Stop,
@@ -193,14 +221,14 @@ struct Gathered {
 impl<'a> Collector<'a> {
     fn new(
         clients: usize,
-        starts: BTreeMap<Phase, Tick>,
         setup: &Setup,
         clock: &'a MonotonicClock,
         stop: &'a Stop,
         delivered: Receiver<Delivery>,
     ) -> Self {
         Collector {
-            starts,
+            begun: BTreeMap::new(),
+            opened: 0,
             setup: *setup,
             clock,
             stop,
@@ -214,12 +242,22 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// Takes deliveries until every client has opened or is gone, or the load is told to stop.
+    fn wait_for_opening(&mut self) {
+        let clients = self.running.len();
+        while self.opened < clients && !self.running.is_empty() && self.stop.reason().is_none() {
+            self.gather_until(self.clock.now() + Nanos::from_millis(20));
+        }
+    }
+
     /// Follows one phase to its end. The last phase ends when all clients are gone; the ones before at their planned time.
     fn phase(&mut self, schedule: &Schedule, last: bool, sink: &mut dyn Sink) {
-        if self.stop.reason().is_some() && self.clock.now() < schedule.start {
-            return; // it will not begin
+        if self.stop.reason().is_some() && !self.rows.keys().any(|(phase, _)| *phase == schedule.phase) {
+            // Told to stop before anything was done in it: it did not begin, and its clients end without it.
+            return self.gather_until(self.clock.now() + self.setup.grace.min(STOP_GRACE));
         }
         self.gather_until(schedule.start);
+        self.begun.insert(schedule.phase, schedule.start);
         sink.begin_phase(schedule.phase, schedule.start);
         let mut tick = schedule.start;
         let mut stopped_at = None;
@@ -235,14 +273,25 @@ impl<'a> Collector<'a> {
                 stopped_at = Some(now);
             }
             let over = match last {
-                true => self.running.is_empty() || now >= self.given_up_at(schedule, stopped_at),
+                true => self.running.is_empty() || self.give_up(self.given_up_at(schedule, stopped_at)),
                 false => now >= schedule.end || stopped_at.is_some() || self.running.is_empty(),
             };
             if over {
                 break;
             }
         }
+        self.pass_on(sink);
         self.end_phase(schedule, last, stopped_at, sink);
+    }
+
+    /// Whether clients are still blocked though `at` is past. If this process itself stood still (stopped, suspended), what
+    /// they had delivered meanwhile is taken first.
+    fn give_up(&mut self, at: Tick) -> bool {
+        if self.clock.now() < at {
+            return false;
+        }
+        self.gather_until(self.clock.now() + LAST_CHANCE);
+        !self.running.is_empty()
     }
 
     fn given_up_at(&self, schedule: &Schedule, stopped_at: Option<Tick>) -> Tick {
@@ -268,9 +317,18 @@ impl<'a> Collector<'a> {
         sink.end_phase(schedule.phase, end, offered, offered.saturating_sub(done));
     }
 
-    /// Takes deliveries until `until`, until all clients are gone, or soon after a request to stop.
+    /// Takes deliveries until `until`, until all clients are gone, or soon after a request to stop. What is there already is
+    /// taken in any case.
     fn gather_until(&mut self, until: Tick) {
         while !self.running.is_empty() {
+            match self.delivered.try_recv() {
+                Ok(delivery) => {
+                    self.take(delivery);
+                    continue;
+                }
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => return self.lose_the_rest(),
+            }
             let now = self.clock.now();
             if now >= until {
                 return;
@@ -294,6 +352,7 @@ impl<'a> Collector<'a> {
 
     fn take(&mut self, delivery: Delivery) {
         match delivery {
+            Delivery::Opened => self.opened += 1,
             Delivery::Increment(increment) => self.add(increment),
             Delivery::Failure { client, at, class, text } => {
                 let text = format!("client {client}: {text}");
@@ -322,13 +381,14 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Hands everything gathered to the sink.
+    /// Hands to the sink what was gathered of the phases that it knows of.
     fn pass_on(&mut self, sink: &mut dyn Sink) {
         let length = self.setup.interval;
-        let rows = std::mem::take(&mut self.rows).into_iter().map(|((phase, index), gathered)| IntervalRow {
+        let known = self.rows.extract_if(.., |(phase, _), _| self.begun.contains_key(phase));
+        let rows = known.map(|((phase, index), gathered)| IntervalRow {
             phase,
             index,
-            start: self.starts[&phase] + Nanos(index as u64 * length.0),
+            start: self.begun[&phase] + Nanos(u64::from(index) * length.0),
             length,
             kinds: gathered.kinds.into_values().collect(),
             generator: gathered.generator,
@@ -403,10 +463,14 @@ mod tests {
         FailsAfter(u64),
         Panics,
         BlocksOn(Arc<Barrier>),
+        CannotOpen,
     }
     struct Scripted(Script, u64);
     impl Driver for Scripted {
         type Op = IoOp;
+        fn open(&mut self) -> Result<(), String> {
+            if matches!(self.0, Script::CannotOpen) { Err("nobody is there".into()) } else { Ok(()) }
+        }
         fn execute(&mut self, _: &IoOp) -> model::Outcome {
             self.1 += 1;
             match &self.0 {
@@ -425,12 +489,16 @@ mod tests {
     #[derive(Default)]
     struct Seen {
         ok: u64,
+        begun: Vec<Phase>,
         phases: Vec<(Phase, u64)>,
         events: Vec<EventKind>,
     }
     impl Sink for Seen {
-        fn begin_phase(&mut self, _: Phase, _: Tick) {}
+        fn begin_phase(&mut self, phase: Phase, _: Tick) {
+            self.begun.push(phase);
+        }
         fn interval(&mut self, rows: Vec<IntervalRow>, events: Vec<Event>, _: Tick) {
+            assert!(rows.iter().all(|row| self.begun.contains(&row.phase)), "rows of a phase that did not begin");
             let run = rows.iter().filter(|row| row.phase == Phase::Run);
             self.ok += run.flat_map(|row| &row.kinds).map(|kind| kind.ok).sum::<u64>();
             self.events.extend(events.iter().map(|event| event.kind));
@@ -441,12 +509,22 @@ mod tests {
     }
 
     fn run(scripts: Vec<Script>, ops_max: Option<u64>, length_ms: u64, grace_ms: u64) -> (Seen, Outcome) {
+        run_after(5, scripts, ops_max, length_ms, grace_ms)
+    }
+
+    fn run_after(
+        warmup_ms: u64,
+        scripts: Vec<Script>,
+        ops_max: Option<u64>,
+        length_ms: u64,
+        grace_ms: u64,
+    ) -> (Seen, Outcome) {
         let client = |script| -> Box<dyn Client> {
             Box::new(SyncClient::new(OpSource::of(Box::new(AnyOp), 64, None), Scripted(script, 0)))
         };
         let closed = Pacing::Closed { think: Nanos(0) };
         let plan = |phase, ms, ops_max| PhasePlan { phase, length: Nanos::from_millis(ms), ops_max, pacing: closed };
-        let phases = [plan(Phase::Warmup, 5, None), plan(Phase::Run, length_ms, ops_max)];
+        let phases = [plan(Phase::Warmup, warmup_ms, None), plan(Phase::Run, length_ms, ops_max)];
         let setup = Setup {
             kinds: 1,
             interval: Nanos::from_millis(10),
@@ -467,6 +545,28 @@ mod tests {
         assert_eq!(outcome, Outcome { ended: Ended::AsPlanned, hung: vec![] });
         assert_eq!(seen.ok, 12_345);
         assert_eq!(seen.phases.iter().map(|p| p.0).collect::<Vec<_>>(), [Phase::Warmup, Phase::Run]);
+    }
+
+    #[test]
+    fn a_run_that_is_over_at_once_is_recorded_all_the_same() {
+        for _ in 0..20 {
+            let (seen, _) = run(vec![Script::Works], Some(10), 60_000, 1_000);
+            assert_eq!((seen.ok, seen.phases.len()), (10, 2));
+        }
+    }
+
+    #[test]
+    fn a_load_that_ends_in_its_warmup_has_no_run() {
+        let (seen, outcome) = run_after(60_000, vec![Script::FailsAfter(0), Script::Works], None, 60_000, 1_000);
+        assert_eq!(seen.begun, [Phase::Warmup]);
+        assert!(matches!(outcome.ended, Ended::Failed { .. }));
+    }
+
+    #[test]
+    fn a_client_that_cannot_open_ends_the_point_before_it_begins() {
+        let (seen, outcome) = run(vec![Script::Works, Script::CannotOpen], None, 60_000, 1_000);
+        assert_eq!(outcome.ended, Ended::Failed { class: None, text: "nobody is there".into() });
+        assert_eq!((seen.ok, outcome.hung), (0, vec![]));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub struct Increment {
     pub index: u32,
     /// Operations by kind; kinds without any are left out.
     pub kinds: Vec<KindIncrement>,
-    /// CPU, context switches and lag since the increment before.
+    /// CPU, context switches and lag since the increment before: an operation that began earlier brings its CPU along.
     pub generator: Generator,
 }
 
@@ -45,6 +45,8 @@ pub struct KindIncrement {
 /// What a client tells the collector.
 #[derive(Debug)]
 pub enum Delivery {
+    /// The client has opened what it works with and waits for the schedules.
+    Opened,
     /// An interval is over.
     Increment(Increment),
     /// The first failure of its class on this client.
@@ -190,6 +192,9 @@ impl Recorder {
 
     fn hand_over(&mut self) {
         let closed = self.closed;
+        if self.kinds.iter().all(|record| record.ok + record.failed == 0) {
+            return; // what the thread used meanwhile goes with its next operations
+        }
         let used = usage::of_this_thread();
         let increment = Increment {
             phase: self.phase,

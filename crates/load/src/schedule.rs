@@ -10,6 +10,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
+/// Keeps the arrivals of a trial apart from everything else that is drawn from its seed.
+const ARRIVALS_STREAM: u64 = 0x6172_7269_7661_6c73;
+
 /// What a client may do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admit {
@@ -74,8 +77,9 @@ pub struct Schedule {
     pub think: Nanos,
     /// What a failed operation does.
     pub on_error: OnError,
-    /// Operations that may still start; `None` for any number.
-    ops_left: Option<AtomicU64>,
+    /// Operations that may start, and how many of them still may; `None` for any number.
+    ops_max: Option<u64>,
+    ops_left: AtomicU64,
     pace: Pace,
 }
 
@@ -113,8 +117,8 @@ impl Schedule {
             Pacing::Closed { think } => (think, Pace::Closed),
             Pacing::Open { arrivals } => (Nanos(0), open_pace(arrivals, seed)),
         };
-        let ops_left = ops_max.map(AtomicU64::new);
-        Schedule { phase, start, end: start + length, think, on_error: OnError::Stop, ops_left, pace }
+        let ops_left = AtomicU64::new(ops_max.unwrap_or(0));
+        Schedule { phase, start, end: start + length, think, on_error: OnError::Stop, ops_max, ops_left, pace }
     }
 
     /// The same schedule with another answer to failed operations.
@@ -149,15 +153,16 @@ impl Schedule {
     /// Takes one of the operations left, where their number is limited.
     #[inline]
     fn take_op(&self) -> bool {
-        match &self.ops_left {
-            None => true,
-            Some(left) => left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok(),
-        }
+        self.ops_max.is_none() || self.ops_left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
     }
 
-    /// Arrivals that fell due before `until` (or before the planned end, where that is sooner); 0 in a closed loop.
-    /// To be asked once, when the phase is over: a Poisson process is played on to its end.
+    /// Arrivals that fell due before `until` (or before the planned end, where that is sooner), at most as many as may start;
+    /// 0 in a closed loop. To be asked once, when the phase is over: a Poisson process is played on to its end.
     pub fn offered(&self, until: Tick) -> u64 {
+        self.due_before(until).min(self.ops_max.unwrap_or(u64::MAX))
+    }
+
+    fn due_before(&self, until: Tick) -> u64 {
         let length_ns = self.end.min(until).since(self.start).0 as f64;
         match &self.pace {
             Pace::Closed => 0,
@@ -177,7 +182,7 @@ fn open_pace(arrivals: Arrivals, seed: u64) -> Pace {
     match arrivals {
         Arrivals::Constant { per_s } => Pace::Constant { period_ns: 1e9 / per_s, next: AtomicU64::new(0) },
         Arrivals::Poisson { per_s } => {
-            let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+            let rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ ARRIVALS_STREAM);
             let mut process = Poisson { mean_ns: 1e9 / per_s, next_ns: 0.0, handed_out: 0, rng };
             process.next(); // the first arrival, too, comes after a random distance
             process.handed_out = 0;

@@ -11,8 +11,10 @@ use crate::error::{IoContext, TargetError, shown};
 use model::Bytes;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -33,6 +35,8 @@ pub const GENERATOR_VERSION: u32 = 1;
 pub struct Manifest {
     format: u32,
     made_by: String,
+    /// The name of the machine: on a shared file system its lock means nothing to another machine.
+    host: String,
     /// The engine and every parameter that shapes the data, as text.
     pub data: String,
     /// Where the data's randomness came from.
@@ -57,7 +61,7 @@ pub struct DataDir {
     manifest: Manifest,
     removed: bool,
     /// The directory itself; holds the lock.
-    _locked: File,
+    locked: File,
 }
 
 impl DataDir {
@@ -66,10 +70,11 @@ impl DataDir {
     /// # Errors
     /// Where the directory cannot be made. Nothing is left behind then.
     pub fn create(parent: &Path, data: &str, seed: u64) -> Result<DataDir, TargetError> {
-        let path = make_directory(parent)?;
+        let (path, locked) = make_locked(parent)?;
         let manifest = Manifest {
             format: MANIFEST_FORMAT,
             made_by: "plimsoll".into(),
+            host: host(),
             data: data.into(),
             seed,
             generator_version: GENERATOR_VERSION,
@@ -78,8 +83,7 @@ impl DataDir {
             files: Vec::new(),
             directories: Vec::new(),
         };
-        let locked = lock_new(&path).inspect_err(|_| drop(fs::remove_dir(&path)))?;
-        let dir = DataDir { path, manifest, removed: false, _locked: locked };
+        let dir = DataDir { path, manifest, removed: false, locked };
         dir.save()?;
         Ok(dir)
     }
@@ -143,7 +147,7 @@ impl DataDir {
     /// Where something cannot be removed or is not plimsoll's. What was there of others stays.
     pub fn remove(mut self) -> Result<(), TargetError> {
         self.removed = true;
-        remove_listed(&self.path, &self.manifest)
+        remove_listed(&self.path, &self.locked, &self.manifest)
     }
 
     fn save(&self) -> Result<(), TargetError> {
@@ -162,29 +166,44 @@ impl Drop for DataDir {
     /// to the next start, which says so.
     fn drop(&mut self) {
         if !self.removed {
-            let _ = remove_listed(&self.path, &self.manifest);
+            let _ = remove_listed(&self.path, &self.locked, &self.manifest);
         }
     }
 }
 
-/// Makes a directory with a name of its own. Containers that share `parent` may give the same number to two processes.
-fn make_directory(parent: &Path) -> Result<PathBuf, TargetError> {
+/// Makes a directory with a name of its own and locks it. Containers that share `parent` may give the same number to two
+/// processes, and another plimsoll may sweep the directory away in the moment before it is locked: then the next name is tried.
+fn make_locked(parent: &Path) -> Result<(PathBuf, File), TargetError> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    loop {
+    const TRIES: u32 = 100;
+    for _ in 0..TRIES {
         let name = format!("{DATA_DIR_PREFIX}{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed));
         let path = parent.join(name);
         match fs::DirBuilder::new().mode(0o700).create(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            made => return made.trying("create", &path).map(|()| path),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
+            made => made.trying("create", &path)?,
+        }
+        if let Some(locked) = lock_new(&path) {
+            return Ok((path, locked));
         }
     }
+    Err(TargetError::Failed(format!(
+        "cannot make a data directory in `{}`: others take each away again",
+        shown(parent)
+    )))
 }
 
-/// Locks a directory that was made a moment ago.
-fn lock_new(dir: &Path) -> Result<File, TargetError> {
-    let file = open_directory(dir).trying("open", dir)?;
-    flock(&file, FlockOperation::NonBlockingLockExclusive).trying("lock", dir)?;
-    Ok(file)
+/// The lock of a directory that was made a moment ago; `None` where somebody else was quicker.
+fn lock_new(dir: &Path) -> Option<File> {
+    let file = open_directory(dir).ok()?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+    let still_there =
+        fs::symlink_metadata(dir).is_ok_and(|meta| file.metadata().is_ok_and(|own| own.ino() == meta.ino()));
+    still_there.then_some(file)
+}
+
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 fn open_directory(dir: &Path) -> rustix::io::Result<File> {
@@ -192,36 +211,61 @@ fn open_directory(dir: &Path) -> rustix::io::Result<File> {
     open(dir, flags, Mode::empty()).map(File::from)
 }
 
-/// Removes the data directories in `parent` whose process is gone. Returns one line for each: removed, or why it was left.
-pub fn sweep_abandoned(parent: &Path) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(parent) else { return Vec::new() };
-    let ours = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(DATA_DIR_PREFIX));
-    ours.filter_map(|entry| sweep_one(&entry.path())).collect()
+/// What a sweep found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// One line for each directory that nobody uses: removed, or why it was left.
+    pub notes: Vec<String>,
+    /// Data directories of plimsolls that are running.
+    pub in_use: Vec<PathBuf>,
+}
+
+/// Removes the data directories in `parent` whose process is gone.
+pub fn sweep_abandoned(parent: &Path) -> Swept {
+    let mut swept = Swept::default();
+    let Ok(entries) = fs::read_dir(parent) else { return swept };
+    for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(DATA_DIR_PREFIX)) {
+        match sweep_one(&entry.path()) {
+            Some(note) => swept.notes.push(note),
+            None => swept.in_use.push(entry.path()),
+        }
+    }
+    swept
 }
 
 /// `None` where the directory is in use.
 fn sweep_one(dir: &Path) -> Option<String> {
-    let Ok(locked) = open_directory(dir) else {
-        return Some(format!("left `{}`: it has the name of a data directory and is none", shown(dir)));
-    };
+    let left = |why: &str| Some(format!("left `{}`: {why}", shown(dir)));
+    let Ok(locked) = open_directory(dir) else { return left("it has the name of a data directory and is none") };
+    let ours = locked.metadata().is_ok_and(|meta| meta.uid() == rustix::process::geteuid().as_raw());
+    if !ours {
+        return left("it belongs to another user");
+    }
     flock(&locked, FlockOperation::NonBlockingLockExclusive).ok()?;
-    // Made and killed at once: nothing is made in a directory before its manifest stands, so an empty one may go.
+    // Made and killed at once: nothing is made in a directory before its manifest stands, so one without anything may go.
+    let _ = first_stranger(&locked).is_none().then(|| fs::remove_file(inside(&locked, MANIFEST_NEW)));
     if fs::remove_dir(dir).is_ok() {
         return Some(format!("removed `{}`, left by a run that was killed", shown(dir)));
     }
-    let Some(manifest) = read_manifest(dir) else {
-        return Some(format!("left `{}`: its manifest is missing or damaged; remove it by hand", shown(dir)));
-    };
-    Some(match remove_listed(dir, &manifest) {
-        Ok(()) => format!("removed `{}`, left by a run that was killed", shown(dir)),
-        Err(error) => format!("left `{}`: {error}", shown(dir)),
-    })
+    match read_manifest(&locked) {
+        None => left("its manifest is missing or damaged; remove it by hand"),
+        Some(manifest) if manifest.host != host() => left("it was made by another machine, which may be using it"),
+        Some(manifest) => match remove_listed(dir, &locked, &manifest) {
+            Ok(()) => Some(format!("removed `{}`, left by a run that was killed", shown(dir))),
+            Err(error) => left(&error.to_string()),
+        },
+    }
 }
 
-/// The manifest of `dir`; `None` where it is missing, damaged or of an unknown format.
-fn read_manifest(dir: &Path) -> Option<Manifest> {
+/// `name` in the directory that is locked, whatever has been put in its place meanwhile.
+fn inside(locked: &File, name: &str) -> PathBuf {
+    Path::new("/proc/self/fd").join(locked.as_raw_fd().to_string()).join(name)
+}
+
+/// The manifest of a directory; `None` where it is missing, damaged or of an unknown format.
+fn read_manifest(locked: &File) -> Option<Manifest> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = File::from(open(dir.join(MANIFEST), flags, Mode::empty()).ok()?);
+    let file = File::from(open(inside(locked, MANIFEST), flags, Mode::empty()).ok()?);
     let mut text = Vec::new();
     file.take(MANIFEST_BYTES_MAX).read_to_end(&mut text).ok()?;
     let manifest: Manifest = serde_json::from_slice(&text).ok()?;
@@ -229,7 +273,7 @@ fn read_manifest(dir: &Path) -> Option<Manifest> {
 }
 
 /// Removes the listed files and directories, then the manifest, then the directory if nothing else is in it.
-fn remove_listed(dir: &Path, manifest: &Manifest) -> Result<(), TargetError> {
+fn remove_listed(dir: &Path, locked: &File, manifest: &Manifest) -> Result<(), TargetError> {
     let names = manifest.files.iter().chain(&manifest.directories);
     if let Some(foreign) = names.clone().find(|name| !is_plain_name(name)) {
         let text = format!(
@@ -240,18 +284,18 @@ fn remove_listed(dir: &Path, manifest: &Manifest) -> Result<(), TargetError> {
         return Err(TargetError::Unsafe(text));
     }
     for name in &manifest.files {
-        absent_is_fine(fs::remove_file(dir.join(name))).trying("remove", dir.join(name))?;
+        absent_is_fine(fs::remove_file(inside(locked, name))).trying("remove", dir.join(name))?;
     }
     for name in &manifest.directories {
         // remove_dir_all follows no symlink (openat with O_NOFOLLOW).
-        absent_is_fine(fs::remove_dir_all(dir.join(name))).trying("remove", dir.join(name))?;
+        absent_is_fine(fs::remove_dir_all(inside(locked, name))).trying("remove", dir.join(name))?;
     }
-    if let Some(stranger) = first_stranger(dir) {
-        let text = format!("`{}` is not plimsoll's and was left, with its directory", shown(&stranger));
+    if let Some(stranger) = first_stranger(locked) {
+        let text = format!("`{}` is not plimsoll's and was left, with its directory", shown(&dir.join(stranger)));
         return Err(TargetError::Unsafe(text));
     }
     for name in [MANIFEST_NEW, MANIFEST] {
-        absent_is_fine(fs::remove_file(dir.join(name))).trying("remove", dir.join(name))?;
+        absent_is_fine(fs::remove_file(inside(locked, name))).trying("remove", dir.join(name))?;
     }
     fs::remove_dir(dir).trying("remove", dir)
 }
@@ -267,10 +311,11 @@ fn absent_is_fine(removed: std::io::Result<()>) -> std::io::Result<()> {
     }
 }
 
-fn first_stranger(dir: &Path) -> Option<PathBuf> {
-    let entries = fs::read_dir(dir).ok()?;
-    let ours = |entry: &fs::DirEntry| [MANIFEST, MANIFEST_NEW].iter().any(|name| entry.file_name() == *name);
-    entries.flatten().find(|entry| !ours(entry)).map(|entry| entry.path())
+/// The name of something in the directory that the manifest does not know.
+fn first_stranger(locked: &File) -> Option<OsString> {
+    let entries = fs::read_dir(inside(locked, "")).ok()?;
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names.into_iter().find(|name| [MANIFEST, MANIFEST_NEW].iter().all(|ours| name != ours))
 }
 
 /// Space on disk of a directory and all below it; what vanishes meanwhile counts as nothing.
@@ -301,7 +346,7 @@ mod tests {
     /// As if the process had died: the lock is gone, the files are not.
     fn die(dir: DataDir) -> PathBuf {
         let mut dir = std::mem::ManuallyDrop::new(dir);
-        dir._locked = File::open("/dev/null").unwrap();
+        dir.locked = File::open("/dev/null").unwrap();
         dir.path.clone()
     }
 
@@ -356,9 +401,9 @@ mod tests {
     fn a_directory_in_use_is_left_and_an_abandoned_one_swept() {
         let parent = tempfile::tempdir().unwrap();
         let dir = made(parent.path());
-        assert_eq!(sweep_abandoned(parent.path()), Vec::<String>::new());
+        assert_eq!(sweep_abandoned(parent.path()), Swept { notes: vec![], in_use: vec![dir.path().to_owned()] });
         let path = die(dir);
-        let notes = sweep_abandoned(parent.path());
+        let notes = sweep_abandoned(parent.path()).notes;
         assert_eq!(notes.len(), 1);
         assert!(notes[0].starts_with("removed"), "{notes:?}");
         assert!(!path.exists());
@@ -369,7 +414,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let path = die(made(parent.path()));
         fs::write(path.join(MANIFEST), b"{\"format\":1,").unwrap();
-        let notes = sweep_abandoned(parent.path());
+        let notes = sweep_abandoned(parent.path()).notes;
         assert!(notes[0].contains("manifest is missing or damaged"), "{notes:?}");
         assert!(path.join("data").exists());
     }

@@ -27,7 +27,7 @@ pub fn clap() -> Command {
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let dir = flags::options(matches).dir;
     target::safety::check_directory(&dir)?;
-    let left = target::dataset::sweep_abandoned(&dir);
+    let left = target::dataset::sweep_abandoned(&dir).notes;
     let mut facts = target::machine::facts();
     facts.extend(target::filesystem::place_of(&dir).map(|place| place.facts()).unwrap_or_default());
     facts.push(Fact::new("clock.read_ns", format!("{:.1}", clock_read_ns())));
