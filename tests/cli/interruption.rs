@@ -52,6 +52,44 @@ fn ctrl_c_ends_with_the_report_of_what_was_measured() {
 }
 
 #[test]
+fn ctrl_c_in_a_warmup_keeps_the_points_before_it() {
+    let lab = Lab::new();
+    let two = ["--clients", "1,2", "--warmup", "2s", "--time", "300ms", "--json"];
+    let mut child = lab.command(&[NULL, &two[..]].concat()).spawn().unwrap();
+    // 2.3 s for the first point; then the second is in its warmup for 2 s.
+    std::thread::sleep(Duration::from_millis(3_300));
+    assert!(child.try_wait().unwrap().is_none(), "it ended too early");
+    signal(&child, "INT");
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    assert_eq!(finished.exit, 130, "{}", finished.stderr);
+    let run = finished.json();
+    assert_eq!((&run["points"][0]["state"], &run["points"][1]["state"]), (&"complete".into(), &"partial".into()));
+    assert!(run["points"][0]["ops"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn a_second_plimsoll_in_the_same_directory_is_refused() {
+    let lab = Lab::new();
+    let mut child = insert(&lab);
+    wait_for_load(&lab, &mut child);
+    let second = lab.run(&[NULL, &["--time", "100ms"]].concat());
+    assert_eq!(second.exit, 3);
+    assert!(second.stderr.contains("another plimsoll measures here"), "{}", second.stderr);
+    signal(&child, "INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn a_reader_of_the_progress_that_goes_away_does_not_end_the_run() {
+    let lab = Lab::new();
+    let mut child = lab.command(&[NULL, &["--time", "3s"]].concat()).spawn().unwrap();
+    drop(child.stderr.take());
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    assert_eq!(finished.exit, 0);
+    assert!(finished.stdout.contains("trust:"), "the verdict is there: {}", finished.stdout);
+}
+
+#[test]
 fn sigterm_does_the_same_with_its_own_exit_code() {
     let lab = Lab::new();
     let mut child = lab.command(&[NULL, &["--time", "60s", "--json"]].concat()).spawn().unwrap();

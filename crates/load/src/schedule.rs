@@ -35,6 +35,8 @@ pub enum StopReason {
     Failure,
     /// A safety limit was reached (free space).
     Limit,
+    /// What is done can no longer be recorded.
+    Unrecorded,
 }
 
 /// The shared request to end a load early. The first reason stays.
@@ -48,6 +50,7 @@ impl Stop {
             StopReason::Interrupted => 1,
             StopReason::Failure => 2,
             StopReason::Limit => 3,
+            StopReason::Unrecorded => 4,
         };
         let _ = self.0.compare_exchange(0, code, Relaxed, Relaxed);
     }
@@ -59,7 +62,8 @@ impl Stop {
             0 => None,
             1 => Some(StopReason::Interrupted),
             2 => Some(StopReason::Failure),
-            _ => Some(StopReason::Limit),
+            3 => Some(StopReason::Limit),
+            _ => Some(StopReason::Unrecorded),
         }
     }
 }

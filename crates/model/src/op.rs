@@ -101,7 +101,9 @@ pub struct IoOp {
     pub op_kind: OpKind,
     /// Read or write.
     pub io: IoKind,
-    /// Where.
+    /// Which file of the data set, from 0.
+    pub file: u16,
+    /// Where in that file.
     pub at: Offset,
     /// How much. Never above 1 GiB.
     pub len: Bytes,

@@ -45,7 +45,7 @@ impl Context {
     /// Says something to people, unless told to be quiet.
     pub fn note(&self, text: impl std::fmt::Display) {
         if !self.quiet {
-            eprintln!("plimsoll: {text}");
+            crate::output::say(format_args!("plimsoll: {text}"));
         }
     }
 }
@@ -83,7 +83,7 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
             if std::env::args().any(|argument| argument == "--json") {
                 crate::output::json::error(&crate::exit::Fault::usage(&text));
             }
-            eprintln!("plimsoll: {text}");
+            crate::output::say(format_args!("plimsoll: {text}"));
             Exit::Usage.into()
         }
     }

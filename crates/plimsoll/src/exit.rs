@@ -4,6 +4,7 @@
 
 use analysis::Validity;
 use load::StopReason;
+use model::PointState;
 use plan::PlanError;
 use report::ReportError;
 use std::process::ExitCode;
@@ -79,12 +80,19 @@ pub struct Fault {
     pub text: String,
     /// Whether stdout has the JSON that tells of it already.
     pub told: bool,
+    /// What it makes of the point that was being measured.
+    pub state: PointState,
 }
 
 impl Fault {
     /// A fault that ends with `exit`.
     pub fn new(exit: Exit, text: impl Into<String>) -> Fault {
-        Fault { exit, text: text.into(), told: false }
+        Fault { exit, text: text.into(), told: false, state: PointState::Partial }
+    }
+
+    /// The target failed while it was measured.
+    pub fn of_target(text: impl Into<String>) -> Fault {
+        Fault { state: PointState::Failed, ..Fault::new(Exit::TargetFailed, text) }
     }
 
     /// The command line or an argument is wrong.
@@ -96,10 +104,12 @@ impl Fault {
     pub fn stopped(reason: StopReason) -> Fault {
         match reason {
             StopReason::Interrupted => Fault::new(measure_exit(), "interrupted; what was measured is kept"),
-            StopReason::Failure => Fault::new(Exit::TargetFailed, "the target failed; what was measured is kept"),
+            StopReason::Failure => Fault::of_target("the target failed; what was measured is kept"),
             StopReason::Limit => {
-                Fault::new(Exit::TargetFailed, "stopped before the disk was full; what was measured is kept")
+                let text = "stopped before the disk was full: others fill it, too; what was measured is kept";
+                Fault::new(Exit::TargetFailed, text)
             }
+            StopReason::Unrecorded => Fault::new(Exit::TargetFailed, "the run file cannot be written to any more"),
         }
     }
 }
@@ -116,12 +126,11 @@ impl From<PlanError> for Fault {
 
 impl From<TargetError> for Fault {
     fn from(error: TargetError) -> Fault {
-        let exit = match error {
-            TargetError::Unsupported(_) => Exit::Usage,
-            TargetError::Unsafe(_) => Exit::Refused,
-            TargetError::Failed(_) => Exit::TargetFailed,
-        };
-        Fault::new(exit, error.to_string())
+        match error {
+            TargetError::Unsupported(text) => Fault::usage(text),
+            TargetError::Unsafe(text) => Fault::new(Exit::Refused, text),
+            TargetError::Failed(text) => Fault::of_target(text),
+        }
     }
 }
 

@@ -29,6 +29,6 @@ fn tell(fault: &Fault, context: &cli::Context) -> Exit {
     if context.json && !fault.told {
         output::json::error(fault);
     }
-    eprintln!("plimsoll: {}", fault.text);
+    crate::output::say(format_args!("plimsoll: {}", fault.text));
     fault.exit
 }

@@ -1,10 +1,18 @@
-//! Reads and writes of blocks of one file: the storage under a database, without the database.
+//! Reads and writes of blocks of files: the storage under a database, without the database.
 //!
-//! In: mode, block and file size, access distribution, share of reads. Out: block-aligned [`IoOp`]s; the load part fills the
-//! file from its beginning with writes of 1 MiB. An operation takes 3 ns to make with uniform access and 30 ns with Zipf.
-//! Limits: one file, one block size. Offsets are multiples of the block, so the end of the file that is no whole block is
-//! never accessed; the file is a multiple of 4 KiB, so that direct I/O can fill it. A sequential client has a region of
-//! its own, because one cursor shared by all clients would measure neither sequential I/O nor the clients.
+//! In: mode, block, size and number of files, access distribution, share of reads. Out: block-aligned [`IoOp`]s; the load part
+//! fills the files from their beginnings with writes of 1 MiB. An operation takes 3 ns to make with uniform access and 30 ns
+//! with Zipf.
+//! Limits: one block size. Offsets are multiples of the block, so the end of a file that is no whole block is never accessed;
+//! each file is a multiple of 4 KiB, so that direct I/O can fill it. Several files are one row of blocks: access is drawn over
+//! all of them, and who comes to the end of a file sequentially goes on with the next.
+//!
+//! A sequential client has a region of its own by default. With `cursor = shared` all clients take their blocks from one
+//! cursor, as those of sysbench do: the device then sees neighbouring blocks from several threads at once, in whatever order
+//! they arrive. Two sources made of such a part deal the blocks to each other and do not repeat each other.
+//!
+//! `seqwr` overwrites blocks that the fill has written: what sysbench calls `seqrewr`. Its `seqwr` makes the files anew and so
+//! times the allocation of space as well; a second word for the same writes would promise what is not there.
 
 use crate::dist::{self, Distribution};
 use crate::program::{IoProgram, Part, Slot};
@@ -12,17 +20,19 @@ use crate::random::{Rng, Words, rng};
 use crate::{Reuse, Workload, WorkloadDef};
 use model::{Bytes, Entry, Family, IoKind, IoOp, Offset, OpKind, ParamDef, ParamKind, Params};
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// `file`.
 pub static FILE: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "file",
-        help: "random or sequential reads and writes of one file",
+        help: "random or sequential reads and writes of files",
         families: &[Family::Io],
-        params: &[MODE, BLOCK, FILE_SIZE, ACCESS, READ_SHARE],
+        params: &[MODE, BLOCK, FILE_SIZE, FILES, ACCESS, READ_SHARE, CURSOR],
     },
     data_reuse: Reuse::Shared,
-    data_bytes: file_bytes,
+    data_bytes: |params| Bytes(params.int("files") * file_bytes(params).0),
     // Writes go to blocks that the fill has written.
     growth_bytes_per_op: |_| Bytes(0),
     io: Some(program),
@@ -34,7 +44,7 @@ const MODE: ParamDef = ParamDef {
     name: "mode",
     kind: ParamKind::OneOf(&["rndrd", "rndwr", "rndrw", "seqrd", "seqwr"]),
     default: "rndrd",
-    help: "random reads, writes or both; sequential reads or writes, each client in its own region",
+    help: "random reads, writes or both; sequential reads or writes (over what is there: sysbench's seqrewr)",
     scales: false,
     shapes_data: false,
 };
@@ -50,8 +60,16 @@ const FILE_SIZE: ParamDef = ParamDef {
     name: "file_size",
     kind: ParamKind::Bytes { min: 512, max: 1 << 50 },
     default: "1GiB",
-    help: "size of the file, rounded down to 4 KiB; at least one block",
+    help: "size of all files together; each is rounded down to 4 KiB and has at least one block",
     scales: true,
+    shapes_data: true,
+};
+const FILES: ParamDef = ParamDef {
+    name: "files",
+    kind: ParamKind::Int { min: 1, max: 4096 },
+    default: "1",
+    help: "number of files, of equal size",
+    scales: false,
     shapes_data: true,
 };
 const ACCESS: ParamDef = ParamDef {
@@ -71,6 +89,14 @@ const READ_SHARE: ParamDef = ParamDef {
     scales: false,
     shapes_data: false,
 };
+const CURSOR: ParamDef = ParamDef {
+    name: "cursor",
+    kind: ParamKind::OneOf(&["region", "shared"]),
+    default: "region",
+    help: "sequential clients each walk a region of their own, or all share one cursor as in sysbench",
+    scales: false,
+    shapes_data: false,
+};
 
 const KINDS: [&str; 3] = ["read", "write", "fill"];
 const FILL: OpKind = OpKind(2);
@@ -78,30 +104,36 @@ const FILL_WRITE: u64 = 1 << 20;
 /// The largest logical block that a device is likely to have.
 const ALIGNMENT: u64 = 4096;
 
-/// A whole number of 4 KiB, and at least one block.
+/// The length of each file: a whole number of 4 KiB, and at least one block.
 fn file_bytes(params: &Params) -> Bytes {
-    let size = params.bytes("file_size").0 / ALIGNMENT * ALIGNMENT;
+    let size = params.bytes("file_size").0 / params.int("files") / ALIGNMENT * ALIGNMENT;
     Bytes(size.max(params.bytes("block").0.next_multiple_of(ALIGNMENT)))
 }
 
 fn program(params: &Params, seed: u64) -> IoProgram {
     let (block, file_bytes) = (params.bytes("block"), file_bytes(params));
-    let blocks = Blocks { block, count: file_bytes.0 / block.0 };
+    let files = u16::try_from(params.int("files")).expect("`files` is declared within bounds that fit");
+    let fill_writes = u64::from(files) * fill_writes_each(file_bytes);
     IoProgram {
+        files,
         file_bytes,
         block,
         fill_block: Bytes(FILL_WRITE),
         writes: matches!(params.word("mode"), "rndwr" | "rndrw" | "seqwr"),
         kinds: KINDS.to_vec(),
-        load: Part::new(Some(file_bytes.0.div_ceil(FILL_WRITE)), 1, move |slot| Fill::new(slot, file_bytes)),
-        run: run(params, seed, blocks),
+        load: Part::new(Some(fill_writes), 1, move |slot| Fill { writes: slot.share(fill_writes), file_bytes }),
+        run: run(params, seed, Blocks { block, files: files.into(), per_file: file_bytes.0 / block.0 }),
     }
 }
 
 fn run(params: &Params, seed: u64, blocks: Blocks) -> Part<IoOp> {
-    let access = dist::of(params.access("access"), blocks.count);
+    let access = dist::of(params.access("access"), blocks.count());
     let random = |read_share: f64| Part::new(None, 1, move |slot| Random::new(slot, seed, blocks, access, read_share));
-    let sequential = |io| Part::new(None, 1, move |slot| Sequential::new(slot, blocks, io));
+    let sequential = |io| match params.word("cursor") {
+        "region" => Part::new(None, 1, move |slot| Region::new(slot, blocks, io)),
+        "shared" => shared_cursor(blocks, io),
+        other => unreachable!("`cursor` is declared without `{other}`"),
+    };
     match params.word("mode") {
         "rndrd" => random(1.0),
         "rndwr" => random(0.0),
@@ -112,21 +144,28 @@ fn run(params: &Params, seed: u64, blocks: Blocks) -> Part<IoOp> {
     }
 }
 
-/// The whole blocks of the file.
+/// The whole blocks of all files, one file after the other.
 #[derive(Clone, Copy)]
 struct Blocks {
     block: Bytes,
-    count: u64,
+    files: u64,
+    per_file: u64,
 }
 
 impl Blocks {
+    fn count(self) -> u64 {
+        self.files * self.per_file
+    }
+
     #[inline]
     fn op(self, io: IoKind, block: u64) -> IoOp {
         let op_kind = match io {
             IoKind::Read => OpKind(0),
             IoKind::Write => OpKind(1),
         };
-        IoOp { op_kind, io, at: Offset(block * self.block.0), len: self.block }
+        // A division takes longer than all the rest of an operation with uniform access.
+        let (file, block) = if self.files == 1 { (0, block) } else { (block / self.per_file, block % self.per_file) };
+        IoOp { op_kind, io, file: file as u16, at: Offset(block * self.block.0), len: self.block }
     }
 }
 
@@ -156,23 +195,23 @@ impl Workload<IoOp> for Random {
 }
 
 /// One block after the other within the client's region, again and again.
-struct Sequential {
+struct Region {
     blocks: Blocks,
     io: IoKind,
     region: Range<u64>,
     next: u64,
 }
 
-impl Sequential {
+impl Region {
     fn new(slot: Slot, blocks: Blocks, io: IoKind) -> Self {
-        let share = slot.share(blocks.count);
+        let share = slot.share(blocks.count());
         // With more clients than blocks some have no region and share their neighbour's block.
         let region = if share.is_empty() { share.start..share.start + 1 } else { share };
-        Sequential { blocks, io, next: region.start, region }
+        Region { blocks, io, next: region.start, region }
     }
 }
 
-impl Workload<IoOp> for Sequential {
+impl Workload<IoOp> for Region {
     fn fill(&mut self, ops: &mut [IoOp]) {
         for op in ops {
             *op = self.blocks.op(self.io, self.next);
@@ -184,24 +223,47 @@ impl Workload<IoOp> for Sequential {
     }
 }
 
-/// The client's share of the file, written once from beginning to end. Afterwards slots are writes of no bytes.
+/// One block after the other over all clients, again and again.
+struct SharedCursor {
+    blocks: Blocks,
+    io: IoKind,
+    next: Arc<AtomicU64>,
+}
+
+/// The sources of this part are made one operation ahead: a block is taken from the cursor when it is about to be accessed.
+fn shared_cursor(blocks: Blocks, io: IoKind) -> Part<IoOp> {
+    let next = Arc::new(AtomicU64::new(0));
+    Part { ops: None, ahead: 1, make: Box::new(move |_| Box::new(SharedCursor { blocks, io, next: next.clone() })) }
+}
+
+impl Workload<IoOp> for SharedCursor {
+    fn fill(&mut self, ops: &mut [IoOp]) {
+        for op in ops {
+            *op = self.blocks.op(self.io, self.next.fetch_add(1, Relaxed) % self.blocks.count());
+        }
+    }
+}
+
+/// The client's share of the files, written once from beginning to end. Afterwards slots are writes of no bytes.
 struct Fill {
     writes: Range<u64>,
     file_bytes: Bytes,
 }
 
-impl Fill {
-    fn new(slot: Slot, file_bytes: Bytes) -> Self {
-        Fill { writes: slot.share(file_bytes.0.div_ceil(FILL_WRITE)), file_bytes }
-    }
+fn fill_writes_each(file_bytes: Bytes) -> u64 {
+    file_bytes.0.div_ceil(FILL_WRITE)
 }
 
 impl Workload<IoOp> for Fill {
     fn fill(&mut self, ops: &mut [IoOp]) {
+        let each = fill_writes_each(self.file_bytes);
         for op in ops {
-            let at = self.writes.next().map_or(self.file_bytes.0, |write| write * FILL_WRITE);
+            let (file, at) = match self.writes.next() {
+                Some(write) => ((write / each) as u16, write % each * FILL_WRITE),
+                None => (0, self.file_bytes.0),
+            };
             let len = Bytes(FILL_WRITE.min(self.file_bytes.0 - at));
-            *op = IoOp { op_kind: FILL, io: IoKind::Write, at: Offset(at), len };
+            *op = IoOp { op_kind: FILL, io: IoKind::Write, file, at: Offset(at), len };
         }
     }
 }
@@ -275,6 +337,40 @@ mod tests {
     }
 
     #[test]
+    fn clients_of_a_shared_cursor_take_the_blocks_in_turn() {
+        let program = program_with(&[("mode", "seqwr"), ("file_size", "80KiB"), ("cursor", "shared")]);
+        let mut sources = [0, 1].map(|client| (program.run.make)(Slot { client, clients: 2 }));
+        assert_eq!(program.run.ahead, 1, "a block that is taken and not accessed would be a gap");
+        let mut op = [IoOp::default()];
+        let mut turn = |client: usize| {
+            sources[client].fill(&mut op);
+            op[0].at.0 >> 14
+        };
+        assert_eq!([0, 1, 1, 0, 0, 1, 1].map(&mut turn), [0, 1, 2, 3, 4, 0, 1]);
+    }
+
+    #[test]
+    fn sequential_clients_go_from_the_end_of_a_file_to_the_next() {
+        // 8 blocks, of which the second of three clients has 2 to 4.
+        for (cursor, seen) in [("region", [1, 1, 2, 1, 1]), ("shared", [0, 0, 1, 1, 2])] {
+            let settings = [("mode", "seqrd"), ("file_size", "128KiB"), ("files", "4"), ("cursor", cursor)];
+            let ops = ops(&program_with(&settings).run, Slot { client: 1, clients: 3 }, 5);
+            assert_eq!(ops.iter().map(|op| op.file).collect::<Vec<_>>(), seen, "{cursor}");
+        }
+    }
+
+    #[test]
+    fn random_operations_reach_every_block_of_every_file_and_no_other() {
+        let program = program_with(&[("mode", "rndrw"), ("file_size", "320KiB"), ("files", "5")]);
+        assert_eq!((program.files, program.file_bytes), (5, Bytes::from_kib(64)));
+        let mut seen: Vec<_> = ops(&program.run, ALONE, 2_000).iter().map(|op| (op.file, op.at.0 >> 14)).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        let all: Vec<_> = (0..5).flat_map(|file| (0..4).map(move |block| (file, block))).collect();
+        assert_eq!(seen, all);
+    }
+
+    #[test]
     fn more_clients_than_blocks_stay_within_the_file() {
         let program = program_with(&[("mode", "seqwr"), ("file_size", "48KiB")]);
         for client in 0..64 {
@@ -293,20 +389,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_fill_of_all_clients_writes_every_byte_once(size in 512u64..20_000_000, clients in 1u32..6) {
-            let program = program_with(&[("file_size", &format!("{size}B"))]);
-            let mut end = 0;
+        fn the_fill_of_all_clients_writes_every_byte_of_every_file_once(
+            size in 512u64..20_000_000, files in 1u16..9, clients in 1u32..6
+        ) {
+            let program = program_with(&[("file_size", &format!("{size}B")), ("files", &files.to_string())]);
+            let (mut file, mut end) = (0, 0);
             for client in 0..clients {
                 let slot = Slot { client, clients };
                 let count = program.load.ops_of(slot).expect("the load ends") as usize;
                 for op in ops(&program.load, slot, count) {
-                    prop_assert_eq!((op.at.0, op.io, program.kinds[op.op_kind.0 as usize]), (end, IoKind::Write, "fill"));
+                    if end == program.file_bytes.0 {
+                        (file, end) = (file + 1, 0);
+                    }
+                    let kind = program.kinds[op.op_kind.0 as usize];
+                    prop_assert_eq!((op.file, op.at.0, op.io, kind), (file, end, IoKind::Write, "fill"));
                     prop_assert!(op.len.0 > 0 && op.len.0 % 4096 == 0);
                     end += op.len.0;
                 }
                 prop_assert_eq!(ops(&program.load, slot, count + 1)[count].len, Bytes(0));
             }
-            prop_assert_eq!(end, program.file_bytes.0);
+            prop_assert_eq!((file + 1, end), (files, program.file_bytes.0));
         }
     }
 }

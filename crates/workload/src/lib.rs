@@ -3,7 +3,8 @@
 //! In: a trial's parameters and seed. Out: a program for one family of engines (the data set to make and the operations to
 //! perform), whose [`Part`]s make one source of operations for each client.
 //! Limits: knows no engine, no clock and no file. Same parameters, seed and client, same operations; only the rows of
-//! `insert` are dealt to the clients in the order in which they ask, so there a client's share depends on the others.
+//! `insert` and the blocks of a shared cursor are dealt to the clients in the order in which they ask, so there a client's
+//! share depends on the others.
 
 pub mod dist;
 pub mod file;

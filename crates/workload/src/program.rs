@@ -61,9 +61,11 @@ impl<O: Op> Part<O> {
     }
 }
 
-/// A workload on one file.
+/// A workload on files of equal length.
 pub struct IoProgram {
-    /// How long the file must be.
+    /// How many files there are; [`IoOp::file`] is an index into them.
+    pub files: u16,
+    /// How long each of them must be.
     pub file_bytes: Bytes,
     /// The size of every read and write of the run.
     pub block: Bytes,
@@ -73,9 +75,9 @@ pub struct IoProgram {
     pub writes: bool,
     /// The names of the kinds of operation.
     pub kinds: Vec<&'static str>,
-    /// Fills the file.
+    /// Fills the files.
     pub load: Part<IoOp>,
-    /// Reads and writes it.
+    /// Reads and writes them.
     pub run: Part<IoOp>,
 }
 

@@ -18,54 +18,59 @@ use crate::output;
 use analysis::Analysis;
 use flags::Options;
 use load::Stop;
-use model::{Fact, Plan, RunMeta};
+use model::{Bytes, Fact, Plan, RunMeta, Trial};
 use session::Session;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use store::RunWriter;
+use store::{RunWriter, StoreError};
+use target::TargetError;
 
 /// Measures every point of `plan`, writes the report and says the verdict.
 pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exit, Fault> {
     check_place(plan, options, context)?;
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
-    let meta = describe_run(plan, options)?;
-    let run_file = options.runs.join(format!("{}.plimsoll", meta.run_id));
-    let mut writer = create_run(&run_file, &meta)?;
-    let measured = Session::new(plan, options, context, &mut writer, stop).and_then(Session::measure_all);
-    writer.finish()?;
-    conclude(&run_file, measured, options, context)
+    let (run_file, mut writer) = create_run(describe_run(plan, options), options)?;
+    let measured = Session::new(plan, options, context, &mut writer, stop).measure_all();
+    let finished = writer.finish().map_err(Fault::from);
+    conclude(&run_file, measured.and(finished), options, context)
 }
 
-/// Looks before anything is written: is this a place to measure, is there room, did an earlier run leave something?
+/// Looks before anything is written: is this a place to measure, is it free, is there room, did an earlier run leave something?
 fn check_place(plan: &Plan, options: &Options, context: &Context) -> Result<(), Fault> {
     target::safety::check_directory(&options.dir)?;
-    for note in target::dataset::sweep_abandoned(&options.dir) {
-        context.note(note);
+    let swept = target::dataset::sweep_abandoned(&options.dir);
+    swept.notes.iter().for_each(|note| context.note(note));
+    if let Some(used) = swept.in_use.first() {
+        let text = format!(
+            "another plimsoll measures here (`{}`): both would measure each other; wait for it",
+            used.display()
+        );
+        return Err(Fault::new(Exit::Refused, text));
     }
-    let peak = plan.trials.iter().map(target::estimate::disk_bytes).max().unwrap_or_default();
-    Ok(target::safety::check_space(&options.dir, peak)?)
+    Ok(plan.trials.iter().try_for_each(|trial| check_room(trial, &options.dir))?)
+}
+
+/// One point's data at a time is on the disk; that of a point that keeps nothing needs no room.
+fn check_room(trial: &Trial, dir: &Path) -> Result<(), TargetError> {
+    match target::estimate::disk_bytes(trial) {
+        Bytes(0) => Ok(()),
+        need => target::safety::check_space(session::place_of_data(trial, dir), need),
+    }
 }
 
 /// What is known of the run before its first point.
-fn describe_run(plan: &Plan, options: &Options) -> Result<RunMeta, Fault> {
+fn describe_run(plan: &Plan, options: &Options) -> RunMeta {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let started = chrono::DateTime::from_timestamp(now.as_secs() as i64, 0).unwrap_or_default();
-    Ok(RunMeta {
-        run_id: free_name(&options.runs, &format!("{}-{}", started.format("%Y%m%d-%H%M%S"), plan.name)),
+    RunMeta {
+        run_id: format!("{}-{}", started.format("%Y%m%d-%H%M%S"), plan.name),
         started_unix_ms: now.as_millis() as u64,
         plimsoll_version: env!("CARGO_PKG_VERSION").into(),
         plan: plan.clone(),
         environment: environment(&options.dir),
-    })
-}
-
-/// `name`, or with a number behind it where a run of this second has it already.
-fn free_name(runs: &Path, name: &str) -> String {
-    let taken = |name: &str| runs.join(format!("{name}.plimsoll")).exists();
-    let numbered = (2..).map(|n| format!("{name}-{n}"));
-    std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken(name)).expect("numbers do not end")
+    }
 }
 
 /// The machine and the place: what must be alike for two runs to be compared.
@@ -75,16 +80,25 @@ fn environment(dir: &Path) -> Vec<Fact> {
     facts
 }
 
-fn create_run(run_file: &Path, meta: &RunMeta) -> Result<RunWriter, Fault> {
-    let runs = run_file.parent().unwrap_or(Path::new("."));
+/// The run file, with a number behind its name where a run of this second has the name already.
+fn create_run(meta: RunMeta, options: &Options) -> Result<(PathBuf, RunWriter), Fault> {
+    const TRIES: u32 = 100;
+    let runs = &options.runs;
     let cannot = |error| {
-        Fault::new(
-            Exit::Refused,
-            format!("cannot make the directory `{}` for run files: {error}; use --runs", runs.display()),
-        )
+        let text = format!("cannot make the directory `{}` for run files: {error}; use --runs", runs.display());
+        Fault::new(Exit::Refused, text)
     };
     std::fs::create_dir_all(runs).map_err(cannot)?;
-    Ok(RunWriter::create(run_file, meta)?)
+    let name = meta.run_id.clone();
+    let numbered = (2..TRIES).map(|n| format!("{name}-{n}"));
+    for run_id in std::iter::once(name.clone()).chain(numbered) {
+        let run_file = runs.join(format!("{run_id}.{}", store::EXTENSION));
+        match RunWriter::create(&run_file, &RunMeta { run_id, ..meta.clone() }) {
+            Err(StoreError::Exists { .. }) => {}
+            created => return Ok((run_file, created?)),
+        }
+    }
+    Err(Fault::new(Exit::Refused, format!("`{}` holds {TRIES} runs of this second already", runs.display())))
 }
 
 /// Reads the run back, reports it, and says how it ended. What was measured is reported whatever happened.

@@ -86,7 +86,11 @@ impl Progress {
             Show::Nothing => {}
             Show::Lines => {
                 let (nth, phase) = (self.point + 1, self.phase.as_str());
-                eprintln!("[{nth}/{points}] {} {phase} {rate}, {} left", self.label, clock(self.left_s()));
+                crate::output::say(format_args!(
+                    "[{nth}/{points}] {} {phase} {rate}, {} left",
+                    self.label,
+                    clock(self.left_s())
+                ));
             }
             Show::Bar(bar) => {
                 bar.set_position(self.point as u64);

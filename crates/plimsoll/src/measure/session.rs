@@ -8,13 +8,14 @@ use super::label;
 use super::progress::Progress;
 use super::sink::PointSink;
 use crate::cli::Context;
-use crate::exit::{Exit, Fault};
+use crate::exit::Fault;
 use load::{Client, Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Stop, run_phases};
 use model::{Fact, Nanos, Pacing, Phase, Plan, PointState, Trial};
 use observe::{EnginePids, Sampler, Subject};
 use std::path::Path;
 use std::sync::Arc;
 use store::{PointId, RunWriter};
+use target::estimate::disk_bytes;
 use target::{EngineDef, Instance, Loading, Start};
 
 /// Making data has no deadline: it ends when the data is made.
@@ -43,8 +44,15 @@ struct Opened {
     point: PointId,
     kinds: usize,
     sampler: Sampler,
-    /// What makes the data, where the instance is new.
-    loaders: Option<Loading>,
+    first: First,
+}
+
+/// What the clients of a point do first.
+enum First {
+    /// The instance is new: they make its data.
+    Prepare(Loading),
+    /// The data is there: they warm up and run.
+    Run(Loading),
 }
 
 impl<'a> Session<'a> {
@@ -55,9 +63,9 @@ impl<'a> Session<'a> {
         context: &'a Context,
         writer: &'a mut RunWriter,
         stop: Arc<Stop>,
-    ) -> Result<Self, Fault> {
+    ) -> Self {
         let progress = Progress::start(plan, context);
-        Ok(Session { plan, options, writer, stop, clock: MonotonicClock::start(), progress, live: None })
+        Session { plan, options, writer, stop, clock: MonotonicClock::start(), progress, live: None }
     }
 
     /// Measures every point, or as many as can be. The data of the last instance is removed in any case.
@@ -79,20 +87,20 @@ impl<'a> Session<'a> {
     fn measure(&mut self, trial: &Trial, next: Option<&Trial>) -> Result<(), Fault> {
         let opened = self.open(trial)?;
         let point = opened.point;
-        let measured = self.load(trial, opened);
+        let mut measured = self.load(trial, opened);
+        if let Some(live) = &self.live {
+            measured = measured.and(live.instance.trouble().map_or(Ok(()), |text| Err(Fault::of_target(text))));
+            self.writer.add_facts(point, &closing_facts(live))?;
+        }
+        if measured.is_err() || !next.is_some_and(|next| self.live_fits(next)) {
+            measured = measured.and(self.clean_up(point));
+        }
         let (state, error) = match &measured {
             Ok(()) => (PointState::Complete, None),
-            Err(fault) if fault.exit == Exit::TargetFailed => (PointState::Failed, Some(fault.text.clone())),
-            Err(fault) => (PointState::Partial, Some(fault.text.clone())),
+            Err(fault) => (fault.state, Some(fault.text.as_str())),
         };
-        let facts = self.live.as_ref().map(closing_facts).unwrap_or_default();
-        self.writer.add_facts(point, &facts)?;
-        let cleaned = match next {
-            Some(next) if measured.is_ok() && self.live_fits(next) => Ok(()),
-            _ => self.clean_up(point),
-        };
-        self.writer.finish_point(point, state, error.as_deref())?;
-        measured.and(cleaned)
+        self.writer.finish_point(point, state, error)?;
+        measured
     }
 
     /// Starts an instance where the one that runs has other data, and enters the point into the run file.
@@ -108,9 +116,12 @@ impl<'a> Session<'a> {
             }
         }
         let live = self.live.as_mut().expect("started above, or it fits");
-        let kinds = match &loaders {
-            Some(loading) => loading.kinds.clone(),
-            None => live.instance.clients(trial)?.kinds,
+        let (kinds, first) = match loaders {
+            Some(loading) => (loading.kinds.clone(), First::Prepare(loading)),
+            None => {
+                let loading = live.instance.clients(trial)?;
+                (loading.kinds.clone(), First::Run(loading))
+            }
         };
         let (sources, notes) = observe::open_all(&subject(trial, &self.options.dir));
         let described: Vec<_> = sources.iter().map(|source| source.describe()).collect();
@@ -120,14 +131,15 @@ impl<'a> Session<'a> {
         let point = self.writer.begin_point(trial, &facts, &kinds, &described)?;
         let clock = self.clock;
         let sampler = Sampler::start(sources, trial.phases.interval, move || clock.now());
-        Ok(Opened { point, kinds: kinds.len(), sampler, loaders })
+        Ok(Opened { point, kinds: kinds.len(), sampler, first })
     }
 
     /// Makes the data where that is due, then warms up and runs.
     fn load(&mut self, trial: &Trial, opened: Opened) -> Result<(), Fault> {
-        let Opened { point, kinds, sampler, loaders } = opened;
+        let Opened { point, kinds, sampler, first } = opened;
         let writer = &mut *self.writer;
-        let mut sink = PointSink::new(writer, point, sampler, &self.stop, &self.options.dir, &mut self.progress);
+        let grows_in = (disk_bytes(trial).0 > 0).then(|| place_of_data(trial, &self.options.dir));
+        let mut sink = PointSink::new(writer, point, sampler, &self.stop, grows_in, &mut self.progress);
         let setup = Setup {
             kinds,
             interval: trial.phases.interval,
@@ -140,14 +152,13 @@ impl<'a> Session<'a> {
             let outcome = run_phases(clients, phases, &setup, &self.clock, &self.stop, sink);
             check(outcome)
         };
-        let mut measured = Ok(());
-        if let Some(loading) = loaders {
-            measured = run(loading.clients, &[prepare()], &mut sink);
-            measured = measured.and_then(|()| Ok(live.instance.loaded()?));
-        }
-        let measured = measured
-            .and_then(|()| Ok(live.instance.clients(trial)?))
-            .and_then(|loading| run(loading.clients, &phases(trial), &mut sink));
+        let loading = match first {
+            First::Run(loading) => Ok(loading),
+            First::Prepare(loading) => run(loading.clients, &[prepare()], &mut sink)
+                .and_then(|()| Ok(live.instance.loaded()?))
+                .and_then(|()| Ok(live.instance.clients(trial)?)),
+        };
+        let measured = loading.and_then(|loading| run(loading.clients, &phases(trial), &mut sink));
         let recorded = sink.close();
         // A recording that broke says more than the load that was stopped for it.
         recorded.and(measured)
@@ -189,10 +200,19 @@ fn data_of(trial: &Trial) -> String {
     format!("{} seed={}{path}", target::shape_of(trial), trial.seed)
 }
 
+/// Where the data of `trial` is, or will be.
+pub fn place_of_data<'a>(trial: &'a Trial, dir: &'a Path) -> &'a Path {
+    let named = trial.target.path.as_deref().and_then(Path::parent);
+    match named {
+        None => dir,
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+    }
+}
+
 /// What the counters are of: this process, and the device under the data.
 fn subject(trial: &Trial, dir: &Path) -> Subject {
-    let named = trial.target.path.as_deref().and_then(Path::parent).filter(|parent| !parent.as_os_str().is_empty());
-    let place = target::filesystem::place_of(named.unwrap_or(dir));
+    let place = target::filesystem::place_of(place_of_data(trial, dir));
     Subject { engine_pids: EnginePids::Own, device: place.ok().and_then(|place| place.device) }
 }
 
@@ -218,9 +238,9 @@ fn check(outcome: Outcome) -> Result<(), Fault> {
         Ended::AsPlanned if outcome.hung.is_empty() => Ok(()),
         Ended::AsPlanned => {
             let text = format!("{} clients were still blocked when the grace time was over", outcome.hung.len());
-            Err(Fault::new(Exit::TargetFailed, text))
+            Err(Fault::of_target(text))
         }
         Ended::Stopped(reason) => Err(Fault::stopped(reason)),
-        Ended::Failed { text, .. } => Err(Fault::new(Exit::TargetFailed, format!("{text}; what was measured is kept"))),
+        Ended::Failed { text, .. } => Err(Fault::of_target(format!("{text}; what was measured is kept"))),
     }
 }

@@ -15,11 +15,11 @@ static CAME: AtomicI32 = AtomicI32::new(0);
 /// From now on signals end the load.
 pub fn listen(stop: &Arc<Stop>) -> Result<(), Fault> {
     let cannot = |error| Fault::new(Exit::Internal, format!("cannot listen to signals: {error}"));
+    let second = Arc::new(AtomicBool::new(false));
     for (signal, exit) in [(SIGINT, Exit::Interrupted), (SIGTERM, Exit::Terminated), (SIGHUP, Exit::Terminated)] {
-        let second = Arc::new(AtomicBool::new(false));
         let code = i32::from(exit.code());
         signal_hook::flag::register_conditional_shutdown(signal, code, second.clone()).map_err(cannot)?;
-        let stop = stop.clone();
+        let (stop, second) = (stop.clone(), second.clone());
         let act = move || {
             CAME.store(signal, SeqCst);
             second.store(true, SeqCst);

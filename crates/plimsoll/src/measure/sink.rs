@@ -18,7 +18,8 @@ pub struct PointSink<'a> {
     point: PointId,
     sampler: Option<Sampler>,
     stop: &'a Arc<Stop>,
-    dir: &'a Path,
+    /// Where the data is that may grow; `None` where it cannot.
+    grows_in: Option<&'a Path>,
     progress: &'a mut Progress,
     /// The first error of the run file.
     broken: Option<StoreError>,
@@ -27,16 +28,16 @@ pub struct PointSink<'a> {
 }
 
 impl<'a> PointSink<'a> {
-    /// The sink of `point`, whose data is in `dir`.
+    /// The sink of `point`, whose data grows in `grows_in`.
     pub fn new(
         writer: &'a mut RunWriter,
         point: PointId,
         sampler: Sampler,
         stop: &'a Arc<Stop>,
-        dir: &'a Path,
+        grows_in: Option<&'a Path>,
         progress: &'a mut Progress,
     ) -> Self {
-        PointSink { writer, point, sampler: Some(sampler), stop, dir, progress, broken: None, told_stop: false }
+        PointSink { writer, point, sampler: Some(sampler), stop, grows_in, progress, broken: None, told_stop: false }
     }
 
     /// Takes the last readings.
@@ -55,13 +56,14 @@ impl<'a> PointSink<'a> {
     fn note(&mut self, written: Result<(), StoreError>) {
         if let Err(error) = written {
             self.broken.get_or_insert(error);
-            self.stop.request(StopReason::Limit);
+            self.stop.request(StopReason::Unrecorded);
         }
     }
 
     /// Others fill disks, too: ends the load before the reserve is touched.
     fn watch_space(&mut self) {
-        if self.stop.reason().is_none() && target::safety::room_left(self.dir) == Some(Bytes(0)) {
+        let full = self.grows_in.and_then(target::safety::room_left) == Some(Bytes(0));
+        if full && self.stop.reason().is_none() {
             self.stop.request(StopReason::Limit);
         }
     }
@@ -72,6 +74,7 @@ impl<'a> PointSink<'a> {
             StopReason::Interrupted => "interrupted by the user",
             StopReason::Limit => "the disk is nearly full: its reserve would be touched",
             StopReason::Failure => return None, // the failure has an event of its own
+            StopReason::Unrecorded => return None, // nor can this be recorded
         };
         let first = !std::mem::replace(&mut self.told_stop, true);
         first.then(|| Event::new(now, EventKind::Stopped, text))

@@ -5,7 +5,7 @@
 use model::{FailureClass, IoKind, IoOp};
 use rustix::io::{Errno, pwrite};
 use std::fs::File;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// The last I/O that failed. Small and copied, because it is filled in on the hot path.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,8 +52,9 @@ impl LastFailure {
         }
     }
 
-    /// What happened, for people.
-    pub fn describe(&self, path: &Path) -> String {
+    /// What happened in one of the files at `paths`, for people.
+    pub fn describe(&self, paths: &[PathBuf]) -> String {
+        let path = crate::error::shown(&paths[self.op.file as usize]);
         let what = match self.op.io {
             IoKind::Read => "read",
             IoKind::Write => "write",
@@ -63,6 +64,6 @@ impl LastFailure {
             Cause::Errno(errno) => std::io::Error::from_raw_os_error(errno).to_string(),
             Cause::Short(bytes) => format!("only {bytes} bytes were moved"),
         };
-        format!("{what} of {} at {} in `{}`: {cause}", self.op.len, self.op.at.0, crate::error::shown(path))
+        format!("{what} of {} at {} in `{path}`: {cause}", self.op.len, self.op.at.0)
     }
 }

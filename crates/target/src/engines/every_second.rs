@@ -1,16 +1,18 @@
 //! Does something about once a second, beside the load: what makes `durability = os` mean the same on every embedded engine.
 //!
-//! In: what to do. Out: it is done until the value is stopped or dropped; the first failure is kept, because the kernel reports
+//! In: what to do. Out: it is done until the value is dropped; the first failure is kept, because the kernel reports
 //! a failed sync once and forgets it. Limits: a sync that takes longer than a second delays the next.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A thread that acts about once a second until dropped.
 pub struct EverySecond {
     stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<Option<String>>>,
+    thread: Option<JoinHandle<()>>,
+    failure: Arc<Mutex<Option<String>>>,
 }
 
 impl EverySecond {
@@ -25,30 +27,36 @@ impl EverySecond {
         mut act: impl FnMut() -> Result<(), String> + Send + 'static,
     ) -> std::io::Result<EverySecond> {
         let (stop, stopped) = channel::<()>();
+        let failure = Arc::new(Mutex::new(None));
+        let first_failure = failure.clone();
         let run = move || {
-            let mut first_failure = None;
             while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                if let Err(failure) = act() {
-                    first_failure.get_or_insert(failure);
+                if let Err(text) = act() {
+                    lock(&first_failure).get_or_insert(text);
                 }
             }
-            first_failure
         };
         let thread = std::thread::Builder::new().name(name.into()).spawn(run)?;
-        Ok(EverySecond { stop: Some(stop), thread: Some(thread) })
+        Ok(EverySecond { stop: Some(stop), thread: Some(thread), failure })
     }
 
-    /// Ends it; the first failure, where there was one.
-    pub fn stop(&mut self) -> Option<String> {
-        drop(self.stop.take());
-        let thread = self.thread.take()?;
-        thread.join().unwrap_or_else(|_| Some("the thread that syncs panicked".into()))
+    /// The first failure, where there was one.
+    pub fn failure(&self) -> Option<String> {
+        lock(&self.failure).clone()
     }
+}
+
+/// Nothing that can panic runs under the lock.
+fn lock(failure: &Mutex<Option<String>>) -> MutexGuard<'_, Option<String>> {
+    failure.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for EverySecond {
     fn drop(&mut self) {
-        self.stop();
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join(); // a panic there has been printed; there is nothing to add
+        }
     }
 }
 
@@ -64,9 +72,8 @@ mod tests {
             let _ = tell.send(());
             if seen == 1 { Err("the disk said no".into()) } else { Ok(()) }
         };
-        let mut every = EverySecond::every(Duration::from_micros(1), "test", act).unwrap();
+        let every = EverySecond::every(Duration::from_micros(1), "test", act).unwrap();
         (0..3).for_each(|_| told.recv().unwrap());
-        assert_eq!(every.stop(), Some("the disk said no".into()));
-        assert_eq!(every.stop(), None);
+        assert_eq!(every.failure(), Some("the disk said no".into()));
     }
 }

@@ -92,6 +92,11 @@ pub trait Instance {
     /// The clients of `trial`. Refuses data that is not what the trial expects.
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError>;
 
+    /// What went wrong beside the operations since the start, where anything did: a sync in the background that failed.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
     /// Space that the data takes on disk.
     fn footprint(&self) -> Bytes;
 

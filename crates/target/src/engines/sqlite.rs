@@ -136,16 +136,19 @@ impl Instance for Sqlite {
         Ok(self.all(&program.statements, &program.run, &program.kinds, trial.load.clients))
     }
 
+    fn trouble(&self) -> Option<String> {
+        self.syncer.as_ref().and_then(EverySecond::failure)
+    }
+
     fn footprint(&self) -> Bytes {
         self.dir.footprint()
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
         let Sqlite { syncer, keeper, dir, .. } = *self;
-        let sync_failed = syncer.and_then(|mut syncer| syncer.stop());
+        drop(syncer);
         drop(keeper);
-        dir.remove()?;
-        sync_failed.map_or(Ok(()), |text| Err(TargetError::Failed(text)))
+        dir.remove()
     }
 }
 

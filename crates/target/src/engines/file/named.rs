@@ -3,7 +3,7 @@
 //! In: the path. Out: what may be done with it. Limits: beside a file that it makes, plimsoll keeps `NAME.plimsoll.json`
 //! with the file's identity; without that note, or where it does not fit, the file counts as somebody else's.
 
-use super::make_empty;
+use super::files::make_empty;
 use crate::error::{IoContext, TargetError, shown};
 use model::Bytes;
 use rustix::fs::{Mode, OFlags, open};

@@ -1,29 +1,26 @@
 //! One pread or pwrite at a time.
 //!
-//! In: an open file and a buffer. Out: each operation as one system call. Limits: a call that moves less than asked for
+//! In: open files and a buffer. Out: each operation as one system call. Limits: a call that moves less than asked for
 //! counts as failed; it is not continued, because its time would be that of two operations.
 
 use super::super::errno::LastFailure;
 use super::buffers::Buffers;
+use super::files::Files;
 use load::Driver;
 use model::{IoKind, IoOp, Outcome};
 use rustix::io::{pread, pwrite, retry_on_intr};
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Performs reads and writes by pread and pwrite.
 pub struct SyncFile {
-    file: Arc<File>,
-    path: PathBuf,
+    files: Files,
     buffers: Buffers,
     failure: LastFailure,
 }
 
 impl SyncFile {
-    /// The driver of `file` with one block of `buffers`.
-    pub fn new(file: Arc<File>, path: &Path, buffers: Buffers) -> Self {
-        SyncFile { file, path: path.into(), buffers, failure: LastFailure::default() }
+    /// The driver of `files` with one block of `buffers`.
+    pub fn new(files: Files, buffers: Buffers) -> Self {
+        SyncFile { files, buffers, failure: LastFailure::default() }
     }
 }
 
@@ -32,21 +29,21 @@ impl Driver for SyncFile {
 
     #[inline]
     fn execute(&mut self, op: &IoOp) -> Outcome {
-        let len = op.len.0 as usize;
+        let (file, len) = (self.files.of(op), op.len.0 as usize);
         let moved = match op.io {
             IoKind::Read => {
                 // SAFETY: `block` vouches for `len` bytes; they are initialised and only this driver uses them.
                 let into = unsafe { std::slice::from_raw_parts_mut(self.buffers.block(0, len), len) };
-                retry_on_intr(|| pread(&self.file, &mut *into, op.at.0))
+                retry_on_intr(|| pread(file, &mut *into, op.at.0))
             }
             IoKind::Write => {
                 // SAFETY: as above.
                 let from = unsafe { std::slice::from_raw_parts(self.buffers.fresh_block(0, len), len) };
-                let moved = retry_on_intr(|| pwrite(&self.file, from, op.at.0));
+                let moved = retry_on_intr(|| pwrite(file, from, op.at.0));
                 if let Ok(bytes) = moved
                     && bytes < len
                 {
-                    return Outcome::Failed(self.failure.short_write(op, &self.file, &from[bytes..]));
+                    return Outcome::Failed(self.failure.short_write(op, file, &from[bytes..]));
                 }
                 moved
             }
@@ -59,6 +56,6 @@ impl Driver for SyncFile {
     }
 
     fn describe_failure(&self) -> String {
-        self.failure.describe(&self.path)
+        self.failure.describe(self.files.paths())
     }
 }

@@ -1,19 +1,18 @@
 //! Many operations under way on one thread, by io_uring.
 //!
-//! In: an open file and one buffer per slot. Out: operations submitted and completed in batches, one system call for both.
+//! In: open files and one buffer per slot. Out: operations submitted and completed in batches, one system call for both.
 //! Limits: Linux 5.11 and later; what newer kernels offer (registered buffers, one issuer, deferred task work) is probed once
 //! per instance and used where it works.
 
 use super::super::errno::LastFailure;
 use super::buffers::Buffers;
+use super::files::Files;
 use crate::error::TargetError;
 use io_uring::{IoUring, opcode, squeue, types};
 use load::{BatchDriver, Done};
 use model::{Bytes, Fact, FailureClass, IoKind, IoOp, Nanos, Outcome};
 use std::fs::File;
-use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::os::fd::{AsRawFd, RawFd};
 
 /// What io_uring can do here.
 #[derive(Clone, Copy, Debug)]
@@ -80,8 +79,7 @@ pub struct UringFile {
     ring: Option<IoUring>,
     buffers: Option<Buffers>,
     registered: bool,
-    file: Arc<File>,
-    path: PathBuf,
+    files: Files,
     abilities: RingAbilities,
     /// The operation in each slot; `None` where nothing is under way.
     under_way: Vec<Option<IoOp>>,
@@ -91,15 +89,14 @@ pub struct UringFile {
 }
 
 impl UringFile {
-    /// The driver of `file` with as many slots as `buffers` has blocks.
-    pub fn new(file: Arc<File>, path: &Path, buffers: Buffers, abilities: RingAbilities) -> Self {
+    /// The driver of `files` with as many slots as `buffers` has blocks.
+    pub fn new(files: Files, buffers: Buffers, abilities: RingAbilities) -> Self {
         let depth = buffers.count();
         UringFile {
             ring: None,
             buffers: Some(buffers),
             registered: false,
-            file,
-            path: path.into(),
+            files,
             abilities,
             under_way: vec![None; depth as usize],
             queued: Vec::with_capacity(depth as usize),
@@ -117,9 +114,14 @@ impl UringFile {
             let outcome = match entry.result() {
                 moved if moved as i64 == op.len.0 as i64 => Outcome::Ok { bytes: op.len.0 as u32 },
                 errno if errno < 0 => Outcome::Failed(self.failure.errno(&op, -errno)),
-                moved => {
-                    Outcome::Failed(short(&mut self.failure, &op, &self.file, &self.buffers, slot, moved as usize))
-                }
+                moved => Outcome::Failed(short(
+                    &mut self.failure,
+                    &op,
+                    self.files.of(&op),
+                    &self.buffers,
+                    slot,
+                    moved as usize,
+                )),
             };
             done.push(Done { slot, outcome });
         }
@@ -128,7 +130,7 @@ impl UringFile {
     /// The ring itself failed: everything under way is lost. Its buffers may still be written to and are never freed.
     #[cold]
     fn break_down(&mut self, error: &std::io::Error, done: &mut Vec<Done>) {
-        self.broken = Some(format!("io_uring on `{}`: {error}", crate::error::shown(&self.path)));
+        self.broken = Some(format!("io_uring on `{}`: {error}", crate::error::shown(&self.files.paths()[0])));
         std::mem::forget(self.buffers.take());
         for (slot, op) in (0..).zip(&mut self.under_way) {
             if op.take().is_some() {
@@ -166,7 +168,8 @@ impl BatchDriver for UringFile {
         let cannot = |error: std::io::Error| format!("cannot set up io_uring: {error}");
         let entries = self.depth().next_power_of_two();
         let ring = build(entries, self.abilities.deferred).map_err(cannot)?;
-        ring.submitter().register_files(&[self.file.as_raw_fd()]).map_err(cannot)?;
+        let fds: Vec<RawFd> = self.files.all().iter().map(AsRawFd::as_raw_fd).collect();
+        ring.submitter().register_files(&fds).map_err(cannot)?;
         // Where the limit of locked memory is too low for all of them, plain buffers do; they cost more and are not wrong.
         self.registered = self.abilities.registered_buffers
             && self.buffers.as_ref().is_some_and(|all| all.all().1 <= REGISTERED_MAX && register(&ring, all).is_ok());
@@ -178,7 +181,7 @@ impl BatchDriver for UringFile {
     fn push(&mut self, slot: u32, op: &IoOp) {
         self.under_way[slot as usize] = Some(*op);
         let Some(buffers) = &mut self.buffers else { return };
-        let (len, fd) = (op.len.0 as u32, types::Fixed(0));
+        let (len, fd) = (op.len.0 as u32, types::Fixed(op.file.into()));
         let memory = match op.io {
             IoKind::Read => buffers.block(slot, op.len.0 as usize),
             IoKind::Write => buffers.fresh_block(slot, op.len.0 as usize),
@@ -197,7 +200,7 @@ impl BatchDriver for UringFile {
         let (Some(ring), Some(_)) = (&mut self.ring, &self.buffers) else {
             return self.break_down(&std::io::Error::other("the ring is gone"), done);
         };
-        // SAFETY: every entry names the registered file and a block of `buffers` that holds its whole length and belongs to
+        // SAFETY: every entry names a registered file and a block of `buffers` that holds its whole length and belongs to
         // its slot alone; the buffers live until the ring is dropped, or are never freed (see `drop` and `break_down`).
         let pushed = unsafe { ring.submission().push_multiple(&self.queued) };
         pushed.expect("the ring has an entry for every slot");
@@ -213,7 +216,7 @@ impl BatchDriver for UringFile {
     }
 
     fn describe_failure(&self) -> String {
-        self.broken.clone().unwrap_or_else(|| self.failure.describe(&self.path))
+        self.broken.clone().unwrap_or_else(|| self.failure.describe(self.files.paths()))
     }
 }
 

@@ -1,0 +1,147 @@
+//! The files of one data set: made, opened and looked at together.
+//!
+//! In: a data directory or the path that the user named. Out: paths, and for each client the open files, by the index that an
+//! [`IoOp`] names them with. Limits: every client opens every file for itself, because descriptors that threads share cost
+//! each operation a counter that all of them write to; the soft limit of open files is lifted for it.
+
+use crate::dataset::DataDir;
+use crate::error::{IoContext, TargetError, shown};
+use model::{Bytes, IoOp};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::fs::{File, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where the files of a data set are, in the order of their indexes.
+pub type Paths = Arc<[PathBuf]>;
+
+/// How files are opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening {
+    pub direct: bool,
+    pub writes: bool,
+}
+
+/// The files of a data set, open.
+#[derive(Debug)]
+pub struct Files {
+    open: Vec<File>,
+    paths: Paths,
+}
+
+/// Makes `count` empty files in `dir`: one stands in it by the name `data`, several in a directory of that name.
+pub fn make(dir: &mut DataDir, count: u16) -> Result<Paths, TargetError> {
+    let paths: Vec<PathBuf> = match count {
+        1 => vec![dir.own_file("data")?],
+        _ => {
+            let within = dir.own_directory("data")?;
+            (0..count).map(|file| within.join(format!("data.{file}"))).collect()
+        }
+    };
+    paths.iter().try_for_each(|path| make_empty(path).map(drop))?;
+    Ok(paths.into())
+}
+
+/// Makes the empty file at `path`, where nothing is.
+pub fn make_empty(path: &Path) -> Result<File, TargetError> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    open(path, flags, Mode::from_raw_mode(0o600)).map(File::from).trying("create", path)
+}
+
+impl Files {
+    /// Opens the files at `paths`.
+    pub fn open(paths: &Paths, opening: Opening) -> Result<Files, TargetError> {
+        let open = paths.iter().map(|path| open_one(path, opening)).collect::<Result<_, _>>()?;
+        Ok(Files { open, paths: paths.clone() })
+    }
+
+    /// The file that `op` names.
+    #[inline]
+    pub fn of(&self, op: &IoOp) -> &File {
+        &self.open[op.file as usize]
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[File] {
+        &self.open
+    }
+
+    /// Where they are.
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+}
+
+fn open_one(path: &Path, opening: Opening) -> Result<File, TargetError> {
+    let mut flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    flags |= if opening.writes { OFlags::RDWR } else { OFlags::RDONLY };
+    if opening.direct {
+        flags |= OFlags::DIRECT;
+    }
+    open(path, flags, Mode::empty()).map(File::from).map_err(|errno| match errno {
+        rustix::io::Errno::INVAL if opening.direct => TargetError::Unsupported(format!(
+            "cannot open `{}` with O_DIRECT: its file system does not support it; use direct = `false`",
+            shown(path)
+        )),
+        errno => TargetError::io("open", path, &errno.into()),
+    })
+}
+
+/// Refuses files that are shorter than `each`.
+pub fn check_sizes(paths: &Paths, each: Bytes) -> Result<(), TargetError> {
+    for path in paths.iter() {
+        let size = metadata(path)?.size();
+        if size < each.0 {
+            return Err(TargetError::Unsafe(format!(
+                "`{}` has {} and the trial expects file_size = `{each}`; use the size that it has",
+                shown(path),
+                Bytes(size)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Space that the files take on disk; what cannot be looked at counts as nothing.
+pub fn footprint(paths: &Paths) -> Bytes {
+    Bytes(paths.iter().filter_map(|path| metadata(path).ok()).map(|meta| meta.blocks() * 512).sum())
+}
+
+fn metadata(path: &Path) -> Result<Metadata, TargetError> {
+    std::fs::metadata(path).trying("look at", path)
+}
+
+/// Lifts the soft limit of open files so that `more` can be opened, as far as the hard limit goes. Where that is too low, the
+/// opening fails and says so.
+pub fn lift_limit(more: u64) {
+    if let Some(lifted) = lifted(getrlimit(Resource::Nofile), more) {
+        let _ = setrlimit(Resource::Nofile, lifted);
+    }
+}
+
+/// What the process has open beside the files under measurement, generously.
+const OPEN_BESIDE: u64 = 256;
+
+/// The limit that `more` files need; `None` where `limit` is enough or cannot be lifted.
+fn lifted(limit: Rlimit, more: u64) -> Option<Rlimit> {
+    let needed = more.saturating_add(OPEN_BESIDE).min(limit.maximum.unwrap_or(u64::MAX));
+    limit.current.is_some_and(|current| current < needed).then_some(Rlimit { current: Some(needed), ..limit })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_of_open_files_is_lifted_as_far_as_is_needed_and_allowed() {
+        let limit = |current, maximum| Rlimit { current, maximum };
+        assert_eq!(lifted(limit(Some(1024), Some(20_000)), 64), None);
+        assert_eq!(lifted(limit(Some(1024), Some(20_000)), 4_096), Some(limit(Some(4_352), Some(20_000))));
+        assert_eq!(lifted(limit(Some(1024), Some(2_000)), 4_096), Some(limit(Some(2_000), Some(2_000))));
+        assert_eq!(lifted(limit(Some(2_000), Some(2_000)), 4_096), None);
+        assert_eq!(lifted(limit(Some(1024), None), 4_096), Some(limit(Some(4_352), None)));
+        assert_eq!(lifted(limit(None, None), 4_096), None);
+    }
+}
