@@ -27,6 +27,29 @@ fn a_recorded_run_can_be_listed_shown_exported_and_reported() {
 }
 
 #[test]
+fn a_report_never_replaces_somebody_elses_files() {
+    let (lab, file) = measured();
+    std::fs::create_dir(lab.path().join("mine")).unwrap();
+    std::fs::write(lab.path().join("mine/report.html"), "years of work").unwrap();
+    let refused = lab.run(&["report", &file, "--out", "mine"]);
+    assert_eq!(refused.exit, 3, "{}", refused.stderr);
+    assert_eq!(std::fs::read(lab.path().join("mine/report.html")).unwrap(), b"years of work");
+    for _ in 0..2 {
+        assert_eq!(lab.run(&["report", &file, "--out", "new"]).exit, 0, "its own it replaces");
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_no_success() {
+    let (lab, file) = measured();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = lab.command(&["show", &file]);
+    let ended = command.stdout(full).output().unwrap();
+    assert_eq!(ended.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("cannot write the output"));
+}
+
+#[test]
 fn the_terminal_summary_fits_eighty_columns_and_ends_with_the_verdict() {
     let (lab, file) = measured();
     let shown = lab.run(&["show", &file]).stdout;

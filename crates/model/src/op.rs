@@ -84,7 +84,7 @@ pub trait Op: Default + Send + 'static {
     fn kind(&self) -> OpKind;
 }
 
-/// Whether an I/O reads or writes.
+/// What an I/O does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IoKind {
     /// Data comes from the file.
@@ -92,20 +92,36 @@ pub enum IoKind {
     Read,
     /// Data goes to the file.
     Write,
+    /// What was written to the file before goes to the device, and all that is known about the file. Moves no bytes.
+    Fsync,
+    /// The same without what no reader of the data needs, such as the time of the last change.
+    Fdatasync,
 }
 
-/// One read or write of a file.
+impl IoKind {
+    /// The word used for it in messages and as a kind of operation.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            IoKind::Read => "read",
+            IoKind::Write => "write",
+            IoKind::Fsync => "fsync",
+            IoKind::Fdatasync => "fdatasync",
+        }
+    }
+}
+
+/// One read, write or sync of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IoOp {
     /// Index into the workload's kinds.
     pub op_kind: OpKind,
-    /// Read or write.
+    /// What it does.
     pub io: IoKind,
     /// Which file of the data set, from 0.
     pub file: u16,
     /// Where in that file.
     pub at: Offset,
-    /// How much. Never above 1 GiB.
+    /// How much. Never above 1 GiB; 0 for a sync.
     pub len: Bytes,
 }
 

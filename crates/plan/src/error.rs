@@ -38,7 +38,7 @@ impl fmt::Display for Place<'_> {
         match self {
             Place::Line { origin, line } => write!(f, "{}:{line}", printable(origin)),
             Place::File(origin) => f.write_str(&printable(origin)),
-            Place::Flag(key) => write!(f, "--{}", shown(key)),
+            Place::Flag(key) => write!(f, "--{}", shown(&key.replace('_', "-"))),
             Place::Default(key) => write!(f, "default of `{key}`"),
         }
     }

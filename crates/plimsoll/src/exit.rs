@@ -7,6 +7,7 @@ use load::StopReason;
 use model::PointState;
 use plan::PlanError;
 use report::ReportError;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 use store::StoreError;
 use target::TargetError;
@@ -136,11 +137,13 @@ impl From<TargetError> for Fault {
 
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Fault {
-        let exit = match error {
+        let exit = match &error {
             StoreError::Exists { .. } => Exit::Refused,
             StoreError::NotARun { .. } | StoreError::Newer { .. } | StoreError::Damaged { .. } => Exit::Usage,
             StoreError::Full { .. } => Exit::TargetFailed,
             StoreError::Unwritable { .. } => Exit::Refused,
+            StoreError::Io { cause, .. } if cause.kind() == ErrorKind::NotFound => Exit::Usage,
+            StoreError::Io { cause, .. } if cause.kind() == ErrorKind::PermissionDenied => Exit::Refused,
             StoreError::Io { .. } | StoreError::Sqlite { .. } => Exit::Internal,
         };
         Fault::new(exit, error.to_string())
@@ -149,6 +152,16 @@ impl From<StoreError> for Fault {
 
 impl From<ReportError> for Fault {
     fn from(error: ReportError) -> Fault {
-        Fault::new(Exit::Internal, error.to_string())
+        let exit = match &error {
+            ReportError::Write { reason, .. } if names_no_directory(reason) => Exit::Usage,
+            ReportError::Write { reason, .. } if reason.kind() == ErrorKind::PermissionDenied => Exit::Refused,
+            ReportError::Foreign { .. } => Exit::Refused,
+            _ => Exit::Internal,
+        };
+        Fault::new(exit, error.to_string())
     }
+}
+
+fn names_no_directory(reason: &std::io::Error) -> bool {
+    matches!(reason.kind(), ErrorKind::NotADirectory | ErrorKind::AlreadyExists | ErrorKind::NotFound)
 }

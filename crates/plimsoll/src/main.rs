@@ -21,7 +21,13 @@ fn main() -> ExitCode {
     let context = cli::Context::new(&matches);
     let (name, arguments) = matches.subcommand().expect("clap requires a command");
     let exit = commands::find(name).execute(arguments, &context).unwrap_or_else(|fault| tell(&fault, &context));
-    exit.into()
+    match output::broken() {
+        Some(why) if exit == Exit::Done => {
+            output::say(format_args!("plimsoll: cannot write the output: {why}"));
+            Exit::Internal.into()
+        }
+        _ => exit.into(),
+    }
 }
 
 /// Says what went wrong: one line on stderr, or with `--json` the error object on stdout.

@@ -19,9 +19,26 @@ pub struct Written {
     pub files: Vec<PathBuf>,
 }
 
+/// Marks a directory as one of ours.
+const MARK: &str = ".plimsoll-report";
+
+/// Refuses a directory with somebody else's files, and marks one that is new or empty.
+fn claim(dir: &Path) -> Result<(), ReportError> {
+    let failed = |reason| ReportError::Write { path: dir.to_owned(), reason };
+    fs::create_dir_all(dir).map_err(failed)?;
+    let mark = dir.join(MARK);
+    let empty = fs::read_dir(dir).map_err(failed)?.next().is_none();
+    match empty || mark.exists() {
+        true => fs::write(&mark, "The report of a run of plimsoll; its files are replaced by the next one.\n")
+            .map_err(failed),
+        false => Err(ReportError::Foreign { path: dir.to_owned() }),
+    }
+}
+
 /// Writes report.html, report.md, points.csv, intervals.csv, charts/*.svg and charts/*.png into `dir`, which is made where it
 /// is missing.
 pub fn write(analysis: &Analysis, dir: &Path) -> Result<Written, ReportError> {
+    claim(dir)?;
     let charts = dir.join("charts");
     fs::create_dir_all(&charts).map_err(|reason| ReportError::Write { path: charts.clone(), reason })?;
     let mut files = vec![

@@ -17,6 +17,7 @@ mod sheet;
 mod testing;
 
 pub use charts::{CHARTS, Chart};
+pub use escape::terminal as terminal_text;
 pub use figure::Figure;
 pub use files::{Written, write};
 pub use render::csv::{intervals_csv, points_csv};
@@ -38,6 +39,12 @@ pub enum ReportError {
         path: PathBuf,
         /// What the system said.
         reason: std::io::Error,
+    },
+    /// The directory holds somebody else's files.
+    #[error("`{path}` is not empty and no report of plimsoll; name a new directory by --out")]
+    Foreign {
+        /// Which.
+        path: PathBuf,
     },
     /// A picture could not be drawn.
     #[error(transparent)]

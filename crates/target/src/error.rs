@@ -21,13 +21,15 @@ pub enum TargetError {
 impl TargetError {
     /// An operation on a file or directory failed.
     pub fn io(what: &str, path: &Path, error: &io::Error) -> TargetError {
-        let advice = match error.raw_os_error() {
-            Some(libc::ENOSPC) | Some(libc::EDQUOT) => "; free some space or measure elsewhere",
-            Some(libc::EACCES) | Some(libc::EPERM) | Some(libc::EROFS) => "; choose a directory that you may write to",
-            Some(libc::EMFILE) => "; raise the limit of open files (`ulimit -n`) or use fewer clients",
-            _ => "",
-        };
-        TargetError::Failed(format!("cannot {what} `{}`: {error}{advice}", shown(path)))
+        let text = |advice: &str| format!("cannot {what} `{}`: {error}{advice}", shown(path));
+        match error.raw_os_error() {
+            Some(libc::ENOENT | libc::ENOTDIR) => TargetError::Unsupported(text("; name a place that exists")),
+            Some(libc::EACCES | libc::EPERM | libc::EROFS) => {
+                TargetError::Unsafe(text("; choose a place that you may write to"))
+            }
+            Some(libc::ENOSPC | libc::EDQUOT) => TargetError::Failed(text("; free some space or measure elsewhere")),
+            _ => TargetError::Failed(text("")),
+        }
     }
 }
 

@@ -11,6 +11,10 @@
 //! cursor, as those of sysbench do: the device then sees neighbouring blocks from several threads at once, in whatever order
 //! they arrive. Two sources made of such a part deal the blocks to each other and do not repeat each other.
 //!
+//! With `fsync`, a client syncs every file after each `fsync_every` of its writes, one operation a file, as sysbench does; the
+//! kind of operation is named after the call, so that its times stand beside those of the writes. A client that keeps several
+//! operations under way syncs what was written when the sync begins, and not the writes beside it.
+//!
 //! `seqwr` overwrites blocks that the fill has written: what sysbench calls `seqrewr`. Its `seqwr` makes the files anew and so
 //! times the allocation of space as well; a second word for the same writes would promise what is not there.
 
@@ -29,7 +33,7 @@ pub static FILE: WorkloadDef = WorkloadDef {
         name: "file",
         help: "random or sequential reads and writes of files",
         families: &[Family::Io],
-        params: &[MODE, BLOCK, FILE_SIZE, FILES, ACCESS, READ_SHARE, CURSOR],
+        params: &[MODE, BLOCK, FILE_SIZE, FILES, ACCESS, READ_SHARE, CURSOR, FSYNC, FSYNC_EVERY],
     },
     data_reuse: Reuse::Shared,
     data_bytes: |params| Bytes(params.int("files") * file_bytes(params).0),
@@ -98,8 +102,28 @@ const CURSOR: ParamDef = ParamDef {
     shapes_data: false,
 };
 
-const KINDS: [&str; 3] = ["read", "write", "fill"];
-const FILL: OpKind = OpKind(2);
+const FSYNC: ParamDef = ParamDef {
+    name: "fsync",
+    kind: ParamKind::OneOf(&["none", "fsync", "fdatasync"]),
+    default: "none",
+    help: "the call by which clients bring what they wrote to the device, as operations of a kind of their own",
+    scales: false,
+    shapes_data: false,
+};
+const FSYNC_EVERY: ParamDef = ParamDef {
+    name: "fsync_every",
+    kind: ParamKind::Int { min: 1, max: 1 << 32 },
+    // As sysbench fileio does.
+    default: "100",
+    help: "writes of a client from one sync of all files to the next, where fsync is not none",
+    scales: false,
+    shapes_data: false,
+};
+
+const READ: OpKind = OpKind(0);
+const WRITE: OpKind = OpKind(1);
+const SYNC: OpKind = OpKind(2);
+const FILL: OpKind = OpKind(3);
 const FILL_WRITE: u64 = 1 << 20;
 /// The largest logical block that a device is likely to have.
 const ALIGNMENT: u64 = 4096;
@@ -120,13 +144,31 @@ fn program(params: &Params, seed: u64) -> IoProgram {
         block,
         fill_block: Bytes(FILL_WRITE),
         writes: matches!(params.word("mode"), "rndwr" | "rndrw" | "seqwr"),
-        kinds: KINDS.to_vec(),
+        kinds: vec!["read", "write", sync_of(params).unwrap_or(IoKind::Fsync).as_str(), "fill"],
         load: Part::new(Some(fill_writes), 1, move |slot| Fill { writes: slot.share(fill_writes), file_bytes }),
         run: run(params, seed, Blocks { block, files: files.into(), per_file: file_bytes.0 / block.0 }),
     }
 }
 
+/// The call that syncs; `None` for no syncs.
+fn sync_of(params: &Params) -> Option<IoKind> {
+    match params.word("fsync") {
+        "none" => None,
+        "fsync" => Some(IoKind::Fsync),
+        "fdatasync" => Some(IoKind::Fdatasync),
+        other => unreachable!("`fsync` is declared without `{other}`"),
+    }
+}
+
 fn run(params: &Params, seed: u64, blocks: Blocks) -> Part<IoOp> {
+    let transfers = transfers(params, seed, blocks);
+    match sync_of(params) {
+        None => transfers,
+        Some(sync) => with_syncs(transfers, sync, params.int("fsync_every"), blocks.files as u16),
+    }
+}
+
+fn transfers(params: &Params, seed: u64, blocks: Blocks) -> Part<IoOp> {
     let access = dist::of(params.access("access"), blocks.count());
     let random = |read_share: f64| Part::new(None, 1, move |slot| Random::new(slot, seed, blocks, access, read_share));
     let sequential = |io| match params.word("cursor") {
@@ -159,10 +201,7 @@ impl Blocks {
 
     #[inline]
     fn op(self, io: IoKind, block: u64) -> IoOp {
-        let op_kind = match io {
-            IoKind::Read => OpKind(0),
-            IoKind::Write => OpKind(1),
-        };
+        let op_kind = if io == IoKind::Read { READ } else { WRITE };
         // A division takes longer than all the rest of an operation with uniform access.
         let (file, block) = if self.files == 1 { (0, block) } else { (block / self.per_file, block % self.per_file) };
         IoOp { op_kind, io, file: file as u16, at: Offset(block * self.block.0), len: self.block }
@@ -240,6 +279,40 @@ impl Workload<IoOp> for SharedCursor {
     fn fill(&mut self, ops: &mut [IoOp]) {
         for op in ops {
             *op = self.blocks.op(self.io, self.next.fetch_add(1, Relaxed) % self.blocks.count());
+        }
+    }
+}
+
+/// The transfers of a client, with a sync of every file after so many writes.
+struct Syncing {
+    transfers: Box<dyn Workload<IoOp>>,
+    sync: IoKind,
+    every: u64,
+    files: u16,
+    /// Writes since the last sync.
+    writes: u64,
+    /// The file to sync next, while files are synced.
+    syncing: Option<u16>,
+}
+
+fn with_syncs(transfers: Part<IoOp>, sync: IoKind, every: u64, files: u16) -> Part<IoOp> {
+    let of = move |transfers| Syncing { transfers, sync, every, files, writes: 0, syncing: None };
+    Part { make: Box::new(move |slot| Box::new(of((transfers.make)(slot)))), ..transfers }
+}
+
+impl Workload<IoOp> for Syncing {
+    fn fill(&mut self, ops: &mut [IoOp]) {
+        for op in ops {
+            if let Some(file) = self.syncing {
+                *op = IoOp { op_kind: SYNC, io: self.sync, file, at: Offset(0), len: Bytes(0) };
+                self.syncing = Some(file + 1).filter(|next| *next < self.files);
+                continue;
+            }
+            self.transfers.fill(std::slice::from_mut(op));
+            self.writes += u64::from(op.io == IoKind::Write);
+            if self.writes == self.every {
+                (self.writes, self.syncing) = (0, Some(0));
+            }
         }
     }
 }
@@ -368,6 +441,34 @@ mod tests {
         seen.dedup();
         let all: Vec<_> = (0..5).flat_map(|file| (0..4).map(move |block| (file, block))).collect();
         assert_eq!(seen, all);
+    }
+
+    #[test]
+    fn every_file_is_synced_after_so_many_writes_and_reads_do_not_count() {
+        for call in ["fsync", "fdatasync"] {
+            let settings = [("mode", "rndrw"), ("fsync", call), ("fsync_every", "10"), ("files", "3")];
+            let program = program_with(&settings);
+            let (mut writes, mut synced) = (0, Vec::new());
+            for op in ops(&program.run, ALONE, 5_000) {
+                match program.kinds[op.op_kind.0 as usize] {
+                    "read" => assert_eq!((op.io, synced.len() % 3), (IoKind::Read, 0)),
+                    "write" => writes += 1,
+                    kind => {
+                        assert_eq!(
+                            (kind, op.io.as_str(), op.len, writes),
+                            (call, call, Bytes(0), 10 * (synced.len() / 3 + 1))
+                        );
+                        synced.push(op.file);
+                    }
+                }
+            }
+            assert!(synced.len() > 300 && synced.chunks_exact(3).all(|files| files == [0, 1, 2]), "{synced:?}");
+        }
+        assert!(
+            ops(&program_with(&[("fsync", "fsync"), ("fsync_every", "1")]).run, ALONE, 100)
+                .iter()
+                .all(|op| op.op_kind == READ)
+        );
     }
 
     #[test]

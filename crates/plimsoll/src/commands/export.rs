@@ -19,10 +19,15 @@ pub fn clap() -> Command {
 }
 
 /// Does it.
-pub fn execute(matches: &ArgMatches, _: &Context) -> Result<Exit, Fault> {
+pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let word = |name| matches.get_one::<String>(name).expect("it has a default").as_str();
     let run = store::read(Path::new(word("run")))?;
     let analysis = analysis::analyse(&run);
+    if context.json {
+        return Err(Fault::usage(
+            "export has formats of its own: use `--format jsonl`; for one object, `plimsoll show RUN --json`",
+        ));
+    }
     output::print(&match (word("format"), word("what")) {
         ("csv", "points") => report::points_csv(&analysis),
         ("csv", _) => report::intervals_csv(&analysis),

@@ -59,7 +59,7 @@ fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)]) -> String {
 fn in_a_line(head: &RunHead) -> String {
     let complete = head.points.iter().filter(|point| point.state == PointState::Complete).count();
     let started = chrono::DateTime::from_timestamp_millis(head.meta.started_unix_ms as i64).unwrap_or_default();
-    let title: String = head.meta.plan.title.chars().filter(|c| !c.is_control()).collect();
+    let title = report::terminal_text(&head.meta.plan.title);
     format!(
         "{} UTC, {complete} of {} points complete: {title}",
         started.format("%Y-%m-%d %H:%M"),

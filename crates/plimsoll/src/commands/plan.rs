@@ -3,9 +3,10 @@
 use super::plans;
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};
-use crate::measure::{flags, label};
+use crate::measure::{self, flags, label};
 use crate::output;
 use clap::{Arg, ArgMatches, Command};
+use model::units::three_digits;
 use model::{Bytes, Plan};
 use std::fmt::Write as _;
 use target::estimate::{disk_bytes, written_bytes_at_most};
@@ -22,7 +23,8 @@ pub fn clap() -> Command {
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let name = matches.get_one::<String>("plan").expect("required");
-    let plan = plans::load(name, &flags::overrides(matches), flags::scale(matches)?, context)?;
+    let plan = plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?;
+    measure::check_abilities(&plan)?;
     let needs = Needs::of(&plan, context);
     if context.json {
         output::json::print(&needs.json(&plan));
@@ -54,14 +56,17 @@ impl Needs {
 
     fn text(&self, plan: &Plan) -> String {
         let mut text = format!("{}: {}\n\n", plan.name, plan.title);
-        for (nth, trial) in (1..).zip(&plan.trials) {
-            let _ = writeln!(text, "{nth:4}  {}", label::of(trial, &plan.trials));
+        for (nth, label) in (1..).zip(label::all(plan)) {
+            let _ = writeln!(text, "{nth:4}  {label}");
         }
         let written = self.written.map_or("not known beforehand".to_string(), |bytes| format!("{bytes} at most"));
         let _ = write!(
             text,
-            "\npoints         {}\ndata sets      {}\ntime           {:.0} s at most, and making the data\npeak disk      about {}\nwritten        {written}\n",
-            self.estimate.points, self.estimate.data_sets, self.estimate.seconds, self.disk,
+            "\npoints         {}\ndata sets      {}\ntime           {} s at most, and making the data\npeak disk      about {}\nwritten        {written}\n",
+            self.estimate.points,
+            self.estimate.data_sets,
+            three_digits(self.estimate.seconds),
+            self.disk,
         );
         for warning in &self.estimate.warnings {
             let _ = writeln!(text, "warning: {warning}");

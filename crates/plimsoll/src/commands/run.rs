@@ -18,6 +18,6 @@ pub fn clap() -> Command {
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let name = matches.get_one::<String>("plan").expect("required");
-    let plan = plans::load(name, &flags::overrides(matches), flags::scale(matches)?, context)?;
+    let plan = plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?;
     measure::run_plan(&plan, &flags::options(matches), context)
 }

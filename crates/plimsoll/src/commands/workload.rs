@@ -23,7 +23,7 @@ pub fn clap(def: &WorkloadDef) -> Command {
 
 /// Does it.
 pub fn execute(def: &WorkloadDef, matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
-    let overrides = flags::overrides(matches);
+    let overrides = flags::overrides(matches)?;
     let plan = plan::from_flags(def.entry.name, &overrides, flags::scale(matches)?, &context.catalogue)?;
     if matches.get_flag("print-plan") {
         output::print(&plan::to_toml(def.entry.name, &overrides));

@@ -48,7 +48,12 @@ pub fn with_params(command: Command, what: &str, entry: &Entry) -> Command {
 
 /// Adds `--scale`.
 pub fn with_scale(command: Command) -> Command {
-    let scale = Arg::new("scale").long("scale").value_name("FACTOR").default_value("1").env("PLIMSOLL_SCALE");
+    let scale = Arg::new("scale")
+        .long("scale")
+        .value_name("FACTOR")
+        .default_value("1")
+        .env("PLIMSOLL_SCALE")
+        .allow_hyphen_values(true);
     command
         .arg(scale.help_heading(COMMON).help("Multiply rows, file sizes and caches together: 0.01 for a small machine"))
 }
@@ -96,18 +101,17 @@ pub fn options(matches: &ArgMatches) -> Options {
 }
 
 /// What the flags, the environment and `--set` say, the strongest last.
-pub fn overrides(matches: &ArgMatches) -> Overrides {
+pub fn overrides(matches: &ArgMatches) -> Result<Overrides, Fault> {
     let not_keys = ["plan", "dir", "runs", "scale", "set", "json", "quiet", "no-report", "strict", "print-plan"];
     let given = |id: &str| matches.value_source(id).is_some_and(|source| source != ValueSource::DefaultValue);
     let keys = matches.ids().map(|id| id.as_str()).filter(|id| !not_keys.contains(id) && given(id));
     let mut all: Vec<(String, String)> =
         keys.filter_map(|id| Some((id.to_owned(), matches.try_get_one::<String>(id).ok()??.clone()))).collect();
-    let sets = matches.get_many::<String>("set").into_iter().flatten();
-    all.extend(sets.map(|text| match text.split_once('=') {
-        Some((key, value)) => (key.trim().to_owned(), value.to_owned()),
-        None => (text.clone(), String::new()),
-    }));
-    Overrides(all)
+    for text in matches.get_many::<String>("set").into_iter().flatten() {
+        let pair = text.split_once('=').map(|(key, value)| (key.trim().to_owned(), value.to_owned()));
+        all.push(pair.ok_or_else(|| Fault::usage(format!("--set: `{}` is not KEY=VALUE", text.escape_debug())))?);
+    }
+    Ok(Overrides(all))
 }
 
 fn has(command: &Command, name: &str) -> bool {
@@ -122,6 +126,7 @@ fn flag(name: &'static str, help: &str, default: &str, heading: &str) -> Arg {
         .env(format!("PLIMSOLL_{}", name.to_uppercase()))
         .hide_env(true)
         .value_name("VALUE")
+        .allow_hyphen_values(true)
         .help_heading(heading.to_owned())
         .help(format!("{help}{default}"))
 }

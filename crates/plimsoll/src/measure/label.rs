@@ -1,19 +1,25 @@
 //! What to call a point while it runs: what distinguishes it from the others of its plan.
 //!
-//! In: a trial and all trials of the plan. Out: a few words. Limits: for progress and dry runs; reports have labels of their
-//! own, made from the recorded run.
+//! In: all trials of a plan. Out: a few words for each. Limits: for progress and dry runs; reports have labels of their own, made
+//! from the recorded run.
 
-use model::{Pacing, Trial};
+use model::{Pacing, Plan, Trial};
+use std::collections::BTreeMap;
 
-/// `insert on fjall, indexes 3`: workload, engine, and every setting that is not the same in all of `trials`.
-pub fn of(trial: &Trial, trials: &[Trial]) -> String {
-    let mine = settings(trial);
-    let differs = |name: &str, value: &String| {
-        trials.iter().any(|other| settings(other).iter().any(|(n, v)| n == name && v != value))
+/// `insert on fjall, indexes 3` for each trial of `plan`: workload, engine, and every setting that is not the same in all.
+pub fn all(plan: &Plan) -> Vec<String> {
+    let settings: Vec<_> = plan.trials.iter().map(settings).collect();
+    let mut seen: BTreeMap<&str, (&str, bool)> = BTreeMap::new();
+    for (name, value) in settings.iter().flatten() {
+        let (first, varies) = seen.entry(name).or_insert((value, false));
+        *varies |= *first != value;
+    }
+    let varies = |name: &str| seen.get(name).is_some_and(|(_, varies)| *varies);
+    let words = |own: &[(String, String)]| -> String {
+        own.iter().filter(|(name, _)| varies(name)).map(|(name, value)| format!(", {name} {value}")).collect()
     };
-    let varying = mine.iter().filter(|(name, value)| differs(name, value));
-    let words = varying.map(|(name, value)| format!(", {name} {value}")).collect::<String>();
-    format!("{} on {}{words}", trial.workload.name, trial.target.engine)
+    let called = |trial: &Trial| format!("{} on {}", trial.workload.name, trial.target.engine);
+    plan.trials.iter().zip(&settings).map(|(trial, own)| called(trial) + &words(own)).collect()
 }
 
 fn settings(trial: &Trial) -> Vec<(String, String)> {
@@ -21,8 +27,9 @@ fn settings(trial: &Trial) -> Vec<(String, String)> {
     let params = trial.workload.params.0.iter().chain(&trial.target.params.0);
     let mut all: Vec<(String, String)> = params.map(|(name, value)| (name.clone(), value.to_string())).collect();
     all.extend(load.map(|(name, value)| (name.to_owned(), value.to_string())));
-    if let Pacing::Open { arrivals } = trial.load.pacing {
-        all.push(("rate".into(), arrivals.per_s().to_string()));
-    }
+    all.push(match trial.load.pacing {
+        Pacing::Closed { .. } => ("loop".into(), "closed".into()),
+        Pacing::Open { arrivals } => ("loop".into(), format!("open at {}/s", arrivals.per_s())),
+    });
     all
 }

@@ -28,6 +28,7 @@ use target::TargetError;
 
 /// Measures every point of `plan`, writes the report and says the verdict.
 pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exit, Fault> {
+    check_abilities(plan)?;
     check_place(plan, options, context)?;
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
@@ -35,6 +36,13 @@ pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exi
     let measured = Session::new(plan, options, context, &mut writer, stop).measure_all();
     let finished = writer.finish().map_err(Fault::from);
     conclude(&run_file, measured.and(finished), options, context)
+}
+
+/// Refuses a plan with a point that its engine cannot perform, before the points before it are measured.
+pub fn check_abilities(plan: &Plan) -> Result<(), Fault> {
+    let engine =
+        |trial: &Trial| target::find(&trial.target.engine).expect("the plan was checked against the catalogue");
+    Ok(plan.trials.iter().try_for_each(|trial| (engine(trial).check)(trial))?)
 }
 
 /// Looks before anything is written: is this a place to measure, is it free, is there room, did an earlier run leave something?

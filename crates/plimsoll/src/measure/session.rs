@@ -71,8 +71,9 @@ impl<'a> Session<'a> {
     /// Measures every point, or as many as can be. The data of the last instance is removed in any case.
     pub fn measure_all(mut self) -> Result<(), Fault> {
         let mut measured = Ok(());
+        let labels = label::all(self.plan);
         for (nth, trial) in self.plan.trials.iter().enumerate() {
-            self.progress.point(nth, &label::of(trial, &self.plan.trials));
+            self.progress.point(nth, &labels[nth]);
             measured = self.measure(trial, self.plan.trials.get(nth + 1));
             if measured.is_err() {
                 break;

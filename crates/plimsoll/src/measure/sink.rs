@@ -71,7 +71,7 @@ impl<'a> PointSink<'a> {
     /// The event that says, once, why the load ends early.
     fn stopped(&mut self, now: Tick) -> Option<Event> {
         let text = match self.stop.reason()? {
-            StopReason::Interrupted => "interrupted by the user",
+            StopReason::Interrupted => "interrupted by a signal",
             StopReason::Limit => "the disk is nearly full: its reserve would be touched",
             StopReason::Failure => return None, // the failure has an event of its own
             StopReason::Unrecorded => return None, // nor can this be recorded

@@ -5,12 +5,24 @@
 
 pub mod json;
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::sync::OnceLock;
+
+/// Why stdout could not be written to.
+static BROKEN: OnceLock<String> = OnceLock::new();
 
 /// Prints `text` as it is.
 pub fn print(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => drop(BROKEN.set(error.to_string())),
+        _ => {}
+    }
+}
+
+/// Why the output is not whole, where it is not.
+pub fn broken() -> Option<&'static str> {
+    BROKEN.get().map(String::as_str)
 }
 
 /// Says `text` on stderr, as a line of its own.

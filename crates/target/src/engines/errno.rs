@@ -55,15 +55,17 @@ impl LastFailure {
     /// What happened in one of the files at `paths`, for people.
     pub fn describe(&self, paths: &[PathBuf]) -> String {
         let path = crate::error::shown(&paths[self.op.file as usize]);
-        let what = match self.op.io {
-            IoKind::Read => "read",
-            IoKind::Write => "write",
-        };
+        let what = self.op.io.as_str();
         let cause = match self.cause {
             Cause::None => "no failure".to_string(),
             Cause::Errno(errno) => std::io::Error::from_raw_os_error(errno).to_string(),
             Cause::Short(bytes) => format!("only {bytes} bytes were moved"),
         };
-        format!("{what} of {} at {} in `{path}`: {cause}", self.op.len, self.op.at.0)
+        match self.op.io {
+            IoKind::Read | IoKind::Write => {
+                format!("{what} of {} at {} in `{path}`: {cause}", self.op.len, self.op.at.0)
+            }
+            IoKind::Fsync | IoKind::Fdatasync => format!("{what} of `{path}`: {cause}"),
+        }
     }
 }

@@ -30,6 +30,7 @@ pub static FJALL: EngineDef = EngineDef {
     // the 64 MiB under way) hold once more what is not yet in tables.
     disk_peak: |data| Bytes(2 * data.0 + data.0.min(576 << 20)),
     version: || Ok(VERSION.into()),
+    check: |trial| depth_one_only(trial).and_then(|()| program_of(trial).map(drop)),
     start: |start| Ok(Box::new(Fjall::start(start)?)),
 };
 
@@ -88,11 +89,6 @@ impl Instance for Fjall {
         ]
     }
 
-    fn check(&mut self, trial: &Trial) -> Result<(), TargetError> {
-        depth_one_only(trial)?;
-        program_of(trial).map(drop)
-    }
-
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
         let program = program_of(trial)?;
         for table in &program.tables {
@@ -115,7 +111,6 @@ impl Instance for Fjall {
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
-        self.check(trial)?;
         self.made_for.check(&self.dir, trial)?;
         let program = program_of(trial)?;
         Ok(self.all(&program.run, &program.kinds, trial.load.clients))

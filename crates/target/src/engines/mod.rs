@@ -34,6 +34,8 @@ pub struct EngineDef {
     pub disk_peak: fn(Bytes) -> Bytes,
     /// Its version, or why it cannot be used here and what to install.
     pub version: fn() -> Result<String, String>,
+    /// Refuses what the engine cannot do for a trial, wherever it is.
+    pub check: fn(&Trial) -> Result<(), TargetError>,
     /// Starts an instance. The data does not exist yet, unless the trial names an existing file.
     pub start: fn(&Start) -> Result<Box<dyn Instance>, TargetError>,
 }
@@ -80,8 +82,11 @@ pub trait Instance {
     /// What it says of itself: version, and settings as read back.
     fn facts(&self) -> Vec<Fact>;
 
-    /// Refuses what this engine, this kernel or this place cannot do for `trial`. Asked before data is made for it.
-    fn check(&mut self, trial: &Trial) -> Result<(), TargetError>;
+    /// Refuses what this kernel or this place cannot do for `trial`, beside what [`EngineDef::check`] refuses. Asked before data
+    /// is made for it.
+    fn check(&mut self, _: &Trial) -> Result<(), TargetError> {
+        Ok(())
+    }
 
     /// The clients that make the data; `None` where there is nothing to make. Called once, before any other clients.
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError>;

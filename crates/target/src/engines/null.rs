@@ -6,9 +6,7 @@
 use super::{EngineDef, Instance, Loading, Runs, depth_one_only, kind_names, slots, workload_of};
 use crate::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
-use model::{
-    Bytes, Entry, Fact, Family, IoKind, IoOp, KvOp, Nanos, Op, Outcome, ParamDef, ParamKind, Params, SqlOp, Tick, Trial,
-};
+use model::{Bytes, Entry, Fact, Family, Nanos, Op, Outcome, ParamDef, ParamKind, Params, Tick, Trial};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::marker::PhantomData;
@@ -27,6 +25,7 @@ pub static NULL: EngineDef = EngineDef {
     runs: Runs::InClients,
     disk_peak: |_| Bytes(0),
     version: || Ok(env!("CARGO_PKG_VERSION").into()),
+    check: depth_one_only,
     start: |start| Ok(Box::new(Null::start(&start.trial.target.params, start.trial.seed))),
 };
 
@@ -131,7 +130,7 @@ impl Null {
         Null { script: Script::new(params), seed, clock: MonotonicClock::start(), shared: Arc::default() }
     }
 
-    fn client<O: Op + Moved>(&self, part: &Part<O>, slot: workload::Slot) -> Box<dyn Client> {
+    fn client<O: Op>(&self, part: &Part<O>, slot: workload::Slot) -> Box<dyn Client> {
         let driver = NullDriver::<O> {
             script: self.script,
             clock: self.clock,
@@ -142,7 +141,7 @@ impl Null {
         Box::new(SyncClient::new(OpSource::new(part, slot), driver))
     }
 
-    fn all<O: Op + Moved>(&self, part: &Part<O>, kinds: &[&str], clients: u32) -> Loading {
+    fn all<O: Op>(&self, part: &Part<O>, kinds: &[&str], clients: u32) -> Loading {
         let clients = slots(clients).map(|slot| self.client(part, slot)).collect();
         Loading { kinds: kind_names(kinds), clients }
     }
@@ -151,10 +150,6 @@ impl Null {
 impl Instance for Null {
     fn facts(&self) -> Vec<Fact> {
         vec![Fact::new("engine.version", env!("CARGO_PKG_VERSION"))]
-    }
-
-    fn check(&mut self, trial: &Trial) -> Result<(), TargetError> {
-        depth_one_only(trial)
     }
 
     fn loaders(&mut self, _: &Trial) -> Result<Option<Loading>, TargetError> {
@@ -166,7 +161,6 @@ impl Instance for Null {
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
-        self.check(trial)?;
         let def = workload_of(trial);
         let (params, n) = (&trial.workload.params, trial.load.clients);
         if let Some(make) = def.io {
@@ -199,15 +193,15 @@ struct NullDriver<O> {
     family: PhantomData<fn(O)>,
 }
 
-impl<O: Op + Moved> Driver for NullDriver<O> {
+impl<O: Op> Driver for NullDriver<O> {
     type Op = O;
 
     #[inline]
-    fn execute(&mut self, op: &O) -> Outcome {
+    fn execute(&mut self, _: &O) -> Outcome {
         if self.script.service.0 > 0 || self.script.stall_every > 0 {
             self.take_time();
         }
-        Outcome::Ok { bytes: op.moved() }
+        Outcome::Ok { bytes: 0 } // nothing moved
     }
 
     fn describe_failure(&self) -> String {
@@ -233,34 +227,6 @@ impl<O> NullDriver<O> {
         while self.clock.now() < at {
             std::hint::spin_loop();
         }
-    }
-}
-
-/// The payload that an operation would have moved.
-trait Moved {
-    fn moved(&self) -> u32;
-}
-
-impl Moved for IoOp {
-    #[inline]
-    fn moved(&self) -> u32 {
-        match self.io {
-            IoKind::Read | IoKind::Write => self.len.0 as u32,
-        }
-    }
-}
-
-impl Moved for SqlOp {
-    #[inline]
-    fn moved(&self) -> u32 {
-        0
-    }
-}
-
-impl Moved for KvOp {
-    #[inline]
-    fn moved(&self) -> u32 {
-        self.bytes.len() as u32
     }
 }
 

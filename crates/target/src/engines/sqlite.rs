@@ -33,6 +33,7 @@ pub static SQLITE: EngineDef = EngineDef {
     // The log: a checkpoint follows each 4 MiB of it, but not while readers hold it, and a transaction is in it as a whole.
     disk_peak: |data| Bytes(data.0 + data.0 / 2 + (64 << 20)),
     version: || Ok(rusqlite::version().into()),
+    check: depth_one_only,
     start: |start| Ok(Box::new(Sqlite::start(start)?)),
 };
 
@@ -104,10 +105,6 @@ impl Instance for Sqlite {
         [version, Fact::new("durability", durability)].into_iter().chain(read_back.map(fact)).collect()
     }
 
-    fn check(&mut self, trial: &Trial) -> Result<(), TargetError> {
-        depth_one_only(trial)
-    }
-
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
         let program = program_of(trial);
         for table in &program.schema {
@@ -130,7 +127,6 @@ impl Instance for Sqlite {
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
-        self.check(trial)?;
         self.made_for.check(&self.dir, trial)?;
         let program = program_of(trial);
         Ok(self.all(&program.statements, &program.run, &program.kinds, trial.load.clients))

@@ -136,14 +136,11 @@ fn data_of_another_seed_or_shape_or_unfinished_is_refused() {
 
 #[test]
 fn a_depth_is_refused_where_operations_come_one_at_a_time() {
-    let parent = directory();
     for (engine, workload) in pairs() {
         let sync = if engine.entry.name == "file" { vec![("io", "sync"), ("direct", "false")] } else { vec![] };
         let trial = trial(engine.entry.name, workload.entry.name, &[sync, vec![("depth", "2")]].concat());
-        let mut instance = prepared(&trial, parent.path());
-        let error = instance.clients(&trial).err().unwrap();
+        let error = (engine.check)(&trial).unwrap_err();
         assert!(matches!(error, TargetError::Unsupported(_)) && error.to_string().contains("`2`"), "{error}");
-        instance.stop().unwrap();
     }
 }
 
@@ -271,8 +268,9 @@ fn a_block_that_direct_io_cannot_move_is_refused_by_name_and_moved_through_the_p
     let mut instance = prepared(&direct, parent.path());
     let error = instance.clients(&direct).err().unwrap();
     assert!(matches!(error, TargetError::Unsupported(_)) && error.to_string().contains("777"), "{error}");
-    let mut buffered = direct.clone();
-    buffered.target.params.0.insert("direct".into(), Value::Bool(false));
+    instance.stop().unwrap();
+    let buffered = trial("file", "file", &[("block", "777"), ("direct", "false"), ("io", "sync")]);
+    let mut instance = prepared(&buffered, parent.path());
     assert_eq!(run(&mut *instance, &buffered).unwrap().1.total(Phase::Run), (300, 0));
     instance.stop().unwrap();
 }
@@ -300,13 +298,10 @@ fn a_file_is_read_and_written_directly_and_through_the_page_cache_at_every_depth
 
 #[test]
 fn buffers_that_would_fill_the_memory_are_refused() {
-    let parent = directory();
-    let settings = [("io", "uring"), ("direct", "false"), ("depth", "4096"), ("block", "8MiB"), ("clients", "1000")];
-    let trial = trial("file", "file", &settings);
-    if can_run(&trial, parent.path()) {
-        let mut instance = prepared(&trial, parent.path());
-        let error = instance.clients(&trial).err().unwrap();
+    for io in ["uring"] {
+        let settings = [("io", io), ("direct", "false"), ("depth", "4096"), ("block", "8MiB"), ("clients", "1000")];
+        let trial = trial("file", "file", &settings);
+        let error = (target::find("file").unwrap().check)(&trial).unwrap_err();
         assert!(matches!(error, TargetError::Unsupported(_)) && error.to_string().contains("memory"), "{error}");
-        instance.stop().unwrap();
     }
 }

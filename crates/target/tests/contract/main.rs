@@ -4,5 +4,6 @@
 mod engines;
 mod estimates;
 mod failures;
+mod files;
 mod lab;
 mod named;

@@ -74,7 +74,8 @@ impl Files {
     }
 }
 
-fn open_one(path: &Path, opening: Opening) -> Result<File, TargetError> {
+/// Opens the file at `path`.
+pub fn open_one(path: &Path, opening: Opening) -> Result<File, TargetError> {
     let mut flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
     flags |= if opening.writes { OFlags::RDWR } else { OFlags::RDONLY };
     if opening.direct {

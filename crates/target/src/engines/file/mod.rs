@@ -34,6 +34,10 @@ pub static FILE: EngineDef = EngineDef {
     runs: Runs::InClients,
     disk_peak: |data| data,
     version: || Ok(kernel()),
+    check: |trial| {
+        check::load(trial, Io::of(trial))?;
+        check::memory(trial, program_of(trial).block)
+    },
     start: |start| Ok(Box::new(FileInstance::start(start)?)),
 };
 
@@ -110,8 +114,7 @@ impl FileInstance {
                 (Paths::from([path.clone()]), Made::Named(named))
             }
         };
-        let opened = Files::open(&paths, Opening { direct: false, writes: false })?;
-        let alignment = direct_alignment(&opened.all()[0]);
+        let alignment = direct_alignment(&files::open_one(&paths[0], Opening { direct: false, writes: false })?);
         Ok(FileInstance { paths, made, made_for: MadeFor::new(start), abilities: None, alignment })
     }
 
@@ -151,8 +154,7 @@ impl Instance for FileInstance {
         if trial.target.params.flag("direct") {
             check::alignment(&self.paths[0], self.alignment, program.block)?;
         }
-        check::load(trial, io)?;
-        check::memory(trial, program.block)?;
+        self.abilities = None;
         if io == Io::Uring {
             self.abilities = Some(RingAbilities::probe(trial.load.clients * trial.load.depth, program.block)?);
         }
@@ -178,14 +180,14 @@ impl Instance for FileInstance {
         if matches!(&self.made, Made::Named(named) if named.is_full()) {
             return Ok(()); // nothing was made, and the file may be somebody else's
         }
-        let files = Files::open(&self.paths, Opening { direct: false, writes: true })?;
         let mut size = 0;
-        for (file, path) in files.all().iter().zip(files.paths()) {
+        for path in self.paths.iter() {
+            let file = files::open_one(path, Opening { direct: false, writes: true })?;
             file.sync_all().trying("sync", path)?;
             size += file.metadata().trying("look at", path)?.len();
+            // Where the kernel does not say, only a file that is no longer empty can be tried.
+            self.alignment = direct_alignment(&file);
         }
-        // Where the kernel does not say, only a file that is no longer empty can be tried.
-        self.alignment = direct_alignment(&files.all()[0]);
         match &mut self.made {
             Made::Here(dir) => dir.seal(size),
             Made::Named(named) => named.seal(size),

@@ -1,4 +1,4 @@
-//! One pread or pwrite at a time.
+//! One pread, pwrite or fsync at a time.
 //!
 //! In: open files and a buffer. Out: each operation as one system call. Limits: a call that moves less than asked for
 //! counts as failed; it is not continued, because its time would be that of two operations.
@@ -8,9 +8,10 @@ use super::buffers::Buffers;
 use super::files::Files;
 use load::Driver;
 use model::{IoKind, IoOp, Outcome};
+use rustix::fs::{fdatasync, fsync};
 use rustix::io::{pread, pwrite, retry_on_intr};
 
-/// Performs reads and writes by pread and pwrite.
+/// Performs reads, writes and syncs by pread, pwrite and fsync.
 pub struct SyncFile {
     files: Files,
     buffers: Buffers,
@@ -47,6 +48,8 @@ impl Driver for SyncFile {
                 }
                 moved
             }
+            IoKind::Fsync => retry_on_intr(|| fsync(file)).map(|()| 0),
+            IoKind::Fdatasync => retry_on_intr(|| fdatasync(file)).map(|()| 0),
         };
         match moved {
             Ok(bytes) if bytes == len => Outcome::Ok { bytes: len as u32 },

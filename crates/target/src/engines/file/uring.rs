@@ -73,7 +73,7 @@ fn register(ring: &IoUring, buffers: &Buffers) -> std::io::Result<()> {
     unsafe { ring.submitter().register_buffers(&pieces) }
 }
 
-/// Performs reads and writes by io_uring.
+/// Performs reads, writes and syncs by io_uring.
 pub struct UringFile {
     /// Made on the client's own thread: with one issuer, the maker is the only user. Dropped before the buffers.
     ring: Option<IoUring>,
@@ -181,16 +181,20 @@ impl BatchDriver for UringFile {
     fn push(&mut self, slot: u32, op: &IoOp) {
         self.under_way[slot as usize] = Some(*op);
         let Some(buffers) = &mut self.buffers else { return };
-        let (len, fd) = (op.len.0 as u32, types::Fixed(op.file.into()));
-        let memory = match op.io {
-            IoKind::Read => buffers.block(slot, op.len.0 as usize),
-            IoKind::Write => buffers.fresh_block(slot, op.len.0 as usize),
-        };
+        let (at, len, fd) = (op.at.0, op.len.0 as u32, types::Fixed(op.file.into()));
         let entry = match (op.io, self.registered) {
-            (IoKind::Read, true) => opcode::ReadFixed::new(fd, memory, len, 0).offset(op.at.0).build(),
-            (IoKind::Read, false) => opcode::Read::new(fd, memory, len).offset(op.at.0).build(),
-            (IoKind::Write, true) => opcode::WriteFixed::new(fd, memory, len, 0).offset(op.at.0).build(),
-            (IoKind::Write, false) => opcode::Write::new(fd, memory, len).offset(op.at.0).build(),
+            (IoKind::Read, true) => {
+                opcode::ReadFixed::new(fd, buffers.block(slot, len as usize), len, 0).offset(at).build()
+            }
+            (IoKind::Read, false) => opcode::Read::new(fd, buffers.block(slot, len as usize), len).offset(at).build(),
+            (IoKind::Write, true) => {
+                opcode::WriteFixed::new(fd, buffers.fresh_block(slot, len as usize), len, 0).offset(at).build()
+            }
+            (IoKind::Write, false) => {
+                opcode::Write::new(fd, buffers.fresh_block(slot, len as usize), len).offset(at).build()
+            }
+            (IoKind::Fsync, _) => opcode::Fsync::new(fd).build(),
+            (IoKind::Fdatasync, _) => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
         };
         self.queued.push(entry.user_data(slot.into()));
     }
@@ -200,8 +204,8 @@ impl BatchDriver for UringFile {
         let (Some(ring), Some(_)) = (&mut self.ring, &self.buffers) else {
             return self.break_down(&std::io::Error::other("the ring is gone"), done);
         };
-        // SAFETY: every entry names a registered file and a block of `buffers` that holds its whole length and belongs to
-        // its slot alone; the buffers live until the ring is dropped, or are never freed (see `drop` and `break_down`).
+        // SAFETY: every entry names a registered file and, unless it is a sync, a block of `buffers` that holds its whole
+        // length and belongs to its slot alone; the buffers live until the ring is dropped, or are never freed (see `drop` and `break_down`).
         let pushed = unsafe { ring.submission().push_multiple(&self.queued) };
         pushed.expect("the ring has an entry for every slot");
         self.queued.clear();
