@@ -591,8 +591,8 @@ mod tests {
             ("file", _) => 16 << 10,
             ("insert", "sqlite") if trial.workload.params.int("indexes") == 0 => 4_500,
             ("insert", "sqlite") => 23_000,
-            ("insert", "fjall") => 300,
-            ("oltp", "sqlite") => 29_000,
+            ("insert", "fjall") => 250,
+            ("oltp", "sqlite") => 35_000,
             other => panic!("what does {other:?} write?"),
         };
         per_op * trial.phases.ops_max.expect("a limit")
