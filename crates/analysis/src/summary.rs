@@ -10,7 +10,7 @@ use crate::stats::estimate_mean;
 use crate::window::{Tally, Window};
 use hdrhistogram::Histogram;
 use model::histogram::new_hdr;
-use model::{Generator, Interval, KindInterval, Pacing, PointData, Tick, Times};
+use model::{Generator, Interval, KindInterval, Nanos, Pacing, PointData, Tick, Times};
 use serde::{Deserialize, Serialize};
 
 /// The numbers of one point over its run phase.
@@ -38,7 +38,7 @@ pub struct Summary {
     pub response_ns: Option<Quantiles>,
     /// Service times; `None` where no operation was done.
     pub service_ns: Option<Quantiles>,
-    /// The whole second (or interval, where longer) with the fewest operations.
+    /// The second (or interval, where longer) with the fewest operations; `None` where the run has no three of them.
     pub worst: Option<WorstInterval>,
     /// What the generator itself used.
     pub generator: GeneratorCost,
@@ -117,7 +117,7 @@ pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes) -> Summ
         bytes_per_s: inside.bytes_per_s(),
         response_ns: Quantiles::of(&times.response),
         service_ns: Quantiles::of(&times.service),
-        worst: worst(&window.whole),
+        worst: worst(&window.whole).filter(|worst| worst.ops_per_s <= inside.ops_per_s()),
         generator: generator_cost(point, window),
         cost: cost(point, window),
     }
@@ -175,16 +175,23 @@ impl Quantiles {
     }
 }
 
-/// The stretch of at least a second, made of whole intervals, with the fewest operations; the first of them where several are.
+/// The stretch of at least a second, made of neighbouring whole intervals, with the fewest operations; the first of them where
+/// several are. `None` where the run has no three such stretches: the worst of one is the run itself.
 fn worst(whole: &[Tally]) -> Option<WorstInterval> {
     let first = whole.first()?;
-    let stretches = whole.chunks_exact(1_000_000_000u64.div_ceil(first.length.0.max(1)) as usize);
+    let intervals = 1_000_000_000u64.div_ceil(first.length.0.max(1)) as usize;
+    if whole.len() / intervals < STRETCHES_MIN {
+        return None;
+    }
     let ops = |stretch: &[Tally]| stretch.iter().map(|tally| tally.ok as f64).sum::<f64>();
-    let slowest = stretches.min_by(|a, b| ops(a).total_cmp(&ops(b)))?;
-    let length_s: f64 = slowest.iter().map(|tally| tally.length.as_secs_f64()).sum();
+    let slowest = whole.windows(intervals).min_by(|a, b| ops(a).total_cmp(&ops(b)))?;
+    // Summed in whole nanoseconds: ten times 0.1 s would be 0.9999999999999999 s.
+    let length_s = Nanos(slowest.iter().map(|tally| tally.length.0).sum()).as_secs_f64();
     let at_s = slowest[0].start.since(first.start).as_secs_f64();
     Some(WorstInterval { at_s, length_s, ops_per_s: ops(slowest) / length_s })
 }
+
+const STRETCHES_MIN: usize = 3;
 
 /// What the client threads used over everything recorded, the grace time included: an operation's cost is all of it.
 fn generator_total(intervals: &[Interval]) -> Generator {
@@ -243,7 +250,7 @@ fn ops_between(point: &PointData, from: Tick, to: Tick) -> f64 {
 mod tests {
     use super::*;
     use crate::simulate::{Random, SECOND, Simulation};
-    use model::{Nanos, Tick};
+    use model::Tick;
     use proptest::prelude::*;
 
     fn summary(simulation: &Simulation) -> Summary {
@@ -299,9 +306,23 @@ mod tests {
             })
         };
         let found = summary(&quarter(Simulation::counts(&[9, 9, 0, 9, 5, 5, 5, 5, 9, 9, 9, 9])));
-        assert_eq!(found.worst, Some(WorstInterval { at_s: 1.0, length_s: 1.0, ops_per_s: 20.0 }));
+        assert_eq!(found.worst, Some(WorstInterval { at_s: 0.5, length_s: 1.0, ops_per_s: 19.0 }));
         let whole = summary(&Simulation::counts(&[9, 4, 7]));
         assert_eq!(whole.worst, Some(WorstInterval { at_s: 1.0, length_s: 1.0, ops_per_s: 4.0 }));
+    }
+
+    #[test]
+    fn a_run_of_less_than_three_seconds_has_no_worst_one() {
+        assert_eq!(summary(&Simulation::counts(&[9, 4])).worst, None);
+        let short = Simulation::counts(&[9; 19]).with(|point| {
+            point.trial.phases.interval = Nanos(SECOND / 10);
+            point.phases[0].end = Tick(19 * SECOND / 10);
+            for interval in &mut point.phases[0].intervals {
+                interval.start = Tick(u64::from(interval.index) * SECOND / 10);
+                interval.length = Nanos(SECOND / 10);
+            }
+        });
+        assert_eq!(summary(&short).worst, None);
     }
 
     /// A thousand operations per second, each of which reads 100 bytes, writes 4096 and uses 3 us.

@@ -1,11 +1,14 @@
 //! The answer in at most five lines: how much, how steadily, what held it back, and how far to trust it.
 //!
 //! In: the analysed points of a run. Out: lines of at most 78 characters.
-//! Limits: names the best and the least of what was measured; the report has the rest. Invalid points are only counted.
+//! Limits: where a line cannot hold all groups of a workload it gives their range; the report has the rest. Groups are set side
+//! by side and not ranked: what differs between them may be the work itself. Invalid points are only counted.
 
 use crate::detect::limit::Limit;
-use crate::sweep::{Axis, Sweep, sweeps};
-use crate::text::{megabytes, percent, plural, rate, time};
+use crate::detect::overload::tells_of_unserved;
+use crate::detect::unlike_durability::durability;
+use crate::sweep::{Axis, Step, Sweep, sweeps};
+use crate::text::{count, megabytes, plural, rate, time};
 use crate::{PointAnalysis, Span, Validity};
 use std::collections::BTreeMap;
 
@@ -13,7 +16,7 @@ use std::collections::BTreeMap;
 pub const LINE_MAX: usize = 78;
 /// The most lines.
 pub const LINES_MAX: usize = 5;
-/// Lines left for how much, when steadiness and trust have theirs.
+/// Lines left for how much, when the limits have theirs and steadiness and trust share one.
 const SUBJECTS_MAX: usize = 3;
 
 /// The verdict on `points`, all those of a run.
@@ -22,10 +25,9 @@ pub fn verdict(points: &[PointAnalysis]) -> Vec<String> {
         return vec!["nothing was measured".to_string()];
     }
     let mut lines = how_much(&sweeps(points));
-    lines.push(steadiness(points));
-    match lines.len() + 2 <= LINES_MAX {
-        true => lines.extend([held_back(points), trust(points)]),
-        false => lines.push(fit(&[format!("{}; {}", held_back(points), trust(points)), trust(points)])),
+    match lines.len() + 3 <= LINES_MAX {
+        true => lines.extend([steadiness(points), held_back(points), trust(points)]),
+        false => lines.extend([held_back(points), steadiness_and_trust(points)]),
     }
     lines
 }
@@ -56,51 +58,156 @@ fn how_much(sweeps: &[Sweep]) -> Vec<String> {
 
 /// `file rndrd: 38.2k/s (626 MB/s) at depth 32; p99 1.20 ms; knee at depth 8`
 fn of_group(sweep: &Sweep) -> String {
-    let reached = format!("{}: {}", sweep.group, reached(sweep));
-    let p99 = p99(sweep);
-    let scaling = scaling(sweep);
-    fit(&[format!("{reached}{p99}{scaling}"), format!("{reached}{p99}"), reached])
+    let (reached, p99, scaling) = (reached(sweep), p99(sweep), scaling(sweep));
+    let bodies = match overloaded(sweep) {
+        true => vec![
+            format!("{reached}: overloaded; percentiles are of served operations only"),
+            format!("{reached}: overloaded; percentiles of served ops only"),
+            format!("{reached}: overloaded; percentiles of served ops"),
+            format!("{reached}: overloaded"),
+        ],
+        false => {
+            vec![format!("{reached}{p99}{scaling}"), format!("{reached}{scaling}"), format!("{reached}{p99}"), reached]
+        }
+    };
+    fit(&headed(sweep.group, &[sweep], &bodies))
 }
 
-/// The best group of a workload, and the least.
+/// The groups of a workload side by side, or the range of their rates where a line cannot hold them.
 fn of_workload(workload: &str, sweeps: &[Sweep]) -> String {
-    let mut own: Vec<&Sweep> = sweeps.iter().filter(|sweep| sweep.workload == workload).collect();
-    own.sort_by(|a, b| b.best().ops_per_s().total_cmp(&a.best().ops_per_s()));
-    let best = own[0];
-    if own.len() == 1 {
-        return of_group(best);
+    let own: Vec<&Sweep> = sweeps.iter().filter(|sweep| sweep.workload == workload).collect();
+    if let [only] = own.as_slice() {
+        return of_group(only);
     }
-    let least = own[own.len() - 1];
-    let share = least.best().ops_per_s() / best.best().ops_per_s();
-    let head = format!("{workload}: {} {}", short_name(best, workload), reached(best));
-    let tail = format!("{} {}", short_name(least, workload), rate(least.best().ops_per_s()));
-    fit(&[
-        format!("{head}{}; least {tail} ({})", p99(best), percent(share)),
-        format!("{head}{}; least {tail}", p99(best)),
-        format!("{head}; least {tail} ({})", percent(share)),
-        format!("{head}; least {tail}"),
-        head,
-    ])
+    let mut bodies = by_setting(&own);
+    bodies.extend(one_by_one(&own));
+    bodies.push(range(&own));
+    fit(&headed(workload, &own, &bodies))
+}
+
+/// Each body behind `name`, with the durability that all `sweeps` share named where it is not `disk`: in full, or its word.
+fn headed(name: &str, sweeps: &[&Sweep], bodies: &[String]) -> Vec<String> {
+    let word = common_durability(sweeps).filter(|word| *word != "disk");
+    let heads = match word {
+        Some(word) => vec![format!("{name}, durability {word}"), format!("{name} ({word})")],
+        None => vec![name.to_string()],
+    };
+    bodies.iter().flat_map(|body| heads.iter().map(move |head| format!("{head}: {body}"))).collect()
+}
+
+/// The durability of all points; `None` where they differ (their groups then have it in their names) or have none.
+fn common_durability<'a>(sweeps: &[&Sweep<'a>]) -> Option<&'a str> {
+    let points = || sweeps.iter().flat_map(|sweep| &sweep.steps).flat_map(|step| &step.points);
+    let first = durability(points().next()?)?;
+    points().all(|point| durability(point) == Some(first)).then_some(first)
+}
+
+/// `indexes 0: sqlite 8.40k/s, fjall 41.0k/s; indexes 3: 3.20k/s, 22.0k/s`, where each target was measured in each setting.
+fn by_setting(own: &[&Sweep]) -> Vec<String> {
+    let (mut targets, mut settings) = (Vec::new(), Vec::new());
+    for sweep in own {
+        let (target, setting) = (target(sweep), setting(sweep));
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
+        if !settings.contains(&setting) {
+            settings.push(setting);
+        }
+    }
+    if targets.len() < 2 || settings.len() < 2 || targets.len() * settings.len() != own.len() {
+        return Vec::new();
+    }
+    let rate_at = |of: &str, at: &str| {
+        let place = own.iter().find(|sweep| target(sweep) == of && setting(sweep) == at);
+        place.map_or(String::new(), |sweep| rate_of(sweep))
+    };
+    let named: Vec<String> = targets.iter().map(|name| format!("{name} {}", rate_at(name, &settings[0]))).collect();
+    let first = named.join(", ");
+    let rates = |at: &str| targets.iter().map(|name| rate_at(name, at)).collect::<Vec<_>>().join(", ");
+    let others: Vec<String> = settings[1..].iter().map(|at| format!("{at}: {}", rates(at))).collect();
+    let others = others.join("; ");
+    vec![format!("{}: {first}; {others}", settings[0]), format!("{first}; {others}")]
+}
+
+/// `rndrd 25.8k/s (423 MB/s), rndwr 31.5k/s (516 MB/s), both at depth 32`
+fn one_by_one(own: &[&Sweep]) -> Vec<String> {
+    let places: Vec<String> = own.iter().map(|sweep| sweep.place(sweep.best())).collect();
+    let same = places.iter().all(|place| *place == places[0]);
+    let listed = |bytes: bool, place: bool| {
+        let phrases = own.iter().zip(&places).map(|(sweep, own_place)| {
+            let bytes = if bytes { bytes_of(sweep) } else { String::new() };
+            let at = if place && !own_place.is_empty() { format!(" at {own_place}") } else { String::new() };
+            format!("{} {}{bytes}{at}", short_name(sweep), rate_of(sweep))
+        });
+        phrases.collect::<Vec<_>>().join(", ")
+    };
+    let together = match (same && !places[0].is_empty(), own.len()) {
+        (true, 2) => format!(", both at {}", places[0]),
+        (true, _) => format!(", all at {}", places[0]),
+        (false, _) => String::new(),
+    };
+    [true, false].into_iter().map(|bytes| listed(bytes, !same) + &together).chain([listed(false, false)]).collect()
+}
+
+/// `12 groups, from 3.20k/s (sqlite indexes 3) to 41.0k/s (fjall indexes 0)`
+fn range(own: &[&Sweep]) -> String {
+    let by_rate = |a: &&&Sweep, b: &&&Sweep| a.best().ops_per_s().total_cmp(&b.best().ops_per_s());
+    let shown = |sweep: &Sweep| format!("{} ({})", rate_of(sweep), short_name(sweep));
+    let (least, most) = (own.iter().min_by(by_rate), own.iter().max_by(by_rate));
+    let ends: Vec<String> = least.into_iter().chain(most).map(|sweep| shown(sweep)).collect();
+    format!("{}, from {}", plural(own.len(), "group"), ends.join(" to "))
+}
+
+fn target<'a>(sweep: &Sweep<'a>) -> &'a str {
+    &sweep.steps[0].points[0].target
+}
+
+/// The group without the words of its workload and its target.
+fn setting(sweep: &Sweep) -> String {
+    let name = short_name(sweep);
+    name.strip_prefix(target(sweep)).map_or(name.clone(), |rest| rest.trim_start().to_string())
 }
 
 /// The group without the word of its workload, which the line begins with.
-fn short_name(sweep: &Sweep, workload: &str) -> String {
-    let words: Vec<&str> = sweep.group.split(' ').filter(|word| *word != workload).collect();
+fn short_name(sweep: &Sweep) -> String {
+    let words: Vec<&str> = sweep.group.split(' ').filter(|word| *word != sweep.workload).collect();
     words.join(" ")
 }
 
-/// The best rate and where it was reached.
+/// The best rate, the payload with it, and where it was reached.
 fn reached(sweep: &Sweep) -> String {
-    let best = sweep.best();
-    let bytes = match best.bytes_per_s() {
-        bytes if bytes > 0.0 => format!(" ({})", megabytes(bytes)),
-        _ => String::new(),
-    };
     let place = match sweep.axis {
         Axis::None => String::new(),
-        _ => format!(" at {}", sweep.place(best)),
+        _ => format!(" at {}", sweep.place(sweep.best())),
     };
-    format!("{}{bytes}{place}", rate(best.ops_per_s()))
+    format!("{}{}{place}", rate_of(sweep), bytes_of(sweep))
+}
+
+/// The best rate, and what was offered where that was more than could be served: `998/s of 5.00k/s offered`.
+fn rate_of(sweep: &Sweep) -> String {
+    let best = sweep.best();
+    let done = best.ops_per_s();
+    let offered = best.points.iter().find_map(|point| point.summary.as_ref()?.offered_per_s);
+    match offered.filter(|_| is_overloaded(best)) {
+        // Where three digits hide the difference there is none to be told.
+        Some(offered) if count(offered) != count(done) => format!("{} of {} offered", rate(done), rate(offered)),
+        _ => rate(done),
+    }
+}
+
+fn overloaded(sweep: &Sweep) -> bool {
+    is_overloaded(sweep.best())
+}
+
+fn is_overloaded(step: &Step) -> bool {
+    step.points.iter().any(|point| point.findings.iter().any(tells_of_unserved))
+}
+
+fn bytes_of(sweep: &Sweep) -> String {
+    match sweep.best().bytes_per_s() {
+        bytes if bytes > 0.0 => format!(" ({})", megabytes(bytes)),
+        _ => String::new(),
+    }
 }
 
 fn p99(sweep: &Sweep) -> String {
@@ -118,40 +225,64 @@ fn scaling(sweep: &Sweep) -> String {
     }
 }
 
+/// `steadiness: 2 of 13 points stalled; 1 not steady; longest 1.85 s: sqlite oltp clients 16`
 fn steadiness(points: &[PointAnalysis]) -> String {
-    let with = |code: &str| points.iter().filter(|point| has(point, code)).count();
-    let drifting = points.iter().filter(|point| {
-        point.findings.iter().any(|finding| finding.code == "unsteady" && finding.title.starts_with("not steady"))
-    });
-    let drift = match drifting.count() {
+    let of = plural(points.len(), "point");
+    let [stalled, starved] = ["stall", "starvation"].map(|code| points.iter().filter(|point| has(point, code)).count());
+    let kept_waiting = match (stalled, starved) {
+        (0, 0) => format!("no stall in {of}"),
+        (0, n) => format!("clients starved in {n} of {of}"),
+        (n, 0) => format!("{n} of {of} stalled"),
+        (n, m) => format!("{n} of {of} stalled; clients starved in {m}"),
+    };
+    let drift = match points.iter().filter(|point| drifts(point)).count() {
         0 => String::new(),
         n => format!("; {n} not steady"),
     };
-    let of = plural(points.len(), "point");
-    let stalled = with("stall");
-    let Some((worst, seconds)) = worst_stall(points) else {
-        return fit(&[format!("steadiness: no stall in {of}{drift}")]);
-    };
-    let counted = format!("steadiness: {stalled} of {of} stalled{drift}");
+    let counted = format!("steadiness: {kept_waiting}{drift}");
+    let Some((worst, seconds)) = longest_wait(points) else { return fit(&[counted]) };
     let longest = time(seconds * 1e9);
     fit(&[format!("{counted}; longest {longest}: {}", worst.label), format!("{counted}; longest {longest}"), counted])
+}
+
+/// `steady: 11 of 13 points, longest wait 1.85 s; trust: 11 valid, 2 indicative (too-short 2)`
+fn steadiness_and_trust(points: &[PointAnalysis]) -> String {
+    let unsteady = |point: &&PointAnalysis| has(point, "stall") || has(point, "starvation") || drifts(point);
+    let steady = points.len() - points.iter().filter(unsteady).count();
+    let counted = format!("steady: {steady} of {}", plural(points.len(), "point"));
+    let brief = format!("steady: {steady} of {}", points.len());
+    let longest = longest_wait(points).map(|(_, seconds)| time(seconds * 1e9));
+    let wait = longest.as_ref().map_or(String::new(), |longest| format!(", longest wait {longest}"));
+    let brief_wait = longest.as_ref().map_or(String::new(), |longest| format!(", longest {longest}"));
+    let [long, main, short] = trusts(points);
+    fit(&[
+        format!("{counted}{wait}; {long}"),
+        format!("{brief}{brief_wait}; {long}"),
+        format!("{counted}{wait}; {main}"),
+        format!("{brief}{brief_wait}; {main}"),
+        format!("{brief}{brief_wait}; {short}"),
+    ])
 }
 
 fn has(point: &PointAnalysis, code: &str) -> bool {
     point.findings.iter().any(|finding| finding.code == code)
 }
 
-/// The point with the longest stall, and its length: a shaded stretch, or else the longest service time.
-fn worst_stall(points: &[PointAnalysis]) -> Option<(&PointAnalysis, f64)> {
+fn drifts(point: &PointAnalysis) -> bool {
+    point.findings.iter().any(|finding| finding.code == "unsteady" && finding.title.starts_with("not steady"))
+}
+
+/// The point in which somebody was kept waiting longest by a stall or by others, and for how long: the longest stretch or
+/// service time, whichever is longer.
+fn longest_wait(points: &[PointAnalysis]) -> Option<(&PointAnalysis, f64)> {
     let length = |span: &Span| span.to_s - span.from_s;
     let longest = |point: &PointAnalysis| {
         let spans = point.series.iter().flat_map(|series| &series.stalls);
-        let stretch = spans.map(length).fold(0.0, f64::max);
         let slowest = point.summary.as_ref().and_then(|summary| summary.service_ns).map_or(0.0, |q| q.max as f64 / 1e9);
-        if stretch > 0.0 { stretch } else { slowest }
+        spans.map(length).fold(slowest, f64::max)
     };
-    let stalled = points.iter().filter(|point| has(point, "stall")).map(|point| (point, longest(point)));
-    stalled.max_by(|a, b| a.1.total_cmp(&b.1))
+    let kept = points.iter().filter(|point| has(point, "stall") || has(point, "starvation"));
+    kept.map(|point| (point, longest(point))).max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// `held back by: disk 6, cpu 2, not shown 5 of 13 points`
@@ -162,15 +293,22 @@ fn held_back(points: &[PointAnalysis]) -> String {
         .flat_map(|point| &point.findings)
         .filter_map(Limit::of)
         .for_each(|l| *counts.entry(l).or_default() += 1);
+    let words: Vec<&str> = counts.keys().map(|limit| limit.as_str()).collect();
     let told: Vec<String> = counts.iter().map(|(limit, n)| format!("{} {n}", limit.as_str())).collect();
     match told.is_empty() {
         true => "held back by: not shown".to_string(),
+        false if points.len() == 1 => fit(&[format!("held back by: {}", words.join(", "))]),
         false => fit(&[format!("held back by: {} of {}", told.join(", "), plural(points.len(), "point"))]),
     }
 }
 
 /// `trust: 11 valid, 2 indicative (too-short 2)`
 fn trust(points: &[PointAnalysis]) -> String {
+    fit(&trusts(points))
+}
+
+/// How far the points can be trusted: with all that weakens them, with the most frequent of it, with none.
+fn trusts(points: &[PointAnalysis]) -> [String; 3] {
     let mut parts = Vec::new();
     for validity in [Validity::Valid, Validity::Indicative, Validity::Invalid] {
         let own: Vec<&PointAnalysis> = points.iter().filter(|point| point.validity == validity).collect();
@@ -178,13 +316,19 @@ fn trust(points: &[PointAnalysis]) -> String {
             parts.push((format!("{} {}", own.len(), validity.as_str()), reasons(&own)));
         }
     }
-    let long: Vec<String> = parts.iter().map(|(count, why)| format!("{count}{why}")).collect();
-    let short: Vec<String> = parts.into_iter().map(|(count, _)| count).collect();
-    fit(&[format!("trust: {}", long.join(", ")), format!("trust: {}", short.join(", "))])
+    let told = |most: usize| {
+        let of = |(counted, why): &(String, Vec<String>)| match why.len() {
+            0 => counted.clone(),
+            _ if most == 0 => counted.clone(),
+            n => format!("{counted} ({})", why[..n.min(most)].join(", ")),
+        };
+        format!("trust: {}", parts.iter().map(of).collect::<Vec<_>>().join(", "))
+    };
+    [usize::MAX, 1, 0].map(told)
 }
 
 /// What weakens `points`, the most frequent first; empty where nothing does.
-fn reasons(points: &[&PointAnalysis]) -> String {
+fn reasons(points: &[&PointAnalysis]) -> Vec<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for point in points {
         let worst = point.findings.iter().map(|finding| finding.severity).max();
@@ -195,8 +339,7 @@ fn reasons(points: &[&PointAnalysis]) -> String {
     }
     let mut ordered: Vec<(&str, usize)> = counts.into_iter().collect();
     ordered.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let told: Vec<String> = ordered.into_iter().map(|(code, count)| format!("{code} {count}")).collect();
-    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+    ordered.into_iter().map(|(code, count)| format!("{code} {count}")).collect()
 }
 
 /// The first of `candidates` that fits a line, or the last, cut.
@@ -271,11 +414,11 @@ mod tests {
     #[test]
     fn a_mixed_run_is_answered_in_five_lines_by_workload() {
         let expected = [
-            "file: rndrd 38.2k/s (626 MB/s) at depth 32; p99 24.9 us; least rndwr 12.1k/s",
-            "insert: fjall indexes 0 41.0k/s; p99 23.2 us; least sqlite indexes 3 3.20k/s",
+            "file: rndrd 38.2k/s (626 MB/s), rndwr 12.1k/s (198 MB/s), both at depth 32",
+            "insert: indexes 0: sqlite 8.40k/s, fjall 41.0k/s; indexes 3: 3.20k/s, 22.0k/s",
             "sqlite oltp: 2.00k/s at 4 clients; p99 475 us; 16 clients add nothing",
-            "steadiness: no stall in 13 points",
-            "held back by: not shown 13 of 13 points; trust: 13 valid",
+            "held back by: not shown 13 of 13 points",
+            "steady: 13 of 13 points; trust: 13 valid",
         ];
         assert_eq!(lines(quick()), expected);
     }
@@ -286,7 +429,7 @@ mod tests {
         let expected = [
             "sqlite oltp: 1.00k/s; p99 950 us",
             "steadiness: no stall in 1 point",
-            "held back by: not shown 1 of 1 point",
+            "held back by: not shown",
             "trust: 1 valid",
         ];
         assert_eq!(got, expected);
@@ -304,9 +447,54 @@ mod tests {
             .point();
         points[0].phases[0].intervals.truncate(4);
         points[0].phases[0].end.0 = 4_000_000_000;
-        let got = lines(points);
-        assert_eq!(got[3], "steadiness: 1 of 13 points stalled; longest 3.00 s: sqlite oltp clients 16");
-        assert!(got[4].ends_with("trust: 12 valid, 1 indicative (too-short 1)"), "{}", got[4]);
+        let got = lines(points.clone());
+        let together = "steady: 12 of 13, longest 3.00 s; trust: 12 valid, 1 indicative (too-short 1)";
+        assert_eq!(got[3..], ["held back by: not shown 13 of 13 points", together]);
+        let alone = lines(vec![points[12].clone()]);
+        assert_eq!(alone[1], "steadiness: 1 of 1 point stalled; longest 3.00 s: sqlite oltp");
+    }
+
+    #[test]
+    fn a_client_that_starved_is_the_longest_wait_though_no_interval_stalled() {
+        let mut simulation = Simulation::counts(&[2_000; 10]);
+        simulation.add(7, 30, 1_850_000_000, 1_850_000_000);
+        let got = lines(vec![simulation.with(|point| point.trial.load.clients = 16).point()]);
+        assert_eq!(got[1], "steadiness: clients starved in 1 of 1 point; longest 1.85 s: sqlite oltp");
+    }
+
+    #[test]
+    fn an_overload_is_said_with_what_was_offered_and_what_held_it_back() {
+        let got = lines(vec![Simulation::open(10, 5_000, |_| 1_000_000).point()]);
+        assert_eq!(got[0], "sqlite oltp: 1.00k/s of 5.00k/s offered: overloaded; percentiles of served ops");
+        assert_eq!(got[2], "held back by: the target or its clients");
+    }
+
+    #[test]
+    fn a_durability_other_than_disk_is_named() {
+        let unsynced = |points: Vec<PointData>, word: &str| -> Vec<PointData> {
+            let with = |mut point: PointData| {
+                let durability = Value::Word(word.into());
+                point.trial.target.params = params(&[("durability", durability)]);
+                point
+            };
+            points.into_iter().map(with).collect()
+        };
+        let expected = "insert (os): indexes 0: sqlite 8.40k/s, fjall 41.0k/s; indexes 3: 3.20k/s, 22.0k/s";
+        assert!(expected.len() > LINE_MAX);
+        let got = lines(unsynced(quick(), "os"));
+        assert_eq!(got[1], "insert (os): sqlite 8.40k/s, fjall 41.0k/s; indexes 3: 3.20k/s, 22.0k/s");
+        assert_eq!(got[2], "sqlite oltp (os): 2.00k/s at 4 clients; p99 475 us; 16 clients add nothing");
+        assert_eq!(
+            lines(unsynced(vec![oltp(1, 1_500)], "none"))[0],
+            "sqlite oltp, durability none: 1.50k/s; p99 633 us"
+        );
+        assert_eq!(lines(unsynced(vec![oltp(1, 1_500)], "disk"))[0], "sqlite oltp: 1.50k/s; p99 633 us");
+    }
+
+    #[test]
+    fn groups_that_no_line_can_hold_are_given_as_their_range() {
+        let points = (0..9).map(|n| insert("sqlite", n, 9_000 - 100 * n)).collect();
+        assert_eq!(lines(points)[0], "insert: 9 groups, from 8.20k/s (indexes 8) to 9.00k/s (indexes 0)");
     }
 
     #[test]

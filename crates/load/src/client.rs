@@ -3,7 +3,7 @@
 //! In: made by an engine. Out: performs phases on a thread of its own. Limits: a client is used by one thread.
 
 use crate::clock::MonotonicClock;
-use crate::drive::{BatchDriver, Driver, run_batched, run_sync};
+use crate::drive::{BatchDriver, Driver, Stamp, run_batched, run_sync};
 use crate::recorder::Recorder;
 use crate::schedule::{Schedule, Stop};
 use crate::source::OpSource;
@@ -26,6 +26,7 @@ pub struct SyncClient<D: Driver> {
 pub struct BatchClient<D: BatchDriver> {
     source: OpSource<D::Op>,
     driver: D,
+    stamp: Stamp,
 }
 
 impl<D: Driver> SyncClient<D> {
@@ -37,8 +38,8 @@ impl<D: Driver> SyncClient<D> {
 
 impl<D: BatchDriver> BatchClient<D> {
     /// The client that performs the operations of `source` with `driver`.
-    pub fn new(source: OpSource<D::Op>, driver: D) -> Self {
-        BatchClient { source, driver }
+    pub fn new(source: OpSource<D::Op>, driver: D, stamp: Stamp) -> Self {
+        BatchClient { source, driver, stamp }
     }
 }
 
@@ -56,6 +57,6 @@ impl<D: BatchDriver> Client for BatchClient<D> {
         self.driver.open()
     }
     fn run(&mut self, schedule: &Schedule, clock: &MonotonicClock, recorder: &mut Recorder, stop: &Stop) {
-        run_batched(schedule, clock, &mut self.source, &mut self.driver, recorder, stop);
+        run_batched(schedule, clock, &mut self.source, &mut self.driver, self.stamp, recorder, stop);
     }
 }

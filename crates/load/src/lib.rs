@@ -19,7 +19,7 @@ mod usage;
 
 pub use client::{BatchClient, Client, SyncClient};
 pub use clock::{Clock, MonotonicClock, SimClock};
-pub use drive::{BatchDriver, Done, Driver};
+pub use drive::{BatchDriver, Done, Driver, Stamp};
 pub use phases::{Ended, Outcome, PhasePlan, Setup, Sink, run_phases};
 pub use schedule::{Admit, Schedule, Stop, StopReason};
 pub use source::OpSource;

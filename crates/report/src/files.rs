@@ -83,16 +83,26 @@ mod tests {
     #[test]
     fn the_whole_report_is_written_and_nothing_else_is_touched() {
         let dir = std::env::current_exe().unwrap().parent().unwrap().join("../../tmp/report");
-        fs::create_dir_all(dir.join("charts")).unwrap();
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join(MARK), "").unwrap();
         fs::write(dir.join("mine.txt"), "mine").unwrap();
         let written = write(&quick(), &dir).unwrap();
         assert_eq!(written.html, dir.join("report.html"));
         assert!(written.files.len() > 40, "{:?}", written.files);
         assert!(written.files.iter().all(|f| f.metadata().unwrap().len() > 100));
         assert_eq!(fs::read_to_string(dir.join("mine.txt")).unwrap(), "mine");
-        let hidden =
-            |d: &Path| fs::read_dir(d).unwrap().any(|e| e.unwrap().file_name().to_string_lossy().starts_with('.'));
+        let is_hidden = |name: &str| name.starts_with('.') && name != MARK;
+        let hidden = |d: &Path| fs::read_dir(d).unwrap().any(|e| is_hidden(&e.unwrap().file_name().to_string_lossy()));
         assert!(!hidden(&dir) && !hidden(&dir.join("charts")));
+    }
+
+    #[test]
+    fn a_directory_with_somebody_elses_files_is_refused_and_left_as_it_is() {
+        let dir = std::env::current_exe().unwrap().parent().unwrap().join("../../tmp/foreign");
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("mine.txt"), "mine").unwrap();
+        assert!(matches!(write(&quick(), &dir), Err(ReportError::Foreign { .. })));
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
     }
 
     #[test]

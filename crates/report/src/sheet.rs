@@ -6,7 +6,7 @@
 
 use crate::figure::Colour;
 use crate::format;
-use analysis::{Analysis, PointAnalysis};
+use analysis::{Analysis, PointAnalysis, Series};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// As many as there are colours.
@@ -157,23 +157,37 @@ fn sample_size(points: &[&PointAnalysis]) -> String {
     let measured: Vec<_> = points.iter().filter_map(|p| p.series.as_ref()).collect();
     let counts: BTreeSet<usize> =
         measured.iter().map(|s| s.intervals.iter().filter(|i| i.at_s >= 0.0).count()).collect();
-    let Some(interval) = measured.iter().find_map(|s| s.intervals.first()) else { return "n = 0 intervals".to_owned() };
+    let lengths: Vec<f64> = measured.iter().filter_map(|s| s.intervals.first()).map(|i| i.length_s).collect();
+    if lengths.is_empty() {
+        return "n = 0 intervals".to_owned();
+    }
     let each = if points.len() > 1 { " per point" } else { "" };
     let n = match (counts.first(), counts.last()) {
         (Some(low), Some(high)) if low != high => format!("{low} to {high}"),
         (Some(n), _) => n.to_string(),
         _ => "0".to_owned(),
     };
-    format!("n = {n} intervals of {}{each}", format::seconds(interval.length_s))
+    format!("n = {n} intervals of {}{each}", seconds_range(&lengths))
 }
 
+/// `run 0.4 to 3 s, no warmup`: what is true of all the points.
 fn phases(points: &[&PointAnalysis]) -> Option<String> {
-    let seconds = points.iter().find_map(|p| p.summary.as_ref()).map(|s| s.seconds)?;
-    let first = points.iter().filter_map(|p| p.series.as_ref()?.intervals.first()).map(|i| i.at_s).fold(0.0, f64::min);
-    Some(match first < 0.0 {
-        true => format!("run {} after {} warmup", format::seconds(seconds), format::seconds(-first)),
-        false => format!("run {}, no warmup", format::seconds(seconds)),
+    let measured = || points.iter().filter_map(|p| p.summary.as_ref().zip(p.series.as_ref()));
+    let runs: Vec<f64> = measured().map(|(summary, _)| summary.seconds).collect();
+    let first = |series: &Series| series.intervals.first().map_or(0.0, |i| -i.at_s.min(0.0));
+    let warmups: Vec<f64> = measured().map(|(_, series)| first(series)).collect();
+    let run = (!runs.is_empty()).then(|| seconds_range(&runs))?;
+    Some(match warmups.iter().any(|warmup| *warmup > 0.0) {
+        true => format!("run {run} after {} warmup", seconds_range(&warmups)),
+        false => format!("run {run}, no warmup"),
     })
+}
+
+/// `3 s`, or `0.4 to 3 s` where they differ as shown.
+fn seconds_range(values: &[f64]) -> String {
+    let (low, high) = values.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
+    let (from, to) = (format::seconds(low), format::seconds(high));
+    if from == to { from } else { format!("{} to {to}", from.trim_end_matches(" s")) }
 }
 
 fn pacing(points: &[&PointAnalysis]) -> String {
@@ -187,10 +201,20 @@ fn pacing(points: &[&PointAnalysis]) -> String {
     }
 }
 
+/// The parameters that all points have alike, those left out that mean nothing in the mode they ran in.
 fn common_params(points: &[&PointAnalysis]) -> Vec<String> {
     let Some((first, rest)) = points.split_first() else { return Vec::new() };
     let common = first.params.iter().filter(|(k, v)| rest.iter().all(|p| p.params.get(*k) == Some(*v)));
-    common.map(|(k, v)| format!("{k} {}", shortened(v))).take(6).collect()
+    let applies = |name: &str| points.iter().any(|point| is_used(name, point));
+    common.filter(|(k, _)| applies(k)).map(|(k, v)| format!("{k} {}", shortened(v))).take(6).collect()
+}
+
+/// Parameters that a workload takes always and uses in one mode only.
+const USED_IN_MODE: [(&str, &str); 1] = [("read_share", "rndrw")];
+
+fn is_used(name: &str, point: &PointAnalysis) -> bool {
+    let bound = USED_IN_MODE.iter().filter(|(param, _)| *param == name);
+    bound.into_iter().all(|(_, mode)| point.params.get("mode").is_none_or(|own| own == mode))
 }
 
 /// The few facts that belong beside every number, with the words around them.
@@ -271,6 +295,33 @@ mod tests {
             "kernel 6.18",
         ] {
             assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn conditions_that_differ_between_points_are_given_as_ranges() {
+        let mut analysis = quick();
+        for (point, seconds) in analysis.points.iter_mut().zip([0.4, 3.0, 1.2]) {
+            point.summary.as_mut().unwrap().seconds = seconds;
+            point.params.insert("read_share".into(), "0.6".into());
+        }
+        let of = |analysis: &Analysis| conditions(analysis, &analysis.points.iter().take(3).collect::<Vec<_>>());
+        assert!(of(&analysis).contains("; run 0.4 to 3 s after 1 s warmup; "), "{}", of(&analysis));
+        for point in &mut analysis.points {
+            point.series.as_mut().unwrap().intervals.retain(|i| i.at_s >= 0.0 || point.depth == 1);
+        }
+        assert!(of(&analysis).contains("; run 0.4 to 3 s after 0 to 1 s warmup; "), "{}", of(&analysis));
+    }
+
+    #[test]
+    fn a_parameter_that_the_mode_does_not_use_is_no_condition() {
+        let mut analysis = quick();
+        analysis.points.truncate(1);
+        for (mode, is_told) in [("rndrd", false), ("rndrw", true)] {
+            let params = [("mode".to_owned(), mode.to_owned()), ("read_share".to_owned(), "0.6".to_owned())];
+            analysis.points[0].params.extend(params);
+            let text = conditions(&analysis, &[&analysis.points[0]]);
+            assert_eq!(text.contains("read_share 0.6"), is_told, "{text}");
         }
     }
 }

@@ -6,6 +6,7 @@
 //! To add an engine: one file in `engines/` with an [`EngineDef`], and its line in [`ENGINES`].
 
 pub mod dataset;
+pub mod disk;
 pub mod engines;
 pub mod error;
 pub mod estimate;

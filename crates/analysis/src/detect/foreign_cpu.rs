@@ -8,6 +8,7 @@ use crate::counters::growth_of_all;
 use crate::facts::{EngineProcess, engine_process};
 use crate::text::percent;
 use crate::{Finding, Severity};
+use model::units::three_digits;
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
@@ -22,13 +23,13 @@ pub const DETECTOR: Detector = Detector {
 
 const STEAL_WARNING: f64 = 0.02;
 const STEAL_ERROR: f64 = 0.10;
-// A desktop's background is below this; one busy process on 8 CPUs is above.
-const OTHERS_MAX: f64 = 0.10;
+/// A desktop's background is below this; one busy process on 8 CPUs is above.
+pub const OTHERS_MAX: f64 = 0.10;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
     let Some(usage) = usage(view, &measured) else { return Vec::new() };
-    stolen(usage.steal).into_iter().chain(usage.others.and_then(taken)).collect()
+    stolen(usage.steal).into_iter().chain(taken(&usage)).collect()
 }
 
 /// Shares of all CPU time of the machine over the run phase.
@@ -38,8 +39,28 @@ pub struct CpuUsage {
     pub busy: f64,
     /// Taken by the hypervisor.
     pub steal: f64,
-    /// Used by neither plimsoll nor the engine.
-    pub others: Option<f64>,
+    /// Who used it, where that is known.
+    pub users: Option<Users>,
+    /// How many CPUs the machine has.
+    pub cpus: f64,
+}
+
+/// Shares of all CPU time of the machine, by who used it.
+#[derive(Clone, Copy, Debug)]
+pub struct Users {
+    /// Plimsoll and the engine.
+    pub ours: f64,
+    /// Everybody else.
+    pub others: f64,
+}
+
+impl Users {
+    /// The shares in cores of a machine of so many.
+    pub fn in_cores(&self, cpus: f64) -> String {
+        let cores = |share: f64| three_digits(share * cpus);
+        let (others, ours) = (cores(self.others), cores(self.ours));
+        format!("others used {others} cores, plimsoll and the engine {ours}, of {cpus:.0}")
+    }
 }
 
 /// How the CPU time of the machine was used; `None` where no source told.
@@ -47,10 +68,11 @@ pub fn usage(view: &PointView, measured: &Measured) -> Option<CpuUsage> {
     let (start, end) = (measured.window.phase.start, measured.window.phase.end);
     let grown = |source, counter| growth_of_all(view.point, source, counter, start, end).map(|growth| growth.amount);
     let cpu = |counter| grown("cpu", counter);
+    let idle = growth_of_all(view.point, "cpu", "idle_ns", start, end)?;
     let work = cpu("user_ns")? + cpu("system_ns")?;
     let softirq = cpu("softirq_ns").unwrap_or(0.0);
     let steal = cpu("steal_ns").unwrap_or(0.0);
-    let total = work + softirq + steal + cpu("idle_ns")? + cpu("iowait_ns").unwrap_or(0.0);
+    let total = work + softirq + steal + idle.amount + cpu("iowait_ns").unwrap_or(0.0);
     let engine = || Some(grown("process", "cpu_user_ns")? + grown("process", "cpu_system_ns")?);
     let ours = match engine_process(view.point) {
         EngineProcess::Own => cpu("self_ns").zip(engine()).map(|(own, engine)| own + engine),
@@ -58,8 +80,9 @@ pub fn usage(view: &PointView, measured: &Measured) -> Option<CpuUsage> {
         EngineProcess::Unknown => None,
     };
     let share = |part: f64| part.max(0.0) / total;
-    let others = ours.map(|ours| share(work - ours));
-    (total > 0.0).then(|| CpuUsage { busy: share(work + softirq), steal: share(steal), others })
+    let users = ours.map(|ours| Users { ours: share(ours), others: share(work - ours) });
+    let cpus = total / idle.to.since(idle.from).0 as f64;
+    (total > 0.0).then(|| CpuUsage { busy: share(work + softirq), steal: share(steal), users, cpus })
 }
 
 fn stolen(share: f64) -> Option<Finding> {
@@ -73,12 +96,10 @@ fn stolen(share: f64) -> Option<Finding> {
     Some(DETECTOR.finding(severity, title, evidence, "measure again when the host is quieter, or on another one"))
 }
 
-fn taken(share: f64) -> Option<Finding> {
-    if share <= OTHERS_MAX {
-        return None;
-    }
-    let title = format!("other processes used {} of the machine's CPU", percent(share));
-    let evidence = "user and system time of the machine less that of plimsoll and the engine".to_string();
+fn taken(usage: &CpuUsage) -> Option<Finding> {
+    let users = usage.users.filter(|users| users.others > OTHERS_MAX)?;
+    let title = format!("other processes used {} of the machine's CPU", percent(users.others));
+    let evidence = users.in_cores(usage.cpus);
     let next_step = "see which they are (`top`), stop them and measure again";
     Some(DETECTOR.finding(Severity::Warning, title, evidence, next_step))
 }
@@ -114,8 +135,9 @@ mod tests {
     #[test]
     fn the_engine_is_nobody_else_and_a_compiler_is() {
         assert!(machine(0.6, 0.0, 0.1, 0.45).findings("foreign-cpu").is_empty());
-        let title = machine(0.6, 0.0, 0.1, 0.2).finding("foreign-cpu").title;
-        assert_eq!(title, "other processes used 30 % of the machine's CPU");
+        let finding = machine(0.6, 0.0, 0.1, 0.2).finding("foreign-cpu");
+        assert_eq!(finding.title, "other processes used 30 % of the machine's CPU");
+        assert_eq!(finding.evidence, "others used 0.60 cores, plimsoll and the engine 0.60, of 2");
     }
 
     #[test]

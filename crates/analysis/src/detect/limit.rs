@@ -4,7 +4,7 @@
 //! is not shown. Limits: a lock, a single writer, a network or a queue inside the engine is not seen here; a device that
 //! works on many requests at once can be busy all the time and still carry more.
 
-use super::{Detector, Measured, PointView, client_bound, foreign_cpu};
+use super::{Detector, Measured, PointView, client_bound, foreign_cpu, overload};
 use crate::counters::growth_of_most;
 use crate::facts::{is_scripted, slots};
 use crate::text::{percent, rate};
@@ -15,8 +15,10 @@ pub const DETECTOR: Detector = Detector {
     code: "limit",
     help: "what held the point back, where the evidence is plain",
     explain: "Named are: `disk`, where the device was busy more than 90 % of the run; `cpu`, where more than 90 % of all CPU \
-              time of the machine was used; `client`, where the client threads used their cores up; `schedule`, where an open \
-              loop got all that it offered, so that nothing was at its limit. Where none of these is plain the finding says \
+              time of the machine was used, and `other processes` instead, where those used more of it than plimsoll and the \
+              engine; `client`, where the client threads used their cores up; `schedule`, where an open \
+              loop got all that it offered, so that nothing was at its limit; `the target or its clients`, where an open loop left \
+              arrivals unserved and nothing else was busy. Where none of these is plain the finding says \
               `not shown`: locks, a single writer, commit latency or the network leave no mark in these counters. A busy disk \
               at depth 1 means that one request at a time kept it busy; more depth may still carry more.",
     detect,
@@ -34,25 +36,39 @@ pub enum Limit {
     Disk,
     /// All CPUs of the machine.
     Cpu,
+    /// All CPUs of the machine, most of it for somebody else.
+    OtherProcesses,
     /// The client threads.
     Client,
     /// The offered rate.
     Schedule,
+    /// Whichever of them could not keep up with the offered rate.
+    TargetOrClients,
     /// Something that the counters do not show.
     NotShown,
 }
 
 impl Limit {
     /// Every limit, in the order in which they are told.
-    pub const ALL: [Limit; 5] = [Limit::Disk, Limit::Cpu, Limit::Client, Limit::Schedule, Limit::NotShown];
+    pub const ALL: [Limit; 7] = [
+        Limit::Disk,
+        Limit::Cpu,
+        Limit::OtherProcesses,
+        Limit::Client,
+        Limit::Schedule,
+        Limit::TargetOrClients,
+        Limit::NotShown,
+    ];
 
     /// The word that begins the title of its finding.
     pub fn as_str(self) -> &'static str {
         match self {
             Limit::Disk => "disk",
             Limit::Cpu => "cpu",
+            Limit::OtherProcesses => "other processes",
             Limit::Client => "client",
             Limit::Schedule => "schedule",
+            Limit::TargetOrClients => "the target or its clients",
             Limit::NotShown => "not shown",
         }
     }
@@ -69,7 +85,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let plain = [disk(view, &measured), cpu(view, &measured), client(view, &measured), schedule(&measured)];
     let mut found: Vec<Finding> = plain.into_iter().flatten().collect();
     if found.is_empty() {
-        found.push(not_shown(view, &measured));
+        found.push(unexplained(view, &measured));
     }
     found
 }
@@ -96,8 +112,22 @@ fn disk(view: &PointView, measured: &Measured) -> Option<Finding> {
 
 fn cpu(view: &PointView, measured: &Measured) -> Option<Finding> {
     let usage = foreign_cpu::usage(view, measured).filter(|usage| usage.busy > BUSY_MIN)?;
-    let what = format!("{} of the machine's CPU time was used", percent(usage.busy));
-    Some(told(Limit::Cpu, &what, "user, system and interrupt time over the run phase".into(), "profile the target"))
+    let busy = percent(usage.busy.min(1.0));
+    let Some(users) = usage.users.filter(|users| users.others > foreign_cpu::OTHERS_MAX) else {
+        let what = format!("{busy} of the machine's CPU time was used");
+        let evidence = "user, system and interrupt time over the run phase".into();
+        return Some(told(Limit::Cpu, &what, evidence, "profile the target"));
+    };
+    let others = percent(users.others);
+    let evidence = users.in_cores(usage.cpus);
+    // Profiling a target that had to wait for its CPU shows the neighbours' work.
+    let next_step = "stop the other processes (`top` shows them) and measure again";
+    Some(match users.others > users.ours {
+        true => {
+            told(Limit::OtherProcesses, &format!("used {others} of a CPU that was {busy} busy"), evidence, next_step)
+        }
+        false => told(Limit::Cpu, &format!("{busy} of it was used, {others} by other processes"), evidence, next_step),
+    })
 }
 
 fn client(view: &PointView, measured: &Measured) -> Option<Finding> {
@@ -113,7 +143,7 @@ fn schedule(measured: &Measured) -> Option<Finding> {
     Some(told(Limit::Schedule, "all that was offered was served", evidence, "raise the rate to find the limit"))
 }
 
-fn not_shown(view: &PointView, measured: &Measured) -> Finding {
+fn unexplained(view: &PointView, measured: &Measured) -> Finding {
     let known = |share: Option<f64>| share.map_or("not known".to_string(), percent);
     let evidence = format!(
         "disk busy {}, CPU used {}, client cores used {}",
@@ -121,7 +151,13 @@ fn not_shown(view: &PointView, measured: &Measured) -> Finding {
         known(foreign_cpu::usage(view, measured).map(|usage| usage.busy)),
         known(client_bound::cores_share(view, measured))
     );
-    told(Limit::NotShown, "no counter explains what held it back", evidence, "")
+    match overload::is_lasting(view, measured) {
+        true => {
+            let next_step = "add clients: where more is served, they were the limit";
+            told(Limit::TargetOrClients, "too slow for the offered rate, and no counter shows why", evidence, next_step)
+        }
+        false => told(Limit::NotShown, "no counter explains what held it back", evidence, ""),
+    }
 }
 
 #[cfg(test)]
@@ -156,6 +192,33 @@ mod tests {
     fn an_open_loop_that_got_all_it_offered_was_held_back_by_its_schedule() {
         let finding = Simulation::open(10, 1_000, |_| 500_000).finding("limit");
         assert_eq!(Limit::of(&finding), Some(Limit::Schedule));
+    }
+
+    /// A machine without idle time, of which these shares went to plimsoll with its engine and to others.
+    fn full(ours: f64, others: f64) -> Simulation {
+        let counters = ["user_ns", "system_ns", "idle_ns", "self_ns"];
+        let values = move |second: f64| {
+            let ns = second * 2e9;
+            vec![(ours + others) * ns, 0.0, (1.0 - ours - others) * ns, ours * ns]
+        };
+        Simulation::counts(&[1000; 10]).source("cpu", &counters, values).process("embedded")
+    }
+
+    #[test]
+    fn cpu_that_others_used_is_not_the_targets_limit() {
+        let finding = full(0.2, 0.8).finding("limit");
+        assert_eq!(Limit::of(&finding), Some(Limit::OtherProcesses));
+        assert_eq!(finding.title, "other processes: used 80 % of a CPU that was 100 % busy");
+        assert_eq!(finding.evidence, "others used 1.60 cores, plimsoll and the engine 0.40, of 2");
+        assert!(!finding.next_step.contains("profile"));
+        assert_eq!(full(0.7, 0.3).finding("limit").title, "cpu: 100 % of it was used, 30 % by other processes");
+        assert_eq!(full(0.95, 0.05).finding("limit").next_step, "profile the target");
+    }
+
+    #[test]
+    fn an_overload_without_plain_evidence_is_put_on_the_target_or_its_clients() {
+        let finding = Simulation::open(10, 2_000, |_| 1_000_000).finding("limit");
+        assert_eq!(Limit::of(&finding), Some(Limit::TargetOrClients));
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub mod littles_law;
 pub mod overload;
 pub mod plausibility;
 pub mod stall;
+pub mod starvation;
 pub mod swap;
 pub mod too_short;
 pub mod unlike_durability;
@@ -49,6 +50,7 @@ pub const DETECTORS: &[Detector] = &[
     few_samples::DETECTOR,
     unsteady::DETECTOR,
     stall::DETECTOR,
+    starvation::DETECTOR,
     coordinated_omission::DETECTOR,
     limit::DETECTOR,
     counter_gap::DETECTOR,

@@ -4,7 +4,7 @@
 //! Limits: data that is wrong in the same way everywhere agrees with itself.
 
 use super::{Detector, Measured, PointView};
-use crate::facts::{param, slots};
+use crate::facts::{is_scripted, param, slots};
 use crate::text::plural;
 use crate::{Finding, Quantiles, Severity};
 use model::{KindInterval, PointData, Value};
@@ -14,9 +14,9 @@ pub const DETECTOR: Detector = Detector {
     code: "plausibility",
     help: "what was recorded contradicts itself",
     explain: "What is recorded twice must agree: each histogram holds as many times as operations were done; the bytes moved \
-              by the file workload are operations times block size; response times are not below service times; percentiles \
-              rise; arrivals done and unserved are those that the schedule offered. A contradiction means that plimsoll or \
-              the run file is broken; no number of the point can be used.",
+              by the file workload are reads and writes times block size; response times are not below service times; \
+              percentiles rise; arrivals done and unserved are those that the schedule offered. A contradiction means that \
+              plimsoll or the run file is broken; no number of the point can be used.",
     detect,
 };
 
@@ -64,14 +64,16 @@ fn histogram_totals(measured: &Measured) -> Option<Contradiction> {
 
 fn block_bytes(point: &PointData, measured: &Measured) -> Option<Contradiction> {
     let block = match param(point, "block") {
-        Some(Value::Bytes(block)) if point.trial.workload.name == "file" => *block,
+        Some(Value::Bytes(block)) if point.trial.workload.name == "file" && !is_scripted(point) => *block,
         _ => return None,
     };
-    let recorded = measured.window.recorded;
-    let expected = recorded.ok as f64 * block.0 as f64;
-    let off = (recorded.bytes as f64 - expected).abs();
-    let evidence =
-        || format!("{} of {block} moved {} bytes", plural(recorded.ok as usize, "operation"), recorded.bytes);
+    let name = |kind: &KindInterval| point.kinds.get(kind.kind as usize).map(String::as_str);
+    let moves = |kind: &&KindInterval| !matches!(name(kind), Some("fsync" | "fdatasync"));
+    let kinds = measured.window.phase.intervals.iter().flat_map(|interval| &interval.kinds).filter(moves);
+    let (ok, bytes) = kinds.fold((0, 0), |(ok, bytes), kind| (ok + kind.ok, bytes + kind.bytes));
+    let expected = ok as f64 * block.0 as f64;
+    let off = (bytes as f64 - expected).abs();
+    let evidence = || format!("{} of {block} moved {bytes} bytes", plural(ok as usize, "operation"));
     (off > BYTES_SHARE * expected).then(|| ("bytes moved are not operations times block size", evidence()))
 }
 
@@ -130,6 +132,11 @@ mod tests {
         };
         assert!(titles(&file(4_096_000)).is_empty());
         assert_eq!(titles(&file(2_048_000)), ["bytes moved are not operations times block size"]);
+        assert!(titles(&file(0).with(|point| point.kinds = vec!["fsync".into()])).is_empty(), "a sync moves none");
+        assert!(
+            titles(&file(0).with(|point| point.trial.target.engine = "null".into())).is_empty(),
+            "nor does a script"
+        );
     }
 
     #[test]

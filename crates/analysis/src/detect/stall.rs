@@ -12,7 +12,7 @@ use crate::stats::median;
 use crate::summary::merged;
 use crate::text::{percent, plural, rate, time};
 use crate::{Finding, IntervalPoint, Severity, Span};
-use model::{Interval, PointData};
+use model::{Interval, Nanos, PointData};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
@@ -21,7 +21,8 @@ pub const DETECTOR: Detector = Detector {
     explain: "A stall is a stretch of intervals below 20 % of the run's median rate, at least 100 ms long and long enough that \
               30 operations were to be expected in it. A shorter one shows in the service times: operations of at least 50 ms \
               that took 100 times the median, and 10 times the 99.9th percentile unless only one operation is under way at a \
-              time. A stall describes the target and does not weaken the numbers; the mean hides it, the worst second and the \
+              time; where they lasted so long that a target at rest would have shown in the rates, others were served \
+              meanwhile, and that is the finding `starvation`. A stall describes the target and does not weaken the numbers; the mean hides it, the worst second and the \
               longest response time show it. Three or more at equal distances are a period: look for what happens that often \
               (checkpoints, compaction, garbage collection, a throttle).",
     detect,
@@ -39,8 +40,9 @@ const BUSY_OPS_MIN: f64 = 10.0;
 const SLOW_MIN_NS: u64 = 50_000_000;
 // The longest of a million exponential service times is 20 times their median.
 const SLOW_OVER_MEDIAN: u64 = 100;
-// With several operations under way a heavy tail is usual; a stall stands apart from it.
 const SLOW_OVER_P999: u64 = 10;
+// However a stop of this many intervals lies, it takes four fifths of one of them: the rate of that one is then low.
+const COVERS_INTERVALS: f64 = 1.6;
 // Gaps that differ by less than this from their median make a period.
 const PERIOD_SPREAD_MAX: f64 = 0.2;
 const PERIOD_STALLS_MIN: usize = 3;
@@ -114,10 +116,39 @@ fn is_long_enough(found: &Stretch, usual: f64) -> bool {
 
 /// The operations that show stalls shorter than an interval, those of the stretches `known` left out.
 fn slow_ops(point: &PointData, measured: &Measured, known: &[Stretch]) -> Option<SlowOps> {
-    let all = measured.summary.service_ns?;
-    let least_ns = SLOW_MIN_NS.max(all.p50.saturating_mul(SLOW_OVER_MEDIAN));
+    let slow = beyond(SLOW_MIN_NS, measured, known)?;
     let one_at_a_time = slots(point) == 1;
-    let rare = |longest_ns: u64| one_at_a_time || longest_ns >= all.p999.saturating_mul(SLOW_OVER_P999);
+    let stood_still = || is_rare(&slow, measured) && !others_were_served(&slow, measured);
+    (one_at_a_time || stood_still()).then_some(slow)
+}
+
+/// The operations that were held up while others were served: those of at least `least_ns`, and any that stand far apart from
+/// all others.
+pub fn held_up_alone(measured: &Measured, least_ns: u64) -> Option<SlowOps> {
+    let known = stretches(run_part(measured));
+    let apart = beyond(SLOW_MIN_NS, measured, &known).filter(|slow| is_rare(slow, measured));
+    let found = apart.or_else(|| beyond(least_ns.max(SLOW_MIN_NS), measured, &known));
+    found.filter(|slow| others_were_served(slow, measured))
+}
+
+/// With several operations under way a heavy tail is usual; a stall stands apart from it.
+fn is_rare(slow: &SlowOps, measured: &Measured) -> bool {
+    let p999 = measured.summary.service_ns.map_or(0, |all| all.p999);
+    slow.longest_ns >= p999.saturating_mul(SLOW_OVER_P999)
+}
+
+/// Whether a target that stood still for as long as the longest of `slow` would have shown in the rates of the intervals.
+fn others_were_served(slow: &SlowOps, measured: &Measured) -> bool {
+    let seconds = slow.longest_ns as f64 / 1e9;
+    let usual = usual_rate(run_part(measured)).unwrap_or(0.0);
+    let interval = measured.window.whole.first().map_or(f64::MAX, |tally| tally.length.as_secs_f64());
+    seconds >= COVERS_INTERVALS * interval && seconds * usual >= EXPECTED_OPS_MIN
+}
+
+/// The operations of at least `least_ns` and a hundred times the median, those of the stretches `known` left out.
+fn beyond(least_ns: u64, measured: &Measured, known: &[Stretch]) -> Option<SlowOps> {
+    let all = measured.summary.service_ns?;
+    let least_ns = least_ns.max(all.p50.saturating_mul(SLOW_OVER_MEDIAN));
     if all.max < least_ns {
         return None;
     }
@@ -127,7 +158,7 @@ fn slow_ops(point: &PointData, measured: &Measured, known: &[Stretch]) -> Option
     let service = merged(with_slow.iter().copied(), |kind| &kind.service);
     let count = service.count_between(least_ns, service.max().max(least_ns));
     let found = SlowOps { count, longest_ns: service.max(), median_ns: all.p50, intervals: with_slow.len() };
-    (!with_slow.is_empty() && rare(found.longest_ns)).then_some(found)
+    (!with_slow.is_empty()).then_some(found)
 }
 
 /// Whether the interval is part of one of the stretches or follows it: there, the operations held up by it end.
@@ -144,10 +175,11 @@ fn long_stalls(found: &[Stretch], measured: &Measured) -> Finding {
     let longest = longest.expect("there is at least one stretch");
     let deepest = found.iter().map(|stall| stall.rate_share).fold(1.0, f64::min);
     let starts: Vec<f64> = found.iter().map(|stall| stall.span.from_s).collect();
-    let every =
-        period(&starts).map_or(String::new(), |(gap, spread)| format!("; one every {gap:.1} s (+-{spread:.1} s)"));
+    let digits = decimals(measured.window.whole[0].length);
+    let every = period(&starts)
+        .map_or(String::new(), |(gap, spread)| format!("; one every {gap:.digits$} s (+-{spread:.digits$} s)"));
     let title = format!(
-        "{}, {total:.1} s in all; the longest {:.1} s from {:.1} s on{every}",
+        "{}, {total:.digits$} s in all; the longest {:.digits$} s from {:.digits$} s on{every}",
         plural(found.len(), "stall"),
         length(&longest),
         longest.from_s
@@ -157,14 +189,20 @@ fn long_stalls(found: &[Stretch], measured: &Measured) -> Finding {
         "below 20 % of the median rate of {}, down to {} of it: {}",
         rate(usual),
         percent(deepest),
-        listed(found)
+        listed(found, digits)
     );
     let next_step = "look at the charts of disk and CPU at these times; see what the target does then";
     DETECTOR.finding(Severity::Note, title, evidence, next_step)
 }
 
-fn listed(found: &[Stretch]) -> String {
-    let one = |stall: &Stretch| format!("{:.1}-{:.1} s", stall.span.from_s, stall.span.to_s);
+/// The decimals with which times that are multiples of `interval` are told apart: at least one, at most three.
+fn decimals(interval: Nanos) -> usize {
+    let is_whole = |digits: &usize| interval.0.is_multiple_of(1_000_000_000 / 10u64.pow(*digits as u32));
+    (1..3).find(is_whole).unwrap_or(3)
+}
+
+fn listed(found: &[Stretch], digits: usize) -> String {
+    let one = |stall: &Stretch| format!("{:.digits$}-{:.digits$} s", stall.span.from_s, stall.span.to_s);
     let mut text = found.iter().take(LISTED_MAX).map(one).collect::<Vec<_>>().join(", ");
     if found.len() > LISTED_MAX {
         text += &format!(" and {} more", found.len() - LISTED_MAX);
@@ -243,6 +281,25 @@ mod tests {
         let counts: Vec<u64> = (0..100).map(|second| if second % 20 >= 17 { 10 } else { 1000 + second % 7 }).collect();
         let title = Simulation::counts(&counts).finding("stall").title;
         assert_eq!(title, "5 stalls, 15.0 s in all; the longest 3.0 s from 97.0 s on; one every 20.0 s (+-0.0 s)");
+    }
+
+    #[test]
+    fn times_are_told_as_finely_as_the_intervals_are_long() {
+        let counts: Vec<u64> = (0..200).map(|n| if n % 17 < 7 { 0 } else { 300 }).collect();
+        let simulation = Simulation::counts(&counts).with(|point| {
+            point.phases[0].end.0 = 200 * 20_000_000;
+            for interval in &mut point.phases[0].intervals {
+                interval.start.0 = u64::from(interval.index) * 20_000_000;
+                interval.length = Nanos::from_millis(20);
+            }
+        });
+        let title = simulation.findings("stall").remove(0).title;
+        assert!(
+            title.contains("the longest 0.14 s from ") && title.contains("; one every 0.34 s (+-0.00 s)"),
+            "{title}"
+        );
+        let lengths_ms = [1000, 100, 250, 20, 5, 3000].map(Nanos::from_millis);
+        assert_eq!(lengths_ms.map(decimals), [1, 1, 2, 2, 3, 1]);
     }
 
     #[test]

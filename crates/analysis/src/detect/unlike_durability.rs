@@ -28,7 +28,8 @@ fn detect(points: &[PointAnalysis]) -> Vec<Finding> {
     by_workload.iter().filter(|(_, words)| words.len() > 1).map(|(workload, words)| unlike(workload, words)).collect()
 }
 
-fn durability(point: &PointAnalysis) -> Option<&str> {
+/// The durability of `point`, where it has one.
+pub fn durability(point: &PointAnalysis) -> Option<&str> {
     let planned = point.params.get("durability").map(String::as_str);
     planned.or_else(|| fact(&point.facts, "durability"))
 }

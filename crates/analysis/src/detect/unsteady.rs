@@ -26,6 +26,8 @@ pub const DETECTOR: Detector = Detector {
 const DRIFT_MIN: f64 = 0.10;
 // A run has many points, each looked at twice: at 95 % one of ten steady points would be called unsteady.
 const LEVEL: f64 = 0.999;
+// A percentage of a rate near 0 says nothing.
+const MANIFOLD: f64 = 10.0;
 const VARIATION_MIN: f64 = 0.20;
 // The counting noise of a few operations per interval is itself known only roughly.
 const COUNTING_LEVEL: f64 = 0.999;
@@ -49,19 +51,32 @@ fn step(rates: &[f64]) -> Option<Finding> {
         return None;
     }
     let word = if change.mean < 0.0 { "slower" } else { "faster" };
-    let share = percent((change.mean / first.mean).abs());
-    let title = format!("not steady: the second half is {share} {word} than the first");
+    let title = format!("not steady: the second half is {} {word} than the first", by(first.mean, second.mean));
     let shown = |half: &Estimate| format!("{} +- {}", rate(half.mean), rate(half.half_width));
     Some(drifting(title, format!("first half {}, second half {} (99.9 % intervals)", shown(&first), shown(&second))))
 }
 
 fn trend(rates: &[f64]) -> Option<Finding> {
     let change = estimate_change(rates, LEVEL).filter(|change| is_drift(change, rates))?;
+    // Where the line ends: a rate that drops to nothing and stays there puts an end of the line below 0.
+    let middle = mean(rates);
+    let (start, end) = ((middle - change.mean / 2.0).max(0.0), (middle + change.mean / 2.0).max(0.0));
     let word = if change.mean < 0.0 { "falls" } else { "rises" };
-    let title = format!("not steady: the rate {word} by {} over the run", percent((change.mean / mean(rates)).abs()));
-    let evidence =
-        format!("a straight line changes by {} +- {} (99.9 % interval)", rate(change.mean), rate(change.half_width));
+    let title = format!("not steady: the rate {word} by {} over the run", by(start, end));
+    let evidence = format!(
+        "a straight line from {} to {}, a change of {} +- {} (99.9 % interval)",
+        rate(start),
+        rate(end),
+        rate(change.mean),
+        rate(change.half_width)
+    );
     Some(drifting(title, evidence))
+}
+
+/// The change from `before` to `after`, as a share of the first.
+fn by(before: f64, after: f64) -> String {
+    let share = (after - before).abs() / before;
+    if share <= MANIFOLD { percent(share) } else { "more than tenfold".to_string() }
 }
 
 fn is_drift(change: &Estimate, rates: &[f64]) -> bool {
@@ -114,7 +129,19 @@ mod tests {
         let counts: Vec<u64> =
             (0..60).map(|second| (1000.0 + 8.0 * second as f64 + 20.0 * random.normal()) as u64).collect();
         let title = Simulation::counts(&counts).finding("unsteady").title;
-        assert!(title.starts_with("not steady: the rate rises by 3") && title.ends_with(" % over the run"), "{title}");
+        assert!(title.starts_with("not steady: the rate rises by 4") && title.ends_with(" % over the run"), "{title}");
+    }
+
+    #[test]
+    fn no_rate_falls_by_more_than_all_of_it() {
+        let falling: Vec<f64> = (0..40).map(|n| (1000.0 - 30.0 * n as f64).max(0.0)).collect();
+        let finding = trend(&falling).expect("it falls");
+        assert_eq!(finding.title, "not steady: the rate falls by 100 % over the run");
+        let rising: Vec<f64> = falling.into_iter().rev().collect();
+        assert_eq!(
+            trend(&rising).expect("it rises").title,
+            "not steady: the rate rises by more than tenfold over the run"
+        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Several operations under way on one thread. Two clock reads a batch: one when it is submitted, one when completions were
-//! taken. A service time is therefore an upper bound, too long by at most the time between two looks at the completions.
+//! taken. A service time is therefore an upper bound, too long by at most the time between two looks at the completions, and
+//! that holds the submission of a whole batch. With [`Stamp::Each`] every operation is a batch of its own.
 
-use super::{BatchDriver, Done, PATIENCE, wait, wait_for_start};
+use super::{BatchDriver, Done, PATIENCE, Stamp, wait, wait_for_start};
 use crate::clock::Clock;
 use crate::recorder::Recorder;
 use crate::schedule::{Admit, Schedule, Stop, StopReason};
@@ -24,6 +25,8 @@ struct Slots {
     under_way: Vec<UnderWay>,
     /// Pushed and not yet submitted.
     fresh: Vec<u32>,
+    /// How many may be pushed before they are submitted.
+    fresh_max: usize,
     /// Taken from the schedule, not yet due.
     held: Option<Arrival>,
     /// The schedule has nothing more.
@@ -36,13 +39,14 @@ pub fn run_batched<D: BatchDriver, C: Clock>(
     clock: &C,
     source: &mut OpSource<D::Op>,
     driver: &mut D,
+    stamp: Stamp,
     recorder: &mut Recorder,
     stop: &Stop,
 ) {
     if !wait_for_start(clock, stop, schedule) {
         return;
     }
-    let mut slots = Slots::new(driver.depth());
+    let mut slots = Slots::new(driver.depth(), stamp);
     let mut finished: Vec<Done> = Vec::with_capacity(driver.depth() as usize);
     let mut now = clock.now();
     loop {
@@ -57,8 +61,9 @@ pub fn run_batched<D: BatchDriver, C: Clock>(
                 _ => return,
             }
         }
+        let patience = slots.patience(now);
         slots.stamp_fresh(clock.now());
-        driver.submit_and_wait(slots.patience(now), &mut finished);
+        driver.submit_and_wait(patience, &mut finished);
         now = clock.now();
         for done in finished.drain(..) {
             let was = slots.release(done.slot);
@@ -77,12 +82,16 @@ pub fn run_batched<D: BatchDriver, C: Clock>(
 }
 
 impl Slots {
-    fn new(depth: u32) -> Slots {
+    fn new(depth: u32, stamp: Stamp) -> Slots {
         let empty = UnderWay { kind: OpKind(0), intended: None, started: Tick(0), late: false };
         Slots {
             free: (0..depth).rev().collect(),
             under_way: vec![empty; depth as usize],
             fresh: Vec::with_capacity(depth as usize),
+            fresh_max: match stamp {
+                Stamp::Batch => depth as usize,
+                Stamp::Each => 1,
+            },
             held: None,
             done_admitting: false,
         }
@@ -102,7 +111,7 @@ impl Slots {
         driver: &mut D,
         recorder: &mut Recorder,
     ) {
-        while !self.done_admitting && !self.free.is_empty() && source.has_more() {
+        while !self.done_admitting && self.may_push() && source.has_more() {
             let (intended, late) = match self.held.take() {
                 Some(arrival) if arrival.intended <= now => {
                     recorder.woke(now.since(arrival.intended));
@@ -120,6 +129,11 @@ impl Slots {
             self.push(op.kind(), intended, late);
             driver.push(self.fresh[self.fresh.len() - 1], op);
         }
+    }
+
+    #[inline]
+    fn may_push(&self) -> bool {
+        !self.free.is_empty() && self.fresh.len() < self.fresh_max
     }
 
     #[inline]
@@ -143,11 +157,14 @@ impl Slots {
         self.under_way[slot as usize]
     }
 
-    /// How long a wait for completions may take: until the next arrival that a free slot could serve.
+    /// How long a wait for completions may take: until the next arrival that a free slot could serve; no time where the next
+    /// operation waits for nothing but the submission of those before it.
     fn patience(&self, now: Tick) -> Nanos {
         match self.held {
-            Some(arrival) if !self.free.is_empty() => arrival.intended.since(now).min(PATIENCE),
-            _ => PATIENCE,
+            _ if self.free.is_empty() => PATIENCE,
+            Some(arrival) => arrival.intended.since(now).min(PATIENCE),
+            None if !self.may_push() => Nanos(0),
+            None => PATIENCE,
         }
     }
 }

@@ -57,6 +57,15 @@ pub trait BatchDriver: Send + 'static {
     fn describe_failure(&self) -> String;
 }
 
+/// Which operations share a look at the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stamp {
+    /// All that are submitted together, and all whose completions are found together: the cheapest.
+    Batch,
+    /// None: each operation is submitted alone, and completions are looked for after each.
+    Each,
+}
+
 /// The longest wait before a loop looks whether it was told to stop.
 const PATIENCE: Nanos = Nanos::from_millis(100);
 
@@ -118,7 +127,7 @@ mod tests {
         }
     }
 
-    /// Finishes everything under way, oldest first, `together` at a time, 0.1 ms after it was asked.
+    /// Finishes everything under way, oldest first, `together` at a time, 0.1 ms after it was asked to wait.
     struct Ring {
         clock: Arc<SimClock>,
         under_way: std::collections::VecDeque<u32>,
@@ -132,10 +141,36 @@ mod tests {
         fn push(&mut self, slot: u32, _: &IoOp) {
             self.under_way.push_back(slot);
         }
-        fn submit_and_wait(&mut self, _: Nanos, done: &mut Vec<Done>) {
+        fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>) {
+            if timeout == Nanos(0) {
+                return;
+            }
             self.clock.advance(Nanos::from_micros(100));
             let n = self.together.min(self.under_way.len());
             done.extend(self.under_way.drain(..n).map(|slot| Done { slot, outcome: Outcome::Ok { bytes: 1 } }));
+        }
+        fn describe_failure(&self) -> String {
+            String::new()
+        }
+    }
+
+    /// 0.1 ms to submit each operation, which is done at once.
+    struct SlowToSubmit {
+        clock: Arc<SimClock>,
+        pushed: Vec<u32>,
+    }
+    impl BatchDriver for SlowToSubmit {
+        type Op = IoOp;
+        fn depth(&self) -> u32 {
+            8
+        }
+        fn push(&mut self, slot: u32, _: &IoOp) {
+            self.pushed.push(slot);
+        }
+        fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>) {
+            let submitting = Nanos::from_micros(100 * self.pushed.len() as u64);
+            self.clock.advance(if self.pushed.is_empty() { timeout } else { submitting });
+            done.extend(self.pushed.drain(..).map(|slot| Done { slot, outcome: Outcome::Ok { bytes: 1 } }));
         }
         fn describe_failure(&self) -> String {
             String::new()
@@ -243,7 +278,7 @@ mod tests {
     fn a_batch_keeps_its_depth_under_way() {
         let (seen, _) = run(CLOSED, 1, |schedule, clock, source, recorder, stop| {
             let mut ring = Ring { clock: clock.clone(), under_way: Default::default(), together: 2 };
-            run_batched(schedule, clock, source, &mut ring, recorder, stop);
+            run_batched(schedule, clock, source, &mut ring, Stamp::Batch, recorder, stop);
         });
         assert_near(seen.ok as f64, 20_000.0, "operations");
         assert_near(ms_at(&seen.response, 0.5), 0.4, "p50 of 8 under way, 2 done each 0.1 ms");
@@ -254,13 +289,37 @@ mod tests {
         let arrivals = Arrivals::Poisson { per_s: 40_000.0 };
         let (seen, schedule) = run(Pacing::Open { arrivals }, 1, |schedule, clock, source, recorder, stop| {
             let mut ring = Ring { clock: clock.clone(), under_way: Default::default(), together: 2 };
-            run_batched(schedule, clock, source, &mut ring, recorder, stop);
+            run_batched(schedule, clock, source, &mut ring, Stamp::Batch, recorder, stop);
         });
         let offered = schedule.offered(Tick(u64::MAX)) as f64;
         assert_near(offered, 40_000.0, "offered");
         assert!((seen.ok as f64) < 0.52 * offered, "{} done of {offered}", seen.ok);
         assert!(seen.response.max_ns() > 400_000_000, "the wait is in the response time");
         assert!(seen.service.max_ns() < 1_000_000, "and not in the service time");
+    }
+
+    #[test]
+    fn operations_with_stamps_of_their_own_do_not_count_the_submission_of_others() {
+        for (stamp, ms) in [(Stamp::Batch, 0.8), (Stamp::Each, 0.1)] {
+            for pacing in [CLOSED, Pacing::Open { arrivals: Arrivals::Constant { per_s: 20_000.0 } }] {
+                let (seen, _) = run(pacing, 1, |schedule, clock, source, recorder, stop| {
+                    let mut driver = SlowToSubmit { clock: clock.clone(), pushed: Vec::new() };
+                    run_batched(schedule, clock, source, &mut driver, stamp, recorder, stop);
+                });
+                assert_near(seen.ok as f64, 10_000.0, "operations");
+                assert_near(ms_at(&seen.service, 0.5), ms, "p50");
+            }
+        }
+    }
+
+    #[test]
+    fn stamps_of_their_own_keep_the_depth_under_way_all_the_same() {
+        let (seen, _) = run(CLOSED, 1, |schedule, clock, source, recorder, stop| {
+            let mut ring = Ring { clock: clock.clone(), under_way: Default::default(), together: 1 };
+            run_batched(schedule, clock, source, &mut ring, Stamp::Each, recorder, stop);
+        });
+        assert_near(seen.ok as f64, 10_000.0, "operations");
+        assert_near(ms_at(&seen.service, 0.5), 0.8, "p50 of 8 under way, 1 done each 0.1 ms");
     }
 
     #[test]

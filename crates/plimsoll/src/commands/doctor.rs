@@ -6,15 +6,15 @@
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};
 use crate::measure::flags;
+use crate::measure::unrecorded::Unrecorded;
 use crate::output;
 use clap::{ArgMatches, Command};
-use load::{Clock, Ended, MonotonicClock, PhasePlan, Setup, Sink, Stop, run_phases};
-use model::{Event, Fact, IntervalRow, Nanos, Phase, Tick, Trial};
+use load::{Clock, MonotonicClock, Stop};
+use model::{Fact, Trial};
 use plan::Overrides;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use target::Start;
 
 /// The command.
 pub fn clap() -> Command {
@@ -85,57 +85,11 @@ fn ceiling(probe: &Probe, dir: &Path, context: &Context) -> Ceiling {
 
 /// Runs one trial without recording it.
 fn rate(trial: &Trial, dir: &Path) -> Result<Rate, Fault> {
-    let def = target::find(&trial.target.engine).expect("the plan was checked against the catalogue");
-    let mut instance = (def.start)(&Start { trial, parent: dir, data: "doctor" })?;
-    let counted = load(instance.as_mut(), trial);
-    instance.stop()?;
-    let counted = counted?;
-    let ops = counted.ops.max(1) as f64;
-    Ok(Rate { ops_per_s: ops / trial.phases.run.as_secs_f64(), cpu_ns_per_op: counted.cpu_ns as f64 / ops })
-}
-
-fn load(instance: &mut dyn target::Instance, trial: &Trial) -> Result<Counted, Fault> {
-    let phase = |phase, length| PhasePlan { phase, length, ops_max: None, pacing: trial.load.pacing };
-    if let Some(loading) = instance.loaders(trial)? {
-        run(loading, phase(Phase::Prepare, Nanos::from_secs(60)), trial)?;
-    }
-    instance.loaded()?;
-    run(instance.clients(trial)?, phase(Phase::Run, trial.phases.run), trial)
-}
-
-fn run(loading: target::Loading, phase: PhasePlan, trial: &Trial) -> Result<Counted, Fault> {
-    let phases = &trial.phases;
-    let setup = Setup {
-        kinds: loading.kinds.len(),
-        interval: phases.interval,
-        grace: phases.grace,
-        on_error: trial.on_error,
-        seed: trial.seed,
-    };
-    let mut counted = Counted::default();
-    let stop = Arc::new(Stop::default());
-    match run_phases(loading.clients, &[phase], &setup, &MonotonicClock::start(), &stop, &mut counted).ended {
-        Ended::Failed { text, .. } => Err(Fault::new(Exit::TargetFailed, text)),
-        Ended::AsPlanned | Ended::Stopped(_) => Ok(counted),
-    }
-}
-
-/// Operations and CPU of one phase.
-#[derive(Default)]
-struct Counted {
-    ops: u64,
-    cpu_ns: u64,
-}
-
-impl Sink for Counted {
-    fn begin_phase(&mut self, _: Phase, _: Tick) {}
-    fn interval(&mut self, rows: Vec<IntervalRow>, _: Vec<Event>, _: Tick) {
-        for row in rows {
-            self.ops += row.kinds.iter().map(|kind| kind.ok).sum::<u64>();
-            self.cpu_ns += row.generator.cpu_user_ns + row.generator.cpu_system_ns;
-        }
-    }
-    fn end_phase(&mut self, _: Phase, _: Tick, _: u64, _: u64) {}
+    let mut unrecorded = Unrecorded::start(trial, dir, &Arc::new(Stop::default()))?;
+    let measured = unrecorded.measure(trial);
+    unrecorded.stop()?;
+    let sums = measured?;
+    Ok(Rate { ops_per_s: sums.ops_per_s(), cpu_ns_per_op: sums.cpu_ns_per_op() })
 }
 
 fn clock_read_ns() -> f64 {

@@ -4,6 +4,7 @@
 //! from the workloads' declarations and not written here.
 
 mod completions;
+mod disk;
 mod doctor;
 mod engines;
 mod explain;
@@ -47,6 +48,7 @@ const FIXED: &[CommandDef] = &[
     CommandDef::Fixed { clap: export::clap, execute: export::execute },
     CommandDef::Fixed { clap: engines::clap, execute: engines::execute },
     CommandDef::Fixed { clap: plans::clap, execute: plans::execute },
+    CommandDef::Fixed { clap: disk::clap, execute: disk::execute },
     CommandDef::Fixed { clap: doctor::clap, execute: doctor::execute },
     CommandDef::Fixed { clap: explain::clap, execute: explain::execute },
     CommandDef::Fixed { clap: completions::clap, execute: completions::execute },

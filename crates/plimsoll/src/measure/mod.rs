@@ -11,6 +11,7 @@ mod progress;
 mod session;
 pub mod signals;
 mod sink;
+pub mod unrecorded;
 
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};
@@ -46,7 +47,7 @@ pub fn check_abilities(plan: &Plan) -> Result<(), Fault> {
 }
 
 /// Looks before anything is written: is this a place to measure, is it free, is there room, did an earlier run leave something?
-fn check_place(plan: &Plan, options: &Options, context: &Context) -> Result<(), Fault> {
+pub fn check_place(plan: &Plan, options: &Options, context: &Context) -> Result<(), Fault> {
     target::safety::check_directory(&options.dir)?;
     let swept = target::dataset::sweep_abandoned(&options.dir);
     swept.notes.iter().for_each(|note| context.note(note));

@@ -229,9 +229,11 @@ fn phases(trial: &Trial) -> Vec<PhasePlan> {
     [warmup, run].into_iter().filter(|phase| phase.length.0 > 0).collect()
 }
 
-/// What is left when the load is over: the size of the data.
+/// What is left when the load is over: the size of the data, and what the engine has to say.
 fn closing_facts(live: &Live) -> Vec<Fact> {
-    vec![Fact::new("data.bytes", live.instance.footprint().0.to_string())]
+    let mut facts = vec![Fact::new("data.bytes", live.instance.footprint().0.to_string())];
+    facts.extend(live.instance.closing_facts());
+    facts
 }
 
 fn check(outcome: Outcome) -> Result<(), Fault> {

@@ -8,7 +8,7 @@ use crate::ReportError;
 use crate::charts::{all_figures, cost_columns};
 use crate::escape;
 use crate::figure::Figure;
-use crate::findings::{Group, grouped};
+use crate::findings::{Group, Member, grouped};
 use crate::format;
 use analysis::{Analysis, Finding, PointAnalysis, Quantiles, Summary, Validity};
 use minijinja::value::{Serde, Value};
@@ -26,6 +26,7 @@ pub fn html(analysis: &Analysis) -> Result<String, ReportError> {
     let mut templates = Environment::new();
     // The name decides that values are escaped for HTML.
     templates.set_formatter(print_value);
+    templates.add_filter("coded", coded);
     templates.add_template("report.html", TEMPLATE)?;
     Ok(templates.get_template("report.html")?.render(Serde(Page::of(analysis)))?)
 }
@@ -36,6 +37,18 @@ fn print_value(out: &mut Output, state: &mut State, value: &Value) -> Result<(),
         Some(text) => escape_formatter(out, state, &Value::from(escape::terminal(text))),
         None => escape_formatter(out, state, value),
     }
+}
+
+/// Escaped, with what stands between backticks set as code; a backtick without its partner stays one.
+fn coded(text: String) -> Value {
+    let parts: Vec<String> = text.split('`').map(escape::xml).collect();
+    let (pairs, rest) = parts.split_at(parts.len() - (parts.len() + 1) % 2);
+    let mut out = String::new();
+    for (nth, part) in pairs.iter().enumerate() {
+        out += &if nth % 2 == 0 { part.clone() } else { format!("<code>{part}</code>") };
+    }
+    rest.iter().for_each(|part| out += &format!("`{part}"));
+    Value::from_safe_string(out)
 }
 
 #[derive(Serialize)]
@@ -105,6 +118,8 @@ struct Item {
     place: String,
     title: String,
     evidence: String,
+    /// Where not all members have the same.
+    next_step: String,
 }
 
 /// The figures of one chart.
@@ -214,16 +229,19 @@ fn costs(summary: Option<&Summary>, greatest: &[f64]) -> Vec<CostCell> {
 }
 
 fn block(group: &Group) -> Block {
-    let item = |(place, finding): &(&str, &Finding)| Item {
-        place: (*place).to_owned(),
-        title: finding.title.clone(),
-        evidence: finding.evidence.clone(),
+    let common = group.next_step();
+    let own_step = |finding: &Finding| if common.is_none() { finding.next_step.clone() } else { String::new() };
+    let item = |member: &Member| Item {
+        place: member.place.to_owned(),
+        title: member.title.to_owned(),
+        evidence: member.finding.evidence.clone(),
+        next_step: own_step(member.finding),
     };
     Block {
         severity: super::terminal::severity_word(group.severity),
         code: group.code().to_owned(),
-        heading: group.heading().to_owned(),
-        next_step: group.next_step().to_owned(),
+        heading: group.heading(),
+        next_step: common.unwrap_or_default().to_owned(),
         members: group.members.iter().map(item).collect(),
     }
 }
@@ -292,6 +310,14 @@ mod tests {
         assert!(!text.contains("<img") && !text.contains('\u{202e}'));
         assert!(text.contains("{{ 7 * 7 }}"), "a template in a text is shown, not run");
         assert!(!text.contains("href=\"javascript"));
+    }
+
+    #[test]
+    fn what_stands_between_backticks_is_code_and_still_escaped() {
+        let html = |text: &str| coded(text.to_owned()).to_string();
+        assert_eq!(html("use `--time` or `-t`"), "use <code>--time</code> or <code>-t</code>");
+        assert_eq!(html("a lone ` and `<b>`"), "a lone <code> and </code>&lt;b&gt;`");
+        assert_eq!((html(""), html("plain"), html("`x`")), ("".into(), "plain".into(), "<code>x</code>".into()));
     }
 
     #[test]

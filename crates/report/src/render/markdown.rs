@@ -4,8 +4,9 @@
 
 use crate::charts::cost_columns;
 use crate::escape::markdown as safe;
+use crate::findings::{Member, members};
 use crate::format;
-use analysis::{Analysis, Finding, PointAnalysis, Quantiles};
+use analysis::{Analysis, PointAnalysis, Quantiles};
 
 /// The whole document.
 pub fn markdown(analysis: &Analysis) -> String {
@@ -51,18 +52,18 @@ fn state_and_validity(point: &PointAnalysis) -> String {
 }
 
 fn findings(analysis: &Analysis) -> String {
-    let of_run = analysis.findings.iter().map(|f| item("run", f));
-    let of_points = analysis.points.iter().flat_map(|p| p.findings.iter().map(|f| item(&p.label, f)));
+    let found = members(analysis);
     let errors =
         analysis.points.iter().filter_map(|p| p.error.as_ref().map(|e| format!("- {}: {}\n", safe(&p.label), safe(e))));
-    let all: String = errors.chain(of_run).chain(of_points).collect();
+    let all: String = errors.chain(found.iter().map(item)).collect();
     if all.is_empty() { "None.\n".to_owned() } else { all }
 }
 
-fn item(place: &str, f: &Finding) -> String {
+fn item(member: &Member) -> String {
+    let (place, title, f) = (member.place, member.title, member.finding);
     let next = if f.next_step.is_empty() { String::new() } else { format!(" Next: {}", safe(&f.next_step)) };
     let severity = super::terminal::severity_word(f.severity);
-    format!("- **{severity}** {}: {} ({}). {}.{next}\n", safe(place), safe(&f.title), safe(&f.code), safe(&f.evidence))
+    format!("- **{severity}** {}: {} ({}). {}.{next}\n", safe(place), safe(title), safe(&f.code), safe(&f.evidence))
 }
 
 fn costs(analysis: &Analysis) -> String {

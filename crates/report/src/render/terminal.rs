@@ -10,7 +10,7 @@ use analysis::{Analysis, PointAnalysis, Severity, Validity};
 use model::PointState;
 
 const WIDTH_MIN: usize = 60;
-const FINDINGS_MAX: usize = 8;
+const FINDINGS_MAX: usize = 10;
 const VERDICT_LINES_MAX: usize = 5;
 const HEAD: [&str; 6] = ["ops/s", "±95 %", "p50", "p99", "max", "validity"];
 const COLUMNS: [usize; 6] = [9, 6, 7, 7, 7, 10];
@@ -87,13 +87,14 @@ impl Page {
         let mut lines = vec![String::new()];
         lines.extend(groups.iter().take(FINDINGS_MAX).flat_map(|group| self.finding(group)));
         if groups.len() > FINDINGS_MAX {
-            lines.push(format!("and {} more kinds of finding in the report", groups.len() - FINDINGS_MAX));
+            let left_out = groups.len() - FINDINGS_MAX;
+            let kinds = if left_out == 1 { "kind" } else { "kinds" };
+            lines.push(format!("and {left_out} more {kinds} of finding in the report"));
         }
         lines
     }
 
     fn finding(&self, group: &Group) -> Vec<String> {
-        let (place, finding) = group.members[0];
         let tone = match group.severity {
             Severity::Note => Tone::Faint,
             Severity::Warning => Tone::Caution,
@@ -101,8 +102,8 @@ impl Page {
         };
         let word = format!("{:<8}", severity_word(group.severity));
         let others = group.members.len() - 1;
-        let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
-        let text = format!("{}{more}: {}", safe(place), safe(&finding.title));
+        let more = if others > 0 { format!(" and {others} more") } else { String::new() };
+        let text = format!("{}{more}: {}", safe(group.members[0].place), unquoted(&group.heading()));
         let lines = wrap(&text, self.width - 9);
         let indented = lines.iter().enumerate();
         indented
@@ -132,6 +133,11 @@ impl Page {
         };
         if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
+}
+
+/// Without the marks of code, which a terminal does not set in another letter.
+fn unquoted(text: &str) -> String {
+    safe(text).replace('`', "")
 }
 
 /// The word in the last column: the state where the point did not complete, else the validity.
@@ -191,6 +197,7 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::testing::{damaged, hostile, quick};
+    use analysis::Finding;
 
     #[test]
     fn no_line_is_wider_than_asked_for() {
@@ -227,6 +234,21 @@ mod tests {
             let after = text.trim_end().rsplit("\n\n").next().unwrap();
             assert!(after.lines().count() <= 5 && after.starts_with("This disk reads"), "{text}");
         }
+    }
+
+    #[test]
+    fn findings_are_told_without_marks_of_code_and_counted_in_grammar() {
+        let mut analysis = quick();
+        let finding = analysis.points.iter().find_map(|p| p.findings.first()).unwrap().clone();
+        let coded =
+            |n: usize| Finding { code: format!("code-{n}"), title: format!("use `--time` {n}"), ..finding.clone() };
+        analysis.points.iter_mut().for_each(|point| point.findings.clear());
+        analysis.findings = (0..FINDINGS_MAX + 1).map(coded).collect();
+        let text = summary(&analysis, 80, false);
+        assert!(text.contains("run: use --time 0\n"), "{text}");
+        assert!(text.contains("\nand 1 more kind of finding in the report\n"), "{text}");
+        analysis.findings.push(coded(99));
+        assert!(summary(&analysis, 80, false).contains("\nand 2 more kinds of finding in the report\n"));
     }
 
     #[test]

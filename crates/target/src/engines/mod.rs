@@ -82,6 +82,11 @@ pub trait Instance {
     /// What it says of itself: version, and settings as read back.
     fn facts(&self) -> Vec<Fact>;
 
+    /// What is known only when the load of a trial is over.
+    fn closing_facts(&self) -> Vec<Fact> {
+        Vec::new()
+    }
+
     /// Refuses what this kernel or this place cannot do for `trial`, beside what [`EngineDef::check`] refuses. Asked before data
     /// is made for it.
     fn check(&mut self, _: &Trial) -> Result<(), TargetError> {

@@ -1,7 +1,8 @@
 //! What every engine must do with every workload.
 
 use crate::lab::{
-    can_run, directory, exists, fact, found, load_ops, names_in, pairs, prepare, prepared, run, start, trial, words,
+    can_run, directory, exists, fact, found, load_ops, names_in, pairs, prepare, prepared, run, start, trial,
+    with_companions, words,
 };
 use load::Ended;
 use model::{FailureClass, Phase, Trial, Value};
@@ -55,7 +56,7 @@ fn every_engine_lives_through_every_workload_with_every_word_of_its_parameters()
     for (engine, workload) in pairs() {
         let defaults = [("seed", "1")];
         for setting in defaults.into_iter().chain(words(engine, workload)) {
-            let trial = trial(engine.entry.name, workload.entry.name, &[setting]);
+            let trial = trial(engine.entry.name, workload.entry.name, &with_companions(setting));
             println!("{} {} {} = {}", engine.entry.name, workload.entry.name, setting.0, setting.1);
             if exists(&trial) && can_run(&trial, parent.path()) {
                 live(&trial, parent.path());
@@ -278,7 +279,7 @@ fn a_block_that_direct_io_cannot_move_is_refused_by_name_and_moved_through_the_p
 #[test]
 fn a_file_is_read_and_written_directly_and_through_the_page_cache_at_every_depth() {
     let parent = directory();
-    for (io, depth) in [("sync", "1"), ("uring", "1"), ("uring", "8")] {
+    for (io, depth) in [("sync", "1"), ("uring", "1"), ("uring", "8"), ("aio", "1"), ("aio", "8")] {
         for direct in ["true", "false"] {
             let settings = [("io", io), ("depth", depth), ("direct", direct), ("mode", "rndrw"), ("clients", "2")];
             let trial = trial("file", "file", &settings);
@@ -298,7 +299,7 @@ fn a_file_is_read_and_written_directly_and_through_the_page_cache_at_every_depth
 
 #[test]
 fn buffers_that_would_fill_the_memory_are_refused() {
-    for io in ["uring"] {
+    for io in ["uring", "aio"] {
         let settings = [("io", io), ("direct", "false"), ("depth", "4096"), ("block", "8MiB"), ("clients", "1000")];
         let trial = trial("file", "file", &settings);
         let error = (target::find("file").unwrap().check)(&trial).unwrap_err();

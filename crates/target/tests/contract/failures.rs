@@ -1,6 +1,6 @@
 //! Failures under load, made with real means: they are counted and explained, nothing panics, and nothing stays behind.
 
-use crate::lab::{can_run, directory, found, names_in, prepare, prepared, run, start, trial};
+use crate::lab::{can_run, directory, found, names_in, prepare, prepared, run, run_loading, start, trial};
 use load::Ended;
 use model::{FailureClass, OnError, Phase};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -73,7 +73,7 @@ fn a_file_that_does_not_fit_ends_the_fill_and_goes() {
 #[test]
 fn a_write_for_which_there_is_no_room_left_says_so() {
     let Some(disk) = SmallDisk::mount() else { return };
-    for (io, block) in [("sync", "16KiB"), ("uring", "16KiB"), ("sync", "1MiB"), ("uring", "1MiB")] {
+    for (io, block) in ["sync", "uring", "aio"].into_iter().flat_map(|io| ["16KiB", "1MiB"].map(|block| (io, block))) {
         let settings = [("io", io), ("block", block), ("direct", "false"), ("mode", "rndwr"), ("file_size", "4MiB")];
         let trial = trial("file", "file", &settings);
         if !can_run(&trial, disk.path()) {
@@ -153,7 +153,7 @@ fn an_engine_that_cannot_start_on_a_full_disk_leaves_nothing() {
 #[test]
 fn a_file_that_was_cut_off_gives_short_reads_that_are_counted() {
     let parent = directory();
-    for io in ["sync", "uring"] {
+    for io in ["sync", "uring", "aio"] {
         let mut trial = trial("file", "file", &[("io", io), ("direct", "false"), ("clients", "2")]);
         trial.on_error = OnError::Count;
         if !can_run(&trial, parent.path()) {
@@ -163,18 +163,10 @@ fn a_file_that_was_cut_off_gives_short_reads_that_are_counted() {
         let loading = instance.clients(&trial).unwrap();
         let file = OpenOptions::new().write(true).open(found(parent.path(), "data")).unwrap();
         file.set_len(4 << 20).unwrap();
-        drop(loading);
         let error = instance.clients(&trial).err().unwrap().to_string();
         assert!(error.contains("4 MiB"), "a trial that begins now is refused: {error}");
-        file.set_len(8 << 20).unwrap();
 
-        let cut = std::thread::spawn(move || {
-            std::thread::sleep(std::time::Duration::from_millis(40));
-            file.set_len(4 << 20).unwrap();
-        });
-        trial.phases.ops_max = None;
-        let (outcome, seen) = run(&mut *instance, &trial).unwrap();
-        cut.join().unwrap();
+        let (outcome, seen) = run_loading(loading, &trial);
         let (ok, failed) = seen.total(Phase::Run);
         assert_eq!(outcome.ended, Ended::AsPlanned);
         assert!(ok > 0 && failed > 0, "{io}: {ok} done, {failed} failed");

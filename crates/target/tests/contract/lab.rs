@@ -58,6 +58,14 @@ pub fn words(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str, &
     words.flatten().collect()
 }
 
+/// What a setting needs beside it, where the other defaults exclude it.
+pub fn with_companions(setting: (&'static str, &'static str)) -> Vec<(&'static str, &'static str)> {
+    match setting {
+        ("io", "mmap") => vec![setting, ("direct", "false")],
+        _ => vec![setting],
+    }
+}
+
 /// The small trial of `engine` and `workload` with `settings`, as the crate `plan` makes it from flags.
 pub fn trial(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Trial {
     let def = workload::find(workload).unwrap();
@@ -148,11 +156,15 @@ pub fn prepared(trial: &Trial, parent: &Path) -> Box<dyn Instance> {
 
 /// Runs `trial` on `instance`.
 pub fn run(instance: &mut dyn Instance, trial: &Trial) -> Result<(Outcome, Seen), TargetError> {
+    Ok(run_loading(instance.clients(trial)?, trial))
+}
+
+/// Runs `trial` with clients that are there already.
+pub fn run_loading(loading: Loading, trial: &Trial) -> (Outcome, Seen) {
     let phases = trial.phases;
     let run = PhasePlan { phase: Phase::Run, length: phases.run, ops_max: phases.ops_max, pacing: trial.load.pacing };
     let mut seen = Seen::default();
-    let outcome = perform(instance.clients(trial)?, &run, trial, &mut seen);
-    Ok((outcome, seen))
+    (perform(loading, &run, trial, &mut seen), seen)
 }
 
 fn perform(loading: Loading, phase: &PhasePlan, trial: &Trial, seen: &mut Seen) -> Outcome {

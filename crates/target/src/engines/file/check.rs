@@ -3,19 +3,34 @@
 //! In: a trial and what is known of the place. Out: nothing, or a refusal that names the parameter and what to use instead.
 //! Limits: asked before data is made and again before clients are; what changes in between is found by the operations.
 
-use super::Io;
+use super::files::WriteSync;
+use super::settings::{Io, Settings};
 use crate::error::{TargetError, shown};
 use crate::filesystem::Alignment;
 use model::{Bytes, Pacing, Trial};
 use std::path::Path;
 
+/// Refuses settings that exclude each other.
+pub fn settings(trial: &Trial) -> Result<(), TargetError> {
+    let settings = Settings::of(trial);
+    let refused = match settings.io {
+        Io::Mmap if settings.direct => "io = `mmap` goes through the page cache: use direct = `false`",
+        Io::Mmap if settings.sync != WriteSync::None => {
+            "O_SYNC and O_DSYNC have no effect on a mapping: use fsync = `fsync` with io = `mmap`, or another io"
+        }
+        _ => return Ok(()),
+    };
+    Err(TargetError::Unsupported(refused.into()))
+}
+
 /// Refuses loads that this way of doing I/O cannot carry.
-pub fn load(trial: &Trial, io: Io) -> Result<(), TargetError> {
-    let (word, depth) = (trial.target.params.word("io"), trial.load.depth);
+pub fn load(trial: &Trial) -> Result<(), TargetError> {
+    let (io, word, depth) = (Settings::of(trial).io, trial.target.params.word("io"), trial.load.depth);
     let refused = match trial.load.pacing {
         _ if !io.batches() && depth > 1 => {
             format!(
-                "io = `{word}` performs one operation at a time: depth = `{depth}` needs io = `uring`, or more clients"
+                "io = `{word}` performs one operation at a time: depth = `{depth}` needs io = `uring` or io = `aio`, or more \
+                 clients"
             )
         }
         Pacing::Closed { think } if io.batches() && think.0 > 0 => {

@@ -6,13 +6,14 @@
 
 use crate::dataset::DataDir;
 use crate::error::{IoContext, TargetError, shown};
-use model::{Bytes, IoOp};
+use model::{Bytes, IoOp, Nanos};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Where the files of a data set are, in the order of their indexes.
 pub type Paths = Arc<[PathBuf]>;
@@ -22,6 +23,38 @@ pub type Paths = Arc<[PathBuf]>;
 pub struct Opening {
     pub direct: bool,
     pub writes: bool,
+    pub sync: WriteSync,
+}
+
+/// What of a write is on the device when it returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteSync {
+    None,
+    /// O_SYNC.
+    All,
+    /// O_DSYNC.
+    Data,
+}
+
+impl Opening {
+    /// To look at a file.
+    pub const READING: Opening = Opening { direct: false, writes: false, sync: WriteSync::None };
+
+    /// To fill a file.
+    pub fn filling(direct: bool) -> Opening {
+        Opening { direct, writes: true, sync: WriteSync::None }
+    }
+
+    fn flags(self) -> OFlags {
+        let access = if self.writes { OFlags::RDWR } else { OFlags::RDONLY };
+        let direct = if self.direct { OFlags::DIRECT } else { OFlags::empty() };
+        let sync = match self.sync {
+            WriteSync::None => OFlags::empty(),
+            WriteSync::All => OFlags::SYNC,
+            WriteSync::Data => OFlags::DSYNC,
+        };
+        access | direct | sync | OFlags::NOFOLLOW | OFlags::CLOEXEC
+    }
 }
 
 /// The files of a data set, open.
@@ -76,12 +109,7 @@ impl Files {
 
 /// Opens the file at `path`.
 pub fn open_one(path: &Path, opening: Opening) -> Result<File, TargetError> {
-    let mut flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    flags |= if opening.writes { OFlags::RDWR } else { OFlags::RDONLY };
-    if opening.direct {
-        flags |= OFlags::DIRECT;
-    }
-    open(path, flags, Mode::empty()).map(File::from).map_err(|errno| match errno {
+    open(path, opening.flags(), Mode::empty()).map(File::from).map_err(|errno| match errno {
         rustix::io::Errno::INVAL if opening.direct => TargetError::Unsupported(format!(
             "cannot open `{}` with O_DIRECT: its file system does not support it; use direct = `false`",
             shown(path)
@@ -110,6 +138,17 @@ pub fn footprint(paths: &Paths) -> Bytes {
     Bytes(paths.iter().filter_map(|path| metadata(path).ok()).map(|meta| meta.blocks() * 512).sum())
 }
 
+/// Syncs all files and says how long it took: what their writes still owed to the device.
+pub fn timed_fsync(paths: &Paths) -> String {
+    let start = Instant::now();
+    let synced =
+        paths.iter().try_for_each(|path| open_one(path, Opening::filling(false))?.sync_all().trying("sync", path));
+    match synced {
+        Ok(()) => Nanos(start.elapsed().as_nanos() as u64).to_string(),
+        Err(error) => format!("failed: {error}"),
+    }
+}
+
 fn metadata(path: &Path) -> Result<Metadata, TargetError> {
     std::fs::metadata(path).trying("look at", path)
 }
@@ -134,6 +173,19 @@ fn lifted(limit: Rlimit, more: u64) -> Option<Rlimit> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::fcntl_getfl;
+
+    #[test]
+    fn files_are_open_in_the_way_that_was_asked_for() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        // O_SYNC holds the bit of O_DSYNC.
+        let cases =
+            [(WriteSync::None, OFlags::empty()), (WriteSync::All, OFlags::SYNC), (WriteSync::Data, OFlags::DSYNC)];
+        for (sync, expected) in cases {
+            let opened = open_one(file.path(), Opening { direct: false, writes: true, sync }).unwrap();
+            assert_eq!(fcntl_getfl(&opened).unwrap() & OFlags::SYNC, expected, "{sync:?}");
+        }
+    }
 
     #[test]
     fn the_limit_of_open_files_is_lifted_as_far_as_is_needed_and_allowed() {

@@ -1,33 +1,44 @@
 //! Files as the engine: the storage itself is measured, by system calls of the clients.
 //!
 //! In: a trial of the family io. Out: files that plimsoll made (or one that the user named), and clients that read and write
-//! them by pread/pwrite or by io_uring. Limits: a file of somebody else is read and never written.
+//! them by pread/pwrite, by a mapping, by io_uring or by the older asynchronous I/O.
+//! Limits: a file of somebody else is read and never written.
 
+mod aio;
 mod buffers;
 mod check;
 mod files;
+mod mmap;
 mod named;
+mod settings;
 mod sync;
+mod under_way;
 mod uring;
+mod workers;
 
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, kind_names, slots, workload_of};
 use crate::dataset::DataDir;
 use crate::error::{IoContext, TargetError, shown};
 use crate::filesystem::{Alignment, direct_alignment};
+use aio::AioFile;
 use buffers::Buffers;
 use files::{Files, Opening, Paths};
 use load::{BatchClient, Client, OpSource, SyncClient};
-use model::{Bytes, Entry, Fact, Family, ParamDef, ParamKind, Trial};
+use mmap::{Mappings, MmapFile};
+use model::{Bytes, Entry, Fact, Family, Trial};
 use named::NamedFile;
+use settings::{Io, PARAMS, Settings};
+use std::sync::Arc;
 use sync::SyncFile;
 use uring::{RingAbilities, UringFile};
+use workers::Workers;
 use workload::{IoProgram, Slot};
 
 /// The engine `file`.
 pub static FILE: EngineDef = EngineDef {
     entry: Entry {
         name: "file",
-        help: "files: the storage under them is measured, by pread/pwrite or io_uring",
+        help: "files: the storage under them is measured, by pread/pwrite, io_uring, aio or mmap",
         families: &[Family::Io],
         params: PARAMS,
     },
@@ -35,30 +46,12 @@ pub static FILE: EngineDef = EngineDef {
     disk_peak: |data| data,
     version: || Ok(kernel()),
     check: |trial| {
-        check::load(trial, Io::of(trial))?;
+        check::settings(trial)?;
+        check::load(trial)?;
         check::memory(trial, program_of(trial).block)
     },
     start: |start| Ok(Box::new(FileInstance::start(start)?)),
 };
-
-const PARAMS: &[ParamDef] = &[
-    ParamDef {
-        name: "io",
-        kind: ParamKind::OneOf(&["sync", "uring"]),
-        default: "uring",
-        help: "how operations reach the kernel: one pread/pwrite at a time, or io_uring with `depth` under way",
-        scales: false,
-        shapes_data: false,
-    },
-    ParamDef {
-        name: "direct",
-        kind: ParamKind::Bool,
-        default: "true",
-        help: "O_DIRECT: past the page cache, so that the device is measured and not the memory",
-        scales: false,
-        shapes_data: true,
-    },
-];
 
 /// The files under measurement.
 struct FileInstance {
@@ -67,6 +60,10 @@ struct FileInstance {
     made_for: MadeFor,
     abilities: Option<RingAbilities>,
     alignment: Alignment,
+    /// Those that the trial under way has been found to have.
+    workers: Arc<Workers>,
+    /// Whether the trial under way writes and wants a sync at its end.
+    fsync_end: bool,
 }
 
 /// Whose the files are.
@@ -77,26 +74,12 @@ enum Made {
     Named(NamedFile),
 }
 
-/// How operations reach the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Io {
+/// How the clients of one trial do their I/O, with what they share.
+enum Way {
     Sync,
-    Uring,
-}
-
-impl Io {
-    fn of(trial: &Trial) -> Io {
-        match trial.target.params.word("io") {
-            "sync" => Io::Sync,
-            "uring" => Io::Uring,
-            other => unreachable!("`io` is declared without `{other}`"),
-        }
-    }
-
-    /// Whether one client keeps several operations under way.
-    fn batches(self) -> bool {
-        self == Io::Uring
-    }
+    Uring(RingAbilities, Arc<Workers>),
+    Aio,
+    Mmap(Mappings),
 }
 
 impl FileInstance {
@@ -114,18 +97,46 @@ impl FileInstance {
                 (Paths::from([path.clone()]), Made::Named(named))
             }
         };
-        let alignment = direct_alignment(&files::open_one(&paths[0], Opening { direct: false, writes: false })?);
-        Ok(FileInstance { paths, made, made_for: MadeFor::new(start), abilities: None, alignment })
+        let alignment = direct_alignment(&files::open_one(&paths[0], Opening::READING)?);
+        Ok(FileInstance {
+            paths,
+            made,
+            made_for: MadeFor::new(start),
+            abilities: None,
+            alignment,
+            workers: Arc::default(),
+            fsync_end: false,
+        })
     }
 
-    fn client(&self, trial: &Trial, program: &IoProgram, slot: Slot) -> Result<Box<dyn Client>, TargetError> {
-        let opening = Opening { direct: trial.target.params.flag("direct"), writes: program.writes };
-        let files = Files::open(&self.paths, opening)?;
+    fn way(&self, settings: Settings, program: &IoProgram) -> Result<Way, TargetError> {
+        Ok(match settings.io {
+            Io::Sync => Way::Sync,
+            Io::Uring => Way::Uring(self.abilities.expect("found out by `check`"), self.workers.clone()),
+            Io::Aio => Way::Aio,
+            Io::Mmap => Way::Mmap(mmap::map_all(&self.paths, program.file_bytes, settings.opening(program.writes))?),
+        })
+    }
+
+    fn client(
+        &self,
+        trial: &Trial,
+        program: &IoProgram,
+        way: &Way,
+        slot: Slot,
+    ) -> Result<Box<dyn Client>, TargetError> {
+        let settings = Settings::of(trial);
+        let files = Files::open(&self.paths, settings.opening(program.writes))?;
         let source = OpSource::new(&program.run, slot);
         let buffers = Buffers::new(trial.load.depth, program.block, trial.seed ^ u64::from(slot.client));
-        Ok(match self.abilities.filter(|_| Io::of(trial) == Io::Uring) {
-            None => Box::new(SyncClient::new(source, SyncFile::new(files, buffers))),
-            Some(abilities) => Box::new(BatchClient::new(source, UringFile::new(files, buffers, abilities))),
+        Ok(match way {
+            Way::Sync => Box::new(SyncClient::new(source, SyncFile::new(files, buffers))),
+            Way::Mmap(mapped) => Box::new(SyncClient::new(source, MmapFile::new(mapped.clone(), files, buffers))),
+            Way::Uring(abilities, workers) => {
+                let driver = UringFile::new(files, buffers, *abilities, workers.clone());
+                Box::new(BatchClient::new(source, driver, settings.stamp))
+            }
+            Way::Aio => Box::new(BatchClient::new(source, AioFile::new(files, buffers), settings.stamp)),
         })
     }
 }
@@ -149,14 +160,25 @@ impl Instance for FileInstance {
         facts
     }
 
+    fn closing_facts(&self) -> Vec<Fact> {
+        let mut facts = self.abilities.map_or(Vec::new(), |_| self.workers.facts());
+        if self.fsync_end {
+            facts.push(Fact::new("file.fsync_end", files::timed_fsync(&self.paths)));
+        }
+        facts
+    }
+
     fn check(&mut self, trial: &Trial) -> Result<(), TargetError> {
-        let (program, io) = (program_of(trial), Io::of(trial));
-        if trial.target.params.flag("direct") {
+        let (program, settings) = (program_of(trial), Settings::of(trial));
+        if settings.direct {
             check::alignment(&self.paths[0], self.alignment, program.block)?;
         }
         self.abilities = None;
-        if io == Io::Uring {
-            self.abilities = Some(RingAbilities::probe(trial.load.clients * trial.load.depth, program.block)?);
+        let operations = trial.load.clients * trial.load.depth;
+        match settings.io {
+            Io::Sync | Io::Mmap => {}
+            Io::Aio => aio::probe(operations)?,
+            Io::Uring => self.abilities = Some(RingAbilities::probe(operations, program.block)?),
         }
         Ok(())
     }
@@ -167,9 +189,9 @@ impl Instance for FileInstance {
         }
         let program = program_of(trial);
         // A trial through the page cache finds its files there: they were filled through it, too.
-        let direct = trial.target.params.flag("direct") && matches!(self.alignment, Alignment::Direct { .. });
+        let direct = Settings::of(trial).direct && matches!(self.alignment, Alignment::Direct { .. });
         files::lift_limit(program.files.into());
-        let files = Files::open(&self.paths, Opening { direct, writes: true })?;
+        let files = Files::open(&self.paths, Opening::filling(direct))?;
         let slot = Slot { client: 0, clients: 1 };
         let driver = SyncFile::new(files, Buffers::new(1, program.fill_block, trial.seed));
         let client: Box<dyn Client> = Box::new(SyncClient::new(OpSource::new(&program.load, slot), driver));
@@ -182,7 +204,7 @@ impl Instance for FileInstance {
         }
         let mut size = 0;
         for path in self.paths.iter() {
-            let file = files::open_one(path, Opening { direct: false, writes: true })?;
+            let file = files::open_one(path, Opening::filling(false))?;
             file.sync_all().trying("sync", path)?;
             size += file.metadata().trying("look at", path)?.len();
             // Where the kernel does not say, only a file that is no longer empty can be tried.
@@ -195,7 +217,7 @@ impl Instance for FileInstance {
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
-        let program = program_of(trial);
+        let (program, settings) = (program_of(trial), Settings::of(trial));
         match &self.made {
             Made::Here(dir) => self.made_for.check(dir, trial)?,
             Made::Named(named) => named.check_writes(program.writes)?,
@@ -203,7 +225,10 @@ impl Instance for FileInstance {
         self.check(trial)?;
         files::check_sizes(&self.paths, program.file_bytes)?;
         files::lift_limit(u64::from(trial.load.clients) * u64::from(program.files));
-        let clients = slots(trial.load.clients).map(|slot| self.client(trial, &program, slot));
+        self.workers = Arc::default();
+        self.fsync_end = program.writes && settings.fsync_end;
+        let way = self.way(settings, &program)?;
+        let clients = slots(trial.load.clients).map(|slot| self.client(trial, &program, &way, slot));
         Ok(Loading { kinds: kind_names(&program.kinds), clients: clients.collect::<Result<_, _>>()? })
     }
 

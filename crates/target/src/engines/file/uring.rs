@@ -4,15 +4,16 @@
 //! Limits: Linux 5.11 and later; what newer kernels offer (registered buffers, one issuer, deferred task work) is probed once
 //! per instance and used where it works.
 
-use super::super::errno::LastFailure;
 use super::buffers::Buffers;
 use super::files::Files;
+use super::under_way::UnderWay;
+use super::workers::Workers;
 use crate::error::TargetError;
 use io_uring::{IoUring, opcode, squeue, types};
 use load::{BatchDriver, Done};
-use model::{Bytes, Fact, FailureClass, IoKind, IoOp, Nanos, Outcome};
-use std::fs::File;
+use model::{Bytes, Fact, IoKind, IoOp, Nanos};
 use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
 
 /// What io_uring can do here.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +62,9 @@ fn build(entries: u32, deferred: bool) -> std::io::Result<IoUring> {
     builder.build(entries)
 }
 
+/// Of `io_uring_enter`, from linux/io_uring.h.
+const IORING_ENTER_GETEVENTS: u32 = 1;
+
 /// The most memory that the kernel takes as one registered buffer.
 const REGISTERED_MAX: usize = 1 << 30;
 
@@ -75,124 +79,53 @@ fn register(ring: &IoUring, buffers: &Buffers) -> std::io::Result<()> {
 
 /// Performs reads, writes and syncs by io_uring.
 pub struct UringFile {
-    /// Made on the client's own thread: with one issuer, the maker is the only user. Dropped before the buffers.
+    /// Made on the client's own thread: with one issuer, the maker is the only user. Dropped before the slots.
     ring: Option<IoUring>,
-    buffers: Option<Buffers>,
+    slots: UnderWay,
     registered: bool,
-    files: Files,
     abilities: RingAbilities,
-    /// The operation in each slot; `None` where nothing is under way.
-    under_way: Vec<Option<IoOp>>,
     queued: Vec<squeue::Entry>,
-    failure: LastFailure,
-    broken: Option<String>,
+    workers: Arc<Workers>,
 }
 
 impl UringFile {
-    /// The driver of `files` with as many slots as `buffers` has blocks.
-    pub fn new(files: Files, buffers: Buffers, abilities: RingAbilities) -> Self {
-        let depth = buffers.count();
-        UringFile {
-            ring: None,
-            buffers: Some(buffers),
-            registered: false,
-            files,
-            abilities,
-            under_way: vec![None; depth as usize],
-            queued: Vec::with_capacity(depth as usize),
-            failure: LastFailure::default(),
-            broken: None,
-        }
+    /// The driver of `files` with as many slots as `buffers` has blocks. At its end it counts the kernel's `workers`.
+    pub fn new(files: Files, buffers: Buffers, abilities: RingAbilities, workers: Arc<Workers>) -> Self {
+        let slots = UnderWay::new(files, buffers);
+        let queued = Vec::with_capacity(slots.depth() as usize);
+        UringFile { ring: None, slots, registered: false, abilities, queued, workers }
     }
-
-    /// Takes what is completed.
-    fn reap(&mut self, done: &mut Vec<Done>) {
-        let ring = self.ring.as_mut().expect("opened before the first operation");
-        for entry in ring.completion() {
-            let slot = entry.user_data() as u32;
-            let op = self.under_way[slot as usize].take().expect("the kernel completes what was submitted");
-            let outcome = match entry.result() {
-                moved if moved as i64 == op.len.0 as i64 => Outcome::Ok { bytes: op.len.0 as u32 },
-                errno if errno < 0 => Outcome::Failed(self.failure.errno(&op, -errno)),
-                moved => Outcome::Failed(short(
-                    &mut self.failure,
-                    &op,
-                    self.files.of(&op),
-                    &self.buffers,
-                    slot,
-                    moved as usize,
-                )),
-            };
-            done.push(Done { slot, outcome });
-        }
-    }
-
-    /// The ring itself failed: everything under way is lost. Its buffers may still be written to and are never freed.
-    #[cold]
-    fn break_down(&mut self, error: &std::io::Error, done: &mut Vec<Done>) {
-        self.broken = Some(format!("io_uring on `{}`: {error}", crate::error::shown(&self.files.paths()[0])));
-        std::mem::forget(self.buffers.take());
-        for (slot, op) in (0..).zip(&mut self.under_way) {
-            if op.take().is_some() {
-                done.push(Done { slot, outcome: Outcome::Failed(FailureClass::Other) });
-            }
-        }
-    }
-}
-
-/// Why the operation in `slot`, which is no longer under way, moved only `moved` bytes.
-#[cold]
-fn short(
-    failure: &mut LastFailure,
-    op: &IoOp,
-    file: &File,
-    buffers: &Option<Buffers>,
-    slot: u32,
-    moved: usize,
-) -> FailureClass {
-    let (IoKind::Write, Some(buffers)) = (op.io, buffers) else { return failure.short(op, moved) };
-    let len = op.len.0 as usize;
-    // SAFETY: `block` vouches for `len` bytes; they are initialised, and the kernel is done with them.
-    let written = unsafe { std::slice::from_raw_parts(buffers.block(slot, len), len) };
-    failure.short_write(op, file, &written[moved..])
 }
 
 impl BatchDriver for UringFile {
     type Op = IoOp;
 
     fn depth(&self) -> u32 {
-        self.under_way.len() as u32
+        self.slots.depth()
     }
 
     fn open(&mut self) -> Result<(), String> {
         let cannot = |error: std::io::Error| format!("cannot set up io_uring: {error}");
         let entries = self.depth().next_power_of_two();
         let ring = build(entries, self.abilities.deferred).map_err(cannot)?;
-        let fds: Vec<RawFd> = self.files.all().iter().map(AsRawFd::as_raw_fd).collect();
+        let fds: Vec<RawFd> = self.slots.files.all().iter().map(AsRawFd::as_raw_fd).collect();
         ring.submitter().register_files(&fds).map_err(cannot)?;
         // Where the limit of locked memory is too low for all of them, plain buffers do; they cost more and are not wrong.
         self.registered = self.abilities.registered_buffers
-            && self.buffers.as_ref().is_some_and(|all| all.all().1 <= REGISTERED_MAX && register(&ring, all).is_ok());
+            && self.slots.buffers().is_some_and(|all| all.all().1 <= REGISTERED_MAX && register(&ring, all).is_ok());
         self.ring = Some(ring);
         Ok(())
     }
 
     #[inline]
     fn push(&mut self, slot: u32, op: &IoOp) {
-        self.under_way[slot as usize] = Some(*op);
-        let Some(buffers) = &mut self.buffers else { return };
+        let Some(memory) = self.slots.begin(slot, op) else { return };
         let (at, len, fd) = (op.at.0, op.len.0 as u32, types::Fixed(op.file.into()));
         let entry = match (op.io, self.registered) {
-            (IoKind::Read, true) => {
-                opcode::ReadFixed::new(fd, buffers.block(slot, len as usize), len, 0).offset(at).build()
-            }
-            (IoKind::Read, false) => opcode::Read::new(fd, buffers.block(slot, len as usize), len).offset(at).build(),
-            (IoKind::Write, true) => {
-                opcode::WriteFixed::new(fd, buffers.fresh_block(slot, len as usize), len, 0).offset(at).build()
-            }
-            (IoKind::Write, false) => {
-                opcode::Write::new(fd, buffers.fresh_block(slot, len as usize), len).offset(at).build()
-            }
+            (IoKind::Read, true) => opcode::ReadFixed::new(fd, memory, len, 0).offset(at).build(),
+            (IoKind::Read, false) => opcode::Read::new(fd, memory, len).offset(at).build(),
+            (IoKind::Write, true) => opcode::WriteFixed::new(fd, memory, len, 0).offset(at).build(),
+            (IoKind::Write, false) => opcode::Write::new(fd, memory, len).offset(at).build(),
             (IoKind::Fsync, _) => opcode::Fsync::new(fd).build(),
             (IoKind::Fdatasync, _) => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
         };
@@ -201,33 +134,47 @@ impl BatchDriver for UringFile {
 
     #[inline]
     fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>) {
-        let (Some(ring), Some(_)) = (&mut self.ring, &self.buffers) else {
-            return self.break_down(&std::io::Error::other("the ring is gone"), done);
+        let Some(ring) = self.ring.as_mut().filter(|_| self.slots.buffers().is_some()) else {
+            return self.slots.lose_all("io_uring", &std::io::Error::other("the ring is gone"), done);
         };
-        // SAFETY: every entry names a registered file and, unless it is a sync, a block of `buffers` that holds its whole
-        // length and belongs to its slot alone; the buffers live until the ring is dropped, or are never freed (see `drop` and `break_down`).
+        // SAFETY: every entry names a registered file and, unless it is a sync, a block that holds its whole length and belongs
+        // to its slot alone; the blocks live until the ring is dropped, or are never freed (see `UnderWay`).
         let pushed = unsafe { ring.submission().push_multiple(&self.queued) };
         pushed.expect("the ring has an entry for every slot");
         self.queued.clear();
-        let wait = types::Timespec::new().sec(timeout.0 / 1_000_000_000).nsec((timeout.0 % 1_000_000_000) as u32);
-        let args = types::SubmitArgs::new().timespec(&wait);
-        let entered = ring.submitter().submit_with_args(usize::from(timeout.0 > 0), &args);
+        let entered = match timeout {
+            Nanos(0) => {
+                let queued = ring.submission().len() as u32; // with what an earlier call could not submit
+                // Completions that the kernel has put off are processed by a call that asks for some, be it none.
+                // SAFETY: the call has no argument that could be of the wrong size.
+                unsafe { ring.submitter().enter::<libc::sigset_t>(queued, 0, IORING_ENTER_GETEVENTS, None) }
+            }
+            Nanos(ns) => {
+                let wait = types::Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32);
+                ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&wait))
+            }
+        };
         match entered.map_err(|error| (error.raw_os_error(), error)) {
             // Nothing in time, a signal, or the completion queue wants to be emptied first: all are answered by looking.
-            Ok(_) | Err((Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN), _)) => self.reap(done),
-            Err((_, error)) => self.break_down(&error, done),
+            Ok(_) | Err((Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN), _)) => {
+                done.extend(
+                    ring.completion().map(|entry| self.slots.finish(entry.user_data() as u32, entry.result().into())),
+                );
+            }
+            Err((_, error)) => self.slots.lose_all("io_uring", &error, done),
         }
     }
 
     fn describe_failure(&self) -> String {
-        self.broken.clone().unwrap_or_else(|| self.failure.describe(self.files.paths()))
+        self.slots.describe_failure()
     }
 }
 
 impl Drop for UringFile {
+    /// On the client's own thread and with its ring still there: the workers belong to both.
     fn drop(&mut self) {
-        if self.under_way.iter().any(Option::is_some) {
-            std::mem::forget(self.buffers.take()); // the kernel may still write to them
+        if self.ring.is_some() {
+            self.workers.count();
         }
     }
 }

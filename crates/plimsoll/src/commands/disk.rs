@@ -1,0 +1,362 @@
+//! `plimsoll disk [DIR]`: the disk under a directory: what it is, how fast one reader reads it on, and its ceiling per block
+//! size.
+//!
+//! In: a directory. Out: the facts of the file system and the disk; the four timings of `hdparm -tT`, three times, as hdparm
+//! prints them (`target::disk` says what they are); random reads with O_DIRECT by io_uring at four block sizes and two depths.
+//!
+//! Limits: nothing is recorded. One file is made for all of it and removed at the end; the file system lies between it and the
+//! disk. What is not possible here (no O_DIRECT, no io_uring) is said in its place, and the rest is measured. Random writes
+//! (`--write`) go over the same file and are not synced: the write cache of the disk is part of their number.
+
+use crate::cli::Context;
+use crate::exit::{Exit, Fault};
+use crate::measure::unrecorded::{Sums, Unrecorded};
+use crate::measure::{self, flags, signals};
+use crate::output;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use load::{Stop, StopReason};
+use model::{Bytes, Fact, Nanos, Plan, Trial, units::three_digits};
+use plan::Overrides;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use target::DataDir;
+use target::disk::{REQUEST, Reads, TIMINGS, Timing, Via, time_reads};
+
+/// How often each timing is taken.
+const REPEATS: u32 = 3;
+/// How long each ceiling is measured, or as long as a timing where that is shorter.
+const CEILING_TIME: Nanos = Nanos::from_secs(1);
+
+const MODES: [&str; 2] = ["rndrd", "rndwr"];
+const BLOCKS: [&str; 4] = ["4KiB", "16KiB", "64KiB", "1MiB"];
+const DEPTHS: [&str; 2] = ["1", "32"];
+
+/// The command.
+pub fn clap() -> Command {
+    let dir = Arg::new("dir").value_name("DIR").default_value(".").help("A directory on the disk of interest");
+    let time = Arg::new("time").long("time").value_name("TIME").default_value("3s").env("PLIMSOLL_TIME");
+    let size = Arg::new("file-size").long("file-size").value_name("SIZE").default_value("512MiB");
+    let write = Arg::new("write").long("write").action(ArgAction::SetTrue);
+    Command::new("disk")
+        .about("Look at the disk: the timings of hdparm -tT, its settings, its ceiling per block size")
+        .arg(dir)
+        .arg(time.hide_env(true).help("Length of each of the 12 timings"))
+        .arg(size.env("PLIMSOLL_FILE_SIZE").hide_env(true).help("Size of the file that is made, read and removed"))
+        .arg(write.help("Measure random writes, too, on the same file"))
+}
+
+/// Does it.
+pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
+    let (plan, options) = (ceilings_plan(matches, context)?, flags::options(matches));
+    measure::check_abilities(&plan)?;
+    measure::check_place(&plan, &options, context)?;
+    let stop = Arc::new(Stop::default());
+    signals::listen(&stop)?;
+    let place = target::filesystem::place_of(&options.dir);
+    let facts = place.map(|place| place.facts()).unwrap_or_default();
+    let measured = measure_disk(plan, &options.dir, &stop, context);
+    if stop.reason() == Some(StopReason::Interrupted) {
+        return Err(Fault::new(signals::exit(), "interrupted; the file is removed and nothing was kept"));
+    }
+    let measured = measured?;
+    match context.json {
+        true => output::json::print(&json(&facts, &measured)),
+        false => output::print(&text(&facts, &measured, context.width())),
+    }
+    Ok(Exit::Done)
+}
+
+/// All ceilings as trials on one data set, which is the file of the timings, too. Their time is still that of a timing.
+fn ceilings_plan(matches: &ArgMatches, context: &Context) -> Result<Plan, Fault> {
+    let given = |name| matches.get_one::<String>(name).expect("it has a default").as_str();
+    let modes = if matches.get_flag("write") { &MODES[..] } else { &MODES[..1] };
+    let keys = [
+        ("engine", "file"),
+        ("io", "uring"),
+        ("direct", "true"),
+        ("mode", &modes.join(",")),
+        ("block", &BLOCKS.join(",")),
+        ("depth", &DEPTHS.join(",")),
+        ("time", given("time")),
+        ("file_size", given("file-size")),
+    ];
+    let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let plan = plan::from_flags("file", &Overrides(keys.into()), 1.0, &context.catalogue)?;
+    if plan.trials.len() != modes.len() * BLOCKS.len() * DEPTHS.len() {
+        return Err(Fault::usage("--time and --file-size take one value each here"));
+    }
+    match file_bytes(&plan.trials[0]) {
+        size if size < REQUEST => {
+            let text = format!("--file-size: `{size}` is less than one read of the timings ({REQUEST}); use more");
+            Err(Fault::usage(text))
+        }
+        _ => Ok(plan),
+    }
+}
+
+fn file_bytes(trial: &Trial) -> Bytes {
+    trial.workload.params.bytes("file_size")
+}
+
+fn time_of(trial: &Trial) -> Nanos {
+    trial.phases.run
+}
+
+/// What was measured.
+struct Measured {
+    file: Bytes,
+    timings: Vec<Repeats>,
+    ceilings: Vec<Ceiling>,
+}
+
+/// One of the four timings, repeated.
+struct Repeats {
+    via: Via,
+    reads: Reads,
+    /// Or why it cannot be taken here.
+    timed: Result<Vec<Timing>, Fault>,
+}
+
+struct Ceiling {
+    mode: String,
+    block: Bytes,
+    depth: u32,
+    /// Or why it cannot be measured here.
+    measured: Result<Sums, Fault>,
+}
+
+/// Makes the file, reads it in every way, and removes it: the directory goes with its owner, however this ends.
+fn measure_disk(mut plan: Plan, dir: &Path, stop: &Arc<Stop>, context: &Context) -> Result<Measured, Fault> {
+    let (file, time) = (file_bytes(&plan.trials[0]), time_of(&plan.trials[0]));
+    let mut data = DataDir::create(dir, "disk", plan.trials[0].seed)?;
+    let path = data.own_directory("disk")?.join("data");
+    plan.trials.iter_mut().for_each(|trial| on_file(trial, &path));
+    context.note(format!("making a file of {file} in `{}`", dir.display()));
+    let mut unrecorded = Unrecorded::start(&plan.trials[0], dir, stop)?;
+    context.note(format!("timing reads: {} times {time}", REPEATS as usize * TIMINGS.len()));
+    let timings = timings(&path, time, stop)?;
+    context.note(format!("ceilings: {} times {}", plan.trials.len(), time_of(&plan.trials[0])));
+    let ceilings = plan.trials.iter().map(|trial| ceiling(&mut unrecorded, trial)).collect::<Result<_, _>>()?;
+    unrecorded.stop()?;
+    data.remove()?;
+    Ok(Measured { file, timings, ceilings })
+}
+
+fn on_file(trial: &mut Trial, path: &Path) {
+    trial.target.path = Some(path.into());
+    trial.phases.run = trial.phases.run.min(CEILING_TIME);
+}
+
+/// As `for i in 1 2 3; do hdparm --direct -tT; done` and the same without `--direct` take them: cached and disk in turn.
+fn timings(path: &Path, time: Nanos, stop: &Stop) -> Result<Vec<Repeats>, Fault> {
+    let new = |(via, reads)| Repeats { via, reads, timed: Ok(Vec::new()) };
+    let mut all: Vec<Repeats> = TIMINGS.map(new).into();
+    for pair in all.chunks_mut(2) {
+        for _ in 0..REPEATS {
+            pair.iter_mut().try_for_each(|timing| timing.repeat(path, time, stop))?;
+        }
+    }
+    Ok(all)
+}
+
+impl Repeats {
+    /// Once more. What is not possible here is kept as such; a disk that fails ends everything.
+    fn repeat(&mut self, path: &Path, time: Nanos, stop: &Stop) -> Result<(), Fault> {
+        let Ok(timed) = &mut self.timed else { return Ok(()) };
+        match possible(time_reads(path, self.via, self.reads, time, stop).map_err(Fault::from))? {
+            Ok(timing) => timed.push(timing),
+            Err(fault) => self.timed = Err(fault),
+        }
+        match stop.reason() {
+            Some(reason) => Err(Fault::stopped(reason)),
+            None => Ok(()),
+        }
+    }
+
+    /// The words of hdparm.
+    fn name(&self) -> &'static str {
+        match (self.via, self.reads) {
+            (Via::Direct, Reads::Cached) => "O_DIRECT cached reads",
+            (Via::Direct, Reads::Disk) => "O_DIRECT disk reads",
+            (Via::Buffered, Reads::Cached) => "cached reads",
+            (Via::Buffered, Reads::Disk) => "buffered disk reads",
+        }
+    }
+}
+
+fn ceiling(unrecorded: &mut Unrecorded, trial: &Trial) -> Result<Ceiling, Fault> {
+    let measured = possible(unrecorded.measure(trial))?;
+    let params = &trial.workload.params;
+    Ok(Ceiling { mode: params.word("mode").into(), block: params.bytes("block"), depth: trial.load.depth, measured })
+}
+
+/// Tells what cannot be done here, which the inner result keeps, from what went wrong.
+fn possible<T>(measured: Result<T, Fault>) -> Result<Result<T, Fault>, Fault> {
+    match measured {
+        Err(fault) if fault.exit != Exit::Usage => Err(fault),
+        here => Ok(here),
+    }
+}
+
+fn text(facts: &[Fact], measured: &Measured, width: usize) -> String {
+    let mut text = String::from("disk\n");
+    facts.iter().for_each(|fact| text += &fact_lines(fact, width));
+    let _ = writeln!(text, "\nsequential reads of a file of {} (MB as hdparm has it: 2^20 bytes)", measured.file);
+    measured.timings.iter().for_each(|timing| text += &timing_lines(timing));
+    text += "\nceiling of random access: O_DIRECT, io_uring, 1 client (MB: 10^6 bytes)\n";
+    let _ = writeln!(text, "  {:6} {:>8} {:>6} {:>12} {:>10} {:>10}", "", "block", "depth", "IOPS", "MB/s", "p99");
+    measured.ceilings.iter().for_each(|ceiling| text += &ceiling_line(ceiling));
+    text
+}
+
+/// Name and value; a list that is too long for the line goes on under itself.
+fn fact_lines(fact: &Fact, width: usize) -> String {
+    const INDENT: usize = 31;
+    let mut lines = vec![String::new()];
+    for item in fact.value.split_inclusive(',') {
+        let line = lines.last_mut().expect("there is a first line");
+        match INDENT + line.chars().count() + item.chars().count() > width && !line.is_empty() {
+            true => lines.push(item.to_owned()),
+            false => line.push_str(item),
+        }
+    }
+    let value = lines.join(&format!("\n{:INDENT$}", ""));
+    format!("  {:28} {value}\n", fact.name)
+}
+
+fn timing_lines(repeats: &Repeats) -> String {
+    let doubt = |timing: &Timing| timing.doubt().map_or(String::new(), |doubt| format!("   ^ {doubt}\n"));
+    match &repeats.timed {
+        Err(fault) => format!(" Timing {}: not here: {}\n", repeats.name(), fault.text),
+        Ok(timed) => timed.iter().map(|timing| hdparm_line(repeats.name(), timing) + &doubt(timing)).collect(),
+    }
+}
+
+/// As hdparm 9.x prints it: MB are MiB, and below one a second they are kB, its KiB.
+fn hdparm_line(name: &str, timing: &Timing) -> String {
+    let (mib, seconds) = (timing.bytes.0 >> 20, timing.took.as_secs_f64());
+    let per_s = mib as f64 / seconds;
+    let (rate, unit) = if per_s > 1.0 { (per_s, "MB") } else { (per_s * 1024.0, "kB") };
+    let gap = if timing.reads == Reads::Cached { "   " } else { "  " };
+    format!(" Timing {name}:{gap}{mib:3} MB in {seconds:5.2} seconds = {rate:6.2} {unit}/sec\n")
+}
+
+fn ceiling_line(ceiling: &Ceiling) -> String {
+    let mode = if ceiling.mode == "rndwr" { "write" } else { "read" };
+    let head = format!("  {mode:6} {:>8} {:>6}", ceiling.block.to_string(), ceiling.depth);
+    match &ceiling.measured {
+        Err(fault) => format!("{head} not here: {}\n", fault.text),
+        Ok(sums) => {
+            let (mb_per_s, p99) = (three_digits(sums.bytes_per_s() / 1e6), Nanos(p99_ns(sums)).to_string());
+            format!("{head} {:>12.0} {mb_per_s:>10} {p99:>10}\n", sums.ops_per_s())
+        }
+    }
+}
+
+fn p99_ns(sums: &Sums) -> u64 {
+    sums.service.to_hdr().value_at_quantile(0.99)
+}
+
+fn json(facts: &[Fact], measured: &Measured) -> serde_json::Value {
+    serde_json::json!({
+        "schema": "plimsoll.disk/1", "facts": facts, "file_bytes": measured.file.0,
+        "timings": measured.timings.iter().map(timing_json).collect::<Vec<_>>(),
+        "ceilings": measured.ceilings.iter().map(ceiling_json).collect::<Vec<_>>(),
+    })
+}
+
+fn timing_json(repeats: &Repeats) -> serde_json::Value {
+    let one = |timing: &Timing| {
+        serde_json::json!({
+            "bytes": timing.bytes.0, "seconds": timing.took.as_secs_f64(), "bytes_per_s": timing.bytes_per_s(),
+            "hdparm_mib_per_s": timing.bytes_per_s() / (1u64 << 20) as f64,
+            "from_disk_bytes": timing.from_disk.map(|bytes| bytes.0), "doubt": timing.doubt(),
+        })
+    };
+    let timed = repeats.timed.as_ref();
+    serde_json::json!({
+        "what": repeats.name(), "direct": repeats.via == Via::Direct, "cached": repeats.reads == Reads::Cached,
+        "repeats": timed.map(|timed| timed.iter().map(one).collect::<Vec<_>>()).unwrap_or_default(),
+        "error": timed.err().map(|fault| &fault.text),
+    })
+}
+
+fn ceiling_json(ceiling: &Ceiling) -> serde_json::Value {
+    let sums = ceiling.measured.as_ref();
+    let error = sums.err().map(|fault| &fault.text);
+    let sums = sums.ok();
+    serde_json::json!({
+        "mode": ceiling.mode, "block_bytes": ceiling.block.0, "depth": ceiling.depth, "io": "uring", "direct": true,
+        "seconds": sums.map(Sums::seconds), "ops": sums.map(|sums| sums.ops), "ops_per_s": sums.map(Sums::ops_per_s),
+        "bytes_per_s": sums.map(Sums::bytes_per_s), "cpu_ns_per_op": sums.map(Sums::cpu_ns_per_op),
+        "service_ns": {"p99": sums.map(p99_ns), "max": sums.map(|sums| sums.service.max_ns())}, "error": error,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timing(reads: Reads, via: Via, mib: u64, took_ms: u64) -> Timing {
+        let bytes = Bytes::from_mib(mib);
+        Timing { reads, via, bytes, took: Nanos::from_millis(took_ms), from_disk: Some(bytes) }
+    }
+
+    fn repeats(timing: Timing) -> Repeats {
+        Repeats { via: timing.via, reads: timing.reads, timed: Ok(vec![timing]) }
+    }
+
+    #[test]
+    fn timings_are_printed_as_hdparm_prints_them() {
+        let lines = [
+            (
+                timing(Reads::Cached, Via::Direct, 2068, 2000),
+                " Timing O_DIRECT cached reads:   2068 MB in  2.00 seconds = 1034.00 MB/sec\n",
+            ),
+            (
+                timing(Reads::Disk, Via::Direct, 2146, 3000),
+                " Timing O_DIRECT disk reads:  2146 MB in  3.00 seconds = 715.33 MB/sec\n",
+            ),
+            (
+                timing(Reads::Disk, Via::Buffered, 2, 4000),
+                " Timing buffered disk reads:    2 MB in  4.00 seconds = 512.00 kB/sec\n",
+            ),
+        ];
+        for (timing, line) in lines {
+            assert_eq!(timing_lines(&repeats(timing)), line);
+        }
+    }
+
+    #[test]
+    fn what_did_not_come_from_the_disk_is_said_under_its_number() {
+        let elsewhere = Timing { from_disk: Some(Bytes(0)), ..timing(Reads::Disk, Via::Buffered, 100, 1000) };
+        let lines = timing_lines(&repeats(elsewhere));
+        assert_eq!(lines.lines().nth(1).unwrap(), "   ^ only 0 % of it came from the disk");
+    }
+
+    #[test]
+    fn a_timing_that_cannot_be_taken_says_why_in_its_place() {
+        let timed = Err(Fault::usage("`d` is on a file system without O_DIRECT"));
+        let lines = timing_lines(&Repeats { via: Via::Direct, reads: Reads::Disk, timed });
+        assert_eq!(lines, " Timing O_DIRECT disk reads: not here: `d` is on a file system without O_DIRECT\n");
+    }
+
+    #[test]
+    fn a_long_list_goes_on_under_itself_within_the_width() {
+        let options = "rw,relatime,discard,resv_strict,resuid=65534,resgid=65534,errors=remount-ro";
+        let lines = fact_lines(&Fact::new("filesystem.options", options), 80);
+        assert!(lines.lines().count() == 2 && lines.lines().all(|line| line.len() <= 80), "{lines}");
+        assert_eq!(lines.split_whitespace().skip(1).collect::<String>(), options);
+    }
+
+    #[test]
+    fn a_ceiling_has_its_rates_and_its_p99_in_one_line_of_80_columns() {
+        let mut sums = Sums { ops: 20_000, bytes: 20_000 * 4096, took: Nanos::from_millis(500), ..Sums::default() };
+        (0..100).for_each(|_| sums.service.record(1_500_000));
+        let ceiling = Ceiling { mode: "rndwr".into(), block: Bytes::from_kib(4), depth: 32, measured: Ok(sums) };
+        let line = ceiling_line(&ceiling);
+        assert_eq!(line, "  write     4 KiB     32        40000        164    1.50 ms\n");
+        assert!(line.len() <= 80);
+    }
+}

@@ -1,0 +1,173 @@
+//! Trials that are measured and not recorded: what `doctor` and `disk` say once and nobody analyses.
+//!
+//! In: a trial, a directory, what may stop it. Out: its sums. Limits: no intervals, no counters, no warmup; one instance
+//! serves all trials that are measured on it, which must agree on its data.
+
+use crate::exit::Fault;
+use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_phases};
+use model::{Event, IntervalRow, LatencyCounts, Nanos, Pacing, Phase, Tick, Trial};
+use std::path::Path;
+use std::sync::Arc;
+use target::{Instance, Loading, Start};
+
+/// Making data has no deadline: it ends when the data is made.
+const PREPARE_AT_MOST: Nanos = Nanos::from_secs(24 * 3600);
+
+/// An instance with its data, ready for trials.
+pub struct Unrecorded {
+    instance: Box<dyn Instance>,
+    stop: Arc<Stop>,
+}
+
+/// The sums of one run phase.
+#[derive(Default)]
+pub struct Sums {
+    /// Operations done within the phase.
+    pub ops: u64,
+    /// Payload that they moved.
+    pub bytes: u64,
+    /// CPU time of the clients for them, user and kernel.
+    pub cpu_ns: u64,
+    /// Service times of all operations, also of those that began in the phase and ended after it: these are the slow ones.
+    pub service: LatencyCounts,
+    /// When the phase began,
+    pub start: Tick,
+    /// and how long it lasted.
+    pub took: Nanos,
+}
+
+impl Unrecorded {
+    /// Starts the engine of `trial` in `dir` and makes the trial's data.
+    pub fn start(trial: &Trial, dir: &Path, stop: &Arc<Stop>) -> Result<Unrecorded, Fault> {
+        let def = target::find(&trial.target.engine).expect("the plan was checked against the catalogue");
+        let data = target::shape_of(trial);
+        let instance = (def.start)(&Start { trial, parent: dir, data: &data })?;
+        let mut started = Unrecorded { instance, stop: stop.clone() };
+        match started.make_data(trial) {
+            Ok(()) => Ok(started),
+            Err(fault) => started.stop().and(Err(fault)),
+        }
+    }
+
+    /// Runs the run phase of `trial`. At least one operation was done in it.
+    pub fn measure(&mut self, trial: &Trial) -> Result<Sums, Fault> {
+        self.instance.check(trial)?;
+        let loading = self.instance.clients(trial)?;
+        let (length, ops_max) = (trial.phases.run, trial.phases.ops_max);
+        let run = PhasePlan { phase: Phase::Run, length, ops_max, pacing: trial.load.pacing };
+        let sums = self.run(loading, run, trial)?;
+        match sums.ops {
+            0 => Err(Fault::of_target(format!("no operation was done in {length}; measure for longer"))),
+            _ => Ok(sums),
+        }
+    }
+
+    /// Stops the engine and removes its data.
+    pub fn stop(self) -> Result<(), Fault> {
+        Ok(self.instance.stop()?)
+    }
+
+    fn make_data(&mut self, trial: &Trial) -> Result<(), Fault> {
+        if let Some(loading) = self.instance.loaders(trial)? {
+            let pacing = Pacing::Closed { think: Nanos(0) };
+            let prepare = PhasePlan { phase: Phase::Prepare, length: PREPARE_AT_MOST, ops_max: None, pacing };
+            self.run(loading, prepare, trial)?;
+        }
+        Ok(self.instance.loaded()?)
+    }
+
+    fn run(&self, loading: Loading, phase: PhasePlan, trial: &Trial) -> Result<Sums, Fault> {
+        let setup = Setup {
+            kinds: loading.kinds.len(),
+            // One interval is the whole run phase: what ends later, in the grace time, is in rows of its own.
+            interval: trial.phases.run,
+            grace: trial.phases.grace,
+            on_error: trial.on_error,
+            seed: trial.seed,
+        };
+        let mut sums = Sums::default();
+        let outcome = run_phases(loading.clients, &[phase], &setup, &MonotonicClock::start(), &self.stop, &mut sums);
+        check(outcome).map(|()| sums)
+    }
+}
+
+fn check(outcome: Outcome) -> Result<(), Fault> {
+    match outcome.ended {
+        Ended::Failed { text, .. } => Err(Fault::of_target(text)),
+        Ended::Stopped(reason) => Err(Fault::stopped(reason)),
+        Ended::AsPlanned if !outcome.hung.is_empty() => {
+            let text = format!("{} clients were still blocked when the grace time was over", outcome.hung.len());
+            Err(Fault::of_target(text))
+        }
+        Ended::AsPlanned => Ok(()),
+    }
+}
+
+impl Sums {
+    /// Operations per second.
+    pub fn ops_per_s(&self) -> f64 {
+        self.ops as f64 / self.seconds()
+    }
+
+    /// Payload per second.
+    pub fn bytes_per_s(&self) -> f64 {
+        self.bytes as f64 / self.seconds()
+    }
+
+    /// CPU time of the clients per operation.
+    pub fn cpu_ns_per_op(&self) -> f64 {
+        self.cpu_ns as f64 / self.ops as f64
+    }
+
+    /// How long the phase lasted. Never zero, so that rates can be made of it.
+    pub fn seconds(&self) -> f64 {
+        self.took.max(Nanos(1)).as_secs_f64()
+    }
+}
+
+impl Sink for Sums {
+    fn begin_phase(&mut self, _: Phase, start: Tick) {
+        self.start = start;
+    }
+
+    fn interval(&mut self, rows: Vec<IntervalRow>, _: Vec<Event>, _: Tick) {
+        for mut row in rows {
+            row.kinds.iter_mut().for_each(|kind| self.service.add(&kind.service.take()));
+            if row.index == 0 {
+                self.ops += row.kinds.iter().map(|kind| kind.ok).sum::<u64>();
+                self.bytes += row.kinds.iter().map(|kind| kind.bytes).sum::<u64>();
+                self.cpu_ns += row.generator.cpu_user_ns + row.generator.cpu_system_ns;
+            }
+        }
+    }
+
+    fn end_phase(&mut self, _: Phase, end: Tick, _: u64, _: u64) {
+        self.took = end.since(self.start);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Generator, KindRow, OpKind};
+
+    fn row(index: u32, ok: u64, service_ns: u64) -> IntervalRow {
+        let mut service = LatencyCounts::default();
+        (0..ok).for_each(|_| service.record(service_ns));
+        let kind = KindRow { kind: OpKind(0), ok, failed: 0, bytes: ok * 4096, late: 0, service, response: None };
+        let generator = Generator { cpu_user_ns: 100, cpu_system_ns: 300, ..Generator::default() };
+        let (start, length) = (Tick(0), Nanos::from_secs(1));
+        IntervalRow { phase: Phase::Run, index, start, length, kinds: vec![kind], generator }
+    }
+
+    #[test]
+    fn rates_are_of_what_ended_within_the_phase_and_service_times_of_all() {
+        let mut sums = Sums::default();
+        sums.begin_phase(Phase::Run, Tick(1_000));
+        sums.interval(vec![row(0, 6, 1_000)], Vec::new(), Tick(0));
+        sums.interval(vec![row(0, 2, 2_000), row(1, 1, 9_000)], Vec::new(), Tick(0));
+        sums.end_phase(Phase::Run, Tick(2_000_001_000), 0, 0);
+        assert_eq!((sums.ops_per_s(), sums.bytes_per_s()), (4.0, 4.0 * 4096.0));
+        assert_eq!((sums.cpu_ns_per_op(), sums.service.total(), sums.service.max_ns()), (100.0, 9, 9_000));
+    }
+}

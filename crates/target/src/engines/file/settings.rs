@@ -1,0 +1,111 @@
+//! The parameters of the engine `file`, declared and parsed.
+//!
+//! In: the parameters of a trial. Out: [`Settings`]. Limits: what excludes what is the matter of `check`.
+
+use super::files::{Opening, WriteSync};
+use load::Stamp;
+use model::{ParamDef, ParamKind, Trial};
+
+/// As `engines` list them.
+pub const PARAMS: &[ParamDef] = &[
+    ParamDef {
+        name: "io",
+        kind: ParamKind::OneOf(&["sync", "uring", "aio", "mmap"]),
+        default: "uring",
+        help: "one pread/pwrite at a time, io_uring or libaio with `depth` under way, or copies from and to a mapping",
+        scales: false,
+        shapes_data: false,
+    },
+    ParamDef {
+        name: "direct",
+        kind: ParamKind::Bool,
+        default: "true",
+        help: "O_DIRECT: past the page cache, so that the device is measured and not the memory",
+        scales: false,
+        shapes_data: true,
+    },
+    ParamDef {
+        name: "sync",
+        kind: ParamKind::OneOf(&["none", "osync", "odsync"]),
+        default: "none",
+        help: "files are opened with O_SYNC or O_DSYNC: each write is on the device, with or without all of its metadata",
+        scales: false,
+        shapes_data: false,
+    },
+    ParamDef {
+        name: "fsync_end",
+        kind: ParamKind::Bool,
+        default: "false",
+        help: "sync all files when the load is over; how long that takes is recorded and in no operation's time",
+        scales: false,
+        shapes_data: false,
+    },
+    ParamDef {
+        name: "stamp",
+        kind: ParamKind::OneOf(&["batch", "each"]),
+        default: "batch",
+        help: "uring and aio: times that an operation shares with its batch, or exact ones, each with a system call of its own",
+        scales: false,
+        shapes_data: false,
+    },
+];
+
+/// What a trial asks of this engine.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    pub io: Io,
+    pub direct: bool,
+    pub sync: WriteSync,
+    pub fsync_end: bool,
+    pub stamp: Stamp,
+}
+
+/// How operations reach the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Io {
+    Sync,
+    Uring,
+    Aio,
+    Mmap,
+}
+
+impl Settings {
+    /// Those of `trial`.
+    pub fn of(trial: &Trial) -> Settings {
+        let params = &trial.target.params;
+        Settings {
+            io: match params.word("io") {
+                "sync" => Io::Sync,
+                "uring" => Io::Uring,
+                "aio" => Io::Aio,
+                "mmap" => Io::Mmap,
+                other => unreachable!("`io` is declared without `{other}`"),
+            },
+            direct: params.flag("direct"),
+            sync: match params.word("sync") {
+                "none" => WriteSync::None,
+                "osync" => WriteSync::All,
+                "odsync" => WriteSync::Data,
+                other => unreachable!("`sync` is declared without `{other}`"),
+            },
+            fsync_end: params.flag("fsync_end"),
+            stamp: match params.word("stamp") {
+                "batch" => Stamp::Batch,
+                "each" => Stamp::Each,
+                other => unreachable!("`stamp` is declared without `{other}`"),
+            },
+        }
+    }
+
+    /// How the clients open their files.
+    pub fn opening(&self, writes: bool) -> Opening {
+        Opening { direct: self.direct, writes, sync: self.sync }
+    }
+}
+
+impl Io {
+    /// Whether one client keeps several operations under way.
+    pub fn batches(self) -> bool {
+        matches!(self, Io::Uring | Io::Aio)
+    }
+}

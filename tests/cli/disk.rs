@@ -1,0 +1,101 @@
+//! `plimsoll disk`: every number is there, nothing is left behind, nothing is written where it should not be.
+
+use crate::lab::{Finished, Lab};
+use serde_json::Value;
+use std::process::Command;
+use std::time::Duration;
+
+const SHORT: &[&str] = &["disk", "--file-size", "16MiB", "--time", "100ms"];
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+fn list<'a>(of: &'a Value, key: &str) -> &'a Vec<Value> {
+    of[key].as_array().unwrap_or_else(|| panic!("`{key}` is no list: {of}"))
+}
+
+#[test]
+fn the_disk_is_timed_four_ways_three_times_and_has_a_ceiling_per_block_size() {
+    let lab = Lab::new();
+    let disk = lab.json(&[SHORT, &["--write"]].concat());
+    assert_eq!((&disk["schema"], &disk["file_bytes"]), (&"plimsoll.disk/1".into(), &(16 << 20).into()));
+    let timings = list(&disk, "timings");
+    assert_eq!(timings.len(), 4);
+    for timing in timings {
+        let repeats = list(timing, "repeats");
+        assert_eq!((repeats.len(), &timing["error"]), (3, &Value::Null), "{timing}");
+        for repeat in repeats {
+            let (bytes, seconds) = (number(&repeat["bytes"]), number(&repeat["seconds"]));
+            assert!(bytes > 0.0 && bytes % f64::from(2 << 20) == 0.0 && seconds >= 0.1, "{timing}");
+            assert!((number(&repeat["bytes_per_s"]) / (bytes / seconds) - 1.0).abs() < 1e-9, "{timing}");
+        }
+    }
+    let ceilings = list(&disk, "ceilings");
+    assert_eq!(ceilings.len(), 16, "reads and writes at four block sizes and two depths");
+    for ceiling in ceilings {
+        assert!(number(&ceiling["ops_per_s"]) > 0.0 && number(&ceiling["service_ns"]["p99"]) > 0.0, "{ceiling}");
+        let bytes_per_op = number(&ceiling["bytes_per_s"]) / number(&ceiling["ops_per_s"]);
+        assert!((bytes_per_op / number(&ceiling["block_bytes"]) - 1.0).abs() < 1e-9, "{ceiling}");
+    }
+    assert!(list(&disk, "facts").iter().any(|fact| fact["name"] == "filesystem"), "{disk}");
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn the_text_has_the_lines_of_hdparm_in_80_columns_and_no_writes_unasked() {
+    let lab = Lab::new();
+    let finished = lab.run(&[SHORT, &["--quiet"]].concat());
+    assert_eq!((finished.exit, finished.stderr.as_str()), (0, ""));
+    for name in ["O_DIRECT cached reads:", "O_DIRECT disk reads:", "cached reads:", "buffered disk reads:"] {
+        let lines = finished.stdout.lines().filter(|line| line.starts_with(&format!(" Timing {name}")));
+        assert_eq!(lines.filter(|line| line.ends_with("MB/sec")).count(), 3, "{name}: {}", finished.stdout);
+    }
+    assert!(finished.stdout.lines().all(|line| line.chars().count() <= 80), "{}", finished.stdout);
+    assert!(!finished.stdout.contains("\n  write "), "{}", finished.stdout);
+}
+
+#[test]
+fn a_place_that_is_no_directory_of_its_own_is_refused_and_untouched() {
+    let lab = Lab::new();
+    let real = lab.path().join("real");
+    std::fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink(&real, lab.path().join("link")).unwrap();
+    let finished = lab.run(&[SHORT, &["link"]].concat());
+    assert_eq!(finished.exit, 3, "{}", finished.stderr);
+    assert!(finished.stderr.contains("`link`") && finished.stderr.contains("symlink"), "{}", finished.stderr);
+    assert_eq!(std::fs::read_dir(&real).unwrap().count(), 0);
+}
+
+#[test]
+fn sizes_and_times_that_cannot_be_are_refused_before_anything_is_written() {
+    let lab = Lab::new();
+    for (flags, exit, word) in [
+        (["--file-size", "1MiB"], 2, "`1 MiB`"),
+        (["--file-size", "900TiB"], 3, "not enough space"),
+        (["--file-size", "16MiB,32MiB"], 2, "one value each"),
+        (["--time", "soon"], 2, "`soon`"),
+    ] {
+        let finished = lab.run(&[&["disk"], &flags[..]].concat());
+        assert_eq!(finished.exit, exit, "{flags:?}: {}", finished.stderr);
+        assert!(finished.stderr.contains(word), "{flags:?}: {}", finished.stderr);
+    }
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn ctrl_c_removes_the_file_and_says_so() {
+    let lab = Lab::new();
+    let child = lab.command(&["disk", "--file-size", "16MiB", "--time", "60s"]).spawn().unwrap();
+    let made = || !lab.left_behind().is_empty();
+    // The real time of another process: there is nothing to fake.
+    (0..200).take_while(|_| !made()).for_each(|_| std::thread::sleep(Duration::from_millis(50)));
+    assert!(made(), "it did not begin in 10 s");
+    std::thread::sleep(Duration::from_millis(300));
+    let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    assert_eq!((finished.exit, finished.stdout.as_str()), (130, ""), "{}", finished.stderr);
+    assert!(finished.stderr.contains("interrupted; the file is removed"), "{}", finished.stderr);
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+}
