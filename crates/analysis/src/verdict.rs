@@ -429,7 +429,7 @@ mod tests {
         let expected = [
             "sqlite oltp: 1.00k/s; p99 950 us",
             "steadiness: no stall in 1 point",
-            "held back by: not shown",
+            "held back by: one at a time",
             "trust: 1 valid",
         ];
         assert_eq!(got, expected);

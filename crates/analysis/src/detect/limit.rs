@@ -9,6 +9,7 @@ use crate::counters::growth_of_most;
 use crate::facts::{is_scripted, slots};
 use crate::text::{percent, rate};
 use crate::{Finding, Severity};
+use model::{Nanos, Pacing};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
@@ -18,7 +19,8 @@ pub const DETECTOR: Detector = Detector {
               time of the machine was used, and `other processes` instead, where those used more of it than plimsoll and the \
               engine; `client`, where the client threads used their cores up; `schedule`, where an open \
               loop got all that it offered, so that nothing was at its limit; `the target or its clients`, where an open loop left \
-              arrivals unserved and nothing else was busy. Where none of these is plain the finding says \
+              arrivals unserved and nothing else was busy. Where nothing was busy, `one core` says that an embedded engine used a \
+              core and no more, and `one at a time` that a lone client waited for each operation before the next. Where none of these is plain the finding says \
               `not shown`: locks, a single writer, commit latency or the network leave no mark in these counters. A busy disk \
               at depth 1 means that one request at a time kept it busy; more depth may still carry more.",
     detect,
@@ -26,6 +28,8 @@ pub const DETECTOR: Detector = Detector {
 
 // At 90 % busy a queue forms nearly always; the rest is the sampling of the counters.
 const BUSY_MIN: f64 = 0.90;
+// A thread that computes all the time is off its core for some per cent of it, and an engine's other threads add a little.
+const ONE_CORE: std::ops::Range<f64> = 0.85..1.25;
 // Poisson arrivals over a short run miss their mean rate by a percent or two.
 const SERVED_MIN: f64 = 0.97;
 
@@ -40,6 +44,10 @@ pub enum Limit {
     OtherProcesses,
     /// The client threads.
     Client,
+    /// One core, by an engine that uses no more.
+    OneCore,
+    /// One operation at a time: its latency.
+    OneAtATime,
     /// The offered rate.
     Schedule,
     /// Whichever of them could not keep up with the offered rate.
@@ -50,11 +58,13 @@ pub enum Limit {
 
 impl Limit {
     /// Every limit, in the order in which they are told.
-    pub const ALL: [Limit; 7] = [
+    pub const ALL: [Limit; 9] = [
         Limit::Disk,
         Limit::Cpu,
         Limit::OtherProcesses,
         Limit::Client,
+        Limit::OneCore,
+        Limit::OneAtATime,
         Limit::Schedule,
         Limit::TargetOrClients,
         Limit::NotShown,
@@ -67,6 +77,8 @@ impl Limit {
             Limit::Cpu => "cpu",
             Limit::OtherProcesses => "other processes",
             Limit::Client => "client",
+            Limit::OneCore => "one core",
+            Limit::OneAtATime => "one at a time",
             Limit::Schedule => "schedule",
             Limit::TargetOrClients => "the target or its clients",
             Limit::NotShown => "not shown",
@@ -85,9 +97,28 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let plain = [disk(view, &measured), cpu(view, &measured), client(view, &measured), schedule(&measured)];
     let mut found: Vec<Finding> = plain.into_iter().flatten().collect();
     if found.is_empty() {
-        found.push(unexplained(view, &measured));
+        let alone = one_core(&measured).or_else(|| one_at_a_time(view, &measured));
+        found.push(alone.unwrap_or_else(|| unexplained(view, &measured)));
     }
     found
+}
+
+fn one_core(measured: &Measured) -> Option<Finding> {
+    let summary = measured.summary;
+    let cores = summary.cost.engine_cpu_ns_per_op? * summary.ops_per_s / 1e9;
+    let evidence = format!("the engine and its clients used {cores:.2} cores in all");
+    let next_step = "profile the engine; more clients help only where it works on several cores";
+    ONE_CORE
+        .contains(&cores)
+        .then(|| told(Limit::OneCore, "the engine computed on one core and no more", evidence, next_step))
+}
+
+fn one_at_a_time(view: &PointView, measured: &Measured) -> Option<Finding> {
+    let closed = matches!(view.point.trial.load.pacing, Pacing::Closed { think: Nanos(0) });
+    let service = measured.summary.service_ns.filter(|_| closed && slots(view.point) == 1)?;
+    let evidence =
+        format!("one client with one operation under way; each took {} on average", Nanos(service.mean as u64));
+    Some(told(Limit::OneAtATime, "each operation waited for the one before", evidence, "try more clients or depth"))
 }
 
 fn told(limit: Limit, what: &str, evidence: String, next_step: &str) -> Finding {
@@ -182,10 +213,32 @@ mod tests {
 
     #[test]
     fn without_plain_evidence_the_limit_is_not_shown() {
-        let finding = machine(0.5, 0.4).finding("limit");
+        let several = |simulation: Simulation| simulation.with(|point| point.trial.load.clients = 4).finding("limit");
+        let finding = several(machine(0.5, 0.4));
         assert_eq!(Limit::of(&finding), Some(Limit::NotShown));
         assert_eq!(finding.evidence, "disk busy 50 %, CPU used 40 %, client cores used not known");
-        assert!(Simulation::counts(&[1000; 10]).finding("limit").evidence.starts_with("disk busy not known"));
+        assert!(several(Simulation::counts(&[1000; 10])).evidence.starts_with("disk busy not known"));
+    }
+
+    #[test]
+    fn a_lone_client_waits_for_each_operation_before_the_next() {
+        let finding = machine(0.5, 0.4).finding("limit");
+        assert_eq!(Limit::of(&finding), Some(Limit::OneAtATime));
+        assert!(finding.evidence.contains("each took"), "{}", finding.evidence);
+    }
+
+    #[test]
+    fn an_embedded_engine_that_computes_on_one_core_is_named() {
+        let busy = |cores: f64| {
+            let process = ["cpu_user_ns", "cpu_system_ns"];
+            machine(0.5, 0.6).source("process", &process, move |second| vec![cores * second * 1e9, 0.0]).with(|point| {
+                point.facts.push(model::Fact::new("engine.process", "embedded"));
+                point.trial.load.clients = 4;
+            })
+        };
+        assert_eq!(Limit::of(&busy(0.95).finding("limit")), Some(Limit::OneCore));
+        assert_eq!(Limit::of(&busy(0.5).finding("limit")), Some(Limit::NotShown));
+        assert_eq!(Limit::of(&busy(1.6).finding("limit")), Some(Limit::NotShown));
     }
 
     #[test]
