@@ -35,7 +35,7 @@ pub static FILE: WorkloadDef = WorkloadDef {
         families: &[Family::Io],
         params: &[MODE, BLOCK, FILE_SIZE, FILES, ACCESS, READ_SHARE, CURSOR, FSYNC, FSYNC_EVERY],
     },
-    data_reuse: Reuse::Shared,
+    data_reuse: |_| Reuse::Shared,
     data_bytes: |params| Bytes(params.int("files") * file_bytes(params).0),
     // Writes go to blocks that the fill has written.
     growth_bytes_per_op: |_| Bytes(0),

@@ -26,7 +26,7 @@ pub static INSERT: WorkloadDef = WorkloadDef {
         families: &[Family::Sql, Family::Kv],
         params: &[INDEXES, ROWS_PER_COMMIT],
     },
-    data_reuse: Reuse::Fresh,
+    data_reuse: |_| Reuse::Fresh,
     // The table begins empty.
     data_bytes: |_| Bytes(0),
     growth_bytes_per_op,

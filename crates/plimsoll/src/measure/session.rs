@@ -182,8 +182,8 @@ impl<'a> Session<'a> {
     }
 
     fn live_fits(&self, trial: &Trial) -> bool {
-        let reusable =
-            workload::find(&trial.workload.name).is_some_and(|def| def.data_reuse == workload::Reuse::Shared);
+        let reusable = workload::find(&trial.workload.name)
+            .is_some_and(|def| (def.data_reuse)(&trial.workload.params) == workload::Reuse::Shared);
         reusable && self.live.as_ref().is_some_and(|live| live.data == data_of(trial))
     }
 }

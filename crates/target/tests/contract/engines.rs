@@ -17,7 +17,7 @@ const NOTHING: [String; 0] = [];
 /// The whole life of an instance: started, loaded, run by one client and by three, stopped. Data that the run changes for
 /// good is made anew in between.
 fn live(trial: &Trial, parent: &Path) {
-    let fresh = workload::find(&trial.workload.name).unwrap().data_reuse == Reuse::Fresh;
+    let fresh = (workload::find(&trial.workload.name).unwrap().data_reuse)(&trial.workload.params) == Reuse::Fresh;
     let mut instance = start(trial, parent).unwrap();
     load_whole(&mut *instance, trial);
     for clients in [1, 3] {

@@ -1,0 +1,404 @@
+//! The OLTP benchmark of sysbench 1.0: its tables, its statements, its mixes.
+//!
+//! In: mix, tables, rows per table, access distribution. Out: one transaction, or one statement, an operation. `read_write`
+//! is 18 statements between BEGIN and COMMIT: 10 point selects, 4 range selects over 100 rows, an index update, a non-index
+//! update, and the deletion and new insertion of one row; `read_only` and `write_only` are its halves.
+//! Limits: key-value engines have only `point_select`. Ids are given by plimsoll; rows are picked by `access` (uniform,
+//! where sysbench's default is its "special" distribution). Mixes that keep ids and row count leave the data set to later trials;
+//! `insert` and `delete` do not. A `delete` of a row that is gone already deletes nothing, as in sysbench.
+//!
+//! `rows` is the data, `mixes` what is done with it.
+
+mod mixes;
+mod rows;
+
+use crate::dist;
+use crate::program::{Column, ColumnKind, Index, KvProgram, Part, SqlProgram, Table};
+use crate::{Reuse, Unsupported, WorkloadDef};
+use mixes::{MIXES, Mix, Operations, Picks, PointGets, Rows, Statement};
+use model::{Bytes, Entry, Family, OpKind, ParamDef, ParamKind, Params};
+use rows::Data;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// `oltp`.
+pub static OLTP: WorkloadDef = WorkloadDef {
+    entry: Entry {
+        name: "oltp",
+        help: "the OLTP benchmark of sysbench: point selects, transactions that read and write, and their parts",
+        families: &[Family::Sql, Family::Kv],
+        params: &[MIX, TABLES, TABLE_ROWS, SECONDARY_INDEX, TRANSACTION, ACCESS],
+    },
+    data_reuse: |params| match Mix::named(params.word("mix")).rows {
+        Rows::Kept => Reuse::Shared,
+        Rows::Fewer | Rows::More => Reuse::Fresh,
+    },
+    data_bytes,
+    // Rows are replaced by rows of the same size; what they leave free is used again.
+    growth_bytes_per_op: |params| match Mix::named(params.word("mix")).rows {
+        Rows::Kept | Rows::Fewer => Bytes(0),
+        Rows::More => ROW,
+    },
+    io: None,
+    sql: Some(sql),
+    kv: Some(kv),
+};
+
+const MIX: ParamDef = ParamDef {
+    name: "mix",
+    kind: ParamKind::OneOf(&MIX_NAMES),
+    default: "point_select",
+    help: "what an operation is: one statement, or a transaction of 14 (read_only), 4 (write_only) or 18 (read_write)",
+    scales: false,
+    shapes_data: false,
+};
+const TABLES: ParamDef = ParamDef {
+    name: "tables",
+    kind: ParamKind::Int { min: 1, max: 1_000 },
+    default: "1",
+    help: "number of tables",
+    scales: false,
+    shapes_data: true,
+};
+const TABLE_ROWS: ParamDef = ParamDef {
+    name: "table_rows",
+    // Ids are 32-bit integers, and a range goes up to 99 beyond the last.
+    kind: ParamKind::Int { min: 1, max: 2_000_000_000 },
+    default: "10000",
+    help: "rows in each table",
+    scales: true,
+    shapes_data: true,
+};
+const SECONDARY_INDEX: ParamDef = ParamDef {
+    name: "secondary_index",
+    kind: ParamKind::Bool,
+    default: "true",
+    help: "whether each table has an index on column k",
+    scales: false,
+    shapes_data: true,
+};
+const TRANSACTION: ParamDef = ParamDef {
+    name: "transaction",
+    kind: ParamKind::Bool,
+    default: "true",
+    help: "whether the statements of read_only, write_only and read_write stand between BEGIN and COMMIT",
+    scales: false,
+    shapes_data: false,
+};
+const ACCESS: ParamDef = ParamDef {
+    name: "access",
+    kind: ParamKind::Access,
+    default: "uniform",
+    help: "which rows are accessed",
+    scales: false,
+    shapes_data: false,
+};
+
+const MIX_NAMES: [&str; MIXES.len()] = {
+    let mut names = [""; MIXES.len()];
+    let mut nth = 0;
+    while nth < names.len() {
+        names[nth] = MIXES[nth].name;
+        nth += 1;
+    }
+    names
+};
+
+const RUN: OpKind = OpKind(0);
+const LOAD: OpKind = OpKind(1);
+
+/// SQLite took 208 to 217 bytes for a row and its index entry when loaded; a long read_write run leaves the pages of the
+/// index two thirds full. The rest is for engines that pad the text columns with blanks or head each row with 20 bytes.
+const ROW: Bytes = Bytes(270);
+
+fn data_bytes(params: &Params) -> Bytes {
+    Bytes(params.int("tables") * params.int("table_rows").max(1) * ROW.0)
+}
+
+fn sql(params: &Params, seed: u64) -> SqlProgram {
+    let (data, mix) = (Data::new(params, seed), Mix::named(params.word("mix")));
+    let access = dist::of(params.access("access"), data.rows);
+    let transaction = params.flag("transaction") && mix.calls() > 1;
+    let next_id = Arc::new(AtomicU64::new(data.rows + 1));
+    let on_every_table = |statements: &[Statement]| -> Vec<String> {
+        (1..=data.tables).flat_map(|table| statements.iter().map(move |statement| statement.text(table))).collect()
+    };
+    SqlProgram {
+        schema: (1..=data.tables).map(|number| table(number, params.flag("secondary_index"))).collect(),
+        statements: on_every_table(&mix.statements()),
+        load_statements: on_every_table(&[Statement::Insert]),
+        writes: mix.writes(),
+        kinds: vec![mix.name, "load"],
+        load: Some(data.load_part()),
+        run: Part::new(None, 1, move |slot| {
+            Operations::new(mix, transaction, Picks::new(slot, data, access), next_id.clone())
+        }),
+        queries_per_op: f64::from(mix.calls() + if transaction { 2 } else { 0 }),
+    }
+}
+
+fn kv(params: &Params, seed: u64) -> Result<KvProgram, Unsupported> {
+    let mix = params.word("mix");
+    if mix != "point_select" {
+        return Err(Unsupported { workload: "oltp", param: "mix", value: mix.to_string(), instead: "point_select" });
+    }
+    let data = Data::new(params, seed);
+    let access = dist::of(params.access("access"), data.rows);
+    Ok(KvProgram {
+        tables: vec!["row"],
+        writes: false,
+        kinds: vec!["point_select", "load"],
+        load: Some(data.load_part()),
+        run: Part::new(None, 1, move |slot| PointGets(Picks::new(slot, data, access))),
+    })
+}
+
+fn table(number: u64, secondary_index: bool) -> Table {
+    let column = |name, kind| Column { name, kind, not_null: true };
+    let index = secondary_index.then(|| Index { name: format!("k_{number}"), columns: vec!["k"] });
+    Table {
+        name: format!("sbtest{number}"),
+        columns: vec![
+            column("id", ColumnKind::Int),
+            column("k", ColumnKind::Int),
+            column("c", ColumnKind::Char(120)),
+            column("pad", ColumnKind::Char(60)),
+        ],
+        primary_key: "id",
+        indexes: index.into_iter().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::Slot;
+    use crate::tests::params;
+    use model::{SqlArg, SqlCall, SqlOp};
+    use std::collections::{BTreeMap, BTreeSet};
+
+    const ALONE: Slot = Slot { client: 0, clients: 1 };
+
+    fn sql_with(changes: &[(&str, &str)]) -> SqlProgram {
+        sql(&params(&OLTP.entry, changes), 1)
+    }
+
+    fn filled<O: model::Op>(part: &Part<O>, slot: Slot, count: usize) -> Vec<O> {
+        let mut ops: Vec<O> = std::iter::repeat_with(O::default).take(count).collect();
+        (part.make)(slot).fill(&mut ops);
+        ops
+    }
+
+    /// The calls of `op` with their arguments as text.
+    fn shown(op: &SqlOp, statements: &[String]) -> Vec<(String, Vec<String>)> {
+        let mut args = op.args.iter().map(|arg| match arg {
+            SqlArg::Int(value) => value.to_string(),
+            SqlArg::Text { start, len } => {
+                String::from_utf8(op.text[*start as usize..][..*len as usize].to_vec()).expect("digits")
+            }
+            SqlArg::Float(value) => panic!("{value} in a table without floats"),
+        });
+        let call = |call: &SqlCall| {
+            (statements[call.statement as usize].clone(), args.by_ref().take(call.args as usize).collect())
+        };
+        op.calls.iter().map(call).collect()
+    }
+
+    #[test]
+    fn the_table_is_that_of_sysbench() {
+        let table = sql_with(&[("tables", "2")]).schema.remove(1);
+        let columns: Vec<_> = table.columns.iter().map(|column| (column.name, column.kind)).collect();
+        let (c, pad) = (("c", ColumnKind::Char(120)), ("pad", ColumnKind::Char(60)));
+        assert_eq!(columns, [("id", ColumnKind::Int), ("k", ColumnKind::Int), c, pad]);
+        assert_eq!((table.name.as_str(), table.primary_key), ("sbtest2", "id"));
+        assert_eq!(table.indexes, [Index { name: "k_2".into(), columns: vec!["k"] }]);
+    }
+
+    #[test]
+    fn a_point_select_reads_one_existing_row_of_any_table() {
+        let program = sql_with(&[("tables", "3"), ("table_rows", "50")]);
+        let ops = filled(&program.run, ALONE, 500);
+        let mut seen = BTreeMap::new();
+        for op in &ops {
+            let calls = shown(op, &program.statements);
+            let (text, args) = &calls[0];
+            assert_eq!((calls.len(), args.len(), op.transaction, op.writes), (1, 1, false, false));
+            assert!((1..=50).contains(&args[0].parse::<u32>().expect("an id")));
+            *seen.entry(text.clone()).or_insert(0) += 1;
+        }
+        let expected = [1, 2, 3].map(|n| format!("SELECT c FROM sbtest{n} WHERE id=?"));
+        assert_eq!(seen.into_keys().collect::<Vec<_>>(), expected);
+        assert_eq!((program.kinds, program.writes, program.queries_per_op), (vec!["point_select", "load"], false, 1.0));
+    }
+
+    #[test]
+    fn a_read_write_transaction_is_that_of_sysbench() {
+        let program = sql_with(&[("mix", "read_write")]);
+        let op = filled(&program.run, ALONE, 1).remove(0);
+        let calls = shown(&op, &program.statements);
+        let texts: Vec<&str> = calls.iter().map(|(text, _)| text.as_str()).collect();
+        assert_eq!(texts[..10], ["SELECT c FROM sbtest1 WHERE id=?"; 10]);
+        assert_eq!(
+            texts[10..],
+            [
+                "SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ?",
+                "SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN ? AND ?",
+                "SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c",
+                "SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c",
+                "UPDATE sbtest1 SET k=k+1 WHERE id=?",
+                "UPDATE sbtest1 SET c=? WHERE id=?",
+                "DELETE FROM sbtest1 WHERE id=?",
+                "INSERT INTO sbtest1 (id, k, c, pad) VALUES (?, ?, ?, ?)",
+            ]
+        );
+        assert!(op.transaction && op.writes && program.writes);
+        assert_eq!(program.queries_per_op, calls.len() as f64 + 2.0);
+    }
+
+    #[test]
+    fn a_read_write_transaction_puts_back_the_row_that_it_deletes_and_its_ranges_are_100_rows() {
+        let program = sql_with(&[("mix", "read_write"), ("tables", "4")]);
+        for op in filled(&program.run, ALONE, 100) {
+            let calls = shown(&op, &program.statements);
+            let (deleted, inserted) = (&calls[16], &calls[17]);
+            assert_eq!(deleted.1[0], inserted.1[0]);
+            let table_of = |text: &str| text.split_once("sbtest").map(|(_, rest)| rest[..1].to_string());
+            assert_eq!(table_of(&deleted.0), table_of(&inserted.0));
+            assert_eq!((inserted.1[2].len(), inserted.1[3].len(), calls[15].1[0].len()), (119, 59, 119));
+            for (_, args) in &calls[10..14] {
+                assert_eq!(args[1].parse::<i64>().expect("an id") - args[0].parse::<i64>().expect("an id"), 99);
+            }
+        }
+    }
+
+    #[test]
+    fn the_load_of_all_clients_inserts_every_id_of_every_table_once() {
+        let program = sql_with(&[("tables", "2"), ("table_rows", "2500")]);
+        let load = program.load.as_ref().expect("the tables are filled");
+        assert_eq!(load.ops, Some(6));
+        let mut ids: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+        for client in 0..4 {
+            let slot = Slot { client, clients: 4 };
+            let count = load.ops_of(slot).expect("the load ends") as usize;
+            let ops = filled(load, slot, count + 1);
+            assert!(ops[count].calls.is_empty(), "beyond its share a client does nothing");
+            for (text, args) in ops.iter().flat_map(|op| shown(op, &program.load_statements)) {
+                ids.entry(text).or_default().push(args[0].parse().expect("an id"));
+                assert!((1..=2500).contains(&args[1].parse::<u32>().expect("a k")));
+                assert_eq!((args[2].len(), args[3].len()), (119, 59));
+            }
+        }
+        assert_eq!(ids.len(), 2);
+        assert!(ids.into_values().all(|ids| ids == (1..=2500).collect::<Vec<_>>()));
+    }
+
+    #[test]
+    fn the_data_set_is_the_same_whatever_the_number_of_clients_and_the_mix() {
+        let rows = |mix, clients| -> Vec<_> {
+            let program = sql_with(&[("mix", mix), ("table_rows", "3000")]);
+            let load = program.load.as_ref().expect("the tables are filled");
+            let slots = (0..clients).map(|client| Slot { client, clients });
+            let ops = slots.flat_map(|slot| filled(load, slot, load.ops_of(slot).expect("the load ends") as usize));
+            ops.flat_map(|op| shown(&op, &program.load_statements)).collect()
+        };
+        assert_eq!(rows("point_select", 1), rows("read_write", 3));
+    }
+
+    #[test]
+    fn keys_read_on_a_key_value_engine_are_keys_that_were_loaded() {
+        let params = params(&OLTP.entry, &[("tables", "2"), ("table_rows", "1500")]);
+        let program = kv(&params, 1).expect("point selects are supported");
+        let load = filled(program.load.as_ref().expect("the key space is filled"), ALONE, 4);
+        let keys: Vec<&[u8]> = load.iter().flat_map(|op| op.entries.iter().map(|entry| op.key(entry))).collect();
+        assert_eq!(keys.len(), 3_000);
+        assert!(keys.is_sorted_by(|a, b| a < b));
+        assert!(load.iter().all(|op| !op.get && op.entries.iter().all(|entry| entry.value_len == 4 + 119 + 59)));
+        for op in filled(&program.run, ALONE, 500) {
+            assert!(op.get && op.entries.len() == 1);
+            assert!(keys.binary_search(&op.key(&op.entries[0])).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_key_value_engine_refuses_read_write_and_says_what_to_use() {
+        let refused = kv(&params(&OLTP.entry, &[("mix", "read_write")]), 1).err().expect("a refusal").to_string();
+        let expected = "workload `oltp` with mix = `read_write` does not exist for key-value engines";
+        assert_eq!(refused, format!("{expected}; use mix = `point_select`"));
+    }
+
+    /// The texts of one operation of `mix` on one table.
+    fn texts(mix: &str) -> Vec<String> {
+        let program = sql_with(&[("mix", mix)]);
+        shown(&filled(&program.run, ALONE, 1)[0], &program.statements).into_iter().map(|(text, _)| text).collect()
+    }
+
+    #[test]
+    fn the_halves_of_read_write_are_its_reads_and_its_writes() {
+        let whole = texts("read_write");
+        assert_eq!((texts("read_only").len(), texts("write_only").len()), (14, 4));
+        assert_eq!([texts("read_only"), texts("write_only")].concat(), whole);
+    }
+
+    #[test]
+    fn mixes_of_one_statement_are_those_of_sysbench_and_no_transactions() {
+        let points = "SELECT id, k, c, pad FROM sbtest1 WHERE k IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)".to_string();
+        let ranges = format!("SELECT count(k) FROM sbtest1 WHERE {}", ["k BETWEEN ? AND ?"; 10].join(" OR "));
+        for (mix, text, args, writes) in [
+            ("update_index", "UPDATE sbtest1 SET k=k+1 WHERE id=?", 1, true),
+            ("update_non_index", "UPDATE sbtest1 SET c=? WHERE id=?", 2, true),
+            ("delete", "DELETE FROM sbtest1 WHERE id=?", 1, true),
+            ("insert", "INSERT INTO sbtest1 (id, k, c, pad) VALUES (?, ?, ?, ?)", 4, true),
+            ("select_random_points", &points, 10, false),
+            ("select_random_ranges", &ranges, 20, false),
+        ] {
+            let program = sql_with(&[("mix", mix)]);
+            let op = filled(&program.run, ALONE, 1).remove(0);
+            assert_eq!(texts(mix), [text]);
+            assert_eq!((op.args.len(), op.writes, program.writes, op.transaction), (args, writes, writes, false));
+            assert_eq!(program.queries_per_op, 1.0);
+        }
+    }
+
+    #[test]
+    fn random_ranges_go_five_beyond_their_beginning() {
+        let program = sql_with(&[("mix", "select_random_ranges")]);
+        let op = filled(&program.run, ALONE, 1).remove(0);
+        let ints: Vec<i64> =
+            op.args.iter().map(|arg| if let SqlArg::Int(value) = arg { *value } else { panic!("{arg:?}") }).collect();
+        assert!(ints.chunks(2).all(|range| range[1] - range[0] == 5));
+    }
+
+    #[test]
+    fn inserted_rows_have_ids_that_no_other_client_and_no_loaded_row_has() {
+        let program = sql_with(&[("mix", "insert"), ("tables", "3"), ("table_rows", "100")]);
+        let clients = (0..4).map(|client| Slot { client, clients: 4 });
+        let ops: Vec<SqlOp> = clients.flat_map(|slot| filled(&program.run, slot, 50)).collect();
+        let ids: BTreeSet<String> =
+            ops.iter().flat_map(|op| shown(op, &program.statements)[0].1.first().cloned()).collect();
+        assert_eq!(ids.len(), 200);
+        assert!(ids.iter().all(|id| id.parse::<u64>().expect("an id") > 100));
+    }
+
+    #[test]
+    fn without_a_transaction_the_statements_are_the_same_and_each_commits_alone() {
+        let program = sql_with(&[("mix", "read_write"), ("transaction", "false")]);
+        let op = filled(&program.run, ALONE, 1).remove(0);
+        assert_eq!((op.calls.len(), op.transaction, op.writes), (18, false, true));
+        assert_eq!(program.queries_per_op, 18.0);
+    }
+
+    #[test]
+    fn only_mixes_that_keep_their_rows_leave_the_data_to_later_trials() {
+        for mix in &MIXES {
+            let params = params(&OLTP.entry, &[("mix", mix.name)]);
+            let changes = ["insert", "delete"].contains(&mix.name);
+            assert_eq!((OLTP.data_reuse)(&params) == Reuse::Fresh, changes, "{}", mix.name);
+            assert_eq!((OLTP.growth_bytes_per_op)(&params) > Bytes(0), mix.name == "insert");
+        }
+    }
+
+    #[test]
+    fn a_table_without_secondary_index_has_none() {
+        assert!(sql_with(&[("secondary_index", "false")]).schema[0].indexes.is_empty());
+    }
+}

@@ -1,0 +1,122 @@
+//! The rows of the OLTP tables: what they are, and how they are loaded.
+//!
+//! In: tables, rows per table, seed. Out: the load part, 1,000 rows a commit, and single rows for the inserts of a run. A loaded row takes
+//! 90 ns to make.
+//! Limits: a row is a function of (seed, table, id) alone, so every engine gets the same rows whatever the number of clients.
+//!
+//! The formats of texts are those of sysbench's oltp_common.lua.
+
+use super::LOAD;
+use crate::Workload;
+use crate::program::{Part, push_entry, push_text};
+use crate::random::{Rng, Words, below, mix, push_digit_groups, rng_of};
+use model::{KvOp, Params, SqlArg, SqlCall, SqlOp};
+use std::ops::Range;
+
+/// Rows that one commit of the load inserts: few enough for 200 KB of buffers, many enough that the commit does not count.
+const ROWS_PER_COMMIT: u64 = 1_000;
+const C_GROUPS: usize = 10;
+const PAD_GROUPS: usize = 5;
+
+/// The data set: `tables` tables (numbered from 0 here) with the ids 1 to `rows`.
+#[derive(Clone, Copy)]
+pub(super) struct Data {
+    pub(super) seed: u64,
+    pub(super) tables: u64,
+    pub(super) rows: u64,
+}
+
+impl Data {
+    pub(super) fn new(params: &Params, seed: u64) -> Self {
+        // A scaled table may have shrunk to nothing.
+        Data { seed, tables: params.int("tables"), rows: params.int("table_rows").max(1) }
+    }
+
+    /// Commits that load one table.
+    fn commits(&self) -> u64 {
+        self.rows.div_ceil(ROWS_PER_COMMIT)
+    }
+
+    pub(super) fn load_part<O: model::Op>(self) -> Part<O>
+    where
+        Load: Workload<O>,
+    {
+        let total = self.tables * self.commits();
+        Part::new(Some(total), ROWS_PER_COMMIT, move |slot| Load { data: self, commits: slot.share(total) })
+    }
+
+    /// The generator of everything random in one loaded row.
+    fn row_rng(&self, table: u64, id: u64) -> Rng {
+        // A seed of its own keeps the rows apart from the clients' operations.
+        rng_of(mix(self.seed), table << 32 | id)
+    }
+}
+
+/// The client's share of the commits that fill the tables. Afterwards slots are empty transactions.
+pub(super) struct Load {
+    data: Data,
+    commits: Range<u64>,
+}
+
+impl Load {
+    /// The table and ids of the next commit.
+    fn next(&mut self) -> Option<(u64, Range<u64>)> {
+        let commit = self.commits.next()?;
+        let (table, nth) = (commit / self.data.commits(), commit % self.data.commits());
+        let first = nth * ROWS_PER_COMMIT;
+        Some((table, first + 1..(first + ROWS_PER_COMMIT).min(self.data.rows) + 1))
+    }
+}
+
+impl Workload<SqlOp> for Load {
+    fn fill(&mut self, ops: &mut [SqlOp]) {
+        for op in ops {
+            op.clear();
+            (op.op_kind, op.transaction, op.writes) = (LOAD, true, true);
+            let Some((table, ids)) = self.next() else { continue };
+            for id in ids {
+                let mut rng = self.data.row_rng(table, id);
+                let k = 1 + below(rng.next_u64(), self.data.rows);
+                push_insert(op, table as u16, id as i64, k as i64, &mut rng);
+            }
+        }
+    }
+}
+
+impl Workload<KvOp> for Load {
+    fn fill(&mut self, ops: &mut [KvOp]) {
+        for op in ops {
+            op.clear();
+            op.op_kind = LOAD;
+            let Some((table, ids)) = self.next() else { continue };
+            for id in ids {
+                let mut rng = self.data.row_rng(table, id);
+                push_entry(op, 0, &kv_key(table, id), |value| {
+                    let k = 1 + below(rng.next_u64(), self.data.rows) as u32;
+                    value.extend_from_slice(&k.to_be_bytes());
+                    push_digit_groups(value, C_GROUPS, &mut rng);
+                    push_digit_groups(value, PAD_GROUPS, &mut rng);
+                });
+            }
+        }
+    }
+}
+
+/// All tables are in one key space: number of the table, then the id, both 32-bit big-endian.
+#[inline]
+pub(super) fn kv_key(table: u64, id: u64) -> [u8; 8] {
+    (table << 32 | id).to_be_bytes()
+}
+
+/// Adds the insert of one row by `statement`.
+pub(super) fn push_insert(op: &mut SqlOp, statement: u16, id: i64, k: i64, rng: &mut Rng) {
+    op.calls.push(SqlCall { statement, args: 4 });
+    op.args.extend([SqlArg::Int(id), SqlArg::Int(k)]);
+    push_c(op, rng);
+    push_text(op, |text| push_digit_groups(text, PAD_GROUPS, rng));
+}
+
+/// Adds a new text of column c as the next argument.
+pub(super) fn push_c(op: &mut SqlOp, rng: &mut Rng) {
+    push_text(op, |text| push_digit_groups(text, C_GROUPS, rng));
+}
