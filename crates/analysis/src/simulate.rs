@@ -271,5 +271,5 @@ pub fn params(pairs: &[(&str, Value)]) -> Params {
 
 /// An access distribution.
 pub fn access(name: &str, arg: f64) -> Value {
-    Value::Access(Access { name: name.into(), arg: Some(arg) })
+    Value::Access(Access { name: name.into(), args: vec![arg] })
 }

@@ -20,7 +20,9 @@ pub use histogram::LatencyCounts;
 pub use op::{
     Arrival, Completion, FailureClass, IoKind, IoOp, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall, SqlOp,
 };
-pub use params::{Access, Catalogue, DistributionEntry, Entry, Family, ParamDef, ParamKind, Params, Value};
+pub use params::{
+    Access, ArgDef, Catalogue, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind, Params, Value,
+};
 pub use run::{Interval, KindInterval, PhaseData, PointData, PointState, RunData, RunMeta, Times};
 pub use sample::{CounterDef, CounterKind, CounterSample, Fact, Generator, IntervalRow, KindRow, SourceDef};
 pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, WorkloadSpec};

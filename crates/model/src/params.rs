@@ -52,7 +52,7 @@ pub enum ParamKind {
     Duration,
     /// One of these words.
     OneOf(&'static [&'static str]),
-    /// An access distribution such as `zipf:0.9`, from the catalogue's distributions.
+    /// An access distribution such as `zipf:0.9` or `hotspot:0.2:0.8`, from the catalogue's distributions.
     Access,
     /// The path of a file or directory; empty for none.
     Path,
@@ -75,13 +75,43 @@ pub struct ParamDef {
     pub shapes_data: bool,
 }
 
-/// An access distribution by name and argument, checked against the catalogue.
+/// An access distribution by name and arguments, checked against the catalogue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Access {
     /// Its name among the distributions.
     pub name: String,
-    /// Its argument (Zipf: theta); the distribution's default where none was given.
-    pub arg: Option<f64>,
+    /// Its arguments (Zipf: theta) in the order of its declaration; those that were not given have their defaults.
+    #[serde(rename = "arg", with = "null_one_or_list", default)]
+    pub args: Vec<f64>,
+}
+
+/// Arguments in run files: null for none, a number for one, a list for several. The first two are what was written when no
+/// distribution had more than one, so old files are read by new binaries and the other way round.
+mod null_one_or_list {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(args: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+        match args {
+            [] => serializer.serialize_none(),
+            [arg] => serializer.serialize_f64(*arg),
+            several => several.serialize(serializer),
+        }
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        One(f64),
+        Several(Vec<f64>),
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+        Ok(match Option::<Form>::deserialize(deserializer)? {
+            None => Vec::new(),
+            Some(Form::One(arg)) => vec![arg],
+            Some(Form::Several(args)) => args,
+        })
+    }
 }
 
 /// The value of a parameter in a trial.
@@ -106,10 +136,8 @@ pub enum Value {
 
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.arg {
-            Some(arg) => write!(f, "{}:{arg}", self.name),
-            None => f.write_str(&self.name),
-        }
+        f.write_str(&self.name)?;
+        self.args.iter().try_for_each(|arg| write!(f, ":{arg}"))
     }
 }
 
@@ -221,10 +249,47 @@ pub struct Entry {
 pub struct DistributionEntry {
     /// The name used in plans: `zipf`.
     pub name: &'static str,
-    /// One line, naming the argument.
+    /// One line, naming the arguments as [`ArgDef::name`] has them.
     pub help: &'static str,
-    /// The argument's default and bounds (least, most), where it takes one.
-    pub arg: Option<(f64, f64, f64)>,
+    /// Its arguments in the order in which they are written. Those at the end may be left out.
+    pub args: &'static [ArgDef],
+}
+
+/// One numeric argument of an access distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ArgDef {
+    /// What stands for it in help and messages: `THETA`.
+    pub name: &'static str,
+    /// The value taken where none is given.
+    pub default: f64,
+    /// Least.
+    pub min: f64,
+    /// Most.
+    pub max: f64,
+    /// What is between the bounds.
+    pub numbers: Numbers,
+}
+
+/// The numbers that an argument may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// Any.
+    Real,
+    /// Whole ones.
+    Whole,
+}
+
+impl DistributionEntry {
+    /// How it is written with all arguments: `zipf:THETA`.
+    pub fn form(&self) -> String {
+        self.args.iter().fold(self.name.to_owned(), |form, arg| form + ":" + arg.name)
+    }
+
+    /// `given` and, where fewer are given than declared, the defaults of the others.
+    pub fn with_defaults(&self, given: &[f64]) -> Vec<f64> {
+        let defaults = self.args.iter().skip(given.len()).map(|arg| arg.default);
+        given.iter().copied().chain(defaults).collect()
+    }
 }
 
 /// Everything that a plan may name. Built from the slices by the binary, so that `plan` depends on neither engines nor
@@ -245,10 +310,11 @@ mod tests {
 
     #[test]
     fn a_value_prints_as_a_person_writes_it() {
-        let access = Value::Access(Access { name: "zipf".into(), arg: Some(0.9) });
-        let shown: Vec<String> =
-            [Value::Bytes(Bytes(16384)), Value::Int(3), access, Value::Bool(true)].map(|v| v.to_string()).into();
-        assert_eq!(shown, ["16 KiB", "3", "zipf:0.9", "true"]);
+        let access = |name: &str, args: &[f64]| Value::Access(Access { name: name.into(), args: args.into() });
+        let (uniform, zipf, special) =
+            (access("uniform", &[]), access("zipf", &[0.9]), access("special", &[1.0, 75.0, 12.0]));
+        let all = [Value::Bytes(Bytes(16384)), Value::Int(3), uniform, zipf, special, Value::Bool(true)];
+        assert_eq!(all.map(|v| v.to_string()), ["16 KiB", "3", "uniform", "zipf:0.9", "special:1:75:12", "true"]);
     }
 
     #[test]

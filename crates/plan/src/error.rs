@@ -22,6 +22,8 @@ pub(crate) enum Place<'a> {
     File(&'a str),
     /// A flag, or a key given by `--set`.
     Flag(&'a str),
+    /// An argument that is no flag.
+    Argument(&'static str),
     /// Nowhere: it is the default of this key.
     Default(&'static str),
 }
@@ -39,6 +41,7 @@ impl fmt::Display for Place<'_> {
             Place::Line { origin, line } => write!(f, "{}:{line}", printable(origin)),
             Place::File(origin) => f.write_str(&printable(origin)),
             Place::Flag(key) => write!(f, "--{}", shown(&key.replace('_', "-"))),
+            Place::Argument(key) => f.write_str(key),
             Place::Default(key) => write!(f, "default of `{key}`"),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! In: nothing. Out: a [`Catalogue`]. Limits: the names in `plans/` must stand here, or the tests of the ready plans fail.
 
-use model::{Catalogue, DistributionEntry, Entry, Family, ParamDef, ParamKind};
+use model::{ArgDef, Catalogue, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind};
 
 pub(crate) fn catalogue() -> Catalogue {
     Catalogue { engines: ENGINES.to_vec(), workloads: WORKLOADS.to_vec(), distributions: DISTRIBUTIONS.to_vec() }
@@ -93,7 +93,20 @@ const WORKLOADS: &[Entry] = &[
     },
 ];
 
+const fn arg(name: &'static str, default: f64, (min, max): (f64, f64), numbers: Numbers) -> ArgDef {
+    ArgDef { name, default, min, max, numbers }
+}
+
 const DISTRIBUTIONS: &[DistributionEntry] = &[
-    DistributionEntry { name: "uniform", help: "", arg: None },
-    DistributionEntry { name: "zipf", help: "", arg: Some((0.9, 0.0, 100.0)) },
+    DistributionEntry { name: "uniform", help: "", args: &[] },
+    DistributionEntry { name: "zipf", help: "", args: &[arg("THETA", 0.9, (0.0, 100.0), Numbers::Real)] },
+    DistributionEntry {
+        name: "special",
+        help: "",
+        args: &[
+            arg("PCT", 1.0, (0.0, 100.0), Numbers::Real),
+            arg("RES", 75.0, (0.0, 100.0), Numbers::Real),
+            arg("ITER", 12.0, (1.0, 100.0), Numbers::Whole),
+        ],
+    },
 ];

@@ -26,7 +26,7 @@ pub use overrides::{Overrides, to_toml};
 
 use document::{Document, Setting, Written};
 use error::Place;
-use model::{Catalogue, Plan, Trial};
+use model::{Access, Catalogue, Plan, Trial};
 use sweep::Point;
 
 const NAME_CHARS_MAX: usize = 64;
@@ -60,6 +60,25 @@ pub fn from_flags(workload: &str, overrides: &Overrides, scale: f64, catalogue: 
     document.defaults.push(Setting { key: "workload".into(), place: document.place, values: vec![written] });
     let (name, title) = (plan_name(workload), overrides::title(workload));
     Ok(Plan { name, title, trials: trials(&document, overrides, scale, catalogue)? })
+}
+
+/// The access distributions in `text`, with commas between them, given by the argument `key`.
+///
+/// # Errors
+/// The first that is none or has a wrong argument, in one line.
+pub fn accesses(key: &'static str, text: &str, catalogue: &Catalogue) -> Result<Vec<Access>, PlanError> {
+    let written = |text: &str| Written { key: key.into(), text: text.trim().into(), place: Place::Argument(key) };
+    text.split(',').map(|text| value::access(&written(text), &catalogue.distributions)).collect()
+}
+
+/// A count such as `1000000` or `1e6`, from `min` to `max`, given by the flag `key`.
+///
+/// # Errors
+/// What it takes, in one line.
+pub fn count(key: &'static str, text: &str, min: u64, max: u64) -> Result<u64, PlanError> {
+    let written = Written { key: key.into(), text: text.into(), place: Place::Flag(key) };
+    let takes = || format!("a whole number such as `1000000` or `1e6`, from {min} to {max}");
+    text::counted(text).filter(|value| (min..=max).contains(value)).ok_or_else(|| written.refused(takes()))
 }
 
 fn trials(
@@ -165,6 +184,25 @@ mod tests {
 
     fn refusal(text: &str) -> String {
         read(text).expect_err("a plan that is to be refused").to_string()
+    }
+
+    #[test]
+    fn distributions_are_read_one_by_one_and_the_first_that_is_none_is_named() {
+        let catalogue = fixture::catalogue();
+        let read = |text| accesses("SPEC", text, &catalogue).map_err(|error| error.to_string());
+        let all = read("zipf:0.5, uniform,special:2").unwrap();
+        assert_eq!(all.iter().map(Access::to_string).collect::<Vec<_>>(), ["zipf:0.5", "uniform", "special:2:75:12"]);
+        let takes = "it takes one of `uniform`, `zipf`, `special`; did you mean `zipf`?";
+        assert_eq!(read("uniform,zipff").unwrap_err(), format!("SPEC: `SPEC` cannot be `zipff`: {takes}"));
+        assert!(read("").is_err() && read("zipf,").is_err());
+    }
+
+    #[test]
+    fn a_count_may_be_written_with_an_exponent_and_is_whole_and_within_its_bounds() {
+        let read = |text| count("n", text, 1, 100_000_000).ok();
+        assert_eq!(["1e6", "1.5e3", "1000000", "1E2", "0", "1e9", "1.5", "-1", "1e400", "", "x"].map(read), {
+            [Some(1_000_000), Some(1_500), Some(1_000_000), Some(100), None, None, None, None, None, None, None]
+        });
     }
 
     #[test]
@@ -446,7 +484,8 @@ mod tests {
             ),
             (
                 "access = 'zip:0.9'",
-                "`access` cannot be `zip:0.9`: it takes one of `uniform`, `zipf`; did you mean `zipf:0.9`?",
+                "`access` cannot be `zip:0.9`: it takes one of `uniform`, `zipf`, `special`; did you mean \
+                 `zipf:0.9`?",
             ),
             ("cache = '1k'", "`cache` cannot be `1k`: it takes a size from 1 MiB to 16 TiB"),
         ];

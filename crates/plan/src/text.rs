@@ -91,6 +91,13 @@ pub(crate) fn whole(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
+/// A whole number in digits, or one with an exponent that is whole and exact: `1e6`, `2.5e3`.
+pub(crate) fn counted(text: &str) -> Option<u64> {
+    const EXACT_MAX: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
+    let with_exponent = || finite(text).filter(|value| value.fract() == 0.0 && (0.0..=EXACT_MAX).contains(value));
+    whole(text).or_else(|| with_exponent().map(|value| value as u64))
+}
+
 pub(crate) fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite())
 }

@@ -6,7 +6,7 @@
 use crate::document::Written;
 use crate::error::{PlanError, hint, listed, nearest, shown};
 use crate::text;
-use model::{Access, Bytes, DistributionEntry, Nanos, ParamDef, ParamKind, Value};
+use model::{Access, ArgDef, Bytes, DistributionEntry, Nanos, Numbers, ParamDef, ParamKind, Value};
 
 /// A year: whatever is longer is a slip of the unit.
 const DURATION_NS_MAX: u64 = 365 * 86_400 * 1_000_000_000;
@@ -119,26 +119,44 @@ fn within_scale(
     (scaled <= max).then_some(scaled).ok_or_else(refusal)
 }
 
-fn access(written: &Written<'_>, distributions: &[DistributionEntry]) -> Result<Access, PlanError> {
-    let (name, arg) = match written.text.split_once(':') {
-        Some((name, arg)) => (name, Some(arg)),
+/// An access distribution with all its arguments.
+pub(crate) fn access(written: &Written<'_>, distributions: &[DistributionEntry]) -> Result<Access, PlanError> {
+    let (name, args) = match written.text.split_once(':') {
+        Some((name, args)) => (name, Some(args)),
         None => (written.text.as_str(), None),
     };
     let Some(entry) = distributions.iter().find(|entry| entry.name == name) else {
-        return Err(unknown_distribution(written, name, arg, distributions));
+        return Err(unknown_distribution(written, name, args, distributions));
     };
-    let arg = match (entry.arg, arg) {
-        (None, None) => None,
-        (Some((default, _, _)), None) => Some(default),
-        (None, Some(_)) => return Err(written.refused(format_args!("`{name}` without an argument"))),
-        (Some((_, min, max)), Some(arg)) => Some(argument(written, name, arg, min, max)?),
-    };
-    Ok(Access { name: name.to_owned(), arg })
+    let given: Vec<&str> = args.iter().flat_map(|args| args.split(':')).collect();
+    if given.len() > entry.args.len() {
+        return Err(written.refused(format_args!("`{}`{}", entry.form(), arguments(entry.args.len()))));
+    }
+    let given: Vec<f64> = entry
+        .args
+        .iter()
+        .zip(given)
+        .map(|(def, text)| argument(written, entry, def, text))
+        .collect::<Result<_, _>>()?;
+    Ok(Access { name: name.to_owned(), args: entry.with_defaults(&given) })
 }
 
-fn argument(written: &Written<'_>, name: &str, arg: &str, min: f64, max: f64) -> Result<f64, PlanError> {
-    let value = text::finite(arg).filter(|value| (min..=max).contains(value));
-    value.ok_or_else(|| written.refused(format_args!("`{name}:` with a number from {min} to {max}")))
+fn arguments(most: usize) -> String {
+    match most {
+        0 => " without an argument".to_owned(),
+        1 => ", one argument at most".to_owned(),
+        _ => format!(", {most} arguments at most"),
+    }
+}
+
+fn argument(written: &Written<'_>, entry: &DistributionEntry, def: &ArgDef, text: &str) -> Result<f64, PlanError> {
+    let (is_allowed, kind): (fn(f64) -> bool, _) = match def.numbers {
+        Numbers::Real => (|_| true, "a number"),
+        Numbers::Whole => (|value| value.fract() == 0.0, "a whole number"),
+    };
+    let value = text::finite(text).filter(|value| (def.min..=def.max).contains(value) && is_allowed(*value));
+    let (form, name) = (entry.form(), def.name);
+    value.ok_or_else(|| written.refused(format_args!("`{form}` with {name} {kind} from {} to {}", def.min, def.max)))
 }
 
 fn unknown_distribution(
@@ -184,8 +202,7 @@ mod tests {
         let int = ParamKind::Int { min: 0, max: 9 };
         let float = ParamKind::Float { min: 0.0, max: 1.0 };
         let bytes = ParamKind::Bytes { min: 512, max: u64::MAX };
-        let zipf = |arg| Value::Access(Access { name: "zipf".into(), arg: Some(arg) });
-        let uniform = Value::Access(Access { name: "uniform".into(), arg: None });
+        let access = |name: &str, args: &[f64]| Value::Access(Access { name: name.into(), args: args.into() });
         let cases = [
             (ParamKind::Bool, "true", Value::Bool(true)),
             (int, "9", Value::Int(9)),
@@ -193,9 +210,12 @@ mod tests {
             (bytes, "16k", Value::Bytes(Bytes(16384))),
             (ParamKind::Duration, "100us", Value::Nanos(Nanos(100_000))),
             (ParamKind::OneOf(&["a", "b"]), "b", Value::Word("b".into())),
-            (ParamKind::Access, "zipf:0", zipf(0.0)),
-            (ParamKind::Access, "zipf", zipf(0.9)),
-            (ParamKind::Access, "uniform", uniform),
+            (ParamKind::Access, "zipf:0", access("zipf", &[0.0])),
+            (ParamKind::Access, "zipf", access("zipf", &[0.9])),
+            (ParamKind::Access, "uniform", access("uniform", &[])),
+            (ParamKind::Access, "special", access("special", &[1.0, 75.0, 12.0])),
+            (ParamKind::Access, "special:5:50", access("special", &[5.0, 50.0, 12.0])),
+            (ParamKind::Access, "special:0.5:1e1:3", access("special", &[0.5, 10.0, 3.0])),
             (ParamKind::Path, "/a b", Value::Word("/a b".into())),
         ];
         for (kind, text, expected) in cases {
@@ -222,11 +242,18 @@ mod tests {
             (ParamKind::Duration, "soon", "a time such as `30s`, `250ms`, `5m` or a number of seconds"),
             (ParamKind::Duration, "366d", "a time from 0s to 365d"),
             (ParamKind::OneOf(&["disk", "os"]), "dsk", "one of `disk`, `os`; did you mean `disk`?"),
-            (ParamKind::Access, "zipff:0.9", "one of `uniform`, `zipf`; did you mean `zipf:0.9`?"),
-            (ParamKind::Access, "unifrm", "one of `uniform`, `zipf`; did you mean `uniform`?"),
+            (ParamKind::Access, "zipff:0.9", "one of `uniform`, `zipf`, `special`; did you mean `zipf:0.9`?"),
+            (ParamKind::Access, "specal:1:75", "one of `uniform`, `zipf`, `special`; did you mean `special:1:75`?"),
+            (ParamKind::Access, "unifrm", "one of `uniform`, `zipf`, `special`; did you mean `uniform`?"),
             (ParamKind::Access, "uniform:1", "`uniform` without an argument"),
-            (ParamKind::Access, "zipf:x", "`zipf:` with a number from 0 to 100"),
-            (ParamKind::Access, "zipf:inf", "`zipf:` with a number from 0 to 100"),
+            (ParamKind::Access, "zipf:x", "`zipf:THETA` with THETA a number from 0 to 100"),
+            (ParamKind::Access, "zipf:inf", "`zipf:THETA` with THETA a number from 0 to 100"),
+            (ParamKind::Access, "zipf:", "`zipf:THETA` with THETA a number from 0 to 100"),
+            (ParamKind::Access, "zipf:0.9:1", "`zipf:THETA`, one argument at most"),
+            (ParamKind::Access, "special:1:101", "`special:PCT:RES:ITER` with RES a number from 0 to 100"),
+            (ParamKind::Access, "special:1::12", "`special:PCT:RES:ITER` with RES a number from 0 to 100"),
+            (ParamKind::Access, "special:1:75:1.5", "`special:PCT:RES:ITER` with ITER a whole number from 1 to 100"),
+            (ParamKind::Access, "special:1:75:12:0", "`special:PCT:RES:ITER`, 3 arguments at most"),
         ];
         for (kind, text, takes) in cases {
             assert_eq!(value(kind, text, 1.0), Err(format!("--p: `p` cannot be `{text}`: it takes {takes}")));

@@ -123,9 +123,10 @@ mod tests {
     }
 
     fn parse_access(text: &str) -> Access {
-        let (name, arg) = text.split_once(':').map_or((text, None), |(name, arg)| (name, Some(arg.parse().unwrap())));
+        let (name, args) = text.split_once(':').unwrap_or((text, ""));
         assert!(dist::find(name).is_some(), "{name} is no distribution");
-        Access { name: name.to_string(), arg }
+        let args = args.split(':').filter(|arg| !arg.is_empty()).map(|arg| arg.parse().unwrap());
+        Access { name: name.to_string(), args: args.collect() }
     }
 
     /// An op of a family, with a look at the buffers it holds.
@@ -249,6 +250,23 @@ mod tests {
             hold_the_contract(|seed| io_parts(def, seed));
             hold_the_contract(|seed| sql_parts(def, seed));
             hold_the_contract(|seed| kv_parts(def, seed));
+        }
+    }
+
+    #[test]
+    fn every_distribution_is_an_access_of_every_workload_that_takes_one() {
+        for def in WORKLOADS.iter().filter(|def| def.entry.params.iter().any(|param| param.name == "access")) {
+            let ops_of = |name: &str, seed| {
+                let params = params(&def.entry, &[("access", name)]);
+                let io = def.io.map(|make| drawn(&make(&params, seed).run, 64));
+                let sql = def.sql.map(|make| drawn(&make(&params, seed).run, 64));
+                let kv = def.kv.map(|make| drawn(&make(&params, seed).expect("the defaults are supported").run, 64));
+                (io, sql, kv)
+            };
+            for (i, name) in dist::DISTRIBUTIONS.iter().map(|dist| dist.entry.name).enumerate() {
+                assert!(ops_of(name, 7) == ops_of(name, 7), "{}: {name}", def.entry.name);
+                assert!((i == 0) == (ops_of(name, 7) == ops_of("uniform", 7)), "{}: {name}", def.entry.name);
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 use crate::cli::{self, Context};
 use crate::exit::{EXITS, Exit, Fault};
 use clap::{Arg, ArgMatches, Command};
-use model::{DistributionEntry, Entry, ParamKind};
+use model::{ArgDef, DistributionEntry, Entry, Numbers, ParamKind};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -81,13 +81,25 @@ fn holds(kind: &ParamKind) -> String {
 }
 
 fn distributions(all: &[DistributionEntry]) -> String {
-    let mut text = String::from("# Access distributions\n\nWritten `name` or `name:argument`, such as `zipf:0.9`.\n\n");
-    text += "| name | argument | meaning |\n|---|---|---|\n";
+    let mut text = String::from(
+        "# Access distributions\n\nWritten `name` or with arguments, such as `zipf:0.9` or `hotspot:0.2:0.8`; arguments at the end \
+         may be left out. `plimsoll dist` draws from them and shows what comes.\n\n",
+    );
+    text += "| name | arguments | meaning |\n|---|---|---|\n";
     for entry in all {
-        let arg = entry.arg.map_or("none".into(), |(default, min, max)| format!("{min} to {max}, default {default}"));
-        let _ = writeln!(text, "| `{}` | {arg} | {} |", entry.name, entry.help);
+        let args: Vec<String> = entry.args.iter().map(argument).collect();
+        let args = if args.is_empty() { "none".to_owned() } else { args.join("; ") };
+        let _ = writeln!(text, "| `{}` | {args} | {} |", entry.form(), entry.help);
     }
     text
+}
+
+fn argument(def: &ArgDef) -> String {
+    let kind = match def.numbers {
+        Numbers::Real => "",
+        Numbers::Whole => "whole number, ",
+    };
+    format!("{}: {kind}{} to {}, default {}", def.name, def.min, def.max, def.default)
 }
 
 /// The counters are declared by the sources as they open; those of this machine are the ones that every Linux has.

@@ -40,10 +40,16 @@ pub fn with_params(command: Command, what: &str, entry: &Entry) -> Command {
     command.args(new.into_iter().map(|def| {
         let words = match def.kind {
             ParamKind::OneOf(words) => format!(" ({})", words.join(", ")),
+            ParamKind::Access => format!(" ({})", forms().join(", ")),
             _ => String::new(),
         };
         flag(def.name, &format!("{}{words}", def.help), def.default, &heading)
     }))
+}
+
+/// How the distributions are written.
+fn forms() -> Vec<String> {
+    workload::dist::DISTRIBUTIONS.iter().map(|def| def.entry.form()).collect()
 }
 
 /// Adds `--scale`.

@@ -36,6 +36,20 @@ fn what_is_known_of_run_and_point_is_read_as_written() {
 }
 
 #[test]
+fn arguments_of_an_access_are_kept_as_in_older_runs_and_several_as_a_list() {
+    for (text, name, args) in [
+        (r#"{"name":"uniform","arg":null}"#, "uniform", &[][..]),
+        (r#"{"name":"zipf","arg":0.9}"#, "zipf", &[0.9]),
+        (r#"{"name":"special","arg":[1.0,75.0,12.0]}"#, "special", &[1.0, 75.0, 12.0]),
+    ] {
+        let access = Access { name: name.into(), args: args.into() };
+        assert_eq!(serde_json::from_str::<Access>(text).unwrap(), access);
+        assert_eq!(serde_json::to_string(&access).unwrap(), text);
+    }
+    assert!(serde_json::from_str::<Access>(r#"{"name":"zipf","arg":"0.9"}"#).is_err());
+}
+
+#[test]
 fn intervals_counters_and_events_are_read_as_written() {
     let (_folder, path) = place();
     write_finished(&path, 3);

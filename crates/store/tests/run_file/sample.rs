@@ -18,7 +18,7 @@ pub fn trial() -> Trial {
         },
         workload: WorkloadSpec {
             name: "oltp".into(),
-            params: params(&[("access", Value::Access(Access { name: "zipf".into(), arg: Some(0.1 + 0.2) }))]),
+            params: params(&[("access", Value::Access(Access { name: "zipf".into(), args: vec![0.1 + 0.2] }))]),
         },
         load: Load { clients: 4, depth: 2, pacing: Pacing::Open { arrivals: Arrivals::Poisson { per_s: 1_000.1 } } },
         phases: Phases { warmup: SECOND, run: Nanos::from_secs(5), ops_max: None, interval: SECOND, grace: SECOND },

@@ -1,12 +1,23 @@
 //! Which key is accessed: distributions over [0, n), the same for files, SQL and key-value engines.
 //!
-//! In: the number of keys and the distribution's argument. Out: keys, one `draw` each, without allocation. A distribution
-//! with popular keys orders them by rank (0 is the most popular) and scatters the ranks over the keys ([`crate::scatter`]).
+//! In: the number of keys and the distribution's arguments. Out: keys, one `draw` each, without allocation; and the law that they
+//! follow, for tests and for people who want to see it.
+//!
+//! zipf ranks the keys (0 is the most popular) and scatters the ranks over them ([`crate::scatter`]): popular keys share no page
+//! and no block. All others are defined by sysbench or YCSB on the keys themselves and are left so: there popular keys are
+//! neighbours, and a cache of pages holds more of them.
+//!
 //! Limits: keys are independent of each other and of time. Above n = 2^53 the non-uniform ones do not reach every key.
 //!
 //! A new distribution is one file and one line in [`DISTRIBUTIONS`], and a variant of [`Distribution`], because a draw in
 //! the hot path is a match and not a virtual call; the compiler asks for it.
 
+pub mod gaussian;
+pub mod hotspot;
+pub mod latest;
+mod law;
+pub mod pareto;
+pub mod special;
 pub mod uniform;
 pub mod zipf;
 
@@ -15,14 +26,22 @@ pub use crate::random::{Rng, rng, rng_stream};
 use model::{Access, DistributionEntry};
 
 /// All distributions.
-pub const DISTRIBUTIONS: &[&DistributionDef] = &[&uniform::UNIFORM, &zipf::ZIPF];
+pub const DISTRIBUTIONS: &[&DistributionDef] = &[
+    &uniform::UNIFORM,
+    &zipf::ZIPF,
+    &gaussian::GAUSSIAN,
+    &special::SPECIAL,
+    &pareto::PARETO,
+    &latest::LATEST,
+    &hotspot::HOTSPOT,
+];
 
 /// One distribution: how it presents itself and how it is made.
 pub struct DistributionDef {
-    /// Name, help and argument.
+    /// Name, help and arguments.
     pub entry: DistributionEntry,
-    /// Makes it over `n` keys (0 is taken as 1) with an argument, or with its default for `None`. Takes constant time.
-    pub make: fn(n: u64, arg: Option<f64>) -> Distribution,
+    /// Makes it over `n` keys (0 is taken as 1) with as many arguments as it declares. Takes constant time.
+    pub make: fn(n: u64, args: &[f64]) -> Distribution,
 }
 
 /// The distribution of that name.
@@ -36,7 +55,7 @@ pub fn find(name: &str) -> Option<&'static DistributionDef> {
 /// Where no distribution has that name: plans are checked before, so that is a bug.
 pub fn of(access: &Access, n: u64) -> Distribution {
     let def = find(&access.name).unwrap_or_else(|| panic!("the plan let distribution `{}` pass", access.name));
-    (def.make)(n, access.arg)
+    (def.make)(n, &def.entry.with_defaults(&access.args))
 }
 
 /// A distribution over [0, n), ready to draw from.
@@ -46,6 +65,16 @@ pub enum Distribution {
     Uniform(uniform::Uniform),
     /// Popularity falls with a power of the rank.
     Zipf(zipf::Zipf),
+    /// The mean of some uniform keys.
+    Gaussian(gaussian::Gaussian),
+    /// Mostly a few keys in the middle.
+    Special(special::Special),
+    /// A share of the keys gets the rest of the draws, again and again.
+    Pareto(pareto::Pareto),
+    /// Popularity falls with a power of the age.
+    Latest(latest::Latest),
+    /// A share of the keys gets a share of the draws.
+    Hotspot(hotspot::Hotspot),
 }
 
 impl Distribution {
@@ -55,16 +84,33 @@ impl Distribution {
         match self {
             Distribution::Uniform(uniform) => uniform.draw(rng),
             Distribution::Zipf(zipf) => zipf.draw(rng),
+            Distribution::Gaussian(gaussian) => gaussian.draw(rng),
+            Distribution::Special(special) => special.draw(rng),
+            Distribution::Pareto(pareto) => pareto.draw(rng),
+            Distribution::Latest(latest) => latest.draw(rng),
+            Distribution::Hotspot(hotspot) => hotspot.draw(rng),
         }
     }
 
-    /// The next rank, in [0, n), 0 the most popular: what [`Distribution::draw`] draws before it scatters. Where all keys
-    /// are alike the rank is the key.
-    #[inline]
-    pub fn rank(&self, rng: &mut Rng) -> u64 {
+    /// The key at `place` in the order in which the law is written, which must be below n: a rank of zipf is scattered, for all
+    /// others the place is the key.
+    pub fn key(&self, place: u64) -> u64 {
         match self {
-            Distribution::Uniform(uniform) => uniform.draw(rng),
-            Distribution::Zipf(zipf) => zipf.rank(rng),
+            Distribution::Zipf(zipf) => zipf.key(place),
+            _ => place,
+        }
+    }
+
+    /// The law: tells the probability that a draw falls on a place below the one it is given.
+    pub fn law(&self) -> Box<dyn Fn(u64) -> f64> {
+        match *self {
+            Distribution::Uniform(uniform) => Box::new(move |key| uniform.below(key)),
+            Distribution::Zipf(zipf) => Box::new(zipf.below()),
+            Distribution::Gaussian(gaussian) => Box::new(move |key| gaussian.below(key)),
+            Distribution::Special(special) => Box::new(move |key| special.below(key)),
+            Distribution::Pareto(pareto) => Box::new(move |key| pareto.below(key)),
+            Distribution::Latest(latest) => Box::new(latest.below()),
+            Distribution::Hotspot(hotspot) => Box::new(move |key| hotspot.below(key)),
         }
     }
 }
@@ -72,11 +118,158 @@ impl Distribution {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Numbers;
     use proptest::prelude::*;
+    use statrs::distribution::{ChiSquared, ContinuousCDF};
+
+    const DRAWS: u64 = 100_000;
 
     fn first_draws(def: &DistributionDef, n: u64, seed: u64) -> Vec<u64> {
-        let (distribution, mut rng) = ((def.make)(n, None), rng(seed, 0));
+        let (distribution, mut rng) = ((def.make)(n, &def.entry.with_defaults(&[])), rng(seed, 0));
         (0..100).map(|_| distribution.draw(&mut rng)).collect()
+    }
+
+    /// Every argument at `share` of the way from its least to its most.
+    fn args_at(def: &DistributionDef, share: f64) -> Vec<f64> {
+        let at = |arg: &model::ArgDef| match (arg.min + share * (arg.max - arg.min), arg.numbers) {
+            (value, Numbers::Real) => value,
+            (value, Numbers::Whole) => value.round(),
+        };
+        def.entry.args.iter().map(at).collect()
+    }
+
+    /// The places that cut the law into parts of about equal probability, or all places where there are few.
+    fn cuts(n: u64, law: &dyn Fn(u64) -> f64) -> Vec<u64> {
+        const PARTS: u64 = 200;
+        let first_reaching = |probability: f64| {
+            let (mut low, mut high) = (0, n);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if law(middle) < probability { low = middle + 1 } else { high = middle }
+            }
+            low
+        };
+        let mut cuts: Vec<u64> = match n <= PARTS {
+            true => (1..=n).collect(),
+            false => (1..PARTS).map(|i| first_reaching(i as f64 / PARTS as f64)).chain([n]).collect(),
+        };
+        cuts.dedup();
+        cuts
+    }
+
+    /// The probability of draws as unlike the law as these, or more.
+    fn p_value(distribution: &Distribution, place_of: impl Fn(u64) -> u64, n: u64, seed: u64) -> f64 {
+        let (law, mut rng) = (distribution.law(), rng(seed, 0));
+        let cuts = cuts(n, &*law);
+        let mut counts = vec![0u64; cuts.len()];
+        for _ in 0..DRAWS {
+            let place = place_of(distribution.draw(&mut rng));
+            counts[cuts.partition_point(|cut| *cut <= place)] += 1;
+        }
+        p_of_counts(&*law, &cuts, &counts)
+    }
+
+    /// Pearson's chi-square test of what was counted up to each cut. Parts are taken together until at least 20 draws are expected
+    /// in them, so that its approximation holds.
+    fn p_of_counts(law: &dyn Fn(u64) -> f64, cuts: &[u64], counts: &[u64]) -> f64 {
+        let draws: u64 = counts.iter().sum();
+        let (mut parts, mut expected_before) = (vec![(0.0, 0.0)], 0.0);
+        for (cut, count) in cuts.iter().zip(counts) {
+            let expected = draws as f64 * law(*cut);
+            let part = parts.last_mut().expect("there is one");
+            *part = (part.0 + *count as f64, part.1 + expected - expected_before);
+            if part.1 >= 20.0 {
+                parts.push((0.0, 0.0));
+            }
+            expected_before = expected;
+        }
+        // What is left over is too little for a part of its own.
+        let left = parts.pop().expect("there is one");
+        let last = parts.last_mut().expect("at least 20 draws were expected");
+        *last = (last.0 + left.0, last.1 + left.1);
+        let chi_square: f64 = parts.iter().map(|(seen, expected)| (seen - expected).powi(2) / expected).sum();
+        if parts.len() < 2 { 1.0 } else { 1.0 - ChiSquared::new((parts.len() - 1) as f64).unwrap().cdf(chi_square) }
+    }
+
+    /// The place of each key, by trying all: [`Distribution::key`] the other way round.
+    fn places(distribution: &Distribution, n: u64) -> impl Fn(u64) -> u64 {
+        let mut places = vec![0; n as usize];
+        (0..n).for_each(|place| places[distribution.key(place) as usize] = place);
+        move |key| places[key as usize]
+    }
+
+    #[test]
+    fn a_hundred_thousand_draws_follow_the_law_for_few_and_many_keys() {
+        let given: [(&str, &[&[f64]]); 7] = [
+            ("uniform", &[&[]]),
+            ("zipf", &[&[0.0], &[0.5], &[0.99], &[1.0], &[1.3], &[4.0]]),
+            ("gaussian", &[&[1.0], &[2.0], &[12.0], &[30.0]]),
+            ("special", &[&[1.0, 75.0, 12.0], &[10.0, 30.0, 3.0], &[0.0, 50.0, 12.0], &[100.0, 100.0, 12.0]]),
+            ("pareto", &[&[0.2], &[0.05], &[0.5], &[0.9]]),
+            ("latest", &[&[0.99], &[0.3]]),
+            ("hotspot", &[&[0.2, 0.8], &[0.001, 0.5], &[0.9, 0.1], &[1.0, 0.0]]),
+        ];
+        assert!(given.iter().map(|(name, _)| *name).eq(DISTRIBUTIONS.iter().map(|def| def.entry.name)));
+        for (def, (_, args)) in DISTRIBUTIONS.iter().zip(given) {
+            for (args, n) in args.iter().flat_map(|args| [1, 2, 3, 100, 5_000, 1_000_003].map(|n| (*args, n))) {
+                let distribution = (def.make)(n, args);
+                let p = p_value(&distribution, places(&distribution, n), n, n);
+                assert!((1e-4..=1.0).contains(&p), "{} {args:?}, n = {n}: p = {p}", def.entry.name);
+            }
+        }
+    }
+
+    #[test]
+    fn draws_from_a_million_million_keys_follow_the_law() {
+        for def in DISTRIBUTIONS.iter().filter(|def| def.entry.name != "zipf") {
+            let n = 1 << 40;
+            let p = p_value(&(def.make)(n, &def.entry.with_defaults(&[])), |key| key, n, 3);
+            assert!(p > 1e-4, "{}: p = {p}", def.entry.name);
+        }
+    }
+
+    #[test]
+    fn the_real_sysbench_follows_the_laws_that_have_its_names() {
+        // How often sysbench 1.0.20 drew each of 20 numbers: `sysbench.rand.NAME(0, 19)` a million times, --rand-seed=9.
+        #[rustfmt::skip]
+        let counted: [(&str, [u64; 20]); 3] = [
+            ("gaussian", [0, 0, 1, 69, 923, 6496, 28213, 80851, 159630, 224113,
+                222954, 159644, 81444, 28094, 6562, 927, 73, 6, 0, 0]),
+            ("special", [0, 0, 1, 27, 404, 2639, 11242, 29327, 51094, 311327,
+                550530, 29109, 11074, 2781, 413, 31, 1, 0, 0, 0]),
+            ("pareto", [659998, 66784, 42189, 31388, 25024, 21194, 18170, 16231, 14536, 13121,
+                12028, 11202, 10111, 9733, 9101, 8580, 8360, 7756, 7399, 7095]),
+        ];
+        for (name, counts) in counted {
+            let def = find(name).unwrap();
+            let law = (def.make)(20, &def.entry.with_defaults(&[])).law();
+            let p = p_of_counts(&*law, &(1..=20).collect::<Vec<_>>(), &counts);
+            assert!(p > 0.001, "{name}: p = {p}");
+            let reversed: Vec<u64> = counts.iter().rev().copied().collect();
+            let p = p_of_counts(&*law, &(1..=20).collect::<Vec<_>>(), &reversed);
+            assert!(p < 1e-9 || name == "gaussian", "{name} the other way round: p = {p}");
+        }
+    }
+
+    #[test]
+    fn another_law_is_told_apart_from_the_same_draws() {
+        let (drawn, other) = (pareto::Pareto::new(1_000, 0.2), pareto::Pareto::new(1_000, 0.21));
+        // The draws of one through the keys of the other: a place is where the other law has the same probability.
+        let place = |key: u64| (0..1_000).find(|place| other.below(place + 1) > drawn.below(key)).unwrap_or(999);
+        assert!(p_value(&Distribution::Pareto(drawn), place, 1_000, 1) < 1e-6);
+    }
+
+    #[test]
+    fn every_law_begins_at_0_ends_at_1_and_never_falls() {
+        for (def, share) in DISTRIBUTIONS.iter().flat_map(|def| [0.0, 0.01, 0.5, 1.0].map(|share| (def, share))) {
+            for n in [1u64, 2, 1_000, 1 << 40] {
+                let law = (def.make)(n, &args_at(def, share)).law();
+                let steps: Vec<f64> = (0..=100u64).map(|i| law((n as f64 / 100.0 * i as f64) as u64)).collect();
+                let name = def.entry.name;
+                assert!(steps[0] == 0.0 && (law(n) - 1.0).abs() < 1e-9, "{name}, n = {n}: {} to {}", steps[0], law(n));
+                assert!(steps.windows(2).all(|pair| pair[0] <= pair[1] + 1e-12), "{name}, n = {n}: {steps:?}");
+            }
+        }
     }
 
     #[test]
@@ -88,25 +281,40 @@ mod tests {
     }
 
     #[test]
-    fn every_distribution_is_found_by_its_name_and_its_default_is_within_its_bounds() {
+    fn every_distribution_is_found_by_its_name_and_its_defaults_are_within_their_bounds() {
         for def in DISTRIBUTIONS {
             assert!(std::ptr::eq(find(def.entry.name).expect("a registered distribution"), *def));
-            assert!(def.entry.arg.is_none_or(|(default, least, most)| least <= default && default <= most));
+            assert!(def.entry.args.iter().all(|arg| (arg.min..=arg.max).contains(&arg.default)));
+            assert!(def.entry.args.iter().all(|arg| def.entry.help.contains(arg.name)), "{}", def.entry.help);
         }
         assert!(find("none").is_none());
     }
 
+    #[test]
+    fn arguments_that_are_not_given_have_their_defaults() {
+        let draws = |args: &[f64]| {
+            let distribution = of(&Access { name: "special".into(), args: args.into() }, 1_000_000);
+            let mut rng = rng(1, 0);
+            (0..100).map(|_| distribution.draw(&mut rng)).collect::<Vec<_>>()
+        };
+        assert_eq!(draws(&[]), draws(&[1.0, 75.0, 12.0]));
+        assert_eq!(draws(&[5.0]), draws(&[5.0, 75.0, 12.0]));
+        assert_ne!(draws(&[5.0]), draws(&[]));
+    }
+
     proptest! {
         #[test]
-        fn draws_and_ranks_are_below_n(
-            n in prop_oneof![1u64..100, 1u64..1 << 53, Just(u64::MAX)], share in 0.0..=1.0f64, seed: u64
+        fn draws_and_keys_are_below_n(
+            n in prop_oneof![1u64..100, 1u64..1 << 53, Just(1 << 53), Just(u64::MAX)],
+            share in prop_oneof![0.0..=1.0f64, Just(0.0), Just(1.0)],
+            seed: u64
         ) {
             for def in DISTRIBUTIONS {
-                let arg = def.entry.arg.map(|(_, least, most)| least + share * (most - least));
-                let (distribution, mut rng) = ((def.make)(n, arg), rng(seed, 0));
+                let (distribution, mut rng) = ((def.make)(n, &args_at(def, share)), rng(seed, 0));
                 for _ in 0..50 {
-                    prop_assert!(distribution.draw(&mut rng) < n);
-                    prop_assert!(distribution.rank(&mut rng) < n);
+                    let key = distribution.draw(&mut rng);
+                    prop_assert!(key < n);
+                    prop_assert!(distribution.key(key) < n);
                 }
             }
         }

@@ -9,7 +9,7 @@ use model::DistributionEntry;
 
 /// `uniform`.
 pub static UNIFORM: DistributionDef = DistributionDef {
-    entry: DistributionEntry { name: "uniform", help: "every key is as likely as every other", arg: None },
+    entry: DistributionEntry { name: "uniform", help: "every key is as likely as every other", args: &[] },
     make: |n, _| Distribution::Uniform(Uniform { n: n.max(1) }),
 };
 
@@ -25,6 +25,11 @@ impl Uniform {
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         below(rng.next_u64(), self.n)
     }
+
+    /// The probability of a key below `key`.
+    pub fn below(&self, key: u64) -> f64 {
+        key.min(self.n) as f64 / self.n as f64
+    }
 }
 
 #[cfg(test)]
@@ -34,7 +39,7 @@ mod tests {
 
     #[test]
     fn every_key_is_drawn_as_often_as_chance_allows() {
-        let uniform = (UNIFORM.make)(100, None);
+        let uniform = (UNIFORM.make)(100, &[]);
         let (mut counts, mut rng) = ([0u32; 100], rng(11, 0));
         (0..1_000_000).for_each(|_| counts[uniform.draw(&mut rng) as usize] += 1);
         // 10,000 expected in each, standard deviation 99.5; chi-square has 99 degrees of freedom, 99.9 % are below 148.2.

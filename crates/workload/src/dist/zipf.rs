@@ -10,22 +10,23 @@
 //! The integrals are written with `exp_m1` and `ln_1p`, so that theta near 1 loses no digits. Not taken: the formula of Gray
 //! et al. 1994 (YCSB), an approximation that is visibly off at theta 0.9 and undefined at 1.
 
+use super::law::power_sum;
 use super::{Distribution, DistributionDef};
 use crate::random::{Rng, Words, unit};
 use crate::scatter::Scatter;
-use model::DistributionEntry;
+use model::{ArgDef, DistributionEntry, Numbers};
 
-const THETA_DEFAULT: f64 = 0.9;
+// Above 100 nothing changes: the second rank is already drawn less than once in 10^30 times.
+const THETA: ArgDef = ArgDef { name: "THETA", default: 0.9, min: 0.0, max: 100.0, numbers: Numbers::Real };
 
 /// `zipf:THETA`.
 pub static ZIPF: DistributionDef = DistributionDef {
     entry: DistributionEntry {
         name: "zipf",
-        help: "key of rank k is drawn in proportion to k^-theta, ranks scattered over the keys; argument: theta",
-        // Above 100 nothing changes: the second rank is already drawn less than once in 10^30 times.
-        arg: Some((THETA_DEFAULT, 0.0, 100.0)),
+        help: "the key of rank k is drawn in proportion to k^-THETA; ranks are scattered over the keys",
+        args: &[THETA],
     },
-    make: |n, theta| Distribution::Zipf(Zipf::new(n, theta.unwrap_or(THETA_DEFAULT))),
+    make: |n, args| Distribution::Zipf(Zipf::new(n, args[0])),
 };
 
 /// The Zipf distribution over [0, n).
@@ -58,7 +59,13 @@ impl Zipf {
     /// The next key: a rank scattered over [0, n).
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
-        self.scatter.place(self.rank(rng))
+        self.key(self.rank(rng))
+    }
+
+    /// The key of `rank`, which must be below n.
+    #[inline]
+    pub fn key(&self, rank: u64) -> u64 {
+        self.scatter.place(rank)
     }
 
     /// The next rank from 0, the most popular.
@@ -73,6 +80,14 @@ impl Zipf {
                 return k - 1;
             }
         }
+    }
+
+    /// Tells the probability of a rank below the one it is given.
+    pub fn below(&self) -> impl Fn(u64) -> f64 + use<> {
+        let (n, law) = (self.n, self.law);
+        let sum = power_sum(law.theta, move |x| law.area(x));
+        let whole = sum(n);
+        move |rank| sum(rank.min(n)) / whole
     }
 }
 

@@ -3,8 +3,8 @@
 //! In: mix, tables, rows per table, access distribution. Out: one transaction, or one statement, an operation. `read_write`
 //! is 18 statements between BEGIN and COMMIT: 10 point selects, 4 range selects over 100 rows, an index update, a non-index
 //! update, and the deletion and new insertion of one row; `read_only` and `write_only` are its halves.
-//! Limits: key-value engines have only `point_select`. Ids are given by plimsoll; rows are picked by `access` (uniform,
-//! where sysbench's default is its "special" distribution). Mixes that keep ids and row count leave the data set to later trials;
+//! Limits: key-value engines have only `point_select`. Ids are given by plimsoll; rows are picked by `access` (uniform
+//! by default, where sysbench's default is `special`). Mixes that keep ids and row count leave the data set to later trials;
 //! `insert` and `delete` do not. A `delete` of a row that is gone already deletes nothing, as in sysbench.
 //!
 //! `rows` is the data, `mixes` what is done with it.
