@@ -53,6 +53,16 @@ pub fn write(analysis: &Analysis, dir: &Path) -> Result<Written, ReportError> {
     Ok(Written { html: files[0].clone(), files })
 }
 
+/// Writes each figure as SVG and PNG into `dir`, which is made where it is missing.
+pub fn write_figures(figures: &[Figure], dir: &Path) -> Result<Vec<PathBuf>, ReportError> {
+    claim(dir)?;
+    let mut files = Vec::new();
+    for figure in figures {
+        files.extend(write_figure(figure, dir)?);
+    }
+    Ok(files)
+}
+
 fn write_figure(figure: &Figure, charts: &Path) -> Result<[PathBuf; 2], ReportError> {
     let svg = replace(charts.join(format!("{}.svg", figure.id)), render::svg(figure).as_bytes())?;
     let png = replace(charts.join(format!("{}.png", figure.id)), &render::png(figure)?)?;

@@ -11,6 +11,7 @@ pub mod figure;
 mod files;
 mod findings;
 mod format;
+pub mod hits;
 pub mod render;
 mod sheet;
 #[cfg(test)]
@@ -19,7 +20,8 @@ mod testing;
 pub use charts::{CHARTS, Chart};
 pub use escape::terminal as terminal_text;
 pub use figure::Figure;
-pub use files::{Written, write};
+pub use files::{Written, write, write_figures};
+pub use format::count as with_separators;
 pub use render::csv::{intervals_csv, points_csv};
 pub use render::html::html;
 pub use render::markdown::markdown;

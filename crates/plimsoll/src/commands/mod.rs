@@ -5,6 +5,7 @@
 
 mod completions;
 mod disk;
+mod dist;
 mod doctor;
 mod engines;
 mod explain;
@@ -49,6 +50,7 @@ const FIXED: &[CommandDef] = &[
     CommandDef::Fixed { clap: engines::clap, execute: engines::execute },
     CommandDef::Fixed { clap: plans::clap, execute: plans::execute },
     CommandDef::Fixed { clap: disk::clap, execute: disk::execute },
+    CommandDef::Fixed { clap: dist::clap, execute: dist::execute },
     CommandDef::Fixed { clap: doctor::clap, execute: doctor::execute },
     CommandDef::Fixed { clap: explain::clap, execute: explain::execute },
     CommandDef::Fixed { clap: completions::clap, execute: completions::execute },
