@@ -28,6 +28,10 @@ pub const TEST_NEEDS: &[Need] = &[
 /// What `cargo xtask bench uring-cache` needs.
 pub const FIO: Need = Need { binary: "fio", package: "fio", what_for: "the peer that plimsoll is compared with" };
 
+/// What `cargo xtask bench dist` needs.
+pub const SYSBENCH: Need =
+    Need { binary: "sysbench", package: "sysbench", what_for: "the peer whose distributions plimsoll has, too" };
+
 /// Installs what is missing where that is possible, and returns what is missing still.
 pub fn ensure(needs: &'static [Need]) -> Result<Vec<&'static Need>> {
     let missing = missing(needs);

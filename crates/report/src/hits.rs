@@ -12,6 +12,8 @@ use crate::format::{count, plain};
 const BINS: usize = 700;
 /// Bins by rank to a decade.
 const PER_DECADE: f64 = 12.0;
+/// Fewer hits per row than this are below the axis: two rows in a thousand were hit at all.
+const LEAST: f64 = 0.002;
 
 /// One distribution, reduced to what is drawn of it.
 #[derive(Clone, Debug)]
@@ -139,7 +141,7 @@ fn zoomed(all: &[&Hits]) -> Figure {
     let Zoom { from, to, .. } = all[0].zoom;
     let tenth = to - from;
     let caption = format!(
-        "{}. The tenth of the rows that holds the most popular one; bins of {} rows. Light: the most hit row of each bin; dark: the \
+        "{}. A tenth of the rows, around the most popular one; bins of {} rows. Light: the most hit row of each bin; dark: the \
          mean. An axis that a few rows would fill is cut, and says so.",
         sizes(all[0]),
         bin_rows(tenth)
@@ -194,7 +196,7 @@ fn ranks(all: &[Hits]) -> Figure {
     let panel = Panel {
         title: String::new(),
         note: String::new(),
-        y: Axis { range: Some((least.min(1.0), most)), ..log("hits per row (log scale)") },
+        y: Axis { range: Some((least.clamp(LEAST, 1.0), most)), ..log("hits per row (log scale)") },
         height: 340.0,
         series: series.collect(),
         shades: Vec::new(),

@@ -3,6 +3,7 @@
 //! In: the working tree. Out: ratios with their intervals on the terminal, and a line in docs/benchmarks. Limits: absolute times
 //! belong to the machine; only the ratios of interleaved pairs are to be quoted.
 
+mod dist;
 mod fio;
 mod plimsoll;
 mod process;
@@ -39,7 +40,8 @@ struct Effort {
     seconds: u32,
 }
 
-const BENCHES: &[Bench] = &[Bench { name: uring_cache::NAME, run: uring_cache::run }];
+const BENCHES: &[Bench] =
+    &[Bench { name: uring_cache::NAME, run: uring_cache::run }, Bench { name: dist::NAME, run: dist::run }];
 
 /// Runs the bench that was named, or all.
 pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
