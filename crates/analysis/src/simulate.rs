@@ -7,7 +7,7 @@ use crate::{Analysis, Finding, analyse};
 use model::{
     Access, Arrivals, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval,
     KindInterval, Load, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData, PointState, RunData,
-    RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Value, WorkloadSpec,
+    RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
 
 /// One second in nanoseconds.
@@ -135,6 +135,7 @@ impl Simulation {
                 ops_max: None,
                 interval: Nanos(SECOND),
                 grace: Nanos::from_secs(5),
+                until: Until::Time,
             },
             on_error: OnError::Stop,
             repeat: 1,

@@ -12,6 +12,7 @@ pub mod op;
 pub mod params;
 pub mod run;
 pub mod sample;
+pub mod steady;
 pub mod trial;
 pub mod units;
 
@@ -25,5 +26,5 @@ pub use params::{
 };
 pub use run::{Interval, KindInterval, PhaseData, PointData, PointState, RunData, RunMeta, Times};
 pub use sample::{CounterDef, CounterKind, CounterSample, Fact, Generator, IntervalRow, KindRow, SourceDef};
-pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, WorkloadSpec};
+pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec};
 pub use units::{Bytes, Nanos, Offset, Tick};

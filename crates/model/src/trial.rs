@@ -123,6 +123,44 @@ pub struct Phases {
     pub interval: Nanos,
     /// How long operations under way at the end may take before their clients are given up.
     pub grace: Nanos,
+    /// What ends the measurement before `run` is over. Plans recorded before there was a choice have none.
+    #[serde(default)]
+    pub until: Until,
+}
+
+/// What ends the measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Until {
+    /// Its time, or its number of operations.
+    #[default]
+    Time,
+    /// The rate of rounds without a break between them is steady, by the rule of [`crate::steady`]; `Phases::run` is the time
+    /// of the most rounds.
+    Steady {
+        /// The length of a round: a whole number of intervals.
+        round: Nanos,
+        /// How often files are written whole before the measurement, the making of them included: 1 or more.
+        precondition: u32,
+    },
+}
+
+impl Phases {
+    /// The length of a round, where the measurement goes by rounds.
+    pub fn round(&self) -> Option<Nanos> {
+        match self.until {
+            Until::Time => None,
+            Until::Steady { round, .. } => Some(round),
+        }
+    }
+
+    /// How often files are written whole before the measurement.
+    pub fn precondition(&self) -> u32 {
+        match self.until {
+            Until::Time => 1,
+            Until::Steady { precondition, .. } => precondition,
+        }
+    }
 }
 
 /// What happens when an operation fails.

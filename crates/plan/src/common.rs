@@ -36,6 +36,22 @@ pub const DEFAULTS: &[CommonKey] = &[
     ),
     key("arrivals", "constant", "how they fall due: `constant` (equal distances) or `poisson` (independent users)"),
     key("time", "30s", "length of the run phase, at most"),
+    key(
+        "until",
+        "time",
+        "what ends the run phase: `time`, or `steady` (the rate of five rounds in a row is level, by SNIA's rule)",
+    ),
+    key(
+        "round",
+        "60s",
+        "until = steady: length of one round, a whole number of intervals; rounds follow without a break",
+    ),
+    key("rounds_max", "25", "until = steady: the run phase ends after this many rounds, steady or not"),
+    key(
+        "precondition",
+        "2",
+        "until = steady: how often files are written whole before the run phase, the making of them included",
+    ),
     key("warmup", "0s", "load before the run phase, recorded and not counted"),
     key("interval", "1s", "length of one recorded interval; the run phase's length where that is shorter"),
     key("grace", "10s", "how long operations under way at the end may take before their clients are given up"),

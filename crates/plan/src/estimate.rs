@@ -48,7 +48,8 @@ fn data_set(trial: &Trial, catalogue: &Catalogue) -> String {
     let (target, workload) = (&trial.target, &trial.workload);
     let engine_part = shaping(&catalogue.engines, &target.engine, &target.params);
     let workload_part = shaping(&catalogue.workloads, &workload.name, &workload.params);
-    format!("{:?}", (&target.engine, &target.path, engine_part, &workload.name, workload_part))
+    let precondition = trial.phases.precondition();
+    format!("{:?}", (&target.engine, &target.path, engine_part, &workload.name, workload_part, precondition))
 }
 
 fn few_intervals(plan: &Plan) -> Option<String> {
@@ -115,6 +116,13 @@ mod tests {
         let text = "workload = 'file'\nmode = ['rndrd', 'rndwr']\nfile_size = ['1g', '2g']\ndepth = '1..8'";
         assert_eq!((estimated(text).points, estimated(text).data_sets), (16, 2));
         assert_eq!(estimated("workload = 'insert'\nengine = ['sqlite', 'fjall']\nindexes = [0, 3]").data_sets, 4);
+    }
+
+    #[test]
+    fn a_run_until_steady_takes_all_its_rounds_at_most_and_data_of_its_own() {
+        let estimate =
+            estimated("workload = 'file'\nuntil = ['steady', 'time']\nround = 60\nrounds_max = 10\ntime = 30");
+        assert_eq!((estimate.seconds, estimate.data_sets), (630.0, 2));
     }
 
     #[test]

@@ -145,7 +145,7 @@ fn plan_name(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Arrivals, Bytes, Load, Nanos, OnError, Pacing, Phases};
+    use model::{Arrivals, Bytes, Load, Nanos, OnError, Pacing, Phases, Until};
     use proptest::prelude::*;
 
     fn read(text: &str) -> Result<Plan, PlanError> {
@@ -220,6 +220,7 @@ mod tests {
             ops_max: None,
             interval: Nanos::from_secs(1),
             grace: Nanos::from_secs(10),
+            until: Until::Time,
         };
         assert_eq!(trial.phases, phases);
         assert_eq!((trial.on_error, trial.repeat, trial.seed), (OnError::Stop, 1, 1));
@@ -227,7 +228,8 @@ mod tests {
 
     #[test]
     fn every_default_is_accepted_as_a_value() {
-        let named = DEFAULTS.iter().filter(|key| !["engine", "workload", "arrivals"].contains(&key.name));
+        let others = ["engine", "workload", "arrivals", "round", "rounds_max", "precondition"];
+        let named = DEFAULTS.iter().filter(|key| !others.contains(&key.name));
         let keys: String = named.map(|key| format!("{} = '{}'\n", key.name, key.default)).collect();
         let mut written = read(&format!("workload = 'file'\n{keys}")).expect("the defaults, written out");
         written.name = "p".into();
@@ -365,6 +367,64 @@ mod tests {
     }
 
     #[test]
+    fn until_steady_is_rounds_for_as_long_as_they_may_take() {
+        let phases = |text: &str| read(&format!("until = 'steady'\n{text}")).expect("a valid plan").trials[0].phases;
+        let file = phases("workload = 'file'");
+        let until = |round, precondition| Until::Steady { round, precondition };
+        assert_eq!(file.until, until(Nanos::from_secs(60), 2));
+        assert_eq!((file.run, file.interval), (Nanos::from_secs(25 * 60), Nanos::from_secs(1)));
+        let short = phases("workload = 'file'\nround = '400ms'\nrounds_max = 6\nprecondition = 1");
+        assert_eq!((short.until, short.interval), (until(Nanos::from_millis(400), 1), Nanos::from_millis(200)));
+        assert_eq!(short.run, Nanos::from_millis(2400));
+        assert_eq!(
+            phases("workload = 'oltp'").until,
+            until(Nanos::from_secs(60), 1),
+            "there are no files to overwrite"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_beside_until_is_refused() {
+        let steady = "workload = 'file'\nuntil = 'steady'\n";
+        let cases = [
+            ("time = 30", "`time` means nothing with until = `steady`: `round` and `rounds_max` say how long"),
+            ("ops_max = 9", "`ops_max` means nothing with until = `steady`: `round` and `rounds_max` say how long"),
+            ("rate = 9", "`rate` cannot be `9`: it takes `none` beside until = `steady`: an open loop's rate is given"),
+            ("rounds_max = 4", "`rounds_max` cannot be `4`: it takes a whole number from 5 to 10000"),
+            ("round = '2500ms'", "`round` cannot be `2500ms`: it takes a whole number of `interval`s of 1s"),
+            ("interval = '40s'", "`interval` cannot be `40s`: it takes at most half of the `round`, 30s"),
+            ("round = '1d'\nrounds_max = 31", "`round` cannot be `1d`: it takes at most 30d for `rounds_max` = 31"),
+            (
+                "round = 500\ninterval = '10ms'",
+                "`round` cannot be `500`: it takes rounds of at most 1000000 `interval`s of 10ms, not 1250000",
+            ),
+            ("precondition = 0", "`precondition` cannot be `0`: it takes a whole number from 1 to 100"),
+        ];
+        for (text, expected) in cases {
+            let told = read(&format!("{steady}{text}")).map_err(|e| e.to_string());
+            assert_eq!(told, Err(format!("p.toml:3: {expected}")));
+        }
+        let timed = [
+            ("round = 60", "`round` needs until = `steady`"),
+            ("rounds_max = 9", "`rounds_max` needs until = `steady`"),
+            ("precondition = 2", "`precondition` needs until = `steady` and a workload on files"),
+            ("until = 'stable'", "`until` cannot be `stable`: it takes one of `time`, `steady`"),
+        ];
+        for (text, expected) in timed {
+            let told = read(&format!("workload = 'file'\n{text}")).map_err(|e| e.to_string());
+            assert_eq!(told, Err(format!("p.toml:2: {expected}")));
+        }
+    }
+
+    #[test]
+    fn a_plan_of_both_ends_takes_the_keys_of_both() {
+        let text = "workload = 'file'\ntime = 20\nround = 30\n[[sweep]]\nuntil = ['time', 'steady']";
+        let plan = read(text).expect("a valid plan");
+        let runs: Vec<Nanos> = plan.trials.iter().map(|trial| trial.phases.run).collect();
+        assert_eq!(runs, [Nanos::from_secs(20), Nanos::from_secs(25 * 30)]);
+    }
+
+    #[test]
     fn a_path_is_for_engines_that_work_on_files() {
         let plan = read("workload = ['file', 'oltp']\npath = '/dev/null'").expect("a valid plan");
         let paths: Vec<_> = plan.trials.iter().map(|trial| trial.target.path.as_deref()).collect();
@@ -383,7 +443,8 @@ mod tests {
             (
                 "workload = 'file'\n\"a\\nb\" = 1",
                 "p.toml:2: unknown key `a\\nb`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `clients`, \
-                 `depth`, `think`, `rate`, `arrivals`, `time`, `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `repeat`, \
+                 `depth`, `think`, `rate`, `arrivals`, `time`, `until`, `round`, `rounds_max`, `precondition`, \
+                 `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `repeat`, \
                  `seed` and the parameters of engine and workload",
             ),
             (
@@ -534,7 +595,8 @@ mod tests {
             (
                 ("name", "x"),
                 "--name: unknown key `name`: allowed are `engine`, `workload`, `path`, `clients`, `depth`, `think`, `rate`, \
-                 `arrivals`, `time`, `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `repeat`, `seed` and the parameters \
+                 `arrivals`, `time`, `until`, `round`, `rounds_max`, `precondition`, `warmup`, `interval`, \
+                 `grace`, `ops_max`, `on_error`, `repeat`, `seed` and the parameters \
                  of engine and workload",
             ),
             (

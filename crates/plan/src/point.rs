@@ -7,9 +7,10 @@ use crate::common::{self, NONE};
 use crate::document::{Setting, Written};
 use crate::error::{Place, PlanError, hint};
 use crate::value::{self, one_of, span};
+use model::steady::WINDOW_ROUNDS;
 use model::{
     Arrivals, Catalogue, Entry, Family, Load, Nanos, OnError, Pacing, ParamDef, Params, Phases, TargetSpec, Trial,
-    Value, WorkloadSpec,
+    Until, Value, WorkloadSpec,
 };
 use std::path::PathBuf;
 
@@ -27,6 +28,12 @@ const INTERVAL_MIN: Nanos = Nanos::from_millis(10);
 const INTERVALS_MAX: u64 = 1_000_000;
 const PHASE_MAX: Nanos = Nanos::from_secs(30 * 86_400);
 const THINK_MAX: Nanos = Nanos::from_secs(3_600);
+/// A week of rounds of a minute.
+const ROUNDS_MAX: u64 = 10_000;
+/// A confidence interval needs eight intervals: five rounds of two have them.
+const INTERVALS_PER_ROUND_MIN: u64 = 2;
+/// SNIA writes a device twice; a hundred times is a slip.
+const PRECONDITION_MAX: u64 = 100;
 
 /// Of each setting of a sweep one value: `picked` holds their numbers.
 pub(crate) struct Choice<'s, 'a> {
@@ -44,7 +51,7 @@ impl<'a> Choice<'_, 'a> {
             target: TargetSpec { engine: engine.name.into(), path: self.path(&engine)?, params: params(&engine)? },
             workload: WorkloadSpec { name: workload.name.into(), params: params(&workload)? },
             load: self.load()?,
-            phases: self.phases()?,
+            phases: self.phases(&workload)?,
             on_error: self.on_error()?,
             repeat: 1,
             seed: value::int(&self.common("seed"), 0, EXACT_MAX)?,
@@ -62,6 +69,9 @@ impl<'a> Choice<'_, 'a> {
         Ok(match key {
             "path" => on_files(&engine),
             "arrivals" => self.common("rate").text != NONE,
+            "time" | "ops_max" => !self.is_until_steady(),
+            "round" | "rounds_max" => self.is_until_steady(),
+            "precondition" => self.is_until_steady() && on_files(&workload),
             key if common::find(key).is_some() => true,
             key => declares(&engine, key) || declares(&workload, key),
         })
@@ -134,33 +144,66 @@ impl<'a> Choice<'_, 'a> {
         Ok(Pacing::Open { arrivals })
     }
 
-    fn phases(&self) -> Result<Phases, PlanError> {
-        let time = self.common("time");
-        let run = value::duration(&time, INTERVAL_MIN, PHASE_MAX)?;
-        let interval = self.interval(run)?;
-        let intervals = run.0 / interval.0;
-        if intervals > INTERVALS_MAX {
-            let most =
-                format_args!("a time of at most {INTERVALS_MAX} `interval`s of {}, not {intervals}", span(interval));
-            return Err(time.refused(most));
-        }
+    fn is_until_steady(&self) -> bool {
+        self.common("until").text == "steady"
+    }
+
+    fn phases(&self, workload: &Entry) -> Result<Phases, PlanError> {
+        let steady = value::word(&self.common("until"), &["time", "steady"])? == "steady";
+        let (run, interval, until) = if steady { self.rounds(workload)? } else { self.time()? };
         Ok(Phases {
             warmup: value::duration(&self.common("warmup"), Nanos(0), PHASE_MAX)?,
             run,
-            ops_max: self.ops_max()?,
+            ops_max: if steady { None } else { self.ops_max()? },
             interval,
             grace: value::duration(&self.common("grace"), INTERVAL_MIN, PHASE_MAX)?,
+            until,
         })
     }
 
-    fn interval(&self, run: Nanos) -> Result<Nanos, PlanError> {
+    /// The length of the run phase and of its intervals, and what ends it: its time.
+    fn time(&self) -> Result<(Nanos, Nanos, Until), PlanError> {
+        let time = self.common("time");
+        let run = value::duration(&time, INTERVAL_MIN, PHASE_MAX)?;
+        let interval = self.interval(run, || format!("at most the `time` of the run phase, {}", span(run)))?;
+        few_enough(&time, "a time", run, interval)?;
+        Ok((run, interval, Until::Time))
+    }
+
+    /// The length of the run phase at most and of its intervals, and what ends it: rounds that are steady.
+    fn rounds(&self, workload: &Entry) -> Result<(Nanos, Nanos, Until), PlanError> {
+        let rate = self.common("rate");
+        if rate.text != NONE {
+            return Err(rate.refused("`none` beside until = `steady`: an open loop's rate is given"));
+        }
+        let written = self.common("round");
+        let round = value::duration(&written, Nanos(INTERVAL_MIN.0 * INTERVALS_PER_ROUND_MIN), PHASE_MAX)?;
+        let half = Nanos(round.0 / INTERVALS_PER_ROUND_MIN);
+        let interval = self.interval(half, || format!("at most half of the `round`, {}", span(half)))?;
+        if !round.0.is_multiple_of(interval.0) {
+            return Err(written.refused(format_args!("a whole number of `interval`s of {}", span(interval))));
+        }
+        let rounds_max = value::int(&self.common("rounds_max"), WINDOW_ROUNDS as u64, ROUNDS_MAX)?;
+        let run = Nanos(round.0.saturating_mul(rounds_max));
+        if run > PHASE_MAX {
+            return Err(written.refused(format_args!("at most {} for `rounds_max` = {rounds_max}", span(PHASE_MAX))));
+        }
+        few_enough(&written, "rounds", run, interval)?;
+        let precondition = match on_files(workload) {
+            true => value::int(&self.common("precondition"), 1, PRECONDITION_MAX)? as u32,
+            false => 1,
+        };
+        Ok((run, interval, Until::Steady { round, precondition }))
+    }
+
+    /// The interval: as written where that is at most `most`, else its default or `most`.
+    fn interval(&self, most: Nanos, refusal: impl Fn() -> String) -> Result<Nanos, PlanError> {
         let written = self.common("interval");
         let interval = value::duration(&written, INTERVAL_MIN, PHASE_MAX)?;
         if self.get("interval").is_none() {
-            return Ok(interval.min(run));
+            return Ok(interval.min(most));
         }
-        let refused = || written.refused(format_args!("at most the `time` of the run phase, {}", span(run)));
-        (interval <= run).then_some(interval).ok_or_else(refused)
+        (interval <= most).then_some(interval).ok_or_else(|| written.refused(refusal()))
     }
 
     fn ops_max(&self) -> Result<Option<u64>, PlanError> {
@@ -178,6 +221,15 @@ impl<'a> Choice<'_, 'a> {
             _ => OnError::Stop,
         })
     }
+}
+
+fn few_enough(written: &Written<'_>, what: &str, run: Nanos, interval: Nanos) -> Result<(), PlanError> {
+    let intervals = run.0 / interval.0;
+    if intervals <= INTERVALS_MAX {
+        return Ok(());
+    }
+    let most = format_args!("{what} of at most {INTERVALS_MAX} `interval`s of {}, not {intervals}", span(interval));
+    Err(written.refused(most))
 }
 
 fn unwritten(key: &'static str, text: &str) -> Written<'static> {

@@ -111,7 +111,7 @@ fn dimensions<'a>(mut settings: Vec<Setting<'a>>, catalogue: &Catalogue) -> Resu
 fn whole_numbers(key: &str, catalogue: &Catalogue) -> bool {
     let mut defs = catalogue.engines.iter().chain(&catalogue.workloads).flat_map(|entry| entry.params);
     let whole = |kind: ParamKind| matches!(kind, ParamKind::Int { .. } | ParamKind::Bytes { .. });
-    ["clients", "depth", "ops_max"].contains(&key) || defs.any(|def| def.name == key && whole(def.kind))
+    ["clients", "depth", "ops_max", "rounds_max"].contains(&key) || defs.any(|def| def.name == key && whole(def.kind))
 }
 
 fn range_expanded<'a>(value: &Written<'a>) -> Result<Vec<Written<'a>>, PlanError> {
@@ -183,6 +183,11 @@ fn why_idle(key: &str, points: &[Point<'_>], catalogue: &Catalogue) -> String {
     let workloads: BTreeSet<&str> = points.iter().map(|point| point.trial.workload.name.as_str()).collect();
     match key {
         "arrivals" => "`arrivals` needs `rate`: it says how the operations of an open loop fall due".to_owned(),
+        "time" | "ops_max" => {
+            format!("`{key}` means nothing with until = `steady`: `round` and `rounds_max` say how long")
+        }
+        "round" | "rounds_max" => format!("`{key}` needs until = `steady`"),
+        "precondition" => "`precondition` needs until = `steady` and a workload on files".to_owned(),
         "path" => format!("`path` needs an engine that works on files, not {}", listed(engines)),
         _ => {
             let used = |entries: &[Entry], names: &BTreeSet<&str>| -> Vec<Entry> {
