@@ -51,6 +51,10 @@ pub trait Sink {
     fn begin_phase(&mut self, phase: Phase, start: Tick);
     /// Called once per interval, also where nothing ended in it.
     fn interval(&mut self, rows: Vec<IntervalRow>, events: Vec<Event>, now: Tick);
+    /// Whether what came is enough. Asked after each interval of the last phase, which then ends as planned: at this moment.
+    fn is_enough(&self) -> bool {
+        false
+    }
     /// `phase` is over: it ended at `end`, `offered` arrivals had fallen due, `unserved` of them were never performed.
     fn end_phase(&mut self, phase: Phase, end: Tick, offered: u64, unserved: u64);
 }
@@ -264,17 +268,20 @@ impl<'a> Collector<'a> {
         loop {
             tick = (tick + self.setup.interval).max(self.clock.now());
             if !last {
-                tick = tick.min(schedule.end);
+                tick = tick.min(schedule.end());
             }
             self.gather_until(tick + COLLECT_DELAY);
             self.pass_on(sink);
             let now = self.clock.now();
+            if last && sink.is_enough() {
+                schedule.end_at(now);
+            }
             if stopped_at.is_none() && self.stop.reason().is_some() {
                 stopped_at = Some(now);
             }
             let over = match last {
                 true => self.running.is_empty() || self.give_up(self.given_up_at(schedule, stopped_at)),
-                false => now >= schedule.end || stopped_at.is_some() || self.running.is_empty(),
+                false => now >= schedule.end() || stopped_at.is_some() || self.running.is_empty(),
             };
             if over {
                 break;
@@ -295,7 +302,7 @@ impl<'a> Collector<'a> {
     }
 
     fn given_up_at(&self, schedule: &Schedule, stopped_at: Option<Tick>) -> Tick {
-        let planned = schedule.end + self.setup.grace;
+        let planned = schedule.end() + self.setup.grace;
         stopped_at.map_or(planned, |at| planned.min(at + self.setup.grace.min(STOP_GRACE)))
     }
 
@@ -307,10 +314,10 @@ impl<'a> Collector<'a> {
         }
         let exhausted = last && self.running.is_empty();
         let end = match (stopped_at, exhausted) {
-            (Some(at), _) => at.min(schedule.end),
+            (Some(at), _) => at.min(schedule.end()),
             // All clients are gone: by count the phase ended with its last operation, by time at its planned end.
-            (None, true) if self.clock.now() < schedule.end => self.last_finished.max(Tick(schedule.start.0 + 1)),
-            _ => schedule.end,
+            (None, true) if self.clock.now() < schedule.end() => self.last_finished.max(Tick(schedule.start.0 + 1)),
+            _ => schedule.end(),
         };
         let offered = schedule.offered(end);
         let done = self.done.get(&schedule.phase).copied().unwrap_or(0);
@@ -492,12 +499,18 @@ mod tests {
         begun: Vec<Phase>,
         phases: Vec<(Phase, u64)>,
         events: Vec<EventKind>,
+        intervals: u32,
+        enough_after: Option<u32>,
     }
     impl Sink for Seen {
+        fn is_enough(&self) -> bool {
+            self.enough_after.is_some_and(|enough| self.intervals >= enough)
+        }
         fn begin_phase(&mut self, phase: Phase, _: Tick) {
             self.begun.push(phase);
         }
         fn interval(&mut self, rows: Vec<IntervalRow>, events: Vec<Event>, _: Tick) {
+            self.intervals += 1;
             assert!(rows.iter().all(|row| self.begun.contains(&row.phase)), "rows of a phase that did not begin");
             let run = rows.iter().filter(|row| row.phase == Phase::Run);
             self.ok += run.flat_map(|row| &row.kinds).map(|kind| kind.ok).sum::<u64>();
@@ -519,12 +532,16 @@ mod tests {
         length_ms: u64,
         grace_ms: u64,
     ) -> (Seen, Outcome) {
-        let client = |script| -> Box<dyn Client> {
-            Box::new(SyncClient::new(OpSource::of(Box::new(AnyOp), 64, None), Scripted(script, 0)))
-        };
         let closed = Pacing::Closed { think: Nanos(0) };
         let plan = |phase, ms, ops_max| PhasePlan { phase, length: Nanos::from_millis(ms), ops_max, pacing: closed };
         let phases = [plan(Phase::Warmup, warmup_ms, None), plan(Phase::Run, length_ms, ops_max)];
+        run_into(Seen::default(), scripts, &phases, grace_ms)
+    }
+
+    fn run_into(mut seen: Seen, scripts: Vec<Script>, phases: &[PhasePlan], grace_ms: u64) -> (Seen, Outcome) {
+        let client = |script| -> Box<dyn Client> {
+            Box::new(SyncClient::new(OpSource::of(Box::new(AnyOp), 64, None), Scripted(script, 0)))
+        };
         let setup = Setup {
             kinds: 1,
             interval: Nanos::from_millis(10),
@@ -532,10 +549,9 @@ mod tests {
             on_error: OnError::Stop,
             seed: 0,
         };
-        let mut seen = Seen::default();
         let clients = scripts.into_iter().map(client).collect();
         let stop = Arc::new(Stop::default());
-        let outcome = run_phases(clients, &phases, &setup, &MonotonicClock::start(), &stop, &mut seen);
+        let outcome = run_phases(clients, phases, &setup, &MonotonicClock::start(), &stop, &mut seen);
         (seen, outcome)
     }
 
@@ -545,6 +561,19 @@ mod tests {
         assert_eq!(outcome, Outcome { ended: Ended::AsPlanned, hung: vec![] });
         assert_eq!(seen.ok, 12_345);
         assert_eq!(seen.phases.iter().map(|p| p.0).collect::<Vec<_>>(), [Phase::Warmup, Phase::Run]);
+    }
+
+    #[test]
+    fn a_sink_that_has_enough_ends_the_run_as_planned_and_clients_that_think_wake_up_for_it() {
+        for think in [Nanos(0), Nanos::from_secs(3_600)] {
+            let pacing = Pacing::Closed { think };
+            let run = PhasePlan { phase: Phase::Run, length: Nanos::from_secs(60), ops_max: None, pacing };
+            let sink = Seen { enough_after: Some(3), ..Seen::default() };
+            let (seen, outcome) = run_into(sink, vec![Script::Works, Script::Works], &[run], 1_000);
+            assert_eq!(outcome, Outcome { ended: Ended::AsPlanned, hung: vec![] });
+            assert!(seen.ok > 0 && seen.intervals >= 3);
+            assert!(seen.phases[0].1 < Nanos::from_secs(30).0, "it ended where it was enough: {:?}", seen.phases);
+        }
     }
 
     #[test]

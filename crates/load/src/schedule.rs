@@ -75,8 +75,8 @@ pub struct Schedule {
     pub phase: Phase,
     /// When it begins.
     pub start: Tick,
-    /// When it admits nothing more.
-    pub end: Tick,
+    /// When it admits nothing more, in nanoseconds: as planned, or earlier where what was measured is enough.
+    end_ns: AtomicU64,
     /// Pause of a client between two operations; zero for none, and in an open loop.
     pub think: Nanos,
     /// What a failed operation does.
@@ -122,12 +122,24 @@ impl Schedule {
             Pacing::Open { arrivals } => (Nanos(0), open_pace(arrivals, seed)),
         };
         let ops_left = AtomicU64::new(ops_max.unwrap_or(0));
-        Schedule { phase, start, end: start + length, think, on_error: OnError::Stop, ops_max, ops_left, pace }
+        let end_ns = AtomicU64::new((start + length).0);
+        Schedule { phase, start, end_ns, think, on_error: OnError::Stop, ops_max, ops_left, pace }
     }
 
     /// The same schedule with another answer to failed operations.
     pub fn with_on_error(self, on_error: OnError) -> Schedule {
         Schedule { on_error, ..self }
+    }
+
+    /// When it admits nothing more.
+    #[inline]
+    pub fn end(&self) -> Tick {
+        Tick(self.end_ns.load(Relaxed))
+    }
+
+    /// Admits nothing more from `at` on, where that is before the end: clients finish what they have begun.
+    pub fn end_at(&self, at: Tick) {
+        self.end_ns.fetch_min(at.0, Relaxed);
     }
 
     /// Whether response and service time are the same for every operation, because nothing can arrive early.
@@ -138,7 +150,7 @@ impl Schedule {
     /// What a client that is free at `now` may do next.
     #[inline]
     pub fn admit(&self, now: Tick) -> Admit {
-        if now >= self.end || !self.take_op() {
+        if now >= self.end() || !self.take_op() {
             return Admit::Done;
         }
         let due_ns = match &self.pace {
@@ -148,7 +160,7 @@ impl Schedule {
         };
         let arrival = Arrival { intended: self.start + Nanos(due_ns as u64) };
         match arrival.intended {
-            at if at >= self.end => Admit::Done,
+            at if at >= self.end() => Admit::Done,
             at if at <= now => Admit::Due(arrival),
             _ => Admit::NotBefore(arrival),
         }
@@ -167,7 +179,7 @@ impl Schedule {
     }
 
     fn due_before(&self, until: Tick) -> u64 {
-        let length_ns = self.end.min(until).since(self.start).0 as f64;
+        let length_ns = self.end().min(until).since(self.start).0 as f64;
         match &self.pace {
             Pace::Closed => 0,
             Pace::Constant { period_ns, .. } => (length_ns / period_ns).ceil() as u64,
@@ -255,6 +267,15 @@ mod tests {
             (count(), other.join().unwrap())
         });
         assert_eq!(a + b, 1_000);
+    }
+
+    #[test]
+    fn a_schedule_that_was_ended_admits_nothing_more_and_is_never_made_longer() {
+        let schedule = Schedule::new(Phase::Run, Tick(0), SECOND, None, &Pacing::Closed { think: Nanos(0) }, 0);
+        assert_eq!(schedule.admit(Tick(500)), Admit::AtOnce);
+        schedule.end_at(Tick(400));
+        schedule.end_at(Tick(u64::MAX));
+        assert_eq!((schedule.end(), schedule.admit(Tick(500))), (Tick(400), Admit::Done));
     }
 
     #[test]

@@ -83,6 +83,14 @@ fn wait(clock: &impl Clock, stop: &Stop, at: Tick) -> bool {
     }
 }
 
+/// Waits for `at` or the end of the schedule, which may come meanwhile.
+fn think(clock: &impl Clock, stop: &Stop, schedule: &Schedule, at: Tick) {
+    let mut now = clock.now();
+    while now < at.min(schedule.end()) && wait(clock, stop, at.min(schedule.end()).min(now + PATIENCE)) {
+        now = clock.now();
+    }
+}
+
 /// Waits for the phase to begin; `false` where the load was told to stop meanwhile.
 fn wait_for_start(clock: &impl Clock, stop: &Stop, schedule: &Schedule) -> bool {
     wait(clock, stop, schedule.start)

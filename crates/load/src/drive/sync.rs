@@ -1,6 +1,6 @@
 //! One operation at a time. Two clock reads an operation: the end of one is the admission of the next.
 
-use super::{Driver, wait, wait_for_start};
+use super::{Driver, think, wait, wait_for_start};
 use crate::clock::Clock;
 use crate::recorder::Recorder;
 use crate::schedule::{Admit, Schedule, Stop, StopReason};
@@ -43,7 +43,7 @@ pub fn run_sync<D: Driver, C: Clock>(
             }
         }
         if schedule.think.0 > 0 {
-            wait(clock, stop, (now + schedule.think).min(schedule.end));
+            think(clock, stop, schedule, now + schedule.think);
             now = clock.now();
         }
     }
