@@ -272,7 +272,8 @@ struct SharedCursor {
 /// The sources of this part are made one operation ahead: a block is taken from the cursor when it is about to be accessed.
 fn shared_cursor(blocks: Blocks, io: IoKind) -> Part<IoOp> {
     let next = Arc::new(AtomicU64::new(0));
-    Part { ops: None, ahead: 1, make: Box::new(move |_| Box::new(SharedCursor { blocks, io, next: next.clone() })) }
+    let make = move |_: Slot| SharedCursor { blocks, io, next: next.clone() };
+    Part { ahead: 1, ..Part::new(None, 1, make) }
 }
 
 impl Workload<IoOp> for SharedCursor {
@@ -383,6 +384,30 @@ mod tests {
             assert_eq!(program.writes, share < 1.0);
             let name = |io| if io == IoKind::Read { "read" } else { "write" };
             assert!(ops.iter().all(|op| program.kinds[op.op_kind.0 as usize] == name(op.io)));
+        }
+    }
+
+    #[test]
+    fn a_fill_that_is_repeated_writes_the_same_places_again_and_no_client_writes_those_of_another() {
+        for clients in [1, 3] {
+            let once = program_with(&[("file_size", "10MiB"), ("files", "2")]).load;
+            let twice = program_with(&[("file_size", "10MiB"), ("files", "2")]).load.repeated(2);
+            assert_eq!(twice.ops, Some(20));
+            for client in 0..clients {
+                let slot = Slot { client, clients };
+                let each = once.ops_of(slot).expect("a fill ends") as usize;
+                assert_eq!(twice.ops_of(slot), Some(2 * each as u64));
+                let (one, two) = (ops(&once, slot, each), ops(&twice, slot, 2 * each));
+                assert_eq!([&one[..], &one[..]].concat(), two);
+                // Made a few at a time, as a client takes them.
+                let mut source = (twice.make)(slot);
+                let mut slots = vec![IoOp::default(); 4];
+                let batches = (0..each.div_ceil(2)).flat_map(|_| {
+                    source.fill(&mut slots);
+                    slots.clone()
+                });
+                assert!(batches.take(2 * each).eq(two));
+            }
         }
     }
 

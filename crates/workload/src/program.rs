@@ -7,6 +7,7 @@
 use crate::Workload;
 use model::{Bytes, IoOp, KvEntry, KvOp, Op, SqlArg, SqlCall, SqlOp};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The most operations that a source is asked for at once. The cost of the virtual call is spread over them, and they are
 /// made between two operations of the client, so they must be few enough to take microseconds.
@@ -36,6 +37,8 @@ pub type MakeWorkload<O> = Box<dyn Fn(Slot) -> Box<dyn Workload<O>> + Send + Syn
 pub struct Part<O> {
     /// How many operations there are over all clients; `None` where they never end. See [`Part::ops_of`].
     pub ops: Option<u64>,
+    /// How often the clients go through their shares.
+    pub(crate) passes: u64,
     /// How many operations to make at once: the fewer the larger they are, because the client pauses while they are made
     /// and each slot keeps its buffers.
     pub ahead: usize,
@@ -51,13 +54,56 @@ impl<O: Op> Part<O> {
         make: impl Fn(Slot) -> W + Send + Sync + 'static,
     ) -> Self {
         let ahead = (AHEAD_MAX / rows_per_op.max(1) as usize).max(1);
-        Part { ops, ahead, make: Box::new(move |slot| Box::new(make(slot))) }
+        Part { ops, passes: 1, ahead, make: Box::new(move |slot| Box::new(make(slot))) }
     }
 
     /// How many operations the client in `slot` must perform for the part to be complete: its source deals these and
     /// no other client's does. `None` where they never end.
     pub fn ops_of(&self, slot: Slot) -> Option<u64> {
-        self.ops.map(|total| slot.share(total)).map(|share| share.end - share.start)
+        let share = self.ops.map(|total| slot.share(total / self.passes))?;
+        Some((share.end - share.start) * self.passes)
+    }
+}
+
+impl<O: Op + 'static> Part<O> {
+    /// The same operations `times` over: each client begins again when it is through with its own. A part that never ends is
+    /// as it was.
+    pub fn repeated(self, times: u32) -> Part<O> {
+        let Some(ops) = self.ops else { return self };
+        let make = Arc::new(self.make);
+        let again = move |slot: Slot| -> Box<dyn Workload<O>> {
+            let share = slot.share(ops);
+            let each = share.end - share.start;
+            Box::new(Repeated { pass: make(slot), make: make.clone(), slot, each, left: each })
+        };
+        let times = u64::from(times);
+        Part { ops: Some(ops * times), passes: self.passes * times, ahead: self.ahead, make: Box::new(again) }
+    }
+}
+
+/// The operations of a client, from the beginning again when they are over.
+struct Repeated<O> {
+    make: Arc<MakeWorkload<O>>,
+    slot: Slot,
+    /// Operations of one pass.
+    each: u64,
+    /// Those left of this pass.
+    left: u64,
+    pass: Box<dyn Workload<O>>,
+}
+
+impl<O: Op> Workload<O> for Repeated<O> {
+    fn fill(&mut self, ops: &mut [O]) {
+        let mut rest = ops;
+        while !rest.is_empty() {
+            if self.left == 0 {
+                (self.pass, self.left) = ((self.make)(self.slot), self.each.max(1));
+            }
+            let (now, later) = rest.split_at_mut(rest.len().min(self.left as usize));
+            self.pass.fill(now);
+            self.left -= now.len() as u64;
+            rest = later;
+        }
     }
 }
 

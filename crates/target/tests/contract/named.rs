@@ -2,7 +2,7 @@
 
 use crate::lab::{directory, foreign_file, names_in, prepare, prepared, run, start, trial};
 use load::Ended;
-use model::{Bytes, Phase, Trial};
+use model::{Bytes, Phase, Trial, Until};
 use std::fs;
 use std::path::Path;
 use target::TargetError;
@@ -81,4 +81,35 @@ fn a_fill_that_was_killed_is_begun_again() {
     assert_eq!(run(&mut *again, &trial).unwrap().1.total(Phase::Run), (300, 0));
     again.stop().unwrap();
     assert_eq!(fs::metadata(&path).unwrap().len(), 2 << 20);
+}
+
+#[test]
+fn files_are_written_whole_as_often_as_the_trial_asks_and_those_of_others_never() {
+    let (parent, elsewhere) = (directory(), directory());
+    let (own, foreign) = (elsewhere.path().join("f0"), elsewhere.path().join("thesis"));
+    let until_steady = |path: &Path, precondition| {
+        let mut trial = trial_on(path, &[("mode", "rndrd")]);
+        trial.phases.until = Until::Steady { round: trial.phases.run, precondition };
+        trial
+    };
+    let written = |trial: &Trial| {
+        let mut instance = start(trial, parent.path()).unwrap();
+        let (outcome, seen) = prepare(&mut *instance, trial).unwrap();
+        assert_eq!(outcome.ended, Ended::AsPlanned);
+        let fact = instance.facts().into_iter().find(|fact| fact.name == "file.written_whole").map(|fact| fact.value);
+        assert_eq!(run(&mut *instance, trial).unwrap().1.total(Phase::Run), (300, 0));
+        instance.stop().unwrap();
+        (seen.total(Phase::Prepare), fact)
+    };
+    // Writes of 1 MiB: the file has two.
+    assert_eq!(written(&until_steady(&own, 3)), ((6, 0), Some("3".into())), "made, and overwritten twice");
+    assert_eq!(written(&until_steady(&own, 3)), ((4, 0), Some("2".into())), "it was there");
+    assert_eq!(fs::metadata(&own).unwrap().len(), 2 << 20);
+
+    let content = foreign_file(&foreign, Bytes::from_mib(3));
+    let trial = until_steady(&foreign, 2);
+    let error = start(&trial, parent.path()).unwrap().loaders(&trial).err().unwrap().to_string();
+    assert!(error.contains("precondition = `2` would overwrite it; use precondition = `1`"), "{error}");
+    assert!(start(&trial, parent.path()).unwrap().loaders(&until_steady(&foreign, 1)).unwrap().is_none());
+    assert_eq!(fs::read(&foreign).unwrap(), content);
 }

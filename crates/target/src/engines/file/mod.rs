@@ -64,6 +64,10 @@ struct FileInstance {
     workers: Arc<Workers>,
     /// Whether the trial under way writes and wants a sync at its end.
     fsync_end: bool,
+    /// How often this instance writes the files whole before anything is measured.
+    passes: u32,
+    /// Whether that is more than it takes to make them.
+    preconditioned: bool,
 }
 
 /// Whose the files are.
@@ -106,7 +110,22 @@ impl FileInstance {
             alignment,
             workers: Arc::default(),
             fsync_end: false,
+            passes: 0,
+            preconditioned: false,
         })
+    }
+
+    /// How often the files are to be written whole: all that `trial` asks for where they are made, one less where they are full.
+    fn passes_for(&self, trial: &Trial, program: &IoProgram) -> Result<u32, TargetError> {
+        let asked = trial.phases.precondition();
+        match &self.made {
+            Made::Named(named) if named.is_full() => {
+                named.check_precondition(asked)?;
+                files::check_sizes(&self.paths, program.file_bytes)?;
+                Ok(asked - 1)
+            }
+            _ => Ok(asked),
+        }
     }
 
     fn way(&self, settings: Settings, program: &IoProgram) -> Result<Way, TargetError> {
@@ -157,6 +176,8 @@ impl Instance for FileInstance {
         };
         let mut facts = vec![Fact::new("engine.version", kernel()), Fact::new("file.direct_alignment", alignment)];
         facts.extend(self.abilities.iter().flat_map(RingAbilities::facts));
+        // Of files that are just made there is nothing to tell.
+        facts.extend((self.preconditioned).then(|| Fact::new("file.written_whole", self.passes.to_string())));
         facts
     }
 
@@ -184,22 +205,25 @@ impl Instance for FileInstance {
     }
 
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
-        if matches!(&self.made, Made::Named(named) if named.is_full()) {
+        let program = program_of(trial);
+        self.passes = self.passes_for(trial, &program)?;
+        self.preconditioned = trial.phases.precondition() > 1;
+        if self.passes == 0 {
             return Ok(None);
         }
-        let program = program_of(trial);
         // A trial through the page cache finds its files there: they were filled through it, too.
         let direct = Settings::of(trial).direct && matches!(self.alignment, Alignment::Direct { .. });
         files::lift_limit(program.files.into());
         let files = Files::open(&self.paths, Opening::filling(direct))?;
         let slot = Slot { client: 0, clients: 1 };
         let driver = SyncFile::new(files, Buffers::new(1, program.fill_block, trial.seed));
-        let client: Box<dyn Client> = Box::new(SyncClient::new(OpSource::new(&program.load, slot), driver));
+        let load = program.load.repeated(self.passes);
+        let client: Box<dyn Client> = Box::new(SyncClient::new(OpSource::new(&load, slot), driver));
         Ok(Some(Loading { kinds: kind_names(&program.kinds), clients: vec![client] }))
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
-        if matches!(&self.made, Made::Named(named) if named.is_full()) {
+        if self.passes == 0 {
             return Ok(()); // nothing was made, and the file may be somebody else's
         }
         let mut size = 0;

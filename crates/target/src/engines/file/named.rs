@@ -71,6 +71,17 @@ impl NamedFile {
         )))
     }
 
+    /// Refuses to write somebody else's file whole before it is measured.
+    pub fn check_precondition(&self, passes: u32) -> Result<(), TargetError> {
+        if passes <= 1 || self.owner != Owner::Somebody {
+            return Ok(());
+        }
+        Err(TargetError::Unsafe(format!(
+            "`{}` was not made by plimsoll and precondition = `{passes}` would overwrite it; use precondition = `1`",
+            shown(&self.path)
+        )))
+    }
+
     /// All of it has been written by plimsoll.
     pub fn seal(&mut self, bytes: u64) -> Result<(), TargetError> {
         let meta = fs::symlink_metadata(&self.path).trying("look at", &self.path)?;
