@@ -140,7 +140,8 @@ impl<'a> Session<'a> {
         let Opened { point, kinds, sampler, first } = opened;
         let writer = &mut *self.writer;
         let grows_in = (disk_bytes(trial).0 > 0).then(|| place_of_data(trial, &self.options.dir));
-        let mut sink = PointSink::new(writer, point, sampler, &self.stop, grows_in, &mut self.progress);
+        let sink = PointSink::new(writer, point, sampler, &self.stop, grows_in, &mut self.progress);
+        let mut sink = sink.until(&trial.phases);
         let setup = Setup {
             kinds,
             interval: trial.phases.interval,
@@ -198,7 +199,11 @@ fn start(trial: &Trial, dir: &Path) -> Result<Live, Fault> {
 /// What the data of `trial` is: what the manifest says, and what two points must agree on to share it.
 fn data_of(trial: &Trial) -> String {
     let path = trial.target.path.as_ref().map_or(String::new(), |path| format!(" path={}", path.display()));
-    format!("{} seed={}{path}", target::shape_of(trial), trial.seed)
+    let precondition = match trial.phases.precondition() {
+        1 => String::new(),
+        passes => format!(" precondition={passes}"),
+    };
+    format!("{} seed={}{path}{precondition}", target::shape_of(trial), trial.seed)
 }
 
 /// Where the data of `trial` is, or will be.

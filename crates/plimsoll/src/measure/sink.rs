@@ -1,12 +1,13 @@
 //! Where the load's results go: into the run file, once per interval, with the counters read meanwhile.
 //!
-//! In: interval rows and events of the load, readings of the sampler. Out: one transaction per interval, and a line of
-//! progress. Limits: a run file that cannot be written to ends the load; what it holds is kept.
+//! In: interval rows and events of the load, readings of the sampler. Out: one transaction per interval, a line of progress,
+//! and the word that a run by rounds is steady. Limits: a run file that cannot be written to ends the load; what it holds is kept.
 
 use super::progress::Progress;
+use super::rounds::Rounds;
 use crate::exit::Fault;
 use load::{Sink, Stop, StopReason};
-use model::{Bytes, CounterSample, Event, EventKind, IntervalRow, Phase, Tick};
+use model::{Bytes, CounterSample, Event, EventKind, IntervalRow, Phase, Phases, Tick};
 use observe::Sampler;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,6 +26,8 @@ pub struct PointSink<'a> {
     broken: Option<StoreError>,
     /// Whether the run file says already why the load ended early.
     told_stop: bool,
+    /// What the run phase is judged by; `None` where its time ends it.
+    rounds: Option<Rounds>,
 }
 
 impl<'a> PointSink<'a> {
@@ -37,7 +40,13 @@ impl<'a> PointSink<'a> {
         grows_in: Option<&'a Path>,
         progress: &'a mut Progress,
     ) -> Self {
-        PointSink { writer, point, sampler: Some(sampler), stop, grows_in, progress, broken: None, told_stop: false }
+        let (broken, told_stop, rounds) = (None, false, None);
+        PointSink { writer, point, sampler: Some(sampler), stop, grows_in, progress, broken, told_stop, rounds }
+    }
+
+    /// The same sink, which ends the run phase as `phases` says.
+    pub fn until(self, phases: &Phases) -> Self {
+        PointSink { rounds: Rounds::of(phases), ..self }
     }
 
     /// Takes the last readings.
@@ -85,6 +94,9 @@ impl Sink for PointSink<'_> {
     fn begin_phase(&mut self, phase: Phase, start: Tick) {
         self.progress.phase(phase);
         self.sampler.iter().for_each(Sampler::read_now);
+        if phase == Phase::Run {
+            self.rounds.iter_mut().for_each(|rounds| rounds.begin(start));
+        }
         let written = self.writer.begin_phase(self.point, phase, start);
         self.note(written);
     }
@@ -96,6 +108,11 @@ impl Sink for PointSink<'_> {
         events.extend(self.stopped(now));
         self.record(&rows, &counters, &events);
         self.progress.interval(&rows);
+        self.rounds.iter_mut().for_each(|rounds| rounds.add(&rows, now));
+    }
+
+    fn is_enough(&self) -> bool {
+        self.rounds.as_ref().is_some_and(Rounds::are_steady)
     }
 
     fn end_phase(&mut self, phase: Phase, end: Tick, offered: u64, unserved: u64) {

@@ -1,0 +1,144 @@
+//! Rounds while they are measured: intervals are summed into rounds, and the rule says when the rate is steady.
+//!
+//! In: the interval rows of the run phase. Out: whether the last five rounds are steady, so that the run can end.
+//! Limits: a round is judged an interval after its end, because clients deliver an interval with their first operation after it. A
+//! client that is blocked for longer delivers too late to be judged here; the analysis judges what is on record.
+
+use model::steady::Window;
+use model::{IntervalRow, Nanos, Phase, Phases, Tick};
+
+/// The rounds of one run phase.
+#[derive(Debug)]
+pub struct Rounds {
+    round: Nanos,
+    interval: Nanos,
+    start: Tick,
+    /// Operations done in each round so far; those of the round under way stand last.
+    ok: Vec<u64>,
+    /// Rounds that were judged.
+    judged: usize,
+    steady: bool,
+}
+
+impl Rounds {
+    /// Those of a run phase that lasts until it is steady.
+    pub fn of(phases: &Phases) -> Option<Rounds> {
+        let (round, interval) = (phases.round()?, phases.interval);
+        Some(Rounds { round, interval, start: Tick(u64::MAX), ok: Vec::new(), judged: 0, steady: false })
+    }
+
+    /// The run phase has begun.
+    pub fn begin(&mut self, start: Tick) {
+        self.start = start;
+    }
+
+    /// Takes what was delivered by `now` and judges the rounds that are complete.
+    pub fn add(&mut self, rows: &[IntervalRow], now: Tick) {
+        for row in rows.iter().filter(|row| row.phase == Phase::Run) {
+            let round = (u64::from(row.index) * self.interval.0 / self.round.0) as usize;
+            self.ok.resize(self.ok.len().max(round + 1), 0);
+            self.ok[round] += row.kinds.iter().map(|kind| kind.ok).sum::<u64>();
+        }
+        let complete = (now - self.interval).since(self.start).0 / self.round.0;
+        self.judge(complete as usize);
+    }
+
+    /// Whether five rounds in a row were steady.
+    pub fn are_steady(&self) -> bool {
+        self.steady
+    }
+
+    fn judge(&mut self, complete: usize) {
+        while self.judged < complete && !self.steady {
+            self.judged += 1;
+            // A round in which nothing ended was not delivered.
+            self.ok.resize(self.ok.len().max(self.judged), 0);
+            let rates: Vec<f64> =
+                self.ok[..self.judged].iter().map(|ok| *ok as f64 / self.round.as_secs_f64()).collect();
+            self.steady = Window::last(&rates).is_some_and(|window| window.is_steady());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Generator, KindRow, LatencyCounts, OpKind, Until};
+
+    const SECOND: u64 = 1_000_000_000;
+    /// The run phase does not begin with the clock.
+    const START: u64 = 7 * SECOND;
+
+    fn rounds() -> Rounds {
+        let phases = Phases {
+            warmup: Nanos(0),
+            run: Nanos::from_secs(100),
+            ops_max: None,
+            interval: Nanos(SECOND),
+            grace: Nanos(SECOND),
+            until: Until::Steady { round: Nanos(2 * SECOND), precondition: 1 },
+        };
+        let mut rounds = Rounds::of(&phases).expect("there are rounds until steady");
+        rounds.begin(Tick(START));
+        rounds
+    }
+
+    fn row(phase: Phase, index: u32, ok: u64) -> IntervalRow {
+        let service = LatencyCounts::default();
+        let kind = KindRow { kind: OpKind(0), ok, failed: 0, bytes: 0, late: 0, service, response: None };
+        let (start, length) = (Tick(START + u64::from(index) * SECOND), Nanos(SECOND));
+        IntervalRow { phase, index, start, length, kinds: vec![kind], generator: Generator::default() }
+    }
+
+    fn at(second: u64) -> Tick {
+        Tick(START + second * SECOND + 5_000_000)
+    }
+
+    /// The interval at whose end rounds of one interval each with these counts were found steady.
+    fn steady_at(counts: &[u64]) -> Option<u64> {
+        let mut rounds = rounds();
+        (1..).zip(counts).find_map(|(second, count)| {
+            rounds.add(&[row(Phase::Run, second as u32 - 1, *count)], at(second));
+            rounds.are_steady().then_some(second)
+        })
+    }
+
+    #[test]
+    fn level_rates_are_steady_an_interval_after_the_fifth_round() {
+        assert_eq!(steady_at(&[100; 30]), Some(11));
+        assert_eq!(steady_at(&[100; 10]), None);
+    }
+
+    #[test]
+    fn a_level_shift_takes_five_more_rounds() {
+        let counts: Vec<u64> = (0..40).map(|second| if second < 8 { 300 } else { 100 }).collect();
+        assert_eq!(steady_at(&counts), Some(8 + 10 + 1));
+    }
+
+    #[test]
+    fn a_part_that_is_delivered_an_interval_late_is_in_its_round() {
+        let mut rounds = rounds();
+        for second in 1..=11 {
+            let late = row(Phase::Run, (second as u32).saturating_sub(2), if second > 1 { 40 } else { 0 });
+            rounds.add(&[row(Phase::Run, second as u32 - 1, 60), late], at(second));
+        }
+        assert!(rounds.are_steady());
+        assert_eq!(rounds.ok[..5], [200; 5]);
+    }
+
+    #[test]
+    fn a_round_in_which_nothing_ended_counts_as_such() {
+        let mut rounds = rounds();
+        (1..=8).for_each(|second| rounds.add(&[row(Phase::Run, second as u32 - 1, 100)], at(second)));
+        (9..=14).for_each(|second| rounds.add(&[], at(second)));
+        assert!(!rounds.are_steady());
+        assert_eq!((rounds.judged, rounds.ok[4]), (6, 0));
+    }
+
+    #[test]
+    fn rows_of_other_phases_are_in_no_round_and_before_the_run_none_is_judged() {
+        let mut rounds = Rounds { start: Tick(u64::MAX), ..rounds() };
+        (1..=30).for_each(|second| rounds.add(&[row(Phase::Prepare, second as u32 - 1, 100)], at(second)));
+        assert!(!rounds.are_steady() && rounds.ok.is_empty());
+    }
+}
