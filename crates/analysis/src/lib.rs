@@ -10,6 +10,7 @@ mod facts;
 pub mod finding;
 mod label;
 pub mod point;
+pub mod rounds;
 pub mod series;
 #[cfg(test)]
 mod simulate;
@@ -23,5 +24,6 @@ pub mod window;
 pub use detect::{DETECTORS, Detector, Explanation, RUN_DETECTORS, explain, explanations};
 pub use finding::{Finding, Severity, Validity};
 pub use point::{Analysis, PointAnalysis, analyse};
+pub use rounds::Rounds;
 pub use series::{CounterSeries, IntervalPoint, Series, Span};
 pub use summary::{Cost, GeneratorCost, Quantiles, Summary, WorstInterval};

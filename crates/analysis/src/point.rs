@@ -8,8 +8,9 @@ use crate::series::series;
 use crate::summary::{PhaseTimes, summarise};
 use crate::verdict::verdict;
 use crate::window::Window;
-use crate::{Finding, Series, Summary, Validity};
+use crate::{Finding, Rounds, Series, Summary, Validity};
 use model::{Fact, Phase, PointData, PointState, RunData, RunMeta};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A run and what it means.
@@ -57,6 +58,8 @@ pub struct PointAnalysis {
     pub summary: Option<Summary>,
     /// What is drawn over time; `None` where the run phase was not reached.
     pub series: Option<Series>,
+    /// The rounds of a run until steady; `None` where time ends the run, or the run phase was not reached.
+    pub rounds: Option<Rounds>,
     /// What was found.
     pub findings: Vec<Finding>,
     /// How far the numbers can be trusted.
@@ -72,14 +75,18 @@ pub fn analyse(run: &RunData) -> Analysis {
 }
 
 fn analyse_point(point: &PointData, run: &RunData) -> PointAnalysis {
-    let window = point.phase(Phase::Run).map(|phase| Window::of(phase, &point.trial));
+    let run_phase = point.phase(Phase::Run);
+    let rounds = run_phase.and_then(|phase| Rounds::of(phase, &point.trial));
+    let counted = run_phase.map(|phase| rounds.as_ref().map_or(Cow::Borrowed(phase), |rounds| rounds.counted(phase)));
+    let window = run_phase.zip(counted.as_deref()).map(|(run, counted)| Window::of(counted, run.start, &point.trial));
     let computed = window.as_ref().map(|window| {
         let times = PhaseTimes::of(window);
         (summarise(point, window, &times), series(point, window, times))
     });
     let measured = window.as_ref().zip(computed.as_ref());
     let measured = measured.map(|(window, (summary, series))| Measured { window, summary, series });
-    let findings = detect_all(&PointView { point, environment: &run.meta.environment, measured });
+    let findings =
+        detect_all(&PointView { point, environment: &run.meta.environment, measured, rounds: rounds.as_ref() });
     let names = names(point, &run.points);
     let (summary, series) = computed.unzip();
     PointAnalysis {
@@ -98,6 +105,7 @@ fn analyse_point(point: &PointData, run: &RunData) -> PointAnalysis {
         validity: Validity::from_findings(&findings),
         summary,
         series,
+        rounds,
         findings,
     }
 }

@@ -15,14 +15,24 @@ use model::{CounterKind, Interval, Phase, PhaseData, PointData, SourceDef, Tick}
 pub struct Series {
     /// One entry per whole interval of warmup (negative times) and run.
     pub intervals: Vec<IntervalPoint>,
-    /// All response times of the run phase.
+    /// The part that counts: the run phase, or the window of one that goes by rounds.
+    pub counted: Span,
+    /// All response times of the part that counts.
     pub response: Histogram<u64>,
-    /// All service times of the run phase.
+    /// All service times of it.
     pub service: Histogram<u64>,
     /// Counters over time.
     pub counters: Vec<CounterSeries>,
-    /// Stalls of the run phase, to be shaded.
+    /// Stalls of the part that counts, to be shaded.
     pub stalls: Vec<Span>,
+}
+
+impl Series {
+    /// The intervals of the part that counts.
+    pub fn counted_intervals(&self) -> &[IntervalPoint] {
+        let before = |at_s: f64| self.intervals.iter().take_while(|interval| interval.at_s < at_s).count();
+        &self.intervals[before(self.counted.from_s)..before(self.counted.to_s)]
+    }
 }
 
 /// One interval of a point.
@@ -70,21 +80,24 @@ pub struct Span {
     pub to_s: f64,
 }
 
-/// What is drawn of `point` over time, its run phase cut as `window`; `times` are all of that phase.
+/// What is drawn of `point` over time, of which `window` counts; `times` are all of that.
 pub fn series(point: &PointData, window: &Window, times: PhaseTimes) -> Series {
-    let run = interval_points(window.phase, &window.whole, window);
-    let stalls = stall::stretches(&run).into_iter().map(|stretch| stretch.span).collect();
-    let warmup = point.phase(Phase::Warmup).map(|phase| {
+    let of_phase = |phase: &PhaseData| {
         let whole = whole_tallies(phase, point.trial.phases.interval);
         interval_points(phase, &whole, window)
-    });
-    Series {
-        intervals: warmup.into_iter().flatten().chain(run).collect(),
+    };
+    let drawn = [Phase::Warmup, Phase::Run].into_iter().filter_map(|phase| point.phase(phase));
+    let mut series = Series {
+        intervals: drawn.flat_map(of_phase).collect(),
+        counted: Span { from_s: window.seconds_at(window.phase.start), to_s: window.seconds_at(window.phase.end) },
         response: times.response,
         service: times.service,
         counters: counter_series(point, window),
-        stalls,
-    }
+        stalls: Vec::new(),
+    };
+    let stalls = stall::stretches(series.counted_intervals());
+    series.stalls = stalls.into_iter().map(|stretch| stretch.span).collect();
+    series
 }
 
 fn interval_points(phase: &PhaseData, whole: &[Tally], window: &Window) -> Vec<IntervalPoint> {
@@ -110,8 +123,9 @@ fn interval_point(tally: &Tally, recorded: Option<&Interval>, window: &Window) -
 /// Every counter of every source over warmup and run, an interval of margin at either end.
 fn counter_series(point: &PointData, window: &Window) -> Vec<CounterSeries> {
     let margin = point.trial.phases.interval;
-    let start = point.phase(Phase::Warmup).map_or(window.phase.start, |warmup| warmup.start) - margin;
-    let drawn = start..=window.phase.end + margin;
+    let start = point.phase(Phase::Warmup).map_or(window.origin, |warmup| warmup.start) - margin;
+    let end = point.phase(Phase::Run).map_or(window.phase.end, |run| run.end);
+    let drawn = start..=end + margin;
     let of_source = |(index, source): (u16, &SourceDef)| -> Vec<CounterSeries> {
         let each = source.counters.iter().enumerate().map(|(place, counter)| {
             let mut own = readings(point, index, place);

@@ -197,6 +197,12 @@ impl Simulation {
         self
     }
 
+    /// The run phase goes by rounds of so many seconds, until they are steady.
+    pub fn until_steady(self, round_s: u64) -> Simulation {
+        let until = Until::Steady { round: Nanos::from_secs(round_s), precondition: 1 };
+        self.with(|point| point.trial.phases.until = until)
+    }
+
     /// Changes the recorded point.
     pub fn with(mut self, change: impl FnOnce(&mut PointData)) -> Simulation {
         change(&mut self.recorded);

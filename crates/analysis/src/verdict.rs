@@ -269,7 +269,8 @@ fn has(point: &PointAnalysis, code: &str) -> bool {
 }
 
 fn drifts(point: &PointAnalysis) -> bool {
-    point.findings.iter().any(|finding| finding.code == "unsteady" && finding.title.starts_with("not steady"))
+    let drifted = point.findings.iter().any(|f| f.code == "unsteady" && f.title.starts_with("not steady"));
+    drifted || has(point, "not-steady")
 }
 
 /// The point in which somebody was kept waiting longest by a stall or by others, and for how long: the longest stretch or

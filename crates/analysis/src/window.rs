@@ -11,8 +11,10 @@ use model::{Interval, Nanos, PhaseData, Tick, Trial};
 /// The run phase of a point, cut.
 #[derive(Clone, Debug)]
 pub struct Window<'a> {
-    /// The phase as recorded.
+    /// The phase as recorded, or the part of it that counts.
     pub phase: &'a PhaseData,
+    /// When the run phase began.
+    pub origin: Tick,
     /// The intervals that lie inside the phase from end to end, in order and without holes.
     pub whole: Vec<Tally>,
     /// All that ended inside the phase, from its start to its end.
@@ -41,10 +43,10 @@ pub struct Tally {
 }
 
 impl<'a> Window<'a> {
-    /// Cuts `phase` of `trial`.
-    pub fn of(phase: &'a PhaseData, trial: &Trial) -> Window<'a> {
-        let span = Tally { start: phase.start, length: phase.end.since(phase.start), ..Tally::default() };
-        let recorded = phase.intervals.iter().fold(span, |sum, interval| sum.plus(&Tally::of(interval)));
+    /// Cuts `phase` of `trial`: a run phase, or the part that counts of one that began at `origin`.
+    pub fn of(phase: &'a PhaseData, origin: Tick, trial: &Trial) -> Window<'a> {
+        let span = Tally::empty(phase);
+        let recorded = Tally::recorded(phase);
         let inside = match ended_by_count(&recorded, trial) {
             true => recorded,
             false => {
@@ -54,7 +56,7 @@ impl<'a> Window<'a> {
         };
         let whole = whole_tallies(phase, trial.phases.interval);
         let recorded_whole = whole.len().min(phase.intervals.len());
-        Window { phase, whole, inside, recorded, recorded_whole }
+        Window { phase, origin, whole, inside, recorded, recorded_whole }
     }
 
     /// Length of the phase in seconds.
@@ -77,13 +79,23 @@ impl<'a> Window<'a> {
         self.whole.iter().map(Tally::ops_per_s).collect()
     }
 
-    /// `at` in seconds since the phase began.
+    /// `at` in seconds since the run phase began.
     pub fn seconds_at(&self, at: Tick) -> f64 {
-        (at.0 as f64 - self.phase.start.0 as f64) / 1e9
+        (at.0 as f64 - self.origin.0 as f64) / 1e9
     }
 }
 
 impl Tally {
+    /// All that was recorded of `phase`, the grace time included, in the stretch of the phase.
+    pub fn recorded(phase: &PhaseData) -> Tally {
+        phase.intervals.iter().fold(Tally::empty(phase), |sum, interval| sum.plus(&Tally::of(interval)))
+    }
+
+    /// Nothing, in the stretch of `phase`.
+    fn empty(phase: &PhaseData) -> Tally {
+        Tally { start: phase.start, length: phase.end.since(phase.start), ..Tally::default() }
+    }
+
     fn of(interval: &Interval) -> Tally {
         let empty = Tally { start: interval.start, length: interval.length, ..Tally::default() };
         interval.kinds.iter().fold(empty, |sum, kind| Tally {
@@ -157,7 +169,7 @@ mod tests {
     fn a_part_of_an_interval_counts_as_inside_and_the_grace_time_does_not() {
         let mut point = Simulation::counts(&[10, 10, 10, 4, 1]).point();
         point.phases[0].end = Tick(3_500_000_000);
-        let window = Window::of(&point.phases[0], &point.trial);
+        let window = Window::of(&point.phases[0], Tick(0), &point.trial);
         assert_eq!((window.whole.len(), window.inside.ok, window.recorded.ok), (3, 34, 35));
         assert_eq!(window.rest_recorded().len(), 2);
     }
@@ -168,16 +180,16 @@ mod tests {
         point.phases[0].end = Tick(2_000_000_000);
         point.trial.phases.ops_max = Some(21);
         point.trial.phases.run = Nanos::from_secs(60);
-        assert_eq!(Window::of(&point.phases[0], &point.trial).inside.ok, 21);
+        assert_eq!(Window::of(&point.phases[0], Tick(0), &point.trial).inside.ok, 21);
         point.trial.phases.ops_max = None;
-        assert_eq!(Window::of(&point.phases[0], &point.trial).inside.ok, 20);
+        assert_eq!(Window::of(&point.phases[0], Tick(0), &point.trial).inside.ok, 20);
     }
 
     #[test]
     fn intervals_that_nobody_recorded_at_the_end_have_no_operations() {
         let mut point = Simulation::counts(&[10, 10]).point();
         point.phases[0].end = Tick(5_000_000_000);
-        let window = Window::of(&point.phases[0], &point.trial);
+        let window = Window::of(&point.phases[0], Tick(0), &point.trial);
         assert_eq!(window.rates(), [10.0, 10.0, 0.0, 0.0, 0.0]);
         assert_eq!(window.whole[4].start, Tick(4_000_000_000));
         assert_eq!(window.whole_recorded().len(), 2);
@@ -187,7 +199,7 @@ mod tests {
     fn a_phase_without_length_has_no_interval_and_no_rate() {
         let mut point = Simulation::counts(&[]).point();
         point.phases[0].end = point.phases[0].start;
-        let window = Window::of(point.phase(Phase::Run).expect("it is there"), &point.trial);
+        let window = Window::of(point.phase(Phase::Run).expect("it is there"), Tick(0), &point.trial);
         assert_eq!((window.whole.len(), window.inside.ops_per_s()), (0, 0.0));
     }
 }

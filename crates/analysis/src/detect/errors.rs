@@ -5,8 +5,9 @@
 
 use super::{Detector, PointView};
 use crate::text::{percent, plural};
+use crate::window::Tally;
 use crate::{Finding, Severity};
-use model::EventKind;
+use model::{EventKind, Phase};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
@@ -22,7 +23,8 @@ const SUCCESS_MIN: f64 = 0.99;
 const QUOTED_MAX: usize = 3;
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let Some(recorded) = view.measured.map(|measured| measured.window.recorded) else { return Vec::new() };
+    // All of the run phase: rounds that do not count may have failed, too.
+    let Some(recorded) = view.point.phase(Phase::Run).map(Tally::recorded) else { return Vec::new() };
     if recorded.failed == 0 {
         return Vec::new();
     }

@@ -4,7 +4,7 @@
 
 use super::{Detector, PointView};
 use crate::{Finding, Severity};
-use model::{EventKind, PointState};
+use model::{EventKind, Phase, PointState};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
@@ -27,7 +27,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
         (PointState::Partial, Some(_)) => (Severity::Warning, "recording broke off before the end"),
         (PointState::Complete, Some(_)) => return Vec::new(),
     };
-    let measured = view.measured.map_or(0.0, |measured| measured.summary.seconds);
+    let measured = point.phase(Phase::Run).map_or(0.0, |phase| phase.end.since(phase.start).as_secs_f64());
     let planned = point.trial.phases.run.as_secs_f64();
     let why = point.error.as_deref().unwrap_or("no error was recorded");
     let evidence = format!("{why}; {measured:.1} of {planned:.1} s measured");

@@ -19,17 +19,19 @@ pub mod interrupted;
 pub mod knee;
 pub mod limit;
 pub mod littles_law;
+pub mod not_steady;
 pub mod overload;
 pub mod plausibility;
 pub mod stall;
 pub mod starvation;
+pub mod steady;
 pub mod swap;
 pub mod too_short;
 pub mod unlike_durability;
 pub mod unsteady;
 
 use crate::window::Window;
-use crate::{Finding, PointAnalysis, Series, Severity, Summary};
+use crate::{Finding, PointAnalysis, Rounds, Series, Severity, Summary};
 use model::{Event, EventKind, Fact, PointData};
 
 /// Every detector of a point, in the order in which findings are shown.
@@ -48,6 +50,8 @@ pub const DETECTORS: &[Detector] = &[
     overload::DETECTOR,
     too_short::DETECTOR,
     few_samples::DETECTOR,
+    steady::DETECTOR,
+    not_steady::DETECTOR,
     unsteady::DETECTOR,
     stall::DETECTOR,
     starvation::DETECTOR,
@@ -91,6 +95,8 @@ pub struct PointView<'a> {
     pub environment: &'a [Fact],
     /// Its run phase; `None` where it was not reached.
     pub measured: Option<Measured<'a>>,
+    /// Its rounds; `None` where it does not go by rounds.
+    pub rounds: Option<&'a Rounds>,
 }
 
 /// The run phase of a point, recorded and computed.

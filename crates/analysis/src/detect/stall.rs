@@ -244,8 +244,7 @@ fn period(starts: &[f64]) -> Option<(f64, f64)> {
 }
 
 fn run_part<'a>(measured: &Measured<'a>) -> &'a [IntervalPoint] {
-    let run = measured.series.intervals.len() - measured.window.whole.len();
-    &measured.series.intervals[run..]
+    measured.series.counted_intervals()
 }
 
 fn length(span: &Span) -> f64 {
