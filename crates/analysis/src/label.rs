@@ -4,7 +4,7 @@
 //! Limits: parameters of an engine are compared between points of the same engine and workload, those of a workload between
 //! points of the same workload; what differs elsewhere is another thing anyway and named by its target or workload.
 
-use model::{Arrivals, Nanos, Pacing, Params, PointData, Trial, Value};
+use model::{Arrivals, Nanos, Pacing, Params, PointData, Trial, Until, Value};
 use std::collections::BTreeMap;
 
 /// The names of one point.
@@ -48,6 +48,10 @@ fn params(trial: &Trial) -> BTreeMap<String, String> {
             all.insert("arrivals".into(), arrivals_word(&arrivals).into());
         }
     }
+    if let Some(round) = trial.phases.round() {
+        all.insert("until".into(), "steady".into());
+        all.insert("round".into(), round.to_string());
+    }
     all
 }
 
@@ -67,6 +71,14 @@ fn pacing(trial: &Trial) -> String {
     }
 }
 
+/// What ends the run, in the words of a label.
+fn until(trial: &Trial) -> &'static str {
+    match trial.phases.until {
+        Until::Time => "until time",
+        Until::Steady { .. } => "until steady",
+    }
+}
+
 fn group(trial: &Trial, all: &[&Trial]) -> String {
     let same_workload: Vec<&Trial> =
         all.iter().copied().filter(|other| other.workload.name == trial.workload.name).collect();
@@ -83,6 +95,9 @@ fn group(trial: &Trial, all: &[&Trial]) -> String {
     words.extend(varying(&same_engine, &trial.target.params, |other| &other.target.params));
     if same_workload.iter().any(|other| pacing(other) != pacing(trial)) {
         words.push(pacing(trial));
+    }
+    if same_workload.iter().any(|other| until(other) != until(trial)) {
+        words.push(until(trial).into());
     }
     if words.is_empty() {
         words = vec![target(trial), trial.workload.name.clone()];

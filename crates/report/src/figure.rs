@@ -120,6 +120,10 @@ pub struct Shade {
 pub enum ShadeKind {
     /// Before the run phase: drawn, and not counted.
     Warmup,
+    /// Rounds of the run phase before the window: drawn, and not counted.
+    NotCounted,
+    /// The window of a run that goes by rounds: what counts of it.
+    Window,
     /// A stall.
     Stall,
 }
@@ -144,6 +148,8 @@ pub enum Mark {
     Dots(f64, Vec<(f64, f64)>),
     /// (x, low, high): a filled area.
     Area(Vec<(f64, f64, f64)>),
+    /// (x, low, high): a filled area through which one sees.
+    Band(Vec<(f64, f64, f64)>),
     /// (x, low, high): intervals with end caps.
     Whiskers(Vec<(f64, f64, f64)>),
     /// Box plots.

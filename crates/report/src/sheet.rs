@@ -155,8 +155,7 @@ pub fn conditions(analysis: &Analysis, points: &[&PointAnalysis]) -> String {
 
 fn sample_size(points: &[&PointAnalysis]) -> String {
     let measured: Vec<_> = points.iter().filter_map(|p| p.series.as_ref()).collect();
-    let counts: BTreeSet<usize> =
-        measured.iter().map(|s| s.intervals.iter().filter(|i| i.at_s >= 0.0).count()).collect();
+    let counts: BTreeSet<usize> = measured.iter().map(|s| s.counted_intervals().len()).collect();
     let lengths: Vec<f64> = measured.iter().filter_map(|s| s.intervals.first()).map(|i| i.length_s).collect();
     if lengths.is_empty() {
         return "n = 0 intervals".to_owned();
@@ -177,9 +176,14 @@ fn phases(points: &[&PointAnalysis]) -> Option<String> {
     let first = |series: &Series| series.intervals.first().map_or(0.0, |i| -i.at_s.min(0.0));
     let warmups: Vec<f64> = measured().map(|(_, series)| first(series)).collect();
     let run = (!runs.is_empty()).then(|| seconds_range(&runs))?;
-    Some(match warmups.iter().any(|warmup| *warmup > 0.0) {
+    let warmup = match warmups.iter().any(|warmup| *warmup > 0.0) {
         true => format!("run {run} after {} warmup", seconds_range(&warmups)),
         false => format!("run {run}, no warmup"),
+    };
+    let before: Vec<f64> = measured().map(|(_, series)| series.counted.from_s).collect();
+    Some(match before.iter().any(|before| *before > 0.0) {
+        true => format!("{warmup}, rounds of {} not counted", seconds_range(&before)),
+        false => warmup,
     })
 }
 

@@ -4,12 +4,13 @@
 //! Limits: the noise is a small multiplicative generator; nothing statistical may be concluded from it.
 
 use analysis::{
-    Analysis, Cost, CounterSeries, Finding, GeneratorCost, IntervalPoint, PointAnalysis, Quantiles, Series, Severity,
-    Span, Summary, Validity, WorstInterval,
+    Analysis, Cost, CounterSeries, Finding, GeneratorCost, IntervalPoint, PointAnalysis, Quantiles, Rounds, Series,
+    Severity, Span, Summary, Validity, WorstInterval,
 };
 use hdrhistogram::Histogram;
 use model::histogram::new_hdr;
-use model::{Fact, Plan, PointState, RunMeta};
+use model::steady::Window;
+use model::{Fact, Nanos, Plan, PointState, RunMeta};
 use std::collections::BTreeMap;
 
 /// Texts that try to become markup, code, a formula, an escape sequence or a second line.
@@ -151,7 +152,8 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
     let response = histogram(service_ns, &mut noise);
     let stalls = sketch.stall.map(|(from_s, to_s)| Span { from_s, to_s }).into_iter().collect();
     let counters = counters(sketch, &intervals, &mut noise);
-    let series = Series { intervals, service: response.clone(), response, counters, stalls };
+    let counted = Span { from_s: 0.0, to_s: intervals.last().map_or(0.0, |i| i.at_s + i.length_s) };
+    let series = Series { intervals, counted, service: response.clone(), response, counters, stalls };
     PointAnalysis {
         id,
         state: PointState::Complete,
@@ -167,6 +169,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         facts: vec![Fact::new("engine.version", "3.50.4"), Fact::new("durability", "os")],
         summary: Some(summary(&series)),
         series: Some(series),
+        rounds: None,
         findings: Vec::new(),
         validity: Validity::Valid,
     }
@@ -330,6 +333,31 @@ pub fn open_loop() -> Analysis {
     analysis
 }
 
+/// One point until steady: rounds of 30 s, of which the last five of twelve count.
+pub fn settled() -> Analysis {
+    let sketch = &sketches()[3];
+    let mut point = point(1, sketch, 390, 1.0);
+    let mut noise = Noise(5);
+    let (mut rates, length) = (Vec::new(), Nanos::from_secs(30));
+    let Some(series) = &mut point.series else { return quick() };
+    for round in series.intervals.iter_mut().filter(|i| i.at_s >= 0.0).collect::<Vec<_>>().chunks_exact_mut(30).take(12)
+    {
+        let nth = rates.len() as i32;
+        let level = 8_000.0 * (1.0 + 1.5 * 0.6f64.powi(nth)) * (1.0 + 0.02 * noise.next());
+        round.iter_mut().for_each(|interval| interval.ops_per_s = level * (1.0 + 0.05 * noise.next()));
+        rates.push(round.iter().map(|interval| interval.ops_per_s).sum::<f64>() / 30.0);
+    }
+    series.intervals.retain(|interval| interval.at_s < 360.0);
+    series.counted = Span { from_s: 210.0, to_s: 360.0 };
+    let window = Window::last(&rates);
+    point.summary = Some(summary(series));
+    if let (Some(summary), Some(window)) = (&mut point.summary, &window) {
+        (summary.seconds, summary.ops_per_s) = (150.0, window.mean);
+    }
+    point.rounds = Some(Rounds { length, rates, window });
+    Analysis { points: vec![point], findings: Vec::new(), ..quick() }
+}
+
 /// Analyses in which something is missing or extreme, each with a name for messages.
 pub fn damaged() -> Vec<(&'static str, Analysis)> {
     vec![
@@ -354,9 +382,20 @@ pub fn damaged() -> Vec<(&'static str, Analysis)> {
             }),
         ),
         ("not numbers", each(not_numbers)),
+        ("by rounds", settled()),
+        ("no rounds", by_rounds(&[])),
+        ("few rounds", by_rounds(&[1.0, f64::NAN])),
+        ("rounds without operations", by_rounds(&[0.0; 9])),
         ("no labels", each(|p| (p.label, p.group, p.params) = (String::new(), String::new(), BTreeMap::new()))),
         ("hostile", hostile()),
     ]
+}
+
+fn by_rounds(rates: &[f64]) -> Analysis {
+    let mut analysis = settled();
+    let length = Nanos::from_secs(30);
+    analysis.points[0].rounds = Some(Rounds { length, rates: rates.into(), window: Window::last(rates) });
+    analysis
 }
 
 fn each(change: impl Fn(&mut PointAnalysis)) -> Analysis {

@@ -4,8 +4,8 @@
 //! Limits: what could not be measured is null, never 0.
 
 use crate::exit::Fault;
-use analysis::{Analysis, Finding, PointAnalysis, Summary};
-use model::{Pacing, PointState, RunData, Trial, Value as Param};
+use analysis::{Analysis, Finding, PointAnalysis, Rounds, Summary};
+use model::{Pacing, PointState, RunData, Trial, Until, Value as Param};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -51,13 +51,24 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
         "validity": point.validity, "findings": point.findings.iter().map(finding).collect::<Vec<_>>(),
     });
     let numbers = point.summary.as_ref().map_or(json!({}), numbers);
+    let rounds = point.rounds.as_ref().map_or(json!({"steady": null, "rounds": null}), rounds);
     let (Value::Object(mut all), Value::Object(numbers)) = (head, numbers) else { unreachable!("both are objects") };
+    let Value::Object(rounds) = rounds else { unreachable!("it is an object") };
     all.extend(numbers);
+    all.extend(rounds);
     Value::Object(all)
 }
 
 fn numbers(summary: &Summary) -> Value {
     serde_json::to_value(summary).expect("numbers are plain data")
+}
+
+/// The rounds of a run until steady, and where they settled: range and slope are shares of the mean.
+fn rounds(rounds: &Rounds) -> Value {
+    let steady = rounds.steady().map(
+        |window| json!({"round": window.round, "range": window.range, "slope": window.slope, "ops_per_s": window.mean}),
+    );
+    json!({"steady": steady, "rounds": {"seconds": rounds.length.as_secs_f64(), "ops_per_s": rounds.rates}})
 }
 
 /// The other dimensions under their flag names: sizes in bytes, times in nanoseconds.
@@ -67,6 +78,14 @@ fn params(trial: &Trial) -> Map<String, Value> {
     match trial.load.pacing {
         Pacing::Closed { think } => drop(all.insert("think".into(), json!(think.0))),
         Pacing::Open { arrivals } => drop(all.insert("rate".into(), json!(arrivals.per_s()))),
+    }
+    match trial.phases.until {
+        Until::Time => drop(all.insert("until".into(), json!("time"))),
+        Until::Steady { round, precondition } => {
+            all.insert("until".into(), json!("steady"));
+            all.insert("round".into(), json!(round.0));
+            all.insert("precondition".into(), json!(precondition));
+        }
     }
     all
 }

@@ -1,6 +1,6 @@
 //! Box plots of the throughput of single intervals: how steady each point was, side by side.
 //!
-//! In: the intervals of the run phase. Out: one figure per sheet, one box per point; repeats stand beside each other.
+//! In: the intervals of the run phase that count. Out: one figure per sheet, one box per point; repeats stand beside each other.
 //! Limits: percentiles by linear interpolation (Hyndman and Fan 1996, type 7); below 20 intervals the whiskers are nearly
 //! the extremes.
 
@@ -43,8 +43,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
 }
 
 fn box_of(x: f64, point: &PointAnalysis) -> Option<BoxMark> {
-    let intervals = &point.series.as_ref()?.intervals;
-    let mut rates: Vec<f64> = intervals.iter().filter(|i| i.at_s >= 0.0).map(|i| i.ops_per_s).collect();
+    let mut rates: Vec<f64> = point.series.as_ref()?.counted_intervals().iter().map(|i| i.ops_per_s).collect();
     rates.retain(|r| r.is_finite());
     rates.sort_by(f64::total_cmp);
     let percentiles = [0.05, 0.25, 0.50, 0.75, 0.95].map(|q| quantile(&rates, q));

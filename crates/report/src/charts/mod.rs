@@ -9,6 +9,7 @@ mod curve;
 mod p95;
 mod percentiles;
 mod resources;
+mod rounds;
 mod throughput;
 mod timeline;
 
@@ -32,6 +33,7 @@ pub struct Chart {
 pub const CHARTS: &[&Chart] = &[
     &throughput::CHART,
     &p95::CHART,
+    &rounds::CHART,
     &timeline::CHART,
     &percentiles::CHART,
     &boxes::CHART,
@@ -105,25 +107,36 @@ fn time_range<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> Option
     intervals.filter(|i| i.at_s.is_finite() && i.length_s.is_finite()).fold(None, whole)
 }
 
-/// The warmup in grey and the stalls in red.
+/// The warmup and rounds that do not count in grey, the window of those that do in blue, the stalls in red.
 fn shades(point: &PointAnalysis) -> Vec<Shade> {
     let Some(series) = &point.series else { return Vec::new() };
     let start = series.intervals.first().map_or(0.0, |i| i.at_s);
     let warmup = (start < 0.0).then_some(Shade { from: start, to: 0.0, kind: ShadeKind::Warmup });
+    let window = point.rounds.as_ref().and_then(|rounds| rounds.window).map(|_| series.counted);
+    let before = window.filter(|window| window.from_s > 0.0).map(|window| window.from_s);
+    let before = before.map(|to| Shade { from: 0.0, to, kind: ShadeKind::NotCounted });
+    let window = window.map(|w| Shade { from: w.from_s, to: w.to_s, kind: ShadeKind::Window });
     let stalls = series.stalls.iter().map(|s| Shade { from: s.from_s, to: s.to_s, kind: ShadeKind::Stall });
-    warmup.into_iter().chain(stalls).collect()
+    warmup.into_iter().chain(before).chain(window).chain(stalls).collect()
 }
 
 /// What the shading means, where there is any: for captions.
-fn shading_note(points: &[&PointAnalysis]) -> &'static str {
+fn shading_note(points: &[&PointAnalysis]) -> String {
     let shades: Vec<Shade> = points.iter().flat_map(|p| shades(p)).collect();
     let has = |kind| shades.iter().any(|s| s.kind == kind);
-    match (has(ShadeKind::Warmup), has(ShadeKind::Stall)) {
-        (true, true) => " Grey: warmup. Red: stall.",
-        (true, false) => " Grey: warmup. No stall was found.",
-        (false, true) => " Red: stall.",
+    let grey = match (has(ShadeKind::Warmup), has(ShadeKind::NotCounted)) {
+        (true, true) => " Grey: warmup, and rounds that do not count.",
+        (true, false) => " Grey: warmup.",
+        (false, true) => " Grey: rounds that do not count.",
         (false, false) => "",
-    }
+    };
+    let blue = if has(ShadeKind::Window) { " Blue: the rounds that count." } else { "" };
+    let red = match has(ShadeKind::Stall) {
+        true => " Red: stall.",
+        false if grey.is_empty() && blue.is_empty() => "",
+        false => " No stall was found.",
+    };
+    format!("{grey}{blue}{red}")
 }
 
 /// A line, with a dot per value while there is room for dots.
@@ -150,17 +163,25 @@ fn marked(label: &str, point: &PointAnalysis) -> String {
 mod tests {
     use super::*;
     use crate::figure::Body;
-    use crate::testing::{damaged, quick, with_points};
+    use crate::testing::{damaged, quick, settled, with_points};
 
     fn figures(analysis: &Analysis, id: &str) -> Vec<Figure> {
         CHARTS.iter().filter(|c| c.id == id).flat_map(|c| (c.draw)(analysis)).collect()
     }
 
     #[test]
-    fn every_chart_draws_the_quick_run() {
-        for (chart, figures) in all_figures(&quick()) {
-            assert!(!figures.is_empty(), "{} drew nothing", chart.id);
+    fn every_chart_draws_the_quick_run_or_one_until_steady() {
+        for ((chart, figures), (_, by_rounds)) in all_figures(&quick()).into_iter().zip(all_figures(&settled())) {
+            assert!(!figures.is_empty() || !by_rounds.is_empty(), "{} drew nothing", chart.id);
         }
+    }
+
+    #[test]
+    fn what_is_shaded_is_explained() {
+        let note = |analysis: &Analysis| shading_note(&[&analysis.points[0]]);
+        assert_eq!(note(&quick()), " Grey: warmup. No stall was found.");
+        let expected = " Grey: warmup, and rounds that do not count. Blue: the rounds that count. No stall was found.";
+        assert_eq!(note(&settled()), expected);
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub const CHART: Chart = Chart {
     id: "timeline",
     title: "Throughput over time",
     help: "One dot per interval. A steady system makes a flat band; drops to the floor are stalls. The dashed line is the \
-           mean of the run phase.",
+           mean of what counts: the run phase, or the window of one that goes by rounds.",
     draw,
 };
 
@@ -58,8 +58,8 @@ fn mean_note(summary: &analysis::Summary) -> String {
 fn series(point: &PointAnalysis) -> Vec<Series> {
     let Some(series) = &point.series else { return Vec::new() };
     let dots: Vec<(f64, f64)> = series.intervals.iter().map(|i| (i.at_s + i.length_s / 2.0, i.ops_per_s)).collect();
-    let end = series.intervals.last().map_or(0.0, |i| i.at_s + i.length_s);
-    let mean = point.summary.as_ref().map(|s| vec![(0.0, s.ops_per_s), (end, s.ops_per_s)]).unwrap_or_default();
+    let (from, to) = (series.counted.from_s, series.counted.to_s);
+    let mean = point.summary.as_ref().map(|s| vec![(from, s.ops_per_s), (to, s.ops_per_s)]).unwrap_or_default();
     let radius = if dots.len() > 300 { 1.6 } else { 3.0 };
     let unnamed = |colour, marks| Series { label: String::new(), colour, marks };
     vec![

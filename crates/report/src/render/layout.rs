@@ -159,7 +159,8 @@ impl Place<'_> {
 fn draw_shade(scene: &mut Scene, shade: &Shade, place: &Place) {
     let (from, to) = (place.frame.at(shade.from), place.frame.at(shade.to));
     let ink = match shade.kind {
-        ShadeKind::Warmup => Ink::Warmup,
+        ShadeKind::Warmup | ShadeKind::NotCounted => Ink::Warmup,
+        ShadeKind::Window => Ink::Window,
         ShadeKind::Stall => Ink::Stall,
     };
     // A stall shorter than a unit must still be seen.
@@ -196,16 +197,19 @@ fn draw_mark(scene: &mut Scene, mark: &Mark, ink: Ink, place: &Place) {
                 scene.shapes.push(Shape::Dots { points, radius: *radius, ink });
             }
         }
-        Mark::Area(bounds) => {
-            let upper: Vec<_> = bounds.iter().map(|(x, _, high)| (*x, *high)).collect();
-            let lower: Vec<_> = bounds.iter().rev().map(|(x, low, _)| (*x, *low)).collect();
-            let points = place.all(&[upper, lower].concat());
-            if points.len() > 2 {
-                scene.shapes.push(Shape::Polygon { points, ink, opacity: 0.85 });
-            }
-        }
+        Mark::Area(bounds) => draw_area(scene, bounds, 0.85, ink, place),
+        Mark::Band(bounds) => draw_area(scene, bounds, 0.25, ink, place),
         Mark::Whiskers(bounds) => bounds.iter().for_each(|b| draw_whisker(scene, *b, 5.0, ink, place)),
         Mark::Boxes(boxes) => boxes.iter().for_each(|b| draw_box(scene, b, ink, place)),
+    }
+}
+
+fn draw_area(scene: &mut Scene, bounds: &[(f64, f64, f64)], opacity: f64, ink: Ink, place: &Place) {
+    let upper: Vec<_> = bounds.iter().map(|(x, _, high)| (*x, *high)).collect();
+    let lower: Vec<_> = bounds.iter().rev().map(|(x, low, _)| (*x, *low)).collect();
+    let points = place.all(&[upper, lower].concat());
+    if points.len() > 2 {
+        scene.shapes.push(Shape::Polygon { points, ink, opacity });
     }
 }
 
@@ -270,7 +274,7 @@ fn last_y(series: &Series, place: &Place) -> Option<f64> {
     series.marks.iter().find_map(|mark| match mark {
         Mark::Line(_, points) | Mark::Dots(_, points) => points.iter().rev().find_map(|p| place.at(*p)).map(|p| p.1),
         Mark::Area(bounds) => bounds.last().and_then(|(x, low, high)| place.at((*x, (low + high) / 2.0))).map(|p| p.1),
-        Mark::Whiskers(_) | Mark::Boxes(_) => None,
+        Mark::Band(_) | Mark::Whiskers(_) | Mark::Boxes(_) => None,
     })
 }
 
@@ -398,7 +402,7 @@ fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 fn coordinates(mark: &Mark) -> Vec<(f64, f64)> {
     match mark {
         Mark::Line(_, points) | Mark::Dots(_, points) => points.clone(),
-        Mark::Area(bounds) | Mark::Whiskers(bounds) => {
+        Mark::Area(bounds) | Mark::Band(bounds) | Mark::Whiskers(bounds) => {
             bounds.iter().flat_map(|(x, low, high)| [(*x, *low), (*x, *high)]).collect()
         }
         Mark::Boxes(boxes) => {

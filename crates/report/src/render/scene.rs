@@ -50,6 +50,8 @@ pub enum Ink {
     Axis,
     /// The ground of the warmup.
     Warmup,
+    /// The ground of the window of a run that goes by rounds.
+    Window,
     /// The ground of a stall.
     Stall,
     /// Data.
@@ -127,6 +129,7 @@ impl Ink {
             Ink::Grid => (0xe3, 0xe7, 0xec),
             Ink::Axis => (0x8a, 0x94, 0xa0),
             Ink::Warmup => (0xee, 0xf0, 0xf3),
+            Ink::Window => (0xe4, 0xf1, 0xfa),
             Ink::Stall => (0xf9, 0xd9, 0xc8),
             Ink::Data(Colour::Blue) => (0x00, 0x72, 0xb2),
             Ink::Data(Colour::Vermillion) => (0xd5, 0x5e, 0x00),
@@ -147,6 +150,7 @@ impl Ink {
             Ink::Grid => "grid",
             Ink::Axis => "axis",
             Ink::Warmup => "warmup",
+            Ink::Window => "window",
             Ink::Stall => "stall",
             Ink::Data(Colour::Blue) => "blue",
             Ink::Data(Colour::Vermillion) => "vermillion",

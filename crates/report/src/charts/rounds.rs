@@ -1,0 +1,139 @@
+//! The rate of each round of a run until steady, and how the five that count lie between the limits.
+//!
+//! In: the rounds of each point that goes by them. Out: one figure per sheet, one panel per point; none where time ends the runs.
+//! Limits: the band of 10 % to either side of the mean shows the size of the range that is allowed, not its place: what is judged
+//! is the distance between the greatest and the least rate.
+
+use super::{Chart, marked};
+use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Shade, ShadeKind, Stroke, Unit};
+use crate::format;
+use crate::sheet::{Sheet, conditions, sheets};
+use analysis::{Analysis, PointAnalysis, Rounds};
+use model::steady::{RANGE_MAX, WINDOW_ROUNDS, Window};
+
+/// The chart.
+pub const CHART: Chart = Chart {
+    id: "rounds",
+    title: "Rounds until steady",
+    help: "One dot per round. The shaded rounds are those that count. Their mean has a band of 10 % to either side: steady \
+           rounds are no further apart than it is wide, and the dashed line through them rises or falls by no more than half \
+           of it.",
+    draw,
+};
+
+fn draw(analysis: &Analysis) -> Vec<Figure> {
+    sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
+}
+
+fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
+    let by_rounds = |(label, point): &(String, &'_ PointAnalysis)| Some((label.clone(), point.rounds.clone()?));
+    let rounds: Vec<(String, Rounds)> = sheet.points.iter().filter_map(by_rounds).collect();
+    let most = rounds.iter().map(|(_, rounds)| rounds.rates.len()).max()?.max(WINDOW_ROUNDS);
+    let points: Vec<&PointAnalysis> = sheet.points.iter().map(|(_, p)| *p).filter(|p| p.rounds.is_some()).collect();
+    let height = if points.len() == 1 { 220.0 } else { 130.0 };
+    let panels = rounds.iter().zip(&points).map(|((label, rounds), point)| Panel {
+        title: marked(label, point),
+        note: note(rounds),
+        y: Axis::ops_per_s(),
+        height,
+        series: series(rounds),
+        shades: rounds.window.iter().map(shade).collect(),
+    });
+    Some(Figure {
+        id: format!("rounds-{}", sheet.slug),
+        title: format!("Rate of each round: {}", sheet.name),
+        caption: format!("{}.{}", conditions(analysis, &points), KEY),
+        body: Body::Panels { x: x_axis(&rounds, most), panels: panels.collect() },
+    })
+}
+
+const KEY: &str =
+    " Shaded: the rounds that count. Band: their mean, 10 % to either side. Dashed: the line through them.";
+
+fn x_axis(rounds: &[(String, Rounds)], most: usize) -> Axis {
+    let length =
+        rounds.first().map_or(String::new(), |(_, first)| match rounds.iter().all(|(_, r)| r.length == first.length) {
+            true => format!(" of {}", format::seconds(first.length.as_secs_f64())),
+            false => String::new(),
+        });
+    let range = Some((0.5, most as f64 + 0.5));
+    Axis { label: format!("round{length}"), scale: Scale::Linear, unit: Unit::Count, range }
+}
+
+/// `steady at round 8: range 6 %, slope -2.1 %`
+fn note(rounds: &Rounds) -> String {
+    let Some(window) = rounds.window else { return format!("not steady: fewer than {WINDOW_ROUNDS} rounds") };
+    let word = if window.is_steady() { "steady at" } else { "not steady, last" };
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    format!("{word} round {}: range {}, slope {}", window.round, percent(window.range), percent(window.slope))
+}
+
+fn shade(window: &Window) -> Shade {
+    let (from, to) = ends(window);
+    Shade { from, to, kind: ShadeKind::Window }
+}
+
+/// The edges of the window: a round takes up half a unit to either side of its number.
+fn ends(window: &Window) -> (f64, f64) {
+    (window.first_round() as f64 - 0.5, window.round as f64 + 0.5)
+}
+
+fn series(rounds: &Rounds) -> Vec<Series> {
+    let dots: Vec<(f64, f64)> = (1..).map(f64::from).zip(rounds.rates.iter().copied()).collect();
+    let unnamed = |colour, marks| Series { label: String::new(), colour, marks };
+    let judged = rounds.window.iter().flat_map(|window| {
+        let (band, line) = (unnamed(Colour::Green, vec![band(window)]), unnamed(Colour::Black, vec![fitted(window)]));
+        [band, line]
+    });
+    let rates = unnamed(Colour::Blue, vec![Mark::Line(Stroke::Thin, dots.clone()), Mark::Dots(4.0, dots)]);
+    judged.chain([rates]).collect()
+}
+
+fn band(window: &Window) -> Mark {
+    let ((from, to), half) = (ends(window), window.mean * RANGE_MAX / 2.0);
+    let (low, high) = (window.mean - half, window.mean + half);
+    Mark::Band(vec![(from, low, high), (to, low, high)])
+}
+
+/// The least-squares line, from the first round of the window to the last: it goes through their mean in the middle.
+fn fitted(window: &Window) -> Mark {
+    let half = window.mean * window.slope / 2.0;
+    let (first, last) = (window.first_round() as f64, window.round as f64);
+    Mark::Line(Stroke::Dashed, vec![(first, window.mean - half), (last, window.mean + half)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{quick, settled};
+
+    #[test]
+    fn a_run_by_rounds_has_its_rates_its_window_its_band_and_its_line() {
+        let figures = draw(&settled());
+        let Body::Panels { x, panels } = &figures[0].body else { panic!("panels") };
+        assert_eq!((x.label.as_str(), x.range), ("round of 30 s", Some((0.5, 12.5))));
+        assert_eq!((panels[0].shades[0].from, panels[0].shades[0].to), (7.5, 12.5));
+        assert!(panels[0].note.starts_with("steady at round 12: range "), "{}", panels[0].note);
+        let marks: Vec<&Mark> = panels[0].series.iter().flat_map(|series| &series.marks).collect();
+        let [Mark::Band(band), Mark::Line(Stroke::Dashed, line), Mark::Line(..), Mark::Dots(_, dots)] = marks[..]
+        else {
+            panic!("{marks:?}")
+        };
+        assert_eq!(dots.len(), 12);
+        assert!((band[0].2 / band[0].1 - 1.1 / 0.9).abs() < 1e-9 && line.len() == 2, "{band:?} {line:?}");
+    }
+
+    #[test]
+    fn the_line_is_that_of_least_squares() {
+        // 96, 102, 101, 98, 103: mean 100, slope 1 a round.
+        let window = Window::last(&[7.0, 96.0, 102.0, 101.0, 98.0, 103.0]).expect("five rounds");
+        let Mark::Line(_, line) = fitted(&window) else { panic!("a line") };
+        let off = line.iter().zip([(2.0, 98.0), (6.0, 102.0)]).map(|(a, b)| (a.0 - b.0).abs() + (a.1 - b.1).abs());
+        assert!(off.sum::<f64>() < 1e-9, "{line:?}");
+    }
+
+    #[test]
+    fn points_that_time_ends_have_no_rounds() {
+        assert!(draw(&quick()).is_empty());
+    }
+}
