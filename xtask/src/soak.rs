@@ -3,6 +3,10 @@
 //! In: the release binary. Out: for each kill, that the run file opens, how many intervals it lost, and that nothing is left
 //! behind; the first breach ends the soak. Limits: the load is the insert benchmark on the embedded engines, in turn; the
 //! moments come from a seed, the machine's timing does not.
+//!
+//! With `--minutes` one run goes on instead, and the question is whether it could go on for ever: see [`growth`].
+
+mod growth;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -16,6 +20,9 @@ pub struct Arguments {
     /// How many runs are killed.
     #[arg(long, default_value_t = 50)]
     kills: u32,
+    /// One run of so many minutes instead, of which memory and run file are watched; at least 2.
+    #[arg(long, conflicts_with = "kills", value_parser = clap::value_parser!(u32).range(2..))]
+    minutes: Option<u32>,
 }
 
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -29,7 +36,7 @@ struct Killed {
     lost: f64,
 }
 
-/// Kills `kills` runs and says what was lost.
+/// Kills `kills` runs and says what was lost, or watches one run for some minutes and says what grew.
 pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let work = root.join("target/soak");
     drop(std::fs::remove_dir_all(&work));
@@ -37,16 +44,23 @@ pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let mut command = Command::new("cargo");
     let built = command.current_dir(root).args(["build", "--release", "--quiet"]).status()?;
     ensure!(built.success(), "the release build failed");
+    match arguments.minutes {
+        Some(minutes) => growth::watch(root, &work, minutes),
+        None => kill_all(root, &work, arguments.kills),
+    }
+}
+
+fn kill_all(root: &Path, work: &Path, kills: u32) -> Result<()> {
     let mut worst: f64 = 0.0;
     let mut begun = 0;
-    for nth in 0..arguments.kills {
-        let killed = kill_one(root, &work, nth)?;
+    for nth in 0..kills {
+        let killed = kill_one(root, work, nth)?;
         worst = worst.max(killed.lost);
         begun += u32::from(killed.begun);
     }
     println!(
         "soak: {} kills, {begun} of them in a point; every run file opened; {worst:.2} intervals lost at most",
-        arguments.kills
+        kills
     );
     Ok(())
 }

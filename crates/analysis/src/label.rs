@@ -196,6 +196,16 @@ mod tests {
     }
 
     #[test]
+    fn what_ends_the_run_is_in_the_label_where_it_differs_and_in_the_parameters_where_it_is_not_time() {
+        let mut points: Vec<PointData> = (0..2).map(|_| point("file", "file", &[], 1, 1)).collect();
+        points[1].trial.phases.until = Until::Steady { round: Nanos::from_secs(60), precondition: 2 };
+        assert_eq!(labels(&points), ["until time", "until steady"]);
+        let params = [0, 1].map(|nth: usize| names(&points[nth], &points).params);
+        assert_eq!((params[0].get("until"), params[1]["until"].as_str()), (None, "steady"));
+        assert_eq!(params[1]["round"], "60.0 s");
+    }
+
+    #[test]
     fn a_lone_sweep_is_named_by_target_and_workload() {
         let points = [point("sqlite", "oltp", &[], 1, 1), point("sqlite", "oltp", &[], 4, 1)];
         assert_eq!(labels(&points), ["sqlite oltp clients 1", "sqlite oltp clients 4"]);

@@ -182,7 +182,7 @@ fn phases(points: &[&PointAnalysis]) -> Option<String> {
     };
     let before: Vec<f64> = measured().map(|(_, series)| series.counted.from_s).collect();
     Some(match before.iter().any(|before| *before > 0.0) {
-        true => format!("{warmup}, rounds of {} not counted", seconds_range(&before)),
+        true => format!("{warmup}, {} of rounds before it not counted", seconds_range(&before)),
         false => warmup,
     })
 }
@@ -246,7 +246,7 @@ fn shortened(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{quick, with_points};
+    use crate::testing::{quick, settled, with_points};
 
     #[test]
     fn every_point_is_on_exactly_one_sheet() {
@@ -300,6 +300,14 @@ mod tests {
         ] {
             assert!(text.contains(part), "{text}");
         }
+    }
+
+    #[test]
+    fn conditions_of_a_run_until_steady_are_those_of_its_window() {
+        let analysis = settled();
+        let text = conditions(&analysis, &[&analysis.points[0]]);
+        assert!(text.starts_with("n = 150 intervals of 1 s; run 150 s after "), "{text}");
+        assert!(text.contains(" warmup, 210 s of rounds before it not counted; "), "{text}");
     }
 
     #[test]

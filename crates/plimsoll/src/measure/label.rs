@@ -3,7 +3,7 @@
 //! In: all trials of a plan. Out: a few words for each. Limits: for progress and dry runs; reports have labels of their own, made
 //! from the recorded run.
 
-use model::{Pacing, Plan, Trial};
+use model::{Pacing, Plan, Trial, Until};
 use std::collections::BTreeMap;
 
 /// `insert on fjall, indexes 3` for each trial of `plan`: workload, engine, and every setting that is not the same in all.
@@ -30,6 +30,10 @@ fn settings(trial: &Trial) -> Vec<(String, String)> {
     all.push(match trial.load.pacing {
         Pacing::Closed { .. } => ("loop".into(), "closed".into()),
         Pacing::Open { arrivals } => ("loop".into(), format!("open at {}/s", arrivals.per_s())),
+    });
+    all.push(match trial.phases.until {
+        Until::Time => ("until".into(), "time".into()),
+        Until::Steady { .. } => ("until".into(), "steady".into()),
     });
     all
 }

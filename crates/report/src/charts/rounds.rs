@@ -81,12 +81,10 @@ fn ends(window: &Window) -> (f64, f64) {
 fn series(rounds: &Rounds) -> Vec<Series> {
     let dots: Vec<(f64, f64)> = (1..).map(f64::from).zip(rounds.rates.iter().copied()).collect();
     let unnamed = |colour, marks| Series { label: String::new(), colour, marks };
-    let judged = rounds.window.iter().flat_map(|window| {
-        let (band, line) = (unnamed(Colour::Green, vec![band(window)]), unnamed(Colour::Black, vec![fitted(window)]));
-        [band, line]
-    });
+    let band = rounds.window.iter().map(|window| unnamed(Colour::Green, vec![band(window)]));
     let rates = unnamed(Colour::Blue, vec![Mark::Line(Stroke::Thin, dots.clone()), Mark::Dots(4.0, dots)]);
-    judged.chain([rates]).collect()
+    let line = rounds.window.iter().map(|window| unnamed(Colour::Black, vec![fitted(window)]));
+    band.chain([rates]).chain(line).collect()
 }
 
 fn band(window: &Window) -> Mark {
@@ -115,7 +113,7 @@ mod tests {
         assert_eq!((panels[0].shades[0].from, panels[0].shades[0].to), (7.5, 12.5));
         assert!(panels[0].note.starts_with("steady at round 12: range "), "{}", panels[0].note);
         let marks: Vec<&Mark> = panels[0].series.iter().flat_map(|series| &series.marks).collect();
-        let [Mark::Band(band), Mark::Line(Stroke::Dashed, line), Mark::Line(..), Mark::Dots(_, dots)] = marks[..]
+        let [Mark::Band(band), Mark::Line(..), Mark::Dots(_, dots), Mark::Line(Stroke::Dashed, line)] = marks[..]
         else {
             panic!("{marks:?}")
         };
