@@ -128,6 +128,48 @@ fn a_flag_is_stronger_than_the_environment_and_that_than_the_plan() {
 }
 
 #[test]
+fn a_run_until_steady_ends_when_its_rounds_are_level_or_says_that_they_are_not() {
+    let lab = Lab::new();
+    let rounds = ["--until", "steady", "--round", "200ms", "--rounds-max", "12", "--interval", "20ms", "--no-report"];
+    let run =
+        lab.json(&[&["file", "--file-size", "8MiB", "--direct", "false", "--clients", "2"], &rounds[..]].concat());
+    let point = &run["points"][0];
+    check_point(point);
+    assert_eq!((&point["params"]["until"], &point["params"]["precondition"]), (&"steady".into(), &2.into()));
+    let rates: Vec<f64> = point["rounds"]["ops_per_s"].as_array().unwrap().iter().map(number).collect();
+    assert_eq!(number(&point["rounds"]["seconds"]), 0.2);
+    let codes: Vec<&str> = point["findings"].as_array().unwrap().iter().map(|f| f["code"].as_str().unwrap()).collect();
+    match point["steady"].as_object() {
+        Some(steady) => {
+            assert!(codes.contains(&"steady") && !codes.contains(&"not-steady"), "{codes:?}");
+            assert_eq!(number(&steady["round"]), rates.len() as f64, "it ended with the round at which it was steady");
+            assert!(number(&steady["range"]) <= 0.2 && number(&steady["slope"]).abs() <= 0.1, "{steady:?}");
+        }
+        None => {
+            assert!(codes.contains(&"not-steady") && !codes.contains(&"steady"), "{codes:?}");
+            assert_eq!(rates.len(), 12);
+        }
+    }
+    // The numbers are those of five rounds.
+    let window = &rates[rates.len() - 5..];
+    let mean = window.iter().sum::<f64>() / 5.0;
+    assert!((number(&point["seconds"]) - 1.0).abs() < 1e-9, "{}", point["seconds"]);
+    assert!((number(&point["ops_per_s"]) / mean - 1.0).abs() < 1e-9, "{} and {mean}", point["ops_per_s"]);
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn a_plan_until_steady_says_what_it_takes_at_most_and_refuses_a_time_beside_it() {
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("p.toml"), "workload = \"file\"\nfile_size = \"8MiB\"\n").unwrap();
+    let planned = lab.run(&["plan", "p.toml", "--until", "steady", "--round", "2s", "--rounds-max", "9"]);
+    assert!(planned.stdout.contains("time           18.0 s at most"), "{}", planned.stdout);
+    let refused = lab.run(&["plan", "p.toml", "--until", "steady", "--time", "60s"]);
+    assert_eq!(refused.exit, 2);
+    assert!(refused.stderr.contains("`time` means nothing with until = `steady`"), "{}", refused.stderr);
+}
+
+#[test]
 fn a_named_file_is_made_once_and_read_again() {
     let lab = Lab::new();
     let short = ["--time", "200ms", "--file-size", "4MiB", "--no-report"];

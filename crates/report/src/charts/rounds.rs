@@ -63,7 +63,7 @@ fn x_axis(rounds: &[(String, Rounds)], most: usize) -> Axis {
 /// `steady at round 8: range 6 %, slope -2.1 %`
 fn note(rounds: &Rounds) -> String {
     let Some(window) = rounds.window else { return format!("not steady: fewer than {WINDOW_ROUNDS} rounds") };
-    let word = if window.is_steady() { "steady at" } else { "not steady, last" };
+    let word = if window.is_steady() { "steady at" } else { "not steady at" };
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     format!("{word} round {}: range {}, slope {}", window.round, percent(window.range), percent(window.slope))
 }
