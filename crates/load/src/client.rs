@@ -7,6 +7,7 @@ use crate::drive::{BatchDriver, Driver, Stamp, run_batched, run_sync};
 use crate::recorder::Recorder;
 use crate::schedule::{Schedule, Stop};
 use crate::source::OpSource;
+use crate::tsc::ClientClock;
 
 /// Somebody who performs operations, one phase after the other.
 pub trait Client: Send {
@@ -48,7 +49,8 @@ impl<D: Driver> Client for SyncClient<D> {
         self.driver.open()
     }
     fn run(&mut self, schedule: &Schedule, clock: &MonotonicClock, recorder: &mut Recorder, stop: &Stop) {
-        run_sync(schedule, clock, &mut self.source, &mut self.driver, recorder, stop);
+        let clock = ClientClock::new(*clock);
+        run_sync(schedule, &clock, &mut self.source, &mut self.driver, recorder, stop);
     }
 }
 
@@ -57,6 +59,7 @@ impl<D: BatchDriver> Client for BatchClient<D> {
         self.driver.open()
     }
     fn run(&mut self, schedule: &Schedule, clock: &MonotonicClock, recorder: &mut Recorder, stop: &Stop) {
-        run_batched(schedule, clock, &mut self.source, &mut self.driver, self.stamp, recorder, stop);
+        let clock = ClientClock::new(*clock);
+        run_batched(schedule, &clock, &mut self.source, &mut self.driver, self.stamp, recorder, stop);
     }
 }

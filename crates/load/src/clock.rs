@@ -1,4 +1,5 @@
-//! Time for the load loop: the kernel's monotonic clock, or a simulated one for tests.
+//! Time for the load: the kernel's monotonic clock, or a simulated one for tests. The loops read it by way of the CPU's counter,
+//! where that is possible: see `tsc`.
 //!
 //! In: nothing. Out: [`Tick`]s since the run began. Limits: nothing here follows the wall clock; a read costs 20 to 30 ns.
 
@@ -10,8 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Where the loops read the time and wait for it.
 pub trait Clock {
-    /// The time now.
+    /// The time now, when all that stands before it in the program has been executed.
     fn now(&self) -> Tick;
+    /// The same where it does no harm that some of it has not: before an operation, not after it.
+    fn now_or_just_before(&self) -> Tick {
+        self.now()
+    }
     /// Returns at `at` or a little later; at once where `at` is past.
     fn wait_until(&self, at: Tick);
 }
@@ -25,14 +30,21 @@ pub struct MonotonicClock {
 impl MonotonicClock {
     /// A clock whose Tick 0 is now.
     pub fn start() -> Self {
+        crate::tsc::prepare();
         MonotonicClock { origin_ns: monotonic_ns() }
+    }
+
+    /// The Tick at `monotonic_ns` of the kernel's clock.
+    #[inline]
+    pub(crate) fn tick_of(&self, monotonic_ns: u64) -> Tick {
+        Tick(monotonic_ns.saturating_sub(self.origin_ns))
     }
 }
 
 impl Clock for MonotonicClock {
     #[inline]
     fn now(&self) -> Tick {
-        Tick(monotonic_ns() - self.origin_ns)
+        self.tick_of(monotonic_ns())
     }
 
     /// Sleeps to an absolute time, so that an interruption does not lengthen the wait. There is no spinning: a generator that
@@ -45,7 +57,7 @@ impl Clock for MonotonicClock {
 }
 
 #[inline]
-fn monotonic_ns() -> u64 {
+pub(crate) fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

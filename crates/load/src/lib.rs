@@ -15,6 +15,7 @@ pub mod phases;
 pub mod recorder;
 pub mod schedule;
 pub mod source;
+mod tsc;
 mod usage;
 
 pub use client::{BatchClient, Client, SyncClient};
@@ -23,3 +24,4 @@ pub use drive::{BatchDriver, Done, Driver, Stamp};
 pub use phases::{Ended, Outcome, PhasePlan, Setup, Sink, run_phases};
 pub use schedule::{Admit, Schedule, Stop, StopReason};
 pub use source::OpSource;
+pub use tsc::{ClientClock, clock_facts};

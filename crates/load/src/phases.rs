@@ -8,6 +8,7 @@ use crate::client::Client;
 use crate::clock::{Clock, MonotonicClock};
 use crate::recorder::{Delivery, Increment, KindIncrement, Recorder};
 use crate::schedule::{Schedule, Stop, StopReason};
+use crate::tsc;
 use model::{
     Event, EventKind, FailureClass, Generator, IntervalRow, KindRow, LatencyCounts, Nanos, OnError, Pacing, Phase, Tick,
 };
@@ -390,6 +391,11 @@ impl<'a> Collector<'a> {
 
     /// Hands to the sink what was gathered of the phases that it knows of.
     fn pass_on(&mut self, sink: &mut dyn Sink) {
+        if let Some(by) = tsc::new_disagreement() {
+            let text =
+                format!("the CPU's counter and CLOCK_MONOTONIC disagreed by {by}; clients ask the kernel from here on");
+            self.events.push(Event::new(self.clock.now(), EventKind::ClockGap, text));
+        }
         let length = self.setup.interval;
         let known = self.rows.extract_if(.., |(phase, _), _| self.begun.contains_key(phase));
         let rows = known.map(|((phase, index), gathered)| IntervalRow {

@@ -28,7 +28,7 @@ pub fn run_sync<D: Driver, C: Clock>(
             Admit::NotBefore(_) | Admit::Done => return,
         };
         let op = source.take();
-        let started = clock.now();
+        let started = clock.now_or_just_before();
         let outcome = driver.execute(op);
         now = clock.now();
         let intended = due.map_or(started, |arrival| arrival.intended);

@@ -9,7 +9,7 @@ use crate::measure::flags;
 use crate::measure::unrecorded::Unrecorded;
 use crate::output;
 use clap::{ArgMatches, Command};
-use load::{Clock, MonotonicClock, Stop};
+use load::Stop;
 use model::{Fact, Trial};
 use plan::Overrides;
 use std::fmt::Write as _;
@@ -30,7 +30,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let left = target::dataset::sweep_abandoned(&dir).notes;
     let mut facts = target::machine::facts();
     facts.extend(target::filesystem::place_of(&dir).map(|place| place.facts()).unwrap_or_default());
-    facts.push(Fact::new("clock.read_ns", format!("{:.1}", clock_read_ns())));
+    facts.extend(load::clock_facts());
     let missing = missing_counters(&dir);
     let ceilings: Vec<Ceiling> = PROBES.iter().map(|probe| ceiling(probe, &dir, context)).collect();
     match context.json {
@@ -90,15 +90,6 @@ fn rate(trial: &Trial, dir: &Path) -> Result<Rate, Fault> {
     unrecorded.stop()?;
     let sums = measured?;
     Ok(Rate { ops_per_s: sums.ops_per_s(), cpu_ns_per_op: sums.cpu_ns_per_op() })
-}
-
-fn clock_read_ns() -> f64 {
-    const READS: u64 = 1_000_000;
-    let clock = MonotonicClock::start();
-    for _ in 0..READS {
-        std::hint::black_box(clock.now());
-    }
-    clock.now().0 as f64 / READS as f64
 }
 
 fn missing_counters(dir: &Path) -> Vec<String> {

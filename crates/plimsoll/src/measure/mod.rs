@@ -86,6 +86,7 @@ fn describe_run(plan: &Plan, options: &Options) -> RunMeta {
 /// The machine and the place: what must be alike for two runs to be compared.
 fn environment(dir: &Path) -> Vec<Fact> {
     let mut facts = target::machine::facts();
+    facts.extend(load::clock_facts());
     facts.extend(target::filesystem::place_of(dir).map(|place| place.facts()).unwrap_or_default());
     facts
 }

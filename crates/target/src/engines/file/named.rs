@@ -2,6 +2,9 @@
 //!
 //! In: the path. Out: what may be done with it. Limits: beside a file that it makes, plimsoll keeps `NAME.plimsoll.json`
 //! with the file's identity; without that note, or where it does not fit, the file counts as somebody else's.
+//!
+//! The null device may be named as well, for writes: it holds nothing that could be lost and stores nothing, so what is measured
+//! is plimsoll and the system calls alone.
 
 use super::files::make_empty;
 use crate::error::{IoContext, TargetError, shown};
@@ -15,6 +18,8 @@ use std::path::{Path, PathBuf};
 
 const MADE_BY: &str = "plimsoll";
 const NOTE_BYTES_MAX: u64 = 4096;
+/// What Linux calls /dev/null (Documentation/admin-guide/devices.txt), whatever its name is here.
+const NULL_DEVICE: u64 = libc::makedev(1, 3);
 
 /// A file at a path that the user named.
 pub struct NamedFile {
@@ -29,6 +34,8 @@ enum Owner {
         full: bool,
     },
     Somebody,
+    /// The null device is everybody's.
+    Nobody,
 }
 
 /// The note beside a file that plimsoll made.
@@ -58,6 +65,11 @@ impl NamedFile {
     /// Whether there is nothing left to fill.
     pub fn is_full(&self) -> bool {
         self.owner != Owner::Plimsoll { full: false }
+    }
+
+    /// Whether it is the null device.
+    pub fn is_null(&self) -> bool {
+        self.owner == Owner::Nobody
     }
 
     /// Refuses to write to somebody else's file.
@@ -123,6 +135,7 @@ fn owner_of(path: &Path, meta: &Metadata) -> Result<Owner, TargetError> {
         kind if kind.is_symlink() => "a symlink; name the file that it leads to",
         kind if kind.is_dir() => "a directory; name a file in it",
         kind if kind.is_block_device() => "a block device, which this engine does not write to; name a file",
+        kind if kind.is_char_device() && meta.rdev() == NULL_DEVICE => return Ok(Owner::Nobody),
         kind if !kind.is_file() => "no plain file; name one",
         _ => return Ok(owner_of_plain(path, meta)),
     };
@@ -223,6 +236,14 @@ mod tests {
         made.seal(4096).unwrap();
         fs::hard_link(&path, dir.path().join("thesis")).unwrap();
         assert!(NamedFile::open_or_make(&path, SIZE, true).is_err());
+    }
+
+    #[test]
+    fn the_null_device_may_be_written_and_needs_no_filling() {
+        let null = NamedFile::open_or_make(Path::new("/dev/null"), SIZE, true).unwrap();
+        assert!(null.is_null() && null.is_full());
+        null.discard_unfilled().unwrap();
+        assert!(Path::new("/dev/null").exists());
     }
 
     #[test]

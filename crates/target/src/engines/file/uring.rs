@@ -9,7 +9,7 @@ use super::files::Files;
 use super::under_way::UnderWay;
 use super::workers::Workers;
 use crate::error::TargetError;
-use io_uring::{IoUring, opcode, squeue, types};
+use io_uring::{IoUring, opcode, types};
 use load::{BatchDriver, Done};
 use model::{Bytes, Fact, IoKind, IoOp, Nanos};
 use std::os::fd::{AsRawFd, RawFd};
@@ -22,6 +22,8 @@ pub struct RingAbilities {
     registered_buffers: bool,
     /// Completions are processed when the client asks, not in interrupts of its other work.
     deferred: bool,
+    /// The kernel takes submissions in the order of the ring, without an array of indexes beside it.
+    plain_queue: bool,
 }
 
 impl RingAbilities {
@@ -36,13 +38,14 @@ impl RingAbilities {
                  profile); use io = `sync`"
             ))
         };
-        let deferred = build(8, true).is_ok();
-        let ring = build(8, deferred).map_err(unusable)?;
+        let deferred = build(8, true, false).is_ok();
+        let plain_queue = build(8, deferred, true).is_ok();
+        let ring = build(8, deferred, plain_queue).map_err(unusable)?;
         if !ring.params().is_feature_ext_arg() {
             return Err(unusable(std::io::Error::other("the kernel is older than Linux 5.11")));
         }
         let registered_buffers = register(&ring, &Buffers::zeroed(blocks, block)).is_ok();
-        Ok(RingAbilities { registered_buffers, deferred })
+        Ok(RingAbilities { registered_buffers, deferred, plain_queue })
     }
 
     /// What a reader of the run wants to know.
@@ -54,10 +57,13 @@ impl RingAbilities {
     }
 }
 
-fn build(entries: u32, deferred: bool) -> std::io::Result<IoUring> {
+fn build(entries: u32, deferred: bool, plain_queue: bool) -> std::io::Result<IoUring> {
     let mut builder = IoUring::builder();
     if deferred {
         builder.setup_single_issuer().setup_defer_taskrun();
+    }
+    if plain_queue {
+        builder.setup_no_sqarray();
     }
     builder.build(entries)
 }
@@ -84,7 +90,6 @@ pub struct UringFile {
     slots: UnderWay,
     registered: bool,
     abilities: RingAbilities,
-    queued: Vec<squeue::Entry>,
     workers: Arc<Workers>,
 }
 
@@ -92,8 +97,7 @@ impl UringFile {
     /// The driver of `files` with as many slots as `buffers` has blocks. At its end it counts the kernel's `workers`.
     pub fn new(files: Files, buffers: Buffers, abilities: RingAbilities, workers: Arc<Workers>) -> Self {
         let slots = UnderWay::new(files, buffers);
-        let queued = Vec::with_capacity(slots.depth() as usize);
-        UringFile { ring: None, slots, registered: false, abilities, queued, workers }
+        UringFile { ring: None, slots, registered: false, abilities, workers }
     }
 }
 
@@ -107,7 +111,7 @@ impl BatchDriver for UringFile {
     fn open(&mut self) -> Result<(), String> {
         let cannot = |error: std::io::Error| format!("cannot set up io_uring: {error}");
         let entries = self.depth().next_power_of_two();
-        let ring = build(entries, self.abilities.deferred).map_err(cannot)?;
+        let ring = build(entries, self.abilities.deferred, self.abilities.plain_queue).map_err(cannot)?;
         let fds: Vec<RawFd> = self.slots.files.all().iter().map(AsRawFd::as_raw_fd).collect();
         ring.submitter().register_files(&fds).map_err(cannot)?;
         // Where the limit of locked memory is too low for all of them, plain buffers do; they cost more and are not wrong.
@@ -120,6 +124,7 @@ impl BatchDriver for UringFile {
     #[inline]
     fn push(&mut self, slot: u32, op: &IoOp) {
         let Some(memory) = self.slots.begin(slot, op) else { return };
+        let Some(ring) = &mut self.ring else { return };
         let (at, len, fd) = (op.at.0, op.len.0 as u32, types::Fixed(op.file.into()));
         let entry = match (op.io, self.registered) {
             (IoKind::Read, true) => opcode::ReadFixed::new(fd, memory, len, 0).offset(at).build(),
@@ -129,7 +134,10 @@ impl BatchDriver for UringFile {
             (IoKind::Fsync, _) => opcode::Fsync::new(fd).build(),
             (IoKind::Fdatasync, _) => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
         };
-        self.queued.push(entry.user_data(slot.into()));
+        // SAFETY: the entry names a registered file and, unless it is a sync, a block that holds its whole length and belongs to
+        // its slot alone; the blocks live until the ring is dropped, or are never freed (see `UnderWay`).
+        let pushed = unsafe { ring.submission().push(&entry.user_data(slot.into())) };
+        pushed.expect("the ring has an entry for every slot");
     }
 
     #[inline]
@@ -137,11 +145,6 @@ impl BatchDriver for UringFile {
         let Some(ring) = self.ring.as_mut().filter(|_| self.slots.buffers().is_some()) else {
             return self.slots.lose_all("io_uring", &std::io::Error::other("the ring is gone"), done);
         };
-        // SAFETY: every entry names a registered file and, unless it is a sync, a block that holds its whole length and belongs
-        // to its slot alone; the blocks live until the ring is dropped, or are never freed (see `UnderWay`).
-        let pushed = unsafe { ring.submission().push_multiple(&self.queued) };
-        pushed.expect("the ring has an entry for every slot");
-        self.queued.clear();
         let entered = match timeout {
             Nanos(0) => {
                 let queued = ring.submission().len() as u32; // with what an earlier call could not submit
