@@ -143,6 +143,7 @@ fn program(params: &Params, seed: u64) -> IoProgram {
         file_bytes,
         block,
         fill_block: Bytes(FILL_WRITE),
+        reads: matches!(params.word("mode"), "rndrd" | "rndrw" | "seqrd"),
         writes: matches!(params.word("mode"), "rndwr" | "rndrw" | "seqwr"),
         kinds: vec!["read", "write", sync_of(params).unwrap_or(IoKind::Fsync).as_str(), "fill"],
         load: Part::new(Some(fill_writes), 1, move |slot| Fill { writes: slot.share(fill_writes), file_bytes }),

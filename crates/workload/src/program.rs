@@ -117,6 +117,8 @@ pub struct IoProgram {
     pub block: Bytes,
     /// The size of the largest write of the load.
     pub fill_block: Bytes,
+    /// Whether the run reads.
+    pub reads: bool,
     /// Whether the run writes.
     pub writes: bool,
     /// The names of the kinds of operation.

@@ -55,9 +55,18 @@ const FILE: (&str, &str) = ("file_size", "64MiB");
 const CACHED: (&str, &str) = ("direct", "false");
 const SMALL: (&str, &str) = ("block", "4KiB");
 
+const NULL: (&str, &str) = ("path", "/dev/null");
+const WRITES: (&str, &str) = ("mode", "rndwr");
+
 const PROBES: &[Probe] = &[
     probe("scripted engine, 1 client", "file", &[("engine", "null")]),
     probe("scripted engine, 2 clients", "file", &[("engine", "null"), ("clients", "2")]),
+    probe("null device, 4 KiB pwrite", "file", &[("io", "sync"), CACHED, SMALL, FILE, NULL, WRITES]),
+    probe(
+        "null device, 4 KiB io_uring depth 32",
+        "file",
+        &[("io", "uring"), ("depth", "32"), CACHED, SMALL, FILE, NULL, WRITES],
+    ),
     probe("page cache, 4 KiB pread", "file", &[("io", "sync"), CACHED, SMALL, FILE]),
     probe("page cache, 4 KiB io_uring depth 32", "file", &[("io", "uring"), ("depth", "32"), CACHED, SMALL, FILE]),
     probe("disk, 4 KiB io_uring depth 32", "file", &[("io", "uring"), ("depth", "32"), SMALL, FILE]),

@@ -2,7 +2,7 @@
 //!
 //! In: a trial of the family io. Out: files that plimsoll made (or one that the user named), and clients that read and write
 //! them by pread/pwrite, by a mapping, by io_uring or by the older asynchronous I/O.
-//! Limits: a file of somebody else is read and never written.
+//! Limits: a file of somebody else is read and never written. The null device is written, which measures plimsoll alone.
 
 mod aio;
 mod buffers;
@@ -98,6 +98,7 @@ impl FileInstance {
             Some(path) if program.files > 1 => return Err(several_at(path, program.files)),
             Some(path) => {
                 let named = NamedFile::open_or_make(path, program.file_bytes, program.writes)?;
+                named.check_reads(program.reads)?;
                 (Paths::from([path.clone()]), Made::Named(named))
             }
         };
@@ -126,6 +127,11 @@ impl FileInstance {
             }
             _ => Ok(asked),
         }
+    }
+
+    /// Whether everything that is written is dropped.
+    fn is_null_device(&self) -> bool {
+        matches!(&self.made, Made::Named(named) if named.is_null())
     }
 
     fn way(&self, settings: Settings, program: &IoProgram) -> Result<Way, TargetError> {
@@ -178,6 +184,7 @@ impl Instance for FileInstance {
         facts.extend(self.abilities.iter().flat_map(RingAbilities::facts));
         // Of files that are just made there is nothing to tell.
         facts.extend((self.preconditioned).then(|| Fact::new("file.written_whole", self.passes.to_string())));
+        facts.extend(self.is_null_device().then(|| Fact::new("file.device", "null: what is written is dropped")));
         facts
     }
 
@@ -244,10 +251,15 @@ impl Instance for FileInstance {
         let (program, settings) = (program_of(trial), Settings::of(trial));
         match &self.made {
             Made::Here(dir) => self.made_for.check(dir, trial)?,
-            Made::Named(named) => named.check_writes(program.writes)?,
+            Made::Named(named) => {
+                named.check_reads(program.reads)?;
+                named.check_writes(program.writes)?;
+            }
         }
         self.check(trial)?;
-        files::check_sizes(&self.paths, program.file_bytes)?;
+        if !self.is_null_device() {
+            files::check_sizes(&self.paths, program.file_bytes)?;
+        }
         files::lift_limit(u64::from(trial.load.clients) * u64::from(program.files));
         self.workers = Arc::default();
         self.fsync_end = program.writes && settings.fsync_end;

@@ -72,6 +72,15 @@ impl NamedFile {
         self.owner == Owner::Nobody
     }
 
+    /// Refuses to read what is never there.
+    pub fn check_reads(&self, reads: bool) -> Result<(), TargetError> {
+        if !reads || !self.is_null() {
+            return Ok(());
+        }
+        let text = format!("`{}` has nothing to read; use mode = `rndwr` or mode = `seqwr`", shown(&self.path));
+        Err(TargetError::Unsupported(text))
+    }
+
     /// Refuses to write to somebody else's file.
     pub fn check_writes(&self, writes: bool) -> Result<(), TargetError> {
         if !writes || self.owner != Owner::Somebody {
@@ -242,6 +251,7 @@ mod tests {
     fn the_null_device_may_be_written_and_needs_no_filling() {
         let null = NamedFile::open_or_make(Path::new("/dev/null"), SIZE, true).unwrap();
         assert!(null.is_null() && null.is_full());
+        assert!(null.check_reads(true).is_err() && null.check_reads(false).is_ok());
         null.discard_unfilled().unwrap();
         assert!(Path::new("/dev/null").exists());
     }
