@@ -25,8 +25,11 @@ pub const TEST_NEEDS: &[Need] = &[
     Need { binary: "chromium", package: "chromium", what_for: "a report renders in a browser" },
 ];
 
-/// What `cargo xtask bench uring-cache` needs.
-pub const FIO: Need = Need { binary: "fio", package: "fio", what_for: "the peer that plimsoll is compared with" };
+/// What `cargo xtask bench file` needs.
+pub const BENCH_NEEDS: &[Need] = &[
+    Need { binary: "fio", package: "fio", what_for: "the peer that plimsoll is compared with" },
+    Need { binary: "sysbench", package: "sysbench", what_for: "the peer that plimsoll is compared with on the disk" },
+];
 
 /// What `cargo xtask bench dist` needs.
 pub const SYSBENCH: Need =

@@ -1,65 +1,89 @@
-//! fio as the peer: io_uring with registered files and buffers, in two settings.
+//! fio as a peer: psync, or io_uring with registered files and buffers, in several settings.
 //!
-//! In: a file in the page cache. Out: I/Os and the CPU that fio says they took. Limits: random reads of one job; percentages of
-//! CPU have two decimals in fio's report, which is 0.01 % of a run.
+//! In: a case and its file. Out: I/Os and the CPU that fio says they took. Limits: one job; percentages of CPU have two decimals
+//! in fio's report, which is 0.01 % of a run.
 
-use super::process;
+use super::cases::{Case, Io, Place};
+use super::{Cost, process};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::path::Path;
 use std::process::Command;
 
-/// How fio hands its I/Os to the kernel.
+/// Options beside those of the case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setting {
-    /// Each as soon as it may.
-    Plain,
-    /// Sixteen at a time, both ways: the setting that costs fio least at this depth.
-    Batched,
-}
-
-impl Setting {
+pub struct Setting {
     /// The name in tables.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Setting::Plain => "fio",
-            Setting::Batched => "fio, batches of 16",
-        }
-    }
-
-    fn options(self) -> &'static [&'static str] {
-        match self {
-            Setting::Plain => &[],
-            Setting::Batched => &["--iodepth_batch_submit=16", "--iodepth_batch_complete_min=16"],
-        }
-    }
+    pub name: &'static str,
+    options: &'static [&'static str],
 }
 
-/// What one run of a generator did.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cost {
-    /// I/Os done.
-    pub ops: f64,
-    /// CPU of the generator's thread per I/O.
-    pub thread_ns: f64,
-    /// CPU of the whole process per I/O, with its start and its end.
-    pub process_ns: f64,
-}
+const BATCHED: [&str; 2] = ["--iodepth_batch_submit=16", "--iodepth_batch_complete_min=16"];
+/// The time from submission to completion alone is kept, in one histogram, as plimsoll does in a closed loop.
+const ONE_HISTOGRAM: [&str; 2] = ["--disable_slat=1", "--disable_lat=1"];
 
-/// Reads 16 KiB blocks of `file` at random for `seconds`.
-pub fn run(file: &Path, seconds: u32, setting: Setting) -> Result<Cost> {
+/// For io_uring without a device. Sixteen at a time, both ways, is what costs fio least.
+pub const URING: &[Setting] = &[
+    Setting { name: "fio, batches of 16", options: &BATCHED },
+    Setting {
+        name: "fio, batches of 16, one histogram",
+        options: &[BATCHED[0], BATCHED[1], ONE_HISTOGRAM[0], ONE_HISTOGRAM[1]],
+    },
+    Setting {
+        name: "fio, batches of 16, one histogram, lfsr",
+        options: &[BATCHED[0], BATCHED[1], ONE_HISTOGRAM[0], ONE_HISTOGRAM[1], "--random_generator=lfsr"],
+    },
+    Setting {
+        name: "fio, batches of 16 to 32, one histogram",
+        options: &[BATCHED[0], BATCHED[1], ONE_HISTOGRAM[0], ONE_HISTOGRAM[1], "--iodepth_batch_complete_max=32"],
+    },
+];
+
+/// For one at a time.
+pub const SYNC: &[Setting] = &[
+    Setting { name: "fio", options: &[] },
+    Setting { name: "fio, one histogram", options: &ONE_HISTOGRAM },
+    Setting {
+        name: "fio, one histogram, lfsr",
+        options: &[ONE_HISTOGRAM[0], ONE_HISTOGRAM[1], "--random_generator=lfsr"],
+    },
+];
+
+/// For the disk, where the rate counts.
+pub const ON_DISK: &[Setting] = &[
+    Setting { name: "fio", options: &[] },
+    Setting { name: "fio, batches of 8", options: &["--iodepth_batch_submit=8", "--iodepth_batch_complete_max=8"] },
+];
+
+/// Reads or writes blocks of `file` at random for `seconds`.
+pub fn run(case: &Case, file: &Path, seconds: u32, setting: &Setting) -> Result<Cost> {
     let mut command = Command::new("fio");
-    command.args(["--name=uring-cache", "--readonly", "--ioengine=io_uring", "--registerfiles=1", "--fixedbufs=1"]);
-    command.args(["--iodepth=32", "--bs=16k", "--rw=randread", "--direct=0", "--norandommap", "--randrepeat=0"]);
+    command.args(["--name=bench", "--norandommap", "--randrepeat=0", "--time_based", "--output-format=json"]);
     // Buffers at page boundaries, as plimsoll has them. fio's own for buffered I/O are not, and the kernel's copy into them took
     // up to four times as long on one CPU (AMD EPYC): a comparison with those would be one of alignments.
     command.arg("--iomem=mmap");
     // By default fio drops the file from the page cache before it begins.
-    command.args(["--invalidate=0", "--time_based", "--output-format=json"]);
-    command.arg(format!("--runtime={seconds}")).arg(format!("--filename={}", file.display())).args(setting.options());
+    command.arg("--invalidate=0");
+    match case.place {
+        Place::Null => command.args(["--rw=randwrite", "--direct=0"]),
+        Place::Cache { .. } => command.args(["--rw=randread", "--readonly", "--direct=0"]),
+        Place::Disk => command.args(["--rw=randread", "--readonly", "--direct=1"]),
+    };
+    match case.io {
+        Io::Sync => command.arg("--ioengine=psync"),
+        Io::Uring { .. } => command.args(["--ioengine=io_uring", "--registerfiles=1", "--fixedbufs=1"]),
+    };
+    command.arg(format!("--iodepth={}", case.depth())).arg(format!("--bs={}k", case.block_kib));
+    command.arg(format!("--size={}", case.bytes())).arg(format!("--filename={}", file.display()));
+    command.arg(format!("--runtime={seconds}")).args(setting.options);
     let finished = process::run(&mut command)?;
     let job = parse(&finished.stdout)?;
-    Ok(Cost { ops: job.ops, thread_ns: job.cpu_ns / job.ops, process_ns: finished.cpu_ns / job.ops })
+    Ok(Cost {
+        per_s: job.ops / job.seconds,
+        thread_ns: job.cpu_ns / job.ops,
+        user_ns: job.user_ns / job.ops,
+        process_ns: finished.cpu_ns / job.ops,
+    })
 }
 
 /// The version as fio says it: `fio-3.33`.
@@ -71,7 +95,9 @@ pub fn version() -> Result<String> {
 #[derive(Debug, PartialEq)]
 struct Job {
     ops: f64,
+    seconds: f64,
     cpu_ns: f64,
+    user_ns: f64,
 }
 
 fn parse(json: &str) -> Result<Job> {
@@ -86,22 +112,25 @@ fn parse(json: &str) -> Result<Job> {
         sys_cpu: f64,
         /// In milliseconds.
         job_runtime: f64,
-        read: ReadReport,
+        read: Direction,
+        write: Direction,
     }
     #[derive(Deserialize)]
-    struct ReadReport {
+    struct Direction {
         total_ios: f64,
     }
     // Warnings stand before the report, on stdout.
     let from = json.find("\n{").map_or(0, |at| at + 1);
     let report: Report = serde_json::from_str(&json[from..]).context("fio's report is not what fio 3 writes")?;
     let [job] = &report.jobs[..] else { bail!("fio reports {} jobs instead of one", report.jobs.len()) };
-    if job.error != 0 || job.read.total_ios <= 0.0 {
-        bail!("fio reports error {} after {} reads", job.error, job.read.total_ios);
+    let ops = job.read.total_ios + job.write.total_ios;
+    if job.error != 0 || ops <= 0.0 {
+        bail!("fio reports error {} after {ops} I/Os", job.error);
     }
     // usr_cpu and sys_cpu are percentages of the job's run time.
-    let cpu_ns = (job.usr_cpu + job.sys_cpu) / 100.0 * job.job_runtime * 1e6;
-    Ok(Job { ops: job.read.total_ios, cpu_ns })
+    let cpu_ns = |percent: f64| percent / 100.0 * job.job_runtime * 1e6;
+    let (cpu_ns, user_ns) = (cpu_ns(job.usr_cpu + job.sys_cpu), cpu_ns(job.usr_cpu));
+    Ok(Job { ops, seconds: job.job_runtime / 1e3, cpu_ns, user_ns })
 }
 
 #[cfg(test)]
@@ -113,7 +142,7 @@ mod tests {
   "fio version" : "fio-3.33",
   "jobs" : [
     {
-      "jobname" : "uring-cache",
+      "jobname" : "bench",
       "groupid" : 0,
       "error" : 0,
       "elapsed" : 3,
@@ -132,6 +161,7 @@ mod tests {
         let job = parse(REPORT).unwrap();
         assert_eq!(job.ops, 114_432.0);
         assert!((job.cpu_ns - 0.647 * 2e9).abs() < 1.0, "{}", job.cpu_ns);
+        assert!((job.user_ns - 0.0155 * 2e9).abs() < 1.0 && job.seconds == 2.0, "{job:?}");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! plimsoll as the other side of a pair: the release binary, driven by flags and read by its JSON.
 //!
-//! In: a file in the page cache. Out: I/Os and the CPU of the client that did them. Limits: no warmup, so that every I/O of the
-//! process is counted; the file is in the cache before.
+//! In: a case and its file. Out: I/Os and the CPU of the client that did them. Limits: no warmup, so that every I/O of the process
+//! is counted; a file that is to be in the page cache is there before.
 
-use super::fio::Cost;
-use super::process;
+use super::cases::{Case, Io, Place};
+use super::{Cost, process};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -25,23 +25,38 @@ pub fn version(root: &Path) -> Result<String> {
     Ok(format!("{}{commit}", own.trim()))
 }
 
-/// Reads 16 KiB blocks of `file` at random for `seconds`; run files go below `work`.
-pub fn run(root: &Path, file: &Path, work: &Path, seconds: u32) -> Result<Cost> {
-    let size = std::fs::metadata(file)?.len();
+/// Does what `case` says on `file` for `seconds`; run files go below `work`.
+pub fn run(root: &Path, case: &Case, file: &Path, work: &Path, seconds: u32) -> Result<Cost> {
     let mut command = Command::new(binary(root));
-    command.args(["file", "--mode", "rndrd", "--block", "16KiB", "--io", "uring", "--direct", "false"]);
-    command.args(["--depth", "32", "--clients", "1", "--warmup", "0s", "--json", "--quiet", "--no-report"]);
-    command.arg("--time").arg(format!("{seconds}s")).arg("--file-size").arg(size.to_string());
+    command.args(["file", "--clients", "1", "--warmup", "0s", "--json", "--quiet", "--no-report"]);
+    match case.io {
+        Io::Sync => command.args(["--io", "sync"]),
+        Io::Uring { .. } => command.args(["--io", "uring"]),
+    };
+    match case.place {
+        Place::Null => command.args(["--mode", "rndwr", "--direct", "false"]),
+        Place::Cache { .. } => command.args(["--mode", "rndrd", "--direct", "false"]),
+        Place::Disk => command.args(["--mode", "rndrd", "--direct", "true"]),
+    };
+    command.arg("--depth").arg(case.depth().to_string()).arg("--block").arg(format!("{}KiB", case.block_kib));
+    command.arg("--time").arg(format!("{seconds}s")).arg("--file-size").arg(case.bytes().to_string());
     command.arg("--path").arg(file).arg("--dir").arg(work).arg("--runs").arg(work.join("runs"));
     let finished = process::run(&mut command)?;
     let point = parse(&finished.stdout)?;
-    Ok(Cost { ops: point.ops, thread_ns: point.cpu_ns_per_op, process_ns: finished.cpu_ns / point.ops })
+    Ok(Cost {
+        per_s: point.ops_per_s,
+        thread_ns: point.cpu_ns_per_op,
+        user_ns: point.user_ns_per_op,
+        process_ns: finished.cpu_ns / point.ops,
+    })
 }
 
 #[derive(Debug, PartialEq)]
 struct Point {
     ops: f64,
+    ops_per_s: f64,
     cpu_ns_per_op: f64,
+    user_ns_per_op: f64,
 }
 
 fn parse(json: &str) -> Result<Point> {
@@ -52,18 +67,23 @@ fn parse(json: &str) -> Result<Point> {
     #[derive(Deserialize)]
     struct PointReport {
         ops: f64,
+        ops_per_s: f64,
         failed: u64,
         generator: GeneratorReport,
     }
     #[derive(Deserialize)]
     struct GeneratorReport {
         cpu_ns_per_op: Option<f64>,
+        cpu_user_ns_per_op: Option<f64>,
     }
     let run: Run = serde_json::from_str(json).context("plimsoll's JSON is not of the schema plimsoll.run/1")?;
     let [point] = &run.points[..] else { bail!("plimsoll reports {} points instead of one", run.points.len()) };
-    match point.generator.cpu_ns_per_op {
-        Some(cpu_ns_per_op) if point.ops > 0.0 && point.failed == 0 => Ok(Point { ops: point.ops, cpu_ns_per_op }),
-        cpu => bail!("plimsoll reports {} reads, {} failed, CPU per operation {cpu:?}", point.ops, point.failed),
+    let PointReport { ops, ops_per_s, failed, generator } = point;
+    match (generator.cpu_ns_per_op, generator.cpu_user_ns_per_op) {
+        (Some(cpu_ns_per_op), Some(user_ns_per_op)) if *ops > 0.0 && *failed == 0 => {
+            Ok(Point { ops: *ops, ops_per_s: *ops_per_s, cpu_ns_per_op, user_ns_per_op })
+        }
+        (cpu, _) => bail!("plimsoll reports {ops} I/Os, {failed} failed, CPU per operation {cpu:?}"),
     }
 }
 
@@ -72,12 +92,13 @@ mod tests {
     use super::*;
 
     const RUN: &str = r#"{"schema":"plimsoll.run/1","run":"a.plimsoll","report":null,"state":"complete",
-        "points":[{"point":1,"target":"file","workload":"file","clients":1,"depth":32,"ops":4000000,"failed":0,
+        "points":[{"point":1,"target":"file","workload":"file","clients":1,"depth":32,"ops":4000000,"ops_per_s":1e6,"failed":0,
         "generator":{"cpu_ns_per_op":901.5,"cpu_user_ns_per_op":31.0},"validity":"valid","findings":[]}]}"#;
 
     #[test]
     fn operations_and_their_cpu_come_from_the_json_of_a_run() {
-        assert_eq!(parse(RUN).unwrap(), Point { ops: 4e6, cpu_ns_per_op: 901.5 });
+        let point = Point { ops: 4e6, ops_per_s: 1e6, cpu_ns_per_op: 901.5, user_ns_per_op: 31.0 };
+        assert_eq!(parse(RUN).unwrap(), point);
     }
 
     #[test]
