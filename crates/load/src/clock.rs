@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub trait Clock {
     /// The time now, when all that stands before it in the program has been executed.
     fn now(&self) -> Tick;
-    /// The same where it does no harm that some of it has not: before an operation, not after it.
-    fn now_or_just_before(&self) -> Tick {
+    /// The same where some of it may be under way still: before an operation, or after one that ends in the kernel.
+    fn now_unordered(&self) -> Tick {
         self.now()
     }
     /// Returns at `at` or a little later; at once where `at` is past.

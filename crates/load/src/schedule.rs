@@ -153,6 +153,15 @@ impl Schedule {
         if now >= self.end() || !self.take_op() {
             return Admit::Done;
         }
+        match self.pace {
+            Pace::Closed => Admit::AtOnce,
+            Pace::Constant { .. } | Pace::Poisson(_) => self.next_arrival(now),
+        }
+    }
+
+    /// Not for inlining: so that what a closed loop asks for each operation is short enough to be.
+    #[inline(never)]
+    fn next_arrival(&self, now: Tick) -> Admit {
         let due_ns = match &self.pace {
             Pace::Closed => return Admit::AtOnce,
             Pace::Constant { period_ns, next } => next.fetch_add(1, Relaxed) as f64 * period_ns,

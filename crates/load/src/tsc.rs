@@ -13,7 +13,8 @@
 //! Measured on an AMD EPYC: rdtsc 9.5 ns, rdtscp 18.1, lfence and rdtsc 18.4, clock_gettime 25.2. rdtsc may be read before earlier
 //! instructions are done. For the start of an operation that is harmless: what it overtakes is the client's own bookkeeping, and
 //! a start that is told too early makes a time longer and not shorter. The end of an operation is read by rdtscp, which waits
-//! until all of the operation has been executed. (Around a system call both give the same: getppid takes 390 cycles by either.)
+//! until all of the operation has been executed. Nothing overtakes the return from a system call, so after one rdtsc does:
+//! getppid takes 390 cycles by either.
 
 use crate::clock::{Clock, MonotonicClock};
 use model::{Fact, Nanos, Tick};
@@ -72,7 +73,7 @@ impl Clock for ClientClock {
     }
 
     #[inline]
-    fn now_or_just_before(&self) -> Tick {
+    fn now_unordered(&self) -> Tick {
         match self.line.get().at(count()) {
             Some(ns) => self.kernel.tick_of(ns),
             None => self.look_up(),

@@ -6,10 +6,11 @@
 //! A bucket is at most 1/256 of its value wide, so a percentile is off by 0.2 % at most.
 //!
 //! The layout is that of HdrHistogram (Gil Tene, <http://hdrhistogram.org>) with 256 buckets to each power of two and 32-bit
-//! counts: 36 KiB, of which a run touches a few hundred bytes. The range touched is tracked, so that handing over an
-//! interval costs what was used, not what is there.
+//! counts: 36 KiB, of which a run touches a few hundred bytes. The range touched is known by the
+//! least and the most, so that handing over an interval costs what was used, not what is there.
 
 use hdrhistogram::Histogram;
+use std::ops::Range;
 
 const SUB_BITS: u32 = 8;
 const SUB_COUNT: u64 = 1 << SUB_BITS;
@@ -20,8 +21,6 @@ const BUCKETS: usize = ((VALUE_BITS_MAX - SUB_BITS + 1) as usize) << SUB_BITS;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LatencyCounts {
     counts: Box<[u32]>,
-    first: usize,
-    last: usize,
     total: u64,
     sum_ns: u64,
     min_ns: u64,
@@ -41,15 +40,7 @@ pub struct LatencyDelta {
 
 impl Default for LatencyCounts {
     fn default() -> Self {
-        LatencyCounts {
-            counts: vec![0; BUCKETS].into_boxed_slice(),
-            first: BUCKETS,
-            last: 0,
-            total: 0,
-            sum_ns: 0,
-            min_ns: u64::MAX,
-            max_ns: 0,
-        }
+        LatencyCounts { counts: vec![0; BUCKETS].into_boxed_slice(), total: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
     }
 }
 
@@ -72,10 +63,7 @@ impl LatencyCounts {
     /// Counts one time. No allocation, no branch but the bounds.
     #[inline]
     pub fn record(&mut self, value_ns: u64) {
-        let bucket = bucket_of(value_ns);
-        self.counts[bucket] += 1;
-        self.first = self.first.min(bucket);
-        self.last = self.last.max(bucket);
+        self.counts[bucket_of(value_ns)] += 1;
         self.total += 1;
         self.sum_ns = self.sum_ns.wrapping_add(value_ns);
         self.min_ns = self.min_ns.min(value_ns);
@@ -102,9 +90,9 @@ impl LatencyCounts {
         if self.total == 0 {
             return LatencyDelta::default();
         }
-        let used = self.first..self.last + 1;
+        let used = self.used();
         let delta = LatencyDelta {
-            first: self.first,
+            first: used.start,
             counts: self.counts[used.clone()].into(),
             total: self.total,
             sum_ns: self.sum_ns,
@@ -113,8 +101,13 @@ impl LatencyCounts {
         };
         self.counts[used].fill(0);
         let counts = std::mem::take(&mut self.counts);
-        *self = LatencyCounts { counts, first: BUCKETS, last: 0, total: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 };
+        *self = LatencyCounts { counts, total: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 };
         delta
+    }
+
+    /// The buckets from that of the least to that of the most: a larger value is never in a lower bucket. Not for an empty one.
+    fn used(&self) -> Range<usize> {
+        bucket_of(self.min_ns)..bucket_of(self.max_ns) + 1
     }
 
     /// Adds what another recorder handed over.
@@ -125,8 +118,6 @@ impl LatencyCounts {
         for (mine, theirs) in self.counts[delta.first..].iter_mut().zip(&delta.counts) {
             *mine = mine.saturating_add(*theirs);
         }
-        self.first = self.first.min(delta.first);
-        self.last = self.last.max(delta.first + delta.counts.len() - 1);
         self.total += delta.total;
         self.sum_ns = self.sum_ns.wrapping_add(delta.sum_ns);
         self.min_ns = self.min_ns.min(delta.min_ns);
@@ -140,7 +131,7 @@ impl LatencyCounts {
         if self.total == 0 {
             return hdr;
         }
-        for bucket in self.first..=self.last {
+        for bucket in self.used() {
             let count = self.counts[bucket];
             if count > 0 {
                 let value = middle_of(bucket).clamp(self.min_ns, self.max_ns);

@@ -19,6 +19,9 @@ use model::{Nanos, Op, Outcome, Tick};
 pub trait Driver: Send + 'static {
     /// The family of operations.
     type Op: Op;
+    /// Whether each operation ends with the return from a system call: then all of it has been executed, and the clock need not
+    /// wait for that (see `tsc`).
+    const ENDS_IN_KERNEL: bool = false;
     /// Called once on the client's own thread before its first operation. An error ends the point.
     fn open(&mut self) -> Result<(), String> {
         Ok(())

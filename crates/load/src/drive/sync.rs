@@ -28,9 +28,9 @@ pub fn run_sync<D: Driver, C: Clock>(
             Admit::NotBefore(_) | Admit::Done => return,
         };
         let op = source.take();
-        let started = clock.now_or_just_before();
+        let started = clock.now_unordered();
         let outcome = driver.execute(op);
-        now = clock.now();
+        now = if D::ENDS_IN_KERNEL { clock.now_unordered() } else { clock.now() };
         let intended = due.map_or(started, |arrival| arrival.intended);
         if due.is_some() && !late {
             recorder.woke(started.since(intended));

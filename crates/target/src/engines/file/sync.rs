@@ -27,6 +27,7 @@ impl SyncFile {
 
 impl Driver for SyncFile {
     type Op = IoOp;
+    const ENDS_IN_KERNEL: bool = true;
 
     #[inline]
     fn execute(&mut self, op: &IoOp) -> Outcome {

@@ -160,9 +160,9 @@ impl BatchDriver for UringFile {
         match entered.map_err(|error| (error.raw_os_error(), error)) {
             // Nothing in time, a signal, or the completion queue wants to be emptied first: all are answered by looking.
             Ok(_) | Err((Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN), _)) => {
-                done.extend(
-                    ring.completion().map(|entry| self.slots.finish(entry.user_data() as u32, entry.result().into())),
-                );
+                for entry in ring.completion() {
+                    done.push(self.slots.finish(entry.user_data() as u32, entry.result().into()));
+                }
             }
             Err((_, error)) => self.slots.lose_all("io_uring", &error, done),
         }
