@@ -136,8 +136,8 @@ const HEAD: &str = "\
 # dist
 
 What a draw from each access distribution costs: a million keys, the defaults, one thread, nothing done with the key.
-`cargo xtask bench dist` adds its lines here. plimsoll's time is that of `plimsoll dist` in the release build; sysbench's is that of
-`sysbench.rand.NAME` called from its Lua, as its workloads call it, in interleaved pairs (A B B A). The ratio is plimsoll : sysbench,
+`cargo xtask bench dist` adds its lines here. plimsoll's time is that of `plimsoll dist` in the release build, the median of batches of 4,096;
+sysbench's is the CPU time of `sysbench.rand.NAME` called from its Lua, as its workloads call it; in interleaved pairs (A B B A). The ratio is plimsoll : sysbench,
 the geometric mean over the pairs with its 95 % confidence interval (Student's t on the logarithms); below 1 plimsoll costs less.
 Nanoseconds are medians, and true of that machine in those minutes only. sysbench 1.0 has no zipf, latest or hotspot.
 

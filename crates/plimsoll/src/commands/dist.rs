@@ -16,7 +16,7 @@ use report::hits::Hits;
 use report::with_separators;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use workload::dist::{self, DISTRIBUTIONS, Distribution};
 
 /// As many as there are colours.
@@ -137,7 +137,7 @@ struct MostHit {
 
 fn look_at(access: &Access, asked: &Asked) -> Look {
     let distribution = dist::of(access, asked.keys);
-    let (by_key, took) = draw(&distribution, asked);
+    let (by_key, ns_per_draw) = draw(&distribution, asked);
     // In the order in which the law is written.
     let drawn: Vec<u32> = (0..asked.keys).map(|place| by_key[distribution.key(place) as usize]).collect();
     drop(by_key);
@@ -150,7 +150,7 @@ fn look_at(access: &Access, asked: &Asked) -> Look {
         distinct_expected: expected.iter().map(|hits| expected_to_be_hit(hits / asked.draws as f64, asked.draws)).sum(),
         most_hit: most_hit(&distribution, &drawn, &expected),
         fit: fit(&drawn, &expected, &order),
-        ns_per_draw: took.as_nanos() as f64 / asked.draws as f64,
+        ns_per_draw,
         hits: asked.charts.then(|| Hits::new(&access.to_string(), &drawn, &expected, &order)),
     }
 }
@@ -160,20 +160,22 @@ fn expected_to_be_hit(probability: f64, draws: u64) -> f64 {
     -(draws as f64 * (-probability.min(1.0)).ln_1p()).exp_m1()
 }
 
-/// How often each key is drawn, and how long drawing takes without counting.
-fn draw(distribution: &Distribution, asked: &Asked) -> (Vec<u32>, Duration) {
-    let (mut counts, mut took) = (vec![0u32; asked.keys as usize], Duration::ZERO);
+/// How often each key is drawn, and the nanoseconds of a draw without counting: the median of the batches, because the scheduler
+/// takes the CPU away in some of them.
+fn draw(distribution: &Distribution, asked: &Asked) -> (Vec<u32>, f64) {
+    let (mut counts, mut costs) = (vec![0u32; asked.keys as usize], Vec::new());
     let (mut rng, mut batch) = (dist::rng(asked.seed, 0), [0u64; BATCH]);
     let mut left = asked.draws;
     while left > 0 {
         let keys = &mut batch[..left.min(BATCH as u64) as usize];
         let begun = Instant::now();
         keys.iter_mut().for_each(|key| *key = distribution.draw(&mut rng));
-        took += begun.elapsed();
+        costs.push(begun.elapsed().as_nanos() as f64 / keys.len() as f64);
         keys.iter().for_each(|key| counts[*key as usize] += 1);
         left -= keys.len() as u64;
     }
-    (counts, took)
+    let middle = costs.len() / 2;
+    (counts, *costs.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
 /// How many of the draws the law expects on each place.
