@@ -1,7 +1,7 @@
 //! sysbench's gaussian: the mean of a few uniform numbers, so keys in the middle are popular and those at both ends rare.
 //!
-//! In: n and the number of uniforms in a mean (sysbench: `--rand-spec-iter`). Out: keys in [0, n), in 1.3 ns for each uniform:
-//! 16 ns for the 12 of the default. Neighbours in popularity are neighbours among the keys: nothing is scattered, as in sysbench.
+//! In: n and the number of uniforms in a mean (sysbench: `--rand-spec-iter`). Out: keys in [0, n), in about 1 ns for each uniform:
+//! 13 ns for the 12 of the default. Neighbours in popularity are neighbours among the keys: nothing is scattered, as in sysbench.
 //! Limits: a mean has 57 random bits and is rounded to 53, so above n = 2^53 some keys are never drawn.
 //!
 //! Definition: sysbench 1.0.20, `sb_rand_gaussian` in src/sb_rand.c: key = floor(n * (u1 + ... + uITER) / ITER). Exact: the

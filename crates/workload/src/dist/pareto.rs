@@ -1,7 +1,7 @@
 //! sysbench's pareto: a share H of the keys gets a share 1 - H of the draws, and the same again within that share.
 //!
 //! In: n and H (sysbench: `--rand-pareto-h`). Out: keys in [0, n), the first the most popular where H is below 0.5, the last where
-//! it is above; at 0.5 all are alike. About 20 ns a draw. Neighbours in popularity are neighbours among the keys: nothing is
+//! it is above; at 0.5 all are alike. About 14 ns a draw. Neighbours in popularity are neighbours among the keys: nothing is
 //! scattered, as in sysbench. Limits: 53 random bits a draw, so with a small H the first key stands for numbers that are not
 //! told apart.
 //!
