@@ -1,6 +1,6 @@
 //! A file at a path that the user named: made if absent, read if it is somebody else's, written only if plimsoll made it.
 
-use crate::lab::{directory, foreign_file, names_in, prepare, prepared, run, start, trial};
+use crate::lab::{can_run, directory, fact, foreign_file, names_in, prepare, prepared, run, start, trial};
 use load::Ended;
 use model::{Bytes, Phase, Trial, Until};
 use std::fs;
@@ -36,6 +36,29 @@ fn somebody_elses_file_is_read_and_never_written() {
 
     assert_eq!(fs::read(&path).unwrap(), content);
     assert_eq!((names_in(elsewhere.path()), names_in(parent.path())), (vec!["thesis".to_string()], vec![]));
+}
+
+#[test]
+fn the_null_device_is_written_and_says_that_it_stores_nothing() {
+    let parent = directory();
+    let null = Path::new("/dev/null");
+    for io in ["sync", "uring"] {
+        let writing = trial_on(null, &[("mode", "rndwr"), ("io", io)]);
+        if !can_run(&writing, parent.path()) {
+            continue;
+        }
+        let mut instance = start(&writing, parent.path()).unwrap();
+        assert!(instance.loaders(&writing).unwrap().is_none(), "there is nothing to fill");
+        instance.loaded().unwrap();
+        assert_eq!(fact(&*instance, "file.device").unwrap(), "null: what is written is dropped");
+        assert_eq!(run(&mut *instance, &writing).unwrap().1.total(Phase::Run), (300, 0));
+        let reading = instance.clients(&trial_on(null, &[("mode", "rndrw")])).err().unwrap();
+        assert!(reading.to_string().contains("use mode = `rndwr`"), "{reading}");
+        instance.stop().unwrap();
+    }
+    assert!(start(&trial_on(null, &[("mode", "rndrd")]), parent.path()).is_err());
+    assert!(start(&trial_on(Path::new("/dev/zero"), &[("mode", "rndwr")]), parent.path()).is_err());
+    assert!(null.exists() && names_in(parent.path()).is_empty());
 }
 
 #[test]

@@ -194,6 +194,19 @@ mod tests {
     }
 
     #[test]
+    fn reading_leaves_the_time_of_the_last_access_alone() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), b"something to read").unwrap();
+        // So long ago that mounts with relatime would set it.
+        let long_ago = std::time::SystemTime::UNIX_EPOCH;
+        file.as_file().set_times(std::fs::FileTimes::new().set_accessed(long_ago)).unwrap();
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut open_one(file.path(), Opening::READING).unwrap(), &mut text).unwrap();
+        assert_eq!(text, "something to read");
+        assert_eq!(file.path().metadata().unwrap().accessed().unwrap(), long_ago);
+    }
+
+    #[test]
     fn the_limit_of_open_files_is_lifted_as_far_as_is_needed_and_allowed() {
         let limit = |current, maximum| Rlimit { current, maximum };
         assert_eq!(lifted(limit(Some(1024), Some(20_000)), 64), None);
