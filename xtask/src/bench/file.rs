@@ -80,14 +80,16 @@ impl Lab<'_> {
     }
 
     fn best(&self, settings: &[Peer]) -> Result<Peer> {
+        if let [only] = settings {
+            return Ok(*only);
+        }
         let mut tried = Vec::new();
         for peer in settings {
             // The better of two: what disturbs a short run makes it worse.
             let (one, two) = (self.peer(peer)?, self.peer(peer)?);
-            let worst_first =
-                if self.case.by_rate() { -one.per_s.max(two.per_s) } else { one.thread_ns.min(two.thread_ns) };
+            let price = if self.case.by_rate() { -one.per_s.max(two.per_s) } else { one.thread_ns.min(two.thread_ns) };
             println!("  tried {}: {}", peer.name(), line(self.case.by_rate(), &one));
-            tried.push((worst_first, *peer));
+            tried.push((price, *peer));
         }
         let best = tried.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).context("a peer has a setting")?;
         Ok(best.1)
@@ -95,8 +97,8 @@ impl Lab<'_> {
 
     /// A B B A.
     fn round(&self, peer: &Peer, round: u32) -> Result<[Pair; 2]> {
-        let there = Pair { peer: self.peer(peer)?, plimsoll: self.plimsoll()? };
-        let back = Pair { plimsoll: self.plimsoll()?, peer: self.peer(peer)? };
+        let there = Pair { peer: self.peer(peer)?, plimsoll: self.plimsoll(peer)? };
+        let back = Pair { plimsoll: self.plimsoll(peer)?, peer: self.peer(peer)? };
         for pair in [&there, &back] {
             let by_rate = self.case.by_rate();
             let (own, other) = (line(by_rate, &pair.plimsoll), line(by_rate, &pair.peer));
@@ -109,8 +111,9 @@ impl Lab<'_> {
         peer.run(self.case, &self.file, self.seconds)
     }
 
-    fn plimsoll(&self) -> Result<Cost> {
-        plimsoll::run(self.root, self.case, &self.file, self.work, self.seconds)
+    /// plimsoll as it is comparable with `peer`.
+    fn plimsoll(&self, peer: &Peer) -> Result<Cost> {
+        plimsoll::run(self.root, self.case, &self.file, self.work, self.seconds, peer.has_threads())
     }
 }
 
@@ -167,7 +170,8 @@ of that machine in those minutes only.
 The peer has the setting that was best for it of those tried just before: all keep a histogram of latencies, use registered files
 and buffers where there is a ring, and buffers at page boundaries (fio's default for buffered I/O does not, and would cost it several
 times as much on some CPUs). `cache` is a file of 1 MiB, which a core's own cache holds, `memory` one of 256 MiB; both are in the
-page cache. `null` is written, /dev/null; `disk` is read with O_DIRECT at the depth in the name.
+page cache. `null` is written, /dev/null; `disk` is read with O_DIRECT at the depth in the name, against `sysbench, threads` by as
+many clients of plimsoll with `io = sync`.
 
 What this table says of older versions is in [uring-cache](uring-cache.md).
 

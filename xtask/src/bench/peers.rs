@@ -24,6 +24,12 @@ impl Peer {
         }
     }
 
+    /// Whether it has as many threads as I/Os under way. On a busy machine they get more of the CPUs than one thread does, so
+    /// plimsoll is to have as many.
+    pub fn has_threads(&self) -> bool {
+        *self == Peer::Sysbench(sysbench::Setting::Threads)
+    }
+
     /// What a run of `seconds` on `file` took.
     pub fn run(&self, case: &Case, file: &Path, seconds: u32) -> Result<Cost> {
         match self {
@@ -38,7 +44,11 @@ pub fn of(case: &Case) -> Vec<Vec<Peer>> {
     let fio = |settings: &[fio::Setting]| settings.iter().copied().map(Peer::Fio).collect::<Vec<_>>();
     match (case.place, case.io) {
         (Place::Disk, _) => {
-            vec![fio(fio::ON_DISK), sysbench::SETTINGS.iter().copied().map(Peer::Sysbench).collect()]
+            vec![
+                fio(fio::ON_DISK),
+                vec![Peer::Sysbench(sysbench::Setting::Async)],
+                vec![Peer::Sysbench(sysbench::Setting::Threads)],
+            ]
         }
         (_, Io::Sync) => vec![fio(fio::SYNC)],
         (_, Io::Uring { .. }) => vec![fio(fio::URING)],

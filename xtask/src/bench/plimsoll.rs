@@ -25,20 +25,23 @@ pub fn version(root: &Path) -> Result<String> {
     Ok(format!("{}{commit}", own.trim()))
 }
 
-/// Does what `case` says on `file` for `seconds`; run files go below `work`.
-pub fn run(root: &Path, case: &Case, file: &Path, work: &Path, seconds: u32) -> Result<Cost> {
+/// Does what `case` says on `file` for `seconds`, by one client or, with `threads`, by as many as I/Os are under way; run files
+/// go below `work`.
+pub fn run(root: &Path, case: &Case, file: &Path, work: &Path, seconds: u32, threads: bool) -> Result<Cost> {
     let mut command = Command::new(binary(root));
-    command.args(["file", "--clients", "1", "--warmup", "0s", "--json", "--quiet", "--no-report"]);
-    match case.io {
-        Io::Sync => command.args(["--io", "sync"]),
-        Io::Uring { .. } => command.args(["--io", "uring"]),
+    command.args(["file", "--warmup", "0s", "--json", "--quiet", "--no-report"]);
+    let (io, clients, depth) = match case.io {
+        Io::Uring { depth } if threads => ("sync", depth, 1),
+        Io::Uring { depth } => ("uring", 1, depth),
+        Io::Sync => ("sync", 1, 1),
     };
+    command.args(["--io", io, "--clients", &clients.to_string(), "--depth", &depth.to_string()]);
     match case.place {
         Place::Null => command.args(["--mode", "rndwr", "--direct", "false"]),
         Place::Cache { .. } => command.args(["--mode", "rndrd", "--direct", "false"]),
         Place::Disk => command.args(["--mode", "rndrd", "--direct", "true"]),
     };
-    command.arg("--depth").arg(case.depth().to_string()).arg("--block").arg(format!("{}KiB", case.block_kib));
+    command.arg("--block").arg(format!("{}KiB", case.block_kib));
     command.arg("--time").arg(format!("{seconds}s")).arg("--file-size").arg(case.bytes().to_string());
     command.arg("--path").arg(file).arg("--dir").arg(work).arg("--runs").arg(work.join("runs"));
     let finished = process::run(&mut command)?;

@@ -21,9 +21,6 @@ pub enum Setting {
     Async,
 }
 
-/// All of them.
-pub const SETTINGS: &[Setting] = &[Setting::Threads, Setting::Async];
-
 impl Setting {
     /// The name in tables.
     pub fn name(self) -> &'static str {
