@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// With fewer intervals a confidence interval that respects autocorrelation rests on a handful of batches.
-const INTERVALS_FEW: u64 = 10;
+pub(crate) const INTERVALS_FEW: u64 = 10;
 /// Ten arrivals lie above a 99th percentile of a thousand.
 const ARRIVALS_FEW: f64 = 1_000.0;
 

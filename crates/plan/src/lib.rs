@@ -450,7 +450,7 @@ mod tests {
             (
                 "workload = 'file'\ncache = '1g'",
                 "p.toml:2: `cache` is a parameter of neither engine `file` nor workload `file`: they take `access`, `block`, \
-                 `direct`, `file_size`, `io`, `mode`, `read_share`",
+                 `cursor`, `direct`, `file_size`, `files`, `fsync`, `io`, `mode`, `read_share`, `stamp`",
             ),
             (
                 "[[sweep]]\nworkload = 'insert'\nengine = ['sqlite', 'fjall']\nio = 'sync'\n[[sweep]]\nworkload = 'file'",
@@ -657,12 +657,53 @@ mod tests {
     }
 
     #[test]
+    fn a_time_from_a_flag_shortens_the_interval_and_the_warmup_of_the_file() {
+        let text = "workload = 'oltp'\ntime = '30m'\ninterval = '10s'\nwarmup = '1m'\n";
+        let phases = |flags: &[(&str, &str)]| {
+            let Phases { warmup, run, interval, .. } = with(text, flags).expect("a valid plan").trials[0].phases;
+            (warmup, run, interval)
+        };
+        let (seconds, millis) = (Nanos::from_secs, Nanos::from_millis);
+        assert_eq!(phases(&[]), (seconds(60), seconds(1800), seconds(10)));
+        assert_eq!(phases(&[("time", "3s")]), (seconds(3), seconds(3), millis(300)));
+        assert_eq!(phases(&[("time", "5h")]), (seconds(60), seconds(18_000), seconds(10)));
+        assert_eq!(phases(&[("time", "20ms")]), (millis(20), millis(20), millis(10)));
+        let all = [("time", "20s"), ("interval", "5s"), ("warmup", "40s")];
+        assert_eq!(phases(&all), (seconds(40), seconds(20), seconds(5)));
+    }
+
+    #[test]
+    fn the_storage_plans_can_be_tried_on_a_small_machine_in_a_short_time() {
+        for text in [
+            include_str!("../../../plans/ssd-timeline.toml"),
+            include_str!("../../../plans/ssd-threads.toml"),
+            include_str!("../../../plans/ssd-write-steadiness.toml"),
+            include_str!("../../../plans/array-threads.toml"),
+        ] {
+            let flags = Overrides([("time", "3s"), ("clients", "1,4")].map(|(k, v)| (k.into(), v.into())).into());
+            let plan = parse(text, "p.toml", &flags, 0.01, &fixture::catalogue()).expect("a valid plan");
+            assert_eq!(estimate(&plan, &fixture::catalogue()).warnings, Vec::<String>::new());
+            for trial in &plan.trials {
+                assert!(trial.workload.params.bytes("file_size") <= Bytes::from_mib(1024));
+                assert_eq!(
+                    (trial.phases.run, trial.load.clients == 1 || trial.load.clients == 4),
+                    (Nanos::from_secs(3), true)
+                );
+            }
+        }
+    }
+
+    #[test]
     fn every_ready_plan_is_valid_and_bears_its_file_name() {
         let plans = [
             ("quick", include_str!("../../../plans/quick.toml"), 13),
             ("null-stall", include_str!("../../../plans/null-stall.toml"), 2),
             ("insert-engines", include_str!("../../../plans/insert-engines.toml"), 24),
             ("file-depth", include_str!("../../../plans/file-depth.toml"), 28),
+            ("ssd-timeline", include_str!("../../../plans/ssd-timeline.toml"), 3),
+            ("ssd-threads", include_str!("../../../plans/ssd-threads.toml"), 7),
+            ("ssd-write-steadiness", include_str!("../../../plans/ssd-write-steadiness.toml"), 7),
+            ("array-threads", include_str!("../../../plans/array-threads.toml"), 245),
         ];
         for (name, text, points) in plans {
             let plan = parse(text, "other.toml", &Overrides::default(), 1.0, &fixture::catalogue()).expect(name);

@@ -6,6 +6,7 @@
 use crate::common::{self, NONE};
 use crate::document::{Setting, Written};
 use crate::error::{Place, PlanError, hint};
+use crate::estimate::INTERVALS_FEW;
 use crate::value::{self, one_of, span};
 use model::steady::WINDOW_ROUNDS;
 use model::{
@@ -152,7 +153,7 @@ impl<'a> Choice<'_, 'a> {
         let steady = value::word(&self.common("until"), &["time", "steady"])? == "steady";
         let (run, interval, until) = if steady { self.rounds(workload)? } else { self.time()? };
         Ok(Phases {
-            warmup: value::duration(&self.common("warmup"), Nanos(0), PHASE_MAX)?,
+            warmup: self.warmup(run)?,
             run,
             ops_max: if steady { None } else { self.ops_max()? },
             interval,
@@ -196,12 +197,27 @@ impl<'a> Choice<'_, 'a> {
         Ok((run, interval, Until::Steady { round, precondition }))
     }
 
+    fn warmup(&self, run: Nanos) -> Result<Nanos, PlanError> {
+        let warmup = value::duration(&self.common("warmup"), Nanos(0), PHASE_MAX)?;
+        Ok(if self.outlasts_its_time("warmup") { warmup.min(run) } else { warmup })
+    }
+
+    /// Whether `key` stands in the file and the time beside it in a flag: what the plan says of `key` was said for its own
+    /// time. A plan of hours must remain a plan where somebody tries it with `--time 3s`.
+    fn outlasts_its_time(&self, key: &'static str) -> bool {
+        let is_flag = |key| self.get(key).map(|written| matches!(written.place, Place::Flag(_)));
+        is_flag("time") == Some(true) && is_flag(key) == Some(false)
+    }
+
     /// The interval: as written where that is at most `most`, else its default or `most`.
     fn interval(&self, most: Nanos, refusal: impl Fn() -> String) -> Result<Nanos, PlanError> {
         let written = self.common("interval");
         let interval = value::duration(&written, INTERVAL_MIN, PHASE_MAX)?;
         if self.get("interval").is_none() {
             return Ok(interval.min(most));
+        }
+        if self.outlasts_its_time("interval") {
+            return Ok(interval.min(Nanos(most.0 / INTERVALS_FEW)).max(INTERVAL_MIN));
         }
         (interval <= most).then_some(interval).ok_or_else(|| written.refused(refusal()))
     }

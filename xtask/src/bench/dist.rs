@@ -5,7 +5,7 @@
 //! their cost; they are of 32 bits, plimsoll's of 64.
 
 use super::statistics::{Ratio, median, ratio};
-use super::uring_cache::kernel;
+use super::file::kernel;
 use super::{Effort, plimsoll, process};
 use crate::{needs, workspace};
 use anyhow::{Context, Result, bail};

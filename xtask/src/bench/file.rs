@@ -206,7 +206,7 @@ fn with_user(cost: &Cost) -> String {
 }
 
 /// `6.1.0-18-amd64` is kernel 6.1.0: the rest names a distribution or a machine.
-fn kernel(release: &str) -> String {
+pub(super) fn kernel(release: &str) -> String {
     release.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default().to_owned()
 }
 

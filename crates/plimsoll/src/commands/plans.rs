@@ -16,6 +16,10 @@ pub const PLANS: &[(&str, &str)] = &[
     ("file-depth", include_str!("../../../../plans/file-depth.toml")),
     ("insert-engines", include_str!("../../../../plans/insert-engines.toml")),
     ("null-stall", include_str!("../../../../plans/null-stall.toml")),
+    ("ssd-timeline", include_str!("../../../../plans/ssd-timeline.toml")),
+    ("ssd-threads", include_str!("../../../../plans/ssd-threads.toml")),
+    ("ssd-write-steadiness", include_str!("../../../../plans/ssd-write-steadiness.toml")),
+    ("array-threads", include_str!("../../../../plans/array-threads.toml")),
 ];
 
 /// A plan file larger than this is no plan.
@@ -33,7 +37,7 @@ pub fn execute(_: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     for (name, toml) in PLANS {
         let plan = plan::parse(toml, name, &Overrides::default(), 1.0, &context.catalogue)?;
         let estimate = plan::estimate(&plan, &context.catalogue);
-        let _ = writeln!(text, "{name:16} {:3} points, {:4.0} s  {}", estimate.points, estimate.seconds, plan.title);
+        let _ = writeln!(text, "{name:20} {:3} points, {:5.0} s  {}", estimate.points, estimate.seconds, plan.title);
         all.push(serde_json::json!({"plan": name, "title": plan.title, "points": estimate.points, "seconds": estimate.seconds}));
     }
     match context.json {
