@@ -4,6 +4,7 @@
 //! validity; for the run a verdict. Limits: no I/O, no clock, no engine; the same run gives the same analysis, and an old
 //! run analysed by a newer plimsoll profits from its detectors.
 
+pub mod bins;
 mod counters;
 pub mod detect;
 mod facts;
@@ -21,8 +22,10 @@ mod text;
 mod verdict;
 pub mod window;
 
+pub use bins::Bin;
 pub use detect::{DETECTORS, Detector, Explanation, RUN_DETECTORS, explain, explanations};
 pub use finding::{Finding, Severity, Validity};
+pub use label::is_used;
 pub use point::{Analysis, PointAnalysis, analyse};
 pub use rounds::Rounds;
 pub use series::{CounterSeries, IntervalPoint, Series, Span};

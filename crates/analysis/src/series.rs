@@ -3,6 +3,7 @@
 //! In: a recorded point. Out: a [`Series`] in seconds since the run phase began (the warmup is at negative times).
 //! Limits: intervals beyond the end of the run phase (the grace time) are left out; their operations are in the histograms.
 
+use crate::bins::{Bin, bins, intervals_per_bin};
 use crate::counters::readings;
 use crate::detect::stall;
 use crate::summary::{PhaseTimes, merged};
@@ -15,6 +16,8 @@ use model::{CounterKind, Interval, Phase, PhaseData, PointData, SourceDef, Tick}
 pub struct Series {
     /// One entry per whole interval of warmup (negative times) and run.
     pub intervals: Vec<IntervalPoint>,
+    /// The same in fewer and longer pieces, where there are more intervals than can be drawn; else empty.
+    pub bins: Vec<Bin>,
     /// The part that counts: the run phase, or the window of one that goes by rounds.
     pub counted: Span,
     /// All response times of the part that counts.
@@ -82,13 +85,14 @@ pub struct Span {
 
 /// What is drawn of `point` over time, of which `window` counts; `times` are all of that.
 pub fn series(point: &PointData, window: &Window, times: PhaseTimes) -> Series {
-    let of_phase = |phase: &PhaseData| {
-        let whole = whole_tallies(phase, point.trial.phases.interval);
-        interval_points(phase, &whole, window)
-    };
+    let interval = point.trial.phases.interval;
     let drawn = [Phase::Warmup, Phase::Run].into_iter().filter_map(|phase| point.phase(phase));
+    let phases: Vec<_> = drawn.map(|phase| (phase, whole_tallies(phase, interval))).collect();
+    let in_bins = intervals_per_bin(phases.iter().map(|(_, whole)| whole.len()).sum(), interval);
+    let binned = |per_bin| phases.iter().flat_map(|(phase, whole)| bins(phase, whole, window, per_bin)).collect();
     let mut series = Series {
-        intervals: drawn.flat_map(of_phase).collect(),
+        intervals: phases.iter().flat_map(|(phase, whole)| interval_points(phase, whole, window)).collect(),
+        bins: in_bins.map(binned).unwrap_or_default(),
         counted: Span { from_s: window.seconds_at(window.phase.start), to_s: window.seconds_at(window.phase.end) },
         response: times.response,
         service: times.service,
@@ -101,11 +105,13 @@ pub fn series(point: &PointData, window: &Window, times: PhaseTimes) -> Series {
 }
 
 fn interval_points(phase: &PhaseData, whole: &[Tally], window: &Window) -> Vec<IntervalPoint> {
-    let place = |(index, tally): (usize, &Tally)| interval_point(tally, phase.intervals.get(index), window);
+    let recorded = |index| phase.intervals.get(index..=index).unwrap_or_default();
+    let place = |(index, tally): (usize, &Tally)| interval_point(tally, recorded(index), window);
     whole.iter().enumerate().map(place).collect()
 }
 
-fn interval_point(tally: &Tally, recorded: Option<&Interval>, window: &Window) -> IntervalPoint {
+/// What is drawn of the stretch `tally`, whose times are in `recorded`.
+pub fn interval_point(tally: &Tally, recorded: &[Interval], window: &Window) -> IntervalPoint {
     let response = merged(recorded, |kind| &kind.response);
     let at = |quantile| (!response.is_empty()).then(|| response.value_at_quantile(quantile));
     IntervalPoint {

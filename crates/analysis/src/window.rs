@@ -107,6 +107,13 @@ impl Tally {
         })
     }
 
+    /// Neighbouring stretches as one.
+    pub fn of_all(stretches: &[Tally]) -> Tally {
+        let start = stretches.first().map_or(Tick(0), |first| first.start);
+        let length = Nanos(stretches.iter().fold(0, |sum, tally| tally.length.0.saturating_add(sum)));
+        stretches.iter().fold(Tally { start, length, ..Tally::default() }, Tally::plus)
+    }
+
     /// The counts of both in the stretch of the first.
     fn plus(self, other: &Tally) -> Tally {
         Tally {
