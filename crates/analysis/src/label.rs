@@ -101,25 +101,36 @@ fn group(trial: &Trial, all: &[&Trial]) -> String {
     }
     if words.is_empty() {
         words = vec![target(trial), trial.workload.name.clone()];
+        words.extend(trial.workload.params.0.get("mode").map(Value::to_string));
     }
     words.dedup();
     words.join(" ")
 }
 
-/// The parameters that do not have the same value in all of `others`, as words of a label. Those that the mode does not use
-/// make no difference.
+/// The parameters that do not have the same value in all of `others`, as words of a label, the mode first. Those that
+/// the mode does not use make no difference.
 fn varying(others: &[&Trial], own: &Params, of: impl Fn(&Trial) -> &Params) -> Vec<String> {
     let used = |name: &str, params: &Params| is_used(name, params.0.get("mode").map(Value::to_string).as_deref());
     let differs = |name: &String, value: &Value| {
         let theirs = others.iter().map(|other| of(other)).filter(|theirs| used(name, theirs));
         used(name, own) && theirs.filter_map(|theirs| theirs.0.get(name)).any(|theirs| theirs != value)
     };
-    own.0.iter().filter(|(name, value)| differs(name, value)).map(|(name, value)| spoken(name, value)).collect()
+    let mut told: Vec<(&String, &Value)> = own.0.iter().filter(|(name, value)| differs(name, value)).collect();
+    told.sort_by_key(|(name, _)| *name != "mode");
+    told.into_iter().map(|(name, value)| spoken(name, value)).collect()
 }
 
 /// Parameters that a workload has always and uses in some of its modes only.
-const USED_IN_MODES: [(&str, &[&str]); 3] =
-    [("access", &["rndrd", "rndwr", "rndrw"]), ("cursor", &["seqrd", "seqwr"]), ("read_share", &["rndrw"])];
+const USED_IN_MODES: [(&str, &[&str]); 7] = [
+    ("access", &["rndrd", "rndwr", "rndrw"]),
+    ("cursor", &["seqrd", "seqwr"]),
+    ("fsync", WRITING),
+    ("fsync_end", WRITING),
+    ("fsync_every", WRITING),
+    ("read_share", &["rndrw"]),
+    ("sync", WRITING),
+];
+const WRITING: &[&str] = &["rndwr", "rndrw", "seqwr"];
 
 /// Whether the parameter `name` has any effect in `mode`; a workload without modes uses all it has.
 pub fn is_used(name: &str, mode: Option<&str>) -> bool {
@@ -127,13 +138,10 @@ pub fn is_used(name: &str, mode: Option<&str>) -> bool {
     bound.zip(mode).is_none_or(|((_, modes), mode)| modes.contains(&mode))
 }
 
-/// Words that could be those of anything.
-const SILENT_WORDS: [&str; 5] = ["none", "os", "disk", "shared", "region"];
-
-/// A word speaks for itself (`rndrd`); [`SILENT_WORDS`] and other values need their name.
+/// A word speaks for itself (`rndrd`), unless it could be that of anything (`none`); other values need their name.
 fn spoken(name: &str, value: &Value) -> String {
     match value {
-        Value::Word(word) if !SILENT_WORDS.contains(&word.as_str()) => word.clone(),
+        Value::Word(word) if word != "none" && word != "os" && word != "disk" => word.clone(),
         Value::Access(access) => access.to_string(),
         other => format!("{name} {other}"),
     }
@@ -232,7 +240,7 @@ mod tests {
     fn a_parameter_that_the_mode_does_not_use_is_not_in_the_label() {
         let of = |mode, cursor| point("file", "file", &[("mode", word(mode)), ("cursor", word(cursor))], 1, 1);
         let points = [of("rndrd", "region"), of("seqrd", "region"), of("seqrd", "shared")];
-        assert_eq!(labels(&points), ["rndrd", "cursor region seqrd", "cursor shared seqrd"]);
+        assert_eq!(labels(&points), ["rndrd", "seqrd region", "seqrd shared"]);
         assert_eq!(labels(&[of("rndrd", "region"), of("seqrd", "shared")]), ["rndrd", "seqrd"]);
     }
 

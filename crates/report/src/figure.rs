@@ -79,7 +79,9 @@ pub enum Scale {
 pub enum Unit {
     /// `1.5k`, `2M`.
     Count,
-    /// Seconds since the run phase began: `10`, and `10 min` on long axes.
+    /// As `Count`, of operations of so many bytes each: a second scale on the right counts the same in MB (10^6 bytes).
+    CountOf(u32),
+    /// Seconds since the run phase began: `10`, `10 min` on long axes, `2 h` on longer ones.
     Seconds,
     /// Nanoseconds: `20 us`, `1 ms`.
     Nanos,
@@ -203,10 +205,16 @@ impl Colour {
     }
 }
 
+/// Longer time axes count in minutes,
+pub const MINUTES_FROM_S: f64 = 600.0;
+/// and from here on in hours.
+pub const HOURS_FROM_S: f64 = 10_800.0;
+
 impl Axis {
     /// Seconds since the run phase began, from the first warmup interval to the end.
     pub fn seconds(range: (f64, f64)) -> Axis {
-        let label = "seconds since the run phase began".to_owned();
+        let unit = if range.1 - range.0 > MINUTES_FROM_S { "time" } else { "seconds" };
+        let label = format!("{unit} since the run phase began");
         Axis { label, scale: Scale::Linear, unit: Unit::Seconds, range: Some(range) }
     }
 

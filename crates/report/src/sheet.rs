@@ -1,8 +1,8 @@
 //! Which points belong on one sheet and which make one line.
 //!
-//! In: the points of an analysis. Out: [`Group`]s (one sweep over clients or depth), and [`Sheet`]s: a group with several
-//! points, or all single points of one workload. Limits: at most seven points to a sheet; the rest goes to a further sheet,
-//! so that every point is drawn somewhere.
+//! In: the points of an analysis. Out: [`Group`]s (one sweep over clients or depth), and [`Sheet`]s: all of a workload where
+//! that is little, else a group with several places, or all single places of one workload. The repeats of a place share a row.
+//! Limits: at most seven rows to a sheet; the rest goes to a further sheet, so that every point is drawn somewhere.
 
 use crate::figure::Colour;
 use crate::format;
@@ -10,7 +10,9 @@ use analysis::{Analysis, PointAnalysis, Series};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// As many as there are colours.
-const POINTS_MAX: usize = Colour::ALL.len();
+const ROWS_MAX: usize = Colour::ALL.len();
+/// So many rows of one workload stand on one sheet, whatever their groups: fewer pictures, and what is alike side by side.
+const ROWS_TOGETHER_MAX: usize = 4;
 
 /// The dimension that varies in a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,8 +66,26 @@ pub struct Sheet<'a> {
     pub slug: String,
     /// What its points have in common.
     pub name: String,
-    /// Each with what distinguishes it on this sheet.
-    pub points: Vec<(String, &'a PointAnalysis)>,
+    /// The places of one group by clients and depth, or those of several groups one after the other.
+    pub rows: Vec<Row<'a>>,
+    /// What varies between its rows, where they are of one group.
+    pub dimension: Option<Dimension>,
+}
+
+/// One place in the matrix of a plan, with its repeats.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    /// What distinguishes it on its sheet.
+    pub label: String,
+    /// The repeats in their order; at least one.
+    pub points: Vec<&'a PointAnalysis>,
+}
+
+impl<'a> Sheet<'a> {
+    /// All points of all rows.
+    pub fn points(&self) -> Vec<&'a PointAnalysis> {
+        self.rows.iter().flat_map(|row| row.points.iter().copied()).collect()
+    }
 }
 
 /// The groups in the order of their first points.
@@ -83,32 +103,52 @@ pub fn groups(analysis: &Analysis) -> Vec<Group<'_>> {
 /// The sheets: every point is on exactly one.
 pub fn sheets(analysis: &Analysis) -> Vec<Sheet<'_>> {
     let groups = groups(analysis);
-    let mut drafts: Vec<(String, Vec<&PointAnalysis>)> = Vec::new();
+    let mut drafts: Vec<(String, Vec<Vec<&PointAnalysis>>)> = Vec::new();
     for group in &groups {
-        let alone = group.points.len() == 1 && groups.iter().filter(|g| is_single(g, group.workload)).count() > 1;
-        let name = if alone { group.workload } else { group.name };
-        match drafts.iter_mut().find(|d| alone && d.0 == name) {
-            Some(draft) => draft.1.extend(&group.points),
-            None => drafts.push((name.to_owned(), group.points.clone())),
+        let others: Vec<&Group> = groups.iter().filter(|other| other.workload == group.workload).collect();
+        let own = places(group);
+        let rows: usize = others.iter().map(|other| places(other).len()).sum();
+        let is_alone = |group: &Group| places(group).len() == 1;
+        let shares = rows <= ROWS_TOGETHER_MAX || is_alone(group) && others.iter().filter(|g| is_alone(g)).count() > 1;
+        let name = if shares && others.len() > 1 { group.workload } else { group.name };
+        match drafts.iter_mut().find(|draft| shares && draft.0 == name) {
+            Some(draft) => draft.1.extend(own),
+            None => drafts.push((name.to_owned(), own)),
         }
     }
     let mut slugs = BTreeMap::new();
-    drafts.iter().flat_map(|(name, points)| cut_up(name, points, &mut slugs)).collect()
+    drafts.iter().flat_map(|(name, places)| cut_up(name, places, &mut slugs)).collect()
 }
 
-fn is_single(group: &Group, workload: &str) -> bool {
-    group.workload == workload && group.points.len() == 1
-}
-
-fn cut_up<'a>(name: &str, points: &[&'a PointAnalysis], slugs: &mut BTreeMap<String, u32>) -> Vec<Sheet<'a>> {
-    let parts = points.chunks(POINTS_MAX);
-    let several = parts.len() > 1;
-    let part = |(i, part): (usize, &[&'a PointAnalysis])| Sheet {
-        slug: unique(slugs, &format::slug(name)),
-        name: if several { format!("{name}, part {}", i + 1) } else { name.to_owned() },
-        points: part.iter().map(|p| (short_label(p, points), *p)).collect(),
+/// The points of `group` by where they stand in its sweep, each place with its repeats.
+fn places<'a>(group: &Group<'a>) -> Vec<Vec<&'a PointAnalysis>> {
+    let mut places: BTreeMap<(u64, u32), Vec<&PointAnalysis>> = BTreeMap::new();
+    for point in &group.points {
+        let under_way = u64::from(point.clients) * u64::from(point.depth);
+        places.entry((under_way, point.clients)).or_default().push(point);
+    }
+    let in_order = |mut repeats: Vec<&'a PointAnalysis>| {
+        repeats.sort_by_key(|point| point.repeat);
+        repeats
     };
-    parts.enumerate().map(part).collect()
+    places.into_values().map(in_order).collect()
+}
+
+/// Sheets of at most [`ROWS_MAX`] rows, of nearly equal numbers.
+fn cut_up<'a>(name: &str, places: &[Vec<&'a PointAnalysis>], slugs: &mut BTreeMap<String, u32>) -> Vec<Sheet<'a>> {
+    let sheets = places.len().div_ceil(ROWS_MAX);
+    let firsts: Vec<&PointAnalysis> = places.iter().map(|place| place[0]).collect();
+    let row = |place: &Vec<&'a PointAnalysis>| Row { label: short_label(place[0], &firsts), points: place.clone() };
+    let one_group = !varies(&firsts, |p| p.group.as_str());
+    let dimension =
+        [Dimension::Clients, Dimension::Depth].into_iter().find(|d| one_group && varies(&firsts, |p| d.of(p)));
+    let part = |(i, part): (usize, &[Vec<&'a PointAnalysis>])| Sheet {
+        slug: unique(slugs, &format::slug(name)),
+        name: if sheets > 1 { format!("{name}, part {}", i + 1) } else { name.to_owned() },
+        rows: part.iter().map(row).collect(),
+        dimension,
+    };
+    places.chunks(places.len().div_ceil(sheets.max(1)).max(1)).enumerate().map(part).collect()
 }
 
 /// A slug not given before: `oltp`, `oltp-2`.
@@ -123,19 +163,19 @@ fn unique(slugs: &mut BTreeMap<String, u32>, slug: &str) -> String {
 type Value = fn(&PointAnalysis) -> u32;
 
 /// What distinguishes `point` among `others`: the dimensions that vary, or its group where the groups differ.
-pub fn short_label(point: &PointAnalysis, others: &[&PointAnalysis]) -> String {
+fn short_label(point: &PointAnalysis, others: &[&PointAnalysis]) -> String {
     let mut parts = Vec::new();
     if varies(others, |p| p.group.as_str()) {
         let workload = format!(" {}", point.workload);
         parts.push(point.group.replacen(&workload, "", 1));
     }
-    let dimensions: [(&str, Value); 3] = [("clients", |p| p.clients), ("depth", |p| p.depth), ("repeat", |p| p.repeat)];
+    let dimensions: [(&str, Value); 2] = [("clients", |p| p.clients), ("depth", |p| p.depth)];
     for (word, value) in dimensions {
         if varies(others, value) {
             parts.push(format!("{word} {}", value(point)));
         }
     }
-    if parts.is_empty() { point.label.clone() } else { parts.join(", ") }
+    if parts.is_empty() { point.group.clone() } else { parts.join(", ") }
 }
 
 fn varies<'a, T: Ord>(points: &[&'a PointAnalysis], value: impl Fn(&'a PointAnalysis) -> T) -> bool {
@@ -210,15 +250,17 @@ fn common_params(points: &[&PointAnalysis]) -> Vec<String> {
     let Some((first, rest)) = points.split_first() else { return Vec::new() };
     let common = first.params.iter().filter(|(k, v)| rest.iter().all(|p| p.params.get(*k) == Some(*v)));
     let applies = |name: &str| points.iter().any(|point| is_used(name, point));
-    common.filter(|(k, _)| applies(k)).map(|(k, v)| format!("{k} {}", shortened(v))).take(6).collect()
+    let mut told: Vec<(&String, &String)> = common.filter(|(k, _)| applies(k)).collect();
+    told.sort_by_key(|(k, _)| TOLD_FIRST.iter().position(|first| first == k).unwrap_or(TOLD_FIRST.len()));
+    told.into_iter().map(|(k, v)| format!("{k} {}", shortened(v))).take(PARAMS_MAX).collect()
 }
 
-/// Parameters that a workload takes always and uses in one mode only.
-const USED_IN_MODE: [(&str, &str); 1] = [("read_share", "rndrw")];
+/// Without these a number on storage means nothing.
+const TOLD_FIRST: [&str; 7] = ["mode", "io", "direct", "block", "file_size", "files", "fsync"];
+const PARAMS_MAX: usize = 7;
 
 fn is_used(name: &str, point: &PointAnalysis) -> bool {
-    let bound = USED_IN_MODE.iter().filter(|(param, _)| *param == name);
-    bound.into_iter().all(|(_, mode)| point.params.get("mode").is_none_or(|own| own == mode))
+    analysis::is_used(name, point.params.get("mode").map(String::as_str))
 }
 
 /// The few facts that belong beside every number, with the words around them.
@@ -248,10 +290,48 @@ mod tests {
     use super::*;
     use crate::testing::{quick, settled, with_points};
 
+    fn labels<'a>(sheet: &'a Sheet) -> Vec<&'a str> {
+        sheet.rows.iter().map(|row| row.label.as_str()).collect()
+    }
+
+    #[test]
+    fn repeats_share_a_row_and_rows_stand_by_clients_whatever_was_measured_first() {
+        let mut analysis = with_points(6);
+        for (point, (clients, repeat)) in
+            analysis.points.iter_mut().zip([(8, 1), (1, 1), (64, 1), (64, 2), (1, 2), (8, 2)])
+        {
+            (point.clients, point.repeat) = (clients, repeat);
+        }
+        let sheets = sheets(&analysis);
+        let [sheet] = sheets.as_slice() else { panic!("one sheet") };
+        assert_eq!(labels(sheet), ["clients 1", "clients 8", "clients 64"]);
+        let repeats = |row: &Row| row.points.iter().map(|p| p.repeat).collect::<Vec<_>>();
+        assert!(sheet.rows.iter().all(|row| repeats(row) == [1, 2]));
+    }
+
+    #[test]
+    fn a_sweep_of_ten_places_is_cut_into_halves() {
+        let analysis = with_points(10);
+        let sizes: Vec<usize> = sheets(&analysis).iter().map(|sheet| sheet.rows.len()).collect();
+        assert_eq!(sizes, [5, 5]);
+    }
+
+    #[test]
+    fn few_points_of_a_workload_share_a_sheet_whatever_their_groups() {
+        let mut analysis = quick();
+        analysis.points.drain(2..); // two of a sweep
+        let mut other = analysis.points[0].clone();
+        (other.id, other.group) = (3, "file rndwr".into());
+        analysis.points.push(other);
+        let sheets = sheets(&analysis);
+        assert_eq!((sheets.len(), sheets[0].name.as_str(), sheets[0].dimension), (1, "file", None));
+        assert_eq!(labels(&sheets[0]), ["file rndrd, depth 1", "file rndrd, depth 8", "file rndwr, depth 1"]);
+    }
+
     #[test]
     fn every_point_is_on_exactly_one_sheet() {
         for analysis in [quick(), with_points(40)] {
-            let mut ids: Vec<u32> = sheets(&analysis).iter().flat_map(|s| &s.points).map(|(_, p)| p.id).collect();
+            let mut ids: Vec<u32> = sheets(&analysis).iter().flat_map(Sheet::points).map(|p| p.id).collect();
             ids.sort_unstable();
             assert_eq!(ids, analysis.points.iter().map(|p| p.id).collect::<Vec<_>>());
         }
@@ -262,19 +342,18 @@ mod tests {
         let analysis = quick();
         let sheets = sheets(&analysis);
         let insert = sheets.iter().find(|s| s.name == "insert").unwrap();
-        let labels: Vec<&str> = insert.points.iter().map(|(l, _)| l.as_str()).collect();
-        assert_eq!(labels, ["sqlite indexes 0", "sqlite indexes 3", "fjall indexes 0", "fjall indexes 3"]);
+        assert_eq!(labels(insert), ["sqlite indexes 0", "sqlite indexes 3", "fjall indexes 0", "fjall indexes 3"]);
     }
 
     #[test]
     fn sweeps_are_told_apart_by_what_varies() {
         let analysis = quick();
         let sheets = sheets(&analysis);
+        assert_eq!(labels(&sheets[0]), ["depth 1", "depth 8", "depth 32"]);
         assert_eq!(
-            sheets[0].points.iter().map(|(l, _)| l.as_str()).collect::<Vec<_>>(),
-            ["depth 1", "depth 8", "depth 32"]
+            (groups(&analysis)[0].dimension(), sheets[0].dimension),
+            (Some(Dimension::Depth), Some(Dimension::Depth))
         );
-        assert_eq!(groups(&analysis)[0].dimension(), Some(Dimension::Depth));
     }
 
     #[test]

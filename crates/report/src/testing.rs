@@ -10,7 +10,10 @@ use analysis::{
 use hdrhistogram::Histogram;
 use model::histogram::new_hdr;
 use model::steady::Window;
-use model::{Fact, Nanos, Plan, PointState, RunMeta};
+use model::{
+    Fact, Generator, Interval, KindInterval, Load, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases, Plan,
+    PointData, PointState, RunData, RunMeta, TargetSpec, Tick, Times, Trial, Value, WorkloadSpec,
+};
 use std::collections::BTreeMap;
 
 /// Texts that try to become markup, code, a formula, an escape sequence or a second line.
@@ -153,7 +156,8 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
     let stalls = sketch.stall.map(|(from_s, to_s)| Span { from_s, to_s }).into_iter().collect();
     let counters = counters(sketch, &intervals, &mut noise);
     let counted = Span { from_s: 0.0, to_s: intervals.last().map_or(0.0, |i| i.at_s + i.length_s) };
-    let series = Series { intervals, counted, service: response.clone(), response, counters, stalls };
+    let bins = Vec::new();
+    let series = Series { intervals, bins, counted, service: response.clone(), response, counters, stalls };
     PointAnalysis {
         id,
         state: PointState::Complete,
@@ -319,6 +323,75 @@ pub fn with_points(n: u32) -> Analysis {
         })
         .collect();
     Analysis { points, ..quick() }
+}
+
+/// Three points of so many one-second intervals, as flash disks do it in five hours: standstills of 25 s every 20 minutes and
+/// one of a single second, a level that falls after 4000 s, and waves. Five hours take minutes without optimisation.
+pub fn long_runs(seconds: u64) -> Analysis {
+    let mut noise = Noise(5);
+    let mut rate = |i: u64, of: &dyn Fn(u64) -> f64| (of(i) * (1.0 + 0.02 * noise.next())) as u64;
+    let standing = |i: u64| if i % 1_200 >= 1_175 || i == 700 { 0.0 } else { 20_700.0 };
+    let falling = |i: u64| if i < 4_000 { 24_300.0 } else { 19_200.0 + 1_500.0 * ((i / 37 % 7) as f64 - 3.0) / 3.0 };
+    let waves = |i: u64| 24_000.0 + 1_600.0 * (i as f64 / 600.0).sin();
+    let shapes: [(&str, &dyn Fn(u64) -> f64); 3] = [("standing", &standing), ("falling", &falling), ("waves", &waves)];
+    let points = (1..).zip(shapes).map(|(id, (target, of))| recorded(id, target, seconds, |i| rate(i, of)));
+    let run = RunData { meta: meta(), points: points.collect() };
+    analysis::analyse(&run)
+}
+
+/// 16 KiB operations by eight clients, so many in each second.
+fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) -> u64) -> PointData {
+    const SECOND: u64 = 1_000_000_000;
+    let mut interval = |i: u64| {
+        let ok = count(i);
+        let mut times = Times::default();
+        times.record_n(8 * SECOND / ok.max(1), ok);
+        let kind = KindInterval {
+            kind: 0,
+            ok,
+            failed: 0,
+            bytes: ok * 16_384,
+            late: 0,
+            response: times.clone(),
+            service: times,
+        };
+        Interval {
+            index: i as u32,
+            start: Tick(i * SECOND),
+            length: Nanos(SECOND),
+            kinds: vec![kind],
+            generator: Generator::default(),
+        }
+    };
+    let intervals: Vec<Interval> = (0..seconds).map(&mut interval).collect();
+    let (start, end) = (Tick(0), Tick(seconds * SECOND));
+    let mode = [("mode".to_owned(), Value::Word("rndwr".into()))].into_iter().collect();
+    PointData {
+        id,
+        state: PointState::Complete,
+        error: None,
+        trial: Trial {
+            target: TargetSpec { engine: target.into(), path: None, params: Params::default() },
+            workload: WorkloadSpec { name: "file".into(), params: Params(mode) },
+            load: Load { clients: 8, depth: 1, pacing: Pacing::Closed { think: Nanos(0) } },
+            phases: Phases {
+                warmup: Nanos(0),
+                run: Nanos(end.0),
+                ops_max: None,
+                interval: Nanos(SECOND),
+                grace: Nanos(SECOND),
+            },
+            on_error: OnError::Stop,
+            repeat: 1,
+            seed: 1,
+        },
+        facts: Vec::new(),
+        kinds: vec!["write".into()],
+        phases: vec![PhaseData { phase: Phase::Run, start, end, unserved: 0, offered: 0, intervals }],
+        sources: Vec::new(),
+        counters: Vec::new(),
+        events: Vec::new(),
+    }
 }
 
 /// One point at a fixed rate whose response times are longer than its service times.

@@ -1,12 +1,13 @@
 //! Box plots of the throughput of single intervals: how steady each point was, side by side.
 //!
-//! In: the intervals of the run phase that count. Out: one figure per sheet, one box per point; repeats stand beside each other.
+//! In: the intervals of the run phase that count. Out: one figure per sheet, one box per row, with the intervals of all its
+//! repeats.
 //! Limits: percentiles by linear interpolation (Hyndman and Fan 1996, type 7); below 20 intervals the whiskers are nearly
 //! the extremes.
 
-use super::Chart;
+use super::{Chart, ops_axis};
 use crate::figure::{Axis, Body, BoxMark, Colour, Figure, Mark, Panel, Scale, Series, Unit};
-use crate::sheet::{Sheet, conditions, sheets};
+use crate::sheet::{Dimension, Sheet, conditions, sheets};
 use analysis::{Analysis, PointAnalysis};
 
 /// The chart.
@@ -23,27 +24,36 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 }
 
 fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
-    let points: Vec<&PointAnalysis> = sheet.points.iter().map(|(_, p)| *p).collect();
-    let boxes: Vec<BoxMark> = points.iter().enumerate().filter_map(|(x, p)| box_of(x as f64, p)).collect();
+    let points = sheet.points();
+    let rows = sheet.rows.iter().enumerate();
+    let boxes: Vec<BoxMark> = rows.filter_map(|(x, row)| box_of(x as f64, &row.points)).collect();
     if boxes.is_empty() {
         return None;
     }
-    let scale = Scale::Slots(sheet.points.iter().map(|(label, _)| label.clone()).collect());
-    let x = Axis { label: String::new(), scale, unit: Unit::Count, range: None };
     let series = vec![Series { label: String::new(), colour: Colour::Blue, marks: vec![Mark::Boxes(boxes)] }];
-    let y = Axis::from_zero("operations/s of single intervals", Unit::Count);
+    let y = ops_axis(&points, "operations/s of single intervals");
     let panel = Panel { title: String::new(), note: String::new(), y, height: 260.0, series, shades: Vec::new() };
     let key = "Box: percentiles 25, 50, 75. Whiskers: 5 and 95. Dots: intervals beyond";
     Some(Figure {
         id: format!("boxes-{}", sheet.slug),
         title: format!("Throughput of single intervals: {}", sheet.name),
         caption: format!("{}. {key}.", conditions(analysis, &points)),
-        body: Body::Panels { x, panels: vec![panel] },
+        body: Body::Panels { x: x_axis(sheet), panels: vec![panel] },
     })
 }
 
-fn box_of(x: f64, point: &PointAnalysis) -> Option<BoxMark> {
-    let mut rates: Vec<f64> = point.series.as_ref()?.counted_intervals().iter().map(|i| i.ops_per_s).collect();
+/// Named places; where only clients or depth varies, its numbers are enough.
+fn x_axis(sheet: &Sheet) -> Axis {
+    let number = |dimension: Dimension| sheet.rows.iter().map(|row| dimension.of(row.points[0]).to_string()).collect();
+    let names = || sheet.rows.iter().map(|row| row.label.clone()).collect();
+    let label = sheet.dimension.map_or("", Dimension::as_str).to_owned();
+    let scale = Scale::Slots(sheet.dimension.map_or_else(names, number));
+    Axis { label, scale, unit: Unit::Count, range: None }
+}
+
+fn box_of(x: f64, repeats: &[&PointAnalysis]) -> Option<BoxMark> {
+    let series = repeats.iter().filter_map(|point| point.series.as_ref());
+    let mut rates: Vec<f64> = series.flat_map(|series| series.counted_intervals()).map(|i| i.ops_per_s).collect();
     rates.retain(|r| r.is_finite());
     rates.sort_by(f64::total_cmp);
     let percentiles = [0.05, 0.25, 0.50, 0.75, 0.95].map(|q| quantile(&rates, q));
@@ -76,9 +86,27 @@ mod tests {
     fn warmup_intervals_are_in_no_box() {
         let analysis = crate::testing::quick();
         let point = &analysis.points[0];
-        let all = box_of(0.0, point).unwrap();
+        let all = box_of(0.0, &[point]).unwrap();
         let mut later = point.clone();
         later.series.as_mut().unwrap().intervals.retain(|i| i.at_s >= 0.0);
-        assert_eq!(box_of(0.0, &later), Some(all));
+        assert_eq!(box_of(0.0, &[&later]), Some(all));
+    }
+
+    #[test]
+    fn a_box_holds_the_intervals_of_all_repeats() {
+        let analysis = crate::testing::quick();
+        let [slow, fast] = [&analysis.points[0], &analysis.points[2]];
+        let both = box_of(0.0, &[slow, fast]).unwrap().percentiles;
+        let (low, high) = (box_of(0.0, &[slow]).unwrap().percentiles, box_of(0.0, &[fast]).unwrap().percentiles);
+        assert!(both[0] < low[4] && both[4] > high[0], "{both:?}");
+    }
+
+    #[test]
+    fn boxes_of_a_sweep_stand_over_numbers_and_those_of_strangers_over_names() {
+        let analysis = crate::testing::quick();
+        let axes: Vec<Axis> = sheets(&analysis).iter().map(x_axis).collect();
+        let names = |axis: &Axis| if let Scale::Slots(names) = &axis.scale { names.clone() } else { Vec::new() };
+        assert_eq!((axes[0].label.as_str(), names(&axes[0])), ("depth", vec!["1".to_owned(), "8".into(), "32".into()]));
+        assert_eq!((axes[2].label.as_str(), names(&axes[2])[0].as_str()), ("", "sqlite indexes 0"));
     }
 }

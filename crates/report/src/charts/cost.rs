@@ -1,12 +1,12 @@
 //! What one operation cost the target: bytes read and written, CPU, context switches.
 //!
-//! In: the summaries. Out: one figure for the run, one row per point. Limits: a cost is true in steady state only; with work
+//! In: the summaries. Out: one figure for the run, one row per place, the mean of its repeats. Limits: a cost is true in steady state only; with work
 //! left undone at the end (dirty pages, compaction) it is too low.
 
 use super::Chart;
 use crate::figure::{BarColumn, Body, Colour, Figure};
 use crate::format;
-use crate::sheet::conditions;
+use crate::sheet::{Row, conditions, sheets};
 use analysis::{Analysis, Cost, PointAnalysis};
 
 /// The chart.
@@ -36,31 +36,87 @@ fn cpu(ns: f64) -> String {
 }
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
-    let measured: Vec<&PointAnalysis> = analysis.points.iter().filter(|p| has_cost(p)).collect();
-    let parts = measured.chunks(ROWS_MAX).enumerate();
-    parts.map(|(i, points)| draw_part(analysis, i, points)).collect()
+    let sheets = sheets(analysis);
+    let mut measured: Vec<&Row> = sheets.iter().flat_map(|sheet| &sheet.rows).collect();
+    measured.retain(|row| row.points.iter().any(|point| has_cost(point)));
+    // By groups where there are repeats, else as they were measured.
+    if measured.iter().all(|row| row.points.len() == 1) {
+        measured.sort_by_key(|row| row.points[0].id);
+    }
+    let figures = measured.len().div_ceil(ROWS_MAX).max(1);
+    let parts = measured.chunks(measured.len().div_ceil(figures).max(1)).enumerate();
+    parts.map(|(i, rows)| draw_part(analysis, i, rows)).collect()
 }
 
 fn has_cost(point: &PointAnalysis) -> bool {
     point.summary.as_ref().is_some_and(|s| COLUMNS.iter().any(|(.., value)| value(&s.cost).is_some()))
 }
 
-fn draw_part(analysis: &Analysis, part: usize, points: &[&PointAnalysis]) -> Figure {
+fn draw_part(analysis: &Analysis, part: usize, rows: &[&Row]) -> Figure {
+    let points: Vec<&PointAnalysis> = rows.iter().flat_map(|row| row.points.iter().copied()).collect();
     let column = |(label, colour, written, value): &CostColumn| BarColumn {
         label: (*label).to_owned(),
-        values: points
-            .iter()
-            .map(|p| value(&p.summary.as_ref()?.cost).filter(|v| v.is_finite()).map(|v| (v, written(v))))
-            .collect(),
+        values: rows.iter().map(|row| mean(row, *value).map(|v| (v, written(v)))).collect(),
         colour: *colour,
     };
+    let is_measured = |column: &BarColumn| column.values.iter().any(Option::is_some);
     Figure {
         id: if part == 0 { "cost".to_owned() } else { format!("cost-{}", part + 1) },
         title: "Cost of one operation".to_owned(),
-        caption: format!("{}. Each column has its own scale; 1 KB = 1000 B.", conditions(analysis, points)),
+        caption: format!("{}. Each column has its own scale; 1 KB = 1000 B.", conditions(analysis, &points)),
         body: Body::Bars {
-            rows: points.iter().map(|p| p.label.clone()).collect(),
-            columns: COLUMNS.iter().map(column).collect(),
+            rows: rows.iter().map(|row| name(row)).collect(),
+            columns: COLUMNS.iter().map(column).filter(is_measured).collect(),
         },
+    }
+}
+
+/// The mean over the repeats that have it.
+fn mean(row: &Row, value: fn(&Cost) -> Option<f64>) -> Option<f64> {
+    let costs = row.points.iter().filter_map(|p| value(&p.summary.as_ref()?.cost)).filter(|v| v.is_finite());
+    let costs: Vec<f64> = costs.collect();
+    (!costs.is_empty()).then(|| costs.iter().sum::<f64>() / costs.len() as f64)
+}
+
+/// The label of the point, or what its repeats have in common of it.
+fn name(row: &Row) -> String {
+    let label = &row.points[0].label;
+    label
+        .rsplit_once(" repeat ")
+        .filter(|_| row.points.len() > 1)
+        .map_or(label.as_str(), |(common, _)| common)
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::quick;
+
+    fn bars(analysis: &Analysis) -> (Vec<String>, Vec<BarColumn>) {
+        let Body::Bars { rows, columns } = draw(analysis).remove(0).body else { panic!("bars") };
+        (rows, columns)
+    }
+
+    #[test]
+    fn repeats_share_a_row_with_their_mean() {
+        let mut analysis = quick();
+        analysis.points.truncate(2);
+        for (point, (repeat, cost)) in analysis.points.iter_mut().zip([(1, 100.0), (2, 300.0)]) {
+            (point.repeat, point.depth, point.label) = (repeat, 8, format!("file rndrd repeat {repeat}"));
+            point.summary.as_mut().unwrap().cost.written_bytes_per_op = Some(cost);
+        }
+        let (rows, columns) = bars(&analysis);
+        assert_eq!(rows, ["file rndrd"]);
+        let written = columns.iter().find(|c| c.label == "written per op").unwrap();
+        assert_eq!(written.values, [Some((200.0, "200 B".to_owned()))]);
+    }
+
+    #[test]
+    fn a_cost_that_no_point_has_is_no_column() {
+        let mut analysis = quick();
+        assert_eq!(bars(&analysis).1.len(), COLUMNS.len());
+        analysis.points.iter_mut().for_each(|p| p.summary.as_mut().unwrap().cost.engine_cpu_ns_per_op = None);
+        assert!(bars(&analysis).1.iter().all(|column| column.label != "engine CPU per op"));
     }
 }

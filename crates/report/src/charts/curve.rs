@@ -1,11 +1,12 @@
 //! The percentile curve: which response time which share of the operations kept to, out to the last nines.
 //!
-//! In: the histograms of the run phase. Out: one figure per sheet, one line per point, a dashed one for the service time
-//! where it differs from the response time. Limits: a percentile needs ten operations beyond it to be drawn.
+//! In: the histograms of the run phase. Out: one figure per sheet, one line per row with the times of all its repeats, a dashed
+//! one for the service time where it differs from the response time. Limits: a percentile needs ten operations beyond it to be
+//! drawn.
 
-use super::Chart;
+use super::{Chart, merged};
 use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Stroke, Unit};
-use crate::sheet::{Sheet, conditions, sheets};
+use crate::sheet::{Row, Sheet, conditions, sheets};
 use analysis::{Analysis, PointAnalysis};
 use hdrhistogram::Histogram;
 
@@ -23,12 +24,12 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 }
 
 fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
-    let lines = sheet.points.iter().enumerate().flat_map(|(i, (label, p))| lines_of(label, p, Colour::nth(i)));
+    let lines = sheet.rows.iter().enumerate().flat_map(|(i, row)| lines_of(row, Colour::nth(i)));
     let series: Vec<Series> = lines.collect();
     if series.is_empty() {
         return None;
     }
-    let points: Vec<&PointAnalysis> = sheet.points.iter().map(|(_, p)| *p).collect();
+    let points = sheet.points();
     let (label, note) = match points.iter().all(|p| is_closed(p)) {
         true => ("response time", "Response and service time are the same in a closed loop"),
         false => ("time", "Solid: response time, from the intended start. Dashed: service time"),
@@ -75,12 +76,16 @@ fn last_percentile(histogram: &Histogram<u64>) -> f64 {
     (100.0 * (1.0 - beyond)).clamp(0.0, 99.999)
 }
 
-fn lines_of(label: &str, point: &PointAnalysis, colour: Colour) -> Vec<Series> {
-    let Some(series) = point.series.as_ref().filter(|s| !s.response.is_empty()) else { return Vec::new() };
-    let response = Mark::Line(Stroke::Solid, curve(&series.response));
-    let mut lines = vec![Series { label: label.to_owned(), colour, marks: vec![response] }];
-    if !is_closed(point) && !series.service.is_empty() {
-        let marks = vec![Mark::Line(Stroke::Dashed, curve(&series.service))];
+fn lines_of(row: &Row, colour: Colour) -> Vec<Series> {
+    let response = merged(&row.points, |series| &series.response);
+    if response.is_empty() {
+        return Vec::new();
+    }
+    let marks = vec![Mark::Line(Stroke::Solid, curve(&response))];
+    let mut lines = vec![Series { label: row.label.clone(), colour, marks }];
+    let service = merged(&row.points, |series| &series.service);
+    if row.points.iter().any(|point| !is_closed(point)) && !service.is_empty() {
+        let marks = vec![Mark::Line(Stroke::Dashed, curve(&service))];
         lines.push(Series { label: String::new(), colour, marks });
     }
     lines

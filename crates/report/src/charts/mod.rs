@@ -13,9 +13,11 @@ mod rounds;
 mod throughput;
 mod timeline;
 
-use crate::figure::{Colour, Figure, Mark, Series, Shade, ShadeKind, Stroke};
+use crate::figure::{Axis, Colour, Figure, Mark, Panel, Series, Shade, ShadeKind, Stroke, Unit};
 use crate::sheet::{Dimension, Group, groups};
-use analysis::{Analysis, PointAnalysis};
+use analysis::{Analysis, IntervalPoint, PointAnalysis, Summary};
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
 
 /// A sort of chart.
 pub struct Chart {
@@ -55,14 +57,13 @@ pub fn cost_columns() -> &'static [cost::CostColumn] {
 /// Lines in one figure before a further one is begun: as many as there are colours.
 const LINES_MAX: usize = Colour::ALL.len();
 
-/// The groups with at least two places in a sweep, by workload and dimension, at most [`LINES_MAX`] to a figure.
+/// The groups with at least two places in a sweep, by workload, kind of access and dimension, at most [`LINES_MAX`] to a figure.
 fn sweeps(analysis: &Analysis) -> Vec<(Dimension, Vec<Group<'_>>)> {
     let mut sweeps: Vec<(Dimension, Vec<Group>)> = Vec::new();
     for group in groups(analysis) {
         let Some(dimension) = group.dimension() else { continue };
-        let fits = |s: &&mut (Dimension, Vec<Group>)| {
-            s.0 == dimension && s.1[0].workload == group.workload && s.1.len() < LINES_MAX
-        };
+        let alike = |other: &Group| other.workload == group.workload && kind_of_access(other) == kind_of_access(&group);
+        let fits = |s: &&mut (Dimension, Vec<Group>)| s.0 == dimension && alike(&s.1[0]) && s.1.len() < LINES_MAX;
         match sweeps.iter_mut().find(fits) {
             Some(sweep) => sweep.1.push(group),
             None => sweeps.push((dimension, vec![group])),
@@ -71,36 +72,80 @@ fn sweeps(analysis: &Analysis) -> Vec<(Dimension, Vec<Group<'_>>)> {
     sweeps
 }
 
-/// One line through the mean of each place, a dot per point, and an interval per point that has one.
-/// `value` gives the value with its interval.
-fn sweep_series(
-    group: &Group,
-    dimension: Dimension,
-    colour: Colour,
-    value: impl Fn(&PointAnalysis) -> Option<(f64, Option<[f64; 2]>)>,
-) -> Series {
-    let measured: Vec<_> = group.points.iter().filter_map(|p| Some((f64::from(dimension.of(p)), value(p)?))).collect();
-    let dots: Vec<_> = measured.iter().map(|(x, (y, _))| (*x, *y)).collect();
-    let intervals = measured.iter().filter_map(|(x, (_, ci))| ci.map(|[low, high]| (*x, low, high))).collect();
-    let marks = vec![Mark::Line(Stroke::Solid, means(&dots)), Mark::Whiskers(intervals), Mark::Dots(4.0, dots)];
+/// Random and sequential modes stand apart: a disk does some times more of the second, and lines at the floor say nothing.
+fn kind_of_access(group: &Group) -> &'static str {
+    match group.points[0].params.get("mode").map(String::as_str) {
+        Some("rndrd" | "rndwr" | "rndrw") => "random",
+        Some("seqrd" | "seqwr") => "sequential",
+        _ => "",
+    }
+}
+
+/// Operations per second from 0, with MB/s on the right where all operations of `points` move as many bytes.
+fn ops_axis(points: &[&PointAnalysis], label: &str) -> Axis {
+    match bytes_each(points) {
+        Some(bytes) => Axis::from_zero(&format!("{label} (left), MB/s (right)"), Unit::CountOf(bytes)),
+        None => Axis::from_zero(label, Unit::Count),
+    }
+}
+
+fn bytes_each(points: &[&PointAnalysis]) -> Option<u32> {
+    let each = |summary: &Summary| summary.bytes_per_s / summary.ops_per_s;
+    let worked = |point: &&PointAnalysis| point.summary.as_ref().filter(|s| s.ops_per_s > 0.0).map(each);
+    let mut sizes = points.iter().filter_map(worked);
+    let first = sizes.next().filter(|size| size.is_finite() && *size >= 1.0 && *size < f64::from(u32::MAX))?;
+    let whole = first.round();
+    let is_whole = |size: f64| (size - whole).abs() < 1e-6 * whole;
+    (is_whole(first) && sizes.all(is_whole)).then_some(whole as u32)
+}
+
+/// What is drawn upwards over clients or depth.
+struct Measure {
+    /// Of one point, with its interval where it has one.
+    of: fn(&PointAnalysis) -> Option<(f64, Option<[f64; 2]>)>,
+    /// Of the repeats of one place together.
+    together: fn(&[&PointAnalysis]) -> Option<f64>,
+}
+
+/// One line through the places, a dot per point, and an interval for a point that has one and no repeats: those show their
+/// spread themselves.
+fn sweep_series(group: &Group, dimension: Dimension, colour: Colour, measure: &Measure) -> Series {
+    let mut places: BTreeMap<u32, Vec<&PointAnalysis>> = BTreeMap::new();
+    group.points.iter().for_each(|point| places.entry(dimension.of(point)).or_default().push(point));
+    let x_of = |point: &PointAnalysis| f64::from(dimension.of(point));
+    let measured = |point: &&PointAnalysis| Some((x_of(point), (measure.of)(point)?));
+    let interval = |point: &&PointAnalysis| (measure.of)(point)?.1.map(|[low, high]| (x_of(point), low, high));
+    let line = places.iter().filter_map(|(x, repeats)| Some((f64::from(*x), (measure.together)(repeats)?)));
+    let dots = group.points.iter().filter_map(measured).map(|(x, (y, _))| (x, y)).collect();
+    let alone = places.values().filter(|repeats| repeats.len() == 1).flatten();
+    let radius = if places.len() == group.points.len() { 4.0 } else { 2.8 };
+    let marks = vec![
+        Mark::Line(Stroke::Solid, line.collect()),
+        Mark::Whiskers(alone.filter_map(interval).collect()),
+        Mark::Dots(radius, dots),
+    ];
     Series { label: group.name.to_owned(), colour, marks }
 }
 
-fn means(dots: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let mut xs: Vec<f64> = dots.iter().map(|d| d.0).collect();
-    xs.sort_by(f64::total_cmp);
-    xs.dedup();
-    let mean = |x: f64| {
-        let at: Vec<f64> = dots.iter().filter(|d| d.0 == x).map(|d| d.1).collect();
-        (x, at.iter().sum::<f64>() / at.len() as f64)
-    };
-    xs.into_iter().map(mean).collect()
+/// The mean rate of the repeats of one place.
+fn mean_rate(repeats: &[&PointAnalysis]) -> Option<f64> {
+    let rates: Vec<f64> = repeats.iter().filter_map(|point| Some(point.summary.as_ref()?.ops_per_s)).collect();
+    (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
+}
+
+/// The times of all repeats of one place: percentiles are taken of all of them together and never averaged.
+fn merged(repeats: &[&PointAnalysis], which: impl Fn(&analysis::Series) -> &Histogram<u64>) -> Histogram<u64> {
+    let mut all = model::histogram::new_hdr();
+    for series in repeats.iter().filter_map(|point| point.series.as_ref()) {
+        all.add(which(series)).expect("an auto-resizing histogram takes every value");
+    }
+    all
 }
 
 /// From the first warmup interval to the end of the last interval of any of `points`.
 fn time_range<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> Option<(f64, f64)> {
     let intervals = points.into_iter().filter_map(|p| p.series.as_ref()).flat_map(|s| &s.intervals);
-    let whole = |range: Option<(f64, f64)>, i: &analysis::IntervalPoint| {
+    let whole = |range: Option<(f64, f64)>, i: &IntervalPoint| {
         let (from, to) = range.unwrap_or((i.at_s, i.at_s + i.length_s));
         Some((from.min(i.at_s), to.max(i.at_s + i.length_s)))
     };
@@ -139,9 +184,28 @@ fn shading_note(points: &[&PointAnalysis]) -> String {
     format!("{grey}{blue}{red}")
 }
 
+/// The label of a y axis stands above the first of the panels that share it.
+fn named_once(mut panels: Vec<Panel>) -> Vec<Panel> {
+    for nth in (1..panels.len()).rev() {
+        if panels[nth].y.label == panels[nth - 1].y.label {
+            panels[nth].y.label.clear();
+        }
+    }
+    panels
+}
+
+/// The intervals as they are drawn: as recorded, or in bins where there are too many.
+fn drawn_intervals(point: &PointAnalysis) -> Vec<&IntervalPoint> {
+    let Some(series) = &point.series else { return Vec::new() };
+    match series.bins.is_empty() {
+        true => series.intervals.iter().collect(),
+        false => series.bins.iter().map(|bin| &bin.all).collect(),
+    }
+}
+
 /// A line, with a dot per value while there is room for dots.
 fn line_with_dots(points: Vec<(f64, f64)>) -> Vec<Mark> {
-    let dots = if points.len() > 300 { Vec::new() } else { points.clone() };
+    let dots = if points.len() > 150 { Vec::new() } else { points.clone() };
     vec![Mark::Line(Stroke::Solid, points), Mark::Dots(2.0, dots)]
 }
 
@@ -208,20 +272,77 @@ mod tests {
     }
 
     #[test]
-    fn every_point_has_a_timeline_panel() {
+    fn every_point_has_a_timeline_panel_and_those_of_several_groups_one_together() {
         let panels = |analysis: &Analysis| -> usize {
             let count = |f: &Figure| if let Body::Panels { panels, .. } = &f.body { panels.len() } else { 0 };
             figures(analysis, "timeline").iter().map(count).sum()
         };
-        assert_eq!((panels(&quick()), panels(&with_points(30))), (13, 30));
+        // Three sweeps of three, and four single points with a panel of all.
+        assert_eq!((panels(&quick()), panels(&with_points(30))), (9 + 4 + 1, 30));
     }
 
     #[test]
-    fn a_sweep_draws_one_line_per_group_through_the_mean_of_repeats() {
-        assert_eq!(means(&[(8.0, 10.0), (1.0, 4.0), (8.0, 20.0)]), [(1.0, 4.0), (8.0, 15.0)]);
+    fn mb_per_second_stand_on_the_right_where_all_operations_move_as_much() {
+        let mut analysis = quick();
+        let unit = |analysis: &Analysis| ops_axis(&analysis.points.iter().collect::<Vec<_>>(), "operations/s").unit;
+        assert_eq!(unit(&analysis), Unit::CountOf(16_384));
+        analysis.points[3].summary.as_mut().unwrap().bytes_per_s *= 0.5;
+        assert_eq!(unit(&analysis), Unit::Count);
+        analysis.points.iter_mut().for_each(|p| p.summary.as_mut().unwrap().bytes_per_s = 0.0);
+        assert_eq!(unit(&analysis), Unit::Count);
+    }
+
+    #[test]
+    fn random_and_sequential_access_are_two_figures() {
+        let mut analysis = quick();
+        analysis.points.truncate(6);
+        for point in analysis.points.iter_mut().skip(3) {
+            point.params.insert("mode".into(), "seqrd".into());
+        }
+        let titles: Vec<String> = figures(&analysis, "throughput").into_iter().map(|f| f.title).collect();
+        assert!(titles[0].contains("file random") && titles[1].contains("file sequential"), "{titles:?}");
+    }
+
+    #[test]
+    fn a_sweep_draws_one_line_per_group() {
         let drawn = figures(&quick(), "throughput");
         let titles: Vec<&str> = drawn.iter().map(|f| f.id.as_str()).collect();
-        assert_eq!(titles, ["throughput-file-depth", "throughput-oltp-clients"]);
+        assert_eq!(titles, ["throughput-file-random-depth", "throughput-oltp-clients"]);
+    }
+
+    /// Two points at eight clients, with 100 fast operations and 900 slow ones, and one at one client.
+    fn repeated() -> Analysis {
+        let mut analysis = with_points(3);
+        for (point, (clients, repeat, ops, ns)) in
+            analysis.points.iter_mut().zip([(8, 1, 100, 1_000), (8, 2, 900, 9_000), (1, 1, 10, 500)])
+        {
+            (point.clients, point.repeat) = (clients, repeat);
+            let (summary, series) = (point.summary.as_mut().unwrap(), point.series.as_mut().unwrap());
+            summary.ops_per_s = ops as f64;
+            summary.response_ns = summary.response_ns.map(|times| analysis::Quantiles { p95: ns, ..times });
+            series.response = model::histogram::new_hdr();
+            series.response.record_n(ns, ops).unwrap();
+        }
+        analysis
+    }
+
+    #[test]
+    fn the_line_goes_through_the_mean_rate_of_repeats_and_the_percentile_of_all_their_operations() {
+        let line = |id: &str| {
+            let Body::Panels { panels, .. } = figures(&repeated(), id).remove(0).body else { panic!("panels") };
+            let Mark::Line(_, line) = &panels[0].series[0].marks[0] else { panic!("a line") };
+            line.clone()
+        };
+        assert_eq!(line("throughput"), [(1.0, 10.0), (8.0, 500.0)]);
+        let p95 = line("p95");
+        assert!((p95[1].1 - 9_000.0).abs() < 50.0, "{p95:?}"); // the mean of both would be 5,000
+    }
+
+    #[test]
+    fn intervals_are_drawn_where_there_are_no_repeats() {
+        let Body::Panels { panels, .. } = figures(&repeated(), "throughput").remove(0).body else { panic!("panels") };
+        let Mark::Whiskers(intervals) = &panels[0].series[0].marks[1] else { panic!("whiskers") };
+        assert_eq!(intervals.iter().map(|bar| bar.0).collect::<Vec<_>>(), [1.0]);
     }
 
     #[test]

@@ -1,11 +1,13 @@
-//! Response time percentiles over time: median, 95th, 99th and maximum of each interval.
+//! Response time percentiles over time: median, 95th, 99th and maximum of each interval, or of each bin of a long run.
 //!
-//! In: the intervals of each point. Out: one figure per sheet, one panel per point. Limits: a percentile of an interval with
-//! few operations is nearly its maximum; n of the interval is in the timeline.
+//! In: the intervals of each point. Out: one figure per sheet, one panel per row, with one scale in a sweep; of repeats the first
+//! is drawn. Limits: a percentile of an interval with few operations is nearly its maximum; n of the interval is in the
+//! timeline.
 
-use super::{Chart, line_with_dots, marked, shades, shading_note, time_range};
+use super::{Chart, drawn_intervals, line_with_dots, marked, named_once, shades, shading_note, time_range};
 use crate::figure::{Axis, Body, Colour, Figure, Panel, Series};
-use crate::sheet::{Sheet, conditions, sheets};
+use crate::format;
+use crate::sheet::{Row, Sheet, conditions, sheets};
 use analysis::{Analysis, IntervalPoint, PointAnalysis};
 
 /// The chart.
@@ -32,28 +34,43 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 }
 
 fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
-    let points: Vec<&PointAnalysis> = sheet.points.iter().map(|(_, p)| *p).collect();
+    let points: Vec<&PointAnalysis> = sheet.rows.iter().map(|row| row.points[0]).collect();
     let range = time_range(points.iter().copied())?;
-    let height = if points.len() == 1 { 220.0 } else { 120.0 };
-    let panel = |(label, point): &(String, &PointAnalysis)| Panel {
-        title: marked(label, point),
-        note: String::new(),
-        y: Axis::nanos("response time"),
+    let height = if points.len() == 1 { 220.0 } else { 110.0 };
+    let common = sheet.dimension.and_then(|_| extent(&points));
+    let panel = |row: &Row| Panel {
+        title: marked(&row.label, row.points[0]),
+        note: if row.points.len() > 1 { format!("repeat 1 of {}", row.points.len()) } else { String::new() },
+        y: Axis { range: common, ..Axis::nanos("response time") },
         height,
-        series: LINES.iter().map(|line| draw_line(point, line)).collect(),
-        shades: shades(point),
+        series: LINES.iter().map(|line| draw_line(row.points[0], line)).collect(),
+        shades: shades(row.points[0]),
     };
     Some(Figure {
         id: format!("percentiles-{}", sheet.slug),
         title: format!("Response time over time: {}", sheet.name),
-        caption: format!("{}.{}", conditions(analysis, &points), shading_note(&points)),
-        body: Body::Panels { x: Axis::seconds(range), panels: sheet.points.iter().map(panel).collect() },
+        caption: format!("{}.{}{}", conditions(analysis, &points), shading_note(&points), step_note(&points)),
+        body: Body::Panels { x: Axis::seconds(range), panels: named_once(sheet.rows.iter().map(panel).collect()) },
+    })
+}
+
+/// The shortest and the longest time that is drawn.
+fn extent(points: &[&PointAnalysis]) -> Option<(f64, f64)> {
+    let times = |i: &IntervalPoint| LINES.iter().filter_map(|line| line.2(i)).collect::<Vec<u64>>();
+    let all: Vec<u64> = points.iter().flat_map(|p| drawn_intervals(p)).flat_map(times).filter(|ns| *ns > 0).collect();
+    Some((*all.iter().min()? as f64, *all.iter().max()? as f64))
+}
+
+/// What the steps of a long run are, where there are any: for captions.
+fn step_note(points: &[&PointAnalysis]) -> String {
+    let bin = points.iter().filter_map(|p| p.series.as_ref()).find_map(|s| s.bins.first());
+    bin.map_or(String::new(), |bin| {
+        format!(" Steps of {}, of all operations in them.", format::seconds(bin.all.length_s))
     })
 }
 
 fn draw_line(point: &PointAnalysis, (label, colour, value): &Percentile) -> Series {
-    let intervals = point.series.iter().flat_map(|s| &s.intervals);
     let at = |i: &IntervalPoint| (i.at_s + i.length_s / 2.0, value(i).map_or(f64::NAN, |ns| ns as f64));
-    let places: Vec<(f64, f64)> = intervals.map(at).collect();
+    let places: Vec<(f64, f64)> = drawn_intervals(point).into_iter().map(at).collect();
     Series { label: (*label).to_owned(), colour: *colour, marks: line_with_dots(places) }
 }

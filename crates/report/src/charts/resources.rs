@@ -1,13 +1,14 @@
 //! CPU and disk under the throughput, on one time axis: what was busy when it was slow.
 //!
-//! In: the counters `cpu` and `disk` of each point. Out: one figure per point, up to five panels. Limits: CPU in percent of
-//! all CPUs of the machine; the disk is the device under the data, whoever used it.
+//! In: the counters `cpu` and `disk` of each point. Out: one figure per point, up to five panels; of many points those at the
+//! top of their sweeps, and those that stalled. Limits: CPU in percent of all CPUs of the machine; the disk is the device under
+//! the data, whoever used it.
 
-use super::timeline::draw_point;
+use super::timeline::{bin_note, draw_point};
 use super::{Chart, line_with_dots, shades, shading_note, time_range};
 use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Unit};
 use crate::format::slug;
-use crate::sheet::conditions;
+use crate::sheet::{Group, conditions, groups};
 use analysis::{Analysis, CounterSeries, PointAnalysis};
 use std::collections::BTreeSet;
 
@@ -30,11 +31,34 @@ const CPU_USES: [(&str, &str, Colour); 5] = [
     ("steal_ns", "steal", Colour::Black),
 ];
 
+/// More pictures of one sort than that nobody looks at.
+const FIGURES_MAX: usize = 24;
+/// As many values as a panel has places for.
+const VALUES_MAX: usize = 600;
+
 fn draw(analysis: &Analysis) -> Vec<Figure> {
-    analysis.points.iter().filter_map(|point| draw_figure(analysis, point)).collect()
+    let chosen = chosen(analysis);
+    let note = match chosen.len() < analysis.points.len() {
+        true => " Of many points, those are drawn that reach the most in their sweep or stalled.",
+        false => "",
+    };
+    chosen.into_iter().filter_map(|point| draw_figure(analysis, point, note)).collect()
 }
 
-fn draw_figure(analysis: &Analysis, point: &PointAnalysis) -> Option<Figure> {
+/// All points where they are few; else the one with the highest rate of each sweep and those that stalled, in their order.
+fn chosen(analysis: &Analysis) -> Vec<&PointAnalysis> {
+    if analysis.points.len() <= FIGURES_MAX {
+        return analysis.points.iter().collect();
+    }
+    let rate = |p: &PointAnalysis| p.summary.as_ref().map_or(0.0, |s| s.ops_per_s);
+    let fastest = |group: &Group| group.points.iter().max_by(|a, b| rate(a).total_cmp(&rate(b))).map(|p| p.id);
+    let stalled = analysis.points.iter().filter(|p| p.series.as_ref().is_some_and(|s| !s.stalls.is_empty()));
+    let all: Vec<u32> = groups(analysis).iter().filter_map(fastest).chain(stalled.map(|p| p.id)).collect();
+    let drawn: BTreeSet<u32> = all.into_iter().take(FIGURES_MAX).collect();
+    analysis.points.iter().filter(|p| drawn.contains(&p.id)).collect()
+}
+
+fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option<Figure> {
     let counters: Vec<Panel> =
         [cpu(point), disk_operations(point), disk_bytes(point), disk_queue(point)].into_iter().flatten().collect();
     let range = time_range([point])?;
@@ -46,15 +70,15 @@ fn draw_figure(analysis: &Analysis, point: &PointAnalysis) -> Option<Figure> {
     Some(Figure {
         id: format!("resources-{}-{}", point.id, slug(&point.label)).trim_end_matches('-').to_owned(),
         title: format!("CPU and disk: {}", point.label),
-        caption: format!("{}.{}", conditions(analysis, &[point]), shading_note(&[point])),
+        caption: format!("{}.{}{}{note}", conditions(analysis, &[point]), shading_note(&[point]), bin_note(&[point])),
         body: Body::Panels { x: Axis::seconds(range), panels },
     })
 }
 
 fn cpu(point: &PointAnalysis) -> Option<Panel> {
-    let uses: Vec<_> = CPU_USES.iter().filter_map(|u| Some((u, counter(point, "cpu", u.0)?))).collect();
-    let idle = counter(point, "cpu", "idle_ns")?;
-    let all: Vec<&CounterSeries> = uses.iter().map(|(_, c)| *c).chain([idle]).collect();
+    let uses: Vec<_> = CPU_USES.iter().filter_map(|u| Some((u, thinned(counter(point, "cpu", u.0)?)))).collect();
+    let idle = &thinned(counter(point, "cpu", "idle_ns")?);
+    let all: Vec<&CounterSeries> = uses.iter().map(|(_, c)| c).chain([idle]).collect();
     let totals = totals(&all);
     let half = half_stretch(idle);
     let mut below = vec![0.0; totals.len()];
@@ -115,8 +139,8 @@ fn disk_title(point: &PointAnalysis, what: &str) -> String {
 }
 
 fn line(point: &PointAnalysis, name: &str, label: &str, colour: Colour, factor: f64) -> Option<Series> {
-    let counter = counter(point, "disk", name)?;
-    let points: Vec<(f64, f64)> = middles(counter).into_iter().map(|(t, v)| (t, v * factor)).collect();
+    let counter = thinned(counter(point, "disk", name)?);
+    let points: Vec<(f64, f64)> = middles(&counter).into_iter().map(|(t, v)| (t, v * factor)).collect();
     Some(Series { label: label.to_owned(), colour, marks: line_with_dots(points) })
 }
 
@@ -124,6 +148,17 @@ fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<Series>) -> Op
     let panel =
         Panel { title: title.to_owned(), note: String::new(), y, height: HEIGHT, shades: shades(point), series };
     (!panel.series.is_empty()).then_some(panel)
+}
+
+/// As many neighbouring stretches as one as leave values that can be drawn. A rate is then the mean of equal stretches; where
+/// one before a gap is longer, it counts as one.
+fn thinned(counter: &CounterSeries) -> CounterSeries {
+    let each = counter.values.len().div_ceil(VALUES_MAX).max(1);
+    let mean = |part: &[(f64, f64)]| {
+        let sum: f64 = part.iter().map(|(_, value)| value).sum();
+        (part[part.len() - 1].0, sum / part.len() as f64)
+    };
+    CounterSeries { values: counter.values.chunks(each).map(mean).collect(), ..counter.clone() }
 }
 
 /// The values in the middle of their stretches, as the dots of the throughput are in the middle of their intervals.
@@ -158,6 +193,33 @@ mod tests {
         let interval = point.series.as_ref().unwrap().intervals[3];
         let reads = middles(counter(point, "disk", "write_ops").unwrap());
         assert!((reads[3].0 - (interval.at_s + interval.length_s / 2.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn many_values_are_drawn_as_their_means_and_few_as_they_are() {
+        let analysis = crate::testing::quick();
+        let few = counter(&analysis.points[0], "disk", "read_ops").unwrap();
+        assert_eq!(&thinned(few), few);
+        let values = (1..=1_200).map(|i| (f64::from(i), f64::from(i % 2))).collect();
+        let many = thinned(&CounterSeries { values, ..few.clone() });
+        assert_eq!(many.values.len(), 600);
+        assert!(many.values.iter().all(|(_, value)| *value == 0.5));
+        assert_eq!(many.values[0].0, 2.0);
+    }
+
+    #[test]
+    fn of_many_points_the_fastest_of_each_sweep_and_those_that_stalled_are_drawn() {
+        let mut analysis = crate::testing::with_points(40);
+        for point in &mut analysis.points {
+            point.group = if point.id <= 20 { "first".into() } else { "second".into() };
+            point.summary.as_mut().unwrap().ops_per_s = f64::from(point.id % 20);
+        }
+        let span = analysis::Span { from_s: 1.0, to_s: 2.0 };
+        analysis.points[4].series.as_mut().unwrap().stalls = vec![span];
+        let ids = |analysis: &Analysis| chosen(analysis).iter().map(|p| p.id).collect::<Vec<_>>();
+        assert_eq!(ids(&analysis), [5, 19, 39]);
+        analysis.points.truncate(24);
+        assert_eq!(ids(&analysis).len(), 24);
     }
 
     #[test]

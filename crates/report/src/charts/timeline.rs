@@ -1,38 +1,104 @@
-//! Throughput over time: one dot per interval, stalls shaded, the warmup in grey.
+//! Throughput over time: one dot per interval, or bins with their extremes where there are too many, stalls shaded, the warmup
+//! in grey.
 //!
-//! In: the intervals of each point. Out: one figure per sheet, one panel per point. Limits: an interval is the finest grain;
-//! a stall shorter than one shows in the response times.
+//! In: the intervals of each point. Out: one figure per sheet: a panel per row, small multiples with one scale in a sweep; where
+//! the rows are not of one sweep, all of them in one panel above. Limits: an interval is the finest grain; a stall shorter
+//! than one shows in the response times.
 
-use super::{Chart, marked, shades, shading_note, time_range};
+use super::{Chart, drawn_intervals, marked, mean_rate, named_once, ops_axis, shades, shading_note, time_range};
 use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Stroke};
 use crate::format;
-use crate::sheet::{Sheet, conditions, sheets};
-use analysis::{Analysis, PointAnalysis};
+use crate::sheet::{Row, Sheet, conditions, sheets};
+use analysis::{Analysis, Bin, PointAnalysis};
+use std::collections::BTreeMap;
 
 /// The chart.
 pub const CHART: Chart = Chart {
     id: "timeline",
     title: "Throughput over time",
     help: "One dot per interval. A steady system makes a flat band; drops to the floor are stalls. The dashed line is the \
-           mean of what counts: the run phase, or the window of one that goes by rounds.",
+           mean of what counts: the run phase, or the window of one that goes by rounds. The panels of a sweep have one scale: \
+           compare their heights and their spread. A long run is drawn in steps, with a band from the slowest to the fastest \
+           interval in each.",
     draw,
 };
+
+/// Above this, a panel need not be high to show a band's height.
+const LOW_PANELS_FROM: usize = 4;
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
 }
 
 fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
-    let points: Vec<&PointAnalysis> = sheet.points.iter().map(|(_, p)| *p).collect();
+    let points = sheet.points();
     let range = time_range(points.iter().copied())?;
-    let height = if points.len() == 1 { 220.0 } else { 110.0 };
-    let panel = |(label, point): &(String, &PointAnalysis)| draw_point(label, point, height);
+    let height = match sheet.rows.len() {
+        1 => 220.0,
+        n if n < LOW_PANELS_FROM => 110.0,
+        _ => 80.0,
+    };
+    let y = y_axis(sheet, &points);
+    let together = (sheet.dimension.is_none() && sheet.rows.len() > 1).then(|| draw_together(&sheet.rows, &points));
+    let panels = together.into_iter().chain(sheet.rows.iter().map(|row| draw_row(row, y.as_ref(), height)));
     Some(Figure {
         id: format!("timeline-{}", sheet.slug),
         title: format!("Throughput over time: {}", sheet.name),
-        caption: format!("{}.{}", conditions(analysis, &points), shading_note(&points)),
-        body: Body::Panels { x: Axis::seconds(range), panels: sheet.points.iter().map(panel).collect() },
+        caption: format!("{}.{}{}", conditions(analysis, &points), shading_note(&points), bin_note(&points)),
+        body: Body::Panels { x: Axis::seconds(range), panels: named_once(panels.collect()) },
     })
+}
+
+/// The common y axis of a sweep; none where the rows have little to do with each other.
+fn y_axis(sheet: &Sheet, points: &[&PointAnalysis]) -> Option<Axis> {
+    let highest = rates(points).fold(0.0, f64::max);
+    let range = Some((0.0, if highest > 0.0 { highest * 1.06 } else { 1.0 }));
+    sheet.dimension.map(|_| Axis { range, ..ops_axis(points, "operations/s") })
+}
+
+/// What is drawn of the points, highest included.
+fn rates<'a>(points: &'a [&PointAnalysis]) -> impl Iterator<Item = f64> + 'a {
+    let intervals = points.iter().filter_map(|p| p.series.as_ref()).flat_map(|s| &s.intervals);
+    intervals.map(|i| i.ops_per_s).filter(|rate| rate.is_finite())
+}
+
+/// All rows in one panel, a line each; of repeats the first.
+fn draw_together(rows: &[Row], points: &[&PointAnalysis]) -> Panel {
+    let line = |(nth, row): (usize, &Row)| Series {
+        label: row.label.clone(),
+        colour: Colour::nth(nth),
+        marks: vec![Mark::Line(Stroke::Solid, with_drops(row.points[0]))],
+    };
+    Panel {
+        title: "all together".to_owned(),
+        note: String::new(),
+        y: ops_axis(points, "operations/s"),
+        height: 200.0,
+        series: rows.iter().enumerate().map(line).collect(),
+        shades: Vec::new(),
+    }
+}
+
+/// A point as it is drawn alone; its repeats over each other, a colour each.
+fn draw_row(row: &Row, y: Option<&Axis>, height: f64) -> Panel {
+    let own = draw_point(&row.label, row.points[0], height);
+    let panel = Panel { y: y.cloned().unwrap_or(own.y), ..own };
+    if row.points.len() == 1 {
+        return panel;
+    }
+    let line = |(nth, point): (usize, &&PointAnalysis)| Series {
+        label: String::new(),
+        colour: Colour::nth(nth),
+        marks: vec![Mark::Line(Stroke::Thin, with_drops(point))],
+    };
+    let series = row.points.iter().enumerate().map(line).collect();
+    let shades = row.points.iter().flat_map(|point| shades(point)).collect();
+    Panel { note: repeats_note(&row.points), series, shades, ..panel }
+}
+
+fn repeats_note(points: &[&PointAnalysis]) -> String {
+    let mean = mean_rate(points).map_or_else(format::dash, format::number);
+    format!("mean {mean}/s of {} repeats", points.len())
 }
 
 /// The panel of one point.
@@ -40,7 +106,7 @@ pub fn draw_point(label: &str, point: &PointAnalysis, height: f64) -> Panel {
     Panel {
         title: marked(label, point),
         note: point.summary.as_ref().map(mean_note).unwrap_or_else(|| "the run phase was not reached".to_owned()),
-        y: Axis::ops_per_s(),
+        y: ops_axis(&[point], "operations/s"),
         height,
         series: series(point),
         shades: shades(point),
@@ -57,13 +123,107 @@ fn mean_note(summary: &analysis::Summary) -> String {
 
 fn series(point: &PointAnalysis) -> Vec<Series> {
     let Some(series) = &point.series else { return Vec::new() };
-    let dots: Vec<(f64, f64)> = series.intervals.iter().map(|i| (i.at_s + i.length_s / 2.0, i.ops_per_s)).collect();
     let (from, to) = (series.counted.from_s, series.counted.to_s);
     let mean = point.summary.as_ref().map(|s| vec![(from, s.ops_per_s), (to, s.ops_per_s)]).unwrap_or_default();
-    let radius = if dots.len() > 300 { 1.6 } else { 3.0 };
     let unnamed = |colour, marks| Series { label: String::new(), colour, marks };
-    vec![
-        unnamed(Colour::Black, vec![Mark::Line(Stroke::Dashed, mean)]),
-        unnamed(Colour::Blue, vec![Mark::Line(Stroke::Thin, dots.clone()), Mark::Dots(radius, dots)]),
-    ]
+    let dots = places(point);
+    let mut drawn = vec![unnamed(Colour::Black, vec![Mark::Line(Stroke::Dashed, mean)])];
+    if series.bins.is_empty() {
+        let radius = if dots.len() > 300 { 1.6 } else { 3.0 };
+        drawn.push(unnamed(Colour::Blue, vec![Mark::Line(Stroke::Thin, dots.clone()), Mark::Dots(radius, dots)]));
+    } else {
+        drawn.insert(0, unnamed(Colour::Sky, vec![band(&series.bins)]));
+        drawn.push(unnamed(Colour::Blue, vec![Mark::Line(Stroke::Solid, dots)]));
+    }
+    drawn
+}
+
+/// The rates in the middle of their intervals, or of their bins.
+fn places(point: &PointAnalysis) -> Vec<(f64, f64)> {
+    drawn_intervals(point).into_iter().map(|i| (i.at_s + i.length_s / 2.0, i.ops_per_s)).collect()
+}
+
+/// As [`places`], and down to the slowest interval and back in a bin that had one below half of its rate: for lines that have no
+/// band.
+fn with_drops(point: &PointAnalysis) -> Vec<(f64, f64)> {
+    let bins = point.series.iter().flat_map(|series| &series.bins);
+    let dropped: BTreeMap<usize, f64> = bins
+        .enumerate()
+        .filter(|(_, b)| b.least_per_s < 0.5 * b.all.ops_per_s)
+        .map(|(n, b)| (n, b.least_per_s))
+        .collect();
+    let place = |(nth, (x, y)): (usize, (f64, f64))| match dropped.get(&nth) {
+        Some(least) => vec![(x, y), (x, *least), (x, y)],
+        None => vec![(x, y)],
+    };
+    places(point).into_iter().enumerate().flat_map(place).collect()
+}
+
+/// From the slowest to the fastest interval of each bin, over its whole width: an interval at zero makes a cut to the floor.
+fn band(bins: &[Bin]) -> Mark {
+    let ends = |bin: &Bin| {
+        let (from, to) = (bin.all.at_s, bin.all.at_s + bin.all.length_s);
+        [(from, bin.least_per_s, bin.most_per_s), (to, bin.least_per_s, bin.most_per_s)]
+    };
+    Mark::Area(bins.iter().flat_map(ends).collect())
+}
+
+/// How long the steps of a long run are, where there are any: for captions.
+pub fn bin_note(points: &[&PointAnalysis]) -> String {
+    let binned = points.iter().filter_map(|p| p.series.as_ref()).find(|s| !s.bins.is_empty());
+    let lengths = binned.and_then(|s| Some((s.bins.first()?.all.length_s, s.intervals.first()?.length_s)));
+    lengths.map_or(String::new(), |(bin, interval)| {
+        let (bin, interval) = (format::seconds(bin), format::seconds(interval));
+        let several =
+            if points.len() > 1 { " Lines without a band fall to intervals below half of their step." } else { "" };
+        format!(" Line: steps of {bin}; band: the slowest and the fastest {interval} in each.{several}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{long_runs, quick, with_points};
+
+    fn panels(figure: &Figure) -> &[Panel] {
+        let Body::Panels { panels, .. } = &figure.body else { panic!("panels") };
+        panels
+    }
+
+    #[test]
+    fn the_panels_of_a_sweep_have_one_scale_and_those_of_strangers_their_own() {
+        let all = draw(&quick());
+        let ranges = |figure: &Figure| panels(figure).iter().map(|p| p.y.range).collect::<Vec<_>>();
+        let of = |id: &str| all.iter().find(|f| f.id == id).unwrap();
+        let sweep = ranges(of("timeline-file-rndrd"));
+        assert!(sweep[0].is_some() && sweep.iter().all(|range| *range == sweep[0]));
+        assert!(ranges(of("timeline-insert")).iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn repeats_share_a_panel_with_a_line_each() {
+        let mut analysis = with_points(5);
+        (1..).zip(&mut analysis.points).for_each(|(repeat, point)| (point.clients, point.repeat) = (8, repeat));
+        let figures = draw(&analysis);
+        let [panel] = panels(&figures[0]) else { panic!("one panel") };
+        assert_eq!(panel.series.len(), 5);
+        assert!(panel.note.contains("of 5 repeats"), "{}", panel.note);
+    }
+
+    #[test]
+    fn a_long_run_is_drawn_in_steps_whose_band_reaches_down_to_a_single_standstill() {
+        let figures = draw(&long_runs(800));
+        let caption = &figures[0].caption;
+        assert!(caption.contains("steps of 5 s; band: the slowest and the fastest 1 s"), "{caption}");
+        let panel = &panels(&figures[0])[1];
+        let Mark::Area(bounds) = &panel.series[0].marks[0] else { panic!("a band") };
+        assert_eq!(bounds.len(), 2 * 160);
+        let at_zero: Vec<f64> = bounds.iter().filter(|(_, least, _)| *least == 0.0).map(|bound| bound.0).collect();
+        assert_eq!(at_zero, [700.0, 705.0]);
+        let Mark::Line(_, steps) = &panel.series[2].marks[0] else { panic!("a line") };
+        assert_eq!(steps.len(), 160);
+        let Mark::Line(_, alone) = &panels(&figures[0])[0].series[0].marks[0] else { panic!("a line") };
+        let drop: Vec<f64> = alone.iter().filter(|(x, _)| *x == 702.5).map(|(_, y)| *y).collect();
+        assert_eq!((alone.len(), drop[0] == drop[2], drop[1]), (162, true, 0.0));
+    }
 }

@@ -5,11 +5,12 @@
 //! admitted by its hash, so that a browser runs no other.
 
 use crate::ReportError;
-use crate::charts::{all_figures, cost_columns};
+use crate::charts::{Chart, all_figures, cost_columns};
 use crate::escape;
 use crate::figure::Figure;
 use crate::findings::{Group, Member, grouped};
 use crate::format;
+use crate::sheet::{Sheet, sheets};
 use analysis::{Analysis, Finding, PointAnalysis, Quantiles, Summary, Validity};
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, Output, State, escape_formatter};
@@ -65,6 +66,9 @@ struct Page<'a> {
     version: &'a str,
     reader_version: &'static str,
     points: Vec<Row<'a>>,
+    points_folded: bool,
+    index_heads: Vec<&'static str>,
+    index: Vec<IndexRow>,
     findings: Vec<Block>,
     sections: Vec<Section>,
     cost_heads: Vec<&'static str>,
@@ -122,12 +126,20 @@ struct Item {
     next_step: String,
 }
 
-/// The figures of one chart.
+/// The pictures of one sheet: a link for each chart that has one.
+#[derive(Serialize)]
+struct IndexRow {
+    name: String,
+    points: usize,
+    figures: Vec<Option<String>>,
+}
+
+/// The figures of one chart, or of two charts that are read side by side.
 #[derive(Serialize)]
 struct Section {
     id: &'static str,
-    title: &'static str,
-    help: &'static str,
+    title: String,
+    help: String,
     /// Beyond a handful, pictures are folded away, each under its title.
     folded: bool,
     figures: Vec<Picture>,
@@ -143,10 +155,18 @@ struct Picture {
 }
 
 const FIGURES_UNFOLDED_MAX: usize = 8;
+/// Beyond that, the table of points is folded: the pictures would be screens away.
+const POINTS_UNFOLDED_MAX: usize = 40;
+/// Fewer sheets are found without an index.
+const SHEETS_INDEXED_MIN: usize = 4;
+/// The figures of the second chart stand beside those of the first, which has one for each of them.
+const SIDE_BY_SIDE: [&str; 2] = ["throughput", "p95"];
 
 impl<'a> Page<'a> {
     fn of(analysis: &'a Analysis) -> Self {
         let meta = &analysis.meta;
+        let all = all_figures(analysis);
+        let (index_heads, index) = index(analysis, &all);
         let (headline, verdict) =
             analysis.verdict.split_first().map_or(("No verdict.", &[][..]), |(h, v)| (h.as_str(), v));
         Page {
@@ -162,12 +182,11 @@ impl<'a> Page<'a> {
             version: &meta.plimsoll_version,
             reader_version: env!("CARGO_PKG_VERSION"),
             points: rows(&analysis.points),
+            points_folded: analysis.points.len() > POINTS_UNFOLDED_MAX,
+            index_heads,
+            index,
             findings: grouped(analysis).iter().map(block).collect(),
-            sections: all_figures(analysis)
-                .into_iter()
-                .filter(|(_, f)| !f.is_empty())
-                .map(|(c, f)| section(c, &f))
-                .collect(),
+            sections: sections(&all),
             cost_heads: cost_columns().iter().map(|c| c.0).collect(),
             environment: &meta.environment,
             trials: meta.plan.trials.len(),
@@ -246,8 +265,53 @@ fn block(group: &Group) -> Block {
     }
 }
 
-fn section(chart: &crate::Chart, figures: &[Figure]) -> Section {
-    let picture = |f: &Figure| Picture {
+/// Which charts have a picture of which sheet; nothing where there are few sheets.
+fn index(analysis: &Analysis, all: &[(&'static Chart, Vec<Figure>)]) -> (Vec<&'static str>, Vec<IndexRow>) {
+    let sheets = sheets(analysis);
+    if sheets.len() < SHEETS_INDEXED_MIN {
+        return Default::default();
+    }
+    let of = |(chart, figures): &(&Chart, Vec<Figure>), sheet: &Sheet| {
+        let id = format!("{}-{}", chart.id, sheet.slug);
+        figures.iter().any(|figure| figure.id == id).then_some(id)
+    };
+    let charts: Vec<_> = all.iter().filter(|chart| sheets.iter().any(|sheet| of(chart, sheet).is_some())).collect();
+    let row = |sheet: &Sheet| IndexRow {
+        name: sheet.name.clone(),
+        points: sheet.points().len(),
+        figures: charts.iter().map(|chart| of(chart, sheet)).collect(),
+    };
+    (charts.iter().map(|(chart, _)| chart.title).collect(), sheets.iter().map(row).collect())
+}
+
+fn sections(all: &[(&'static Chart, Vec<Figure>)]) -> Vec<Section> {
+    let of = |id: &str| all.iter().find(|(chart, _)| chart.id == id);
+    let [first, second] = SIDE_BY_SIDE.map(of);
+    let section =
+        |(chart, figures): &(&'static Chart, Vec<Figure>)| match second.filter(|_| chart.id == SIDE_BY_SIDE[0]) {
+            Some((other, others)) => side_by_side((chart, figures), (other, others)),
+            None => section(chart, figures.iter().collect()),
+        };
+    let is_second = |chart: &Chart| first.is_some() && chart.id == SIDE_BY_SIDE[1];
+    all.iter().filter(|(chart, figures)| !figures.is_empty() && !is_second(chart)).map(section).collect()
+}
+
+fn side_by_side((chart, figures): (&Chart, &[Figure]), (other, others): (&Chart, &[Figure])) -> Section {
+    let pairs = figures.iter().zip(others).flat_map(|(one, beside)| [one, beside]).collect();
+    Section {
+        title: format!("{} and {}", chart.title.replace(" against clients and depth", ""), lower_first(other.title)),
+        help: format!("{} {}", chart.help, other.help),
+        ..section(chart, pairs)
+    }
+}
+
+fn lower_first(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or(String::new(), |first| first.to_lowercase().chain(rest).collect())
+}
+
+fn section(chart: &Chart, figures: Vec<&Figure>) -> Section {
+    let picture = |f: &&Figure| Picture {
         id: f.id.clone(),
         title: f.title.clone(),
         svg: super::svg(f),
@@ -255,8 +319,8 @@ fn section(chart: &crate::Chart, figures: &[Figure]) -> Section {
     };
     Section {
         id: chart.id,
-        title: chart.title,
-        help: chart.help,
+        title: chart.title.to_owned(),
+        help: chart.help.to_owned(),
         folded: figures.len() > FIGURES_UNFOLDED_MAX,
         figures: figures.iter().map(picture).collect(),
     }
@@ -274,6 +338,31 @@ mod tests {
         let rest = text.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "");
         assert!(!rest.contains("http"), "something refers to the network");
         assert!(!text.contains(" src=") && !text.contains("@import") && !text.contains("url(h"));
+    }
+
+    #[test]
+    fn throughput_and_response_time_of_a_sweep_stand_side_by_side() {
+        let sections = sections(&all_figures(&quick()));
+        let first = &sections[0];
+        assert_eq!(
+            (first.id, first.title.as_str()),
+            ("throughput", "Throughput and response time against clients and depth")
+        );
+        let ids: Vec<&str> = first.figures.iter().map(|f| f.id.as_str()).collect();
+        let pair = ["throughput-file-random-depth", "p95-file-random-depth"];
+        assert_eq!(ids[..2], pair);
+        assert!(sections.iter().all(|section| section.id != "p95"));
+    }
+
+    #[test]
+    fn every_link_of_the_index_leads_to_a_picture_and_a_report_of_few_sheets_has_none() {
+        let text = html(&quick()).unwrap();
+        let links: Vec<&str> = text.split("href=\"#").skip(1).filter_map(|s| s.split('"').next()).collect();
+        let pictures = links.iter().filter(|link| link.starts_with("figure-"));
+        assert_eq!(pictures.clone().count(), 4 * 4); // four sheets, four charts of sheets
+        assert!(links.iter().all(|link| text.contains(&format!("id=\"{link}\""))));
+        let few = html(&open_loop()).unwrap();
+        assert!(!few.contains("id=\"index\""));
     }
 
     #[test]

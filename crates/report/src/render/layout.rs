@@ -52,6 +52,8 @@ struct Frame<'a> {
     x: Scaled<'a>,
     left: f64,
     right: f64,
+    /// Where the names of series begin.
+    names: f64,
 }
 
 impl Frame<'_> {
@@ -84,8 +86,11 @@ fn frame<'a>(x: &'a Axis, panels: &[Panel], ys: &[Scaled], width: f64) -> Frame<
     let labels = panels.iter().flat_map(|p| &p.series).map(|s| text_width(&s.label, SMALL));
     let left = EDGE + tick_widths.fold(20.0, f64::max) + 8.0;
     let widest = labels.fold(0.0, f64::max).min(width / 3.0);
-    let right = width - EDGE - if widest > 0.0 { widest + 10.0 } else { 6.0 };
-    Frame { x: Scaled::x(x, x_extent(panels)), left, right }
+    let names = width - EDGE - widest;
+    let second_ticks = panels.iter().zip(ys).flat_map(|(p, y)| y.second_ticks(tick_count(p.height)));
+    let second = second_ticks.map(|t| text_width(&t.label, SMALL) + 7.0).fold(0.0, f64::max);
+    let right = names - second - if widest > 0.0 { 10.0 } else { 6.0 };
+    Frame { x: Scaled::x(x, x_extent(panels)), left, right, names }
 }
 
 /// About one tick every 26 units.
@@ -175,6 +180,11 @@ fn draw_grid(scene: &mut Scene, place: &Place) {
         rule(scene, (left, y), (right, y), Ink::Grid);
         text(scene, (left - 7.0, y + 4.5), tick.label, SMALL, Anchor::End, Ink::Faint);
     }
+    for tick in place.y.second_ticks(tick_count(place.height)) {
+        let y = bottom - tick.position * place.height;
+        rule(scene, (right, y), (right + 4.0, y), Ink::Axis);
+        text(scene, (right + 7.0, y + 4.5), tick.label, SMALL, Anchor::Start, Ink::Faint);
+    }
     scene.shapes.push(Shape::TicksBegin);
     for tick in x_ticks(place.frame) {
         let x = left + tick.position * (right - left);
@@ -263,7 +273,7 @@ fn name_series(scene: &mut Scene, series: &[Series], place: &Place) {
     names.sort_by(|a, b| a.0.total_cmp(&b.0));
     let wanted: Vec<f64> = names.iter().map(|n| n.0).collect();
     let places = spread(&wanted, place.top + 2.0, place.top + place.height - 2.0, 15.0);
-    let x = place.frame.right + 10.0;
+    let x = place.frame.names;
     for (y, (_, series)) in places.into_iter().zip(names) {
         let label = cut(&series.label, SMALL, scene.width - 4.0 - x);
         text(scene, (x, y + 4.5), label, SMALL, Anchor::Start, Ink::Data(series.colour));

@@ -1,9 +1,9 @@
 //! Values to positions between 0 and 1, and the ticks that make them readable.
 //!
 //! In: an axis and its data's least and greatest value. Out: positions and labelled ticks.
-//! Limits: ticks are 1, 2 or 5 times a power of ten; a long time axis uses minutes.
+//! Limits: ticks are 1, 2 or 5 times a power of ten; a long time axis uses minutes, or hours.
 
-use crate::figure::{Axis, Scale, Unit};
+use crate::figure::{Axis, HOURS_FROM_S, MINUTES_FROM_S, Scale, Unit};
 use crate::format;
 
 /// An axis with its range decided.
@@ -80,6 +80,15 @@ impl<'a> Scaled<'a> {
         values.into_iter().filter(inside).map(|v| Tick { position: self.position(v), label: self.label(v) }).collect()
     }
 
+    /// About `want` ticks of the second scale, in MB; none where the axis has none.
+    pub fn second_ticks(&self, want: usize) -> Vec<Tick> {
+        let Unit::CountOf(bytes) = self.axis.unit else { return Vec::new() };
+        let mb = f64::from(bytes.max(1)) / 1e6;
+        let values = linear_ticks(self.low * mb, self.high * mb, want, Unit::Count);
+        let tick = |value: f64| Tick { position: self.position(value / mb), label: format::short(value) };
+        values.into_iter().map(tick).collect()
+    }
+
     fn named(&self, names: &[String]) -> Vec<Tick> {
         let tick = |(i, name): (usize, &String)| Tick { position: self.position(i as f64), label: name.clone() };
         names.iter().enumerate().map(tick).collect()
@@ -89,12 +98,11 @@ impl<'a> Scaled<'a> {
         match self.axis.unit {
             Unit::Nanos => format::nanos_tick(value),
             Unit::Percent => format!("{} %", format::plain(value)),
-            Unit::Seconds if self.high - self.low > 600.0 => match value == 0.0 {
-                true => "0".to_owned(),
-                false => format!("{} min", format::plain(value / 60.0)),
-            },
+            Unit::Seconds if value == 0.0 => "0".to_owned(),
+            Unit::Seconds if self.high - self.low > HOURS_FROM_S => format!("{} h", format::plain(value / 3_600.0)),
+            Unit::Seconds if self.high - self.low > MINUTES_FROM_S => format!("{} min", format::plain(value / 60.0)),
             Unit::Seconds => format::plain(value),
-            Unit::Count => format::short(value),
+            Unit::Count | Unit::CountOf(_) => format::short(value),
         }
     }
 }
@@ -102,7 +110,7 @@ impl<'a> Scaled<'a> {
 fn linear_ticks(low: f64, high: f64, want: usize, unit: Unit) -> Vec<f64> {
     let rough = (high - low) / want.max(1) as f64;
     let step = match unit {
-        Unit::Seconds if high - low > 600.0 => {
+        Unit::Seconds if high - low > MINUTES_FROM_S => {
             let minutes = [60.0, 120.0, 300.0, 600.0, 1_200.0, 1_800.0, 3_600.0, 7_200.0];
             minutes.into_iter().find(|s| *s >= rough).unwrap_or_else(|| (rough / 3_600.0).ceil() * 3_600.0)
         }
@@ -177,10 +185,24 @@ mod tests {
     }
 
     #[test]
-    fn long_time_axes_use_minutes() {
-        let axis = Axis::seconds((0.0, 3_600.0));
-        let shown: Vec<String> = Scaled::x(&axis, None).ticks(6).into_iter().map(|t| t.label).collect();
-        assert_eq!(shown, ["0", "10 min", "20 min", "30 min", "40 min", "50 min", "60 min"]);
+    fn long_time_axes_use_minutes_and_longer_ones_hours() {
+        let shown = |seconds: f64| -> Vec<String> {
+            let axis = Axis::seconds((0.0, seconds));
+            Scaled::x(&axis, None).ticks(6).into_iter().map(|t| t.label).collect()
+        };
+        assert_eq!(shown(3_600.0), ["0", "10 min", "20 min", "30 min", "40 min", "50 min", "60 min"]);
+        assert_eq!(shown(18_000.0), ["0", "1 h", "2 h", "3 h", "4 h", "5 h"]);
+        assert_eq!(shown(20.0), ["0", "5", "10", "15", "20"]);
+    }
+
+    #[test]
+    fn the_second_scale_counts_the_same_in_mb() {
+        let axis = Axis { unit: Unit::CountOf(16_384), ..Axis::ops_per_s() };
+        let scaled = Scaled::y(&axis, Some((0.0, 10_000.0)));
+        let ticks = scaled.second_ticks(4);
+        assert_eq!(ticks.iter().map(|t| t.label.as_str()).collect::<Vec<_>>(), ["0", "50", "100", "150"]);
+        assert!((ticks[2].position - scaled.position(100e6 / 16_384.0)).abs() < 1e-9);
+        assert!(Scaled::y(&Axis::ops_per_s(), Some((0.0, 10_000.0))).second_ticks(4).is_empty());
     }
 
     #[test]
