@@ -25,7 +25,9 @@ pub fn all(plan: &Plan) -> Vec<String> {
 fn settings(trial: &Trial) -> Vec<(String, String)> {
     let load = [("clients", trial.load.clients), ("depth", trial.load.depth), ("repeat", trial.repeat)];
     let params = trial.workload.params.0.iter().chain(&trial.target.params.0);
-    let mut all: Vec<(String, String)> = params.map(|(name, value)| (name.clone(), value.to_string())).collect();
+    let mode = trial.workload.params.0.get("mode").map(ToString::to_string);
+    let used = params.filter(|(name, _)| analysis::is_used(name, mode.as_deref()));
+    let mut all: Vec<(String, String)> = used.map(|(name, value)| (name.clone(), value.to_string())).collect();
     all.extend(load.map(|(name, value)| (name.to_owned(), value.to_string())));
     all.push(match trial.load.pacing {
         Pacing::Closed { .. } => ("loop".into(), "closed".into()),

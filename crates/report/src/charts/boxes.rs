@@ -19,6 +19,9 @@ pub const CHART: Chart = Chart {
     draw,
 };
 
+/// Dots of that share of the highest rate lie half a unit apart.
+const DOTS_APART: f64 = 500.0;
+
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
 }
@@ -58,7 +61,10 @@ fn box_of(x: f64, repeats: &[&PointAnalysis]) -> Option<BoxMark> {
     rates.sort_by(f64::total_cmp);
     let percentiles = [0.05, 0.25, 0.50, 0.75, 0.95].map(|q| quantile(&rates, q));
     let [p05, .., p95] = percentiles;
-    let outliers = rates.iter().copied().filter(|r| *r < p05 || *r > p95).collect();
+    let mut outliers: Vec<f64> = rates.iter().copied().filter(|r| *r < p05 || *r > p95).collect();
+    // Of thousands of dots one upon the other, those are drawn that can be told apart.
+    let apart = rates.last().map_or(0.0, |most| most / DOTS_APART);
+    outliers.dedup_by(|next, kept| *next - *kept < apart);
     (!rates.is_empty()).then_some(BoxMark { x, percentiles, outliers })
 }
 
@@ -99,6 +105,18 @@ mod tests {
         let both = box_of(0.0, &[slow, fast]).unwrap().percentiles;
         let (low, high) = (box_of(0.0, &[slow]).unwrap().percentiles, box_of(0.0, &[fast]).unwrap().percentiles);
         assert!(both[0] < low[4] && both[4] > high[0], "{both:?}");
+    }
+
+    #[test]
+    fn of_many_intervals_outside_the_whiskers_only_those_apart_are_drawn() {
+        let mut analysis = crate::testing::with_points(1);
+        let intervals = &mut analysis.points[0].series.as_mut().unwrap().intervals;
+        let first = intervals[2];
+        *intervals =
+            (0..20_000).map(|i| analysis::IntervalPoint { ops_per_s: f64::from(i), at_s: 1.0, ..first }).collect();
+        let outliers = box_of(0.0, &[&analysis.points[0]]).unwrap().outliers;
+        assert!((40..=52).contains(&outliers.len()), "{}", outliers.len());
+        assert_eq!(outliers[0], 0.0);
     }
 
     #[test]

@@ -99,10 +99,13 @@ fn bytes_each(points: &[&PointAnalysis]) -> Option<u32> {
     (is_whole(first) && sizes.all(is_whole)).then_some(whole as u32)
 }
 
+/// A value with its interval, where it has one.
+type WithInterval = (f64, Option<[f64; 2]>);
+
 /// What is drawn upwards over clients or depth.
 struct Measure {
-    /// Of one point, with its interval where it has one.
-    of: fn(&PointAnalysis) -> Option<(f64, Option<[f64; 2]>)>,
+    /// Of one point.
+    of: fn(&PointAnalysis) -> Option<WithInterval>,
     /// Of the repeats of one place together.
     together: fn(&[&PointAnalysis]) -> Option<f64>,
 }

@@ -79,15 +79,16 @@ fn cpu(point: &PointAnalysis) -> Option<Panel> {
     let uses: Vec<_> = CPU_USES.iter().filter_map(|u| Some((u, thinned(counter(point, "cpu", u.0)?)))).collect();
     let idle = &thinned(counter(point, "cpu", "idle_ns")?);
     let all: Vec<&CounterSeries> = uses.iter().map(|(_, c)| c).chain([idle]).collect();
-    let totals = totals(&all);
-    let half = half_stretch(idle);
+    let mut totals = totals(&all);
+    let (from, to) = time_range([point])?;
+    totals.retain(|(time, _)| (from..=to).contains(&middle_before(idle, *time)));
     let mut below = vec![0.0; totals.len()];
     let mut series = Vec::new();
     for ((_, label, colour), counter) in &uses {
         let mut bounds = Vec::new();
         for ((time, total), low) in totals.iter().zip(&mut below) {
             let high = *low + 100.0 * value_at(counter, *time).unwrap_or(0.0) / total;
-            bounds.push((*time - half, *low, high));
+            bounds.push((middle_before(idle, *time), *low, high));
             *low = high;
         }
         series.push(Series { label: (*label).to_owned(), colour: *colour, marks: vec![Mark::Area(bounds)] });
@@ -140,7 +141,10 @@ fn disk_title(point: &PointAnalysis, what: &str) -> String {
 
 fn line(point: &PointAnalysis, name: &str, label: &str, colour: Colour, factor: f64) -> Option<Series> {
     let counter = thinned(counter(point, "disk", name)?);
-    let points: Vec<(f64, f64)> = middles(&counter).into_iter().map(|(t, v)| (t, v * factor)).collect();
+    // The readings go on for a moment when the load is over.
+    let (from, to) = time_range([point])?;
+    let points = middles(&counter).into_iter().filter(|(t, _)| (from..=to).contains(t));
+    let points: Vec<(f64, f64)> = points.map(|(t, v)| (t, v * factor)).collect();
     Some(Series { label: label.to_owned(), colour, marks: line_with_dots(points) })
 }
 
@@ -163,8 +167,16 @@ fn thinned(counter: &CounterSeries) -> CounterSeries {
 
 /// The values in the middle of their stretches, as the dots of the throughput are in the middle of their intervals.
 fn middles(counter: &CounterSeries) -> Vec<(f64, f64)> {
-    let half = half_stretch(counter);
-    counter.values.iter().map(|(end, value)| (end - half, *value)).collect()
+    counter.values.iter().map(|(end, value)| (middle_before(counter, *end), *value)).collect()
+}
+
+/// The middle of the stretch that ends at `end`, a time of `counter`: halfway to the reading before it.
+fn middle_before(counter: &CounterSeries, end: f64) -> f64 {
+    let nth = counter.values.partition_point(|(time, _)| *time < end);
+    match nth.checked_sub(1) {
+        Some(before) => (counter.values[before].0 + end) / 2.0,
+        None => end - half_stretch(counter),
+    }
 }
 
 /// Half the usual length of a stretch: a gap makes one of them longer, so the median counts.
@@ -193,6 +205,23 @@ mod tests {
         let interval = point.series.as_ref().unwrap().intervals[3];
         let reads = middles(counter(point, "disk", "write_ops").unwrap());
         assert!((reads[3].0 - (interval.at_s + interval.length_s / 2.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_was_read_when_the_load_was_over_is_not_drawn() {
+        let mut analysis = crate::testing::quick();
+        let point = &mut analysis.points[5];
+        let drawn = |point: &PointAnalysis| {
+            let series = line(point, "write_ops", "writes", Colour::Blue, 1.0).unwrap();
+            let Mark::Line(_, points) = &series.marks[0] else { panic!("a line") };
+            points.len()
+        };
+        let before = drawn(point);
+        for counter in &mut point.series.as_mut().unwrap().counters {
+            let last = counter.values.last().unwrap().0;
+            counter.values.push((last + 0.05, 0.0));
+        }
+        assert_eq!(drawn(point), before);
     }
 
     #[test]

@@ -93,7 +93,12 @@ fn draw_row(row: &Row, y: Option<&Axis>, height: f64) -> Panel {
     };
     let series = row.points.iter().enumerate().map(line).collect();
     let shades = row.points.iter().flat_map(|point| shades(point)).collect();
-    Panel { note: repeats_note(&row.points), series, shades, ..panel }
+    Panel { title: marked(&row.label, worst(row)), note: repeats_note(&row.points), series, shades, ..panel }
+}
+
+/// The repeat that is to be trusted least.
+fn worst<'a>(row: &Row<'a>) -> &'a PointAnalysis {
+    row.points.iter().max_by_key(|point| point.validity).expect("a row has at least one point")
 }
 
 fn repeats_note(points: &[&PointAnalysis]) -> String {
