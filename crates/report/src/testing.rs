@@ -11,8 +11,8 @@ use hdrhistogram::Histogram;
 use model::histogram::new_hdr;
 use model::steady::Window;
 use model::{
-    Fact, Generator, Interval, KindInterval, Load, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases, Plan,
-    PointData, PointState, RunData, RunMeta, TargetSpec, Tick, Times, Trial, Value, WorkloadSpec,
+    Bytes, Fact, Generator, Interval, KindInterval, Load, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases,
+    Plan, PointData, PointState, RunData, RunMeta, TargetSpec, Tick, Times, Trial, Value, WorkloadSpec,
 };
 use std::collections::BTreeMap;
 
@@ -365,14 +365,15 @@ fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) -> u
     };
     let intervals: Vec<Interval> = (0..seconds).map(&mut interval).collect();
     let (start, end) = (Tick(0), Tick(seconds * SECOND));
-    let mode = [("mode".to_owned(), Value::Word("rndwr".into()))].into_iter().collect();
+    let params = [("mode", Value::Word("rndwr".into())), ("block", Value::Bytes(Bytes(16_384)))];
+    let params = Params(params.map(|(name, value)| (name.to_owned(), value)).into());
     PointData {
         id,
         state: PointState::Complete,
         error: None,
         trial: Trial {
             target: TargetSpec { engine: target.into(), path: None, params: Params::default() },
-            workload: WorkloadSpec { name: "file".into(), params: Params(mode) },
+            workload: WorkloadSpec { name: "file".into(), params },
             load: Load { clients: 8, depth: 1, pacing: Pacing::Closed { think: Nanos(0) } },
             phases: Phases {
                 warmup: Nanos(0),

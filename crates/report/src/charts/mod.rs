@@ -81,7 +81,7 @@ fn kind_of_access(group: &Group) -> &'static str {
     }
 }
 
-/// Operations per second from 0, with MB/s on the right where all operations of `points` move as many bytes.
+/// Operations per second from 0, with MB/s on the right where all operations of `points` are blocks of one size.
 fn ops_axis(points: &[&PointAnalysis], label: &str) -> Axis {
     match bytes_each(points) {
         Some(bytes) => Axis::from_zero(&format!("{label} (left), MB/s (right)"), Unit::CountOf(bytes)),
@@ -91,6 +91,10 @@ fn ops_axis(points: &[&PointAnalysis], label: &str) -> Axis {
 
 fn bytes_each(points: &[&PointAnalysis]) -> Option<u32> {
     let each = |summary: &Summary| summary.bytes_per_s / summary.ops_per_s;
+    // The payload of a row says little; that of a block is what a disk is bought for.
+    if points.iter().any(|point| !point.params.contains_key("block")) {
+        return None;
+    }
     let worked = |point: &&PointAnalysis| point.summary.as_ref().filter(|s| s.ops_per_s > 0.0).map(each);
     let mut sizes = points.iter().filter_map(worked);
     let first = sizes.next().filter(|size| size.is_finite() && *size >= 1.0 && *size < f64::from(u32::MAX))?;
@@ -285,8 +289,11 @@ mod tests {
     }
 
     #[test]
-    fn mb_per_second_stand_on_the_right_where_all_operations_move_as_much() {
+    fn mb_per_second_stand_on_the_right_where_all_operations_are_blocks_of_one_size() {
         let mut analysis = quick();
+        let inserts: Vec<&PointAnalysis> = analysis.points[6..10].iter().collect();
+        assert_eq!(ops_axis(&inserts, "operations/s").unit, Unit::Count);
+        analysis.points.truncate(6);
         let unit = |analysis: &Analysis| ops_axis(&analysis.points.iter().collect::<Vec<_>>(), "operations/s").unit;
         assert_eq!(unit(&analysis), Unit::CountOf(16_384));
         analysis.points[3].summary.as_mut().unwrap().bytes_per_s *= 0.5;

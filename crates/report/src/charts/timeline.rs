@@ -103,14 +103,28 @@ fn worst<'a>(row: &Row<'a>) -> &'a PointAnalysis {
 
 fn repeats_note(points: &[&PointAnalysis]) -> String {
     let mean = mean_rate(points).map_or_else(format::dash, format::number);
-    format!("mean {mean}/s of {} repeats", points.len())
+    format!("mean {mean}/s of {} repeats{}", points.len(), stall_note(points))
+}
+
+/// `; 2 stalls, 3 s`, where there are any.
+fn stall_note(points: &[&PointAnalysis]) -> String {
+    let stalls = || points.iter().filter_map(|point| point.series.as_ref()).flat_map(|series| &series.stalls);
+    let (count, total) = (stalls().count(), format::seconds(stalls().map(|s| s.to_s - s.from_s).sum()));
+    match count {
+        0 => String::new(),
+        1 => format!("; 1 stall, {total}"),
+        _ => format!("; {count} stalls, {total}"),
+    }
 }
 
 /// The panel of one point.
 pub fn draw_point(label: &str, point: &PointAnalysis, height: f64) -> Panel {
     Panel {
         title: marked(label, point),
-        note: point.summary.as_ref().map(mean_note).unwrap_or_else(|| "the run phase was not reached".to_owned()),
+        note: match &point.summary {
+            Some(summary) => mean_note(summary) + &stall_note(&[point]),
+            None => "the run phase was not reached".to_owned(),
+        },
         y: ops_axis(&[point], "operations/s"),
         height,
         series: series(point),
@@ -203,6 +217,13 @@ mod tests {
         let sweep = ranges(of("timeline-file-rndrd"));
         assert!(sweep[0].is_some() && sweep.iter().all(|range| *range == sweep[0]));
         assert!(ranges(of("timeline-insert")).iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn a_panel_says_how_often_and_how_long_the_point_stalled() {
+        let note = |id: usize| draw_point("", &quick().points[id], 100.0).note;
+        assert!(note(5).ends_with("; 1 stall, 0.5 s"), "{}", note(5));
+        assert!(!note(0).contains("stall"), "{}", note(0));
     }
 
     #[test]
