@@ -163,20 +163,24 @@ fn places(point: &PointAnalysis) -> Vec<(f64, f64)> {
 }
 
 /// As [`places`], and down to the slowest interval and back in a bin that had one below half of its rate: for lines that have no
-/// band.
+/// band. Where that is the rule and not the exception, the line would be hidden behind its drops, and they are left out.
 fn with_drops(point: &PointAnalysis) -> Vec<(f64, f64)> {
     let bins = point.series.iter().flat_map(|series| &series.bins);
-    let dropped: BTreeMap<usize, f64> = bins
-        .enumerate()
-        .filter(|(_, b)| b.least_per_s < 0.5 * b.all.ops_per_s)
-        .map(|(n, b)| (n, b.least_per_s))
-        .collect();
-    let place = |(nth, (x, y)): (usize, (f64, f64))| match dropped.get(&nth) {
+    let drops = bins.enumerate().filter(|(_, bin)| bin.least_per_s < 0.5 * bin.all.ops_per_s);
+    let drops: BTreeMap<usize, f64> = drops.map(|(nth, bin)| (nth, bin.least_per_s)).collect();
+    let places = places(point);
+    if drops.len() * DROPS_ONE_IN > places.len() {
+        return places;
+    }
+    let place = |(nth, (x, y)): (usize, (f64, f64))| match drops.get(&nth) {
         Some(least) => vec![(x, y), (x, *least), (x, y)],
         None => vec![(x, y)],
     };
-    places(point).into_iter().enumerate().flat_map(place).collect()
+    places.into_iter().enumerate().flat_map(place).collect()
 }
+
+/// Drops in more than one of so many bins hide the line.
+const DROPS_ONE_IN: usize = 8;
 
 /// From the slowest to the fastest interval of each bin, over its whole width: an interval at zero makes a cut to the floor.
 fn band(bins: &[Bin]) -> Mark {
@@ -193,8 +197,11 @@ pub fn bin_note(points: &[&PointAnalysis]) -> String {
     let lengths = binned.and_then(|s| Some((s.bins.first()?.all.length_s, s.intervals.first()?.length_s)));
     lengths.map_or(String::new(), |(bin, interval)| {
         let (bin, interval) = (format::seconds(bin), format::seconds(interval));
-        let several =
-            if points.len() > 1 { " Lines without a band fall to intervals below half of their step." } else { "" };
+        let several = if points.len() > 1 {
+            " Lines without a band fall to intervals below half of their step, where those are few."
+        } else {
+            ""
+        };
         format!(" Line: steps of {bin}; band: the slowest and the fastest {interval} in each.{several}")
     })
 }
@@ -217,6 +224,15 @@ mod tests {
         let sweep = ranges(of("timeline-file-rndrd"));
         assert!(sweep[0].is_some() && sweep.iter().all(|range| *range == sweep[0]));
         assert!(ranges(of("timeline-insert")).iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn a_line_that_drops_everywhere_is_drawn_without_its_drops() {
+        let mut point = long_runs(800).points.remove(0);
+        let drawn = |point: &PointAnalysis| with_drops(point).len() - places(point).len();
+        assert_eq!(drawn(&point), 2);
+        point.series.as_mut().unwrap().bins.iter_mut().step_by(2).for_each(|bin| bin.least_per_s = 0.0);
+        assert_eq!(drawn(&point), 0);
     }
 
     #[test]
