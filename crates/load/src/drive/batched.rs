@@ -1,6 +1,7 @@
 //! Several operations under way on one thread. Two clock reads a batch: one when it is submitted, one when completions were
 //! taken. A service time is therefore an upper bound, too long by at most the time between two looks at the completions, and
 //! that holds the submission of a whole batch. With [`Stamp::Each`] every operation is a batch of its own.
+//! What a driver looks at after a batch (`settle`) is in no time of that batch, and delays the look for the next.
 
 use super::{BatchDriver, Done, PATIENCE, Stamp, wait, wait_for_start};
 use crate::clock::Clock;
@@ -66,12 +67,12 @@ pub fn run_batched<D: BatchDriver, C: Clock>(
         driver.submit_and_wait(patience, &mut finished);
         now = clock.now();
         for done in finished.drain(..) {
+            let outcome = driver.settle(&done);
             let was = slots.release(done.slot);
             let intended = was.intended.unwrap_or(was.started);
-            let completion =
-                Completion { kind: was.kind, intended, started: was.started, finished: now, outcome: done.outcome };
+            let completion = Completion { kind: was.kind, intended, started: was.started, finished: now, outcome };
             recorder.record(&completion, was.late);
-            if let Outcome::Failed(class) = done.outcome {
+            if let Outcome::Failed(class) = outcome {
                 recorder.report_failure(class, now, || driver.describe_failure());
                 if schedule.on_error == OnError::Stop {
                     stop.request(StopReason::Failure);

@@ -26,8 +26,16 @@ pub trait Driver: Send + 'static {
     fn open(&mut self) -> Result<(), String> {
         Ok(())
     }
+    /// Called before `started` is taken: makes what [`Driver::execute`] moves. Neither allocates nor logs.
+    #[inline]
+    fn prepare(&mut self, _: &Self::Op) {}
     /// Performs `op` and returns when it is done. Neither allocates nor logs.
     fn execute(&mut self, op: &Self::Op) -> Outcome;
+    /// Called after `finished` was taken: looks at what was moved, and says how the operation counts.
+    #[inline]
+    fn settle(&mut self, _: &Self::Op, outcome: Outcome) -> Outcome {
+        outcome
+    }
     /// What happened at the last failure, for people.
     fn describe_failure(&self) -> String;
 }
@@ -56,6 +64,12 @@ pub trait BatchDriver: Send + 'static {
     /// Starts what was pushed, waits until at least one operation is done or `timeout` is over, and appends all that are
     /// done. With a timeout of zero it does not wait.
     fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>);
+    /// Called after the time of `done` was taken, and before its slot is used again: looks at what was moved, and says how
+    /// the operation counts.
+    #[inline]
+    fn settle(&mut self, done: &Done) -> Outcome {
+        done.outcome
+    }
     /// What happened at the last failure, for people.
     fn describe_failure(&self) -> String;
 }
@@ -108,7 +122,7 @@ mod tests {
     use crate::recorder::{Delivery, Recorder};
     use crate::source::OpSource;
     use model::histogram::{LatencyCounts, new_hdr};
-    use model::{Arrivals, IoOp, Pacing, Phase};
+    use model::{Arrivals, IoOp, OnError, Pacing, Phase};
     use std::sync::Arc;
     use std::sync::mpsc;
     use workload::Workload;
@@ -188,8 +202,60 @@ mod tests {
         }
     }
 
+    /// 0.1 ms for each operation, with 1 ms to make ready and 1 ms to look at it, which finds every second one wrong.
+    struct Checking {
+        clock: Arc<SimClock>,
+        settled: u64,
+    }
+    impl Checking {
+        fn look(&mut self) -> Outcome {
+            self.clock.advance(Nanos::from_millis(1));
+            self.settled += 1;
+            match self.settled % 2 {
+                0 => Outcome::Failed(model::FailureClass::Corrupt),
+                _ => Outcome::Ok { bytes: 1 },
+            }
+        }
+    }
+    impl Driver for Checking {
+        type Op = IoOp;
+        fn prepare(&mut self, _: &IoOp) {
+            self.clock.advance(Nanos::from_millis(1));
+        }
+        fn execute(&mut self, _: &IoOp) -> Outcome {
+            self.clock.advance(Nanos::from_micros(100));
+            Outcome::Ok { bytes: 1 }
+        }
+        fn settle(&mut self, _: &IoOp, _: Outcome) -> Outcome {
+            self.look()
+        }
+        fn describe_failure(&self) -> String {
+            String::new()
+        }
+    }
+    impl BatchDriver for Checking {
+        type Op = IoOp;
+        fn depth(&self) -> u32 {
+            1
+        }
+        fn push(&mut self, _: u32, _: &IoOp) {
+            self.clock.advance(Nanos::from_millis(1));
+        }
+        fn submit_and_wait(&mut self, _: Nanos, done: &mut Vec<Done>) {
+            self.clock.advance(Nanos::from_micros(100));
+            done.push(Done { slot: 0, outcome: Outcome::Ok { bytes: 1 } });
+        }
+        fn settle(&mut self, _: &Done) -> Outcome {
+            self.look()
+        }
+        fn describe_failure(&self) -> String {
+            String::new()
+        }
+    }
+
     struct Totals {
         ok: u64,
+        failed: u64,
         late: u64,
         response: LatencyCounts,
         service: LatencyCounts,
@@ -197,11 +263,16 @@ mod tests {
 
     fn totals(delivered: mpsc::Receiver<Delivery>) -> Totals {
         let mut totals =
-            Totals { ok: 0, late: 0, response: LatencyCounts::default(), service: LatencyCounts::default() };
+            Totals { ok: 0, failed: 0, late: 0, response: LatencyCounts::default(), service: LatencyCounts::default() };
         for delivery in delivered.iter() {
-            let Delivery::Increment(increment) = delivery else { panic!("unexpected {delivery:?}") };
+            let increment = match delivery {
+                Delivery::Increment(increment) => increment,
+                Delivery::Failure { .. } => continue,
+                delivery => panic!("unexpected {delivery:?}"),
+            };
             for kind in &increment.kinds {
                 totals.ok += kind.ok;
+                totals.failed += kind.failed;
                 totals.late += kind.late;
                 totals.service.add(&kind.service);
                 totals.response.add(kind.response.as_ref().unwrap_or(&kind.service));
@@ -218,7 +289,8 @@ mod tests {
     ) -> (Totals, Schedule) {
         let clock = Arc::new(SimClock::default());
         let (out, delivered) = mpsc::channel();
-        let schedule = Schedule::new(Phase::Run, Tick(0), Nanos::from_secs(seconds), None, &pacing, 1);
+        let schedule = Schedule::new(Phase::Run, Tick(0), Nanos::from_secs(seconds), None, &pacing, 1)
+            .with_on_error(OnError::Count);
         let mut recorder = Recorder::new(0, 1, Nanos::from_secs(1), out);
         recorder.begin(&schedule);
         perform(&schedule, &clock, &mut OpSource::of(Box::new(AnyOp), 64, None), &mut recorder, &Stop::default());
@@ -331,6 +403,23 @@ mod tests {
         });
         assert_near(seen.ok as f64, 10_000.0, "operations");
         assert_near(ms_at(&seen.service, 0.5), 0.8, "p50 of 8 under way, 1 done each 0.1 ms");
+    }
+
+    #[test]
+    fn what_is_made_ready_before_and_looked_at_after_an_operation_is_in_no_time_and_counts() {
+        let sync = run(CLOSED, 21, |schedule, clock, source, recorder, stop| {
+            let mut driver = Checking { clock: clock.clone(), settled: 0 };
+            run_sync(schedule, clock, source, &mut driver, recorder, stop);
+        });
+        let batched = run(CLOSED, 21, |schedule, clock, source, recorder, stop| {
+            let mut driver = Checking { clock: clock.clone(), settled: 0 };
+            run_batched(schedule, clock, source, &mut driver, Stamp::Batch, recorder, stop);
+        });
+        for (seen, _) in [sync, batched] {
+            assert_near(seen.ok as f64, 5_000.0, "operations found right");
+            assert_near(seen.failed as f64, 5_000.0, "operations found wrong");
+            assert_near(seen.service.max_ns() as f64, 1e5, "longest time");
+        }
     }
 
     #[test]

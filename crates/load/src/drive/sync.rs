@@ -1,4 +1,5 @@
-//! One operation at a time. Two clock reads an operation: the end of one is the admission of the next.
+//! One operation at a time. Two clock reads an operation: the end of one is the admission of the next. What a driver does
+//! before and after those two is in no operation's time; in an open loop it delays the next one, as the generator's lag.
 
 use super::{Driver, think, wait, wait_for_start};
 use crate::clock::Clock;
@@ -28,9 +29,11 @@ pub fn run_sync<D: Driver, C: Clock>(
             Admit::NotBefore(_) | Admit::Done => return,
         };
         let op = source.take();
+        driver.prepare(op);
         let started = clock.now_unordered();
         let outcome = driver.execute(op);
         now = if D::ENDS_IN_KERNEL { clock.now_unordered() } else { clock.now() };
+        let outcome = driver.settle(op, outcome);
         let intended = due.map_or(started, |arrival| arrival.intended);
         if due.is_some() && !late {
             recorder.woke(started.since(intended));
