@@ -9,7 +9,8 @@
 
 use crate::error::{IoContext, TargetError, shown};
 use model::Bytes;
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, ResolveFlags, flock, open, openat2};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -231,6 +232,36 @@ pub fn sweep_abandoned(parent: &Path) -> Swept {
         }
     }
     swept
+}
+
+/// What a look at a data directory found.
+pub(crate) enum Look {
+    /// It is no longer there.
+    Gone,
+    /// Its plimsoll is running.
+    InUse,
+    /// Its plimsoll was killed. Nobody sweeps it while this is held.
+    Abandoned(File),
+}
+
+/// Looks at the data directory `dir`, which a run file names, without changing it.
+pub(crate) fn look(dir: &Path) -> Result<Look, TargetError> {
+    let named = dir.file_name().is_some_and(|name| name.to_string_lossy().starts_with(DATA_DIR_PREFIX));
+    let no_data = |why: &str| TargetError::Unsafe(format!("`{}` {why}; it is left alone", shown(dir)));
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let held = match openat2(CWD, dir, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Err(Errno::NOENT) => return Ok(Look::Gone),
+        Err(Errno::LOOP | Errno::NOTDIR) => return Err(no_data("is a symlink, behind one, or no directory")),
+        opened => File::from(opened.trying("open", dir)?),
+    };
+    match flock(&held, FlockOperation::NonBlockingLockShared) {
+        Err(Errno::WOULDBLOCK) => return Ok(Look::InUse),
+        locked => locked.trying("lock", dir)?,
+    }
+    match read_manifest(&held) {
+        Some(manifest) if named && manifest.host == host() => Ok(Look::Abandoned(held)),
+        _ => Err(no_data("is no data directory that a plimsoll on this machine has made")),
+    }
 }
 
 /// `None` where the directory is in use.

@@ -13,6 +13,7 @@ pub mod estimate;
 pub mod filesystem;
 pub mod machine;
 pub mod safety;
+pub mod verify;
 
 pub use dataset::DataDir;
 pub use engines::{ENGINES, EngineDef, Instance, Loading, Runs, Start, find, shape_of};

@@ -2,6 +2,7 @@
 //!
 //! In: an error number and the operation. Out: its [`FailureClass`] and a line for people. Limits: Linux error numbers.
 
+use crate::verify::Damage;
 use model::{FailureClass, IoKind, IoOp};
 use rustix::io::{Errno, pwrite};
 use std::fs::File;
@@ -20,6 +21,7 @@ enum Cause {
     None,
     Errno(i32),
     Short(usize),
+    Damaged(Damage),
 }
 
 impl LastFailure {
@@ -52,6 +54,12 @@ impl LastFailure {
         }
     }
 
+    /// What the read `op` brought is not what was written.
+    pub fn damaged(&mut self, op: &IoOp, damage: Damage) -> FailureClass {
+        *self = LastFailure { op: *op, cause: Cause::Damaged(damage) };
+        FailureClass::Corrupt
+    }
+
     /// What happened in one of the files at `paths`, for people.
     pub fn describe(&self, paths: &[PathBuf]) -> String {
         let path = crate::error::shown(&paths[self.op.file as usize]);
@@ -60,6 +68,7 @@ impl LastFailure {
             Cause::None => "no failure".to_string(),
             Cause::Errno(errno) => std::io::Error::from_raw_os_error(errno).to_string(),
             Cause::Short(bytes) => format!("only {bytes} bytes were moved"),
+            Cause::Damaged(damage) => return format!("{what} of {}: {}", self.op.len, damage.describe(paths)),
         };
         match self.op.io {
             IoKind::Read | IoKind::Write => {

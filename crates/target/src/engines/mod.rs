@@ -12,6 +12,7 @@ mod sqlite;
 
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
+use crate::verify::ReadBack;
 use load::Client;
 use model::{Bytes, Fact, Family, ParamDef, ParamKind, Params, Trial};
 use std::path::Path;
@@ -101,6 +102,12 @@ pub trait Instance {
 
     /// The clients of `trial`. Refuses data that is not what the trial expects.
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError>;
+
+    /// Reads back all that was written since it was last read back, and checks it; `None` where nothing was, or nothing says
+    /// what it should be. `go_on` is told how many of how many bytes are done, and may end it.
+    fn read_back(&mut self, _go_on: &mut dyn FnMut(Bytes, Bytes) -> bool) -> Result<Option<ReadBack>, TargetError> {
+        Ok(None)
+    }
 
     /// What went wrong beside the operations since the start, where anything did: a sync in the background that failed.
     fn trouble(&self) -> Option<String> {

@@ -8,10 +8,11 @@
 use super::buffers::Buffers;
 use super::files::Files;
 use super::under_way::UnderWay;
+use super::verifier::Verifier;
 use crate::error::TargetError;
 use libc::{SYS_io_destroy, SYS_io_getevents, SYS_io_setup, SYS_io_submit, c_long, syscall};
 use load::{BatchDriver, Done};
-use model::{IoKind, IoOp, Nanos};
+use model::{IoKind, IoOp, Nanos, Outcome};
 use std::io::Error;
 use std::os::fd::AsRawFd;
 
@@ -94,11 +95,11 @@ pub struct AioFile {
 
 impl AioFile {
     /// The driver of `files` with as many slots as `buffers` has blocks.
-    pub fn new(files: Files, buffers: Buffers) -> Self {
+    pub fn new(files: Files, buffers: Buffers, verifier: Option<Verifier>) -> Self {
         let depth = buffers.count() as usize;
         AioFile {
             context: None,
-            slots: UnderWay::new(files, buffers),
+            slots: UnderWay::new(files, buffers, verifier),
             iocbs: vec![Iocb::default(); depth].into(),
             queued: Vec::with_capacity(depth),
             events: vec![IoEvent::default(); depth].into(),
@@ -197,6 +198,11 @@ impl BatchDriver for AioFile {
         let context = *context;
         self.submit(context, done);
         self.reap(context, timeout, done);
+    }
+
+    #[inline]
+    fn settle(&mut self, done: &Done) -> Outcome {
+        self.slots.settle(done)
     }
 
     fn describe_failure(&self) -> String {

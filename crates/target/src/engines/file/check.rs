@@ -7,8 +7,10 @@ use super::files::WriteSync;
 use super::settings::{Io, Settings};
 use crate::error::{TargetError, shown};
 use crate::filesystem::Alignment;
+use crate::verify::UNIT;
 use model::{Bytes, Pacing, Trial};
 use std::path::Path;
+use workload::IoProgram;
 
 /// Refuses settings that exclude each other.
 pub fn settings(trial: &Trial) -> Result<(), TargetError> {
@@ -41,13 +43,40 @@ pub fn load(trial: &Trial) -> Result<(), TargetError> {
     Err(TargetError::Unsupported(refused))
 }
 
-/// Refuses buffers that would fill the memory: the machine would swap, or kill somebody.
-pub fn memory(trial: &Trial, block: Bytes) -> Result<(), TargetError> {
+/// Refuses data that cannot be checked in the way that was asked for.
+pub fn verifying(trial: &Trial, program: &IoProgram) -> Result<(), TargetError> {
+    let (settings, unit, memory) = (Settings::of(trial), UNIT as u64, memory_of_machine());
+    let data = u64::from(program.files) * program.file_bytes.0;
+    let table = Bytes(data / unit * 8);
+    let refused = match () {
+        _ if !settings.verify => return Ok(()),
+        _ if !program.block.0.is_multiple_of(unit) => format!(
+            "verify = `true` checks units of {}: block = `{}` is no multiple of that; use such a block",
+            Bytes(unit),
+            program.block
+        ),
+        _ if settings.content.dedupe > 0 => {
+            "verify = `true` makes every 4 KiB different from all others: use dedupe = `0`, or verify = `false`".into()
+        }
+        _ if table.0 > memory.0 / 2 => format!(
+            "verify = `true` on {} of files needs a table of {table}, more than half of the memory ({memory}); use a smaller \
+             file_size",
+            Bytes(data)
+        ),
+        _ => return Ok(()),
+    };
+    Err(TargetError::Unsupported(refused))
+}
+
+fn memory_of_machine() -> Bytes {
     let system = rustix::system::sysinfo();
-    let memory = Bytes(system.totalram as u64 * u64::from(system.mem_unit));
-    // A client's buffers are page-aligned.
-    let each = Bytes(block.0.next_multiple_of(4096));
-    let needed = Bytes(u64::from(trial.load.clients) * u64::from(trial.load.depth) * each.0);
+    Bytes(system.totalram as u64 * u64::from(system.mem_unit))
+}
+
+/// Refuses buffers that would fill the memory: the machine would swap, or kill somebody.
+pub fn memory(trial: &Trial, program: &IoProgram) -> Result<(), TargetError> {
+    let (memory, block) = (memory_of_machine(), program.block);
+    let needed = Bytes(u64::from(trial.load.clients) * super::room(trial, program).bytes().0);
     if needed.0 <= memory.0 / 2 {
         return Ok(());
     }

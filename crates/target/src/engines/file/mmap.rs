@@ -8,6 +8,7 @@
 use super::super::errno::LastFailure;
 use super::buffers::Buffers;
 use super::files::{Files, Opening, Paths, open_one};
+use super::verifier::{self, Verifier};
 use crate::error::{IoContext, TargetError};
 use load::Driver;
 use model::{Bytes, IoKind, IoOp, Outcome};
@@ -70,13 +71,14 @@ pub struct MmapFile {
     mapped: Mappings,
     files: Files,
     buffers: Buffers,
+    verifier: Option<Verifier>,
     failure: LastFailure,
 }
 
 impl MmapFile {
     /// The driver of `files`, which are `mapped`, with one block of `buffers`.
-    pub fn new(mapped: Mappings, files: Files, buffers: Buffers) -> Self {
-        MmapFile { mapped, files, buffers, failure: LastFailure::default() }
+    pub fn new(mapped: Mappings, files: Files, buffers: Buffers, verifier: Option<Verifier>) -> Self {
+        MmapFile { mapped, files, buffers, verifier, failure: LastFailure::default() }
     }
 
     #[inline]
@@ -91,6 +93,11 @@ impl Driver for MmapFile {
     type Op = IoOp;
 
     #[inline]
+    fn prepare(&mut self, op: &IoOp) {
+        verifier::prepare(&mut self.verifier, &mut self.buffers, 0, op);
+    }
+
+    #[inline]
     fn execute(&mut self, op: &IoOp) -> Outcome {
         let (mapping, len) = (&self.mapped[op.file as usize], op.len.0 as usize);
         let synced = match op.io {
@@ -101,7 +108,7 @@ impl Driver for MmapFile {
                 Ok(())
             }
             IoKind::Write => {
-                Self::copy(self.buffers.fresh_block(0, len), mapping.at(op), len);
+                Self::copy(self.buffers.block(0, len), mapping.at(op), len);
                 Ok(())
             }
             // A sync of the file covers the pages that were changed through a mapping.
@@ -111,6 +118,15 @@ impl Driver for MmapFile {
         match synced {
             Ok(()) => Outcome::Ok { bytes: len as u32 },
             Err(errno) => Outcome::Failed(self.failure.errno(op, errno.raw_os_error())),
+        }
+    }
+
+    #[inline]
+    fn settle(&mut self, op: &IoOp, outcome: Outcome) -> Outcome {
+        let Some(verifier) = &mut self.verifier else { return outcome };
+        match verifier.settle(0, &self.buffers, outcome) {
+            Ok(outcome) => outcome,
+            Err((_, damage)) => Outcome::Failed(self.failure.damaged(op, damage)),
         }
     }
 

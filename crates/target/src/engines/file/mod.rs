@@ -8,21 +8,25 @@ mod aio;
 mod buffers;
 mod check;
 mod files;
+mod generations;
 mod mmap;
 mod named;
 mod settings;
 mod sync;
 mod under_way;
 mod uring;
+mod verifier;
 mod workers;
 
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, kind_names, slots, workload_of};
 use crate::dataset::DataDir;
 use crate::error::{IoContext, TargetError, shown};
 use crate::filesystem::{Alignment, direct_alignment};
+use crate::verify::ReadBack;
 use aio::AioFile;
-use buffers::Buffers;
+use buffers::{Buffers, Room};
 use files::{Files, Opening, Paths};
+use generations::Generations;
 use load::{BatchClient, Client, OpSource, SyncClient};
 use mmap::{Mappings, MmapFile};
 use model::{Bytes, Entry, Fact, Family, Trial};
@@ -31,6 +35,7 @@ use settings::{Io, PARAMS, Settings};
 use std::sync::Arc;
 use sync::SyncFile;
 use uring::{RingAbilities, UringFile};
+use verifier::Verifier;
 use workers::Workers;
 use workload::{IoProgram, Slot};
 
@@ -48,7 +53,9 @@ pub static FILE: EngineDef = EngineDef {
     check: |trial| {
         check::settings(trial)?;
         check::load(trial)?;
-        check::memory(trial, program_of(trial).block)
+        let program = program_of(trial);
+        check::verifying(trial, &program)?;
+        check::memory(trial, &program)
     },
     start: |start| Ok(Box::new(FileInstance::start(start)?)),
 };
@@ -58,6 +65,10 @@ struct FileInstance {
     paths: Paths,
     made: Made,
     made_for: MadeFor,
+    /// Where the data is verified.
+    generations: Option<Generations>,
+    /// Loads begun so far: each writes other content.
+    loads: u64,
     abilities: Option<RingAbilities>,
     alignment: Alignment,
     /// Those that the trial under way has been found to have.
@@ -89,17 +100,23 @@ enum Way {
 impl FileInstance {
     fn start(start: &Start) -> Result<FileInstance, TargetError> {
         let trial = start.trial;
-        let program = program_of(trial);
-        let (paths, made) = match &trial.target.path {
+        let (program, verify) = (program_of(trial), Settings::of(trial).verify);
+        let (paths, made, generations) = match &trial.target.path {
             None => {
                 let mut dir = DataDir::create(start.parent, start.data, trial.seed)?;
-                (files::make(&mut dir, program.files)?, Made::Here(dir))
+                let paths = files::make(&mut dir, program.files)?;
+                let table = verify.then(|| Generations::in_directory(&mut dir, &program, trial.seed)).transpose()?;
+                (paths, Made::Here(dir), table)
             }
             Some(path) if program.files > 1 => return Err(several_at(path, program.files)),
             Some(path) => {
                 let named = NamedFile::open_or_make(path, program.file_bytes, program.writes)?;
                 named.check_reads(program.reads)?;
-                (Paths::from([path.clone()]), Made::Named(named))
+                let table = verify.then(|| Generations::beside(path, &named, &program, trial.seed)).transpose()?;
+                if table.is_none() && !named.is_full() {
+                    generations::discard(path)?;
+                }
+                (Paths::from([path.clone()]), Made::Named(named), table)
             }
         };
         let alignment = direct_alignment(&files::open_one(&paths[0], Opening::READING)?);
@@ -107,6 +124,8 @@ impl FileInstance {
             paths,
             made,
             made_for: MadeFor::new(start),
+            generations,
+            loads: 0,
             abilities: None,
             alignment,
             workers: Arc::default(),
@@ -134,6 +153,15 @@ impl FileInstance {
         matches!(&self.made, Made::Named(named) if named.is_null())
     }
 
+    /// Clients are about to be made, which write or do not.
+    fn begin_load(&mut self, writes: bool) -> Result<(), TargetError> {
+        self.loads += 1;
+        match &mut self.generations {
+            Some(generations) if writes => generations.wake(),
+            _ => Ok(()),
+        }
+    }
+
     fn way(&self, settings: Settings, program: &IoProgram) -> Result<Way, TargetError> {
         Ok(match settings.io {
             Io::Sync => Way::Sync,
@@ -153,16 +181,31 @@ impl FileInstance {
         let settings = Settings::of(trial);
         let files = Files::open(&self.paths, settings.opening(program.writes))?;
         let source = OpSource::new(&program.run, slot);
-        let buffers = Buffers::new(trial.load.depth, program.block, trial.seed ^ u64::from(slot.client));
+        let seed = self.content_seed(trial, slot);
+        let buffers = Buffers::new(room(trial, program), settings.content, program.block, seed);
+        let verifier = self.verifier(trial.load.depth, program.block);
         Ok(match way {
-            Way::Sync => Box::new(SyncClient::new(source, SyncFile::new(files, buffers))),
-            Way::Mmap(mapped) => Box::new(SyncClient::new(source, MmapFile::new(mapped.clone(), files, buffers))),
+            Way::Sync => Box::new(SyncClient::new(source, SyncFile::new(files, buffers, verifier))),
+            Way::Mmap(mapped) => {
+                Box::new(SyncClient::new(source, MmapFile::new(mapped.clone(), files, buffers, verifier)))
+            }
             Way::Uring(abilities, workers) => {
-                let driver = UringFile::new(files, buffers, *abilities, workers.clone());
+                let driver = UringFile::new(files, buffers, verifier, *abilities, workers.clone());
                 Box::new(BatchClient::new(source, driver, settings.stamp))
             }
-            Way::Aio => Box::new(BatchClient::new(source, AioFile::new(files, buffers), settings.stamp)),
+            Way::Aio => Box::new(BatchClient::new(source, AioFile::new(files, buffers, verifier), settings.stamp)),
         })
+    }
+
+    fn verifier(&self, depth: u32, block: Bytes) -> Option<Verifier> {
+        self.generations.as_ref().map(|generations| Verifier::new(generations.table(), depth, block))
+    }
+
+    /// Where the content comes from that the client in `slot` writes in this load: no other client or load writes the same.
+    fn content_seed(&self, trial: &Trial, slot: Slot) -> u64 {
+        trial.seed
+            ^ self.loads.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            ^ u64::from(slot.client).wrapping_mul(0xd1b5_4a32_d192_ed03)
     }
 }
 
@@ -185,6 +228,7 @@ impl Instance for FileInstance {
         // Of files that are just made there is nothing to tell.
         facts.extend((self.preconditioned).then(|| Fact::new("file.written_whole", self.passes.to_string())));
         facts.extend(self.is_null_device().then(|| Fact::new("file.device", "null: what is written is dropped")));
+        facts.extend(self.generations.iter().map(Generations::fact));
         facts
     }
 
@@ -196,17 +240,28 @@ impl Instance for FileInstance {
         facts
     }
 
+    fn read_back(&mut self, go_on: &mut dyn FnMut(Bytes, Bytes) -> bool) -> Result<Option<ReadBack>, TargetError> {
+        let full = match &self.made {
+            Made::Here(dir) => dir.manifest().complete,
+            Made::Named(named) => named.is_full(),
+        };
+        let direct = matches!(self.alignment, Alignment::Direct { .. });
+        match &mut self.generations {
+            Some(generations) if full => generations.read_back(&self.paths, direct, go_on),
+            _ => Ok(None),
+        }
+    }
+
     fn check(&mut self, trial: &Trial) -> Result<(), TargetError> {
         let (program, settings) = (program_of(trial), Settings::of(trial));
         if settings.direct {
             check::alignment(&self.paths[0], self.alignment, program.block)?;
         }
         self.abilities = None;
-        let operations = trial.load.clients * trial.load.depth;
         match settings.io {
             Io::Sync | Io::Mmap => {}
-            Io::Aio => aio::probe(operations)?,
-            Io::Uring => self.abilities = Some(RingAbilities::probe(operations, program.block)?),
+            Io::Aio => aio::probe(trial.load.clients * trial.load.depth)?,
+            Io::Uring => self.abilities = Some(RingAbilities::probe(trial.load.clients, room(trial, &program))?),
         }
         Ok(())
     }
@@ -218,12 +273,16 @@ impl Instance for FileInstance {
         if self.passes == 0 {
             return Ok(None);
         }
+        let content = Settings::of(trial).content;
         // A trial through the page cache finds its files there: they were filled through it, too.
         let direct = Settings::of(trial).direct && matches!(self.alignment, Alignment::Direct { .. });
         files::lift_limit(program.files.into());
         let files = Files::open(&self.paths, Opening::filling(direct))?;
         let slot = Slot { client: 0, clients: 1 };
-        let driver = SyncFile::new(files, Buffers::new(1, program.fill_block, trial.seed));
+        self.begin_load(true)?;
+        let room = Room::new(1, 1, program.fill_block, true, content);
+        let buffers = Buffers::new(room, content, program.block, self.content_seed(trial, slot));
+        let driver = SyncFile::new(files, buffers, self.verifier(1, program.fill_block));
         let load = program.load.repeated(self.passes);
         let client: Box<dyn Client> = Box::new(SyncClient::new(OpSource::new(&load, slot), driver));
         Ok(Some(Loading { kinds: kind_names(&program.kinds), clients: vec![client] }))
@@ -254,6 +313,9 @@ impl Instance for FileInstance {
             Made::Named(named) => {
                 named.check_reads(program.reads)?;
                 named.check_writes(program.writes)?;
+                if program.writes && self.generations.is_none() {
+                    generations::check_unverified_writes(&self.paths[0])?;
+                }
             }
         }
         self.check(trial)?;
@@ -263,6 +325,7 @@ impl Instance for FileInstance {
         files::lift_limit(u64::from(trial.load.clients) * u64::from(program.files));
         self.workers = Arc::default();
         self.fsync_end = program.writes && settings.fsync_end;
+        self.begin_load(program.writes)?;
         let way = self.way(settings, &program)?;
         let clients = slots(trial.load.clients).map(|slot| self.client(trial, &program, &way, slot));
         Ok(Loading { kinds: kind_names(&program.kinds), clients: clients.collect::<Result<_, _>>()? })
@@ -273,11 +336,28 @@ impl Instance for FileInstance {
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
-        match self.made {
+        let FileInstance { made, generations, paths, .. } = *self;
+        match made {
             Made::Here(dir) => dir.remove(),
-            Made::Named(named) => named.discard_unfilled(),
+            Made::Named(named) => {
+                let rested = match generations {
+                    Some(generations) if named.is_full() => generations.rest(&paths),
+                    Some(generations) => {
+                        drop(generations); // its lock is to be had again
+                        generations::discard(&paths[0])
+                    }
+                    None => Ok(()),
+                };
+                rested.and(named.discard_unfilled())
+            }
         }
     }
+}
+
+/// The memory of each client of `trial`.
+fn room(trial: &Trial, program: &IoProgram) -> Room {
+    let content = Settings::of(trial).content;
+    Room::new(trial.load.clients, trial.load.depth, program.block, program.writes, content)
 }
 
 fn kernel() -> String {

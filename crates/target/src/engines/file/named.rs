@@ -81,6 +81,11 @@ impl NamedFile {
         Err(TargetError::Unsupported(text))
     }
 
+    /// Whether plimsoll made it.
+    pub fn is_plimsolls(&self) -> bool {
+        matches!(self.owner, Owner::Plimsoll { .. })
+    }
+
     /// Refuses to write to somebody else's file.
     pub fn check_writes(&self, writes: bool) -> Result<(), TargetError> {
         if !writes || self.owner != Owner::Somebody {

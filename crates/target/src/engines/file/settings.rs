@@ -2,6 +2,7 @@
 //!
 //! In: the parameters of a trial. Out: [`Settings`]. Limits: what excludes what is the matter of `check`.
 
+use super::buffers::Content;
 use super::files::{Opening, WriteSync};
 use load::Stamp;
 use model::{ParamDef, ParamKind, Trial};
@@ -41,6 +42,30 @@ pub const PARAMS: &[ParamDef] = &[
         shapes_data: false,
     },
     ParamDef {
+        name: "compressible",
+        kind: ParamKind::Int { min: 0, max: 100 },
+        default: "0",
+        help: "percent of what is written that a compressor removes, of each 4 KiB",
+        scales: false,
+        shapes_data: true,
+    },
+    ParamDef {
+        name: "dedupe",
+        kind: ParamKind::Int { min: 0, max: 100 },
+        default: "0",
+        help: "percent of the blocks written that repeat the content of an earlier one",
+        scales: false,
+        shapes_data: true,
+    },
+    ParamDef {
+        name: "verify",
+        kind: ParamKind::Bool,
+        default: "false",
+        help: "each 4 KiB written says what it is; reads are checked, and after the run all of it; costs 1 us of CPU per 4 KiB",
+        scales: false,
+        shapes_data: true,
+    },
+    ParamDef {
         name: "stamp",
         kind: ParamKind::OneOf(&["batch", "each"]),
         default: "batch",
@@ -58,6 +83,8 @@ pub struct Settings {
     pub sync: WriteSync,
     pub fsync_end: bool,
     pub stamp: Stamp,
+    pub content: Content,
+    pub verify: bool,
 }
 
 /// How operations reach the kernel.
@@ -94,6 +121,8 @@ impl Settings {
                 "each" => Stamp::Each,
                 other => unreachable!("`stamp` is declared without `{other}`"),
             },
+            content: Content { compressible: params.int("compressible") as u8, dedupe: params.int("dedupe") as u8 },
+            verify: params.flag("verify"),
         }
     }
 

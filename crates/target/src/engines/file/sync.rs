@@ -6,6 +6,7 @@
 use super::super::errno::LastFailure;
 use super::buffers::Buffers;
 use super::files::Files;
+use super::verifier::{self, Verifier};
 use load::Driver;
 use model::{IoKind, IoOp, Outcome};
 use rustix::fs::{fdatasync, fsync};
@@ -15,19 +16,25 @@ use rustix::io::{pread, pwrite, retry_on_intr};
 pub struct SyncFile {
     files: Files,
     buffers: Buffers,
+    verifier: Option<Verifier>,
     failure: LastFailure,
 }
 
 impl SyncFile {
     /// The driver of `files` with one block of `buffers`.
-    pub fn new(files: Files, buffers: Buffers) -> Self {
-        SyncFile { files, buffers, failure: LastFailure::default() }
+    pub fn new(files: Files, buffers: Buffers, verifier: Option<Verifier>) -> Self {
+        SyncFile { files, buffers, verifier, failure: LastFailure::default() }
     }
 }
 
 impl Driver for SyncFile {
     type Op = IoOp;
     const ENDS_IN_KERNEL: bool = true;
+
+    #[inline]
+    fn prepare(&mut self, op: &IoOp) {
+        verifier::prepare(&mut self.verifier, &mut self.buffers, 0, op);
+    }
 
     #[inline]
     fn execute(&mut self, op: &IoOp) -> Outcome {
@@ -40,7 +47,7 @@ impl Driver for SyncFile {
             }
             IoKind::Write => {
                 // SAFETY: as above.
-                let from = unsafe { std::slice::from_raw_parts(self.buffers.fresh_block(0, len), len) };
+                let from = unsafe { std::slice::from_raw_parts(self.buffers.block(0, len), len) };
                 let moved = retry_on_intr(|| pwrite(file, from, op.at.0));
                 if let Ok(bytes) = moved
                     && bytes < len
@@ -56,6 +63,15 @@ impl Driver for SyncFile {
             Ok(bytes) if bytes == len => Outcome::Ok { bytes: len as u32 },
             Ok(bytes) => Outcome::Failed(self.failure.short(op, bytes)),
             Err(errno) => Outcome::Failed(self.failure.errno(op, errno.raw_os_error())),
+        }
+    }
+
+    #[inline]
+    fn settle(&mut self, op: &IoOp, outcome: Outcome) -> Outcome {
+        let Some(verifier) = &mut self.verifier else { return outcome };
+        match verifier.settle(0, &self.buffers, outcome) {
+            Ok(outcome) => outcome,
+            Err((_, damage)) => Outcome::Failed(self.failure.damaged(op, damage)),
         }
     }
 

@@ -6,6 +6,7 @@
 use super::super::errno::LastFailure;
 use super::buffers::Buffers;
 use super::files::Files;
+use super::verifier::{self, Verifier};
 use load::Done;
 use model::{FailureClass, IoKind, IoOp, Outcome};
 
@@ -16,15 +17,16 @@ pub struct UnderWay {
     buffers: Option<Buffers>,
     /// The operation in each slot; `None` where nothing is under way.
     ops: Vec<Option<IoOp>>,
+    verifier: Option<Verifier>,
     failure: LastFailure,
     lost: Option<String>,
 }
 
 impl UnderWay {
     /// As many empty slots as `buffers` has blocks.
-    pub fn new(files: Files, buffers: Buffers) -> UnderWay {
+    pub fn new(files: Files, buffers: Buffers, verifier: Option<Verifier>) -> UnderWay {
         let ops = vec![None; buffers.count() as usize];
-        UnderWay { files, buffers: Some(buffers), ops, failure: LastFailure::default(), lost: None }
+        UnderWay { files, buffers: Some(buffers), ops, verifier, failure: LastFailure::default(), lost: None }
     }
 
     /// How many slots there are.
@@ -42,11 +44,18 @@ impl UnderWay {
     #[inline]
     pub fn begin(&mut self, slot: u32, op: &IoOp) -> Option<*mut u8> {
         self.ops[slot as usize] = Some(*op);
-        let buffers = self.buffers.as_mut()?;
-        Some(match op.io {
-            IoKind::Write => buffers.fresh_block(slot, op.len.0 as usize),
-            IoKind::Read | IoKind::Fsync | IoKind::Fdatasync => buffers.block(slot, op.len.0 as usize),
-        })
+        Some(verifier::prepare(&mut self.verifier, self.buffers.as_mut()?, slot, op))
+    }
+
+    /// Looks at what an operation moved that ended and whose time was taken. Once the kernel is lost, nobody knows what was
+    /// moved and what will be.
+    #[inline]
+    pub fn settle(&mut self, done: &Done) -> Outcome {
+        let (Some(verifier), Some(buffers)) = (&mut self.verifier, &self.buffers) else { return done.outcome };
+        match verifier.settle(done.slot, buffers, done.outcome) {
+            Ok(outcome) => outcome,
+            Err((op, damage)) => Outcome::Failed(self.failure.damaged(&op, damage)),
+        }
     }
 
     /// The operation in `slot` ended with `result`: bytes moved, or an error number below zero.

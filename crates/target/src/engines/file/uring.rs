@@ -4,14 +4,15 @@
 //! Limits: Linux 5.11 and later; what newer kernels offer (registered buffers, one issuer, deferred task work) is probed once
 //! per instance and used where it works.
 
-use super::buffers::Buffers;
+use super::buffers::{Buffers, Room};
 use super::files::Files;
 use super::under_way::UnderWay;
+use super::verifier::Verifier;
 use super::workers::Workers;
 use crate::error::TargetError;
 use io_uring::{IoUring, opcode, types};
 use load::{BatchDriver, Done};
-use model::{Bytes, Fact, IoKind, IoOp, Nanos};
+use model::{Fact, IoKind, IoOp, Nanos, Outcome};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
@@ -27,11 +28,11 @@ pub struct RingAbilities {
 }
 
 impl RingAbilities {
-    /// Tries on a small ring, with as much memory as `blocks` blocks of all clients will need.
+    /// Tries on a small ring, with as much memory as all clients will need, each of them `room`.
     ///
     /// # Errors
     /// Where the kernel has no io_uring for this process, or one that cannot wait with a timeout.
-    pub fn probe(blocks: u32, block: Bytes) -> Result<RingAbilities, TargetError> {
+    pub fn probe(clients: u32, room: Room) -> Result<RingAbilities, TargetError> {
         let unusable = |error: std::io::Error| {
             TargetError::Unsupported(format!(
                 "io_uring cannot be used here: {error} (see `sysctl kernel.io_uring_disabled` or the container's seccomp \
@@ -44,7 +45,8 @@ impl RingAbilities {
         if !ring.params().is_feature_ext_arg() {
             return Err(unusable(std::io::Error::other("the kernel is older than Linux 5.11")));
         }
-        let registered_buffers = register(&ring, &Buffers::zeroed(blocks, block)).is_ok();
+        let registered_buffers =
+            register(&ring, &Buffers::zeroed(Room { depth: clients * room.depth, ..room })).is_ok();
         Ok(RingAbilities { registered_buffers, deferred, plain_queue })
     }
 
@@ -95,8 +97,14 @@ pub struct UringFile {
 
 impl UringFile {
     /// The driver of `files` with as many slots as `buffers` has blocks. At its end it counts the kernel's `workers`.
-    pub fn new(files: Files, buffers: Buffers, abilities: RingAbilities, workers: Arc<Workers>) -> Self {
-        let slots = UnderWay::new(files, buffers);
+    pub fn new(
+        files: Files,
+        buffers: Buffers,
+        verifier: Option<Verifier>,
+        abilities: RingAbilities,
+        workers: Arc<Workers>,
+    ) -> Self {
+        let slots = UnderWay::new(files, buffers, verifier);
         UringFile { ring: None, slots, registered: false, abilities, workers }
     }
 }
@@ -166,6 +174,11 @@ impl BatchDriver for UringFile {
             }
             Err((_, error)) => self.slots.lose_all("io_uring", &error, done),
         }
+    }
+
+    #[inline]
+    fn settle(&mut self, done: &Done) -> Outcome {
+        self.slots.settle(done)
     }
 
     fn describe_failure(&self) -> String {
