@@ -9,6 +9,7 @@ pub mod cached;
 pub mod client_bound;
 pub mod clock_gap;
 pub mod coordinated_omission;
+pub mod corrupt;
 pub mod counter_gap;
 pub mod errors;
 pub mod few_samples;
@@ -41,6 +42,7 @@ pub const DETECTORS: &[Detector] = &[
     hung::DETECTOR,
     clock_gap::DETECTOR,
     errors::DETECTOR,
+    corrupt::DETECTOR,
     plausibility::DETECTOR,
     littles_law::DETECTOR,
     cached::DETECTOR,

@@ -19,6 +19,7 @@ mod reference;
 mod report;
 mod run;
 mod show;
+mod verify;
 mod workload;
 
 use crate::cli::Context;
@@ -46,6 +47,7 @@ const FIXED: &[CommandDef] = &[
     CommandDef::Fixed { clap: report::clap, execute: report::execute },
     CommandDef::Fixed { clap: list::clap, execute: list::execute },
     CommandDef::Fixed { clap: show::clap, execute: show::execute },
+    CommandDef::Fixed { clap: verify::clap, execute: verify::execute },
     CommandDef::Fixed { clap: export::clap, execute: export::execute },
     CommandDef::Fixed { clap: engines::clap, execute: engines::execute },
     CommandDef::Fixed { clap: plans::clap, execute: plans::execute },

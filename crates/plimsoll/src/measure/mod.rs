@@ -8,6 +8,7 @@
 pub mod flags;
 pub mod label;
 mod progress;
+mod read_back;
 mod rounds;
 mod session;
 pub mod signals;

@@ -5,7 +5,7 @@
 
 use crate::cli::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::{IntervalRow, Phase, Plan, units::three_digits};
+use model::{Bytes, IntervalRow, Phase, Plan, units::three_digits};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -103,6 +103,23 @@ impl Progress {
             }
         }
         (self.ops, self.since) = (0, Instant::now());
+    }
+
+    /// After its last phase, what the point has written is read back.
+    pub fn reading_back(&mut self, done: Bytes, total: Bytes) {
+        if self.since.elapsed() < LINE_EVERY {
+            return;
+        }
+        let part = format!("verify {} % of {total}", done.0 * 100 / total.0.max(1));
+        match &self.show {
+            Show::Nothing => {}
+            Show::Lines => {
+                let (nth, points) = (self.point + 1, self.planned_s.len());
+                crate::output::say(format_args!("[{nth}/{points}] {} {part}", self.label));
+            }
+            Show::Bar(bar) => bar.set_message(format!("{part}  {}", self.label)),
+        }
+        self.since = Instant::now();
     }
 
     /// The last point is over.

@@ -6,15 +6,16 @@
 use super::flags::Options;
 use super::label;
 use super::progress::Progress;
+use super::read_back;
 use super::sink::PointSink;
 use crate::cli::Context;
 use crate::exit::Fault;
-use load::{Client, Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Stop, run_phases};
+use load::{Client, Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Stop, StopReason, run_phases};
 use model::{Fact, Nanos, Pacing, Phase, Plan, PointState, Trial};
 use observe::{EnginePids, Sampler, Subject};
 use std::path::Path;
 use std::sync::Arc;
-use store::{PointId, RunWriter};
+use store::{Batch, PointId, RunWriter};
 use target::estimate::disk_bytes;
 use target::{EngineDef, Instance, Loading, Start};
 
@@ -93,6 +94,7 @@ impl<'a> Session<'a> {
             measured = measured.and(live.instance.trouble().map_or(Ok(()), |text| Err(Fault::of_target(text))));
             self.writer.add_facts(point, &closing_facts(live))?;
         }
+        measured = self.read_back(point, measured);
         if measured.is_err() || !next.is_some_and(|next| self.live_fits(next)) {
             measured = measured.and(self.clean_up(point));
         }
@@ -164,6 +166,31 @@ impl<'a> Session<'a> {
         let recorded = sink.close();
         // A recording that broke says more than the load that was stopped for it.
         recorded.and(measured)
+    }
+
+    /// Reads back what was written and checks it, where it can be: also after an operation that failed, which may have found
+    /// damage; not after a request to stop, and not behind a client that is still blocked.
+    fn read_back(&mut self, point: PointId, measured: Result<(), Fault>) -> Result<(), Fault> {
+        let (reason, started) = (self.stop.reason(), self.clock.now());
+        let live = match &mut self.live {
+            Some(live) if measured.is_ok() || reason == Some(StopReason::Failure) => live,
+            _ => return measured,
+        };
+        let (stop, progress) = (&self.stop, &mut self.progress);
+        let found = live.instance.read_back(&mut |done, total| {
+            progress.reading_back(done, total);
+            stop.reason() == reason
+        });
+        let found = match found {
+            Ok(Some(found)) => found,
+            Ok(None) => return measured,
+            Err(error) => return measured.and(Err(error.into())),
+        };
+        let now = self.clock.now();
+        self.writer.add_facts(point, &read_back::facts(&found, now.since(started)))?;
+        self.writer.record(point, &Batch { events: &read_back::events(&found, now), ..Batch::default() })?;
+        let stopped = self.stop.reason().filter(|_| found.checked.stopped).map(|reason| Err(Fault::stopped(reason)));
+        measured.and(read_back::fault(&found)).and(stopped.unwrap_or(Ok(())))
     }
 
     /// Stops the instance as the last phase of `point`.

@@ -1,0 +1,132 @@
+//! `plimsoll verify RUN`: checks the data of a recorded run that still exists.
+//!
+//! In: a run file whose points were measured with `verify = true`. Out: the units that are not what was written, by sort.
+//! Limits: reads only, and only what is left: the file of `--path`, or the data directory of a plimsoll that was killed, which
+//! the next plimsoll that measures there removes. After a crash of the machine while data was written nobody knows which
+//! generation should be there: stale units are not told then.
+
+use crate::cli::Context;
+use crate::exit::{Exit, Fault};
+use crate::output;
+use clap::{Arg, ArgMatches, Command};
+use model::{Bytes, RunData};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use target::verify::{DAMAGE_KEPT, Left, ReadBack, check_left};
+
+/// The command.
+pub fn clap() -> Command {
+    let run = Arg::new("run").value_name("RUN").required(true).help("A run file");
+    Command::new("verify")
+        .arg(run)
+        .about("Check what a run with `verify = true` has written and left, without changing it")
+}
+
+/// Data that was checked.
+struct Checked {
+    found: ReadBack,
+    generations_known: bool,
+}
+
+/// Does it.
+pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
+    let path = Path::new(matches.get_one::<String>("run").expect("required"));
+    let checked = check_all(&store::read(path)?, context)?;
+    match context.json {
+        true => output::json::print(&json!({
+            "schema": "plimsoll.verify/1", "run": path, "data": checked.iter().map(json_of).collect::<Vec<_>>(),
+        })),
+        false => output::print(&checked.iter().map(text).collect::<String>()),
+    }
+    let damaged: u64 = checked.iter().map(|data| data.found.checked.damaged()).sum();
+    match damaged {
+        0 => Ok(Exit::Done),
+        units => {
+            let text = format!("{units} units of 4 KiB are not what was written");
+            Err(Fault { told: true, ..Fault::new(Exit::TargetFailed, text) })
+        }
+    }
+}
+
+/// Checks all data that the run names and that is still there; there is some.
+fn check_all(run: &RunData, context: &Context) -> Result<Vec<Checked>, Fault> {
+    let mut tables: Vec<&str> = Vec::new();
+    let facts = run.points.iter().flat_map(|point| &point.facts).filter(|fact| fact.name == "verify.table");
+    facts.for_each(|fact| {
+        if !tables.contains(&fact.value.as_str()) {
+            tables.push(&fact.value)
+        }
+    });
+    if tables.is_empty() {
+        return Err(Fault::usage("nothing to verify: no point of this run was measured with verify = `true`"));
+    }
+    let (mut all, mut in_use) = (Vec::new(), None);
+    for table in tables {
+        match check_left(Path::new(table), &mut progress(context))? {
+            Left::Gone => {}
+            Left::InUse => in_use = Some(table),
+            Left::Checked { found, generations_known } => all.push(Checked { found, generations_known }),
+        }
+    }
+    match (all.is_empty(), in_use) {
+        (false, _) => Ok(all),
+        (true, Some(table)) => {
+            let text = format!("a plimsoll is using the data of `{}`; wait for its end", table.escape_debug());
+            Err(Fault::new(Exit::Refused, text))
+        }
+        (true, None) => Err(Fault::usage(
+            "nothing to verify: the data of this run is gone; it stays where --path names a file, or where plimsoll was killed",
+        )),
+    }
+}
+
+/// Says once a second how far the reading is.
+fn progress(context: &Context) -> impl FnMut(Bytes, Bytes) -> bool {
+    let mut said = Instant::now();
+    move |done, total| {
+        if said.elapsed() >= Duration::from_secs(1) {
+            context.note(format_args!("{} % of {total} are read", done.0 * 100 / total.0.max(1)));
+            said = Instant::now();
+        }
+        true
+    }
+}
+
+fn text(data: &Checked) -> String {
+    let Checked { found: ReadBack { checked, paths }, generations_known } = data;
+    let files = paths.iter().map(|path| target::error::shown(path)).collect::<Vec<_>>();
+    let mut text = match files.as_slice() {
+        [one] => format!("`{one}`: {}\n", checked.summary()),
+        [first, rest @ ..] => format!("`{first}` and {} more: {}\n", rest.len(), checked.summary()),
+        [] => String::new(),
+    };
+    if !generations_known {
+        text += "  the machine went down while this was written: units that are too old are not told\n";
+    }
+    data.found.lines().for_each(|line| text += &format!("  {line}\n"));
+    if checked.damaged() > DAMAGE_KEPT as u64 {
+        text += &format!("  and {} more\n", checked.damaged() - DAMAGE_KEPT as u64);
+    }
+    text
+}
+
+fn json_of(data: &Checked) -> Value {
+    let Checked { found: ReadBack { checked, paths }, generations_known } = data;
+    let damaged = checked.first.iter().map(|damage| {
+        let found = damage.found.map(|found| {
+            json!({
+                "generation": found.generation, "same_data": found.same_set, "file": found.file, "at_bytes": found.at.0,
+            })
+        });
+        json!({
+            "sort": damage.sort, "file": paths.get(usize::from(damage.file)), "at_bytes": damage.at.0,
+            "expected_generation": {"least": damage.least, "most": damage.newest}, "found": found,
+        })
+    });
+    json!({
+        "files": paths, "units": checked.units, "unit_bytes": 4096, "corrupt": checked.corrupt, "stale": checked.stale,
+        "misdirected": checked.misdirected, "unsure": checked.unsure, "generations_known": generations_known,
+        "damaged": damaged.collect::<Vec<_>>(), "damaged_not_listed": checked.damaged().saturating_sub(DAMAGE_KEPT as u64),
+    })
+}

@@ -1,0 +1,42 @@
+//! The check of what a point has written, after its load and before its data is removed.
+//!
+//! In: what the instance found. Out: facts and events for the run file, and a fault where data is damaged. Limits: it takes as
+//! long as reading all data takes, and is in no number of the point.
+
+use crate::exit::Fault;
+use model::{Event, EventKind, Fact, Nanos, Tick};
+use target::verify::ReadBack;
+
+/// How many damaged units have an event of their own.
+const EVENTS_MAX: usize = 10;
+
+/// What the run file keeps of it; it took `took`.
+pub fn facts(found: &ReadBack, took: Nanos) -> Vec<Fact> {
+    let checked = &found.checked;
+    let stopped = if checked.stopped { ", stopped before the end" } else { "" };
+    let counts = [
+        ("verify.corrupt", checked.corrupt),
+        ("verify.stale", checked.stale),
+        ("verify.misdirected", checked.misdirected),
+        ("verify.unsure", checked.unsure),
+    ];
+    let summary = Fact::new("verify.read_back", format!("{}{stopped}, in {took}", checked.summary()));
+    [summary].into_iter().chain(counts.map(|(name, count)| Fact::new(name, count.to_string()))).collect()
+}
+
+/// The first damaged units, as failures at `at`.
+pub fn events(found: &ReadBack, at: Tick) -> Vec<Event> {
+    let lines = found.lines().take(EVENTS_MAX);
+    lines.map(|line| Event::new(at, EventKind::Failure, format!("corrupt: read back: {line}"))).collect()
+}
+
+/// The fault that it is.
+pub fn fault(found: &ReadBack) -> Result<(), Fault> {
+    match found.lines().next() {
+        None => Ok(()),
+        Some(first) => {
+            let summary = found.checked.summary();
+            Err(Fault::of_target(format!("read back: {summary}; first: {first}; what was measured is kept")))
+        }
+    }
+}
