@@ -11,3 +11,4 @@ mod lab;
 mod measuring;
 mod mistakes;
 mod reading;
+mod verify;

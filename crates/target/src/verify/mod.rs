@@ -152,6 +152,8 @@ impl Expected {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Bytes;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     const PLACE: Place = Place { set: 9, file: 1, at: Offset(8192) };
     const EXPECTED: Expected = Expected { place: PLACE, least: 3, newest: 4, mixed: false };
@@ -194,6 +196,49 @@ mod tests {
         for (unit, expected) in cases {
             assert_eq!(told(EXPECTED, &unit), expected);
         }
+    }
+
+    /// Few units in memory that several threads write and read word by word, so that reads and overlapping writes tear.
+    #[test]
+    fn threads_that_hammer_few_units_raise_no_alarm_and_an_old_unit_does_afterwards() {
+        const UNITS: u64 = 3;
+        let dir = tempfile::tempdir().unwrap();
+        let table = Table::create(&dir.path().join(TABLE_NAME), 1, Bytes(UNITS * UNIT as u64), 1).unwrap();
+        let device: Vec<AtomicU64> = (0..UNITS as usize * UNIT / 8).map(|_| AtomicU64::new(0)).collect();
+        let words = |unit: u64| &device[unit as usize * UNIT / 8..][..UNIT / 8];
+        let place = |unit: u64| Place { set: 1, file: 0, at: Offset(unit * UNIT as u64) };
+        let write = |unit: u64, filler: u8| {
+            let (mut content, generation) = (vec![filler; UNIT], table.begin(unit));
+            Header { place: place(unit), generation }.seal(&mut content);
+            let parts = content.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
+            words(unit).iter().zip(parts).for_each(|(word, part)| word.store(part, Relaxed));
+            table.end(unit, true);
+            content
+        };
+        let read = |unit: u64| {
+            let before = table.look(unit);
+            let content: Vec<u8> = words(unit).iter().flat_map(|word| word.load(Relaxed).to_le_bytes()).collect();
+            (before.issued() > 0).then(|| Expected::read(place(unit), before, table.look(unit)).judge(&content))
+        };
+        std::thread::scope(|scope| {
+            for thread in 0..4u64 {
+                scope.spawn(move || {
+                    for nth in 0..1_500 {
+                        let unit = (nth * 7 + thread) % UNITS;
+                        match (nth + thread) % 2 {
+                            0 => drop(write(unit, nth as u8)),
+                            _ => assert!(!matches!(read(unit), Some(Judged::Wrong(_))), "{:?}", read(unit)),
+                        }
+                    }
+                });
+            }
+        });
+        let old = write(0, 1);
+        write(0, 2);
+        assert_eq!(read(0), Some(Judged::Right));
+        let parts = old.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
+        words(0).iter().zip(parts).for_each(|(word, part)| word.store(part, Relaxed));
+        assert!(matches!(read(0), Some(Judged::Wrong(Damage { sort: Sort::Stale, .. }))));
     }
 
     #[test]

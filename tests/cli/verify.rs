@@ -1,0 +1,288 @@
+//! Verified data: damage behind plimsoll's back is found with its place and its sort, and nothing else is.
+
+use crate::lab::{Finished, Lab};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Duration;
+
+const BLOCK: usize = 16 << 10;
+const UNIT: u64 = 4096;
+
+/// A run on verified data that ends by count or by time.
+fn verified(more: &[&'static str]) -> Vec<&'static str> {
+    let always = ["file", "--verify", "true", "--no-report", "--interval", "50ms", "--grace", "60s", "--file-size"];
+    [&always, more].concat()
+}
+
+/// The same over all 128 blocks of the file `f0`, once, with as many writes.
+fn overwrite() -> Vec<&'static str> {
+    verified(&["2MiB", "--path", "f0", "--mode", "seqwr", "--ops-max", "128", "--time", "60s"])
+}
+
+/// A fact of the only point of `run`.
+fn fact(lab: &Lab, run: &Value, name: &str) -> Option<String> {
+    let run = rusqlite::Connection::open(run_file(lab, run)).unwrap();
+    let query = "SELECT json_extract(f.value, '$.value') FROM point, json_each(facts) f
+                 WHERE json_extract(f.value, '$.name') = ?1";
+    run.query_row(query, [name], |row| row.get(0)).ok()
+}
+
+fn run_file(lab: &Lab, run: &Value) -> PathBuf {
+    lab.path().join(run["run"].as_str().unwrap())
+}
+
+fn flip(path: &Path, at: u64) {
+    let file = File::options().read(true).write(true).open(path).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).unwrap();
+    file.write_all_at(&[byte[0] ^ 0x40], at).unwrap();
+}
+
+fn verify(lab: &Lab, run_file: &Path) -> Finished {
+    lab.run(&["verify", run_file.to_str().unwrap(), "--json"])
+}
+
+/// Sort and place of the damaged units of the only data.
+fn damaged(finished: &Finished) -> Vec<(String, u64)> {
+    let all = finished.json();
+    let units = all["data"][0]["damaged"].as_array().unwrap_or_else(|| panic!("{all}")).clone();
+    units.iter().map(|unit| (unit["sort"].as_str().unwrap().to_owned(), unit["at_bytes"].as_u64().unwrap())).collect()
+}
+
+fn codes(run: &Value) -> Vec<&str> {
+    let findings = run["points"][0]["findings"].as_array().unwrap();
+    findings.iter().map(|finding| finding["code"].as_str().unwrap()).collect()
+}
+
+/// Starts a run and waits until its load has begun: until its run file holds a few intervals.
+fn started(lab: &Lab, arguments: &[&str]) -> Child {
+    let mut child = lab.command(arguments).spawn().unwrap();
+    for _ in 0..400 {
+        std::thread::sleep(Duration::from_millis(50)); // the real time of another process: there is nothing to fake
+        assert!(child.try_wait().unwrap().is_none(), "it ended too early");
+        let lines = |file: &PathBuf| {
+            let export = ["export", file.to_str().unwrap(), "--what", "intervals", "--format", "jsonl"];
+            lab.run(&export).stdout.lines().count()
+        };
+        if lab.run_files().last().is_some_and(|file| lines(file) > 3) {
+            return child;
+        }
+    }
+    panic!("the load did not begin in 20 s");
+}
+
+/// The file called `data` in the only data directory.
+fn data_file(lab: &Lab) -> PathBuf {
+    let names = lab.left_behind();
+    let dir = names.iter().find(|name| name.starts_with("plimsoll-data-")).unwrap_or_else(|| panic!("{names:?}"));
+    lab.path().join(dir).join("data")
+}
+
+#[test]
+fn clients_that_write_over_each_other_all_the_time_raise_no_alarm() {
+    let lab = Lab::new();
+    let few_blocks = ["512KiB", "--mode", "rndrw", "--access", "zipf:1.1", "--clients", "4", "--time", "1s"];
+    for way in [&["--io", "uring", "--depth", "16"][..], &["--io", "mmap", "--direct", "false"], &["--io", "sync"]] {
+        let run = lab.json(&[&verified(&few_blocks)[..], way].concat());
+        assert!(!codes(&run).contains(&"corrupt") && !codes(&run).contains(&"errors"), "{run}");
+        let counts =
+            ["corrupt", "stale", "misdirected"].map(|sort| fact(&lab, &run, &format!("verify.{sort}")).unwrap());
+        assert_eq!(counts, ["0", "0", "0"], "{way:?}");
+    }
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn a_flipped_byte_an_old_block_and_two_swapped_ones_are_told_apart_with_their_places() {
+    let lab = Lab::new();
+    lab.json(&overwrite());
+    let old = fs::read(lab.path().join("f0")).unwrap();
+    lab.json(&overwrite());
+    let run_file = lab.run_files().pop().unwrap();
+    let whole = verify(&lab, &run_file);
+    assert_eq!((whole.exit, damaged(&whole)), (0, vec![]), "{}", whole.stderr);
+    assert_eq!(whole.json()["data"][0]["units"], 512);
+
+    let path = lab.path().join("f0");
+    let now = fs::read(&path).unwrap();
+    let block = |content: &[u8], nth: usize| content[nth * BLOCK..][..BLOCK].to_vec();
+    let file = File::options().write(true).open(&path).unwrap();
+    let put = |nth: usize, content: Vec<u8>| file.write_all_at(&content, (nth * BLOCK) as u64).unwrap();
+    flip(&path, 3 * BLOCK as u64 + UNIT + 4095);
+    put(20, block(&old, 20));
+    put(40, block(&now, 41));
+    put(41, block(&now, 40));
+    let found = verify(&lab, &run_file);
+    assert_eq!(found.exit, 4, "{}", found.stderr);
+    let units = |sort: &str, nth: usize| {
+        (0..4).map(|unit| (sort.to_owned(), (nth * BLOCK) as u64 + unit * UNIT)).collect::<Vec<_>>()
+    };
+    let corrupt = vec![("corrupt".to_owned(), 3 * BLOCK as u64 + UNIT)];
+    let expected = [corrupt, units("stale", 20), units("misdirected", 40), units("misdirected", 41)].concat();
+    assert_eq!(damaged(&found), expected);
+    let stale = &found.json()["data"][0]["damaged"][1];
+    assert_eq!((&stale["expected_generation"]["least"], &stale["found"]["generation"]), (&3.into(), &2.into()));
+    let text = lab.run(&["verify", run_file.to_str().unwrap()]);
+    let line = format!("stale unit at {} in", 20 * BLOCK);
+    assert!(text.stdout.contains(&line) && text.stdout.contains("expected generation 3, found generation 2"));
+    assert_eq!(text.stderr, "plimsoll: 13 units of 4 KiB are not what was written\n");
+
+    // A read comes upon it, too, and says where.
+    let reads = verified(&["2MiB", "--path", "f0", "--mode", "seqrd", "--ops-max", "128", "--time", "60s", "--json"]);
+    let stopped = lab.run(&reads);
+    assert_eq!(stopped.exit, 4);
+    assert!(stopped.stderr.contains(&format!("corrupt unit at {} in", 3 * BLOCK + 4096)), "{}", stopped.stderr);
+    let counted = lab.run(&[&reads[..], &["--on-error", "count"]].concat()).json();
+    assert_eq!((&counted["points"][0]["failed"], &counted["points"][0]["validity"]), (&4.into(), &"invalid".into()));
+    assert!(codes(&counted).contains(&"corrupt"), "{counted}");
+}
+
+#[test]
+fn a_byte_flipped_while_the_load_reads_stops_it_and_is_named() {
+    let lab = Lab::new();
+    let reads = verified(&["1MiB", "--mode", "rndrd", "--time", "60s", "--json", "--io", "sync"]);
+    let child = started(&lab, &reads);
+    flip(&data_file(&lab), 5 * BLOCK as u64 + 100);
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    assert_eq!(finished.exit, 4, "{}", finished.stderr);
+    assert!(finished.stderr.contains(&format!("corrupt unit at {} in", 5 * BLOCK)), "{}", finished.stderr);
+    assert!(codes(&finished.json()).contains(&"corrupt"), "{}", finished.stdout);
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn bytes_flipped_while_the_load_only_writes_are_found_when_all_is_read_back() {
+    let lab = Lab::new();
+    // 10 of 1024 blocks are written, so that hardly all three flips are written over.
+    let writes = ["16MiB", "--mode", "rndwr", "--rate", "10", "--time", "1s", "--json"];
+    let child = started(&lab, &verified(&writes));
+    let data = data_file(&lab);
+    [7, 507, 907].iter().for_each(|block| flip(&data, block * BLOCK as u64 + 9));
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    assert_eq!(finished.exit, 4, "{}", finished.stderr);
+    assert!(
+        finished.stderr.contains("read back: ") && finished.stderr.contains("corrupt unit at "),
+        "{}",
+        finished.stderr
+    );
+    let run = finished.json();
+    assert_eq!((&run["points"][0]["state"], &run["points"][0]["validity"]), (&"failed".into(), &"invalid".into()));
+    assert!(codes(&run).contains(&"corrupt"), "{run}");
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn what_a_killed_plimsoll_wrote_is_whole_and_a_flipped_byte_in_it_is_found() {
+    for way in [&["--io", "uring", "--depth", "8"][..], &["--io", "mmap", "--direct", "false"]] {
+        let lab = Lab::new();
+        let writes = ["8MiB", "--mode", "rndwr", "--clients", "2", "--time", "60s", "--files", "3"];
+        let mut child = started(&lab, &[&verified(&writes)[..], way].concat());
+        let run_file = lab.run_files().pop().unwrap();
+        let in_use = lab.run(&["verify", run_file.to_str().unwrap()]);
+        assert_eq!(in_use.exit, 3, "{}", in_use.stderr);
+        assert!(in_use.stderr.contains("a plimsoll is using the data"), "{}", in_use.stderr);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let whole = verify(&lab, &run_file);
+        assert_eq!((whole.exit, damaged(&whole)), (0, vec![]), "{}", whole.stderr);
+        assert!(whole.json()["data"][0]["units"].as_u64().unwrap() > 2000);
+        // Most units are at rest: of those under way when it was killed nobody knows, so several are flipped.
+        let file = data_file(&lab).join("data.1");
+        (0..40).for_each(|nth| flip(&file, nth * 16 * UNIT + 77));
+        let found = verify(&lab, &run_file);
+        assert_eq!(found.exit, 4, "{}", found.stderr);
+        assert!(found.json()["data"][0]["corrupt"].as_u64().unwrap() >= 8, "{}", found.stdout);
+        assert!(found.json()["data"][0]["damaged"][0]["file"].as_str().unwrap().ends_with("data/data.1"));
+        assert_eq!(lab.left_behind().len(), 1, "it is read and not removed");
+    }
+}
+
+#[test]
+fn nothing_to_verify_is_one_line_and_the_code_of_a_wrong_command() {
+    let lab = Lab::new();
+    let plain = lab.json(&["file", "--file-size", "1MiB", "--time", "50ms", "--no-report"]);
+    let gone = lab.json(&verified(&["1MiB", "--time", "50ms"]));
+    for (run, why) in [(plain, "with verify = `true`"), (gone, "the data of this run is gone")] {
+        let run_file = run_file(&lab, &run);
+        let refused = lab.run(&["verify", run_file.to_str().unwrap()]);
+        assert_eq!((refused.exit, refused.stderr.lines().count()), (2, 1), "{}", refused.stderr);
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_run_file_that_names_the_files_of_others_opens_none_of_them() {
+    let lab = Lab::new();
+    lab.json(&overwrite());
+    let run_file = lab.run_files().pop().unwrap();
+    let point_to = |table: &Path| {
+        let run = rusqlite::Connection::open(&run_file).unwrap();
+        let set = "UPDATE point SET facts = json_array(json_object('name', 'verify.table', 'value', ?1))";
+        run.execute(set, [table.to_str().unwrap()]).unwrap();
+    };
+    let link = lab.path().join("link");
+    std::os::unix::fs::symlink(lab.path(), &link).unwrap();
+    let dir = lab.path().join("plimsoll-data-1-1");
+    fs::create_dir(&dir).unwrap();
+    fs::write(lab.path().join("x.plimsoll.generations"), "mine").unwrap();
+    fs::write(lab.path().join("x"), "mine").unwrap();
+    for (table, why) in [
+        (link.join("f0.plimsoll.generations"), "symlink"),
+        (dir.join("plimsoll.generations"), "no data directory"),
+        (lab.path().join("x.plimsoll.generations"), "no table"),
+        (PathBuf::from("/etc/passwd"), "no table"),
+        (PathBuf::from("plimsoll.generations"), "no table"),
+    ] {
+        point_to(&table);
+        let refused = lab.run(&["verify", run_file.to_str().unwrap()]);
+        assert_eq!(refused.exit, 3, "{table:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains(why), "{table:?}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn verified_data_is_made_used_and_left_by_its_rules() {
+    let lab = Lab::new();
+    lab.json(&overwrite());
+    let plain = ["file", "--path", "f0", "--file-size", "2MiB", "--time", "50ms", "--no-report"];
+    lab.json(&[&plain[..], &["--mode", "rndrd"]].concat());
+    let unverified = lab.run(&[&plain[..], &["--mode", "rndwr"]].concat());
+    assert_eq!(unverified.exit, 3, "{}", unverified.stderr);
+    assert!(unverified.stderr.contains("use verify = `true` or another path"), "{}", unverified.stderr);
+    fs::write(lab.path().join("mine"), vec![1; 2 << 20]).unwrap();
+    let foreign = lab.run(&verified(&["2MiB", "--path", "mine", "--mode", "rndrd", "--time", "50ms"]));
+    assert_eq!(foreign.exit, 3, "{}", foreign.stderr);
+    assert!(foreign.stderr.contains("nothing to check it by"), "{}", foreign.stderr);
+    for (flags, why) in [
+        (["--block", "512B"], "block = `512 B` is no multiple"),
+        (["--block", "6000B"], "is no multiple"),
+        (["--dedupe", "10"], "use dedupe = `0`"),
+    ] {
+        let refused = lab.run(&[&verified(&["2MiB", "--time", "50ms"])[..], &flags].concat());
+        assert_eq!(refused.exit, 2, "{}", refused.stderr);
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    }
+    let absurd = lab.run(&verified(&["1000TiB", "--time", "50ms"]));
+    assert!(absurd.exit == 2 && absurd.stderr.contains("needs a table of"), "{}", absurd.stderr);
+}
+
+#[test]
+fn every_way_of_writing_is_read_back_whole() {
+    let lab = Lab::new();
+    let common = ["4MiB", "--time", "60s", "--ops-max", "400", "--clients", "3", "--files", "2"];
+    for more in [
+        &["--mode", "seqwr", "--cursor", "shared", "--fsync", "fdatasync", "--fsync-every", "10", "--io", "aio"][..],
+        &["--mode", "rndwr", "--direct", "false", "--sync", "odsync", "--io", "sync", "--fsync-end", "true"],
+        &["--mode", "rndrw", "--io", "uring", "--depth", "4", "--stamp", "each", "--compressible", "50"],
+        &["--mode", "rndrw", "--io", "mmap", "--direct", "false", "--fsync", "fsync", "--block", "4KiB"],
+    ] {
+        let run = lab.json(&[&verified(&common)[..], more].concat());
+        assert_eq!((&run["points"][0]["failed"], &run["points"][0]["ops"]), (&0.into(), &400.into()), "{more:?}");
+        let told = fact(&lab, &run, "verify.read_back").unwrap();
+        assert!(told.starts_with("1024 units of 4 KiB, none damaged"), "{more:?}: {told}");
+    }
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+}
