@@ -67,15 +67,14 @@ pub(super) fn xxh64(bytes: &[u8]) -> u64 {
     const P5: u64 = 0x27d4_eb2f_1656_67c5;
     debug_assert!(bytes.len().is_multiple_of(8));
     let round = |lane: u64, word: u64| lane.wrapping_add(word.wrapping_mul(P2)).rotate_left(31).wrapping_mul(P1);
-    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("words have 8 bytes"));
-    let stripes = bytes.chunks_exact(32);
-    let rest = stripes.remainder();
+    let (words, _) = bytes.as_chunks::<8>();
+    let (stripes, rest) = words.as_chunks::<4>();
     let mut hash = P5;
     if bytes.len() >= 32 {
         let mut lanes = [P1.wrapping_add(P2), P2, 0, 0u64.wrapping_sub(P1)];
         for stripe in stripes {
-            for (nth, lane) in lanes.iter_mut().enumerate() {
-                *lane = round(*lane, word(&stripe[nth * 8..nth * 8 + 8]));
+            for (lane, word) in lanes.iter_mut().zip(stripe) {
+                *lane = round(*lane, u64::from_le_bytes(*word));
             }
         }
         let [a, b, c, d] = lanes;
@@ -84,8 +83,8 @@ pub(super) fn xxh64(bytes: &[u8]) -> u64 {
         hash = lanes.iter().fold(hash, |hash, lane| (hash ^ round(0, *lane)).wrapping_mul(P1).wrapping_add(P4));
     }
     hash = hash.wrapping_add(bytes.len() as u64);
-    for last in rest.chunks_exact(8) {
-        hash = (hash ^ round(0, word(last))).rotate_left(27).wrapping_mul(P1).wrapping_add(P4);
+    for last in rest {
+        hash = (hash ^ round(0, u64::from_le_bytes(*last))).rotate_left(27).wrapping_mul(P1).wrapping_add(P4);
     }
     hash = (hash ^ hash >> 33).wrapping_mul(P2);
     hash = (hash ^ hash >> 29).wrapping_mul(P3);
