@@ -169,3 +169,72 @@ fn no_table(path: &Path) -> TargetError {
 fn refused(path: &Path, why: &str) -> TargetError {
     TargetError::Unsafe(format!("`{}` {why}", shown(path)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Header, Place, Table, UNIT};
+    use super::*;
+    use model::Offset;
+    use std::os::unix::fs::FileExt;
+
+    /// A file of 8 units, each written twice, with its table.
+    fn made(dir: &Path) -> (PathBuf, PathBuf) {
+        let path = std::fs::canonicalize(dir).unwrap().join("f0");
+        let table = Table::create(&table_beside(&path), 1, Bytes(8 * UNIT as u64), 1).unwrap();
+        let mut content = vec![7; 8 * UNIT];
+        for (nth, unit) in (0..).zip(content.chunks_exact_mut(UNIT)) {
+            (0..2).for_each(|_| {
+                let place = Place { set: table.head().set, file: 0, at: Offset(nth * UNIT as u64) };
+                Header { place, generation: table.begin(nth) }.seal(unit);
+                table.end(nth, true);
+            });
+        }
+        std::fs::write(&path, content).unwrap();
+        (path.clone(), table_beside(&path))
+    }
+
+    fn damaged(table: &Path) -> (u64, u64) {
+        match check_left(table, &mut |_, _| true).unwrap() {
+            Left::Checked { found, .. } => (found.checked.corrupt, found.checked.stale),
+            _ => panic!("the data is there"),
+        }
+    }
+
+    #[test]
+    fn after_a_crash_of_the_machine_damage_is_told_and_an_old_unit_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, table) = made(dir.path());
+        assert_eq!(damaged(&table), (0, 0));
+        let file = File::options().read(true).write(true).open(&path).unwrap();
+        let mut old = vec![7; UNIT];
+        let writable = File::options().read(true).write(true).open(&table).unwrap();
+        let head = Head::of(&writable).unwrap().unwrap();
+        Header { place: Place { set: head.set, file: 0, at: Offset(0) }, generation: 1 }.seal(&mut old);
+        file.write_all_at(&old, 0).unwrap();
+        file.write_all_at(b"x", 3 * UNIT as u64 + 100).unwrap();
+        assert_eq!(damaged(&table), (1, 1));
+        Head { boot: head.boot.wrapping_add(1), ..head }.save(&writable).unwrap();
+        assert_eq!(damaged(&table), (1, 0));
+    }
+
+    #[test]
+    fn data_that_is_gone_or_in_use_is_told_from_data_that_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, table) = made(dir.path());
+        let in_use = Table::open(&table).unwrap();
+        assert!(matches!(check_left(&table, &mut |_, _| true), Ok(Left::InUse)));
+        drop(in_use);
+        std::fs::remove_file(&path).unwrap();
+        assert!(matches!(check_left(&table, &mut |_, _| true), Ok(Left::Gone)));
+    }
+
+    #[test]
+    fn what_is_no_plain_file_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, table) = made(dir.path());
+        std::fs::remove_file(&path).unwrap();
+        rustix::fs::mknodat(CWD, &path, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let error = check_left(&table, &mut |_, _| true).err().unwrap().to_string();
+        assert!(error.contains("no plain file"), "{error}");
+    }
+}

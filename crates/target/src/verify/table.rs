@@ -56,7 +56,7 @@ impl Head {
         [FORMAT, self.set, self.files, self.units_each, u64::from(self.at_rest), self.boot]
     }
 
-    fn save(&self, file: &File) -> std::io::Result<()> {
+    pub(super) fn save(&self, file: &File) -> std::io::Result<()> {
         let mut page = [0; HEAD as usize];
         page[16..64].copy_from_slice(self.words().map(u64::to_le_bytes).as_flattened());
         page[..8].copy_from_slice(&MAGIC.to_le_bytes());
