@@ -10,7 +10,9 @@ pub mod detect;
 mod facts;
 pub mod finding;
 mod label;
+mod levels;
 pub mod point;
+mod rhythm;
 pub mod rounds;
 pub mod series;
 #[cfg(test)]
@@ -28,5 +30,5 @@ pub use finding::{Finding, Severity, Validity};
 pub use label::is_used;
 pub use point::{Analysis, PointAnalysis, analyse};
 pub use rounds::Rounds;
-pub use series::{CounterSeries, IntervalPoint, Series, Span};
-pub use summary::{Cost, GeneratorCost, Quantiles, Summary, WorstInterval};
+pub use series::{CounterSeries, DropSpan, IntervalPoint, LevelSpan, Series, Span};
+pub use summary::{Achieved, Cost, GeneratorCost, Quantiles, Summary, WorstInterval};

@@ -6,10 +6,12 @@
 use crate::bins::{Bin, bins, intervals_per_bin};
 use crate::counters::readings;
 use crate::detect::stall;
+use crate::levels::{self, Level};
 use crate::summary::{PhaseTimes, merged};
 use crate::window::{Tally, Window, whole_tallies};
 use hdrhistogram::Histogram;
 use model::{CounterKind, Interval, Phase, PhaseData, PointData, SourceDef, Tick};
+use std::ops::Range;
 
 /// Everything about one point that is drawn over time.
 #[derive(Clone, Debug)]
@@ -28,6 +30,32 @@ pub struct Series {
     pub counters: Vec<CounterSeries>,
     /// Stalls of the part that counts, to be shaded.
     pub stalls: Vec<Span>,
+    /// The levels that the rate of the run phase kept to, one after the other: at least one where it has intervals.
+    pub levels: Vec<LevelSpan>,
+    /// Drops of the run phase that were no stalls, to be shaded.
+    pub drops: Vec<DropSpan>,
+}
+
+/// A stretch of the run phase with one level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LevelSpan {
+    /// When.
+    pub span: Span,
+    /// The median rate.
+    pub ops_per_s: f64,
+    /// The robust standard deviation of the intervals' rates.
+    pub deviation: f64,
+}
+
+/// A stretch of the run phase far below its level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DropSpan {
+    /// When.
+    pub span: Span,
+    /// The level that it left.
+    pub from_per_s: f64,
+    /// The median rate in it.
+    pub to_per_s: f64,
 }
 
 impl Series {
@@ -98,10 +126,41 @@ pub fn series(point: &PointData, window: &Window, times: PhaseTimes) -> Series {
         service: times.service,
         counters: counter_series(point, window),
         stalls: Vec::new(),
+        levels: Vec::new(),
+        drops: Vec::new(),
     };
     let stalls = stall::stretches(series.counted_intervals());
     series.stalls = stalls.into_iter().map(|stretch| stretch.span).collect();
+    (series.levels, series.drops) = shape(series.counted_intervals(), &series.stalls);
     series
+}
+
+/// The levels and the drops of `run`, the intervals of a run phase.
+fn shape(run: &[IntervalPoint], stalls: &[Span]) -> (Vec<LevelSpan>, Vec<DropSpan>) {
+    let rates: Vec<f64> = run.iter().map(|point| point.ops_per_s).collect();
+    let levels = levels::levels(&rates);
+    let span = |range: &Range<usize>| {
+        let last = run[range.end - 1];
+        Span { from_s: run[range.start].at_s, to_s: last.at_s + last.length_s }
+    };
+    let drops = levels::drops(&rates, &levels).into_iter();
+    let drops = drops.map(|drop| DropSpan { span: span(&drop.range), from_per_s: drop.from, to_per_s: drop.to });
+    let level =
+        |level: &Level| LevelSpan { span: span(&level.range), ops_per_s: level.median, deviation: level.deviation };
+    let is_no_stall = |drop: &DropSpan| !stalls.iter().any(|stall| stall.overlap_s(&drop.span) > 0.0);
+    (levels.iter().map(level).collect(), drops.filter(is_no_stall).collect())
+}
+
+impl Span {
+    /// How long it is.
+    pub fn length_s(&self) -> f64 {
+        self.to_s - self.from_s
+    }
+
+    /// How much of it lies in `other`, too.
+    pub fn overlap_s(&self, other: &Span) -> f64 {
+        (self.to_s.min(other.to_s) - self.from_s.max(other.from_s)).max(0.0)
+    }
 }
 
 fn interval_points(phase: &PhaseData, whole: &[Tally], window: &Window) -> Vec<IntervalPoint> {

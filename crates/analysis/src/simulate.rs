@@ -51,6 +51,12 @@ impl Random {
         count
     }
 
+    /// Student's t with three degrees of freedom: tails so heavy that there is no fourth moment.
+    pub fn students_t_of_3(&mut self) -> f64 {
+        let chi_square: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
+        self.normal() / (chi_square / 3.0).sqrt()
+    }
+
     /// `n` values of a stationary AR(1) process of mean 0 and unit innovations.
     pub fn autoregressive(&mut self, n: usize, coefficient: f64) -> Vec<f64> {
         let mut value = self.normal() / (1.0 - coefficient * coefficient).sqrt();
@@ -61,6 +67,18 @@ impl Random {
         (0..n).map(|_| next()).collect()
     }
 }
+
+/// Noises of mean or median near 0 without any trend: what must find nothing in noise is tried on each.
+pub const NOISES: [(&str, fn(&mut Random, usize) -> Vec<f64>); 8] = [
+    ("white", |random, n| random.autoregressive(n, 0.0)),
+    ("AR(1) of 0.5", |random, n| random.autoregressive(n, 0.5)),
+    ("AR(1) of 0.7", |random, n| random.autoregressive(n, 0.7)),
+    ("Student's t of 3", |random, n| (0..n).map(|_| random.students_t_of_3()).collect()),
+    ("Cauchy", |random, n| (0..n).map(|_| random.normal() / random.normal()).collect()),
+    ("log-normal upwards", |random, n| (0..n).map(|_| (1.5 * random.normal()).exp()).collect()),
+    ("log-normal downwards", |random, n| (0..n).map(|_| -(1.5 * random.normal()).exp()).collect()),
+    ("Pareto downwards", |random, n| (0..n).map(|_| -random.uniform().powf(-0.5)).collect()),
+];
 
 fn mix(state: u64) -> u64 {
     let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

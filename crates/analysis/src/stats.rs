@@ -154,6 +154,14 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
+/// The standard deviation of normal values with the median distance from the median that `values` have: half of them may be
+/// anything without changing it much (F. R. Hampel, JASA 69, 1974). 0 of nothing.
+pub fn robust_deviation(values: &[f64]) -> f64 {
+    let middle = median(values).unwrap_or(0.0);
+    let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
+    1.4826 * median(&distances).unwrap_or(0.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@
 //! time) are in the percentiles, because leaving out the slowest would embellish them, and not in the throughput.
 
 use crate::counters::{Growth, growth_of_all};
+use crate::detect::asked_achieved;
 use crate::facts::{EngineProcess, engine_process};
 use crate::stats::estimate_mean;
 use crate::window::{Tally, Window};
@@ -44,6 +45,22 @@ pub struct Summary {
     pub generator: GeneratorCost,
     /// What one operation cost the target.
     pub cost: Cost,
+    /// What was achieved of the depth and the block size asked for.
+    #[serde(default)]
+    pub achieved: Achieved,
+}
+
+/// What was achieved of what was asked for. `None` where it could not be measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Achieved {
+    /// The mean number of operations under way, by Little's law.
+    pub under_way_mean: Option<f64>,
+    /// The mean number of operations in the device's queue, whoever's they were.
+    pub device_under_way_mean: Option<f64>,
+    /// Bytes per read of the device, whoever's they were.
+    pub device_bytes_per_read: Option<f64>,
+    /// Bytes per write of the device, whoever's they were.
+    pub device_bytes_per_write: Option<f64>,
 }
 
 /// Mean, percentiles and maximum of a distribution of times, in nanoseconds.
@@ -120,6 +137,7 @@ pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes) -> Summ
         worst: worst(&window.whole).filter(|worst| worst.ops_per_s <= inside.ops_per_s()),
         generator: generator_cost(point, window),
         cost: cost(point, window),
+        achieved: asked_achieved::achieved(point, window),
     }
 }
 

@@ -156,8 +156,17 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
     let stalls = sketch.stall.map(|(from_s, to_s)| Span { from_s, to_s }).into_iter().collect();
     let counters = counters(sketch, &intervals, &mut noise);
     let counted = Span { from_s: 0.0, to_s: intervals.last().map_or(0.0, |i| i.at_s + i.length_s) };
-    let bins = Vec::new();
-    let series = Series { intervals, bins, counted, service: response.clone(), response, counters, stalls };
+    let series = Series {
+        intervals,
+        bins: Vec::new(),
+        counted,
+        service: response.clone(),
+        response,
+        counters,
+        stalls,
+        levels: Vec::new(),
+        drops: Vec::new(),
+    };
     PointAnalysis {
         id,
         state: PointState::Complete,
@@ -268,6 +277,7 @@ fn summary(series: &Series) -> Summary {
         service_ns: Some(times),
         worst: Some(WorstInterval { at_s: worst.at_s, length_s: worst.length_s, ops_per_s: worst.ops_per_s }),
         generator: GeneratorCost::default(),
+        achieved: analysis::Achieved::default(),
         cost: Cost {
             read_bytes_per_op: (mean > 20_000.0).then_some(16_384.0),
             written_bytes_per_op: Some(1.2e7 / mean),

@@ -5,12 +5,15 @@
 //!
 //! To add a detector: write its file and add its line to [`DETECTORS`] or [`RUN_DETECTORS`].
 
+pub mod asked_achieved;
+pub mod bursts;
 pub mod cached;
 pub mod client_bound;
 pub mod clock_gap;
 pub mod coordinated_omission;
 pub mod corrupt;
 pub mod counter_gap;
+pub mod drops;
 pub mod errors;
 pub mod few_samples;
 pub mod foreign_cpu;
@@ -18,16 +21,19 @@ pub mod hung;
 pub mod incomplete;
 pub mod interrupted;
 pub mod knee;
+pub mod level_shift;
 pub mod limit;
 pub mod littles_law;
 pub mod not_steady;
 pub mod overload;
 pub mod plausibility;
+pub mod punted;
 pub mod stall;
 pub mod starvation;
 pub mod steady;
 pub mod swap;
 pub mod too_short;
+pub mod two_levels;
 pub mod unlike_durability;
 pub mod unsteady;
 
@@ -45,6 +51,8 @@ pub const DETECTORS: &[Detector] = &[
     corrupt::DETECTOR,
     plausibility::DETECTOR,
     littles_law::DETECTOR,
+    asked_achieved::DETECTOR,
+    punted::DETECTOR,
     cached::DETECTOR,
     client_bound::DETECTOR,
     foreign_cpu::DETECTOR,
@@ -55,7 +63,11 @@ pub const DETECTORS: &[Detector] = &[
     steady::DETECTOR,
     not_steady::DETECTOR,
     unsteady::DETECTOR,
+    level_shift::DETECTOR,
+    two_levels::DETECTOR,
     stall::DETECTOR,
+    drops::DETECTOR,
+    bursts::DETECTOR,
     starvation::DETECTOR,
     coordinated_omission::DETECTOR,
     limit::DETECTOR,

@@ -30,6 +30,16 @@ pub fn is_lasting(view: &PointView, measured: &Measured) -> bool {
     unserved > slots(view.point) && unserved as f64 > UNSERVED_SHARE_MAX * offered as f64
 }
 
+/// Whether this detector speaks of the point.
+pub fn is_told(view: &PointView, measured: &Measured) -> bool {
+    is_lasting(view, measured) || late_share(measured) > LATE_SHARE_MAX
+}
+
+/// The share of the arrivals that fell due while every client was busy.
+fn late_share(measured: &Measured) -> f64 {
+    measured.summary.late as f64 / measured.window.phase.offered.max(1) as f64
+}
+
 /// Whether `finding` tells of such an overload, and not of late arrivals alone.
 pub fn tells_of_unserved(finding: &Finding) -> bool {
     finding.code == DETECTOR.code && finding.title.starts_with(OVERLOADED)
@@ -42,9 +52,9 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let summary = measured.summary;
     let Some(offered_per_s) = summary.offered_per_s else { return Vec::new() };
     let offered = measured.window.phase.offered.max(1) as f64;
-    let late = summary.late as f64 / offered;
+    let late = late_share(&measured);
     let lasting = is_lasting(view, &measured);
-    if !lasting && late <= LATE_SHARE_MAX {
+    if !is_told(view, &measured) {
         return Vec::new();
     }
     let title = match lasting {

@@ -6,8 +6,9 @@
 //! Limits: blind to stalls below 50 ms, to a stretch in which fewer than 30 operations were to be expected (there, chance
 //! makes such holes), and to a short stall that held up only some of many operations under way and was not rare.
 
-use super::{Detector, Measured, PointView};
+use super::{Detector, Measured, PointView, bursts};
 use crate::facts::slots;
+use crate::rhythm::period;
 use crate::stats::median;
 use crate::summary::merged;
 use crate::text::{percent, plural, rate, time};
@@ -43,9 +44,8 @@ const SLOW_OVER_MEDIAN: u64 = 100;
 const SLOW_OVER_P999: u64 = 10;
 // However a stop of this many intervals lies, it takes four fifths of one of them: the rate of that one is then low.
 const COVERS_INTERVALS: f64 = 1.6;
-// Gaps that differ by less than this from their median make a period.
-const PERIOD_SPREAD_MAX: f64 = 0.2;
 const PERIOD_STALLS_MIN: usize = 3;
+const BURST_PERIODS: f64 = 1.5;
 const LISTED_MAX: usize = 6;
 
 /// A stretch of intervals with next to no operations.
@@ -88,7 +88,10 @@ pub fn stretches(run: &[IntervalPoint]) -> Vec<Stretch> {
     let Some(usual) = usual_rate(run) else { return Vec::new() };
     let low = |point: &IntervalPoint| point.ops_per_s < RATE_SHARE_MAX * usual;
     let low_runs = run.chunk_by(|a, b| low(a) == low(b)).filter(|chunk| low(&chunk[0]));
-    low_runs.map(|chunk| stretch(chunk, usual)).filter(|found| is_long_enough(found, usual)).collect()
+    // Between regular bursts there is nothing, which is a finding of its own; a stall is longer than that.
+    let between_bursts = bursts::of(run).map_or(0.0, |found| found.period_s * BURST_PERIODS);
+    let all = low_runs.map(|chunk| stretch(chunk, usual)).filter(|found| is_long_enough(found, usual));
+    all.filter(|found| length(&found.span) > between_bursts).collect()
 }
 
 /// The median rate, or that of the busy intervals where most are empty.
@@ -196,7 +199,7 @@ fn long_stalls(found: &[Stretch], measured: &Measured) -> Finding {
 }
 
 /// The decimals with which times that are multiples of `interval` are told apart: at least one, at most three.
-fn decimals(interval: Nanos) -> usize {
+pub fn decimals(interval: Nanos) -> usize {
     let is_whole = |digits: &usize| interval.0.is_multiple_of(1_000_000_000 / 10u64.pow(*digits as u32));
     (1..3).find(is_whole).unwrap_or(3)
 }
@@ -231,19 +234,8 @@ fn short_stalls(slow: &SlowOps, point: &PointData, measured: &Measured) -> Findi
     DETECTOR.finding(Severity::Note, title, evidence, next_step)
 }
 
-/// The median gap between at least three moments and half the range of the gaps, where they are regular.
-fn period(starts: &[f64]) -> Option<(f64, f64)> {
-    if starts.len() < PERIOD_STALLS_MIN {
-        return None;
-    }
-    let gaps: Vec<f64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let usual = median(&gaps)?;
-    let (least, most) = gaps.iter().fold((f64::MAX, 0f64), |(least, most), gap| (least.min(*gap), most.max(*gap)));
-    let spread = (most - least) / 2.0;
-    (spread <= PERIOD_SPREAD_MAX * usual).then_some((usual, spread))
-}
-
-fn run_part<'a>(measured: &Measured<'a>) -> &'a [IntervalPoint] {
+/// The intervals that count, without those of the warmup.
+pub fn run_part<'a>(measured: &Measured<'a>) -> &'a [IntervalPoint] {
     measured.series.counted_intervals()
 }
 

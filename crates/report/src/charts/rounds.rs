@@ -26,10 +26,11 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 }
 
 fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
-    let by_rounds = |(label, point): &(String, &'_ PointAnalysis)| Some((label.clone(), point.rounds.clone()?));
-    let rounds: Vec<(String, Rounds)> = sheet.points.iter().filter_map(by_rounds).collect();
+    let labelled = sheet.rows.iter().flat_map(|row| row.points.iter().map(|point| (row.label.clone(), *point)));
+    let rounds: Vec<(String, Rounds)> =
+        labelled.filter_map(|(label, point)| Some((label, point.rounds.clone()?))).collect();
     let most = rounds.iter().map(|(_, rounds)| rounds.rates.len()).max()?.max(WINDOW_ROUNDS);
-    let points: Vec<&PointAnalysis> = sheet.points.iter().map(|(_, p)| *p).filter(|p| p.rounds.is_some()).collect();
+    let points: Vec<&PointAnalysis> = sheet.points().into_iter().filter(|point| point.rounds.is_some()).collect();
     let height = if points.len() == 1 { 220.0 } else { 130.0 };
     let panels = rounds.iter().zip(&points).map(|((label, rounds), point)| Panel {
         title: marked(label, point),

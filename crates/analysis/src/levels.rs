@@ -1,0 +1,398 @@
+//! The shape of a series: the levels that it keeps to, the shifts between them, and the drops below them.
+//!
+//! In: one number per interval. Out: [`Level`]s, at least one, and the stretches that lie below them.
+//! How: penalised least squares over all ways to cut the series (optimal partitioning with the pruning of R. Killick,
+//! P. Fearnhead and I. Eckley, "Optimal detection of changepoints with a linear computational cost", JASA 107, 2012), on values
+//! from which lone outliers are cut off. The penalty is in units of the noise's long-run variance, as M. Lavielle and
+//! E. Moulines ask for dependent noise (Journal of Time Series Analysis 21, 2000). The memory of the noise is measured on
+//! differences, which a shift changes in one place only (S. Chakar et al., "A robust approach for estimating change-points in
+//! the mean of an AR(1) process", Bernoulli 23, 2017).
+//! Limits: a level lasts at least [`LENGTH_MIN`] intervals, or blocks of them where there are more than [`BLOCKS_MAX`]; what is
+//! shorter is a drop or nothing. A ramp or a slow wave has no levels, only a shift that happens at once counts.
+
+use crate::rhythm::period;
+use crate::stats::{mean, median, robust_deviation};
+use std::ops::Range;
+
+/// The fewest intervals that make a level.
+pub const LENGTH_MIN: usize = 5;
+
+/// A longer series is looked at in blocks first: the search takes a time that grows with the square of their number.
+const BLOCKS_MAX: usize = 1_500;
+// Runs of up to four outliers do not move a median of nine.
+const NEIGHBOURS: usize = 9;
+const OUTLIER_DEVIATIONS: f64 = 3.0;
+// Two for each level that is chosen freely and its place (the information criterion of Schwarz), doubled: at 2 one white series
+// of 60 in ten has a level too many before the rules below, at 4 one in two hundred.
+const PENALTY: f64 = 4.0;
+// The memory of a series that remembers for longer cannot be told from that of a series of levels.
+const MEMORY_MAX: f64 = 0.9;
+// The estimate of the memory is off by about 1 / sqrt(n); taken too low it would make levels of slow noise.
+const DIFFERENCE_DEVIATIONS_MAX: f64 = 5.0;
+const MEMORY_DOUBT: f64 = 2.5;
+// No counter of a disk is steadier than this for long, and a series without noise needs some.
+const NOISE_SHARE_MIN: f64 = 0.01;
+/// Levels that differ by less are one: two runs on a shared machine differ by as much.
+pub const SHIFT_SHARE_MIN: f64 = 0.10;
+// Nobody sees a shift that the intervals' own variation covers.
+const SHIFT_DEVIATIONS_MIN: f64 = 3.0;
+// Of a straight ramp cut in two, the eighths beside the cut differ by a quarter of what the halves do; of a step by all of it.
+const SHARP_SHARE_MIN: f64 = 0.6;
+const BESIDE_MAX: usize = 20;
+
+/// A stretch of a series that keeps to one level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    /// Its intervals.
+    pub range: Range<usize>,
+    /// The median of its values.
+    pub median: f64,
+    /// Their robust standard deviation.
+    pub deviation: f64,
+}
+
+impl Level {
+    fn of(values: &[f64], range: Range<usize>) -> Level {
+        let own = &values[range.clone()];
+        Level { median: median(own).unwrap_or(0.0), deviation: robust_deviation(own), range }
+    }
+}
+
+/// The levels of `values`: they follow each other without a hole. One where nothing shifts, none of nothing.
+pub fn levels(values: &[f64]) -> Vec<Level> {
+    if values.is_empty() {
+        return Vec::new();
+    }
+    let block = values.len().div_ceil(BLOCKS_MAX);
+    let blocks: Vec<f64> = values.chunks(block).map(|chunk| median(chunk).unwrap_or(0.0)).collect();
+    let cuts = cuts(&without_outliers(&blocks));
+    let bounds: Vec<usize> = cuts.iter().map(|cut| cut * block).chain([values.len()]).collect();
+    let mut found: Vec<Level> = bounds.windows(2).map(|pair| Level::of(values, pair[0]..pair[1])).collect();
+    join_while(values, &mut found, excursion);
+    join_while(values, &mut found, no_shift);
+    settle(values, &mut found, block);
+    found
+}
+
+/// The values with what stands apart from its neighbours moved up to them.
+fn without_outliers(values: &[f64]) -> Vec<f64> {
+    let half = NEIGHBOURS / 2;
+    let around = |at: usize| median(&values[at.saturating_sub(half)..(at + half + 1).min(values.len())]).unwrap_or(0.0);
+    let middle: Vec<f64> = (0..values.len()).map(around).collect();
+    let apart: Vec<f64> = values.iter().zip(&middle).map(|(value, middle)| value - middle).collect();
+    let most = OUTLIER_DEVIATIONS * robust_deviation(&apart);
+    apart.iter().zip(&middle).map(|(apart, middle)| middle + apart.clamp(-most, most)).collect()
+}
+
+/// Where levels begin, the first at 0.
+fn cuts(values: &[f64]) -> Vec<usize> {
+    let n = values.len();
+    let penalty = PENALTY * long_run_variance(values) * (n as f64).ln();
+    let sums = Sums::of(values);
+    let mut best = vec![f64::INFINITY; n + 1];
+    let mut previous = vec![0; n + 1];
+    best[0] = -penalty;
+    let mut candidates: Vec<usize> = Vec::new();
+    for end in LENGTH_MIN.min(n)..=n {
+        candidates.extend(end.checked_sub(LENGTH_MIN).or((end == n).then_some(0)));
+        let cost = |from: usize| best[from] + sums.squares_about_mean(from..end);
+        let from = candidates.iter().copied().min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(0);
+        let least = cost(from);
+        // What costs more than the best even without a further penalty will never be the best.
+        candidates = candidates.iter().copied().filter(|from| cost(*from) <= least + penalty).collect();
+        (best[end], previous[end]) = (least + penalty, from);
+    }
+    let mut cuts = vec![previous[n]];
+    while cuts[cuts.len() - 1] > 0 {
+        cuts.push(previous[cuts[cuts.len() - 1]]);
+    }
+    cuts.reverse();
+    cuts
+}
+
+/// The variance that the mean of many values has, times their number. The differences of a process with memory m have the
+/// variance 2 g (1 - m), where g is that of the values, and its long-run variance is g (1 + m) / (1 - m).
+fn long_run_variance(values: &[f64]) -> f64 {
+    let usual = median(values).unwrap_or(0.0);
+    let floor = (NOISE_SHARE_MIN * usual).powi(2).max(f64::MIN_POSITIVE);
+    if values.len() <= 2 {
+        return floor;
+    }
+    let [one, two] = [1, 2].map(|lag| differences(values, lag));
+    let [one_apart, two_apart] = [&one, &two].map(|all| robust_deviation(all).powi(2));
+    let doubt = MEMORY_DOUBT / (values.len() as f64).sqrt();
+    let memory = if one_apart > 0.0 { (two_apart / one_apart - 1.0 + doubt).clamp(0.0, MEMORY_MAX) } else { 0.0 };
+    (clipped_variance(&one) / 2.0 * (1.0 + memory) / (1.0 - memory).powi(2)).max(floor)
+}
+
+fn differences(values: &[f64], lag: usize) -> Vec<f64> {
+    values.iter().zip(&values[lag..]).map(|(a, b)| b - a).collect()
+}
+
+/// The variance about 0, to which no difference gives more than one of so many robust deviations: of noise with tails it is
+/// more than the robust one, and shifts hardly raise it.
+fn clipped_variance(differences: &[f64]) -> f64 {
+    let most = DIFFERENCE_DEVIATIONS_MAX * robust_deviation(differences);
+    let squares: Vec<f64> = differences.iter().map(|difference| difference.clamp(-most, most).powi(2)).collect();
+    mean(&squares)
+}
+
+/// Sums from the beginning, so that those of any stretch are a difference.
+struct Sums {
+    values: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+impl Sums {
+    fn of(values: &[f64]) -> Sums {
+        // About the mean: the squares of large numbers that hardly differ would drown the differences.
+        let mean = mean(values);
+        let summed = |of: fn(f64) -> f64| {
+            let mut sum = 0.0;
+            let step = |value: &f64| {
+                sum += of(value - mean);
+                sum
+            };
+            [0.0].into_iter().chain(values.iter().map(step)).collect::<Vec<f64>>()
+        };
+        Sums { values: summed(|value| value), squares: summed(|value| value * value) }
+    }
+
+    fn squares_about_mean(&self, range: Range<usize>) -> f64 {
+        let sum = self.values[range.end] - self.values[range.start];
+        let squares = self.squares[range.end] - self.squares[range.start];
+        (squares - sum * sum / range.len() as f64).max(0.0)
+    }
+}
+
+/// Joins levels for as long as `which` names some: the range of their numbers.
+fn join_while(values: &[f64], levels: &mut Vec<Level>, which: fn(&[f64], &[Level]) -> Option<Range<usize>>) {
+    while let Some(some) = which(values, levels) {
+        let range = levels[some.start].range.start..levels[some.end - 1].range.end;
+        levels.splice(some, [Level::of(values, range)]);
+    }
+}
+
+/// The first level that is left for the one before it again, after at most half of the time of its shorter neighbour: a drop,
+/// or a peak.
+fn excursion(_: &[f64], levels: &[Level]) -> Option<Range<usize>> {
+    let is_one = |three: &[Level]| {
+        let [before, own, after] = three else { return false };
+        let (from, to) = (own.median - before.median, own.median - after.median);
+        let returns =
+            from * to > 0.0 && (before.median - after.median).abs() <= SHARP_SHARE_MIN * from.abs().min(to.abs());
+        returns && own.range.len() * 2 <= before.range.len().min(after.range.len())
+    };
+    let first = levels.windows(3).position(is_one)?;
+    Some(first..first + 3)
+}
+
+/// The pair of levels that differs least, where that is too little, or where one becomes the other slowly.
+fn no_shift(values: &[f64], levels: &[Level]) -> Option<Range<usize>> {
+    let share = |pair: &[Level]| shift_share(&pair[0], &pair[1]);
+    let weak = |pair: &[Level]| {
+        let deviation = pair[0].deviation.min(pair[1].deviation);
+        let shift = (pair[1].median - pair[0].median).abs();
+        share(pair) < SHIFT_SHARE_MIN || shift < SHIFT_DEVIATIONS_MIN * deviation || !is_sharp(values, pair)
+    };
+    let pairs = levels.windows(2).enumerate().filter(|(_, pair)| weak(pair));
+    let (first, _) = pairs.min_by(|a, b| share(a.1).total_cmp(&share(b.1)))?;
+    Some(first..first + 2)
+}
+
+/// By which share of the higher level two differ.
+pub fn shift_share(before: &Level, after: &Level) -> f64 {
+    (after.median - before.median).abs() / before.median.max(after.median).max(f64::MIN_POSITIVE)
+}
+
+/// Whether the values next to the cut differ by most of what the levels do.
+fn is_sharp(values: &[f64], pair: &[Level]) -> bool {
+    let (before, after) = (&pair[0], &pair[1]);
+    let beside = (before.range.len().min(after.range.len()) / 8).clamp(3, BESIDE_MAX);
+    let at = after.range.start;
+    // One to either side may belong to the other level in part, or by the length of a block.
+    let last = median(&values[at.saturating_sub(beside + 1).max(before.range.start)..at - 1]);
+    let first = median(&values[at + 1..(at + 1 + beside).min(after.range.end)]);
+    let (Some(last), Some(first)) = (last, first) else { return false };
+    (first - last) / (after.median - before.median) >= SHARP_SHARE_MIN
+}
+
+/// Moves each shift to the interval at which the values fit both levels best.
+fn settle(values: &[f64], levels: &mut [Level], block: usize) {
+    for nth in 1..levels.len() {
+        let (before, after) = (levels[nth - 1].clone(), levels[nth].clone());
+        let reach = block + LENGTH_MIN;
+        let at = after.range.start;
+        let from = at.saturating_sub(reach).max(before.range.start + 1);
+        let to = (at + reach).min(after.range.end - 1);
+        let off = |cut: usize| -> f64 {
+            let left: f64 = values[from..cut].iter().map(|value| (value - before.median).abs()).sum();
+            left + values[cut..to].iter().map(|value| (value - after.median).abs()).sum::<f64>()
+        };
+        let cut = (from..=to).min_by(|a, b| off(*a).total_cmp(&off(*b))).unwrap_or(at);
+        levels[nth - 1] = Level::of(values, before.range.start..cut);
+        levels[nth] = Level::of(values, cut..after.range.end);
+    }
+}
+
+// Less than a fifth is not what anybody calls a drop.
+const DROP_SHARE_MIN: f64 = 0.20;
+// Of normal noise one interval in 3.5 million.
+const DROP_DEVIATIONS_MIN: f64 = 5.0;
+// Lone intervals at equal distances: of four gaps at random, all are this equal in one case of a hundred.
+const REGULAR_MIN: usize = 5;
+// Several drops that last on average as long as this, or one of so many intervals: the ends of a tail come singly.
+const LASTING_MIN: usize = 2;
+const LONE_LENGTH_MIN: usize = 3;
+// Of noise with a heavy tail, values that lie a quarter to a half as far below outnumber those that lie far below.
+const HALFWAY_SHARE_MAX: f64 = 0.5;
+
+/// A stretch of intervals far below its level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drop {
+    /// Its intervals.
+    pub range: Range<usize>,
+    /// The median of its values.
+    pub to: f64,
+    /// The level that it left.
+    pub from: f64,
+}
+
+/// The stretches of `values` that lie far below their level: none where they could be the end of a tail of the noise.
+pub fn drops(values: &[f64], levels: &[Level]) -> Vec<Drop> {
+    let found: Vec<Drop> = levels.iter().flat_map(|level| drops_from(values, level)).collect();
+    match are_regular(&found) || (are_lasting(&found) && stand_apart(values, levels, &found)) {
+        true => found,
+        false => Vec::new(),
+    }
+}
+
+fn drops_from(values: &[f64], level: &Level) -> Vec<Drop> {
+    let least = (DROP_DEVIATIONS_MIN * level.deviation).max(DROP_SHARE_MIN * level.median);
+    let low = |at: usize| values[at] < level.median - least;
+    let all: Vec<usize> = level.range.clone().collect();
+    let runs = all.chunk_by(|a, b| low(*a) == low(*b)).filter(|run| low(run[0]));
+    let drop = |run: &[usize]| {
+        let range = run[0]..run[run.len() - 1] + 1;
+        Drop { to: median(&values[range.clone()]).unwrap_or(0.0), from: level.median, range }
+    };
+    // What reaches to the end of its level is the way to the next one.
+    runs.map(drop).filter(|drop| drop.range.end < level.range.end && drop.range.start > level.range.start).collect()
+}
+
+fn are_regular(drops: &[Drop]) -> bool {
+    let starts: Vec<f64> = drops.iter().map(|drop| drop.range.start as f64).collect();
+    drops.len() >= REGULAR_MIN && period(&starts).is_some()
+}
+
+fn are_lasting(drops: &[Drop]) -> bool {
+    let dropped: usize = drops.iter().map(|drop| drop.range.len()).sum();
+    match drops.len() {
+        0 => false,
+        1 => dropped >= LONE_LENGTH_MIN,
+        several => dropped >= LASTING_MIN * several,
+    }
+}
+
+/// Whether few values lie between the levels and the drops, the intervals beside a drop left out: these may hold a part of it.
+fn stand_apart(values: &[f64], levels: &[Level], drops: &[Drop]) -> bool {
+    let depths: Vec<f64> = drops.iter().map(|drop| drop.from - drop.to).collect();
+    let Some(depth) = median(&depths) else { return false };
+    let beside = |at: usize| drops.iter().any(|drop| at + 1 >= drop.range.start && at <= drop.range.end);
+    let halfway = |at: &usize, level: &Level| (0.25..0.5).contains(&((level.median - values[*at]) / depth));
+    let between =
+        levels.iter().map(|level| level.range.clone().filter(|at| halfway(at, level) && !beside(*at)).count());
+    let dropped: usize = drops.iter().map(|drop| drop.range.len()).sum();
+    between.sum::<usize>() as f64 <= HALFWAY_SHARE_MAX * dropped as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{NOISES, Random};
+
+    fn noisy(seed: u64, n: usize, deviation: f64, level: impl Fn(usize) -> f64) -> Vec<f64> {
+        let mut random = Random::new(seed);
+        (0..n).map(|at| (level(at) + deviation * random.normal()).max(0.0)).collect()
+    }
+
+    /// Where levels begin and what they are, to the nearest ten.
+    fn shape(values: &[f64]) -> Vec<(usize, f64)> {
+        levels(values).iter().map(|level| (level.range.start, (level.median / 10.0).round() * 10.0)).collect()
+    }
+
+    #[test]
+    fn a_limit_lowered_and_raised_again_makes_three_levels_that_begin_where_it_was_changed() {
+        for seed in 0..50 {
+            let values = noisy(seed, 60, 40.0, |at| if (16..32).contains(&at) { 1_000.0 } else { 3_000.0 });
+            let begins: Vec<usize> = levels(&values).iter().map(|level| level.range.start).collect();
+            assert_eq!(begins, [0, 16, 32], "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn a_drive_of_380_that_becomes_300_and_unstable_after_4000_s_has_two_levels() {
+        let mut random = Random::new(1);
+        let one = |at| if at < 4_000 { 380.0 + 5.0 * random.normal() } else { 300.0 + 30.0 * random.normal() };
+        let found = levels(&(0..18_000).map(one).collect::<Vec<f64>>());
+        assert!(found.len() == 2 && found[1].range.start.abs_diff(4_000) <= 1, "{found:?}");
+        assert!(found[1].deviation > 4.0 * found[0].deviation, "{found:?}");
+    }
+
+    #[test]
+    fn what_is_left_again_soon_is_a_drop_and_no_level() {
+        for length in [1, 3, 12, 30] {
+            let values = noisy(3, 1_800, 1.5, |at| if at % 120 >= 120 - length { 87.0 } else { 148.0 });
+            let found = levels(&values[..1_790 - length]);
+            assert_eq!(found.len(), 1, "{length}: {found:?}");
+            let drops = drops(&values[..1_790 - length], &found);
+            let ranges: Vec<Range<usize>> = drops.iter().map(|drop| drop.range.clone()).collect();
+            let expected: Vec<Range<usize>> = (1..15).map(|n| n * 120 - length..n * 120).collect();
+            assert_eq!(ranges, expected, "{length}");
+        }
+    }
+
+    #[test]
+    fn a_ramp_a_slow_wave_and_a_level_approached_slowly_have_no_shift() {
+        assert_eq!(levels(&noisy(1, 1_800, 3.0, |at| 375.0 + at as f64 / 10.0)).len(), 1);
+        assert_eq!(levels(&noisy(2, 1_800, 3.0, |at| 375.0 + 25.0 * (at as f64 / 30.0).sin())).len(), 1);
+        assert_eq!(levels(&noisy(3, 1_800, 5.0, |at| 550.0 + 300.0 * (-(at as f64) / 150.0).exp())).len(), 1);
+    }
+
+    #[test]
+    fn a_lone_outlier_is_neither_a_level_nor_a_drop() {
+        let values = noisy(1, 60, 20.0, |at| if at == 30 { 100.0 } else { 1_000.0 });
+        let found = levels(&values);
+        assert_eq!((found.len(), drops(&values, &found)), (1, Vec::new()));
+    }
+
+    #[test]
+    fn series_without_noise_and_short_ones_are_taken() {
+        assert_eq!(levels(&[]), Vec::new());
+        for n in [1, 2, 3, 9, 3_000] {
+            assert_eq!(shape(&vec![100.0; n]), [(0, 100.0)], "{n}");
+            assert_eq!(shape(&vec![0.0; n]), [(0, 0.0)], "{n}");
+        }
+        let step: Vec<f64> = (0..20).map(|at| if at < 9 { 100.0 } else { 50.0 }).collect();
+        assert_eq!(shape(&step), [(0, 100.0), (9, 50.0)]);
+    }
+
+    /// In how many of 400 seeds of a noise about 1000 a shift or a drop is found.
+    fn false_alarms(n: usize, noise: fn(&mut Random, usize) -> Vec<f64>, deviation: f64) -> [usize; 2] {
+        (0..400).fold([0, 0], |[shifted, dropped], seed| {
+            let noise = noise(&mut Random::new(seed), n);
+            let values: Vec<f64> = noise.iter().map(|value| (1e3 * (1.0 + deviation * value)).max(0.0)).collect();
+            let found = levels(&values);
+            let has_drops = !drops(&values, &found).is_empty();
+            [shifted + usize::from(found.len() > 1), dropped + usize::from(has_drops)]
+        })
+    }
+
+    #[test]
+    fn noise_has_a_shift_or_a_drop_in_one_to_three_percent_of_runs_at_most() {
+        for (name, noise) in NOISES {
+            let [shifted, dropped] = false_alarms(60, noise, 0.1);
+            assert!(shifted <= 10 && dropped <= 4, "{name}: {shifted} shifts, {dropped} drops in 400 runs");
+        }
+    }
+}
