@@ -11,4 +11,5 @@ mod lab;
 mod measuring;
 mod mistakes;
 mod reading;
+mod throttle;
 mod verify;

@@ -15,7 +15,7 @@ pub const DETECTOR: Detector = Detector {
     help: "the target delivers in bursts, with nothing between them",
     explain: "In 20 to 90 % of the intervals next to nothing was done (below 5 % of the mean rate, where ten operations were to \
               be expected), and the bursts between them come at equal distances of at most 250 ms: of at least 12 gaps six in \
-              ten are within 20 % or half an interval of their median. So delivers a limit that is enforced in time slices: \
+              ten are within 15 % or half an interval of their median. So delivers a limit that is enforced in time slices: \
               the operations that a slice allows are done at its beginning, and who comes then waits for the next (the limits \
               of a Linux cgroup have slices of 100 ms; those of cloud volumes are of the kind). Mean and median hide it: \
               the median is that of the unlimited device, and the percentiles from the first that waits on are the length of \
@@ -31,7 +31,7 @@ const EXPECTED_OPS_MIN: f64 = 10.0;
 const OFF_SHARE: std::ops::RangeInclusive<f64> = 0.2..=0.9;
 const GAPS_MIN: usize = 12;
 const REGULAR_SHARE_MIN: f64 = 0.6;
-const GAP_SPREAD_MAX: f64 = 0.2;
+const GAP_SPREAD_MAX: f64 = 0.15;
 /// Longer ones are stalls that people see.
 const PERIOD_MAX_S: f64 = 0.25;
 
