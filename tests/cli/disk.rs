@@ -99,3 +99,27 @@ fn ctrl_c_removes_the_file_and_says_so() {
     assert!(finished.stderr.contains("interrupted; the file is removed"), "{}", finished.stderr);
     assert_eq!(lab.left_behind(), Vec::<String>::new());
 }
+
+#[test]
+fn ceilings_are_remembered_and_a_later_run_on_the_disk_is_set_beside_them() {
+    let lab = Lab::new();
+    lab.json(SHORT);
+    let remembered = lab.path().join("plimsoll-runs/ceilings.json");
+    let mut known: Value = serde_json::from_slice(&std::fs::read(&remembered).unwrap()).unwrap();
+    assert_eq!(known["schema"], "plimsoll.ceilings/1");
+    assert_eq!(list(&known["disks"][0], "ceilings").len(), 8, "{known}");
+    let run = ["file", "--block", "16KiB", "--file-size", "16MiB", "--io", "sync", "--time", "1s", "--no-report"];
+    let beside = |run: &Value| {
+        let findings = list(&run["points"][0], "findings");
+        findings.iter().find(|finding| finding["code"] == "load-line").map(|finding| finding["title"].to_string())
+    };
+    // More than any disk does: what the run below does is under this line, however busy the machine is.
+    known["disks"][0]["ceilings"].as_array_mut().unwrap().iter_mut().for_each(|one| one["ops_per_s"] = 1e9.into());
+    std::fs::write(&remembered, known.to_string()).unwrap();
+    let title = beside(&lab.json(&run)).expect("the load line of the disk is known");
+    assert!(title.contains(" of the random-read ceiling (16 KiB, depth "), "{title}");
+    std::fs::write(&remembered, "{").unwrap();
+    let finished = lab.run(&[&run[..], &["--json"]].concat());
+    assert_eq!((finished.exit, beside(&finished.json())), (0, None));
+    assert!(finished.stderr.contains("ceilings.json` is ignored: "), "{}", finished.stderr);
+}

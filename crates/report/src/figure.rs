@@ -128,6 +128,10 @@ pub enum ShadeKind {
     Window,
     /// A stall.
     Stall,
+    /// A drop far below the level, and no stall.
+    Drop,
+    /// The moment at which the level shifted.
+    Shift,
 }
 
 /// Marks of one colour that belong together.

@@ -10,6 +10,7 @@
 //! writes it, because closing the reader's descriptor would drop the writer's POSIX locks; other processes may.
 
 mod budget;
+pub mod ceilings;
 pub mod error;
 mod hdr;
 mod open;

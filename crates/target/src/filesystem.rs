@@ -238,6 +238,10 @@ fn disk_facts(directory: &Path) -> Vec<Fact> {
         ("disk.rotational", queue("rotational").map(|flag| yes_or_no(flag == "1").to_owned())),
         ("disk.physical_block_bytes", queue("physical_block_size")),
         ("disk.logical_block_bytes", queue("logical_block_size")),
+        (
+            "disk.max_request_bytes",
+            queue("max_sectors_kb").and_then(|kib| Some((kib.parse::<u64>().ok()? << 10).to_string())),
+        ),
     ];
     found.into_iter().filter_map(|(name, value)| Some(Fact::new(name, value?))).collect()
 }

@@ -32,6 +32,11 @@ pub fn facts() -> Vec<Fact> {
     found.into_iter().filter_map(|(name, value)| Some(Fact::new(name, value?))).collect()
 }
 
+/// The release of the kernel that runs.
+pub fn kernel() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
 /// The text of a file without the white space around it; `None` where it cannot be read or is empty.
 pub(crate) fn text_of(path: impl AsRef<Path>) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?.trim().to_owned();

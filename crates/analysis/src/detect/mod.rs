@@ -24,6 +24,7 @@ pub mod knee;
 pub mod level_shift;
 pub mod limit;
 pub mod littles_law;
+pub mod load_line;
 pub mod not_steady;
 pub mod overload;
 pub mod plausibility;
@@ -71,6 +72,7 @@ pub const DETECTORS: &[Detector] = &[
     starvation::DETECTOR,
     coordinated_omission::DETECTOR,
     limit::DETECTOR,
+    load_line::DETECTOR,
     counter_gap::DETECTOR,
 ];
 
@@ -105,6 +107,8 @@ pub struct RunDetector {
 pub struct PointView<'a> {
     /// The recorded point.
     pub point: &'a PointData,
+    /// All points of its run, itself among them.
+    pub others: &'a [PointData],
     /// The facts of the machine.
     pub environment: &'a [Fact],
     /// Its run phase; `None` where it was not reached.

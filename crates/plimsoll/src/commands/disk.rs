@@ -4,14 +4,16 @@
 //! In: a directory. Out: the facts of the file system and the disk; the four timings of `hdparm -tT`, three times, as hdparm
 //! prints them (`target::disk` says what they are); random reads with O_DIRECT by io_uring at four block sizes and two depths.
 //!
-//! Limits: nothing is recorded. One file is made for all of it and removed at the end; the file system lies between it and the
-//! disk. What is not possible here (no O_DIRECT, no io_uring) is said in its place, and the rest is measured. Random writes
+//! The ceilings are remembered among the run files (`store::ceilings`), so that later runs on this disk are set beside them.
+//!
+//! Limits: nothing else is recorded. One file is made for all of it and removed at the end; the file system lies between it
+//! and the disk. What is not possible here (no O_DIRECT, no io_uring) is said in its place, and the rest is measured. Random writes
 //! (`--write`) go over the same file and are not synced: the write cache of the disk is part of their number.
 
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};
 use crate::measure::unrecorded::{Sums, Unrecorded};
-use crate::measure::{self, flags, signals};
+use crate::measure::{self, ceilings, flags, signals};
 use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use load::{Stop, StopReason};
@@ -20,6 +22,7 @@ use plan::Overrides;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 use target::DataDir;
 use target::disk::{REQUEST, Reads, TIMINGS, Timing, Via, time_reads};
 
@@ -37,6 +40,7 @@ pub fn clap() -> Command {
     let dir = Arg::new("dir").value_name("DIR").default_value(".").help("A directory on the disk of interest");
     let time = Arg::new("time").long("time").value_name("TIME").default_value("3s").env("PLIMSOLL_TIME");
     let size = Arg::new("file-size").long("file-size").value_name("SIZE").default_value("512MiB");
+    let runs = Arg::new("runs").long("runs").value_name("DIR").default_value("plimsoll-runs").env("PLIMSOLL_RUNS");
     let write = Arg::new("write").long("write").action(ArgAction::SetTrue);
     Command::new("disk")
         .about("Look at the disk: the timings of hdparm -tT, its settings, its ceiling per block size")
@@ -44,6 +48,7 @@ pub fn clap() -> Command {
         .arg(time.hide_env(true).help("Length of each of the 12 timings"))
         .arg(size.env("PLIMSOLL_FILE_SIZE").hide_env(true).help("Size of the file that is made, read and removed"))
         .arg(write.help("Measure random writes, too, on the same file"))
+        .arg(runs.help("The directory of run files: the ceilings are remembered there for later runs"))
 }
 
 /// Does it.
@@ -60,11 +65,29 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         return Err(Fault::new(signals::exit(), "interrupted; the file is removed and nothing was kept"));
     }
     let measured = measured?;
+    ceilings::keep(&options.runs, &facts, &remembered(&measured), context);
     match context.json {
         true => output::json::print(&json(&facts, &measured)),
         false => output::print(&text(&facts, &measured, context.width())),
     }
     Ok(Exit::Done)
+}
+
+/// The ceilings that could be measured, to be set beside later runs.
+fn remembered(measured: &Measured) -> Vec<store::ceilings::Ceiling> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let kernel = target::machine::kernel();
+    let one = |ceiling: &Ceiling| {
+        Some(store::ceilings::Ceiling {
+            operation: operation(ceiling).into(),
+            block_bytes: ceiling.block.0,
+            depth: ceiling.depth,
+            ops_per_s: ceiling.measured.as_ref().ok()?.ops_per_s(),
+            measured_unix_ms: now.as_millis() as u64,
+            kernel: kernel.clone(),
+        })
+    };
+    measured.ceilings.iter().filter_map(one).collect()
 }
 
 /// All ceilings as trials on one data set, which is the file of the timings, too. Their time is still that of a timing.
@@ -242,8 +265,12 @@ fn hdparm_line(name: &str, timing: &Timing) -> String {
     format!(" Timing {name}:{gap}{mib:3} MB in {seconds:5.2} seconds = {rate:6.2} {unit}/sec\n")
 }
 
+fn operation(ceiling: &Ceiling) -> &'static str {
+    if ceiling.mode == "rndwr" { "write" } else { "read" }
+}
+
 fn ceiling_line(ceiling: &Ceiling) -> String {
-    let mode = if ceiling.mode == "rndwr" { "write" } else { "read" };
+    let mode = operation(ceiling);
     let head = format!("  {mode:6} {:>8} {:>6}", ceiling.block.to_string(), ceiling.depth);
     match &ceiling.measured {
         Err(fault) => format!("{head} not here: {}\n", fault.text),

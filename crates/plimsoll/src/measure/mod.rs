@@ -5,6 +5,7 @@
 //!
 //! The way of a point: [`run_plan`] -> [`session::Session::measure`] -> `load::run_phases` -> the clients.
 
+pub mod ceilings;
 pub mod flags;
 pub mod label;
 mod progress;
@@ -35,7 +36,7 @@ pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exi
     check_place(plan, options, context)?;
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
-    let (run_file, mut writer) = create_run(describe_run(plan, options), options)?;
+    let (run_file, mut writer) = create_run(describe_run(plan, options, context), options)?;
     let measured = Session::new(plan, options, context, &mut writer, stop).measure_all();
     let finished = writer.finish().map_err(Fault::from);
     conclude(&run_file, measured.and(finished), options, context)
@@ -72,7 +73,7 @@ fn check_room(trial: &Trial, dir: &Path) -> Result<(), TargetError> {
 }
 
 /// What is known of the run before its first point.
-fn describe_run(plan: &Plan, options: &Options) -> RunMeta {
+fn describe_run(plan: &Plan, options: &Options, context: &Context) -> RunMeta {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let started = chrono::DateTime::from_timestamp(now.as_secs() as i64, 0).unwrap_or_default();
     RunMeta {
@@ -80,16 +81,16 @@ fn describe_run(plan: &Plan, options: &Options) -> RunMeta {
         started_unix_ms: now.as_millis() as u64,
         plimsoll_version: env!("CARGO_PKG_VERSION").into(),
         plan: plan.clone(),
-        environment: environment(&options.dir),
+        environment: environment(options, context),
     }
 }
 
-/// The machine and the place: what must be alike for two runs to be compared.
-fn environment(dir: &Path) -> Vec<Fact> {
-    let mut facts = target::machine::facts();
-    facts.extend(load::clock_facts());
-    facts.extend(target::filesystem::place_of(dir).map(|place| place.facts()).unwrap_or_default());
-    facts
+/// The machine and the place, which must be alike for two runs to be compared, and what its disk has shown before.
+fn environment(options: &Options, context: &Context) -> Vec<Fact> {
+    let place = target::filesystem::place_of(&options.dir).map(|place| place.facts()).unwrap_or_default();
+    let ceilings = ceilings::facts(&options.runs, &place, context);
+    let machine = target::machine::facts().into_iter().chain(load::clock_facts());
+    machine.chain(place).chain(ceilings).collect()
 }
 
 /// The run file, with a number behind its name where a run of this second has the name already.

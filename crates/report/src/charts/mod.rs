@@ -159,7 +159,8 @@ fn time_range<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> Option
     intervals.filter(|i| i.at_s.is_finite() && i.length_s.is_finite()).fold(None, whole)
 }
 
-/// The warmup and rounds that do not count in grey, the window of those that do in blue, the stalls in red.
+/// The warmup and rounds that do not count in grey, the window of those that do in blue, stalls in red, drops in yellow, and a
+/// violet line where the level shifted.
 fn shades(point: &PointAnalysis) -> Vec<Shade> {
     let Some(series) = &point.series else { return Vec::new() };
     let start = series.intervals.first().map_or(0.0, |i| i.at_s);
@@ -169,8 +170,24 @@ fn shades(point: &PointAnalysis) -> Vec<Shade> {
     let before = before.map(|to| Shade { from: 0.0, to, kind: ShadeKind::NotCounted });
     let window = window.map(|w| Shade { from: w.from_s, to: w.to_s, kind: ShadeKind::Window });
     let stalls = series.stalls.iter().map(|s| Shade { from: s.from_s, to: s.to_s, kind: ShadeKind::Stall });
-    warmup.into_iter().chain(before).chain(window).chain(stalls).collect()
+    let drops = series.drops.iter().map(|d| Shade { from: d.span.from_s, to: d.span.to_s, kind: ShadeKind::Drop });
+    let disturbed = stalls.chain(drops).chain(shifts(point, series));
+    warmup.into_iter().chain(before).chain(window).chain(disturbed).collect()
 }
+
+/// The beginnings of all levels but the first, where the analysis speaks of them.
+fn shifts(point: &PointAnalysis, series: &analysis::Series) -> Vec<Shade> {
+    let is_told = point.findings.iter().any(|finding| finding.code == analysis::detect::level_shift::DETECTOR.code);
+    let begins = series.levels.iter().skip(1).filter(|_| is_told).map(|level| level.span.from_s);
+    begins.map(|at| Shade { from: at, to: at, kind: ShadeKind::Shift }).collect()
+}
+
+const SHADE_WORDS: [(ShadeKind, &str); 4] = [
+    (ShadeKind::Window, " Blue: the rounds that count."),
+    (ShadeKind::Stall, " Red: stall."),
+    (ShadeKind::Drop, " Yellow: drop."),
+    (ShadeKind::Shift, " Violet line: the level shifted."),
+];
 
 /// What the shading means, where there is any: for captions.
 fn shading_note(points: &[&PointAnalysis]) -> String {
@@ -182,13 +199,12 @@ fn shading_note(points: &[&PointAnalysis]) -> String {
         (false, true) => " Grey: rounds that do not count.",
         (false, false) => "",
     };
-    let blue = if has(ShadeKind::Window) { " Blue: the rounds that count." } else { "" };
-    let red = match has(ShadeKind::Stall) {
-        true => " Red: stall.",
-        false if grey.is_empty() && blue.is_empty() => "",
-        false => " No stall was found.",
-    };
-    format!("{grey}{blue}{red}")
+    let mut note = grey.to_owned();
+    note.extend(SHADE_WORDS.iter().filter(|(kind, _)| has(*kind)).map(|(_, words)| *words));
+    if !note.is_empty() && !has(ShadeKind::Stall) {
+        note += " No stall was found.";
+    }
+    note
 }
 
 /// The label of a y axis stands above the first of the panels that share it.
@@ -364,5 +380,29 @@ mod tests {
         }
         let figures = figures(&analysis, "throughput");
         assert_eq!(figures.len(), 100usize.div_ceil(LINES_MAX));
+    }
+
+    #[test]
+    fn drops_and_shifts_are_shaded_and_named_where_they_are_told() {
+        let mut analysis = quick();
+        let point = &mut analysis.points[0];
+        let span = |from_s, to_s| analysis::Span { from_s, to_s };
+        let level = |span, ops_per_s| analysis::LevelSpan { span, ops_per_s, deviation: 1.0 };
+        let series = point.series.as_mut().unwrap();
+        series.drops = vec![analysis::DropSpan { span: span(0.5, 1.0), from_per_s: 148.0, to_per_s: 87.0 }];
+        series.levels = vec![level(span(0.0, 2.5), 148.0), level(span(2.5, 4.0), 110.0)];
+        assert_eq!(shading_note(&[point]), " Grey: warmup. Yellow: drop. No stall was found.");
+        point.findings.push(analysis::Finding {
+            code: "level-shift".into(),
+            severity: analysis::Severity::Note,
+            title: String::new(),
+            evidence: String::new(),
+            next_step: String::new(),
+        });
+        assert!(shades(point).contains(&Shade { from: 2.5, to: 2.5, kind: ShadeKind::Shift }));
+        let figure = &figures(&analysis, "timeline")[0];
+        assert!(figure.caption.contains(" Yellow: drop. Violet line: the level shifted."), "{}", figure.caption);
+        let svg = crate::render::svg(figure);
+        assert!(svg.contains("f-drop") && svg.contains("f-shift"), "both are drawn");
     }
 }

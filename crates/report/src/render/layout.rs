@@ -167,8 +167,10 @@ fn draw_shade(scene: &mut Scene, shade: &Shade, place: &Place) {
         ShadeKind::Warmup | ShadeKind::NotCounted => Ink::Warmup,
         ShadeKind::Window => Ink::Window,
         ShadeKind::Stall => Ink::Stall,
+        ShadeKind::Drop => Ink::Drop,
+        ShadeKind::Shift => Ink::Shift,
     };
-    // A stall shorter than a unit must still be seen.
+    // A stall shorter than a unit must still be seen, and the moment of a shift.
     let width = (to - from).max(1.5);
     scene.shapes.push(Shape::Rect { x: from, y: place.top, width, height: place.height, ink, opacity: 1.0 });
 }

@@ -54,6 +54,8 @@ pub enum Ink {
     Window,
     /// The ground of a stall.
     Stall,
+    Drop,
+    Shift,
     /// Data.
     Data(Colour),
 }
@@ -131,6 +133,8 @@ impl Ink {
             Ink::Warmup => (0xee, 0xf0, 0xf3),
             Ink::Window => (0xe4, 0xf1, 0xfa),
             Ink::Stall => (0xf9, 0xd9, 0xc8),
+            Ink::Drop => (0xfa, 0xf0, 0xc2),
+            Ink::Shift => (0x9a, 0x6b, 0xc4),
             Ink::Data(Colour::Blue) => (0x00, 0x72, 0xb2),
             Ink::Data(Colour::Vermillion) => (0xd5, 0x5e, 0x00),
             Ink::Data(Colour::Green) => (0x00, 0x9e, 0x73),
@@ -152,6 +156,8 @@ impl Ink {
             Ink::Warmup => "warmup",
             Ink::Window => "window",
             Ink::Stall => "stall",
+            Ink::Drop => "drop",
+            Ink::Shift => "shift",
             Ink::Data(Colour::Blue) => "blue",
             Ink::Data(Colour::Vermillion) => "vermillion",
             Ink::Data(Colour::Green) => "green",

@@ -22,6 +22,7 @@ use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, kind_names, slot
 use crate::dataset::DataDir;
 use crate::error::{IoContext, TargetError, shown};
 use crate::filesystem::{Alignment, direct_alignment};
+use crate::machine::kernel;
 use crate::verify::ReadBack;
 use aio::AioFile;
 use buffers::{Buffers, Room};
@@ -358,10 +359,6 @@ impl Instance for FileInstance {
 fn room(trial: &Trial, program: &IoProgram) -> Room {
     let content = Settings::of(trial).content;
     Room::new(trial.load.clients, trial.load.depth, program.block, program.writes, content)
-}
-
-fn kernel() -> String {
-    rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
 fn program_of(trial: &Trial) -> IoProgram {

@@ -1,0 +1,63 @@
+//! The load line of the disk: remembered when `plimsoll disk` measures it, entered as facts when a run begins on that disk.
+//!
+//! In: the facts of a place, and ceilings. Out: the file `ceilings.json` among the run files, or facts
+//! `ceiling.OPERATION.BLOCK.DEPTH`, which are all that the reading half sees. Limits: nothing here ever ends a measurement: what
+//! cannot be read or written is said and left out.
+
+use crate::cli::Context;
+use chrono::{DateTime, Utc};
+use model::Fact;
+use std::path::Path;
+use store::ceilings::{Ceiling, DiskIdentity, recall, remember};
+
+/// Remembers what was measured of the disk that `facts` describe.
+pub fn keep(runs: &Path, facts: &[Fact], measured: &[Ceiling], context: &Context) {
+    let Some(disk) = DiskIdentity::of(facts).filter(|_| !measured.is_empty()) else { return };
+    if let Err(error) = remember(runs, &disk, measured) {
+        context.note(format!("the ceilings are not remembered in `{}`: {error}; use --runs", runs.display()));
+    }
+}
+
+/// What is remembered of the disk that `place` describes, as facts; none where nothing is.
+pub fn facts(runs: &Path, place: &[Fact], context: &Context) -> Vec<Fact> {
+    let known = DiskIdentity::of(place).map_or(Ok(Vec::new()), |disk| recall(runs, &disk));
+    known.map(|known| as_facts(&known)).unwrap_or_else(|why| {
+        context.note(why);
+        Vec::new()
+    })
+}
+
+fn as_facts(known: &[Ceiling]) -> Vec<Fact> {
+    let name = |one: &Ceiling| format!("ceiling.{}.{}.{}", one.operation, one.block_bytes, one.depth);
+    let each = known.iter().map(|one| Fact::new(name(one), format!("{:.0} ops/s", one.ops_per_s)));
+    // The oldest: what is said of all of them must hold for each.
+    let oldest = known.iter().min_by_key(|one| one.measured_unix_ms);
+    let of_all = oldest.into_iter().flat_map(|oldest| {
+        let at: DateTime<Utc> = DateTime::from_timestamp_millis(oldest.measured_unix_ms as i64).unwrap_or_default();
+        let measured = Fact::new("ceiling.measured", at.format("%Y-%m-%d %H:%M UTC").to_string());
+        [measured, Fact::new("ceiling.kernel", &oldest.kernel)]
+    });
+    each.chain(of_all).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ceilings_become_facts_with_the_date_of_the_oldest() {
+        let one = |depth, measured_unix_ms| Ceiling {
+            operation: "read".into(),
+            block_bytes: 16_384,
+            depth,
+            ops_per_s: 5_911.7,
+            measured_unix_ms,
+            kernel: "6.18.5".into(),
+        };
+        let facts = as_facts(&[one(1, 1_795_200_000_000), one(32, 1_795_100_000_000)]);
+        let told: Vec<String> = facts.iter().map(|fact| format!("{} {}", fact.name, fact.value)).collect();
+        assert_eq!(told[..2], ["ceiling.read.16384.1 5912 ops/s", "ceiling.read.16384.32 5912 ops/s"]);
+        assert_eq!(told[2..], ["ceiling.measured 2026-11-19 14:53 UTC", "ceiling.kernel 6.18.5"]);
+        assert_eq!(as_facts(&[]), []);
+    }
+}
