@@ -68,8 +68,11 @@ impl Random {
     }
 }
 
+/// Makes so many values of a noise.
+pub type Noise = fn(&mut Random, usize) -> Vec<f64>;
+
 /// Noises of mean or median near 0 without any trend: what must find nothing in noise is tried on each.
-pub const NOISES: [(&str, fn(&mut Random, usize) -> Vec<f64>); 8] = [
+pub const NOISES: [(&str, Noise); 8] = [
     ("white", |random, n| random.autoregressive(n, 0.0)),
     ("AR(1) of 0.5", |random, n| random.autoregressive(n, 0.5)),
     ("AR(1) of 0.7", |random, n| random.autoregressive(n, 0.7)),

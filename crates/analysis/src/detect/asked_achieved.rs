@@ -143,7 +143,9 @@ fn other_blocks(view: &PointView, word: &str, block: Bytes, per_op: f64) -> Find
             format!("split: the device takes at most {most} at a time (max_sectors_kb)"),
             "use blocks that the device takes whole, or raise max_sectors_kb",
         ),
-        (true, _) => ("split: the file is in pieces, or blocks are not aligned with the device's".into(), ""),
+        (true, _) => {
+            ("split: by the pieces of memory or of the file that one request may have (max_segments)".into(), "")
+        }
         (false, _) => ("merged: neighbouring blocks were joined on their way to the device".into(), ""),
     };
     told(title, format!("{} bytes per {word} of the device; {reason}", per_op.round()), next_step)

@@ -3,10 +3,10 @@
 //! In: the counters of `disk`; the ceilings among the facts of the machine, and the file points of the same run. Out: a note.
 //! Limits: a ceiling is what was seen, and the device may carry more. It is of random blocks; of the blocks measured the nearest
 //! one stands for the point's mean size, and nothing is said where that is more than four times off. What others did on the
-//! device counts as an engine's; of a file point its own operations are known.
+//! device counts as an engine's, unless its own counters show that most was theirs; of a file point its operations are known.
 
 use super::{Detector, Measured, PointView};
-use crate::counters::growth_of_most;
+use crate::counters::{growth_of_all, growth_of_most};
 use crate::facts::{fact, param, slots};
 use crate::text::{percent, rate};
 use crate::{Finding, Severity};
@@ -32,6 +32,8 @@ pub const DETECTOR: Detector = Detector {
 const PURE_SHARE: f64 = 0.9;
 const MIX_SHARE_OFF_MAX: f64 = 0.1;
 const BLOCK_RATIO_MAX: f64 = 4.0;
+// A journal doubles what its file system writes, in the kernel's name.
+const OWN_SHARE_MIN: f64 = 0.4;
 // Below, the counters show the housekeeping of the file system.
 const OPS_PER_S_MIN: f64 = 1.0;
 
@@ -85,7 +87,7 @@ struct Used<'a> {
 fn used<'a>(view: &PointView, measured: &Measured, ceilings: &'a [Ceiling]) -> Option<Used<'a>> {
     let (reads, writes) = (flow(view.point, measured, "read")?, flow(view.point, measured, "write")?);
     let both = Flow { ops: reads.ops + writes.ops, bytes: reads.bytes + writes.bytes };
-    if both.ops < OPS_PER_S_MIN {
+    if both.ops < OPS_PER_S_MIN || is_of_others(view.point, measured, both) {
         return None;
     }
     let of = |flow: Flow, mix: Mix| {
@@ -102,6 +104,14 @@ fn used<'a>(view: &PointView, measured: &Measured, ceilings: &'a [Ceiling]) -> O
             Some(Used { share: reads.share + writes.share, ceilings, flow: both })
         }),
     }
+}
+
+/// Whether most of what the device moved was not for the engine, as far as its processes' own counters tell.
+fn is_of_others(point: &PointData, measured: &Measured, device: Flow) -> bool {
+    let phase = measured.window.phase;
+    let own = |counter| growth_of_all(point, "process", counter, phase.start, phase.end).map(|own| own.per_second());
+    let own = own("read_bytes").zip(own("write_bytes"));
+    !is_direct_file(point) && own.is_some_and(|(read, written)| read + written < OWN_SHARE_MIN * device.bytes)
 }
 
 /// What a file point did itself past the page cache, or what its device did.
@@ -319,6 +329,17 @@ mod tests {
         let broken =
             [("ceiling.read.0.32", "1 ops/s"), ("ceiling.read.16384", "9 ops/s"), ("ceiling.read.16384.1", "x")];
         assert!(with_ceilings(on_disk(4_000.0, 16_384.0, 0.0, 0.0), &broken).findings("load-line").is_empty());
+    }
+
+    #[test]
+    fn what_others_did_on_the_device_is_not_put_on_the_engine() {
+        let own = |bytes: f64| {
+            let process = move |second: f64| vec![bytes * second, 0.0];
+            let beside =
+                on_disk(7_600.0, 16_384.0, 0.0, 0.0).source("process", &["read_bytes", "write_bytes"], process);
+            with_ceilings(beside, READS).findings("load-line").len()
+        };
+        assert_eq!([own(7_600.0 * 16_384.0), own(100.0 * 16_384.0)], [1, 0]);
     }
 
     fn file(depth: u32, ops: u64) -> Simulation {

@@ -37,6 +37,7 @@ pub mod too_short;
 pub mod two_levels;
 pub mod unlike_durability;
 pub mod unsteady;
+pub mod wave;
 
 use crate::window::Window;
 use crate::{Finding, PointAnalysis, Rounds, Series, Severity, Summary};
@@ -66,6 +67,7 @@ pub const DETECTORS: &[Detector] = &[
     unsteady::DETECTOR,
     level_shift::DETECTOR,
     two_levels::DETECTOR,
+    wave::DETECTOR,
     stall::DETECTOR,
     drops::DETECTOR,
     bursts::DETECTOR,
