@@ -111,11 +111,10 @@ fn a_limit_of_2000_reads_a_second_is_measured_to_one_percent_and_its_bursts_are_
     let bursts = finding(&point, "bursts").unwrap_or_else(|| panic!("no bursts were found: {}", point["findings"]));
     assert!(bursts["title"].as_str().unwrap().contains("one about every 1"), "{bursts}");
     assert!(p99 > 5.0 * p50, "the median ({p50} ns) is of the unlimited device, p99 ({p99} ns) of the limit");
-    let asked = finding(&point, "asked-achieved").unwrap_or_else(|| panic!("{}", point["findings"]));
-    assert!(
-        asked["title"].as_str().unwrap().starts_with("asked for 32 operations under way, the device saw"),
-        "{asked}"
-    );
+    // The queue of the device is everybody's: neighbours on the disk can fill it.
+    let in_device = number(&point["achieved"]["device_under_way_mean"]);
+    let told = finding(&point, "asked-achieved").is_some();
+    assert_eq!(told, in_device < 16.0, "{in_device} of 32 in the device's queue: {}", point["findings"]);
 }
 
 /// What the run file says of the time: milliseconds since 1970 at which the run began, and the run phase after it.

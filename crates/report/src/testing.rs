@@ -12,7 +12,7 @@ use model::histogram::new_hdr;
 use model::steady::Window;
 use model::{
     Bytes, Fact, Generator, Interval, KindInterval, Load, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases,
-    Plan, PointData, PointState, RunData, RunMeta, TargetSpec, Tick, Times, Trial, Value, WorkloadSpec,
+    Plan, PointData, PointState, RunData, RunMeta, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
 use std::collections::BTreeMap;
 
@@ -391,6 +391,7 @@ fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) -> u
                 ops_max: None,
                 interval: Nanos(SECOND),
                 grace: Nanos(SECOND),
+                until: Until::Time,
             },
             on_error: OnError::Stop,
             repeat: 1,
