@@ -31,6 +31,17 @@ pub fn growths(point: &PointData, source: &str, counter: &str, start: Tick, end:
     placed.filter_map(|(index, place)| growth(&readings(point, index, place), start, end)).collect()
 }
 
+/// The growth of the subject that stands first: the device of a volume before the disk below it.
+pub fn growth_of_first(point: &PointData, source: &str, counter: &str, start: Tick, end: Tick) -> Option<Growth> {
+    growths(point, source, counter, start, end).into_iter().next()
+}
+
+/// The growth of the subject that grew least: of a volume and the disk below it, that of the one behind the caches.
+pub fn growth_of_least(point: &PointData, source: &str, counter: &str, start: Tick, end: Tick) -> Option<Growth> {
+    let all = growths(point, source, counter, start, end);
+    all.into_iter().min_by(|a, b| a.amount.total_cmp(&b.amount))
+}
+
 /// The growth summed over all subjects, in the stretch of the first of them.
 pub fn growth_of_all(point: &PointData, source: &str, counter: &str, start: Tick, end: Tick) -> Option<Growth> {
     let all = growths(point, source, counter, start, end);

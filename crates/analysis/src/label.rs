@@ -40,6 +40,7 @@ fn target(trial: &Trial) -> String {
 fn params(trial: &Trial) -> BTreeMap<String, String> {
     let both = trial.target.params.0.iter().chain(&trial.workload.params.0);
     let mut all: BTreeMap<String, String> = both.map(|(name, value)| (name.clone(), value.to_string())).collect();
+    all.extend(trial.target.fs.map(|fs| ("fs".to_owned(), fs.kind.to_string())));
     match trial.load.pacing {
         Pacing::Closed { think: Nanos(0) } => {}
         Pacing::Closed { think } => drop(all.insert("think".into(), think.to_string())),
@@ -79,6 +80,18 @@ fn until(trial: &Trial) -> &'static str {
     }
 }
 
+/// The file system that was made for the trial, in the words of a label.
+fn file_system(trial: &Trial, all: &[&Trial]) -> Option<String> {
+    let of = |trial: &Trial| trial.target.fs.map_or("fs none".to_owned(), |fs| fs.kind.to_string());
+    let size =
+        |trial: &Trial| trial.target.fs.and_then(|fs| fs.size).map_or("auto".to_owned(), |size| size.to_string());
+    let kind = all.iter().any(|other| of(other) != of(trial)).then(|| of(trial));
+    let sizes =
+        trial.target.fs.filter(|_| all.iter().any(|other| other.target.fs.is_some() && size(other) != size(trial)));
+    let words: Vec<String> = kind.into_iter().chain(sizes.map(|_| format!("fs_size {}", size(trial)))).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
 fn group(trial: &Trial, all: &[&Trial]) -> String {
     let same_workload: Vec<&Trial> =
         all.iter().copied().filter(|other| other.workload.name == trial.workload.name).collect();
@@ -88,6 +101,7 @@ fn group(trial: &Trial, all: &[&Trial]) -> String {
     if all.iter().any(|other| target(other) != target(trial)) {
         words.push(target(trial));
     }
+    words.extend(file_system(trial, all));
     if all.iter().any(|other| other.workload.name != trial.workload.name) {
         words.push(trial.workload.name.clone());
     }
@@ -249,6 +263,27 @@ mod tests {
         let mut named = point("file", "file", &[], 1, 1);
         named.trial.target.path = Some(PathBuf::from("/data/f0"));
         assert_eq!(names(&named, std::slice::from_ref(&named)).target, "/data/f0");
+    }
+
+    #[test]
+    fn places_side_by_side_are_groups_of_their_own() {
+        let at = |path: &str| {
+            let mut point = point("file", "file", &[], 1, 1);
+            point.trial.target.path = Some(PathBuf::from(path));
+            point
+        };
+        assert_eq!(labels(&[at("/mnt/a/f"), at("/mnt/b/f")]), ["/mnt/a/f", "/mnt/b/f"]);
+        let on = |words: Option<&str>, mib: Option<u64>| {
+            let mut point = point("sqlite", "oltp", &[], 1, 1);
+            let kind = words.and_then(model::FileSystem::from_words);
+            point.trial.target.fs = kind.map(|kind| model::FileSystemSpec { kind, size: mib.map(Bytes::from_mib) });
+            point
+        };
+        let kinds = [on(None, None), on(Some("ext4:nobarrier"), None), on(Some("btrfs:zstd:3"), None)];
+        assert_eq!(labels(&kinds), ["fs none", "ext4:nobarrier", "btrfs:zstd:3"]);
+        assert_eq!(names(&kinds[1], &kinds).params["fs"], "ext4:nobarrier");
+        let sizes = [on(Some("xfs"), None), on(Some("xfs"), Some(512))];
+        assert_eq!(labels(&sizes), ["fs_size auto", "fs_size 512 MiB"]);
     }
 
     #[test]

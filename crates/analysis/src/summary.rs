@@ -4,7 +4,7 @@
 //! Limits: a value that could not be measured is `None`, never 0. Operations that ended after the phase's end (in the grace
 //! time) are in the percentiles, because leaving out the slowest would embellish them, and not in the throughput.
 
-use crate::counters::{Growth, growth_of_all};
+use crate::counters::{Growth, growth_of_all, growth_of_first};
 use crate::detect::asked_achieved;
 use crate::facts::{EngineProcess, engine_process};
 use crate::stats::estimate_mean;
@@ -105,9 +105,11 @@ pub struct GeneratorCost {
 /// What one operation cost the target. `None` where no source told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// Bytes that the engine's processes caused to be read from the block layer, per operation.
+    /// Bytes that the engine's processes caused to be read from the block layer, per operation; on a file system that was made for
+    /// the point, those that its device delivered.
     pub read_bytes_per_op: Option<f64>,
-    /// Bytes that the engine's processes caused to be written to the block layer, per operation.
+    /// Bytes that the engine's processes caused to be written to the block layer, per operation; on a file system that was made for
+    /// the point, those that its device took: with its journal, its copies, and compressed.
     pub written_bytes_per_op: Option<f64>,
     /// CPU of the engine's processes (or, embedded, of the whole process), per operation.
     pub engine_cpu_ns_per_op: Option<f64>,
@@ -234,10 +236,16 @@ fn generator_cost(point: &PointData, window: &Window) -> GeneratorCost {
     }
 }
 
-/// What an operation cost: the growth of the `process` counters, divided by the operations between the same two readings.
+/// What an operation cost: the growth of the `process` counters, divided by the operations between the same two readings. Bytes are
+/// those that the processes gave to and took from storage, because a disk serves others, too. The device of a file system that was
+/// made for the point serves nobody else: there its own counters are taken, which hold journals, copies and compression as well.
 fn cost(point: &PointData, window: &Window) -> Cost {
     let (start, end) = (window.phase.start, window.phase.end);
     let grown = |counter| growth_of_all(point, "process", counter, start, end);
+    let moved = |counter| match point.trial.target.fs {
+        Some(_) => growth_of_first(point, "disk", counter, start, end),
+        None => grown(counter),
+    };
     let per_op = |growth: Growth| {
         let ops = ops_between(point, growth.from, growth.to);
         (ops > 0.0).then(|| growth.amount / ops)
@@ -245,8 +253,8 @@ fn cost(point: &PointData, window: &Window) -> Cost {
     let engine_cpu = || Some(per_op(grown("cpu_user_ns")?)? + per_op(grown("cpu_system_ns")?)?);
     let has_engine = matches!(engine_process(point), EngineProcess::Own | EngineProcess::Embedded);
     Cost {
-        read_bytes_per_op: grown("read_bytes").and_then(per_op),
-        written_bytes_per_op: grown("write_bytes").and_then(per_op),
+        read_bytes_per_op: moved("read_bytes").and_then(per_op),
+        written_bytes_per_op: moved("write_bytes").and_then(per_op),
         engine_cpu_ns_per_op: if has_engine { engine_cpu() } else { None },
         context_switches_per_op: grown("context_switches").and_then(per_op),
     }
@@ -364,6 +372,19 @@ mod tests {
         assert_eq!(found.cost, expected);
         assert_eq!(found.generator.cpu_ns_per_op, Some(10_000.0));
         assert_eq!((found.generator.cpu_user_ns_per_op, found.generator.cores_used), (Some(4_000.0), Some(0.01)));
+    }
+
+    #[test]
+    fn on_a_file_system_of_its_own_an_operation_costs_what_the_device_of_that_moved() {
+        let made = costly("own").with(|point| {
+            let kind = model::FileSystem::Xfs;
+            point.trial.target.fs = Some(model::FileSystemSpec { kind, size: None });
+        });
+        let device = |bytes_per_s: f64| move |second: f64| vec![bytes_per_s * second; 2];
+        let counters = ["read_bytes", "write_bytes"];
+        let cost = summary(&made.source("disk", &counters, device(5e6)).source("disk", &counters, device(9e6))).cost;
+        assert_eq!((cost.read_bytes_per_op, cost.written_bytes_per_op), (Some(5000.0), Some(5000.0)));
+        assert_eq!(cost.engine_cpu_ns_per_op, Some(3000.0));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! run file, so what stands here must be understood by both.
 
 pub mod event;
+pub mod filesystem;
 pub mod histogram;
 pub mod op;
 pub mod params;
@@ -17,6 +18,7 @@ pub mod trial;
 pub mod units;
 
 pub use event::{Event, EventKind};
+pub use filesystem::{Compression, FileSystem, FileSystemSpec};
 pub use histogram::LatencyCounts;
 pub use op::{
     Arrival, Completion, FailureClass, IoKind, IoOp, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall, SqlOp,

@@ -3,6 +3,7 @@
 //! In: the crate `plan` makes these from TOML and flags. Out: engines, workloads and the load loop read them; the run file
 //! keeps them as JSON. Limits: fully resolved; nothing here is defaulted later, optional by accident, or text to be parsed.
 
+use crate::filesystem::FileSystemSpec;
 use crate::params::Params;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,9 @@ pub struct TargetSpec {
     pub engine: String,
     /// An existing file to measure on, where the user named one; otherwise plimsoll makes its own data.
     pub path: Option<PathBuf>,
+    /// The file system that is made for it; `None` where the directory is measured as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fs: Option<FileSystemSpec>,
     /// The engine's parameters.
     pub params: Params,
 }

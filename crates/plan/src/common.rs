@@ -16,6 +16,8 @@ pub struct CommonKey {
 
 /// The text by which a key that may be absent says so.
 pub(crate) const NONE: &str = "none";
+/// The text by which a size says that the data decides.
+pub(crate) const AUTO: &str = "auto";
 
 /// All common keys with their defaults.
 pub const DEFAULTS: &[CommonKey] = &[
@@ -25,7 +27,14 @@ pub const DEFAULTS: &[CommonKey] = &[
         "what is measured; without it the first engine made for the workload's family of operations alone",
     ),
     key("workload", "", "what it is asked to do; must be named"),
-    key("path", "", "an existing file to measure on; without it plimsoll makes its own data"),
+    key("path", "", "a file or block device to measure on; without it plimsoll makes its own data"),
+    key(
+        "fs",
+        NONE,
+        "file system that is made for the point: `ext4`, `ext4:nobarrier`, `xfs`, `btrfs`, `btrfs:zstd:3` (zstd:1-15, zlib:1-9, \
+         lzo); needs root; `none` measures the directory as it is",
+    ),
+    key("fs_size", AUTO, "its size; `auto` is what the data needs"),
     key("clients", "1", "clients at once, from 1; in an open loop the most that serve at once"),
     key("depth", "1", "operations that one client keeps under way; above 1 only where the engine batches"),
     key("think", "0s", "pause of a client between two operations (closed loop)"),

@@ -49,7 +49,8 @@ fn data_set(trial: &Trial, catalogue: &Catalogue) -> String {
     let engine_part = shaping(&catalogue.engines, &target.engine, &target.params);
     let workload_part = shaping(&catalogue.workloads, &workload.name, &workload.params);
     let precondition = trial.phases.precondition();
-    format!("{:?}", (&target.engine, &target.path, engine_part, &workload.name, workload_part, precondition))
+    let place = (&target.path, &target.fs);
+    format!("{:?}", (&target.engine, place, engine_part, &workload.name, workload_part, precondition))
 }
 
 fn few_intervals(plan: &Plan) -> Option<String> {

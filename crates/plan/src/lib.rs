@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn every_default_is_accepted_as_a_value() {
-        let others = ["engine", "workload", "arrivals", "round", "rounds_max", "precondition"];
+        let others = ["engine", "workload", "fs_size", "arrivals", "round", "rounds_max", "precondition"];
         let named = DEFAULTS.iter().filter(|key| !others.contains(&key.name));
         let keys: String = named.map(|key| format!("{} = '{}'\n", key.name, key.default)).collect();
         let mut written = read(&format!("workload = 'file'\n{keys}")).expect("the defaults, written out");
@@ -432,6 +432,40 @@ mod tests {
     }
 
     #[test]
+    fn several_paths_and_several_file_systems_are_points_of_their_own() {
+        let plan = read("workload = 'file'\npath = ['/mnt/a/f', '/mnt/b/f']").expect("a valid plan");
+        let paths: Vec<_> = plan.trials.iter().map(|trial| trial.target.path.as_ref().unwrap().to_str()).collect();
+        assert_eq!(paths, [Some("/mnt/a/f"), Some("/mnt/b/f")]);
+        let plan =
+            read("workload = 'oltp'\nfs = ['none', 'ext4', 'btrfs:zstd:3']\nfs_size = '1g'").expect("a valid plan");
+        let told = |trial: &Trial| trial.target.fs.map(|fs| format!("{} {}", fs.kind, fs.size.unwrap()));
+        let told: Vec<_> = plan.trials.iter().map(told).collect();
+        assert_eq!(told, [None, Some("ext4 1 GiB".into()), Some("btrfs:zstd:3 1 GiB".into())]);
+    }
+
+    #[test]
+    fn file_systems_that_cannot_be_made_are_refused_with_those_that_can() {
+        let xfs =
+            "p.toml:2: `xfs:nobarrier` is refused by every kernel since Linux 4.19: use `xfs`, or `ext4:nobarrier`";
+        let both = "p.toml:3: `fs` makes a place of its own and `path` names one: leave one of them out";
+        let cases = [
+            ("workload = 'file'\nfs = 'xfs:nobarrier'", xfs),
+            ("workload = 'file'\npath = '/x'\nfs = 'ext4'", both),
+            (
+                "workload = 'file'\nfs_size = '1g'",
+                "p.toml:2: `fs_size` needs `fs`: it says how large the file system is that is made",
+            ),
+        ];
+        for (text, message) in cases {
+            assert_eq!(refusal(text), message);
+        }
+        let unknown = refusal("workload = 'file'\nfs = 'ext44'");
+        assert!(unknown.contains("`btrfs:zstd:1..15` or `none`; did you mean `ext4`?"), "{unknown}");
+        let small = refusal("workload = 'file'\nfs = 'ext4'\nfs_size = '1m'");
+        assert!(small.ends_with("it takes a size from 16 MiB to 16 TiB, or `auto`"), "{small}");
+    }
+
+    #[test]
     fn wrong_keys_are_refused_with_their_line() {
         let cases = [
             ("workload = 'file'\n\nclient = 4", "p.toml:3: unknown key `client`; did you mean `clients`?"),
@@ -442,10 +476,9 @@ mod tests {
             ),
             (
                 "workload = 'file'\n\"a\\nb\" = 1",
-                "p.toml:2: unknown key `a\\nb`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `clients`, \
-                 `depth`, `think`, `rate`, `arrivals`, `time`, `until`, `round`, `rounds_max`, `precondition`, \
-                 `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `repeat`, \
-                 `seed` and the parameters of engine and workload",
+                "p.toml:2: unknown key `a\\nb`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, \
+                 `clients`, `depth`, `think`, `rate`, `arrivals`, `time`, `until`, `round`, `rounds_max`, `precondition`, \
+                 `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `repeat`, `seed` and the parameters of engine and workload",
             ),
             (
                 "workload = 'file'\ncache = '1g'",
@@ -594,10 +627,9 @@ mod tests {
             (("table-row", "5"), "--table-row: unknown key `table_row`; did you mean `table_rows`?"),
             (
                 ("name", "x"),
-                "--name: unknown key `name`: allowed are `engine`, `workload`, `path`, `clients`, `depth`, `think`, `rate`, \
-                 `arrivals`, `time`, `until`, `round`, `rounds_max`, `precondition`, `warmup`, `interval`, \
-                 `grace`, `ops_max`, `on_error`, `repeat`, `seed` and the parameters \
-                 of engine and workload",
+                "--name: unknown key `name`: allowed are `engine`, `workload`, `path`, `fs`, `fs_size`, `clients`, `depth`, \
+                 `think`, `rate`, `arrivals`, `time`, `until`, `round`, `rounds_max`, `precondition`, `warmup`, `interval`, \
+                 `grace`, `ops_max`, `on_error`, `repeat`, `seed` and the parameters of engine and workload",
             ),
             (
                 ("io", "sync"),

@@ -1,8 +1,8 @@
 //! What flags and `--set` say: the strongest layer of a plan, and the small plan that flags alone make.
 //!
 //! In: keys and texts. Out: [`Setting`]s as if they were written in every sweep, and a plan file that says the same.
-//! Limits: a list is written with commas, so only `path` may hold a comma. Of a key given twice the last text counts, at the
-//! place of the first.
+//! Limits: a list is written with commas, so no value holds one: a path with a comma can be said in a plan file only. Of a key
+//! given twice the last text counts, at the place of the first.
 
 use crate::document::{Setting, Written};
 use crate::error::Place;
@@ -49,10 +49,7 @@ fn setting<'a>(flag: &'a str, text: &str) -> Setting<'a> {
     let key = flag.replace('-', "_");
     let place = Place::Flag(flag);
     let written = |text: &str| Written { key: key.clone(), text: text.trim().to_owned(), place };
-    let values = match key.as_str() {
-        "path" => vec![written(text)],
-        _ => text.split(',').map(written).collect(),
-    };
+    let values = text.split(',').map(written).collect();
     Setting { key, place, values }
 }
 

@@ -3,15 +3,16 @@
 //! In: a [`Choice`] of values. Out: the trial of its first repetition, or what is wrong with it.
 //! Limits: whether an engine can serve this depth, and whether there is space, is for the engine to say.
 
-use crate::common::{self, NONE};
+use crate::common::{self, AUTO, NONE};
 use crate::document::{Setting, Written};
-use crate::error::{Place, PlanError, hint};
+use crate::error::{Place, PlanError, hint, listed};
 use crate::estimate::INTERVALS_FEW;
+use crate::text;
 use crate::value::{self, one_of, span};
 use model::steady::WINDOW_ROUNDS;
 use model::{
-    Arrivals, Catalogue, Entry, Family, Load, Nanos, OnError, Pacing, ParamDef, Params, Phases, TargetSpec, Trial,
-    Until, Value, WorkloadSpec,
+    Arrivals, Bytes, Catalogue, Entry, Family, FileSystem, FileSystemSpec, Load, Nanos, OnError, Pacing, ParamDef,
+    Params, Phases, TargetSpec, Trial, Until, Value, WorkloadSpec,
 };
 use std::path::PathBuf;
 
@@ -28,6 +29,9 @@ const INTERVAL_MIN: Nanos = Nanos::from_millis(10);
 /// Eleven days at one second.
 const INTERVALS_MAX: u64 = 1_000_000;
 const PHASE_MAX: Nanos = Nanos::from_secs(30 * 86_400);
+/// The journals alone take some MiB; the most is what ext4 can hold without options of its own.
+const FS_SIZE_MIN: Bytes = Bytes::from_mib(16);
+const FS_SIZE_MAX: Bytes = Bytes::from_gib(16 << 10);
 const THINK_MAX: Nanos = Nanos::from_secs(3_600);
 /// A week of rounds of a minute.
 const ROUNDS_MAX: u64 = 10_000;
@@ -49,7 +53,12 @@ impl<'a> Choice<'_, 'a> {
         let (engine, workload) = self.pair()?;
         let params = |entry: &Entry| self.params(entry.params, scale);
         Ok(Trial {
-            target: TargetSpec { engine: engine.name.into(), path: self.path(&engine)?, params: params(&engine)? },
+            target: TargetSpec {
+                engine: engine.name.into(),
+                path: self.path(&engine)?,
+                fs: self.fs(&engine)?,
+                params: params(&engine)?,
+            },
             workload: WorkloadSpec { name: workload.name.into(), params: params(&workload)? },
             load: self.load()?,
             phases: self.phases(&workload)?,
@@ -69,6 +78,7 @@ impl<'a> Choice<'_, 'a> {
         let (engine, workload) = self.pair()?;
         Ok(match key {
             "path" => on_files(&engine),
+            "fs_size" => self.common("fs").text != NONE,
             "arrivals" => self.common("rate").text != NONE,
             "time" | "ops_max" => !self.is_until_steady(),
             "round" | "rounds_max" => self.is_until_steady(),
@@ -117,6 +127,29 @@ impl<'a> Choice<'_, 'a> {
         let written = self.common("path");
         let path = value::path(&written)?;
         Ok((on_files(engine) && !path.is_empty()).then(|| PathBuf::from(path)))
+    }
+
+    fn fs(&self, engine: &Entry) -> Result<Option<FileSystemSpec>, PlanError> {
+        let written = self.common("fs");
+        if written.text == NONE {
+            return Ok(None);
+        }
+        let kind = FileSystem::from_words(&written.text).ok_or_else(|| no_file_system(&written))?;
+        if self.path(engine)?.is_some() {
+            let text = "`fs` makes a place of its own and `path` names one: leave one of them out";
+            return Err(written.place.error(text));
+        }
+        Ok(Some(FileSystemSpec { kind, size: self.fs_size()? }))
+    }
+
+    fn fs_size(&self) -> Result<Option<Bytes>, PlanError> {
+        let written = self.common("fs_size");
+        if written.text == AUTO {
+            return Ok(None);
+        }
+        let size = text::size(&written.text).filter(|size| (FS_SIZE_MIN.0..=FS_SIZE_MAX.0).contains(size));
+        let refused = || written.refused(format_args!("a size from {FS_SIZE_MIN} to {FS_SIZE_MAX}, or `{AUTO}`"));
+        size.map(|size| Some(Bytes(size))).ok_or_else(refused)
     }
 
     fn load(&self) -> Result<Load, PlanError> {
@@ -284,6 +317,16 @@ fn families(entry: &Entry) -> String {
 
 fn on_files(engine: &Entry) -> bool {
     engine.families.contains(&Family::Io)
+}
+
+/// Names what can be made; XFS without barriers is asked for by name in many an old experiment.
+fn no_file_system(written: &Written<'_>) -> PlanError {
+    if written.text == "xfs:nobarrier" {
+        let text = "`xfs:nobarrier` is refused by every kernel since Linux 4.19: use `xfs`, or `ext4:nobarrier`";
+        return written.place.error(text);
+    }
+    let hint = hint(&written.text, FileSystem::WORDS);
+    written.refused(format_args!("{} or {}{hint}", listed(FileSystem::WORDS), "`none`"))
 }
 
 fn declares(entry: &Entry, key: &str) -> bool {

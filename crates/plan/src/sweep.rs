@@ -188,6 +188,7 @@ fn why_idle(key: &str, points: &[Point<'_>], catalogue: &Catalogue) -> String {
         }
         "round" | "rounds_max" => format!("`{key}` needs until = `steady`"),
         "precondition" => "`precondition` needs until = `steady` and a workload on files".to_owned(),
+        "fs_size" => "`fs_size` needs `fs`: it says how large the file system is that is made".to_owned(),
         "path" => format!("`path` needs an engine that works on files, not {}", listed(engines)),
         _ => {
             let used = |entries: &[Entry], names: &BTreeSet<&str>| -> Vec<Entry> {

@@ -209,7 +209,8 @@ fn insert_point(tx: &Transaction, trial: &Trial, facts: &[Fact], kinds: &[String
         None => trial.target.engine.clone(),
     };
     let params = trial.target.params.0.iter().chain(&trial.workload.params.0);
-    let params: BTreeMap<&String, String> = params.map(|(name, value)| (name, value.to_string())).collect();
+    let mut params: BTreeMap<&str, String> = params.map(|(name, value)| (name.as_str(), value.to_string())).collect();
+    params.extend(trial.target.fs.map(|fs| ("fs", fs.kind.to_string())));
     let mut insert = statement(
         tx,
         "INSERT INTO point (state, error, target, workload, clients, depth, repeat, params, trial, facts, kinds)

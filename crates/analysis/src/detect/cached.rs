@@ -4,7 +4,7 @@
 //! Limits: a cache inside the device or below the virtual machine is not seen; other readers of the disk hide a cache.
 
 use super::{Detector, Measured, PointView};
-use crate::counters::growth_of_most;
+use crate::counters::{growth_of_least, growth_of_most};
 use crate::facts::param;
 use crate::text::{megabytes, percent};
 use crate::{Finding, Severity};
@@ -26,7 +26,9 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
     let direct = param(view.point, "direct") == Some(&Value::Bool(true));
     let (start, end) = (measured.window.phase.start, measured.window.phase.end);
-    let device = growth_of_most(view.point, "disk", "read_bytes", start, end);
+    // Between the device of a volume and the disk below it is the cache of the file system that holds the image.
+    let growth = if view.point.trial.target.fs.is_some() { growth_of_least } else { growth_of_most };
+    let device = growth(view.point, "disk", "read_bytes", start, end);
     let asked = read_per_second(view.point, &measured);
     let Some(device) = device.filter(|_| direct && view.point.trial.workload.name == "file" && asked > 0.0) else {
         return Vec::new();
@@ -76,6 +78,15 @@ mod tests {
     fn reads_that_the_device_saw_and_writes_are_no_finding() {
         assert!(direct_reads("read", 16_384_000.0).findings("cached").is_empty());
         assert!(direct_reads("write", 0.0).findings("cached").is_empty());
+    }
+
+    #[test]
+    fn reads_of_a_volume_that_the_disk_below_it_never_saw_came_from_a_cache() {
+        let two = || direct_reads("read", 16_384_000.0).source("disk", &["read_bytes"], |second| vec![1e5 * second]);
+        assert!(two().findings("cached").is_empty(), "a partition and its disk are one and the same");
+        let kind = model::FileSystem::Xfs;
+        let volume = two().with(|point| point.trial.target.fs = Some(model::FileSystemSpec { kind, size: None }));
+        assert_eq!(volume.finding("cached").evidence, "read 16.4 MB/s of the file, 0.10 MB/s of the device");
     }
 
     #[test]

@@ -20,7 +20,12 @@ const SECTOR_BYTES: u64 = 512;
 const MILLISECOND_NS: u64 = 1_000_000;
 
 fn open(subject: &Subject) -> Result<Box<dyn CounterSource>, SourceMissing> {
-    let device = subject.device.clone().ok_or(SourceMissing::NoDevice)?;
+    of(subject.device.as_deref().ok_or(SourceMissing::NoDevice)?)
+}
+
+/// The counters of a further device: the disk below a volume, whose own device is the subject's.
+pub fn of(device: &str) -> Result<Box<dyn CounterSource>, SourceMissing> {
+    let device = device.to_owned();
     let mut diskstats = ProcFile::open("/proc/diskstats")?;
     let known = diskstats.read().ok().and_then(|text| parse(text, &device)).is_some();
     match known {

@@ -10,7 +10,6 @@ use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Unit};
 use crate::format::slug;
 use crate::sheet::{Group, conditions, groups};
 use analysis::{Analysis, CounterSeries, PointAnalysis};
-use std::collections::BTreeSet;
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -132,8 +131,8 @@ fn disk_queue(point: &PointAnalysis) -> Option<Panel> {
 }
 
 fn disk_title(point: &PointAnalysis, what: &str) -> String {
-    let subjects: BTreeSet<&str> = counters(point).filter(|c| c.source == "disk").map(|c| c.subject.as_str()).collect();
-    match subjects.first() {
+    // The first, as in `line`: of a volume and the disk below it, the volume.
+    match counters(point).find(|c| c.source == "disk").map(|c| c.subject.as_str()) {
         Some(device) if !device.is_empty() => format!("Disk {device}, {what}"),
         _ => format!("Disk, {what}"),
     }

@@ -14,6 +14,7 @@ pub fn trial() -> Trial {
         target: TargetSpec {
             engine: "sqlite".into(),
             path: None,
+            fs: None,
             params: params(&[("durability", Value::Word("os".into())), ("cache", Value::Bytes(Bytes::from_mib(64)))]),
         },
         workload: WorkloadSpec {
