@@ -4,12 +4,14 @@
 //! Limits: Linux. Figures of speed are not looked at, only their order and their presence.
 
 mod disk;
+mod disks;
 mod dist;
 mod faults;
 mod interruption;
 mod lab;
 mod measuring;
 mod mistakes;
+mod place;
 mod reading;
 mod throttle;
 mod verify;

@@ -23,6 +23,9 @@ pub struct Need {
 pub const TEST_NEEDS: &[Need] = &[
     Need { binary: "sqlite3", package: "sqlite3", what_for: "run files are read by the real sqlite3" },
     Need { binary: "chromium", package: "chromium", what_for: "a report renders in a browser" },
+    Need { binary: "sfdisk", package: "fdisk", what_for: "a partition table on a device is seen" },
+    Need { binary: "mkfs.xfs", package: "xfsprogs", what_for: "XFS is made, measured and broken" },
+    Need { binary: "mkfs.btrfs", package: "btrfs-progs", what_for: "btrfs is made and measured" },
 ];
 
 /// What `cargo xtask bench file` needs.

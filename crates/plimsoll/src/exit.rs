@@ -107,7 +107,8 @@ impl Fault {
             StopReason::Interrupted => Fault::new(measure_exit(), "interrupted; what was measured is kept"),
             StopReason::Failure => Fault::of_target("the target failed; what was measured is kept"),
             StopReason::Limit => {
-                let text = "stopped before the disk was full: others fill it, too; what was measured is kept";
+                let text =
+                    "stopped before the disk was full: others fill it, too, or it is small; what was measured is kept";
                 Fault::new(Exit::TargetFailed, text)
             }
             StopReason::Unrecorded => Fault::new(Exit::TargetFailed, "the run file cannot be written to any more"),

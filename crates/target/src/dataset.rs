@@ -2,7 +2,7 @@
 //!
 //! In: the directory that the user wants measured. Out: a fresh sub-directory `plimsoll-data-*` with `MANIFEST.json`; files
 //! made in it are entered before they are made. Limits: removal follows the manifest only: an entry that is not a plain name,
-//! a symlink, or a file that the manifest does not know stays, and is named.
+//! a symlink, or a file that the manifest does not know stays, and is named. A volume in it is unmounted first.
 //!
 //! The directory stays locked (flock) while its process lives. One that can be locked belongs to a process that was killed:
 //! [`sweep_abandoned`] removes it at the next start. The manifest is replaced as a whole, so a kill cannot tear it.
@@ -52,6 +52,19 @@ pub struct Manifest {
     files: Vec<String>,
     /// Sub-directories that are plimsoll's with all that is in them.
     directories: Vec<String>,
+    /// A file system of plimsoll's own. An older plimsoll does not know this field and leaves the whole directory alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    volume: Option<VolumeNames>,
+}
+
+/// The names of what a volume stands on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct VolumeNames {
+    /// The file that holds the file system.
+    pub image: String,
+    /// The empty directory that it is mounted on.
+    pub mount_point: String,
 }
 
 /// A directory of plimsoll's own. Removed by [`DataDir::remove`] or when it is dropped; where the process dies before, by the
@@ -83,6 +96,7 @@ impl DataDir {
             complete: false,
             files: Vec::new(),
             directories: Vec::new(),
+            volume: None,
         };
         let dir = DataDir { path, manifest, removed: false, locked };
         dir.save()?;
@@ -113,6 +127,21 @@ impl DataDir {
         let path = self.path.join(name);
         fs::DirBuilder::new().mode(0o700).create(&path).trying("create", &path)?;
         Ok(path)
+    }
+
+    /// Enters an image, which is to be made, and its mount point, which is there then.
+    pub(crate) fn own_volume(&mut self) -> Result<VolumeNames, TargetError> {
+        let names = VolumeNames { image: "image".into(), mount_point: "mnt".into() };
+        self.manifest.volume = Some(names.clone());
+        self.save()?;
+        let mount_point = self.inside(&names.mount_point);
+        fs::DirBuilder::new().mode(0o700).create(&mount_point).trying("create", self.path.join(&names.mount_point))?;
+        Ok(names)
+    }
+
+    /// `name` in this directory, whatever has been put in its place meanwhile.
+    pub(crate) fn inside(&self, name: &str) -> PathBuf {
+        inside(&self.locked, name)
     }
 
     /// Marks the data as complete: `amount` rows or bytes were made.
@@ -289,7 +318,7 @@ fn sweep_one(dir: &Path) -> Option<String> {
 }
 
 /// `name` in the directory that is locked, whatever has been put in its place meanwhile.
-fn inside(locked: &File, name: &str) -> PathBuf {
+pub(crate) fn inside(locked: &File, name: &str) -> PathBuf {
     Path::new("/proc/self/fd").join(locked.as_raw_fd().to_string()).join(name)
 }
 
@@ -305,8 +334,9 @@ fn read_manifest(locked: &File) -> Option<Manifest> {
 
 /// Removes the listed files and directories, then the manifest, then the directory if nothing else is in it.
 fn remove_listed(dir: &Path, locked: &File, manifest: &Manifest) -> Result<(), TargetError> {
-    let names = manifest.files.iter().chain(&manifest.directories);
-    if let Some(foreign) = names.clone().find(|name| !is_plain_name(name)) {
+    let of_volume = manifest.volume.iter().flat_map(|names| [&names.image, &names.mount_point]);
+    let mut names = manifest.files.iter().chain(&manifest.directories).chain(of_volume);
+    if let Some(foreign) = names.find(|name| !is_plain_name(name)) {
         let text = format!(
             "the manifest in `{}` lists `{}`, which is no plain name; nothing was removed",
             shown(dir),
@@ -320,6 +350,13 @@ fn remove_listed(dir: &Path, locked: &File, manifest: &Manifest) -> Result<(), T
     for name in &manifest.directories {
         // remove_dir_all follows no symlink (openat with O_NOFOLLOW).
         absent_is_fine(fs::remove_dir_all(inside(locked, name))).trying("remove", dir.join(name))?;
+    }
+    if let Some(names) = &manifest.volume {
+        crate::volume::release(locked, names)?;
+        // The mount point is empty or it stays: what somebody mounted there meanwhile is not plimsoll's.
+        absent_is_fine(fs::remove_dir(inside(locked, &names.mount_point)))
+            .trying("remove", dir.join(&names.mount_point))?;
+        absent_is_fine(fs::remove_file(inside(locked, &names.image))).trying("remove", dir.join(&names.image))?;
     }
     if let Some(stranger) = first_stranger(locked) {
         let text = format!("`{}` is not plimsoll's and was left, with its directory", shown(&dir.join(stranger)));
@@ -414,6 +451,25 @@ mod tests {
             assert!(matches!(dir.remove(), Err(TargetError::Unsafe(_))), "{foreign}");
             assert!(path.join("data").exists() && victim.exists(), "{foreign}");
         }
+    }
+
+    #[test]
+    fn a_volume_that_points_outside_or_is_not_empty_removes_nothing_else() {
+        let parent = tempfile::tempdir().unwrap();
+        let victim = parent.path().join("victim");
+        fs::create_dir(&victim).unwrap();
+        let mut dir = made(parent.path());
+        dir.own_volume().unwrap();
+        dir.manifest.volume = Some(VolumeNames { image: "image".into(), mount_point: "../victim".into() });
+        assert!(matches!(dir.remove(), Err(TargetError::Unsafe(_))));
+        assert!(victim.exists());
+
+        let mut dir = made(parent.path());
+        dir.own_volume().unwrap();
+        let theirs = dir.path().join("mnt/thesis");
+        fs::write(&theirs, b"years of work").unwrap();
+        assert!(dir.remove().is_err(), "a mount point is removed empty or not at all");
+        assert_eq!(fs::read(&theirs).unwrap(), b"years of work");
     }
 
     #[test]

@@ -27,10 +27,20 @@ impl TargetError {
             Some(libc::EACCES | libc::EPERM | libc::EROFS) => {
                 TargetError::Unsafe(text("; choose a place that you may write to"))
             }
+            Some(libc::ENOSPC) if no_inodes_in(path) => {
+                TargetError::Failed(text(" and no inodes; remove some files or measure elsewhere"))
+            }
             Some(libc::ENOSPC | libc::EDQUOT) => TargetError::Failed(text("; free some space or measure elsewhere")),
             _ => TargetError::Failed(text("")),
         }
     }
+}
+
+/// Whether the file system around `path` has no number left for another file, while there may be room enough.
+fn no_inodes_in(path: &Path) -> bool {
+    let around = path.ancestors().find(|around| around.is_dir());
+    let stat = around.and_then(|around| rustix::fs::statvfs(around).ok());
+    stat.is_some_and(|stat| stat.f_files > 0 && stat.f_ffree == 0)
 }
 
 /// A path as it may be printed: control characters cannot reach the terminal.

@@ -5,6 +5,7 @@
 //! to find out; who runs it asks [`crate::safety::room_left`] meanwhile.
 
 use crate::engines;
+use crate::volume;
 use model::{Bytes, Family, Nanos, Pacing, Trial};
 
 /// A closed loop without think time is taken to do this many operations per second: more than any engine here commits, also
@@ -13,8 +14,25 @@ const OPS_PER_S: f64 = 100_000.0;
 /// And its data to grow no faster than this: above, the clients' own CPU time for making and packing rows is the limit.
 const GROWTH_BYTES_PER_S: f64 = 100e6;
 
-/// The most space that `trial` takes: its data, what warmup and run add to it, and what the engine needs beside.
+/// The most space that `trial` takes: its data, what warmup and run add to it, and what the engine needs beside; or the image of
+/// the file system that is made for it.
 pub fn disk_bytes(trial: &Trial) -> Bytes {
+    image_bytes(trial).unwrap_or_else(|| peak_bytes(trial))
+}
+
+/// The size of the image of the file system that is made for `trial`; `None` where none is.
+pub fn image_bytes(trial: &Trial) -> Option<Bytes> {
+    let fs = trial.target.fs?;
+    Some(fs.size.unwrap_or_else(|| volume::image_for(fs.kind, peak_bytes(trial))))
+}
+
+/// The data of `trial` when it is made, with what the engine needs beside.
+pub fn data_bytes(trial: &Trial) -> Bytes {
+    let data = (engines::workload_of(trial).data_bytes)(&trial.workload.params);
+    (engines::engine_of(trial).disk_peak)(data)
+}
+
+fn peak_bytes(trial: &Trial) -> Bytes {
     if trial.target.path.as_ref().is_some_and(|path| path.exists()) {
         return Bytes(0);
     }
@@ -45,6 +63,11 @@ pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
         (true, Some(block), Some(ops), Nanos(0)) => Some(Bytes(block.0.saturating_mul(ops))),
         _ => None,
     }
+}
+
+/// Whether the operations of `trial` write.
+pub fn writes(trial: &Trial) -> bool {
+    written_bytes_at_most(trial) != Some(Bytes(0))
 }
 
 /// Operations of warmup and run. An open loop and think time bound them, a closed loop is guessed.

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Where a directory's data lives.
@@ -35,7 +35,7 @@ pub struct Place {
 /// Finds out where the data of `dir` lives.
 pub fn place_of(dir: &Path) -> io::Result<Place> {
     let dir = dir.canonicalize()?;
-    let mounts = parse_mountinfo(&String::from_utf8_lossy(&std::fs::read("/proc/self/mountinfo")?));
+    let mounts = mounts()?;
     let device_number = std::fs::metadata(&dir)?.dev();
     let not_mounted = || io::Error::other(format!("`{}` is in no mount of `/proc/self/mountinfo`", dir.display()));
     let mount = mount_of(&mounts, &dir, mount_id(&dir), device_number).ok_or_else(not_mounted)?;
@@ -61,10 +61,7 @@ impl Place {
             Fact::new("filesystem.total_bytes", self.total.0.to_string()),
         ];
         facts.extend(barrier(&self.mount_options).map(|barrier| Fact::new("filesystem.barrier", barrier)));
-        if let Some(device) = &self.device {
-            facts.push(Fact::new("disk.device", device));
-            facts.extend(disk_facts(&Path::new("/sys/class/block").join(device)));
-        }
+        facts.extend(self.device.iter().flat_map(|device| facts_of_device(device)));
         facts
     }
 }
@@ -87,6 +84,9 @@ pub enum Alignment {
 
 /// What direct I/O on `file` asks for: as the kernel says it (since Linux 6.1, for most file systems), else by trying.
 pub fn direct_alignment(file: &File) -> Alignment {
+    if file.metadata().is_ok_and(|meta| meta.file_type().is_block_device()) {
+        return alignment_of_device(file);
+    }
     match rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
         Ok(stat) if stat.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => match stat.stx_dio_offset_align {
             0 => Alignment::BufferedOnly,
@@ -94,6 +94,12 @@ pub fn direct_alignment(file: &File) -> Alignment {
         },
         _ => probed_alignment(file),
     }
+}
+
+/// A block device moves whole logical blocks.
+fn alignment_of_device(device: &File) -> Alignment {
+    rustix::fs::ioctl_blksszget(device)
+        .map_or(Alignment::Unknown, |block| Alignment::Direct { offset_align: block, mem_align: block })
 }
 
 /// The smallest alignment at which a direct read of the file's beginning is not refused.
@@ -125,14 +131,21 @@ fn read_at_alignment(file: &File, align: usize) -> io::Result<()> {
     file.read_at(buffer, 0).map(|_| ())
 }
 
+/// What is mounted, in the order of mounting.
+pub(crate) fn mounts() -> io::Result<Vec<Mount>> {
+    Ok(parse_mountinfo(&String::from_utf8_lossy(&std::fs::read("/proc/self/mountinfo")?)))
+}
+
 /// One line of `/proc/self/mountinfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Mount {
+pub(crate) struct Mount {
     id: u64,
-    device: u64,
-    mount_point: PathBuf,
+    /// The number of its block device; with major 0 where it has none, or several.
+    pub device: u64,
+    pub mount_point: PathBuf,
     filesystem: String,
-    source: String,
+    /// What it was mounted from: `/dev/sda1`.
+    pub source: String,
     options: String,
 }
 
@@ -198,7 +211,7 @@ fn mount_of<'a>(mounts: &'a [Mount], dir: &Path, mount_id: Option<u64>, device: 
 }
 
 /// The name of the block device with that number. File systems without one device (btrfs, tmpfs) have a number with major 0.
-fn device_name(number: u64) -> Option<String> {
+pub(crate) fn device_name(number: u64) -> Option<String> {
     let link = format!("/sys/dev/block/{}:{}", major(number), minor(number));
     let target = std::fs::read_link(link).ok()?;
     Some(target.file_name()?.to_str()?.to_owned())
@@ -224,6 +237,13 @@ fn barrier(options: &str) -> Option<&'static str> {
         "barrier" | "barrier=1" | "barrier=flush" => Some("on"),
         _ => None,
     })
+}
+
+/// The settings of the block device of that name.
+pub(crate) fn facts_of_device(name: &str) -> Vec<Fact> {
+    let mut facts = vec![Fact::new("disk.device", name)];
+    facts.extend(disk_facts(&Path::new("/sys/class/block").join(name)));
+    facts
 }
 
 /// The settings of a block device. `directory` is its entry in `/sys/class/block`; a partition has those of its disk.

@@ -6,6 +6,7 @@
 //! To add an engine: one file in `engines/` with an [`EngineDef`], and its line in [`ENGINES`].
 
 pub mod dataset;
+pub mod device;
 pub mod disk;
 pub mod engines;
 pub mod error;
@@ -14,7 +15,9 @@ pub mod filesystem;
 pub mod machine;
 pub mod safety;
 pub mod verify;
+pub mod volume;
 
 pub use dataset::DataDir;
 pub use engines::{ENGINES, EngineDef, Instance, Loading, Runs, Start, find, shape_of};
 pub use error::TargetError;
+pub use volume::Volume;

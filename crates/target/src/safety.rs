@@ -7,7 +7,7 @@ use crate::error::{IoContext, TargetError, shown};
 use model::Bytes;
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// At least this much stays free, or 5 % of the file system where that is more.
 const RESERVE_LEAST: Bytes = Bytes::from_gib(1);
@@ -19,7 +19,9 @@ pub fn check_directory(dir: &Path) -> Result<(), TargetError> {
     let is = match kind {
         kind if kind.is_dir() => return Ok(()),
         kind if kind.is_symlink() => "a symlink; name the directory that it leads to",
-        kind if kind.is_block_device() => "a block device; name a directory on a mounted file system",
+        kind if kind.is_block_device() => {
+            "a block device; name a directory (or give the device to `plimsoll file --path`)"
+        }
         kind if kind.is_char_device() => "a character device; name a directory",
         kind if kind.is_file() => "a file; name a directory (or give the file to `plimsoll file --path`)",
         _ => "no directory; name one",
@@ -46,8 +48,21 @@ pub fn check_space(dir: &Path, need: Bytes) -> Result<(), TargetError> {
     )))
 }
 
-/// Bytes that may still be written in `dir` before the reserve is touched; `None` where the file system does not say.
-pub fn room_left(dir: &Path) -> Option<Bytes> {
+/// Where data may grow, and who else needs space there.
+#[derive(Clone, Debug)]
+pub enum Room {
+    /// On a file system with data of others.
+    Shared(PathBuf),
+    /// On a volume of plimsoll's own, where nobody else writes.
+    Own(PathBuf),
+}
+
+/// Bytes that may still be written in `room` before its reserve is touched; `None` where the file system does not say.
+pub fn room_left(room: &Room) -> Option<Bytes> {
+    let (dir, reserve): (_, fn(Bytes) -> Bytes) = match room {
+        Room::Shared(dir) => (dir, reserve),
+        Room::Own(dir) => (dir, |total| Bytes(total.0 / RESERVE_SHARE)),
+    };
     let (free, total) = free_and_total(dir).ok()?;
     Some(Bytes(free.0.saturating_sub(reserve(total).0)))
 }

@@ -31,9 +31,10 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     } else {
         output::print(&needs.text(&plan));
     }
-    let dir = flags::options(matches).dir;
-    target::safety::check_directory(&dir)?;
-    target::safety::check_space(&dir, needs.disk)?;
+    let options = flags::options(matches);
+    target::safety::check_directory(&options.dir)?;
+    measure::check_targets(&plan, &options)?;
+    target::safety::check_space(&options.dir, needs.disk)?;
     Ok(Exit::Done)
 }
 

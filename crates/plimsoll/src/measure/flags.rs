@@ -9,6 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use model::{Entry, ParamDef, ParamKind};
 use plan::Overrides;
 use std::path::PathBuf;
+use target::device::Consent;
 
 /// What a run needs beside its plan.
 pub struct Options {
@@ -20,17 +21,28 @@ pub struct Options {
     pub report: bool,
     /// Whether an invalid point makes the exit code 5.
     pub strict: bool,
+    /// Block devices that may be overwritten.
+    pub destroy: Vec<Consent>,
 }
 
 const COMMON: &str = "Load and plan";
 const OUTPUT: &str = "Output";
 
-/// Adds one flag for each key that every sweep has, and `--set`.
+/// Adds one flag for each key that every sweep has, `--set` and `--destroy`.
 pub fn with_common(command: Command) -> Command {
     let set = Arg::new("set").long("set").value_name("KEY=VALUE").action(ArgAction::Append).help_heading(COMMON);
     let common = plan::DEFAULTS.iter().filter(|key| key.name != "workload");
     let command = command.args(common.map(|key| flag(key.name, key.help, key.default, COMMON)));
-    command.arg(set.help("Set any key of the plan; stronger than the flag of that name"))
+    command.arg(set.help("Set any key of the plan; stronger than the flag of that name")).arg(destroy())
+}
+
+/// `--destroy`. No environment variable and no key of a plan: whoever destroys a device says so where he says what is to run.
+fn destroy() -> Arg {
+    let destroy = Arg::new("destroy").long("destroy").value_name("DEV=SERIAL").action(ArgAction::Append);
+    let destroy = destroy.value_parser(|text: &str| {
+        Consent::parse(text).ok_or("name a device and its serial number, such as `/dev/sdb=S3Z8NB0K`")
+    });
+    destroy.help_heading(COMMON).help("Allow a block device in `path` to be overwritten: its node and serial number")
 }
 
 /// Adds one flag for each parameter of `entry` that is not there yet, under a heading such as `engine sqlite`.
@@ -103,12 +115,14 @@ pub fn options(matches: &ArgMatches) -> Options {
         runs: path("runs", "plimsoll-runs"),
         report: !set("no-report"),
         strict: set("strict"),
+        destroy: matches.try_get_many("destroy").ok().flatten().map_or(Vec::new(), |all| all.cloned().collect()),
     }
 }
 
 /// What the flags, the environment and `--set` say, the strongest last.
 pub fn overrides(matches: &ArgMatches) -> Result<Overrides, Fault> {
-    let not_keys = ["plan", "dir", "runs", "scale", "set", "json", "quiet", "no-report", "strict", "print-plan"];
+    let not_keys =
+        ["plan", "dir", "runs", "scale", "set", "json", "quiet", "no-report", "strict", "print-plan", "destroy"];
     let given = |id: &str| matches.value_source(id).is_some_and(|source| source != ValueSource::DefaultValue);
     let keys = matches.ids().map(|id| id.as_str()).filter(|id| !not_keys.contains(id) && given(id));
     let mut all: Vec<(String, String)> =

@@ -28,6 +28,10 @@ fn settings(trial: &Trial) -> Vec<(String, String)> {
     let mode = trial.workload.params.0.get("mode").map(ToString::to_string);
     let used = params.filter(|(name, _)| analysis::is_used(name, mode.as_deref()));
     let mut all: Vec<(String, String)> = used.map(|(name, value)| (name.clone(), value.to_string())).collect();
+    let place = [("path", trial.target.path.as_ref().map(|path| path.display().to_string()))];
+    let place =
+        place.into_iter().chain([("fs", Some(trial.target.fs.map_or("none".into(), |fs| fs.kind.to_string())))]);
+    all.extend(place.filter_map(|(name, value)| Some((name.to_owned(), value?))));
     all.extend(load.map(|(name, value)| (name.to_owned(), value.to_string())));
     all.push(match trial.load.pacing {
         Pacing::Closed { .. } => ("loop".into(), "closed".into()),

@@ -29,6 +29,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{RunWriter, StoreError};
 use target::TargetError;
+use target::device::Device;
 
 /// Measures every point of `plan`, writes the report and says the verdict.
 pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exit, Fault> {
@@ -61,7 +62,28 @@ pub fn check_place(plan: &Plan, options: &Options, context: &Context) -> Result<
         );
         return Err(Fault::new(Exit::Refused, text));
     }
+    check_targets(plan, options)?;
     Ok(plan.trials.iter().try_for_each(|trial| check_room(trial, &options.dir))?)
+}
+
+/// Can the file systems be made that points are to be measured on, and may the block devices be written to that they name?
+pub fn check_targets(plan: &Plan, options: &Options) -> Result<(), TargetError> {
+    plan.trials.iter().try_for_each(|trial| target::volume::check(trial).and_then(|()| check_device(trial, options)))
+}
+
+/// The directories of data and run files may not lie on it.
+fn check_device(trial: &Trial, options: &Options) -> Result<(), TargetError> {
+    let device = trial.target.path.as_deref().and_then(Device::at);
+    match device.filter(|_| target::estimate::writes(trial)) {
+        Some(device) => device.check_destroy(&options.destroy, &[&options.dir, existing(&options.runs)]),
+        None => Ok(()),
+    }
+}
+
+/// The innermost directory around `dir` that is there.
+fn existing(dir: &Path) -> &Path {
+    let around = dir.ancestors().find(|around| around.is_dir());
+    around.unwrap_or(Path::new("."))
 }
 
 /// One point's data at a time is on the disk; that of a point that keeps nothing needs no room.

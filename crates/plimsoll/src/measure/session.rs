@@ -1,7 +1,7 @@
 //! The points of one run, one after the other, on engine instances that points with equal data share.
 //!
 //! In: a plan, a run file, a directory. Out: every point recorded. Limits: one instance at a time; it is stopped and its data
-//! removed as soon as the next point needs other data.
+//! removed as soon as the next point needs other data, and so is the file system that was made for it.
 
 use super::flags::Options;
 use super::label;
@@ -16,8 +16,10 @@ use observe::{EnginePids, Sampler, Subject};
 use std::path::Path;
 use std::sync::Arc;
 use store::{Batch, PointId, RunWriter};
-use target::estimate::disk_bytes;
-use target::{EngineDef, Instance, Loading, Start};
+use target::device::Device;
+use target::estimate::{disk_bytes, image_bytes};
+use target::safety::Room;
+use target::{EngineDef, Instance, Loading, Start, Volume};
 
 /// Making data has no deadline: it ends when the data is made.
 const PREPARE_AT_MOST: Nanos = Nanos::from_secs(7 * 24 * 3600);
@@ -33,9 +35,10 @@ pub struct Session<'a> {
     live: Option<Live>,
 }
 
-/// The instance that is running, and what its data is.
+/// The instance that is running, and what its data is. The instance goes before the volume that it is on.
 struct Live {
     instance: Box<dyn Instance>,
+    volume: Option<Volume>,
     def: &'static EngineDef,
     data: String,
 }
@@ -111,7 +114,7 @@ impl<'a> Session<'a> {
         let mut loaders = None;
         if !self.live_fits(trial) {
             self.stop_live()?;
-            let live = self.live.insert(start(trial, &self.options.dir)?);
+            let live = self.live.insert(start(trial, self.options)?);
             live.instance.check(trial)?;
             loaders = live.instance.loaders(trial)?;
             if loaders.is_none() {
@@ -126,9 +129,12 @@ impl<'a> Session<'a> {
                 (loading.kinds.clone(), First::Run(loading))
             }
         };
-        let (sources, notes) = observe::open_all(&subject(trial, &self.options.dir));
+        let volume = live.volume.as_ref();
+        let (mut sources, notes) = observe::open_all(&subject(trial, volume, &self.options.dir));
+        sources.extend(volume.and_then(|_| observe::sources::disk::of(&below(&self.options.dir)?).ok()));
         let described: Vec<_> = sources.iter().map(|source| source.describe()).collect();
         let mut facts = vec![Fact::new("engine.process", live.def.runs.as_str())];
+        facts.extend(place_facts(trial, volume, &self.options.dir));
         facts.extend(live.instance.facts());
         facts.extend(notes.into_iter().map(|note| Fact::new("counters.missing", note)));
         let point = self.writer.begin_point(trial, &facts, &kinds, &described)?;
@@ -141,7 +147,7 @@ impl<'a> Session<'a> {
     fn load(&mut self, trial: &Trial, opened: Opened) -> Result<(), Fault> {
         let Opened { point, kinds, sampler, first } = opened;
         let writer = &mut *self.writer;
-        let grows_in = (disk_bytes(trial).0 > 0).then(|| place_of_data(trial, &self.options.dir));
+        let grows_in = (disk_bytes(trial).0 > 0).then(|| room(trial, self.live.as_ref(), &self.options.dir));
         let sink = PointSink::new(writer, point, sampler, &self.stop, grows_in, &mut self.progress);
         let mut sink = sink.until(&trial.phases);
         let setup = Setup {
@@ -204,7 +210,11 @@ impl<'a> Session<'a> {
 
     fn stop_live(&mut self) -> Result<(), Fault> {
         match self.live.take() {
-            Some(live) => Ok(live.instance.stop()?),
+            Some(Live { instance, volume, .. }) => {
+                let stopped = instance.stop();
+                let removed = volume.map_or(Ok(()), Volume::remove);
+                Ok(stopped.and(removed)?)
+            }
             None => Ok(()),
         }
     }
@@ -216,21 +226,26 @@ impl<'a> Session<'a> {
     }
 }
 
-fn start(trial: &Trial, dir: &Path) -> Result<Live, Fault> {
+fn start(trial: &Trial, options: &Options) -> Result<Live, Fault> {
     let def = target::find(&trial.target.engine).expect("the plan was checked against the catalogue");
     let data = data_of(trial);
-    let instance = (def.start)(&Start { trial, parent: dir, data: &data })?;
-    Ok(Live { instance, def, data })
+    let made = trial.target.fs.zip(image_bytes(trial));
+    let volume = made.map(|(fs, size)| Volume::make(&options.dir, fs.kind, size, trial.seed)).transpose()?;
+    let parent = volume.as_ref().map_or(options.dir.as_path(), Volume::mount_point);
+    let instance = (def.start)(&Start { trial, parent, data: &data, destroy: &options.destroy })?;
+    Ok(Live { instance, volume, def, data })
 }
 
 /// What the data of `trial` is: what the manifest says, and what two points must agree on to share it.
 fn data_of(trial: &Trial) -> String {
     let path = trial.target.path.as_ref().map_or(String::new(), |path| format!(" path={}", path.display()));
+    let made = trial.target.fs.zip(image_bytes(trial));
+    let fs = made.map_or(String::new(), |(fs, size)| format!(" fs={} fs_size={size}", fs.kind));
     let precondition = match trial.phases.precondition() {
         1 => String::new(),
         passes => format!(" precondition={passes}"),
     };
-    format!("{} seed={}{path}{precondition}", target::shape_of(trial), trial.seed)
+    format!("{} seed={}{path}{fs}{precondition}", target::shape_of(trial), trial.seed)
 }
 
 /// Where the data of `trial` is, or will be.
@@ -243,10 +258,36 @@ pub fn place_of_data<'a>(trial: &'a Trial, dir: &'a Path) -> &'a Path {
     }
 }
 
+/// Where the data of `trial` may grow.
+fn room(trial: &Trial, live: Option<&Live>, dir: &Path) -> Room {
+    match live.and_then(|live| live.volume.as_ref()) {
+        Some(volume) => Room::Own(volume.mount_point().into()),
+        None => Room::Shared(place_of_data(trial, dir).into()),
+    }
+}
+
 /// What the counters are of: this process, and the device under the data.
-fn subject(trial: &Trial, dir: &Path) -> Subject {
-    let place = target::filesystem::place_of(place_of_data(trial, dir));
-    Subject { engine_pids: EnginePids::Own, device: place.ok().and_then(|place| place.device) }
+fn subject(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Subject {
+    let raw = || Some(Device::at(trial.target.path.as_deref()?)?.name().to_owned());
+    let device = volume.map(|volume| volume.device().to_owned()).or_else(raw);
+    Subject { engine_pids: EnginePids::Own, device: device.or_else(|| below(place_of_data(trial, dir))) }
+}
+
+/// The block device that the files in `dir` are on.
+fn below(dir: &Path) -> Option<String> {
+    target::filesystem::place_of(dir).ok()?.device
+}
+
+/// Where the point is measured, where that is not what the run says of the directory under measurement.
+fn place_facts(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Vec<Fact> {
+    match (volume, &trial.target.path) {
+        (Some(volume), _) => volume.facts().to_vec(),
+        (None, Some(path)) if let Some(device) = Device::at(path) => device.facts(),
+        (None, Some(_)) => {
+            target::filesystem::place_of(place_of_data(trial, dir)).map(|place| place.facts()).unwrap_or_default()
+        }
+        (None, None) => Vec::new(),
+    }
 }
 
 fn prepare() -> PhasePlan {

@@ -9,9 +9,9 @@ use crate::exit::Fault;
 use load::{Sink, Stop, StopReason};
 use model::{Bytes, CounterSample, Event, EventKind, IntervalRow, Phase, Phases, Tick};
 use observe::Sampler;
-use std::path::Path;
 use std::sync::Arc;
 use store::{Batch, PointId, RunWriter, StoreError};
+use target::safety::Room;
 
 /// The sink of one point.
 pub struct PointSink<'a> {
@@ -20,7 +20,7 @@ pub struct PointSink<'a> {
     sampler: Option<Sampler>,
     stop: &'a Arc<Stop>,
     /// Where the data is that may grow; `None` where it cannot.
-    grows_in: Option<&'a Path>,
+    grows_in: Option<Room>,
     progress: &'a mut Progress,
     /// The first error of the run file.
     broken: Option<StoreError>,
@@ -37,7 +37,7 @@ impl<'a> PointSink<'a> {
         point: PointId,
         sampler: Sampler,
         stop: &'a Arc<Stop>,
-        grows_in: Option<&'a Path>,
+        grows_in: Option<Room>,
         progress: &'a mut Progress,
     ) -> Self {
         let (broken, told_stop, rounds) = (None, false, None);
@@ -71,7 +71,7 @@ impl<'a> PointSink<'a> {
 
     /// Others fill disks, too: ends the load before the reserve is touched.
     fn watch_space(&mut self) {
-        let full = self.grows_in.and_then(target::safety::room_left) == Some(Bytes(0));
+        let full = self.grows_in.as_ref().and_then(target::safety::room_left) == Some(Bytes(0));
         if full && self.stop.reason().is_none() {
             self.stop.request(StopReason::Limit);
         }

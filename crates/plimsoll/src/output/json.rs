@@ -75,6 +75,9 @@ fn rounds(rounds: &Rounds) -> Value {
 fn params(trial: &Trial) -> Map<String, Value> {
     let both = trial.workload.params.0.iter().chain(&trial.target.params.0);
     let mut all: Map<String, Value> = both.map(|(name, value)| (name.clone(), param(value))).collect();
+    if let Some(fs) = trial.target.fs {
+        all.insert("fs".into(), json!(fs.kind.to_string()));
+    }
     match trial.load.pacing {
         Pacing::Closed { think } => drop(all.insert("think".into(), json!(think.0))),
         Pacing::Open { arrivals } => drop(all.insert("rate".into(), json!(arrivals.per_s()))),

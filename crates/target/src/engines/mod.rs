@@ -11,6 +11,7 @@ mod null;
 mod sqlite;
 
 use crate::dataset::DataDir;
+use crate::device::Consent;
 use crate::error::{TargetError, shown};
 use crate::verify::ReadBack;
 use load::Client;
@@ -68,6 +69,8 @@ pub struct Start<'a> {
     pub parent: &'a Path,
     /// The engine and every parameter that shapes the data, as text: what the manifest says of the data.
     pub data: &'a str,
+    /// Block devices that the user allows to be overwritten.
+    pub destroy: &'a [Consent],
 }
 
 /// Clients ready to be started, and what they do.

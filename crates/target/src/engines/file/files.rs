@@ -5,6 +5,7 @@
 //! each operation a counter that all of them write to; the soft limit of open files is lifted for it.
 
 use crate::dataset::DataDir;
+use crate::device::size_of;
 use crate::error::{IoContext, TargetError, shown};
 use model::{Bytes, IoOp, Nanos};
 use rustix::fs::{Mode, OFlags, open};
@@ -127,12 +128,11 @@ pub fn open_one(path: &Path, opening: Opening) -> Result<File, TargetError> {
 /// Refuses files that are shorter than `each`.
 pub fn check_sizes(paths: &Paths, each: Bytes) -> Result<(), TargetError> {
     for path in paths.iter() {
-        let size = metadata(path)?.size();
-        if size < each.0 {
+        let size = size_of(&open_one(path, Opening::READING)?).trying("look at", path)?;
+        if size < each {
             return Err(TargetError::Unsafe(format!(
-                "`{}` has {} and the trial expects file_size = `{each}`; use the size that it has",
-                shown(path),
-                Bytes(size)
+                "`{}` has {size} and the trial expects file_size = `{each}`; use the size that it has",
+                shown(path)
             )));
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! In: a trial of the family io. Out: files that plimsoll made (or one that the user named), and clients that read and write
 //! them by pread/pwrite, by a mapping, by io_uring or by the older asynchronous I/O.
-//! Limits: a file of somebody else is read and never written. The null device is written, which measures plimsoll alone.
+//! Limits: a file of somebody else is read and never written; a block device is written where the user named it as to be
+//! destroyed, and is left as the load left it. The null device is written, which measures plimsoll alone.
 
 mod aio;
 mod buffers;
@@ -20,6 +21,7 @@ mod workers;
 
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, kind_names, slots, workload_of};
 use crate::dataset::DataDir;
+use crate::device::{Device, RawDevice};
 use crate::error::{IoContext, TargetError, shown};
 use crate::filesystem::{Alignment, direct_alignment};
 use crate::machine::kernel;
@@ -88,6 +90,8 @@ enum Made {
     Here(DataDir),
     /// At the path that the user named; it stays, once it is filled.
     Named(NamedFile),
+    /// A block device that the user named. It is measured with what is on it: nothing is made.
+    Device(RawDevice),
 }
 
 /// How the clients of one trial do their I/O, with what they share.
@@ -110,6 +114,12 @@ impl FileInstance {
                 (paths, Made::Here(dir), table)
             }
             Some(path) if program.files > 1 => return Err(several_at(path, program.files)),
+            Some(path) if verify && Device::at(path).is_some() => return Err(unverifiable(path)),
+            Some(path) if let Some(device) = Device::at(path) => {
+                let mut device = RawDevice::new(device, start.destroy);
+                device.check_writes(program.writes || trial.phases.precondition() > 1)?;
+                (Paths::from([path.clone()]), Made::Device(device), None)
+            }
             Some(path) => {
                 let named = NamedFile::open_or_make(path, program.file_bytes, program.writes)?;
                 named.check_reads(program.reads)?;
@@ -145,6 +155,8 @@ impl FileInstance {
                 files::check_sizes(&self.paths, program.file_bytes)?;
                 Ok(asked - 1)
             }
+            // There is nothing to make on a device; what is written before the run is what was asked for, and nothing else.
+            Made::Device(_) => Ok(if asked > 1 { asked } else { 0 }),
             _ => Ok(asked),
         }
     }
@@ -214,6 +226,13 @@ fn several_at(path: &std::path::Path, files: u16) -> TargetError {
     TargetError::Unsupported(format!(
         "files = `{files}` and the one file at `{}` exclude each other; leave the path out, or use files = `1`",
         shown(path)
+    ))
+}
+
+fn unverifiable(device: &std::path::Path) -> TargetError {
+    TargetError::Unsupported(format!(
+        "verify = `true` keeps a table beside what it checks, and beside the block device `{}` is no place; name a file",
+        shown(device)
     ))
 }
 
@@ -304,12 +323,13 @@ impl Instance for FileInstance {
         match &mut self.made {
             Made::Here(dir) => dir.seal(size),
             Made::Named(named) => named.seal(size),
+            Made::Device(_) => Ok(()), // nothing is made on it
         }
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
         let (program, settings) = (program_of(trial), Settings::of(trial));
-        match &self.made {
+        match &mut self.made {
             Made::Here(dir) => self.made_for.check(dir, trial)?,
             Made::Named(named) => {
                 named.check_reads(program.reads)?;
@@ -318,6 +338,7 @@ impl Instance for FileInstance {
                     generations::check_unverified_writes(&self.paths[0])?;
                 }
             }
+            Made::Device(device) => device.check_writes(program.writes)?,
         }
         self.check(trial)?;
         if !self.is_null_device() {
@@ -351,6 +372,7 @@ impl Instance for FileInstance {
                 };
                 rested.and(named.discard_unfilled())
             }
+            Made::Device(_) => Ok(()),
         }
     }
 }

@@ -13,7 +13,7 @@ use rustix::fs::{Mode, OFlags, open};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 const MADE_BY: &str = "plimsoll";
@@ -146,14 +146,18 @@ fn make(path: &Path, size: Bytes) -> Result<Owner, TargetError> {
 fn owner_of(path: &Path, meta: &Metadata) -> Result<Owner, TargetError> {
     let kind = meta.file_type();
     let is = match kind {
-        kind if kind.is_symlink() => "a symlink; name the file that it leads to",
+        kind if kind.is_symlink() => return Err(leads_to(path)),
         kind if kind.is_dir() => "a directory; name a file in it",
-        kind if kind.is_block_device() => "a block device, which this engine does not write to; name a file",
         kind if kind.is_char_device() && meta.rdev() == NULL_DEVICE => return Ok(Owner::Nobody),
         kind if !kind.is_file() => "no plain file; name one",
         _ => return Ok(owner_of_plain(path, meta)),
     };
     Err(TargetError::Unsafe(format!("`{}` is {is}", shown(path))))
+}
+
+fn leads_to(path: &Path) -> TargetError {
+    let target = path.canonicalize().map_or("nothing".to_owned(), |target| format!("`{}`", shown(&target)));
+    TargetError::Unsafe(format!("`{}` is a symlink; name what it leads to: {target}", shown(path)))
 }
 
 /// A file with a second name may be reached under it: it counts as somebody else's.

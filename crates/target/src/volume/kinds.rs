@@ -1,0 +1,106 @@
+//! What differs between the file systems that plimsoll makes: the program, its arguments, the mount, and the room each needs.
+//!
+//! In: a [`FileSystem`]. Out: arguments, options, sizes. Limits: sizes are for mkfs of e2fsprogs 1.47, xfsprogs 6.1 and
+//! btrfs-progs 6.2; they are generous, and what is not enough shows as a point that stops before its file system is full.
+
+use model::{Bytes, FileSystem};
+
+/// How a file system is made.
+pub struct Maker {
+    /// The program.
+    pub program: &'static str,
+    /// The Debian package that has it.
+    pub package: &'static str,
+    /// Its arguments before the device.
+    pub arguments: &'static [&'static str],
+    /// The argument that makes it say its version.
+    pub version: &'static str,
+}
+
+/// The maker of `kind`.
+///
+/// None may discard: a loop device hands that on as a hole in the image, which then is no longer allocated. ext4 would leave its
+/// inode tables and its journal to a kernel thread, which would write in the middle of the measurement. It keeps 5 % for root:
+/// nobody else is here.
+pub fn maker(kind: FileSystem) -> Maker {
+    match kind {
+        FileSystem::Ext4 { .. } => Maker {
+            program: "mkfs.ext4",
+            package: "e2fsprogs",
+            arguments: &["-q", "-F", "-m", "0", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"],
+            version: "-V",
+        },
+        FileSystem::Xfs => {
+            Maker { program: "mkfs.xfs", package: "xfsprogs", arguments: &["-q", "-f", "-K"], version: "-V" }
+        }
+        FileSystem::Btrfs { .. } => Maker {
+            program: "mkfs.btrfs",
+            package: "btrfs-progs",
+            arguments: &["-q", "-f", "-K"],
+            version: "--version",
+        },
+    }
+}
+
+/// The options of the file system itself. btrfs discards by default since Linux 6.2.
+pub fn options(kind: FileSystem) -> String {
+    match kind {
+        FileSystem::Ext4 { barrier: true } | FileSystem::Xfs => String::new(),
+        FileSystem::Ext4 { barrier: false } => "barrier=0".into(),
+        FileSystem::Btrfs { compression: None } => "nodiscard".into(),
+        FileSystem::Btrfs { compression: Some(compression) } => format!("nodiscard,compress={compression}"),
+    }
+}
+
+/// The smallest image that mkfs takes, with room for anything in it.
+pub fn least(kind: FileSystem) -> Bytes {
+    match kind {
+        FileSystem::Ext4 { .. } => Bytes::from_mib(16),
+        FileSystem::Xfs => Bytes::from_mib(300),
+        FileSystem::Btrfs { .. } => Bytes::from_mib(256),
+    }
+}
+
+/// The image for data that takes at most `need`: with what the file system keeps for itself, and a tenth that stays free, because
+/// a file system that is nearly full is another one.
+pub fn image_for(kind: FileSystem, need: Bytes) -> Bytes {
+    let need = need.0 as f64;
+    let own = match kind {
+        // Inode tables of 1/64 and a journal of up to 1 GiB in steps; measured 6 % of 1 GiB, 2.3 % of 20 GiB.
+        FileSystem::Ext4 { .. } => Bytes::from_mib(64).0 as f64 + need / 16.0,
+        FileSystem::Xfs => Bytes::from_mib(96).0 as f64 + need / 32.0,
+        // Metadata twice, in chunks of its own. And what was overwritten stays until the whole extent that it is in has been.
+        FileSystem::Btrfs { .. } => Bytes::from_mib(512).0 as f64 + need,
+    };
+    let image = Bytes(((need + own) / 0.9) as u64);
+    Bytes(image.max(least(kind)).0.next_multiple_of(1 << 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Compression;
+
+    const XFS: FileSystem = FileSystem::Xfs;
+    const EXT4: FileSystem = FileSystem::Ext4 { barrier: true };
+
+    #[test]
+    fn an_image_holds_its_data_with_a_tenth_to_spare_and_is_whole_mebibytes() {
+        for kind in [EXT4, XFS, FileSystem::Btrfs { compression: None }] {
+            for need in [Bytes(0), Bytes::from_mib(256), Bytes::from_gib(100), Bytes(12_345)] {
+                let image = image_for(kind, need);
+                assert!(image.0 as f64 * 0.9 >= need.0 as f64 && image >= least(kind), "{kind} {need} {image}");
+                assert_eq!(image.0 % (1 << 20), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_discards() {
+        let btrfs = FileSystem::Btrfs { compression: Some(Compression::Zstd(3)) };
+        assert_eq!(options(btrfs), "nodiscard,compress=zstd:3");
+        assert_eq!(options(FileSystem::Ext4 { barrier: false }), "barrier=0");
+        assert!(maker(EXT4).arguments.iter().any(|argument| argument.contains("nodiscard")));
+        assert!(maker(XFS).arguments.contains(&"-K") && maker(btrfs).arguments.contains(&"-K"));
+    }
+}
