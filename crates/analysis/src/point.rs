@@ -85,13 +85,8 @@ fn analyse_point(point: &PointData, run: &RunData) -> PointAnalysis {
     });
     let measured = window.as_ref().zip(computed.as_ref());
     let measured = measured.map(|(window, (summary, series))| Measured { window, summary, series });
-    let view = PointView {
-        point,
-        others: &run.points,
-        environment: &run.meta.environment,
-        measured,
-        rounds: rounds.as_ref(),
-    };
+    let view =
+        PointView { point, others: &run.points, environment: &run.meta.environment, measured, rounds: rounds.as_ref() };
     let findings = detect_all(&view);
     let names = names(point, &run.points);
     let (summary, series) = computed.unzip();

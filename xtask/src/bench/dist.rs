@@ -4,8 +4,8 @@
 //! Limits: one thread, no counting. sysbench's draws are called from its own Lua, as its workloads do, and that call is part of
 //! their cost; they are of 32 bits, plimsoll's of 64.
 
-use super::statistics::{Ratio, median, ratio};
 use super::file::kernel;
+use super::statistics::{Ratio, median, ratio};
 use super::{Effort, plimsoll, process};
 use crate::{needs, workspace};
 use anyhow::{Context, Result, bail};
