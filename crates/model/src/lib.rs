@@ -27,6 +27,8 @@ pub use params::{
     Access, ArgDef, Catalogue, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind, Params, Value,
 };
 pub use run::{Interval, KindInterval, PhaseData, PointData, PointState, RunData, RunMeta, Times};
-pub use sample::{CounterDef, CounterKind, CounterSample, Fact, Generator, IntervalRow, KindRow, SourceDef};
+pub use sample::{
+    CounterDef, CounterKind, CounterSample, CounterSource, Fact, Generator, IntervalRow, KindRow, SourceDef,
+};
 pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec};
 pub use units::{Bytes, Nanos, Offset, Tick};

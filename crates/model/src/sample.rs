@@ -126,6 +126,14 @@ pub struct SourceDef {
     pub counters: Vec<CounterDef>,
 }
 
+/// Delivers the counters of one subject: a part of the machine, a process, an engine.
+pub trait CounterSource: Send {
+    /// What it delivers, always the same.
+    fn describe(&self) -> SourceDef;
+    /// One value per counter of the description, in its order; `None` is a gap.
+    fn read(&mut self) -> Vec<Option<f64>>;
+}
+
 /// One reading of one source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CounterSample {

@@ -11,20 +11,12 @@ mod process_tree;
 mod sampler;
 pub mod sources;
 
+pub use model::CounterSource;
 pub use sampler::Sampler;
 pub use sources::SOURCES;
 
-use model::SourceDef;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// Delivers the counters of one subject.
-pub trait CounterSource: Send {
-    /// What it delivers, always the same.
-    fn describe(&self) -> SourceDef;
-    /// One value per counter of the description, in its order; `None` is a gap.
-    fn read(&mut self) -> Vec<Option<f64>>;
-}
 
 /// What a point gives to observe.
 #[derive(Clone, Debug)]

@@ -285,10 +285,12 @@ fn unwritten(key: &'static str, text: &str) -> Written<'static> {
     Written { key: key.to_owned(), text: text.to_owned(), place: Place::Default(key) }
 }
 
+/// The entry of that name. A server alone, `mariadb`, is the first of its engines, `mariadb:innodb`.
 fn found(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError> {
     let names = || entries.iter().map(|entry| entry.name);
-    let entry = entries.iter().find(|entry| entry.name == named.text).copied();
-    entry.ok_or_else(|| named.refused(format_args!("{}{}", one_of(names()), hint(&named.text, names()))))
+    let first_of = |entry: &&Entry| entry.name.split_once(':').is_some_and(|(server, _)| server == named.text);
+    let entry = entries.iter().find(|entry| entry.name == named.text).or_else(|| entries.iter().find(first_of));
+    entry.copied().ok_or_else(|| named.refused(format_args!("{}{}", one_of(names()), hint(&named.text, names()))))
 }
 
 /// The first of the engines with the fewest families that can run `workload`: the one made for it, not one that performs

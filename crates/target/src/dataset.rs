@@ -5,11 +5,12 @@
 //! a symlink, or a file that the manifest does not know stays, and is named. A volume in it is unmounted first.
 //!
 //! The directory stays locked (flock) while its process lives. One that can be locked belongs to a process that was killed:
-//! [`sweep_abandoned`] removes it at the next start. The manifest is replaced as a whole, so a kill cannot tear it.
+//! [`sweep_abandoned`] removes it at the next start, and ends a server that is still at work in it. The manifest is replaced as
+//! a whole, so a kill cannot tear it.
 
 use crate::error::{IoContext, TargetError, shown};
 use model::Bytes;
-use rustix::fs::{CWD, FlockOperation, Mode, OFlags, ResolveFlags, flock, open, openat2};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, ResolveFlags, fchmod, fchown, flock, open, openat2};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -142,6 +143,13 @@ impl DataDir {
     /// `name` in this directory, whatever has been put in its place meanwhile.
     pub(crate) fn inside(&self, name: &str) -> PathBuf {
         inside(&self.locked, name)
+    }
+
+    /// Lets the group `gid` pass through to what in it is its own; it cannot see what else there is.
+    pub fn let_in(&self, gid: u32) -> Result<(), TargetError> {
+        let group = rustix::fs::Gid::from_raw(gid);
+        fchown(&self.locked, None, Some(group)).trying("give to a group", &self.path)?;
+        fchmod(&self.locked, Mode::from_raw_mode(0o710)).trying("open to a group", &self.path)
     }
 
     /// Marks the data as complete: `amount` rows or bytes were made.
@@ -310,11 +318,17 @@ fn sweep_one(dir: &Path) -> Option<String> {
     match read_manifest(&locked) {
         None => left("its manifest is missing or damaged; remove it by hand"),
         Some(manifest) if manifest.host != host() => left("it was made by another machine, which may be using it"),
-        Some(manifest) => match remove_listed(dir, &locked, &manifest) {
+        Some(manifest) => match end_servers(dir, &manifest).and_then(|()| remove_listed(dir, &locked, &manifest)) {
             Ok(()) => Some(format!("removed `{}`, left by a run that was killed", shown(dir))),
             Err(error) => left(&error.to_string()),
         },
     }
+}
+
+/// Ends the servers that a killed plimsoll could not take with it.
+fn end_servers(dir: &Path, manifest: &Manifest) -> Result<(), TargetError> {
+    let plain = manifest.directories.iter().filter(|name| is_plain_name(name));
+    plain.map(|name| dir.join(name)).try_for_each(|own| crate::server::leftover::end_servers_of(&own))
 }
 
 /// `name` in the directory that is locked, whatever has been put in its place meanwhile.

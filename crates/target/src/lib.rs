@@ -14,6 +14,7 @@ pub mod estimate;
 pub mod filesystem;
 pub mod machine;
 pub mod safety;
+pub mod server;
 pub mod verify;
 pub mod volume;
 

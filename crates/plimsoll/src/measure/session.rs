@@ -129,12 +129,12 @@ impl<'a> Session<'a> {
                 (loading.kinds.clone(), First::Run(loading))
             }
         };
-        let volume = live.volume.as_ref();
-        let (mut sources, notes) = observe::open_all(&subject(trial, volume, &self.options.dir));
-        sources.extend(volume.and_then(|_| observe::sources::disk::of(&below(&self.options.dir)?).ok()));
+        let (mut sources, notes) = observe::open_all(&subject(trial, live, &self.options.dir));
+        sources.extend(live.volume.as_ref().and_then(|_| observe::sources::disk::of(&below(&self.options.dir)?).ok()));
+        sources.extend(live.instance.sources());
         let described: Vec<_> = sources.iter().map(|source| source.describe()).collect();
         let mut facts = vec![Fact::new("engine.process", live.def.runs.as_str())];
-        facts.extend(place_facts(trial, volume, &self.options.dir));
+        facts.extend(place_facts(trial, live.volume.as_ref(), &self.options.dir));
         facts.extend(live.instance.facts());
         facts.extend(notes.into_iter().map(|note| Fact::new("counters.missing", note)));
         let point = self.writer.begin_point(trial, &facts, &kinds, &described)?;
@@ -266,11 +266,15 @@ fn room(trial: &Trial, live: Option<&Live>, dir: &Path) -> Room {
     }
 }
 
-/// What the counters are of: this process, and the device under the data.
-fn subject(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Subject {
+/// What the counters are of: the engine's processes or this one, and the device under the data.
+fn subject(trial: &Trial, live: &Live, dir: &Path) -> Subject {
+    let engine_pids = match live.instance.processes() {
+        pids if pids.is_empty() => EnginePids::Own,
+        pids => EnginePids::Processes(pids),
+    };
     let raw = || Some(Device::at(trial.target.path.as_deref()?)?.name().to_owned());
-    let device = volume.map(|volume| volume.device().to_owned()).or_else(raw);
-    Subject { engine_pids: EnginePids::Own, device: device.or_else(|| below(place_of_data(trial, dir))) }
+    let device = live.volume.as_ref().map(|volume| volume.device().to_owned()).or_else(raw);
+    Subject { engine_pids, device: device.or_else(|| below(place_of_data(trial, dir))) }
 }
 
 /// The block device that the files in `dir` are on.

@@ -10,6 +10,7 @@ use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Unit};
 use crate::format::slug;
 use crate::sheet::{Group, conditions, groups};
 use analysis::{Analysis, CounterSeries, PointAnalysis};
+use std::collections::BTreeSet;
 
 /// The chart.
 pub const CHART: Chart = Chart {

@@ -7,7 +7,9 @@ mod errno;
 mod every_second;
 mod file;
 mod fjall;
+mod mariadb;
 mod null;
+mod sql;
 mod sqlite;
 
 use crate::dataset::DataDir;
@@ -15,11 +17,12 @@ use crate::device::Consent;
 use crate::error::{TargetError, shown};
 use crate::verify::ReadBack;
 use load::Client;
-use model::{Bytes, Fact, Family, ParamDef, ParamKind, Params, Trial};
+use model::{Bytes, CounterSource, Fact, Family, ParamDef, ParamKind, Params, Trial};
 use std::path::Path;
 
 /// All engines. A new one is one file and one line here.
-pub const ENGINES: &[&EngineDef] = &[&null::NULL, &file::FILE, &sqlite::SQLITE, &fjall::FJALL];
+pub const ENGINES: &[&EngineDef] = 
+    &[&null::NULL, &file::FILE, &sqlite::SQLITE, &fjall::FJALL, &mariadb::INNODB, &mariadb::ROCKSDB];
 
 /// The engine of that name.
 pub fn find(name: &str) -> Option<&'static EngineDef> {
@@ -49,6 +52,8 @@ pub enum Runs {
     InClients,
     /// In plimsoll's own process, on the clients' threads and its own.
     Embedded,
+    /// In processes of the engine's own, which [`Instance::processes`] names.
+    Server,
 }
 
 impl Runs {
@@ -57,6 +62,7 @@ impl Runs {
         match self {
             Runs::InClients => "none",
             Runs::Embedded => "embedded",
+            Runs::Server => "own",
         }
     }
 }
@@ -110,6 +116,16 @@ pub trait Instance {
     /// what it should be. `go_on` is told how many of how many bytes are done, and may end it.
     fn read_back(&mut self, _go_on: &mut dyn FnMut(Bytes, Bytes) -> bool) -> Result<Option<ReadBack>, TargetError> {
         Ok(None)
+    }
+
+    /// The processes that do the engine's work, with all that they start; none where plimsoll's own does it.
+    fn processes(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// The counters that the engine keeps of itself, read over a connection of their own.
+    fn sources(&self) -> Vec<Box<dyn CounterSource>> {
+        Vec::new()
     }
 
     /// What went wrong beside the operations since the start, where anything did: a sync in the background that failed.
@@ -230,7 +246,10 @@ mod tests {
         for def in ENGINES {
             assert!(std::ptr::eq(find(def.entry.name).expect("a registered engine"), *def));
             assert!(!def.entry.families.is_empty(), "{}", def.entry.name);
-            (def.version)().expect("the built-in engines are always there");
+            match (def.version)() {
+                Ok(version) => assert!(!version.is_empty()),
+                Err(missing) => assert!(def.runs == Runs::Server && missing.contains("apt-get install"), "{missing}"),
+            }
         }
     }
 }

@@ -1,0 +1,441 @@
+//! MariaDB as a private server, with InnoDB or with RocksDB (MyRocks) under its tables.
+//!
+//! In: a trial of the family sql. Out: one connection per client over a unix socket, statements prepared once. The server has
+//! a directory of its own, no network, no binary log and no configuration but what stands here; it is read back as facts.
+//! Limits: MariaDB 10.6 or newer. It runs as the user `mysql` (or `nobody`) where plimsoll is root.
+//!
+//! Durability. InnoDB, by innodb_flush_log_at_trx_commit: `disk` = 1, the redo log is synced at each commit; `os` = 2, it is
+//! written at each commit and synced once a second; `none` = 0, it is written and synced once a second.
+//! (<https://mariadb.com/kb/en/innodb-system-variables/#innodb_flush_log_at_trx_commit>) The doublewrite buffer is on in all.
+//! RocksDB, by rocksdb_flush_log_at_trx_commit: 1, 2 and 0 mean the same for its write-ahead log.
+
+mod client;
+mod counters;
+mod tables;
+
+use super::sql::{Failure, Tally, loading, patience, program_of};
+use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only};
+use crate::dataset::DataDir;
+use crate::error::{TargetError, shown};
+use crate::safety::check_space;
+use crate::server::home::Home;
+use crate::server::program::Program;
+use ::mysql::Conn;
+use ::mysql::prelude::Queryable;
+use client::{Address, ConnectMysql, failure};
+use model::{Bytes, CounterSource, Entry, Fact, FailureClass, Family, ParamDef, ParamKind, Params, SqlOp, Trial};
+use rustix::process::Signal;
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use workload::Part;
+
+/// The engine `mariadb:innodb`.
+pub static INNODB: EngineDef = EngineDef {
+    entry: Entry {
+        name: "mariadb:innodb",
+        help: "MariaDB as a private server, tables in InnoDB: a B-tree with redo log; `mariadb` for short",
+        families: &[Family::Sql],
+        params: INNODB_PARAMS,
+    },
+    runs: Runs::Server,
+    // Random inserts leave pages half full; undo, temporary tables and the redo log of the default size stand beside.
+    disk_peak: |data| Bytes(2 * data.0 + (512 << 20)),
+    version: || version(Storage::InnoDb),
+    check: |trial| check(Storage::InnoDb, trial),
+    start: |start| Ok(Box::new(Mariadb::start(Storage::InnoDb, start)?)),
+};
+
+/// The engine `mariadb:rocksdb`.
+pub static ROCKSDB: EngineDef = EngineDef {
+    entry: Entry {
+        name: "mariadb:rocksdb",
+        help: "MariaDB as a private server, tables in RocksDB (MyRocks): a log-structured merge tree",
+        families: &[Family::Sql],
+        params: ROCKSDB_PARAMS,
+    },
+    runs: Runs::Server,
+    // A compaction writes its tables anew before the old ones go; the write-ahead log holds once more what is in memory.
+    disk_peak: |data| Bytes(2 * data.0 + (512 << 20)),
+    version: || version(Storage::RocksDb),
+    check: |trial| check(Storage::RocksDb, trial),
+    start: |start| Ok(Box::new(Mariadb::start(Storage::RocksDb, start)?)),
+};
+
+const FLUSH_METHOD: ParamDef = ParamDef {
+    name: "flush_method",
+    kind: ParamKind::OneOf(&["O_DIRECT", "fsync", "O_DSYNC", "O_DIRECT_NO_FSYNC"]),
+    default: "O_DIRECT",
+    help: "how InnoDB opens and syncs its files (innodb_flush_method)",
+    scales: false,
+    shapes_data: true,
+};
+const LOG_SIZE: ParamDef = ParamDef {
+    name: "log_size",
+    kind: ParamKind::Bytes { min: 4 << 20, max: 512 << 30 },
+    default: "256MiB",
+    help: "size of InnoDB's redo log (innodb_log_file_size)",
+    scales: true,
+    shapes_data: true,
+};
+const IO_CAPACITY: ParamDef = ParamDef {
+    name: "io_capacity",
+    kind: ParamKind::Int { min: 100, max: 1_000_000 },
+    default: "200",
+    help: "writes per second that InnoDB does in the background; ten times as many when it must (innodb_io_capacity)",
+    scales: false,
+    shapes_data: true,
+};
+const INNODB_PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, FLUSH_METHOD, LOG_SIZE, IO_CAPACITY];
+const ROCKSDB_PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE];
+
+const PLACES: &[&str] = &["/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/mysql/bin"];
+const SERVER: Program = Program { name: "mariadbd", places: PLACES, package: "mariadb-server" };
+const INSTALL: Program = Program { name: "mariadb-install-db", places: PLACES, package: "mariadb-server" };
+const ROCKSDB_PLUGIN: Program = Program {
+    name: "ha_rocksdb.so",
+    places: &["/usr/lib/mysql/plugin", "/usr/lib64/mysql/plugin", "/usr/lib64/mariadb/plugin"],
+    package: "mariadb-plugin-rocksdb",
+};
+
+const USER: &str = "mysql";
+const SOCKET: &str = "m.sock";
+const DATABASE: &str = "plimsoll";
+
+/// More than any plan has clients: connections cost nothing before they are made.
+const CONNECTIONS_MAX: u32 = 16_500;
+/// One for the instance itself, one for the counters, and a few for a curious person.
+const CONNECTIONS_KEPT: u32 = 10;
+
+/// Questions beside the load are answered at once or not at all.
+const KEEPER_PATIENCE: Duration = Duration::from_secs(600);
+
+/// What is under the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Storage {
+    InnoDb,
+    RocksDb,
+}
+
+impl Storage {
+    /// As CREATE TABLE names it.
+    fn as_str(self) -> &'static str {
+        match self {
+            Storage::InnoDb => "InnoDB",
+            Storage::RocksDb => "RocksDB",
+        }
+    }
+
+    /// The variable that decides about durability.
+    fn durability_variable(self) -> &'static str {
+        match self {
+            Storage::InnoDb => "innodb_flush_log_at_trx_commit",
+            Storage::RocksDb => "rocksdb_flush_log_at_trx_commit",
+        }
+    }
+
+    /// The variables that are read back as facts.
+    fn variables(self) -> &'static [&'static str] {
+        match self {
+            Storage::InnoDb => &[
+                "innodb_flush_log_at_trx_commit",
+                "innodb_buffer_pool_size",
+                "innodb_log_file_size",
+                "innodb_flush_method",
+                "innodb_io_capacity",
+                "innodb_io_capacity_max",
+                "innodb_doublewrite",
+                "innodb_page_size",
+                "innodb_use_native_aio",
+                "log_bin",
+                "max_connections",
+                "transaction_isolation",
+                "tx_isolation",
+            ],
+            Storage::RocksDb => &[
+                "rocksdb_flush_log_at_trx_commit",
+                "rocksdb_block_cache_size",
+                "rocksdb_max_background_jobs",
+                "rocksdb_max_total_wal_size",
+                "rocksdb_use_direct_reads",
+                "rocksdb_default_cf_options",
+                "log_bin",
+                "max_connections",
+                "transaction_isolation",
+                "tx_isolation",
+            ],
+        }
+    }
+}
+
+fn version(storage: Storage) -> Result<String, String> {
+    INSTALL.find()?;
+    if storage == Storage::RocksDb {
+        ROCKSDB_PLUGIN.find()?;
+    }
+    SERVER.version()
+}
+
+fn check(storage: Storage, trial: &Trial) -> Result<(), TargetError> {
+    depth_one_only(trial)?;
+    let missing = |why| TargetError::Unsupported(format!("engine `{}`: {why}", trial.target.engine));
+    let needed = [Some(&SERVER), Some(&INSTALL), (storage == Storage::RocksDb).then_some(&ROCKSDB_PLUGIN)];
+    needed.into_iter().flatten().try_for_each(|program| program.find().map(drop)).map_err(missing)
+}
+
+struct Mariadb {
+    storage: Storage,
+    /// Counts rows and reads settings back, never while clients wait.
+    keeper: RefCell<Conn>,
+    address: Address,
+    tables: Vec<String>,
+    tally: Arc<Tally>,
+    made_for: MadeFor,
+    home: Home,
+}
+
+impl Mariadb {
+    fn start(storage: Storage, start: &Start) -> Result<Mariadb, TargetError> {
+        check(storage, start.trial)?;
+        let params = &start.trial.target.params;
+        let log_size = if storage == Storage::InnoDb { params.bytes("log_size") } else { Bytes(0) };
+        check_space(start.parent, log_size)?;
+        let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
+        let mut home = Home::make(dir, "mariadb", USER, Signal::KILL)?;
+        home.set_up(found(&INSTALL)?, install_arguments(home.data()))?;
+        let address = Address::private(home.socket(SOCKET), format!("mariadb in `{}`", shown(home.dir.path())));
+        let answers = || address.connect(KEEPER_PATIENCE).map(drop).map_err(|failure| failure.text);
+        home.start(found(&SERVER)?, server_arguments(storage, home.data(), params), answers)?;
+        let mut keeper = address.connect(KEEPER_PATIENCE).map_err(|failure| failed(&address, failure))?;
+        let made = keeper.query_drop(format!("CREATE DATABASE {DATABASE}"));
+        let made = made.and_then(|()| keeper.query_drop(format!("USE {DATABASE}")));
+        made.map_err(|error| failed(&address, failure(error)))?;
+        let (address, keeper) = (address.in_database(DATABASE), RefCell::new(keeper));
+        let (tally, made_for) = (Arc::default(), MadeFor::new(start));
+        Ok(Mariadb { storage, keeper, address, tables: Vec::new(), tally, made_for, home })
+    }
+
+    fn all(&self, trial: &Trial, statements: Vec<String>, part: &Part<SqlOp>, kinds: &[&str], clients: u32) -> Loading {
+        let (address, statements) = (self.address.clone(), statements.into());
+        let connect = ConnectMysql { address, statements, patience: patience(trial) };
+        loading(part, kinds, clients, &connect, &self.tally)
+    }
+
+    fn run(&self, statement: &str) -> Result<(), TargetError> {
+        let done = self.keeper.borrow_mut().query_drop(statement);
+        done.map_err(|error| failed(&self.address, failure(error)))
+    }
+
+    /// The first number of the answer's first row.
+    fn number(&self, question: &str) -> Result<u64, TargetError> {
+        let answer = self.keeper.borrow_mut().query_first::<u64, _>(question);
+        answer.map(Option::unwrap_or_default).map_err(|error| failed(&self.address, failure(error)))
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        let asked = format!("SHOW GLOBAL VARIABLES LIKE '{name}'");
+        let answer = self.keeper.borrow_mut().query_first::<(String, String), _>(asked);
+        answer.ok().flatten().map(|(_, value)| value)
+    }
+
+    /// Counted and not assumed: what is sealed is what is there.
+    fn rows(&self) -> Result<u64, TargetError> {
+        let count = |table: &String| self.number(&format!("SELECT count(*) FROM {}", tables::quoted(table)));
+        self.tables.iter().map(count).sum()
+    }
+
+    /// Writes out what the load left in memory, so that the run does not pay for it.
+    fn bring_to_rest(&self) -> Result<(), TargetError> {
+        for table in &self.tables {
+            self.run(&format!("ANALYZE TABLE {}", tables::quoted(table)))?;
+        }
+        match self.storage {
+            Storage::InnoDb => self.flush_pages(),
+            Storage::RocksDb => self.run("SET GLOBAL rocksdb_force_flush_memtable_now = 1"),
+        }
+    }
+
+    /// InnoDB has no statement that flushes its pages. It does so by itself while it may hold no dirty ones, as fast as its
+    /// I/O capacity lets it.
+    fn flush_pages(&self) -> Result<(), TargetError> {
+        const AT_MOST: Duration = Duration::from_secs(60);
+        let pages = "SELECT variable_value FROM information_schema.global_status \
+                     WHERE variable_name = 'INNODB_BUFFER_POOL_PAGES_DIRTY'";
+        let was = ["innodb_max_dirty_pages_pct", "innodb_io_capacity", "innodb_io_capacity_max"]
+            .map(|name| (name, self.variable(name).unwrap_or_default()));
+        self.run("SET GLOBAL innodb_io_capacity_max = 100000, innodb_io_capacity = 100000")?;
+        self.run("SET GLOBAL innodb_max_dirty_pages_pct = 0")?;
+        let until = Instant::now() + AT_MOST;
+        while self.number(pages)? > 0 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        was.iter().try_for_each(|(name, value)| self.run(&format!("SET GLOBAL {name} = {value}")))
+    }
+}
+
+impl Instance for Mariadb {
+    fn facts(&self) -> Vec<Fact> {
+        let value = |name| self.variable(name).unwrap_or("unknown".into());
+        let durability = match value(self.storage.durability_variable()).as_str() {
+            "1" => "disk",
+            "2" => "os",
+            "0" => "none",
+            _ => "unknown",
+        };
+        let mut facts = vec![Fact::new("engine.version", value("version")), Fact::new("durability", durability)];
+        let known = self.storage.variables().iter().filter_map(|name| Some((name, self.variable(name)?)));
+        facts.extend(known.map(|(name, value)| Fact::new(format!("mariadb.{name}"), value)));
+        facts.extend(self.home.facts());
+        facts
+    }
+
+    fn closing_facts(&self) -> Vec<Fact> {
+        let ended = self.home.facts().into_iter().filter(|fact| fact.name == "server.ended");
+        self.tally.facts().into_iter().chain(ended).collect()
+    }
+
+    fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
+        let program = program_of(trial);
+        for table in &program.schema {
+            self.run(&tables::create(table, self.storage.as_str()))?;
+            self.tables.push(table.name.clone());
+        }
+        let Some(load) = &program.load else { return Ok(None) };
+        Ok(Some(self.all(trial, program.load_statements, load, &program.kinds, 1)))
+    }
+
+    fn loaded(&mut self) -> Result<(), TargetError> {
+        self.bring_to_rest()?;
+        let rows = self.rows()?;
+        self.home.dir.seal(rows)
+    }
+
+    fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
+        self.made_for.check(&self.home.dir, trial)?;
+        check_connections(trial.load.clients, self.variable("max_connections"))?;
+        let program = program_of(trial);
+        Ok(self.all(trial, program.statements, &program.run, &program.kinds, trial.load.clients))
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        self.home.processes()
+    }
+
+    fn sources(&self) -> Vec<Box<dyn CounterSource>> {
+        counters::sources(self.storage, &self.address)
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.home.trouble()
+    }
+
+    fn footprint(&self) -> Bytes {
+        self.home.dir.footprint()
+    }
+
+    fn stop(self: Box<Self>) -> Result<(), TargetError> {
+        // The data goes with it, so it need not shut down in order: it is killed, which takes milliseconds.
+        self.home.remove()
+    }
+}
+
+fn found(program: &Program) -> Result<std::path::PathBuf, TargetError> {
+    program.find().map_err(TargetError::Unsupported)
+}
+
+fn failed(address: &Address, failure: Failure) -> TargetError {
+    let advice = if failure.class == FailureClass::NoSpace { "; free some space or measure elsewhere" } else { "" };
+    TargetError::Failed(format!("{}: {}{advice}", address.shown(), failure.text))
+}
+
+/// The server lowers its limit by itself where it may open few files.
+fn check_connections(clients: u32, max_connections: Option<String>) -> Result<(), TargetError> {
+    let most: u32 = max_connections.and_then(|text| text.parse().ok()).unwrap_or(CONNECTIONS_MAX);
+    if clients + CONNECTIONS_KEPT <= most {
+        return Ok(());
+    }
+    Err(TargetError::Unsupported(format!(
+        "{clients} clients do not fit: the server takes max_connections = `{most}`, of which {CONNECTIONS_KEPT} are kept; \
+         raise the limit of open files (`ulimit -n`) or use fewer clients"
+    )))
+}
+
+fn option(name: &str, value: impl std::fmt::Display) -> OsString {
+    format!("--{name}={value}").into()
+}
+
+fn path_option(name: &str, path: &Path) -> OsString {
+    let mut option = OsString::from(format!("--{name}="));
+    option.push(path);
+    option
+}
+
+/// Its tables of its own need no sync: they go with the rest, and 0.5 s instead of 2.5 s is gained.
+fn install_arguments(data: &Path) -> Vec<OsString> {
+    let mut args: Vec<OsString> = vec!["--no-defaults".into(), path_option("datadir", data)];
+    args.extend(["--auth-root-authentication-method=normal", "--skip-test-db", "--debug-no-sync"].map(OsString::from));
+    args
+}
+
+fn server_arguments(storage: Storage, data: &Path, params: &Params) -> Vec<OsString> {
+    // No files but these: --no-defaults must come first.
+    let mut args: Vec<OsString> = vec!["--no-defaults".into(), path_option("datadir", data)];
+    args.extend([path_option("tmpdir", data), path_option("pid-file", &data.join("m.pid")), option("socket", SOCKET)]);
+    args.extend(["--skip-networking", "--skip-name-resolve", "--skip-log-bin", "--skip-symbolic-links"].map(OsString::from));
+    args.push(option("character-set-server", "latin1"));
+    args.push(option("max-connections", CONNECTIONS_MAX));
+    args.push(option("max-prepared-stmt-count", 1 << 20));
+    args.push("--skip-innodb-buffer-pool-dump-at-shutdown".into());
+    args.extend(match storage {
+        Storage::InnoDb => innodb_arguments(params),
+        Storage::RocksDb => rocksdb_arguments(params),
+    });
+    args
+}
+
+/// The server's own number for a word of durability, the same for both storages.
+fn at_commit(params: &Params) -> u32 {
+    match params.word("durability") {
+        "disk" => 1,
+        "os" => 2,
+        _ => 0,
+    }
+}
+
+fn innodb_arguments(params: &Params) -> Vec<OsString> {
+    let io_capacity = params.int("io_capacity");
+    vec![
+        option("default-storage-engine", "InnoDB"),
+        option("innodb-buffer-pool-size", params.bytes("cache").0),
+        option("innodb-log-file-size", params.bytes("log_size").0),
+        option("innodb-flush-log-at-trx-commit", at_commit(params)),
+        option("innodb-flush-method", params.word("flush_method")),
+        option("innodb-io-capacity-max", 10 * io_capacity),
+        option("innodb-io-capacity", io_capacity),
+    ]
+}
+
+/// InnoDB keeps the server's own tables, with the least.
+fn rocksdb_arguments(params: &Params) -> Vec<OsString> {
+    vec![
+        option("plugin-load-add", ROCKSDB_PLUGIN.name),
+        option("default-storage-engine", "RocksDB"),
+        option("rocksdb-block-cache-size", params.bytes("cache").0),
+        option("rocksdb-flush-log-at-trx-commit", at_commit(params)),
+        option("innodb-buffer-pool-size", 16 << 20),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_that_the_server_would_turn_away_are_refused_with_its_variable() {
+        check_connections(141, Some("151".into())).unwrap();
+        let text = check_connections(142, Some("151".into())).unwrap_err().to_string();
+        assert!(text.contains("142 clients") && text.contains("max_connections = `151`"), "{text}");
+    }
+}
