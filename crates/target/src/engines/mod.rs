@@ -21,7 +21,7 @@ use model::{Bytes, CounterSource, Fact, Family, ParamDef, ParamKind, Params, Tri
 use std::path::Path;
 
 /// All engines. A new one is one file and one line here.
-pub const ENGINES: &[&EngineDef] = 
+pub const ENGINES: &[&EngineDef] =
     &[&null::NULL, &file::FILE, &sqlite::SQLITE, &fjall::FJALL, &mariadb::INNODB, &mariadb::ROCKSDB];
 
 /// The engine of that name.

@@ -76,12 +76,16 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    const USERS: &str = "root:x:0:0:root:/root:/bin/bash\nmysql:x:102:105:MySQL Server,,,:/nonexistent:/bin/false\ntoor:x:0:0::/:\n";
+    const USERS: &str =
+        "root:x:0:0:root:/root:/bin/bash\nmysql:x:102:105:MySQL Server,,,:/nonexistent:/bin/false\ntoor:x:0:0::/:\n";
 
     #[test]
     fn a_user_is_found_by_its_name_and_root_under_no_name() {
         assert_eq!(account_of(USERS, "mysql"), Some(Account { name: "mysql".into(), uid: 102, gid: 105 }));
-        assert_eq!([account_of(USERS, "root"), account_of(USERS, "toor"), account_of(USERS, "mys")], [None, None, None]);
+        assert_eq!(
+            [account_of(USERS, "root"), account_of(USERS, "toor"), account_of(USERS, "mys")],
+            [None, None, None]
+        );
     }
 
     #[test]

@@ -43,7 +43,8 @@ impl Home {
             dir.let_in(account.gid)?;
             account.check_way_to(&data)?;
         }
-        let place = open(&data, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).trying("open", &data)?;
+        let place =
+            open(&data, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).trying("open", &data)?;
         Ok(Home { server: None, account, data, place: Arc::new(place), log, end_by, dir })
     }
 

@@ -171,7 +171,11 @@ impl Server {
                 return Ok(());
             }
         }
-        Err(TargetError::Failed(format!("{} (process {}) cannot be ended: it waits for its disk", self.name, self.pid())))
+        Err(TargetError::Failed(format!(
+            "{} (process {}) cannot be ended: it waits for its disk",
+            self.name,
+            self.pid()
+        )))
     }
 
     fn wait(&mut self, at_most: Duration) -> bool {

@@ -73,14 +73,19 @@ mod tests {
             std::fs::create_dir_all(dir.path().join(version).join("bin")).unwrap();
         }
         let place = format!("{}/*/bin", dir.path().display());
-        let found: Vec<_> = folders_of(&place).iter().map(|folder| folder.strip_prefix(dir.path()).unwrap().to_owned()).collect();
+        let found: Vec<_> =
+            folders_of(&place).iter().map(|folder| folder.strip_prefix(dir.path()).unwrap().to_owned()).collect();
         assert_eq!(found[..3], ["17/bin", "15/bin", "9/bin"].map(PathBuf::from));
     }
 
     #[test]
     fn a_program_that_is_nowhere_is_named_with_its_package() {
-        let none = Program { name: "plimsoll-no-such-program", places: &["/nonexistent/*/bin"], package: "no-such-package" };
+        let none =
+            Program { name: "plimsoll-no-such-program", places: &["/nonexistent/*/bin"], package: "no-such-package" };
         let text = none.find().unwrap_err();
-        assert!(text.contains("`plimsoll-no-such-program`") && text.contains("apt-get install no-such-package"), "{text}");
+        assert!(
+            text.contains("`plimsoll-no-such-program`") && text.contains("apt-get install no-such-package"),
+            "{text}"
+        );
     }
 }

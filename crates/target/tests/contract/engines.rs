@@ -1,15 +1,15 @@
 //! What every engine must do with every workload.
 
 use crate::lab::{
-    can_run, directory, exists, fact, found, load_ops, names_in, pairs, prepare, prepared, run, start, trial,
-    with_companions, words,
+    can_run, directory, exists, fact, found, load_ops, names_in, pairs, prepare, prepared, quick_pairs, run, settings,
+    start, trial, with_companions,
 };
 use load::Ended;
 use model::{FailureClass, Phase, Trial, Value};
 use rusqlite::Connection;
 use std::path::Path;
 use std::time::Instant;
-use target::{Instance, TargetError};
+use target::{Instance, Runs, TargetError};
 use workload::Reuse;
 
 const NOTHING: [String; 0] = [];
@@ -18,9 +18,10 @@ const NOTHING: [String; 0] = [];
 /// good is made anew in between.
 fn live(trial: &Trial, parent: &Path) {
     let fresh = (workload::find(&trial.workload.name).unwrap().data_reuse)(&trial.workload.params) == Reuse::Fresh;
+    let server = target::find(&trial.target.engine).unwrap().runs == Runs::Server;
     let mut instance = start(trial, parent).unwrap();
     load_whole(&mut *instance, trial);
-    for clients in [1, 3] {
+    for clients in if server && fresh { vec![3] } else { vec![1, 3] } {
         if fresh && clients > 1 {
             instance.stop().unwrap();
             instance = prepared(trial, parent);
@@ -54,8 +55,7 @@ fn run_with(instance: &mut dyn Instance, trial: &Trial, clients: u32) {
 fn every_engine_lives_through_every_workload_with_every_word_of_its_parameters() {
     let parent = directory();
     for (engine, workload) in pairs() {
-        let defaults = [("seed", "1")];
-        for setting in defaults.into_iter().chain(words(engine, workload)) {
+        for setting in settings(engine, workload) {
             let trial = trial(engine.entry.name, workload.entry.name, &with_companions(setting));
             println!("{} {} {} = {}", engine.entry.name, workload.entry.name, setting.0, setting.1);
             if exists(&trial) && can_run(&trial, parent.path()) {
@@ -68,7 +68,7 @@ fn every_engine_lives_through_every_workload_with_every_word_of_its_parameters()
 #[test]
 fn every_kind_is_named_and_the_load_has_kinds_of_its_own() {
     let parent = directory();
-    for (engine, workload) in pairs() {
+    for (engine, workload) in quick_pairs() {
         let trial = trial(engine.entry.name, workload.entry.name, &[]);
         if !can_run(&trial, parent.path()) {
             continue;
@@ -89,7 +89,7 @@ fn every_kind_is_named_and_the_load_has_kinds_of_its_own() {
 #[test]
 fn two_instances_live_side_by_side() {
     let parent = directory();
-    for (engine, workload) in pairs() {
+    for (engine, workload) in quick_pairs() {
         let trial = trial(engine.entry.name, workload.entry.name, &[]);
         if !can_run(&trial, parent.path()) {
             continue;
@@ -106,7 +106,7 @@ fn two_instances_live_side_by_side() {
 #[test]
 fn an_instance_that_nobody_stopped_leaves_nothing() {
     let parent = directory();
-    for (engine, workload) in pairs() {
+    for (engine, workload) in quick_pairs() {
         drop(prepared(&trial(engine.entry.name, workload.entry.name, &[]), parent.path()));
         assert_eq!(names_in(parent.path()), NOTHING, "{}", engine.entry.name);
     }

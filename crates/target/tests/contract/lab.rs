@@ -1,13 +1,13 @@
 //! A bench for the contract tests: small trials from the declared defaults, and instances driven as the binary drives them.
 
 use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_phases};
-use model::{Bytes, Catalogue, Event, Family, IntervalRow, Nanos, ParamKind, Phase, Tick, Trial};
+use model::{Bytes, Catalogue, Event, Family, IntervalRow, Nanos, ParamDef, ParamKind, Phase, Tick, Trial};
 use plan::Overrides;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use target::filesystem::{Alignment, direct_alignment};
-use target::{ENGINES, EngineDef, Instance, Loading, Start, TargetError};
+use target::{ENGINES, EngineDef, Instance, Loading, Runs, Start, TargetError};
 use tempfile::TempDir;
 use workload::{WORKLOADS, WorkloadDef};
 
@@ -42,14 +42,47 @@ pub fn found(dir: &Path, name: &str) -> PathBuf {
     panic!("there is no `{name}`");
 }
 
-/// Every engine with every workload that it can run.
+/// Every engine with every workload that it can run, as far as the engine is to be had here.
 pub fn pairs() -> impl Iterator<Item = (&'static EngineDef, &'static WorkloadDef)> {
-    let all = ENGINES.iter().flat_map(|engine| WORKLOADS.iter().map(move |workload| (*engine, *workload)));
+    let here = ENGINES.iter().copied().filter(|engine| is_here(engine));
+    let all = here.flat_map(|engine| WORKLOADS.iter().map(move |workload| (engine, *workload)));
     all.filter(|(engine, workload)| engine.entry.families.iter().any(|f| workload.entry.families.contains(f)))
 }
 
-/// The settings in which every word that engine and workload declare comes once, the others being the defaults.
-pub fn words(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str, &'static str)> {
+/// The same, with one workload only for each server: they take a second to start.
+pub fn quick_pairs() -> impl Iterator<Item = (&'static EngineDef, &'static WorkloadDef)> {
+    pairs().filter(|(engine, workload)| engine.runs != Runs::Server || workload.entry.name == "oltp")
+}
+
+/// The servers among the engines, as far as they are to be had here.
+pub fn servers() -> impl Iterator<Item = &'static EngineDef> {
+    ENGINES.iter().copied().filter(|engine| engine.runs == Runs::Server && is_here(engine))
+}
+
+/// Whether the engine's programs are installed; where they are not, the test says so and leaves it out.
+fn is_here(engine: &EngineDef) -> bool {
+    let missing = (engine.version)().err();
+    missing.iter().for_each(|why| eprintln!("skipped: engine {}: {why}", engine.entry.name));
+    missing.is_none()
+}
+
+/// The settings in which every word that engine and workload declare comes once, the others being the defaults. On a server
+/// the defaults stand for themselves, and the engine's words are tried with one workload.
+pub fn settings(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str, &'static str)> {
+    let all = [vec![("seed", "1")], words(engine, workload)].concat();
+    if engine.runs != Runs::Server {
+        return all;
+    }
+    let is_default = |defs: &[ParamDef], (name, word): &(&str, &str)| {
+        defs.iter().any(|def| def.name == *name && def.default == *word)
+    };
+    let mut all = all;
+    all.retain(|setting| !is_default(engine.entry.params, setting) && !is_default(workload.entry.params, setting));
+    all.retain(|(name, _)| workload.entry.name == "insert" || !engine.entry.params.iter().any(|def| def.name == *name));
+    all
+}
+
+fn words(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str, &'static str)> {
     let defs = engine.entry.params.iter().chain(workload.entry.params);
     let words = defs.filter_map(|def| match def.kind {
         ParamKind::OneOf(words) => Some(words.iter().map(|word| (def.name, *word))),

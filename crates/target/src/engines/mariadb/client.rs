@@ -74,7 +74,8 @@ impl Connect for ConnectMysql {
 
     fn connect(&self) -> Result<MysqlSession, Failure> {
         let mut connection = self.address.connect(self.patience)?;
-        let prepared: Result<Vec<Statement>, Error> = self.statements.iter().map(|text| connection.prep(text)).collect();
+        let prepared: Result<Vec<Statement>, Error> =
+            self.statements.iter().map(|text| connection.prep(text)).collect();
         Ok(MysqlSession { statements: prepared.map_err(failure)?, connection })
     }
 }
@@ -171,7 +172,10 @@ mod tests {
     fn conflicts_full_disks_and_lost_servers_are_told_apart() {
         assert_eq!(class_of(1213, "Deadlock found"), FailureClass::Conflict);
         assert_eq!(class_of(1114, "The table 't' is full"), FailureClass::NoSpace);
-        assert_eq!(class_of(1030, "Got error 28 \"No space left on device\" from storage engine"), FailureClass::NoSpace);
+        assert_eq!(
+            class_of(1030, "Got error 28 \"No space left on device\" from storage engine"),
+            FailureClass::NoSpace
+        );
         assert_eq!(class_of(1053, "Server shutdown in progress"), FailureClass::Lost);
         assert_eq!(class_of(1064, "You have an error in your SQL syntax"), FailureClass::Other);
     }
