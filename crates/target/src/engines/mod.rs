@@ -9,6 +9,7 @@ mod file;
 mod fjall;
 mod mariadb;
 mod null;
+mod postgres;
 mod sql;
 mod sqlite;
 
@@ -21,8 +22,15 @@ use model::{Bytes, CounterSource, Fact, Family, ParamDef, ParamKind, Params, Tri
 use std::path::Path;
 
 /// All engines. A new one is one file and one line here.
-pub const ENGINES: &[&EngineDef] =
-    &[&null::NULL, &file::FILE, &sqlite::SQLITE, &fjall::FJALL, &mariadb::INNODB, &mariadb::ROCKSDB];
+pub const ENGINES: &[&EngineDef] = &[
+    &null::NULL,
+    &file::FILE,
+    &sqlite::SQLITE,
+    &fjall::FJALL,
+    &mariadb::INNODB,
+    &mariadb::ROCKSDB,
+    &postgres::POSTGRES,
+];
 
 /// The engine of that name.
 pub fn find(name: &str) -> Option<&'static EngineDef> {
@@ -156,6 +164,16 @@ const CACHE: ParamDef = ParamDef {
     kind: ParamKind::Bytes { min: 1 << 20, max: 1 << 44 },
     default: "64MiB",
     help: "size of the engine's own cache (SQLite: of each connection)",
+    scales: true,
+    shapes_data: true,
+};
+
+/// A server's log of changes, which bounds how long it may put off writing pages.
+const LOG_SIZE: ParamDef = ParamDef {
+    name: "log_size",
+    kind: ParamKind::Bytes { min: 32 << 20, max: 512 << 30 },
+    default: "256MiB",
+    help: "size of the server's log of changes (innodb_log_file_size, max_wal_size)",
     scales: true,
     shapes_data: true,
 };

@@ -74,14 +74,6 @@ const FLUSH_METHOD: ParamDef = ParamDef {
     scales: false,
     shapes_data: true,
 };
-const LOG_SIZE: ParamDef = ParamDef {
-    name: "log_size",
-    kind: ParamKind::Bytes { min: 4 << 20, max: 512 << 30 },
-    default: "256MiB",
-    help: "size of InnoDB's redo log (innodb_log_file_size)",
-    scales: true,
-    shapes_data: true,
-};
 const IO_CAPACITY: ParamDef = ParamDef {
     name: "io_capacity",
     kind: ParamKind::Int { min: 100, max: 1_000_000 },
@@ -90,7 +82,7 @@ const IO_CAPACITY: ParamDef = ParamDef {
     scales: false,
     shapes_data: true,
 };
-const INNODB_PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, FLUSH_METHOD, LOG_SIZE, IO_CAPACITY];
+const INNODB_PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, FLUSH_METHOD, super::LOG_SIZE, IO_CAPACITY];
 const ROCKSDB_PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE];
 
 const PLACES: &[&str] = &["/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/mysql/bin"];

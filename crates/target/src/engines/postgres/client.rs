@@ -1,0 +1,154 @@
+//! Connections to PostgreSQL for the clients of a trial.
+//!
+//! In: an address, statements with `?`. Out: sessions that perform operations. Limits: those of [`super::wire`].
+
+use super::wire::{Login, Stream, Wire, WireError};
+use crate::engines::sql::{Connect, Failure, Session};
+use crate::server::home::Socket;
+use model::{FailureClass, SqlOp};
+use std::io::{self, ErrorKind};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A server, and as whom to come there.
+#[derive(Clone)]
+pub struct Address {
+    socket: Socket,
+    user: String,
+    database: String,
+    /// For messages.
+    shown: String,
+}
+
+impl Address {
+    /// The server behind a private socket, which trusts whoever gets there.
+    pub fn private(socket: Socket, user: &str, shown: String) -> Address {
+        Address { socket, user: user.into(), database: "postgres".into(), shown }
+    }
+
+    /// A connection that gives up after `patience` without an answer.
+    pub fn connect(&self, patience: Duration) -> Result<Wire, Failure> {
+        let open = || -> Result<Wire, WireError> {
+            let stream = UnixStream::connect(&self.socket.path)?;
+            stream.set_read_timeout(Some(patience))?;
+            stream.set_write_timeout(Some(patience))?;
+            let login = Login { user: &self.user, password: None, database: &self.database };
+            Wire::open(Stream::Unix(stream), &login)
+        };
+        open().map_err(failure)
+    }
+
+    /// The server, for messages.
+    pub fn shown(&self) -> &str {
+        &self.shown
+    }
+}
+
+/// How the clients of a trial connect.
+#[derive(Clone)]
+pub struct ConnectPostgres {
+    /// Where to,
+    pub address: Address,
+    /// what to prepare, in the words of PostgreSQL,
+    pub statements: Arc<[String]>,
+    /// and how long to wait for an answer.
+    pub patience: Duration,
+}
+
+impl Connect for ConnectPostgres {
+    type Session = PostgresSession;
+
+    fn server(&self) -> String {
+        self.address.shown.clone()
+    }
+
+    fn connect(&self) -> Result<PostgresSession, Failure> {
+        let mut wire = self.address.connect(self.patience)?;
+        let names: Vec<String> = (0..self.statements.len()).map(|number| format!("s{number}")).collect();
+        let both = names.iter().zip(self.statements.iter());
+        both.into_iter().try_for_each(|(name, text)| wire.prepare(name, text)).map_err(failure)?;
+        Ok(PostgresSession { wire, names })
+    }
+}
+
+/// A connection with the names of its prepared statements.
+pub struct PostgresSession {
+    wire: Wire,
+    names: Vec<String>,
+}
+
+impl Session for PostgresSession {
+    fn perform(&mut self, op: &SqlOp) -> Result<(), Failure> {
+        self.transact(op).map_err(failure)
+    }
+
+    fn roll_back(&mut self) -> Result<(), Failure> {
+        self.wire.run("ROLLBACK").map_err(failure)
+    }
+}
+
+impl PostgresSession {
+    fn transact(&mut self, op: &SqlOp) -> Result<(), WireError> {
+        if !op.transaction {
+            return self.call_all(op);
+        }
+        self.wire.run("BEGIN")?;
+        self.call_all(op)?;
+        self.wire.run("COMMIT")
+    }
+
+    fn call_all(&mut self, op: &SqlOp) -> Result<(), WireError> {
+        let mut args = &op.args[..];
+        for call in &op.calls {
+            let (mine, rest) = args.split_at(call.args as usize);
+            args = rest;
+            self.wire.execute(&self.names[call.statement as usize], mine, &op.text)?;
+        }
+        Ok(())
+    }
+}
+
+/// What an error means here.
+#[cold]
+pub fn failure(error: WireError) -> Failure {
+    let (class, text) = match error {
+        WireError::Said { code, text } => (class_of(&code), text),
+        WireError::Io(error) => (FailureClass::Lost, lost(&error)),
+    };
+    Failure { class, text: text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() }
+}
+
+fn lost(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => "it did not answer in time".into(),
+        _ => format!("the connection was lost: {error}"),
+    }
+}
+
+/// The SQLSTATEs of PostgreSQL (<https://www.postgresql.org/docs/current/errcodes-appendix.html>).
+fn class_of(code: &str) -> FailureClass {
+    match code {
+        // Serialization failure, deadlock, lock not available.
+        "40001" | "40P01" | "55P03" => FailureClass::Conflict,
+        "53100" => FailureClass::NoSpace,
+        "58030" => FailureClass::Io,
+        "XX001" | "XX002" => FailureClass::Corrupt,
+        // Connection exceptions; the server ends, has crashed or is starting.
+        "57P01" | "57P02" | "57P03" => FailureClass::Lost,
+        code if code.starts_with("08") => FailureClass::Lost,
+        _ => FailureClass::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conflicts_full_disks_and_lost_servers_are_told_apart() {
+        let classes = ["40001", "40P01", "53100", "57P01", "08006", "42601"].map(class_of);
+        use FailureClass::{Conflict, Lost, NoSpace, Other};
+        assert_eq!(classes, [Conflict, Conflict, NoSpace, Lost, Lost, Other]);
+    }
+}

@@ -1,0 +1,287 @@
+//! PostgreSQL as a private server.
+//!
+//! In: a trial of the family sql. Out: one connection, and so one server process, per client over a unix socket, statements
+//! prepared once. The server has a directory of its own, no network and no configuration but its defaults and what stands
+//! here; it is read back as facts. Limits: it runs as the user `postgres` (or `nobody`) where plimsoll is root.
+//!
+//! Durability: `disk` = fsync and synchronous_commit on; `os` = fsync on, synchronous_commit off: commits are handed to the
+//! system and synced by the WAL writer every 200 ms, so that a killed server, too, may lose up to 0.6 s, where InnoDB and
+//! SQLite lose nothing: PostgreSQL has nothing nearer; `none` = both off.
+//! (<https://www.postgresql.org/docs/current/wal-async-commit.html>)
+
+mod client;
+mod counters;
+mod tables;
+mod wire;
+
+use super::sql::{Failure, Tally, loading, patience, program_of};
+use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only};
+use crate::dataset::DataDir;
+use crate::error::{TargetError, shown};
+use crate::server::home::Home;
+use crate::server::program::Program;
+use client::{Address, ConnectPostgres, failure};
+use model::{Bytes, CounterSource, Entry, Fact, FailureClass, Family, ParamDef, Params, SqlOp, Trial};
+use rustix::process::Signal;
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use wire::{Wire, WireError};
+use workload::Part;
+
+/// The engine `postgres`.
+pub static POSTGRES: EngineDef = EngineDef {
+    entry: Entry {
+        name: "postgres",
+        help: "PostgreSQL as a private server: heap tables with B-tree indexes and a write-ahead log",
+        families: &[Family::Sql],
+        params: PARAMS,
+    },
+    runs: Runs::Server,
+    // Rows have headers of 24 bytes, and changed ones stand twice until they are vacuumed. The log of the default size may
+    // grow beyond it while a checkpoint is under way.
+    disk_peak: |data| Bytes(3 * data.0 + (768 << 20)),
+    version,
+    check,
+    start: |start| Ok(Box::new(Postgres::start(start)?)),
+};
+
+const PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, super::LOG_SIZE];
+
+const PLACES: &[&str] = &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
+const SERVER: Program = Program { name: "postgres", places: PLACES, package: "postgresql" };
+const INSTALL: Program = Program { name: "initdb", places: PLACES, package: "postgresql" };
+
+const USER: &str = "postgres";
+/// The owner of the private database.
+const ROLE: &str = "plimsoll";
+/// The socket's name is made of the port, though there is none.
+const SOCKET: &str = ".s.PGSQL.5432";
+
+/// Each takes shared memory from the start, some 20 KB.
+const CONNECTIONS_MAX: u32 = 2_000;
+/// For the instance itself, for the counters, and those that the server keeps for its owner.
+const CONNECTIONS_KEPT: u32 = 10;
+
+/// The load may leave much to be written out.
+const KEEPER_PATIENCE: Duration = Duration::from_secs(600);
+
+/// The settings that are read back as facts.
+const SETTINGS: [&str; 13] = [
+    "fsync",
+    "synchronous_commit",
+    "wal_sync_method",
+    "full_page_writes",
+    "wal_level",
+    "shared_buffers",
+    "max_wal_size",
+    "checkpoint_timeout",
+    "autovacuum",
+    "block_size",
+    "data_checksums",
+    "max_connections",
+    "default_transaction_isolation",
+];
+
+fn version() -> Result<String, String> {
+    INSTALL.find()?;
+    SERVER.version()
+}
+
+fn check(trial: &Trial) -> Result<(), TargetError> {
+    depth_one_only(trial)?;
+    let missing = |why| TargetError::Unsupported(format!("engine `postgres`: {why}"));
+    [&SERVER, &INSTALL].into_iter().try_for_each(|program| program.find().map(drop)).map_err(missing)?;
+    let clients = trial.load.clients;
+    if clients + CONNECTIONS_KEPT <= CONNECTIONS_MAX {
+        return Ok(());
+    }
+    Err(TargetError::Unsupported(format!(
+        "{clients} clients do not fit: the server is started with max_connections = `{CONNECTIONS_MAX}`, of which \
+         {CONNECTIONS_KEPT} are kept; use fewer clients"
+    )))
+}
+
+struct Postgres {
+    /// Counts rows and reads settings back, never while clients wait.
+    keeper: RefCell<Wire>,
+    address: Address,
+    tables: Vec<String>,
+    tally: Arc<Tally>,
+    made_for: MadeFor,
+    home: Home,
+}
+
+impl Postgres {
+    fn start(start: &Start) -> Result<Postgres, TargetError> {
+        check(start.trial)?;
+        let params = &start.trial.target.params;
+        crate::safety::check_space(start.parent, params.bytes("log_size"))?;
+        let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
+        // When asked by SIGQUIT it ends at once, all its processes with it, and gives back its shared memory.
+        let mut home = Home::make(dir, "postgres", USER, Signal::QUIT)?;
+        home.set_up(found(&INSTALL)?, install_arguments(home.data()))?;
+        let name = format!("postgres in `{}`", shown(home.dir.path()));
+        let address = Address::private(home.socket(SOCKET), ROLE, name);
+        let answers = || address.connect(KEEPER_PATIENCE).map(drop).map_err(|failure| failure.text);
+        home.start(found(&SERVER)?, server_arguments(home.data(), params), answers)?;
+        let keeper = address.connect(KEEPER_PATIENCE).map_err(|failure| failed(&address, failure))?;
+        let (tally, made_for) = (Arc::default(), MadeFor::new(start));
+        Ok(Postgres { keeper: RefCell::new(keeper), address, tables: Vec::new(), tally, made_for, home })
+    }
+
+    fn all(&self, trial: &Trial, statements: &[String], part: &Part<SqlOp>, kinds: &[&str], clients: u32) -> Loading {
+        let statements = statements.iter().map(|text| tables::numbered(text)).collect();
+        let connect = ConnectPostgres { address: self.address.clone(), statements, patience: patience(trial) };
+        loading(part, kinds, clients, &connect, &self.tally)
+    }
+
+    fn run(&self, statement: &str) -> Result<(), TargetError> {
+        self.keeper.borrow_mut().run(statement).map_err(|error| self.failed(error))
+    }
+
+    /// The first value of the answer's first row.
+    fn value(&self, question: &str) -> Result<String, TargetError> {
+        let rows = self.keeper.borrow_mut().rows(question).map_err(|error| self.failed(error))?;
+        Ok(rows.into_iter().flatten().next().flatten().unwrap_or_default())
+    }
+
+    fn setting(&self, name: &str) -> String {
+        self.value(&format!("SHOW {name}")).unwrap_or("unknown".into())
+    }
+
+    /// Counted and not assumed: what is sealed is what is there.
+    fn rows(&self) -> Result<u64, TargetError> {
+        let count = |table: &String| {
+            let counted = self.value(&format!("SELECT count(*) FROM {}", tables::quoted(table)))?;
+            Ok(counted.parse::<u64>().unwrap_or_default())
+        };
+        self.tables.iter().map(count).sum()
+    }
+
+    fn failed(&self, error: WireError) -> TargetError {
+        failed(&self.address, failure(error))
+    }
+}
+
+impl Instance for Postgres {
+    fn facts(&self) -> Vec<Fact> {
+        let durability = match (self.setting("fsync").as_str(), self.setting("synchronous_commit").as_str()) {
+            ("on", "on") => "disk",
+            ("on", "off") => "os",
+            ("off", "off") => "none",
+            _ => "unknown",
+        };
+        let version = Fact::new("engine.version", self.setting("server_version"));
+        let settings = SETTINGS.map(|name| Fact::new(format!("postgres.{name}"), self.setting(name)));
+        [version, Fact::new("durability", durability)].into_iter().chain(settings).chain(self.home.facts()).collect()
+    }
+
+    fn closing_facts(&self) -> Vec<Fact> {
+        let ended = self.home.facts().into_iter().filter(|fact| fact.name == "server.ended");
+        self.tally.facts().into_iter().chain(ended).collect()
+    }
+
+    fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
+        let program = program_of(trial);
+        for table in &program.schema {
+            tables::create(table).iter().try_for_each(|statement| self.run(statement))?;
+            self.tables.push(table.name.clone());
+        }
+        let Some(load) = &program.load else { return Ok(None) };
+        Ok(Some(self.all(trial, &program.load_statements, load, &program.kinds, 1)))
+    }
+
+    fn loaded(&mut self) -> Result<(), TargetError> {
+        for table in &self.tables {
+            // It also marks the rows as seen by all, which the first readers would have to write otherwise.
+            self.run(&format!("VACUUM (ANALYZE) {}", tables::quoted(table)))?;
+        }
+        self.run("CHECKPOINT")?;
+        let rows = self.rows()?;
+        self.home.dir.seal(rows)
+    }
+
+    fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
+        self.made_for.check(&self.home.dir, trial)?;
+        let program = program_of(trial);
+        Ok(self.all(trial, &program.statements, &program.run, &program.kinds, trial.load.clients))
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        self.home.processes()
+    }
+
+    fn sources(&self) -> Vec<Box<dyn CounterSource>> {
+        counters::sources(&self.address)
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.home.trouble()
+    }
+
+    fn footprint(&self) -> Bytes {
+        self.home.dir.footprint()
+    }
+
+    fn stop(self: Box<Self>) -> Result<(), TargetError> {
+        self.home.remove()
+    }
+}
+
+fn found(program: &Program) -> Result<PathBuf, TargetError> {
+    program.find().map_err(TargetError::Unsupported)
+}
+
+fn failed(address: &Address, failure: Failure) -> TargetError {
+    let advice = if failure.class == FailureClass::NoSpace { "; free some space or measure elsewhere" } else { "" };
+    TargetError::Failed(format!("{}: {}{advice}", address.shown(), failure.text))
+}
+
+fn install_arguments(data: &Path) -> Vec<OsString> {
+    let plain = ["--auth=trust", "--no-sync", "--no-instructions", "--locale=C", "--encoding=UTF8", "--username"];
+    let args = [OsString::from("-D"), data.into()].into_iter().chain(plain.map(OsString::from));
+    args.chain([ROLE.into()]).collect()
+}
+
+/// Settings on the command line are stronger than those of the configuration file that initdb has written.
+fn server_arguments(data: &Path, params: &Params) -> Vec<OsString> {
+    let (fsync, synchronous_commit) = match params.word("durability") {
+        "disk" => ("on", "on"),
+        "os" => ("on", "off"),
+        _ => ("off", "off"),
+    };
+    let mib = |bytes: Bytes| format!("{}MB", bytes.0 >> 20);
+    let settings = [
+        ("listen_addresses", String::new()),
+        // Relative to the data directory.
+        ("unix_socket_directories", ".".into()),
+        ("unix_socket_permissions", "0700".into()),
+        ("max_connections", CONNECTIONS_MAX.to_string()),
+        ("fsync", fsync.into()),
+        ("synchronous_commit", synchronous_commit.into()),
+        ("shared_buffers", mib(params.bytes("cache"))),
+        ("max_wal_size", mib(params.bytes("log_size"))),
+    ];
+    let mut args = vec!["-D".into(), data.into()];
+    args.extend(settings.into_iter().flat_map(|(name, value)| ["-c".into(), format!("{name}={value}").into()]));
+    args
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_given_in_the_servers_unit() {
+        let params = [("durability", "os")].map(|(name, word)| (name.to_owned(), model::Value::Word(word.into())));
+        let sizes = [("cache", 64), ("log_size", 256)]
+            .map(|(name, mib)| (name.to_owned(), model::Value::Bytes(Bytes::from_mib(mib))));
+        let args = server_arguments(Path::new("/d"), &Params(params.into_iter().chain(sizes).collect()));
+        for expected in ["shared_buffers=64MB", "max_wal_size=256MB", "synchronous_commit=off", "fsync=on"] {
+            assert!(args.iter().any(|arg| arg == expected), "{expected} in {args:?}");
+        }
+    }
+}

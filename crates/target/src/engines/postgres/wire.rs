@@ -1,0 +1,312 @@
+//! A connection to PostgreSQL: the part of protocol 3.0 that a benchmark needs, on a blocking socket.
+//!
+//! In: bytes of the crate `postgres-protocol` for what is sent; what comes is read here, row by row, without taking it apart.
+//! Out: statements prepared and executed, one round trip each. Limits: no TLS, no COPY, no notifications; all values go as
+//! text, so that the server, which knows the columns' types, converts them.
+//!
+//! <https://www.postgresql.org/docs/current/protocol-message-formats.html>. The crate `postgres` would do the same over an
+//! asynchronous runtime: without a time-out on a unix socket, and with a task switch for each statement.
+
+use bytes::BytesMut;
+use postgres_protocol::IsNull;
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::message::frontend;
+use std::fmt::Write as _;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+
+use model::SqlArg;
+
+/// Why a call failed.
+#[derive(Debug)]
+pub enum WireError {
+    /// The connection.
+    Io(io::Error),
+    /// The server said so. The connection is good for the next call.
+    Said {
+        /// The SQLSTATE.
+        code: String,
+        /// The severity and the text.
+        text: String,
+    },
+}
+
+impl From<io::Error> for WireError {
+    fn from(error: io::Error) -> WireError {
+        WireError::Io(error)
+    }
+}
+
+/// As whom to come, and to which database.
+pub struct Login<'a> {
+    /// The user.
+    pub user: &'a str,
+    /// The password, where there is one.
+    pub password: Option<&'a str>,
+    /// The database.
+    pub database: &'a str,
+}
+
+/// The socket of a connection.
+pub enum Stream {
+    /// On this machine.
+    Unix(UnixStream),
+    /// On the network.
+    Tcp(TcpStream),
+}
+
+/// An open connection.
+pub struct Wire {
+    stream: Stream,
+    /// What is to be sent next.
+    out: BytesMut,
+    /// What was read: `input[at..]` is not looked at yet.
+    input: Vec<u8>,
+    at: usize,
+}
+
+/// The largest message taken: rows here are below 1 KB, and a server's nonsense must not fill the memory.
+const MESSAGE_MAX: usize = 64 << 20;
+const READ_AT_ONCE: usize = 16 << 10;
+
+impl Wire {
+    /// Logs in over `stream`.
+    pub fn open(stream: Stream, login: &Login) -> Result<Wire, WireError> {
+        let mut wire = Wire { stream, out: BytesMut::new(), input: Vec::new(), at: 0 };
+        let named = [("user", login.user), ("database", login.database), ("client_encoding", "UTF8")];
+        frontend::startup_message(named, &mut wire.out)?;
+        wire.send()?;
+        wire.log_in(login)?;
+        wire.until_ready(|_| ())?;
+        Ok(wire)
+    }
+
+    /// Prepares `text` under `name`.
+    pub fn prepare(&mut self, name: &str, text: &str) -> Result<(), WireError> {
+        frontend::parse(name, text, [], &mut self.out)?;
+        frontend::sync(&mut self.out);
+        self.send()?;
+        self.until_ready(|_| ())
+    }
+
+    /// Executes the statement prepared under `name`.
+    #[inline]
+    pub fn execute(&mut self, name: &str, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
+        let put = |arg: &SqlArg, out: &mut BytesMut| {
+            match *arg {
+                SqlArg::Int(value) => write!(out, "{value}")?,
+                SqlArg::Float(value) => write!(out, "{value}")?,
+                SqlArg::Text { start, len } => out.extend_from_slice(&text[start as usize..][..len as usize]),
+            }
+            Ok(IsNull::No)
+        };
+        frontend::bind("", name, [], args, put, [], &mut self.out).map_err(|_| too_long())?;
+        frontend::execute("", 0, &mut self.out)?;
+        frontend::sync(&mut self.out);
+        self.send()?;
+        // Each row is looked at, as a client would.
+        self.until_ready(|row| {
+            std::hint::black_box(row.first());
+        })
+    }
+
+    /// Executes a text without arguments.
+    #[inline]
+    pub fn run(&mut self, text: &str) -> Result<(), WireError> {
+        frontend::query(text, &mut self.out)?;
+        self.send()?;
+        self.until_ready(|_| ())
+    }
+
+    /// The rows of a text without arguments, each column as text.
+    pub fn rows(&mut self, text: &str) -> Result<Vec<Vec<Option<String>>>, WireError> {
+        frontend::query(text, &mut self.out)?;
+        self.send()?;
+        let mut rows = Vec::new();
+        self.until_ready(|row| rows.push(columns(row)))?;
+        Ok(rows)
+    }
+
+    fn log_in(&mut self, login: &Login) -> Result<(), WireError> {
+        let password = || login.password.ok_or_else(|| unwilling("it wants a password, and none was given"));
+        let mut scram = None;
+        loop {
+            let (tag, body) = self.message()?;
+            let body = match tag {
+                b'R' => body,
+                b'E' => return Err(said(body)),
+                _ => continue,
+            };
+            let (kind, rest) = body.split_first_chunk::<4>().ok_or_else(nonsense)?;
+            let mut answer = BytesMut::new();
+            match i32::from_be_bytes(*kind) {
+                0 => return Ok(()),
+                3 => frontend::password_message(password()?.as_bytes(), &mut answer)?,
+                5 => {
+                    let salt = *rest.first_chunk::<4>().ok_or_else(nonsense)?;
+                    let hash = md5_hash(login.user.as_bytes(), password()?.as_bytes(), salt);
+                    frontend::password_message(hash.as_bytes(), &mut answer)?;
+                }
+                10 => {
+                    let begun = scram.insert(ScramSha256::new(password()?.as_bytes(), ChannelBinding::unsupported()));
+                    frontend::sasl_initial_response(SCRAM_SHA_256, begun.message(), &mut answer)?;
+                }
+                11 => {
+                    let begun = scram.as_mut().ok_or_else(nonsense)?;
+                    begun.update(rest)?;
+                    frontend::sasl_response(begun.message(), &mut answer)?;
+                }
+                12 => scram.as_mut().ok_or_else(nonsense)?.finish(rest)?,
+                _ => return Err(unwilling("it wants a way to log in that plimsoll does not know").into()),
+            }
+            self.out.extend_from_slice(&answer);
+            self.send()?;
+        }
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        let sent = match &mut self.stream {
+            Stream::Unix(stream) => stream.write_all(&self.out),
+            Stream::Tcp(stream) => stream.write_all(&self.out),
+        };
+        self.out.clear();
+        sent
+    }
+
+    /// Takes all messages up to the one that says that the server waits again; `row` gets the body of each row.
+    #[inline]
+    fn until_ready(&mut self, mut row: impl FnMut(&[u8])) -> Result<(), WireError> {
+        let mut failed = None;
+        loop {
+            match self.message()? {
+                (b'Z', _) => return failed.map_or(Ok(()), Err),
+                (b'D', body) => row(body),
+                (b'E', body) => {
+                    failed.get_or_insert(said(body));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The next message: its tag and body.
+    #[inline]
+    fn message(&mut self) -> io::Result<(u8, &[u8])> {
+        self.have(5)?;
+        let header = &self.input[self.at..];
+        let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
+        if !(4..MESSAGE_MAX).contains(&length) {
+            return Err(nonsense());
+        }
+        self.have(1 + length)?;
+        let from = self.at;
+        self.at += 1 + length;
+        Ok((self.input[from], &self.input[from + 5..self.at]))
+    }
+
+    /// Reads until `bytes` bytes are there.
+    #[inline]
+    fn have(&mut self, bytes: usize) -> io::Result<()> {
+        while self.input.len() - self.at < bytes {
+            self.read_more()?;
+        }
+        Ok(())
+    }
+
+    fn read_more(&mut self) -> io::Result<()> {
+        self.input.drain(..self.at);
+        self.at = 0;
+        let had = self.input.len();
+        self.input.resize(had + READ_AT_ONCE, 0);
+        let read = match &mut self.stream {
+            Stream::Unix(stream) => stream.read(&mut self.input[had..]),
+            Stream::Tcp(stream) => stream.read(&mut self.input[had..]),
+        };
+        self.input.truncate(had + read.as_ref().copied().unwrap_or(0));
+        match read {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            read => read.map(drop),
+        }
+    }
+}
+
+impl Drop for Wire {
+    /// A server that is told goodbye does not log a lost client.
+    fn drop(&mut self) {
+        self.out.clear();
+        frontend::terminate(&mut self.out);
+        let _ = self.send();
+    }
+}
+
+fn too_long() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "a value is too long for the protocol")
+}
+
+fn nonsense() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "it does not speak the protocol of PostgreSQL")
+}
+
+fn unwilling(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, why)
+}
+
+/// The error in the body of an ErrorResponse: fields of a letter and a text.
+#[cold]
+fn said(body: &[u8]) -> WireError {
+    let fields: Vec<String> =
+        body.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned()).collect();
+    let field = |letter: char| fields.iter().find_map(|field| field.strip_prefix(letter)).unwrap_or_default();
+    WireError::Said { code: field('C').to_owned(), text: format!("{} {}: {}", field('S'), field('C'), field('M')) }
+}
+
+/// The columns of a row: their number, then each with its length, -1 for NULL.
+fn columns(row: &[u8]) -> Vec<Option<String>> {
+    let mut columns = Vec::new();
+    let mut rest = row.get(2..).unwrap_or_default();
+    while let Some((length, after)) = rest.split_first_chunk::<4>() {
+        let length = i32::from_be_bytes(*length);
+        let bytes = after.get(..length.max(0) as usize).unwrap_or_default();
+        columns.push((length >= 0).then(|| String::from_utf8_lossy(bytes).into_owned()));
+        rest = &after[bytes.len()..];
+    }
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A wire whose server has sent `bytes` and hung up.
+    fn told(bytes: &[u8]) -> Wire {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(bytes).unwrap();
+        Wire { stream: Stream::Unix(ours), out: BytesMut::new(), input: Vec::new(), at: 0 }
+    }
+
+    #[test]
+    fn rows_and_nulls_are_taken_apart() {
+        assert_eq!(
+            columns(b"\0\x03\0\0\0\x02on\xff\xff\xff\xff\0\0\0\0"),
+            [Some("on".into()), None, Some(String::new())]
+        );
+    }
+
+    #[test]
+    fn an_error_is_told_when_the_server_is_ready_again() {
+        let error = b"E\0\0\0\x25SERROR\0C40001\0Mcould not serialize\0\0";
+        let mut wire = told(&[&error[..], b"Z\0\0\0\x05I"].concat());
+        let Err(WireError::Said { code, text }) = wire.until_ready(|_| ()) else { panic!("no error") };
+        assert_eq!((code.as_str(), text.as_str()), ("40001", "ERROR 40001: could not serialize"));
+    }
+
+    #[test]
+    fn a_server_that_hangs_up_or_talks_nonsense_is_an_error_of_the_connection() {
+        for bytes in [&b""[..], b"Z\0\0", b"D\0\0\0\x01", b"D\xff\xff\xff\xff"] {
+            assert!(matches!(told(bytes).until_ready(|_| ()), Err(WireError::Io(_))), "{bytes:?}");
+        }
+    }
+}
