@@ -109,6 +109,9 @@ fn counters() -> String {
     for source in observe::SOURCES {
         let _ = writeln!(text, "\n- **{}**: {}", source.name, source.help);
     }
+    for (name, help) in target::counter_sources() {
+        let _ = writeln!(text, "\n- **{name}**: {help}");
+    }
     text
 }
 

@@ -3,6 +3,7 @@
 //! In: a trial. Out: a running [`Instance`]. Limits: an engine performs the families that its entry names; a workload runs on
 //! it in the first family that both have.
 
+mod counters;
 mod errno;
 mod every_second;
 mod file;
@@ -31,6 +32,11 @@ pub const ENGINES: &[&EngineDef] = &[
     &mariadb::ROCKSDB,
     &postgres::POSTGRES,
 ];
+
+/// The counter sources that servers bring along, with a line on each, for the reference.
+pub fn counter_sources() -> impl Iterator<Item = (&'static str, &'static str)> {
+    [mariadb::SOURCES, postgres::SOURCES].concat().into_iter().map(|source| (source.name, source.help))
+}
 
 /// The engine of that name.
 pub fn find(name: &str) -> Option<&'static EngineDef> {

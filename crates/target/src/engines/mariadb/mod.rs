@@ -15,6 +15,7 @@ mod client;
 mod counters;
 mod tables;
 
+use super::counters::ServerSource;
 use super::sql::{Failure, Tally, loading, patience, program_of};
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only};
 use crate::dataset::DataDir;
@@ -65,6 +66,9 @@ pub static ROCKSDB: EngineDef = EngineDef {
     check: |trial| check(Storage::RocksDb, trial),
     start: |start| Ok(Box::new(Mariadb::start(Storage::RocksDb, start)?)),
 };
+
+/// The counter sources of both.
+pub const SOURCES: &[&ServerSource] = &[&counters::INNODB, &counters::MYROCKS];
 
 const FLUSH_METHOD: ParamDef = ParamDef {
     name: "flush_method",

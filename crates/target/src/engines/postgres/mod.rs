@@ -14,6 +14,7 @@ mod counters;
 mod tables;
 mod wire;
 
+use super::counters::ServerSource;
 use super::sql::{Failure, Tally, loading, patience, program_of};
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only};
 use crate::dataset::DataDir;
@@ -47,6 +48,9 @@ pub static POSTGRES: EngineDef = EngineDef {
     check,
     start: |start| Ok(Box::new(Postgres::start(start)?)),
 };
+
+/// Its counter source.
+pub const SOURCES: &[&ServerSource] = &[&counters::POSTGRES];
 
 const PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, super::LOG_SIZE];
 
