@@ -13,5 +13,6 @@ mod measuring;
 mod mistakes;
 mod place;
 mod reading;
+mod servers;
 mod throttle;
 mod verify;

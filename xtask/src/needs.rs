@@ -26,6 +26,9 @@ pub const TEST_NEEDS: &[Need] = &[
     Need { binary: "sfdisk", package: "fdisk", what_for: "a partition table on a device is seen" },
     Need { binary: "mkfs.xfs", package: "xfsprogs", what_for: "XFS is made, measured and broken" },
     Need { binary: "mkfs.btrfs", package: "btrfs-progs", what_for: "btrfs is made and measured" },
+    Need { binary: "mariadbd", package: "mariadb-server", what_for: "MariaDB as a private server" },
+    Need { binary: "ha_rocksdb.so", package: "mariadb-plugin-rocksdb", what_for: "MariaDB with RocksDB" },
+    Need { binary: "initdb", package: "postgresql", what_for: "PostgreSQL as a private server" },
 ];
 
 /// What `cargo xtask bench file` needs.
@@ -53,11 +56,20 @@ pub fn ensure(needs: &'static [Need]) -> Result<Vec<&'static Need>> {
 }
 
 fn missing(needs: &'static [Need]) -> Vec<&'static Need> {
-    needs.iter().filter(|need| !is_on_path(need.binary, &std::env::var_os("PATH").unwrap_or_default())).collect()
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    needs.iter().filter(|need| !is_on_path(need.binary, &path) && !is_elsewhere(need.binary)).collect()
 }
 
 fn is_on_path(binary: &str, path: &std::ffi::OsStr) -> bool {
     std::env::split_paths(path).any(|folder| folder.join(binary).is_file())
+}
+
+/// Where Debian puts servers and their plugins, which need not be on PATH.
+fn is_elsewhere(binary: &str) -> bool {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let folders = versions.map(|version| version.path().join("bin"));
+    let fixed = ["/usr/sbin", "/usr/lib/mysql/plugin"].map(std::path::PathBuf::from);
+    folders.chain(fixed).any(|folder| folder.join(binary).is_file())
 }
 
 fn may_install() -> bool {

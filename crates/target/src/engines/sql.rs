@@ -16,8 +16,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use workload::{Part, Slot, SqlProgram};
 
-/// An operation that lost against others is tried again for this long.
-const AGAIN_FOR: Duration = Duration::from_secs(10);
+/// An operation that lost against others is tried again for this long: less than the grace time by default, so that the end of
+/// a phase does not find it still trying.
+const AGAIN_FOR: Duration = Duration::from_secs(5);
 
 /// The pause before the first attempt to connect again, and the longest.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -65,9 +66,15 @@ pub trait Session: Send + 'static {
 pub struct Tally {
     again: AtomicU64,
     reconnected: AtomicU64,
+    lost: AtomicU64,
 }
 
 impl Tally {
+    /// Whether any connection was lost.
+    pub fn has_lost(&self) -> bool {
+        self.lost.load(Relaxed) > 0
+    }
+
     /// The counts so far.
     pub fn facts(&self) -> Vec<Fact> {
         let fact = |name: &str, count: &AtomicU64| Fact::new(name, count.load(Relaxed).to_string());
@@ -144,6 +151,7 @@ impl<C: Connect> SqlDriver<C> {
             self.tally.again.fetch_add(1, Relaxed);
             return None;
         }
+        self.tally.lost.fetch_add(u64::from(class == FailureClass::Lost), Relaxed);
         self.failure = text;
         Some(class)
     }

@@ -5,7 +5,7 @@
 //! 107 bytes at most and paths are longer.
 
 use super::account::Account;
-use super::{Launch, Server, ending};
+use super::{Launch, Server, ending, leftover};
 use crate::dataset::DataDir;
 use crate::error::{IoContext, TargetError};
 use model::Fact;
@@ -80,10 +80,12 @@ impl Home {
         self.server.iter().map(Server::pid).collect()
     }
 
-    /// What there is to say where the server has ended by itself.
-    pub fn trouble(&self) -> Option<String> {
+    /// What there is to say where the server has ended by itself. A server that is `suspected` is given the time that a killed
+    /// process takes to give back its memory: its connections break first.
+    pub fn trouble(&self, suspected: bool) -> Option<String> {
         let server = self.server.as_ref()?;
-        server.ended().map(|_| server.died().to_string())
+        let ended = if suspected { server.ended_soon() } else { server.ended().is_some() };
+        ended.then(|| server.died().to_string())
     }
 
     /// As whom the server runs, and how it ended where it has.
@@ -95,8 +97,10 @@ impl Home {
 
     /// Stops the server and removes the directory.
     pub fn remove(self) -> Result<(), TargetError> {
-        let Home { server, dir, .. } = self;
+        let Home { server, data, dir, .. } = self;
         server.map_or(Ok(()), Server::stop)?;
+        // Where its first process was killed, others of it may be on their way out.
+        leftover::end_servers_of(&data)?;
         dir.remove()
     }
 

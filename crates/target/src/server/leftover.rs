@@ -1,9 +1,9 @@
 //! Servers that outlived the plimsoll that had started them: ended before their directory is removed.
 //!
 //! In: directories of an abandoned data directory. Out: no server works in them any more.
-//! Limits: a server is recognised by its command line, which names its data directory (`--datadir=DIR`, `-D DIR`); a process
-//! that only has a file there open is nobody's server and is left alone. Servers of another machine or PID namespace are not
-//! seen.
+//! Limits: a server is recognised by its command line, which names its data directory (`--datadir=DIR`, `-D DIR`), or by its
+//! program where it works in the directory (PostgreSQL's processes give themselves other command lines). A process that only
+//! has a file there open is nobody's server and is left alone. Servers of another machine or PID namespace are not seen.
 
 use crate::error::{TargetError, shown};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,7 +11,10 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// What servers run.
+const PROGRAMS: [&str; 2] = ["mariadbd", "postgres"];
 
 /// A server that is asked gets this long before it is forced.
 const ASKED_S: i64 = 3;
@@ -31,7 +34,7 @@ pub fn end_servers_of(dir: &Path) -> Result<(), TargetError> {
 fn end_if_server_of(pid: Pid, dir: &Path) -> Result<(), TargetError> {
     // The handle first: the number may pass on to another process between the look and the signal.
     let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return Ok(()) };
-    if !works_in(&command_line(pid), dir) || asked_to_end(&process) {
+    if !(names(&command_line(pid), dir) || works_in(pid, dir)) || asked_to_end(&process) {
         return Ok(());
     }
     let text = format!("process {} is a server in `{}` and cannot be ended", pid.as_raw_nonzero(), shown(dir));
@@ -42,8 +45,15 @@ fn command_line(pid: Pid) -> Vec<u8> {
     std::fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default()
 }
 
+/// Whether it is a process of a server of ours, and `dir` its working directory.
+fn works_in(pid: Pid, dir: &Path) -> bool {
+    let link = |name: &str| std::fs::read_link(format!("/proc/{}/{name}", pid.as_raw_nonzero()));
+    let ours = |program: PathBuf| PROGRAMS.iter().any(|name| program.file_name() == Some(OsStr::new(name)));
+    link("cwd").is_ok_and(|cwd| cwd == dir) && link("exe").is_ok_and(ours)
+}
+
 /// Whether the command line is that of a server whose data directory is `dir`.
-fn works_in(command_line: &[u8], dir: &Path) -> bool {
+fn names(command_line: &[u8], dir: &Path) -> bool {
     let args: Vec<&[u8]> = command_line.split(|byte| *byte == 0).collect();
     let is_dir = |bytes: &[u8]| Path::new(OsStr::from_bytes(bytes)) == dir;
     let by_option = args.iter().any(|arg| arg.strip_prefix(b"--datadir=").is_some_and(is_dir));

@@ -143,6 +143,19 @@ impl Server {
         Some(ExitStatus::from_raw(raw))
     }
 
+    /// Whether it has ended, or does within a moment.
+    pub fn ended_soon(&self) -> bool {
+        const MOMENT: Duration = Duration::from_secs(1);
+        let until = Instant::now() + MOMENT;
+        while self.ended().is_none() {
+            if Instant::now() > until {
+                return false;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        true
+    }
+
     /// What to say where it has ended and should not have.
     pub fn died(&self) -> TargetError {
         let how = self.ended().map_or("ended".to_owned(), |status| format!("ended by {}", ending(status)));

@@ -194,13 +194,18 @@ pub fn run(instance: &mut dyn Instance, trial: &Trial) -> Result<(Outcome, Seen)
 
 /// Runs `trial` with clients that are there already.
 pub fn run_loading(loading: Loading, trial: &Trial) -> (Outcome, Seen) {
-    let phases = trial.phases;
-    let run = PhasePlan { phase: Phase::Run, length: phases.run, ops_max: phases.ops_max, pacing: trial.load.pacing };
     let mut seen = Seen::default();
-    (perform(loading, &run, trial, &mut seen), seen)
+    (perform(loading, &run_phase(trial), trial, &mut seen), seen)
 }
 
-fn perform(loading: Loading, phase: &PhasePlan, trial: &Trial, seen: &mut Seen) -> Outcome {
+/// The run phase of `trial`.
+pub fn run_phase(trial: &Trial) -> PhasePlan {
+    let phases = trial.phases;
+    PhasePlan { phase: Phase::Run, length: phases.run, ops_max: phases.ops_max, pacing: trial.load.pacing }
+}
+
+/// Runs one phase with clients that are there already.
+pub fn perform(loading: Loading, phase: &PhasePlan, trial: &Trial, seen: &mut dyn Sink) -> Outcome {
     let setup = Setup {
         kinds: loading.kinds.len(),
         interval: trial.phases.interval,

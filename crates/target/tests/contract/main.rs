@@ -7,3 +7,4 @@ mod failures;
 mod files;
 mod lab;
 mod named;
+mod servers;

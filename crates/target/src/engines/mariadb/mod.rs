@@ -156,6 +156,7 @@ impl Storage {
                 "rocksdb_flush_log_at_trx_commit",
                 "rocksdb_manual_wal_flush",
                 "rocksdb_block_cache_size",
+                "rocksdb_deadlock_detect",
                 "rocksdb_max_background_jobs",
                 "rocksdb_max_total_wal_size",
                 "rocksdb_use_direct_reads",
@@ -328,7 +329,7 @@ impl Instance for Mariadb {
     }
 
     fn trouble(&self) -> Option<String> {
-        self.home.trouble()
+        self.home.trouble(self.tally.has_lost())
     }
 
     fn footprint(&self) -> Bytes {
@@ -427,6 +428,8 @@ fn rocksdb_arguments(params: &Params) -> Vec<OsString> {
         option("rocksdb-block-cache-size", params.bytes("cache").0),
         option("rocksdb-flush-log-at-trx-commit", at_commit(params)),
         option("rocksdb-manual-wal-flush", if params.word("durability") == "os" { "OFF" } else { "ON" }),
+        // As InnoDB and PostgreSQL do; off by default, when two that wait for each other wait for a second.
+        option("rocksdb-deadlock-detect", "ON"),
         option("innodb-buffer-pool-size", 16 << 20),
     ]
 }

@@ -72,6 +72,8 @@ impl Connect for ConnectPostgres {
     }
 }
 
+const UNIQUE_VIOLATION: &str = "23505";
+
 /// A connection with the names of its prepared statements.
 pub struct PostgresSession {
     wire: Wire,
@@ -80,7 +82,14 @@ pub struct PostgresSession {
 
 impl Session for PostgresSession {
     fn perform(&mut self, op: &SqlOp) -> Result<(), Failure> {
-        self.transact(op).map_err(failure)
+        self.transact(op).map_err(|error| match error {
+            // A transaction deletes a row and inserts it again. Of two that do so at once with the same row, the later finds
+            // nothing to delete, and then the row of the other: at READ COMMITTED that is how it loses.
+            WireError::Said { code, text } if op.transaction && code == UNIQUE_VIOLATION => {
+                Failure { class: FailureClass::Conflict, text }
+            }
+            error => failure(error),
+        })
     }
 
     fn roll_back(&mut self) -> Result<(), Failure> {

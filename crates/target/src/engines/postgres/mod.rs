@@ -223,7 +223,7 @@ impl Instance for Postgres {
     }
 
     fn trouble(&self) -> Option<String> {
-        self.home.trouble()
+        self.home.trouble(self.tally.has_lost())
     }
 
     fn footprint(&self) -> Bytes {
