@@ -97,7 +97,7 @@ impl<'a> Choice<'_, 'a> {
             let engine = engine.ok_or_else(|| named.place.error(format_args!("no engine can run `{}`", workload.name)));
             return engine.map(|engine| (engine, workload));
         };
-        let engine = found(named, &self.catalogue.engines)?;
+        let engine = engine(named, &self.catalogue.engines)?;
         if !meet(&engine, &workload) {
             return Err(named.place.error(cannot_run(&engine, &workload)));
         }
@@ -117,7 +117,9 @@ impl<'a> Choice<'_, 'a> {
 
     fn params(&self, defs: &[ParamDef], scale: f64) -> Result<Params, PlanError> {
         let typed = |def: &ParamDef| -> Result<(String, Value), PlanError> {
-            let written = self.get(def.name).cloned().unwrap_or_else(|| unwritten(def.name, def.default));
+            let named = (def.name == URL).then(|| self.get("engine")).flatten().filter(|named| is_url(named));
+            let written = named.or(self.get(def.name)).cloned();
+            let written = written.unwrap_or_else(|| unwritten(def.name, def.default));
             Ok((def.name.to_owned(), value::param(def, &written, scale, &self.catalogue.distributions)?))
         };
         defs.iter().map(typed).collect::<Result<_, _>>().map(Params)
@@ -283,6 +285,22 @@ fn few_enough(written: &Written<'_>, what: &str, run: Nanos, interval: Nanos) ->
 
 fn unwritten(key: &'static str, text: &str) -> Written<'static> {
     Written { key: key.to_owned(), text: text.to_owned(), place: Place::Default(key) }
+}
+
+/// The parameter of engines that are servers of somebody else.
+const URL: &str = "url";
+
+fn is_url(named: &Written<'_>) -> bool {
+    named.text.contains("://")
+}
+
+/// The engine of that name, or the one that takes such a URL. A URL is not told: a password may be in it.
+fn engine(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError> {
+    let Some((scheme, _)) = named.text.split_once("://") else { return found(named, entries) };
+    let takes = |entry: &&Entry| declares(entry, URL) && scheme.len() > 4 && entry.name.starts_with(scheme);
+    let known = || entries.iter().filter(|entry| declares(entry, URL)).map(|entry| entry.name);
+    let unknown = || named.place.error(format_args!("`engine` is a URL that begins with none of {}", listed(known())));
+    entries.iter().find(takes).copied().ok_or_else(unknown)
 }
 
 /// The entry of that name. A server alone, `mariadb`, is the first of its engines, `mariadb:innodb`.

@@ -17,6 +17,7 @@ mod sqlite;
 use crate::dataset::DataDir;
 use crate::device::Consent;
 use crate::error::{TargetError, shown};
+use crate::server::place::Place;
 use crate::verify::ReadBack;
 use load::Client;
 use model::{Bytes, CounterSource, Fact, Family, ParamDef, ParamKind, Params, Trial};
@@ -31,6 +32,8 @@ pub const ENGINES: &[&EngineDef] = &[
     &mariadb::INNODB,
     &mariadb::ROCKSDB,
     &postgres::POSTGRES,
+    &mariadb::MYSQL,
+    &postgres::POSTGRESQL,
 ];
 
 /// The counter sources that servers bring along, with a line on each, for the reference.
@@ -68,6 +71,8 @@ pub enum Runs {
     Embedded,
     /// In processes of the engine's own, which [`Instance::processes`] names.
     Server,
+    /// On a server that somebody else runs: nothing is known of its processes.
+    Elsewhere,
 }
 
 impl Runs {
@@ -77,6 +82,7 @@ impl Runs {
             Runs::InClients => "none",
             Runs::Embedded => "embedded",
             Runs::Server => "own",
+            Runs::Elsewhere => "elsewhere",
         }
     }
 }
@@ -249,13 +255,22 @@ impl MadeFor {
     /// Refuses data that is not what `trial` expects.
     fn check(&self, dir: &DataDir, trial: &Trial) -> Result<(), TargetError> {
         dir.check(&self.data, trial.seed)?;
+        self.check_shape(&shown(dir.path()), trial)
+    }
+
+    /// The same of data on a server.
+    fn check_on(&self, place: &Place, trial: &Trial) -> Result<(), TargetError> {
+        place.check(&self.data, trial.seed)?;
+        self.check_shape(&place.shown(), trial)
+    }
+
+    fn check_shape(&self, place: &str, trial: &Trial) -> Result<(), TargetError> {
         let wanted = shape_of(trial);
         if self.shape == wanted {
             return Ok(());
         }
         Err(TargetError::Unsafe(format!(
-            "the data in `{}` is not what the trial expects: it was made for `{}`, wanted `{wanted}`",
-            shown(dir.path()),
+            "the data in `{place}` is not what the trial expects: it was made for `{}`, wanted `{wanted}`",
             self.shape
         )))
     }
@@ -272,7 +287,8 @@ mod tests {
             assert!(!def.entry.families.is_empty(), "{}", def.entry.name);
             match (def.version)() {
                 Ok(version) => assert!(!version.is_empty()),
-                Err(missing) => assert!(def.runs == Runs::Server && missing.contains("apt-get install"), "{missing}"),
+                Err(missing) if def.runs == Runs::Server => assert!(missing.contains("apt-get install"), "{missing}"),
+                Err(named) => assert!(def.runs == Runs::Elsewhere && named.contains("://"), "{named}"),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Private servers: processes that plimsoll starts in a directory of its own, and that do not outlive it.
+//! Servers: mostly private ones, processes that plimsoll starts in a directory of its own, and that do not outlive it.
 //!
 //! In: a program with its arguments, where it is to work, as whom. Out: a running [`Server`] with its last words where it ends.
 //! Limits: a server dies with the *thread* that started it (PR_SET_PDEATHSIG), so instances are started on a thread that
@@ -7,7 +7,9 @@
 pub mod account;
 pub mod home;
 pub mod leftover;
+pub mod place;
 pub mod program;
+pub mod url;
 
 use crate::error::{IoContext, TargetError, shown};
 use account::Account;

@@ -5,6 +5,7 @@
 
 use crate::engines::sql::{Connect, Failure, Session};
 use crate::server::home::Socket;
+use crate::server::url::{Password, Url};
 use ::mysql::prelude::Queryable;
 use ::mysql::{Conn, Error, Opts, OptsBuilder, Params, Statement, Value};
 use model::{FailureClass, SqlArg, SqlOp};
@@ -29,6 +30,14 @@ impl Address {
         Address { opts: of_all(opts), shown, _socket: Some(socket) }
     }
 
+    /// A server that somebody else runs.
+    pub fn foreign(url: &Url, password: Option<&Password>) -> Address {
+        let opts = OptsBuilder::new().user(Some(&url.user)).pass(password.map(Password::reveal));
+        let opts =
+            opts.socket(url.socket.as_deref()).ip_or_hostname(Some(&url.host)).tcp_port(url.port.unwrap_or(3306));
+        Address { opts: of_all(opts), shown: format!("`{}`", url.text), _socket: None }
+    }
+
     /// The same with the database `name` as the current one.
     pub fn in_database(&self, name: &str) -> Address {
         let opts = OptsBuilder::from_opts(self.opts.clone()).db_name(Some(name)).into();
@@ -39,7 +48,7 @@ impl Address {
     pub fn connect(&self, patience: Duration) -> Result<Conn, Failure> {
         let opts = OptsBuilder::from_opts(self.opts.clone());
         let timed = opts.read_timeout(Some(patience)).write_timeout(Some(patience));
-        Conn::new(timed.tcp_connect_timeout(Some(patience))).map_err(failure)
+        Conn::new(timed.tcp_connect_timeout(Some(patience.min(CONNECT_AT_MOST)))).map_err(failure)
     }
 
     /// The server, for messages.
@@ -47,6 +56,9 @@ impl Address {
         &self.shown
     }
 }
+
+/// A host that does not answer is not there.
+const CONNECT_AT_MOST: Duration = Duration::from_secs(5);
 
 /// No cache of statements, which would close those of many tables; and the text that workloads write is ASCII, which the
 /// server need not convert.

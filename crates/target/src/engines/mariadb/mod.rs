@@ -1,4 +1,4 @@
-//! MariaDB as a private server, with InnoDB or with RocksDB (MyRocks) under its tables.
+//! MariaDB as a private server, with InnoDB or with RocksDB (MyRocks) under its tables; and MySQL or MariaDB by URL.
 //!
 //! In: a trial of the family sql. Out: one connection per client over a unix socket, statements prepared once. The server has
 //! a directory of its own, no network, no binary log and no configuration but what stands here; it is read back as facts.
@@ -13,6 +13,7 @@
 
 mod client;
 mod counters;
+mod foreign;
 mod tables;
 
 use super::counters::ServerSource;
@@ -22,7 +23,9 @@ use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use crate::safety::check_space;
 use crate::server::home::Home;
+use crate::server::place::Place;
 use crate::server::program::Program;
+use crate::server::url::{PASSWORD_FILE, Password, URL, Url};
 use ::mysql::Conn;
 use ::mysql::prelude::Queryable;
 use client::{Address, ConnectMysql, failure};
@@ -65,6 +68,32 @@ pub static ROCKSDB: EngineDef = EngineDef {
     version: || version(Storage::RocksDb),
     check: |trial| check(Storage::RocksDb, trial),
     start: |start| Ok(Box::new(Mariadb::start(Storage::RocksDb, start)?)),
+};
+
+/// The engine `mysql`.
+pub static MYSQL: EngineDef = EngineDef {
+    entry: Entry {
+        name: "mysql",
+        help: "a MySQL or MariaDB server that somebody else runs, by its URL; works in a schema of its own",
+        families: &[Family::Sql],
+        params: &[URL, PASSWORD_FILE, STORAGE],
+    },
+    runs: Runs::Elsewhere,
+    // Nothing is on this machine.
+    disk_peak: |_| Bytes(0),
+    version: || Err(format!("named by its URL: --engine {EXAMPLE}")),
+    check: |trial| depth_one_only(trial).and_then(|()| Url::of(&trial.target.params, &["mysql"], EXAMPLE).map(drop)),
+    start: |start| Ok(Box::new(Mariadb::visit(start)?)),
+};
+
+const EXAMPLE: &str = "mysql://user@host:3306/";
+const STORAGE: ParamDef = ParamDef {
+    name: "storage",
+    kind: ParamKind::OneOf(&["InnoDB", "RocksDB"]),
+    default: "InnoDB",
+    help: "what the server keeps the tables in",
+    scales: false,
+    shapes_data: true,
 };
 
 /// The counter sources of both.
@@ -191,9 +220,11 @@ struct Mariadb {
     keeper: RefCell<Conn>,
     address: Address,
     tables: Vec<String>,
+    /// Of the data that is made.
+    seed: u64,
     tally: Arc<Tally>,
     made_for: MadeFor,
-    home: Home,
+    place: Place,
 }
 
 impl Mariadb {
@@ -214,7 +245,28 @@ impl Mariadb {
         made.map_err(|error| failed(&address, failure(error)))?;
         let (address, keeper) = (address.in_database(DATABASE), RefCell::new(keeper));
         let (tally, made_for) = (Arc::default(), MadeFor::new(start));
-        Ok(Mariadb { storage, keeper, address, tables: Vec::new(), tally, made_for, home })
+        let place = Place::Private(Box::new(home));
+        Ok(Mariadb { storage, keeper, address, tables: Vec::new(), seed: start.trial.seed, tally, made_for, place })
+    }
+
+    /// Makes a schema on a server that somebody else runs.
+    fn visit(start: &Start) -> Result<Mariadb, TargetError> {
+        let params = &start.trial.target.params;
+        let url = Url::of(params, &["mysql"], EXAMPLE)?;
+        let server = Address::foreign(&url, Password::of(params)?.as_ref());
+        let storage = if params.word("storage") == "RocksDB" { Storage::RocksDb } else { Storage::InnoDb };
+        let (address, keeper, foreign) = foreign::visit(&server, &url)?;
+        let (tally, made_for, keeper) = (Arc::default(), MadeFor::new(start), RefCell::new(keeper));
+        Ok(Mariadb {
+            storage,
+            keeper,
+            address,
+            tables: Vec::new(),
+            seed: start.trial.seed,
+            tally,
+            made_for,
+            place: Place::Foreign(foreign),
+        })
     }
 
     fn all(&self, trial: &Trial, statements: Vec<String>, part: &Part<SqlOp>, kinds: &[&str], clients: u32) -> Loading {
@@ -252,6 +304,8 @@ impl Mariadb {
             self.run(&format!("ANALYZE TABLE {}", tables::quoted(table)))?;
         }
         match self.storage {
+            // The settings of others are theirs.
+            _ if !self.place.is_private() => Ok(()),
             Storage::InnoDb => self.flush_pages(),
             Storage::RocksDb => self.run("SET GLOBAL rocksdb_force_flush_memtable_now = 1"),
         }
@@ -288,12 +342,12 @@ impl Instance for Mariadb {
         let mut facts = vec![Fact::new("engine.version", value("version")), Fact::new("durability", durability)];
         let known = self.storage.variables().iter().filter_map(|name| Some((name, self.variable(name)?)));
         facts.extend(known.map(|(name, value)| Fact::new(format!("mariadb.{name}"), value)));
-        facts.extend(self.home.facts());
+        facts.extend(self.place.facts());
         facts
     }
 
     fn closing_facts(&self) -> Vec<Fact> {
-        let ended = self.home.facts().into_iter().filter(|fact| fact.name == "server.ended");
+        let ended = self.place.facts().into_iter().filter(|fact| fact.name == "server.ended");
         self.tally.facts().into_iter().chain(ended).collect()
     }
 
@@ -310,18 +364,18 @@ impl Instance for Mariadb {
     fn loaded(&mut self) -> Result<(), TargetError> {
         self.bring_to_rest()?;
         let rows = self.rows()?;
-        self.home.dir.seal(rows)
+        self.place.seal(rows, self.seed)
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
-        self.made_for.check(&self.home.dir, trial)?;
+        self.made_for.check_on(&self.place, trial)?;
         check_connections(trial.load.clients, self.variable("max_connections"))?;
         let program = program_of(trial);
         Ok(self.all(trial, program.statements, &program.run, &program.kinds, trial.load.clients))
     }
 
     fn processes(&self) -> Vec<u32> {
-        self.home.processes()
+        self.place.processes()
     }
 
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {
@@ -329,16 +383,18 @@ impl Instance for Mariadb {
     }
 
     fn trouble(&self) -> Option<String> {
-        self.home.trouble(self.tally.has_lost())
+        self.place.trouble(self.tally.has_lost())
     }
 
     fn footprint(&self) -> Bytes {
-        self.home.dir.footprint()
+        let sizes = "SELECT CAST(COALESCE(sum(data_length + index_length), 0) AS UNSIGNED) \
+                     FROM information_schema.tables WHERE table_schema = database()";
+        self.place.footprint(|| Bytes(self.number(sizes).unwrap_or_default()))
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
         // The data goes with it, so it need not shut down in order: it is killed, which takes milliseconds.
-        self.home.remove()
+        self.place.remove()
     }
 }
 

@@ -5,8 +5,10 @@
 use super::wire::{Login, Stream, Wire, WireError};
 use crate::engines::sql::{Connect, Failure, Session};
 use crate::server::home::Socket;
+use crate::server::url::{Password, Url};
 use model::{FailureClass, SqlOp};
 use std::io::{self, ErrorKind};
+use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +16,12 @@ use std::time::Duration;
 /// A server, and as whom to come there.
 #[derive(Clone)]
 pub struct Address {
-    socket: Socket,
+    way: Way,
     user: String,
+    password: Option<Password>,
     database: String,
+    /// Where names without a schema are looked for, where that is not the server's own choice.
+    schema: Option<String>,
     /// For messages.
     shown: String,
 }
@@ -24,17 +29,36 @@ pub struct Address {
 impl Address {
     /// The server behind a private socket, which trusts whoever gets there.
     pub fn private(socket: Socket, user: &str, shown: String) -> Address {
-        Address { socket, user: user.into(), database: "postgres".into(), shown }
+        let (way, user, database) = (Way::Private(socket), user.into(), "postgres".into());
+        Address { way, user, password: None, database, schema: None, shown }
+    }
+
+    /// A server that somebody else runs.
+    pub fn foreign(url: &Url, password: Option<Password>) -> Address {
+        let way = match &url.socket {
+            Some(path) => Way::Socket(path.clone()),
+            None => Way::Host(url.host.clone(), url.port.unwrap_or(5432)),
+        };
+        let database = url.database.clone().unwrap_or_else(|| url.user.clone());
+        let shown = format!("`{}`", url.text);
+        Address { way, user: url.user.clone(), password, database, schema: None, shown }
+    }
+
+    /// The same with names in `schema`.
+    pub fn in_schema(&self, schema: &str) -> Address {
+        Address { schema: Some(schema.into()), ..self.clone() }
     }
 
     /// A connection that gives up after `patience` without an answer.
     pub fn connect(&self, patience: Duration) -> Result<Wire, Failure> {
         let open = || -> Result<Wire, WireError> {
-            let stream = UnixStream::connect(&self.socket.path)?;
-            stream.set_read_timeout(Some(patience))?;
-            stream.set_write_timeout(Some(patience))?;
-            let login = Login { user: &self.user, password: None, database: &self.database };
-            Wire::open(Stream::Unix(stream), &login)
+            let login = Login {
+                user: &self.user,
+                password: self.password.as_ref().map(Password::reveal),
+                database: &self.database,
+                schema: self.schema.as_deref(),
+            };
+            Wire::open(self.way.go(patience)?, &login)
         };
         open().map_err(failure)
     }
@@ -43,6 +67,48 @@ impl Address {
     pub fn shown(&self) -> &str {
         &self.shown
     }
+}
+
+/// How to get to a server.
+#[derive(Clone)]
+enum Way {
+    Private(Socket),
+    Socket(String),
+    Host(String, u16),
+}
+
+/// A host that does not answer is not there.
+const CONNECT_AT_MOST: Duration = Duration::from_secs(5);
+
+impl Way {
+    fn go(&self, patience: Duration) -> io::Result<Stream> {
+        let path = match self {
+            Way::Private(socket) => &socket.path,
+            Way::Socket(path) => path,
+            Way::Host(host, port) => return by_network(host, *port, patience),
+        };
+        let stream = UnixStream::connect(path)?;
+        stream.set_read_timeout(Some(patience))?;
+        stream.set_write_timeout(Some(patience))?;
+        Ok(Stream::Unix(stream))
+    }
+}
+
+/// To the first of the host's addresses that answers.
+fn by_network(host: &str, port: u16, patience: Duration) -> io::Result<Stream> {
+    let mut last = io::Error::new(ErrorKind::NotFound, "the host has no address");
+    for address in (host, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, patience.min(CONNECT_AT_MOST)) {
+            Err(error) => last = error,
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(Some(patience))?;
+                stream.set_write_timeout(Some(patience))?;
+                return Ok(Stream::Tcp(stream));
+            }
+        }
+    }
+    Err(last)
 }
 
 /// How the clients of a trial connect.
@@ -131,6 +197,7 @@ pub fn failure(error: WireError) -> Failure {
 fn lost(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => "it did not answer in time".into(),
+        ErrorKind::PermissionDenied | ErrorKind::NotFound | ErrorKind::ConnectionRefused => error.to_string(),
         _ => format!("the connection was lost: {error}"),
     }
 }

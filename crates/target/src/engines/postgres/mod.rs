@@ -1,4 +1,4 @@
-//! PostgreSQL as a private server.
+//! PostgreSQL as a private server, and by URL.
 //!
 //! In: a trial of the family sql. Out: one connection, and so one server process, per client over a unix socket, statements
 //! prepared once. The server has a directory of its own, no network and no configuration but its defaults and what stands
@@ -11,6 +11,7 @@
 
 mod client;
 mod counters;
+mod foreign;
 mod tables;
 mod wire;
 
@@ -20,7 +21,9 @@ use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use crate::server::home::Home;
+use crate::server::place::Place;
 use crate::server::program::Program;
+use crate::server::url::{PASSWORD_FILE, Password, URL, Url};
 use client::{Address, ConnectPostgres, failure};
 use model::{Bytes, CounterSource, Entry, Fact, FailureClass, Family, ParamDef, Params, SqlOp, Trial};
 use rustix::process::Signal;
@@ -48,6 +51,25 @@ pub static POSTGRES: EngineDef = EngineDef {
     check,
     start: |start| Ok(Box::new(Postgres::start(start)?)),
 };
+
+/// The engine `postgresql`.
+pub static POSTGRESQL: EngineDef = EngineDef {
+    entry: Entry {
+        name: "postgresql",
+        help: "a PostgreSQL server that somebody else runs, by its URL; works in a schema of its own",
+        families: &[Family::Sql],
+        params: &[URL, PASSWORD_FILE],
+    },
+    runs: Runs::Elsewhere,
+    // Nothing is on this machine.
+    disk_peak: |_| Bytes(0),
+    version: || Err(format!("named by its URL: --engine {EXAMPLE}")),
+    check: |trial| depth_one_only(trial).and_then(|()| Url::of(&trial.target.params, SCHEMES, EXAMPLE).map(drop)),
+    start: |start| Ok(Box::new(Postgres::visit(start)?)),
+};
+
+const SCHEMES: &[&str] = &["postgres", "postgresql"];
+const EXAMPLE: &str = "postgres://user@host:5432/database";
 
 /// Its counter source.
 pub const SOURCES: &[&ServerSource] = &[&counters::POSTGRES];
@@ -113,9 +135,11 @@ struct Postgres {
     keeper: RefCell<Wire>,
     address: Address,
     tables: Vec<String>,
+    /// Of the data that is made.
+    seed: u64,
     tally: Arc<Tally>,
     made_for: MadeFor,
-    home: Home,
+    place: Place,
 }
 
 impl Postgres {
@@ -133,7 +157,19 @@ impl Postgres {
         home.start(found(&SERVER)?, server_arguments(home.data(), params), answers)?;
         let keeper = address.connect(KEEPER_PATIENCE).map_err(|failure| failed(&address, failure))?;
         let (tally, made_for) = (Arc::default(), MadeFor::new(start));
-        Ok(Postgres { keeper: RefCell::new(keeper), address, tables: Vec::new(), tally, made_for, home })
+        let (place, keeper, seed) = (Place::Private(Box::new(home)), RefCell::new(keeper), start.trial.seed);
+        Ok(Postgres { keeper, address, tables: Vec::new(), seed, tally, made_for, place })
+    }
+
+    /// Makes a schema on a server that somebody else runs.
+    fn visit(start: &Start) -> Result<Postgres, TargetError> {
+        let params = &start.trial.target.params;
+        let url = Url::of(params, SCHEMES, EXAMPLE)?;
+        let server = Address::foreign(&url, Password::of(params)?);
+        let (address, keeper, foreign) = foreign::visit(&server, &url)?;
+        let (tally, made_for, seed) = (Arc::default(), MadeFor::new(start), start.trial.seed);
+        let (place, keeper) = (Place::Foreign(foreign), RefCell::new(keeper));
+        Ok(Postgres { keeper, address, tables: Vec::new(), seed, tally, made_for, place })
     }
 
     fn all(&self, trial: &Trial, statements: &[String], part: &Part<SqlOp>, kinds: &[&str], clients: u32) -> Loading {
@@ -180,11 +216,11 @@ impl Instance for Postgres {
         };
         let version = Fact::new("engine.version", self.setting("server_version"));
         let settings = SETTINGS.map(|name| Fact::new(format!("postgres.{name}"), self.setting(name)));
-        [version, Fact::new("durability", durability)].into_iter().chain(settings).chain(self.home.facts()).collect()
+        [version, Fact::new("durability", durability)].into_iter().chain(settings).chain(self.place.facts()).collect()
     }
 
     fn closing_facts(&self) -> Vec<Fact> {
-        let ended = self.home.facts().into_iter().filter(|fact| fact.name == "server.ended");
+        let ended = self.place.facts().into_iter().filter(|fact| fact.name == "server.ended");
         self.tally.facts().into_iter().chain(ended).collect()
     }
 
@@ -203,19 +239,21 @@ impl Instance for Postgres {
             // It also marks the rows as seen by all, which the first readers would have to write otherwise.
             self.run(&format!("VACUUM (ANALYZE) {}", tables::quoted(table)))?;
         }
-        self.run("CHECKPOINT")?;
+        if self.place.is_private() {
+            self.run("CHECKPOINT")?;
+        }
         let rows = self.rows()?;
-        self.home.dir.seal(rows)
+        self.place.seal(rows, self.seed)
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
-        self.made_for.check(&self.home.dir, trial)?;
+        self.made_for.check_on(&self.place, trial)?;
         let program = program_of(trial);
         Ok(self.all(trial, &program.statements, &program.run, &program.kinds, trial.load.clients))
     }
 
     fn processes(&self) -> Vec<u32> {
-        self.home.processes()
+        self.place.processes()
     }
 
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {
@@ -223,15 +261,17 @@ impl Instance for Postgres {
     }
 
     fn trouble(&self) -> Option<String> {
-        self.home.trouble(self.tally.has_lost())
+        self.place.trouble(self.tally.has_lost())
     }
 
     fn footprint(&self) -> Bytes {
-        self.home.dir.footprint()
+        let sizes = "SELECT COALESCE(sum(pg_total_relation_size(oid)), 0) FROM pg_class \
+                     WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace";
+        self.place.footprint(|| Bytes(self.value(sizes).ok().and_then(|bytes| bytes.parse().ok()).unwrap_or_default()))
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
-        self.home.remove()
+        self.place.remove()
     }
 }
 

@@ -47,6 +47,8 @@ pub struct Login<'a> {
     pub password: Option<&'a str>,
     /// The database.
     pub database: &'a str,
+    /// The schema of names that name none, where it is not the server's choice.
+    pub schema: Option<&'a str>,
 }
 
 /// The socket of a connection.
@@ -75,7 +77,9 @@ impl Wire {
     /// Logs in over `stream`.
     pub fn open(stream: Stream, login: &Login) -> Result<Wire, WireError> {
         let mut wire = Wire { stream, out: BytesMut::new(), input: Vec::new(), at: 0 };
+        let path = login.schema.map(|schema| format!("-c search_path={schema}"));
         let named = [("user", login.user), ("database", login.database), ("client_encoding", "UTF8")];
+        let named = named.into_iter().chain(path.as_deref().map(|path| ("options", path)));
         frontend::startup_message(named, &mut wire.out)?;
         wire.send()?;
         wire.log_in(login)?;

@@ -1,0 +1,88 @@
+//! PostgreSQL servers that somebody else runs: looked at before anything is made, and left as they were.
+//!
+//! In: an address. Out: a schema of plimsoll's own, with its marker, in the database that the URL names. Limits: what the
+//! user's rights hide is not seen; a schema that a killed plimsoll left is named, and dropped by hand.
+
+use super::client::{Address, failure};
+use super::tables::quoted;
+use super::wire::{Wire, WireError};
+use crate::error::TargetError;
+use crate::server::place::Foreign;
+use crate::server::url::{Url, schema_name};
+use model::Fact;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(600);
+const MARKER: &str = "plimsoll_marker";
+/// The number of the advisory lock: "plimsoll" in ASCII.
+const LOCK: i64 = 0x706c_696d_736f_6c6c;
+
+/// Goes to the server and makes a schema there: the address with that schema, a connection, and what removes it.
+pub fn visit(server: &Address, url: &Url) -> Result<(Address, Wire, Foreign), TargetError> {
+    let told = |text: String| TargetError::Failed(format!("{}: {text}", server.shown()));
+    let mut keeper = server.connect(PATIENCE).map_err(|failure| told(failure.text))?;
+    refuse_production(&mut keeper, server)?;
+    let mut facts = look_around(&mut keeper, url);
+    let name = schema_name();
+    let remover = {
+        let (server, name) = (server.clone(), name.clone());
+        Box::new(move || remove(&server, &name))
+    };
+    let schema = quoted(&name);
+    let statements = [
+        format!("CREATE SCHEMA {schema}"),
+        format!("SET search_path = {schema}"),
+        format!("CREATE TABLE {MARKER} (made_by TEXT NOT NULL, name TEXT NOT NULL PRIMARY KEY)"),
+        format!("INSERT INTO {MARKER} VALUES ('plimsoll', '{name}')"),
+    ];
+    let made = statements.iter().try_for_each(|statement| keeper.run(statement));
+    facts.push(Fact::new("server.schema", name.as_str()));
+    let foreign = Foreign::new(format!("{}, schema `{name}`", server.shown()), facts, remover);
+    made.map_err(|error| told(failure(error).text))?;
+    Ok((server.in_schema(&name), keeper, foreign))
+}
+
+/// A server that follows another, feeds others or takes no writes is in use for something else.
+fn refuse_production(keeper: &mut Wire, server: &Address) -> Result<(), TargetError> {
+    let questions = [
+        ("SELECT pg_is_in_recovery()", "t", "is a replica"),
+        ("SELECT current_setting('default_transaction_read_only')", "on", "is read-only"),
+        ("SELECT count(*) > 0 FROM pg_stat_replication", "t", "has replicas"),
+        (&format!("SELECT pg_try_advisory_lock({LOCK})"), "f", "is being measured by another plimsoll"),
+    ];
+    for (question, bad, why) in questions {
+        if first(keeper.rows(question)).as_deref() == Some(bad) {
+            let text = format!("{} {why}; measure a server that serves nobody", server.shown());
+            return Err(TargetError::Unsafe(text));
+        }
+    }
+    Ok(())
+}
+
+fn look_around(keeper: &mut Wire, url: &Url) -> Vec<Fact> {
+    let others = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend' \
+                  AND pid <> pg_backend_pid()";
+    let left = "SELECT string_agg(nspname, ', ') FROM pg_namespace WHERE nspname LIKE 'plimsoll\\_%'";
+    let others = first(keeper.rows(others)).unwrap_or("unknown".into());
+    let mut facts = vec![Fact::new("server.url", url.text.as_str()), Fact::new("server.other_clients", others)];
+    facts.extend(first(keeper.rows(left)).map(|left| Fact::new("server.left_schemas", left)));
+    facts
+}
+
+fn first(rows: Result<Vec<Vec<Option<String>>>, WireError>) -> Option<String> {
+    rows.ok()?.into_iter().flatten().next().flatten()
+}
+
+/// Drops the schema `name` where its marker says that it is plimsoll's.
+fn remove(server: &Address, name: &str) -> Result<(), TargetError> {
+    let told = |text: String| {
+        TargetError::Failed(format!("{}: schema `{name}` was left: {text}; drop it by hand", server.shown()))
+    };
+    let mut wire = server.connect(PATIENCE).map_err(|failure| told(failure.text))?;
+    let marker =
+        format!("SELECT count(*) FROM {}.{MARKER} WHERE made_by = 'plimsoll' AND name = '{name}'", quoted(name));
+    if first(wire.rows(&marker)).as_deref() != Some("1") {
+        return Err(told("its marker is missing".into()));
+    }
+    wire.run(&format!("DROP SCHEMA {} CASCADE", quoted(name))).map_err(|error| told(failure(error).text))
+}

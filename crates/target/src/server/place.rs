@@ -1,0 +1,125 @@
+//! Where the data of a server is: a directory of plimsoll's own, or a schema of its own on somebody else's server.
+//!
+//! In: a private home, or a schema that was made. Out: what both can be asked. Limits: a foreign server is never configured,
+//! and nothing on it but the schema, which is dropped by its marker only, is ever changed.
+
+use super::home::Home;
+use crate::error::TargetError;
+use model::{Bytes, Fact};
+
+/// Drops a schema of plimsoll's own, when it has seen its marker.
+pub type DropSchema = Box<dyn FnMut() -> Result<(), TargetError>>;
+
+/// Where the data is.
+pub enum Place {
+    /// On a private server.
+    Private(Box<Home>),
+    /// On somebody else's.
+    Foreign(Foreign),
+}
+
+/// A schema on somebody else's server. Dropped with this, if it was not removed before.
+pub struct Foreign {
+    /// The server and the schema, for messages.
+    pub shown: String,
+    /// What there is to say of the server.
+    pub facts: Vec<Fact>,
+    /// The seed of the complete data.
+    sealed: Option<u64>,
+    remove: Option<DropSchema>,
+}
+
+impl Foreign {
+    /// The schema that `remove` drops.
+    pub fn new(shown: String, facts: Vec<Fact>, remove: DropSchema) -> Foreign {
+        Foreign { shown, facts, sealed: None, remove: Some(remove) }
+    }
+
+    fn remove(&mut self) -> Result<(), TargetError> {
+        self.remove.take().map_or(Ok(()), |mut remove| remove())
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        let _ = self.remove(); // nobody is left to be told
+    }
+}
+
+impl Place {
+    /// For messages.
+    pub fn shown(&self) -> String {
+        match self {
+            Place::Private(home) => crate::error::shown(home.dir.path()),
+            Place::Foreign(foreign) => foreign.shown.clone(),
+        }
+    }
+
+    /// Marks the data as complete.
+    pub fn seal(&mut self, rows: u64, seed: u64) -> Result<(), TargetError> {
+        match self {
+            Place::Private(home) => home.dir.seal(rows),
+            Place::Foreign(foreign) => {
+                foreign.sealed = Some(seed);
+                Ok(())
+            }
+        }
+    }
+
+    /// Refuses data that is incomplete or of another description or seed.
+    pub fn check(&self, data: &str, seed: u64) -> Result<(), TargetError> {
+        match self {
+            Place::Private(home) => home.dir.check(data, seed),
+            Place::Foreign(foreign) if foreign.sealed == Some(seed) => Ok(()),
+            Place::Foreign(foreign) => {
+                let text = format!("the data in {} is incomplete or has another seed than {seed}", foreign.shown);
+                Err(TargetError::Unsafe(text))
+            }
+        }
+    }
+
+    /// Whether the server is plimsoll's own.
+    pub fn is_private(&self) -> bool {
+        matches!(self, Place::Private(_))
+    }
+
+    /// The server's processes, where they are known.
+    pub fn processes(&self) -> Vec<u32> {
+        match self {
+            Place::Private(home) => home.processes(),
+            Place::Foreign(_) => Vec::new(),
+        }
+    }
+
+    /// What there is to say of the server.
+    pub fn facts(&self) -> Vec<Fact> {
+        match self {
+            Place::Private(home) => home.facts(),
+            Place::Foreign(foreign) => foreign.facts.clone(),
+        }
+    }
+
+    /// What there is to say where the server has ended by itself.
+    pub fn trouble(&self, suspected: bool) -> Option<String> {
+        match self {
+            Place::Private(home) => home.trouble(suspected),
+            Place::Foreign(_) => None,
+        }
+    }
+
+    /// What the data takes; `asked` is what a foreign server says.
+    pub fn footprint(&self, asked: impl FnOnce() -> Bytes) -> Bytes {
+        match self {
+            Place::Private(home) => home.dir.footprint(),
+            Place::Foreign(_) => asked(),
+        }
+    }
+
+    /// Stops the server and removes its directory, or drops the schema.
+    pub fn remove(self) -> Result<(), TargetError> {
+        match self {
+            Place::Private(home) => home.remove(),
+            Place::Foreign(mut foreign) => foreign.remove(),
+        }
+    }
+}
