@@ -30,8 +30,9 @@ fn intervals(lab: &Lab) -> usize {
 
 /// A run of a minute, when its run file holds some intervals.
 fn measuring(lab: &Lab, more: &[&str]) -> Child {
-    let load = ["insert", "--engine", "mariadb", "--durability", "none", "--time", "60s", "--interval", "50ms"];
-    let mut child = lab.command(&[&load[..], &["--no-report", "--json"], more].concat()).spawn().unwrap();
+    let load = ["insert", "--durability", "none", "--time", "60s", "--interval", "50ms", "--no-report", "--json"];
+    let engine: &[&str] = if more.is_empty() { &["--engine", "mariadb"] } else { more };
+    let mut child = lab.command(&[&load[..], engine].concat()).spawn().unwrap();
     for _ in 0..600 {
         std::thread::sleep(Duration::from_millis(50)); // the real time of another process: there is nothing to fake
         assert!(child.try_wait().unwrap().is_none(), "it ended too early");
@@ -121,4 +122,111 @@ fn a_plimsoll_that_is_killed_takes_its_server_with_it_and_the_next_one_removes_t
     assert_eq!(next.exit, 0, "{}", next.stderr);
     assert!(next.stderr.contains("left by a run that was killed"), "{}", next.stderr);
     assert_eq!(lab.left_behind(), Vec::<String>::new());
+}
+
+/// A word that must appear nowhere.
+const CANARY: &str = "c4n4ry-in-the-mine";
+
+/// Everything that plimsoll wrote, as far as it is there.
+fn written(lab: &Lab, finished: &Finished) -> Vec<u8> {
+    let mut all = [finished.stdout.as_bytes(), finished.stderr.as_bytes()].concat();
+    let mut waiting = vec![lab.path().join("plimsoll-runs")];
+    while let Some(path) = waiting.pop() {
+        match std::fs::read_dir(&path) {
+            Ok(entries) => waiting.extend(entries.flatten().map(|entry| entry.path())),
+            Err(_) => all.extend(std::fs::read(&path).unwrap_or_default()),
+        }
+    }
+    all
+}
+
+/// Measures the server at `url`, with the canary as the password.
+fn visit(lab: &Lab, url: &str, more: &[&str]) -> Finished {
+    let load = ["oltp", "--engine", url, "--mix", "read_write", "--table-rows", "300", "--time", "300ms", "--json"];
+    let mut command = lab.command(&[&load[..], more].concat());
+    let finished: Finished = command.env("PLIMSOLL_PASSWORD", CANARY).output().unwrap().into();
+    let found = written(lab, &finished).windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
+    assert!(!found, "the password was told");
+    finished
+}
+
+/// What a client of the server prints.
+fn asked(client: &mut Command) -> String {
+    let output = client.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn socket_of(lab: &Lab, name: &str) -> String {
+    let found = asked(Command::new("find").args([lab.path().to_str().unwrap(), "-name", name]));
+    found.lines().next().expect("a socket").to_owned()
+}
+
+#[test]
+fn a_server_of_somebody_else_is_measured_in_a_schema_of_its_own_that_goes() {
+    let (theirs, ours) = (Lab::new(), Lab::new());
+    if !is_here(&ours, "mariadb:innodb") {
+        return;
+    }
+    let mut server = measuring(&theirs, &[]);
+    let socket = socket_of(&theirs, "m.sock");
+    let ask = |sql: &str| asked(Command::new("mariadb").args(["-N", "-uroot", "-S", &socket, "-e", sql]));
+    ask(&format!("CREATE USER visitor@localhost IDENTIFIED BY '{CANARY}'; GRANT ALL ON *.* TO visitor@localhost"));
+    let before = ask("SHOW DATABASES");
+
+    let visited = visit(&ours, &format!("mysql://visitor@localhost/?socket={socket}"), &[]);
+    assert_eq!(visited.exit, 0, "{}", visited.stderr);
+    assert!(visited.stderr.contains("other clients were at work"), "{}", visited.stderr);
+    let point = &visited.json()["points"][0];
+    assert!(point["ops"].as_u64().unwrap() > 0 && point["cost"]["written_bytes_per_op"].is_null(), "{point}");
+    assert_eq!((ask("SHOW DATABASES"), ours.left_behind()), (before.clone(), vec![]));
+
+    for (url, exit, why) in [
+        (format!("mysql://nobody@localhost/?socket={socket}"), 4, "Access denied"),
+        (format!("mysql://visitor:{CANARY}@localhost/?socket={socket}"), 2, "PLIMSOLL_PASSWORD"),
+        (format!("oracle://visitor:{CANARY}@localhost/"), 2, "`mysql`, `postgresql`"),
+        ("mysql://visitor@localhost/?socket=/nonexistent".into(), 4, "No such file"),
+    ] {
+        let refused = visit(&ours, &url, &[]);
+        assert!(refused.exit == exit && refused.stderr.contains(why), "{} {}", refused.exit, refused.stderr);
+    }
+    ask("SET GLOBAL read_only = 1");
+    let refused = visit(&ours, &format!("mysql://visitor@localhost/?socket={socket}"), &[]);
+    assert!(refused.exit == 3 && refused.stderr.contains("is read-only"), "{}", refused.stderr);
+    assert_eq!(ask("SHOW DATABASES"), before);
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+#[test]
+fn a_postgresql_of_somebody_else_wants_its_password_and_is_left_as_it_was() {
+    let (theirs, ours) = (Lab::new(), Lab::new());
+    if !is_here(&ours, "postgres") {
+        return;
+    }
+    let mut server = measuring(&theirs, &["--engine", "postgres"]);
+    let socket = socket_of(&theirs, ".s.PGSQL.5432");
+    let directory = std::path::Path::new(&socket).parent().unwrap().to_owned();
+    let ask = |sql: &str| {
+        asked(Command::new("psql").args(["-At", "-U", "plimsoll", "-c", sql, "postgres", "-h"]).arg(&directory))
+    };
+    ask(&format!("CREATE ROLE visitor LOGIN PASSWORD '{CANARY}'; GRANT CREATE ON DATABASE postgres TO visitor"));
+    let access = directory.join("pg_hba.conf");
+    std::fs::write(&access, "local all visitor scram-sha-256\nlocal all all trust\n").unwrap();
+    ask("SELECT pg_reload_conf()");
+
+    let url = format!("postgres://visitor@localhost/postgres?socket={socket}");
+    let visited = visit(&ours, &url, &[]);
+    assert_eq!(visited.exit, 0, "{}", visited.stderr);
+    assert!(visited.json()["points"][0]["ops"].as_u64().unwrap() > 0);
+    assert_eq!(ask("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'plimsoll%'").trim(), "0");
+
+    let file = ours.path().join("password");
+    std::fs::write(&file, "wrong").unwrap();
+    let closed = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&file, closed).unwrap();
+    let refused = visit(&ours, &url, &["--password-file", file.to_str().unwrap()]);
+    assert!(refused.exit == 4 && refused.stderr.contains("password authentication failed"), "{}", refused.stderr);
+    server.kill().unwrap();
+    server.wait().unwrap();
 }

@@ -13,6 +13,8 @@ pub enum EngineProcess {
     Embedded,
     /// There is no engine: the client threads do the I/O themselves.
     None,
+    /// On a server that somebody else runs: its processes are not seen, and may be on another machine.
+    Elsewhere,
     /// The target did not say.
     Unknown,
 }
@@ -23,6 +25,7 @@ pub fn engine_process(point: &PointData) -> EngineProcess {
         Some("own") => EngineProcess::Own,
         Some("embedded") => EngineProcess::Embedded,
         Some("none") => EngineProcess::None,
+        Some("elsewhere") => EngineProcess::Elsewhere,
         _ => EngineProcess::Unknown,
     }
 }

@@ -224,7 +224,8 @@ fn generator_total(intervals: &[Interval]) -> Generator {
 fn generator_cost(point: &PointData, window: &Window) -> GeneratorCost {
     let used = generator_total(&window.phase.intervals);
     let cpu_ns = used.cpu_user_ns.saturating_add(used.cpu_system_ns);
-    let told_apart = matches!(engine_process(point), EngineProcess::Own | EngineProcess::None);
+    let told_apart =
+        matches!(engine_process(point), EngineProcess::Own | EngineProcess::None | EngineProcess::Elsewhere);
     let ops = Some(window.recorded.ok as f64).filter(|ops| *ops > 0.0 && told_apart && cpu_ns > 0);
     let seconds = Some(window.seconds()).filter(|seconds| *seconds > 0.0 && told_apart && cpu_ns > 0);
     GeneratorCost {

@@ -35,6 +35,8 @@ pub enum EnginePids {
     Own,
     /// In these processes and their descendants.
     Processes(Vec<u32>),
+    /// Where nobody knows: on a server that somebody else runs.
+    Elsewhere,
 }
 
 /// One source by name, as help and reference list it.
@@ -69,6 +71,9 @@ pub enum SourceMissing {
     /// The data is on no block device.
     #[error("the data is on no block device that is known; put it on a local disk to see device counters")]
     NoDevice,
+    /// The engine's processes are not known.
+    #[error("the server is somebody else's: nothing is known of its processes")]
+    Elsewhere,
     /// None of the engine's processes is there.
     #[error("none of the engine's processes {pids:?} is running")]
     NoProcess {

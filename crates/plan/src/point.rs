@@ -352,3 +352,47 @@ fn no_file_system(written: &Written<'_>) -> PlanError {
 fn declares(entry: &Entry, key: &str) -> bool {
     entry.params.iter().any(|def| def.name == key)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Overrides, fixture, from_flags};
+    use model::{Catalogue, Entry, Family, ParamDef, ParamKind};
+
+    const URL: ParamDef =
+        ParamDef { name: "url", kind: ParamKind::Path, default: "", help: "", scales: false, shapes_data: true };
+
+    fn catalogue() -> Catalogue {
+        let server = |name, params| Entry { name, help: "", families: &[Family::Sql], params };
+        let mut catalogue = fixture::catalogue();
+        catalogue.engines.extend([server("maria:innodb", &[]), server("maria:rocksdb", &[]), server("mysql", &[URL])]);
+        catalogue
+    }
+
+    fn engine(text: &str) -> Result<(String, String), String> {
+        let overrides = Overrides(vec![("engine".into(), text.into())]);
+        let plan = from_flags("oltp", &overrides, 1.0, &catalogue()).map_err(|error| error.to_string())?;
+        let target = &plan.trials[0].target;
+        Ok((target.engine.clone(), target.params.0.get("url").map(|url| url.to_string()).unwrap_or_default()))
+    }
+
+    #[test]
+    fn a_server_alone_is_the_first_of_its_engines() {
+        assert_eq!(engine("maria").unwrap().0, "maria:innodb");
+        assert_eq!(engine("maria:rocksdb").unwrap().0, "maria:rocksdb");
+        assert!(engine("maria:").is_err() && engine("mar").is_err());
+    }
+
+    #[test]
+    fn a_url_is_the_engine_that_takes_it_and_its_parameter() {
+        let url = "mysql://user@localhost/?socket=/run/s.sock";
+        assert_eq!(engine(url).unwrap(), ("mysql".into(), url.into()));
+    }
+
+    #[test]
+    fn a_url_that_nobody_takes_is_refused_without_being_told() {
+        for url in ["oracle://u:canary@h/", "m://u:canary@h/", "://u:canary@h/"] {
+            let refusal = engine(url).unwrap_err();
+            assert_eq!(refusal, "--engine: `engine` is a URL that begins with none of `mysql`");
+        }
+    }
+}

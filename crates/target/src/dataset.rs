@@ -417,6 +417,7 @@ fn disk_bytes(dir: &Path) -> u64 {
 mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::process::CommandExt;
 
     fn made(parent: &Path) -> DataDir {
         let mut dir = DataDir::create(parent, "sqlite oltp table_rows=10", 7).unwrap();
@@ -508,6 +509,18 @@ mod tests {
         assert_eq!(notes.len(), 1);
         assert!(notes[0].starts_with("removed"), "{notes:?}");
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_server_that_is_still_at_work_is_ended_before_its_directory_goes() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = die(made(parent.path()));
+        let data = format!("--datadir={}", path.join("db").canonicalize().unwrap().display());
+        let mut server = std::process::Command::new("sleep");
+        let mut server = server.arg0(data).arg("600").spawn().unwrap();
+        let notes = sweep_abandoned(parent.path()).notes;
+        assert!(notes[0].starts_with("removed") && !path.exists(), "{notes:?}");
+        assert!(!server.wait().unwrap().success());
     }
 
     #[test]

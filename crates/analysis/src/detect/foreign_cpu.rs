@@ -77,7 +77,7 @@ pub fn usage(view: &PointView, measured: &Measured) -> Option<CpuUsage> {
     let ours = match engine_process(view.point) {
         EngineProcess::Own => cpu("self_ns").zip(engine()).map(|(own, engine)| own + engine),
         EngineProcess::Embedded | EngineProcess::None => cpu("self_ns"),
-        EngineProcess::Unknown => None,
+        EngineProcess::Elsewhere | EngineProcess::Unknown => None,
     };
     let share = |part: f64| part.max(0.0) / total;
     let users = ours.map(|ours| Users { ours: share(ours), others: share(work - ours) });

@@ -18,6 +18,7 @@ pub const ENTRY: SourceEntry =
 
 fn open(subject: &Subject) -> Result<Box<dyn CounterSource>, SourceMissing> {
     let (subject, engine) = match &subject.engine_pids {
+        EnginePids::Elsewhere => return Err(SourceMissing::Elsewhere),
         EnginePids::Own => ("plimsoll".to_owned(), Engine::Own(Own::open()?)),
         EnginePids::Processes(pids) => {
             let missing = || SourceMissing::NoProcess { pids: pids.clone() };
@@ -169,6 +170,12 @@ mod tests {
         // Ticks are 10 ms, each of the two sums is rounded, and other tests run beside this one in the same process.
         assert!((cpu(&a) - cpu(&b)).abs() < 1e9, "{a:?} {b:?}");
         assert!(a[5].unwrap() > 1e5 && (a[5].unwrap() / b[5].unwrap() - 1.0).abs() < 0.5, "{a:?} {b:?}");
+    }
+
+    #[test]
+    fn a_server_of_somebody_else_has_no_processes_and_not_those_of_plimsoll() {
+        let missing = open(&Subject { engine_pids: EnginePids::Elsewhere, device: None }).err().unwrap();
+        assert!(matches!(missing, SourceMissing::Elsewhere));
     }
 
     #[test]

@@ -35,7 +35,7 @@ fn text(def: &EngineDef) -> String {
     let version = (def.version)().unwrap_or_else(|missing| missing);
     let _ = writeln!(
         text,
-        "{:8} {version}\n         {}\n         workloads: {}",
+        "{:15} {version}\n                {}\n                workloads: {}",
         def.entry.name,
         def.entry.help,
         workloads_of(def).join(", ")

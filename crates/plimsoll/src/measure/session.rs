@@ -19,7 +19,7 @@ use store::{Batch, PointId, RunWriter};
 use target::device::Device;
 use target::estimate::{disk_bytes, image_bytes};
 use target::safety::Room;
-use target::{EngineDef, Instance, Loading, Start, Volume};
+use target::{EngineDef, Instance, Loading, Runs, Start, Volume};
 
 /// Making data has no deadline: it ends when the data is made.
 const PREPARE_AT_MOST: Nanos = Nanos::from_secs(7 * 24 * 3600);
@@ -28,6 +28,7 @@ const PREPARE_AT_MOST: Nanos = Nanos::from_secs(7 * 24 * 3600);
 pub struct Session<'a> {
     plan: &'a Plan,
     options: &'a Options,
+    context: &'a Context,
     writer: &'a mut RunWriter,
     stop: Arc<Stop>,
     clock: MonotonicClock,
@@ -69,7 +70,7 @@ impl<'a> Session<'a> {
         stop: Arc<Stop>,
     ) -> Self {
         let progress = Progress::start(plan, context);
-        Session { plan, options, writer, stop, clock: MonotonicClock::start(), progress, live: None }
+        Session { plan, options, context, writer, stop, clock: MonotonicClock::start(), progress, live: None }
     }
 
     /// Measures every point, or as many as can be. The data of the last instance is removed in any case.
@@ -115,6 +116,7 @@ impl<'a> Session<'a> {
         if !self.live_fits(trial) {
             self.stop_live()?;
             let live = self.live.insert(start(trial, self.options)?);
+            live.instance.warnings().iter().for_each(|warning| self.context.note(warning));
             live.instance.check(trial)?;
             loaders = live.instance.loaders(trial)?;
             if loaders.is_none() {
@@ -268,13 +270,15 @@ fn room(trial: &Trial, live: Option<&Live>, dir: &Path) -> Room {
 
 /// What the counters are of: the engine's processes or this one, and the device under the data.
 fn subject(trial: &Trial, live: &Live, dir: &Path) -> Subject {
-    let engine_pids = match live.instance.processes() {
-        pids if pids.is_empty() => EnginePids::Own,
-        pids => EnginePids::Processes(pids),
-    };
     let raw = || Some(Device::at(trial.target.path.as_deref()?)?.name().to_owned());
     let device = live.volume.as_ref().map(|volume| volume.device().to_owned()).or_else(raw);
-    Subject { engine_pids, device: device.or_else(|| below(place_of_data(trial, dir))) }
+    let device = device.or_else(|| below(place_of_data(trial, dir)));
+    match live.def.runs {
+        Runs::InClients | Runs::Embedded => Subject { engine_pids: EnginePids::Own, device },
+        Runs::Server => Subject { engine_pids: EnginePids::Processes(live.instance.processes()), device },
+        // What is done here is none of its doing.
+        Runs::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },
+    }
 }
 
 /// The block device that the files in `dir` are on.

@@ -148,6 +148,11 @@ pub trait Instance {
         Vec::new()
     }
 
+    /// What the user is to be told before the load begins.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What went wrong beside the operations since the start, where anything did: a sync in the background that failed.
     fn trouble(&self) -> Option<String> {
         None

@@ -10,6 +10,13 @@ use model::{Bytes, Fact};
 /// Drops a schema of plimsoll's own, when it has seen its marker.
 pub type DropSchema = Box<dyn FnMut() -> Result<(), TargetError>>;
 
+/// The fact of a foreign server that counts its other clients,
+pub const OTHERS: &str = "server.other_clients";
+/// which were at work so many seconds ago at most.
+pub const RECENT_S: u32 = 5;
+/// The fact that names schemas that were left there.
+pub const LEFT: &str = "server.left_schemas";
+
 /// Where the data is.
 pub enum Place {
     /// On a private server.
@@ -97,6 +104,20 @@ impl Place {
             Place::Private(home) => home.facts(),
             Place::Foreign(foreign) => foreign.facts.clone(),
         }
+    }
+
+    /// What the user is to be told before the load begins.
+    pub fn warnings(&self) -> Vec<String> {
+        let Place::Foreign(foreign) = self else { return Vec::new() };
+        let warning = |fact: &Fact| match fact.name.as_str() {
+            OTHERS if fact.value != "0" => Some(format!(
+                "{} other clients were at work on the server within the last {RECENT_S} s: they and the load measure each other",
+                fact.value
+            )),
+            LEFT => Some(format!("left on the server by a run that was killed: {}; drop them by hand", fact.value)),
+            _ => None,
+        };
+        foreign.facts.iter().filter_map(warning).collect()
     }
 
     /// What there is to say where the server has ended by itself.

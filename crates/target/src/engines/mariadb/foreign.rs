@@ -7,7 +7,7 @@ use super::client::{Address, failure};
 use super::tables::quoted;
 use crate::engines::sql::Failure;
 use crate::error::TargetError;
-use crate::server::place::Foreign;
+use crate::server::place::{Foreign, LEFT, OTHERS, RECENT_S};
 use crate::server::url::{Url, schema_name};
 use ::mysql::Conn;
 use ::mysql::prelude::Queryable;
@@ -50,9 +50,8 @@ fn refuse_production(keeper: &mut Conn, server: &Address) -> Result<(), TargetEr
         return refused("is read-only");
     }
     let follows = ["SHOW ALL SLAVES STATUS", "SHOW SLAVE STATUS", "SHOW REPLICA STATUS"];
-    let mut is_replica =
-        |question: &&str| keeper.query::<::mysql::Row, _>(*question).is_ok_and(|rows| !rows.is_empty());
-    if follows.iter().any(|question| is_replica(question)) {
+    let is_replica = |question: &&str| keeper.query::<::mysql::Row, _>(*question).is_ok_and(|rows| !rows.is_empty());
+    if follows.iter().any(is_replica) {
         return refused("is a replica");
     }
     if count(keeper, "command LIKE 'Binlog Dump%'") > 0 {
@@ -73,13 +72,13 @@ fn count(keeper: &mut Conn, which: &str) -> u64 {
 }
 
 fn look_around(keeper: &mut Conn, url: &Url) -> Vec<Fact> {
-    let others = count(keeper, "command NOT IN ('Sleep', 'Daemon', 'Binlog Dump')");
-    let mut facts =
-        vec![Fact::new("server.url", url.text.as_str()), Fact::new("server.other_clients", others.to_string())];
+    let others = format!("command <> 'Daemon' AND (command <> 'Sleep' OR time < {RECENT_S})");
+    let others = count(keeper, &others);
+    let mut facts = vec![Fact::new("server.url", url.text.as_str()), Fact::new(OTHERS, others.to_string())];
     let left = "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'plimsoll\\_%'";
     let left: Vec<String> = keeper.query(left).unwrap_or_default();
     if !left.is_empty() {
-        facts.push(Fact::new("server.left_schemas", left.join(", ")));
+        facts.push(Fact::new(LEFT, left.join(", ")));
     }
     facts
 }

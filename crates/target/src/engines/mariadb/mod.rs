@@ -382,6 +382,10 @@ impl Instance for Mariadb {
         counters::sources(self.storage, &self.address)
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.place.warnings()
+    }
+
     fn trouble(&self) -> Option<String> {
         self.place.trouble(self.tally.has_lost())
     }

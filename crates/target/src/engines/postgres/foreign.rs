@@ -7,7 +7,7 @@ use super::client::{Address, failure};
 use super::tables::quoted;
 use super::wire::{Wire, WireError};
 use crate::error::TargetError;
-use crate::server::place::Foreign;
+use crate::server::place::{Foreign, LEFT, OTHERS, RECENT_S};
 use crate::server::url::{Url, schema_name};
 use model::Fact;
 use std::time::Duration;
@@ -60,12 +60,14 @@ fn refuse_production(keeper: &mut Wire, server: &Address) -> Result<(), TargetEr
 }
 
 fn look_around(keeper: &mut Wire, url: &Url) -> Vec<Fact> {
-    let others = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend' \
-                  AND pid <> pg_backend_pid()";
+    let others = format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() \
+         AND (state = 'active' OR state_change > now() - interval '{RECENT_S} s')"
+    );
     let left = "SELECT string_agg(nspname, ', ') FROM pg_namespace WHERE nspname LIKE 'plimsoll\\_%'";
-    let others = first(keeper.rows(others)).unwrap_or("unknown".into());
-    let mut facts = vec![Fact::new("server.url", url.text.as_str()), Fact::new("server.other_clients", others)];
-    facts.extend(first(keeper.rows(left)).map(|left| Fact::new("server.left_schemas", left)));
+    let others = first(keeper.rows(&others)).unwrap_or("unknown".into());
+    let mut facts = vec![Fact::new("server.url", url.text.as_str()), Fact::new(OTHERS, others)];
+    facts.extend(first(keeper.rows(left)).map(|left| Fact::new(LEFT, left)));
     facts
 }
 

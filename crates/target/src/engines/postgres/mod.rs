@@ -260,6 +260,10 @@ impl Instance for Postgres {
         counters::sources(&self.address)
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.place.warnings()
+    }
+
     fn trouble(&self) -> Option<String> {
         self.place.trouble(self.tally.has_lost())
     }

@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn an_error_is_told_when_the_server_is_ready_again() {
-        let error = b"E\0\0\0\x25SERROR\0C40001\0Mcould not serialize\0\0";
+        let error = b"E\0\0\0\x28SERROR\0C40001\0Mcould not serialize\0\0";
         let mut wire = told(&[&error[..], b"Z\0\0\0\x05I"].concat());
         let Err(WireError::Said { code, text }) = wire.until_ready(|_| ()) else { panic!("no error") };
         assert_eq!((code.as_str(), text.as_str()), ("40001", "ERROR 40001: could not serialize"));
