@@ -136,8 +136,13 @@ const CONNECTIONS_MAX: u32 = 16_500;
 /// One for the instance itself, one for the counters, and a few for a curious person.
 const CONNECTIONS_KEPT: u32 = 10;
 
-/// Questions beside the load are answered at once or not at all.
+/// Counting rows and flushing take as long as they take.
 const KEEPER_PATIENCE: Duration = Duration::from_secs(600);
+
+/// So few pages, 4 MiB, may be left to be written when a run begins,
+const DIRTY_PAGES_LEFT: u64 = 256;
+/// and so long is waited for it.
+const FLUSH_AT_MOST: Duration = Duration::from_secs(60);
 
 /// What is under the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -311,21 +316,33 @@ impl Mariadb {
         }
     }
 
-    /// InnoDB has no statement that flushes its pages. It does so by itself while it may hold no dirty ones, as fast as its
-    /// I/O capacity lets it.
+    /// Making a table ready for export flushes its pages at once. What is left is the undo log and the server's own tables;
+    /// where that is much, InnoDB flushes it by itself within some seconds while it may hold no dirty pages, as fast as its I/O
+    /// capacity lets it.
     fn flush_pages(&self) -> Result<(), TargetError> {
-        const AT_MOST: Duration = Duration::from_secs(60);
-        let pages = "SELECT variable_value FROM information_schema.global_status \
-                     WHERE variable_name = 'INNODB_BUFFER_POOL_PAGES_DIRTY'";
+        for table in &self.tables {
+            self.run(&format!("FLUSH TABLES {} FOR EXPORT", tables::quoted(table)))?;
+            self.run("UNLOCK TABLES")?;
+        }
+        if self.dirty_pages()? <= DIRTY_PAGES_LEFT {
+            return Ok(());
+        }
         let was = ["innodb_max_dirty_pages_pct", "innodb_io_capacity", "innodb_io_capacity_max"]
             .map(|name| (name, self.variable(name).unwrap_or_default()));
         self.run("SET GLOBAL innodb_io_capacity_max = 100000, innodb_io_capacity = 100000")?;
         self.run("SET GLOBAL innodb_max_dirty_pages_pct = 0")?;
-        let until = Instant::now() + AT_MOST;
-        while self.number(pages)? > 0 && Instant::now() < until {
+        let until = Instant::now() + FLUSH_AT_MOST;
+        while self.dirty_pages()? > DIRTY_PAGES_LEFT && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(10));
         }
         was.iter().try_for_each(|(name, value)| self.run(&format!("SET GLOBAL {name} = {value}")))
+    }
+
+    fn dirty_pages(&self) -> Result<u64, TargetError> {
+        self.number(
+            "SELECT variable_value FROM information_schema.global_status \
+             WHERE variable_name = 'INNODB_BUFFER_POOL_PAGES_DIRTY'",
+        )
     }
 }
 
