@@ -76,7 +76,10 @@ fn plimsoll_says_what_it_has() {
     let names = |answer: &Value, list: &str, key: &str| -> Vec<String> {
         answer[list].as_array().unwrap().iter().map(|entry| entry[key].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(names(&lab.json(&["engines"]), "engines", "engine"), ["null", "file", "sqlite", "fjall"]);
+    assert_eq!(
+        names(&lab.json(&["engines"]), "engines", "engine"),
+        ["null", "file", "sqlite", "fjall", "mariadb:innodb", "mariadb:rocksdb", "postgres", "mysql", "postgresql"]
+    );
     assert!(names(&lab.json(&["plans"]), "plans", "plan").contains(&"quick".to_owned()));
     assert!(names(&lab.json(&["explain"]), "findings", "code").contains(&"stall".to_owned()));
     assert!(lab.run(&["explain", "stall"]).stdout.contains("stall"));
