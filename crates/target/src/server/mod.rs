@@ -31,8 +31,10 @@ const SETUP_AT_MOST: Duration = Duration::from_secs(120);
 /// How long a server may take to accept its first connection.
 const READY_AT_MOST: Duration = Duration::from_secs(60);
 
-/// How long a server that was told to end may take.
-const END_AT_MOST: Duration = Duration::from_secs(10);
+/// How long a server that is asked to end may take, which it does in milliseconds unless it stands still,
+const ASKED_AT_MOST: Duration = Duration::from_secs(3);
+/// and one that is killed: the memory of a large one is given back in seconds.
+const KILLED_AT_MOST: Duration = Duration::from_secs(30);
 
 /// What to start, and how.
 pub struct Launch<'a> {
@@ -178,11 +180,11 @@ impl Server {
             return Ok(());
         }
         let pid = Pid::from_child(&self.child);
-        for signal in [self.end_by, Signal::KILL] {
+        for (signal, at_most) in [(self.end_by, ASKED_AT_MOST), (Signal::KILL, KILLED_AT_MOST)] {
             // The group: a set-up script has started others. It may have gone already.
             let _ = kill_process_group(pid, signal);
             let _ = kill_process(pid, signal);
-            if self.wait(END_AT_MOST) {
+            if self.wait(at_most) {
                 return Ok(());
             }
         }
@@ -289,7 +291,7 @@ mod tests {
         let (server, grandchild) = start();
         assert!(runs(grandchild) && server.ended().is_none());
         server.stop().unwrap();
-        let until = Instant::now() + END_AT_MOST;
+        let until = Instant::now() + KILLED_AT_MOST;
         while runs(grandchild) && Instant::now() < until {}
         assert!(!runs(grandchild));
         let (server, _) = start();

@@ -11,8 +11,8 @@ use target::{ENGINES, EngineDef, Instance, Loading, Runs, Start, TargetError};
 use tempfile::TempDir;
 use workload::{WORKLOADS, WorkloadDef};
 
-/// The declared defaults, made small. Each is said to the workloads that declare it.
-const SMALL: [(&str, &str); 2] = [("file_size", "8MiB"), ("table_rows", "500")];
+/// The declared defaults, made small. Each is said to the engines and workloads that declare it.
+const SMALL: [(&str, &str); 3] = [("file_size", "8MiB"), ("table_rows", "500"), ("log_size", "32MiB")];
 /// An engine's commits may take milliseconds here; a run ends at whichever comes first.
 const SHORT: [(&str, &str); 3] = [("time", "200ms"), ("interval", "50ms"), ("ops_max", "300")];
 
@@ -102,7 +102,8 @@ pub fn with_companions(setting: (&'static str, &'static str)) -> Vec<(&'static s
 /// The small trial of `engine` and `workload` with `settings`, as the crate `plan` makes it from flags.
 pub fn trial(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Trial {
     let def = workload::find(workload).unwrap();
-    let small = SMALL.iter().filter(|(name, _)| def.entry.params.iter().any(|param| param.name == *name));
+    let declared = || def.entry.params.iter().chain(target::find(engine).unwrap().entry.params);
+    let small = SMALL.iter().filter(|(name, _)| declared().any(|param| param.name == *name));
     let all = small.chain(&SHORT).copied().chain([("engine", engine)]).chain(settings.iter().copied());
     let overrides = Overrides(all.map(|(name, text)| (name.to_string(), text.to_string())).collect());
     let catalogue = Catalogue {

@@ -121,11 +121,14 @@ fn transactions_that_lose_against_others_are_performed_again() {
         let settings = [("mix", "read_write"), ("table_rows", "10"), ("clients", "4"), ("durability", "none")];
         let trial = trial(engine.entry.name, "oltp", &[&settings[..], &[("ops_max", "150"), ("time", "60s")]].concat());
         let mut instance = prepared(&trial, parent.path());
-        let (outcome, seen) = run(&mut *instance, &trial).unwrap();
-        assert_eq!((outcome.ended, seen.total(Phase::Run)), (Ended::AsPlanned, (150, 0)), "{:?}", seen.events);
-        let retries = instance.closing_facts().into_iter().find(|fact| fact.name == "client.retries").unwrap();
-        println!("{}: {} retries", engine.entry.name, retries.value);
-        assert!(retries.value.parse::<u64>().unwrap() > 0, "4 clients on 10 rows did not meet");
+        // They need not meet in any one round of 150 transactions; that they never do would be a miracle.
+        let met = (0..20).any(|_| {
+            let (outcome, seen) = run(&mut *instance, &trial).unwrap();
+            assert_eq!((outcome.ended, seen.total(Phase::Run)), (Ended::AsPlanned, (150, 0)), "{:?}", seen.events);
+            let retries = instance.closing_facts().into_iter().find(|fact| fact.name == "client.retries").unwrap();
+            retries.value != "0"
+        });
+        assert!(met, "{}: 4 clients on 10 rows did not meet", engine.entry.name);
         instance.stop().unwrap();
     }
 }
