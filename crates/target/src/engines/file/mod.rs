@@ -264,6 +264,7 @@ impl Instance for FileInstance {
         let full = match &self.made {
             Made::Here(dir) => dir.manifest().complete,
             Made::Named(named) => named.is_full(),
+            Made::Device(_) => false,
         };
         let direct = matches!(self.alignment, Alignment::Direct { .. });
         match &mut self.generations {
