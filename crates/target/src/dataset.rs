@@ -135,6 +135,8 @@ impl DataDir {
         let names = VolumeNames { image: "image".into(), mount_point: "mnt".into() };
         self.manifest.volume = Some(names.clone());
         self.save()?;
+        // A server that runs as another user has its data behind the mount point; the image stays closed.
+        fchmod(&self.locked, Mode::from_raw_mode(0o711)).trying("open to a server", &self.path)?;
         let mount_point = self.inside(&names.mount_point);
         fs::DirBuilder::new().mode(0o700).create(&mount_point).trying("create", self.path.join(&names.mount_point))?;
         Ok(names)

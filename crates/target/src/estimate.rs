@@ -29,7 +29,7 @@ pub fn image_bytes(trial: &Trial) -> Option<Bytes> {
 /// The data of `trial` when it is made, with what the engine needs beside.
 pub fn data_bytes(trial: &Trial) -> Bytes {
     let data = (engines::workload_of(trial).data_bytes)(&trial.workload.params);
-    (engines::engine_of(trial).disk_peak)(data)
+    (engines::engine_of(trial).disk_peak)(data, &trial.target.params)
 }
 
 fn peak_bytes(trial: &Trial) -> Bytes {
@@ -40,7 +40,7 @@ fn peak_bytes(trial: &Trial) -> Bytes {
     let data = (workload.data_bytes)(&trial.workload.params);
     let growth = (workload.growth_bytes_per_op)(&trial.workload.params);
     let grown = growth.0 as f64 * ops_at_most(trial, growth);
-    (engine.disk_peak)(Bytes(data.0.saturating_add(grown as u64)))
+    (engine.disk_peak)(Bytes(data.0.saturating_add(grown as u64)), &trial.target.params)
 }
 
 /// The most bytes that warmup and run of `trial` write, beside making its data; `None` where that cannot be known: an engine

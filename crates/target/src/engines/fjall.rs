@@ -28,7 +28,7 @@ pub static FJALL: EngineDef = EngineDef {
     runs: Runs::Embedded,
     // A compaction writes its tables anew before the old ones go, and the journals (512 MiB at most, by fjall's default, and
     // the 64 MiB under way) hold once more what is not yet in tables.
-    disk_peak: |data| Bytes(2 * data.0 + data.0.min(576 << 20)),
+    disk_peak: |data, _| Bytes(2 * data.0 + data.0.min(576 << 20)),
     version: || Ok(VERSION.into()),
     check: |trial| depth_one_only(trial).and_then(|()| program_of(trial).map(drop)),
     start: |start| Ok(Box::new(Fjall::start(start)?)),

@@ -52,8 +52,8 @@ pub struct EngineDef {
     pub entry: model::Entry,
     /// In which process its work is done.
     pub runs: Runs,
-    /// The most space that data of so many bytes takes while it is made and changed: logs, copies under way.
-    pub disk_peak: fn(Bytes) -> Bytes,
+    /// The most space that data of so many bytes takes with these parameters while it is made and changed: logs, copies under way.
+    pub disk_peak: fn(Bytes, &Params) -> Bytes,
     /// Its version, or why it cannot be used here and what to install.
     pub version: fn() -> Result<String, String>,
     /// Refuses what the engine cannot do for a trial, wherever it is.

@@ -23,7 +23,7 @@ pub static NULL: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: Runs::InClients,
-    disk_peak: |_| Bytes(0),
+    disk_peak: |_, _| Bytes(0),
     version: || Ok(env!("CARGO_PKG_VERSION").into()),
     check: depth_one_only,
     start: |start| Ok(Box::new(Null::start(&start.trial.target.params, start.trial.seed))),

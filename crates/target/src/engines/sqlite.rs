@@ -31,7 +31,7 @@ pub static SQLITE: EngineDef = EngineDef {
     },
     runs: Runs::Embedded,
     // The log: a checkpoint follows each 4 MiB of it, but not while readers hold it, and a transaction is in it as a whole.
-    disk_peak: |data| Bytes(data.0 + data.0 / 2 + (64 << 20)),
+    disk_peak: |data, _| Bytes(data.0 + data.0 / 2 + (64 << 20)),
     version: || Ok(rusqlite::version().into()),
     check: depth_one_only,
     start: |start| Ok(Box::new(Sqlite::start(start)?)),

@@ -17,6 +17,7 @@ mod kinds;
 mod loop_device;
 
 use crate::dataset::{DataDir, VolumeNames, inside};
+use crate::engines::{Runs, engine_of};
 use crate::error::{IoContext, TargetError, shown};
 use crate::estimate::data_bytes;
 use crate::filesystem::{self, Alignment, direct_alignment};
@@ -99,8 +100,10 @@ impl Volume {
 /// is written.
 pub fn check(trial: &Trial) -> Result<(), TargetError> {
     let Some(FileSystemSpec { kind, size }) = trial.target.fs else { return Ok(()) };
-    if trial.target.engine == "null" {
-        let text = format!("engine `null` keeps no data, so fs = `{kind}` means nothing to it; leave it out");
+    let engine = engine_of(trial);
+    if engine.runs == Runs::Elsewhere || engine.entry.name == "null" {
+        let name = engine.entry.name;
+        let text = format!("engine `{name}` keeps no data here, so fs = `{kind}` means nothing to it; leave it out");
         return Err(TargetError::Unsupported(text));
     }
     if !rustix::process::geteuid().is_root() {

@@ -51,7 +51,7 @@ pub static FILE: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: Runs::InClients,
-    disk_peak: |data| data,
+    disk_peak: |data, _| data,
     version: || Ok(kernel()),
     check: |trial| {
         check::settings(trial)?;

@@ -21,7 +21,6 @@ use super::sql::{Failure, Tally, loading, patience, program_of};
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
-use crate::safety::check_space;
 use crate::server::home::Home;
 use crate::server::place::Place;
 use crate::server::program::Program;
@@ -47,8 +46,8 @@ pub static INNODB: EngineDef = EngineDef {
         params: INNODB_PARAMS,
     },
     runs: Runs::Server,
-    // Random inserts leave pages half full; undo, temporary tables and the redo log of the default size stand beside.
-    disk_peak: |data| Bytes(2 * data.0 + (512 << 20)),
+    // Random inserts leave pages half full; undo, temporary tables and the redo log stand beside.
+    disk_peak: |data, params| Bytes(2 * data.0 + (256 << 20) + params.bytes("log_size").0),
     version: || version(Storage::InnoDb),
     check: |trial| check(Storage::InnoDb, trial),
     start: |start| Ok(Box::new(Mariadb::start(Storage::InnoDb, start)?)),
@@ -64,7 +63,7 @@ pub static ROCKSDB: EngineDef = EngineDef {
     },
     runs: Runs::Server,
     // A compaction writes its tables anew before the old ones go; the write-ahead log holds once more what is in memory.
-    disk_peak: |data| Bytes(2 * data.0 + (512 << 20)),
+    disk_peak: |data, _| Bytes(2 * data.0 + (512 << 20)),
     version: || version(Storage::RocksDb),
     check: |trial| check(Storage::RocksDb, trial),
     start: |start| Ok(Box::new(Mariadb::start(Storage::RocksDb, start)?)),
@@ -80,7 +79,7 @@ pub static MYSQL: EngineDef = EngineDef {
     },
     runs: Runs::Elsewhere,
     // Nothing is on this machine.
-    disk_peak: |_| Bytes(0),
+    disk_peak: |_, _| Bytes(0),
     version: || Err(format!("named by its URL: --engine {EXAMPLE}")),
     check: |trial| depth_one_only(trial).and_then(|()| Url::of(&trial.target.params, &["mysql"], EXAMPLE).map(drop)),
     start: |start| Ok(Box::new(Mariadb::visit(start)?)),
@@ -236,8 +235,6 @@ impl Mariadb {
     fn start(storage: Storage, start: &Start) -> Result<Mariadb, TargetError> {
         check(storage, start.trial)?;
         let params = &start.trial.target.params;
-        let log_size = if storage == Storage::InnoDb { params.bytes("log_size") } else { Bytes(0) };
-        check_space(start.parent, log_size)?;
         let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         let mut home = Home::make(dir, "mariadb", USER, Signal::KILL)?;
         home.set_up(found(&INSTALL)?, install_arguments(home.data()))?;

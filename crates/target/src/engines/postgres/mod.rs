@@ -46,7 +46,7 @@ pub static POSTGRES: EngineDef = EngineDef {
     runs: Runs::Server,
     // Rows have headers of 24 bytes, and changed ones stand twice until they are vacuumed. The log of the default size may
     // grow beyond it while a checkpoint is under way.
-    disk_peak: |data| Bytes(3 * data.0 + (768 << 20)),
+    disk_peak: |data, params| Bytes(3 * data.0 + (256 << 20) + params.bytes("log_size").0 * 2),
     version,
     check,
     start: |start| Ok(Box::new(Postgres::start(start)?)),
@@ -62,7 +62,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
     },
     runs: Runs::Elsewhere,
     // Nothing is on this machine.
-    disk_peak: |_| Bytes(0),
+    disk_peak: |_, _| Bytes(0),
     version: || Err(format!("named by its URL: --engine {EXAMPLE}")),
     check: |trial| depth_one_only(trial).and_then(|()| Url::of(&trial.target.params, SCHEMES, EXAMPLE).map(drop)),
     start: |start| Ok(Box::new(Postgres::visit(start)?)),
@@ -146,7 +146,6 @@ impl Postgres {
     fn start(start: &Start) -> Result<Postgres, TargetError> {
         check(start.trial)?;
         let params = &start.trial.target.params;
-        crate::safety::check_space(start.parent, params.bytes("log_size"))?;
         let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         // When asked by SIGQUIT it ends at once, all its processes with it, and gives back its shared memory.
         let mut home = Home::make(dir, "postgres", USER, Signal::QUIT)?;
