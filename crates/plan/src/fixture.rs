@@ -8,6 +8,12 @@ pub(crate) fn catalogue() -> Catalogue {
     Catalogue { engines: ENGINES.to_vec(), workloads: WORKLOADS.to_vec(), distributions: DISTRIBUTIONS.to_vec() }
 }
 
+/// The same with engines that are not always there; the others are enough for most tests, and their messages list all names.
+pub(crate) fn with_servers() -> Catalogue {
+    let server = |name| Entry { name, help: "", families: &[Family::Sql], params: &[DURABILITY, CACHE] };
+    Catalogue { engines: [ENGINES, &["mariadb:innodb", "postgres"].map(server)].concat(), ..catalogue() }
+}
+
 const fn def(name: &'static str, kind: ParamKind, default: &'static str) -> ParamDef {
     ParamDef { name, kind, default, help: "", scales: false, shapes_data: false }
 }
@@ -92,7 +98,7 @@ const WORKLOADS: &[Entry] = &[
         help: "",
         families: &[Family::Sql, Family::Kv],
         params: &[
-            def("mix", ParamKind::OneOf(&["point_select", "read_write"]), "point_select"),
+            def("mix", ParamKind::OneOf(&["point_select", "read_only", "write_only", "read_write"]), "point_select"),
             shape("tables", ParamKind::Int { min: 1, max: 1_000 }, "1"),
             rows("table_rows", ParamKind::Int { min: 1, max: 2_000_000_000 }, "10000"),
             def("access", ParamKind::Access, "uniform"),

@@ -574,7 +574,7 @@ mod tests {
             ),
             (
                 "mix = 'readwrite'",
-                "`mix` cannot be `readwrite`: it takes one of `point_select`, `read_write`; did you mean `read_write`?",
+                "`mix` cannot be `readwrite`: it takes one of `point_select`, `read_only`, `write_only`, `read_write`; did you mean `read_write`?",
             ),
             (
                 "access = 'zip:0.9'",
@@ -736,10 +736,12 @@ mod tests {
             ("ssd-threads", include_str!("../../../plans/ssd-threads.toml"), 7),
             ("ssd-write-steadiness", include_str!("../../../plans/ssd-write-steadiness.toml"), 7),
             ("array-threads", include_str!("../../../plans/array-threads.toml"), 245),
+            ("filesystems-oltp", include_str!("../../../plans/filesystems-oltp.toml"), 63),
+            ("oltp-cpu", include_str!("../../../plans/oltp-cpu.toml"), 28),
         ];
         for (name, text, points) in plans {
-            let plan = parse(text, "other.toml", &Overrides::default(), 1.0, &fixture::catalogue()).expect(name);
-            let estimate = estimate(&plan, &fixture::catalogue());
+            let plan = parse(text, "other.toml", &Overrides::default(), 1.0, &fixture::with_servers()).expect(name);
+            let estimate = estimate(&plan, &fixture::with_servers());
             assert_eq!((plan.name.as_str(), estimate.points, estimate.warnings), (name, points, vec![]));
         }
     }

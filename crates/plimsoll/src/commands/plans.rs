@@ -20,6 +20,8 @@ pub const PLANS: &[(&str, &str)] = &[
     ("ssd-threads", include_str!("../../../../plans/ssd-threads.toml")),
     ("ssd-write-steadiness", include_str!("../../../../plans/ssd-write-steadiness.toml")),
     ("array-threads", include_str!("../../../../plans/array-threads.toml")),
+    ("filesystems-oltp", include_str!("../../../../plans/filesystems-oltp.toml")),
+    ("oltp-cpu", include_str!("../../../../plans/oltp-cpu.toml")),
 ];
 
 /// A plan file larger than this is no plan.

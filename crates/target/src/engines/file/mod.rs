@@ -150,6 +150,7 @@ impl FileInstance {
     fn passes_for(&self, trial: &Trial, program: &IoProgram) -> Result<u32, TargetError> {
         let asked = trial.phases.precondition();
         match &self.made {
+            Made::Named(named) if named.is_null() => Ok(0),
             Made::Named(named) if named.is_full() => {
                 named.check_precondition(asked)?;
                 files::check_sizes(&self.paths, program.file_bytes)?;
