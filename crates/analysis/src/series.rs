@@ -5,7 +5,7 @@
 
 use crate::bins::{Bin, bins, intervals_per_bin};
 use crate::counters::readings;
-use crate::detect::stall;
+use crate::detect::{bursts, stall, two_levels};
 use crate::levels::{self, Level};
 use crate::summary::{PhaseTimes, merged};
 use crate::window::{Tally, Window, whole_tallies};
@@ -147,6 +147,9 @@ fn shape(run: &[IntervalPoint], stalls: &[Span]) -> (Vec<LevelSpan>, Vec<DropSpa
     let drops = drops.map(|drop| DropSpan { span: span(&drop.range), from_per_s: drop.from, to_per_s: drop.to });
     let level =
         |level: &Level| LevelSpan { span: span(&level.range), ops_per_s: level.median, deviation: level.deviation };
+    // What jumps all the time has no drops: its low state is told as what it is.
+    let is_restless = bursts::of(run).is_some() || two_levels::two_levels(&rates).is_some();
+    let drops = drops.filter(|_| !is_restless);
     let is_no_stall = |drop: &DropSpan| !stalls.iter().any(|stall| stall.overlap_s(&drop.span) > 0.0);
     (levels.iter().map(level).collect(), drops.filter(is_no_stall).collect())
 }

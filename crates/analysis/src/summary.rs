@@ -136,7 +136,7 @@ pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes) -> Summ
         bytes_per_s: inside.bytes_per_s(),
         response_ns: Quantiles::of(&times.response),
         service_ns: Quantiles::of(&times.service),
-        worst: worst(&window.whole).filter(|worst| worst.ops_per_s <= inside.ops_per_s()),
+        worst: worst(window).filter(|worst| worst.ops_per_s <= inside.ops_per_s()),
         generator: generator_cost(point, window),
         cost: cost(point, window),
         achieved: asked_achieved::achieved(point, window),
@@ -197,7 +197,8 @@ impl Quantiles {
 
 /// The stretch of at least a second, made of neighbouring whole intervals, with the fewest operations; the first of them where
 /// several are. `None` where the run has no three such stretches: the worst of one is the run itself.
-fn worst(whole: &[Tally]) -> Option<WorstInterval> {
+fn worst(window: &Window) -> Option<WorstInterval> {
+    let whole = &window.whole;
     let first = whole.first()?;
     let intervals = 1_000_000_000u64.div_ceil(first.length.0.max(1)) as usize;
     if whole.len() / intervals < STRETCHES_MIN {
@@ -207,7 +208,7 @@ fn worst(whole: &[Tally]) -> Option<WorstInterval> {
     let slowest = whole.windows(intervals).min_by(|a, b| ops(a).total_cmp(&ops(b)))?;
     // Summed in whole nanoseconds: ten times 0.1 s would be 0.9999999999999999 s.
     let length_s = Nanos(slowest.iter().map(|tally| tally.length.0).sum()).as_secs_f64();
-    let at_s = slowest[0].start.since(first.start).as_secs_f64();
+    let at_s = window.seconds_at(slowest[0].start);
     Some(WorstInterval { at_s, length_s, ops_per_s: ops(slowest) / length_s })
 }
 
@@ -227,11 +228,13 @@ fn generator_cost(point: &PointData, window: &Window) -> GeneratorCost {
     let told_apart =
         matches!(engine_process(point), EngineProcess::Own | EngineProcess::None | EngineProcess::Elsewhere);
     let ops = Some(window.recorded.ok as f64).filter(|ops| *ops > 0.0 && told_apart && cpu_ns > 0);
+    let inside = generator_total(window.inside_recorded());
+    let inside_ns = inside.cpu_user_ns.saturating_add(inside.cpu_system_ns);
     let seconds = Some(window.seconds()).filter(|seconds| *seconds > 0.0 && told_apart && cpu_ns > 0);
     GeneratorCost {
         cpu_ns_per_op: ops.map(|ops| cpu_ns as f64 / ops),
         cpu_user_ns_per_op: ops.map(|ops| used.cpu_user_ns as f64 / ops),
-        cores_used: seconds.map(|seconds| cpu_ns as f64 / 1e9 / seconds),
+        cores_used: seconds.map(|seconds| inside_ns as f64 / 1e9 / seconds),
         lag_mean_ns: (used.lag_count > 0).then(|| used.lag_sum_ns as f64 / used.lag_count as f64),
         lag_max_ns: (used.lag_count > 0).then_some(used.lag_max_ns),
     }

@@ -74,6 +74,12 @@ impl<'a> Window<'a> {
         &self.phase.intervals[self.recorded_whole..]
     }
 
+    /// The recorded intervals that begin inside the phase. Behind the window of a run by rounds there is always another, which is
+    /// in no rate.
+    pub fn inside_recorded(&self) -> &'a [Interval] {
+        &self.phase.intervals[..self.phase.intervals.partition_point(|interval| interval.start < self.phase.end)]
+    }
+
     /// The operations done per second of each whole interval.
     pub fn rates(&self) -> Vec<f64> {
         self.whole.iter().map(Tally::ops_per_s).collect()

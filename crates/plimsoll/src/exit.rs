@@ -83,12 +83,14 @@ pub struct Fault {
     pub told: bool,
     /// What it makes of the point that was being measured.
     pub state: PointState,
+    /// Whether clients were still blocked: nothing that may block in the same way is to be tried after it.
+    pub blocked: bool,
 }
 
 impl Fault {
     /// A fault that ends with `exit`.
     pub fn new(exit: Exit, text: impl Into<String>) -> Fault {
-        Fault { exit, text: text.into(), told: false, state: PointState::Partial }
+        Fault { exit, text: text.into(), told: false, state: PointState::Partial, blocked: false }
     }
 
     /// The target failed while it was measured.

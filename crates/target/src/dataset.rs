@@ -327,10 +327,17 @@ fn sweep_one(dir: &Path) -> Option<String> {
     }
 }
 
-/// Ends the servers that a killed plimsoll could not take with it.
+/// Ends the servers that a killed plimsoll could not take with it, also those whose data is on its volume.
 fn end_servers(dir: &Path, manifest: &Manifest) -> Result<(), TargetError> {
     let plain = manifest.directories.iter().filter(|name| is_plain_name(name));
-    plain.map(|name| dir.join(name)).try_for_each(|own| crate::server::leftover::end_servers_of(&own))
+    plain.map(|name| dir.join(name)).try_for_each(|own| crate::server::leftover::end_servers_of(&own))?;
+    let mount_point = manifest.volume.iter().map(|names| &names.mount_point).filter(|name| is_plain_name(name));
+    let on_volume = mount_point.filter_map(|name| fs::read_dir(dir.join(name)).ok()).flatten().flatten();
+    for entry in on_volume.filter(|entry| entry.file_name().to_string_lossy().starts_with(DATA_DIR_PREFIX)) {
+        let of_data = open_directory(&entry.path()).ok().and_then(|data| read_manifest(&data));
+        of_data.map_or(Ok(()), |manifest| end_servers(&entry.path(), &manifest))?;
+    }
+    Ok(())
 }
 
 /// `name` in the directory that is locked, whatever has been put in its place meanwhile.

@@ -50,6 +50,9 @@ pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
     if trial.target.engine == "null" {
         return Some(Bytes(0));
     }
+    if overwrites(trial) {
+        return None;
+    }
     let (writes, block) = match engines::family_of(trial) {
         Family::Io => {
             let program = (workload.io?)(params, seed);
@@ -65,7 +68,12 @@ pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
     }
 }
 
-/// Whether the operations of `trial` write.
+/// Whether what stands at the path of `trial` is written whole before the run.
+fn overwrites(trial: &Trial) -> bool {
+    trial.target.path.is_some() && trial.phases.precondition() > 1
+}
+
+/// Whether `trial` writes, beside making its data.
 pub fn writes(trial: &Trial) -> bool {
     written_bytes_at_most(trial) != Some(Bytes(0))
 }

@@ -146,6 +146,13 @@ mod tests {
     }
 
     #[test]
+    fn the_gaps_between_bursts_are_not_told_again_as_drops() {
+        let simulation = every_ms(20, &limited(20, 100));
+        assert_eq!(simulation.findings("bursts").len(), 1);
+        assert!(simulation.findings("drops").is_empty());
+    }
+
+    #[test]
     fn pauses_of_seconds_are_stalls_and_no_bursts() {
         let pauses: Vec<u64> = (0..400).map(|at| if at % 20 < 8 { 0 } else { 100 }).collect();
         let simulation = every_ms(50, &pauses);

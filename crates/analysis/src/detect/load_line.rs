@@ -9,9 +9,10 @@ use super::{Detector, Measured, PointView};
 use crate::counters::{growth_of_all, growth_of_most};
 use crate::facts::{fact, param, slots};
 use crate::text::{percent, rate};
-use crate::{Finding, Severity};
+use crate::{Finding, Rounds, Severity};
 use model::units::three_digits;
 use model::{Bytes, Nanos, Pacing, Phase, PointData, PointState, Value};
+use std::borrow::Cow;
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
@@ -125,7 +126,7 @@ fn flow(point: &PointData, measured: &Measured, word: &str) -> Option<Flow> {
 }
 
 fn own_flow(point: &PointData, measured: &Measured, word: &str) -> Flow {
-    let kinds = measured.window.phase.intervals.iter().flat_map(|interval| &interval.kinds);
+    let kinds = measured.window.inside_recorded().iter().flat_map(|interval| &interval.kinds);
     let own = kinds.filter(|kind| point.kinds.get(usize::from(kind.kind)).is_some_and(|kind| kind == word));
     let (ops, bytes) = own.fold((0.0, 0.0), |(ops, bytes), kind| (ops + kind.ok as f64, bytes + kind.bytes as f64));
     let seconds = measured.summary.seconds.max(1e-9);
@@ -163,7 +164,10 @@ fn ceilings(view: &PointView) -> Vec<Ceiling> {
     let before =
         view.environment.iter().filter(|_| device.is_some() && fact(view.environment, "disk.device") == device);
     let before = before.filter_map(|fact| remembered(&fact.name, &fact.value));
-    let of_run = view.others.iter().filter(|other| device.is_some() && device_of(other) == device).filter_map(shown);
+    let kind_of = |point: &PointData| point.trial.target.fs.map(|fs| fs.kind);
+    // Volumes of one run have the same device one after the other.
+    let is_same = |other: &&PointData| device_of(other) == device && kind_of(other) == kind_of(view.point);
+    let of_run = view.others.iter().filter(|other| device.is_some() && is_same(other)).filter_map(shown);
     before.chain(of_run).collect()
 }
 
@@ -210,7 +214,8 @@ fn is_direct_file(point: &PointData) -> bool {
 }
 
 fn ops_per_s(point: &PointData) -> Option<f64> {
-    let phase = point.phase(Phase::Run)?;
+    let run = point.phase(Phase::Run)?;
+    let phase = Rounds::of(run, &point.trial).map_or(Cow::Borrowed(run), |rounds| rounds.counted(run));
     let inside = phase.intervals.iter().filter(|interval| interval.start < phase.end);
     let ops: f64 = inside.flat_map(|interval| &interval.kinds).map(|kind| kind.ok as f64).sum();
     Some(ops / phase.end.since(phase.start).as_secs_f64().max(1e-9))

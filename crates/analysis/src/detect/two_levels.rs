@@ -52,7 +52,8 @@ pub fn of(measured: &Measured) -> Option<TwoLevels> {
     two_levels(&measured.window.rates())
 }
 
-fn two_levels(rates: &[f64]) -> Option<TwoLevels> {
+/// The two levels between which `rates` jump.
+pub fn two_levels(rates: &[f64]) -> Option<TwoLevels> {
     if rates.len() < INTERVALS_MIN {
         return None;
     }

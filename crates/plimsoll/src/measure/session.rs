@@ -7,6 +7,7 @@ use super::flags::Options;
 use super::label;
 use super::progress::Progress;
 use super::read_back;
+use super::signals;
 use super::sink::PointSink;
 use crate::cli::Context;
 use crate::exit::Fault;
@@ -96,7 +97,9 @@ impl<'a> Session<'a> {
         let mut measured = self.load(trial, opened);
         if let Some(live) = &self.live {
             measured = measured.and(live.instance.trouble().map_or(Ok(()), |text| Err(Fault::of_target(text))));
-            self.writer.add_facts(point, &closing_facts(live))?;
+            if !is_blocked(&measured) {
+                self.writer.add_facts(point, &closing_facts(live))?;
+            }
         }
         measured = self.read_back(point, measured);
         if measured.is_err() || !next.is_some_and(|next| self.live_fits(next)) {
@@ -181,13 +184,13 @@ impl<'a> Session<'a> {
     fn read_back(&mut self, point: PointId, measured: Result<(), Fault>) -> Result<(), Fault> {
         let (reason, started) = (self.stop.reason(), self.clock.now());
         let live = match &mut self.live {
-            Some(live) if measured.is_ok() || reason == Some(StopReason::Failure) => live,
+            Some(live) if measured.is_ok() || reason == Some(StopReason::Failure) && !is_blocked(&measured) => live,
             _ => return measured,
         };
         let (stop, progress) = (&self.stop, &mut self.progress);
         let found = live.instance.read_back(&mut |done, total| {
             progress.reading_back(done, total);
-            stop.reason() == reason
+            stop.reason() == reason && !signals::came()
         });
         let found = match found {
             Ok(Some(found)) => found,
@@ -197,7 +200,8 @@ impl<'a> Session<'a> {
         let now = self.clock.now();
         self.writer.add_facts(point, &read_back::facts(&found, now.since(started)))?;
         self.writer.record(point, &Batch { events: &read_back::events(&found, now), ..Batch::default() })?;
-        let stopped = self.stop.reason().filter(|_| found.checked.stopped).map(|reason| Err(Fault::stopped(reason)));
+        let reason = if signals::came() { Some(StopReason::Interrupted) } else { self.stop.reason() };
+        let stopped = reason.filter(|_| found.checked.stopped).map(|reason| Err(Fault::stopped(reason)));
         measured.and(read_back::fault(&found)).and(stopped.unwrap_or(Ok(())))
     }
 
@@ -317,14 +321,21 @@ fn closing_facts(live: &Live) -> Vec<Fact> {
     facts
 }
 
+fn is_blocked(measured: &Result<(), Fault>) -> bool {
+    measured.as_ref().is_err_and(|fault| fault.blocked)
+}
+
 fn check(outcome: Outcome) -> Result<(), Fault> {
     match outcome.ended {
         Ended::AsPlanned if outcome.hung.is_empty() => Ok(()),
         Ended::AsPlanned => {
             let text = format!("{} clients were still blocked when the grace time was over", outcome.hung.len());
-            Err(Fault::of_target(text))
+            Err(Fault { blocked: true, ..Fault::of_target(text) })
         }
         Ended::Stopped(reason) => Err(Fault::stopped(reason)),
-        Ended::Failed { text, .. } => Err(Fault::of_target(format!("{text}; what was measured is kept"))),
+        Ended::Failed { text, .. } => {
+            let text = format!("{text}; what was measured is kept");
+            Err(Fault { blocked: !outcome.hung.is_empty(), ..Fault::of_target(text) })
+        }
     }
 }

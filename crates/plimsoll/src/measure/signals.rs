@@ -33,6 +33,11 @@ pub fn listen(stop: &Arc<Stop>) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Whether a signal came: a request to stop that came after another reason to stop is told by nothing else.
+pub fn came() -> bool {
+    CAME.load(SeqCst) != 0
+}
+
 /// How a process ends that a signal has ended.
 pub fn exit() -> Exit {
     if CAME.load(SeqCst) == SIGINT { Exit::Interrupted } else { Exit::Terminated }

@@ -110,7 +110,7 @@ impl Place {
     pub fn warnings(&self) -> Vec<String> {
         let Place::Foreign(foreign) = self else { return Vec::new() };
         let warning = |fact: &Fact| match fact.name.as_str() {
-            OTHERS if fact.value != "0" => Some(format!(
+            OTHERS if fact.value.parse::<u64>().is_ok_and(|others| others > 0) => Some(format!(
                 "{} other clients were at work on the server within the last {RECENT_S} s: they and the load measure each other",
                 fact.value
             )),

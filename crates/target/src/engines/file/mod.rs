@@ -153,11 +153,18 @@ impl FileInstance {
             Made::Named(named) if named.is_null() => Ok(0),
             Made::Named(named) if named.is_full() => {
                 named.check_precondition(asked)?;
+                if asked > 1 && self.generations.is_none() {
+                    generations::check_unverified_writes(&self.paths[0])?;
+                }
                 files::check_sizes(&self.paths, program.file_bytes)?;
                 Ok(asked - 1)
             }
             // There is nothing to make on a device; what is written before the run is what was asked for, and nothing else.
-            Made::Device(_) => Ok(if asked > 1 { asked } else { 0 }),
+            Made::Device(_) if asked > 1 => {
+                files::check_sizes(&self.paths, program.file_bytes)?;
+                Ok(asked)
+            }
+            Made::Device(_) => Ok(0),
             _ => Ok(asked),
         }
     }

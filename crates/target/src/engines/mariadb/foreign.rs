@@ -57,7 +57,7 @@ fn refuse_production(keeper: &mut Conn, server: &Address) -> Result<(), TargetEr
     if count(keeper, "command LIKE 'Binlog Dump%'") > 0 {
         return refused("has replicas");
     }
-    let alone = keeper.query_first::<Option<u8>, _>("SELECT GET_LOCK('plimsoll', 0)");
+    let alone = keeper.query_first::<Option<u8>, _>("SELECT GET_LOCK('plimsoll', 5)");
     if matches!(alone, Ok(Some(Some(0)))) {
         return refused("is being measured by another plimsoll");
     }

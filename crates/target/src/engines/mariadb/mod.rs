@@ -114,7 +114,10 @@ const IO_CAPACITY: ParamDef = ParamDef {
     scales: false,
     shapes_data: true,
 };
-const INNODB_PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, FLUSH_METHOD, super::LOG_SIZE, IO_CAPACITY];
+const INNODB_PARAMS: &[ParamDef] = &[super::DURABILITY, CACHE, FLUSH_METHOD, super::LOG_SIZE, IO_CAPACITY];
+/// InnoDB does not start with less: seen at 5 MiB, not at 6.
+const CACHE: ParamDef =
+    ParamDef { kind: ParamKind::Bytes { min: 6 << 20, max: 1 << 44 }, help: "size of the buffer pool", ..super::CACHE };
 const ROCKSDB_PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE];
 
 const PLACES: &[&str] = &["/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/mysql/bin"];
