@@ -3,7 +3,7 @@
 //! In: a trial and what is known of the place. Out: nothing, or a refusal that names the parameter and what to use instead.
 //! Limits: asked before data is made and again before clients are; what changes in between is found by the operations.
 
-use super::files::WriteSync;
+use super::files::{Readahead, WriteSync};
 use super::settings::{Io, Settings};
 use crate::error::{TargetError, shown};
 use crate::filesystem::Alignment;
@@ -16,6 +16,12 @@ use workload::IoProgram;
 pub fn settings(trial: &Trial) -> Result<(), TargetError> {
     let settings = Settings::of(trial);
     let refused = match settings.io {
+        _ if settings.direct && settings.readahead != Readahead::Default => {
+            "there is no readahead past the page cache: use direct = `false`, or readahead = `default`"
+        }
+        Io::Mmap if settings.readahead != Readahead::Default => {
+            "readahead is said of reads, and a mapping has none: use io = `sync`, or readahead = `default`"
+        }
         Io::Mmap if settings.direct => "io = `mmap` goes through the page cache: use direct = `false`",
         Io::Mmap if settings.sync != WriteSync::None => {
             "O_SYNC and O_DSYNC have no effect on a mapping: use fsync = `fsync` with io = `mmap`, or another io"

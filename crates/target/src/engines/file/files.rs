@@ -8,7 +8,7 @@ use crate::dataset::DataDir;
 use crate::device::size_of;
 use crate::error::{IoContext, TargetError, shown};
 use model::{Bytes, IoOp, Nanos};
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{Advice, Mode, OFlags, fadvise, open};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -25,6 +25,18 @@ pub struct Opening {
     pub direct: bool,
     pub writes: bool,
     pub sync: WriteSync,
+    pub readahead: Readahead,
+}
+
+/// What the kernel is told of the order in which a file is read through the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readahead {
+    /// Nothing: it finds out by itself.
+    Default,
+    /// POSIX_FADV_SEQUENTIAL: it reads twice as far ahead.
+    Sequential,
+    /// POSIX_FADV_RANDOM: it reads what was asked for and no more.
+    Random,
 }
 
 /// What of a write is on the device when it returns.
@@ -39,11 +51,12 @@ pub enum WriteSync {
 
 impl Opening {
     /// To look at a file.
-    pub const READING: Opening = Opening { direct: false, writes: false, sync: WriteSync::None };
+    pub const READING: Opening =
+        Opening { direct: false, writes: false, sync: WriteSync::None, readahead: Readahead::Default };
 
     /// To fill a file.
     pub fn filling(direct: bool) -> Opening {
-        Opening { direct, writes: true, sync: WriteSync::None }
+        Opening { direct, writes: true, ..Opening::READING }
     }
 
     fn flags(self) -> OFlags {
@@ -116,13 +129,23 @@ pub fn open_one(path: &Path, opening: Opening) -> Result<File, TargetError> {
         Err(rustix::io::Errno::PERM) => open(path, flags, Mode::empty()),
         opened => opened,
     };
-    opened.map(File::from).map_err(|errno| match errno {
+    let file = opened.map(File::from).map_err(|errno| match errno {
         rustix::io::Errno::INVAL if opening.direct => TargetError::Unsupported(format!(
             "cannot open `{}` with O_DIRECT: its file system does not support it; use direct = `false`",
             shown(path)
         )),
         errno => TargetError::io("open", path, &errno.into()),
-    })
+    })?;
+    advise(&file, opening.readahead).trying("advise the kernel on", path)?;
+    Ok(file)
+}
+
+fn advise(file: &File, readahead: Readahead) -> rustix::io::Result<()> {
+    match readahead {
+        Readahead::Default => Ok(()),
+        Readahead::Sequential => fadvise(file, 0, None, Advice::Sequential),
+        Readahead::Random => fadvise(file, 0, None, Advice::Random),
+    }
 }
 
 /// Refuses files that are shorter than `each`.
@@ -188,7 +211,7 @@ mod tests {
         let cases =
             [(WriteSync::None, OFlags::empty()), (WriteSync::All, OFlags::SYNC), (WriteSync::Data, OFlags::DSYNC)];
         for (sync, expected) in cases {
-            let opened = open_one(file.path(), Opening { direct: false, writes: true, sync }).unwrap();
+            let opened = open_one(file.path(), Opening { writes: true, sync, ..Opening::READING }).unwrap();
             assert_eq!(fcntl_getfl(&opened).unwrap() & OFlags::SYNC, expected, "{sync:?}");
         }
     }
@@ -204,6 +227,37 @@ mod tests {
         std::io::Read::read_to_string(&mut open_one(file.path(), Opening::READING).unwrap(), &mut text).unwrap();
         assert_eq!(text, "something to read");
         assert_eq!(file.path().metadata().unwrap().accessed().unwrap(), long_ago);
+    }
+
+    /// Pages in the page cache after the first 4 KiB of a file of 4 MiB were read in this way.
+    fn pages_after_a_read(readahead: Readahead) -> usize {
+        use std::os::unix::fs::FileExt;
+        let file = tempfile::NamedTempFile::new_in(".").unwrap();
+        std::fs::write(file.path(), vec![7; 4 << 20]).unwrap();
+        file.as_file().sync_all().unwrap();
+        fadvise(file.as_file(), 0, None, Advice::DontNeed).unwrap();
+        let opened = open_one(file.path(), Opening { readahead, ..Opening::READING }).unwrap();
+        opened.read_exact_at(&mut [0; 4096], 0).unwrap();
+        resident_pages(&opened, 4 << 20)
+    }
+
+    fn resident_pages(file: &File, len: usize) -> usize {
+        use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+        let mut pages = vec![0u8; len / 4096];
+        // SAFETY: a mapping of our own, in a place that the kernel chooses; it is not read, and gone at the end.
+        unsafe {
+            let map = mmap(std::ptr::null_mut(), len, ProtFlags::READ, MapFlags::SHARED, file, 0).unwrap();
+            assert_eq!(libc::mincore(map, len, pages.as_mut_ptr()), 0);
+            munmap(map, len).unwrap();
+        }
+        pages.iter().filter(|page| **page & 1 == 1).count()
+    }
+
+    #[test]
+    fn the_kernel_reads_ahead_as_it_was_told() {
+        let [random, usual, sequential] =
+            [Readahead::Random, Readahead::Default, Readahead::Sequential].map(pages_after_a_read);
+        assert!(random < usual && usual <= sequential && sequential < 1024, "{random} {usual} {sequential}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! In: the parameters of a trial. Out: [`Settings`]. Limits: what excludes what is the matter of `check`.
 
 use super::buffers::Content;
-use super::files::{Opening, WriteSync};
+use super::files::{Opening, Readahead, WriteSync};
 use load::Stamp;
 use model::{ParamDef, ParamKind, Trial};
 
@@ -24,6 +24,14 @@ pub const PARAMS: &[ParamDef] = &[
         help: "O_DIRECT: past the page cache, so that the device is measured and not the memory",
         scales: false,
         shapes_data: true,
+    },
+    ParamDef {
+        name: "readahead",
+        kind: ParamKind::OneOf(&["default", "sequential", "random"]),
+        default: "default",
+        help: "what the kernel is told of the order of reads through the page cache (posix_fadvise)",
+        scales: false,
+        shapes_data: false,
     },
     ParamDef {
         name: "sync",
@@ -80,6 +88,7 @@ pub const PARAMS: &[ParamDef] = &[
 pub struct Settings {
     pub io: Io,
     pub direct: bool,
+    pub readahead: Readahead,
     pub sync: WriteSync,
     pub fsync_end: bool,
     pub stamp: Stamp,
@@ -109,6 +118,12 @@ impl Settings {
                 other => unreachable!("`io` is declared without `{other}`"),
             },
             direct: params.flag("direct"),
+            readahead: match params.word("readahead") {
+                "default" => Readahead::Default,
+                "sequential" => Readahead::Sequential,
+                "random" => Readahead::Random,
+                other => unreachable!("`readahead` is declared without `{other}`"),
+            },
             sync: match params.word("sync") {
                 "none" => WriteSync::None,
                 "osync" => WriteSync::All,
@@ -128,7 +143,7 @@ impl Settings {
 
     /// How the clients open their files.
     pub fn opening(&self, writes: bool) -> Opening {
-        Opening { direct: self.direct, writes, sync: self.sync }
+        Opening { direct: self.direct, writes, sync: self.sync, readahead: self.readahead }
     }
 }
 
