@@ -22,7 +22,7 @@ use crate::output;
 use analysis::Analysis;
 use flags::Options;
 use load::Stop;
-use model::{Bytes, Fact, Plan, RunMeta, Trial};
+use model::{Bytes, Fact, Nanos, Plan, RunMeta, Trial};
 use session::Session;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,6 +30,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use store::{RunWriter, StoreError};
 use target::TargetError;
 use target::device::Device;
+
+/// Making data has no deadline: it ends when the data is made.
+const PREPARE_AT_MOST: Nanos = Nanos::from_secs(7 * 24 * 3600);
 
 /// Measures every point of `plan`, writes the report and says the verdict.
 pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exit, Fault> {

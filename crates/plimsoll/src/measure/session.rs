@@ -3,6 +3,7 @@
 //! In: a plan, a run file, a directory. Out: every point recorded. Limits: one instance at a time; it is stopped and its data
 //! removed as soon as the next point needs other data, and so is the file system that was made for it.
 
+use super::PREPARE_AT_MOST;
 use super::flags::Options;
 use super::label;
 use super::progress::Progress;
@@ -21,9 +22,6 @@ use target::device::Device;
 use target::estimate::{disk_bytes, image_bytes};
 use target::safety::Room;
 use target::{EngineDef, Instance, Loading, Runs, Start, Volume};
-
-/// Making data has no deadline: it ends when the data is made.
-const PREPARE_AT_MOST: Nanos = Nanos::from_secs(7 * 24 * 3600);
 
 /// A run under way.
 pub struct Session<'a> {

@@ -3,15 +3,13 @@
 //! In: a trial, a directory, what may stop it. Out: its sums. Limits: no intervals, no counters, no warmup; one instance
 //! serves all trials that are measured on it, which must agree on its data.
 
+use super::PREPARE_AT_MOST;
 use crate::exit::Fault;
 use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_phases};
 use model::{Event, IntervalRow, LatencyCounts, Nanos, Pacing, Phase, Tick, Trial};
 use std::path::Path;
 use std::sync::Arc;
 use target::{Instance, Loading, Start};
-
-/// Making data has no deadline: it ends when the data is made.
-const PREPARE_AT_MOST: Nanos = Nanos::from_secs(24 * 3600);
 
 /// An instance with its data, ready for trials.
 pub struct Unrecorded {
