@@ -32,14 +32,15 @@ pub const TEST_NEEDS: &[Need] = &[
 ];
 
 /// What `cargo xtask bench file` needs.
-pub const BENCH_NEEDS: &[Need] = &[
-    Need { binary: "fio", package: "fio", what_for: "the peer that plimsoll is compared with" },
-    Need { binary: "sysbench", package: "sysbench", what_for: "the peer that plimsoll is compared with on the disk" },
-];
+pub const BENCH_NEEDS: &[Need] =
+    &[Need { binary: "fio", package: "fio", what_for: "the peer that plimsoll is compared with" }, SYSBENCH];
 
 /// What `cargo xtask bench dist` needs.
-pub const SYSBENCH: Need =
-    Need { binary: "sysbench", package: "sysbench", what_for: "the peer whose distributions plimsoll has, too" };
+pub const SYSBENCH: Need = Need {
+    binary: "sysbench",
+    package: "sysbench",
+    what_for: "the peer that plimsoll is compared with on the disk, and whose distributions it has, too",
+};
 
 /// Installs what is missing where that is possible, and returns what is missing still.
 pub fn ensure(needs: &'static [Need]) -> Result<Vec<&'static Need>> {

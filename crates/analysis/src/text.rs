@@ -43,9 +43,27 @@ pub fn plural(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
+/// The first `most` of `all` as `one` says them, and how many more there are.
+pub fn listed<T>(all: &[T], most: usize, one: impl Fn(&T) -> String) -> String {
+    let mut text = all.iter().take(most).map(one).collect::<Vec<_>>().join(", ");
+    if all.len() > most {
+        text += &format!(" and {} more", all.len() - most);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_list_says_how_many_it_leaves_out() {
+        assert_eq!(
+            [3, 4].map(|most| listed(&[1, 2, 3, 4], most, i32::to_string)),
+            ["1, 2, 3 and 1 more", "1, 2, 3, 4"]
+        );
+        assert_eq!(listed(&[], 3, i32::to_string), "");
+    }
 
     #[test]
     fn numbers_are_short_and_carry_their_unit() {

@@ -7,7 +7,7 @@ use super::stall::decimals;
 use super::{Detector, Measured, PointView};
 use crate::rhythm::period;
 use crate::stats::median;
-use crate::text::{percent, plural, rate};
+use crate::text::{listed, percent, plural, rate};
 use crate::{DropSpan, Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -51,18 +51,14 @@ fn dropped(drops: &[DropSpan], measured: &Measured) -> Finding {
         percent(1.0 - to / from.max(f64::MIN_POSITIVE))
     );
     let next_step = "see what the target and the machine do at these times; the charts of disk and CPU help";
-    DETECTOR.finding(Severity::Note, title, format!("medians of all; {}", listed(drops, digits)), next_step)
+    DETECTOR.finding(Severity::Note, title, format!("medians of all; {}", all_of(drops, digits)), next_step)
 }
 
-fn listed(drops: &[DropSpan], digits: usize) -> String {
+fn all_of(drops: &[DropSpan], digits: usize) -> String {
     let one = |drop: &DropSpan| {
         format!("{:.digits$}-{:.digits$} s {}", drop.span.from_s, drop.span.to_s, rate(drop.to_per_s))
     };
-    let mut text = drops.iter().take(LISTED_MAX).map(one).collect::<Vec<_>>().join(", ");
-    if drops.len() > LISTED_MAX {
-        text += &format!(" and {} more", drops.len() - LISTED_MAX);
-    }
-    text
+    listed(drops, LISTED_MAX, one)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use super::stall::decimals;
 use super::{Detector, Measured, PointView, two_levels};
 use crate::levels::SHIFT_SHARE_MIN;
-use crate::text::{percent, rate};
+use crate::text::{listed, percent, rate};
 use crate::{Finding, LevelSpan, Severity};
 
 /// The entry in the list of detectors.
@@ -120,11 +120,7 @@ fn evidence(levels: &[LevelSpan], digits: usize) -> String {
         let (from, to) = (level.span.from_s, level.span.to_s);
         format!("{from:.digits$}-{to:.digits$} s {} +- {}", rate(level.ops_per_s), rate(level.deviation))
     };
-    let mut text = levels.iter().take(LISTED_MAX).map(one).collect::<Vec<_>>().join(", ");
-    if levels.len() > LISTED_MAX {
-        text += &format!(" and {} more", levels.len() - LISTED_MAX);
-    }
-    text
+    listed(levels, LISTED_MAX, one)
 }
 
 #[cfg(test)]

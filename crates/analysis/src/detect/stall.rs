@@ -11,7 +11,7 @@ use crate::facts::slots;
 use crate::rhythm::period;
 use crate::stats::median;
 use crate::summary::merged;
-use crate::text::{percent, plural, rate, time};
+use crate::text::{listed, percent, plural, rate, time};
 use crate::{Finding, IntervalPoint, Severity, Span};
 use model::{Interval, Nanos, PointData};
 
@@ -192,7 +192,7 @@ fn long_stalls(found: &[Stretch], measured: &Measured) -> Finding {
         "below 20 % of the median rate of {}, down to {} of it: {}",
         rate(usual),
         percent(deepest),
-        listed(found, digits)
+        all_of(found, digits)
     );
     let next_step = "look at the charts of disk and CPU at these times; see what the target does then";
     DETECTOR.finding(Severity::Note, title, evidence, next_step)
@@ -204,13 +204,8 @@ pub fn decimals(interval: Nanos) -> usize {
     (1..3).find(is_whole).unwrap_or(3)
 }
 
-fn listed(found: &[Stretch], digits: usize) -> String {
-    let one = |stall: &Stretch| format!("{:.digits$}-{:.digits$} s", stall.span.from_s, stall.span.to_s);
-    let mut text = found.iter().take(LISTED_MAX).map(one).collect::<Vec<_>>().join(", ");
-    if found.len() > LISTED_MAX {
-        text += &format!(" and {} more", found.len() - LISTED_MAX);
-    }
-    text
+fn all_of(found: &[Stretch], digits: usize) -> String {
+    listed(found, LISTED_MAX, |stall| format!("{:.digits$}-{:.digits$} s", stall.span.from_s, stall.span.to_s))
 }
 
 fn short_stalls(slow: &SlowOps, point: &PointData, measured: &Measured) -> Finding {

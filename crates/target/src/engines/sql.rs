@@ -9,6 +9,7 @@
 //! pause that doubles from 50 ms to a second: so an outage is a gap in the timeline and not a million failures.
 
 use super::{Loading, kind_names, slots, workload_of};
+use crate::error::TargetError;
 use load::{Client, Driver, OpSource, SyncClient};
 use model::{Fact, FailureClass, Nanos, Outcome, SqlOp, Trial};
 use std::sync::Arc;
@@ -41,6 +42,12 @@ pub struct Failure {
     pub class: FailureClass,
     /// What the server or the system said.
     pub text: String,
+}
+
+/// The error of a server, called `server`, that failed beside the operations.
+pub fn failed(server: &str, failure: Failure) -> TargetError {
+    let advice = if failure.class == FailureClass::NoSpace { "; free some space or measure elsewhere" } else { "" };
+    TargetError::Failed(format!("{server}: {}{advice}", failure.text))
 }
 
 /// Makes connections to one server for one list of statements.

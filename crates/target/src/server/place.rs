@@ -144,3 +144,8 @@ impl Place {
         }
     }
 }
+
+/// The error that the schema `name` on the server called `server` could not be removed.
+pub fn schema_left(server: &str, name: &str, why: &str) -> TargetError {
+    TargetError::Failed(format!("{server}: schema `{name}` was left: {why}; drop it by hand"))
+}

@@ -3,6 +3,7 @@
 //! In: a name, usual places, the package that brings it. Out: its path and version, or what to install.
 //! Limits: names come from the engines, never from a plan; relative entries of PATH are not looked at.
 
+use crate::error::TargetError;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -24,6 +25,11 @@ impl Program {
         folders.extend(self.places.iter().flat_map(|place| folders_of(place)));
         let found = folders.into_iter().map(|folder| folder.join(self.name)).find(|file| file.is_file());
         found.ok_or_else(|| self.missing())
+    }
+
+    /// The same for who cannot go on without it.
+    pub fn needed(&self) -> Result<PathBuf, TargetError> {
+        self.find().map_err(TargetError::Unsupported)
     }
 
     /// What it says of its version: the first word that begins with a digit.

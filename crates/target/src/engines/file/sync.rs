@@ -67,12 +67,8 @@ impl Driver for SyncFile {
     }
 
     #[inline]
-    fn settle(&mut self, op: &IoOp, outcome: Outcome) -> Outcome {
-        let Some(verifier) = &mut self.verifier else { return outcome };
-        match verifier.settle(0, &self.buffers, outcome) {
-            Ok(outcome) => outcome,
-            Err((_, damage)) => Outcome::Failed(self.failure.damaged(op, damage)),
-        }
+    fn settle(&mut self, _: &IoOp, outcome: Outcome) -> Outcome {
+        verifier::settled(&self.verifier, &self.buffers, 0, outcome, &mut self.failure)
     }
 
     fn describe_failure(&self) -> String {

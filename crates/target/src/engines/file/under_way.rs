@@ -51,11 +51,8 @@ impl UnderWay {
     /// moved and what will be.
     #[inline]
     pub fn settle(&mut self, done: &Done) -> Outcome {
-        let (Some(verifier), Some(buffers)) = (&mut self.verifier, &self.buffers) else { return done.outcome };
-        match verifier.settle(done.slot, buffers, done.outcome) {
-            Ok(outcome) => outcome,
-            Err((op, damage)) => Outcome::Failed(self.failure.damaged(&op, damage)),
-        }
+        let Some(buffers) = &self.buffers else { return done.outcome };
+        verifier::settled(&self.verifier, buffers, done.slot, done.outcome, &mut self.failure)
     }
 
     /// The operation in `slot` ended with `result`: bytes moved, or an error number below zero.

@@ -4,6 +4,7 @@
 //! both happen outside the time of the operation, on the client's thread: the client does less for it, and its CPU account
 //! says so.
 
+use super::super::errno::LastFailure;
 use super::buffers::Buffers;
 use crate::verify::{Damage, Expected, Header, Judged, Place, State, Table, UNIT};
 use model::{Bytes, IoKind, IoOp, Offset, Outcome};
@@ -35,6 +36,22 @@ pub fn prepare(verifier: &mut Option<Verifier>, buffers: &mut Buffers, slot: u32
     memory
 }
 
+/// How the operation in `slot` counts that ended with `outcome`, and where it read damage, that in `failure`.
+#[inline]
+pub fn settled(
+    verifier: &Option<Verifier>,
+    buffers: &Buffers,
+    slot: u32,
+    outcome: Outcome,
+    failure: &mut LastFailure,
+) -> Outcome {
+    let Some(verifier) = verifier else { return outcome };
+    match verifier.settle(slot, buffers, outcome) {
+        Ok(outcome) => outcome,
+        Err((op, damage)) => Outcome::Failed(failure.damaged(&op, damage)),
+    }
+}
+
 impl Verifier {
     /// For `depth` slots whose operations move at most `block`.
     pub fn new(table: Arc<Table>, depth: u32, block: Bytes) -> Verifier {
@@ -60,7 +77,7 @@ impl Verifier {
     }
 
     /// How the operation in `slot` counts that ended with `outcome`; the first damage where it read some.
-    pub fn settle(&self, slot: u32, buffers: &Buffers, outcome: Outcome) -> Result<Outcome, (IoOp, Damage)> {
+    fn settle(&self, slot: u32, buffers: &Buffers, outcome: Outcome) -> Result<Outcome, (IoOp, Damage)> {
         let op = &self.ops[slot as usize];
         let (first, len) = (self.table.unit_at(op.file, op.at.0), op.len.0 as usize);
         match (op.io, outcome) {

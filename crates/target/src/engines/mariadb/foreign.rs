@@ -7,7 +7,7 @@ use super::client::{Address, failure};
 use super::tables::quoted;
 use crate::engines::sql::Failure;
 use crate::error::TargetError;
-use crate::server::place::{Foreign, LEFT, OTHERS, RECENT_S};
+use crate::server::place::{Foreign, LEFT, OTHERS, RECENT_S, schema_left};
 use crate::server::url::{Url, schema_name};
 use ::mysql::Conn;
 use ::mysql::prelude::Queryable;
@@ -85,9 +85,7 @@ fn look_around(keeper: &mut Conn, url: &Url) -> Vec<Fact> {
 
 /// Drops the schema `name` where its marker says that it is plimsoll's.
 fn remove(server: &Address, name: &str) -> Result<(), TargetError> {
-    let told = |text: String| {
-        TargetError::Failed(format!("{}: schema `{name}` was left: {text}; drop it by hand", server.shown()))
-    };
+    let told = |text: String| schema_left(server.shown(), name, &text);
     let mut connection = server.connect(PATIENCE).map_err(|failure| told(failure.text))?;
     let marker =
         format!("SELECT count(*) FROM {}.{MARKER} WHERE made_by = 'plimsoll' AND name = '{name}'", quoted(name));

@@ -17,7 +17,7 @@ mod foreign;
 mod tables;
 
 use super::counters::ServerSource;
-use super::sql::{Failure, Tally, loading, patience, program_of};
+use super::sql::{Tally, failed, loading, patience, program_of};
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
@@ -28,7 +28,7 @@ use crate::server::url::{PASSWORD_FILE, Password, URL, Url};
 use ::mysql::Conn;
 use ::mysql::prelude::Queryable;
 use client::{Address, ConnectMysql, failure};
-use model::{Bytes, CounterSource, Entry, Fact, FailureClass, Family, ParamDef, ParamKind, Params, SqlOp, Trial};
+use model::{Bytes, CounterSource, Entry, Fact, Family, ParamDef, ParamKind, Params, SqlOp, Trial};
 use rustix::process::Signal;
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -240,14 +240,14 @@ impl Mariadb {
         let params = &start.trial.target.params;
         let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         let mut home = Home::make(dir, "mariadb", USER, Signal::KILL)?;
-        home.set_up(found(&INSTALL)?, install_arguments(home.data()))?;
+        home.set_up(INSTALL.needed()?, install_arguments(home.data()))?;
         let address = Address::private(home.socket(SOCKET), format!("mariadb in `{}`", shown(home.dir.path())));
         let answers = || address.connect(KEEPER_PATIENCE).map(drop).map_err(|failure| failure.text);
-        home.start(found(&SERVER)?, server_arguments(storage, home.data(), params), answers)?;
-        let mut keeper = address.connect(KEEPER_PATIENCE).map_err(|failure| failed(&address, failure))?;
+        home.start(SERVER.needed()?, server_arguments(storage, home.data(), params), answers)?;
+        let mut keeper = address.connect(KEEPER_PATIENCE).map_err(|failure| failed(address.shown(), failure))?;
         let made = keeper.query_drop(format!("CREATE DATABASE {DATABASE}"));
         let made = made.and_then(|()| keeper.query_drop(format!("USE {DATABASE}")));
-        made.map_err(|error| failed(&address, failure(error)))?;
+        made.map_err(|error| failed(address.shown(), failure(error)))?;
         let (address, keeper) = (address.in_database(DATABASE), RefCell::new(keeper));
         let (tally, made_for) = (Arc::default(), MadeFor::new(start));
         let place = Place::Private(Box::new(home));
@@ -282,13 +282,13 @@ impl Mariadb {
 
     fn run(&self, statement: &str) -> Result<(), TargetError> {
         let done = self.keeper.borrow_mut().query_drop(statement);
-        done.map_err(|error| failed(&self.address, failure(error)))
+        done.map_err(|error| failed(self.address.shown(), failure(error)))
     }
 
     /// The first number of the answer's first row.
     fn number(&self, question: &str) -> Result<u64, TargetError> {
         let answer = self.keeper.borrow_mut().query_first::<u64, _>(question);
-        answer.map(Option::unwrap_or_default).map_err(|error| failed(&self.address, failure(error)))
+        answer.map(Option::unwrap_or_default).map_err(|error| failed(self.address.shown(), failure(error)))
     }
 
     fn variable(&self, name: &str) -> Option<String> {
@@ -417,15 +417,6 @@ impl Instance for Mariadb {
         // The data goes with it, so it need not shut down in order: it is killed, which takes milliseconds.
         self.place.remove()
     }
-}
-
-fn found(program: &Program) -> Result<std::path::PathBuf, TargetError> {
-    program.find().map_err(TargetError::Unsupported)
-}
-
-fn failed(address: &Address, failure: Failure) -> TargetError {
-    let advice = if failure.class == FailureClass::NoSpace { "; free some space or measure elsewhere" } else { "" };
-    TargetError::Failed(format!("{}: {}{advice}", address.shown(), failure.text))
 }
 
 /// The server lowers its limit by itself where it may open few files.

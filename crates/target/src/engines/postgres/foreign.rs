@@ -7,7 +7,7 @@ use super::client::{Address, failure};
 use super::tables::quoted;
 use super::wire::{Wire, WireError};
 use crate::error::TargetError;
-use crate::server::place::{Foreign, LEFT, OTHERS, RECENT_S};
+use crate::server::place::{Foreign, LEFT, OTHERS, RECENT_S, schema_left};
 use crate::server::url::{Url, schema_name};
 use model::Fact;
 use std::time::Duration;
@@ -85,9 +85,7 @@ fn first(rows: Result<Vec<Vec<Option<String>>>, WireError>) -> Option<String> {
 
 /// Drops the schema `name` where its marker says that it is plimsoll's.
 fn remove(server: &Address, name: &str) -> Result<(), TargetError> {
-    let told = |text: String| {
-        TargetError::Failed(format!("{}: schema `{name}` was left: {text}; drop it by hand", server.shown()))
-    };
+    let told = |text: String| schema_left(server.shown(), name, &text);
     let mut wire = server.connect(PATIENCE).map_err(|failure| told(failure.text))?;
     let marker =
         format!("SELECT count(*) FROM {}.{MARKER} WHERE made_by = 'plimsoll' AND name = '{name}'", quoted(name));

@@ -16,7 +16,7 @@ mod tables;
 mod wire;
 
 use super::counters::ServerSource;
-use super::sql::{Failure, Tally, loading, patience, program_of};
+use super::sql::{Tally, failed, loading, patience, program_of};
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
@@ -25,11 +25,11 @@ use crate::server::place::Place;
 use crate::server::program::Program;
 use crate::server::url::{PASSWORD_FILE, Password, URL, Url};
 use client::{Address, ConnectPostgres, failure};
-use model::{Bytes, CounterSource, Entry, Fact, FailureClass, Family, ParamDef, Params, SqlOp, Trial};
+use model::{Bytes, CounterSource, Entry, Fact, Family, ParamDef, Params, SqlOp, Trial};
 use rustix::process::Signal;
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::{Wire, WireError};
@@ -149,12 +149,12 @@ impl Postgres {
         let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         // When asked by SIGQUIT it ends at once, all its processes with it, and gives back its shared memory.
         let mut home = Home::make(dir, "postgres", USER, Signal::QUIT)?;
-        home.set_up(found(&INSTALL)?, install_arguments(home.data()))?;
+        home.set_up(INSTALL.needed()?, install_arguments(home.data()))?;
         let name = format!("postgres in `{}`", shown(home.dir.path()));
         let address = Address::private(home.socket(SOCKET), ROLE, name);
         let answers = || address.connect(KEEPER_PATIENCE).map(drop).map_err(|failure| failure.text);
-        home.start(found(&SERVER)?, server_arguments(home.data(), params), answers)?;
-        let keeper = address.connect(KEEPER_PATIENCE).map_err(|failure| failed(&address, failure))?;
+        home.start(SERVER.needed()?, server_arguments(home.data(), params), answers)?;
+        let keeper = address.connect(KEEPER_PATIENCE).map_err(|failure| failed(address.shown(), failure))?;
         let (tally, made_for) = (Arc::default(), MadeFor::new(start));
         let (place, keeper, seed) = (Place::Private(Box::new(home)), RefCell::new(keeper), start.trial.seed);
         Ok(Postgres { keeper, address, tables: Vec::new(), seed, tally, made_for, place })
@@ -201,7 +201,7 @@ impl Postgres {
     }
 
     fn failed(&self, error: WireError) -> TargetError {
-        failed(&self.address, failure(error))
+        failed(self.address.shown(), failure(error))
     }
 }
 
@@ -276,15 +276,6 @@ impl Instance for Postgres {
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
         self.place.remove()
     }
-}
-
-fn found(program: &Program) -> Result<PathBuf, TargetError> {
-    program.find().map_err(TargetError::Unsupported)
-}
-
-fn failed(address: &Address, failure: Failure) -> TargetError {
-    let advice = if failure.class == FailureClass::NoSpace { "; free some space or measure elsewhere" } else { "" };
-    TargetError::Failed(format!("{}: {}{advice}", address.shown(), failure.text))
 }
 
 fn install_arguments(data: &Path) -> Vec<OsString> {
