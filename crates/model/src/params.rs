@@ -52,6 +52,9 @@ pub enum ParamKind {
     Duration,
     /// One of these words.
     OneOf(&'static [&'static str]),
+    /// One of these words, which are the steps of a sequence: a plan that names several, or none, runs them one after the other
+    /// on the same data, in the order in which they stand here.
+    Steps(&'static [&'static str]),
     /// An access distribution such as `zipf:0.9` or `hotspot:0.2:0.8`, from the catalogue's distributions.
     Access,
     /// The path of a file or directory; empty for none.

@@ -26,7 +26,9 @@ pub(crate) fn param(
         ParamKind::Float { min, max } => float(written, min, max).map(Value::Float),
         ParamKind::Bytes { min, max } => scaled_bytes(written, min, max, scale).map(|size| Value::Bytes(Bytes(size))),
         ParamKind::Duration => duration(written, Nanos(0), Nanos(DURATION_NS_MAX)).map(Value::Nanos),
-        ParamKind::OneOf(words) => word(written, words).map(|word| Value::Word(word.to_owned())),
+        ParamKind::OneOf(words) | ParamKind::Steps(words) => {
+            word(written, words).map(|word| Value::Word(word.to_owned()))
+        }
         ParamKind::Access => access(written, distributions).map(Value::Access),
         ParamKind::Path => path(written).map(|path| Value::Word(path.to_owned())),
     }

@@ -7,6 +7,7 @@
 use crate::engines;
 use crate::volume;
 use model::{Bytes, Family, Nanos, Pacing, Trial};
+use workload::Carried;
 
 /// A closed loop without think time is taken to do this many operations per second: more than any engine here commits, also
 /// without a sync.
@@ -53,13 +54,14 @@ pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
     if overwrites(trial) {
         return None;
     }
+    let carried = Carried::default();
     let (writes, block) = match engines::family_of(trial) {
         Family::Io => {
-            let program = (workload.io?)(params, seed);
+            let program = (workload.io?)(params, seed, &carried);
             (program.writes, Some(program.block))
         }
-        Family::Sql => ((workload.sql?)(params, seed).writes, None),
-        Family::Kv => ((workload.kv?)(params, seed).ok()?.writes, None),
+        Family::Sql => ((workload.sql?)(params, seed, &carried).writes, None),
+        Family::Kv => ((workload.kv?)(params, seed, &carried).ok()?.writes, None),
     };
     match (writes, block, trial.phases.ops_max, trial.phases.warmup) {
         (false, ..) => Some(Bytes(0)),

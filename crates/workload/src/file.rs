@@ -19,9 +19,9 @@
 //! times the allocation of space as well; a second word for the same writes would promise what is not there.
 
 use crate::dist::{self, Distribution};
-use crate::program::{IoProgram, Part, Slot};
+use crate::program::{IoProgram, Kind, Part, Slot};
 use crate::random::{Rng, Words, rng};
-use crate::{Reuse, Workload, WorkloadDef};
+use crate::{Carried, Reuse, Workload, WorkloadDef};
 use model::{Bytes, Entry, Family, IoKind, IoOp, Offset, OpKind, ParamDef, ParamKind, Params};
 use std::ops::Range;
 use std::sync::Arc;
@@ -134,7 +134,7 @@ fn file_bytes(params: &Params) -> Bytes {
     Bytes(size.max(params.bytes("block").0.next_multiple_of(ALIGNMENT)))
 }
 
-fn program(params: &Params, seed: u64) -> IoProgram {
+fn program(params: &Params, seed: u64, _: &Carried) -> IoProgram {
     let (block, file_bytes) = (params.bytes("block"), file_bytes(params));
     let files = u16::try_from(params.int("files")).expect("`files` is declared within bounds that fit");
     let fill_writes = u64::from(files) * fill_writes_each(file_bytes);
@@ -145,7 +145,7 @@ fn program(params: &Params, seed: u64) -> IoProgram {
         fill_block: Bytes(FILL_WRITE),
         reads: matches!(params.word("mode"), "rndrd" | "rndrw" | "seqrd"),
         writes: matches!(params.word("mode"), "rndwr" | "rndrw" | "seqwr"),
-        kinds: vec!["read", "write", sync_of(params).unwrap_or(IoKind::Fsync).as_str(), "fill"],
+        kinds: ["read", "write", sync_of(params).unwrap_or(IoKind::Fsync).as_str(), "fill"].map(Kind::plain).to_vec(),
         load: Part::new(Some(fill_writes), 1, move |slot| Fill { writes: slot.share(fill_writes), file_bytes }),
         run: run(params, seed, Blocks { block, files: files.into(), per_file: file_bytes.0 / block.0 }),
     }
@@ -350,7 +350,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn program_with(changes: &[(&str, &str)]) -> IoProgram {
-        program(&params(&FILE.entry, changes), 1)
+        program(&params(&FILE.entry, changes), 1, &Carried::default())
     }
 
     fn ops(part: &Part<IoOp>, slot: Slot, count: usize) -> Vec<IoOp> {
@@ -384,7 +384,7 @@ mod tests {
             assert!((reads - share).abs() <= tolerance, "{mode}: {reads}");
             assert_eq!(program.writes, share < 1.0);
             let name = |io| if io == IoKind::Read { "read" } else { "write" };
-            assert!(ops.iter().all(|op| program.kinds[op.op_kind.0 as usize] == name(op.io)));
+            assert!(ops.iter().all(|op| program.kinds[op.op_kind.0 as usize].name == name(op.io)));
         }
     }
 
@@ -476,7 +476,7 @@ mod tests {
             let program = program_with(&settings);
             let (mut writes, mut synced) = (0, Vec::new());
             for op in ops(&program.run, ALONE, 5_000) {
-                match program.kinds[op.op_kind.0 as usize] {
+                match program.kinds[op.op_kind.0 as usize].name {
                     "read" => assert_eq!((op.io, synced.len() % 3), (IoKind::Read, 0)),
                     "write" => writes += 1,
                     kind => {
@@ -528,7 +528,7 @@ mod tests {
                     if end == program.file_bytes.0 {
                         (file, end) = (file + 1, 0);
                     }
-                    let kind = program.kinds[op.op_kind.0 as usize];
+                    let kind = program.kinds[op.op_kind.0 as usize].name;
                     prop_assert_eq!((op.file, op.at.0, op.io, kind), (file, end, IoKind::Write, "fill"));
                     prop_assert!(op.len.0 > 0 && op.len.0 % 4096 == 0);
                     end += op.len.0;

@@ -11,12 +11,11 @@
 //! Values have the ranges and the price formula of iiBench; a row is a function of (seed, transactionid) alone, so every
 //! engine gets the same rows whatever the number of clients.
 
-use crate::program::{Column, ColumnKind, Index, KvProgram, Part, SqlProgram, Table, push_entry, push_text};
+use crate::program::{Column, ColumnKind, Index, Kind, KvProgram, Part, SqlProgram, Table, push_entry, push_text};
 use crate::random::{Words, below, rng_of};
-use crate::{Reuse, Unsupported, Workload, WorkloadDef};
+use crate::{Carried, Reuse, Unsupported, Workload, WorkloadDef};
 use model::{Bytes, Entry, Family, KvOp, OpKind, ParamDef, ParamKind, Params, SqlArg, SqlCall, SqlOp};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// `insert`.
 pub static INSERT: WorkloadDef = WorkloadDef {
@@ -52,7 +51,6 @@ const ROWS_PER_COMMIT: ParamDef = ParamDef {
     shapes_data: false,
 };
 
-const KINDS: [&str; 1] = ["insert"];
 const INDEX_COLUMNS: [(&str, &[&str]); 3] = [
     ("marketsegment", &["price", "customerid"]),
     ("registersegment", &["cashregisterid", "price", "customerid"]),
@@ -70,32 +68,34 @@ fn growth_bytes_per_op(params: &Params) -> Bytes {
     Bytes(params.int("rows_per_commit") * (ROW + entries))
 }
 
-fn sql(params: &Params, seed: u64) -> SqlProgram {
-    let (rows, table) = (Rows::new(params, seed), table(params.int("indexes") as usize));
+fn sql(params: &Params, seed: u64, carried: &Carried) -> SqlProgram {
+    let (rows, table) = (Rows::new(params, seed, carried), table(params.int("indexes") as usize));
     let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
     let insert = format!("INSERT INTO {} ({}) VALUES (?, ?, ?, ?, ?, ?)", table.name, columns.join(", "));
     let per_commit = rows.per_commit;
+    // BEGIN and COMMIT are sent where there is more than one row.
+    let queries = if per_commit > 1 { per_commit as f64 + 2.0 } else { 1.0 };
     SqlProgram {
         schema: vec![table],
         statements: vec![insert],
         load_statements: Vec::new(),
         writes: true,
-        kinds: KINDS.to_vec(),
+        kinds: vec![Kind { name: "insert", queries, rows: per_commit }],
         load: None,
         run: Part::new(None, per_commit, move |_| SqlInserts(rows.clone())),
-        // BEGIN and COMMIT are sent where there is more than one row.
-        queries_per_op: if per_commit > 1 { per_commit as f64 + 2.0 } else { 1.0 },
+        beside: None,
     }
 }
 
-fn kv(params: &Params, seed: u64) -> Result<KvProgram, Unsupported> {
-    let (rows, indexes) = (Rows::new(params, seed), params.int("indexes") as usize);
+fn kv(params: &Params, seed: u64, carried: &Carried) -> Result<KvProgram, Unsupported> {
+    let (rows, indexes) = (Rows::new(params, seed, carried), params.int("indexes") as usize);
     Ok(KvProgram {
         tables: KV_TABLES[..1 + indexes].to_vec(),
         writes: true,
-        kinds: KINDS.to_vec(),
+        kinds: vec![Kind { rows: rows.per_commit, ..Kind::plain("insert") }],
         load: None,
         run: Part::new(None, rows.per_commit, move |_| KvInserts { rows: rows.clone(), indexes }),
+        beside: None,
     })
 }
 
@@ -122,17 +122,17 @@ fn table(indexes: usize) -> Table {
 struct Rows {
     seed: u64,
     per_commit: u64,
-    next_id: Arc<AtomicU64>,
+    carried: Carried,
 }
 
 impl Rows {
-    fn new(params: &Params, seed: u64) -> Self {
-        Rows { seed, per_commit: params.int("rows_per_commit"), next_id: Arc::new(AtomicU64::new(1)) }
+    fn new(params: &Params, seed: u64, carried: &Carried) -> Self {
+        Rows { seed, per_commit: params.int("rows_per_commit"), carried: carried.clone() }
     }
 
     /// Takes the rows of `ops` operations and returns the first id.
     fn claim(&self, ops: usize) -> u64 {
-        self.next_id.fetch_add(ops as u64 * self.per_commit, Ordering::Relaxed)
+        1 + self.carried.dealt(0).fetch_add(ops as u64 * self.per_commit, Ordering::Relaxed)
     }
 }
 
@@ -289,12 +289,16 @@ mod tests {
     const ALONE: Slot = Slot { client: 0, clients: 1 };
 
     fn sql_with(indexes: &str, rows_per_commit: &str) -> SqlProgram {
-        sql(&params(&INSERT.entry, &[("indexes", indexes), ("rows_per_commit", rows_per_commit)]), 1)
+        sql(
+            &params(&INSERT.entry, &[("indexes", indexes), ("rows_per_commit", rows_per_commit)]),
+            1,
+            &Carried::default(),
+        )
     }
 
     fn kv_with(indexes: &str, rows_per_commit: &str) -> KvProgram {
         let params = params(&INSERT.entry, &[("indexes", indexes), ("rows_per_commit", rows_per_commit)]);
-        kv(&params, 1).expect("insert has a program for every parameter")
+        kv(&params, 1, &Carried::default()).expect("insert has a program for every parameter")
     }
 
     fn ids(ops: &[SqlOp]) -> Vec<i64> {
@@ -326,7 +330,7 @@ mod tests {
         assert_eq!(program.statements, [text]);
         assert_eq!((ops[0].calls.len(), ops[0].transaction, ops[0].writes), (1, false, true));
         assert_eq!(ops[0].text, b"2012-05-16 00:00:00");
-        assert_eq!(program.queries_per_op, 1.0);
+        assert_eq!(program.kinds[0].queries, 1.0);
     }
 
     #[test]
@@ -336,7 +340,7 @@ mod tests {
         (program.run.make)(ALONE).fill(&mut ops);
         assert!(ops.iter().all(|op| op.calls.len() == 10 && op.transaction));
         assert_eq!(ids(&ops), (1..=30).collect::<Vec<_>>());
-        assert_eq!(program.queries_per_op, 12.0);
+        assert_eq!(program.kinds[0].queries, 12.0);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! `insert` and the blocks of a shared cursor are dealt to the clients in the order in which they ask, so there a client's
 //! share depends on the others.
 
+mod carried;
 pub mod dist;
 pub mod file;
 pub mod insert;
@@ -14,7 +15,8 @@ pub mod program;
 pub mod random;
 pub mod scatter;
 
-pub use program::{Column, ColumnKind, Index, IoProgram, KvProgram, Part, Slot, SqlProgram, Table};
+pub use carried::Carried;
+pub use program::{Beside, Column, ColumnKind, Index, IoProgram, Kind, KvProgram, Part, Slot, SqlProgram, Table};
 
 use model::{Bytes, Entry, Op, Params};
 
@@ -33,8 +35,8 @@ pub trait Workload<O: Op>: Send {
     fn fill(&mut self, ops: &mut [O]);
 }
 
-/// Makes a program from parameters and seed. Takes no time: data and operations are made when its parts are asked.
-pub type Make<P> = fn(&Params, u64) -> P;
+/// Makes a program from parameters, seed and what trials before it on the same data handed on. Takes no time: data and operations are made when its parts are asked.
+pub type Make<P> = fn(&Params, u64, &Carried) -> P;
 
 /// One workload: how it presents itself, and how it is made for each family of engines.
 pub struct WorkloadDef {
@@ -61,6 +63,11 @@ pub enum Reuse {
     Shared,
     /// The run changes the data for good: each trial needs a new data set.
     Fresh,
+    /// The trial is a step of a sequence: it goes on with the data that a step before it left.
+    Continues {
+        /// Its place in the sequence, from 0. A trial at the same place or an earlier one begins a new data set.
+        at: usize,
+    },
 }
 
 /// Parameters that a workload cannot perform on this family of engines.
@@ -108,7 +115,9 @@ mod tests {
                 Value::Float(text.parse().ok().filter(|v| (min..=max).contains(v)).unwrap())
             }
             ParamKind::Bytes { min, max } => Value::Bytes(parse_bytes(text, min, max)),
-            ParamKind::OneOf(words) => Value::Word(words.iter().find(|w| **w == text).unwrap().to_string()),
+            ParamKind::OneOf(words) | ParamKind::Steps(words) => {
+                Value::Word(words.iter().find(|w| **w == text).unwrap().to_string())
+            }
             ParamKind::Access => Value::Access(parse_access(text)),
             kind => panic!("no workload declares {kind:?}"),
         }
@@ -157,15 +166,15 @@ mod tests {
     }
 
     fn io_parts(def: &WorkloadDef, seed: u64) -> Option<Parts<IoOp>> {
-        let program = (def.io?)(&defaults(&def.entry), seed);
+        let program = (def.io?)(&defaults(&def.entry), seed, &Carried::default());
         Some(Parts { kinds: program.kinds.len(), load: Some(program.load), run: program.run })
     }
     fn sql_parts(def: &WorkloadDef, seed: u64) -> Option<Parts<SqlOp>> {
-        let program = (def.sql?)(&defaults(&def.entry), seed);
+        let program = (def.sql?)(&defaults(&def.entry), seed, &Carried::default());
         Some(Parts { kinds: program.kinds.len(), load: program.load, run: program.run })
     }
     fn kv_parts(def: &WorkloadDef, seed: u64) -> Option<Parts<KvOp>> {
-        let program = (def.kv?)(&defaults(&def.entry), seed).expect("the defaults are supported");
+        let program = (def.kv?)(&defaults(&def.entry), seed, &Carried::default()).expect("the defaults are supported");
         Some(Parts { kinds: program.kinds.len(), load: program.load, run: program.run })
     }
 
@@ -258,9 +267,11 @@ mod tests {
         for def in WORKLOADS.iter().filter(|def| def.entry.params.iter().any(|param| param.name == "access")) {
             let ops_of = |name: &str, seed| {
                 let params = params(&def.entry, &[("access", name)]);
-                let io = def.io.map(|make| drawn(&make(&params, seed).run, 64));
-                let sql = def.sql.map(|make| drawn(&make(&params, seed).run, 64));
-                let kv = def.kv.map(|make| drawn(&make(&params, seed).expect("the defaults are supported").run, 64));
+                let io = def.io.map(|make| drawn(&make(&params, seed, &Carried::default()).run, 64));
+                let sql = def.sql.map(|make| drawn(&make(&params, seed, &Carried::default()).run, 64));
+                let kv = def.kv.map(|make| {
+                    drawn(&make(&params, seed, &Carried::default()).expect("the defaults are supported").run, 64)
+                });
                 (io, sql, kv)
             };
             for (i, name) in dist::DISTRIBUTIONS.iter().map(|dist| dist.entry.name).enumerate() {
@@ -274,7 +285,7 @@ mod tests {
     fn every_call_passes_as_many_arguments_as_its_statement_has_placeholders() {
         for def in WORKLOADS {
             let Some(make) = def.sql else { continue };
-            let program = make(&defaults(&def.entry), 7);
+            let program = make(&defaults(&def.entry), 7, &Carried::default());
             let check = |part: &Part<SqlOp>, statements: &[String]| {
                 for op in drawn(part, 2) {
                     assert_eq!(op.args.len(), op.calls.iter().map(|call| call.args as usize).sum::<usize>());

@@ -2,7 +2,7 @@
 //!
 //! In: each workload makes these from its parameters and the seed. Out: engines read the shape of the data, the load loop
 //! takes one source of operations per client from each [`Part`].
-//! Limits: `kinds` is one list for both parts, those of the run first; an [`model::OpKind`] is an index into it.
+//! Limits: `kinds` is one list for all parts, those of the run first; an [`model::OpKind`] is an index into it.
 
 use crate::Workload;
 use model::{Bytes, IoOp, KvEntry, KvOp, Op, SqlArg, SqlCall, SqlOp};
@@ -121,8 +121,8 @@ pub struct IoProgram {
     pub reads: bool,
     /// Whether the run writes.
     pub writes: bool,
-    /// The names of the kinds of operation.
-    pub kinds: Vec<&'static str>,
+    /// The kinds of operation.
+    pub kinds: Vec<Kind>,
     /// Fills the files.
     pub load: Part<IoOp>,
     /// Reads and writes them.
@@ -139,14 +139,14 @@ pub struct SqlProgram {
     pub load_statements: Vec<String>,
     /// Whether the run writes.
     pub writes: bool,
-    /// The names of the kinds of operation.
-    pub kinds: Vec<&'static str>,
+    /// The kinds of operation.
+    pub kinds: Vec<Kind>,
     /// Fills the tables, where they do not begin empty.
     pub load: Option<Part<SqlOp>>,
     /// The measured operations.
     pub run: Part<SqlOp>,
-    /// How many statements one operation of the run is, BEGIN and COMMIT included.
-    pub queries_per_op: f64,
+    /// What other clients do beside those of the run.
+    pub beside: Option<Beside<SqlOp>>,
 }
 
 /// A workload on the tables (key spaces) of a key-value engine.
@@ -155,12 +155,40 @@ pub struct KvProgram {
     pub tables: Vec<&'static str>,
     /// Whether the run writes.
     pub writes: bool,
-    /// The names of the kinds of operation.
-    pub kinds: Vec<&'static str>,
+    /// The kinds of operation.
+    pub kinds: Vec<Kind>,
     /// Fills the key spaces, where they do not begin empty.
     pub load: Option<Part<KvOp>>,
     /// The measured operations.
     pub run: Part<KvOp>,
+    /// What other clients do beside those of the run.
+    pub beside: Option<Beside<KvOp>>,
+}
+
+/// One kind of operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kind {
+    /// Its name in run files, tables and charts.
+    pub name: &'static str,
+    /// How many statements one operation is, BEGIN and COMMIT included; 1 where operations are no statements.
+    pub queries: f64,
+    /// How many rows one operation inserts.
+    pub rows: u64,
+}
+
+impl Kind {
+    /// One statement, or none, that inserts nothing.
+    pub const fn plain(name: &'static str) -> Kind {
+        Kind { name, queries: 1.0, rows: 0 }
+    }
+}
+
+/// Operations that other clients perform at a rate of their own beside the run, one such client for each client of the run.
+pub struct Beside<O> {
+    /// The operations.
+    pub part: Part<O>,
+    /// How many of them fall due per second, for each client; above 0.
+    pub per_client_s: f64,
 }
 
 /// A table of an SQL engine. Every insert names every column, so there are no defaults.

@@ -74,7 +74,9 @@ fn holds(kind: &ParamKind) -> String {
         ParamKind::Float { min, max } => format!("number, {min} to {max}"),
         ParamKind::Bytes { min, max } => format!("size, {} to {}", model::Bytes(*min), model::Bytes(*max)),
         ParamKind::Duration => "length of time".into(),
-        ParamKind::OneOf(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
+        ParamKind::OneOf(words) | ParamKind::Steps(words) => {
+            words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+        }
         ParamKind::Access => "distribution".into(),
         ParamKind::Path => "path".into(),
     }

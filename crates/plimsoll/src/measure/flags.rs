@@ -51,7 +51,7 @@ pub fn with_params(command: Command, what: &str, entry: &Entry) -> Command {
     let new: Vec<&ParamDef> = entry.params.iter().filter(|def| !has(&command, def.name)).collect();
     command.args(new.into_iter().map(|def| {
         let words = match def.kind {
-            ParamKind::OneOf(words) => format!(" ({})", words.join(", ")),
+            ParamKind::OneOf(words) | ParamKind::Steps(words) => format!(" ({})", words.join(", ")),
             ParamKind::Access => format!(" ({})", forms().join(", ")),
             _ => String::new(),
         };

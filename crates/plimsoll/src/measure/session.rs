@@ -22,6 +22,7 @@ use target::device::Device;
 use target::estimate::{disk_bytes, image_bytes};
 use target::safety::Room;
 use target::{EngineDef, Instance, Loading, Runs, Start, Volume};
+use workload::{Kind, Reuse};
 
 /// A run under way.
 pub struct Session<'a> {
@@ -41,6 +42,8 @@ struct Live {
     volume: Option<Volume>,
     def: &'static EngineDef,
     data: String,
+    /// The place of its last trial in a sequence of steps.
+    at: Option<usize>,
 }
 
 /// What a point needs before its load can begin.
@@ -125,6 +128,7 @@ impl<'a> Session<'a> {
             }
         }
         let live = self.live.as_mut().expect("started above, or it fits");
+        live.at = step_of(trial);
         let (kinds, first) = match loaders {
             Some(loading) => (loading.kinds.clone(), First::Prepare(loading)),
             None => {
@@ -140,7 +144,9 @@ impl<'a> Session<'a> {
         facts.extend(place_facts(trial, live.volume.as_ref(), &self.options.dir));
         facts.extend(live.instance.facts());
         facts.extend(notes.into_iter().map(|note| Fact::new("counters.missing", note)));
-        let point = self.writer.begin_point(trial, &facts, &kinds, &described)?;
+        facts.extend(kinds.iter().flat_map(kind_facts));
+        let names: Vec<String> = kinds.iter().map(|kind| kind.name.to_owned()).collect();
+        let point = self.writer.begin_point(trial, &facts, &names, &described)?;
         let clock = self.clock;
         let sampler = Sampler::start(sources, trial.phases.interval, move || clock.now());
         Ok(Opened { point, kinds: kinds.len(), sampler, first })
@@ -224,9 +230,25 @@ impl<'a> Session<'a> {
     }
 
     fn live_fits(&self, trial: &Trial) -> bool {
-        let reusable = workload::find(&trial.workload.name)
-            .is_some_and(|def| (def.data_reuse)(&trial.workload.params) == workload::Reuse::Shared);
-        reusable && self.live.as_ref().is_some_and(|live| live.data == data_of(trial))
+        let Some(live) = self.live.as_ref().filter(|live| live.data == data_of(trial)) else { return false };
+        match reuse_of(trial) {
+            Reuse::Shared => true,
+            Reuse::Fresh => false,
+            Reuse::Continues { at } => live.at.is_some_and(|last| last < at),
+        }
+    }
+}
+
+fn reuse_of(trial: &Trial) -> Reuse {
+    let def = workload::find(&trial.workload.name).expect("the plan was checked against the catalogue");
+    (def.data_reuse)(&trial.workload.params)
+}
+
+/// The place of `trial` in a sequence of steps, where it is one.
+fn step_of(trial: &Trial) -> Option<usize> {
+    match reuse_of(trial) {
+        Reuse::Continues { at } => Some(at),
+        Reuse::Shared | Reuse::Fresh => None,
     }
 }
 
@@ -237,7 +259,7 @@ fn start(trial: &Trial, options: &Options) -> Result<Live, Fault> {
     let volume = made.map(|(fs, size)| Volume::make(&options.dir, fs.kind, size, trial.seed)).transpose()?;
     let parent = volume.as_ref().map_or(options.dir.as_path(), Volume::mount_point);
     let instance = (def.start)(&Start { trial, parent, data: &data, destroy: &options.destroy })?;
-    Ok(Live { instance, volume, def, data })
+    Ok(Live { instance, volume, def, data, at: step_of(trial) })
 }
 
 /// What the data of `trial` is: what the manifest says, and what two points must agree on to share it.
@@ -260,6 +282,14 @@ pub fn place_of_data<'a>(trial: &'a Trial, dir: &'a Path) -> &'a Path {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
         Some(parent) => parent,
     }
+}
+
+/// What one operation of a kind amounts to, where that is not one statement without rows.
+fn kind_facts(kind: &Kind) -> Vec<Fact> {
+    let queries =
+        (kind.queries != 1.0).then(|| Fact::new(format!("queries_per_op.{}", kind.name), kind.queries.to_string()));
+    let rows = (kind.rows > 0).then(|| Fact::new(format!("rows_per_op.{}", kind.name), kind.rows.to_string()));
+    queries.into_iter().chain(rows).collect()
 }
 
 /// Where the data of `trial` may grow.

@@ -7,7 +7,7 @@
 //! plimsoll persists with `SyncAll` once a second; `none` = the journal stays in the process's buffer.
 
 use super::every_second::EverySecond;
-use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, kind_names, slots, workload_of};
+use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, slots, workload_of};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use ::fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, LsmError as StorageError, PersistMode};
@@ -15,7 +15,7 @@ use load::{Client, Driver, OpSource, SyncClient};
 use model::{Bytes, Entry, Fact, FailureClass, Family, KvOp, Outcome, ParamDef, Params, Trial};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use workload::{KvProgram, Part, Slot};
+use workload::{Carried, Kind, KvProgram, Part, Slot};
 
 /// The engine `fjall`.
 pub static FJALL: EngineDef = EngineDef {
@@ -30,7 +30,7 @@ pub static FJALL: EngineDef = EngineDef {
     // the 64 MiB under way) hold once more what is not yet in tables.
     disk_peak: |data, _| Bytes(2 * data.0 + data.0.min(576 << 20)),
     version: || Ok(VERSION.into()),
-    check: |trial| depth_one_only(trial).and_then(|()| program_of(trial).map(drop)),
+    check: |trial| depth_one_only(trial).and_then(|()| program_of(trial, &Carried::default()).map(drop)),
     start: |start| Ok(Box::new(Fjall::start(start)?)),
 };
 
@@ -64,7 +64,7 @@ impl Fjall {
         Ok(Fjall { syncer, keyspaces: Vec::new(), database, persist, made_for, dir })
     }
 
-    fn all(&self, part: &Part<KvOp>, kinds: &[&str], clients: u32) -> Loading {
+    fn all(&self, part: &Part<KvOp>, kinds: &[Kind], clients: u32) -> Loading {
         let client = |slot: Slot| -> Box<dyn Client> {
             let driver = FjallDriver {
                 database: self.database.clone(),
@@ -75,7 +75,7 @@ impl Fjall {
             };
             Box::new(SyncClient::new(OpSource::new(part, slot), driver))
         };
-        Loading { kinds: kind_names(kinds), clients: slots(clients).map(client).collect() }
+        Loading { kinds: kinds.to_vec(), clients: slots(clients).map(client).collect(), beside: None }
     }
 }
 
@@ -90,7 +90,7 @@ impl Instance for Fjall {
     }
 
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
-        let program = program_of(trial)?;
+        let program = program_of(trial, &self.made_for.carried)?;
         for table in &program.tables {
             let keyspace = self.database.keyspace(table, KeyspaceCreateOptions::default);
             self.keyspaces.push(keyspace.map_err(failed("create a key space in", self.dir.path()))?);
@@ -112,7 +112,7 @@ impl Instance for Fjall {
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
         self.made_for.check(&self.dir, trial)?;
-        let program = program_of(trial)?;
+        let program = program_of(trial, &self.made_for.carried)?;
         Ok(self.all(&program.run, &program.kinds, trial.load.clients))
     }
 
@@ -132,9 +132,9 @@ impl Instance for Fjall {
     }
 }
 
-fn program_of(trial: &Trial) -> Result<KvProgram, TargetError> {
+fn program_of(trial: &Trial, carried: &Carried) -> Result<KvProgram, TargetError> {
     let make = workload_of(trial).kv.expect("the plan was checked: workload and engine share a family");
-    make(&trial.workload.params, trial.seed).map_err(|error| TargetError::Unsupported(error.to_string()))
+    make(&trial.workload.params, trial.seed, carried).map_err(|error| TargetError::Unsupported(error.to_string()))
 }
 
 /// `what` is a verb phrase that ends before the path.

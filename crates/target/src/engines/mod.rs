@@ -22,6 +22,7 @@ use crate::verify::ReadBack;
 use load::Client;
 use model::{Bytes, CounterSource, Fact, Family, ParamDef, ParamKind, Params, Trial};
 use std::path::Path;
+use workload::{Carried, Kind};
 
 /// All engines. A new one is one file and one line here.
 pub const ENGINES: &[&EngineDef] = &[
@@ -101,10 +102,20 @@ pub struct Start<'a> {
 
 /// Clients ready to be started, and what they do.
 pub struct Loading {
-    /// The names of the kinds of operation.
-    pub kinds: Vec<String>,
+    /// The kinds of operation.
+    pub kinds: Vec<Kind>,
     /// One per client.
     pub clients: Vec<Box<dyn Client>>,
+    /// Others that work beside them.
+    pub beside: Option<Beside>,
+}
+
+/// Clients that work beside those of the run, at a rate of their own.
+pub struct Beside {
+    /// The clients.
+    pub clients: Vec<Box<dyn Client>>,
+    /// How many operations fall due per second, over all of them.
+    pub per_s: f64,
 }
 
 /// A running engine with its data.
@@ -195,11 +206,6 @@ const LOG_SIZE: ParamDef = ParamDef {
     shapes_data: true,
 };
 
-/// The kinds of a program as the run file keeps them.
-fn kind_names(kinds: &[&str]) -> Vec<String> {
-    kinds.iter().map(|kind| kind.to_string()).collect()
-}
-
 /// One slot for each of `clients` clients.
 fn slots(clients: u32) -> impl Iterator<Item = workload::Slot> {
     (0..clients).map(move |client| workload::Slot { client, clients })
@@ -250,11 +256,13 @@ struct MadeFor {
     /// As the manifest says it.
     data: String,
     shape: String,
+    /// How far the trials on it have come.
+    carried: Carried,
 }
 
 impl MadeFor {
     fn new(start: &Start) -> MadeFor {
-        MadeFor { data: start.data.into(), shape: shape_of(start.trial) }
+        MadeFor { data: start.data.into(), shape: shape_of(start.trial), carried: Carried::default() }
     }
 
     /// Refuses data that is not what `trial` expects.

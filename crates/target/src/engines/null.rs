@@ -3,7 +3,7 @@
 //! In: a script in parameters. Out: operations that take as long as the script says. Limits: waits below 1 ms spin, because
 //! the kernel wakes no thread that exactly: such a client keeps one core busy, and more clients than cores disturb each other.
 
-use super::{EngineDef, Instance, Loading, Runs, depth_one_only, kind_names, slots, workload_of};
+use super::{EngineDef, Instance, Loading, Runs, depth_one_only, slots, workload_of};
 use crate::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
 use model::{Bytes, Entry, Fact, Family, Nanos, Op, Outcome, ParamDef, ParamKind, Params, Tick, Trial};
@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use workload::Part;
+use workload::{Carried, Kind, Part};
 
 /// The engine `null`.
 pub static NULL: EngineDef = EngineDef {
@@ -141,9 +141,9 @@ impl Null {
         Box::new(SyncClient::new(OpSource::new(part, slot), driver))
     }
 
-    fn all<O: Op>(&self, part: &Part<O>, kinds: &[&str], clients: u32) -> Loading {
+    fn all<O: Op>(&self, part: &Part<O>, kinds: &[Kind], clients: u32) -> Loading {
         let clients = slots(clients).map(|slot| self.client(part, slot)).collect();
-        Loading { kinds: kind_names(kinds), clients }
+        Loading { kinds: kinds.to_vec(), clients, beside: None }
     }
 }
 
@@ -164,15 +164,16 @@ impl Instance for Null {
         let def = workload_of(trial);
         let (params, n) = (&trial.workload.params, trial.load.clients);
         if let Some(make) = def.io {
-            let program = make(params, trial.seed);
+            let program = make(params, trial.seed, &Carried::default());
             return Ok(self.all(&program.run, &program.kinds, n));
         }
         if let Some(make) = def.sql {
-            let program = make(params, trial.seed);
+            let program = make(params, trial.seed, &Carried::default());
             return Ok(self.all(&program.run, &program.kinds, n));
         }
         let make = def.kv.expect("a workload has at least one family");
-        let program = make(params, trial.seed).map_err(|error| TargetError::Unsupported(error.to_string()))?;
+        let program = make(params, trial.seed, &Carried::default())
+            .map_err(|error| TargetError::Unsupported(error.to_string()))?;
         Ok(self.all(&program.run, &program.kinds, n))
     }
 

@@ -8,14 +8,14 @@
 //! A lost connection fails its operation. Where the load goes on after failures, the next operation connects again, after a
 //! pause that doubles from 50 ms to a second: so an outage is a gap in the timeline and not a million failures.
 
-use super::{Loading, kind_names, slots, workload_of};
+use super::{Loading, slots, workload_of};
 use crate::error::TargetError;
 use load::{Client, Driver, OpSource, SyncClient};
 use model::{Fact, FailureClass, Nanos, Outcome, SqlOp, Trial};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use workload::{Part, Slot, SqlProgram};
+use workload::{Carried, Kind, Part, Slot, SqlProgram};
 
 /// An operation that lost against others is tried again for this long: less than the grace time by default, so that the end of
 /// a phase does not find it still trying.
@@ -90,15 +90,15 @@ impl Tally {
 }
 
 /// The program of `trial`.
-pub fn program_of(trial: &Trial) -> SqlProgram {
+pub fn program_of(trial: &Trial, carried: &Carried) -> SqlProgram {
     let make = workload_of(trial).sql.expect("the plan was checked: workload and engine share a family");
-    make(&trial.workload.params, trial.seed)
+    make(&trial.workload.params, trial.seed, carried)
 }
 
 /// `clients` clients for `part`.
 pub fn loading(
     part: &Part<SqlOp>,
-    kinds: &[&str],
+    kinds: &[Kind],
     clients: u32,
     connect: &impl Connect,
     tally: &Arc<Tally>,
@@ -107,7 +107,7 @@ pub fn loading(
         let driver = SqlDriver::new(connect.clone(), tally.clone());
         Box::new(SyncClient::new(OpSource::new(part, slot), driver))
     };
-    Loading { kinds: kind_names(kinds), clients: slots(clients).map(client).collect() }
+    Loading { kinds: kinds.to_vec(), clients: slots(clients).map(client).collect(), beside: None }
 }
 
 /// One client.

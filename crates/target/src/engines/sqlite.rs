@@ -9,7 +9,7 @@
 //! process. (<https://sqlite.org/pragma.html#pragma_synchronous>)
 
 use super::every_second::EverySecond;
-use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, kind_names, slots, workload_of};
+use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, slots, workload_of};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use load::{Client, Driver, OpSource, SyncClient};
@@ -19,7 +19,7 @@ use rusqlite::{CachedStatement, Connection, ErrorCode};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use workload::{Column, ColumnKind, Part, Slot, SqlProgram, Table};
+use workload::{Carried, Column, ColumnKind, Kind, Part, Slot, SqlProgram, Table};
 
 /// The engine `sqlite`.
 pub static SQLITE: EngineDef = EngineDef {
@@ -75,7 +75,7 @@ impl Sqlite {
         self.tables.iter().map(|table| count(table).map(|rows| rows as u64)).sum()
     }
 
-    fn all(&self, statements: &[String], part: &Part<SqlOp>, kinds: &[&str], clients: u32) -> Loading {
+    fn all(&self, statements: &[String], part: &Part<SqlOp>, kinds: &[Kind], clients: u32) -> Loading {
         let statements: Arc<[String]> = statements.into();
         let client = |slot: Slot| -> Box<dyn Client> {
             let driver = SqliteDriver {
@@ -87,7 +87,7 @@ impl Sqlite {
             };
             Box::new(SyncClient::new(OpSource::new(part, slot), driver))
         };
-        Loading { kinds: kind_names(kinds), clients: slots(clients).map(client).collect() }
+        Loading { kinds: kinds.to_vec(), clients: slots(clients).map(client).collect(), beside: None }
     }
 }
 
@@ -106,7 +106,7 @@ impl Instance for Sqlite {
     }
 
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
-        let program = program_of(trial);
+        let program = program_of(trial, &self.made_for.carried);
         for table in &program.schema {
             self.keeper.execute_batch(&create_table(table)).map_err(failed("create a table in", &self.database))?;
             self.tables.push(table.name.clone());
@@ -128,7 +128,7 @@ impl Instance for Sqlite {
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
         self.made_for.check(&self.dir, trial)?;
-        let program = program_of(trial);
+        let program = program_of(trial, &self.made_for.carried);
         Ok(self.all(&program.statements, &program.run, &program.kinds, trial.load.clients))
     }
 
@@ -148,9 +148,9 @@ impl Instance for Sqlite {
     }
 }
 
-fn program_of(trial: &Trial) -> SqlProgram {
+fn program_of(trial: &Trial, carried: &Carried) -> SqlProgram {
     let make = workload_of(trial).sql.expect("the plan was checked: workload and engine share a family");
-    make(&trial.workload.params, trial.seed)
+    make(&trial.workload.params, trial.seed, carried)
 }
 
 /// `what` is a verb phrase that ends before the path of the database.

@@ -87,7 +87,7 @@ fn every_kind_is_named_and_the_load_has_kinds_of_its_own() {
         let loaded = prepare(&mut *instance, &trial).unwrap().1;
         let kinds = instance.clients(&trial).unwrap().kinds;
         let performed = run(&mut *instance, &trial).unwrap().1;
-        assert!(kinds.iter().all(|kind| !kind.is_empty()), "{kinds:?}");
+        assert!(kinds.iter().all(|kind| !kind.name.is_empty()), "{kinds:?}");
         let of_load: Vec<u8> = loaded.counts.keys().map(|(_, kind)| *kind).collect();
         for (_, kind) in performed.counts.keys() {
             assert!((*kind as usize) < kinds.len() && !of_load.contains(kind), "{kind} of {kinds:?}");

@@ -224,9 +224,13 @@ pub fn load_ops(trial: &Trial) -> Option<u64> {
     let params = &trial.workload.params;
     match def.entry.families.iter().find(|family| engine.entry.families.contains(family)).unwrap() {
         _ if engine.entry.name == "null" => None,
-        Family::Io => def.io.unwrap()(params, trial.seed).load.ops,
-        Family::Sql => def.sql.unwrap()(params, trial.seed).load.and_then(|load| load.ops),
-        Family::Kv => def.kv.unwrap()(params, trial.seed).unwrap().load.and_then(|load| load.ops),
+        Family::Io => def.io.unwrap()(params, trial.seed, &workload::Carried::default()).load.ops,
+        Family::Sql => {
+            def.sql.unwrap()(params, trial.seed, &workload::Carried::default()).load.and_then(|load| load.ops)
+        }
+        Family::Kv => {
+            def.kv.unwrap()(params, trial.seed, &workload::Carried::default()).unwrap().load.and_then(|load| load.ops)
+        }
     }
 }
 
@@ -234,7 +238,7 @@ pub fn load_ops(trial: &Trial) -> Option<u64> {
 pub fn exists(trial: &Trial) -> bool {
     let def = workload::find(&trial.workload.name).unwrap();
     let kv_only = target::find(&trial.target.engine).unwrap().entry.families == [Family::Kv];
-    !kv_only || def.kv.unwrap()(&trial.workload.params, trial.seed).is_ok()
+    !kv_only || def.kv.unwrap()(&trial.workload.params, trial.seed, &workload::Carried::default()).is_ok()
 }
 
 /// The value of the fact `name`.

@@ -13,8 +13,8 @@ mod mixes;
 mod rows;
 
 use crate::dist;
-use crate::program::{Column, ColumnKind, Index, KvProgram, Part, SqlProgram, Table};
-use crate::{Reuse, Unsupported, WorkloadDef};
+use crate::program::{Column, ColumnKind, Index, Kind, KvProgram, Part, SqlProgram, Table};
+use crate::{Carried, Reuse, Unsupported, WorkloadDef};
 use mixes::{MIXES, Mix, Operations, Picks, PointGets, Rows, Statement};
 use model::{Bytes, Entry, Family, OpKind, ParamDef, ParamKind, Params};
 use rows::Data;
@@ -106,6 +106,7 @@ const MIX_NAMES: [&str; MIXES.len()] = {
 
 const RUN: OpKind = OpKind(0);
 const LOAD: OpKind = OpKind(1);
+const LOADING: Kind = Kind { name: "load", queries: rows::ROWS_PER_COMMIT as f64 + 2.0, rows: rows::ROWS_PER_COMMIT };
 
 /// SQLite took 208 to 217 bytes for a row and its index entry when loaded; a long read_write run leaves the pages of the
 /// index two thirds full. The rest is for engines that pad the text columns with blanks or head each row with 20 bytes.
@@ -115,7 +116,7 @@ fn data_bytes(params: &Params) -> Bytes {
     Bytes(params.int("tables") * params.int("table_rows").max(1) * ROW.0)
 }
 
-fn sql(params: &Params, seed: u64) -> SqlProgram {
+fn sql(params: &Params, seed: u64, _: &Carried) -> SqlProgram {
     let (data, mix) = (Data::new(params, seed), Mix::named(params.word("mix")));
     let access = dist::of(params.access("access"), data.rows);
     let transaction = params.flag("transaction") && mix.calls() > 1;
@@ -123,21 +124,22 @@ fn sql(params: &Params, seed: u64) -> SqlProgram {
     let on_every_table = |statements: &[Statement]| -> Vec<String> {
         (1..=data.tables).flat_map(|table| statements.iter().map(move |statement| statement.text(table))).collect()
     };
+    let queries = f64::from(mix.calls() + if transaction { 2 } else { 0 });
     SqlProgram {
         schema: (1..=data.tables).map(|number| table(number, params.flag("secondary_index"))).collect(),
         statements: on_every_table(&mix.statements()),
         load_statements: on_every_table(&[Statement::Insert]),
         writes: mix.writes(),
-        kinds: vec![mix.name, "load"],
+        kinds: vec![Kind { name: mix.name, queries, rows: 0 }, LOADING],
         load: Some(data.load_part()),
         run: Part::new(None, 1, move |slot| {
             Operations::new(mix, transaction, Picks::new(slot, data, access), next_id.clone())
         }),
-        queries_per_op: f64::from(mix.calls() + if transaction { 2 } else { 0 }),
+        beside: None,
     }
 }
 
-fn kv(params: &Params, seed: u64) -> Result<KvProgram, Unsupported> {
+fn kv(params: &Params, seed: u64, _: &Carried) -> Result<KvProgram, Unsupported> {
     let mix = params.word("mix");
     if mix != "point_select" {
         return Err(Unsupported { workload: "oltp", param: "mix", value: mix.to_string(), instead: "point_select" });
@@ -147,9 +149,10 @@ fn kv(params: &Params, seed: u64) -> Result<KvProgram, Unsupported> {
     Ok(KvProgram {
         tables: vec!["row"],
         writes: false,
-        kinds: vec!["point_select", "load"],
+        kinds: vec![Kind::plain("point_select"), LOADING],
         load: Some(data.load_part()),
         run: Part::new(None, 1, move |slot| PointGets(Picks::new(slot, data, access))),
+        beside: None,
     })
 }
 
@@ -180,7 +183,7 @@ mod tests {
     const ALONE: Slot = Slot { client: 0, clients: 1 };
 
     fn sql_with(changes: &[(&str, &str)]) -> SqlProgram {
-        sql(&params(&OLTP.entry, changes), 1)
+        sql(&params(&OLTP.entry, changes), 1, &Carried::default())
     }
 
     fn filled<O: model::Op>(part: &Part<O>, slot: Slot, count: usize) -> Vec<O> {
@@ -228,7 +231,7 @@ mod tests {
         }
         let expected = [1, 2, 3].map(|n| format!("SELECT c FROM sbtest{n} WHERE id=?"));
         assert_eq!(seen.into_keys().collect::<Vec<_>>(), expected);
-        assert_eq!((program.kinds, program.writes, program.queries_per_op), (vec!["point_select", "load"], false, 1.0));
+        assert_eq!((program.kinds, program.writes), (vec![Kind::plain("point_select"), LOADING], false));
     }
 
     #[test]
@@ -252,7 +255,7 @@ mod tests {
             ]
         );
         assert!(op.transaction && op.writes && program.writes);
-        assert_eq!(program.queries_per_op, calls.len() as f64 + 2.0);
+        assert_eq!(program.kinds[0].queries, calls.len() as f64 + 2.0);
     }
 
     #[test]
@@ -307,7 +310,7 @@ mod tests {
     #[test]
     fn keys_read_on_a_key_value_engine_are_keys_that_were_loaded() {
         let params = params(&OLTP.entry, &[("tables", "2"), ("table_rows", "1500")]);
-        let program = kv(&params, 1).expect("point selects are supported");
+        let program = kv(&params, 1, &Carried::default()).expect("point selects are supported");
         let load = filled(program.load.as_ref().expect("the key space is filled"), ALONE, 4);
         let keys: Vec<&[u8]> = load.iter().flat_map(|op| op.entries.iter().map(|entry| op.key(entry))).collect();
         assert_eq!(keys.len(), 3_000);
@@ -321,7 +324,10 @@ mod tests {
 
     #[test]
     fn a_key_value_engine_refuses_read_write_and_says_what_to_use() {
-        let refused = kv(&params(&OLTP.entry, &[("mix", "read_write")]), 1).err().expect("a refusal").to_string();
+        let refused = kv(&params(&OLTP.entry, &[("mix", "read_write")]), 1, &Carried::default())
+            .err()
+            .expect("a refusal")
+            .to_string();
         let expected = "workload `oltp` with mix = `read_write` does not exist for key-value engines";
         assert_eq!(refused, format!("{expected}; use mix = `point_select`"));
     }
@@ -355,7 +361,7 @@ mod tests {
             let op = filled(&program.run, ALONE, 1).remove(0);
             assert_eq!(texts(mix), [text]);
             assert_eq!((op.args.len(), op.writes, program.writes, op.transaction), (args, writes, writes, false));
-            assert_eq!(program.queries_per_op, 1.0);
+            assert_eq!(program.kinds[0].queries, 1.0);
         }
     }
 
@@ -384,7 +390,7 @@ mod tests {
         let program = sql_with(&[("mix", "read_write"), ("transaction", "false")]);
         let op = filled(&program.run, ALONE, 1).remove(0);
         assert_eq!((op.calls.len(), op.transaction, op.writes), (18, false, true));
-        assert_eq!(program.queries_per_op, 18.0);
+        assert_eq!(program.kinds[0].queries, 18.0);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use model::{KvOp, Params, SqlArg, SqlCall, SqlOp};
 use std::ops::Range;
 
 /// Rows that one commit of the load inserts: few enough for 200 KB of buffers, many enough that the commit does not count.
-const ROWS_PER_COMMIT: u64 = 1_000;
+pub(super) const ROWS_PER_COMMIT: u64 = 1_000;
 const C_GROUPS: usize = 10;
 const PAD_GROUPS: usize = 5;
 

@@ -19,7 +19,7 @@ mod uring;
 mod verifier;
 mod workers;
 
-use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, kind_names, slots, workload_of};
+use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, slots, workload_of};
 use crate::dataset::DataDir;
 use crate::device::{Device, RawDevice};
 use crate::error::{IoContext, TargetError, shown};
@@ -40,7 +40,7 @@ use sync::SyncFile;
 use uring::{RingAbilities, UringFile};
 use verifier::Verifier;
 use workers::Workers;
-use workload::{IoProgram, Slot};
+use workload::{Carried, IoProgram, Slot};
 
 /// The engine `file`.
 pub static FILE: EngineDef = EngineDef {
@@ -314,7 +314,7 @@ impl Instance for FileInstance {
         let driver = SyncFile::new(files, buffers, self.verifier(1, program.fill_block));
         let load = program.load.repeated(self.passes);
         let client: Box<dyn Client> = Box::new(SyncClient::new(OpSource::new(&load, slot), driver));
-        Ok(Some(Loading { kinds: kind_names(&program.kinds), clients: vec![client] }))
+        Ok(Some(Loading { kinds: program.kinds.to_vec(), clients: vec![client], beside: None }))
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
@@ -359,7 +359,7 @@ impl Instance for FileInstance {
         self.begin_load(program.writes)?;
         let way = self.way(settings, &program)?;
         let clients = slots(trial.load.clients).map(|slot| self.client(trial, &program, &way, slot));
-        Ok(Loading { kinds: kind_names(&program.kinds), clients: clients.collect::<Result<_, _>>()? })
+        Ok(Loading { kinds: program.kinds.to_vec(), clients: clients.collect::<Result<_, _>>()?, beside: None })
     }
 
     fn footprint(&self) -> Bytes {
@@ -394,5 +394,5 @@ fn room(trial: &Trial, program: &IoProgram) -> Room {
 
 fn program_of(trial: &Trial) -> IoProgram {
     let make = workload_of(trial).io.expect("the plan was checked: workload and engine share a family");
-    make(&trial.workload.params, trial.seed)
+    make(&trial.workload.params, trial.seed, &Carried::default())
 }

@@ -35,7 +35,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use workload::Part;
+use workload::{Kind, Part};
 
 /// The engine `mariadb:innodb`.
 pub static INNODB: EngineDef = EngineDef {
@@ -274,7 +274,7 @@ impl Mariadb {
         })
     }
 
-    fn all(&self, trial: &Trial, statements: Vec<String>, part: &Part<SqlOp>, kinds: &[&str], clients: u32) -> Loading {
+    fn all(&self, trial: &Trial, statements: Vec<String>, part: &Part<SqlOp>, kinds: &[Kind], clients: u32) -> Loading {
         let (address, statements) = (self.address.clone(), statements.into());
         let connect = ConnectMysql { address, statements, patience: patience(trial) };
         loading(part, kinds, clients, &connect, &self.tally)
@@ -369,7 +369,7 @@ impl Instance for Mariadb {
     }
 
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
-        let program = program_of(trial);
+        let program = program_of(trial, &self.made_for.carried);
         for table in &program.schema {
             self.run(&tables::create(table, self.storage.as_str()))?;
             self.tables.push(table.name.clone());
@@ -387,7 +387,7 @@ impl Instance for Mariadb {
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
         self.made_for.check_on(&self.place, trial)?;
         check_connections(trial.load.clients, self.variable("max_connections"))?;
-        let program = program_of(trial);
+        let program = program_of(trial, &self.made_for.carried);
         Ok(self.all(trial, program.statements, &program.run, &program.kinds, trial.load.clients))
     }
 

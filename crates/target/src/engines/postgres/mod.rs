@@ -33,7 +33,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::{Wire, WireError};
-use workload::Part;
+use workload::{Kind, Part};
 
 /// The engine `postgres`.
 pub static POSTGRES: EngineDef = EngineDef {
@@ -171,7 +171,7 @@ impl Postgres {
         Ok(Postgres { keeper, address, tables: Vec::new(), seed, tally, made_for, place })
     }
 
-    fn all(&self, trial: &Trial, statements: &[String], part: &Part<SqlOp>, kinds: &[&str], clients: u32) -> Loading {
+    fn all(&self, trial: &Trial, statements: &[String], part: &Part<SqlOp>, kinds: &[Kind], clients: u32) -> Loading {
         let statements = statements.iter().map(|text| tables::numbered(text)).collect();
         let connect = ConnectPostgres { address: self.address.clone(), statements, patience: patience(trial) };
         loading(part, kinds, clients, &connect, &self.tally)
@@ -224,7 +224,7 @@ impl Instance for Postgres {
     }
 
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
-        let program = program_of(trial);
+        let program = program_of(trial, &self.made_for.carried);
         for table in &program.schema {
             tables::create(table).iter().try_for_each(|statement| self.run(statement))?;
             self.tables.push(table.name.clone());
@@ -247,7 +247,7 @@ impl Instance for Postgres {
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
         self.made_for.check_on(&self.place, trial)?;
-        let program = program_of(trial);
+        let program = program_of(trial, &self.made_for.carried);
         Ok(self.all(trial, &program.statements, &program.run, &program.kinds, trial.load.clients))
     }
 
