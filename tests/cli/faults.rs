@@ -28,6 +28,12 @@ fn points_before_a_failure_stay_complete() {
     let lab = Lab::new();
     let sqlite = [
         "insert",
+        "--step",
+        "l.i1",
+        "--schema",
+        "iibench-2012",
+        "--rows",
+        "0",
         "--engine",
         "sqlite",
         "--indexes",

@@ -34,8 +34,8 @@ fn intervals_if_readable(lab: &Lab, file: &std::path::Path) -> Option<usize> {
 }
 
 fn insert(lab: &Lab) -> Child {
-    let load = ["insert", "--engine", "fjall", "--durability", "os", "--time", "60s", "--interval", "50ms", "--json"];
-    lab.command(&load).spawn().unwrap()
+    let load = ["insert", "--step", "l.i1", "--rows", "0", "--engine", "fjall", "--durability", "os"];
+    lab.command(&[&load[..], &["--time", "60s", "--interval", "50ms", "--json"]].concat()).spawn().unwrap()
 }
 
 #[test]

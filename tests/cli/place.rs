@@ -74,9 +74,9 @@ fn file_systems_are_made_measured_side_by_side_and_gone() {
 #[test]
 fn an_engine_works_on_a_file_system_of_its_own_and_says_which() {
     let lab = Lab::new();
-    let flags =
-        ["insert", "--engine", "sqlite,fjall", "--fs", "ext4:nobarrier", "--fs-size", "1GiB", "--ops-max", "200"];
-    lab.json(&[&flags, &SHORT[..]].concat());
+    let load = ["insert", "--step", "l.i1", "--rows", "0", "--engine", "sqlite,fjall", "--ops-max", "200"];
+    let fs = ["--fs", "ext4:nobarrier", "--fs-size", "1GiB"];
+    lab.json(&[&load[..], &fs, &SHORT].concat());
     let file = &lab.run_files()[0];
     let db = rusqlite::Connection::open(file).unwrap();
     let facts: Vec<String> = db
@@ -352,8 +352,19 @@ fn a_plan_that_does_not_fit_is_refused_before_the_first_byte() {
 fn a_disk_that_somebody_fills_ends_the_point_before_it_is_full_and_gets_its_space_back() {
     let place = Disk::with(1600, "mkfs.ext4", &["-q"]).mount();
     let lab = Lab::new();
-    let load = ["insert", "--engine", "sqlite", "--durability", "none", "--rate", "500", "--time", "60s"];
-    let more = ["--dir", place.text(), "--interval", "50ms", "--no-report", "--json"];
+    let load = ["insert", "--step", "l.i1", "--rows", "0", "--rows-per-commit", "1", "--rate", "500", "--time", "60s"];
+    let more = [
+        "--engine",
+        "sqlite",
+        "--durability",
+        "none",
+        "--dir",
+        place.text(),
+        "--interval",
+        "50ms",
+        "--no-report",
+        "--json",
+    ];
     let child = lab.command(&[&load[..], &more].concat()).spawn().unwrap();
     wait_for_load(&lab);
     done("fallocate", &["--length", "500MiB", place.path().join("theirs").to_str().unwrap()]);

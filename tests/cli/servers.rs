@@ -30,9 +30,10 @@ fn intervals(lab: &Lab) -> usize {
 
 /// A run of a minute, when its run file holds some intervals.
 fn measuring(lab: &Lab, more: &[&str]) -> Child {
-    let load = ["insert", "--durability", "none", "--time", "60s", "--interval", "50ms", "--no-report", "--json"];
+    let load = ["insert", "--step", "l.i1", "--rows", "0", "--rows-per-commit", "1", "--durability", "none"];
+    let more_of_it = ["--time", "60s", "--interval", "50ms", "--no-report", "--json"];
     let engine: &[&str] = if more.is_empty() { &["--engine", "mariadb"] } else { more };
-    let mut child = lab.command(&[&load[..], engine].concat()).spawn().unwrap();
+    let mut child = lab.command(&[&load[..], &more_of_it, engine].concat()).spawn().unwrap();
     for _ in 0..600 {
         std::thread::sleep(Duration::from_millis(50)); // the real time of another process: there is nothing to fake
         assert!(child.try_wait().unwrap().is_none(), "it ended too early");
@@ -118,7 +119,7 @@ fn a_plimsoll_that_is_killed_takes_its_server_with_it_and_the_next_one_removes_t
         std::thread::sleep(Duration::from_millis(50)); // the kernel takes it down in its own time
     }
     assert_eq!((servers_in(&lab), lab.left_behind().len()), (vec![], 1), "its data is still there");
-    let next = lab.run(&["insert", "--engine", "sqlite", "--durability", "none", "--time", "100ms", "--no-report"]);
+    let next = lab.run(&["oltp", "--engine", "sqlite", "--durability", "none", "--time", "100ms", "--no-report"]);
     assert_eq!(next.exit, 0, "{}", next.stderr);
     assert!(next.stderr.contains("left by a run that was killed"), "{}", next.stderr);
     assert_eq!(lab.left_behind(), Vec::<String>::new());

@@ -96,6 +96,12 @@ fn start(root: &Path, work: &Path, runs: &Path, engine: &str) -> Result<Child> {
     let mut command = plimsoll(root);
     command.args([
         "insert",
+        "--step",
+        "l.i1",
+        "--rows",
+        "0",
+        "--rows-per-commit",
+        "1",
         "--engine",
         engine,
         "--durability",

@@ -21,7 +21,8 @@ pub use event::{Event, EventKind};
 pub use filesystem::{Compression, FileSystem, FileSystemSpec};
 pub use histogram::LatencyCounts;
 pub use op::{
-    Arrival, Completion, FailureClass, IoKind, IoOp, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall, SqlOp,
+    Arrival, Completion, FailureClass, IoKind, IoOp, KvAction, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall,
+    SqlOp,
 };
 pub use params::{
     Access, ArgDef, Catalogue, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind, Params, Value,

@@ -192,17 +192,31 @@ impl Op for SqlOp {
     }
 }
 
-/// One atomic batch of puts, or one get, on a key-value engine.
+/// One atomic batch of puts and removals, or reads, on a key-value engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KvOp {
     /// Index into the workload's kinds.
     pub op_kind: OpKind,
-    /// The entries to put as one atomic batch, or, where `values` of all are empty and `get` is set, the keys to read.
+    /// What is done with the entries.
+    pub action: KvAction,
+    /// The entries to put as one atomic batch, or the keys to read, whose values are empty.
     pub entries: Vec<KvEntry>,
-    /// Whether this op reads its keys instead of putting them.
-    pub get: bool,
+    /// Keys that the same batch removes.
+    pub removed: Vec<KvEntry>,
     /// The bytes of all keys and values.
     pub bytes: Vec<u8>,
+}
+
+/// What a [`KvOp`] does with its entries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KvAction {
+    /// They are put, and those to be removed are removed.
+    #[default]
+    Put,
+    /// Their keys are read, and have been put: one that is not there is damage.
+    Get,
+    /// Their keys are looked for, and need not be there.
+    Find,
 }
 
 /// One key with its value, as places in the op's `bytes`: `bytes[start..][..key_len]`, then `value_len` bytes.
@@ -221,8 +235,9 @@ pub struct KvEntry {
 impl KvOp {
     /// Empties the slot and keeps its buffers.
     pub fn clear(&mut self) {
-        self.get = false;
+        self.action = KvAction::Put;
         self.entries.clear();
+        self.removed.clear();
         self.bytes.clear();
     }
 

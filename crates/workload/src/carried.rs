@@ -1,10 +1,11 @@
 //! What the steps of one data set hand on to each other.
 //!
 //! In: an instance makes one with its data and gives it to every program on it. Out: how far the rows of each table have been
-//! dealt out to clients. Limits: at most [`TABLES_MAX`] tables; it lives as long as the instance, and no longer.
+//! dealt out to clients, how many of the oldest were taken away again, and whether the tables have their secondary indexes.
+//! Limits: at most [`TABLES_MAX`] tables; it lives as long as the instance, and no longer.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 /// The most tables of a workload.
 pub const TABLES_MAX: usize = 1_000;
@@ -13,17 +14,58 @@ pub const TABLES_MAX: usize = 1_000;
 #[derive(Clone)]
 pub struct Carried {
     dealt: Arc<[AtomicU64]>,
+    gone: Arc<[AtomicU64]>,
+    indexed: Arc<AtomicU8>,
 }
+
+/// The values of `indexed`: nobody has said it yet, no, yes.
+const UNSAID: u8 = 0;
+const WITHOUT: u8 = 1;
+const WITH: u8 = 2;
 
 impl Carried {
     /// How many rows of `table` (from 0) were dealt out to clients so far.
     pub(crate) fn dealt(&self, table: usize) -> &AtomicU64 {
         &self.dealt[table]
     }
+
+    /// How many rows of `table`, the oldest, were given to clients to delete.
+    pub(crate) fn gone(&self, table: usize) -> &AtomicU64 {
+        &self.gone[table]
+    }
+
+    /// Whether the tables have their secondary indexes. The first who asks decides by `first`: it is asked for the first step.
+    pub(crate) fn indexed_or(&self, first: bool) -> bool {
+        let said = if first { WITH } else { WITHOUT };
+        match self.indexed.compare_exchange(UNSAID, said, Relaxed, Relaxed) {
+            Ok(_) => first,
+            Err(before) => before == WITH,
+        }
+    }
+
+    /// From now on the tables have them.
+    pub(crate) fn set_indexed(&self) {
+        self.indexed.store(WITH, Relaxed);
+    }
 }
 
 impl Default for Carried {
     fn default() -> Self {
-        Carried { dealt: (0..TABLES_MAX).map(|_| AtomicU64::new(0)).collect() }
+        let zeros = || (0..TABLES_MAX).map(|_| AtomicU64::new(0)).collect();
+        Carried { dealt: zeros(), gone: zeros(), indexed: Arc::new(AtomicU8::new(UNSAID)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_step_says_whether_there_are_indexes_and_a_later_one_adds_them() {
+        let (with, without) = (Carried::default(), Carried::default());
+        assert!(with.indexed_or(true) && with.indexed_or(false));
+        assert!(!without.indexed_or(false) && !without.indexed_or(true));
+        without.clone().set_indexed();
+        assert!(without.indexed_or(false));
     }
 }

@@ -143,6 +143,8 @@ pub struct SqlProgram {
     pub kinds: Vec<Kind>,
     /// Fills the tables, where they do not begin empty.
     pub load: Option<Part<SqlOp>>,
+    /// Who says what the measured operations are.
+    pub work: Work,
     /// The measured operations.
     pub run: Part<SqlOp>,
     /// What other clients do beside those of the run.
@@ -159,10 +161,24 @@ pub struct KvProgram {
     pub kinds: Vec<Kind>,
     /// Fills the key spaces, where they do not begin empty.
     pub load: Option<Part<KvOp>>,
+    /// Whether each measured operation is a drain, as [`Work::Drain`] has it.
+    pub drains: bool,
     /// The measured operations.
     pub run: Part<KvOp>,
     /// What other clients do beside those of the run.
     pub beside: Option<Beside<KvOp>>,
+}
+
+/// Who says what a measured operation on an SQL engine is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// The operation itself, by its calls.
+    Calls,
+    /// The engine: it makes the secondary indexes of the table, of these, whose number the operation's one call has in the place
+    /// of a statement's.
+    Indexes(Vec<Table>),
+    /// The engine: it waits until what was written before is where it is to stay, as it does when data was made.
+    Drain,
 }
 
 /// One kind of operation.
@@ -202,6 +218,24 @@ pub struct Table {
     pub primary_key: &'static str,
     /// Its secondary indexes, none unique.
     pub indexes: Vec<Index>,
+    /// How its rows are spread over partitions, where they are.
+    pub partitions: Option<Partitions>,
+}
+
+/// Partitions by ranges of the primary key, and one more behind them for all larger keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Partitions {
+    /// How many keys each of them takes; the first begins at 1.
+    pub rows: u64,
+    /// How many there are before the one for the rest.
+    pub count: u64,
+}
+
+impl Partitions {
+    /// The first key after each partition but the last.
+    pub fn ends(self) -> impl Iterator<Item = u64> {
+        (1..=self.count).map(move |nth| 1 + nth * self.rows)
+    }
 }
 
 /// A column of a table.
@@ -226,6 +260,8 @@ pub enum ColumnKind {
     Float,
     /// Text of this many characters, padded with blanks where the engine does that; arguments are [`SqlArg::Text`].
     Char(u16),
+    /// Text of at most so many characters; arguments are [`SqlArg::Text`].
+    VarChar(u16),
     /// Date and time without a zone; arguments are [`SqlArg::Text`] as `2012-05-16 00:00:00`.
     DateTime,
 }
@@ -263,6 +299,14 @@ pub(crate) fn push_entry(op: &mut KvOp, table: u16, key: &[u8], write: impl FnOn
     write(&mut op.bytes);
     let value_len = (op.bytes.len() - value_start) as u32;
     op.entries.push(KvEntry { table, start, key_len: key.len() as u32, value_len });
+}
+
+/// Adds the key of an entry in `table` to those that are removed.
+#[inline]
+pub(crate) fn push_removal(op: &mut KvOp, table: u16, key: &[u8]) {
+    let start = op.bytes.len() as u32;
+    op.bytes.extend_from_slice(key);
+    op.removed.push(KvEntry { table, start, key_len: key.len() as u32, value_len: 0 });
 }
 
 #[cfg(test)]

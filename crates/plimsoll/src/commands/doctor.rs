@@ -57,6 +57,9 @@ const SMALL: (&str, &str) = ("block", "4KiB");
 
 const NULL: (&str, &str) = ("path", "/dev/null");
 const WRITES: (&str, &str) = ("mode", "rndwr");
+const STEP: (&str, &str) = ("step", "l.i1");
+const ENDLESS: (&str, &str) = ("rows", "0");
+const SINGLE: (&str, &str) = ("rows_per_commit", "1");
 
 const PROBES: &[Probe] = &[
     probe("scripted engine, 1 client", "file", &[("engine", "null")]),
@@ -70,7 +73,7 @@ const PROBES: &[Probe] = &[
     probe("page cache, 4 KiB pread", "file", &[("io", "sync"), CACHED, SMALL, FILE]),
     probe("page cache, 4 KiB io_uring depth 32", "file", &[("io", "uring"), ("depth", "32"), CACHED, SMALL, FILE]),
     probe("disk, 4 KiB io_uring depth 32", "file", &[("io", "uring"), ("depth", "32"), SMALL, FILE]),
-    probe("inserts made, not performed", "insert", &[("engine", "null")]),
+    probe("inserts made, not performed", "insert", &[("engine", "null"), STEP, ENDLESS, SINGLE]),
     probe("oltp read_write made, not performed", "oltp", &[("engine", "null"), ("mix", "read_write")]),
 ];
 

@@ -6,15 +6,17 @@
 //! Durability: `disk` = each batch is persisted with `SyncAll`; `os` = handed to the operating system at each batch, and
 //! plimsoll persists with `SyncAll` once a second; `none` = the journal stays in the process's buffer.
 
+use super::chore::{self, Chores};
 use super::every_second::EverySecond;
-use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, slots, workload_of};
+use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, slots, sql, workload_of};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use ::fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, LsmError as StorageError, PersistMode};
 use load::{Client, Driver, OpSource, SyncClient};
-use model::{Bytes, Entry, Fact, FailureClass, Family, KvOp, Outcome, ParamDef, Params, Trial};
+use model::{Bytes, Entry, Fact, FailureClass, Family, KvAction, KvOp, Outcome, ParamDef, Params, Trial};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use workload::{Carried, Kind, KvProgram, Part, Slot};
 
 /// The engine `fjall`.
@@ -100,12 +102,7 @@ impl Instance for Fjall {
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
-        let failed = |what| failed(what, self.dir.path());
-        for keyspace in &self.keyspaces {
-            // A load that is still in memory would be flushed during the run, and counted there.
-            keyspace.rotate_memtable_and_wait().map_err(failed("flush"))?;
-        }
-        self.database.persist(PersistMode::SyncAll).map_err(failed("persist"))?;
+        bring_to_rest(&self.database, &self.keyspaces).map_err(failed("flush", self.dir.path()))?;
         // Exact as long as no key was put twice.
         self.dir.seal(self.keyspaces.iter().map(|keyspace| keyspace.approximate_len() as u64).sum())
     }
@@ -113,6 +110,11 @@ impl Instance for Fjall {
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
         self.made_for.check(&self.dir, trial)?;
         let program = program_of(trial, &self.made_for.carried)?;
+        if program.drains {
+            let (database, keyspaces) = (self.database.clone(), self.keyspaces.clone());
+            let drain = Drain { database, keyspaces, directory: self.dir.path().into() };
+            return Ok(chore::loading(&program.run, &program.kinds, trial.load.clients, &drain));
+        }
         Ok(self.all(&program.run, &program.kinds, trial.load.clients))
     }
 
@@ -135,6 +137,50 @@ impl Instance for Fjall {
 fn program_of(trial: &Trial, carried: &Carried) -> Result<KvProgram, TargetError> {
     let make = workload_of(trial).kv.expect("the plan was checked: workload and engine share a family");
     make(&trial.workload.params, trial.seed, carried).map_err(|error| TargetError::Unsupported(error.to_string()))
+}
+
+/// The threads that flush tell those that compact within a millisecond.
+const QUIET_FOR: Duration = Duration::from_millis(100);
+
+/// Writes out what is in memory, and waits for the compactions that follow: else they would come during the run and be counted
+/// there.
+fn bring_to_rest(database: &Database, keyspaces: &[Keyspace]) -> Result<(), Error> {
+    for keyspace in keyspaces {
+        keyspace.rotate_memtable_and_wait()?;
+    }
+    database.persist(PersistMode::SyncAll)?;
+    chore::until_quiet(QUIET_FOR, || {
+        let busy = database.outstanding_flushes() > 0 || database.active_compactions() > 0;
+        Ok((!busy).then(|| database.compactions_completed()))
+    })
+}
+
+/// A drain as an operation.
+#[derive(Clone)]
+struct Drain {
+    database: Database,
+    keyspaces: Vec<Keyspace>,
+    directory: PathBuf,
+}
+
+impl Chores for Drain {
+    type Op = KvOp;
+    type Open = ();
+
+    fn engine(&self) -> String {
+        format!("fjall in `{}`", shown(&self.directory))
+    }
+
+    fn open(&self) -> Result<(), sql::Failure> {
+        Ok(())
+    }
+
+    fn perform(&self, (): &mut (), _: &KvOp) -> Result<(), sql::Failure> {
+        bring_to_rest(&self.database, &self.keyspaces).map_err(|error| {
+            let text = text_of(&error);
+            sql::Failure { class: Failure::Engine(error).class(|| free_bytes(&self.directory)), text }
+        })
+    }
 }
 
 /// `what` is a verb phrase that ends before the path.
@@ -201,7 +247,10 @@ impl Driver for FjallDriver {
     type Op = KvOp;
 
     fn execute(&mut self, op: &KvOp) -> Outcome {
-        let done = if op.get { self.get(op) } else { self.put(op) };
+        let done = match op.action {
+            KvAction::Put => self.put(op),
+            KvAction::Get | KvAction::Find => self.get(op),
+        };
         match done {
             Ok(bytes) => Outcome::Ok { bytes: bytes as u32 },
             Err(failure) => {
@@ -227,11 +276,14 @@ impl Driver for FjallDriver {
 }
 
 impl FjallDriver {
-    /// Puts all entries and returns the bytes of keys and values.
+    /// Puts all entries, removes others, and returns the bytes of keys and values.
     fn put(&self, op: &KvOp) -> Result<usize, Failure> {
         let mut batch = self.database.batch().durability(self.persist);
         for entry in &op.entries {
             batch.insert(&self.keyspaces[entry.table as usize], op.key(entry), op.value(entry));
+        }
+        for entry in &op.removed {
+            batch.remove(&self.keyspaces[entry.table as usize], op.key(entry));
         }
         batch.commit()?;
         Ok(op.bytes.len())
@@ -241,8 +293,11 @@ impl FjallDriver {
     fn get(&self, op: &KvOp) -> Result<usize, Failure> {
         let mut bytes = op.bytes.len();
         for entry in &op.entries {
-            let value = self.keyspaces[entry.table as usize].get(op.key(entry))?.ok_or(Failure::Missing)?;
-            bytes += std::hint::black_box(value).len();
+            match self.keyspaces[entry.table as usize].get(op.key(entry))? {
+                Some(value) => bytes += std::hint::black_box(value).len(),
+                None if op.action == KvAction::Find => {}
+                None => return Err(Failure::Missing),
+            }
         }
         Ok(bytes)
     }

@@ -3,6 +3,7 @@
 //! In: a trial. Out: a running [`Instance`]. Limits: an engine performs the families that its entry names; a workload runs on
 //! it in the first family that both have.
 
+mod chore;
 mod counters;
 mod errno;
 mod every_second;

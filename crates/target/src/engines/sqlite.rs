@@ -8,7 +8,9 @@
 //! log once a second; `none` = synchronous OFF. In WAL mode all three keep the database consistent after a crash of the
 //! process. (<https://sqlite.org/pragma.html#pragma_synchronous>)
 
+use super::chore::{self, Chores};
 use super::every_second::EverySecond;
+use super::sql::Failure;
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, slots, workload_of};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
@@ -19,7 +21,7 @@ use rusqlite::{CachedStatement, Connection, ErrorCode};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use workload::{Carried, Column, ColumnKind, Kind, Part, Slot, SqlProgram, Table};
+use workload::{Carried, Column, ColumnKind, Kind, Part, Slot, SqlProgram, Table, Work};
 
 /// The engine `sqlite`.
 pub static SQLITE: EngineDef = EngineDef {
@@ -33,7 +35,7 @@ pub static SQLITE: EngineDef = EngineDef {
     // The log: a checkpoint follows each 4 MiB of it, but not while readers hold it, and a transaction is in it as a whole.
     disk_peak: |data, _| Bytes(data.0 + data.0 / 2 + (64 << 20)),
     version: || Ok(rusqlite::version().into()),
-    check: depth_one_only,
+    check: |trial| depth_one_only(trial).and_then(|()| whole_tables_only(&program_of(trial, &Carried::default()))),
     start: |start| Ok(Box::new(Sqlite::start(start)?)),
 };
 
@@ -116,12 +118,7 @@ impl Instance for Sqlite {
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
-        // Synced whatever the durability: the device is not to write the load while the run is measured.
-        let at_rest = format!(
-            "PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA synchronous = {};",
-            synchronous(&self.params)
-        );
-        self.keeper.execute_batch(&at_rest).map_err(failed("checkpoint", &self.database))?;
+        bring_to_rest(&self.keeper, &self.params).map_err(failed("checkpoint", &self.database))?;
         let rows = self.rows().map_err(failed("count the rows of", &self.database))?;
         self.dir.seal(rows)
     }
@@ -129,6 +126,11 @@ impl Instance for Sqlite {
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
         self.made_for.check(&self.dir, trial)?;
         let program = program_of(trial, &self.made_for.carried);
+        if program.work != Work::Calls {
+            let (database, params) = (self.database.clone(), self.params.clone());
+            let chores = SqliteChores { database, params, work: program.work.into() };
+            return Ok(chore::loading(&program.run, &program.kinds, trial.load.clients, &chores));
+        }
         Ok(self.all(&program.statements, &program.run, &program.kinds, trial.load.clients))
     }
 
@@ -151,6 +153,22 @@ impl Instance for Sqlite {
 fn program_of(trial: &Trial, carried: &Carried) -> SqlProgram {
     let make = workload_of(trial).sql.expect("the plan was checked: workload and engine share a family");
     make(&trial.workload.params, trial.seed, carried)
+}
+
+fn whole_tables_only(program: &SqlProgram) -> Result<(), TargetError> {
+    match program.schema.iter().any(|table| table.partitions.is_some()) {
+        true => Err(TargetError::Unsupported("engine `sqlite` has no partitions; use partition_rows = `0`".into())),
+        false => Ok(()),
+    }
+}
+
+/// Moves the log into the database, synced whatever the durability: the device is not to write it while something else is
+/// measured.
+fn bring_to_rest(connection: &Connection, params: &Params) -> rusqlite::Result<()> {
+    let synchronous = synchronous(params);
+    connection.execute_batch(&format!(
+        "PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA synchronous = {synchronous};"
+    ))
 }
 
 /// `what` is a verb phrase that ends before the path of the database.
@@ -213,11 +231,14 @@ fn sync_each_second(database: &Path, params: &Params) -> Result<Option<EverySeco
 
 fn create_table(table: &Table) -> String {
     let columns: Vec<String> = table.columns.iter().map(|column| column_text(column, table.primary_key)).collect();
-    let create = format!("CREATE TABLE {} ({});", table.name, columns.join(", "));
+    format!("CREATE TABLE {} ({});", table.name, columns.join(", ")) + &create_indexes(table)
+}
+
+fn create_indexes(table: &Table) -> String {
     let index = |index: &workload::Index| {
         format!(" CREATE INDEX {}_{} ON {} ({});", table.name, index.name, table.name, index.columns.join(", "))
     };
-    create + &table.indexes.iter().map(index).collect::<String>()
+    table.indexes.iter().map(index).collect()
 }
 
 /// A primary key of whole numbers is INTEGER PRIMARY KEY: the rowid itself, without an index of its own.
@@ -226,11 +247,49 @@ fn column_text(column: &Column, primary_key: &str) -> String {
         ColumnKind::Int | ColumnKind::BigInt => "INTEGER".to_string(),
         ColumnKind::Float => "REAL".to_string(),
         ColumnKind::Char(length) => format!("CHAR({length})"),
+        ColumnKind::VarChar(length) => format!("VARCHAR({length})"),
         ColumnKind::DateTime => "TEXT".to_string(),
     };
     let key = if column.name == primary_key { " PRIMARY KEY" } else { "" };
     let not_null = if column.not_null { " NOT NULL" } else { "" };
     format!("{} {kind}{key}{not_null}", column.name)
+}
+
+/// What clients do but statements.
+#[derive(Clone)]
+struct SqliteChores {
+    database: PathBuf,
+    params: Params,
+    work: Arc<Work>,
+}
+
+impl Chores for SqliteChores {
+    type Op = SqlOp;
+    type Open = Connection;
+
+    fn engine(&self) -> String {
+        format!("sqlite on `{}`", shown(&self.database))
+    }
+
+    fn open(&self) -> Result<Connection, Failure> {
+        connect(&self.database, &self.params, 0).map_err(failure)
+    }
+
+    fn perform(&self, connection: &mut Connection, op: &SqlOp) -> Result<(), Failure> {
+        let done = match &*self.work {
+            Work::Calls => unreachable!("statements have clients of their own"),
+            Work::Drain => bring_to_rest(connection, &self.params),
+            Work::Indexes(tables) => {
+                let mut asked = op.calls.iter().map(|call| create_indexes(&tables[call.statement as usize]));
+                asked.try_for_each(|statements| connection.execute_batch(&statements))
+            }
+        };
+        done.map_err(failure)
+    }
+}
+
+fn failure(error: rusqlite::Error) -> Failure {
+    Failure { class: class_of(&error), text: error.to_string() }
 }
 
 /// One client's connection.

@@ -13,7 +13,7 @@ use crate::Workload;
 use crate::dist::Distribution;
 use crate::program::{Slot, call_with_ints, push_entry};
 use crate::random::{Rng, Words, below, rng};
-use model::{KvOp, SqlArg, SqlCall, SqlOp};
+use model::{KvAction, KvOp, SqlArg, SqlCall, SqlOp};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -273,7 +273,7 @@ impl Workload<KvOp> for PointGets {
     fn fill(&mut self, ops: &mut [KvOp]) {
         for op in ops {
             op.clear();
-            (op.op_kind, op.get) = (RUN, true);
+            (op.op_kind, op.action) = (RUN, KvAction::Get);
             push_entry(op, 0, &kv_key(self.0.table(), self.0.id() as u64), |_| ());
         }
     }

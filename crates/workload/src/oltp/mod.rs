@@ -13,7 +13,7 @@ mod mixes;
 mod rows;
 
 use crate::dist;
-use crate::program::{Column, ColumnKind, Index, Kind, KvProgram, Part, SqlProgram, Table};
+use crate::program::{Column, ColumnKind, Index, Kind, KvProgram, Part, SqlProgram, Table, Work};
 use crate::{Carried, Reuse, Unsupported, WorkloadDef};
 use mixes::{MIXES, Mix, Operations, Picks, PointGets, Rows, Statement};
 use model::{Bytes, Entry, Family, OpKind, ParamDef, ParamKind, Params};
@@ -132,6 +132,7 @@ fn sql(params: &Params, seed: u64, _: &Carried) -> SqlProgram {
         writes: mix.writes(),
         kinds: vec![Kind { name: mix.name, queries, rows: 0 }, LOADING],
         load: Some(data.load_part()),
+        work: Work::Calls,
         run: Part::new(None, 1, move |slot| {
             Operations::new(mix, transaction, Picks::new(slot, data, access), next_id.clone())
         }),
@@ -151,6 +152,7 @@ fn kv(params: &Params, seed: u64, _: &Carried) -> Result<KvProgram, Unsupported>
         writes: false,
         kinds: vec![Kind::plain("point_select"), LOADING],
         load: Some(data.load_part()),
+        drains: false,
         run: Part::new(None, 1, move |slot| PointGets(Picks::new(slot, data, access))),
         beside: None,
     })
@@ -169,6 +171,7 @@ fn table(number: u64, secondary_index: bool) -> Table {
         ],
         primary_key: "id",
         indexes: index.into_iter().collect(),
+        partitions: None,
     }
 }
 
@@ -177,7 +180,7 @@ mod tests {
     use super::*;
     use crate::program::Slot;
     use crate::tests::params;
-    use model::{SqlArg, SqlCall, SqlOp};
+    use model::{KvAction, SqlArg, SqlCall, SqlOp};
     use std::collections::{BTreeMap, BTreeSet};
 
     const ALONE: Slot = Slot { client: 0, clients: 1 };
@@ -315,9 +318,12 @@ mod tests {
         let keys: Vec<&[u8]> = load.iter().flat_map(|op| op.entries.iter().map(|entry| op.key(entry))).collect();
         assert_eq!(keys.len(), 3_000);
         assert!(keys.is_sorted_by(|a, b| a < b));
-        assert!(load.iter().all(|op| !op.get && op.entries.iter().all(|entry| entry.value_len == 4 + 119 + 59)));
+        assert!(
+            load.iter()
+                .all(|op| op.action == KvAction::Put && op.entries.iter().all(|entry| entry.value_len == 4 + 119 + 59))
+        );
         for op in filled(&program.run, ALONE, 500) {
-            assert!(op.get && op.entries.len() == 1);
+            assert!(op.action == KvAction::Get && op.entries.len() == 1);
             assert!(keys.binary_search(&op.key(&op.entries[0])).is_ok());
         }
     }

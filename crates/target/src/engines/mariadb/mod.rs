@@ -14,11 +14,12 @@
 mod client;
 mod counters;
 mod foreign;
+mod rest;
 mod tables;
 
 use super::counters::ServerSource;
 use super::sql::{Tally, failed, loading, patience, program_of};
-use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only};
+use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, chore, depth_one_only};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use crate::server::home::Home;
@@ -29,13 +30,14 @@ use ::mysql::Conn;
 use ::mysql::prelude::Queryable;
 use client::{Address, ConnectMysql, failure};
 use model::{Bytes, CounterSource, Entry, Fact, Family, ParamDef, ParamKind, Params, SqlOp, Trial};
+use rest::Rest;
 use rustix::process::Signal;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use workload::{Kind, Part};
+use std::time::Duration;
+use workload::{Kind, Part, Work};
 
 /// The engine `mariadb:innodb`.
 pub static INNODB: EngineDef = EngineDef {
@@ -140,11 +142,6 @@ const CONNECTIONS_KEPT: u32 = 10;
 
 /// Counting rows and flushing take as long as they take.
 const KEEPER_PATIENCE: Duration = Duration::from_secs(600);
-
-/// So few pages, 4 MiB, may be left to be written when a run begins,
-const DIRTY_PAGES_LEFT: u64 = 256;
-/// and so long is waited for it.
-const FLUSH_AT_MOST: Duration = Duration::from_secs(60);
 
 /// What is under the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -303,46 +300,13 @@ impl Mariadb {
         self.tables.iter().map(count).sum()
     }
 
-    /// Writes out what the load left in memory, so that the run does not pay for it.
-    fn bring_to_rest(&self) -> Result<(), TargetError> {
-        for table in &self.tables {
-            self.run(&format!("ANALYZE TABLE {}", tables::quoted(table)))?;
-        }
-        match self.storage {
-            // The settings of others are theirs.
-            _ if !self.place.is_private() => Ok(()),
-            Storage::InnoDb => self.flush_pages(),
-            Storage::RocksDb => self.run("SET GLOBAL rocksdb_force_flush_memtable_now = 1"),
-        }
+    /// What clients need to do other work on the data than statements.
+    fn chores(&self, work: Work) -> rest::MariadbChores {
+        rest::MariadbChores { address: self.address.clone(), rest: self.rest(), work: work.into() }
     }
 
-    /// Making a table ready for export flushes its pages at once. What is left is the undo log and the server's own tables;
-    /// where that is much, InnoDB flushes it by itself within some seconds while it may hold no dirty pages, as fast as its I/O
-    /// capacity lets it.
-    fn flush_pages(&self) -> Result<(), TargetError> {
-        for table in &self.tables {
-            self.run(&format!("FLUSH TABLES {} FOR EXPORT", tables::quoted(table)))?;
-            self.run("UNLOCK TABLES")?;
-        }
-        if self.dirty_pages()? <= DIRTY_PAGES_LEFT {
-            return Ok(());
-        }
-        let was = ["innodb_max_dirty_pages_pct", "innodb_io_capacity", "innodb_io_capacity_max"]
-            .map(|name| (name, self.variable(name).unwrap_or_default()));
-        self.run("SET GLOBAL innodb_io_capacity_max = 100000, innodb_io_capacity = 100000")?;
-        self.run("SET GLOBAL innodb_max_dirty_pages_pct = 0")?;
-        let until = Instant::now() + FLUSH_AT_MOST;
-        while self.dirty_pages()? > DIRTY_PAGES_LEFT && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        was.iter().try_for_each(|(name, value)| self.run(&format!("SET GLOBAL {name} = {value}")))
-    }
-
-    fn dirty_pages(&self) -> Result<u64, TargetError> {
-        self.number(
-            "SELECT variable_value FROM information_schema.global_status \
-             WHERE variable_name = 'INNODB_BUFFER_POOL_PAGES_DIRTY'",
-        )
+    fn rest(&self) -> Rest {
+        Rest { storage: self.storage, tables: self.tables.clone().into(), private: self.place.is_private() }
     }
 }
 
@@ -379,7 +343,8 @@ impl Instance for Mariadb {
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
-        self.bring_to_rest()?;
+        let brought = self.rest().bring(&mut self.keeper.borrow_mut());
+        brought.map_err(|error| failed(self.address.shown(), failure(error)))?;
         let rows = self.rows()?;
         self.place.seal(rows, self.seed)
     }
@@ -388,6 +353,9 @@ impl Instance for Mariadb {
         self.made_for.check_on(&self.place, trial)?;
         check_connections(trial.load.clients, self.variable("max_connections"))?;
         let program = program_of(trial, &self.made_for.carried);
+        if program.work != Work::Calls {
+            return Ok(chore::loading(&program.run, &program.kinds, trial.load.clients, &self.chores(program.work)));
+        }
         Ok(self.all(trial, program.statements, &program.run, &program.kinds, trial.load.clients))
     }
 

@@ -12,12 +12,13 @@
 mod client;
 mod counters;
 mod foreign;
+mod rest;
 mod tables;
 mod wire;
 
 use super::counters::ServerSource;
 use super::sql::{Tally, failed, loading, patience, program_of};
-use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only};
+use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, chore, depth_one_only};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use crate::server::home::Home;
@@ -26,6 +27,7 @@ use crate::server::program::Program;
 use crate::server::url::{PASSWORD_FILE, Password, URL, Url};
 use client::{Address, ConnectPostgres, failure};
 use model::{Bytes, CounterSource, Entry, Fact, Family, ParamDef, Params, SqlOp, Trial};
+use rest::Rest;
 use rustix::process::Signal;
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -33,7 +35,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::{Wire, WireError};
-use workload::{Kind, Part};
+use workload::{Kind, Part, Work};
 
 /// The engine `postgres`.
 pub static POSTGRES: EngineDef = EngineDef {
@@ -200,6 +202,15 @@ impl Postgres {
         self.tables.iter().map(count).sum()
     }
 
+    /// What clients need to do other work on the data than statements.
+    fn chores(&self, work: Work) -> rest::PostgresChores {
+        rest::PostgresChores { address: self.address.clone(), rest: self.rest(), work: work.into() }
+    }
+
+    fn rest(&self) -> Rest {
+        Rest { tables: self.tables.clone().into(), private: self.place.is_private() }
+    }
+
     fn failed(&self, error: WireError) -> TargetError {
         failed(self.address.shown(), failure(error))
     }
@@ -234,13 +245,8 @@ impl Instance for Postgres {
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
-        for table in &self.tables {
-            // It also marks the rows as seen by all, which the first readers would have to write otherwise.
-            self.run(&format!("VACUUM (ANALYZE) {}", tables::quoted(table)))?;
-        }
-        if self.place.is_private() {
-            self.run("CHECKPOINT")?;
-        }
+        let brought = self.rest().bring(&mut self.keeper.borrow_mut());
+        brought.map_err(|error| self.failed(error))?;
         let rows = self.rows()?;
         self.place.seal(rows, self.seed)
     }
@@ -248,6 +254,9 @@ impl Instance for Postgres {
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
         self.made_for.check_on(&self.place, trial)?;
         let program = program_of(trial, &self.made_for.carried);
+        if program.work != Work::Calls {
+            return Ok(chore::loading(&program.run, &program.kinds, trial.load.clients, &self.chores(program.work)));
+        }
         Ok(self.all(trial, &program.statements, &program.run, &program.kinds, trial.load.clients))
     }
 

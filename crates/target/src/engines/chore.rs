@@ -1,0 +1,90 @@
+//! What is done to a data set as a whole, by a client as an operation of its own: its indexes are made, its write debt is paid.
+//!
+//! In: how to connect, and what to do for an operation. Out: clients whose operations are recorded like any other.
+//! Limits: an operation takes as long as it takes: nothing here gives up waiting but for a connection that is lost.
+//!
+//! Write debt is paid by the same code when data was made and when a step of a workload asks for it.
+
+use super::sql::Failure;
+use super::{Loading, slots};
+use load::{Client, Driver, OpSource, SyncClient};
+use model::{Op, Outcome};
+use std::time::{Duration, Instant};
+use workload::{Kind, Part, Slot};
+
+/// A connection for work on a data set as a whole waits for an answer this long: a day.
+pub(super) const PATIENCE: Duration = Duration::from_secs(86_400);
+
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Waits until `look` has said the same for `quiet_for`, with nothing left to do: `None` says that there is something. Where
+/// one piece of background work ends, it may begin another, and neither may show for a moment.
+pub(super) fn until_quiet<T: PartialEq, E>(
+    quiet_for: Duration,
+    mut look: impl FnMut() -> Result<Option<T>, E>,
+) -> Result<(), E> {
+    let (mut seen, mut since) = (look()?, Instant::now());
+    while seen.is_none() || since.elapsed() < quiet_for {
+        std::thread::sleep(LOOK_EVERY);
+        let now = look()?;
+        if now != seen {
+            (seen, since) = (now, Instant::now());
+        }
+    }
+    Ok(())
+}
+
+/// What opens a client's connection and says what is done for an operation.
+pub(super) trait Chores: Clone + Send + 'static {
+    /// The family of the operations.
+    type Op: Op;
+    /// What is open.
+    type Open: Send;
+    /// The engine, for messages.
+    fn engine(&self) -> String;
+    /// Opens, on the client's own thread.
+    fn open(&self) -> Result<Self::Open, Failure>;
+    /// Does what `op` asks for.
+    fn perform(&self, open: &mut Self::Open, op: &Self::Op) -> Result<(), Failure>;
+}
+
+/// `clients` clients that do `chores` for the operations of `part`.
+pub(super) fn loading<C: Chores>(part: &Part<C::Op>, kinds: &[Kind], clients: u32, chores: &C) -> Loading {
+    let client = |slot: Slot| -> Box<dyn Client> {
+        let driver = ChoreDriver { chores: chores.clone(), open: None, failure: String::new() };
+        Box::new(SyncClient::new(OpSource::new(part, slot), driver))
+    };
+    Loading { kinds: kinds.to_vec(), clients: slots(clients).map(client).collect(), beside: None }
+}
+
+/// One client.
+struct ChoreDriver<C: Chores> {
+    chores: C,
+    open: Option<C::Open>,
+    failure: String,
+}
+
+impl<C: Chores> Driver for ChoreDriver<C> {
+    type Op = C::Op;
+
+    fn open(&mut self) -> Result<(), String> {
+        let cannot = |failure: Failure| format!("{}: {}", self.chores.engine(), failure.text);
+        self.open = Some(self.chores.open().map_err(cannot)?);
+        Ok(())
+    }
+
+    fn execute(&mut self, op: &C::Op) -> Outcome {
+        let open = self.open.as_mut().expect("opened before the first operation");
+        match self.chores.perform(open, op) {
+            Ok(()) => Outcome::Ok { bytes: 0 },
+            Err(failure) => {
+                self.failure = failure.text;
+                Outcome::Failed(failure.class)
+            }
+        }
+    }
+
+    fn describe_failure(&self) -> String {
+        format!("{}: {}", self.chores.engine(), self.failure)
+    }
+}

@@ -1,0 +1,664 @@
+//! The insert benchmark: rows of the purchases tables, in the order of their keys, with up to three secondary indexes whose
+//! entries fall at random places. What an engine does when the indexes outgrow its cache is the point of it.
+//!
+//! In: a step of it, the tables' form, how many rows in how many commits. Out: an operation is one commit of rows (one
+//! statement, where one holds them; one atomic batch on a key-value engine, with a put per row and per index entry), one table
+//! that gets its indexes, one drain, or one query. The steps, on one data set one after the other:
+//!
+//! - `l.i0` inserts `rows` rows into tables without secondary indexes, where it is the first step; with any other first step
+//!   but `l.x` they have them from the start, so `l.i1` alone is the benchmark of 2012;
+//! - `l.x` makes the indexes, an operation for each table. Key-value engines know no indexes: there it puts the entries of all
+//!   rows, made again from the seed and not read back, 1,000 rows a batch;
+//! - `l.i1` inserts as many rows again, now with indexes, and `l.i2` a fifth of them by small commits;
+//! - `drain` waits until the engine has paid what it put off writing; no other step does;
+//! - `qr` and `qp` ask for ranges and rows while each client's other half inserts at a rate of its own. Time ends them.
+//!
+//! Limits: `transactionid` is given by plimsoll (from 1, one counter a table for all clients), not by the engine; in the tables
+//! of 2012 it is a 32-bit INT as it was then, so SQL engines that keep to that refuse rows after 2,147,483,647. Key-value engines
+//! have no partitions and no `qr`.
+//!
+//! `schema` is what the tables are, `rows` what is in them, `inserts` and `queries` what is done, `statements` how it is said.
+
+mod inserts;
+mod queries;
+mod rows;
+mod schema;
+mod statements;
+
+use crate::carried::TABLES_MAX;
+use crate::program::{Beside, Kind, KvProgram, Part, SqlProgram, Work};
+use crate::{Carried, Reuse, Unsupported, WorkloadDef};
+use inserts::{Commits, Empty, Inserts, index_part, numbered_part};
+use model::{Bytes, Entry, Family, Op, OpKind, ParamDef, ParamKind, Params};
+use queries::{Queries, Query};
+use rows::Data;
+use schema::{FORMS, INDEX_NAMES, Schema};
+use statements::Statements;
+
+/// `insert`.
+pub static INSERT: WorkloadDef = WorkloadDef {
+    entry: Entry {
+        name: "insert",
+        help: "the insert benchmark: loads rows, makes indexes, inserts with them, drains, and queries beside inserts",
+        families: &[Family::Sql, Family::Kv],
+        params: PARAMS,
+    },
+    data_reuse: |params| Reuse::Continues { at: Step::of(params) as usize },
+    data_bytes,
+    growth_bytes_per_op,
+    io: None,
+    sql: Some(sql),
+    kv: Some(kv),
+};
+
+const PARAMS: &[ParamDef] = &[
+    ParamDef {
+        name: "step",
+        kind: ParamKind::Steps(&STEPS),
+        default: "l.i0",
+        help: "load without indexes, make them, insert, insert a fifth as much by small commits, drain, range and point queries",
+        scales: false,
+        shapes_data: false,
+    },
+    shaping("schema", ParamKind::OneOf(&FORMS), "ibench", "the tables of 2012, or today's with a column of text"),
+    shaping("indexes", int(0, 3), "3", "secondary indexes: the first so many of marketsegment, registersegment, pdc"),
+    ParamDef { scales: true, ..free("rows", int(0, ROWS_MAX), "100000", ROWS_HELP) },
+    free(
+        "rows_per_commit",
+        int(1, 100_000),
+        "50",
+        "rows inserted by each operation of l.i0 and l.i1, which is one commit",
+    ),
+    free("small_commit", int(1, 100_000), "5", "the same for l.i2, and for inserts beside qr and qp"),
+    shaping("tables", int(1, TABLES_MAX as u64), "1", "number of tables; each client works on its own, or shares one"),
+    ParamDef { scales: true, ..shaping("partition_rows", int(0, ROWS_MAX), "0", PARTITION_ROWS_HELP) },
+    shaping("data_bytes", int(0, 4_000), "10", "bytes of text in each row (schema = ibench)"),
+    shaping("incompressible", ParamKind::Float { min: 0.0, max: 1.0 }, "0.5", "share of that text that is random"),
+    free(
+        "delete",
+        ParamKind::Bool,
+        "false",
+        "whether each commit after l.i0 deletes as many of the oldest rows as it inserts",
+    ),
+    free(
+        "insert_rate",
+        int(0, 1_000_000),
+        "100",
+        "rows inserted per second beside each client of qr and qp; 0 for none",
+    ),
+    free("query_rows", int(1, 100_000), "10", "rows that a query of qr reads"),
+];
+
+const ROWS_MAX: u64 = 1_000_000_000_000;
+const ROWS_HELP: &str =
+    "rows that l.i0 and l.i1 each insert over all clients, and l.i2 a fifth of; 0: until the time is over";
+const PARTITION_ROWS_HELP: &str = "rows in each partition of a table, by ranges of its key; 0 for none";
+
+const fn int(min: u64, max: u64) -> ParamKind {
+    ParamKind::Int { min, max }
+}
+
+const fn free(name: &'static str, kind: ParamKind, default: &'static str, help: &'static str) -> ParamDef {
+    ParamDef { name, kind, default, help, scales: false, shapes_data: false }
+}
+
+const fn shaping(name: &'static str, kind: ParamKind, default: &'static str, help: &'static str) -> ParamDef {
+    ParamDef { name, kind, default, help, scales: false, shapes_data: true }
+}
+
+/// The steps in their order.
+const STEPS: [&str; 7] = ["l.i0", "l.x", "l.i1", "l.i2", "drain", "qr", "qp"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Load,
+    Index,
+    Insert,
+    InsertSmall,
+    Drain,
+    Ranges,
+    Points,
+}
+
+impl Step {
+    fn of(params: &Params) -> Step {
+        use Step::*;
+        let all = [Load, Index, Insert, InsertSmall, Drain, Ranges, Points];
+        let at = STEPS.iter().position(|word| *word == params.word("step"));
+        all[at.expect("`step` is declared with these words")]
+    }
+
+    /// What each operation commits, in steps that insert.
+    fn commits(self, params: &Params) -> Option<Commits> {
+        let (rows, delete) = (params.int("rows"), params.flag("delete"));
+        match self {
+            Step::Load => Some(Commits::new(rows, params.int("rows_per_commit"), false)),
+            Step::Insert => Some(Commits::new(rows, params.int("rows_per_commit"), delete)),
+            Step::InsertSmall => Some(Commits::new(rows.div_ceil(SMALL_SHARE), params.int("small_commit"), delete)),
+            Step::Index | Step::Drain | Step::Ranges | Step::Points => None,
+        }
+    }
+
+    /// What each operation asks for, in steps that ask.
+    fn query(self, params: &Params) -> Option<Query> {
+        match self {
+            Step::Ranges => Some(Query::Range(params.int("query_rows"))),
+            Step::Points => Some(Query::Point),
+            Step::Load | Step::Index | Step::Insert | Step::InsertSmall | Step::Drain => None,
+        }
+    }
+}
+
+/// `l.i2` inserts one row for so many of `l.i1`.
+const SMALL_SHARE: u64 = 5;
+
+/// The rows of all steps that end by count; 0 where they do not.
+fn rows_of_all_steps(params: &Params) -> u64 {
+    let rows = params.int("rows");
+    2 * rows + rows.div_ceil(SMALL_SHARE)
+}
+
+/// All steps are counted, whichever the trial is: they share one place on the disk, which must not change between them.
+fn data_bytes(params: &Params) -> Bytes {
+    let kept = if params.flag("delete") { params.int("rows") } else { rows_of_all_steps(params) };
+    Bytes(kept.saturating_mul(Schema::new(params, 0).row_bytes().0))
+}
+
+/// What inserts beside queries add is left out: their rate is small.
+fn growth_bytes_per_op(params: &Params) -> Bytes {
+    let ended_by_count = params.int("rows") > 0;
+    let commits = Step::of(params).commits(params).filter(|commits| !ended_by_count && !commits.delete);
+    Bytes(commits.map_or(0, |commits| commits.per_commit * Schema::new(params, 0).row_bytes().0))
+}
+
+const RUN: OpKind = OpKind(0);
+const BESIDE: OpKind = OpKind(1);
+
+fn sql(params: &Params, seed: u64, carried: &Carried) -> SqlProgram {
+    let (step, data) = (Step::of(params), data(params, seed, carried));
+    let with_indexes = data.schema.all(true);
+    let schema = data.schema.all(data.indexed);
+    let (commits, query) = (step.commits(params), step.query(params));
+    let inserts_beside = query.and_then(|_| Aside::of(params));
+    let asked = query.map_or(Vec::new(), |query| query.statements(&data));
+    let statements = Statements::new(commits.or(inserts_beside.map(|aside| aside.commits)), asked);
+    let (work, run) = match step {
+        Step::Index => (Work::Indexes(with_indexes), numbered_part(data.schema.tables)),
+        Step::Drain => (Work::Drain, numbered_part(1)),
+        _ => (Work::Calls, run_part(&data, &statements, commits, query)),
+    };
+    SqlProgram {
+        schema,
+        statements: statements.texts(&data.schema),
+        load_statements: Vec::new(),
+        writes: query.is_none() || inserts_beside.is_some(),
+        kinds: kinds(step, commits, inserts_beside),
+        load: None,
+        work,
+        run,
+        beside: inserts_beside.map(|aside| aside.beside(data, statements)),
+    }
+}
+
+fn kv(params: &Params, seed: u64, carried: &Carried) -> Result<KvProgram, Unsupported> {
+    let (step, data) = (Step::of(params), data(params, seed, carried));
+    let unsupported = |param, instead| {
+        let value = params.get(param).to_string();
+        Err(Unsupported { workload: INSERT.entry.name, param, value, instead })
+    };
+    if params.int("partition_rows") > 0 {
+        return unsupported("partition_rows", "0");
+    }
+    if step == Step::Ranges {
+        return unsupported("step", "qp");
+    }
+    let (commits, query) = (step.commits(params), step.query(params));
+    let inserts_beside = query.and_then(|_| Aside::of(params));
+    // A key-value engine has no statements.
+    let none = Statements::new(None, []);
+    let run = match step {
+        Step::Index => index_part(data.clone()),
+        Step::Drain => Part::new(Some(1), 1, |_| Empty),
+        _ => run_part(&data, &none, commits, query),
+    };
+    let kinds = kinds(step, commits, inserts_beside).into_iter().map(|kind| Kind { queries: 1.0, ..kind }).collect();
+    Ok(KvProgram {
+        tables: std::iter::once("row").chain(INDEX_NAMES).take(1 + data.schema.indexes).collect(),
+        writes: query.is_none() || inserts_beside.is_some(),
+        kinds,
+        load: None,
+        drains: step == Step::Drain,
+        run,
+        beside: inserts_beside.map(|aside| aside.beside(data, none)),
+    })
+}
+
+/// The rows as the step finds them. Where it makes the indexes, the steps after it find those.
+fn data(params: &Params, seed: u64, carried: &Carried) -> Data {
+    let step = Step::of(params);
+    let indexed = carried.indexed_or(!matches!(step, Step::Load | Step::Index));
+    if step == Step::Index {
+        carried.set_indexed();
+    }
+    Data { schema: Schema::new(params, rows_of_all_steps(params)), seed, indexed, carried: carried.clone() }
+}
+
+/// The part of a step that inserts or asks.
+fn run_part<O: Op>(data: &Data, statements: &Statements, commits: Option<Commits>, query: Option<Query>) -> Part<O>
+where
+    Inserts: crate::Workload<O>,
+    Queries: crate::Workload<O>,
+{
+    let (data, statements) = (data.clone(), statements.clone());
+    if let Some(commits) = commits {
+        return commits.part(data, statements, RUN);
+    }
+    let query = query.expect("a step inserts, asks, or has a part of its own");
+    let known: Vec<_> = (0..data.schema.tables).map(|table| data.present(table)).collect();
+    Part::new(None, 1, move |slot| Queries::new(slot, data.clone(), statements.clone(), query, known.clone()))
+}
+
+fn kinds(step: Step, commits: Option<Commits>, inserts_beside: Option<Aside>) -> Vec<Kind> {
+    let insert = |commits: Commits| Kind { name: "insert", queries: commits.queries(), rows: commits.per_commit };
+    let own = match step {
+        Step::Index => Kind::plain("index"),
+        Step::Drain => Kind::plain("drain"),
+        _ => commits.map_or(Kind::plain("query"), insert),
+    };
+    std::iter::once(own).chain(inserts_beside.map(|aside| insert(aside.commits))).collect()
+}
+
+/// The inserts beside queries.
+#[derive(Clone, Copy)]
+struct Aside {
+    commits: Commits,
+    /// Rows per second, for each client.
+    rate: u64,
+}
+
+impl Aside {
+    /// Those that `params` ask for, where they do.
+    fn of(params: &Params) -> Option<Aside> {
+        let commits = Commits::new(0, params.int("small_commit"), params.flag("delete"));
+        Some(Aside { commits, rate: params.int("insert_rate") }).filter(|aside| aside.rate > 0)
+    }
+
+    fn beside<O: Op>(self, data: Data, statements: Statements) -> Beside<O>
+    where
+        Inserts: crate::Workload<O>,
+    {
+        let per_client_s = self.rate as f64 / self.commits.per_commit as f64;
+        Beside { part: self.commits.part(data, statements, BESIDE), per_client_s }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{Partitions, Slot};
+    use crate::tests::params;
+    use model::{KvAction, KvOp, SqlArg, SqlOp};
+    use std::collections::BTreeMap;
+
+    const ALONE: Slot = Slot { client: 0, clients: 1 };
+
+    fn made(changes: &[(&str, &str)]) -> SqlProgram {
+        going_on(&Carried::default(), changes)
+    }
+
+    /// The program of a step on data that earlier steps left.
+    fn going_on(carried: &Carried, changes: &[(&str, &str)]) -> SqlProgram {
+        sql(&params(&INSERT.entry, changes), 1, carried)
+    }
+
+    fn made_kv(carried: &Carried, changes: &[(&str, &str)]) -> KvProgram {
+        kv(&params(&INSERT.entry, changes), 1, carried).expect("there is a program for these")
+    }
+
+    /// All operations of `part`, client by client, without the empty ones.
+    fn performed<O: Op + Clone + 'static>(part: &Part<O>, clients: u32) -> Vec<O> {
+        let of_client = |client| {
+            let slot = Slot { client, clients };
+            let mut ops = vec![O::default(); part.ops_of(slot).expect("it ends") as usize];
+            (part.make)(slot).fill(&mut ops);
+            ops
+        };
+        (0..clients).flat_map(of_client).collect()
+    }
+
+    fn filled<O: Op + Clone>(part: &Part<O>, count: usize) -> Vec<O> {
+        let mut ops = vec![O::default(); count];
+        (part.make)(ALONE).fill(&mut ops);
+        ops
+    }
+
+    fn int(arg: &SqlArg) -> u64 {
+        if let SqlArg::Int(value) = arg { *value as u64 } else { panic!("{arg:?} is no number") }
+    }
+
+    /// Each statement of `op` with its arguments.
+    fn calls<'a>(program: &'a SqlProgram, op: &'a SqlOp) -> Vec<(&'a str, &'a [SqlArg])> {
+        let mut at = 0;
+        let mut call = |call: &model::SqlCall| {
+            let args = &op.args[at..at + call.args as usize];
+            at += args.len();
+            (program.statements[call.statement as usize].as_str(), args)
+        };
+        op.calls.iter().map(&mut call).collect()
+    }
+
+    /// The ids that `ops` insert, by table.
+    fn inserted(program: &SqlProgram, ops: &[SqlOp]) -> BTreeMap<String, Vec<u64>> {
+        let mut ids = BTreeMap::<_, Vec<u64>>::new();
+        for (text, args) in ops.iter().flat_map(|op| calls(program, op)) {
+            let mut words = text.split(' ');
+            if words.next() == Some("INSERT") {
+                let columns = program.schema[0].columns.len();
+                let table = words.nth(1).expect("INSERT INTO a table").to_string();
+                ids.entry(table).or_default().extend(args.chunks(columns).map(|row| int(&row[0])));
+            }
+        }
+        ids.values_mut().for_each(|ids| ids.sort_unstable());
+        ids
+    }
+
+    fn up_to(n: u64) -> Vec<u64> {
+        (1..=n).collect()
+    }
+
+    #[test]
+    fn the_tables_are_those_of_2012_and_of_today() {
+        let table = |schema, indexes| {
+            let table = made(&[("step", "l.i1"), ("schema", schema), ("indexes", indexes)]).schema.remove(0);
+            let indexes: Vec<_> =
+                table.indexes.iter().map(|i| format!("{}: {}", i.name, i.columns.join(","))).collect();
+            let columns: Vec<_> = table.columns.iter().map(|column| column.name).collect();
+            assert_eq!(table.primary_key, "transactionid");
+            (table.name.clone(), columns.join(","), indexes)
+        };
+        let columns = "transactionid,dateandtime,cashregisterid,customerid,productid,price";
+        let of_2012 = table("iibench-2012", "3");
+        assert_eq!((of_2012.0.as_str(), of_2012.1.as_str()), ("purchases_index", columns));
+        let indexes = [
+            "marketsegment: price,customerid",
+            "registersegment: cashregisterid,price,customerid",
+            "pdc: price,dateandtime,customerid",
+        ];
+        assert_eq!(of_2012.2, indexes);
+        let of_today = table("ibench", "3");
+        assert_eq!(of_today.1, format!("{columns},data"));
+        let indexes = [
+            "marketsegment: productid,customerid,price",
+            "registersegment: cashregisterid,customerid,price",
+            "pdc: price,dateandtime,customerid",
+        ];
+        assert_eq!(of_today.2, indexes);
+        assert_eq!(table("iibench-2012", "0"), ("purchases_noindex".into(), columns.into(), vec![]));
+    }
+
+    #[test]
+    fn tables_begin_without_indexes_where_the_first_step_loads_or_makes_them() {
+        for (step, indexes) in [("l.i0", 0), ("l.x", 0), ("l.i1", 3), ("l.i2", 3), ("drain", 3), ("qr", 3), ("qp", 3)] {
+            assert_eq!(made(&[("step", step)]).schema[0].indexes.len(), indexes, "{step}");
+        }
+    }
+
+    #[test]
+    fn one_row_is_one_statement_on_its_own() {
+        let program = made(&[("step", "l.i1"), ("schema", "iibench-2012"), ("rows_per_commit", "1"), ("rows", "0")]);
+        let ops = filled(&program.run, 1);
+        let columns = "transactionid, dateandtime, cashregisterid, customerid, productid, price";
+        let text = format!("INSERT INTO purchases_index ({columns}) VALUES (?, ?, ?, ?, ?, ?)");
+        assert_eq!(program.statements, [text]);
+        assert_eq!((ops[0].calls.len(), ops[0].transaction, ops[0].writes), (1, false, true));
+        assert_eq!(ops[0].text, b"2012-05-16 00:00:00");
+        assert_eq!((program.kinds[0].queries, program.kinds[0].rows, program.run.ops), (1.0, 1, None));
+    }
+
+    #[test]
+    fn a_commit_is_as_few_statements_as_a_thousand_rows_each_allow() {
+        for (rows, sizes, queries) in
+            [("50", &[50][..], 1.0), ("1000", &[1_000], 1.0), ("2500", &[1_000, 1_000, 500], 5.0)]
+        {
+            let program = made(&[("rows_per_commit", rows), ("rows", "10000")]);
+            let op = filled(&program.run, 1).remove(0);
+            let seen: Vec<usize> = op.calls.iter().map(|call| call.args as usize / 7).collect();
+            assert_eq!((seen.as_slice(), op.transaction), (sizes, sizes.len() > 1), "{rows}");
+            assert_eq!((program.kinds[0].queries, program.kinds[0].name), (queries, "insert"));
+        }
+    }
+
+    #[test]
+    fn each_step_inserts_exactly_its_rows_and_goes_on_where_the_last_one_ended() {
+        let carried = Carried::default();
+        let with = |step| going_on(&carried, &[("step", step), ("rows", "1234"), ("rows_per_commit", "50")]);
+        for (step, first, last, commits) in [("l.i0", 1, 1234, 25), ("l.i1", 1235, 2468, 25), ("l.i2", 2469, 2715, 50)]
+        {
+            let program = with(step);
+            let ops = performed(&program.run, 3);
+            assert_eq!(ops.len(), commits, "{step}");
+            let ids: Vec<u64> = (first..=last).collect();
+            assert_eq!(inserted(&program, &ops).into_values().collect::<Vec<_>>(), [ids], "{step}");
+        }
+    }
+
+    #[test]
+    fn few_rows_are_one_small_commit() {
+        let program = made(&[("rows", "3")]);
+        assert_eq!(inserted(&program, &performed(&program.run, 2))["purchases_index"], up_to(3));
+        assert_eq!((program.kinds[0].rows, program.run.ops), (3, Some(1)));
+    }
+
+    #[test]
+    fn clients_have_tables_of_their_own_or_share_one() {
+        for (tables, clients, rows) in [("4", 4, 250), ("4", 2, 250), ("2", 4, 500), ("3", 3, 333)] {
+            let program = made(&[("tables", tables), ("rows", "1000"), ("rows_per_commit", "1")]);
+            let ids = inserted(&program, &performed(&program.run, clients));
+            assert_eq!(ids.len().to_string(), tables);
+            for (table, ids) in ids {
+                assert!(ids == up_to(rows) || ids == up_to(rows + 1), "{table}: {} rows", ids.len());
+            }
+        }
+    }
+
+    #[test]
+    fn a_client_takes_no_rows_that_it_does_not_insert_before_the_step_ends() {
+        let carried = Carried::default();
+        let program = going_on(&carried, &[("rows", "10"), ("rows_per_commit", "1")]);
+        filled(&program.run, 64);
+        assert_eq!(carried.dealt(0).load(std::sync::atomic::Ordering::Relaxed), 10);
+    }
+
+    #[test]
+    fn large_commits_are_made_few_at_a_time() {
+        assert_eq!(
+            [1, 10, 64, 100_000].map(|rows| made(&[("rows", "0"), ("rows_per_commit", &rows.to_string())]).run.ahead),
+            [64, 6, 1, 1]
+        );
+    }
+
+    #[test]
+    fn a_commit_deletes_as_many_of_the_oldest_rows_within_bounds() {
+        let carried = Carried::default();
+        let with = |step| {
+            going_on(&carried, &[("step", step), ("rows", "100"), ("rows_per_commit", "30"), ("delete", "true")])
+        };
+        performed(&with("l.i0").run, 1);
+        let program = with("l.i1");
+        let ops = performed(&program.run, 1);
+        let deleted: Vec<(u64, u64)> =
+            ops.iter().map(|op| calls(&program, op)[1].1).map(|args| (int(&args[0]), int(&args[1]))).collect();
+        assert_eq!(deleted, [(1, 30), (31, 60), (61, 90), (91, 100)]);
+        assert_eq!(calls(&program, &ops[0])[1].0, "DELETE FROM purchases_index WHERE transactionid BETWEEN ? AND ?");
+        assert!(ops.iter().all(|op| op.transaction) && program.kinds[0].queries == 4.0);
+    }
+
+    #[test]
+    fn nothing_is_deleted_that_was_not_inserted_before() {
+        let program = made(&[("step", "l.i1"), ("rows", "0"), ("rows_per_commit", "10"), ("delete", "true")]);
+        let ops = filled(&program.run, 3);
+        assert_eq!(ops.iter().map(|op| op.calls.len()).collect::<Vec<_>>(), [1, 2, 2]);
+        assert_eq!(calls(&program, &ops[1])[1].1, [SqlArg::Int(1), SqlArg::Int(10)]);
+    }
+
+    #[test]
+    fn partitions_hold_the_rows_of_all_steps_and_there_are_ten_where_nobody_knows_how_many() {
+        let count = |rows, tables| {
+            let settings = [("partition_rows", "1000"), ("rows", rows), ("tables", tables)];
+            made(&settings).schema[0].partitions.map(|it| it.count)
+        };
+        assert_eq!((count("10000", "1"), count("10000", "4"), count("0", "1")), (Some(22), Some(6), Some(10)));
+        assert_eq!(count("1000000000", "1"), Some(1_000));
+        assert_eq!(made(&[]).schema[0].partitions, None);
+        let ends: Vec<u64> = Partitions { rows: 1_000, count: 2 }.ends().collect();
+        assert_eq!(ends, [1_001, 2_001]);
+    }
+
+    #[test]
+    fn indexes_and_drains_are_work_of_the_engine() {
+        let carried = Carried::default();
+        let with = |step| going_on(&carried, &[("step", step), ("tables", "3"), ("indexes", "2")]);
+        with("l.i0");
+        let program = with("l.x");
+        let Work::Indexes(tables) = &program.work else { panic!("{:?}", program.work) };
+        assert!(tables.len() == 3 && tables.iter().all(|table| table.indexes.len() == 2));
+        let numbers: Vec<u16> = performed(&program.run, 2).iter().map(|op| op.calls[0].statement).collect();
+        assert_eq!((numbers, program.kinds[0].name), (vec![0, 1, 2], "index"));
+        let drain = with("drain");
+        assert_eq!((drain.work, performed(&drain.run, 4).len(), drain.kinds[0].name), (Work::Drain, 1, "drain"));
+        assert_eq!(with("l.i1").work, Work::Calls);
+    }
+
+    #[test]
+    fn range_queries_go_over_every_index_in_the_order_of_its_columns() {
+        let program = made(&[("step", "qr"), ("query_rows", "7")]);
+        let expected = [
+            "SELECT productid, customerid, price FROM purchases_index WHERE productid >= ? \
+             ORDER BY productid, customerid, price LIMIT 7",
+            "SELECT cashregisterid, customerid, price FROM purchases_index WHERE cashregisterid >= ? \
+             ORDER BY cashregisterid, customerid, price LIMIT 7",
+            "SELECT price, dateandtime, customerid FROM purchases_index WHERE price >= ? \
+             ORDER BY price, dateandtime, customerid LIMIT 7",
+        ];
+        assert_eq!(program.statements[..3], expected);
+        let ops = filled(&program.run, 3_000);
+        let mut counts = [0; 3];
+        for op in &ops {
+            let nth = op.calls[0].statement as usize;
+            counts[nth] += 1;
+            assert!(int(&op.args[0]) < [10_000, 1_000, 500][nth] && !op.writes);
+        }
+        // 1,000 each, standard deviation 26.
+        assert!(counts.iter().all(|count: &i32| count.abs_diff(1_000) < 130), "{counts:?}");
+    }
+
+    #[test]
+    fn ranges_go_over_ids_where_there_are_no_indexes() {
+        for indexes in ["0", "3"] {
+            let carried = Carried::default();
+            let with = |step| going_on(&carried, &[("step", step), ("indexes", indexes)]);
+            with("l.i0");
+            let text = &with("qr").statements[0];
+            assert!(text.contains("WHERE transactionid >= ? ORDER BY transactionid LIMIT 10"), "{text}");
+        }
+    }
+
+    #[test]
+    fn points_are_rows_that_were_there_when_the_step_began_and_are_still() {
+        let carried = Carried::default();
+        let with = |step| going_on(&carried, &[("step", step), ("rows", "1000"), ("delete", "true")]);
+        performed(&with("l.i0").run, 1);
+        performed(&with("l.i1").run, 1);
+        let program = with("qp");
+        let beside = program.beside.as_ref().expect("inserts go on");
+        filled(&beside.part, 4);
+        let ids: Vec<u64> = filled(&program.run, 10_000).iter().map(|op| int(&op.args[0])).collect();
+        assert_eq!(
+            program.statements[0],
+            "SELECT transactionid, productid, data FROM purchases_index WHERE transactionid = ?"
+        );
+        // 1 to 1,000 went by l.i1, and 20 more beside the queries.
+        assert_eq!((ids.iter().min(), ids.iter().max()), (Some(&1_021), Some(&2_000)));
+    }
+
+    #[test]
+    fn inserts_go_on_beside_queries_at_a_rate_of_their_own() {
+        let program = made(&[("step", "qr"), ("insert_rate", "200"), ("small_commit", "8")]);
+        let beside = program.beside.as_ref().expect("inserts go on");
+        assert_eq!((beside.per_client_s, beside.part.ops), (25.0, None));
+        let op = filled(&beside.part, 1).remove(0);
+        assert_eq!((op.op_kind, op.args.len(), program.kinds[1].rows), (OpKind(1), 8 * 7, 8));
+        assert!(program.writes && program.kinds[0].rows == 0);
+        let alone = made(&[("step", "qp"), ("insert_rate", "0")]);
+        assert!(alone.beside.is_none() && alone.kinds.len() == 1 && !alone.writes);
+    }
+
+    #[test]
+    fn key_value_engines_get_the_same_rows_and_the_same_deletes() {
+        let (of_sql, of_kv) = (Carried::default(), Carried::default());
+        for step in ["l.i0", "l.i1"] {
+            let changes =
+                [("step", step), ("rows", "40"), ("rows_per_commit", "20"), ("delete", "true"), ("tables", "2")];
+            let (sql, kv) = (going_on(&of_sql, &changes), made_kv(&of_kv, &changes));
+            for (sql, kv) in performed(&sql.run, 2).iter().zip(&performed(&kv.run, 2)) {
+                let rows: Vec<_> = sql.args.chunks(7).take(20).map(|row| int(&row[0]).to_be_bytes().to_vec()).collect();
+                let puts = kv.entries.iter().filter(|entry| entry.table == 0);
+                assert_eq!(puts.map(|entry| kv.key(entry)[2..].to_vec()).collect::<Vec<_>>(), rows);
+                assert_eq!((kv.removed.is_empty(), kv.action), (sql.calls.len() == 1, KvAction::Put));
+            }
+        }
+    }
+
+    #[test]
+    fn on_key_value_engines_the_indexes_are_put_from_the_seed_for_every_row_there_is() {
+        let carried = Carried::default();
+        let with = |step| made_kv(&carried, &[("step", step), ("rows", "2500"), ("indexes", "2")]);
+        let load = performed(&with("l.i0").run, 3);
+        assert!(load.iter().all(|op| op.entries.iter().all(|entry| entry.table == 0)));
+        let index = performed(&with("l.x").run, 2);
+        assert_eq!(index.iter().map(|op| op.entries.len()).collect::<Vec<_>>(), [2_000, 2_000, 1_000]);
+        let later = performed(&with("l.i1").run, 1);
+        assert_eq!(later[0].entries.len(), 3 * 50);
+        // The entries that l.x puts are those that an insert would have put.
+        let at_once = Carried::default();
+        let whole = performed(&made_kv(&at_once, &[("step", "l.i1"), ("rows", "2500"), ("indexes", "2")]).run, 1);
+        let keys = |ops: &[KvOp]| {
+            let all = ops.iter().flat_map(|op| op.entries.iter().map(|entry| (entry.table, op.key(entry).to_vec())));
+            let mut keys: Vec<_> = all.filter(|(table, _)| *table > 0).collect();
+            keys.sort_unstable();
+            keys
+        };
+        assert!(keys(&whole) == keys(&index));
+    }
+
+    #[test]
+    fn what_key_value_engines_cannot_do_is_refused_with_what_to_use() {
+        for (param, value, instead) in [("step", "qr", "qp"), ("partition_rows", "1000", "0")] {
+            let Err(error) = kv(&params(&INSERT.entry, &[(param, value)]), 1, &Carried::default()) else {
+                panic!("{param}")
+            };
+            let text = error.to_string();
+            assert!(
+                text.contains(&format!("{param} = `{value}`")) && text.ends_with(&format!("`{instead}`")),
+                "{text}"
+            );
+        }
+        let points = made_kv(&Carried::default(), &[("step", "qp")]);
+        assert_eq!((filled(&points.run, 1)[0].action, points.tables.len()), (KvAction::Find, 4));
+        let drain = made_kv(&Carried::default(), &[("step", "drain")]);
+        assert!(drain.drains && performed(&drain.run, 2).len() == 1);
+    }
+
+    #[test]
+    fn rows_that_are_counted_are_the_data_and_others_are_growth() {
+        let sizes = |changes: &[(&str, &str)]| {
+            let params = params(&INSERT.entry, changes);
+            (data_bytes(&params).0, growth_bytes_per_op(&params).0)
+        };
+        let of_2012 = ("schema", "iibench-2012");
+        assert_eq!(sizes(&[of_2012, ("rows", "1000")]), (2_200 * 155, 0));
+        assert_eq!(sizes(&[of_2012, ("rows", "1000"), ("delete", "true"), ("step", "l.i2")]), (1_000 * 155, 0));
+        assert_eq!(sizes(&[of_2012, ("rows", "0"), ("rows_per_commit", "1000"), ("indexes", "1")]), (0, 75_000));
+        assert_eq!(sizes(&[of_2012, ("rows", "0"), ("step", "drain")]), (0, 0));
+    }
+}

@@ -1,0 +1,139 @@
+//! The purchases tables in both their forms: their columns, indexes and partitions, and the space that their rows take.
+//!
+//! In: a trial's parameters. Out: descriptions of tables. Limits: an index is known by its number, in the order in which
+//! `indexes` counts them; a table has at most [`PARTITIONS_MAX`] partitions, and one more for all further rows.
+
+use crate::program::{Column, ColumnKind, Index, Partitions, Table};
+use model::{Bytes, Params};
+
+/// Which of the forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// That of 2012.
+    Iibench2012,
+    /// Today's: prices are whole numbers, two of the indexes have other columns, and a row has text beside its numbers.
+    Ibench,
+}
+
+/// The words for them in plans.
+pub(super) const FORMS: [&str; 2] = ["iibench-2012", "ibench"];
+
+/// How many different cash registers, products and customers there are in both, and prices in today's.
+pub(super) const CASH_REGISTERS: u64 = 1_000;
+pub(super) const PRODUCTS: u64 = 10_000;
+pub(super) const CUSTOMERS: u64 = 100_000;
+pub(super) const PRICES: u64 = 500;
+
+/// Beyond a thousand, opening and planning cost more than what is measured.
+const PARTITIONS_MAX: u64 = 1_000;
+/// As many as in 2012, where no number of rows says how many are needed.
+const PARTITIONS_OF_2012: u64 = 10;
+
+/// What the tables are like.
+#[derive(Clone, Debug)]
+pub(super) struct Schema {
+    pub(super) form: Form,
+    pub(super) tables: u64,
+    /// How many secondary indexes each is to have.
+    pub(super) indexes: usize,
+    /// Length of the text in each row.
+    pub(super) text_bytes: usize,
+    /// How much of it is random.
+    pub(super) random_bytes: usize,
+    partition_rows: u64,
+    /// Rows of all steps that end by count, over all tables.
+    rows: u64,
+}
+
+impl Schema {
+    /// The tables that `params` ask for, into which `rows` rows come where that is known.
+    pub(super) fn new(params: &Params, rows: u64) -> Schema {
+        let form = if params.word("schema") == FORMS[0] { Form::Iibench2012 } else { Form::Ibench };
+        let text_bytes = if form == Form::Ibench { params.int("data_bytes") as usize } else { 0 };
+        Schema {
+            form,
+            tables: params.int("tables"),
+            indexes: params.int("indexes") as usize,
+            text_bytes,
+            random_bytes: (text_bytes as f64 * params.float("incompressible")).round() as usize,
+            partition_rows: params.int("partition_rows"),
+            rows,
+        }
+    }
+
+    /// The name of table `nth`, from 0.
+    pub(super) fn name(&self, nth: u64) -> String {
+        let name = if self.indexes == 0 { "purchases_noindex" } else { "purchases_index" };
+        if self.tables == 1 { name.to_string() } else { format!("{name}{}", nth + 1) }
+    }
+
+    /// Every table, with its secondary indexes where `with_indexes` says so.
+    pub(super) fn all(&self, with_indexes: bool) -> Vec<Table> {
+        let indexes = if with_indexes { self.indexes } else { 0 };
+        let index = |nth: usize| Index { name: INDEX_NAMES[nth].into(), columns: self.index_columns(nth).to_vec() };
+        let table = |nth| Table {
+            name: self.name(nth),
+            columns: self.columns(),
+            primary_key: KEY,
+            indexes: (0..indexes).map(index).collect(),
+            partitions: self.partitions(),
+        };
+        (0..self.tables).map(table).collect()
+    }
+
+    /// The columns in the order in which inserts name them.
+    pub(super) fn columns(&self) -> Vec<Column> {
+        let column = |name, kind, not_null| Column { name, kind, not_null };
+        let int = |name| column(name, ColumnKind::Int, true);
+        let (key, price) = match self.form {
+            Form::Iibench2012 => (ColumnKind::Int, ColumnKind::Float),
+            Form::Ibench => (ColumnKind::BigInt, ColumnKind::Int),
+        };
+        let mut columns = vec![
+            column(KEY, key, true),
+            column("dateandtime", ColumnKind::DateTime, false),
+            int("cashregisterid"),
+            int("customerid"),
+            int("productid"),
+            column("price", price, true),
+        ];
+        if self.form == Form::Ibench {
+            columns.push(column("data", ColumnKind::VarChar(self.text_bytes.max(1) as u16), false));
+        }
+        columns
+    }
+
+    /// The columns of secondary index `nth`, from 0.
+    pub(super) fn index_columns(&self, nth: usize) -> &'static [&'static str] {
+        let columns: [[&[&str]; 3]; 2] = [
+            [&["price", "customerid"], &["cashregisterid", "price", "customerid"], PRICE_DATE_CUSTOMER],
+            [&["productid", "customerid", "price"], &["cashregisterid", "customerid", "price"], PRICE_DATE_CUSTOMER],
+        ];
+        columns[self.form as usize][nth]
+    }
+
+    fn partitions(&self) -> Option<Partitions> {
+        let needed = match self.rows.div_ceil(self.tables).div_ceil(self.partition_rows.max(1)) {
+            0 => PARTITIONS_OF_2012,
+            needed => needed.min(PARTITIONS_MAX),
+        };
+        (self.partition_rows > 0).then_some(Partitions { rows: self.partition_rows, count: needed })
+    }
+
+    /// About what one row takes, with its entries in all indexes, in a B-tree: in SQLite a row of 2012 took 47 bytes, in
+    /// order of its key, and 23, 26 and 45 for its entries in the three indexes, whose pages random inserts leave two thirds
+    /// full (300,000 rows; the rest here is for larger ids); today's row took ROW_TODAY. An LSM tree takes as much in its
+    /// journal, and less when it has packed it into tables.
+    pub(super) fn row_bytes(&self) -> Bytes {
+        let (row, entries) = match self.form {
+            Form::Iibench2012 => (50, [25, 30, 50]),
+            Form::Ibench => (50 + self.text_bytes as u64, [30, 30, 50]),
+        };
+        Bytes(row + entries[..self.indexes].iter().sum::<u64>())
+    }
+}
+
+pub(super) const KEY: &str = "transactionid";
+/// The names of the indexes; each is unique within its table only.
+pub(super) const INDEX_NAMES: [&str; 3] = ["marketsegment", "registersegment", "pdc"];
+const PRICE_DATE_CUSTOMER: &[&str] = &["price", "dateandtime", "customerid"];
