@@ -5,6 +5,7 @@ mod engines;
 mod estimates;
 mod failures;
 mod files;
+mod insert;
 mod lab;
 mod named;
 mod servers;
