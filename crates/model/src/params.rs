@@ -247,6 +247,16 @@ pub struct Entry {
     pub params: &'static [ParamDef],
 }
 
+impl Entry {
+    /// The parameter that holds the steps of a sequence, and their words in order; `None` where it has none.
+    pub fn steps(&self) -> Option<(&'static str, &'static [&'static str])> {
+        self.params.iter().find_map(|def| match def.kind {
+            ParamKind::Steps(words) => Some((def.name, words)),
+            _ => None,
+        })
+    }
+}
+
 /// One access distribution as `plan`, help and reference see it.
 #[derive(Clone, Copy, Debug)]
 pub struct DistributionEntry {
@@ -297,7 +307,7 @@ impl DistributionEntry {
 
 /// Everything that a plan may name. Built from the slices by the binary, so that `plan` depends on neither engines nor
 /// workloads.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Catalogue {
     /// All engines.
     pub engines: Vec<Entry>,
@@ -305,6 +315,8 @@ pub struct Catalogue {
     pub workloads: Vec<Entry>,
     /// All access distributions.
     pub distributions: Vec<DistributionEntry>,
+    /// How many operations the run of this workload has over all clients; `None` where it does not end by itself.
+    pub run_ops: fn(workload: &str, params: &Params) -> Option<u64>,
 }
 
 #[cfg(test)]

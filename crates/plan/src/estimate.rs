@@ -1,8 +1,10 @@
 //! What a plan will take, before it runs: points, data sets, time, and what its numbers will be too weak for.
 //!
 //! In: a resolved plan. Out: an [`Estimate`]. Limits: the time is that of warmup and run at most; making data sets, and the
-//! grace time of operations that hang, come on top. Space on the disk is for the engines to say.
+//! grace time of operations that hang, come on top, and so do points that end when their rows are in. Space on the disk is for
+//! the engines to say.
 
+use crate::point::longest;
 use model::{Catalogue, Entry, Pacing, Params, Phases, Plan, Trial};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,27 +21,38 @@ pub struct Estimate {
     pub points: usize,
     /// Data sets to be made for them.
     pub data_sets: usize,
-    /// Warmup and run of all points, at most.
+    /// Warmup and run of all points, at most; without those that end when their rows are in.
     pub seconds: f64,
+    /// Points that end when their rows are in, however long that takes.
+    pub until_rows: usize,
     /// What the numbers will be too weak for, and what to do about it.
     pub warnings: Vec<String>,
 }
 
 /// What `plan` will take.
 pub fn estimate(plan: &Plan, catalogue: &Catalogue) -> Estimate {
-    let seconds = |phases: &Phases| phases.warmup.as_secs_f64() + phases.run.as_secs_f64();
+    let bounded: Vec<f64> = plan.trials.iter().filter_map(|trial| seconds_at_most(trial, catalogue)).collect();
     let data_sets: BTreeSet<String> = plan.trials.iter().map(|trial| data_set(trial, catalogue)).collect();
     let warnings = [few_intervals(plan), few_arrivals(plan), unlike_durability(plan)];
     Estimate {
         points: plan.trials.len(),
         data_sets: data_sets.len(),
-        seconds: plan.trials.iter().map(|trial| seconds(&trial.phases)).sum(),
+        seconds: bounded.iter().sum(),
+        until_rows: plan.trials.len() - bounded.len(),
         warnings: warnings.into_iter().flatten().collect(),
     }
 }
 
+/// Warmup and run of `trial`, at most; `None` where it ends when its rows are in and nobody has set a limit.
+pub fn seconds_at_most(trial: &Trial, catalogue: &Catalogue) -> Option<f64> {
+    let Phases { warmup, run, interval, .. } = trial.phases;
+    let ends_itself = (catalogue.run_ops)(&trial.workload.name, &trial.workload.params).is_some();
+    let unlimited = ends_itself && run == longest(interval);
+    (!unlimited).then(|| warmup.as_secs_f64() + run.as_secs_f64())
+}
+
 /// What distinguishes the data set of `trial` from others.
-fn data_set(trial: &Trial, catalogue: &Catalogue) -> String {
+pub(crate) fn data_set(trial: &Trial, catalogue: &Catalogue) -> String {
     let shaping = |entries: &[Entry], name: &str, params: &Params| -> Vec<String> {
         let defs = entries.iter().filter(|entry| entry.name == name).flat_map(|entry| entry.params);
         let shaping = defs.filter(|def| def.shapes_data).filter_map(|def| params.0.get(def.name));

@@ -2,11 +2,30 @@
 //!
 //! In: nothing. Out: a [`Catalogue`]. Limits: the names in `plans/` must stand here, or the tests of the ready plans fail.
 
-use model::{ArgDef, Catalogue, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind};
+use model::{ArgDef, Catalogue, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind, Params, Value};
 
 pub(crate) fn catalogue() -> Catalogue {
-    Catalogue { engines: ENGINES.to_vec(), workloads: WORKLOADS.to_vec(), distributions: DISTRIBUTIONS.to_vec() }
+    let distributions = DISTRIBUTIONS.to_vec();
+    Catalogue { engines: ENGINES.to_vec(), workloads: WORKLOADS.to_vec(), distributions, run_ops }
 }
+
+/// The same with a workload `chain`, whose loads end with their rows.
+pub(crate) fn with_steps() -> Catalogue {
+    let chain = Entry { name: "chain", help: "", families: &[Family::Sql], params: &[INDEXES, ROWS, STEP] };
+    Catalogue { workloads: [WORKLOADS, &[chain]].concat(), ..catalogue() }
+}
+
+fn run_ops(_: &str, params: &Params) -> Option<u64> {
+    let loads = params.0.get("step").is_some_and(|step| step.to_string().starts_with("l."));
+    params.0.get("rows").and_then(|rows| match rows {
+        Value::Int(rows) if loads && *rows > 0 => Some(*rows),
+        _ => None,
+    })
+}
+
+const INDEXES: ParamDef = shape("indexes", ParamKind::Int { min: 0, max: 3 }, "3");
+const ROWS: ParamDef = rows("rows", ParamKind::Int { min: 0, max: 1 << 40 }, "1000");
+const STEP: ParamDef = def("step", ParamKind::Steps(&["l.i0", "l.x", "l.i1", "qr"]), "");
 
 /// The same with engines that are not always there; the others are enough for most tests, and their messages list all names.
 pub(crate) fn with_servers() -> Catalogue {
@@ -88,10 +107,7 @@ const WORKLOADS: &[Entry] = &[
         name: "insert",
         help: "",
         families: &[Family::Sql, Family::Kv],
-        params: &[
-            shape("indexes", ParamKind::Int { min: 0, max: 3 }, "3"),
-            def("rows_per_commit", ParamKind::Int { min: 1, max: 100_000 }, "1"),
-        ],
+        params: &[INDEXES, def("rows_per_commit", ParamKind::Int { min: 1, max: 100_000 }, "1")],
     },
     Entry {
         name: "oltp",

@@ -7,6 +7,7 @@
 //! The layers, from weak to strong: the defaults ([`DEFAULTS`] and those of each parameter), the keys at the top of the file,
 //! the keys of the sweep, the overrides.
 
+mod chain;
 mod common;
 mod document;
 mod error;
@@ -19,9 +20,10 @@ mod sweep;
 pub mod text;
 mod value;
 
+pub use chain::chains;
 pub use common::{CommonKey, DEFAULTS};
 pub use error::PlanError;
-pub use estimate::{Estimate, estimate};
+pub use estimate::{Estimate, estimate, seconds_at_most};
 pub use overrides::{Overrides, to_toml};
 
 use document::{Document, Setting, Written};
@@ -90,24 +92,24 @@ fn trials(
     let text = scale.to_string();
     value::above_zero(&Written { key: "scale".into(), text, place: Place::Flag("scale") }, SCALE_MAX)?;
     let points = sweep::expand(document, &overrides.settings(), scale, catalogue)?;
-    Ok(interleaved(&points))
+    Ok(interleaved(&points, catalogue))
 }
 
 /// Every repetition of every point: odd repetitions in order, even ones reversed (A B B A), so that a machine that slowly
-/// changes favours neither end of the list. Repetition r has the seed of the plan + r - 1, whatever the point.
-fn interleaved(points: &[Point<'_>]) -> Vec<Trial> {
+/// changes favours neither end of the list. The steps of a sequence stay together and in their order. Repetition r has the seed
+/// of the plan + r - 1, whatever the point.
+fn interleaved(points: &[Point<'_>], catalogue: &Catalogue) -> Vec<Trial> {
     let repeats_max = points.iter().map(|point| point.repeats).max().unwrap_or(0);
+    let mut chains: Vec<_> =
+        points.chunk_by(|before, point| chain::continues(&before.trial, &point.trial, catalogue)).collect();
     let mut trials = Vec::new();
     for repeat in 1..=repeats_max {
-        let due = points.iter().filter(|point| point.repeats >= repeat);
-        let start = trials.len();
+        let due = chains.iter().copied().flatten().filter(|point| point.repeats >= repeat);
         trials.extend(due.map(|Point { trial, .. }| {
             let seed = trial.seed + u64::from(repeat) - 1;
             Trial { repeat, seed, ..trial.clone() }
         }));
-        if repeat % 2 == 0 {
-            trials[start..].reverse();
-        }
+        chains.reverse();
     }
     trials
 }

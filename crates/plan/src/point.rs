@@ -44,22 +44,22 @@ const PRECONDITION_MAX: u64 = 100;
 pub(crate) struct Choice<'s, 'a> {
     pub(crate) settings: &'s [Setting<'a>],
     pub(crate) picked: Vec<usize>,
+    pub(crate) scale: f64,
     pub(crate) catalogue: &'s Catalogue,
 }
 
 impl<'a> Choice<'_, 'a> {
     /// The trial of this choice.
-    pub(crate) fn trial(&self, scale: f64) -> Result<Trial, PlanError> {
+    pub(crate) fn trial(&self) -> Result<Trial, PlanError> {
         let (engine, workload) = self.pair()?;
-        let params = |entry: &Entry| self.params(entry.params, scale);
         Ok(Trial {
             target: TargetSpec {
                 engine: engine.name.into(),
                 path: self.path(&engine)?,
                 fs: self.fs(&engine)?,
-                params: params(&engine)?,
+                params: self.params(engine.params)?,
             },
-            workload: WorkloadSpec { name: workload.name.into(), params: params(&workload)? },
+            workload: WorkloadSpec { name: workload.name.into(), params: self.params(workload.params)? },
             load: self.load()?,
             phases: self.phases(&workload)?,
             on_error: self.on_error()?,
@@ -80,9 +80,10 @@ impl<'a> Choice<'_, 'a> {
             "path" => on_files(&engine),
             "fs_size" => self.common("fs").text != NONE,
             "arrivals" => self.common("rate").text != NONE,
-            "time" | "ops_max" => !self.is_until_steady(),
-            "round" | "rounds_max" => self.is_until_steady(),
-            "precondition" => self.is_until_steady() && on_files(&workload),
+            "time" | "ops_max" => !self.is_until_steady()?,
+            "round" | "rounds_max" => self.is_until_steady()?,
+            "precondition" => self.is_until_steady()? && on_files(&workload),
+            "warmup" | "until" => !self.ends_itself()?,
             key if common::find(key).is_some() => true,
             key => declares(&engine, key) || declares(&workload, key),
         })
@@ -115,12 +116,12 @@ impl<'a> Choice<'_, 'a> {
         Some(&self.settings[at].values[self.picked[at]])
     }
 
-    fn params(&self, defs: &[ParamDef], scale: f64) -> Result<Params, PlanError> {
+    fn params(&self, defs: &[ParamDef]) -> Result<Params, PlanError> {
         let typed = |def: &ParamDef| -> Result<(String, Value), PlanError> {
             let named = (def.name == URL).then(|| self.get("engine")).flatten().filter(|named| is_url(named));
             let written = named.or(self.get(def.name)).cloned();
             let written = written.unwrap_or_else(|| unwritten(def.name, def.default));
-            Ok((def.name.to_owned(), value::param(def, &written, scale, &self.catalogue.distributions)?))
+            Ok((def.name.to_owned(), value::param(def, &written, self.scale, &self.catalogue.distributions)?))
         };
         defs.iter().map(typed).collect::<Result<_, _>>().map(Params)
     }
@@ -180,15 +181,26 @@ impl<'a> Choice<'_, 'a> {
         Ok(Pacing::Open { arrivals })
     }
 
-    fn is_until_steady(&self) -> bool {
-        self.common("until").text == "steady"
+    /// Whether the run is over when its operations are: a warmup would perform them, and there is nothing to wait for beyond them.
+    fn ends_itself(&self) -> Result<bool, PlanError> {
+        let (_, workload) = self.pair()?;
+        Ok((self.catalogue.run_ops)(workload.name, &self.params(workload.params)?).is_some())
+    }
+
+    fn is_until_steady(&self) -> Result<bool, PlanError> {
+        Ok(self.common("until").text == "steady" && !self.ends_itself()?)
     }
 
     fn phases(&self, workload: &Entry) -> Result<Phases, PlanError> {
-        let steady = value::word(&self.common("until"), &["time", "steady"])? == "steady";
-        let (run, interval, until) = if steady { self.rounds(workload)? } else { self.time()? };
+        value::word(&self.common("until"), &["time", "steady"])?;
+        let (steady, ends_itself) = (self.is_until_steady()?, self.ends_itself()?);
+        let (run, interval, until) = match (steady, ends_itself && self.get("time").is_none()) {
+            (true, _) => self.rounds(workload)?,
+            (false, true) => self.as_long_as_it_takes()?,
+            (false, false) => self.time()?,
+        };
         Ok(Phases {
-            warmup: self.warmup(run)?,
+            warmup: if ends_itself { Nanos(0) } else { self.warmup(run)? },
             run,
             ops_max: if steady { None } else { self.ops_max()? },
             interval,
@@ -204,6 +216,12 @@ impl<'a> Choice<'_, 'a> {
         let interval = self.interval(run, || format!("at most the `time` of the run phase, {}", span(run)))?;
         few_enough(&time, "a time", run, interval)?;
         Ok((run, interval, Until::Time))
+    }
+
+    /// The same of a run that ends itself, where nobody has set a limit.
+    fn as_long_as_it_takes(&self) -> Result<(Nanos, Nanos, Until), PlanError> {
+        let interval = value::duration(&self.common("interval"), INTERVAL_MIN, PHASE_MAX)?;
+        Ok((longest(interval), interval, Until::Time))
     }
 
     /// The length of the run phase at most and of its intervals, and what ends it: rounds that are steady.
@@ -272,6 +290,11 @@ impl<'a> Choice<'_, 'a> {
             _ => OnError::Stop,
         })
     }
+}
+
+/// As long as a run phase with intervals of this length can be: what nobody has limited.
+pub(crate) fn longest(interval: Nanos) -> Nanos {
+    PHASE_MAX.min(Nanos(interval.0.saturating_mul(INTERVALS_MAX)))
 }
 
 fn few_enough(written: &Written<'_>, what: &str, run: Nanos, interval: Nanos) -> Result<(), PlanError> {

@@ -39,6 +39,7 @@ pub(crate) fn expand<'a>(
     let mut taken_anywhere = BTreeSet::new();
     for sweep in sweeps {
         let settings = dimensions(merged(&document.defaults, &sweep.settings, overrides), catalogue)?;
+        let settings = steps_last(settings, catalogue);
         let (found, taken) = matrix(&settings, sweep.place, scale, catalogue)?;
         all_taken(sweep.settings.iter(), &taken, &found, catalogue)?;
         points.extend(found);
@@ -107,6 +108,22 @@ fn dimensions<'a>(mut settings: Vec<Setting<'a>>, catalogue: &Catalogue) -> Resu
     Ok(settings)
 }
 
+/// The settings with the steps of a sequence last, where they vary fastest, and in the order of the sequence however they were
+/// written. A sweep that names none has them all.
+fn steps_last<'a>(mut settings: Vec<Setting<'a>>, catalogue: &Catalogue) -> Vec<Setting<'a>> {
+    let workloads = settings.iter().filter(|setting| setting.key == "workload").flat_map(|setting| &setting.values);
+    let entries = workloads.filter_map(|named| catalogue.workloads.iter().find(|entry| entry.name == named.text));
+    let Some((name, words)) = entries.into_iter().find_map(Entry::steps) else { return settings };
+    let place = Place::Default(name);
+    let written = |word: &&str| Written { key: name.to_owned(), text: (*word).to_owned(), place };
+    let all = || Setting { key: name.to_owned(), place, values: words.iter().map(written).collect() };
+    let named = settings.iter().position(|setting| setting.key == name).map(|at| settings.remove(at));
+    let mut steps = named.unwrap_or_else(all);
+    steps.values.sort_by_key(|value| words.iter().position(|word| *word == value.text).unwrap_or(words.len()));
+    settings.push(steps);
+    settings
+}
+
 /// Whether `key` holds whole numbers or sizes, which may be written as a range.
 fn whole_numbers(key: &str, catalogue: &Catalogue) -> bool {
     let mut defs = catalogue.engines.iter().chain(&catalogue.workloads).flat_map(|entry| entry.params);
@@ -139,12 +156,12 @@ fn matrix<'a>(
     let mut points = Vec::new();
     let mut taken = BTreeSet::new();
     for cell in 0..cells {
-        let choice = Choice { settings, picked: picked(settings, cell), catalogue };
+        let choice = Choice { settings, picked: picked(settings, cell), scale, catalogue };
         let takes = settings.iter().map(|setting| choice.takes(&setting.key)).collect::<Result<Vec<bool>, _>>()?;
         taken.extend(settings.iter().zip(&takes).filter(|(_, takes)| **takes).map(|(setting, _)| setting.key.clone()));
         // What a dimension says to others makes no difference here: one point for all its values.
         if choice.picked.iter().zip(&takes).all(|(picked, takes)| *takes || *picked == 0) {
-            points.push(Point { trial: choice.trial(scale)?, repeats: choice.repeats()?, place });
+            points.push(Point { trial: choice.trial()?, repeats: choice.repeats()?, place });
         }
     }
     Ok((points, taken))
@@ -187,6 +204,7 @@ fn why_idle(key: &str, points: &[Point<'_>], catalogue: &Catalogue) -> String {
             format!("`{key}` means nothing with until = `steady`: `round` and `rounds_max` say how long")
         }
         "round" | "rounds_max" => format!("`{key}` needs until = `steady`"),
+        "warmup" | "until" => format!("`{key}` means nothing to steps that end when their rows are in"),
         "precondition" => "`precondition` needs until = `steady` and a workload on files".to_owned(),
         "fs_size" => "`fs_size` needs `fs`: it says how large the file system is that is made".to_owned(),
         "path" => format!("`path` needs an engine that works on files, not {}", listed(engines)),

@@ -12,6 +12,11 @@ pub(crate) const SIZE: &str = "a size such as `16KiB`, `2g`, `1GB` or a number o
 /// What [`nanos`] takes, for messages.
 pub(crate) const TIME: &str = "a time such as `30s`, `250ms`, `5m` or a number of seconds";
 
+/// `; did you mean ...?` where one of `names` is near to `word`, else nothing.
+pub fn hint<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    crate::error::hint(word, names)
+}
+
 /// A size: a number with `B`, `k` = `KiB`, `m` = `MiB`, `g` = `GiB`, `t` = `TiB`, or `KB`, `MB`, `GB`, `TB` (powers of 1000);
 /// in capitals or not; without a unit it is bytes.
 ///

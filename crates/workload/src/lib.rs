@@ -58,6 +58,19 @@ pub struct WorkloadDef {
     pub kv: Option<Make<Result<KvProgram, Unsupported>>>,
 }
 
+impl WorkloadDef {
+    /// How many operations its run has over all clients; `None` where it does not end by itself. The same in each family.
+    pub fn run_ops(&self, params: &Params) -> Option<u64> {
+        let carried = Carried::default();
+        match self {
+            WorkloadDef { io: Some(make), .. } => make(params, 0, &carried).run.ops,
+            WorkloadDef { sql: Some(make), .. } => make(params, 0, &carried).run.ops,
+            WorkloadDef { kv: Some(make), .. } => make(params, 0, &carried).ok()?.run.ops,
+            _ => None,
+        }
+    }
+}
+
 /// Whether trials may share a prepared data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reuse {

@@ -63,10 +63,10 @@ impl Needs {
         let written = self.written.map_or("not known beforehand".to_string(), |bytes| format!("{bytes} at most"));
         let _ = write!(
             text,
-            "\npoints         {}\ndata sets      {}\ntime           {} s at most, and making the data\npeak disk      about {}\nwritten        {written}\n",
+            "\npoints         {}\ndata sets      {}\ntime           {}\npeak disk      about {}\nwritten        {written}\n",
             self.estimate.points,
             self.estimate.data_sets,
-            three_digits(self.estimate.seconds),
+            time(&self.estimate),
             self.disk,
         );
         for warning in &self.estimate.warnings {
@@ -82,10 +82,36 @@ impl Needs {
             "points": self.estimate.points,
             "data_sets": self.estimate.data_sets,
             "seconds": self.estimate.seconds,
+            "points_until_rows": self.estimate.until_rows,
             "peak_disk_bytes": self.disk.0,
             "written_bytes_at_most": self.written.map(|bytes| bytes.0),
             "warnings": self.estimate.warnings,
             "trials": plan.trials,
         })
+    }
+}
+
+/// How long it takes, as far as that is known before.
+fn time(estimate: &plan::Estimate) -> String {
+    let bounded = format!("{} s at most, and making the data", three_digits(estimate.seconds));
+    match estimate.until_rows {
+        0 => bounded,
+        all if all == estimate.points => "until all rows are in".to_owned(),
+        some => format!("{bounded}; {some} points until their rows are in"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_points_that_take_as_long_as_they_take_is_not_foretold() {
+        let told = |seconds, until_rows| {
+            time(&plan::Estimate { points: 7, data_sets: 1, seconds, until_rows, warnings: Vec::new() })
+        };
+        assert_eq!(told(210.0, 0), "210 s at most, and making the data");
+        assert_eq!(told(60.0, 5), "60.0 s at most, and making the data; 5 points until their rows are in");
+        assert_eq!(told(0.0, 7), "until all rows are in");
     }
 }

@@ -39,8 +39,12 @@ pub fn execute(_: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     for (name, toml) in PLANS {
         let plan = plan::parse(toml, name, &Overrides::default(), 1.0, &context.catalogue)?;
         let estimate = plan::estimate(&plan, &context.catalogue);
-        let _ = writeln!(text, "{name:20} {:3} points, {:5.0} s  {}", estimate.points, estimate.seconds, plan.title);
-        all.push(serde_json::json!({"plan": name, "title": plan.title, "points": estimate.points, "seconds": estimate.seconds}));
+        let more = if estimate.until_rows > 0 { "+" } else { " " };
+        let _ = writeln!(text, "{name:20} {:3} points, {:5.0} s{more} {}", estimate.points, estimate.seconds, plan.title);
+        all.push(serde_json::json!({
+            "plan": name, "title": plan.title, "points": estimate.points, "seconds": estimate.seconds,
+            "points_until_rows": estimate.until_rows,
+        }));
     }
     match context.json {
         true => output::json::print(&serde_json::json!({"schema": "plimsoll.plans/1", "plans": all})),
@@ -63,8 +67,9 @@ pub fn load(name: &str, overrides: &Overrides, scale: f64, context: &Context) ->
 fn read(path: &Path) -> Result<String, Fault> {
     let known: Vec<&str> = PLANS.iter().map(|(name, _)| *name).collect();
     let cannot = |error: std::io::Error| {
+        let meant = plan::text::hint(&path.display().to_string(), known.iter().copied());
         let built_in = format!("the built-in plans are {}", known.join(", "));
-        Fault::usage(format!("cannot read the plan `{}`: {error}; {built_in}", path.display()))
+        Fault::usage(format!("cannot read the plan `{}`: {error}{meant}; {built_in}", path.display()))
     };
     let file = std::fs::File::open(path).map_err(cannot)?;
     let mut text = String::new();

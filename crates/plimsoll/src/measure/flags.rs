@@ -55,7 +55,12 @@ pub fn with_params(command: Command, what: &str, entry: &Entry) -> Command {
             ParamKind::Access => format!(" ({})", forms().join(", ")),
             _ => String::new(),
         };
-        flag(def.name, &format!("{}{words}", def.help), def.default, &heading)
+        let flag = flag(def.name, &format!("{}{words}", def.help), def.default, &heading);
+        match def.kind {
+            // Several are the rule: `--step l.i0,l.i1` reads as well in the plural.
+            ParamKind::Steps(_) => flag.visible_alias(format!("{}s", def.name)),
+            _ => flag,
+        }
     }))
 }
 

@@ -119,6 +119,7 @@ pub fn trial(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Trial {
         engines: ENGINES.iter().map(|def| def.entry).collect(),
         workloads: WORKLOADS.iter().map(|def| def.entry).collect(),
         distributions: workload::dist::DISTRIBUTIONS.iter().map(|def| def.entry).collect(),
+        run_ops: |name, params| workload::find(name)?.run_ops(params),
     };
     plan::from_flags(workload, &overrides, 1.0, &catalogue).unwrap().trials.remove(0)
 }
