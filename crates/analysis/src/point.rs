@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 pub struct Analysis {
     /// What is known of the run as a whole.
     pub meta: RunMeta,
-    /// Its points in the order in which they were measured.
+    /// Its points in the order in which they were measured, without attempts that were made again.
     pub points: Vec<PointAnalysis>,
     /// What concerns the run as a whole.
     pub findings: Vec<Finding>,
@@ -68,13 +68,30 @@ pub struct PointAnalysis {
 
 /// Analyses `run` with every detector.
 pub fn analyse(run: &RunData) -> Analysis {
-    let points: Vec<PointAnalysis> = run.points.iter().map(|point| analyse_point(point, run)).collect();
+    let (standing, dropped) = standing(run);
+    let points: Vec<PointAnalysis> =
+        standing.points.iter().map(|point| analyse_point(point, &standing, &dropped)).collect();
     let findings = RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&points)).collect();
     let verdict = verdict(&points);
     Analysis { meta: run.meta.clone(), points, findings, verdict }
 }
 
-fn analyse_point(point: &PointData, run: &RunData) -> PointAnalysis {
+/// The run without attempts at a point that broke off and were made again when the run went on; and those attempts.
+fn standing(run: &RunData) -> (Cow<'_, RunData>, Vec<&PointData>) {
+    let made_again = |nth: usize, point: &PointData| {
+        point.state != PointState::Complete && run.points[nth + 1..].iter().any(|later| later.trial == point.trial)
+    };
+    let dropped: Vec<&PointData> =
+        run.points.iter().enumerate().filter(|(nth, point)| made_again(*nth, point)).map(|(_, point)| point).collect();
+    if dropped.is_empty() {
+        return (Cow::Borrowed(run), dropped);
+    }
+    let stands = |point: &&PointData| !dropped.iter().any(|dropped| dropped.id == point.id);
+    let points = run.points.iter().filter(stands).cloned().collect();
+    (Cow::Owned(RunData { meta: run.meta.clone(), points }), dropped)
+}
+
+fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> PointAnalysis {
     let run_phase = point.phase(Phase::Run);
     let rounds = run_phase.and_then(|phase| Rounds::of(phase, &point.trial));
     let counted = run_phase.map(|phase| rounds.as_ref().map_or(Cow::Borrowed(phase), |rounds| rounds.counted(phase)));
@@ -85,8 +102,14 @@ fn analyse_point(point: &PointData, run: &RunData) -> PointAnalysis {
     });
     let measured = window.as_ref().zip(computed.as_ref());
     let measured = measured.map(|(window, (summary, series))| Measured { window, summary, series });
-    let view =
-        PointView { point, others: &run.points, environment: &run.meta.environment, measured, rounds: rounds.as_ref() };
+    let view = PointView {
+        point,
+        others: &run.points,
+        broken_off: dropped.iter().filter(|attempt| attempt.trial == point.trial).copied().collect(),
+        environment: &run.meta.environment,
+        measured,
+        rounds: rounds.as_ref(),
+    };
     let findings = detect_all(&view);
     let names = names(point, &run.points);
     let (summary, series) = computed.unzip();
@@ -123,6 +146,23 @@ mod tests {
         let run = run_of(vec![simulation.point()], Vec::new());
         let (first, second) = (analyse(&run), analyse(&run));
         assert_eq!(format!("{first:?}"), format!("{second:?}"));
+    }
+
+    #[test]
+    fn an_attempt_that_broke_off_gives_way_to_the_one_that_was_made_again() {
+        let at = |id, state| {
+            let mut point = Simulation::counts(&[2000; 10]).point();
+            (point.id, point.state) = (id, state);
+            point
+        };
+        let other = |id| Simulation::counts(&[2000; 10]).with(|point| (point.id, point.trial.seed) = (id, 9)).point();
+        let points = vec![at(1, PointState::Partial), at(2, PointState::Failed), at(3, PointState::Complete), other(4)];
+        let analysed = analyse(&run_of(points, Vec::new())).points;
+        assert_eq!(analysed.iter().map(|point| point.id).collect::<Vec<_>>(), [3, 4]);
+        let alone = analyse(&run_of(vec![at(1, PointState::Partial), other(2)], Vec::new())).points;
+        assert_eq!(alone.len(), 2, "nothing took its place");
+        let twice = analyse(&run_of(vec![at(1, PointState::Complete), at(2, PointState::Complete)], Vec::new())).points;
+        assert_eq!(twice.len(), 2, "what is complete stays");
     }
 
     #[test]

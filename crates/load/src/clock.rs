@@ -25,19 +25,26 @@ pub trait Clock {
 #[derive(Clone, Copy, Debug)]
 pub struct MonotonicClock {
     origin_ns: u64,
+    /// What it says there.
+    first: Tick,
 }
 
 impl MonotonicClock {
     /// A clock whose Tick 0 is now.
     pub fn start() -> Self {
+        MonotonicClock::start_at(Tick(0))
+    }
+
+    /// A clock that says `first` now: that of a run which goes on. The kernel's clock may have begun anew since the run did.
+    pub fn start_at(first: Tick) -> Self {
         crate::tsc::prepare();
-        MonotonicClock { origin_ns: monotonic_ns() }
+        MonotonicClock { origin_ns: monotonic_ns(), first }
     }
 
     /// The Tick at `monotonic_ns` of the kernel's clock.
     #[inline]
     pub(crate) fn tick_of(&self, monotonic_ns: u64) -> Tick {
-        Tick(monotonic_ns.saturating_sub(self.origin_ns))
+        Tick(self.first.0 + monotonic_ns.saturating_sub(self.origin_ns))
     }
 }
 
@@ -50,7 +57,7 @@ impl Clock for MonotonicClock {
     /// Sleeps to an absolute time, so that an interruption does not lengthen the wait. There is no spinning: a generator that
     /// burns the CPU which the engine needs would measure itself. What a wake-up costs is recorded as lag.
     fn wait_until(&self, at: Tick) {
-        let at_ns = self.origin_ns + at.0;
+        let at_ns = self.origin_ns + at.0.saturating_sub(self.first.0);
         let at = Timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as i64 };
         while clock_nanosleep_absolute(ClockId::Monotonic, &at) == Err(rustix::io::Errno::INTR) {}
     }
@@ -104,5 +111,16 @@ mod tests {
         let at = clock.now() + Nanos::from_micros(200);
         clock.wait_until(at);
         assert!(clock.now() >= at);
+    }
+
+    #[test]
+    fn a_clock_that_goes_on_counts_from_where_it_was_told_and_waits_no_longer_for_that() {
+        let first = Tick(3_600_000_000_000);
+        let clock = MonotonicClock::start_at(first);
+        clock.wait_until(Tick(1)); // long past: at once
+        let at = first + Nanos::from_micros(200);
+        clock.wait_until(at);
+        let now = clock.now();
+        assert!(now >= at && now < first + Nanos::from_secs(3_600), "{now:?}");
     }
 }

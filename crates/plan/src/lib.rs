@@ -16,6 +16,7 @@ mod estimate;
 mod fixture;
 mod overrides;
 mod point;
+mod recorded;
 mod sweep;
 pub mod text;
 mod value;
@@ -25,6 +26,7 @@ pub use common::{CommonKey, DEFAULTS};
 pub use error::PlanError;
 pub use estimate::{Estimate, estimate, seconds_at_most};
 pub use overrides::{Overrides, to_toml};
+pub use recorded::check;
 
 use document::{Document, Setting, Written};
 use error::Place;

@@ -17,18 +17,18 @@ use model::{
 use std::path::PathBuf;
 
 /// Each client is a thread with its own histograms; the largest published sweeps end at some thousands.
-const CLIENTS_MAX: u64 = 16_384;
-const DEPTH_MAX: u64 = 4_096;
+pub(crate) const CLIENTS_MAX: u64 = 16_384;
+pub(crate) const DEPTH_MAX: u64 = 4_096;
 /// One arrival per nanosecond, the resolution of the clock.
-const RATE_MAX: u64 = 1_000_000_000;
+pub(crate) const RATE_MAX: u64 = 1_000_000_000;
 /// The largest whole number that every reader of JSON holds exactly.
 const EXACT_MAX: u64 = (1 << 53) - 1;
 const REPEAT_MAX: u64 = 1_000;
 /// A time slice of the scheduler is some milliseconds: shorter intervals would show the scheduler.
-const INTERVAL_MIN: Nanos = Nanos::from_millis(10);
+pub(crate) const INTERVAL_MIN: Nanos = Nanos::from_millis(10);
 /// Eleven days at one second.
 const INTERVALS_MAX: u64 = 1_000_000;
-const PHASE_MAX: Nanos = Nanos::from_secs(30 * 86_400);
+pub(crate) const PHASE_MAX: Nanos = Nanos::from_secs(30 * 86_400);
 /// The journals alone take some MiB; the most is what ext4 can hold without options of its own.
 const FS_SIZE_MIN: Bytes = Bytes::from_mib(16);
 const FS_SIZE_MAX: Bytes = Bytes::from_gib(16 << 10);

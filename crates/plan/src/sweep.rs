@@ -12,7 +12,7 @@ use model::{Catalogue, Entry, ParamKind, Trial};
 use std::collections::{BTreeSet, HashSet};
 
 /// A working day at three seconds each; more is a slip in a range or list.
-const TRIALS_MAX: usize = 10_000;
+pub(crate) const TRIALS_MAX: usize = 10_000;
 /// They stand for a whole sweep, so a list of them has no meaning.
 const SINGLE: [&str; 2] = ["repeat", "seed"];
 

@@ -141,7 +141,7 @@ impl From<TargetError> for Fault {
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Fault {
         let exit = match &error {
-            StoreError::Exists { .. } => Exit::Refused,
+            StoreError::Exists { .. } | StoreError::InUse { .. } => Exit::Refused,
             StoreError::NotARun { .. } | StoreError::Newer { .. } | StoreError::Damaged { .. } => Exit::Usage,
             StoreError::Full { .. } => Exit::TargetFailed,
             StoreError::Unwritable { .. } => Exit::Refused,

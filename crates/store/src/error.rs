@@ -34,6 +34,12 @@ pub enum StoreError {
         /// Its format.
         format: u32,
     },
+    /// Somebody else has the file open.
+    #[error("`{}` is in use: its recorder is still at work, or something reads it; wait until it is closed", path.display())]
+    InUse {
+        /// The run file.
+        path: PathBuf,
+    },
     /// The file was a run file once.
     #[error("the run file `{}` is damaged: {what}; take it from a backup, or save what is left with `sqlite3 FILE .recover`",
             path.display())]

@@ -11,17 +11,20 @@ use crate::error::{Fault, StoreError};
 use crate::{APPLICATION_ID, FORMAT, SCHEMA};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tempfile::TempDir;
 
 const COPY_BYTES_MAX: u64 = 8 << 30;
 /// A log starts anew at most once a point; whoever meets that twice in a row has bad luck, five times never happens.
 const COPY_TRIES: usize = 5;
+/// A recorder holds the file for as long as it lives, a reader for milliseconds.
+const IN_USE_WAIT: Duration = Duration::from_millis(500);
 const FILE_HEADER_BYTES: u64 = 100;
 const LOG_HEADER_BYTES: u64 = 32;
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -30,6 +33,21 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 pub(crate) struct RunFile {
     pub(crate) db: Connection,
     _copy: Option<TempDir>,
+}
+
+/// Opens the run file at `path`, whose recorder has gone, to be written to again. What its recorder left in a log is moved into it.
+pub(crate) fn reopen(path: &Path) -> Result<Connection, StoreError> {
+    check_identity(path, &read_header(path)?)?;
+    let opened =
+        connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(|db| db.busy_timeout(IN_USE_WAIT).map(|()| db));
+    let db = opened.map_err(|error| StoreError::sqlite(path, "open", error))?;
+    distrust(&db).and_then(|()| check_schema(&db)).map_err(|fault| fault.at(path))?;
+    // Only the last connection to a file may leave its log: so this tells whether a recorder is still at work.
+    match db.pragma_update_and_check(None, "journal_mode", "DELETE", |row| row.get::<_, String>(0)) {
+        Ok(mode) if mode == "delete" => Ok(db),
+        Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => Err(Fault::Sql(error).at(path)),
+        _ => Err(StoreError::InUse { path: path.to_owned() }),
+    }
 }
 
 /// Opens the run file at `path`.
@@ -191,11 +209,7 @@ fn connect(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
 /// Follows <https://www.sqlite.org/security.html>, "untrusted SQLite database files". No memory map: a file that shrinks
 /// under it would be SIGBUS.
 fn harden(db: &Connection) -> Result<(), Fault> {
-    use DbConfig::{SQLITE_DBCONFIG_DEFENSIVE, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW};
-    db.set_db_config(SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    db.set_db_config(SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
-    db.set_db_config(SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+    distrust(db)?;
     // A copy is thrown away: nothing in it need be moved or synced.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     for (limit, most) in LIMITS {
@@ -203,6 +217,15 @@ fn harden(db: &Connection) -> Result<(), Fault> {
     }
     db.execute_batch("PRAGMA cell_size_check = ON; PRAGMA query_only = ON; PRAGMA synchronous = OFF;")?;
     db.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(())).or_else(no_map)
+}
+
+/// Runs no SQL that stands in the file.
+fn distrust(db: &Connection) -> Result<(), Fault> {
+    use DbConfig::{SQLITE_DBCONFIG_DEFENSIVE, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW};
+    db.set_db_config(SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    db.set_db_config(SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    Ok(db.set_db_config(SQLITE_DBCONFIG_ENABLE_VIEW, false).map(drop)?)
 }
 
 /// A SQLite without memory maps answers nothing, which is as good.

@@ -12,7 +12,7 @@ use crate::error::{Fault, StoreError};
 use crate::hdr;
 use crate::open::{self, RunFile};
 use model::{CounterSample, Event, EventKind, Generator, Interval, KindInterval, Nanos, Phase, PhaseData};
-use model::{PointData, PointState, RunData, RunMeta, SourceDef, Tick, Times};
+use model::{Fact, PointData, PointState, RunData, RunMeta, SourceDef, Tick, Times, Trial};
 use rusqlite::Row;
 use rusqlite::types::FromSql;
 use serde::Deserialize;
@@ -32,7 +32,7 @@ pub struct RunHead {
 }
 
 /// A point without its measurements.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PointHead {
     /// Its number in the run, from 1.
     pub id: u32,
@@ -50,6 +50,10 @@ pub struct PointHead {
     pub depth: u32,
     /// Which repetition, from 1.
     pub repeat: u32,
+    /// What was planned.
+    pub trial: Trial,
+    /// What the target said of itself.
+    pub facts: Vec<Fact>,
 }
 
 /// Reads the whole run.
@@ -67,7 +71,8 @@ pub fn read_meta(path: &Path) -> Result<RunHead, StoreError> {
 fn read_head(run: &RunFile) -> Result<RunHead, Fault> {
     let meta = meta_of(run)?;
     let mut points = Vec::new();
-    const POINTS: &str = "SELECT id, state, error, target, workload, clients, depth, repeat FROM point ORDER BY id";
+    const POINTS: &str =
+        "SELECT id, state, error, target, workload, clients, depth, repeat, trial, facts FROM point ORDER BY id";
     each_row(run, &mut Budget::default(), POINTS, |_, row| {
         points.push(PointHead {
             id: cell(row, 0)?,
@@ -78,6 +83,8 @@ fn read_head(run: &RunFile) -> Result<RunHead, Fault> {
             clients: cell(row, 5)?,
             depth: cell(row, 6)?,
             repeat: cell(row, 7)?,
+            trial: json_cell(row, 8, "point.trial")?,
+            facts: json_cell(row, 9, "point.facts")?,
         });
         Ok(())
     })?;

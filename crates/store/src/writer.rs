@@ -10,7 +10,7 @@
 
 use crate::error::StoreError;
 use crate::hdr::Encoder;
-use crate::{APPLICATION_ID, FORMAT, SCHEMA};
+use crate::{APPLICATION_ID, FORMAT, SCHEMA, open};
 use model::{CounterSample, Event, Fact, IntervalRow, KindRow, LatencyCounts};
 use model::{Phase, PointState, RunMeta, SourceDef, Tick, Trial};
 use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
@@ -66,6 +66,26 @@ impl RunWriter {
                 Err(StoreError::sqlite(path, "create the run file", error))
             }
         }
+    }
+
+    /// Opens a run file whose recorder has gone, to record further points. What is in it stays as it is.
+    ///
+    /// # Errors
+    /// Where it is not a run file of this format, or somebody has it open.
+    pub fn reopen(path: &Path) -> Result<RunWriter, StoreError> {
+        let db = open::reopen(path)?;
+        let tuned = tune(&db).map(|()| RunWriter { path: path.to_owned(), db, encoder: Encoder::new() });
+        tuned.map_err(|error| StoreError::sqlite(path, "open", error))
+    }
+
+    /// The last moment that the file holds.
+    pub fn last_tick(&self) -> Result<Tick, StoreError> {
+        const LAST: &str = "SELECT max(at) FROM (SELECT max(start_ns) AS at FROM phase
+             UNION ALL SELECT max(end_ns) FROM phase UNION ALL SELECT max(start_ns + length_ns) FROM interval
+             UNION ALL SELECT max(at_ns) FROM counter UNION ALL SELECT max(at_ns) FROM event)";
+        let last = self.db.query_row(LAST, [], |row| row.get::<_, Option<i64>>(0));
+        let last = last.map_err(|error| StoreError::sqlite(&self.path, "read", error))?;
+        Ok(Tick(last.and_then(|last| u64::try_from(last).ok()).unwrap_or(0)))
     }
 
     /// Begins a point. It stays `partial` until it is finished.
@@ -179,20 +199,25 @@ fn make_file(path: &Path) -> Result<(), StoreError> {
 fn open_new(path: &Path, meta: &RunMeta) -> rusqlite::Result<Connection> {
     let mut db =
         Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    db.busy_timeout(BUSY_WAIT)?;
-    db.set_prepared_statement_cache_capacity(32);
     let tx = db.transaction()?;
     tx.pragma_update(None, "application_id", APPLICATION_ID)?;
     tx.pragma_update(None, "user_version", FORMAT)?;
     tx.execute_batch(SCHEMA)?;
     insert_meta(&tx, meta)?;
     tx.commit()?;
+    tune(&db)?;
+    Ok(db)
+}
+
+/// Makes `db` record as this module says.
+fn tune(db: &Connection) -> rusqlite::Result<()> {
+    db.busy_timeout(BUSY_WAIT)?;
+    db.set_prepared_statement_cache_capacity(32);
     // On a file system without shared memory SQLite stays with its rollback journal: slower and as safe.
     db.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     db.pragma_update(None, "synchronous", "NORMAL")?;
     db.pragma_update(None, "cache_size", CACHE_PAGES)?;
-    db.pragma_update_and_check(None, "wal_autocheckpoint", LOG_PAGES_MAX, |_| Ok(()))?;
-    Ok(db)
+    db.pragma_update_and_check(None, "wal_autocheckpoint", LOG_PAGES_MAX, |_| Ok(()))
 }
 
 /// One row per field of `meta`.

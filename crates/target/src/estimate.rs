@@ -1,6 +1,6 @@
 //! What a trial will take of the disk, before it runs.
 //!
-//! In: a trial. Out: the space that it needs at most while it runs, and the bytes that it writes where that can be known.
+//! In: a trial, or the steps of a sequence on one data set. Out: the space that it needs at most while it runs, and the bytes that it writes where that can be known.
 //! Limits: an estimate, to refuse what cannot fit and to say what to expect. How fast a closed loop will be is what the run is
 //! to find out; who runs it asks [`crate::safety::room_left`] meanwhile.
 
@@ -18,13 +18,18 @@ const GROWTH_BYTES_PER_S: f64 = 100e6;
 /// The most space that `trial` takes: its data, what warmup and run add to it, and what the engine needs beside; or the image of
 /// the file system that is made for it.
 pub fn disk_bytes(trial: &Trial) -> Bytes {
-    image_bytes(trial).unwrap_or_else(|| peak_bytes(trial))
+    chain_bytes(std::slice::from_ref(trial))
 }
 
-/// The size of the image of the file system that is made for `trial`; `None` where none is.
-pub fn image_bytes(trial: &Trial) -> Option<Bytes> {
-    let fs = trial.target.fs?;
-    Some(fs.size.unwrap_or_else(|| volume::image_for(fs.kind, peak_bytes(trial))))
+/// The same of all steps of a sequence, which go on with one data set: a trial alone, or several.
+pub fn chain_bytes(steps: &[Trial]) -> Bytes {
+    image_bytes(steps).unwrap_or_else(|| peak_bytes(steps))
+}
+
+/// The size of the image of the file system that is made for `steps`; `None` where none is.
+pub fn image_bytes(steps: &[Trial]) -> Option<Bytes> {
+    let fs = steps.first()?.target.fs?;
+    Some(fs.size.unwrap_or_else(|| volume::image_for(fs.kind, peak_bytes(steps))))
 }
 
 /// The data of `trial` when it is made, with what the engine needs beside.
@@ -33,15 +38,21 @@ pub fn data_bytes(trial: &Trial) -> Bytes {
     (engines::engine_of(trial).disk_peak)(data, &trial.target.params)
 }
 
-fn peak_bytes(trial: &Trial) -> Bytes {
+fn peak_bytes(steps: &[Trial]) -> Bytes {
+    let Some(trial) = steps.first() else { return Bytes(0) };
     if trial.target.path.as_ref().is_some_and(|path| path.exists()) {
         return Bytes(0);
     }
     let (workload, engine) = (engines::workload_of(trial), engines::engine_of(trial));
     let data = (workload.data_bytes)(&trial.workload.params);
-    let growth = (workload.growth_bytes_per_op)(&trial.workload.params);
-    let grown = growth.0 as f64 * ops_at_most(trial, growth);
+    let grown: f64 = steps.iter().map(grown_bytes).sum();
     (engine.disk_peak)(Bytes(data.0.saturating_add(grown as u64)), &trial.target.params)
+}
+
+/// What warmup and run of `trial` add to its data.
+fn grown_bytes(trial: &Trial) -> f64 {
+    let growth = (engines::workload_of(trial).growth_bytes_per_op)(&trial.workload.params);
+    growth.0 as f64 * ops_at_most(trial, growth)
 }
 
 /// The most bytes that warmup and run of `trial` write, beside making its data; `None` where that cannot be known: an engine
@@ -80,7 +91,8 @@ pub fn writes(trial: &Trial) -> bool {
     written_bytes_at_most(trial) != Some(Bytes(0))
 }
 
-/// Operations of warmup and run. An open loop and think time bound them, a closed loop is guessed.
+/// Operations of warmup and run. An open loop and think time bound them, and so does a run that ends itself; a closed loop is
+/// guessed.
 fn ops_at_most(trial: &Trial, growth: Bytes) -> f64 {
     let per_s = match trial.load.pacing {
         Pacing::Open { arrivals } => arrivals.per_s(),
@@ -90,6 +102,7 @@ fn ops_at_most(trial: &Trial, growth: Bytes) -> f64 {
         }
     };
     let run = per_s * trial.phases.run.as_secs_f64();
-    let run = trial.phases.ops_max.map_or(run, |most| run.min(most as f64));
+    let own = engines::workload_of(trial).run_ops(&trial.workload.params);
+    let run = [trial.phases.ops_max, own].into_iter().flatten().fold(run, |run, most| run.min(most as f64));
     per_s * trial.phases.warmup.as_secs_f64() + run
 }

@@ -3,6 +3,7 @@
 //! In: the point's state and error. Out: a warning or an error. Limits: what the user or a limit ended is `interrupted`.
 
 use super::{Detector, PointView};
+use crate::facts::fact;
 use crate::{Finding, Severity};
 use model::{EventKind, Phase, PointState};
 
@@ -28,9 +29,12 @@ fn detect(view: &PointView) -> Vec<Finding> {
         (PointState::Complete, Some(_)) => return Vec::new(),
     };
     let measured = point.phase(Phase::Run).map_or(0.0, |phase| phase.end.since(phase.start).as_secs_f64());
-    let planned = point.trial.phases.run.as_secs_f64();
     let why = point.error.as_deref().unwrap_or("no error was recorded");
-    let evidence = format!("{why}; {measured:.1} of {planned:.1} s measured");
+    let evidence = match (fact(&point.facts, "run.ops"), view.measured) {
+        // It would have taken as long as it takes.
+        (Some(ops), Some(run)) => format!("{why}; {} of {ops} operations done", run.window.recorded.ended()),
+        _ => format!("{why}; {measured:.1} of {:.1} s measured", point.trial.phases.run.as_secs_f64()),
+    };
     vec![DETECTOR.finding(severity, title.into(), evidence, "remove the cause and measure again")]
 }
 

@@ -13,6 +13,7 @@ pub mod clock_gap;
 pub mod coordinated_omission;
 pub mod corrupt;
 pub mod counter_gap;
+pub mod cut_short;
 pub mod drops;
 pub mod errors;
 pub mod few_samples;
@@ -25,6 +26,7 @@ pub mod level_shift;
 pub mod limit;
 pub mod littles_law;
 pub mod load_line;
+pub mod measured_again;
 pub mod not_steady;
 pub mod overload;
 pub mod plausibility;
@@ -47,6 +49,8 @@ use model::{Event, EventKind, Fact, PointData};
 pub const DETECTORS: &[Detector] = &[
     incomplete::DETECTOR,
     interrupted::DETECTOR,
+    measured_again::DETECTOR,
+    cut_short::DETECTOR,
     hung::DETECTOR,
     clock_gap::DETECTOR,
     errors::DETECTOR,
@@ -111,6 +115,8 @@ pub struct PointView<'a> {
     pub point: &'a PointData,
     /// All points of its run, itself among them.
     pub others: &'a [PointData],
+    /// Attempts at the same point that broke off before it.
+    pub broken_off: Vec<&'a PointData>,
     /// The facts of the machine.
     pub environment: &'a [Fact],
     /// Its run phase; `None` where it was not reached.

@@ -32,7 +32,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         ("csv", "points") => report::points_csv(&analysis),
         ("csv", _) => report::intervals_csv(&analysis),
         (_, "points") => {
-            lines(analysis.points.iter().zip(&run.points).map(|(point, data)| output::json::point(point, &data.trial)))
+            lines(output::json::with_data(&analysis, &run).map(|(point, data)| output::json::point(point, &data.trial)))
         }
         _ => lines(analysis.points.iter().flat_map(intervals)),
     });

@@ -29,6 +29,22 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     Ok(Exit::Done)
 }
 
+/// The run file that `text` names: the file itself, a run in `dir` by its name, or `last` for the youngest there.
+pub fn find(text: &str, dir: &Path) -> Result<PathBuf, Fault> {
+    let named = dir.join(format!("{text}.{}", store::EXTENSION));
+    match text {
+        file if Path::new(file).is_file() => Ok(file.into()),
+        "last" => {
+            run_files(dir)?.pop().ok_or_else(|| Fault::usage(format!("there are no runs in `{}`", dir.display())))
+        }
+        _ if named.is_file() => Ok(named),
+        _ => Err(Fault::usage(format!(
+            "there is no run `{text}`: neither a file nor a run in `{}`; `plimsoll list` names them",
+            dir.display()
+        ))),
+    }
+}
+
 /// The run files of `dir`, the oldest first.
 fn run_files(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
     let cannot = |error| {
@@ -57,7 +73,7 @@ fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)]) -> String {
 }
 
 fn in_a_line(head: &RunHead) -> String {
-    let complete = head.points.iter().filter(|point| point.state == PointState::Complete).count();
+    let complete = complete(head);
     let started = chrono::DateTime::from_timestamp_millis(head.meta.started_unix_ms as i64).unwrap_or_default();
     let title = report::terminal_text(&head.meta.plan.title);
     format!(
@@ -67,11 +83,16 @@ fn in_a_line(head: &RunHead) -> String {
     )
 }
 
+fn complete(head: &RunHead) -> usize {
+    head.points.iter().filter(|point| point.state == PointState::Complete).count()
+}
+
 fn json(heads: &[(PathBuf, Result<RunHead, String>)]) -> serde_json::Value {
     let run = |(path, head): &(PathBuf, Result<RunHead, String>)| match head {
         Ok(head) => serde_json::json!({
             "run": path, "plan": head.meta.plan.name, "title": head.meta.plan.title,
             "started_unix_ms": head.meta.started_unix_ms, "points_planned": head.meta.plan.trials.len(),
+            "points_complete": complete(head),
             "points": head.points.iter().map(|point| serde_json::json!({
                 "point": point.id, "state": point.state, "target": point.target, "workload": point.workload,
                 "clients": point.clients, "depth": point.depth, "repeat": point.repeat})).collect::<Vec<_>>(),

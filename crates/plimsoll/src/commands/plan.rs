@@ -9,7 +9,7 @@ use clap::{Arg, ArgMatches, Command};
 use model::units::three_digits;
 use model::{Bytes, Plan};
 use std::fmt::Write as _;
-use target::estimate::{disk_bytes, written_bytes_at_most};
+use target::estimate::{chain_bytes, written_bytes_at_most};
 
 /// The command.
 pub fn clap() -> Command {
@@ -47,10 +47,11 @@ struct Needs {
 
 impl Needs {
     fn of(plan: &Plan, context: &Context) -> Needs {
+        let chains = plan::chains(plan, &context.catalogue).into_iter();
         let written: Option<Vec<Bytes>> = plan.trials.iter().map(written_bytes_at_most).collect();
         Needs {
             estimate: plan::estimate(plan, &context.catalogue),
-            disk: plan.trials.iter().map(disk_bytes).max().unwrap_or_default(),
+            disk: chains.map(|chain| chain_bytes(&plan.trials[chain])).max().unwrap_or_default(),
             written: written.map(|all| Bytes(all.iter().map(|bytes| bytes.0).sum())),
         }
     }

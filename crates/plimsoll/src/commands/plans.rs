@@ -40,7 +40,8 @@ pub fn execute(_: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         let plan = plan::parse(toml, name, &Overrides::default(), 1.0, &context.catalogue)?;
         let estimate = plan::estimate(&plan, &context.catalogue);
         let more = if estimate.until_rows > 0 { "+" } else { " " };
-        let _ = writeln!(text, "{name:20} {:3} points, {:5.0} s{more} {}", estimate.points, estimate.seconds, plan.title);
+        let _ =
+            writeln!(text, "{name:20} {:3} points, {:5.0} s{more} {}", estimate.points, estimate.seconds, plan.title);
         all.push(serde_json::json!({
             "plan": name, "title": plan.title, "points": estimate.points, "seconds": estimate.seconds,
             "points_until_rows": estimate.until_rows,

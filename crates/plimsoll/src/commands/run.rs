@@ -1,6 +1,6 @@
-//! `plimsoll run PLAN`: a plan file or a built-in plan.
+//! `plimsoll run PLAN`: a plan file or a built-in plan; or the rest of a run that was interrupted.
 
-use super::plans;
+use super::{list, plans};
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};
 use crate::measure::{self, flags};
@@ -8,16 +8,24 @@ use clap::{Arg, ArgMatches, Command};
 
 /// The command.
 pub fn clap() -> Command {
-    let plan =
-        Arg::new("plan").value_name("PLAN").required(true).help("A plan file, or a built-in plan (`plimsoll plans`)");
-    let command = Command::new("run").arg(plan).arg(flags::directory());
+    let plan = Arg::new("plan").value_name("PLAN").required_unless_present("resume").conflicts_with("resume");
+    let resume = Arg::new("resume").long("resume").value_name("RUN");
+    let command = Command::new("run")
+        .arg(plan.help("A plan file, or a built-in plan (`plimsoll plans`)"))
+        .arg(resume.help("Go on with a run that was interrupted: its file, its name in --runs, or `last`"))
+        .arg(flags::directory());
     flags::with_output(flags::with_scale(flags::with_common(command)))
         .about("Run a plan: every point of its matrix, then the report")
 }
 
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
+    let options = flags::options(matches);
+    if let Some(run) = matches.get_one::<String>("resume") {
+        flags::no_keys(matches, "resume")?;
+        return measure::resume_run(&list::find(run, &options.runs)?, &options, context);
+    }
     let name = matches.get_one::<String>("plan").expect("required");
     let plan = plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?;
-    measure::run_plan(&plan, &flags::options(matches), context)
+    measure::run_plan(&plan, &options, context)
 }

@@ -126,10 +126,8 @@ pub fn options(matches: &ArgMatches) -> Options {
 
 /// What the flags, the environment and `--set` say, the strongest last.
 pub fn overrides(matches: &ArgMatches) -> Result<Overrides, Fault> {
-    let not_keys =
-        ["plan", "dir", "runs", "scale", "set", "json", "quiet", "no-report", "strict", "print-plan", "destroy"];
     let given = |id: &str| matches.value_source(id).is_some_and(|source| source != ValueSource::DefaultValue);
-    let keys = matches.ids().map(|id| id.as_str()).filter(|id| !not_keys.contains(id) && given(id));
+    let keys = matches.ids().map(|id| id.as_str()).filter(|id| is_key(id) && given(id));
     let mut all: Vec<(String, String)> =
         keys.filter_map(|id| Some((id.to_owned(), matches.try_get_one::<String>(id).ok()??.clone()))).collect();
     for text in matches.get_many::<String>("set").into_iter().flatten() {
@@ -137,6 +135,37 @@ pub fn overrides(matches: &ArgMatches) -> Result<Overrides, Fault> {
         all.push(pair.ok_or_else(|| Fault::usage(format!("--set: `{}` is not KEY=VALUE", text.escape_debug())))?);
     }
     Ok(Overrides(all))
+}
+
+/// Refuses keys of a plan on the command line, beside a flag that names a plan whose values stand.
+pub fn no_keys(matches: &ArgMatches, beside: &str) -> Result<(), Fault> {
+    let written = |id: &&str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let mut keys = matches.ids().map(|id| id.as_str()).filter(|id| is_key(id) || ["scale", "set"].contains(id));
+    keys.find(written).map_or(Ok(()), |id| {
+        let flag = id.replace('_', "-");
+        Err(Fault::usage(format!(
+            "--{flag}: the run goes on with the plan it began with; leave it out beside --{beside}"
+        )))
+    })
+}
+
+/// Whether the argument of that name is a key of a plan.
+fn is_key(id: &str) -> bool {
+    const OTHERS: [&str; 12] = [
+        "plan",
+        "resume",
+        "dir",
+        "runs",
+        "scale",
+        "set",
+        "json",
+        "quiet",
+        "no-report",
+        "strict",
+        "print-plan",
+        "destroy",
+    ];
+    !OTHERS.contains(&id)
 }
 
 fn has(command: &Command, name: &str) -> bool {

@@ -10,6 +10,8 @@ pub mod flags;
 pub mod label;
 mod progress;
 mod read_back;
+mod replay;
+mod resume;
 mod rounds;
 mod session;
 pub mod signals;
@@ -23,6 +25,7 @@ use analysis::Analysis;
 use flags::Options;
 use load::Stop;
 use model::{Bytes, Fact, Nanos, Plan, RunMeta, Trial};
+use resume::Resumed;
 use session::Session;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,14 +39,36 @@ const PREPARE_AT_MOST: Nanos = Nanos::from_secs(7 * 24 * 3600);
 
 /// Measures every point of `plan`, writes the report and says the verdict.
 pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exit, Fault> {
-    check_abilities(plan)?;
-    check_place(plan, options, context)?;
-    let stop = Arc::new(Stop::default());
-    signals::listen(&stop)?;
+    let stop = ready(plan, options, context)?;
     let (run_file, mut writer) = create_run(describe_run(plan, options, context), options)?;
     let measured = Session::new(plan, options, context, &mut writer, stop).measure_all();
     let finished = writer.finish().map_err(Fault::from);
     conclude(&run_file, measured.and(finished), options, context)
+}
+
+/// Measures the points of the run in `run_file` that are not complete, into the same file.
+pub fn resume_run(run_file: &Path, options: &Options, context: &Context) -> Result<Exit, Fault> {
+    let resumed = Resumed::of(run_file, &environment(options, context), &context.catalogue)?;
+    let stop = ready(&resumed.plan, options, context)?;
+    let mut writer = RunWriter::reopen(run_file)?;
+    resumed
+        .unlike()
+        .iter()
+        .for_each(|unlike| context.note(format_args!("{unlike}: the points before stood on the other")));
+    let (plan, first, interruption) = resumed.interruption(writer.last_tick()?);
+    let session = Session::new(&plan, options, context, &mut writer, stop).go_on(first, interruption);
+    let measured = session.measure_all();
+    let finished = writer.finish().map_err(Fault::from);
+    conclude(run_file, measured.and(finished), options, context)
+}
+
+/// What comes before any measurement: can the plan be run here, and what ends it early?
+fn ready(plan: &Plan, options: &Options, context: &Context) -> Result<Arc<Stop>, Fault> {
+    check_abilities(plan)?;
+    check_place(plan, options, context)?;
+    let stop = Arc::new(Stop::default());
+    signals::listen(&stop)?;
+    Ok(stop)
 }
 
 /// Refuses a plan with a point that its engine cannot perform, before the points before it are measured.
@@ -66,7 +91,8 @@ pub fn check_place(plan: &Plan, options: &Options, context: &Context) -> Result<
         return Err(Fault::new(Exit::Refused, text));
     }
     check_targets(plan, options)?;
-    Ok(plan.trials.iter().try_for_each(|trial| check_room(trial, &options.dir))?)
+    let chains = plan::chains(plan, &context.catalogue);
+    Ok(chains.into_iter().try_for_each(|chain| check_room(&plan.trials[chain], &options.dir))?)
 }
 
 /// Can the file systems be made that points are to be measured on, and may the block devices be written to that they name?
@@ -89,11 +115,11 @@ fn existing(dir: &Path) -> &Path {
     around.unwrap_or(Path::new("."))
 }
 
-/// One point's data at a time is on the disk; that of a point that keeps nothing needs no room.
-fn check_room(trial: &Trial, dir: &Path) -> Result<(), TargetError> {
-    match target::estimate::disk_bytes(trial) {
+/// The data of one point, or of the steps of one sequence, is on the disk at a time; where nothing is kept no room is needed.
+fn check_room(steps: &[Trial], dir: &Path) -> Result<(), TargetError> {
+    match target::estimate::chain_bytes(steps) {
         Bytes(0) => Ok(()),
-        need => target::safety::check_space(session::place_of_data(trial, dir), need),
+        need => target::safety::check_space(session::place_of_data(&steps[0], dir), need),
     }
 }
 

@@ -1,26 +1,37 @@
 //! Progress on stderr: a bar with the time left on a terminal, one line a second elsewhere, nothing when quiet.
 //!
 //! In: the plan, the rows of each interval. Out: what is running, how fast, how long it still takes.
-//! Limits: the time left is that of warmup and run phases; making data is not foreseen.
+//! Limits: the time left is that of warmup and run phases; making data is not foreseen, nor how long a point takes that ends when
+//! its rows are in: there the operations done are told, and a `+` behind the time says that such points are still to come.
 
 use crate::cli::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::{Bytes, IntervalRow, Phase, Plan, units::three_digits};
+use model::{Bytes, IntervalRow, Phase, Plan, Trial, units::three_digits};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// Where a run is.
 pub struct Progress {
     show: Show,
-    /// Planned seconds of each point, and of all before it.
-    planned_s: Vec<(f64, f64)>,
+    planned: Vec<Planned>,
     point: usize,
     label: String,
     phase: Phase,
     point_began: Instant,
+    /// In this phase.
+    done: u64,
     /// Since the last line.
     ops: u64,
     since: Instant,
+}
+
+/// What is known of a point before it is measured.
+#[derive(Clone, Copy)]
+struct Planned {
+    /// How long it takes at most; `None` where it takes as long as it takes.
+    seconds: Option<f64>,
+    /// How many operations its run has; `None` where its time ends it.
+    ops: Option<u64>,
 }
 
 enum Show {
@@ -36,13 +47,11 @@ const BAR_EVERY: Duration = Duration::from_millis(200);
 impl Progress {
     /// The progress of `plan`.
     pub fn start(plan: &Plan, context: &Context) -> Progress {
-        let seconds =
-            plan.trials.iter().map(|trial| trial.phases.warmup.as_secs_f64() + trial.phases.run.as_secs_f64());
-        let with_before = seconds.scan(0.0, |before, own| {
-            *before += own;
-            Some((own, *before - own))
-        });
-        let planned_s = with_before.collect();
+        let known = |trial: &Trial| Planned {
+            seconds: plan::seconds_at_most(trial, &context.catalogue),
+            ops: (context.catalogue.run_ops)(&trial.workload.name, &trial.workload.params),
+        };
+        let planned = plan.trials.iter().map(known).collect();
         let show = match (context.quiet, std::io::stderr().is_terminal()) {
             (true, _) => Show::Nothing,
             (false, false) => Show::Lines,
@@ -51,11 +60,12 @@ impl Progress {
         let now = Instant::now();
         Progress {
             show,
-            planned_s,
+            planned,
             point: 0,
             label: String::new(),
             phase: Phase::Prepare,
             point_began: now,
+            done: 0,
             ops: 0,
             since: now,
         }
@@ -69,37 +79,29 @@ impl Progress {
 
     /// Its next phase begins.
     pub fn phase(&mut self, phase: Phase) {
-        (self.phase, self.ops, self.since) = (phase, 0, Instant::now());
+        (self.phase, self.done, self.ops, self.since) = (phase, 0, 0, Instant::now());
     }
 
     /// An interval is over.
     pub fn interval(&mut self, rows: &[IntervalRow]) {
-        self.ops += rows.iter().flat_map(|row| &row.kinds).map(|kind| kind.ok).sum::<u64>();
+        let ops = rows.iter().flat_map(|row| &row.kinds).map(|kind| kind.ok).sum::<u64>();
+        (self.ops, self.done) = (self.ops + ops, self.done + ops);
         let every = if matches!(self.show, Show::Bar(_)) { BAR_EVERY } else { LINE_EVERY };
         let passed = self.since.elapsed();
         if passed < every {
             return;
         }
         let rate = format!("{} ops/s", per_s(self.ops as f64 / passed.as_secs_f64()));
-        let points = self.planned_s.len();
+        let (points, left) = (self.planned.len(), self.left());
         match &self.show {
             Show::Nothing => {}
             Show::Lines => {
                 let (nth, phase) = (self.point + 1, self.phase.as_str());
-                crate::output::say(format_args!(
-                    "[{nth}/{points}] {} {phase} {rate}, {} left",
-                    self.label,
-                    clock(self.left_s())
-                ));
+                crate::output::say(format_args!("[{nth}/{points}] {} {phase} {rate}, {left}", self.label));
             }
             Show::Bar(bar) => {
                 bar.set_position(self.point as u64);
-                bar.set_message(format!(
-                    "{} left  {rate}  {} ({})",
-                    clock(self.left_s()),
-                    self.label,
-                    self.phase.as_str()
-                ));
+                bar.set_message(format!("{left}  {rate}  {} ({})", self.label, self.phase.as_str()));
             }
         }
         (self.ops, self.since) = (0, Instant::now());
@@ -114,7 +116,7 @@ impl Progress {
         match &self.show {
             Show::Nothing => {}
             Show::Lines => {
-                let (nth, points) = (self.point + 1, self.planned_s.len());
+                let (nth, points) = (self.point + 1, self.planned.len());
                 crate::output::say(format_args!("[{nth}/{points}] {} {part}", self.label));
             }
             Show::Bar(bar) => bar.set_message(format!("{part}  {}", self.label)),
@@ -129,12 +131,21 @@ impl Progress {
         }
     }
 
-    /// Planned seconds that are not over: a phase may end before its time, none lasts longer.
-    fn left_s(&self) -> f64 {
-        let total = self.planned_s.last().map_or(0.0, |(own, before)| own + before);
-        let (own, before) = self.planned_s[self.point];
-        total - before - self.point_began.elapsed().as_secs_f64().min(own)
+    /// What is still to be done, as far as it is known.
+    fn left(&self) -> String {
+        let own = self.planned[self.point].ops.filter(|_| self.phase == Phase::Run);
+        left(&self.planned[self.point..], self.point_began.elapsed().as_secs_f64(), own.map(|ops| (self.done, ops)))
     }
+}
+
+/// What is left of the point that stands first in `planned`, in which `passed_s` are over, and of those after it; and how many of
+/// its operations are done. A phase may end before its time, none lasts longer.
+fn left(planned: &[Planned], passed_s: f64, done: Option<(u64, u64)>) -> String {
+    let own = planned.first().and_then(|own| own.seconds).map_or(0.0, |own| own - passed_s.min(own));
+    let others: f64 = planned.iter().skip(1).filter_map(|point| point.seconds).sum();
+    let more = if planned.iter().any(|point| point.seconds.is_none()) { "+" } else { "" };
+    let done = done.map(|(done, ops)| format!("{} of {} ops, ", per_s(done as f64), per_s(ops as f64)));
+    format!("{}{}{more} left", done.unwrap_or_default(), clock(own + others))
 }
 
 fn bar(points: u64) -> ProgressBar {
@@ -159,6 +170,16 @@ fn clock(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn time_is_told_where_it_is_known_and_operations_where_they_are() {
+        let timed = |seconds| Planned { seconds: Some(seconds), ops: None };
+        let counted = Planned { seconds: None, ops: Some(20_000) };
+        assert_eq!(left(&[timed(30.0), timed(60.0)], 10.0, None), "1:20 left");
+        assert_eq!(left(&[timed(30.0), timed(60.0)], 99.0, None), "1:00 left", "it waits for what is under way");
+        assert_eq!(left(&[counted, timed(60.0)], 7.0, Some((12_000, 20_000))), "12.0k of 20.0k ops, 1:00+ left");
+        assert_eq!(left(&[timed(30.0), counted], 0.0, None), "0:30+ left");
+    }
 
     #[test]
     fn rates_and_times_are_short() {

@@ -1,25 +1,29 @@
 //! The points of one run, one after the other, on engine instances that points with equal data share.
 //!
 //! In: a plan, a run file, a directory. Out: every point recorded. Limits: one instance at a time; it is stopped and its data
-//! removed as soon as the next point needs other data, and so is the file system that was made for it.
+//! removed as soon as the next point needs other data, and so is the file system that was made for it. The steps of a sequence go
+//! on with one data set; where a run goes on in the middle of one, the steps before it are performed again, on new data.
 
 use super::PREPARE_AT_MOST;
 use super::flags::Options;
 use super::label;
 use super::progress::Progress;
 use super::read_back;
+use super::replay::{self, Replayed};
+use super::resume::Interruption;
 use super::signals;
 use super::sink::PointSink;
 use crate::cli::Context;
 use crate::exit::Fault;
-use load::{Client, Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Stop, StopReason, run_phases};
+use load::{Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, StopReason, run_phases};
 use model::{Fact, Nanos, Pacing, Phase, Plan, PointState, Trial};
 use observe::{EnginePids, Sampler, Subject};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use store::{Batch, PointId, RunWriter};
 use target::device::Device;
-use target::estimate::{disk_bytes, image_bytes};
+use target::estimate::{chain_bytes, image_bytes};
 use target::safety::Room;
 use target::{EngineDef, Instance, Loading, Runs, Start, Volume};
 use workload::{Kind, Reuse};
@@ -27,6 +31,12 @@ use workload::{Kind, Reuse};
 /// A run under way.
 pub struct Session<'a> {
     plan: &'a Plan,
+    /// The points that go on with each other's data.
+    chains: Vec<Range<usize>>,
+    /// The point to begin with.
+    first: usize,
+    /// What went before, where the run goes on; until its first point is entered.
+    interrupted: Option<Interruption>,
     options: &'a Options,
     context: &'a Context,
     writer: &'a mut RunWriter,
@@ -42,8 +52,8 @@ struct Live {
     volume: Option<Volume>,
     def: &'static EngineDef,
     data: String,
-    /// The place of its last trial in a sequence of steps.
-    at: Option<usize>,
+    /// Its last point.
+    last: usize,
 }
 
 /// What a point needs before its load can begin.
@@ -72,16 +82,24 @@ impl<'a> Session<'a> {
         stop: Arc<Stop>,
     ) -> Self {
         let progress = Progress::start(plan, context);
-        Session { plan, options, context, writer, stop, clock: MonotonicClock::start(), progress, live: None }
+        let chains = plan::chains(plan, &context.catalogue);
+        let (first, interrupted, clock, live) = (0, None, MonotonicClock::start(), None);
+        Session { plan, chains, first, interrupted, options, context, writer, stop, clock, progress, live }
+    }
+
+    /// The same run, which goes on at point number `first` after `interrupted`.
+    pub fn go_on(self, first: usize, interrupted: Interruption) -> Self {
+        let clock = MonotonicClock::start_at(interrupted.over);
+        Session { first, clock, interrupted: Some(interrupted), ..self }
     }
 
     /// Measures every point, or as many as can be. The data of the last instance is removed in any case.
     pub fn measure_all(mut self) -> Result<(), Fault> {
         let mut measured = Ok(());
         let labels = label::all(self.plan);
-        for (nth, trial) in self.plan.trials.iter().enumerate() {
-            self.progress.point(nth, &labels[nth]);
-            measured = self.measure(trial, self.plan.trials.get(nth + 1));
+        for (nth, label) in labels.iter().enumerate().skip(self.first) {
+            self.progress.point(nth, label);
+            measured = self.measure(nth);
             if measured.is_err() {
                 break;
             }
@@ -92,10 +110,10 @@ impl<'a> Session<'a> {
     }
 
     /// Measures one point.
-    fn measure(&mut self, trial: &Trial, next: Option<&Trial>) -> Result<(), Fault> {
-        let opened = self.open(trial)?;
+    fn measure(&mut self, nth: usize) -> Result<(), Fault> {
+        let opened = self.open(nth)?;
         let point = opened.point;
-        let mut measured = self.load(trial, opened);
+        let mut measured = self.load(nth, opened);
         if let Some(live) = &self.live {
             measured = measured.and(live.instance.trouble().map_or(Ok(()), |text| Err(Fault::of_target(text))));
             if !is_blocked(&measured) {
@@ -103,7 +121,7 @@ impl<'a> Session<'a> {
             }
         }
         measured = self.read_back(point, measured);
-        if measured.is_err() || !next.is_some_and(|next| self.live_fits(next)) {
+        if measured.is_err() || nth + 1 == self.plan.trials.len() || !self.live_fits(nth + 1) {
             measured = measured.and(self.clean_up(point));
         }
         let (state, error) = match &measured {
@@ -115,20 +133,11 @@ impl<'a> Session<'a> {
     }
 
     /// Starts an instance where the one that runs has other data, and enters the point into the run file.
-    fn open(&mut self, trial: &Trial) -> Result<Opened, Fault> {
-        let mut loaders = None;
-        if !self.live_fits(trial) {
-            self.stop_live()?;
-            let live = self.live.insert(start(trial, self.options)?);
-            live.instance.warnings().iter().for_each(|warning| self.context.note(warning));
-            live.instance.check(trial)?;
-            loaders = live.instance.loaders(trial)?;
-            if loaders.is_none() {
-                live.instance.loaded()?;
-            }
-        }
+    fn open(&mut self, nth: usize) -> Result<Opened, Fault> {
+        let trial = &self.plan.trials[nth];
+        let (loaders, replayed) = if self.live_fits(nth) { (None, None) } else { self.start_new(nth)? };
         let live = self.live.as_mut().expect("started above, or it fits");
-        live.at = step_of(trial);
+        live.last = nth;
         let (kinds, first) = match loaders {
             Some(loading) => (loading.kinds.clone(), First::Prepare(loading)),
             None => {
@@ -145,39 +154,75 @@ impl<'a> Session<'a> {
         facts.extend(live.instance.facts());
         facts.extend(notes.into_iter().map(|note| Fact::new("counters.missing", note)));
         facts.extend(kinds.iter().flat_map(kind_facts));
+        facts.extend(replayed.iter().map(|replayed| Fact::new("prepare.steps", replayed.steps.join(", "))));
+        facts.extend(run_ops(trial).map(|ops| Fact::new("run.ops", ops.to_string())));
         let names: Vec<String> = kinds.iter().map(|kind| kind.name.to_owned()).collect();
         let point = self.writer.begin_point(trial, &facts, &names, &described)?;
+        self.enter_before(point, replayed)?;
         let clock = self.clock;
         let sampler = Sampler::start(sources, trial.phases.interval, move || clock.now());
         Ok(Opened { point, kinds: kinds.len(), sampler, first })
     }
 
+    /// Starts a new instance for a point. Where the point is a later step of a sequence, the data is made and the steps before it
+    /// are performed; else the clients that make the data are still to be run, where there are any.
+    fn start_new(&mut self, nth: usize) -> Result<(Option<Loading>, Option<Replayed>), Fault> {
+        self.stop_live()?;
+        let (chain, before) = (self.chain(nth), self.steps_before(nth));
+        let live = self.live.insert(start(chain, nth, self.options)?);
+        live.instance.warnings().iter().for_each(|warning| self.context.note(warning));
+        self.interrupted.iter().try_for_each(|run| run.check_engine(&chain[0], &live.instance.facts()))?;
+        before.iter().chain([&self.plan.trials[nth]]).try_for_each(|trial| live.instance.check(trial))?;
+        let loaders = live.instance.loaders(&chain[0])?;
+        if loaders.is_none() {
+            live.instance.loaded()?;
+        }
+        if before.is_empty() {
+            return Ok((loaders, None));
+        }
+        let grows_in = self.grows_in(nth);
+        let live = self.live.as_mut().expect("started above");
+        let mut again = replay::Again { clock: &self.clock, stop: &self.stop, progress: &mut self.progress, grows_in };
+        Ok((None, Some(again.perform(&mut *live.instance, loaders, before)?)))
+    }
+
+    /// Enters what went before the load of `point`: the end of an interruption, and steps that were performed again.
+    fn enter_before(&mut self, point: PointId, replayed: Option<Replayed>) -> Result<(), Fault> {
+        if let Some(interrupted) = self.interrupted.as_mut().and_then(Interruption::told_once) {
+            self.writer.record(point, &Batch { events: &[interrupted], ..Batch::default() })?;
+        }
+        let Some(Replayed { start, end, events, .. }) = replayed else { return Ok(()) };
+        self.writer.begin_phase(point, Phase::Prepare, start)?;
+        self.writer.record(point, &Batch { events: &events, ..Batch::default() })?;
+        Ok(self.writer.end_phase(point, Phase::Prepare, end, 0, 0)?)
+    }
+
+    /// Where the data of a point may grow; `None` where it does not.
+    fn grows_in(&self, nth: usize) -> Option<Room> {
+        let trial = &self.plan.trials[nth];
+        (chain_bytes(self.chain(nth)).0 > 0).then(|| room(trial, self.live.as_ref(), &self.options.dir))
+    }
+
     /// Makes the data where that is due, then warms up and runs.
-    fn load(&mut self, trial: &Trial, opened: Opened) -> Result<(), Fault> {
+    fn load(&mut self, nth: usize, opened: Opened) -> Result<(), Fault> {
+        let trial = &self.plan.trials[nth];
         let Opened { point, kinds, sampler, first } = opened;
+        let grows_in = self.grows_in(nth);
         let writer = &mut *self.writer;
-        let grows_in = (disk_bytes(trial).0 > 0).then(|| room(trial, self.live.as_ref(), &self.options.dir));
         let sink = PointSink::new(writer, point, sampler, &self.stop, grows_in, &mut self.progress);
         let mut sink = sink.until(&trial.phases);
-        let setup = Setup {
-            kinds,
-            interval: trial.phases.interval,
-            grace: trial.phases.grace,
-            on_error: trial.on_error,
-            seed: trial.seed,
-        };
+        let setup = setup(trial, kinds);
         let live = self.live.as_mut().expect("opened");
-        let run = |clients: Vec<Box<dyn Client>>, phases: &[PhasePlan], sink: &mut PointSink| {
-            let outcome = run_phases(clients, phases, &setup, &self.clock, &self.stop, sink);
-            check(outcome)
+        let run = |loading: Loading, phases: &[PhasePlan], sink: &mut PointSink| {
+            perform(loading, phases, &setup, &self.clock, &self.stop, sink)
         };
         let loading = match first {
             First::Run(loading) => Ok(loading),
-            First::Prepare(loading) => run(loading.clients, &[prepare()], &mut sink)
+            First::Prepare(loading) => run(loading, &[prepare()], &mut sink)
                 .and_then(|()| Ok(live.instance.loaded()?))
                 .and_then(|()| Ok(live.instance.clients(trial)?)),
         };
-        let measured = loading.and_then(|loading| run(loading.clients, &phases(trial), &mut sink));
+        let measured = loading.and_then(|loading| run(loading, &phases(trial), &mut sink));
         let recorded = sink.close();
         // A recording that broke says more than the load that was stopped for it.
         recorded.and(measured)
@@ -229,13 +274,25 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn live_fits(&self, trial: &Trial) -> bool {
-        let Some(live) = self.live.as_ref().filter(|live| live.data == data_of(trial)) else { return false };
-        match reuse_of(trial) {
+    fn live_fits(&self, nth: usize) -> bool {
+        let Some(live) = self.live.as_ref().filter(|live| live.data == data_of(self.chain(nth))) else { return false };
+        match reuse_of(&self.plan.trials[nth]) {
             Reuse::Shared => true,
             Reuse::Fresh => false,
-            Reuse::Continues { at } => live.at.is_some_and(|last| last < at),
+            Reuse::Continues { .. } => !self.steps_before(nth).is_empty() && live.last + 1 == nth,
         }
+    }
+
+    /// The steps of the sequence that a point is one of; itself where it is alone.
+    fn chain(&self, nth: usize) -> &'a [Trial] {
+        let chain = self.chains.iter().find(|chain| chain.contains(&nth)).expect("every point is in one");
+        &self.plan.trials[chain.clone()]
+    }
+
+    /// Those of them that come before it.
+    fn steps_before(&self, nth: usize) -> &'a [Trial] {
+        let chain = self.chains.iter().find(|chain| chain.contains(&nth)).expect("every point is in one");
+        &self.plan.trials[chain.start..nth]
     }
 }
 
@@ -244,28 +301,28 @@ fn reuse_of(trial: &Trial) -> Reuse {
     (def.data_reuse)(&trial.workload.params)
 }
 
-/// The place of `trial` in a sequence of steps, where it is one.
-fn step_of(trial: &Trial) -> Option<usize> {
-    match reuse_of(trial) {
-        Reuse::Continues { at } => Some(at),
-        Reuse::Shared | Reuse::Fresh => None,
-    }
+/// How many operations the run of `trial` has, where it ends itself.
+fn run_ops(trial: &Trial) -> Option<u64> {
+    workload::find(&trial.workload.name)?.run_ops(&trial.workload.params)
 }
 
-fn start(trial: &Trial, options: &Options) -> Result<Live, Fault> {
+/// Starts the engine for the steps of `chain`, of which point number `nth` is the first to be measured on it.
+fn start(chain: &[Trial], nth: usize, options: &Options) -> Result<Live, Fault> {
+    let trial = &chain[0];
     let def = target::find(&trial.target.engine).expect("the plan was checked against the catalogue");
-    let data = data_of(trial);
-    let made = trial.target.fs.zip(image_bytes(trial));
+    let data = data_of(chain);
+    let made = trial.target.fs.zip(image_bytes(chain));
     let volume = made.map(|(fs, size)| Volume::make(&options.dir, fs.kind, size, trial.seed)).transpose()?;
     let parent = volume.as_ref().map_or(options.dir.as_path(), Volume::mount_point);
     let instance = (def.start)(&Start { trial, parent, data: &data, destroy: &options.destroy })?;
-    Ok(Live { instance, volume, def, data, at: step_of(trial) })
+    Ok(Live { instance, volume, def, data, last: nth })
 }
 
-/// What the data of `trial` is: what the manifest says, and what two points must agree on to share it.
-fn data_of(trial: &Trial) -> String {
+/// What the data of `chain` is: what the manifest says, and what two points must agree on to share it.
+fn data_of(chain: &[Trial]) -> String {
+    let trial = &chain[0];
     let path = trial.target.path.as_ref().map_or(String::new(), |path| format!(" path={}", path.display()));
-    let made = trial.target.fs.zip(image_bytes(trial));
+    let made = trial.target.fs.zip(image_bytes(chain));
     let fs = made.map_or(String::new(), |(fs, size)| format!(" fs={} fs_size={size}", fs.kind));
     let precondition = match trial.phases.precondition() {
         1 => String::new(),
@@ -330,16 +387,36 @@ fn place_facts(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Vec<Fact> 
     }
 }
 
-fn prepare() -> PhasePlan {
+/// The making of the data.
+pub fn prepare() -> PhasePlan {
     let pacing = Pacing::Closed { think: Nanos(0) };
     PhasePlan { phase: Phase::Prepare, length: PREPARE_AT_MOST, ops_max: None, pacing }
 }
 
-fn phases(trial: &Trial) -> Vec<PhasePlan> {
+/// The phases of `trial` on data that is there.
+pub fn phases(trial: &Trial) -> Vec<PhasePlan> {
     let pacing = trial.load.pacing;
     let warmup = PhasePlan { phase: Phase::Warmup, length: trial.phases.warmup, ops_max: None, pacing };
     let run = PhasePlan { phase: Phase::Run, length: trial.phases.run, ops_max: trial.phases.ops_max, pacing };
     [warmup, run].into_iter().filter(|phase| phase.length.0 > 0).collect()
+}
+
+/// What all phases of `trial` have in common, with so many kinds of operation.
+pub fn setup(trial: &Trial, kinds: usize) -> Setup {
+    let (phases, on_error, seed) = (&trial.phases, trial.on_error, trial.seed);
+    Setup { kinds, interval: phases.interval, grace: phases.grace, on_error, seed }
+}
+
+/// Lets the clients of `loading` do their work in `phases`.
+pub fn perform(
+    loading: Loading,
+    phases: &[PhasePlan],
+    setup: &Setup,
+    clock: &MonotonicClock,
+    stop: &Arc<Stop>,
+    sink: &mut dyn Sink,
+) -> Result<(), Fault> {
+    check(run_phases(loading.clients, phases, setup, clock, stop, sink))
 }
 
 /// What is left when the load is over: the size of the data, and what the engine has to say.

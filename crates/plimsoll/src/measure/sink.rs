@@ -69,14 +69,6 @@ impl<'a> PointSink<'a> {
         }
     }
 
-    /// Others fill disks, too: ends the load before the reserve is touched.
-    fn watch_space(&mut self) {
-        let full = self.grows_in.as_ref().and_then(target::safety::room_left) == Some(Bytes(0));
-        if full && self.stop.reason().is_none() {
-            self.stop.request(StopReason::Limit);
-        }
-    }
-
     /// The event that says, once, why the load ends early.
     fn stopped(&mut self, now: Tick) -> Option<Event> {
         let text = match self.stop.reason()? {
@@ -87,6 +79,14 @@ impl<'a> PointSink<'a> {
         };
         let first = !std::mem::replace(&mut self.told_stop, true);
         first.then(|| Event::new(now, EventKind::Stopped, text))
+    }
+}
+
+/// Others fill disks, too: ends the load before the reserve is touched.
+pub fn watch_space(grows_in: Option<&Room>, stop: &Stop) {
+    let full = grows_in.and_then(target::safety::room_left) == Some(Bytes(0));
+    if full && stop.reason().is_none() {
+        stop.request(StopReason::Limit);
     }
 }
 
@@ -104,7 +104,7 @@ impl Sink for PointSink<'_> {
     fn interval(&mut self, rows: Vec<IntervalRow>, mut events: Vec<Event>, now: Tick) {
         let (counters, seen) = self.sampler.as_mut().expect("open while the load runs").drain();
         events.extend(seen);
-        self.watch_space();
+        watch_space(self.grows_in.as_ref(), self.stop);
         events.extend(self.stopped(now));
         self.record(&rows, &counters, &events);
         self.progress.interval(&rows);

@@ -5,7 +5,7 @@
 
 use crate::exit::Fault;
 use analysis::{Analysis, Finding, PointAnalysis, Rounds, Summary};
-use model::{Pacing, PointState, RunData, Trial, Until, Value as Param};
+use model::{Pacing, PointData, PointState, RunData, Trial, Until, Value as Param};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub fn error(fault: &Fault) {
 
 /// A run and what it means.
 pub fn run(analysis: &Analysis, run: &RunData, run_file: &Path, report: Option<&Path>) -> Value {
-    let points = analysis.points.iter().zip(&run.points).map(|(point, data)| self::point(point, &data.trial));
+    let points = with_data(analysis, run).map(|(point, data)| self::point(point, &data.trial));
     json!({
         "schema": "plimsoll.run/1",
         "run": run_file,
@@ -31,6 +31,14 @@ pub fn run(analysis: &Analysis, run: &RunData, run_file: &Path, report: Option<&
         "findings": analysis.findings.iter().map(finding).collect::<Vec<_>>(),
         "points": points.collect::<Vec<_>>(),
     })
+}
+
+/// The points that were analysed, with what was recorded of each.
+pub fn with_data<'a>(
+    analysis: &'a Analysis,
+    run: &'a RunData,
+) -> impl Iterator<Item = (&'a PointAnalysis, &'a PointData)> {
+    analysis.points.iter().filter_map(|point| Some((point, run.points.iter().find(|data| data.id == point.id)?)))
 }
 
 /// `complete` where every point of the plan is there and complete.

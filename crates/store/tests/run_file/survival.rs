@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use store::{read, read_meta};
+use store::{RunWriter, StoreError, read, read_meta};
 
 /// The files that a recorder leaves that is killed after `intervals` intervals, copied into `folder` while it still lives.
 fn killed_after(intervals: u32, folder: &Path) -> PathBuf {
@@ -126,6 +126,51 @@ fn a_process_that_records_is_read_meanwhile_and_after_it_is_killed() {
     let last = reports.last().unwrap_or_default();
     let index: usize = last.trim_start_matches("recorded ").parse().unwrap_or(0);
     assert!(read(&path).unwrap().points[0].phases[0].intervals.len() > index);
+}
+
+#[test]
+fn a_run_whose_recorder_was_killed_is_recorded_further_and_keeps_what_it_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = killed_after(4, folder.path());
+    let mut run = RunWriter::reopen(&path).unwrap();
+    assert_eq!(run.last_tick().unwrap(), Tick(14 * SECOND.0));
+    let again = run.begin_point(&trial(), &[], &kinds(), &sources()).unwrap();
+    run.begin_phase(again, Phase::Run, Tick(90 * SECOND.0)).unwrap();
+    record(&mut run, again, 0).unwrap();
+    run.finish_point(again, PointState::Complete, None).unwrap();
+    run.finish().unwrap();
+    let data = read(&path).unwrap();
+    let seen: Vec<_> =
+        data.points.iter().map(|point| (point.id, point.state, point.phases[0].intervals.len())).collect();
+    assert_eq!(seen, [(1, PointState::Partial, 4), (2, PointState::Complete, 1)]);
+    assert_eq!(files_in(folder.path()).len(), 1, "its log is in it");
+}
+
+#[test]
+fn a_run_that_is_being_recorded_is_not_recorded_by_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    let (mut run, point) = begin(&path);
+    record(&mut run, point, 0).unwrap();
+    let refused = RunWriter::reopen(&path).err().unwrap();
+    assert!(matches!(refused, StoreError::InUse { .. }), "{refused}");
+    record(&mut run, point, 1).unwrap();
+    run.finish().unwrap();
+    assert_eq!(read(&path).unwrap().points[0].phases[0].intervals.len(), 2);
+}
+
+#[test]
+fn a_trigger_in_a_run_file_is_not_fired_by_recording_further() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    write_finished(&path, 1);
+    let db = Connection::open(&path).unwrap();
+    db.execute_batch("CREATE TRIGGER t AFTER INSERT ON point BEGIN DELETE FROM interval; END").unwrap();
+    drop(db);
+    let mut run = RunWriter::reopen(&path).unwrap();
+    run.begin_point(&trial(), &[], &kinds(), &sources()).unwrap();
+    run.finish().unwrap();
+    assert_eq!(read(&path).unwrap().points[0].phases[0].intervals.len(), 1);
 }
 
 /// Starts this test program once more, as a recorder.

@@ -1,0 +1,154 @@
+//! A plan that comes from a run file and not from text: is it one that this program could have made?
+//!
+//! In: a resolved plan, perhaps of a stranger or of another version. Out: nothing, or the first thing that does not fit. What is
+//! below the plan relies on it: engines and workloads ask for parameters by name and type.
+//! Limits: it asks for no more than that; whether the plan makes sense was asked when its text was read.
+
+use crate::error::{Place, PlanError};
+use crate::point::{CLIENTS_MAX, DEPTH_MAX, INTERVAL_MIN, PHASE_MAX, RATE_MAX, longest};
+use crate::sweep::TRIALS_MAX;
+use model::{
+    Access, Arrivals, Catalogue, DistributionEntry, Entry, Pacing, ParamDef, ParamKind, Params, Phases, Plan, Trial,
+    Until, Value,
+};
+
+/// Refuses `plan`, which `origin` holds, where this program could not have made it from text.
+///
+/// # Errors
+/// The first point that does not fit, in one line.
+pub fn check(plan: &Plan, origin: &str, catalogue: &Catalogue) -> Result<(), PlanError> {
+    let refused = |nth: usize, what: String| Place::File(origin).error(format_args!("point {nth} of its plan: {what}"));
+    if plan.trials.len() > TRIALS_MAX {
+        return Err(Place::File(origin).error(format_args!("its plan has more than {TRIALS_MAX} points")));
+    }
+    let mut all = (1..).zip(&plan.trials);
+    all.try_for_each(|(nth, trial)| fits(trial, catalogue).map_err(|what| refused(nth, what)))
+}
+
+fn fits(trial: &Trial, catalogue: &Catalogue) -> Result<(), String> {
+    let engine = found(&trial.target.engine, "engine", &catalogue.engines)?;
+    let workload = found(&trial.workload.name, "workload", &catalogue.workloads)?;
+    if !engine.families.iter().any(|family| workload.families.contains(family)) {
+        return Err(format!("engine `{}` cannot run workload `{}`", engine.name, workload.name));
+    }
+    all_declared(&engine, &trial.target.params, catalogue)?;
+    all_declared(&workload, &trial.workload.params, catalogue)?;
+    let load = &trial.load;
+    let within = |value: u32, most: u64| value > 0 && u64::from(value) <= most;
+    if !within(load.clients, CLIENTS_MAX) || !within(load.depth, DEPTH_MAX) || trial.repeat == 0 || !paced(&load.pacing)
+    {
+        return Err("its load is none that a plan can have".to_owned());
+    }
+    in_time(&trial.phases).then_some(()).ok_or_else(|| "its phases are none that a plan can have".to_owned())
+}
+
+fn found(name: &str, what: &str, entries: &[Entry]) -> Result<Entry, String> {
+    let entry = entries.iter().find(|entry| entry.name == name).copied();
+    entry.ok_or_else(|| format!("there is no {what} `{}` here", crate::error::shown(name)))
+}
+
+fn all_declared(entry: &Entry, params: &Params, catalogue: &Catalogue) -> Result<(), String> {
+    let is_there =
+        |def: &&ParamDef| params.0.get(def.name).is_some_and(|value| holds(def.kind, value, &catalogue.distributions));
+    let unfit = |def: &ParamDef| format!("`{}` of `{}` is missing or holds what it cannot", def.name, entry.name);
+    if let Some(def) = entry.params.iter().find(|def| !is_there(def)) {
+        return Err(unfit(def));
+    }
+    match params.0.keys().find(|name| !entry.params.iter().any(|def| def.name == name.as_str())) {
+        Some(unknown) => Err(format!("`{}` has no parameter `{}`", entry.name, crate::error::shown(unknown))),
+        None => Ok(()),
+    }
+}
+
+/// Whether `value` is one that a parameter of `kind` can have.
+fn holds(kind: ParamKind, value: &Value, distributions: &[DistributionEntry]) -> bool {
+    match (kind, value) {
+        (ParamKind::Int { min, max }, Value::Int(value)) => (min..=max).contains(value),
+        (ParamKind::Float { min, max }, Value::Float(value)) => (min..=max).contains(value),
+        (ParamKind::Bytes { min, max }, Value::Bytes(value)) => (min..=max).contains(&value.0),
+        (ParamKind::OneOf(words) | ParamKind::Steps(words), Value::Word(value)) => words.contains(&value.as_str()),
+        (ParamKind::Access, Value::Access(access)) => is_distribution(access, distributions),
+        (ParamKind::Path, Value::Word(path)) => !path.contains('\0'),
+        (ParamKind::Bool, Value::Bool(_)) | (ParamKind::Duration, Value::Nanos(_)) => true,
+        _ => false,
+    }
+}
+
+fn is_distribution(access: &Access, distributions: &[DistributionEntry]) -> bool {
+    let Some(entry) = distributions.iter().find(|entry| entry.name == access.name) else { return false };
+    let mut both = entry.args.iter().zip(&access.args);
+    entry.args.len() == access.args.len() && both.all(|(def, arg)| (def.min..=def.max).contains(arg))
+}
+
+fn paced(pacing: &Pacing) -> bool {
+    match *pacing {
+        Pacing::Closed { think } => think <= PHASE_MAX,
+        Pacing::Open { arrivals: Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } } => {
+            per_s > 0.0 && per_s <= RATE_MAX as f64
+        }
+    }
+}
+
+fn in_time(phases: &Phases) -> bool {
+    let round_fits = match phases.until {
+        Until::Time => true,
+        Until::Steady { round, precondition } => round >= phases.interval && precondition > 0,
+    };
+    let run_fits = phases.interval >= INTERVAL_MIN && phases.run <= longest(phases.interval) && phases.run.0 > 0;
+    round_fits && run_fits && phases.warmup <= PHASE_MAX && phases.grace <= PHASE_MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Overrides, fixture, parse};
+    use model::{Bytes, Nanos};
+
+    fn plan(text: &str) -> Plan {
+        parse(text, "p.toml", &Overrides::default(), 1.0, &fixture::with_servers()).expect("a valid plan")
+    }
+
+    #[test]
+    fn whatever_a_plan_file_makes_can_come_back_from_a_run_file() {
+        for text in [
+            include_str!("../../../plans/filesystems-oltp.toml"),
+            include_str!("../../../plans/file-depth.toml"),
+            include_str!("../../../plans/null-stall.toml"),
+            include_str!("../../../plans/ssd-write-steadiness.toml"),
+        ] {
+            let plan = plan(text);
+            assert_eq!(check(&plan, "run", &fixture::with_servers()), Ok(()));
+        }
+    }
+
+    #[test]
+    fn what_no_plan_file_makes_is_refused_with_the_point() {
+        let refused = |change: &dyn Fn(&mut Trial)| {
+            let mut plan = plan("workload = 'oltp'\nclients = [1, 2]");
+            change(&mut plan.trials[1]);
+            check(&plan, "r.plimsoll", &fixture::catalogue()).expect_err("a refusal").to_string()
+        };
+        let of = |what: &str| format!("r.plimsoll: point 2 of its plan: {what}");
+        assert_eq!(refused(&|trial| trial.target.engine = "oracle".into()), of("there is no engine `oracle` here"));
+        assert_eq!(
+            refused(&|trial| trial.target.engine = "file".into()),
+            of("engine `file` cannot run workload `oltp`")
+        );
+        let unfit = |name: &str, entry: &str| of(&format!("`{name}` of `{entry}` is missing or holds what it cannot"));
+        let set = |trial: &mut Trial, name: &str, value| drop(trial.workload.params.0.insert(name.into(), value));
+        assert_eq!(refused(&|trial| set(trial, "tables", Value::Int(0))), unfit("tables", "oltp"));
+        assert_eq!(refused(&|trial| set(trial, "tables", Value::Bool(true))), unfit("tables", "oltp"));
+        assert_eq!(refused(&|trial| set(trial, "mix", Value::Word("all".into()))), unfit("mix", "oltp"));
+        let wrong = || Value::Access(Access { name: "zipf".into(), args: vec![-1.0] });
+        assert_eq!(refused(&|trial| set(trial, "access", wrong())), unfit("access", "oltp"));
+        assert_eq!(refused(&|trial| set(trial, "more", Value::Int(1))), of("`oltp` has no parameter `more`"));
+        let cache = |trial: &mut Trial| drop(trial.target.params.0.insert("cache".into(), Value::Bytes(Bytes(1))));
+        assert_eq!(refused(&cache), unfit("cache", "sqlite"));
+        assert_eq!(refused(&|trial| trial.load.clients = 0), of("its load is none that a plan can have"));
+        assert_eq!(refused(&|trial| trial.phases.interval = Nanos(0)), of("its phases are none that a plan can have"));
+        let mut many = plan("workload = 'oltp'");
+        many.trials = vec![many.trials[0].clone(); TRIALS_MAX + 1];
+        let refused = check(&many, "r", &fixture::catalogue()).expect_err("a refusal").to_string();
+        assert_eq!(refused, "r: its plan has more than 10000 points");
+    }
+}
