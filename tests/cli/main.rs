@@ -13,6 +13,7 @@ mod measuring;
 mod mistakes;
 mod place;
 mod reading;
+mod resume;
 mod servers;
 mod throttle;
 mod verify;

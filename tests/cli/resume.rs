@@ -1,0 +1,158 @@
+//! `run --resume`: what was killed goes on where it was, in the same run file, and every point is complete once.
+
+use crate::lab::{Finished, Lab, NULL};
+use rusqlite::{Connection, OpenFlags};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Child;
+use std::time::Duration;
+
+/// Inserts into SQLite, one point for each number of indexes.
+const INSERT: &[&str] =
+    &["insert", "--engine", "sqlite", "--durability", "none", "--interval", "50ms", "--no-report", "--quiet"];
+
+/// Waits until point number `nth` has recorded an interval of its run.
+fn wait_for_point(lab: &Lab, child: &mut Child, nth: u32) {
+    for _ in 0..600 {
+        std::thread::sleep(Duration::from_millis(20)); // the real time of another process: there is nothing to fake
+        assert!(child.try_wait().unwrap().is_none(), "it ended too early");
+        if lab.run_files().iter().any(|file| intervals(file, nth).unwrap_or(0) > 0) {
+            return;
+        }
+    }
+    panic!("point {nth} did not begin in 12 s");
+}
+
+/// Intervals of a run phase on record.
+fn intervals(file: &Path, point: u32) -> rusqlite::Result<u32> {
+    let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    db.query_row("SELECT count(*) FROM interval WHERE point = ?1 AND phase = 'run'", [point], |row| row.get(0))
+}
+
+/// Kills a run of `arguments` in its second point.
+fn killed(lab: &Lab, arguments: &[&str]) {
+    let mut child = lab.command(arguments).spawn().unwrap();
+    wait_for_point(lab, &mut child, 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+fn resumed(lab: &Lab) -> Finished {
+    lab.run(&["run", "--resume", "last", "--no-report", "--json"])
+}
+
+#[test]
+fn a_killed_run_goes_on_and_every_point_is_complete_once() {
+    let lab = Lab::new();
+    killed(&lab, &[INSERT, &["--indexes", "0,1,2,3", "--time", "2s"][..]].concat());
+    assert_eq!(lab.left_behind().len(), 1, "its data is still there");
+    let finished = resumed(&lab);
+    assert_eq!(finished.exit, 0, "{}", finished.stderr);
+    assert!(finished.stderr.contains("left by a run that was killed"), "{}", finished.stderr);
+    let run = finished.json();
+    let points = run["points"].as_array().unwrap();
+    let seen: Vec<_> =
+        points.iter().map(|point| (point["point"].as_u64().unwrap(), &point["params"]["indexes"])).collect();
+    assert_eq!(seen, [(1, &0.into()), (3, &1.into()), (4, &2.into()), (5, &3.into())]);
+    assert!(points.iter().all(|point| point["state"] == "complete" && point["ops"].as_u64() > Some(0)));
+    let codes =
+        |point: &Value| point["findings"].as_array().unwrap().iter().map(|f| f["code"].clone()).collect::<Vec<_>>();
+    let again: Vec<bool> = points.iter().map(|point| codes(point).contains(&"measured-again".into())).collect();
+    assert_eq!((run["state"].as_str(), again), (Some("complete"), vec![false, true, false, false]));
+    let listed = lab.json(&["list"]);
+    assert_eq!((&listed["runs"][0]["points_complete"], &listed["runs"][0]["points_planned"]), (&4.into(), &4.into()));
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+    assert_eq!(lab.run_files().len(), 1);
+}
+
+#[test]
+fn the_gap_is_an_event_and_time_goes_on_behind_it() {
+    let lab = Lab::new();
+    killed(&lab, &[NULL, &["--clients", "1,2", "--time", "2s"][..]].concat());
+    assert_eq!(resumed(&lab).exit, 0);
+    let db = Connection::open(&lab.run_files()[0]).unwrap();
+    let ns = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    let last = ns("SELECT max(start_ns + length_ns) FROM interval WHERE point = 2");
+    let gap =
+        ns("SELECT at_ns FROM event WHERE kind = 'clock_gap' AND point = 3 AND text LIKE 'the run was interrupted%'");
+    let next = ns("SELECT start_ns FROM phase WHERE point = 3 AND phase = 'run'");
+    assert!(last < gap && gap < next, "{last} {gap} {next}");
+}
+
+#[test]
+fn a_run_ended_by_ctrl_c_goes_on_too_and_its_report_is_written_anew() {
+    let lab = Lab::new();
+    let arguments = ["file", "--engine", "null", "--interval", "50ms", "--clients", "1,2", "--time", "2s", "--quiet"];
+    let mut child = lab.command(&arguments).spawn().unwrap();
+    wait_for_point(&lab, &mut child, 2);
+    let sent = std::process::Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let name = lab.run_files()[0].file_stem().unwrap().to_str().unwrap().to_owned();
+    let run = lab.json(&["run", "--resume", &name]);
+    assert_eq!(run["state"], "complete");
+    let report = std::fs::read_to_string(lab.path().join(run["report"].as_str().unwrap())).unwrap();
+    assert!(report.contains("measured again after 1 attempt"));
+}
+
+#[test]
+fn a_run_is_gone_on_with_only_where_that_makes_sense() {
+    let lab = Lab::new();
+    let refused = |arguments: &[&str], exit: i32, why: &str| {
+        let finished = lab.run(arguments);
+        assert_eq!(finished.exit, exit, "{}", finished.stderr);
+        assert!(finished.stderr.contains(why) && finished.stderr.lines().count() == 1, "{}", finished.stderr);
+    };
+    std::fs::create_dir(lab.path().join("plimsoll-runs")).unwrap();
+    refused(&["run", "--resume", "last"], 2, "there are no runs in `plimsoll-runs`");
+    let mut child = lab.command(&[NULL, &["--clients", "1,2", "--time", "2s"][..]].concat()).spawn().unwrap();
+    wait_for_point(&lab, &mut child, 1);
+    let other = tempfile::tempdir().unwrap();
+    let elsewhere = ["run", "--resume", "last", "--dir", other.path().to_str().unwrap()];
+    refused(&elsewhere, 3, "is in use: its recorder is still at work");
+    assert_eq!(child.wait().unwrap().code(), Some(0), "whoever records it was not disturbed");
+    refused(&["run", "--resume", "last"], 2, "cannot go on: all 2 points of it are complete");
+    refused(&["run", "--resume", "nobody"], 2, "there is no run `nobody`");
+    refused(
+        &["run", "--resume", "last", "--clients", "4"],
+        2,
+        "--clients: the run goes on with the plan it began with",
+    );
+    refused(&["run", "quick", "--resume", "last"], 2, "cannot be used with");
+}
+
+#[test]
+fn another_version_and_another_machine_are_refused_and_another_setting_is_told() {
+    let lab = Lab::new();
+    killed(&lab, &[NULL, &["--clients", "1,2", "--time", "2s"][..]].concat());
+    let file = lab.run_files()[0].clone();
+    let db = Connection::open(&file).unwrap();
+    let value = |key: &str| -> String {
+        db.query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| row.get(0)).unwrap()
+    };
+    let set = |key: &str, value: &str| {
+        db.execute("UPDATE meta SET value = ?2 WHERE key = ?1", [key, value]).unwrap();
+    };
+    let (version, environment) = (value("plimsoll_version"), value("environment"));
+    let asked = |why: &str| {
+        db.pragma_update_and_check(None, "wal_checkpoint", "TRUNCATE", |_| Ok(())).unwrap();
+        let finished = lab.run(&["run", "--resume", file.to_str().unwrap(), "--no-report"]);
+        assert!(finished.exit == 2 && finished.stderr.contains(why), "{} {}", finished.exit, finished.stderr);
+    };
+    set("plimsoll_version", "\"0.0.1\"");
+    asked("plimsoll `0.0.1` recorded it");
+    set("plimsoll_version", &version);
+    let other = |name: &str, value: &str| {
+        let mut facts: Vec<Value> = serde_json::from_str(&environment).unwrap();
+        let fact = facts.iter_mut().find(|fact| fact["name"] == name).unwrap();
+        fact["value"] = value.into();
+        set("environment", &serde_json::to_string(&facts).unwrap());
+    };
+    other("cpu.model", "abacus");
+    asked("`cpu.model` was `abacus` and is ");
+    other("os", "Plan 9");
+    drop(db);
+    let finished = lab.run(&["run", "--resume", file.to_str().unwrap(), "--no-report"]);
+    assert_eq!(finished.exit, 0, "{}", finished.stderr);
+    assert!(finished.stderr.contains("`os` was `Plan 9` and is "), "{}", finished.stderr);
+}
