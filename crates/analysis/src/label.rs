@@ -41,6 +41,7 @@ fn params(trial: &Trial) -> BTreeMap<String, String> {
     let both = trial.target.params.0.iter().chain(&trial.workload.params.0);
     let mut all: BTreeMap<String, String> = both.map(|(name, value)| (name.clone(), value.to_string())).collect();
     all.extend(trial.target.fs.map(|fs| ("fs".to_owned(), fs.kind.to_string())));
+    all.extend(trial.target.limits.named().into_iter().map(|(name, value)| (name.to_owned(), value)));
     match trial.load.pacing {
         Pacing::Closed { think: Nanos(0) } => {}
         Pacing::Closed { think } => drop(all.insert("think".into(), think.to_string())),
@@ -92,6 +93,17 @@ fn file_system(trial: &Trial, all: &[&Trial]) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" "))
 }
 
+/// What the engine may have of memory and storage, where that varies, in the words of a label.
+fn limits(trial: &Trial, all: &[&Trial]) -> Vec<String> {
+    let of = |trial: &Trial| {
+        let memory = trial.target.limits.memory.map_or("none".to_owned(), |limit| limit.to_string());
+        [("memory", memory), ("storage", trial.target.limits.storage.to_string())]
+    };
+    let varies = |nth: usize, value: &str| all.iter().any(|other| of(other)[nth].1 != value);
+    let told = of(trial).into_iter().enumerate().filter(|(nth, (_, value))| varies(*nth, value));
+    told.map(|(_, (name, value))| format!("{name} limit {value}")).collect()
+}
+
 fn group(trial: &Trial, all: &[&Trial]) -> String {
     let same_workload: Vec<&Trial> =
         all.iter().copied().filter(|other| other.workload.name == trial.workload.name).collect();
@@ -102,6 +114,7 @@ fn group(trial: &Trial, all: &[&Trial]) -> String {
         words.push(target(trial));
     }
     words.extend(file_system(trial, all));
+    words.extend(limits(trial, all));
     if all.iter().any(|other| other.workload.name != trial.workload.name) {
         words.push(trial.workload.name.clone());
     }
@@ -152,10 +165,11 @@ pub fn is_used(name: &str, mode: Option<&str>) -> bool {
     bound.zip(mode).is_none_or(|((_, modes), mode)| modes.contains(&mode))
 }
 
-/// A word speaks for itself (`rndrd`), unless it could be that of anything (`none`); other values need their name.
+/// A word speaks for itself (`rndrd`), unless it could be that of anything (`none`, a server's variable); other values need
+/// their name.
 fn spoken(name: &str, value: &Value) -> String {
     match value {
-        Value::Word(word) if word != "none" && word != "os" && word != "disk" => word.clone(),
+        Value::Word(word) if !name.contains('.') && word != "none" && word != "os" && word != "disk" => word.clone(),
         Value::Access(access) => access.to_string(),
         other => format!("{name} {other}"),
     }

@@ -147,7 +147,13 @@ impl Simulation {
 
     fn empty(seconds: u64) -> Simulation {
         let trial = Trial {
-            target: TargetSpec { engine: "sqlite".into(), path: None, fs: None, params: Params::default() },
+            target: TargetSpec {
+                engine: "sqlite".into(),
+                path: None,
+                fs: None,
+                limits: Default::default(),
+                params: Params::default(),
+            },
             workload: WorkloadSpec { name: "oltp".into(), params: Params::default() },
             load: Load { clients: 1, depth: 1, pacing: Pacing::Closed { think: Nanos(0) } },
             phases: Phases {

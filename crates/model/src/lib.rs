@@ -9,6 +9,7 @@
 pub mod event;
 pub mod filesystem;
 pub mod histogram;
+pub mod limits;
 pub mod op;
 pub mod params;
 pub mod run;
@@ -20,6 +21,7 @@ pub mod units;
 pub use event::{Event, EventKind};
 pub use filesystem::{Compression, FileSystem, FileSystemSpec};
 pub use histogram::LatencyCounts;
+pub use limits::{Limits, StorageLimit};
 pub use op::{
     Arrival, Completion, FailureClass, IoKind, IoOp, KvAction, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall,
     SqlOp,

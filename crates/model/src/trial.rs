@@ -4,6 +4,7 @@
 //! keeps them as JSON. Limits: fully resolved; nothing here is defaulted later, optional by accident, or text to be parsed.
 
 use crate::filesystem::FileSystemSpec;
+use crate::limits::Limits;
 use crate::params::Params;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,9 @@ pub struct TargetSpec {
     /// The file system that is made for it; `None` where the directory is measured as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fs: Option<FileSystemSpec>,
+    /// What it may have at most.
+    #[serde(default, skip_serializing_if = "Limits::is_none")]
+    pub limits: Limits,
     /// The engine's parameters.
     pub params: Params,
 }

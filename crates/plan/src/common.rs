@@ -35,6 +35,17 @@ pub const DEFAULTS: &[CommonKey] = &[
          lzo); needs root; `none` measures the directory as it is",
     ),
     key("fs_size", AUTO, "its size; `auto` is what the data needs"),
+    key(
+        "memory_limit",
+        NONE,
+        "the most memory that the server's processes and the page cache of their files may take; scales; needs root",
+    ),
+    key(
+        "storage_limit",
+        NONE,
+        "the most that may be asked of the device under the data: `iops=2000`, `bps=200MiB`, or `read_iops`, `write_iops`, \
+         `read_bps`, `write_bps`, joined by `+`; needs root",
+    ),
     key("clients", "1", "clients at once, from 1; in an open loop the most that serve at once"),
     key("depth", "1", "operations that one client keeps under way; above 1 only where the engine batches"),
     key("think", "0s", "pause of a client between two operations (closed loop)"),

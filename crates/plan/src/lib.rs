@@ -14,6 +14,7 @@ mod error;
 mod estimate;
 #[cfg(test)]
 mod fixture;
+mod limit;
 mod overrides;
 mod point;
 mod recorded;
@@ -480,7 +481,7 @@ mod tests {
             ),
             (
                 "workload = 'file'\n\"a\\nb\" = 1",
-                "p.toml:2: unknown key `a\\nb`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, \
+                "p.toml:2: unknown key `a\\nb`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, `storage_limit`, \
                  `clients`, `depth`, `think`, `rate`, `arrivals`, `time`, `until`, `round`, `rounds_max`, `precondition`, \
                  `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `repeat`, `seed` and the parameters of engine and workload",
             ),
@@ -631,7 +632,8 @@ mod tests {
             (("table-row", "5"), "--table-row: unknown key `table_row`; did you mean `table_rows`?"),
             (
                 ("name", "x"),
-                "--name: unknown key `name`: allowed are `engine`, `workload`, `path`, `fs`, `fs_size`, `clients`, `depth`, \
+                "--name: unknown key `name`: allowed are `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, \
+                 `storage_limit`, `clients`, `depth`, \
                  `think`, `rate`, `arrivals`, `time`, `until`, `round`, `rounds_max`, `precondition`, `warmup`, `interval`, \
                  `grace`, `ops_max`, `on_error`, `repeat`, `seed` and the parameters of engine and workload",
             ),

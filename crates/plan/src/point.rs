@@ -7,12 +7,13 @@ use crate::common::{self, AUTO, NONE};
 use crate::document::{Setting, Written};
 use crate::error::{Place, PlanError, hint, listed};
 use crate::estimate::INTERVALS_FEW;
+use crate::limit;
 use crate::text;
 use crate::value::{self, one_of, span};
 use model::steady::WINDOW_ROUNDS;
 use model::{
-    Arrivals, Bytes, Catalogue, Entry, Family, FileSystem, FileSystemSpec, Load, Nanos, OnError, Pacing, ParamDef,
-    Params, Phases, TargetSpec, Trial, Until, Value, WorkloadSpec,
+    Arrivals, Bytes, Catalogue, Entry, Family, FileSystem, FileSystemSpec, Limits, Load, Nanos, OnError, Pacing,
+    ParamDef, Params, Phases, TargetSpec, Trial, Until, Value, WorkloadSpec,
 };
 use std::path::PathBuf;
 
@@ -57,6 +58,7 @@ impl<'a> Choice<'_, 'a> {
                 engine: engine.name.into(),
                 path: self.path(&engine)?,
                 fs: self.fs(&engine)?,
+                limits: self.limits()?,
                 params: self.params(engine.params)?,
             },
             workload: WorkloadSpec { name: workload.name.into(), params: self.params(workload.params)? },
@@ -153,6 +155,11 @@ impl<'a> Choice<'_, 'a> {
         let size = text::size(&written.text).filter(|size| (FS_SIZE_MIN.0..=FS_SIZE_MAX.0).contains(size));
         let refused = || written.refused(format_args!("a size from {FS_SIZE_MIN} to {FS_SIZE_MAX}, or `{AUTO}`"));
         size.map(|size| Some(Bytes(size))).ok_or_else(refused)
+    }
+
+    fn limits(&self) -> Result<Limits, PlanError> {
+        let memory = limit::memory(&self.common("memory_limit"), self.scale)?;
+        Ok(Limits { memory, storage: limit::storage(&self.common("storage_limit"))? })
     }
 
     fn load(&self) -> Result<Load, PlanError> {

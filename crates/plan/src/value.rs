@@ -92,7 +92,7 @@ fn scaled_int(written: &Written<'_>, min: u64, max: u64, scale: f64) -> Result<u
     within_scale(written, scaled, max, scale, max)
 }
 
-fn scaled_bytes(written: &Written<'_>, min: u64, max: u64, scale: f64) -> Result<u64, PlanError> {
+pub(crate) fn scaled_bytes(written: &Written<'_>, min: u64, max: u64, scale: f64) -> Result<u64, PlanError> {
     let takes = || match max {
         u64::MAX => format!("a size of at least {}", Bytes(min)),
         _ => format!("a size from {} to {}", Bytes(min), Bytes(max)),

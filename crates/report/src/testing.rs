@@ -382,7 +382,13 @@ fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) -> u
         state: PointState::Complete,
         error: None,
         trial: Trial {
-            target: TargetSpec { engine: target.into(), path: None, fs: None, params: Params::default() },
+            target: TargetSpec {
+                engine: target.into(),
+                path: None,
+                fs: None,
+                limits: Default::default(),
+                params: Params::default(),
+            },
             workload: WorkloadSpec { name: "file".into(), params },
             load: Load { clients: 8, depth: 1, pacing: Pacing::Closed { think: Nanos(0) } },
             phases: Phases {

@@ -236,6 +236,7 @@ fn insert_point(tx: &Transaction, trial: &Trial, facts: &[Fact], kinds: &[String
     let params = trial.target.params.0.iter().chain(&trial.workload.params.0);
     let mut params: BTreeMap<&str, String> = params.map(|(name, value)| (name.as_str(), value.to_string())).collect();
     params.extend(trial.target.fs.map(|fs| ("fs", fs.kind.to_string())));
+    params.extend(trial.target.limits.named());
     let mut insert = statement(
         tx,
         "INSERT INTO point (state, error, target, workload, clients, depth, repeat, params, trial, facts, kinds)

@@ -12,6 +12,7 @@ pub mod engines;
 pub mod error;
 pub mod estimate;
 pub mod filesystem;
+pub mod limits;
 pub mod machine;
 pub mod safety;
 pub mod server;

@@ -31,6 +31,11 @@ fn settings(trial: &Trial) -> Vec<(String, String)> {
     let place = [("path", trial.target.path.as_ref().map(|path| path.display().to_string()))];
     let place =
         place.into_iter().chain([("fs", Some(trial.target.fs.map_or("none".into(), |fs| fs.kind.to_string())))]);
+    let limits = [
+        ("memory_limit", trial.target.limits.memory.map_or("none".into(), |limit| limit.to_string())),
+        ("storage_limit", trial.target.limits.storage.to_string()),
+    ];
+    all.extend(limits.map(|(name, value)| (name.to_owned(), value)));
     all.extend(place.filter_map(|(name, value)| Some((name.to_owned(), value?))));
     all.extend(load.map(|(name, value)| (name.to_owned(), value.to_string())));
     all.push(match trial.load.pacing {

@@ -82,7 +82,8 @@ pub fn check_abilities(plan: &Plan) -> Result<(), Fault> {
 pub fn check_place(plan: &Plan, options: &Options, context: &Context) -> Result<(), Fault> {
     target::safety::check_directory(&options.dir)?;
     let swept = target::dataset::sweep_abandoned(&options.dir);
-    swept.notes.iter().for_each(|note| context.note(note));
+    let groups = target::limits::sweep_abandoned();
+    swept.notes.iter().chain(&groups).for_each(|note| context.note(note));
     if let Some(used) = swept.in_use.first() {
         let text = format!(
             "another plimsoll measures here (`{}`): both would measure each other; wait for it",
@@ -97,7 +98,11 @@ pub fn check_place(plan: &Plan, options: &Options, context: &Context) -> Result<
 
 /// Can the file systems be made that points are to be measured on, and may the block devices be written to that they name?
 pub fn check_targets(plan: &Plan, options: &Options) -> Result<(), TargetError> {
-    plan.trials.iter().try_for_each(|trial| target::volume::check(trial).and_then(|()| check_device(trial, options)))
+    plan.trials.iter().try_for_each(|trial| {
+        target::volume::check(trial)?;
+        target::limits::check(trial)?;
+        check_device(trial, options)
+    })
 }
 
 /// The directories of data and run files may not lie on it.

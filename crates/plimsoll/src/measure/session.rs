@@ -16,7 +16,7 @@ use super::sink::PointSink;
 use crate::cli::Context;
 use crate::exit::Fault;
 use load::{Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, StopReason, run_phases};
-use model::{Fact, Nanos, Pacing, Phase, Plan, PointState, Trial};
+use model::{Fact, Limits, Nanos, Pacing, Phase, Plan, PointState, Trial};
 use observe::{EnginePids, Sampler, Subject};
 use std::ops::Range;
 use std::path::Path;
@@ -24,6 +24,7 @@ use std::sync::Arc;
 use store::{Batch, PointId, RunWriter};
 use target::device::Device;
 use target::estimate::{chain_bytes, image_bytes};
+use target::limits::{Cage, Disk, Needs};
 use target::safety::Room;
 use target::{EngineDef, Instance, Loading, Runs, Start, Volume};
 use workload::{Kind, Reuse};
@@ -46,9 +47,10 @@ pub struct Session<'a> {
     live: Option<Live>,
 }
 
-/// The instance that is running, and what its data is. The instance goes before the volume that it is on.
+/// The instance that is running, and what its data is. The instance goes before what holds it and the volume that it is on.
 struct Live {
     instance: Box<dyn Instance>,
+    cage: Option<Cage>,
     volume: Option<Volume>,
     def: &'static EngineDef,
     data: String,
@@ -116,6 +118,7 @@ impl<'a> Session<'a> {
         let mut measured = self.load(nth, opened);
         if let Some(live) = &self.live {
             measured = measured.and(live.instance.trouble().map_or(Ok(()), |text| Err(Fault::of_target(text))));
+            measured = killed(live).map_or(measured, |text| Err(Fault::of_target(text)));
             if !is_blocked(&measured) {
                 self.writer.add_facts(point, &closing_facts(live))?;
             }
@@ -148,10 +151,12 @@ impl<'a> Session<'a> {
         let (mut sources, notes) = observe::open_all(&subject(trial, live, &self.options.dir));
         sources.extend(live.volume.as_ref().and_then(|_| observe::sources::disk::of(&below(&self.options.dir)?).ok()));
         sources.extend(live.instance.sources());
+        sources.extend(live.cage.iter().flat_map(Cage::sources));
         let described: Vec<_> = sources.iter().map(|source| source.describe()).collect();
         let mut facts = vec![Fact::new("engine.process", live.def.runs.as_str())];
         facts.extend(place_facts(trial, live.volume.as_ref(), &self.options.dir));
         facts.extend(live.instance.facts());
+        facts.extend(hold(live, trial)?);
         facts.extend(notes.into_iter().map(|note| Fact::new("counters.missing", note)));
         facts.extend(kinds.iter().flat_map(kind_facts));
         facts.extend(replayed.iter().map(|replayed| Fact::new("prepare.steps", replayed.steps.join(", "))));
@@ -169,7 +174,8 @@ impl<'a> Session<'a> {
     fn start_new(&mut self, nth: usize) -> Result<(Option<Loading>, Option<Replayed>), Fault> {
         self.stop_live()?;
         let (chain, before) = (self.chain(nth), self.steps_before(nth));
-        let live = self.live.insert(start(chain, nth, self.options)?);
+        let live = self.live.insert(start(chain, nth, self.plan, self.options)?);
+        live.cage.iter().filter_map(Cage::warning).for_each(|warning| self.context.note(warning));
         live.instance.warnings().iter().for_each(|warning| self.context.note(warning));
         self.interrupted.iter().try_for_each(|run| run.check_engine(&chain[0], &live.instance.facts()))?;
         before.iter().chain([&self.plan.trials[nth]]).try_for_each(|trial| live.instance.check(trial))?;
@@ -182,6 +188,7 @@ impl<'a> Session<'a> {
         }
         let grows_in = self.grows_in(nth);
         let live = self.live.as_mut().expect("started above");
+        lift(live)?;
         let mut again = replay::Again { clock: &self.clock, stop: &self.stop, progress: &mut self.progress, grows_in };
         Ok((None, Some(again.perform(&mut *live.instance, loaders, before)?)))
     }
@@ -218,8 +225,10 @@ impl<'a> Session<'a> {
         };
         let loading = match first {
             First::Run(loading) => Ok(loading),
-            First::Prepare(loading) => run(loading, &[prepare()], &mut sink)
+            First::Prepare(loading) => lift(live)
+                .and_then(|()| run(loading, &[prepare()], &mut sink))
                 .and_then(|()| Ok(live.instance.loaded()?))
+                .and_then(|()| hold(live, trial).map(drop))
                 .and_then(|()| Ok(live.instance.clients(trial)?)),
         };
         let measured = loading.and_then(|loading| run(loading, &phases(trial), &mut sink));
@@ -265,10 +274,11 @@ impl<'a> Session<'a> {
 
     fn stop_live(&mut self) -> Result<(), Fault> {
         match self.live.take() {
-            Some(Live { instance, volume, .. }) => {
+            Some(Live { instance, cage, volume, .. }) => {
                 let stopped = instance.stop();
+                let freed = cage.map_or(Ok(()), Cage::remove);
                 let removed = volume.map_or(Ok(()), Volume::remove);
-                Ok(stopped.and(removed)?)
+                Ok(stopped.and(freed).and(removed)?)
             }
             None => Ok(()),
         }
@@ -306,16 +316,48 @@ fn run_ops(trial: &Trial) -> Option<u64> {
     workload::find(&trial.workload.name)?.run_ops(&trial.workload.params)
 }
 
-/// Starts the engine for the steps of `chain`, of which point number `nth` is the first to be measured on it.
-fn start(chain: &[Trial], nth: usize, options: &Options) -> Result<Live, Fault> {
+/// Starts the engine for the steps of `chain`, of which point number `nth` of `plan` is the first to be measured on it.
+fn start(chain: &[Trial], nth: usize, plan: &Plan, options: &Options) -> Result<Live, Fault> {
     let trial = &chain[0];
     let def = target::find(&trial.target.engine).expect("the plan was checked against the catalogue");
     let data = data_of(chain);
     let made = trial.target.fs.zip(image_bytes(chain));
     let volume = made.map(|(fs, size)| Volume::make(&options.dir, fs.kind, size, trial.seed)).transpose()?;
     let parent = volume.as_ref().map_or(options.dir.as_path(), Volume::mount_point);
-    let instance = (def.start)(&Start { trial, parent, data: &data, destroy: &options.destroy })?;
-    Ok(Live { instance, volume, def, data, last: nth })
+    let cage = cage(plan, def.runs, &device_below(trial, volume.as_ref(), &options.dir), volume.is_some())?;
+    let start = Start { trial, parent, data: &data, destroy: &options.destroy, cage: cage.as_ref() };
+    let instance = (def.start)(&start)?;
+    Ok(Live { instance, cage, volume, def, data, last: nth })
+}
+
+/// What is to hold an instance. Where some points of a plan have a limit all have their engine in a group, so that they differ in
+/// the limit alone, and share their data.
+fn cage(plan: &Plan, runs: Runs, device: &Option<String>, alone: bool) -> Result<Option<Cage>, Fault> {
+    let any = |limited: fn(&Limits) -> bool| plan.trials.iter().any(|trial| limited(&trial.target.limits));
+    let (memory, storage) = (any(|limits| limits.memory.is_some()), any(|limits| !limits.storage.is_none()));
+    let disk = Disk { name: device.as_deref().unwrap_or("none"), alone };
+    let needs = match runs {
+        Runs::Elsewhere => return Ok(None),
+        Runs::Server => Needs { memory, storage: storage.then_some(disk), embedded: false },
+        Runs::InClients | Runs::Embedded => Needs { memory: false, storage: storage.then_some(disk), embedded: true },
+    };
+    let needed = needs.memory || needs.storage.is_some();
+    Ok(needed.then(|| Cage::make(&needs)).transpose()?)
+}
+
+/// Holds the instance to the limits of `trial`.
+fn hold(live: &Live, trial: &Trial) -> Result<Vec<Fact>, Fault> {
+    Ok(live.cage.as_ref().map_or(Ok(Vec::new()), |cage| cage.hold(&trial.target.limits))?)
+}
+
+/// Lets the instance have all there is while its data is made, which is not measured.
+fn lift(live: &Live) -> Result<(), Fault> {
+    Ok(live.cage.as_ref().map_or(Ok(()), Cage::lift)?)
+}
+
+/// What to say where the kernel killed the engine for what it had taken.
+fn killed(live: &Live) -> Option<String> {
+    live.cage.as_ref()?.trouble()
 }
 
 /// What the data of `chain` is: what the manifest says, and what two points must agree on to share it.
@@ -359,15 +401,20 @@ fn room(trial: &Trial, live: Option<&Live>, dir: &Path) -> Room {
 
 /// What the counters are of: the engine's processes or this one, and the device under the data.
 fn subject(trial: &Trial, live: &Live, dir: &Path) -> Subject {
-    let raw = || Some(Device::at(trial.target.path.as_deref()?)?.name().to_owned());
-    let device = live.volume.as_ref().map(|volume| volume.device().to_owned()).or_else(raw);
-    let device = device.or_else(|| below(place_of_data(trial, dir)));
+    let device = device_below(trial, live.volume.as_ref(), dir);
     match live.def.runs {
         Runs::InClients | Runs::Embedded => Subject { engine_pids: EnginePids::Own, device },
         Runs::Server => Subject { engine_pids: EnginePids::Processes(live.instance.processes()), device },
         // What is done here is none of its doing.
         Runs::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },
     }
+}
+
+/// The block device that the data of `trial` is on: that of its volume, the one it names, or the one below its directory.
+fn device_below(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Option<String> {
+    let raw = || Some(Device::at(trial.target.path.as_deref()?)?.name().to_owned());
+    let device = volume.map(|volume| volume.device().to_owned()).or_else(raw);
+    device.or_else(|| below(place_of_data(trial, dir)))
 }
 
 /// The block device that the files in `dir` are on.
@@ -423,6 +470,7 @@ pub fn perform(
 fn closing_facts(live: &Live) -> Vec<Fact> {
     let mut facts = vec![Fact::new("data.bytes", live.instance.footprint().0.to_string())];
     facts.extend(live.instance.closing_facts());
+    facts.extend(live.cage.iter().flat_map(Cage::closing_facts));
     facts
 }
 

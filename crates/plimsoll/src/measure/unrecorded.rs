@@ -39,7 +39,7 @@ impl Unrecorded {
     pub fn start(trial: &Trial, dir: &Path, stop: &Arc<Stop>) -> Result<Unrecorded, Fault> {
         let def = target::find(&trial.target.engine).expect("the plan was checked against the catalogue");
         let data = target::shape_of(trial);
-        let instance = (def.start)(&Start { trial, parent: dir, data: &data, destroy: &[] })?;
+        let instance = (def.start)(&Start { trial, parent: dir, data: &data, destroy: &[], cage: None })?;
         let mut started = Unrecorded { instance, stop: stop.clone() };
         match started.make_data(trial) {
             Ok(()) => Ok(started),

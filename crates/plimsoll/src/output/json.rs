@@ -86,6 +86,9 @@ fn params(trial: &Trial) -> Map<String, Value> {
     if let Some(fs) = trial.target.fs {
         all.insert("fs".into(), json!(fs.kind.to_string()));
     }
+    all.extend(trial.target.limits.memory.map(|limit| ("memory_limit".to_owned(), json!(limit.0))));
+    let storage = Some(trial.target.limits.storage).filter(|limit| !limit.is_none());
+    all.extend(storage.map(|limit| ("storage_limit".to_owned(), json!(limit.to_string()))));
     match trial.load.pacing {
         Pacing::Closed { think } => drop(all.insert("think".into(), json!(think.0))),
         Pacing::Open { arrivals } => drop(all.insert("rate".into(), json!(arrivals.per_s()))),

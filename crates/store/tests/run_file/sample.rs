@@ -15,6 +15,7 @@ pub fn trial() -> Trial {
             engine: "sqlite".into(),
             path: None,
             fs: None,
+            limits: Default::default(),
             params: params(&[("durability", Value::Word("os".into())), ("cache", Value::Bytes(Bytes::from_mib(64)))]),
         },
         workload: WorkloadSpec {

@@ -35,6 +35,11 @@ pub const fn level(name: &'static str, known_as: &'static str, unit: &'static st
 }
 
 impl Counter {
+    /// As a source declares it.
+    pub fn def(&self) -> CounterDef {
+        CounterDef { name: self.name.into(), unit: self.unit.into(), kind: self.kind, help: self.help.into() }
+    }
+
     /// What the server calls it.
     pub fn known_as(&self) -> &'static str {
         self.known_as
@@ -78,13 +83,7 @@ struct Reading<A> {
 
 impl<A: Ask> CounterSource for Reading<A> {
     fn describe(&self) -> SourceDef {
-        let def = |counter: &Counter| CounterDef {
-            name: counter.name.into(),
-            unit: counter.unit.into(),
-            kind: counter.kind,
-            help: counter.help.into(),
-        };
-        let counters = self.source.counters.iter().map(def).collect();
+        let counters = self.source.counters.iter().map(Counter::def).collect();
         SourceDef { name: self.source.name.into(), subject: self.subject.clone(), counters }
     }
 

@@ -4,7 +4,7 @@
 //! it in the first family that both have.
 
 mod chore;
-mod counters;
+pub(crate) mod counters;
 mod errno;
 mod every_second;
 mod file;
@@ -18,6 +18,7 @@ mod sqlite;
 use crate::dataset::DataDir;
 use crate::device::Consent;
 use crate::error::{TargetError, shown};
+use crate::limits::Cage;
 use crate::server::place::Place;
 use crate::verify::ReadBack;
 use load::Client;
@@ -38,9 +39,12 @@ pub const ENGINES: &[&EngineDef] = &[
     &postgres::POSTGRESQL,
 ];
 
-/// The counter sources that servers bring along, with a line on each, for the reference.
+/// The counter sources that engines and their limits bring along, with a line on each, for the reference.
 pub fn counter_sources() -> impl Iterator<Item = (&'static str, &'static str)> {
-    [mariadb::SOURCES, postgres::SOURCES].concat().into_iter().map(|source| (source.name, source.help))
+    [mariadb::SOURCES, postgres::SOURCES, crate::limits::SOURCES]
+        .concat()
+        .into_iter()
+        .map(|source| (source.name, source.help))
 }
 
 /// The engine of that name.
@@ -99,6 +103,8 @@ pub struct Start<'a> {
     pub data: &'a str,
     /// Block devices that the user allows to be overwritten.
     pub destroy: &'a [Consent],
+    /// What a server is to be held in, where points limit it.
+    pub cage: Option<&'a Cage>,
 }
 
 /// Clients ready to be started, and what they do.

@@ -8,6 +8,7 @@ use super::account::Account;
 use super::{Launch, Server, ending, leftover};
 use crate::dataset::DataDir;
 use crate::error::{IoContext, TargetError};
+use crate::limits::Cage;
 use model::Fact;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::Signal;
@@ -27,6 +28,8 @@ pub struct Home {
     place: Arc<OwnedFd>,
     log: PathBuf,
     end_by: Signal,
+    /// Of the groups that hold its processes.
+    entrances: Vec<Arc<OwnedFd>>,
     /// All of it.
     pub dir: DataDir,
 }
@@ -45,7 +48,13 @@ impl Home {
         }
         let place =
             open(&data, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).trying("open", &data)?;
-        Ok(Home { server: None, account, data, place: Arc::new(place), log, end_by, dir })
+        Ok(Home { server: None, account, data, place: Arc::new(place), log, end_by, entrances: Vec::new(), dir })
+    }
+
+    /// What is started from now on is in `cage` from its first instruction on.
+    pub fn held_in(mut self, cage: Option<&Cage>) -> Home {
+        self.entrances = cage.map_or(Vec::new(), Cage::entrances);
+        self
     }
 
     /// The server's own directory.
@@ -106,7 +115,7 @@ impl Home {
 
     fn launch(&self, program: PathBuf, args: Vec<OsString>) -> Launch<'_> {
         let (directory, account, log) = (&*self.data, self.account.as_ref(), &*self.log);
-        Launch { program, args, directory, account, log, end_by: self.end_by }
+        Launch { program, args, directory, account, log, end_by: self.end_by, entrances: &self.entrances }
     }
 }
 

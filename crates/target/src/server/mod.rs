@@ -17,9 +17,11 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_pro
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Between two looks at a process that is starting or ending.
@@ -50,6 +52,8 @@ pub struct Launch<'a> {
     pub log: &'a Path,
     /// What ends it when plimsoll dies.
     pub end_by: Signal,
+    /// Of the groups that hold it.
+    pub entrances: &'a [Arc<OwnedFd>],
 }
 
 impl Launch<'_> {
@@ -81,9 +85,9 @@ impl Launch<'_> {
             // With a user given, the standard library gives up all further groups of root, too.
             command.gid(account.gid).uid(account.uid);
         }
-        let (parent, end_by) = (std::process::id(), self.end_by);
+        let (parent, end_by, entrances) = (std::process::id(), self.end_by, self.entrances.to_vec());
         // SAFETY: between fork and exec only system calls are made.
-        unsafe { command.pre_exec(move || before_exec(parent, end_by)) };
+        unsafe { command.pre_exec(move || before_exec(parent, end_by, &entrances)) };
         let child = command.spawn().trying("start", &self.program)?;
         let name = self.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Server { child, name, log: self.log.to_owned(), end_by, gone: false })
@@ -94,8 +98,11 @@ impl Launch<'_> {
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// In the child, after it has become the other user: a change of user forgets the signal. Its files are for itself only, and
-/// it may open as many as the system lets it.
-fn before_exec(parent: u32, end_by: Signal) -> std::io::Result<()> {
+/// it may open as many as the system lets it. Whether it may enter a group is asked of who has opened the entrance.
+fn before_exec(parent: u32, end_by: Signal, entrances: &[Arc<OwnedFd>]) -> std::io::Result<()> {
+    for entrance in entrances {
+        rustix::io::write(&**entrance, b"0")?;
+    }
     rustix::process::set_parent_process_death_signal(Some(end_by))?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile);
@@ -260,7 +267,15 @@ mod tests {
     fn launch<'a>(script: &str, dir: &'a Path, log: &'a Path) -> Launch<'a> {
         std::fs::write(log, "").unwrap();
         let args = vec!["-c".into(), script.into()];
-        Launch { program: "/bin/sh".into(), args, directory: dir, account: None, log, end_by: Signal::KILL }
+        Launch {
+            program: "/bin/sh".into(),
+            args,
+            directory: dir,
+            account: None,
+            log,
+            end_by: Signal::KILL,
+            entrances: &[],
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! however that ends, and one that is mounted goes with its mount.
 
 use crate::error::{IoContext, TargetError};
+use crate::limits::lift_from;
 use crate::machine::text_of;
 use rustix::fs::{Mode, OFlags, makedev, open};
 use std::fs::{File, Metadata};
@@ -94,6 +95,7 @@ impl LoopDevice {
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => continue,
                 done => done.trying("attach", &path)?,
             }
+            lift_limits(number);
             return Ok(LoopDevice { number, _open: device });
         }
         Err(TargetError::Failed(format!("cannot attach a loop device: others took each of {TRIES}")))
@@ -113,6 +115,11 @@ impl LoopDevice {
     pub fn is_direct(&self) -> bool {
         text_of(Path::new("/sys/block").join(self.name()).join("loop/dio")).as_deref() == Some("1")
     }
+}
+
+/// Takes off device `number` what it, or who had its number before, was limited to.
+pub fn lift_limits(number: u32) {
+    text_of(Path::new("/sys/block").join(name(number)).join("dev")).iter().for_each(|device| lift_from(device));
 }
 
 /// The devices whose backing file is `image`.

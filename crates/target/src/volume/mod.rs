@@ -213,6 +213,8 @@ pub(crate) fn release(locked: &File, names: &VolumeNames) -> Result<(), TargetEr
     let image = image.map(|image| Backing::of(&image));
     let dir = Path::new("/proc/self/fd").join(locked.as_raw_fd().to_string());
     let mount_point = fs::read_link(&dir).trying("look at", &dir)?.join(&names.mount_point);
+    // A device clears itself when it is unmounted; what it was limited to would stay, for the next that gets its number.
+    image.iter().flat_map(|image| loop_device::attached_to(*image)).for_each(loop_device::lift_limits);
     unmount_from(&mount_point, &inside(locked, &names.mount_point), image)?;
     let Some(image) = image else { return Ok(()) };
     loop_device::attached_to(image).into_iter().try_for_each(|number| loop_device::detach(number, image))

@@ -173,7 +173,7 @@ impl Sink for Seen {
 /// Starts an instance for `trial` in `parent`.
 pub fn start(trial: &Trial, parent: &Path) -> Result<Box<dyn Instance>, TargetError> {
     let data = format!("{} {}", trial.target.engine, trial.workload.name);
-    (target::find(&trial.target.engine).unwrap().start)(&Start { trial, parent, data: &data, destroy: &[] })
+    (target::find(&trial.target.engine).unwrap().start)(&Start { trial, parent, data: &data, destroy: &[], cage: None })
 }
 
 /// Makes the data of `instance`, as far as it can be made, and seals it where it could.

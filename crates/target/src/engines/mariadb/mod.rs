@@ -236,7 +236,7 @@ impl Mariadb {
         check(storage, start.trial)?;
         let params = &start.trial.target.params;
         let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
-        let mut home = Home::make(dir, "mariadb", USER, Signal::KILL)?;
+        let mut home = Home::make(dir, "mariadb", USER, Signal::KILL)?.held_in(start.cage);
         home.set_up(INSTALL.needed()?, install_arguments(home.data()))?;
         let address = Address::private(home.socket(SOCKET), format!("mariadb in `{}`", shown(home.dir.path())));
         let answers = || address.connect(KEEPER_PATIENCE).map(drop).map_err(|failure| failure.text);

@@ -150,7 +150,7 @@ impl Postgres {
         let params = &start.trial.target.params;
         let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         // When asked by SIGQUIT it ends at once, all its processes with it, and gives back its shared memory.
-        let mut home = Home::make(dir, "postgres", USER, Signal::QUIT)?;
+        let mut home = Home::make(dir, "postgres", USER, Signal::QUIT)?.held_in(start.cage);
         home.set_up(INSTALL.needed()?, install_arguments(home.data()))?;
         let name = format!("postgres in `{}`", shown(home.dir.path()));
         let address = Address::private(home.socket(SOCKET), ROLE, name);
