@@ -9,6 +9,7 @@ mod dist;
 mod faults;
 mod interruption;
 mod lab;
+mod limits;
 mod measuring;
 mod mistakes;
 mod place;

@@ -121,8 +121,9 @@ fn mounted(mounts: &str) -> impl Iterator<Item = (PathBuf, String, String)> {
 
 /// The group `path`; where a container sees only its own groups, the outermost that it sees.
 fn below(outermost: &Path, path: &str) -> PathBuf {
-    let group = outermost.join(path.trim_start_matches('/'));
-    if group.is_dir() { group } else { outermost.to_owned() }
+    let inner = path.trim_start_matches('/');
+    let group = outermost.join(inner);
+    if !inner.is_empty() && group.is_dir() { group } else { outermost.to_owned() }
 }
 
 #[cfg(test)]

@@ -252,7 +252,7 @@ mod tests {
         let Some(hierarchy) = is_root().then(|| hierarchy::of(Resource::Memory).ok()).flatten() else { return };
         let left = hierarchy.parent.join("plimsoll-1-999999");
         let others = hierarchy.parent.join("plimsoll-notes");
-        [&left, &others].map(|dir| fs::create_dir(dir).unwrap());
+        [&left, &others].iter().for_each(|dir| fs::create_dir(dir).unwrap());
         let cage = Cage::make(&Needs { memory: true, storage: None, embedded: false }).unwrap();
         let notes = sweep_abandoned();
         assert!(notes.iter().any(|note| note.contains("plimsoll-1-999999")), "{notes:?}");
