@@ -59,6 +59,9 @@ pub enum ParamKind {
     Access,
     /// The path of a file or directory; empty for none.
     Path,
+    /// Any of a server's variables, as the server takes it: a name that ends in `.*` stands for as many keys. One that no plan
+    /// sets has no value.
+    Variables,
 }
 
 /// The declaration of one parameter of an engine or a workload.
@@ -76,6 +79,18 @@ pub struct ParamDef {
     pub scales: bool,
     /// Whether another value means another data set. Trials that agree on all of these share prepared data.
     pub shapes_data: bool,
+}
+
+impl ParamDef {
+    /// Whether `key` is this parameter, or one of the variables that it stands for.
+    pub fn takes(&self, key: &str) -> bool {
+        match self.kind {
+            ParamKind::Variables => {
+                self.name.strip_suffix('*').is_some_and(|server| key.len() > server.len() && key.starts_with(server))
+            }
+            _ => self.name == key,
+        }
+    }
 }
 
 /// An access distribution by name and arguments, checked against the catalogue.

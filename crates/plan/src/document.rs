@@ -74,7 +74,7 @@ pub(crate) fn read<'a>(text: &str, origin: &'a str) -> Result<Document<'a>, Plan
             "name" => document.name = Some(lines.string("name", value)?),
             "title" => document.title = Some(lines.string("title", value)?),
             "sweep" => document.sweeps = lines.sweeps(value)?,
-            _ => document.defaults.push(lines.setting(key, value)?),
+            _ => document.defaults.extend(lines.settings(key, value)?),
         }
     }
     Ok(document)
@@ -123,14 +123,22 @@ impl<'a> Lines<'a> {
         let list = value.get_ref().as_array().ok_or_else(|| refused(value))?;
         let sweep = |value: &Value<'_>| {
             let table = value.get_ref().as_table().ok_or_else(|| refused(value))?;
-            let settings = in_order(table).into_iter().map(|(key, value)| self.setting(key, value));
-            Ok(Sweep { place: self.place(value.span()), settings: settings.collect::<Result<_, _>>()? })
+            let settings = in_order(table).into_iter().map(|(key, value)| self.settings(key, value));
+            let settings: Vec<_> = settings.collect::<Result<_, _>>()?;
+            Ok(Sweep { place: self.place(value.span()), settings: settings.concat() })
         };
         list.iter().map(sweep).collect()
     }
 
-    fn setting(&self, key: &Key<'_>, value: &Value<'_>) -> Result<Setting<'a>, PlanError> {
+    /// One setting; those of a table, `server.variable = 1`, with both names.
+    fn settings(&self, key: &Key<'_>, value: &Value<'_>) -> Result<Vec<Setting<'a>>, PlanError> {
         let name = key.get_ref().as_ref();
+        let DeValue::Table(table) = value.get_ref() else { return Ok(vec![self.setting(name, key, value)?]) };
+        let inner = in_order(table).into_iter();
+        inner.map(|(key, value)| self.setting(&format!("{name}.{}", key.get_ref()), key, value)).collect()
+    }
+
+    fn setting(&self, name: &str, key: &Key<'_>, value: &Value<'_>) -> Result<Setting<'a>, PlanError> {
         let values = match value.get_ref() {
             DeValue::Array(list) => list.iter().map(|value| self.scalar(name, value)).collect::<Result<_, _>>()?,
             _ => vec![self.scalar(name, value)?],

@@ -5,7 +5,7 @@
 //! the engines to say.
 
 use crate::point::longest;
-use model::{Catalogue, Entry, Pacing, Params, Phases, Plan, Trial};
+use model::{Catalogue, Entry, Pacing, ParamDef, Params, Phases, Plan, Trial};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,8 +55,9 @@ pub fn seconds_at_most(trial: &Trial, catalogue: &Catalogue) -> Option<f64> {
 pub(crate) fn data_set(trial: &Trial, catalogue: &Catalogue) -> String {
     let shaping = |entries: &[Entry], name: &str, params: &Params| -> Vec<String> {
         let defs = entries.iter().filter(|entry| entry.name == name).flat_map(|entry| entry.params);
-        let shaping = defs.filter(|def| def.shapes_data).filter_map(|def| params.0.get(def.name));
-        shaping.map(|value| format!("{value:?}")).collect()
+        let taken = |def: &'static ParamDef| params.0.iter().filter(|(name, _)| def.takes(name));
+        let shaping = defs.filter(|def| def.shapes_data).flat_map(taken);
+        shaping.map(|pair| format!("{pair:?}")).collect()
     };
     let (target, workload) = (&trial.target, &trial.workload);
     let engine_part = shaping(&catalogue.engines, &target.engine, &target.params);

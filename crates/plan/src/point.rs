@@ -13,7 +13,7 @@ use crate::value::{self, one_of, span};
 use model::steady::WINDOW_ROUNDS;
 use model::{
     Arrivals, Bytes, Catalogue, Entry, Family, FileSystem, FileSystemSpec, Limits, Load, Nanos, OnError, Pacing,
-    ParamDef, Params, Phases, TargetSpec, Trial, Until, Value, WorkloadSpec,
+    ParamDef, ParamKind, Params, Phases, TargetSpec, Trial, Until, Value, WorkloadSpec,
 };
 use std::path::PathBuf;
 
@@ -119,13 +119,22 @@ impl<'a> Choice<'_, 'a> {
     }
 
     fn params(&self, defs: &[ParamDef]) -> Result<Params, PlanError> {
+        let (several, single): (Vec<&ParamDef>, Vec<_>) = defs.iter().partition(|def| def.kind == ParamKind::Variables);
+        let variables = several.into_iter().flat_map(|def| self.variables(def));
         let typed = |def: &ParamDef| -> Result<(String, Value), PlanError> {
             let named = (def.name == URL).then(|| self.get("engine")).flatten().filter(|named| is_url(named));
             let written = named.or(self.get(def.name)).cloned();
             let written = written.unwrap_or_else(|| unwritten(def.name, def.default));
             Ok((def.name.to_owned(), value::param(def, &written, self.scale, &self.catalogue.distributions)?))
         };
-        defs.iter().map(typed).collect::<Result<_, _>>().map(Params)
+        single.into_iter().map(typed).chain(variables).collect::<Result<_, _>>().map(Params)
+    }
+
+    /// The variables that `def` stands for, as far as they are set.
+    fn variables(&self, def: &ParamDef) -> Vec<Result<(String, Value), PlanError>> {
+        let set = self.settings.iter().zip(&self.picked).filter(|(setting, _)| def.takes(&setting.key));
+        let typed = |written: &Written<'_>| Ok((written.key.clone(), Value::Word(value::variable(written)?)));
+        set.map(|(setting, picked)| typed(&setting.values[*picked])).collect()
     }
 
     fn path(&self, engine: &Entry) -> Result<Option<PathBuf>, PlanError> {
@@ -380,7 +389,7 @@ fn no_file_system(written: &Written<'_>) -> PlanError {
 }
 
 fn declares(entry: &Entry, key: &str) -> bool {
-    entry.params.iter().any(|def| def.name == key)
+    entry.params.iter().any(|def| def.takes(key))
 }
 
 #[cfg(test)]
@@ -392,9 +401,14 @@ mod tests {
         ParamDef { name: "url", kind: ParamKind::Path, default: "", help: "", scales: false, shapes_data: true };
 
     fn catalogue() -> Catalogue {
+        const VARIABLES: ParamDef = ParamDef { name: "maria.*", kind: ParamKind::Variables, ..URL };
         let server = |name, params| Entry { name, help: "", families: &[Family::Sql], params };
         let mut catalogue = fixture::catalogue();
-        catalogue.engines.extend([server("maria:innodb", &[]), server("maria:rocksdb", &[]), server("mysql", &[URL])]);
+        catalogue.engines.extend([
+            server("maria:innodb", &[VARIABLES]),
+            server("maria:rocksdb", &[]),
+            server("mysql", &[URL]),
+        ]);
         catalogue
     }
 
@@ -416,6 +430,52 @@ mod tests {
     fn a_url_is_the_engine_that_takes_it_and_its_parameter() {
         let url = "mysql://user@localhost/?socket=/run/s.sock";
         assert_eq!(engine(url).unwrap(), ("mysql".into(), url.into()));
+    }
+
+    #[test]
+    fn variables_of_a_server_are_dimensions_under_its_name() {
+        let text = "workload = 'oltp'\nengine = ['maria:innodb', 'maria:rocksdb']\nmaria.purge_threads = [1, 4]\n";
+        let read = |text: &str| crate::parse(text, "p.toml", &Overrides::default(), 1.0, &catalogue());
+        let plan = read(text).unwrap();
+        let told = |trial: &model::Trial| {
+            trial.target.params.0.iter().map(|(name, value)| format!("{name}={value}")).collect()
+        };
+        let told: Vec<Vec<String>> = plan.trials.iter().map(told).collect();
+        assert_eq!(told, [vec!["maria.purge_threads=1"], vec!["maria.purge_threads=4"], vec![]]);
+        assert_eq!(crate::estimate(&plan, &catalogue()).data_sets, 3, "each starts a server of its own");
+        let flags = Overrides(vec![("engine".into(), "maria".into()), ("maria.purge_threads".into(), "1,4".into())]);
+        let printed = crate::to_toml("oltp", &flags);
+        let same = from_flags("oltp", &flags, 1.0, &catalogue()).unwrap();
+        assert_eq!(read(&printed).unwrap(), same, "{printed}");
+        for (text, message) in [
+            (
+                "maria.Purge = 1",
+                "p.toml:2: `maria.Purge` is no name of a variable: small letters, digits and `_` behind one dot",
+            ),
+            (
+                "maria.a.b = 1",
+                "p.toml:2: `maria.a` cannot be of type `table`: it takes a string, a number, `true` or `false`, or a list of these",
+            ),
+            ("other.a = 1", "p.toml:2: unknown key `other.a`"),
+            (
+                "maria.a = ''",
+                "p.toml:2: `maria.a` cannot be ``: it takes 1 to 1000 characters, none of them a control character",
+            ),
+        ] {
+            let refusal = read(&format!("workload = 'oltp'\n{text}\nengine = 'maria'\n")).unwrap_err().to_string();
+            assert!(refusal.starts_with(message), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn limits_are_dimensions_and_scale_where_they_are_memory() {
+        let text = "workload = 'oltp'\nmemory_limit = ['none', '1g']\nstorage_limit = ['none', 'iops=2000+bps=1m']\n";
+        let plan = crate::parse(text, "p.toml", &Overrides::default(), 0.5, &catalogue()).unwrap();
+        let told: Vec<_> = plan.trials.iter().map(|trial| trial.target.limits.named()).collect();
+        let memory = ("memory_limit", "512 MiB".to_owned());
+        let storage = ("storage_limit", "iops=2000+bps=1MiB".to_owned());
+        assert_eq!(told, [vec![], vec![storage.clone()], vec![memory.clone()], vec![memory, storage]]);
+        assert_eq!(crate::estimate(&plan, &catalogue()).data_sets, 1, "limits can be changed while a server runs");
     }
 
     #[test]

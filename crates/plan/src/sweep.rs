@@ -8,7 +8,7 @@ use crate::document::{Document, Setting, Sweep, Written};
 use crate::error::{Place, PlanError, hint, listed, shown};
 use crate::point::Choice;
 use crate::text;
-use model::{Catalogue, Entry, ParamKind, Trial};
+use model::{Catalogue, Entry, ParamDef, ParamKind, Trial};
 use std::collections::{BTreeSet, HashSet};
 
 /// A working day at three seconds each; more is a slip in a range or list.
@@ -57,9 +57,11 @@ fn known_keys<'s, 'a: 's>(
     catalogue: &Catalogue,
 ) -> Result<(), PlanError> {
     let entries = catalogue.engines.iter().chain(&catalogue.workloads);
-    let params = entries.flat_map(|entry| entry.params).map(|def| def.name);
-    let known: BTreeSet<&str> = common::DEFAULTS.iter().map(|key| key.name).chain(params).collect();
-    let unknown = settings.into_iter().find(|setting| !known.contains(setting.key.as_str()));
+    let params: Vec<&ParamDef> = entries.flat_map(|entry| entry.params).collect();
+    let common = common::DEFAULTS.iter().map(|key| key.name);
+    let known: BTreeSet<&str> = common.chain(params.iter().map(|def| def.name)).collect();
+    let is_known = |key: &str| common::find(key).is_some() || params.iter().any(|def| def.takes(key));
+    let unknown = settings.into_iter().find(|setting| !is_known(&setting.key));
     unknown.map_or(Ok(()), |setting| Err(unknown_key(setting, &known)))
 }
 

@@ -31,7 +31,22 @@ pub(crate) fn param(
         }
         ParamKind::Access => access(written, distributions).map(Value::Access),
         ParamKind::Path => path(written).map(|path| Value::Word(path.to_owned())),
+        ParamKind::Variables => variable(written).map(Value::Word),
     }
+}
+
+/// A server's variable: what stands behind the dot of its key is its name, in small letters, and its value is the server's to judge.
+pub(crate) fn variable(written: &Written<'_>) -> Result<String, PlanError> {
+    const CHARS_MAX: usize = 1000;
+    let name = written.key.split_once('.').map_or("", |(_, name)| name);
+    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if name.is_empty() || !name.chars().all(is_name) {
+        let text = "is no name of a variable: small letters, digits and `_` behind one dot";
+        return Err(written.place.error(format_args!("`{}` {text}", shown(&written.key))));
+    }
+    let text = &written.text;
+    let fits = !text.is_empty() && text.chars().count() <= CHARS_MAX && !text.chars().any(char::is_control);
+    fits.then(|| text.clone()).ok_or_else(|| written.refused("1 to 1000 characters, none of them a control character"))
 }
 
 /// A whole number within the bounds.

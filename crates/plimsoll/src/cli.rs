@@ -4,11 +4,12 @@
 //! Limits: values of flags that a plan knows are texts here; the crate `plan` reads and checks them.
 
 use crate::commands;
-use crate::exit::Exit;
+use crate::exit::{Exit, Fault};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use model::Catalogue;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What every command knows.
@@ -50,10 +51,19 @@ impl Context {
     }
 }
 
+/// Looks for the programs of servers where `--engine-bin` says. No plan can say it: where they are is a matter of this machine, and
+/// what runs here is no part of an experiment.
+pub fn look_first(matches: &ArgMatches) -> Result<(), Fault> {
+    let dir = matches.get_one::<String>("engine-bin").filter(|dir| !dir.is_empty());
+    Ok(dir.map_or(Ok(()), |dir| target::server::program::look_first_in(Path::new(dir)))?)
+}
+
 /// The whole command line.
 pub fn command() -> Command {
     let json = Arg::new("json").long("json").action(ArgAction::SetTrue).global(true);
     let quiet = Arg::new("quiet").long("quiet").short('q').action(ArgAction::SetTrue).global(true);
+    let engine_bin =
+        Arg::new("engine-bin").long("engine-bin").value_name("DIR").env("PLIMSOLL_ENGINE_BIN").global(true);
     Command::new("plimsoll")
         .version(env!("CARGO_PKG_VERSION"))
         .about("A benchmark laboratory for databases and the storage under them:\nhow much load does it carry, how steadily, and what holds it back?")
@@ -64,6 +74,7 @@ pub fn command() -> Command {
         .max_term_width(100)
         .arg(json.help("Print one JSON object on stdout and nothing else"))
         .arg(quiet.help("Print no progress and no notes"))
+        .arg(engine_bin.hide_env_values(true).help("Look for the programs of servers in this directory first"))
         .subcommands(commands::all().into_iter().map(|command| command.clap()))
 }
 

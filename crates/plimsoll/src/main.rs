@@ -20,7 +20,8 @@ fn main() -> ExitCode {
     };
     let context = cli::Context::new(&matches);
     let (name, arguments) = matches.subcommand().expect("clap requires a command");
-    let exit = commands::find(name).execute(arguments, &context).unwrap_or_else(|fault| tell(&fault, &context));
+    let done = cli::look_first(arguments).and_then(|()| commands::find(name).execute(arguments, &context));
+    let exit = done.unwrap_or_else(|fault| tell(&fault, &context));
     match output::broken() {
         Some(why) if exit == Exit::Done => {
             output::say(format_args!("plimsoll: cannot write the output: {why}"));

@@ -49,7 +49,8 @@ fn destroy() -> Arg {
 pub fn with_params(command: Command, what: &str, entry: &Entry) -> Command {
     let heading = format!("Parameters of {what} {}", entry.name);
     let new: Vec<&ParamDef> = entry.params.iter().filter(|def| !has(&command, def.name)).collect();
-    command.args(new.into_iter().map(|def| {
+    let new = new.into_iter().filter(|def| def.kind != ParamKind::Variables);
+    command.args(new.map(|def| {
         let words = match def.kind {
             ParamKind::OneOf(words) | ParamKind::Steps(words) => format!(" ({})", words.join(", ")),
             ParamKind::Access => format!(" ({})", forms().join(", ")),
@@ -151,7 +152,8 @@ pub fn no_keys(matches: &ArgMatches, beside: &str) -> Result<(), Fault> {
 
 /// Whether the argument of that name is a key of a plan.
 fn is_key(id: &str) -> bool {
-    const OTHERS: [&str; 12] = [
+    const OTHERS: [&str; 13] = [
+        "engine-bin",
         "plan",
         "resume",
         "dir",

@@ -250,8 +250,9 @@ pub(crate) fn workload_of(trial: &Trial) -> &'static workload::WorkloadDef {
 pub fn shape_of(trial: &Trial) -> String {
     let engine = engine_of(trial);
     let shaping = |defs: &'static [ParamDef], params: &Params| -> String {
-        let shaping = defs.iter().filter(|def| def.shapes_data);
-        shaping.map(|def| format!(" {}={}", def.name, params.get(def.name))).collect()
+        let taken = |def: &'static ParamDef| params.0.iter().filter(|(name, _)| def.takes(name));
+        let shaping = defs.iter().filter(|def| def.shapes_data).flat_map(taken);
+        shaping.map(|(name, value)| format!(" {name}={value}")).collect()
     };
     let of_engine = shaping(engine.entry.params, &trial.target.params);
     let of_workload = shaping(workload_of(trial).entry.params, &trial.workload.params);

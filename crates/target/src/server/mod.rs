@@ -10,6 +10,7 @@ pub mod leftover;
 pub mod place;
 pub mod program;
 pub mod url;
+pub mod variables;
 
 use crate::error::{IoContext, TargetError, shown};
 use account::Account;

@@ -1,11 +1,13 @@
 //! Finds the programs of an engine that is not built in, and asks them for their version.
 //!
-//! In: a name, usual places, the package that brings it. Out: its path and version, or what to install.
-//! Limits: names come from the engines, never from a plan; relative entries of PATH are not looked at.
+//! In: a name, usual places, the package that brings it; a directory that the user wants looked into first. Out: its path and
+//! version, or what to install. Limits: names come from the engines, and directories from the command line or the environment,
+//! never from a plan: what runs here is no part of an experiment that others wrote. Relative entries of PATH are not looked at.
 
-use crate::error::TargetError;
+use crate::error::{TargetError, shown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 /// A program that an engine needs.
 pub struct Program {
@@ -17,11 +19,32 @@ pub struct Program {
     pub package: &'static str,
 }
 
+/// Where programs are looked for before all else.
+static FIRST: OnceLock<PathBuf> = OnceLock::new();
+/// Where a server that was unpacked somewhere has its programs.
+const INSIDE: [&str; 6] = ["", "bin", "sbin", "libexec", "scripts", "lib/plugin"];
+
+/// From now on programs are looked for in `dir` and its usual sub-directories first. To be said once, before any is looked for.
+///
+/// # Errors
+/// Where it is no directory.
+pub fn look_first_in(dir: &Path) -> Result<(), TargetError> {
+    let absolute = dir.canonicalize().ok().filter(|dir| dir.is_dir());
+    let none = || TargetError::Unsupported(format!("--engine-bin: `{}` is no directory", shown(dir)));
+    absolute.map(|dir| drop(FIRST.set(dir))).ok_or_else(none)
+}
+
+/// The directory that is looked into first.
+pub fn first() -> Option<&'static Path> {
+    FIRST.get().map(PathBuf::as_path)
+}
+
 impl Program {
     /// Where it is, or what to install.
     pub fn find(&self) -> Result<PathBuf, String> {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let mut folders: Vec<PathBuf> = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
+        let mut folders: Vec<PathBuf> = first().iter().flat_map(|dir| INSIDE.map(|inside| dir.join(inside))).collect();
+        folders.extend(std::env::split_paths(&path).filter(|folder| folder.is_absolute()));
         folders.extend(self.places.iter().flat_map(|place| folders_of(place)));
         let found = folders.into_iter().map(|folder| folder.join(self.name)).find(|file| file.is_file());
         found.ok_or_else(|| self.missing())

@@ -61,6 +61,30 @@ fn interrupted(instance: &mut dyn Instance, trial: &Trial, signal: Signal) -> (l
 }
 
 #[test]
+fn variables_of_a_plan_reach_the_server_and_wrong_ones_are_the_fault_of_the_plan() {
+    let parent = directory();
+    for engine in servers() {
+        let (server, variable, value, told) = match engine.entry.name {
+            "postgres" => ("postgres", "work_mem", "8192kB", "8MB"),
+            _ => ("mariadb", "lock_wait_timeout", "77", "77"),
+        };
+        let of = |variable: &str, value: &str| {
+            let key = format!("{server}.{variable}");
+            trial(engine.entry.name, "oltp", &[(key.as_str(), value)])
+        };
+        let instance = start(&of(variable, value), parent.path()).unwrap();
+        assert_eq!(fact(&*instance, &format!("{server}.{variable}")).as_deref(), Some(told));
+        assert_eq!(instance.warnings(), NOTHING);
+        instance.stop().unwrap();
+        for (variable, value, why) in [("no_such_thing", "1", "no_such_thing"), ("port", "1", "cannot be set")] {
+            let Err(error) = start(&of(variable, value), parent.path()) else { panic!("{variable} was taken") };
+            assert!(matches!(error, TargetError::Unsupported(_)) && error.to_string().contains(why), "{error}");
+        }
+        assert_eq!(names_in(parent.path()), NOTHING);
+    }
+}
+
+#[test]
 fn a_server_that_is_killed_ends_the_point_or_is_counted_and_leaves_nothing() {
     let parent = directory();
     for engine in servers() {

@@ -24,8 +24,9 @@ use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use crate::server::home::Home;
 use crate::server::place::Place;
-use crate::server::program::Program;
+use crate::server::program::{self, Program};
 use crate::server::url::{PASSWORD_FILE, Password, URL, Url};
+use crate::server::variables::{Rules, Variables};
 use ::mysql::Conn;
 use ::mysql::prelude::Queryable;
 use client::{Address, ConnectMysql, failure};
@@ -116,11 +117,125 @@ const IO_CAPACITY: ParamDef = ParamDef {
     scales: false,
     shapes_data: true,
 };
-const INNODB_PARAMS: &[ParamDef] = &[super::DURABILITY, CACHE, FLUSH_METHOD, super::LOG_SIZE, IO_CAPACITY];
+const VARIABLES: ParamDef = ParamDef {
+    name: "mariadb.*",
+    kind: ParamKind::Variables,
+    default: "",
+    help: "any variable of the server, such as `--set mariadb.innodb_purge_threads=4`; read back as the fact of that name",
+    scales: false,
+    shapes_data: true,
+};
+const INNODB_PARAMS: &[ParamDef] = &[super::DURABILITY, CACHE, FLUSH_METHOD, super::LOG_SIZE, IO_CAPACITY, VARIABLES];
 /// InnoDB does not start with less: seen at 5 MiB, not at 6.
 const CACHE: ParamDef =
     ParamDef { kind: ParamKind::Bytes { min: 6 << 20, max: 1 << 44 }, help: "size of the buffer pool", ..super::CACHE };
-const ROCKSDB_PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE];
+const ROCKSDB_PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, DIRECT, VARIABLES];
+const DIRECT: ParamDef = ParamDef {
+    name: "direct",
+    kind: ParamKind::Bool,
+    default: "false",
+    help: "read, flush and compact past the page cache, as InnoDB does; the write-ahead log stays buffered",
+    scales: false,
+    shapes_data: true,
+};
+
+/// What plans may not say of the server. `log_bin` they may: the binary log is a part of many an experiment.
+const RULES: Rules = Rules {
+    server: "mariadb",
+    by_parameter: &[
+        ("innodb_buffer_pool_size", "cache"),
+        ("innodb_log_file_size", "log_size"),
+        ("innodb_flush_log_at_trx_commit", "durability"),
+        ("innodb_flush_method", "flush_method"),
+        ("innodb_io_capacity", "io_capacity"),
+        ("rocksdb_block_cache_size", "cache"),
+        ("rocksdb_flush_log_at_trx_commit", "durability"),
+        ("rocksdb_manual_wal_flush", "durability"),
+        ("rocksdb_use_direct_reads", "direct"),
+        ("rocksdb_use_direct_io_for_flush_and_compaction", "direct"),
+    ],
+    closed: &[
+        "datadir",
+        "basedir",
+        "socket",
+        "port",
+        "bind_address",
+        "extra_port",
+        "pid_file",
+        "tmpdir",
+        "user",
+        "chroot",
+        "skip_*",
+        "plugin_*",
+        "init_*",
+        "log_error",
+        "log_error_*",
+        "general_log",
+        "general_log_file",
+        "slow_query_log",
+        "slow_query_log_file",
+        "log_output",
+        "log_slow_query",
+        "log_slow_query_file",
+        "log_basename",
+        "log_tc",
+        "secure_*",
+        "ssl_*",
+        "tls_*",
+        "require_*",
+        "slave_*",
+        "master_*",
+        "relay_*",
+        "replicate_*",
+        "rpl_*",
+        "report_*",
+        "wsrep_*",
+        "server_audit_*",
+        "feedback_*",
+        "loose_*",
+        "enable_*",
+        "disable_*",
+        "maximum_*",
+        "autoset_*",
+        "bootstrap",
+        "help",
+        "verbose",
+        "version",
+        "console",
+        "core_file",
+        "debug",
+        "debug_*",
+        "gdb",
+        "lc_messages_dir",
+        "character_sets_dir",
+        "innodb_data_home_dir",
+        "innodb_data_file_path",
+        "innodb_log_group_home_dir",
+        "innodb_undo_directory",
+        "innodb_tmpdir",
+        "innodb_temp_data_file_path",
+        "innodb_force_recovery",
+        "innodb_read_only",
+        "read_only",
+        "aria_log_dir_path",
+        "rocksdb_datadir",
+        "rocksdb_wal_dir",
+        "rocksdb_tmpdir",
+        "rocksdb_persistent_cache_path",
+        "rocksdb_read_only",
+        "default_storage_engine",
+        "max_connections",
+        "max_prepared_stmt_count",
+        "character_set_*",
+        "collation_*",
+        "tx_read_only",
+        "transaction_read_only",
+        "sql_mode",
+    ],
+};
+
+/// What the server's files are made with, too.
+const OF_ITS_FILES: [&str; 2] = ["innodb_page_size", "innodb_undo_tablespaces"];
 
 const PLACES: &[&str] = &["/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/mysql/bin"];
 const SERVER: Program = Program { name: "mariadbd", places: PLACES, package: "mariadb-server" };
@@ -193,6 +308,7 @@ impl Storage {
                 "rocksdb_max_background_jobs",
                 "rocksdb_max_total_wal_size",
                 "rocksdb_use_direct_reads",
+                "rocksdb_use_direct_io_for_flush_and_compaction",
                 "rocksdb_default_cf_options",
                 "log_bin",
                 "max_connections",
@@ -215,7 +331,8 @@ fn check(storage: Storage, trial: &Trial) -> Result<(), TargetError> {
     depth_one_only(trial)?;
     let missing = |why| TargetError::Unsupported(format!("engine `{}`: {why}", trial.target.engine));
     let needed = [Some(&SERVER), Some(&INSTALL), (storage == Storage::RocksDb).then_some(&ROCKSDB_PLUGIN)];
-    needed.into_iter().flatten().try_for_each(|program| program.find().map(drop)).map_err(missing)
+    needed.into_iter().flatten().try_for_each(|program| program.find().map(drop)).map_err(missing)?;
+    RULES.check(&RULES.variables(&trial.target.params))
 }
 
 struct Mariadb {
@@ -228,6 +345,8 @@ struct Mariadb {
     seed: u64,
     tally: Arc<Tally>,
     made_for: MadeFor,
+    /// That the plan sets.
+    variables: Variables,
     place: Place,
 }
 
@@ -237,18 +356,22 @@ impl Mariadb {
         let params = &start.trial.target.params;
         let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         let mut home = Home::make(dir, "mariadb", USER, Signal::KILL)?.held_in(start.cage);
-        home.set_up(INSTALL.needed()?, install_arguments(home.data()))?;
+        let variables = RULES.variables(params);
+        let blamed = |error| RULES.blamed(&variables, error);
+        home.set_up(INSTALL.needed()?, install_arguments(home.data(), &variables)).map_err(blamed)?;
         let address = Address::private(home.socket(SOCKET), format!("mariadb in `{}`", shown(home.dir.path())));
         let answers = || address.connect(KEEPER_PATIENCE).map(drop).map_err(|failure| failure.text);
-        home.start(SERVER.needed()?, server_arguments(storage, home.data(), params), answers)?;
+        let args = server_arguments(storage, home.data(), params, &variables);
+        home.start(SERVER.needed()?, args, answers).map_err(blamed)?;
         let mut keeper = address.connect(KEEPER_PATIENCE).map_err(|failure| failed(address.shown(), failure))?;
         let made = keeper.query_drop(format!("CREATE DATABASE {DATABASE}"));
         let made = made.and_then(|()| keeper.query_drop(format!("USE {DATABASE}")));
         made.map_err(|error| failed(address.shown(), failure(error)))?;
         let (address, keeper) = (address.in_database(DATABASE), RefCell::new(keeper));
         let (tally, made_for) = (Arc::default(), MadeFor::new(start));
-        let place = Place::Private(Box::new(home));
-        Ok(Mariadb { storage, keeper, address, tables: Vec::new(), seed: start.trial.seed, tally, made_for, place })
+        let (place, seed) = (Place::Private(Box::new(home)), start.trial.seed);
+        let made = Mariadb { storage, keeper, address, tables: Vec::new(), seed, tally, made_for, variables, place };
+        RULES.known(&made.variables, |name| made.variable(name)).map(|()| made)
     }
 
     /// Makes a schema on a server that somebody else runs.
@@ -267,6 +390,7 @@ impl Mariadb {
             seed: start.trial.seed,
             tally,
             made_for,
+            variables: Variables::default(),
             place: Place::Foreign(foreign),
         })
     }
@@ -323,6 +447,10 @@ impl Instance for Mariadb {
         let mut facts = vec![Fact::new("engine.version", value("version")), Fact::new("durability", durability)];
         let known = self.storage.variables().iter().filter_map(|name| Some((name, self.variable(name)?)));
         facts.extend(known.map(|(name, value)| Fact::new(format!("mariadb.{name}"), value)));
+        let told = |fact: &Fact| facts.iter().any(|known| known.name == fact.name);
+        let set = RULES.facts(&self.variables, |name| self.variable(name));
+        let set: Vec<Fact> = set.into_iter().filter(|fact| !told(fact)).collect();
+        facts.extend(set);
         facts.extend(self.place.facts());
         facts
     }
@@ -368,7 +496,8 @@ impl Instance for Mariadb {
     }
 
     fn warnings(&self) -> Vec<String> {
-        self.place.warnings()
+        let set = RULES.warnings(&self.variables, |name| self.variable(name));
+        self.place.warnings().into_iter().chain(set).collect()
     }
 
     fn trouble(&self) -> Option<String> {
@@ -409,16 +538,29 @@ fn path_option(name: &str, path: &Path) -> OsString {
     option
 }
 
+/// A server that was unpacked somewhere has messages, scripts and plugins beside its programs, and looks for them elsewhere.
+fn own_tree() -> Vec<OsString> {
+    let Some(dir) = program::first().filter(|dir| dir.join("share").is_dir()) else { return Vec::new() };
+    let plugins = dir.join("lib/plugin");
+    let plugins = plugins.is_dir().then(|| path_option("plugin-dir", &plugins));
+    [path_option("basedir", dir)].into_iter().chain(plugins).collect()
+}
+
 /// Its tables of its own need no sync: they go with the rest, and 0.5 s instead of 2.5 s is gained.
-fn install_arguments(data: &Path) -> Vec<OsString> {
+fn install_arguments(data: &Path, variables: &Variables) -> Vec<OsString> {
     let mut args: Vec<OsString> = vec!["--no-defaults".into(), path_option("datadir", data)];
+    args.extend(own_tree());
     args.extend(["--auth-root-authentication-method=normal", "--skip-test-db", "--debug-no-sync"].map(OsString::from));
+    args.extend(
+        variables.iter().filter(|(name, _)| OF_ITS_FILES.contains(name)).map(|(name, value)| option(name, value)),
+    );
     args
 }
 
-fn server_arguments(storage: Storage, data: &Path, params: &Params) -> Vec<OsString> {
+fn server_arguments(storage: Storage, data: &Path, params: &Params, variables: &Variables) -> Vec<OsString> {
     // No files but these: --no-defaults must come first.
     let mut args: Vec<OsString> = vec!["--no-defaults".into(), path_option("datadir", data)];
+    args.extend(own_tree());
     args.extend([path_option("tmpdir", data), path_option("pid-file", &data.join("m.pid")), option("socket", SOCKET)]);
     args.extend(
         ["--skip-networking", "--skip-name-resolve", "--skip-log-bin", "--skip-symbolic-links"].map(OsString::from),
@@ -431,6 +573,8 @@ fn server_arguments(storage: Storage, data: &Path, params: &Params) -> Vec<OsStr
         Storage::InnoDb => innodb_arguments(params),
         Storage::RocksDb => rocksdb_arguments(params),
     });
+    // The last of two counts.
+    args.extend(variables.iter().map(|(name, value)| option(name, value)));
     args
 }
 
@@ -458,6 +602,7 @@ fn innodb_arguments(params: &Params) -> Vec<OsString> {
 
 /// InnoDB keeps the server's own tables, with the least.
 fn rocksdb_arguments(params: &Params) -> Vec<OsString> {
+    let direct = if params.flag("direct") { "ON" } else { "OFF" };
     vec![
         option("plugin-load-add", ROCKSDB_PLUGIN.name),
         option("default-storage-engine", "RocksDB"),
@@ -466,6 +611,8 @@ fn rocksdb_arguments(params: &Params) -> Vec<OsString> {
         option("rocksdb-manual-wal-flush", if params.word("durability") == "os" { "OFF" } else { "ON" }),
         // As InnoDB and PostgreSQL do; off by default, when two that wait for each other wait for a second.
         option("rocksdb-deadlock-detect", "ON"),
+        option("rocksdb-use-direct-reads", direct),
+        option("rocksdb-use-direct-io-for-flush-and-compaction", direct),
         option("innodb-buffer-pool-size", 16 << 20),
     ]
 }

@@ -25,8 +25,9 @@ use crate::server::home::Home;
 use crate::server::place::Place;
 use crate::server::program::Program;
 use crate::server::url::{PASSWORD_FILE, Password, URL, Url};
+use crate::server::variables::{Rules, Variables};
 use client::{Address, ConnectPostgres, failure};
-use model::{Bytes, CounterSource, Entry, Fact, Family, ParamDef, Params, SqlOp, Trial};
+use model::{Bytes, CounterSource, Entry, Fact, Family, ParamDef, ParamKind, Params, SqlOp, Trial};
 use rest::Rest;
 use rustix::process::Signal;
 use std::cell::RefCell;
@@ -76,7 +77,68 @@ const EXAMPLE: &str = "postgres://user@host:5432/database";
 /// Its counter source.
 pub const SOURCES: &[&ServerSource] = &[&counters::POSTGRES];
 
-const PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, super::LOG_SIZE];
+const PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, super::LOG_SIZE, VARIABLES];
+const VARIABLES: ParamDef = ParamDef {
+    name: "postgres.*",
+    kind: ParamKind::Variables,
+    default: "",
+    help: "any setting of the server, such as `--set postgres.work_mem=16MB`; read back as the fact of that name",
+    scales: false,
+    shapes_data: true,
+};
+
+/// What plans may not say of the server.
+const RULES: Rules = Rules {
+    server: "postgres",
+    by_parameter: &[
+        ("shared_buffers", "cache"),
+        ("max_wal_size", "log_size"),
+        ("fsync", "durability"),
+        ("synchronous_commit", "durability"),
+    ],
+    closed: &[
+        "data_directory",
+        "config_file",
+        "hba_file",
+        "ident_file",
+        "external_pid_file",
+        "listen_addresses",
+        "port",
+        "bonjour*",
+        "unix_socket_*",
+        "ssl*",
+        "krb_*",
+        "db_user_namespace",
+        "log_*",
+        "logging_*",
+        "syslog_*",
+        "event_source",
+        "*_command",
+        "*_libraries",
+        "*_library",
+        "*_path",
+        "archive_*",
+        "primary_*",
+        "restore_*",
+        "recovery_*",
+        "promote_*",
+        "allow_*",
+        "include*",
+        "max_connections",
+        "superuser_*",
+        "reserved_*",
+        "default_transaction_read_only",
+        "exit_on_error",
+        "restart_after_crash",
+        "*_preload_libraries",
+        "role",
+        "session_authorization",
+        "search_path",
+        "client_encoding",
+        "lc_*",
+        "stats_temp_directory",
+    ],
+};
 
 const PLACES: &[&str] = &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
 const SERVER: Program = Program { name: "postgres", places: PLACES, package: "postgresql" };
@@ -122,6 +184,7 @@ fn check(trial: &Trial) -> Result<(), TargetError> {
     depth_one_only(trial)?;
     let missing = |why| TargetError::Unsupported(format!("engine `postgres`: {why}"));
     [&SERVER, &INSTALL].into_iter().try_for_each(|program| program.find().map(drop)).map_err(missing)?;
+    RULES.check(&RULES.variables(&trial.target.params))?;
     let clients = trial.load.clients;
     if clients + CONNECTIONS_KEPT <= CONNECTIONS_MAX {
         return Ok(());
@@ -141,6 +204,8 @@ struct Postgres {
     seed: u64,
     tally: Arc<Tally>,
     made_for: MadeFor,
+    /// That the plan sets.
+    variables: Variables,
     place: Place,
 }
 
@@ -155,11 +220,14 @@ impl Postgres {
         let name = format!("postgres in `{}`", shown(home.dir.path()));
         let address = Address::private(home.socket(SOCKET), ROLE, name);
         let answers = || address.connect(KEEPER_PATIENCE).map(drop).map_err(|failure| failure.text);
-        home.start(SERVER.needed()?, server_arguments(home.data(), params), answers)?;
+        let variables = RULES.variables(params);
+        let args = server_arguments(home.data(), params, &variables);
+        home.start(SERVER.needed()?, args, answers).map_err(|error| RULES.blamed(&variables, error))?;
         let keeper = address.connect(KEEPER_PATIENCE).map_err(|failure| failed(address.shown(), failure))?;
         let (tally, made_for) = (Arc::default(), MadeFor::new(start));
         let (place, keeper, seed) = (Place::Private(Box::new(home)), RefCell::new(keeper), start.trial.seed);
-        Ok(Postgres { keeper, address, tables: Vec::new(), seed, tally, made_for, place })
+        let made = Postgres { keeper, address, tables: Vec::new(), seed, tally, made_for, variables, place };
+        RULES.known(&made.variables, |name| made.known(name)).map(|()| made)
     }
 
     /// Makes a schema on a server that somebody else runs.
@@ -169,8 +237,8 @@ impl Postgres {
         let server = Address::foreign(&url, Password::of(params)?);
         let (address, keeper, foreign) = foreign::visit(&server, &url)?;
         let (tally, made_for, seed) = (Arc::default(), MadeFor::new(start), start.trial.seed);
-        let (place, keeper) = (Place::Foreign(foreign), RefCell::new(keeper));
-        Ok(Postgres { keeper, address, tables: Vec::new(), seed, tally, made_for, place })
+        let (place, keeper, variables) = (Place::Foreign(foreign), RefCell::new(keeper), Variables::default());
+        Ok(Postgres { keeper, address, tables: Vec::new(), seed, tally, made_for, variables, place })
     }
 
     fn all(&self, trial: &Trial, statements: &[String], part: &Part<SqlOp>, kinds: &[Kind], clients: u32) -> Loading {
@@ -190,7 +258,11 @@ impl Postgres {
     }
 
     fn setting(&self, name: &str) -> String {
-        self.value(&format!("SHOW {name}")).unwrap_or("unknown".into())
+        self.known(name).unwrap_or("unknown".into())
+    }
+
+    fn known(&self, name: &str) -> Option<String> {
+        self.value(&format!("SHOW {name}")).ok()
     }
 
     /// Counted and not assumed: what is sealed is what is there.
@@ -226,7 +298,10 @@ impl Instance for Postgres {
         };
         let version = Fact::new("engine.version", self.setting("server_version"));
         let settings = SETTINGS.map(|name| Fact::new(format!("postgres.{name}"), self.setting(name)));
-        [version, Fact::new("durability", durability)].into_iter().chain(settings).chain(self.place.facts()).collect()
+        let set = RULES.facts(&self.variables, |name| self.known(name));
+        let set = set.into_iter().filter(|fact| !settings.iter().any(|known| known.name == fact.name));
+        let named = [version, Fact::new("durability", durability)].into_iter();
+        named.chain(settings.clone()).chain(set).chain(self.place.facts()).collect()
     }
 
     fn closing_facts(&self) -> Vec<Fact> {
@@ -269,7 +344,8 @@ impl Instance for Postgres {
     }
 
     fn warnings(&self) -> Vec<String> {
-        self.place.warnings()
+        let set = RULES.warnings(&self.variables, |name| self.known(name));
+        self.place.warnings().into_iter().chain(set).collect()
     }
 
     fn trouble(&self) -> Option<String> {
@@ -294,7 +370,7 @@ fn install_arguments(data: &Path) -> Vec<OsString> {
 }
 
 /// Settings on the command line are stronger than those of the configuration file that initdb has written.
-fn server_arguments(data: &Path, params: &Params) -> Vec<OsString> {
+fn server_arguments(data: &Path, params: &Params, variables: &Variables) -> Vec<OsString> {
     let (fsync, synchronous_commit) = match params.word("durability") {
         "disk" => ("on", "on"),
         "os" => ("on", "off"),
@@ -313,7 +389,9 @@ fn server_arguments(data: &Path, params: &Params) -> Vec<OsString> {
         ("max_wal_size", mib(params.bytes("log_size"))),
     ];
     let mut args = vec!["-D".into(), data.into()];
-    args.extend(settings.into_iter().flat_map(|(name, value)| ["-c".into(), format!("{name}={value}").into()]));
+    let own = settings.into_iter().map(|(name, value)| format!("{name}={value}"));
+    let set = variables.iter().map(|(name, value)| format!("{name}={value}"));
+    args.extend(own.chain(set).flat_map(|setting| ["-c".into(), setting.into()]));
     args
 }
 
@@ -326,7 +404,11 @@ mod tests {
         let params = [("durability", "os")].map(|(name, word)| (name.to_owned(), model::Value::Word(word.into())));
         let sizes = [("cache", 64), ("log_size", 256)]
             .map(|(name, mib)| (name.to_owned(), model::Value::Bytes(Bytes::from_mib(mib))));
-        let args = server_arguments(Path::new("/d"), &Params(params.into_iter().chain(sizes).collect()));
+        let args = server_arguments(
+            Path::new("/d"),
+            &Params(params.into_iter().chain(sizes).collect()),
+            &Variables::default(),
+        );
         for expected in ["shared_buffers=64MB", "max_wal_size=256MB", "synchronous_commit=off", "fsync=on"] {
             assert!(args.iter().any(|arg| arg == expected), "{expected} in {args:?}");
         }
