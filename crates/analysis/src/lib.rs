@@ -6,6 +6,7 @@
 
 pub mod bins;
 mod counters;
+pub mod data_load;
 pub mod detect;
 mod facts;
 pub mod finding;
@@ -25,6 +26,7 @@ mod verdict;
 pub mod window;
 
 pub use bins::Bin;
+pub use data_load::DataLoad;
 pub use detect::{DETECTORS, Detector, Explanation, RUN_DETECTORS, explain, explanations};
 pub use finding::{Finding, Severity, Validity};
 pub use label::is_used;

@@ -8,7 +8,7 @@ use crate::series::series;
 use crate::summary::{PhaseTimes, summarise};
 use crate::verdict::verdict;
 use crate::window::Window;
-use crate::{Finding, Rounds, Series, Summary, Validity};
+use crate::{DataLoad, Finding, Rounds, Series, Summary, Validity};
 use model::{Fact, Phase, PointData, PointState, RunData, RunMeta};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -54,6 +54,8 @@ pub struct PointAnalysis {
     pub group: String,
     /// What the target said of itself.
     pub facts: Vec<Fact>,
+    /// What making its data cost; `None` where it was there.
+    pub load: Option<DataLoad>,
     /// The numbers; `None` where the run phase was not reached.
     pub summary: Option<Summary>,
     /// What is drawn over time; `None` where the run phase was not reached.
@@ -126,6 +128,7 @@ fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> Po
         label: names.label,
         group: names.group,
         facts: point.facts.clone(),
+        load: DataLoad::of(point),
         validity: Validity::from_findings(&findings),
         summary,
         series,

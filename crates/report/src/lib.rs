@@ -12,6 +12,7 @@ mod files;
 mod findings;
 mod format;
 pub mod hits;
+mod loads;
 pub mod render;
 mod sheet;
 #[cfg(test)]

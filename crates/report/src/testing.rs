@@ -168,6 +168,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         drops: Vec::new(),
     };
     PointAnalysis {
+        load: None,
         id,
         state: PointState::Complete,
         error: None,

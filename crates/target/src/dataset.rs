@@ -161,6 +161,11 @@ impl DataDir {
         self.save()
     }
 
+    /// The rows or bytes of complete data.
+    pub fn amount(&self) -> Option<u64> {
+        self.manifest.complete.then_some(self.manifest.amount)
+    }
+
     /// Refuses data that is not what a trial expects.
     pub fn check(&self, data: &str, seed: u64) -> Result<(), TargetError> {
         let found = &self.manifest;

@@ -16,11 +16,12 @@ use super::sink::PointSink;
 use crate::cli::Context;
 use crate::exit::Fault;
 use load::{Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, StopReason, run_phases};
-use model::{Fact, Limits, Nanos, Pacing, Phase, Plan, PointState, Trial};
+use model::{Fact, Limits, Nanos, OnError, Pacing, Phase, Plan, PointState, Trial};
 use observe::{EnginePids, Sampler, Subject};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 use store::{Batch, PointId, RunWriter};
 use target::device::Device;
 use target::estimate::{chain_bytes, image_bytes};
@@ -54,6 +55,8 @@ struct Live {
     volume: Option<Volume>,
     def: &'static EngineDef,
     data: String,
+    /// What making it has shown; taken by the point that it was made for.
+    of_load: Vec<Fact>,
     /// Its last point.
     last: usize,
 }
@@ -116,7 +119,7 @@ impl<'a> Session<'a> {
         let opened = self.open(nth)?;
         let point = opened.point;
         let mut measured = self.load(nth, opened);
-        if let Some(live) = &self.live {
+        if let Some(live) = &mut self.live {
             measured = measured.and(live.instance.trouble().map_or(Ok(()), |text| Err(Fault::of_target(text))));
             measured = killed(live).map_or(measured, |text| Err(Fault::of_target(text)));
             if !is_blocked(&measured) {
@@ -218,20 +221,21 @@ impl<'a> Session<'a> {
         let writer = &mut *self.writer;
         let sink = PointSink::new(writer, point, sampler, &self.stop, grows_in, &mut self.progress);
         let mut sink = sink.until(&trial.phases);
-        let setup = setup(trial, kinds);
         let live = self.live.as_mut().expect("opened");
-        let run = |loading: Loading, phases: &[PhasePlan], sink: &mut PointSink| {
+        let run = |loading: Loading, phases: &[PhasePlan], on_error, sink: &mut PointSink| {
+            let setup = Setup { on_error, ..setup(trial, kinds) };
             perform(loading, phases, &setup, &self.clock, &self.stop, sink)
         };
         let loading = match first {
             First::Run(loading) => Ok(loading),
+            // Data with a hole in it is not measured, whatever is to become of failures in the run.
             First::Prepare(loading) => lift(live)
-                .and_then(|()| run(loading, &[prepare()], &mut sink))
-                .and_then(|()| Ok(live.instance.loaded()?))
+                .and_then(|()| run(loading, &[prepare()], OnError::Stop, &mut sink))
+                .and_then(|()| loaded(live))
                 .and_then(|()| hold(live, trial).map(drop))
                 .and_then(|()| Ok(live.instance.clients(trial)?)),
         };
-        let measured = loading.and_then(|loading| run(loading, &phases(trial), &mut sink));
+        let measured = loading.and_then(|loading| run(loading, &phases(trial), trial.on_error, &mut sink));
         let recorded = sink.close();
         // A recording that broke says more than the load that was stopped for it.
         recorded.and(measured)
@@ -327,7 +331,7 @@ fn start(chain: &[Trial], nth: usize, plan: &Plan, options: &Options) -> Result<
     let cage = cage(plan, def.runs, &device_below(trial, volume.as_ref(), &options.dir), volume.is_some())?;
     let start = Start { trial, parent, data: &data, destroy: &options.destroy, cage: cage.as_ref() };
     let instance = (def.start)(&start)?;
-    Ok(Live { instance, cage, volume, def, data, last: nth })
+    Ok(Live { instance, cage, volume, def, data, of_load: Vec::new(), last: nth })
 }
 
 /// What is to hold an instance. Where some points of a plan have a limit all have their engine in a group, so that they differ in
@@ -466,9 +470,21 @@ pub fn perform(
     check(run_phases(loading.clients, phases, setup, clock, stop, sink))
 }
 
+/// Brings data that was made to rest, and looks at what has come of it.
+fn loaded(live: &mut Live) -> Result<(), Fault> {
+    let began = Instant::now();
+    live.instance.loaded()?;
+    let rest = Fact::new("load.rest_s", format!("{:.3}", began.elapsed().as_secs_f64()));
+    let bytes = Fact::new("load.bytes", live.instance.footprint().0.to_string());
+    let rows = live.instance.rows().map(|rows| Fact::new("load.rows", rows.to_string()));
+    live.of_load = [rest, bytes].into_iter().chain(rows).collect();
+    Ok(())
+}
+
 /// What is left when the load is over: the size of the data, and what the engine has to say.
-fn closing_facts(live: &Live) -> Vec<Fact> {
-    let mut facts = vec![Fact::new("data.bytes", live.instance.footprint().0.to_string())];
+fn closing_facts(live: &mut Live) -> Vec<Fact> {
+    let mut facts = std::mem::take(&mut live.of_load);
+    facts.push(Fact::new("data.bytes", live.instance.footprint().0.to_string()));
     facts.extend(live.instance.closing_facts());
     facts.extend(live.cage.iter().flat_map(Cage::closing_facts));
     facts

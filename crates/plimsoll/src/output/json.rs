@@ -55,7 +55,7 @@ fn state(analysis: &Analysis) -> &'static str {
 pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     let head = json!({
         "point": point.id, "target": point.target, "workload": point.workload, "clients": point.clients, "depth": point.depth,
-        "repeat": point.repeat, "params": params(trial), "state": point.state, "error": point.error,
+        "repeat": point.repeat, "params": params(trial), "load": point.load, "state": point.state, "error": point.error,
         "validity": point.validity, "findings": point.findings.iter().map(finding).collect::<Vec<_>>(),
     });
     let numbers = point.summary.as_ref().map_or(json!({}), numbers);

@@ -10,6 +10,7 @@ use crate::escape;
 use crate::figure::Figure;
 use crate::findings::{Group, Member, grouped};
 use crate::format;
+use crate::loads::{self, LoadRow};
 use crate::sheet::{Sheet, sheets};
 use analysis::{Analysis, Finding, PointAnalysis, Quantiles, Summary, Validity};
 use minijinja::value::{Serde, Value};
@@ -72,6 +73,8 @@ struct Page<'a> {
     findings: Vec<Block>,
     sections: Vec<Section>,
     cost_heads: Vec<&'static str>,
+    load_heads: [&'static str; loads::HEADS.len()],
+    loads: Vec<Vec<String>>,
     environment: &'a [model::Fact],
     trials: usize,
     has_open_loop: bool,
@@ -188,11 +191,17 @@ impl<'a> Page<'a> {
             findings: grouped(analysis).iter().map(block).collect(),
             sections: sections(&all),
             cost_heads: cost_columns().iter().map(|c| c.0).collect(),
+            load_heads: loads::HEADS,
+            loads: loads::loads(analysis).iter().map(load_cells).collect(),
             environment: &meta.environment,
             trials: meta.plan.trials.len(),
             has_open_loop: analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(|s| s.offered_per_s.is_some()),
         }
     }
+}
+
+fn load_cells(row: &LoadRow) -> Vec<String> {
+    [&[row.point.label.clone()], &row.cells[..]].concat()
 }
 
 fn badges(points: &[PointAnalysis]) -> Vec<Badge> {

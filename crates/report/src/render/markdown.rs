@@ -6,6 +6,7 @@ use crate::charts::cost_columns;
 use crate::escape::markdown as safe;
 use crate::findings::{Member, members};
 use crate::format;
+use crate::loads::{self, LoadRow};
 use analysis::{Analysis, PointAnalysis, Quantiles};
 
 /// The whole document.
@@ -15,6 +16,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     out.extend(analysis.verdict.iter().map(line));
     out.push_str("\n## Points\n\n");
     out.push_str(&points(analysis));
+    out.push_str(&loads(analysis));
     out.push_str("\n## Findings\n\n");
     out.push_str(&findings(analysis));
     out.push_str("\n## Cost per operation\n\n");
@@ -42,6 +44,18 @@ fn points(analysis: &Analysis) -> String {
         out.push_str(&row(&cells));
     }
     out
+}
+
+/// What making the data sets cost; nothing where no rows were loaded.
+fn loads(analysis: &Analysis) -> String {
+    let all = loads::loads(analysis);
+    if all.is_empty() {
+        return String::new();
+    }
+    let heads: Vec<&str> = ["data of"].into_iter().chain(loads::HEADS).collect();
+    let cells = |row: &LoadRow| [&[safe(&row.point.label)], &row.cells[..]].concat();
+    let rows: String = all.iter().map(|load| row(&cells(load))).collect();
+    format!("\n## Loads\n\n{}{rows}", table_head(&heads))
 }
 
 fn state_and_validity(point: &PointAnalysis) -> String {

@@ -6,11 +6,13 @@
 use crate::escape::terminal as safe;
 use crate::findings::{Group, grouped};
 use crate::format;
+use crate::loads::{LoadRow, loads};
 use analysis::{Analysis, PointAnalysis, Severity, Validity};
 use model::PointState;
 
 const WIDTH_MIN: usize = 60;
 const FINDINGS_MAX: usize = 10;
+const LOADS_MAX: usize = 3;
 const VERDICT_LINES_MAX: usize = 5;
 const HEAD: [&str; 6] = ["ops/s", "±95 %", "p50", "p99", "max", "validity"];
 const COLUMNS: [usize; 6] = [9, 6, 7, 7, 7, 10];
@@ -19,6 +21,7 @@ const COLUMNS: [usize; 6] = [9, 6, 7, 7, 7, 10];
 pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
     let page = Page { width: width.max(WIDTH_MIN), colour };
     let mut lines = page.table(analysis);
+    lines.extend(page.loads(analysis));
     lines.extend(page.findings(analysis));
     lines.extend(page.verdict(analysis));
     lines.join("\n") + "\n"
@@ -76,6 +79,23 @@ impl Page {
         let mut columns: Vec<String> = cells.iter().zip(COLUMNS).map(|(c, w)| format!(" {:>w$}", cut(c, w))).collect();
         let last = columns.pop().unwrap_or_default();
         format!("{}{}{}", pad(&safe(&point.label), label_width), columns.concat(), self.paint(&last, tone))
+    }
+
+    /// What making the data sets cost.
+    fn loads(&self, analysis: &Analysis) -> Vec<String> {
+        let all = loads(analysis);
+        let line = |row: &LoadRow| {
+            let label = pad(&safe(&row.point.label), (self.width / 2).saturating_sub(1)).trim_end().to_owned();
+            cut_at_word(&format!("{label}: {}", row.sentence), self.width)
+        };
+        let mut lines: Vec<String> = all.iter().take(LOADS_MAX).map(line).collect();
+        if all.len() > LOADS_MAX {
+            lines.push(format!("and {} more loads in the report", all.len() - LOADS_MAX));
+        }
+        if !lines.is_empty() {
+            lines.insert(0, String::new());
+        }
+        lines
     }
 
     /// The gravest first. Findings of one code and severity at several points make one line.

@@ -8,7 +8,7 @@
 
 use super::chore::{self, Chores};
 use super::every_second::EverySecond;
-use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, slots, sql, workload_of};
+use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, loaders_for, slots, sql, workload_of};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use ::fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, LsmError as StorageError, PersistMode};
@@ -98,7 +98,7 @@ impl Instance for Fjall {
             self.keyspaces.push(keyspace.map_err(failed("create a key space in", self.dir.path()))?);
         }
         let Some(load) = &program.load else { return Ok(None) };
-        Ok(Some(self.all(load, &program.kinds, 1)))
+        Ok(Some(self.all(load, &program.kinds, loaders_for(load.ops))))
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
@@ -124,6 +124,10 @@ impl Instance for Fjall {
 
     fn footprint(&self) -> Bytes {
         self.dir.footprint()
+    }
+
+    fn rows(&self) -> Option<u64> {
+        self.dir.amount()
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {

@@ -179,6 +179,12 @@ pub trait Instance {
     /// Space that the data takes on disk.
     fn footprint(&self) -> Bytes;
 
+    /// How many rows the load has made, as the engine counted them when it was over; `None` where none were made, or nothing
+    /// counts them.
+    fn rows(&self) -> Option<u64> {
+        None
+    }
+
     /// Stops the engine and removes the data that plimsoll made.
     fn stop(self: Box<Self>) -> Result<(), TargetError>;
 }
@@ -212,6 +218,15 @@ const LOG_SIZE: ParamDef = ParamDef {
     scales: true,
     shapes_data: true,
 };
+
+/// More loaders than this gain nothing on a data set that fits one machine, and would be clients by themselves.
+const LOADERS_MAX: u64 = 8;
+
+/// How many clients make a data set of `ops` operations at once: one for each core that plimsoll may use.
+fn loaders_for(ops: Option<u64>) -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+    cores.min(LOADERS_MAX).min(ops.unwrap_or(1)).max(1) as u32
+}
 
 /// One slot for each of `clients` clients.
 fn slots(clients: u32) -> impl Iterator<Item = workload::Slot> {

@@ -114,6 +114,7 @@ impl Instance for Sqlite {
             self.tables.push(table.name.clone());
         }
         let Some(load) = &program.load else { return Ok(None) };
+        // One loader: there is one writer at a time.
         Ok(Some(self.all(&program.load_statements, load, &program.kinds, 1)))
     }
 
@@ -140,6 +141,10 @@ impl Instance for Sqlite {
 
     fn footprint(&self) -> Bytes {
         self.dir.footprint()
+    }
+
+    fn rows(&self) -> Option<u64> {
+        self.dir.amount()
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {

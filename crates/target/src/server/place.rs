@@ -31,8 +31,8 @@ pub struct Foreign {
     pub shown: String,
     /// What there is to say of the server.
     pub facts: Vec<Fact>,
-    /// The seed of the complete data.
-    sealed: Option<u64>,
+    /// The rows and the seed of the complete data.
+    sealed: Option<(u64, u64)>,
     remove: Option<DropSchema>,
 }
 
@@ -67,7 +67,7 @@ impl Place {
         match self {
             Place::Private(home) => home.dir.seal(rows),
             Place::Foreign(foreign) => {
-                foreign.sealed = Some(seed);
+                foreign.sealed = Some((rows, seed));
                 Ok(())
             }
         }
@@ -77,11 +77,19 @@ impl Place {
     pub fn check(&self, data: &str, seed: u64) -> Result<(), TargetError> {
         match self {
             Place::Private(home) => home.dir.check(data, seed),
-            Place::Foreign(foreign) if foreign.sealed == Some(seed) => Ok(()),
+            Place::Foreign(foreign) if foreign.sealed.is_some_and(|(_, made_of)| made_of == seed) => Ok(()),
             Place::Foreign(foreign) => {
                 let text = format!("the data in {} is incomplete or has another seed than {seed}", foreign.shown);
                 Err(TargetError::Unsafe(text))
             }
+        }
+    }
+
+    /// The rows of complete data.
+    pub fn rows(&self) -> Option<u64> {
+        match self {
+            Place::Private(home) => home.dir.amount(),
+            Place::Foreign(foreign) => foreign.sealed.map(|(rows, _)| rows),
         }
     }
 

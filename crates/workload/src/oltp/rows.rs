@@ -8,7 +8,7 @@
 
 use super::LOAD;
 use crate::Workload;
-use crate::program::{Part, push_entry, push_text};
+use crate::program::{Kind, Part, push_entry, push_text};
 use crate::random::{Rng, Words, below, mix, push_digit_groups, rng_of};
 use model::{KvOp, Params, SqlArg, SqlCall, SqlOp};
 use std::ops::Range;
@@ -35,6 +35,12 @@ impl Data {
     /// Commits that load one table.
     fn commits(&self) -> u64 {
         self.rows.div_ceil(ROWS_PER_COMMIT)
+    }
+
+    /// What an operation of the load is: the last of each table may insert fewer rows than the others, so both are means.
+    pub(super) fn loading(self) -> Kind {
+        let rows = self.rows as f64 / self.commits() as f64;
+        Kind { name: "load", queries: rows + 2.0, rows: rows.round() as u64 }
     }
 
     pub(super) fn load_part<O: model::Op>(self) -> Part<O>

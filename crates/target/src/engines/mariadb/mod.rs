@@ -19,7 +19,7 @@ mod tables;
 
 use super::counters::ServerSource;
 use super::sql::{Tally, failed, loading, patience, program_of};
-use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, chore, depth_one_only};
+use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, chore, depth_one_only, loaders_for};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use crate::server::home::Home;
@@ -467,7 +467,7 @@ impl Instance for Mariadb {
             self.tables.push(table.name.clone());
         }
         let Some(load) = &program.load else { return Ok(None) };
-        Ok(Some(self.all(trial, program.load_statements, load, &program.kinds, 1)))
+        Ok(Some(self.all(trial, program.load_statements, load, &program.kinds, loaders_for(load.ops))))
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
@@ -508,6 +508,10 @@ impl Instance for Mariadb {
         let sizes = "SELECT CAST(COALESCE(sum(data_length + index_length), 0) AS UNSIGNED) \
                      FROM information_schema.tables WHERE table_schema = database()";
         self.place.footprint(|| Bytes(self.number(sizes).unwrap_or_default()))
+    }
+
+    fn rows(&self) -> Option<u64> {
+        self.place.rows()
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {

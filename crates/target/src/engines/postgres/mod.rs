@@ -18,7 +18,7 @@ mod wire;
 
 use super::counters::ServerSource;
 use super::sql::{Tally, failed, loading, patience, program_of};
-use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, chore, depth_one_only};
+use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, chore, depth_one_only, loaders_for};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use crate::server::home::Home;
@@ -316,7 +316,7 @@ impl Instance for Postgres {
             self.tables.push(table.name.clone());
         }
         let Some(load) = &program.load else { return Ok(None) };
-        Ok(Some(self.all(trial, &program.load_statements, load, &program.kinds, 1)))
+        Ok(Some(self.all(trial, &program.load_statements, load, &program.kinds, loaders_for(load.ops))))
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
@@ -356,6 +356,10 @@ impl Instance for Postgres {
         let sizes = "SELECT COALESCE(sum(pg_total_relation_size(oid)), 0) FROM pg_class \
                      WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace";
         self.place.footprint(|| Bytes(self.value(sizes).ok().and_then(|bytes| bytes.parse().ok()).unwrap_or_default()))
+    }
+
+    fn rows(&self) -> Option<u64> {
+        self.place.rows()
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
