@@ -192,3 +192,27 @@ fn a_named_file_is_made_once_and_read_again() {
     left.sort();
     assert_eq!(left, ["f0", "f0.plimsoll.json"]);
 }
+
+#[test]
+fn statements_of_a_plan_file_are_kinds_of_their_own_and_the_run_file_keeps_them() {
+    let lab = Lab::new();
+    let plan = "workload = 'oltp'\nengine = 'sqlite'\ntable_rows = 1500\nmix = ['point_select', 'custom']\ntime = '300ms'\n\
+                interval = '50ms'\n[[statement]]\nname = 'mine'\nweight = 3\nsql = 'SELECT c FROM sbtest{table} WHERE id = :id'\n\
+                [[statement]]\nname = 'pair'\nsql = ['UPDATE sbtest1 SET k = :k WHERE id = :id', 'SELECT 1']\n";
+    std::fs::write(lab.path().join("mine.toml"), plan).unwrap();
+    let run = lab.json(&["run", "mine.toml", "--set", "durability=none", "--no-report"]);
+    let points = run["points"].as_array().unwrap();
+    points.iter().for_each(check_point);
+    assert_eq!(points[0]["params"]["statement"], Value::Null);
+    assert_eq!(points[1]["params"]["statement"][0]["name"], "mine");
+    assert_eq!(points[1]["params"]["statement"][1]["statements"][0]["values"][1]["draw"], "id");
+    let file = rusqlite::Connection::open(lab.run_files().remove(0)).unwrap();
+    let kept = "SELECT kinds || params FROM point WHERE id = 2";
+    let kept = file.query_row(kept, [], |row| row.get::<_, String>(0)).unwrap();
+    assert!(kept.starts_with("[\"mine\",\"pair\",\"load\"]") && kept.contains("mine 3, pair 1"), "{kept}");
+
+    let load = &points[0]["load"];
+    assert_eq!((&load["rows"], &points[1]["load"]), (&1500.into(), &Value::Null));
+    let per_row = number(&load["bytes"]) / 1500.0;
+    assert!(number(&load["rows_per_s"]) > 0.0 && number(&load["seconds"]) > 0.0 && (150.0..1_000.0).contains(&per_row));
+}

@@ -14,6 +14,7 @@ pub mod op;
 pub mod params;
 pub mod run;
 pub mod sample;
+pub mod statement;
 pub mod steady;
 pub mod trial;
 pub mod units;

@@ -4,6 +4,7 @@
 //! [`Params`] against them, and help, reference and reports iterate the same declarations.
 //! Limits: a parameter has one value in a trial; several values in a plan are several trials.
 
+use crate::statement::CustomOp;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -62,6 +63,13 @@ pub enum ParamKind {
     /// Any of a server's variables, as the server takes it: a name that ends in `.*` stands for as many keys. One that no plan
     /// sets has no value.
     Variables,
+    /// Statements that a plan file spells out. The parameter is there only where `param` is `word`, and then needed.
+    Statements {
+        /// Another parameter of the same workload,
+        param: &'static str,
+        /// and its value.
+        word: &'static str,
+    },
 }
 
 /// The declaration of one parameter of an engine or a workload.
@@ -150,6 +158,8 @@ pub enum Value {
     Word(String),
     /// An access distribution.
     Access(Access),
+    /// Statements of the user's own.
+    Statements(Vec<CustomOp>),
 }
 
 impl fmt::Display for Access {
@@ -170,6 +180,7 @@ impl fmt::Display for Value {
             Value::Nanos(value) => write!(f, "{value}"),
             Value::Word(value) => f.write_str(value),
             Value::Access(value) => write!(f, "{value}"),
+            Value::Statements(all) => f.write_str(&all.iter().map(CustomOp::to_string).collect::<Vec<_>>().join(", ")),
         }
     }
 }
@@ -233,6 +244,15 @@ impl Params {
         match self.get(name) {
             Value::Word(value) => value,
             other => mistyped(name, other),
+        }
+    }
+
+    /// The statements in `name`, none where it is not there; panics where it is declared as something else (a bug).
+    pub fn statements(&self, name: &str) -> &[CustomOp] {
+        match self.0.get(name) {
+            None => &[],
+            Some(Value::Statements(all)) => all,
+            Some(other) => mistyped(name, other),
         }
     }
 

@@ -5,6 +5,7 @@
 //! command line; what a key may hold is judged in one place, where its value is read.
 
 use crate::error::{Place, PlanError, printable, shown};
+use crate::statements::{self, WrittenOp};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -74,6 +75,7 @@ pub(crate) fn read<'a>(text: &str, origin: &'a str) -> Result<Document<'a>, Plan
             "name" => document.name = Some(lines.string("name", value)?),
             "title" => document.title = Some(lines.string("title", value)?),
             "sweep" => document.sweeps = lines.sweeps(value)?,
+            statements::KEY => document.defaults.extend(lines.statements(value)?),
             _ => document.defaults.extend(lines.settings(key, value)?),
         }
     }
@@ -123,11 +125,29 @@ impl<'a> Lines<'a> {
         let list = value.get_ref().as_array().ok_or_else(|| refused(value))?;
         let sweep = |value: &Value<'_>| {
             let table = value.get_ref().as_table().ok_or_else(|| refused(value))?;
-            let settings = in_order(table).into_iter().map(|(key, value)| self.settings(key, value));
-            let settings: Vec<_> = settings.collect::<Result<_, _>>()?;
+            let settings = in_order(table).into_iter().map(|(key, value)| match key.get_ref().as_ref() {
+                statements::KEY => Ok(self.statements(value)?.into_iter().collect()),
+                _ => self.settings(key, value),
+            });
+            let settings: Vec<Vec<_>> = settings.collect::<Result<_, _>>()?;
             Ok(Sweep { place: self.place(value.span()), settings: settings.concat() })
         };
         list.iter().map(sweep).collect()
+    }
+
+    /// The statements of the user's own as one setting.
+    fn statements(&self, value: &Value<'_>) -> Result<Option<Setting<'a>>, PlanError> {
+        let refused = |value: &Value<'_>| {
+            let text = "`statement` is not a list of tables: begin each statement with `[[statement]]`";
+            self.place(value.span()).error(text)
+        };
+        let list = value.get_ref().as_array().ok_or_else(|| refused(value))?;
+        let written = |value: &Value<'_>| {
+            let table = value.get_ref().as_table().ok_or_else(|| refused(value))?;
+            let settings = in_order(table).into_iter().map(|(key, value)| self.setting(key.get_ref(), key, value));
+            Ok(WrittenOp { place: self.place(value.span()), settings: settings.collect::<Result<_, _>>()? })
+        };
+        statements::setting(&list.iter().map(written).collect::<Result<Vec<_>, PlanError>>()?)
     }
 
     /// One setting; those of a table, `server.variable = 1`, with both names.

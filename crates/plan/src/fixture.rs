@@ -114,7 +114,12 @@ const WORKLOADS: &[Entry] = &[
         help: "",
         families: &[Family::Sql, Family::Kv],
         params: &[
-            def("mix", ParamKind::OneOf(&["point_select", "read_only", "write_only", "read_write"]), "point_select"),
+            def(
+                "mix",
+                ParamKind::OneOf(&["point_select", "read_only", "write_only", "read_write", "custom"]),
+                "point_select",
+            ),
+            def("statement", ParamKind::Statements { param: "mix", word: "custom" }, ""),
             shape("tables", ParamKind::Int { min: 1, max: 1_000 }, "1"),
             rows("table_rows", ParamKind::Int { min: 1, max: 2_000_000_000 }, "10000"),
             def("access", ParamKind::Access, "uniform"),

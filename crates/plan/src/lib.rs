@@ -18,6 +18,7 @@ mod limit;
 mod overrides;
 mod point;
 mod recorded;
+mod statements;
 mod sweep;
 pub mod text;
 mod value;
@@ -579,7 +580,7 @@ mod tests {
             ),
             (
                 "mix = 'readwrite'",
-                "`mix` cannot be `readwrite`: it takes one of `point_select`, `read_only`, `write_only`, `read_write`; did you mean `read_write`?",
+                "`mix` cannot be `readwrite`: it takes one of `point_select`, `read_only`, `write_only`, `read_write`, `custom`; did you mean `read_write`?",
             ),
             (
                 "access = 'zip:0.9'",
@@ -640,7 +641,7 @@ mod tests {
             (
                 ("io", "sync"),
                 "--io: `io` is a parameter of neither engine `sqlite` nor workload `oltp`: they take `access`, `cache`, \
-                 `durability`, `mix`, `table_rows`, `tables`",
+                 `durability`, `mix`, `statement`, `table_rows`, `tables`",
             ),
         ];
         for (flag, message) in cases {

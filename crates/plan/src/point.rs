@@ -59,9 +59,9 @@ impl<'a> Choice<'_, 'a> {
                 path: self.path(&engine)?,
                 fs: self.fs(&engine)?,
                 limits: self.limits()?,
-                params: self.params(engine.params)?,
+                params: self.params(&engine)?,
             },
-            workload: WorkloadSpec { name: workload.name.into(), params: self.params(workload.params)? },
+            workload: WorkloadSpec { name: workload.name.into(), params: self.params(&workload)? },
             load: self.load()?,
             phases: self.phases(&workload)?,
             on_error: self.on_error()?,
@@ -87,7 +87,10 @@ impl<'a> Choice<'_, 'a> {
             "precondition" => self.is_until_steady()? && on_files(&workload),
             "warmup" | "until" => !self.ends_itself()?,
             key if common::find(key).is_some() => true,
-            key => declares(&engine, key) || declares(&workload, key),
+            key => [&engine, &workload]
+                .into_iter()
+                .flat_map(|it| it.params)
+                .any(|def| def.takes(key) && self.needs(def, &workload)),
         })
     }
 
@@ -118,13 +121,27 @@ impl<'a> Choice<'_, 'a> {
         Some(&self.settings[at].values[self.picked[at]])
     }
 
-    fn params(&self, defs: &[ParamDef]) -> Result<Params, PlanError> {
-        let (several, single): (Vec<&ParamDef>, Vec<_>) = defs.iter().partition(|def| def.kind == ParamKind::Variables);
+    /// Whether the parameter `def` is there at this point: statements are there where another parameter says so.
+    fn needs(&self, def: &ParamDef, entry: &Entry) -> bool {
+        let ParamKind::Statements { param, word } = def.kind else { return true };
+        let other = entry.params.iter().find(|other| other.name == param);
+        self.get(param).map_or(other.map(|other| other.default), |written| Some(written.text.as_str())) == Some(word)
+    }
+
+    fn params(&self, entry: &Entry) -> Result<Params, PlanError> {
+        let needed = entry.params.iter().filter(|def| self.needs(def, entry));
+        let (several, single): (Vec<&ParamDef>, Vec<_>) = needed.partition(|def| def.kind == ParamKind::Variables);
         let variables = several.into_iter().flat_map(|def| self.variables(def));
         let typed = |def: &ParamDef| -> Result<(String, Value), PlanError> {
             let named = (def.name == URL).then(|| self.get("engine")).flatten().filter(|named| is_url(named));
             let written = named.or(self.get(def.name)).cloned();
             let written = written.unwrap_or_else(|| unwritten(def.name, def.default));
+            if let (ParamKind::Statements { param, word }, "") = (def.kind, written.text.as_str()) {
+                let place = self.get(param).map_or(written.place, |other| other.place);
+                return Err(
+                    place.error(format_args!("{param} = `{word}` needs statements: write them as `[[{}]]`", def.name))
+                );
+            }
             Ok((def.name.to_owned(), value::param(def, &written, self.scale, &self.catalogue.distributions)?))
         };
         single.into_iter().map(typed).chain(variables).collect::<Result<_, _>>().map(Params)
@@ -200,7 +217,7 @@ impl<'a> Choice<'_, 'a> {
     /// Whether the run is over when its operations are: a warmup would perform them, and there is nothing to wait for beyond them.
     fn ends_itself(&self) -> Result<bool, PlanError> {
         let (_, workload) = self.pair()?;
-        Ok((self.catalogue.run_ops)(workload.name, &self.params(workload.params)?).is_some())
+        Ok((self.catalogue.run_ops)(workload.name, &self.params(&workload)?).is_some())
     }
 
     fn is_until_steady(&self) -> Result<bool, PlanError> {

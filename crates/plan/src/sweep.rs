@@ -209,6 +209,7 @@ fn why_idle(key: &str, points: &[Point<'_>], catalogue: &Catalogue) -> String {
         "warmup" | "until" => format!("`{key}` means nothing to steps that end when their rows are in"),
         "precondition" => "`precondition` needs until = `steady` and a workload on files".to_owned(),
         "fs_size" => "`fs_size` needs `fs`: it says how large the file system is that is made".to_owned(),
+        _ if let Some((param, word)) = statements_of(key, catalogue) => format!("`{key}` needs {param} = `{word}`"),
         "path" => format!("`path` needs an engine that works on files, not {}", listed(engines)),
         _ => {
             let used = |entries: &[Entry], names: &BTreeSet<&str>| -> Vec<Entry> {
@@ -221,6 +222,15 @@ fn why_idle(key: &str, points: &[Point<'_>], catalogue: &Catalogue) -> String {
             format!("`{key}` is a parameter of neither engine {engines} nor workload {workloads}: they take {params}")
         }
     }
+}
+
+/// What statements under `key` are for: another parameter, and its value.
+fn statements_of(key: &str, catalogue: &Catalogue) -> Option<(&'static str, &'static str)> {
+    let mut defs = catalogue.workloads.iter().flat_map(|entry| entry.params).filter(|def| def.name == key);
+    defs.find_map(|def| match def.kind {
+        ParamKind::Statements { param, word } => Some((param, word)),
+        _ => None,
+    })
 }
 
 fn no_point_twice(points: &[Point<'_>]) -> Result<(), PlanError> {

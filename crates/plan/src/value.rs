@@ -5,6 +5,7 @@
 
 use crate::document::Written;
 use crate::error::{PlanError, hint, listed, nearest, shown};
+use crate::statements;
 use crate::text;
 use model::{Access, ArgDef, Bytes, DistributionEntry, Nanos, Numbers, ParamDef, ParamKind, Value};
 
@@ -32,6 +33,7 @@ pub(crate) fn param(
         ParamKind::Access => access(written, distributions).map(Value::Access),
         ParamKind::Path => path(written).map(|path| Value::Word(path.to_owned())),
         ParamKind::Variables => variable(written).map(Value::Word),
+        ParamKind::Statements { .. } => statements::typed(written).map(Value::Statements),
     }
 }
 

@@ -134,6 +134,7 @@ mod tests {
                 Value::Word(words.iter().find(|w| **w == text).unwrap().to_string())
             }
             ParamKind::Access => Value::Access(parse_access(text)),
+            ParamKind::Statements { .. } => Value::Statements(Vec::new()),
             kind => panic!("no workload declares {kind:?}"),
         }
     }

@@ -80,6 +80,7 @@ fn holds(kind: &ParamKind) -> String {
         ParamKind::Access => "distribution".into(),
         ParamKind::Path => "path".into(),
         ParamKind::Variables => "as the server takes it".into(),
+        ParamKind::Statements { .. } => "`[[statement]]` tables of a plan file".into(),
     }
 }
 

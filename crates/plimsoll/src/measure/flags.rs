@@ -48,9 +48,9 @@ fn destroy() -> Arg {
 /// Adds one flag for each parameter of `entry` that is not there yet, under a heading such as `engine sqlite`.
 pub fn with_params(command: Command, what: &str, entry: &Entry) -> Command {
     let heading = format!("Parameters of {what} {}", entry.name);
-    let new: Vec<&ParamDef> = entry.params.iter().filter(|def| !has(&command, def.name)).collect();
-    let new = new.into_iter().filter(|def| def.kind != ParamKind::Variables);
-    command.args(new.map(|def| {
+    let is_flag = |def: &&ParamDef| !matches!(def.kind, ParamKind::Statements { .. } | ParamKind::Variables);
+    let new: Vec<&ParamDef> = entry.params.iter().filter(is_flag).filter(|def| !has(&command, def.name)).collect();
+    command.args(new.into_iter().map(|def| {
         let words = match def.kind {
             ParamKind::OneOf(words) | ParamKind::Steps(words) => format!(" ({})", words.join(", ")),
             ParamKind::Access => format!(" ({})", forms().join(", ")),

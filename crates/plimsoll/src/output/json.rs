@@ -113,6 +113,7 @@ fn param(value: &Param) -> Value {
         Param::Nanos(value) => json!(value.0),
         Param::Word(value) => json!(value),
         Param::Access(value) => json!(value.to_string()),
+        Param::Statements(all) => json!(all),
     }
 }
 

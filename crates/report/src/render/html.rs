@@ -201,7 +201,7 @@ impl<'a> Page<'a> {
 }
 
 fn load_cells(row: &LoadRow) -> Vec<String> {
-    [&[row.point.label.clone()], &row.cells[..]].concat()
+    std::iter::once(&row.point.label).chain(&row.cells).cloned().collect()
 }
 
 fn badges(points: &[PointAnalysis]) -> Vec<Badge> {

@@ -94,7 +94,8 @@ pub fn settings(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str
 fn words(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str, &'static str)> {
     let defs = engine.entry.params.iter().chain(workload.entry.params);
     let words = defs.filter_map(|def| match def.kind {
-        ParamKind::OneOf(words) => Some(words.iter().map(|word| (def.name, *word))),
+        // The mix that a plan file spells out has a test of its own.
+        ParamKind::OneOf(words) => Some(words.iter().filter(|word| **word != "custom").map(|word| (def.name, *word))),
         _ => None,
     });
     words.flatten().collect()
@@ -110,18 +111,31 @@ pub fn with_companions(setting: (&'static str, &'static str)) -> Vec<(&'static s
 
 /// The small trial of `engine` and `workload` with `settings`, as the crate `plan` makes it from flags.
 pub fn trial(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Trial {
+    let overrides = overrides(engine, workload, settings);
+    plan::from_flags(workload, &overrides, 1.0, &catalogue()).unwrap().trials.remove(0)
+}
+
+/// The same of oltp with the statements in `text`, the end of a plan file.
+pub fn custom_trial(engine: &str, text: &str, settings: &[(&str, &str)]) -> Trial {
+    let (text, overrides) = (format!("workload = 'oltp'\nmix = 'custom'\n{text}"), overrides(engine, "oltp", settings));
+    plan::parse(&text, "custom.toml", &overrides, 1.0, &catalogue()).unwrap().trials.remove(0)
+}
+
+fn overrides(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Overrides {
     let def = workload::find(workload).unwrap();
     let declared = || def.entry.params.iter().chain(target::find(engine).unwrap().entry.params);
     let small = SMALL.iter().filter(|(name, _)| declared().any(|param| param.name == *name));
     let all = small.chain(&SHORT).copied().chain([("engine", engine)]).chain(settings.iter().copied());
-    let overrides = Overrides(all.map(|(name, text)| (name.to_string(), text.to_string())).collect());
-    let catalogue = Catalogue {
+    Overrides(all.map(|(name, text)| (name.to_string(), text.to_string())).collect())
+}
+
+fn catalogue() -> Catalogue {
+    Catalogue {
         engines: ENGINES.iter().map(|def| def.entry).collect(),
         workloads: WORKLOADS.iter().map(|def| def.entry).collect(),
         distributions: workload::dist::DISTRIBUTIONS.iter().map(|def| def.entry).collect(),
         run_ops: |name, params| workload::find(name)?.run_ops(params),
-    };
-    plan::from_flags(workload, &overrides, 1.0, &catalogue).unwrap().trials.remove(0)
+    }
 }
 
 /// Whether this machine lets the trial run at all; where it does not, the test says so and leaves it out.

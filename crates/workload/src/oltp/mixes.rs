@@ -177,13 +177,19 @@ impl Picks {
         Picks { rng: rng(data.seed, slot.client), tables: data.tables, access }
     }
 
+    /// The generator, for what is neither a table nor a row.
     #[inline]
-    fn table(&mut self) -> u64 {
+    pub(super) fn rng(&mut self) -> &mut Rng {
+        &mut self.rng
+    }
+
+    #[inline]
+    pub(super) fn table(&mut self) -> u64 {
         below(self.rng.next_u64(), self.tables)
     }
 
     #[inline]
-    fn id(&mut self) -> i64 {
+    pub(super) fn id(&mut self) -> i64 {
         1 + self.access.draw(&mut self.rng) as i64
     }
 }

@@ -7,16 +7,19 @@
 //! by default, where sysbench's default is `special`). Mixes that keep ids and row count leave the data set to later trials;
 //! `insert` and `delete` do not. A `delete` of a row that is gone already deletes nothing, as in sysbench.
 //!
-//! `rows` is the data, `mixes` what is done with it.
+//! `rows` is the data, `mixes` what is done with it, `custom` what a user wishes to do with it.
 
+mod custom;
 mod mixes;
 mod rows;
 
 use crate::dist;
 use crate::program::{Column, ColumnKind, Index, Kind, KvProgram, Part, SqlProgram, Table, Work};
 use crate::{Carried, Reuse, Unsupported, WorkloadDef};
+use custom::{Custom, CustomOperations};
 use mixes::{MIXES, Mix, Operations, Picks, PointGets, Rows, Statement};
-use model::{Bytes, Entry, Family, OpKind, ParamDef, ParamKind, Params};
+use model::statement::CustomOp;
+use model::{Bytes, Entry, Family, OpKind, ParamDef, ParamKind, Params, SqlOp};
 use rows::Data;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -27,17 +30,17 @@ pub static OLTP: WorkloadDef = WorkloadDef {
         name: "oltp",
         help: "the OLTP benchmark of sysbench: point selects, transactions that read and write, and their parts",
         families: &[Family::Sql, Family::Kv],
-        params: &[MIX, TABLES, TABLE_ROWS, SECONDARY_INDEX, TRANSACTION, ACCESS],
+        params: &[MIX, STATEMENT, TABLES, TABLE_ROWS, SECONDARY_INDEX, TRANSACTION, ACCESS],
     },
-    data_reuse: |params| match Mix::named(params.word("mix")).rows {
+    data_reuse: |params| match rows_after(params) {
         Rows::Kept => Reuse::Shared,
         Rows::Fewer | Rows::More => Reuse::Fresh,
     },
     data_bytes,
     // Rows are replaced by rows of the same size; what they leave free is used again.
-    growth_bytes_per_op: |params| match Mix::named(params.word("mix")).rows {
+    growth_bytes_per_op: |params| match rows_after(params) {
         Rows::Kept | Rows::Fewer => Bytes(0),
-        Rows::More => ROW,
+        Rows::More => Bytes(ROW.0 * inserts_at_most(params)),
     },
     io: None,
     sql: Some(sql),
@@ -48,7 +51,16 @@ const MIX: ParamDef = ParamDef {
     name: "mix",
     kind: ParamKind::OneOf(&MIX_NAMES),
     default: "point_select",
-    help: "what an operation is: one statement, or a transaction of 14 (read_only), 4 (write_only) or 18 (read_write)",
+    help: "what an operation is: one statement, or a transaction of 14 (read_only), 4 (write_only) or 18 (read_write); custom: \
+           what the plan file says",
+    scales: false,
+    shapes_data: false,
+};
+const STATEMENT: ParamDef = ParamDef {
+    name: "statement",
+    kind: ParamKind::Statements { param: "mix", word: CUSTOM },
+    default: "",
+    help: "mix = custom: the statements of the plan file, each with a name and a weight",
     scales: false,
     shapes_data: false,
 };
@@ -94,10 +106,13 @@ const ACCESS: ParamDef = ParamDef {
     shapes_data: false,
 };
 
-const MIX_NAMES: [&str; MIXES.len()] = {
-    let mut names = [""; MIXES.len()];
+/// The mix that a plan file spells out.
+const CUSTOM: &str = "custom";
+
+const MIX_NAMES: [&str; MIXES.len() + 1] = {
+    let mut names = [CUSTOM; MIXES.len() + 1];
     let mut nth = 0;
-    while nth < names.len() {
+    while nth < MIXES.len() {
         names[nth] = MIXES[nth].name;
         nth += 1;
     }
@@ -105,7 +120,8 @@ const MIX_NAMES: [&str; MIXES.len()] = {
 };
 
 const RUN: OpKind = OpKind(0);
-const LOAD: OpKind = OpKind(1);
+/// The load, where the run has one kind of operation.
+const AFTER_ONE: OpKind = OpKind(1);
 
 /// SQLite took 208 to 217 bytes for a row and its index entry when loaded; a long read_write run leaves the pages of the
 /// index two thirds full. The rest is for engines that pad the text columns with blanks or head each row with 20 bytes.
@@ -115,8 +131,60 @@ fn data_bytes(params: &Params) -> Bytes {
     Bytes(params.int("tables") * params.int("table_rows").max(1) * ROW.0)
 }
 
+/// What the tables are like after a run.
+fn rows_after(params: &Params) -> Rows {
+    match params.word("mix") {
+        CUSTOM => custom::rows_after(params.statements(STATEMENT.name)),
+        mix => Mix::named(mix).rows,
+    }
+}
+
+/// The most rows that one operation of a mix that adds rows adds.
+fn inserts_at_most(params: &Params) -> u64 {
+    let inserts = |op: &CustomOp| op.statements.iter().filter(|statement| statement.adds_rows()).count() as u64;
+    params.statements(STATEMENT.name).iter().map(inserts).max().unwrap_or(1)
+}
+
 fn sql(params: &Params, seed: u64, _: &Carried) -> SqlProgram {
-    let (data, mix) = (Data::new(params, seed), Mix::named(params.word("mix")));
+    match params.word("mix") {
+        CUSTOM => custom_sql(params, seed),
+        mix => mix_sql(params, seed, Mix::named(mix)),
+    }
+}
+
+fn custom_sql(params: &Params, seed: u64) -> SqlProgram {
+    let data = Data::new(params, seed);
+    let access = dist::of(params.access("access"), data.rows);
+    let ops = params.statements(STATEMENT.name);
+    let custom = Arc::new(Custom::new(ops, data.tables, params.flag("transaction")));
+    let next_id = Arc::new(AtomicU64::new(data.rows + 1));
+    let load = OpKind(custom.kinds.len() as u8);
+    let (statements, writes) = (custom.statements.clone(), custom.writes);
+    let kinds = custom.kinds.iter().copied().chain([data.loading()]).collect();
+    let run = Part::new(None, 1, move |slot| {
+        CustomOperations::new(custom.clone(), Picks::new(slot, data, access), next_id.clone())
+    });
+    SqlProgram { statements, writes, kinds, ..on_tables(params, data, load, run) }
+}
+
+/// The tables, how operations of the kind `load` fill them, and `run`, whose statements and kinds are still to be named.
+fn on_tables(params: &Params, data: Data, load: OpKind, run: Part<SqlOp>) -> SqlProgram {
+    let inserts = (1..=data.tables).map(|table| Statement::Insert.text(table));
+    SqlProgram {
+        schema: (1..=data.tables).map(|number| table(number, params.flag("secondary_index"))).collect(),
+        statements: Vec::new(),
+        load_statements: inserts.collect(),
+        writes: false,
+        kinds: Vec::new(),
+        load: Some(data.load_part(load)),
+        work: Work::Calls,
+        run,
+        beside: None,
+    }
+}
+
+fn mix_sql(params: &Params, seed: u64, mix: &'static Mix) -> SqlProgram {
+    let data = Data::new(params, seed);
     let access = dist::of(params.access("access"), data.rows);
     let transaction = params.flag("transaction") && mix.calls() > 1;
     let next_id = Arc::new(AtomicU64::new(data.rows + 1));
@@ -124,18 +192,14 @@ fn sql(params: &Params, seed: u64, _: &Carried) -> SqlProgram {
         (1..=data.tables).flat_map(|table| statements.iter().map(move |statement| statement.text(table))).collect()
     };
     let queries = f64::from(mix.calls() + if transaction { 2 } else { 0 });
+    let run = Part::new(None, 1, move |slot| {
+        Operations::new(mix, transaction, Picks::new(slot, data, access), next_id.clone())
+    });
     SqlProgram {
-        schema: (1..=data.tables).map(|number| table(number, params.flag("secondary_index"))).collect(),
         statements: on_every_table(&mix.statements()),
-        load_statements: on_every_table(&[Statement::Insert]),
         writes: mix.writes(),
         kinds: vec![Kind { name: mix.name, queries, rows: 0 }, data.loading()],
-        load: Some(data.load_part()),
-        work: Work::Calls,
-        run: Part::new(None, 1, move |slot| {
-            Operations::new(mix, transaction, Picks::new(slot, data, access), next_id.clone())
-        }),
-        beside: None,
+        ..on_tables(params, data, AFTER_ONE, run)
     }
 }
 
@@ -150,7 +214,7 @@ fn kv(params: &Params, seed: u64, _: &Carried) -> Result<KvProgram, Unsupported>
         tables: vec!["row"],
         writes: false,
         kinds: vec![Kind::plain("point_select"), Kind { queries: 1.0, ..data.loading() }],
-        load: Some(data.load_part()),
+        load: Some(data.load_part(AFTER_ONE)),
         drains: false,
         run: Part::new(None, 1, move |slot| PointGets(Picks::new(slot, data, access))),
         beside: None,
@@ -179,7 +243,7 @@ mod tests {
     use super::*;
     use crate::program::Slot;
     use crate::tests::params;
-    use model::{KvAction, SqlArg, SqlCall, SqlOp};
+    use model::{KvAction, SqlArg, SqlCall};
     use std::collections::{BTreeMap, BTreeSet};
 
     const ALONE: Slot = Slot { client: 0, clients: 1 };

@@ -6,17 +6,16 @@
 //!
 //! The formats of texts are those of sysbench's oltp_common.lua.
 
-use super::LOAD;
 use crate::Workload;
 use crate::program::{Kind, Part, push_entry, push_text};
 use crate::random::{Rng, Words, below, mix, push_digit_groups, rng_of};
-use model::{KvOp, Params, SqlArg, SqlCall, SqlOp};
+use model::{KvOp, OpKind, Params, SqlArg, SqlCall, SqlOp};
 use std::ops::Range;
 
 /// Rows that one commit of the load inserts: few enough for 200 KB of buffers, many enough that the commit does not count.
 pub(super) const ROWS_PER_COMMIT: u64 = 1_000;
 const C_GROUPS: usize = 10;
-const PAD_GROUPS: usize = 5;
+pub(super) const PAD_GROUPS: usize = 5;
 
 /// The data set: `tables` tables (numbered from 0 here) with the ids 1 to `rows`.
 #[derive(Clone, Copy)]
@@ -43,12 +42,13 @@ impl Data {
         Kind { name: "load", queries: rows + 2.0, rows: rows.round() as u64 }
     }
 
-    pub(super) fn load_part<O: model::Op>(self) -> Part<O>
+    /// The part that fills the tables, by operations of `kind`.
+    pub(super) fn load_part<O: model::Op>(self, kind: OpKind) -> Part<O>
     where
         Load: Workload<O>,
     {
         let total = self.tables * self.commits();
-        Part::new(Some(total), ROWS_PER_COMMIT, move |slot| Load { data: self, commits: slot.share(total) })
+        Part::new(Some(total), ROWS_PER_COMMIT, move |slot| Load { data: self, kind, commits: slot.share(total) })
     }
 
     /// The generator of everything random in one loaded row.
@@ -61,6 +61,7 @@ impl Data {
 /// The client's share of the commits that fill the tables. Afterwards slots are empty transactions.
 pub(super) struct Load {
     data: Data,
+    kind: OpKind,
     commits: Range<u64>,
 }
 
@@ -78,7 +79,7 @@ impl Workload<SqlOp> for Load {
     fn fill(&mut self, ops: &mut [SqlOp]) {
         for op in ops {
             op.clear();
-            (op.op_kind, op.transaction, op.writes) = (LOAD, true, true);
+            (op.op_kind, op.transaction, op.writes) = (self.kind, true, true);
             let Some((table, ids)) = self.next() else { continue };
             for id in ids {
                 let mut rng = self.data.row_rng(table, id);
@@ -93,7 +94,7 @@ impl Workload<KvOp> for Load {
     fn fill(&mut self, ops: &mut [KvOp]) {
         for op in ops {
             op.clear();
-            op.op_kind = LOAD;
+            op.op_kind = self.kind;
             let Some((table, ids)) = self.next() else { continue };
             for id in ids {
                 let mut rng = self.data.row_rng(table, id);

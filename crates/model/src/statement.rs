@@ -1,0 +1,114 @@
+//! Statements that the user wrote himself: what they say, and where the values in them come from.
+//!
+//! In: the crate `plan` reads them from a plan file. Out: a workload makes operations of them; the run file keeps them.
+//! Limits: a value stands for a value, never for a name; the number of a table is the only part of a name that is filled in.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What stands in a text for the number of a table.
+pub const TABLE: &str = "{table}";
+
+/// A kind of operation that the user wrote: one statement, or a transaction of several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CustomOp {
+    /// The name of the kind.
+    pub name: String,
+    /// How often it comes, beside the weights of the others; at least 1.
+    pub weight: u32,
+    /// Its statements in order.
+    pub statements: Vec<CustomStatement>,
+}
+
+/// One statement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CustomStatement {
+    /// Its text, with `?` for each value and [`TABLE`] for the number of the table.
+    pub text: String,
+    /// The values in the order of their `?`.
+    pub values: Vec<CustomValue>,
+}
+
+/// A value. Equal ones are the same value within one operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CustomValue {
+    /// Where it comes from.
+    pub draw: Draw,
+    /// Which draw of that kind, from 1: `:id` is the first, `:id2` the second.
+    pub nth: u32,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Draw {
+    /// The id of a loaded row, by the access distribution.
+    Id,
+    /// An id that no row has had.
+    NewId,
+    /// A value of column k, by the access distribution.
+    K,
+    /// A text like those in column c.
+    C,
+    /// A text like those in column pad.
+    Pad,
+    /// A whole number, uniform between both, which are included.
+    Int(i64, i64),
+    /// So many random letters and digits.
+    Text(u32),
+}
+
+impl CustomStatement {
+    /// Whether it names the number of a table, and so is a statement on each of them.
+    pub fn is_on_tables(&self) -> bool {
+        self.text.contains(TABLE)
+    }
+
+    /// Whether it changes anything: whether one of the words that do so is in it. `SELECT ... FOR UPDATE` counts, for it locks.
+    pub fn writes(&self) -> bool {
+        const VERBS: [&str; 9] =
+            ["INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE", "TRUNCATE", "CREATE", "DROP", "ALTER"];
+        self.has_word(&VERBS)
+    }
+
+    /// Whether it may leave other rows behind than it found.
+    pub fn changes_rows(&self) -> bool {
+        self.has_word(&["INSERT", "DELETE", "REPLACE", "MERGE", "TRUNCATE", "CREATE", "DROP", "ALTER"])
+    }
+
+    /// Whether it adds rows.
+    pub fn adds_rows(&self) -> bool {
+        self.has_word(&["INSERT", "REPLACE", "MERGE"])
+    }
+
+    fn has_word(&self, wanted: &[&str]) -> bool {
+        let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut words = self.text.split(|c: char| !in_name(c));
+        words.any(|word| wanted.iter().any(|wanted| word.eq_ignore_ascii_case(wanted)))
+    }
+}
+
+impl fmt::Display for CustomOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.weight)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> CustomStatement {
+        CustomStatement { text: text.into(), values: Vec::new() }
+    }
+
+    #[test]
+    fn what_a_statement_changes_is_seen_by_its_words() {
+        let seen = |text| [of(text).writes(), of(text).changes_rows(), of(text).adds_rows()];
+        assert_eq!(seen("SELECT updated, k_delete FROM t"), [false; 3]);
+        assert_eq!(seen("update sbtest1 set k = 1"), [true, false, false]);
+        assert_eq!(seen("WITH gone AS (DELETE FROM t) SELECT 1"), [true, true, false]);
+        assert_eq!(seen("INSERT INTO t VALUES (?)"), [true; 3]);
+        assert_eq!(seen("SELECT c FROM t FOR UPDATE"), [true, false, false]);
+    }
+}

@@ -1,0 +1,320 @@
+//! Statements in a plan file: `[[statement]]` tables, and the small grammar of the values in their SQL.
+//!
+//! In: the tables, with their places. Out: one setting whose text is the list of [`CustomOp`]s as TOML, so that it lies in the layers
+//! of a plan like any other; [`typed`] takes it up again. Limits: SQL is not understood, only looked through: quoted text and names
+//! stay as they are, comments are not known. What the server does not take it says itself.
+//!
+//! The grammar: `:id`, `:new_id`, `:k`, `:c`, `:pad`, `:int(a,b)`, `:text(n)`; with a number behind the word (`:id2`) it is another
+//! draw. `{table}` is the number of a table. `::` is PostgreSQL's cast.
+
+use crate::document::{Setting, Written};
+use crate::error::{Place, PlanError, hint, listed, shown};
+use model::statement::{CustomOp, CustomStatement, CustomValue, Draw, TABLE};
+
+/// The key under which the list is a setting, and the name of the parameter that takes it.
+pub(crate) const KEY: &str = "statement";
+
+/// Kinds of operation: an operation names its kind in a byte, and a chart of more is not read.
+const OPS_MAX: usize = 32;
+/// Each is prepared once for each table, and a call names its statement in 16 bits: a thousand tables have room for these.
+const STATEMENTS_MAX: usize = 64;
+const WEIGHT_MAX: u64 = 1_000_000;
+const NAME_CHARS_MAX: usize = 32;
+/// A large row.
+const TEXT_MAX: i64 = 65_535;
+const NTH_MAX: u32 = 99;
+
+/// The text between [`setting`] and [`typed`].
+#[derive(serde::Serialize, serde::Deserialize)]
+struct List {
+    ops: Vec<CustomOp>,
+}
+
+/// One `[[statement]]` as it was written.
+pub(crate) struct WrittenOp<'a> {
+    pub(crate) place: Place<'a>,
+    pub(crate) settings: Vec<Setting<'a>>,
+}
+
+/// The setting of all `[[statement]]` tables of a plan or a sweep.
+pub(crate) fn setting<'a>(written: &[WrittenOp<'a>]) -> Result<Option<Setting<'a>>, PlanError> {
+    let Some(first) = written.first() else { return Ok(None) };
+    let mut ops: Vec<CustomOp> = Vec::new();
+    for table in written {
+        let op = op(table)?;
+        if ops.iter().any(|other| other.name == op.name) {
+            return Err(table.place.error(format_args!("two statements are named `{}`: rename one", op.name)));
+        }
+        ops.push(op);
+    }
+    let statements: usize = ops.iter().map(|op| op.statements.len()).sum();
+    if ops.len() > OPS_MAX || statements > STATEMENTS_MAX {
+        let text = format!(
+            "{} `[[statement]]` with {statements} texts: at most {OPS_MAX} with {STATEMENTS_MAX} texts are taken",
+            ops.len()
+        );
+        return Err(first.place.error(text));
+    }
+    let text = toml::to_string(&List { ops }).expect("statements are plain data");
+    let values = vec![Written { key: KEY.into(), text, place: first.place }];
+    Ok(Some(Setting { key: KEY.into(), place: first.place, values }))
+}
+
+/// The list that [`setting`] has written; empty where nothing was.
+pub(crate) fn typed(written: &Written<'_>) -> Result<Vec<CustomOp>, PlanError> {
+    if written.text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let refused =
+        |_| written.place.error(format_args!("`{KEY}` is written in a plan file only, as `[[{KEY}]]` tables"));
+    toml::from_str(&written.text).map(|List { ops }| ops).map_err(refused)
+}
+
+fn op(table: &WrittenOp<'_>) -> Result<CustomOp, PlanError> {
+    const KEYS: [&str; 3] = ["name", "weight", "sql"];
+    if let Some(unknown) = table.settings.iter().find(|setting| !KEYS.contains(&setting.key.as_str())) {
+        let hint = hint(&unknown.key, KEYS);
+        let text = format!("unknown key `{}` of a statement: it has {}{hint}", shown(&unknown.key), listed(KEYS));
+        return Err(unknown.place.error(text));
+    }
+    let get = |key: &str| table.settings.iter().find(|setting| setting.key == key);
+    let missing = |key: &str| table.place.error(format_args!("a statement without `{key}`: it needs `name` and `sql`"));
+    let one = |setting: &Setting<'_>| match setting.values.len() {
+        1 => Ok(()),
+        _ => Err(setting.place.error(format_args!("`{}` of a statement cannot be a list", setting.key))),
+    };
+    let name = get("name").ok_or_else(|| missing("name"))?;
+    one(name)?;
+    let weight = match get("weight") {
+        None => 1,
+        Some(weight) => one(weight).and_then(|()| crate::value::int(&weight.values[0], 1, WEIGHT_MAX))? as u32,
+    };
+    let sql = get("sql").ok_or_else(|| missing("sql"))?;
+    let statements = sql.values.iter().map(statement).collect::<Result<_, _>>()?;
+    Ok(CustomOp { name: named(&name.values[0])?, weight, statements })
+}
+
+fn named(written: &Written<'_>) -> Result<String, PlanError> {
+    let name = written.text.as_str();
+    let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let allowed = !name.is_empty() && name.len() <= NAME_CHARS_MAX && name.chars().all(in_name) && name != "load";
+    let takes = format_args!("letters, digits, `_` and `-`, at most {NAME_CHARS_MAX}, and not `load`").to_string();
+    allowed.then(|| name.to_owned()).ok_or_else(|| written.refused(takes))
+}
+
+fn statement(written: &Written<'_>) -> Result<CustomStatement, PlanError> {
+    let refused = |what: String| written.place.error(format_args!("`{}`: {what}", shown(written.text.trim())));
+    let text = written.text.trim().trim_end_matches(';').trim_end();
+    if text.is_empty() {
+        return Err(refused("a statement without words".into()));
+    }
+    let first = text.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
+    if ["BEGIN", "START", "COMMIT", "ROLLBACK", "END", "SAVEPOINT"].contains(&first.as_str()) {
+        return Err(refused("a transaction is written as a list of its statements, without this one".into()));
+    }
+    if text.contains('?') {
+        return Err(refused("`?` is not taken: values are written by name, such as `:id`".into()));
+    }
+    if let Some(control) = text.chars().find(|c| c.is_control() && !c.is_whitespace()) {
+        return Err(refused(format!("the character {} is not taken", control.escape_default())));
+    }
+    parse(text).map_err(refused)
+}
+
+/// The text with `?` in the places of its values.
+fn parse(text: &str) -> Result<CustomStatement, String> {
+    let (mut out, mut values, mut rest) = (String::with_capacity(text.len()), Vec::new(), text);
+    while let Some(c) = rest.chars().next() {
+        let after = &rest[c.len_utf8()..];
+        let taken = match c {
+            '\'' | '"' | '`' => 1 + after.find(c).ok_or_else(|| format!("a quote {c} is not closed"))? + 1,
+            ';' => return Err("one statement has no `;` in it: write a list for several".into()),
+            ':' if after.starts_with(':') => 2,
+            ':' if after.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                let (value, length) = value(after)?;
+                values.push(value);
+                out.push('?');
+                rest = &after[length..];
+                continue;
+            }
+            c => c.len_utf8(),
+        };
+        out.push_str(&rest[..taken]);
+        rest = &rest[taken..];
+    }
+    Ok(CustomStatement { text: out, values })
+}
+
+const FORMS: [&str; 7] = [":id", ":new_id", ":k", ":c", ":pad", ":int(a,b)", ":text(n)"];
+
+/// The value that `text` begins with, behind its colon, and how long that is.
+fn value(text: &str) -> Result<(CustomValue, usize), String> {
+    let word_ends = text.find(|c: char| !c.is_ascii_alphabetic() && c != '_').unwrap_or(text.len());
+    let word = &text[..word_ends];
+    let digits = text[word_ends..].find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len() - word_ends);
+    let number_ends = word_ends + digits;
+    let nth = match &text[word_ends..number_ends] {
+        "" => 1,
+        number => number
+            .parse()
+            .ok()
+            .filter(|nth| (1..=NTH_MAX).contains(nth))
+            .ok_or_else(|| format!("`:{word}{number}`: the number of a further draw is from 2 to {NTH_MAX}"))?,
+    };
+    let rest = &text[number_ends..];
+    let takes = |form: &str| format!("`:{word}` is written `{form}`");
+    let arguments = |form: &str| -> Result<(Vec<i64>, usize), String> {
+        let inner = rest.strip_prefix('(').and_then(|inner| inner.split_once(')')).ok_or_else(|| takes(form))?.0;
+        let numbers: Result<Vec<i64>, _> = inner.split(',').map(|number| number.trim().parse()).collect();
+        Ok((numbers.map_err(|_| takes(form))?, inner.len() + 2))
+    };
+    let (draw, length) = match word {
+        "id" => (Draw::Id, 0),
+        "new_id" => (Draw::NewId, 0),
+        "k" => (Draw::K, 0),
+        "c" => (Draw::C, 0),
+        "pad" => (Draw::Pad, 0),
+        "int" => match arguments(":int(a,b), whole numbers with a at most b")? {
+            (numbers, length) if numbers.len() == 2 && numbers[0] <= numbers[1] => {
+                (Draw::Int(numbers[0], numbers[1]), length)
+            }
+            _ => return Err(takes(":int(a,b), whole numbers with a at most b")),
+        },
+        "text" => match arguments(":text(n), n letters from 1 to 65535")? {
+            (numbers, length) if numbers.len() == 1 && (1..=TEXT_MAX).contains(&numbers[0]) => {
+                (Draw::Text(numbers[0] as u32), length)
+            }
+            _ => return Err(takes(":text(n), n letters from 1 to 65535")),
+        },
+        "table" => return Err(format!("the number of a table is written `{TABLE}`, as in `sbtest{TABLE}`")),
+        word => {
+            let known = listed(FORMS);
+            return Err(format!("`:{}` is no value: there are {known}; `::` is a cast", shown(word)));
+        }
+    };
+    Ok((CustomValue { draw, nth }, number_ends + length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<(String, Vec<CustomValue>), String> {
+        parse(text).map(|statement| (statement.text, statement.values))
+    }
+
+    fn value(draw: Draw, nth: u32) -> CustomValue {
+        CustomValue { draw, nth }
+    }
+
+    #[test]
+    fn values_become_places_in_the_order_in_which_they_stand() {
+        let text =
+            "UPDATE sbtest{table} SET c = :c, k = k + :int(-5, 5) WHERE id BETWEEN :id AND :id + 99 OR id = :id2";
+        let expected = "UPDATE sbtest{table} SET c = ?, k = k + ? WHERE id BETWEEN ? AND ? + 99 OR id = ?";
+        let values = [value(Draw::C, 1), value(Draw::Int(-5, 5), 1), value(Draw::Id, 1), value(Draw::Id, 1)];
+        assert_eq!(parsed(text), Ok((expected.into(), [&values[..], &[value(Draw::Id, 2)]].concat())));
+    }
+
+    const PLAN: &str = "\
+workload = 'oltp'
+mix = ['read_only', 'custom']
+[[statement]]
+name = 'by_key'
+weight = 70
+sql = 'SELECT c FROM sbtest{table} WHERE id = :id'
+[[statement]]
+name = 'replace'
+sql = [
+  'DELETE FROM sbtest{table} WHERE id = :id',
+  'INSERT INTO sbtest{table} VALUES (:id, :k, :c, :pad)',
+]
+";
+
+    fn plan(text: &str) -> Result<Vec<model::Params>, String> {
+        let plan = crate::parse(text, "p.toml", &crate::Overrides::default(), 1.0, &crate::fixture::catalogue());
+        plan.map(|plan| plan.trials.into_iter().map(|trial| trial.workload.params).collect()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn statements_of_a_plan_are_those_of_the_points_that_want_them() {
+        let points = plan(PLAN).expect("a valid plan");
+        assert!(!points[0].0.contains_key(KEY));
+        let [by_key, replace] = points[1].statements(KEY) else { panic!("{points:?}") };
+        assert_eq!((by_key.name.as_str(), by_key.weight, replace.weight), ("by_key", 70, 1));
+        assert_eq!(by_key.statements[0].text, "SELECT c FROM sbtest{table} WHERE id = ?");
+        let values = [Draw::Id, Draw::K, Draw::C, Draw::Pad].map(|draw| value(draw, 1));
+        assert_eq!((replace.statements.len(), &replace.statements[1].values[..]), (2, &values[..]));
+    }
+
+    #[test]
+    fn statements_of_a_sweep_replace_those_of_the_plan() {
+        let own =
+            "[[sweep]]\nclients = 2\n[[sweep.statement]]\nname = 'own'\nsql = 'SELECT 1'\n[[sweep]]\nclients = 4\n";
+        let points = plan(&[PLAN, own].concat()).expect("a valid plan");
+        let names = |point: &model::Params| point.statements(KEY).iter().map(|op| op.name.clone()).collect::<Vec<_>>();
+        assert_eq!(
+            (names(&points[1]), names(&points[3])),
+            (vec!["own".into()], vec!["by_key".into(), "replace".into()])
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_with_statements_is_told_with_its_line() {
+        let wrong = |from: &str, to: &str| plan(&PLAN.replacen(from, to, 1)).unwrap_err();
+        assert_eq!(
+            wrong("weight", "wieght"),
+            "p.toml:5: unknown key `wieght` of a statement: it has `name`, `weight`, `sql`; did you mean `weight`?"
+        );
+        assert_eq!(wrong("70", "0"), "p.toml:5: `weight` cannot be `0`: it takes a whole number from 1 to 1000000");
+        assert!(
+            wrong("= :id'", "= :ide'")
+                .starts_with("p.toml:6: `SELECT c FROM sbtest{table} WHERE id = :ide`: `:ide` is no value")
+        );
+        assert!(wrong("(:id, :k", "(?, :k").starts_with("p.toml:11: "), "{}", wrong("(:id, :k", "(?, :k"));
+        assert_eq!(wrong("by_key", "replace"), "p.toml:7: two statements are named `replace`: rename one");
+        assert!(wrong("name = 'by_key'\n", "").starts_with("p.toml:3: a statement without `name`"));
+        assert!(wrong("'DELETE", "'BEGIN', 'DELETE").contains("a transaction is written as a list"));
+        assert_eq!(wrong("'custom'", "'write_only'"), "p.toml:3: `statement` needs mix = `custom`");
+        let none = plan("workload = 'oltp'\nmix = 'custom'").unwrap_err();
+        assert_eq!(none, "p.toml:2: mix = `custom` needs statements: write them as `[[statement]]`");
+        let scalar = plan("workload = 'oltp'\nmix = 'custom'\nstatement = 'SELECT 1'").unwrap_err();
+        assert_eq!(scalar, "p.toml:3: `statement` is not a list of tables: begin each statement with `[[statement]]`");
+    }
+
+    #[test]
+    fn statements_are_no_flag() {
+        let flags = crate::Overrides([("mix", "custom"), (KEY, "SELECT 1")].map(|(k, v)| (k.into(), v.into())).into());
+        let refused = crate::from_flags("oltp", &flags, 1.0, &crate::fixture::catalogue()).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "--statement: `statement` is written in a plan file only, as `[[statement]]` tables"
+        );
+    }
+
+    #[test]
+    fn quoted_text_and_casts_are_left_alone() {
+        let text = "SELECT ':id', \"a:k\", `b:c`, :k::text, '12:30' FROM t WHERE pad = :text(8)";
+        let expected = "SELECT ':id', \"a:k\", `b:c`, ?::text, '12:30' FROM t WHERE pad = ?";
+        assert_eq!(parsed(text), Ok((expected.into(), vec![value(Draw::K, 1), value(Draw::Text(8), 1)])));
+        assert_eq!(parsed("SELECT 'it''s'"), Ok(("SELECT 'it''s'".into(), vec![])));
+    }
+
+    #[test]
+    fn what_is_no_value_is_refused_with_what_there_is() {
+        for (text, expected) in [
+            ("SELECT :idd", "`:idd` is no value: there are `:id`, `:new_id`"),
+            ("SELECT :int(5)", "`:int` is written `:int(a,b)"),
+            ("SELECT :int(5,1)", "`:int` is written `:int(a,b)"),
+            ("SELECT :text(0)", "`:text` is written `:text(n)"),
+            ("SELECT :text", "`:text` is written `:text(n)"),
+            ("SELECT :id100", "from 2 to 99"),
+            ("SELECT c FROM sbtest:table", "`sbtest{table}`"),
+            ("SELECT 'a", "a quote ' is not closed"),
+            ("SELECT 1; SELECT 2", "write a list"),
+        ] {
+            let refusal = parsed(text).unwrap_err();
+            assert!(refusal.contains(expected), "{text}: {refusal}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What the clients of SQL engines do as they are told: statements of the user's own, and how they come to the server.
+
+use crate::lab::{custom_trial, directory, pairs, prepared, run};
+use load::Ended;
+use model::Phase;
+
+const NOTHING: [String; 0] = [];
+
+/// The SQL engines that are to be had here and run in a directory of plimsoll's own.
+fn sql_engines() -> impl Iterator<Item = &'static str> {
+    let with_oltp = pairs().filter(|(_, workload)| workload.entry.name == "oltp");
+    with_oltp.map(|(engine, _)| engine.entry.name).filter(|name| !["null", "fjall"].contains(name))
+}
+
+const MIXED: &str = "
+    [[statement]]
+    name = 'by_key'
+    weight = 8
+    sql = 'SELECT c FROM sbtest{table} WHERE id = :id'
+    [[statement]]
+    name = 'near'
+    weight = 4
+    sql = \"SELECT count(*), ':id' FROM sbtest{table} WHERE id BETWEEN :id AND :id + 9 OR k = :int(1,500)\"
+    [[statement]]
+    name = 'replace'
+    weight = 2
+    sql = [
+        'DELETE FROM sbtest{table} WHERE id = :id',
+        'INSERT INTO sbtest{table} (id, k, c, pad) VALUES (:id, :k, :c, :text(40))',
+    ]
+    [[statement]]
+    name = 'add'
+    sql = 'INSERT INTO sbtest{table} (id, k, c, pad) VALUES (:new_id, :k, :c, :pad)'
+";
+
+#[test]
+fn every_sql_engine_performs_the_statements_of_a_plan_file_in_their_shares() {
+    let parent = directory();
+    for engine in sql_engines() {
+        for settings in [vec![("clients", "3")], vec![("rate", "2000"), ("clients", "2"), ("ops_max", "none")]] {
+            let trial =
+                custom_trial(engine, MIXED, &[&settings[..], &[("tables", "2"), ("durability", "none")]].concat());
+            let mut instance = prepared(&trial, parent.path());
+            let names: Vec<&str> = instance.clients(&trial).unwrap().kinds.iter().map(|kind| kind.name).collect();
+            assert_eq!(names, ["by_key", "near", "replace", "add", "load"]);
+            let (outcome, seen) = run(&mut *instance, &trial).unwrap();
+            let (ok, failed) = seen.total(Phase::Run);
+            assert_eq!((outcome.ended, failed), (Ended::AsPlanned, 0), "{engine}: {:?}", seen.events);
+            let kinds: Vec<u8> = seen.counts.keys().map(|(_, kind)| *kind).collect();
+            assert!(ok > 30 && kinds == [0, 1, 2, 3], "{engine}: {:?}", seen.counts);
+            instance.stop().unwrap();
+            assert_eq!(crate::lab::names_in(parent.path()), NOTHING);
+        }
+    }
+}
+
+#[test]
+fn a_statement_that_the_engine_does_not_take_ends_the_point_with_its_own_words() {
+    let parent = directory();
+    for engine in sql_engines() {
+        let wrong = "[[statement]]\nname = 'wrong'\nsql = 'SELECT nothing FROM sbtest1 WHERE id = :id'";
+        let trial = custom_trial(engine, wrong, &[]);
+        let mut instance = prepared(&trial, parent.path());
+        let (outcome, _) = run(&mut *instance, &trial).unwrap();
+        let Ended::Failed { text, .. } = &outcome.ended else { panic!("{outcome:?}") };
+        assert!(text.contains("nothing"), "{engine}: {text}");
+        instance.stop().unwrap();
+    }
+}

@@ -1,0 +1,285 @@
+//! The mix `custom`: operations of statements that the user wrote.
+//!
+//! In: the statements of a plan file, the rows, the access distribution. Out: a source of operations in which each kind comes as
+//! often as its weight says, drawn from the seed.
+//! Limits: within one operation a value has one value wherever it stands, and there is one table: so a transaction can delete a row
+//! and put it back. Whether rows are added or taken away for good is judged by the words of the statements.
+
+use super::mixes::{Picks, Rows};
+use super::rows::{PAD_GROUPS, push_c};
+use crate::Workload;
+use crate::program::{Kind, push_text};
+use crate::random::{Rng, Words, below, push_digit_groups};
+use model::statement::{CustomOp, CustomValue, Draw, TABLE};
+use model::{OpKind, SqlArg, SqlCall, SqlOp};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+/// All operations of a mix, with their statements numbered.
+pub(super) struct Custom {
+    /// Their statements on all tables, in the order of their numbers.
+    pub(super) statements: Vec<String>,
+    /// What one of each amounts to.
+    pub(super) kinds: Vec<Kind>,
+    /// Whether any changes anything.
+    pub(super) writes: bool,
+    ops: Vec<Template>,
+    weight_total: u64,
+}
+
+/// One operation.
+struct Template {
+    /// The weights of all before it and its own.
+    weight_up_to: u64,
+    transaction: bool,
+    writes: bool,
+    /// The values that occur in it, each once.
+    values: Vec<Draw>,
+    calls: Vec<Call>,
+}
+
+struct Call {
+    /// The number of its statement on the first table.
+    statement: u16,
+    /// Whether the statements of the other tables follow it.
+    is_on_tables: bool,
+    /// Which of the operation's values it takes.
+    values: Vec<u16>,
+}
+
+impl Custom {
+    /// The mix of `ops` on `tables` tables. `transaction`: what has several statements stands between BEGIN and COMMIT.
+    pub(super) fn new(ops: &[CustomOp], tables: u64, transaction: bool) -> Custom {
+        let mut custom =
+            Custom { statements: Vec::new(), kinds: Vec::new(), writes: false, ops: Vec::new(), weight_total: 0 };
+        ops.iter().for_each(|op| custom.add(op, tables, transaction));
+        custom
+    }
+
+    fn add(&mut self, op: &CustomOp, tables: u64, transaction: bool) {
+        let transaction = transaction && op.statements.len() > 1;
+        let mut distinct: Vec<CustomValue> = Vec::new();
+        let mut calls = Vec::new();
+        for statement in &op.statements {
+            let first = self.statements.len() as u16;
+            let on = if statement.is_on_tables() { tables } else { 1 };
+            self.statements.extend((1..=on).map(|number| statement.text.replace(TABLE, &number.to_string())));
+            let place_of = |value: &CustomValue| match distinct.iter().position(|other| other == value) {
+                Some(place) => place as u16,
+                None => {
+                    distinct.push(*value);
+                    distinct.len() as u16 - 1
+                }
+            };
+            let values = statement.values.iter().map(place_of).collect();
+            calls.push(Call { statement: first, is_on_tables: statement.is_on_tables(), values });
+        }
+        let writes = op.statements.iter().any(|statement| statement.writes());
+        self.writes |= writes;
+        self.weight_total += u64::from(op.weight);
+        let queries = op.statements.len() as f64 + if transaction { 2.0 } else { 0.0 };
+        self.kinds.push(Kind { name: lasting(&op.name), queries, rows: 0 });
+        let values = distinct.into_iter().map(|value| value.draw).collect();
+        self.ops.push(Template { weight_up_to: self.weight_total, transaction, writes, values, calls });
+    }
+}
+
+/// What the rows are like after a run of `ops`.
+pub(super) fn rows_after(ops: &[CustomOp]) -> Rows {
+    let mut statements = ops.iter().flat_map(|op| &op.statements);
+    match (statements.clone().any(|statement| statement.adds_rows()), statements.any(|it| it.changes_rows())) {
+        (true, _) => Rows::More,
+        (false, true) => Rows::Fewer,
+        (false, false) => Rows::Kept,
+    }
+}
+
+/// The name for as long as the process lives. Kinds have the names of constants everywhere else; those of a plan are few, and each
+/// is kept once.
+fn lasting(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    match names.get(name) {
+        Some(kept) => kept,
+        None => {
+            let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
+            names.insert(kept);
+            kept
+        }
+    }
+}
+
+/// One client's operations.
+pub(super) struct CustomOperations {
+    custom: Arc<Custom>,
+    picks: Picks,
+    next_id: Arc<AtomicU64>,
+    /// The values of the operation under way.
+    values: Vec<SqlArg>,
+}
+
+impl CustomOperations {
+    /// The operations of `custom`. `next_id`: where all clients take new ids from.
+    pub(super) fn new(custom: Arc<Custom>, picks: Picks, next_id: Arc<AtomicU64>) -> Self {
+        CustomOperations { custom, picks, next_id, values: Vec::new() }
+    }
+
+    /// Draws a value and puts it behind the others.
+    fn draw(&mut self, draw: Draw, op: &mut SqlOp) {
+        let int = match draw {
+            Draw::Id | Draw::K => self.picks.id(),
+            Draw::NewId => self.next_id.fetch_add(1, Relaxed) as i64,
+            Draw::Int(from, to) => {
+                let numbers = (to as i128 - from as i128 + 1).min(u64::MAX as i128) as u64;
+                (from as i128 + below(self.picks.rng().next_u64(), numbers) as i128) as i64
+            }
+            Draw::C => return self.text(op, push_c),
+            Draw::Pad => {
+                return self.text(op, |op, rng| push_text(op, |text| push_digit_groups(text, PAD_GROUPS, rng)));
+            }
+            Draw::Text(length) => {
+                return self.text(op, |op, rng| push_text(op, |text| push_letters(text, length, rng)));
+            }
+        };
+        self.values.push(SqlArg::Int(int));
+    }
+
+    /// The text is written once, and taken back as an argument: it becomes one wherever it stands.
+    fn text(&mut self, op: &mut SqlOp, push: impl FnOnce(&mut SqlOp, &mut Rng)) {
+        push(op, self.picks.rng());
+        self.values.extend(op.args.pop());
+    }
+}
+
+/// Letters and digits that need no quotes in any language.
+fn push_letters(text: &mut Vec<u8>, length: u32, rng: &mut Rng) {
+    const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+    text.extend((0..length).map(|_| LETTERS[below(rng.next_u64(), LETTERS.len() as u64) as usize]));
+}
+
+impl Workload<SqlOp> for CustomOperations {
+    fn fill(&mut self, ops: &mut [SqlOp]) {
+        let custom = self.custom.clone();
+        for op in ops {
+            op.clear();
+            let at = below(self.picks.rng().next_u64(), custom.weight_total);
+            let nth = custom.ops.partition_point(|template| template.weight_up_to <= at);
+            let (template, table) = (&custom.ops[nth], self.picks.table() as u16);
+            (op.op_kind, op.transaction, op.writes) = (OpKind(nth as u8), template.transaction, template.writes);
+            self.values.clear();
+            template.values.iter().for_each(|draw| self.draw(*draw, op));
+            for call in &template.calls {
+                let statement = call.statement + if call.is_on_tables { table } else { 0 };
+                op.calls.push(SqlCall { statement, args: call.values.len() as u16 });
+                op.args.extend(call.values.iter().map(|place| self.values[*place as usize]));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::OLTP;
+    use super::*;
+    use crate::program::{Slot, SqlProgram};
+    use crate::tests::params;
+    use crate::{Carried, Reuse};
+    use model::statement::CustomStatement;
+    use model::{Params, Value};
+
+    fn value(draw: Draw) -> CustomValue {
+        CustomValue { draw, nth: 1 }
+    }
+
+    fn op(name: &str, weight: u32, statements: &[(&str, &[CustomValue])]) -> CustomOp {
+        let statement =
+            |(text, values): &(&str, &[CustomValue])| CustomStatement { text: (*text).into(), values: values.to_vec() };
+        CustomOp { name: name.into(), weight, statements: statements.iter().map(statement).collect() }
+    }
+
+    fn with(ops: &[CustomOp], changes: &[(&str, &str)]) -> Params {
+        let mut params = params(&OLTP.entry, &[&[("mix", "custom")], changes].concat());
+        params.0.insert("statement".into(), Value::Statements(ops.to_vec()));
+        params
+    }
+
+    fn program(ops: &[CustomOp], changes: &[(&str, &str)]) -> SqlProgram {
+        (OLTP.sql.expect("it comes for SQL"))(&with(ops, changes), 1, &Carried::default())
+    }
+
+    fn filled(program: &SqlProgram, count: usize) -> Vec<SqlOp> {
+        let mut ops = vec![SqlOp::default(); count];
+        (program.run.make)(Slot { client: 0, clients: 1 }).fill(&mut ops);
+        ops
+    }
+
+    /// A row is read, and a row is replaced by another of the same id.
+    fn two() -> [CustomOp; 2] {
+        let gone_and_back: [(&str, &[CustomValue]); 2] = [
+            ("DELETE FROM sbtest{table} WHERE id = ?", &[value(Draw::Id)]),
+            ("INSERT INTO sbtest{table} VALUES (?, ?, ?, ?)", &[Draw::Id, Draw::K, Draw::C, Draw::Pad].map(value)),
+        ];
+        [
+            op("read", 7, &[("SELECT c FROM sbtest{table} WHERE id = ?", &[value(Draw::Id)])]),
+            op("replace", 3, &gone_and_back),
+        ]
+    }
+
+    #[test]
+    fn each_kind_comes_as_often_as_its_weight_says() {
+        let ops = filled(&program(&two(), &[]), 100_000);
+        let reads = ops.iter().filter(|op| op.op_kind == OpKind(0)).count() as f64;
+        // Binomial: five standard deviations of 145.
+        assert!((reads - 70_000.0).abs() < 725.0, "{reads}");
+        assert_eq!(filled(&program(&two(), &[]), 1_000), ops[..1_000], "the same seed makes the same operations");
+    }
+
+    #[test]
+    fn a_value_is_the_same_wherever_it_stands_in_an_operation_and_so_is_the_table() {
+        let program = program(&two(), &[("tables", "3"), ("table_rows", "50")]);
+        let replaced = filled(&program, 500).into_iter().filter(|op| op.op_kind == OpKind(1));
+        let mut tables = BTreeSet::new();
+        for op in replaced {
+            let [delete, insert] = op.calls[..] else { panic!("{:?}", op.calls) };
+            assert_eq!((delete.args, insert.args, op.args[0]), (1, 4, op.args[1]));
+            let [delete, insert] = [delete, insert].map(|call| program.statements[call.statement as usize].as_str());
+            let table = delete.strip_prefix("DELETE FROM sbtest").expect("a table")[..1].to_owned();
+            assert_eq!(insert, format!("INSERT INTO sbtest{table} VALUES (?, ?, ?, ?)"));
+            assert!(op.transaction && op.writes);
+            tables.insert(table);
+        }
+        assert_eq!(tables.len(), 3);
+    }
+
+    #[test]
+    fn kinds_have_the_names_of_the_plan_and_count_begin_and_commit() {
+        let kinds = |transaction| program(&two(), &[("transaction", transaction)]).kinds;
+        let told: Vec<(&str, f64)> = kinds("true").iter().map(|kind| (kind.name, kind.queries)).collect();
+        assert_eq!(told[..2], [("read", 1.0), ("replace", 4.0)]);
+        assert_eq!((told[2].0, kinds("false")[1].queries), ("load", 2.0));
+    }
+
+    #[test]
+    fn further_values_are_drawn_within_their_bounds() {
+        let text = "SELECT ?, ?, ?, ? FROM t";
+        let values = [Draw::Int(-2, 2), Draw::Int(i64::MIN, i64::MAX), Draw::Text(5), Draw::NewId].map(value);
+        let mut seen = BTreeSet::new();
+        for (nth, op) in (0..).zip(filled(&program(&[op("x", 1, &[(text, &values)])], &[("table_rows", "50")]), 300)) {
+            let SqlArg::Int(int) = op.args[0] else { panic!("{:?}", op.args) };
+            seen.insert(int);
+            assert!(op.text.len() == 5 && op.text.iter().all(u8::is_ascii_alphanumeric));
+            assert_eq!(op.args[3], SqlArg::Int(51 + nth), "a new id each time");
+        }
+        assert_eq!(seen, (-2..=2).collect());
+    }
+
+    #[test]
+    fn data_is_left_to_later_trials_where_no_rows_come_or_go() {
+        let reuse = |text: &str| (OLTP.data_reuse)(&with(&[op("x", 1, &[(text, &[])])], &[]));
+        assert_eq!(reuse("UPDATE sbtest1 SET k = 1"), Reuse::Shared);
+        assert_eq!((reuse("DELETE FROM sbtest1"), reuse("INSERT INTO t VALUES (1)")), (Reuse::Fresh, Reuse::Fresh));
+        let growth = (OLTP.growth_bytes_per_op)(&with(&two(), &[]));
+        assert_eq!(growth, super::super::ROW);
+    }
+}
