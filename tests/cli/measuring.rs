@@ -216,3 +216,19 @@ fn statements_of_a_plan_file_are_kinds_of_their_own_and_the_run_file_keeps_them(
     let per_row = number(&load["bytes"]) / 1500.0;
     assert!(number(&load["rows_per_s"]) > 0.0 && number(&load["seconds"]) > 0.0 && (150.0..1_000.0).contains(&per_row));
 }
+
+#[test]
+fn points_that_begin_with_restored_data_pay_one_load() {
+    let lab = Lab::new();
+    let plan = ["oltp", "--engine", "sqlite", "--mix", "delete,insert", "--clients", "1,2", "--table-rows", "500"];
+    let short = ["--time", "200ms", "--interval", "50ms", "--durability", "none", "--no-report"];
+    for (between, loads) in [("restore", 1), ("keep", 4)] {
+        let run = lab.json(&[&plan[..], &short, &["--between", between]].concat());
+        let points = run["points"].as_array().unwrap();
+        points.iter().for_each(check_point);
+        assert_eq!(points.iter().filter(|point| !point["load"].is_null()).count(), loads, "{between}");
+        let bytes = number(&points[0]["load"]["bytes"]);
+        assert!(bytes < 500.0 * 600.0, "{between}: the copy is not counted: {bytes}");
+    }
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+}

@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// What the name of every data directory begins with.
 pub const DATA_DIR_PREFIX: &str = "plimsoll-data-";
 const MANIFEST: &str = "MANIFEST.json";
+const LOADED: &str = "loaded";
 const MANIFEST_NEW: &str = "MANIFEST.json.new";
 const MANIFEST_FORMAT: u32 = 1;
 const MANIFEST_BYTES_MAX: u64 = 1 << 20;
@@ -130,6 +131,11 @@ impl DataDir {
         Ok(path)
     }
 
+    /// The same for a copy of the data as it was loaded.
+    pub(crate) fn own_copy(&mut self) -> Result<PathBuf, TargetError> {
+        self.own_directory(LOADED)
+    }
+
     /// Enters an image, which is to be made, and its mount point, which is there then.
     pub(crate) fn own_volume(&mut self) -> Result<VolumeNames, TargetError> {
         let names = VolumeNames { image: "image".into(), mount_point: "mnt".into() };
@@ -181,9 +187,9 @@ impl DataDir {
         )))
     }
 
-    /// Space that everything in it takes on disk.
+    /// Space that everything in it takes on disk, but for the copy of the data as it was loaded, which no engine works on.
     pub fn footprint(&self) -> Bytes {
-        Bytes(disk_bytes(&self.path))
+        Bytes(disk_bytes(&self.path).saturating_sub(disk_bytes(&self.path.join(LOADED))))
     }
 
     /// Removes what the manifest lists, the manifest and the directory.

@@ -35,7 +35,13 @@ pub fn image_bytes(steps: &[Trial]) -> Option<Bytes> {
 /// The data of `trial` when it is made, with what the engine needs beside.
 pub fn data_bytes(trial: &Trial) -> Bytes {
     let data = (engines::workload_of(trial).data_bytes)(&trial.workload.params);
-    (engines::engine_of(trial).disk_peak)(data, &trial.target.params)
+    with_copy(trial, (engines::engine_of(trial).disk_peak)(data, &trial.target.params))
+}
+
+/// A copy of the data as it was loaded may take as much again.
+fn with_copy(trial: &Trial, peak: Bytes) -> Bytes {
+    let restores = trial.target.params.0.get("between").is_some_and(|word| word.to_string() == "restore");
+    if restores { Bytes(peak.0.saturating_mul(2)) } else { peak }
 }
 
 fn peak_bytes(steps: &[Trial]) -> Bytes {
@@ -46,7 +52,7 @@ fn peak_bytes(steps: &[Trial]) -> Bytes {
     let (workload, engine) = (engines::workload_of(trial), engines::engine_of(trial));
     let data = (workload.data_bytes)(&trial.workload.params);
     let grown: f64 = steps.iter().map(grown_bytes).sum();
-    (engine.disk_peak)(Bytes(data.0.saturating_add(grown as u64)), &trial.target.params)
+    with_copy(trial, (engine.disk_peak)(Bytes(data.0.saturating_add(grown as u64)), &trial.target.params))
 }
 
 /// What warmup and run of `trial` add to its data.

@@ -5,6 +5,7 @@
 //!
 //! To add an engine: one file in `engines/` with an [`EngineDef`], and its line in [`ENGINES`].
 
+mod copy;
 pub mod dataset;
 pub mod device;
 pub mod disk;

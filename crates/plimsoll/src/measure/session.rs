@@ -141,7 +141,7 @@ impl<'a> Session<'a> {
     /// Starts an instance where the one that runs has other data, and enters the point into the run file.
     fn open(&mut self, nth: usize) -> Result<Opened, Fault> {
         let trial = &self.plan.trials[nth];
-        let (loaders, replayed) = if self.live_fits(nth) { (None, None) } else { self.start_new(nth)? };
+        let (loaders, replayed) = if self.live_fits(nth) { self.begin_again(nth)? } else { self.start_new(nth)? };
         let live = self.live.as_mut().expect("started above, or it fits");
         live.last = nth;
         let (kinds, first) = match loaders {
@@ -288,12 +288,26 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Lets a point begin on the instance that runs, with what its plan says it begins with.
+    fn begin_again(&mut self, nth: usize) -> Result<(Option<Loading>, Option<Replayed>), Fault> {
+        let continues = !self.steps_before(nth).is_empty() && self.goes_on(nth);
+        self.live.as_mut().expect("it fits").instance.begin_again(continues)?;
+        Ok((None, None))
+    }
+
     fn live_fits(&self, nth: usize) -> bool {
         let Some(live) = self.live.as_ref().filter(|live| live.data == data_of(self.chain(nth))) else { return false };
+        self.goes_on(nth) || live.instance.restores() && self.steps_before(nth).is_empty()
+    }
+
+    /// Whether a point can begin with the data as the one before left it.
+    fn goes_on(&self, nth: usize) -> bool {
         match reuse_of(&self.plan.trials[nth]) {
             Reuse::Shared => true,
             Reuse::Fresh => false,
-            Reuse::Continues { .. } => !self.steps_before(nth).is_empty() && live.last + 1 == nth,
+            Reuse::Continues { .. } => {
+                !self.steps_before(nth).is_empty() && self.live.as_ref().is_some_and(|live| live.last + 1 == nth)
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 //! In: a trial. Out: a running [`Instance`]. Limits: an engine performs the families that its entry names; a workload runs on
 //! it in the first family that both have.
 
+mod between;
 mod chore;
 pub(crate) mod counters;
 mod errno;
@@ -147,6 +148,17 @@ pub trait Instance {
     /// The data is made, or there was nothing to make: brings it to rest (syncs, checkpoints) and seals it.
     fn loaded(&mut self) -> Result<(), TargetError>;
 
+    /// Whether it can begin any further trial with the data as it was loaded, whatever the trials before did to it.
+    fn restores(&self) -> bool {
+        false
+    }
+
+    /// Called before the clients of each trial but the first: brings engine and data to what the trial is to begin with. One that
+    /// `continues` a sequence of steps goes on with the data of the step before.
+    fn begin_again(&mut self, _continues: bool) -> Result<(), TargetError> {
+        Ok(())
+    }
+
     /// The clients of `trial`. Refuses data that is not what the trial expects.
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError>;
 
@@ -286,6 +298,11 @@ struct MadeFor {
 impl MadeFor {
     fn new(start: &Start) -> MadeFor {
         MadeFor { data: start.data.into(), shape: shape_of(start.trial), carried: Carried::default() }
+    }
+
+    /// The data is again as it was loaded: no trial has gone on with it.
+    fn forget(&mut self) {
+        self.carried = Carried::default();
     }
 
     /// Refuses data that is not what `trial` expects.

@@ -8,6 +8,7 @@
 //! log once a second; `none` = synchronous OFF. In WAL mode all three keep the database consistent after a crash of the
 //! process. (<https://sqlite.org/pragma.html#pragma_synchronous>)
 
+use super::between::{BETWEEN, Beginnings, Between};
 use super::chore::{self, Chores};
 use super::every_second::EverySecond;
 use super::sql::Failure;
@@ -39,7 +40,7 @@ pub static SQLITE: EngineDef = EngineDef {
     start: |start| Ok(Box::new(Sqlite::start(start)?)),
 };
 
-const PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE];
+const PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, BETWEEN];
 
 const AROUND_A_TRANSACTION: [&str; 3] = ["BEGIN IMMEDIATE", "BEGIN", "COMMIT"];
 
@@ -54,6 +55,8 @@ struct Sqlite {
     params: Params,
     tables: Vec<String>,
     made_for: MadeFor,
+    /// What points begin with.
+    begins: Beginnings,
     database: PathBuf,
     /// The last: fields are dropped in order, and files go after those who have them open.
     dir: DataDir,
@@ -66,7 +69,23 @@ impl Sqlite {
         let params = start.trial.target.params.clone();
         let keeper = connect(&database, &params, 0).map_err(failed("open a new database at", &database))?;
         let syncer = sync_each_second(&database, &params)?;
-        Ok(Sqlite { syncer, keeper, params, tables: Vec::new(), made_for: MadeFor::new(start), database, dir })
+        let (begins, made_for) = (Beginnings::of(&params), MadeFor::new(start));
+        Ok(Sqlite { syncer, keeper, params, tables: Vec::new(), made_for, begins, database, dir })
+    }
+
+    /// Closes the database, does `meanwhile` to its directory, and opens it again.
+    fn reopen(
+        &mut self,
+        meanwhile: fn(&mut Beginnings, &mut DataDir, &Path) -> Result<(), TargetError>,
+    ) -> Result<(), TargetError> {
+        // Closed first: to open and close the file beside SQLite gives up the locks that SQLite has on it.
+        self.syncer = None;
+        let nothing = Connection::open_in_memory().map_err(failed("stand still for", &self.database))?;
+        drop(std::mem::replace(&mut self.keeper, nothing));
+        meanwhile(&mut self.begins, &mut self.dir, self.database.parent().expect("it is in a directory"))?;
+        self.keeper = connect(&self.database, &self.params, 0).map_err(failed("open", &self.database))?;
+        self.syncer = sync_each_second(&self.database, &self.params)?;
+        Ok(())
     }
 
     /// Counted and not assumed: what is sealed is what is there.
@@ -104,7 +123,8 @@ impl Instance for Sqlite {
             "0" => "none",
             _ => "unknown",
         };
-        [version, Fact::new("durability", durability)].into_iter().chain(read_back.map(fact)).collect()
+        let settings = [version, Fact::new("durability", durability)].into_iter().chain(read_back.map(fact));
+        settings.chain(self.begins.facts()).collect()
     }
 
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
@@ -121,7 +141,24 @@ impl Instance for Sqlite {
     fn loaded(&mut self) -> Result<(), TargetError> {
         bring_to_rest(&self.keeper, &self.params).map_err(failed("checkpoint", &self.database))?;
         let rows = self.rows().map_err(failed("count the rows of", &self.database))?;
+        if self.begins.between != Between::Keep {
+            self.reopen(Beginnings::loaded)?;
+        }
         self.dir.seal(rows)
+    }
+
+    fn restores(&self) -> bool {
+        self.begins.restores()
+    }
+
+    fn begin_again(&mut self, continues: bool) -> Result<(), TargetError> {
+        if !self.begins.changes(continues) {
+            return Ok(());
+        }
+        if self.begins.restores() {
+            self.made_for.forget();
+        }
+        self.reopen(|begins, _, data| begins.again(data))
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {

@@ -84,6 +84,16 @@ impl Home {
         self.server.insert(server).wait_until_ready(ready)
     }
 
+    /// Ends the server: in order by `signal`, with its data at rest, or without one at once.
+    pub fn end(&mut self, signal: Option<Signal>) -> Result<(), TargetError> {
+        match (self.server.take(), signal) {
+            (Some(server), Some(signal)) => server.shut_down(signal)?,
+            (Some(server), None) => server.stop()?,
+            (None, _) => {}
+        }
+        leftover::end_servers_of(&self.data)
+    }
+
     /// The server's processes.
     pub fn processes(&self) -> Vec<u32> {
         self.server.iter().map(Server::pid).collect()

@@ -39,6 +39,9 @@ const ASKED_AT_MOST: Duration = Duration::from_secs(3);
 /// and one that is killed: the memory of a large one is given back in seconds.
 const KILLED_AT_MOST: Duration = Duration::from_secs(30);
 
+/// How long one may take that is asked to bring its data to rest first: a large buffer pool is written to a slow disk.
+const SHUT_DOWN_AT_MOST: Duration = Duration::from_secs(600);
+
 /// What to start, and how.
 pub struct Launch<'a> {
     /// The program.
@@ -176,6 +179,26 @@ impl Server {
         let advice = if full { "; free some space or measure elsewhere" } else { "" };
         let said = if said.is_empty() { "it left no word".to_owned() } else { format!("its last words: {said}") };
         TargetError::Failed(format!("{} {how}; {said}{advice}", self.name))
+    }
+
+    /// Asks it by `signal` to end in order, its data at rest, and waits for that.
+    pub fn shut_down(mut self, signal: Signal) -> Result<(), TargetError> {
+        let _ = kill_process(Pid::from_child(&self.child), signal); // where it has gone already, that is told below
+        if !self.wait(SHUT_DOWN_AT_MOST) {
+            let text = format!("{} did not shut down within {SHUT_DOWN_AT_MOST:?}", self.name);
+            return Err(TargetError::Failed(text));
+        }
+        self.gone = true;
+        match self.child.try_wait() {
+            Ok(Some(status)) if status.success() => Ok(()),
+            Ok(Some(status)) => Err(TargetError::Failed(format!(
+                "{} was asked to shut down and ended by {}; its last words: {}",
+                self.name,
+                ending(status),
+                last_words(&self.log)
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Ends it and all that it has started.

@@ -17,6 +17,7 @@ mod foreign;
 mod rest;
 mod tables;
 
+use super::between::{BETWEEN, Beginnings, Between};
 use super::counters::ServerSource;
 use super::sql::{Tally, failed, loading, patience, program_of};
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, chore, depth_one_only, loaders_for};
@@ -125,11 +126,12 @@ const VARIABLES: ParamDef = ParamDef {
     scales: false,
     shapes_data: true,
 };
-const INNODB_PARAMS: &[ParamDef] = &[super::DURABILITY, CACHE, FLUSH_METHOD, super::LOG_SIZE, IO_CAPACITY, VARIABLES];
+const INNODB_PARAMS: &[ParamDef] =
+    &[super::DURABILITY, CACHE, FLUSH_METHOD, super::LOG_SIZE, IO_CAPACITY, BETWEEN, VARIABLES];
 /// InnoDB does not start with less: seen at 5 MiB, not at 6.
 const CACHE: ParamDef =
     ParamDef { kind: ParamKind::Bytes { min: 6 << 20, max: 1 << 44 }, help: "size of the buffer pool", ..super::CACHE };
-const ROCKSDB_PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, DIRECT, VARIABLES];
+const ROCKSDB_PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, DIRECT, BETWEEN, VARIABLES];
 const DIRECT: ParamDef = ParamDef {
     name: "direct",
     kind: ParamKind::Bool,
@@ -347,6 +349,8 @@ struct Mariadb {
     made_for: MadeFor,
     /// That the plan sets.
     variables: Variables,
+    /// What points begin with, and what the server is started with for it; nothing on somebody else's server.
+    begins: Option<(Beginnings, Params)>,
     place: Place,
 }
 
@@ -368,9 +372,10 @@ impl Mariadb {
         let made = made.and_then(|()| keeper.query_drop(format!("USE {DATABASE}")));
         made.map_err(|error| failed(address.shown(), failure(error)))?;
         let (address, keeper) = (address.in_database(DATABASE), RefCell::new(keeper));
-        let (tally, made_for) = (Arc::default(), MadeFor::new(start));
+        let (tally, made_for, tables) = (Arc::default(), MadeFor::new(start), Vec::new());
+        let begins = Some((Beginnings::of(params), params.clone()));
         let (place, seed) = (Place::Private(Box::new(home)), start.trial.seed);
-        let made = Mariadb { storage, keeper, address, tables: Vec::new(), seed, tally, made_for, variables, place };
+        let made = Mariadb { storage, keeper, address, tables, seed, tally, made_for, variables, begins, place };
         RULES.known(&made.variables, |name| made.variable(name)).map(|()| made)
     }
 
@@ -391,8 +396,26 @@ impl Mariadb {
             tally,
             made_for,
             variables: Variables::default(),
+            begins: None,
             place: Place::Foreign(foreign),
         })
+    }
+
+    /// Ends the server, in order where its data is to stay, does `meanwhile` to its directory, and starts it again.
+    fn restart(
+        &mut self,
+        in_order: bool,
+        meanwhile: fn(&mut Beginnings, &mut DataDir, &Path) -> Result<(), TargetError>,
+    ) -> Result<(), TargetError> {
+        let (Place::Private(home), Some((begins, params))) = (&mut self.place, &mut self.begins) else { return Ok(()) };
+        home.end(in_order.then_some(Signal::TERM))?;
+        let data = home.data().to_owned();
+        meanwhile(begins, &mut home.dir, &data)?;
+        let answers = || self.address.connect(KEEPER_PATIENCE).map(drop).map_err(|failure| failure.text);
+        home.start(SERVER.needed()?, server_arguments(self.storage, &data, params, &self.variables), answers)?;
+        let keeper = self.address.connect(KEEPER_PATIENCE).map_err(|failure| failed(self.address.shown(), failure))?;
+        self.keeper = RefCell::new(keeper);
+        Ok(())
     }
 
     fn all(&self, trial: &Trial, statements: Vec<String>, part: &Part<SqlOp>, kinds: &[Kind], clients: u32) -> Loading {
@@ -452,6 +475,7 @@ impl Instance for Mariadb {
         let set: Vec<Fact> = set.into_iter().filter(|fact| !told(fact)).collect();
         facts.extend(set);
         facts.extend(self.place.facts());
+        facts.extend(self.begins.iter().flat_map(|(begins, _)| begins.facts()));
         facts
     }
 
@@ -474,7 +498,24 @@ impl Instance for Mariadb {
         let brought = self.rest().bring(&mut self.keeper.borrow_mut());
         brought.map_err(|error| failed(self.address.shown(), failure(error)))?;
         let rows = self.rows()?;
+        if self.begins.as_ref().is_some_and(|(begins, _)| begins.between != Between::Keep) {
+            self.restart(true, Beginnings::loaded)?;
+        }
         self.place.seal(rows, self.seed)
+    }
+
+    fn restores(&self) -> bool {
+        self.begins.as_ref().is_some_and(|(begins, _)| begins.restores())
+    }
+
+    fn begin_again(&mut self, continues: bool) -> Result<(), TargetError> {
+        let Some((begins, _)) = self.begins.as_ref().filter(|(begins, _)| begins.changes(continues)) else {
+            return Ok(());
+        };
+        if begins.restores() {
+            self.made_for.forget();
+        }
+        self.restart(!self.restores(), |begins, _, data| begins.again(data))
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {

@@ -16,6 +16,7 @@ mod rest;
 mod tables;
 mod wire;
 
+use super::between::{BETWEEN, Beginnings, Between};
 use super::counters::ServerSource;
 use super::sql::{Tally, failed, loading, patience, program_of};
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, chore, depth_one_only, loaders_for};
@@ -77,7 +78,7 @@ const EXAMPLE: &str = "postgres://user@host:5432/database";
 /// Its counter source.
 pub const SOURCES: &[&ServerSource] = &[&counters::POSTGRES];
 
-const PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, super::LOG_SIZE, VARIABLES];
+const PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, super::LOG_SIZE, BETWEEN, VARIABLES];
 const VARIABLES: ParamDef = ParamDef {
     name: "postgres.*",
     kind: ParamKind::Variables,
@@ -206,6 +207,8 @@ struct Postgres {
     made_for: MadeFor,
     /// That the plan sets.
     variables: Variables,
+    /// What points begin with, and what the server is started with for it; nothing on somebody else's server.
+    begins: Option<(Beginnings, Params)>,
     place: Place,
 }
 
@@ -226,7 +229,8 @@ impl Postgres {
         let keeper = address.connect(KEEPER_PATIENCE).map_err(|failure| failed(address.shown(), failure))?;
         let (tally, made_for) = (Arc::default(), MadeFor::new(start));
         let (place, keeper, seed) = (Place::Private(Box::new(home)), RefCell::new(keeper), start.trial.seed);
-        let made = Postgres { keeper, address, tables: Vec::new(), seed, tally, made_for, variables, place };
+        let (tables, begins) = (Vec::new(), Some((Beginnings::of(params), params.clone())));
+        let made = Postgres { keeper, address, tables, seed, tally, made_for, variables, begins, place };
         RULES.known(&made.variables, |name| made.known(name)).map(|()| made)
     }
 
@@ -238,7 +242,25 @@ impl Postgres {
         let (address, keeper, foreign) = foreign::visit(&server, &url)?;
         let (tally, made_for, seed) = (Arc::default(), MadeFor::new(start), start.trial.seed);
         let (place, keeper, variables) = (Place::Foreign(foreign), RefCell::new(keeper), Variables::default());
-        Ok(Postgres { keeper, address, tables: Vec::new(), seed, tally, made_for, variables, place })
+        Ok(Postgres { keeper, address, tables: Vec::new(), seed, tally, made_for, variables, begins: None, place })
+    }
+
+    /// Ends the server, in order where its data is to stay, does `meanwhile` to its directory, and starts it again.
+    fn restart(
+        &mut self,
+        in_order: bool,
+        meanwhile: fn(&mut Beginnings, &mut DataDir, &Path) -> Result<(), TargetError>,
+    ) -> Result<(), TargetError> {
+        let (Place::Private(home), Some((begins, params))) = (&mut self.place, &mut self.begins) else { return Ok(()) };
+        // The fast shutdown, which waits for no client.
+        home.end(in_order.then_some(Signal::INT))?;
+        let data = home.data().to_owned();
+        meanwhile(begins, &mut home.dir, &data)?;
+        let answers = || self.address.connect(KEEPER_PATIENCE).map(drop).map_err(|failure| failure.text);
+        home.start(SERVER.needed()?, server_arguments(&data, params, &self.variables), answers)?;
+        let keeper = self.address.connect(KEEPER_PATIENCE).map_err(|failure| failed(self.address.shown(), failure))?;
+        self.keeper = RefCell::new(keeper);
+        Ok(())
     }
 
     fn all(&self, trial: &Trial, statements: &[String], part: &Part<SqlOp>, kinds: &[Kind], clients: u32) -> Loading {
@@ -301,7 +323,8 @@ impl Instance for Postgres {
         let set = RULES.facts(&self.variables, |name| self.known(name));
         let set = set.into_iter().filter(|fact| !settings.iter().any(|known| known.name == fact.name));
         let named = [version, Fact::new("durability", durability)].into_iter();
-        named.chain(settings.clone()).chain(set).chain(self.place.facts()).collect()
+        let begins = self.begins.iter().flat_map(|(begins, _)| begins.facts());
+        named.chain(settings.clone()).chain(set).chain(self.place.facts()).chain(begins).collect()
     }
 
     fn closing_facts(&self) -> Vec<Fact> {
@@ -323,7 +346,24 @@ impl Instance for Postgres {
         let brought = self.rest().bring(&mut self.keeper.borrow_mut());
         brought.map_err(|error| self.failed(error))?;
         let rows = self.rows()?;
+        if self.begins.as_ref().is_some_and(|(begins, _)| begins.between != Between::Keep) {
+            self.restart(true, Beginnings::loaded)?;
+        }
         self.place.seal(rows, self.seed)
+    }
+
+    fn restores(&self) -> bool {
+        self.begins.as_ref().is_some_and(|(begins, _)| begins.restores())
+    }
+
+    fn begin_again(&mut self, continues: bool) -> Result<(), TargetError> {
+        let Some((begins, _)) = self.begins.as_ref().filter(|(begins, _)| begins.changes(continues)) else {
+            return Ok(());
+        };
+        if begins.restores() {
+            self.made_for.forget();
+        }
+        self.restart(!self.restores(), |begins, _, data| begins.again(data))
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
