@@ -10,6 +10,7 @@ mod errno;
 mod every_second;
 mod file;
 mod fjall;
+mod inbox;
 mod mariadb;
 mod null;
 mod postgres;

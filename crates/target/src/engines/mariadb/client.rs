@@ -1,15 +1,14 @@
 //! Connections to MariaDB: the protocol of MySQL with prepared statements.
 //!
-//! In: an address, statements with `?`. Out: sessions that perform operations. Limits: arguments and rows are allocated anew
-//! for each call, because the crate `mysql` takes and gives them by value.
+//! In: an address, statements with `?`. Out: sessions that perform operations. Limits: those of [`super::wire`].
 
+use super::wire::{Wire, WireError};
 use crate::engines::sql::{Connect, Failure, Session};
 use crate::server::home::Socket;
 use crate::server::url::{Password, Url};
-use ::mysql::prelude::Queryable;
-use ::mysql::{Conn, Error, Opts, OptsBuilder, Params, Statement, Value};
-use model::{FailureClass, SqlArg, SqlOp};
-use std::io::ErrorKind;
+use ::mysql::{Conn, Error, Opts, OptsBuilder};
+use model::{FailureClass, SqlOp};
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -85,76 +84,76 @@ impl Connect for ConnectMysql {
     }
 
     fn connect(&self) -> Result<MysqlSession, Failure> {
-        let mut connection = self.address.connect(self.patience)?;
-        let prepared: Result<Vec<Statement>, Error> =
-            self.statements.iter().map(|text| connection.prep(text)).collect();
-        Ok(MysqlSession { statements: prepared.map_err(failure)?, connection })
+        let connection = self.address.connect(self.patience)?;
+        Ok(MysqlSession(Wire::new(connection, &self.statements).map_err(failure)?))
     }
 }
 
 /// A connection with its prepared statements.
-pub struct MysqlSession {
-    connection: Conn,
-    statements: Vec<Statement>,
-}
+pub struct MysqlSession(Wire);
 
 impl Session for MysqlSession {
     fn perform(&mut self, op: &SqlOp) -> Result<(), Failure> {
-        self.transact(op).map_err(failure)
+        self.transact(op).map_err(wire_failure)
     }
 
     fn roll_back(&mut self) -> Result<(), Failure> {
-        self.connection.query_drop("ROLLBACK").map_err(failure)
+        self.0.run("ROLLBACK").map_err(wire_failure)
     }
 }
 
 impl MysqlSession {
-    fn transact(&mut self, op: &SqlOp) -> Result<(), Error> {
+    fn transact(&mut self, op: &SqlOp) -> Result<(), WireError> {
         if !op.transaction {
             return self.call_all(op);
         }
-        self.connection.query_drop("BEGIN")?;
+        self.0.run("BEGIN")?;
         self.call_all(op)?;
-        self.connection.query_drop("COMMIT")
+        self.0.run("COMMIT")
     }
 
-    fn call_all(&mut self, op: &SqlOp) -> Result<(), Error> {
+    fn call_all(&mut self, op: &SqlOp) -> Result<(), WireError> {
         let mut args = &op.args[..];
         for call in &op.calls {
             let (mine, rest) = args.split_at(call.args as usize);
             args = rest;
-            let values = mine.iter().map(|arg| value(arg, &op.text)).collect();
-            let statement = &self.statements[call.statement as usize];
-            // All rows are looked at, as a client would.
-            for row in self.connection.exec_iter(statement, Params::Positional(values))? {
-                std::hint::black_box(row?);
-            }
+            self.0.execute(call.statement as usize, mine, &op.text)?;
         }
         Ok(())
-    }
-}
-
-#[inline]
-fn value(arg: &SqlArg, text: &[u8]) -> Value {
-    match *arg {
-        SqlArg::Int(value) => Value::Int(value),
-        SqlArg::Float(value) => Value::Double(value),
-        SqlArg::Text { start, len } => Value::Bytes(text[start as usize..][..len as usize].to_vec()),
     }
 }
 
 /// What an error of the crate means here.
 #[cold]
 pub fn failure(error: Error) -> Failure {
-    let (class, text) = match &error {
-        Error::MySqlError(said) => (class_of(said.code, &said.message), said.to_string()),
-        Error::IoError(cause) if matches!(cause.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-            (FailureClass::Lost, "it did not answer in time".into())
-        }
-        Error::IoError(_) | Error::CodecError(_) => (FailureClass::Lost, format!("the connection was lost: {error}")),
-        Error::DriverError(_) => (FailureClass::Lost, error.to_string()),
-        _ => (FailureClass::Other, error.to_string()),
-    };
+    match error {
+        Error::MySqlError(said) => told(class_of(said.code, &said.message), &said.to_string()),
+        Error::IoError(cause) => io_failure(&cause),
+        Error::CodecError(_) => told(FailureClass::Lost, &format!("the connection was lost: {error}")),
+        Error::DriverError(_) => told(FailureClass::Lost, &error.to_string()),
+        _ => told(FailureClass::Other, &error.to_string()),
+    }
+}
+
+/// What an error under load means here.
+#[cold]
+fn wire_failure(error: WireError) -> Failure {
+    match error {
+        WireError::Said { code, text } => told(class_of(code, &text), &text),
+        WireError::Io(cause) => io_failure(&cause),
+    }
+}
+
+fn io_failure(cause: &io::Error) -> Failure {
+    match cause.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => told(FailureClass::Lost, "it did not answer in time"),
+        // Nothing was sent.
+        ErrorKind::InvalidInput => told(FailureClass::Other, &cause.to_string()),
+        _ => told(FailureClass::Lost, &format!("the connection was lost: {cause}")),
+    }
+}
+
+fn told(class: FailureClass, text: &str) -> Failure {
     Failure { class, text: text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() }
 }
 

@@ -16,6 +16,7 @@ mod counters;
 mod foreign;
 mod rest;
 mod tables;
+mod wire;
 
 use super::between::{BETWEEN, Beginnings, Between};
 use super::counters::ServerSource;

@@ -7,6 +7,7 @@
 //! <https://www.postgresql.org/docs/current/protocol-message-formats.html>. The crate `postgres` would do the same over an
 //! asynchronous runtime: without a time-out on a unix socket, and with a task switch for each statement.
 
+use crate::engines::inbox::Inbox;
 use bytes::BytesMut;
 use postgres_protocol::IsNull;
 use postgres_protocol::authentication::md5_hash;
@@ -64,19 +65,18 @@ pub struct Wire {
     stream: Stream,
     /// What is to be sent next.
     out: BytesMut,
-    /// What was read: `input[at..]` is not looked at yet.
-    input: Vec<u8>,
-    at: usize,
+    inbox: Inbox,
 }
 
 /// The largest message taken: rows here are below 1 KB, and a server's nonsense must not fill the memory.
 const MESSAGE_MAX: usize = 64 << 20;
-const READ_AT_ONCE: usize = 16 << 10;
+/// A letter and the length.
+const HEADER: usize = 5;
 
 impl Wire {
     /// Logs in over `stream`.
     pub fn open(stream: Stream, login: &Login) -> Result<Wire, WireError> {
-        let mut wire = Wire { stream, out: BytesMut::new(), input: Vec::new(), at: 0 };
+        let mut wire = Wire { stream, out: BytesMut::new(), inbox: Inbox::new() };
         let path = login.schema.map(|schema| format!("-c search_path={schema}"));
         let named = [("user", login.user), ("database", login.database), ("client_encoding", "UTF8")];
         let named = named.into_iter().chain(path.as_deref().map(|path| ("options", path)));
@@ -198,41 +198,23 @@ impl Wire {
     /// The next message: its tag and body.
     #[inline]
     fn message(&mut self) -> io::Result<(u8, &[u8])> {
-        self.have(5)?;
-        let header = &self.input[self.at..];
+        let header = self.inbox.peek(HEADER, &mut self.stream)?;
         let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
         if !(4..MESSAGE_MAX).contains(&length) {
             return Err(nonsense());
         }
-        self.have(1 + length)?;
-        let from = self.at;
-        self.at += 1 + length;
-        Ok((self.input[from], &self.input[from + 5..self.at]))
+        self.inbox.peek(1 + length, &mut self.stream)?;
+        let message = self.inbox.take(1 + length);
+        Ok((message[0], &message[HEADER..]))
     }
+}
 
-    /// Reads until `bytes` bytes are there.
+impl Read for Stream {
     #[inline]
-    fn have(&mut self, bytes: usize) -> io::Result<()> {
-        while self.input.len() - self.at < bytes {
-            self.read_more()?;
-        }
-        Ok(())
-    }
-
-    fn read_more(&mut self) -> io::Result<()> {
-        self.input.drain(..self.at);
-        self.at = 0;
-        let had = self.input.len();
-        self.input.resize(had + READ_AT_ONCE, 0);
-        let read = match &mut self.stream {
-            Stream::Unix(stream) => stream.read(&mut self.input[had..]),
-            Stream::Tcp(stream) => stream.read(&mut self.input[had..]),
-        };
-        self.input.truncate(had + read.as_ref().copied().unwrap_or(0));
-        match read {
-            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-            read => read.map(drop),
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => stream.read(buffer),
+            Stream::Tcp(stream) => stream.read(buffer),
         }
     }
 }
@@ -288,7 +270,7 @@ mod tests {
     fn told(bytes: &[u8]) -> Wire {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(bytes).unwrap();
-        Wire { stream: Stream::Unix(ours), out: BytesMut::new(), input: Vec::new(), at: 0 }
+        Wire { stream: Stream::Unix(ours), out: BytesMut::new(), inbox: Inbox::new() }
     }
 
     #[test]

@@ -1,0 +1,404 @@
+//! Executes prepared statements on a connection to MariaDB or MySQL: the part of the protocol that a client repeats.
+//!
+//! In: a connection that the crate `mysql` has opened, statements it has prepared, arguments. Out: one write and one read a
+//! statement, between reused buffers; rows are looked at one by one and not taken apart. Limits: no TLS and no compression,
+//! whose bytes are not on the socket as they are here; a statement with its arguments is below 16 MiB.
+//!
+//! The crate takes arguments and gives rows by value, some dozen allocations a statement, and looks at the socket twice for
+//! each answer (docs/journal/2026-11-21-sql-clients.md). So it opens, logs in and prepares, and what is timed is here.
+//! <https://mariadb.com/kb/en/com_stmt_execute/>, <https://mariadb.com/kb/en/result-set-packets/>
+
+use crate::engines::inbox::Inbox;
+use ::mysql::Conn;
+use ::mysql::prelude::Queryable;
+use model::SqlArg;
+use std::hint::black_box;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Why a call failed.
+#[derive(Debug)]
+pub enum WireError {
+    /// The connection.
+    Io(io::Error),
+    /// The server said so. The connection is good for the next call.
+    Said {
+        /// The number of the error.
+        code: u16,
+        /// The SQLSTATE and the text.
+        text: String,
+    },
+}
+
+impl From<io::Error> for WireError {
+    fn from(error: io::Error) -> WireError {
+        WireError::Io(error)
+    }
+}
+
+/// A connection with its prepared statements.
+pub struct Wire {
+    socket: Socket,
+    statements: Vec<Prepared>,
+    /// What is to be sent next.
+    out: Vec<u8>,
+    inbox: Inbox,
+}
+
+/// A prepared statement.
+struct Prepared {
+    id: u32,
+    /// The types of its arguments as the server has them; none before the first execution.
+    types: Vec<u8>,
+}
+
+/// The crate's connection, whose socket is used.
+struct Socket(Conn);
+
+/// Packets have a header of three bytes of length and one that counts them.
+const HEADER: usize = 4;
+/// What is longer comes in several packets.
+const PACKET_MAX: usize = (1 << 24) - 1;
+
+const COM_QUERY: u8 = 0x03;
+const COM_STMT_EXECUTE: u8 = 0x17;
+
+const LONGLONG: u8 = 0x08;
+const DOUBLE: u8 = 0x05;
+const VAR_STRING: u8 = 0xfd;
+
+const OK: u8 = 0x00;
+const EOF: u8 = 0xfe;
+const ERR: u8 = 0xff;
+const LOCAL_FILE: u8 = 0xfb;
+/// A row may begin with the same byte, and is longer.
+const EOF_BELOW: usize = 9;
+
+/// In the status of an answer: another one follows.
+const MORE_RESULTS: u16 = 0x0008;
+
+impl Wire {
+    /// Prepares `statements` on `connection` and takes it over.
+    pub fn new(mut connection: Conn, statements: &[String]) -> Result<Wire, ::mysql::Error> {
+        // The crate's own statement describes each argument and column in some hundred bytes, which nobody needs here.
+        let prepare = |text: &String| Ok(Prepared { id: connection.prep(text)?.id(), types: Vec::new() });
+        let statements = statements.iter().map(prepare).collect::<Result<_, ::mysql::Error>>()?;
+        Ok(Wire { socket: Socket(connection), statements, out: Vec::new(), inbox: Inbox::new() })
+    }
+
+    /// Executes statement number `statement`.
+    #[inline]
+    pub fn execute(&mut self, statement: usize, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
+        let prepared = &mut self.statements[statement];
+        put_execution(&mut self.out, prepared, args, text);
+        let done = self.call();
+        if done.is_err() {
+            self.statements[statement].types.clear(); // the server may not have taken them
+        }
+        done
+    }
+
+    /// Executes a text without arguments.
+    #[inline]
+    pub fn run(&mut self, text: &str) -> Result<(), WireError> {
+        begin(&mut self.out, COM_QUERY);
+        self.out.extend_from_slice(text.as_bytes());
+        self.call()
+    }
+
+    /// Sends the command and takes all that is answered.
+    #[inline]
+    fn call(&mut self) -> Result<(), WireError> {
+        let length = self.out.len() - HEADER;
+        if length >= PACKET_MAX {
+            return Err(too_long().into());
+        }
+        self.out[..HEADER].copy_from_slice(&(length as u32).to_le_bytes());
+        self.socket.write_all(&self.out)?;
+        while take_answer(&mut self.inbox, &mut self.socket)? {}
+        Ok(())
+    }
+}
+
+impl Socket {
+    #[inline]
+    fn fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the connection is open as long as it lives, which is longer than the borrow, and keeps its socket.
+        unsafe { BorrowedFd::borrow_raw(self.0.as_raw_fd()) }
+    }
+}
+
+impl Read for Socket {
+    #[inline]
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::io::read(self.fd(), buffer)?)
+    }
+}
+
+impl Write for Socket {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::io::write(self.fd(), bytes)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Takes one answer whole: whether another one follows.
+#[inline]
+fn take_answer(inbox: &mut Inbox, socket: &mut impl Read) -> Result<bool, WireError> {
+    let first = packet(inbox, socket)?;
+    match first[0] {
+        OK => return status_of_ok(first).map(has_more).ok_or_else(|| nonsense().into()),
+        LOCAL_FILE => return Err(nonsense().into()),
+        _ => {}
+    }
+    let (columns, rest) = number(first).ok_or_else(nonsense)?;
+    // MariaDB need not describe the columns of a prepared statement each time, and says so in one byte more.
+    if rest.first() != Some(&0) {
+        for _ in 0..columns {
+            packet(inbox, socket)?;
+        }
+    }
+    packet(inbox, socket)?; // the end of the columns
+    loop {
+        let row = packet(inbox, socket)?;
+        if row[0] == EOF && row.len() < EOF_BELOW {
+            return status_at(row, 3).map(has_more).ok_or_else(|| nonsense().into());
+        }
+        // Each row is looked at, as a client would.
+        black_box(row[row.len() - 1]);
+    }
+}
+
+/// The body of the next packet, which is never empty. An error that the server tells is one here.
+#[inline]
+fn packet<'a>(inbox: &'a mut Inbox, socket: &mut impl Read) -> Result<&'a [u8], WireError> {
+    let header = inbox.peek(HEADER, socket)?;
+    let length = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
+    if length == 0 || length >= PACKET_MAX {
+        return Err(nonsense().into());
+    }
+    inbox.peek(HEADER + length, socket)?;
+    let body = &inbox.take(HEADER + length)[HEADER..];
+    match body[0] {
+        ERR => Err(said(body)),
+        _ => Ok(body),
+    }
+}
+
+/// Begins a command, whose length is not known yet.
+#[inline]
+fn begin(out: &mut Vec<u8>, command: u8) {
+    out.clear();
+    out.extend_from_slice(&[0, 0, 0, 0, command]);
+}
+
+/// Makes the command that executes `prepared`.
+#[inline]
+fn put_execution(out: &mut Vec<u8>, prepared: &mut Prepared, args: &[SqlArg], text: &[u8]) {
+    begin(out, COM_STMT_EXECUTE);
+    out.extend_from_slice(&prepared.id.to_le_bytes());
+    out.extend_from_slice(&[0, 1, 0, 0, 0]); // no cursor; once
+    if args.is_empty() {
+        return;
+    }
+    out.resize(out.len() + args.len().div_ceil(8), 0); // none is NULL
+    // The server keeps the types of the execution before.
+    if has_types(&prepared.types, args) {
+        out.push(0);
+    } else {
+        prepared.types.clear();
+        prepared.types.extend(args.iter().map(type_of));
+        out.push(1);
+        out.extend(prepared.types.iter().flat_map(|&kind| [kind, 0]));
+    }
+    args.iter().for_each(|arg| put(out, arg, text));
+}
+
+#[inline]
+fn has_types(types: &[u8], args: &[SqlArg]) -> bool {
+    types.len() == args.len() && types.iter().zip(args).all(|(&kind, arg)| kind == type_of(arg))
+}
+
+#[inline]
+fn type_of(arg: &SqlArg) -> u8 {
+    match arg {
+        SqlArg::Int(_) => LONGLONG,
+        SqlArg::Float(_) => DOUBLE,
+        SqlArg::Text { .. } => VAR_STRING,
+    }
+}
+
+#[inline]
+fn put(out: &mut Vec<u8>, arg: &SqlArg, text: &[u8]) {
+    match *arg {
+        SqlArg::Int(value) => out.extend_from_slice(&value.to_le_bytes()),
+        SqlArg::Float(value) => out.extend_from_slice(&value.to_le_bytes()),
+        SqlArg::Text { start, len } => {
+            put_number(out, len);
+            out.extend_from_slice(&text[start as usize..][..len as usize]);
+        }
+    }
+}
+
+/// A number in as many bytes as it needs.
+#[inline]
+fn put_number(out: &mut Vec<u8>, number: u32) {
+    let [a, b, c, d] = number.to_le_bytes();
+    match number {
+        0..=250 => out.push(a),
+        251..=0xffff => out.extend_from_slice(&[0xfc, a, b]),
+        0x1_0000..=0xff_ffff => out.extend_from_slice(&[0xfd, a, b, c]),
+        _ => out.extend_from_slice(&[0xfe, a, b, c, d, 0, 0, 0, 0]),
+    }
+}
+
+/// The number that `bytes` begin with, and what follows it.
+#[inline]
+fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let (&first, rest) = bytes.split_first()?;
+    let length = match first {
+        0..=250 => return Some((first.into(), rest)),
+        0xfc => 2,
+        0xfd => 3,
+        0xfe => 8,
+        _ => return None,
+    };
+    let (digits, rest) = rest.split_at_checked(length)?;
+    let value = digits.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
+    Some((value, rest))
+}
+
+/// The status in an OK packet: behind the rows that were changed and the last id.
+#[inline]
+fn status_of_ok(body: &[u8]) -> Option<u16> {
+    let (_, rest) = number(body.get(1..)?)?;
+    let (_, rest) = number(rest)?;
+    status_at(rest, 0)
+}
+
+#[inline]
+fn status_at(body: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(*body.get(at..)?.first_chunk()?))
+}
+
+#[inline]
+fn has_more(status: u16) -> bool {
+    status & MORE_RESULTS != 0
+}
+
+/// The error in the body of an ERR packet: a number, and with `#` a SQLSTATE before the text.
+#[cold]
+fn said(body: &[u8]) -> WireError {
+    let Some((code, text)) = body[1..].split_first_chunk() else { return nonsense().into() };
+    let code = u16::from_le_bytes(*code);
+    let (state, text) = match text.split_first_chunk::<6>() {
+        Some((state, text)) if state[0] == b'#' => (&state[1..], text),
+        _ => (&b"HY000"[..], text),
+    };
+    let [state, text] = [state, text].map(String::from_utf8_lossy);
+    WireError::Said { code, text: format!("ERROR {code} ({state}): {text}") }
+}
+
+#[cold]
+fn too_long() -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, "a statement with its arguments is longer than 16 MiB")
+}
+
+#[cold]
+fn nonsense() -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, "it does not speak the protocol of MySQL")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The packets of `bodies`.
+    fn packets(bodies: &[&[u8]]) -> Vec<u8> {
+        let packet = |body: &&[u8]| [&(body.len() as u32).to_le_bytes()[..3], &[1], body].concat();
+        bodies.iter().flat_map(packet).collect()
+    }
+
+    const END: &[u8] = &[EOF, 0, 0, 2, 0];
+    const ROW: &[u8] = &[0, 0, 3, b'a', b'b', b'c'];
+
+    /// Takes one answer of `bodies`, and says how many bytes of it are left.
+    fn taken(bodies: &[&[u8]]) -> (Result<bool, WireError>, usize) {
+        let bytes = packets(bodies);
+        let (mut inbox, mut socket) = (Inbox::new(), &bytes[..]);
+        let answer = take_answer(&mut inbox, &mut socket);
+        let mut left = 0;
+        while inbox.peek(1, &mut socket).is_ok() {
+            left += inbox.take(1).len();
+        }
+        (answer, left)
+    }
+
+    #[test]
+    fn an_answer_is_taken_to_its_end_with_and_without_a_description_of_its_columns() {
+        for bodies in [
+            &[&[1][..], b"a column", END, ROW, ROW, END][..],
+            &[&[1, 1], b"a column", END, ROW, END],
+            &[&[1, 0], END, ROW, END],
+            &[&[2, 0], END, END],
+            &[&[OK, 1, 0, 2, 0, 0, 0]],
+        ] {
+            let (answer, left) = taken(bodies);
+            assert!(matches!(answer, Ok(false)), "{answer:?} of {bodies:?}");
+            assert_eq!(left, 0, "{bodies:?}");
+        }
+    }
+
+    #[test]
+    fn of_several_answers_one_is_taken_at_a_time() {
+        let (answer, left) = taken(&[&[OK, 0xfc, 1, 1, 0, 8, 0, 0, 0], &[OK, 0, 0, 2, 0, 0, 0]]);
+        assert!(matches!(answer, Ok(true)) && left == HEADER + 7, "{answer:?}, {left} left");
+    }
+
+    #[test]
+    fn an_error_among_the_rows_ends_the_answer_in_the_words_of_the_server() {
+        let (answer, left) = taken(&[&[1, 0], END, ROW, b"\xff\xbd\x04#40001Deadlock found"]);
+        let Err(WireError::Said { code: 1213, text }) = answer else { panic!("{answer:?}") };
+        assert_eq!((text.as_str(), left), ("ERROR 1213 (40001): Deadlock found", 0));
+    }
+
+    #[test]
+    fn a_server_that_hangs_up_or_talks_nonsense_is_an_error_of_the_connection() {
+        for bodies in
+            [&[][..], &[&[1, 0], END], &[&[]], &[&[OK]], &[&[OK, 0, 0, 2]], &[&[0xfc, 1]], &[&[LOCAL_FILE, 0]]]
+        {
+            let answer = taken(bodies).0;
+            assert!(matches!(answer, Err(WireError::Io(_))), "{answer:?} of {bodies:?}");
+        }
+    }
+
+    #[test]
+    fn arguments_carry_their_types_until_the_server_has_them() {
+        let args = [SqlArg::Int(-2), SqlArg::Text { start: 1, len: 2 }, SqlArg::Float(0.5)];
+        let (mut prepared, mut first, mut second) = (Prepared { id: 7, types: Vec::new() }, Vec::new(), Vec::new());
+        put_execution(&mut first, &mut prepared, &args, b"xyz");
+        put_execution(&mut second, &mut prepared, &args, b"xyz");
+        let head = [0, 0, 0, 0, COM_STMT_EXECUTE, 7, 0, 0, 0, 0, 1, 0, 0, 0, 0];
+        let values = [&(-2i64).to_le_bytes()[..], &[2, b'y', b'z'], &0.5f64.to_le_bytes()].concat();
+        let types = [1, LONGLONG, 0, VAR_STRING, 0, DOUBLE, 0];
+        assert_eq!(first, [&head[..], &types, &values].concat());
+        assert_eq!(second, [&head[..], &[0], &values].concat());
+        put_execution(&mut first, &mut prepared, &[args[1], args[1], args[1]], b"xyz");
+        assert_eq!(first[15..22], [1, VAR_STRING, 0, VAR_STRING, 0, VAR_STRING, 0]);
+    }
+
+    #[test]
+    fn lengths_come_back_as_they_were_put() {
+        for length in [0, 250, 251, 0xffff, 0x1_0000, 0xff_ffff, 0x100_0000, u32::MAX] {
+            let mut bytes = Vec::new();
+            put_number(&mut bytes, length);
+            bytes.push(9);
+            assert_eq!(number(&bytes), Some((length.into(), &[9][..])));
+        }
+        assert_eq!([number(&[]), number(&[0xfc, 1]), number(&[0xff, 1])], [None; 3]);
+    }
+}
