@@ -42,6 +42,14 @@ pub const SYSBENCH: Need = Need {
     what_for: "the peer that plimsoll is compared with on the disk, and whose distributions it has, too",
 };
 
+/// What `cargo xtask bench oltp` and `insert` need.
+pub const OLTP_NEEDS: &[Need] = &[
+    SYSBENCH,
+    Need { binary: "pgbench", package: "postgresql", what_for: "the peer on PostgreSQL" },
+    Need { binary: "mariadbd", package: "mariadb-server", what_for: "the server that queries are sent to" },
+    Need { binary: "initdb", package: "postgresql", what_for: "the server that queries are sent to" },
+];
+
 /// Installs what is missing where that is possible, and returns what is missing still.
 pub fn ensure(needs: &'static [Need]) -> Result<Vec<&'static Need>> {
     let missing = missing(needs);

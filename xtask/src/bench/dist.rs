@@ -30,12 +30,12 @@ pub fn run(root: &Path, effort: &Effort) -> Result<()> {
         bail!("`{}` is not there: {}; install the package `{}`", missing.binary, missing.what_for, missing.package);
     }
     workspace::run(workspace::cargo(root).args(["build", "--release", "--locked", "--package", "plimsoll"]))?;
-    let draws = DRAWS_PER_SECOND * u64::from(effort.seconds);
+    let draws = DRAWS_PER_SECOND * u64::from(effort.seconds(5, 2));
     let script = tempfile::Builder::new().suffix(".lua").tempfile()?;
     fs::write(script.path(), SCRIPT)?;
     println!("{NAME}: nanoseconds a draw, {draws} draws of a million keys");
     let mut pairs = Vec::new();
-    for round in 1..=effort.rounds {
+    for round in 1..=effort.rounds() {
         // A B B A.
         let (own, peer) = (own(root, draws)?, peer(script.path(), draws)?);
         println!("round {round}: plimsoll {own:.1?}, sysbench {peer:.1?}");

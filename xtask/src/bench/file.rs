@@ -54,12 +54,12 @@ pub fn run(root: &Path, effort: &Effort) -> Result<()> {
     let work = root.join("target/bench");
     fs::create_dir_all(&work)?;
     let work = tempfile::Builder::new().prefix(NAME).tempdir_in(&work)?;
-    let wanted = |case: &&Case| effort.cases.is_empty() || effort.cases.iter().any(|name| name == case.name);
+    let wanted = |case: &&Case| effort.wants(case.name);
     for case in CASES.iter().filter(wanted) {
         println!("\n{}: {}", case.name, case.what());
-        let lab = Lab { root, work: work.path(), case, file: case.file(work.path())?, seconds: effort.seconds };
+        let lab = Lab { root, work: work.path(), case, file: case.file(work.path())?, seconds: effort.seconds(5, 2) };
         for settings in peers::of(case) {
-            let comparison = lab.compare(&settings, effort.rounds)?;
+            let comparison = lab.compare(&settings, effort.rounds())?;
             print(&comparison);
             keep(root, &comparison)?; // at once: a later case may fail
         }

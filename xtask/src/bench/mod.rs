@@ -7,14 +7,22 @@ mod cases;
 mod dist;
 mod file;
 mod fio;
+mod insert;
+mod oltp;
+mod pairs;
 mod peers;
 mod plimsoll;
 mod process;
+mod server;
 mod statistics;
 mod sysbench;
+mod watch;
 
-use anyhow::Result;
+use crate::workspace;
+use anyhow::{Context, Result};
+use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 /// The options of `cargo xtask bench`.
 #[derive(clap::Args)]
@@ -23,14 +31,17 @@ pub struct Arguments {
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(BENCHES.iter().map(|bench| bench.name)))]
     name: Option<String>,
     /// Only these cases of it.
-    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(cases::CASES.iter().map(|case| case.name)))]
+    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(all_cases()))]
     case: Vec<String>,
-    /// Rounds of A B B A, two pairs each.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100))]
-    rounds: u32,
-    /// Seconds of each single run.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=600))]
-    seconds: u32,
+    /// Rounds of A B B A, two pairs each [default: 4, quick: 2].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: Option<u32>,
+    /// Seconds of each single run [default: what the bench needs].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=600))]
+    seconds: Option<u32>,
+    /// A look in two minutes: fewer and shorter runs.
+    #[arg(long)]
+    quick: bool,
 }
 
 /// One bench.
@@ -43,8 +54,31 @@ struct Bench {
 struct Effort {
     /// The cases by name; none for all.
     cases: Vec<String>,
-    rounds: u32,
-    seconds: u32,
+    rounds: Option<u32>,
+    seconds: Option<u32>,
+    quick: bool,
+}
+
+impl Effort {
+    /// How many rounds of A B B A.
+    fn rounds(&self) -> u32 {
+        self.rounds.unwrap_or(if self.quick { 2 } else { 4 })
+    }
+
+    /// How long each run is, where nothing was asked for.
+    fn seconds(&self, usually: u32, quick: u32) -> u32 {
+        self.seconds.unwrap_or(if self.quick { quick } else { usually })
+    }
+
+    /// Whether the case `name` is to be measured,
+    fn wants(&self, name: &str) -> bool {
+        self.cases.is_empty() || self.cases.iter().any(|case| case == name)
+    }
+
+    /// or any of several.
+    fn wants_any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.wants(name))
+    }
 }
 
 /// What one run of a program did.
@@ -60,12 +94,39 @@ struct Cost {
     process_ns: f64,
 }
 
-const BENCHES: &[Bench] = &[Bench { name: file::NAME, run: file::run }, Bench { name: dist::NAME, run: dist::run }];
+const BENCHES: &[Bench] = &[
+    Bench { name: file::NAME, run: file::run },
+    Bench { name: dist::NAME, run: dist::run },
+    Bench { name: oltp::NAME, run: oltp::run },
+    Bench { name: insert::NAME, run: insert::run },
+];
+
+fn all_cases() -> impl Iterator<Item = &'static str> {
+    cases::CASES.iter().map(|case| case.name).chain(oltp::CASES).chain(insert::CASES)
+}
 
 /// Runs the bench that was named, or all.
 pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
-    let Arguments { rounds, seconds, .. } = *arguments;
-    let effort = Effort { cases: arguments.case.clone(), rounds, seconds };
+    let Arguments { rounds, seconds, quick, .. } = *arguments;
+    let effort = Effort { cases: arguments.case.clone(), rounds, seconds, quick };
     let wanted = |bench: &&Bench| arguments.name.as_deref().is_none_or(|name| name == bench.name);
     BENCHES.iter().filter(wanted).try_for_each(|bench| (bench.run)(root, &effort))
+}
+
+/// Adds `rows` to the table of the bench `name` in docs/benchmarks, below `head` where it is new, with date, versions and kernel.
+fn keep(root: &Path, name: &str, head: &str, peers: &[&str], rows: &[String]) -> Result<()> {
+    let date = workspace::output_of(Command::new("date").args(["-u", "+%F"]))?;
+    let mut versions = vec![plimsoll::version(root)?];
+    for peer in peers {
+        versions.push(workspace::output_of(Command::new(peer).arg("--version"))?.trim().to_owned());
+    }
+    let kernel = file::kernel(&rustix::system::uname().release().to_string_lossy());
+    let path = root.join("docs/benchmarks").join(format!("{name}.md"));
+    let mut text = fs::read_to_string(&path).unwrap_or_else(|_| head.to_owned());
+    for row in rows {
+        text.push_str(&format!("| {} | {} | {kernel} | {row} |\n", date.trim(), versions.join(", ")));
+    }
+    fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
+    println!("kept in docs/benchmarks/{name}.md");
+    Ok(())
 }

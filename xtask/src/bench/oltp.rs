@@ -1,0 +1,211 @@
+//! `oltp`: what a query costs the client, beside sysbench on MariaDB and pgbench on PostgreSQL; and the memory of 512 clients.
+//!
+//! In: the release build, sysbench, pgbench, both servers. Out: per case the ratio of client CPU per query and of queries per
+//! second; bytes. Limits: prepared point selects with uniform access over the unix socket, all rows in memory; plimsoll has
+//! tables of its own on the same instance, which are those of sysbench in schema and number of rows, and of pgbench in number.
+
+use super::pairs::{self, Comparison, against, compare, line};
+use super::server::Server;
+use super::watch::{self, Memory, Tells, Window};
+use super::{Effort, keep, plimsoll};
+use crate::{needs, workspace};
+use anyhow::{Result, bail};
+use std::path::Path;
+use std::process::Command;
+
+/// The bench's name.
+pub const NAME: &str = "oltp";
+
+/// The cases by name.
+pub const CASES: [&str; 9] = [
+    "mariadb-1",
+    "mariadb-8",
+    "mariadb-64",
+    "postgres-1",
+    "postgres-8",
+    "postgres-64",
+    "memory-null",
+    "memory-sqlite",
+    "memory-mariadb",
+];
+
+const CLIENTS: [u32; 3] = [1, 8, 64];
+const MANY_CLIENTS: u32 = 512;
+/// sysbench's own default, and one level more than a root in the trees of both servers.
+const ROWS: &str = "10000";
+/// The smallest that pgbench makes, on as many levels.
+const PGBENCH_ROWS: &str = "100000";
+
+/// Client CPU per query, plimsoll : peer, is to be at most this; and queries per second at least.
+const GOAL: f64 = 1.0;
+const MEMORY_GOAL: f64 = 150e6;
+
+/// Measures, prints, and keeps the result.
+pub fn run(root: &Path, effort: &Effort) -> Result<()> {
+    if let [missing, ..] = needs::ensure(needs::OLTP_NEEDS)?[..] {
+        bail!("`{}` is not there: {}; install the package `{}`", missing.binary, missing.what_for, missing.package);
+    }
+    workspace::run(workspace::cargo(root).args(["build", "--release", "--locked", "--package", "plimsoll"]))?;
+    let below = root.join("target/bench");
+    std::fs::create_dir_all(&below)?;
+    let dir = tempfile::Builder::new().prefix(NAME).tempdir_in(below)?;
+    let lab = Lab { root, work: dir.path(), seconds: effort.seconds(4, 3) };
+    let mut rows = Vec::new();
+    if effort.wants_any(&CASES[..3]) || effort.wants("memory-mariadb") {
+        lab.on_mariadb(effort, &mut rows)?;
+    }
+    if effort.wants_any(&CASES[3..6]) {
+        lab.on_postgres(effort, &mut rows)?;
+    }
+    for engine in ["null", "sqlite"].into_iter().filter(|engine| effort.wants(&format!("memory-{engine}"))) {
+        rows.push(memory(&format!("memory-{engine}"), &lab.plimsoll(engine, ROWS, MANY_CLIENTS)?.memory));
+    }
+    println!();
+    rows.iter().for_each(|row| println!("{row}"));
+    keep(root, NAME, HEAD, &["sysbench", "pgbench"], &rows)
+}
+
+/// Where the programs run.
+struct Lab<'a> {
+    root: &'a Path,
+    work: &'a Path,
+    seconds: u32,
+}
+
+/// plimsoll against a peer.
+struct Case<'a> {
+    name: String,
+    against: &'static str,
+    /// The server's URL.
+    engine: &'a str,
+    rows: &'static str,
+    clients: u32,
+}
+
+impl Lab<'_> {
+    fn on_mariadb(&self, effort: &Effort, rows: &mut Vec<String>) -> Result<()> {
+        let server = Server::mariadb()?;
+        let socket = server.dir().join("m.sock");
+        let url = format!("mysql://root@localhost/?socket={}", socket.display());
+        let sysbench = || {
+            let mut command = Command::new("sysbench");
+            command.args(["oltp_point_select", "--db-driver=mysql", "--mysql-user=root", "--mysql-db=sbtest"]);
+            command.args(["--rand-type=uniform", "--tables=1", "--report-interval=1"]);
+            command.arg(format!("--mysql-socket={}", socket.display())).arg(format!("--table-size={ROWS}"));
+            command
+        };
+        workspace::output_of(sysbench().arg("prepare"))?;
+        for clients in CLIENTS {
+            let peer = || {
+                let mut command = sysbench();
+                command.arg(format!("--threads={clients}")).arg(format!("--time={}", self.seconds)).arg("run");
+                watch::run(&mut command, Tells::Stdout, watch::of_sysbench)
+            };
+            let name = format!("mariadb-{clients}");
+            let case = Case { name, against: "sysbench", engine: &url, rows: ROWS, clients };
+            rows.extend(self.pair(&case, effort, peer)?);
+        }
+        if effort.wants("memory-mariadb") {
+            rows.push(memory("memory-mariadb", &self.plimsoll(&url, ROWS, MANY_CLIENTS)?.memory));
+        }
+        Ok(())
+    }
+
+    fn on_postgres(&self, effort: &Effort, rows: &mut Vec<String>) -> Result<()> {
+        let server = Server::postgres()?;
+        let url = format!("postgres://plimsoll@localhost/postgres?socket={}/.s.PGSQL.5432", server.dir().display());
+        let pgbench = || {
+            let mut command = Command::new("pgbench");
+            command.args(["-U", "plimsoll", "-h"]).arg(server.dir());
+            command
+        };
+        workspace::output_of(pgbench().args(["--initialize", "--quiet", "postgres"]))?;
+        for clients in CLIENTS {
+            let peer = || {
+                let mut command = pgbench();
+                // As many threads as serve it best: one a core.
+                let threads = clients.min(std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32));
+                command.args(["-S", "-M", "prepared", "-n", "-P", "1", "-c", &clients.to_string()]);
+                command.args(["-j", &threads.to_string(), "-T", &self.seconds.to_string(), "postgres"]);
+                watch::run(&mut command, Tells::Stderr, watch::of_pgbench)
+            };
+            let name = format!("postgres-{clients}");
+            let case = Case { name, against: "pgbench -S", engine: &url, rows: PGBENCH_ROWS, clients };
+            rows.extend(self.pair(&case, effort, peer)?);
+        }
+        Ok(())
+    }
+
+    /// Measures `case` where it is wanted.
+    fn pair(&self, case: &Case, effort: &Effort, peer: impl Fn() -> Result<Window>) -> Result<Option<String>> {
+        if !effort.wants(&case.name) {
+            return Ok(None);
+        }
+        let Case { name, against, engine, rows, clients } = case;
+        println!("\n{name}: prepared point selects, {clients} clients, plimsoll : {against}");
+        let price = |window: Window| pairs::price(&window, 1.0);
+        let own = || self.plimsoll(engine, rows, *clients).map(price);
+        let comparison = compare(effort.rounds(), own, || peer().map(price))?;
+        Ok(Some(row(name, against, &comparison)))
+    }
+
+    fn plimsoll(&self, engine: &str, rows: &str, clients: u32) -> Result<Window> {
+        let mut command = Command::new(plimsoll::binary(self.root));
+        command.args(["oltp", "--mix", "point_select", "--warmup", "0s", "--interval", "250ms", "--no-report"]);
+        command.args(["--engine", engine, "--table-rows", rows, "--clients", &clients.to_string()]);
+        command.arg("--time").arg(format!("{}s", self.seconds)).arg("--dir").arg(self.work);
+        command.arg("--runs").arg(self.work.join("runs"));
+        watch::run(&mut command, Tells::Stderr, watch::of_plimsoll)
+    }
+}
+
+fn row(name: &str, peer: &str, comparison: &Comparison) -> String {
+    let Comparison { own, peer: other, cpu, rate } = comparison;
+    let goals = format!("CPU {}, rate {}", against(GOAL, false, cpu), against(GOAL, true, rate));
+    format!("{name} | {peer} | {} | {} | {cpu} | {rate} | {goals}", line(own), line(other))
+}
+
+fn memory(name: &str, memory: &Memory) -> String {
+    let goal = if memory.anonymous < MEMORY_GOAL { "met" } else { "missed" };
+    let (anonymous, resident) = (memory.anonymous / 1e6, memory.resident / 1e6);
+    println!("\n{name}: {MANY_CLIENTS} clients, {anonymous:.0} MB anonymous, {resident:.0} MB resident");
+    format!("{name} | | {anonymous:.0} MB anonymous, {resident:.0} MB resident | | | | under 150 MB {goal}")
+}
+
+const HEAD: &str = "\
+# oltp
+
+What a query costs the client, as `cargo xtask bench oltp` measures it: prepared point selects over a unix socket, all rows in
+memory, in interleaved pairs (A B B A) on one private instance. It adds its lines here. CPU is that of the whole process in us per
+query, with the part outside of the kernel in brackets, and the rate is in queries per second, both from the first line a second
+that the program writes to its last (the process's CPU clock is read at each line), so that start, connecting and the making of
+data are outside. Ratios are plimsoll : peer, the geometric mean over the pairs with its 95 % confidence interval (Student's t on
+the logarithms). CPU is to be at most 1.0 of the peer's and the rate at least 1.0: `met` or `missed` where the whole interval is
+on one side, `open` otherwise. Absolute numbers are medians, and true of that machine in those minutes only.
+
+sysbench reads its own table of 10,000 rows and plimsoll one of the same schema and size beside it; pgbench -S reads a number from
+100,000 rows, and plimsoll 120 letters from as many, with as many threads of pgbench as there are cores. The lines `memory` are the
+most that 512 clients of plimsoll took.
+
+| date | versions | kernel | case | against | plimsoll | peer | CPU ratio | rate ratio | goals |
+|---|---|---|---|---|---|---|---|---|---|
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::pairs::Price;
+    use crate::bench::statistics::ratio;
+
+    #[test]
+    fn a_row_fits_the_head_of_the_table_and_says_what_is_met() {
+        let price = |cpu_us| Price { cpu_us, user_us: 1.0, per_s: 1e4 };
+        let (cpu, rate) = (ratio(&[(4.0, 5.0); 2]).unwrap(), ratio(&[(1.0, 1.1); 2]).unwrap());
+        let row = row("mariadb-1", "sysbench", &Comparison { own: price(4.0), peer: price(5.0), cpu, rate });
+        let columns = HEAD.lines().last().unwrap().matches('|').count() - 1;
+        for row in [&row, &memory("memory-null", &Memory { resident: 2e8, anonymous: 1e8 })] {
+            assert_eq!(row.matches('|').count() + 4, columns, "{row}");
+        }
+        assert!(row.ends_with("CPU met, rate missed") && row.contains("4.00 us (1.00 user), 10000/s"), "{row}");
+    }
+}
