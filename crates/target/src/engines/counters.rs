@@ -1,6 +1,6 @@
-//! Counters that a server keeps of itself, read over a connection of their own.
+//! Counters that an engine keeps of itself; those of a server are read over a connection of their own.
 //!
-//! In: a table of counters and a way to ask the server for its values by name. Out: a [`CounterSource`]. Limits: what this
+//! In: a table of counters and a way to ask for their values. Out: a [`CounterSource`]. Limits: what this
 //! version of the server does not know is a gap of that counter; a server that does not answer within [`PATIENCE`] is a gap of
 //! all, and is connected to anew at the next reading. A server that was started anew would count from zero again.
 
@@ -22,6 +22,11 @@ pub struct Counter {
     unit: &'static str,
     kind: CounterKind,
     help: &'static str,
+}
+
+/// A counter of an engine inside plimsoll, which nobody is asked for by name.
+pub const fn own(kind: CounterKind, name: &'static str, unit: &'static str, help: &'static str) -> Counter {
+    Counter { kind, ..grows(name, name, unit, help) }
 }
 
 /// A counter that only grows.
@@ -72,6 +77,30 @@ pub trait Ask: Send {
 /// A source that reads `source` through `ask`, about `subject`.
 pub fn source(source: &'static ServerSource, subject: &str, ask: impl Ask + 'static) -> Box<dyn CounterSource> {
     Box::new(Reading { source, subject: subject.to_owned(), ask, connected: false })
+}
+
+/// A source of an engine inside plimsoll: `read` gives a value for each of its counters, in their order.
+pub fn within<F>(source: &'static ServerSource, read: F) -> Box<dyn CounterSource>
+where
+    F: FnMut() -> Vec<Option<f64>> + Send + 'static,
+{
+    Box::new(Within { source, read })
+}
+
+struct Within<F> {
+    source: &'static ServerSource,
+    read: F,
+}
+
+impl<F: FnMut() -> Vec<Option<f64>> + Send> CounterSource for Within<F> {
+    fn describe(&self) -> SourceDef {
+        let counters = self.source.counters.iter().map(Counter::def).collect();
+        SourceDef { name: self.source.name.into(), subject: self.source.name.into(), counters }
+    }
+
+    fn read(&mut self) -> Vec<Option<f64>> {
+        (self.read)()
+    }
 }
 
 struct Reading<A> {

@@ -7,13 +7,17 @@
 //! plimsoll persists with `SyncAll` once a second; `none` = the journal stays in the process's buffer.
 
 use super::chore::{self, Chores};
+use super::counters::{ServerSource, own, within};
 use super::every_second::EverySecond;
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, loaders_for, slots, sql, workload_of};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use ::fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, LsmError as StorageError, PersistMode};
 use load::{Client, Driver, OpSource, SyncClient};
-use model::{Bytes, Entry, Fact, FailureClass, Family, KvAction, KvOp, Outcome, ParamDef, Params, Trial};
+use model::CounterKind::{Counter as Counts, Gauge};
+use model::{
+    Bytes, CounterSource, Entry, Fact, FailureClass, Family, KvAction, KvOp, Outcome, ParamDef, Params, Trial,
+};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -38,6 +42,24 @@ pub static FJALL: EngineDef = EngineDef {
 
 /// The release in Cargo.lock; the crate does not tell at run time.
 const VERSION: &str = "3.1.13";
+
+/// Its counter source.
+pub const SOURCES: &[&ServerSource] = &[&COUNTERS];
+
+static COUNTERS: ServerSource = ServerSource {
+    name: "fjall",
+    help: "journals, memtables, compactions and tables of fjall, as the library says (fjall)",
+    counters: &[
+        own(Gauge, "journal_bytes", "bytes", "size of the journals, which hold what is not yet in tables"),
+        own(Gauge, "memtable_bytes", "bytes", "memory of all memtables: what is yet to be written to tables"),
+        own(Gauge, "flushes_pending", "count", "memtables that are full and wait to be flushed"),
+        own(Gauge, "compactions_running", "count", "compactions under way"),
+        own(Counts, "compactions", "ops", "compactions done"),
+        own(Counts, "compacting_ns", "ns", "time spent compacting, over all threads"),
+        own(Gauge, "l0_tables", "count", "tables of level 0, each of which a reader may have to look into"),
+        own(Gauge, "table_bytes", "bytes", "size of all tables"),
+    ],
+};
 
 const PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE];
 
@@ -118,6 +140,11 @@ impl Instance for Fjall {
         Ok(self.all(&program.run, &program.kinds, trial.load.clients))
     }
 
+    fn sources(&self) -> Vec<Box<dyn CounterSource>> {
+        let (database, keyspaces) = (self.database.clone(), self.keyspaces.clone());
+        vec![within(&COUNTERS, move || values(&database, &keyspaces))]
+    }
+
     fn trouble(&self) -> Option<String> {
         self.syncer.as_ref().and_then(EverySecond::failure)
     }
@@ -136,6 +163,21 @@ impl Instance for Fjall {
         drop((keyspaces, database)); // its threads end before its files go
         dir.remove()
     }
+}
+
+/// In the order of [`COUNTERS`].
+fn values(database: &Database, keyspaces: &[Keyspace]) -> Vec<Option<f64>> {
+    let sum = |of: fn(&Keyspace) -> u64| Some(keyspaces.iter().map(of).sum::<u64>() as f64);
+    vec![
+        database.journal_disk_space().ok().map(|bytes| bytes as f64),
+        Some(database.write_buffer_size() as f64),
+        Some(database.outstanding_flushes() as f64),
+        Some(database.active_compactions() as f64),
+        Some(database.compactions_completed() as f64),
+        Some(database.time_compacting().as_nanos() as f64),
+        sum(|keyspace| keyspace.l0_table_count() as u64),
+        sum(Keyspace::disk_space),
+    ]
 }
 
 fn program_of(trial: &Trial, carried: &Carried) -> Result<KvProgram, TargetError> {

@@ -43,10 +43,8 @@ pub const ENGINES: &[&EngineDef] = &[
 
 /// The counter sources that engines and their limits bring along, with a line on each, for the reference.
 pub fn counter_sources() -> impl Iterator<Item = (&'static str, &'static str)> {
-    [mariadb::SOURCES, postgres::SOURCES, crate::limits::SOURCES]
-        .concat()
-        .into_iter()
-        .map(|source| (source.name, source.help))
+    let all = [mariadb::SOURCES, postgres::SOURCES, sqlite::SOURCES, fjall::SOURCES, crate::limits::SOURCES];
+    all.concat().into_iter().map(|source| (source.name, source.help))
 }
 
 /// The engine of that name.

@@ -10,15 +10,18 @@
 
 use super::between::{BETWEEN, Beginnings, Between};
 use super::chore::{self, Chores};
+use super::counters::{ServerSource, own, within};
 use super::every_second::EverySecond;
 use super::sql::Failure;
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, slots, workload_of};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use load::{Client, Driver, OpSource, SyncClient};
-use model::{Bytes, Entry, Fact, FailureClass, Family, Outcome, ParamDef, Params, SqlArg, SqlOp, Trial};
+use model::CounterKind::{Counter as Counts, Gauge};
+use model::{Bytes, CounterSource, Entry, Fact, FailureClass, Family, Outcome, ParamDef, Params, SqlArg, SqlOp, Trial};
 use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 use rusqlite::{CachedStatement, Connection, ErrorCode};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +41,30 @@ pub static SQLITE: EngineDef = EngineDef {
     version: || Ok(rusqlite::version().into()),
     check: |trial| depth_one_only(trial).and_then(|()| whole_tables_only(&program_of(trial, &Carried::default()))),
     start: |start| Ok(Box::new(Sqlite::start(start)?)),
+};
+
+/// Its counter source.
+pub const SOURCES: &[&ServerSource] = &[&COUNTERS];
+
+static COUNTERS: ServerSource = ServerSource {
+    name: "sqlite",
+    help: "the log, the database and the memory of SQLite, as its files and the library say (sqlite)",
+    counters: &[
+        own(
+            Gauge,
+            "wal_bytes",
+            "bytes",
+            "length of the write-ahead log: its largest so far, because it is written again from the start",
+        ),
+        own(
+            Counts,
+            "wal_restarts",
+            "ops",
+            "times that the log began anew after all of it had been written to the database",
+        ),
+        own(Gauge, "database_bytes", "bytes", "length of the database file"),
+        own(Gauge, "memory_bytes", "bytes", "memory that SQLite holds, caches of all connections included"),
+    ],
 };
 
 const PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, BETWEEN];
@@ -172,6 +199,14 @@ impl Instance for Sqlite {
         Ok(self.all(&program.statements, &program.run, &program.kinds, trial.load.clients))
     }
 
+    fn sources(&self) -> Vec<Box<dyn CounterSource>> {
+        let (database, log) = (self.database.clone(), log_of(&self.database));
+        vec![within(&COUNTERS, move || {
+            let length = |path: &Path| std::fs::metadata(path).ok().map(|file| file.len() as f64);
+            vec![length(&log), restarts(&log), length(&database), memory_used()]
+        })]
+    }
+
     fn trouble(&self) -> Option<String> {
         self.syncer.as_ref().and_then(EverySecond::failure)
     }
@@ -257,9 +292,7 @@ fn sync_each_second(database: &Path, params: &Params) -> Result<Option<EverySeco
     if params.word("durability") != "os" {
         return Ok(None);
     }
-    let mut log = database.as_os_str().to_owned();
-    log.push("-wal");
-    let log = PathBuf::from(log);
+    let log = log_of(database);
     // Only the log may be opened past SQLite: closing the database file here would give up SQLite's locks on it.
     let sync = move || match std::fs::File::open(&log).and_then(|file| file.sync_data()) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -269,6 +302,29 @@ fn sync_each_second(database: &Path, params: &Params) -> Result<Option<EverySeco
     };
     let syncer = EverySecond::start("sqlite-sync", sync);
     syncer.map(Some).map_err(|error| TargetError::io("start a thread that syncs", database, &error))
+}
+
+fn log_of(database: &Path) -> PathBuf {
+    let mut log = database.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
+}
+
+/// How often the log began anew, as its header says in its fourth number; none while it is empty.
+/// (<https://sqlite.org/fileformat.html#the_write_ahead_log>) Of SQLite's files only the log may be opened past it.
+fn restarts(log: &Path) -> Option<f64> {
+    let mut header = [0; 16];
+    std::fs::File::open(log).ok()?.read_exact(&mut header).ok()?;
+    Some(f64::from(u32::from_be_bytes(header[12..].try_into().expect("four bytes"))))
+}
+
+/// The memory of all connections of this process.
+fn memory_used() -> Option<f64> {
+    let (mut now, mut most) = (0, 0);
+    // SAFETY: both pointers are valid for the numbers that the call writes.
+    let done =
+        unsafe { rusqlite::ffi::sqlite3_status64(rusqlite::ffi::SQLITE_STATUS_MEMORY_USED, &mut now, &mut most, 0) };
+    (done == rusqlite::ffi::SQLITE_OK).then_some(now as f64)
 }
 
 fn create_table(table: &Table) -> String {

@@ -5,20 +5,21 @@
 
 use super::memory::Memory;
 use super::storage::Storage;
-use crate::engines::counters::{ServerSource, grows, level};
-use model::{CounterDef, CounterSource, SourceDef};
+use crate::engines::counters::{ServerSource, own, within};
+use model::CounterKind::{Counter as Counts, Gauge};
+use model::CounterSource;
 
 /// The source, for the reference.
 pub static LIMITS: ServerSource = ServerSource {
     name: "limits",
     help: "memory, reads and writes of an engine that is held to limits, as its control groups count them",
     counters: &[
-        level("memory_bytes", "", "bytes", "memory of the engine and page cache of its files"),
-        grows("memory_hits", "", "count", "times that the memory limit was met and something had to go"),
-        grows("read_ops", "", "ops", "reads of who is held to the limit"),
-        grows("write_ops", "", "ops", "writes of who is held to the limit"),
-        grows("read_bytes", "", "bytes", "bytes read by who is held to the limit"),
-        grows("write_bytes", "", "bytes", "bytes written by who is held to the limit"),
+        own(Gauge, "memory_bytes", "bytes", "memory of the engine and page cache of its files"),
+        own(Counts, "memory_hits", "count", "times that the memory limit was met and something had to go"),
+        own(Counts, "read_ops", "ops", "reads of who is held to the limit"),
+        own(Counts, "write_ops", "ops", "writes of who is held to the limit"),
+        own(Counts, "read_bytes", "bytes", "bytes read by who is held to the limit"),
+        own(Counts, "write_bytes", "bytes", "bytes written by who is held to the limit"),
     ],
 };
 
@@ -27,23 +28,10 @@ pub const SOURCES: &[&ServerSource] = &[&LIMITS];
 
 /// The source of a point whose engine is in groups.
 pub fn sources(memory: Option<&Memory>, storage: Option<&Storage>) -> Vec<Box<dyn CounterSource>> {
-    vec![Box::new(Used { memory: memory.cloned(), storage: storage.cloned() })]
-}
-
-struct Used {
-    memory: Option<Memory>,
-    storage: Option<Storage>,
-}
-
-impl CounterSource for Used {
-    fn describe(&self) -> SourceDef {
-        let counters: Vec<CounterDef> = LIMITS.counters.iter().map(crate::engines::counters::Counter::def).collect();
-        SourceDef { name: LIMITS.name.into(), subject: "engine".into(), counters }
-    }
-
-    fn read(&mut self) -> Vec<Option<f64>> {
-        let memory = self.memory.as_ref();
-        let used = self.storage.as_ref().map_or([None; 4], Storage::used);
+    let (memory, storage) = (memory.cloned(), storage.cloned());
+    vec![within(&LIMITS, move || {
+        let used = storage.as_ref().map_or([None; 4], Storage::used);
+        let memory = memory.as_ref();
         [memory.and_then(Memory::used), memory.and_then(Memory::hits)].into_iter().chain(used).collect()
-    }
+    })]
 }

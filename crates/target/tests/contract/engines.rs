@@ -316,3 +316,23 @@ fn buffers_that_would_fill_the_memory_are_refused() {
         assert!(matches!(error, TargetError::Unsupported(_)) && error.to_string().contains("memory"), "{error}");
     }
 }
+
+#[test]
+fn an_embedded_engine_counts_what_its_log_and_its_tables_became() {
+    let parent = directory();
+    for (engine, grown) in [("sqlite", "database_bytes"), ("fjall", "table_bytes")] {
+        let settings = [("rows_per_commit", "100"), ("ops_max", "none"), ("time", "300ms"), ("durability", "none")];
+        let trial = trial(engine, "insert", &settings);
+        let mut instance = start(&trial, parent.path()).unwrap();
+        assert_eq!(prepare(&mut *instance, &trial).unwrap().0.ended, Ended::AsPlanned);
+        let mut source = instance.sources().remove(0);
+        let def = source.describe();
+        assert_eq!((def.name.as_str(), def.counters.len()), (engine, source.read().len()));
+        assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run).1, 0);
+        instance.loaded().unwrap(); // brings the rows to where they stay
+        let after = source.read();
+        let at = def.counters.iter().position(|counter| counter.name == grown).unwrap();
+        assert!(after[at].is_some_and(|bytes| bytes > 20_000.0), "{def:?} {after:?}");
+        instance.stop().unwrap();
+    }
+}

@@ -26,6 +26,8 @@ pub static POSTGRES: ServerSource = ServerSource {
         grows("buffers_checkpoint", "buffers_checkpoint", "ops", "pages written by checkpoints"),
         grows("buffers_clean", "buffers_clean", "ops", "pages written by the background writer"),
         grows("buffers_backend", "buffers_backend", "ops", "pages written by the clients' own processes"),
+        grows("page_write_bytes", PAGES, "bytes", "bytes of pages that these three have written"),
+        grows("backend_fsyncs", "buffers_backend_fsync", "ops", "syncs that clients' own processes had to do"),
         grows("commits", "xact_commit", "ops", "transactions committed"),
         grows("rollbacks", "xact_rollback", "ops", "transactions rolled back"),
         grows("blocks_read", "blks_read", "ops", "pages asked for that were not in shared buffers"),
@@ -36,11 +38,15 @@ pub static POSTGRES: ServerSource = ServerSource {
     ],
 };
 
+/// Made of other values: pages are counted, and bytes are wanted.
+const PAGES: &str = "page_write_bytes";
+
 /// The views as pairs of column and value. A column that a version lacks is not among them.
 const QUESTION: &str = "\
     SELECT key, value FROM pg_stat_wal v, jsonb_each_text(to_jsonb(v)) \
     UNION ALL SELECT key, value FROM pg_stat_bgwriter v, jsonb_each_text(to_jsonb(v)) \
     UNION ALL SELECT key, value FROM pg_stat_database v, jsonb_each_text(to_jsonb(v)) WHERE v.datname = current_database() \
+    UNION ALL SELECT 'block_size', current_setting('block_size') \
     UNION ALL SELECT 'checkpoint_age', pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::text \
     FROM pg_control_checkpoint()";
 
@@ -74,6 +80,17 @@ impl Ask for Views {
     fn values(&mut self) -> Option<HashMap<String, String>> {
         let rows = self.wire.as_mut()?.rows(&self.question).ok()?;
         let pair = |row: Vec<Option<String>>| <[Option<String>; 2]>::try_from(row).ok();
-        Some(rows.into_iter().filter_map(pair).filter_map(|[name, value]| name.zip(value)).collect())
+        let values = rows.into_iter().filter_map(pair).filter_map(|[name, value]| name.zip(value));
+        let mut values: HashMap<String, String> = values.collect();
+        let pages = page_write_bytes(&values).map(|bytes| (PAGES.to_owned(), bytes.to_string()));
+        values.extend(pages);
+        Some(values)
     }
+}
+
+/// From PostgreSQL 17 on nobody says what the clients' own processes have written: then it is not known.
+fn page_write_bytes(values: &HashMap<String, String>) -> Option<u64> {
+    let number = |name: &str| values.get(name)?.parse::<u64>().ok();
+    let pages = number("buffers_checkpoint")? + number("buffers_clean")? + number("buffers_backend")?;
+    Some(pages * number("block_size")?)
 }
