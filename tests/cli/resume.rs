@@ -8,8 +8,21 @@ use std::process::Child;
 use std::time::Duration;
 
 /// Inserts into SQLite, one point for each number of indexes.
-const INSERT: &[&str] =
-    &["insert", "--engine", "sqlite", "--durability", "none", "--interval", "50ms", "--no-report", "--quiet"];
+const INSERT: &[&str] = &[
+    "insert",
+    "--engine",
+    "sqlite",
+    "--durability",
+    "none",
+    "--interval",
+    "50ms",
+    "--no-report",
+    "--quiet",
+    "--rows",
+    "0",
+    "--step",
+    "l.i1",
+];
 
 /// Waits until point number `nth` has recorded an interval of its run.
 fn wait_for_point(lab: &Lab, child: &mut Child, nth: u32) {
@@ -155,4 +168,86 @@ fn another_version_and_another_machine_are_refused_and_another_setting_is_told()
     let finished = lab.run(&["run", "--resume", file.to_str().unwrap(), "--no-report"]);
     assert_eq!(finished.exit, 0, "{}", finished.stderr);
     assert!(finished.stderr.contains("`os` was `Plan 9` and is "), "{}", finished.stderr);
+}
+
+/// Steps of a second each: 200 commits with a pause of 5 ms behind each, drained at once.
+const CHAIN: &[&str] = &[
+    "insert",
+    "--engine",
+    "sqlite",
+    "--durability",
+    "none",
+    "--interval",
+    "50ms",
+    "--no-report",
+    "--rows",
+    "2000",
+    "--rows-per-commit",
+    "10",
+    "--think",
+    "5ms",
+    "--steps",
+    "l.i0,l.x,l.i1,drain",
+];
+
+fn step(point: &Value) -> (&str, u64) {
+    (point["params"]["step"].as_str().unwrap(), point["ops"].as_u64().unwrap())
+}
+
+/// The bytes that the data took when it was drained.
+fn drained(lab: &Lab) -> String {
+    let db = Connection::open_with_flags(&lab.run_files()[0], OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let sql = "SELECT f.value ->> '$.value' FROM point, json_each(facts) f \
+               WHERE f.value ->> '$.name' = 'data.bytes' AND trial LIKE '%drain%'";
+    db.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn a_sequence_goes_on_at_the_interrupted_step_with_the_data_of_the_steps_before_it() {
+    let (whole, lab) = (Lab::new(), Lab::new());
+    let expected = whole.json(CHAIN);
+    let mut child = lab.command(CHAIN).spawn().unwrap();
+    wait_for_point(&lab, &mut child, 3);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let finished = resumed(&lab);
+    assert_eq!(finished.exit, 0, "{}", finished.stderr);
+    let run = finished.json();
+    let steps = |run: &Value| -> Vec<(String, u64)> {
+        run["points"].as_array().unwrap().iter().map(step).map(|(step, ops)| (step.to_owned(), ops)).collect()
+    };
+    assert_eq!(steps(&run), steps(&expected));
+    assert_eq!(steps(&run), [("l.i0".into(), 200), ("l.x".into(), 1), ("l.i1".into(), 200), ("drain".into(), 1)]);
+    let again = &run["points"][2];
+    assert_eq!(again["point"], 4, "the attempt that broke off is point 3");
+    let findings = again["findings"].as_array().unwrap();
+    let told = findings.iter().find(|finding| finding["code"] == "measured-again").unwrap();
+    assert!(told["evidence"].as_str().unwrap().ends_with("performed again before it: l.i0, l.x"), "{told}");
+    assert_eq!(drained(&lab), drained(&whole), "the same rows and indexes");
+}
+
+#[test]
+fn a_step_that_its_time_cut_short_says_so() {
+    let lab = Lab::new();
+    let load =
+        ["insert", "--engine", "sqlite", "--rows", "2000", "--rows-per-commit", "10", "--think", "5ms", "--no-report"];
+    let run = lab.json(&[&load[..], &["--step", "l.i0", "--time", "300ms"]].concat());
+    let codes: Vec<&Value> = run["points"][0]["findings"].as_array().unwrap().iter().map(|f| &f["code"]).collect();
+    assert!(codes.contains(&&"cut-short".into()), "{codes:?}");
+}
+
+#[test]
+fn whole_sequences_are_swept_and_repeated_there_and_back() {
+    let lab = Lab::new();
+    let sweep = "workload = 'insert'\nengine = 'sqlite'\nstep = ['l.i1', 'l.i0', 'qp']\nindexes = [0, 3]\nrepeat = 2";
+    std::fs::write(lab.path().join("p.toml"), sweep).unwrap();
+    let plan = lab.json(&["plan", "p.toml"]);
+    let told = |trial: &Value| {
+        let params = &trial["workload"]["params"];
+        format!("{} {} {}", trial["repeat"], params["indexes"]["int"], params["step"]["word"].as_str().unwrap())
+    };
+    let order: Vec<String> = plan["trials"].as_array().unwrap().iter().map(told).collect();
+    let chain = |begin: &str| ["l.i0", "l.i1", "qp"].map(|step| format!("{begin} {step}"));
+    assert_eq!(order, ["1 0", "1 3", "2 3", "2 0"].map(chain).concat());
+    assert_eq!((&plan["points_until_rows"], &plan["seconds"]), (&8.into(), &120.0.into()));
 }

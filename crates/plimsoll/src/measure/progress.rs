@@ -144,7 +144,7 @@ fn left(planned: &[Planned], passed_s: f64, done: Option<(u64, u64)>) -> String 
     let own = planned.first().and_then(|own| own.seconds).map_or(0.0, |own| own - passed_s.min(own));
     let others: f64 = planned.iter().skip(1).filter_map(|point| point.seconds).sum();
     let more = if planned.iter().any(|point| point.seconds.is_none()) { "+" } else { "" };
-    let done = done.map(|(done, ops)| format!("{} of {} ops, ", per_s(done as f64), per_s(ops as f64)));
+    let done = done.map(|(done, ops)| format!("{} of {} ops, ", count(done), count(ops)));
     format!("{}{}{more} left", done.unwrap_or_default(), clock(own + others))
 }
 
@@ -160,6 +160,11 @@ fn per_s(rate: f64) -> String {
         rate if rate >= 999.5 => format!("{}k", three_digits(rate / 1e3)),
         rate => three_digits(rate),
     }
+}
+
+/// `12.0k`: a whole number for people.
+fn count(number: u64) -> String {
+    if number < 1_000 { number.to_string() } else { per_s(number as f64) }
 }
 
 fn clock(seconds: f64) -> String {
@@ -178,6 +183,7 @@ mod tests {
         assert_eq!(left(&[timed(30.0), timed(60.0)], 10.0, None), "1:20 left");
         assert_eq!(left(&[timed(30.0), timed(60.0)], 99.0, None), "1:00 left", "it waits for what is under way");
         assert_eq!(left(&[counted, timed(60.0)], 7.0, Some((12_000, 20_000))), "12.0k of 20.0k ops, 1:00+ left");
+        assert_eq!(left(&[counted], 7.0, Some((56, 400))), "56 of 400 ops, 0:00+ left");
         assert_eq!(left(&[timed(30.0), counted], 0.0, None), "0:30+ left");
     }
 
