@@ -10,6 +10,7 @@
 
 pub mod client;
 pub mod clock;
+pub mod crews;
 pub mod drive;
 pub mod phases;
 pub mod recorder;
@@ -20,6 +21,7 @@ mod usage;
 
 pub use client::{BatchClient, Client, SyncClient};
 pub use clock::{Clock, MonotonicClock, SimClock};
+pub use crews::{Beside, Crews};
 pub use drive::{BatchDriver, Done, Driver, Stamp};
 pub use phases::{Ended, Outcome, PhasePlan, Setup, Sink, run_phases};
 pub use schedule::{Admit, Schedule, Stop, StopReason};

@@ -6,11 +6,13 @@
 
 use crate::client::Client;
 use crate::clock::{Clock, MonotonicClock};
+use crate::crews::{Beside, Crew, Crews, Turn};
 use crate::recorder::{Delivery, Increment, KindIncrement, Recorder};
 use crate::schedule::{Schedule, Stop, StopReason};
 use crate::tsc;
 use model::{
-    Event, EventKind, FailureClass, Generator, IntervalRow, KindRow, LatencyCounts, Nanos, OnError, Pacing, Phase, Tick,
+    Arrivals, Event, EventKind, FailureClass, Generator, IntervalRow, KindRow, LatencyCounts, Nanos, OnError, OpKind,
+    Pacing, Phase, Tick,
 };
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,9 +27,9 @@ pub struct PhasePlan {
     pub phase: Phase,
     /// How long at most.
     pub length: Nanos,
-    /// How many operations at most, over all clients. Only the last phase may have a limit.
+    /// How many operations at most, over all clients of the run. Only the last phase may have a limit.
     pub ops_max: Option<u64>,
-    /// How operations arrive.
+    /// How operations arrive at the clients of the run.
     pub pacing: Pacing,
 }
 
@@ -56,7 +58,8 @@ pub trait Sink {
     fn is_enough(&self) -> bool {
         false
     }
-    /// `phase` is over: it ended at `end`, `offered` arrivals had fallen due, `unserved` of them were never performed.
+    /// `phase` is over: it ended at `end`, `offered` arrivals had fallen due, `unserved` of them were never performed. Both are of
+    /// all clients with an open loop: those of the run, those beside them, or the two together.
     fn end_phase(&mut self, phase: Phase, end: Tick, offered: u64, unserved: u64);
 }
 
@@ -97,57 +100,68 @@ const LAST_CHANCE: Nanos = Nanos::from_millis(200);
 /// After a request to stop, operations under way get this long at most.
 const STOP_GRACE: Nanos = Nanos::from_millis(1_500);
 
-/// Runs `phases` one after the other on the threads of `clients` and returns when all clients are done or given up. The first
+/// Runs `phases` one after the other on the threads of `crews` and returns when all clients are done or given up. The first
 /// phase begins when every client has opened what it works with, so that no phase holds the time that opening takes.
 pub fn run_phases(
-    clients: Vec<Box<dyn Client>>,
+    crews: impl Into<Crews>,
     phases: &[PhasePlan],
     setup: &Setup,
     clock: &MonotonicClock,
     stop: &Arc<Stop>,
     sink: &mut dyn Sink,
 ) -> Outcome {
+    let Crews { clients, beside } = crews.into();
+    let per_s = beside.as_ref().map(|beside| beside.per_s);
     let (out, delivered) = channel();
-    let mut collector = Collector::new(clients.len(), setup, clock, stop, delivered);
-    let mut crew = Vec::new();
-    for (id, client) in (0..).zip(clients) {
+    let mut collector = Collector::new(clients.len(), beside.as_ref(), setup, clock, stop, delivered);
+    let of_run = clients.into_iter().map(|client| (Crew::Run, client));
+    let of_beside = beside.into_iter().flat_map(|beside| beside.clients).map(|client| (Crew::Beside, client));
+    let mut starts = Vec::new();
+    for (id, (crew, client)) in (0..).zip(of_run.chain(of_beside)) {
         let recorder = Recorder::new(id, setup.kinds, setup.interval, out.clone());
-        crew.push(spawn(id, client, recorder, *clock, stop.clone(), out.clone()));
+        starts.push(spawn(id, crew, client, recorder, *clock, stop.clone(), out.clone()));
     }
     drop(out);
     collector.wait_for_opening();
-    let schedules: Arc<[Schedule]> = schedules(phases, setup, clock.now() + START_DELAY).into();
-    for start in crew {
-        let _ = start.send(schedules.clone()); // a client that could not open is gone, and has said so
+    let turns: Arc<[Turn]> = turns(phases, per_s, setup, clock.now() + START_DELAY).into();
+    collector.turns = turns.clone();
+    for start in starts {
+        let _ = start.send(turns.clone()); // a client that could not open is gone, and has said so
     }
-    for (nth, schedule) in schedules.iter().enumerate() {
-        collector.phase(schedule, nth + 1 == schedules.len(), sink);
+    for (nth, turn) in turns.iter().enumerate() {
+        collector.phase(turn, nth + 1 == turns.len(), sink);
     }
     collector.outcome()
 }
 
-fn schedules(phases: &[PhasePlan], setup: &Setup, first: Tick) -> Vec<Schedule> {
+/// The schedules of `phases`, the first of which begins at `first`; `per_s` is the rate beside the run, where there is one.
+fn turns(phases: &[PhasePlan], per_s: Option<f64>, setup: &Setup, first: Tick) -> Vec<Turn> {
     let mut start = first;
-    let mut schedules = Vec::new();
+    let mut turns = Vec::new();
     for (plan, nth) in phases.iter().zip(0..) {
         let seed = setup.seed.wrapping_add(nth);
-        let schedule = Schedule::new(plan.phase, start, plan.length, plan.ops_max, &plan.pacing, seed);
-        schedules.push(schedule.with_on_error(setup.on_error));
+        let schedule = |ops_max, pacing: &Pacing| {
+            Schedule::new(plan.phase, start, plan.length, ops_max, pacing, seed).with_on_error(setup.on_error)
+        };
+        let constant = |per_s| Pacing::Open { arrivals: Arrivals::Constant { per_s } };
+        let beside = per_s.map(|per_s| schedule(None, &constant(per_s)));
+        turns.push(Turn { run: schedule(plan.ops_max, &plan.pacing), beside });
         start = start + plan.length;
     }
-    schedules
+    turns
 }
 
 /// Starts the thread of one client, which opens and then waits for the schedules. It is not joined: a blocked client must not
 /// hold up the end of the point.
 fn spawn(
     id: u32,
+    crew: Crew,
     mut client: Box<dyn Client>,
     mut recorder: Recorder,
     clock: MonotonicClock,
     stop: Arc<Stop>,
     out: Sender<Delivery>,
-) -> Sender<Arc<[Schedule]>> {
+) -> Sender<Arc<[Turn]>> {
     let (start, started) = channel();
     let perform = move || {
         // Default slack lets the kernel wake a thread 50 us late, which would all be lag.
@@ -155,7 +169,7 @@ fn spawn(
         let performed = catch_unwind(AssertUnwindSafe(|| {
             client.open()?;
             let _ = out.send(Delivery::Opened);
-            perform_all(&started, &mut *client, &mut recorder, &clock, &stop);
+            perform_all(&started, crew, &mut *client, &mut recorder, &clock, &stop);
             Ok(())
         }));
         let broken = match performed {
@@ -178,14 +192,15 @@ fn spawn(
 
 /// All phases that begin before the load is told to stop.
 fn perform_all(
-    started: &Receiver<Arc<[Schedule]>>,
+    started: &Receiver<Arc<[Turn]>>,
+    crew: Crew,
     client: &mut dyn Client,
     recorder: &mut Recorder,
     clock: &MonotonicClock,
     stop: &Stop,
 ) {
-    let Ok(schedules) = started.recv() else { return };
-    for schedule in schedules.iter() {
+    let Ok(turns) = started.recv() else { return };
+    for schedule in turns.iter().filter_map(|turn| turn.of(crew)) {
         if stop.reason().is_some() {
             return;
         }
@@ -210,10 +225,17 @@ struct Collector<'a> {
     stop: &'a Stop,
     delivered: Receiver<Delivery>,
     running: Vec<u32>,
+    /// The clients of the run are numbered below this, those beside them from here on.
+    of_run: u32,
+    /// The kinds of operation of those beside.
+    kinds_beside: Vec<OpKind>,
+    /// The phases; none before they begin.
+    turns: Arc<[Turn]>,
+    /// When the last operation of the run ended.
     last_finished: Tick,
     failure: Option<(Option<FailureClass>, String)>,
     rows: BTreeMap<(Phase, u32), Gathered>,
-    done: BTreeMap<Phase, u64>,
+    done: BTreeMap<(Phase, Crew), u64>,
     events: Vec<Event>,
 }
 
@@ -226,11 +248,14 @@ struct Gathered {
 impl<'a> Collector<'a> {
     fn new(
         clients: usize,
+        beside: Option<&Beside>,
         setup: &Setup,
         clock: &'a MonotonicClock,
         stop: &'a Stop,
         delivered: Receiver<Delivery>,
     ) -> Self {
+        let of_run = clients as u32;
+        let beside_run = beside.map_or(0, |beside| beside.clients.len() as u32);
         Collector {
             begun: BTreeMap::new(),
             opened: 0,
@@ -238,7 +263,10 @@ impl<'a> Collector<'a> {
             clock,
             stop,
             delivered,
-            running: (0..clients as u32).collect(),
+            running: (0..of_run + beside_run).collect(),
+            of_run,
+            kinds_beside: beside.map_or(Vec::new(), |beside| beside.kinds.clone()),
+            turns: Arc::new([]),
             last_finished: Tick(0),
             failure: None,
             rows: BTreeMap::new(),
@@ -256,7 +284,8 @@ impl<'a> Collector<'a> {
     }
 
     /// Follows one phase to its end. The last phase ends when all clients are gone; the ones before at their planned time.
-    fn phase(&mut self, schedule: &Schedule, last: bool, sink: &mut dyn Sink) {
+    fn phase(&mut self, turn: &Turn, last: bool, sink: &mut dyn Sink) {
+        let schedule = &turn.run;
         if self.stop.reason().is_some() && !self.rows.keys().any(|(phase, _)| *phase == schedule.phase) {
             // Told to stop before anything was done in it: it did not begin, and its clients end without it.
             return self.gather_until(self.clock.now() + self.setup.grace.min(STOP_GRACE));
@@ -275,7 +304,7 @@ impl<'a> Collector<'a> {
             self.pass_on(sink);
             let now = self.clock.now();
             if last && sink.is_enough() {
-                schedule.end_at(now);
+                turn.end_at(now);
             }
             if stopped_at.is_none() && self.stop.reason().is_some() {
                 stopped_at = Some(now);
@@ -289,7 +318,7 @@ impl<'a> Collector<'a> {
             }
         }
         self.pass_on(sink);
-        self.end_phase(schedule, last, stopped_at, sink);
+        self.end_phase(turn, last, stopped_at, sink);
     }
 
     /// Whether clients are still blocked though `at` is past. If this process itself stood still (stopped, suspended), what
@@ -307,22 +336,29 @@ impl<'a> Collector<'a> {
         stopped_at.map_or(planned, |at| planned.min(at + self.setup.grace.min(STOP_GRACE)))
     }
 
-    fn end_phase(&mut self, schedule: &Schedule, last: bool, stopped_at: Option<Tick>, sink: &mut dyn Sink) {
+    fn end_phase(&mut self, turn: &Turn, last: bool, stopped_at: Option<Tick>, sink: &mut dyn Sink) {
         if last && !self.running.is_empty() {
             let text = format!("{} still blocked when the grace time was over", clients_text(&self.running));
             self.events.push(Event::new(self.clock.now(), EventKind::Hung, text));
             self.pass_on(sink);
         }
-        let exhausted = last && self.running.is_empty();
-        let end = match (stopped_at, exhausted) {
-            (Some(at), _) => at.min(schedule.end()),
-            // All clients are gone: by count the phase ended with its last operation, by time at its planned end.
-            (None, true) if self.clock.now() < schedule.end() => self.last_finished.max(Tick(schedule.start.0 + 1)),
-            _ => schedule.end(),
-        };
-        let offered = schedule.offered(end);
-        let done = self.done.get(&schedule.phase).copied().unwrap_or(0);
-        sink.end_phase(schedule.phase, end, offered, offered.saturating_sub(done));
+        if last {
+            self.end_by_count();
+        }
+        let (phase, planned) = (turn.run.phase, turn.run.end());
+        let end = stopped_at.map_or(planned, |at| at.min(planned));
+        let (offered, unserved) = turn.arrivals(end, |crew| self.done.get(&(phase, crew)).copied().unwrap_or(0));
+        sink.end_phase(phase, end, offered, unserved);
+    }
+
+    /// Ends the last phase where all clients of the run are gone before its time, because the number of their operations was
+    /// limited: with the last of these, and at once for those that work beside them.
+    fn end_by_count(&self) {
+        let Some(turn) = self.turns.last() else { return };
+        let gone = self.running.iter().all(|client| *client >= self.of_run);
+        if gone && self.stop.reason().is_none() && self.clock.now() < turn.run.end() {
+            turn.end_at(self.last_finished.max(Tick(turn.run.start.0 + 1)));
+        }
     }
 
     /// Takes deliveries until `until`, until all clients are gone, or soon after a request to stop. What is there already is
@@ -375,7 +411,10 @@ impl<'a> Collector<'a> {
             }
             Delivery::Ended { client, at } => {
                 self.running.retain(|&running| running != client);
-                self.last_finished = self.last_finished.max(at);
+                if client < self.of_run {
+                    self.last_finished = self.last_finished.max(at);
+                    self.end_by_count();
+                }
             }
         }
     }
@@ -384,7 +423,8 @@ impl<'a> Collector<'a> {
         let gathered = self.rows.entry((increment.phase, increment.index)).or_default();
         gathered.generator.add(&increment.generator);
         for kind in increment.kinds {
-            *self.done.entry(increment.phase).or_default() += kind.ok + kind.failed;
+            let crew = if self.kinds_beside.contains(&kind.kind) { Crew::Beside } else { Crew::Run };
+            *self.done.entry((increment.phase, crew)).or_default() += kind.ok + kind.failed;
             gathered.kinds.entry(kind.kind.0).or_insert_with(|| empty_row(&kind)).add(&kind);
         }
     }
@@ -464,10 +504,10 @@ mod tests {
     use model::IoOp;
     use std::sync::Barrier;
 
-    struct AnyOp;
-    impl workload::Workload<IoOp> for AnyOp {
+    struct OpsOf(OpKind);
+    impl workload::Workload<IoOp> for OpsOf {
         fn fill(&mut self, ops: &mut [IoOp]) {
-            ops.fill(IoOp::default());
+            ops.fill(IoOp { op_kind: self.0, ..IoOp::default() });
         }
     }
 
@@ -499,11 +539,18 @@ mod tests {
         }
     }
 
+    const BESIDE: OpKind = OpKind(1);
+
     #[derive(Default)]
     struct Seen {
         ok: u64,
+        responses: u64,
         begun: Vec<Phase>,
         phases: Vec<(Phase, u64)>,
+        /// Arrivals of the run phase: offered, unserved.
+        arrivals: (u64, u64),
+        /// Operations of the kind of those beside, and how many of them have a response time of their own.
+        beside: (u64, u64),
         events: Vec<EventKind>,
         intervals: u32,
         enough_after: Option<u32>,
@@ -518,12 +565,19 @@ mod tests {
         fn interval(&mut self, rows: Vec<IntervalRow>, events: Vec<Event>, _: Tick) {
             self.intervals += 1;
             assert!(rows.iter().all(|row| self.begun.contains(&row.phase)), "rows of a phase that did not begin");
-            let run = rows.iter().filter(|row| row.phase == Phase::Run);
-            self.ok += run.flat_map(|row| &row.kinds).map(|kind| kind.ok).sum::<u64>();
+            let run = rows.iter().filter(|row| row.phase == Phase::Run).flat_map(|row| &row.kinds);
+            for kind in run {
+                let responses = kind.response.as_ref().map_or(0, LatencyCounts::total);
+                match kind.kind {
+                    BESIDE => self.beside = (self.beside.0 + kind.ok, self.beside.1 + responses),
+                    _ => (self.ok, self.responses) = (self.ok + kind.ok, self.responses + responses),
+                }
+            }
             self.events.extend(events.iter().map(|event| event.kind));
         }
-        fn end_phase(&mut self, phase: Phase, end: Tick, _: u64, _: u64) {
+        fn end_phase(&mut self, phase: Phase, end: Tick, offered: u64, unserved: u64) {
             self.phases.push((phase, end.0));
+            self.arrivals = (offered, unserved);
         }
     }
 
@@ -544,21 +598,37 @@ mod tests {
         run_into(Seen::default(), scripts, &phases, grace_ms)
     }
 
-    fn run_into(mut seen: Seen, scripts: Vec<Script>, phases: &[PhasePlan], grace_ms: u64) -> (Seen, Outcome) {
+    fn run_into(seen: Seen, scripts: Vec<Script>, phases: &[PhasePlan], grace_ms: u64) -> (Seen, Outcome) {
+        run_crews(seen, clients(scripts, OpKind(0)).into(), phases, grace_ms)
+    }
+
+    fn clients(scripts: Vec<Script>, kind: OpKind) -> Vec<Box<dyn Client>> {
         let client = |script| -> Box<dyn Client> {
-            Box::new(SyncClient::new(OpSource::of(Box::new(AnyOp), 64, None), Scripted(script, 0)))
+            Box::new(SyncClient::new(OpSource::of(Box::new(OpsOf(kind)), 64, None), Scripted(script, 0)))
         };
+        scripts.into_iter().map(client).collect()
+    }
+
+    fn run_crews(mut seen: Seen, crews: Crews, phases: &[PhasePlan], grace_ms: u64) -> (Seen, Outcome) {
         let setup = Setup {
-            kinds: 1,
+            kinds: 2,
             interval: Nanos::from_millis(10),
             grace: Nanos::from_millis(grace_ms),
             on_error: OnError::Stop,
             seed: 0,
         };
-        let clients = scripts.into_iter().map(client).collect();
         let stop = Arc::new(Stop::default());
-        let outcome = run_phases(clients, phases, &setup, &MonotonicClock::start(), &stop, &mut seen);
+        let outcome = run_phases(crews, phases, &setup, &MonotonicClock::start(), &stop, &mut seen);
         (seen, outcome)
+    }
+
+    /// One client of the run, and one beside it at `per_s`.
+    fn run_beside(per_s: f64, beside: Script, ops_max: Option<u64>, run_ms: u64, seen: Seen) -> (Seen, Outcome) {
+        let pacing = Pacing::Closed { think: Nanos(0) };
+        let run = PhasePlan { phase: Phase::Run, length: Nanos::from_millis(run_ms), ops_max, pacing };
+        let beside = Beside { clients: clients(vec![beside], BESIDE), kinds: vec![BESIDE], per_s };
+        let crews = Crews { clients: clients(vec![Script::Works], OpKind(0)), beside: Some(beside) };
+        run_crews(seen, crews, &[run], 1_000)
     }
 
     #[test]
@@ -626,5 +696,40 @@ mod tests {
         assert_eq!(outcome.hung, [1]);
         assert!(seen.ok > 0, "the other client's work is kept");
         assert!(seen.events.contains(&EventKind::Hung));
+    }
+
+    #[test]
+    fn clients_beside_a_closed_loop_have_arrivals_of_their_own_and_these_alone_are_offered() {
+        let (seen, outcome) = run_beside(500.0, Script::Works, None, 100, Seen::default());
+        assert_eq!(outcome, Outcome { ended: Ended::AsPlanned, hung: vec![] });
+        assert_eq!((seen.arrivals.0, seen.beside.0 + seen.arrivals.1), (50, 50), "offered, and what became of them");
+        assert_eq!(seen.beside.1, seen.beside.0, "their response times count from the intended start");
+        assert!(seen.ok > seen.beside.0 && seen.responses == 0, "the run goes on as fast as it can");
+    }
+
+    #[test]
+    fn a_run_that_is_through_with_its_operations_ends_for_those_beside_it_too() {
+        for per_s in [0.001, 50_000.0] {
+            let (seen, outcome) = run_beside(per_s, Script::Works, Some(100_000), 3_600_000, Seen::default());
+            assert_eq!(outcome, Outcome { ended: Ended::AsPlanned, hung: vec![] });
+            assert_eq!(seen.ok, 100_000);
+            assert!(seen.phases[0].1 < Nanos::from_secs(1_000).0, "it ended with the run: {:?}", seen.phases);
+        }
+    }
+
+    #[test]
+    fn a_sink_that_has_enough_ends_it_for_those_beside_too() {
+        let sink = Seen { enough_after: Some(3), ..Seen::default() };
+        let (seen, outcome) = run_beside(0.001, Script::Works, None, 3_600_000, sink);
+        assert_eq!(outcome, Outcome { ended: Ended::AsPlanned, hung: vec![] });
+        assert_eq!((seen.beside.0, seen.arrivals), (1, (1, 0)));
+    }
+
+    #[test]
+    fn arrivals_that_a_blocked_client_beside_never_performed_are_unserved_and_the_run_is_kept() {
+        let barrier = Arc::new(Barrier::new(2));
+        let (seen, outcome) = run_beside(1_000.0, Script::BlocksOn(barrier), None, 20, Seen::default());
+        assert_eq!((outcome.hung, seen.arrivals), (vec![1], (20, 20)));
+        assert!(seen.ok > 0);
     }
 }

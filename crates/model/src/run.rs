@@ -105,7 +105,7 @@ pub struct PhaseData {
     pub end: Tick,
     /// Arrivals that fell due and were never started (open loop).
     pub unserved: u64,
-    /// Arrivals offered by the schedule (open loop); 0 in a closed loop.
+    /// Arrivals offered by the schedules of all clients with an open loop, those beside the run included; 0 without any.
     pub offered: u64,
     /// Intervals in order, without holes from 0. Those beyond `end` hold operations that ended in the grace time.
     pub intervals: Vec<Interval>,

@@ -43,8 +43,9 @@ CREATE TABLE phase (
     phase TEXT NOT NULL,        -- 'prepare', 'warmup', 'run' or 'cleanup'
     start_ns INTEGER NOT NULL,  -- when it began
     end_ns INTEGER,             -- when it ended; NULL where the recorder was killed before
-    offered INTEGER NOT NULL,   -- arrivals that the schedule offered (open loop); 0 in a closed loop
-    unserved INTEGER NOT NULL,  -- arrivals that fell due and were never started (open loop)
+    offered INTEGER NOT NULL,   -- arrivals that the schedules offered to all clients with an open loop: those of the run, those
+                                -- beside them (facts beside.*) or both together; 0 where there are none
+    unserved INTEGER NOT NULL,  -- of these, arrivals that fell due and were never started
     PRIMARY KEY (point, phase)
 ) STRICT;
 

@@ -5,7 +5,7 @@
 //! Limits: `kinds` is one list for all parts, those of the run first; an [`model::OpKind`] is an index into it.
 
 use crate::Workload;
-use model::{Bytes, IoOp, KvEntry, KvOp, Op, SqlArg, SqlCall, SqlOp};
+use model::{Bytes, IoOp, KvEntry, KvOp, Op, OpKind, SqlArg, SqlCall, SqlOp};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -203,6 +203,8 @@ impl Kind {
 pub struct Beside<O> {
     /// The operations.
     pub part: Part<O>,
+    /// Their kinds; no operation of the run is of any of these.
+    pub kinds: Vec<OpKind>,
     /// How many of them fall due per second, for each client; above 0.
     pub per_client_s: f64,
 }

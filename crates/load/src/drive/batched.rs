@@ -3,7 +3,7 @@
 //! that holds the submission of a whole batch. With [`Stamp::Each`] every operation is a batch of its own.
 //! What a driver looks at after a batch (`settle`) is in no time of that batch, and delays the look for the next.
 
-use super::{BatchDriver, Done, PATIENCE, Stamp, wait, wait_for_start};
+use super::{BatchDriver, Done, PATIENCE, Stamp, wait_for_arrival, wait_for_start};
 use crate::clock::Clock;
 use crate::recorder::Recorder;
 use crate::schedule::{Admit, Schedule, Stop, StopReason};
@@ -55,7 +55,9 @@ pub fn run_batched<D: BatchDriver, C: Clock>(
         slots.admit_all(schedule, now, source, driver, recorder);
         if slots.all_free() {
             match slots.held {
-                Some(arrival) if !slots.done_admitting && wait(clock, stop, arrival.intended) => {
+                Some(Arrival { intended })
+                    if !slots.done_admitting && wait_for_arrival(clock, stop, schedule, intended) =>
+                {
                     now = clock.now();
                     continue;
                 }
@@ -114,6 +116,8 @@ impl Slots {
     ) {
         while !self.done_admitting && self.may_push() && source.has_more() {
             let (intended, late) = match self.held.take() {
+                // It was to fall due later than the schedule, ended meanwhile, goes on.
+                Some(arrival) if arrival.intended >= schedule.end() => return self.done_admitting = true,
                 Some(arrival) if arrival.intended <= now => {
                     recorder.woke(now.since(arrival.intended));
                     (Some(arrival.intended), false)

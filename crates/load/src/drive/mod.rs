@@ -100,6 +100,20 @@ fn wait(clock: &impl Clock, stop: &Stop, at: Tick) -> bool {
     }
 }
 
+/// Waits for an arrival; `false` where the load was told to stop meanwhile, or the schedule ended before it: then it never falls due.
+fn wait_for_arrival(clock: &impl Clock, stop: &Stop, schedule: &Schedule, due: Tick) -> bool {
+    loop {
+        if stop.reason().is_some() || due >= schedule.end() {
+            return false;
+        }
+        let now = clock.now();
+        if now >= due {
+            return true;
+        }
+        clock.wait_until(due.min(now + PATIENCE));
+    }
+}
+
 /// Waits for `at` or the end of the schedule, which may come meanwhile.
 fn think(clock: &impl Clock, stop: &Stop, schedule: &Schedule, at: Tick) {
     let mut now = clock.now();
@@ -419,6 +433,72 @@ mod tests {
             assert_near(seen.ok as f64, 5_000.0, "operations found right");
             assert_near(seen.failed as f64, 5_000.0, "operations found wrong");
             assert_near(seen.service.max_ns() as f64, 1e5, "longest time");
+        }
+    }
+
+    /// 1 ms for each operation; with the third of them somebody else ends the schedule.
+    struct Ending {
+        schedule: Arc<Schedule>,
+        clock: Arc<SimClock>,
+        done: u64,
+    }
+    impl Ending {
+        fn perform(&mut self) {
+            self.clock.advance(Nanos::from_millis(1));
+            self.done += 1;
+            if self.done == 3 {
+                self.schedule.end_at(self.clock.now());
+            }
+        }
+    }
+    impl Driver for Ending {
+        type Op = IoOp;
+        fn execute(&mut self, _: &IoOp) -> Outcome {
+            self.perform();
+            Outcome::Ok { bytes: 1 }
+        }
+        fn describe_failure(&self) -> String {
+            String::new()
+        }
+    }
+    impl BatchDriver for Ending {
+        type Op = IoOp;
+        fn depth(&self) -> u32 {
+            8
+        }
+        fn push(&mut self, slot: u32, _: &IoOp) {
+            assert_eq!(slot, 0, "one at a time falls due");
+        }
+        fn submit_and_wait(&mut self, _: Nanos, done: &mut Vec<Done>) {
+            self.perform();
+            done.push(Done { slot: 0, outcome: Outcome::Ok { bytes: 1 } });
+        }
+        fn describe_failure(&self) -> String {
+            String::new()
+        }
+    }
+
+    #[test]
+    fn an_arrival_that_would_fall_due_after_an_end_that_came_early_is_not_waited_for() {
+        let twice_a_second = Pacing::Open { arrivals: Arrivals::Constant { per_s: 2.0 } };
+        for batched in [false, true] {
+            let clock = Arc::new(SimClock::default());
+            let schedule = Schedule::new(Phase::Run, Tick(0), Nanos::from_secs(3_600), None, &twice_a_second, 1);
+            let schedule = Arc::new(schedule);
+            let (out, delivered) = mpsc::channel();
+            let mut recorder = Recorder::new(0, 1, Nanos::from_secs(1), out);
+            recorder.begin(&schedule);
+            let mut source = OpSource::of(Box::new(AnyOp), 64, None);
+            let mut driver = Ending { schedule: schedule.clone(), clock: clock.clone(), done: 0 };
+            let stop = Stop::default();
+            match batched {
+                false => run_sync(&schedule, &clock, &mut source, &mut driver, &mut recorder, &stop),
+                true => run_batched(&schedule, &clock, &mut source, &mut driver, Stamp::Batch, &mut recorder, &stop),
+            }
+            recorder.end();
+            drop(recorder);
+            let end = Tick(1_001_000_000);
+            assert_eq!((totals(delivered).ok, schedule.end(), schedule.offered(end), clock.now()), (3, end, 3, end));
         }
     }
 

@@ -1,7 +1,7 @@
 //! One operation at a time. Two clock reads an operation: the end of one is the admission of the next. What a driver does
 //! before and after those two is in no operation's time; in an open loop it delays the next one, as the generator's lag.
 
-use super::{Driver, think, wait, wait_for_start};
+use super::{Driver, think, wait_for_arrival, wait_for_start};
 use crate::clock::Clock;
 use crate::recorder::Recorder;
 use crate::schedule::{Admit, Schedule, Stop, StopReason};
@@ -25,7 +25,9 @@ pub fn run_sync<D: Driver, C: Clock>(
         let (due, late) = match schedule.admit(now) {
             Admit::AtOnce => (None, false),
             Admit::Due(arrival) => (Some(arrival), true),
-            Admit::NotBefore(arrival) if wait(clock, stop, arrival.intended) => (Some(arrival), false),
+            Admit::NotBefore(arrival) if wait_for_arrival(clock, stop, schedule, arrival.intended) => {
+                (Some(arrival), false)
+            }
             Admit::NotBefore(_) | Admit::Done => return,
         };
         let op = source.take();

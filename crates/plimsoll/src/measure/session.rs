@@ -15,7 +15,7 @@ use super::signals;
 use super::sink::PointSink;
 use crate::cli::Context;
 use crate::exit::Fault;
-use load::{Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, StopReason, run_phases};
+use load::{Beside, Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, StopReason, run_phases};
 use model::{Fact, Limits, Nanos, OnError, Pacing, Phase, Plan, PointState, Trial};
 use observe::{EnginePids, Sampler, Subject};
 use std::ops::Range;
@@ -223,6 +223,7 @@ impl<'a> Session<'a> {
         let mut sink = sink.until(&trial.phases);
         let live = self.live.as_mut().expect("opened");
         let run = |loading: Loading, phases: &[PhasePlan], on_error, sink: &mut PointSink| {
+            sink.add_facts(&beside_facts(&loading));
             let setup = Setup { on_error, ..setup(trial, kinds) };
             perform(loading, phases, &setup, &self.clock, &self.stop, sink)
         };
@@ -409,6 +410,18 @@ fn kind_facts(kind: &Kind) -> Vec<Fact> {
     queries.into_iter().chain(rows).collect()
 }
 
+/// Who works beside the clients of the run: the kinds of their operations, and how many of these fall due per second over all of
+/// them.
+fn beside_facts(loading: &Loading) -> Vec<Fact> {
+    let of = |Beside { clients, kinds, per_s }: &Beside| {
+        let names: Vec<&str> = kinds.iter().map(|kind| loading.kinds[usize::from(kind.0)].name).collect();
+        let (clients, names) = (clients.len().to_string(), names.join(","));
+        let facts = [("clients", clients), ("kinds", names), ("per_s", per_s.to_string())];
+        facts.map(|(name, value)| Fact::new(format!("beside.{name}"), value)).to_vec()
+    };
+    loading.beside.as_ref().map_or(Vec::new(), of)
+}
+
 /// Where the data of `trial` may grow.
 fn room(trial: &Trial, live: Option<&Live>, dir: &Path) -> Room {
     match live.and_then(|live| live.volume.as_ref()) {
@@ -481,7 +494,7 @@ pub fn perform(
     stop: &Arc<Stop>,
     sink: &mut dyn Sink,
 ) -> Result<(), Fault> {
-    check(run_phases(loading.clients, phases, setup, clock, stop, sink))
+    check(run_phases(loading, phases, setup, clock, stop, sink))
 }
 
 /// Brings data that was made to rest, and looks at what has come of it.

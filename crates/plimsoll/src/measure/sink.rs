@@ -7,7 +7,7 @@ use super::progress::Progress;
 use super::rounds::Rounds;
 use crate::exit::Fault;
 use load::{Sink, Stop, StopReason};
-use model::{Bytes, CounterSample, Event, EventKind, IntervalRow, Phase, Phases, Tick};
+use model::{Bytes, CounterSample, Event, EventKind, Fact, IntervalRow, Phase, Phases, Tick};
 use observe::Sampler;
 use std::sync::Arc;
 use store::{Batch, PointId, RunWriter, StoreError};
@@ -47,6 +47,12 @@ impl<'a> PointSink<'a> {
     /// The same sink, which ends the run phase as `phases` says.
     pub fn until(self, phases: &Phases) -> Self {
         PointSink { rounds: Rounds::of(phases), ..self }
+    }
+
+    /// Enters what is known of the point from now on.
+    pub fn add_facts(&mut self, facts: &[Fact]) {
+        let written = self.writer.add_facts(self.point, facts);
+        self.note(written);
     }
 
     /// Takes the last readings.

@@ -84,7 +84,7 @@ impl Unrecorded {
             seed: trial.seed,
         };
         let mut sums = Sums::default();
-        let outcome = run_phases(loading.clients, &[phase], &setup, &MonotonicClock::start(), &self.stop, &mut sums);
+        let outcome = run_phases(loading, &[phase], &setup, &MonotonicClock::start(), &self.stop, &mut sums);
         check(outcome).map(|()| sums)
     }
 }

@@ -9,11 +9,11 @@
 use super::chore::{self, Chores};
 use super::counters::{ServerSource, own, within};
 use super::every_second::EverySecond;
-use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, loaders_for, slots, sql, workload_of};
+use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, loaders_for, sql, workload_of};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use ::fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, LsmError as StorageError, PersistMode};
-use load::{Client, Driver, OpSource, SyncClient};
+use load::{Driver, SyncClient};
 use model::CounterKind::{Counter as Counts, Gauge};
 use model::{
     Bytes, CounterSource, Entry, Fact, FailureClass, Family, KvAction, KvOp, Outcome, ParamDef, Params, Trial,
@@ -21,7 +21,7 @@ use model::{
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use workload::{Carried, Kind, KvProgram, Part, Slot};
+use workload::{Beside, Carried, Kind, KvProgram, Part};
 
 /// The engine `fjall`.
 pub static FJALL: EngineDef = EngineDef {
@@ -88,8 +88,8 @@ impl Fjall {
         Ok(Fjall { syncer, keyspaces: Vec::new(), database, persist, made_for, dir })
     }
 
-    fn all(&self, part: &Part<KvOp>, kinds: &[Kind], clients: u32) -> Loading {
-        let client = |slot: Slot| -> Box<dyn Client> {
+    fn all(&self, kinds: &[Kind], part: &Part<KvOp>, beside: Option<&Beside<KvOp>>, clients: u32) -> Loading {
+        Loading::new(kinds, part, beside, clients, |source, _| {
             let driver = FjallDriver {
                 database: self.database.clone(),
                 keyspaces: self.keyspaces.clone(),
@@ -97,9 +97,8 @@ impl Fjall {
                 failure: None,
                 directory: self.dir.path().into(),
             };
-            Box::new(SyncClient::new(OpSource::new(part, slot), driver))
-        };
-        Loading { kinds: kinds.to_vec(), clients: slots(clients).map(client).collect(), beside: None }
+            Box::new(SyncClient::new(source, driver))
+        })
     }
 }
 
@@ -120,7 +119,7 @@ impl Instance for Fjall {
             self.keyspaces.push(keyspace.map_err(failed("create a key space in", self.dir.path()))?);
         }
         let Some(load) = &program.load else { return Ok(None) };
-        Ok(Some(self.all(load, &program.kinds, loaders_for(load.ops))))
+        Ok(Some(self.all(&program.kinds, load, None, loaders_for(load.ops))))
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
@@ -137,7 +136,7 @@ impl Instance for Fjall {
             let drain = Drain { database, keyspaces, directory: self.dir.path().into() };
             return Ok(chore::loading(&program.run, &program.kinds, trial.load.clients, &drain));
         }
-        Ok(self.all(&program.run, &program.kinds, trial.load.clients))
+        Ok(self.all(&program.kinds, &program.run, program.beside.as_ref(), trial.load.clients))
     }
 
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {

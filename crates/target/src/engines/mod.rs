@@ -23,10 +23,10 @@ use crate::error::{TargetError, shown};
 use crate::limits::Cage;
 use crate::server::place::Place;
 use crate::verify::ReadBack;
-use load::Client;
-use model::{Bytes, CounterSource, Fact, Family, ParamDef, ParamKind, Params, Trial};
+use load::{Beside, Client, Crews, OpSource};
+use model::{Bytes, CounterSource, Fact, Family, Op, ParamDef, ParamKind, Params, Trial};
 use std::path::Path;
-use workload::{Carried, Kind};
+use workload::{Carried, Kind, Part, Slot};
 
 /// All engines. A new one is one file and one line here.
 pub const ENGINES: &[&EngineDef] = &[
@@ -117,12 +117,29 @@ pub struct Loading {
     pub beside: Option<Beside>,
 }
 
-/// Clients that work beside those of the run, at a rate of their own.
-pub struct Beside {
-    /// The clients.
-    pub clients: Vec<Box<dyn Client>>,
-    /// How many operations fall due per second, over all of them.
-    pub per_s: f64,
+impl Loading {
+    /// `part` for `clients` clients, each of which `client` makes, and beside each of them one for `beside`.
+    fn new<O: Op + 'static>(
+        kinds: &[Kind],
+        part: &Part<O>,
+        beside: Option<&workload::Beside<O>>,
+        clients: u32,
+        client: impl Fn(OpSource<O>, Slot) -> Box<dyn Client>,
+    ) -> Loading {
+        let all = |part: &Part<O>| slots(clients).map(|slot| client(OpSource::new(part, slot), slot)).collect();
+        let beside = beside.map(|beside| Beside {
+            clients: all(&beside.part),
+            kinds: beside.kinds.clone(),
+            per_s: beside.per_client_s * f64::from(clients),
+        });
+        Loading { kinds: kinds.to_vec(), clients: all(part), beside }
+    }
+}
+
+impl From<Loading> for Crews {
+    fn from(loading: Loading) -> Crews {
+        Crews { clients: loading.clients, beside: loading.beside }
+    }
 }
 
 /// A running engine with its data.
@@ -240,8 +257,8 @@ fn loaders_for(ops: Option<u64>) -> u32 {
 }
 
 /// One slot for each of `clients` clients.
-fn slots(clients: u32) -> impl Iterator<Item = workload::Slot> {
-    (0..clients).map(move |client| workload::Slot { client, clients })
+fn slots(clients: u32) -> impl Iterator<Item = Slot> {
+    (0..clients).map(move |client| Slot { client, clients })
 }
 
 /// Refuses a depth that an engine with one operation at a time cannot have.

@@ -3,7 +3,7 @@
 //! In: a script in parameters. Out: operations that take as long as the script says. Limits: waits below 1 ms spin, because
 //! the kernel wakes no thread that exactly: such a client keeps one core busy, and more clients than cores disturb each other.
 
-use super::{EngineDef, Instance, Loading, Runs, depth_one_only, slots, workload_of};
+use super::{EngineDef, Instance, Loading, Runs, depth_one_only, workload_of};
 use crate::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
 use model::{Bytes, Entry, Fact, Family, Nanos, Op, Outcome, ParamDef, ParamKind, Params, Tick, Trial};
@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use workload::{Carried, Kind, Part};
+use workload::{Beside, Carried, Kind, Part, Slot};
 
 /// The engine `null`.
 pub static NULL: EngineDef = EngineDef {
@@ -130,7 +130,7 @@ impl Null {
         Null { script: Script::new(params), seed, clock: MonotonicClock::start(), shared: Arc::default() }
     }
 
-    fn client<O: Op>(&self, part: &Part<O>, slot: workload::Slot) -> Box<dyn Client> {
+    fn client<O: Op>(&self, source: OpSource<O>, slot: Slot) -> Box<dyn Client> {
         let driver = NullDriver::<O> {
             script: self.script,
             clock: self.clock,
@@ -138,12 +138,11 @@ impl Null {
             rng: Xoshiro256PlusPlus::seed_from_u64(self.seed ^ u64::from(slot.client)),
             family: PhantomData,
         };
-        Box::new(SyncClient::new(OpSource::new(part, slot), driver))
+        Box::new(SyncClient::new(source, driver))
     }
 
-    fn all<O: Op>(&self, part: &Part<O>, kinds: &[Kind], clients: u32) -> Loading {
-        let clients = slots(clients).map(|slot| self.client(part, slot)).collect();
-        Loading { kinds: kinds.to_vec(), clients, beside: None }
+    fn all<O: Op>(&self, kinds: &[Kind], run: &Part<O>, beside: Option<&Beside<O>>, clients: u32) -> Loading {
+        Loading::new(kinds, run, beside, clients, |source, slot| self.client(source, slot))
     }
 }
 
@@ -165,16 +164,16 @@ impl Instance for Null {
         let (params, n) = (&trial.workload.params, trial.load.clients);
         if let Some(make) = def.io {
             let program = make(params, trial.seed, &Carried::default());
-            return Ok(self.all(&program.run, &program.kinds, n));
+            return Ok(self.all(&program.kinds, &program.run, None, n));
         }
         if let Some(make) = def.sql {
             let program = make(params, trial.seed, &Carried::default());
-            return Ok(self.all(&program.run, &program.kinds, n));
+            return Ok(self.all(&program.kinds, &program.run, program.beside.as_ref(), n));
         }
         let make = def.kv.expect("a workload has at least one family");
         let program = make(params, trial.seed, &Carried::default())
             .map_err(|error| TargetError::Unsupported(error.to_string()))?;
-        Ok(self.all(&program.run, &program.kinds, n))
+        Ok(self.all(&program.kinds, &program.run, program.beside.as_ref(), n))
     }
 
     fn footprint(&self) -> Bytes {

@@ -8,14 +8,14 @@
 //! A lost connection fails its operation. Where the load goes on after failures, the next operation connects again, after a
 //! pause that doubles from 50 ms to a second: so an outage is a gap in the timeline and not a million failures.
 
-use super::{Loading, slots, workload_of};
+use super::{Loading, workload_of};
 use crate::error::TargetError;
-use load::{Client, Driver, OpSource, SyncClient};
+use load::{Driver, SyncClient};
 use model::{Fact, FailureClass, Nanos, Outcome, SqlOp, Trial};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use workload::{Carried, Kind, Part, Slot, SqlProgram};
+use workload::{Beside, Carried, Kind, Part, SqlProgram};
 
 /// An operation that lost against others is tried again for this long: less than the grace time by default, so that the end of
 /// a phase does not find it still trying.
@@ -95,19 +95,23 @@ pub fn program_of(trial: &Trial, carried: &Carried) -> SqlProgram {
     make(&trial.workload.params, trial.seed, carried)
 }
 
-/// `clients` clients for `part`.
+/// How many connections the clients of `trial` need for its `program`.
+pub fn connections(trial: &Trial, program: &SqlProgram) -> u32 {
+    trial.load.clients * if program.beside.is_some() { 2 } else { 1 }
+}
+
+/// `clients` clients for `part`, and as many for what is done `beside`.
 pub fn loading(
     part: &Part<SqlOp>,
+    beside: Option<&Beside<SqlOp>>,
     kinds: &[Kind],
     clients: u32,
     connect: &impl Connect,
     tally: &Arc<Tally>,
 ) -> Loading {
-    let client = |slot: Slot| -> Box<dyn Client> {
-        let driver = SqlDriver::new(connect.clone(), tally.clone());
-        Box::new(SyncClient::new(OpSource::new(part, slot), driver))
-    };
-    Loading { kinds: kinds.to_vec(), clients: slots(clients).map(client).collect(), beside: None }
+    Loading::new(kinds, part, beside, clients, |source, _| {
+        Box::new(SyncClient::new(source, SqlDriver::new(connect.clone(), tally.clone())))
+    })
 }
 
 /// One client.

@@ -13,10 +13,10 @@ use super::chore::{self, Chores};
 use super::counters::{ServerSource, own, within};
 use super::every_second::EverySecond;
 use super::sql::Failure;
-use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, slots, workload_of};
+use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, workload_of};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
-use load::{Client, Driver, OpSource, SyncClient};
+use load::{Driver, SyncClient};
 use model::CounterKind::{Counter as Counts, Gauge};
 use model::{Bytes, CounterSource, Entry, Fact, FailureClass, Family, Outcome, ParamDef, Params, SqlArg, SqlOp, Trial};
 use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
@@ -25,7 +25,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use workload::{Carried, Column, ColumnKind, Kind, Part, Slot, SqlProgram, Table, Work};
+use workload::{Beside, Carried, Column, ColumnKind, Kind, Part, SqlProgram, Table, Work};
 
 /// The engine `sqlite`.
 pub static SQLITE: EngineDef = EngineDef {
@@ -123,9 +123,16 @@ impl Sqlite {
         self.tables.iter().map(|table| count(table).map(|rows| rows as u64)).sum()
     }
 
-    fn all(&self, statements: &[String], part: &Part<SqlOp>, kinds: &[Kind], clients: u32) -> Loading {
+    fn all(
+        &self,
+        statements: &[String],
+        kinds: &[Kind],
+        part: &Part<SqlOp>,
+        beside: Option<&Beside<SqlOp>>,
+        clients: u32,
+    ) -> Loading {
         let statements: Arc<[String]> = statements.into();
-        let client = |slot: Slot| -> Box<dyn Client> {
+        Loading::new(kinds, part, beside, clients, |source, _| {
             let driver = SqliteDriver {
                 database: self.database.clone(),
                 params: self.params.clone(),
@@ -133,9 +140,8 @@ impl Sqlite {
                 connection: None,
                 failure: String::new(),
             };
-            Box::new(SyncClient::new(OpSource::new(part, slot), driver))
-        };
-        Loading { kinds: kinds.to_vec(), clients: slots(clients).map(client).collect(), beside: None }
+            Box::new(SyncClient::new(source, driver))
+        })
     }
 }
 
@@ -162,7 +168,7 @@ impl Instance for Sqlite {
         }
         let Some(load) = &program.load else { return Ok(None) };
         // One loader: there is one writer at a time.
-        Ok(Some(self.all(&program.load_statements, load, &program.kinds, 1)))
+        Ok(Some(self.all(&program.load_statements, &program.kinds, load, None, 1)))
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
@@ -196,7 +202,8 @@ impl Instance for Sqlite {
             let chores = SqliteChores { database, params, work: program.work.into() };
             return Ok(chore::loading(&program.run, &program.kinds, trial.load.clients, &chores));
         }
-        Ok(self.all(&program.statements, &program.run, &program.kinds, trial.load.clients))
+        let (run, beside) = (&program.run, program.beside.as_ref());
+        Ok(self.all(&program.statements, &program.kinds, run, beside, trial.load.clients))
     }
 
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {

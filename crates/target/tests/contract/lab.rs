@@ -238,7 +238,7 @@ pub fn perform(loading: Loading, phase: &PhasePlan, trial: &Trial, seen: &mut dy
         on_error: trial.on_error,
         seed: trial.seed,
     };
-    run_phases(loading.clients, &[*phase], &setup, &MonotonicClock::start(), &Arc::new(Stop::default()), seen)
+    run_phases(loading, &[*phase], &setup, &MonotonicClock::start(), &Arc::new(Stop::default()), seen)
 }
 
 /// How many operations the load part of `trial` has; `None` where nothing is loaded.

@@ -288,7 +288,7 @@ impl Aside {
         Inserts: crate::Workload<O>,
     {
         let per_client_s = self.rate as f64 / self.commits.per_commit as f64;
-        Beside { part: self.commits.part(data, statements, BESIDE), per_client_s }
+        Beside { part: self.commits.part(data, statements, BESIDE), kinds: vec![BESIDE], per_client_s }
     }
 }
 

@@ -20,7 +20,7 @@ mod wire;
 
 use super::between::{BETWEEN, Beginnings, Between};
 use super::counters::ServerSource;
-use super::sql::{Tally, failed, loading, patience, program_of};
+use super::sql::{Tally, connections, failed, loading, patience, program_of};
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, chore, depth_one_only, loaders_for};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
@@ -40,7 +40,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use workload::{Kind, Part, Work};
+use workload::{Beside, Kind, Part, Work};
 
 /// The engine `mariadb:innodb`.
 pub static INNODB: EngineDef = EngineDef {
@@ -419,10 +419,18 @@ impl Mariadb {
         Ok(())
     }
 
-    fn all(&self, trial: &Trial, statements: Vec<String>, part: &Part<SqlOp>, kinds: &[Kind], clients: u32) -> Loading {
+    fn all(
+        &self,
+        trial: &Trial,
+        statements: Vec<String>,
+        part: &Part<SqlOp>,
+        beside: Option<&Beside<SqlOp>>,
+        kinds: &[Kind],
+        clients: u32,
+    ) -> Loading {
         let (address, statements) = (self.address.clone(), statements.into());
         let connect = ConnectMysql { address, statements, patience: patience(trial) };
-        loading(part, kinds, clients, &connect, &self.tally)
+        loading(part, beside, kinds, clients, &connect, &self.tally)
     }
 
     fn run(&self, statement: &str) -> Result<(), TargetError> {
@@ -492,7 +500,7 @@ impl Instance for Mariadb {
             self.tables.push(table.name.clone());
         }
         let Some(load) = &program.load else { return Ok(None) };
-        Ok(Some(self.all(trial, program.load_statements, load, &program.kinds, loaders_for(load.ops))))
+        Ok(Some(self.all(trial, program.load_statements, load, None, &program.kinds, loaders_for(load.ops))))
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
@@ -521,12 +529,13 @@ impl Instance for Mariadb {
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
         self.made_for.check_on(&self.place, trial)?;
-        check_connections(trial.load.clients, self.variable("max_connections"))?;
         let program = program_of(trial, &self.made_for.carried);
+        check_connections(connections(trial, &program), self.variable("max_connections"))?;
         if program.work != Work::Calls {
             return Ok(chore::loading(&program.run, &program.kinds, trial.load.clients, &self.chores(program.work)));
         }
-        Ok(self.all(trial, program.statements, &program.run, &program.kinds, trial.load.clients))
+        let (run, beside) = (&program.run, program.beside.as_ref());
+        Ok(self.all(trial, program.statements, run, beside, &program.kinds, trial.load.clients))
     }
 
     fn processes(&self) -> Vec<u32> {

@@ -18,7 +18,7 @@ mod wire;
 
 use super::between::{BETWEEN, Beginnings, Between};
 use super::counters::ServerSource;
-use super::sql::{Tally, failed, loading, patience, program_of};
+use super::sql::{Tally, connections, failed, loading, patience, program_of};
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, chore, depth_one_only, loaders_for};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
@@ -37,7 +37,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::{Wire, WireError};
-use workload::{Kind, Part, Work};
+use workload::{Beside, Carried, Kind, Part, Work};
 
 /// The engine `postgres`.
 pub static POSTGRES: EngineDef = EngineDef {
@@ -186,7 +186,7 @@ fn check(trial: &Trial) -> Result<(), TargetError> {
     let missing = |why| TargetError::Unsupported(format!("engine `postgres`: {why}"));
     [&SERVER, &INSTALL].into_iter().try_for_each(|program| program.find().map(drop)).map_err(missing)?;
     RULES.check(&RULES.variables(&trial.target.params))?;
-    let clients = trial.load.clients;
+    let clients = connections(trial, &program_of(trial, &Carried::default()));
     if clients + CONNECTIONS_KEPT <= CONNECTIONS_MAX {
         return Ok(());
     }
@@ -263,10 +263,18 @@ impl Postgres {
         Ok(())
     }
 
-    fn all(&self, trial: &Trial, statements: &[String], part: &Part<SqlOp>, kinds: &[Kind], clients: u32) -> Loading {
+    fn all(
+        &self,
+        trial: &Trial,
+        statements: &[String],
+        part: &Part<SqlOp>,
+        beside: Option<&Beside<SqlOp>>,
+        kinds: &[Kind],
+        clients: u32,
+    ) -> Loading {
         let statements = statements.iter().map(|text| tables::numbered(text)).collect();
         let connect = ConnectPostgres { address: self.address.clone(), statements, patience: patience(trial) };
-        loading(part, kinds, clients, &connect, &self.tally)
+        loading(part, beside, kinds, clients, &connect, &self.tally)
     }
 
     fn run(&self, statement: &str) -> Result<(), TargetError> {
@@ -339,7 +347,7 @@ impl Instance for Postgres {
             self.tables.push(table.name.clone());
         }
         let Some(load) = &program.load else { return Ok(None) };
-        Ok(Some(self.all(trial, &program.load_statements, load, &program.kinds, loaders_for(load.ops))))
+        Ok(Some(self.all(trial, &program.load_statements, load, None, &program.kinds, loaders_for(load.ops))))
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
@@ -372,7 +380,8 @@ impl Instance for Postgres {
         if program.work != Work::Calls {
             return Ok(chore::loading(&program.run, &program.kinds, trial.load.clients, &self.chores(program.work)));
         }
-        Ok(self.all(trial, &program.statements, &program.run, &program.kinds, trial.load.clients))
+        let (run, beside) = (&program.run, program.beside.as_ref());
+        Ok(self.all(trial, &program.statements, run, beside, &program.kinds, trial.load.clients))
     }
 
     fn processes(&self) -> Vec<u32> {
