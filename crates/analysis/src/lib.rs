@@ -4,6 +4,7 @@
 //! validity; for the run a verdict. Limits: no I/O, no clock, no engine; the same run gives the same analysis, and an old
 //! run analysed by a newer plimsoll profits from its detectors.
 
+mod beside;
 pub mod bins;
 mod counters;
 pub mod data_load;
@@ -13,6 +14,7 @@ pub mod finding;
 mod label;
 mod levels;
 pub mod point;
+mod rates;
 mod rhythm;
 pub mod rounds;
 pub mod series;
@@ -25,6 +27,7 @@ mod text;
 mod verdict;
 pub mod window;
 
+pub use beside::Beside;
 pub use bins::Bin;
 pub use data_load::DataLoad;
 pub use detect::{DETECTORS, Detector, Explanation, RUN_DETECTORS, explain, explanations};
@@ -33,4 +36,4 @@ pub use label::is_used;
 pub use point::{Analysis, PointAnalysis, analyse};
 pub use rounds::Rounds;
 pub use series::{CounterSeries, DropSpan, IntervalPoint, LevelSpan, Series, Span};
-pub use summary::{Achieved, Cost, GeneratorCost, Quantiles, Summary, WorstInterval};
+pub use summary::{Achieved, Cost, CostPerQuery, GeneratorCost, Quantiles, Summary, WorstInterval};

@@ -2,6 +2,7 @@
 //!
 //! In: a recorded run. Out: an [`Analysis`]. Limits: findings that need two points (knees, comparisons) are of the run.
 
+use crate::beside::Group;
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
 use crate::label::names;
 use crate::series::series;
@@ -94,13 +95,16 @@ fn standing(run: &RunData) -> (Cow<'_, RunData>, Vec<&PointData>) {
 }
 
 fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> PointAnalysis {
-    let run_phase = point.phase(Phase::Run);
+    let group = Group::of(point);
+    let phases = Group::own_phases(group.as_ref(), point);
+    let run_phase = phases.iter().find(|phase| phase.phase == Phase::Run);
     let rounds = run_phase.and_then(|phase| Rounds::of(phase, &point.trial));
     let counted = run_phase.map(|phase| rounds.as_ref().map_or(Cow::Borrowed(phase), |rounds| rounds.counted(phase)));
     let window = run_phase.zip(counted.as_deref()).map(|(run, counted)| Window::of(counted, run.start, &point.trial));
     let computed = window.as_ref().map(|window| {
         let times = PhaseTimes::of(window);
-        (summarise(point, window, &times), series(point, window, times))
+        let beside = group.as_ref().and_then(|group| group.numbers(point, window));
+        (summarise(point, window, &times, beside), series(point, &phases, window, times))
     });
     let measured = window.as_ref().zip(computed.as_ref());
     let measured = measured.map(|(window, (summary, series))| Measured { window, summary, series });

@@ -111,10 +111,12 @@ pub struct Span {
     pub to_s: f64,
 }
 
-/// What is drawn of `point` over time, of which `window` counts; `times` are all of that.
-pub fn series(point: &PointData, window: &Window, times: PhaseTimes) -> Series {
+/// What is drawn of `point` over time, of which `window` counts; `times` are all of that. `all` are its phases with the run's own
+/// operations.
+pub fn series(point: &PointData, all: &[PhaseData], window: &Window, times: PhaseTimes) -> Series {
     let interval = point.trial.phases.interval;
-    let drawn = [Phase::Warmup, Phase::Run].into_iter().filter_map(|phase| point.phase(phase));
+    let of = |wanted: Phase| all.iter().find(|phase| phase.phase == wanted);
+    let drawn = [Phase::Warmup, Phase::Run].into_iter().filter_map(of);
     let phases: Vec<_> = drawn.map(|phase| (phase, whole_tallies(phase, interval))).collect();
     let in_bins = intervals_per_bin(phases.iter().map(|(_, whole)| whole.len()).sum(), interval);
     let binned = |per_bin| phases.iter().flat_map(|(phase, whole)| bins(phase, whole, window, per_bin)).collect();

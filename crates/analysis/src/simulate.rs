@@ -224,6 +224,34 @@ impl Simulation {
         self
     }
 
+    /// Beside the run, `clients` clients were to insert `asked` times a second and did so `done` times in each interval, 2 ms from
+    /// the moment at which each was due.
+    pub fn beside(self, clients: u32, asked: u64, done: u64) -> Simulation {
+        let facts = [("clients", clients.to_string()), ("kinds", "insert".into()), ("per_s", asked.to_string())];
+        self.with(|point| {
+            point.facts.extend(facts.map(|(name, value)| Fact::new(format!("beside.{name}"), value)));
+            point.kinds.push("insert".into());
+            let phase = &mut point.phases[0];
+            let seconds = phase.end.0 / SECOND;
+            phase.offered += asked * seconds;
+            phase.unserved += (asked - done) * seconds;
+            for interval in phase.intervals.iter_mut().take(seconds as usize) {
+                let (mut response, mut service) = (Times::default(), Times::default());
+                response.record_n(2_000_000, done);
+                service.record_n(1_000_000, done);
+                interval.kinds.push(KindInterval {
+                    kind: 1,
+                    ok: done,
+                    failed: 0,
+                    bytes: 0,
+                    late: 0,
+                    response,
+                    service,
+                });
+            }
+        })
+    }
+
     /// The run phase goes by rounds of so many seconds, until they are steady.
     pub fn until_steady(self, round_s: u64) -> Simulation {
         let until = Until::Steady { round: Nanos::from_secs(round_s), precondition: 1 };

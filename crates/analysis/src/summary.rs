@@ -4,14 +4,15 @@
 //! Limits: a value that could not be measured is `None`, never 0. Operations that ended after the phase's end (in the grace
 //! time) are in the percentiles, because leaving out the slowest would embellish them, and not in the throughput.
 
+use crate::beside::{Beside, success_rate};
 use crate::counters::{Growth, growth_of_all, growth_of_first};
 use crate::detect::asked_achieved;
 use crate::facts::{EngineProcess, engine_process};
-use crate::stats::estimate_mean;
+use crate::rates::{PerOp, Rate};
 use crate::window::{Tally, Window};
 use hdrhistogram::Histogram;
 use model::histogram::new_hdr;
-use model::{Generator, Interval, KindInterval, Nanos, Pacing, PointData, Tick, Times};
+use model::{Generator, Interval, KindInterval, Nanos, Pacing, Phase, PointData, Tick, Times};
 use serde::{Deserialize, Serialize};
 
 /// The numbers of one point over its run phase.
@@ -23,6 +24,9 @@ pub struct Summary {
     pub ops: u64,
     /// Operations failed.
     pub failed: u64,
+    /// The share of the operations that were done, from 0 to 1, of all clients; `None` where none ended.
+    #[serde(default)]
+    pub success_rate: Option<f64>,
     /// Arrivals that fell due while every client was busy (open loop).
     pub late: u64,
     /// Arrivals that were never started (open loop).
@@ -33,6 +37,18 @@ pub struct Summary {
     pub ops_per_s: f64,
     /// Its 95 % confidence interval, with autocorrelation between intervals taken into account; `None` with too few.
     pub ops_per_s_ci95: Option<[f64; 2]>,
+    /// The statements that these were, per second: a transaction is several, an operation of any other kind is one.
+    #[serde(default)]
+    pub queries_per_s: f64,
+    /// Their 95 % confidence interval, as that of the operations.
+    #[serde(default)]
+    pub queries_per_s_ci95: Option<[f64; 2]>,
+    /// Rows inserted per second; `None` where no operation inserts any.
+    #[serde(default)]
+    pub rows_per_s: Option<f64>,
+    /// Their 95 % confidence interval, as that of the operations.
+    #[serde(default)]
+    pub rows_per_s_ci95: Option<[f64; 2]>,
     /// Payload per second.
     pub bytes_per_s: f64,
     /// Response times; `None` where no operation was done.
@@ -45,9 +61,16 @@ pub struct Summary {
     pub generator: GeneratorCost,
     /// What one operation cost the target.
     pub cost: Cost,
+    /// What one query cost the target and the clients.
+    #[serde(default)]
+    pub cost_per_query: CostPerQuery,
     /// What was achieved of the depth and the block size asked for.
     #[serde(default)]
     pub achieved: Achieved,
+    /// What clients beside those of the run did; `None` where there were none. All numbers above are of the run's own clients, but
+    /// for the success rate and for costs, which nobody can tell apart: these are divided by the operations of both.
+    #[serde(default)]
+    pub beside: Option<Beside>,
 }
 
 /// What was achieved of what was asked for. `None` where it could not be measured.
@@ -117,9 +140,27 @@ pub struct Cost {
     pub context_switches_per_op: Option<f64>,
 }
 
-/// The numbers of the run phase of `point`, cut as `window`, with all its response and service times.
-pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes) -> Summary {
-    let inside = window.inside;
+/// The same of one query. `None` where no source told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CostPerQuery {
+    /// Bytes read, as of an operation.
+    pub read_bytes_per_query: Option<f64>,
+    /// Bytes written, as of an operation.
+    pub written_bytes_per_query: Option<f64>,
+    /// CPU of the engine, as of an operation.
+    pub engine_cpu_ns_per_query: Option<f64>,
+    /// Context switches of the engine, as of an operation.
+    pub context_switches_per_query: Option<f64>,
+    /// CPU of the client threads, as the generator's of an operation.
+    pub client_cpu_ns_per_query: Option<f64>,
+}
+
+/// The numbers of the run phase of `point`, cut as `window`, with all its response and service times, and what was done `beside`.
+pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside: Option<Beside>) -> Summary {
+    let (inside, per_op) = (window.inside, PerOp::of(point));
+    let (done, queries) = (|kind: &KindInterval| kind.ok as f64, |kind: &KindInterval| per_op.queries(kind));
+    let queries_rate = Rate::of(window, queries);
+    let rows_rate = per_op.rate_of_rows(window);
     let offered_per_s = match point.trial.load.pacing {
         Pacing::Closed { .. } => None,
         Pacing::Open { arrivals } => Some(arrivals.per_s()),
@@ -128,26 +169,26 @@ pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes) -> Summ
         seconds: window.seconds(),
         ops: inside.ok,
         failed: window.recorded.failed,
+        success_rate: success_rate(point),
         late: window.recorded.late,
         unserved: window.phase.unserved,
         offered_per_s,
         ops_per_s: inside.ops_per_s(),
-        ops_per_s_ci95: throughput_interval(window),
+        ops_per_s_ci95: Rate::of(window, done).ci95,
+        queries_per_s: queries_rate.per_s,
+        queries_per_s_ci95: queries_rate.ci95,
+        rows_per_s: rows_rate.map(|rate| rate.per_s),
+        rows_per_s_ci95: rows_rate.and_then(|rate| rate.ci95),
         bytes_per_s: inside.bytes_per_s(),
         response_ns: Quantiles::of(&times.response),
         service_ns: Quantiles::of(&times.service),
         worst: worst(window).filter(|worst| worst.ops_per_s <= inside.ops_per_s()),
         generator: generator_cost(point, window),
-        cost: cost(point, window),
+        cost: cost(point, window, done),
+        cost_per_query: cost_per_query(point, window, queries),
         achieved: asked_achieved::achieved(point, window),
+        beside,
     }
-}
-
-/// The 95 % confidence interval of the throughput, from the whole intervals and set around the throughput itself.
-fn throughput_interval(window: &Window) -> Option<[f64; 2]> {
-    let rate = window.inside.ops_per_s();
-    let half = estimate_mean(&window.rates(), 0.95)?.half_width;
-    Some([(rate - half).max(0.0), rate + half])
 }
 
 /// All times of a run phase, those of the grace time included.
@@ -227,7 +268,8 @@ fn generator_cost(point: &PointData, window: &Window) -> GeneratorCost {
     let cpu_ns = used.cpu_user_ns.saturating_add(used.cpu_system_ns);
     let told_apart =
         matches!(engine_process(point), EngineProcess::Own | EngineProcess::None | EngineProcess::Elsewhere);
-    let ops = Some(window.recorded.ok as f64).filter(|ops| *ops > 0.0 && told_apart && cpu_ns > 0);
+    let ops = recorded(point, window, |kind| kind.ok as f64);
+    let ops = Some(ops).filter(|ops| *ops > 0.0 && told_apart && cpu_ns > 0);
     let inside = generator_total(window.inside_recorded());
     let inside_ns = inside.cpu_user_ns.saturating_add(inside.cpu_system_ns);
     let seconds = Some(window.seconds()).filter(|seconds| *seconds > 0.0 && told_apart && cpu_ns > 0);
@@ -240,10 +282,18 @@ fn generator_cost(point: &PointData, window: &Window) -> GeneratorCost {
     }
 }
 
-/// What an operation cost: the growth of the `process` counters, divided by the operations between the same two readings. Bytes are
+/// What all clients did in the recorded part of the run phase that counts, the grace time included, each operation as `worth` says.
+fn recorded(point: &PointData, window: &Window, worth: impl Fn(&KindInterval) -> f64) -> f64 {
+    let intervals = point.phase(Phase::Run).into_iter().flat_map(|run| &run.intervals);
+    let counted = intervals.filter(|interval| interval.start >= window.phase.start);
+    counted.flat_map(|interval| &interval.kinds).map(worth).sum()
+}
+
+/// What an operation cost: the growth of the `process` counters, divided by the operations between the same two readings, each of
+/// which counts as `worth` says. Bytes are
 /// those that the processes gave to and took from storage, because a disk serves others, too. The device of a file system that was
 /// made for the point serves nobody else: there its own counters are taken, which hold journals, copies and compression as well.
-fn cost(point: &PointData, window: &Window) -> Cost {
+fn cost(point: &PointData, window: &Window, worth: impl Fn(&KindInterval) -> f64) -> Cost {
     let (start, end) = (window.phase.start, window.phase.end);
     let grown = |counter| growth_of_all(point, "process", counter, start, end);
     let moved = |counter| match point.trial.target.fs {
@@ -251,7 +301,7 @@ fn cost(point: &PointData, window: &Window) -> Cost {
         None => grown(counter),
     };
     let per_op = |growth: Growth| {
-        let ops = ops_between(point, growth.from, growth.to);
+        let ops = done_between(point, growth.from, growth.to, &worth);
         (ops > 0.0).then(|| growth.amount / ops)
     };
     let engine_cpu = || Some(per_op(grown("cpu_user_ns")?)? + per_op(grown("cpu_system_ns")?)?);
@@ -264,15 +314,31 @@ fn cost(point: &PointData, window: &Window) -> Cost {
     }
 }
 
-/// The operations done between two moments, in whatever phase; an interval cut by one of them gives its share by time.
-fn ops_between(point: &PointData, from: Tick, to: Tick) -> f64 {
+/// The same of a query.
+fn cost_per_query(point: &PointData, window: &Window, queries: impl Fn(&KindInterval) -> f64) -> CostPerQuery {
+    let all = recorded(point, window, &queries);
+    let per_op = generator_cost(point, window).cpu_ns_per_op;
+    let client_cpu_ns = per_op.map(|cpu_ns| cpu_ns * recorded(point, window, |kind| kind.ok as f64));
+    let cost = cost(point, window, queries);
+    CostPerQuery {
+        read_bytes_per_query: cost.read_bytes_per_op,
+        written_bytes_per_query: cost.written_bytes_per_op,
+        engine_cpu_ns_per_query: cost.engine_cpu_ns_per_op,
+        context_switches_per_query: cost.context_switches_per_op,
+        client_cpu_ns_per_query: client_cpu_ns.filter(|_| all > 0.0).map(|cpu_ns| cpu_ns / all),
+    }
+}
+
+/// What all clients did between two moments, in whatever phase, each operation as `worth` says; an interval cut by one of them gives
+/// its share by time.
+fn done_between(point: &PointData, from: Tick, to: Tick, worth: impl Fn(&KindInterval) -> f64) -> f64 {
     let intervals = point.phases.iter().flat_map(|phase| &phase.intervals);
     let share = |interval: &Interval| {
         let end = interval.start + interval.length;
         let overlap = end.min(to).since(interval.start.max(from)).as_secs_f64();
         overlap / interval.length.as_secs_f64().max(1e-9)
     };
-    let done = |interval: &Interval| interval.kinds.iter().map(|kind| kind.ok as f64).sum::<f64>();
+    let done = |interval: &Interval| interval.kinds.iter().map(&worth).sum::<f64>();
     intervals.map(|interval| done(interval) * share(interval)).sum()
 }
 
@@ -379,6 +445,20 @@ mod tests {
     }
 
     #[test]
+    fn a_query_of_a_transaction_of_twenty_costs_a_twentieth_of_it() {
+        let fact = model::Fact::new("queries_per_op.transaction", "20");
+        let found = summary(&costly("own").with(|point| point.facts.push(fact)));
+        let expected = CostPerQuery {
+            read_bytes_per_query: Some(5.0),
+            written_bytes_per_query: Some(204.8),
+            engine_cpu_ns_per_query: Some(150.0),
+            context_switches_per_query: Some(0.025),
+            client_cpu_ns_per_query: Some(500.0),
+        };
+        assert_eq!((found.cost_per_query, found.cost.read_bytes_per_op), (expected, Some(100.0)));
+    }
+
+    #[test]
     fn on_a_file_system_of_its_own_an_operation_costs_what_the_device_of_that_moved() {
         let made = costly("own").with(|point| {
             let kind = model::FileSystem::Xfs;
@@ -412,6 +492,7 @@ mod tests {
     fn what_no_source_told_is_absent_and_not_zero() {
         let found = summary(&Simulation::counts(&[1000; 10]));
         assert_eq!((found.cost, found.generator), (Cost::default(), GeneratorCost::default()));
+        assert_eq!(found.cost_per_query, CostPerQuery::default());
         let nothing_done = summary(&Simulation::counts(&[0; 10]));
         assert_eq!((nothing_done.ops_per_s, nothing_done.response_ns), (0.0, None));
     }

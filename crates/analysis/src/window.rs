@@ -17,8 +17,10 @@ pub struct Window<'a> {
     pub origin: Tick,
     /// The intervals that lie inside the phase from end to end, in order and without holes.
     pub whole: Vec<Tally>,
-    /// All that ended inside the phase, from its start to its end.
+    /// All that ended inside the phase, from its start to its end,
     pub inside: Tally,
+    /// and the recorded intervals that it is the sum of.
+    pub inside_intervals: &'a [Interval],
     /// All that was recorded, the grace time included.
     pub recorded: Tally,
     /// Where the whole intervals end and the rest of `phase.intervals` begins.
@@ -45,18 +47,19 @@ pub struct Tally {
 impl<'a> Window<'a> {
     /// Cuts `phase` of `trial`: a run phase, or the part that counts of one that began at `origin`.
     pub fn of(phase: &'a PhaseData, origin: Tick, trial: &Trial) -> Window<'a> {
-        let span = Tally::empty(phase);
         let recorded = Tally::recorded(phase);
-        let inside = match ended_by_count(&recorded, trial) {
-            true => recorded,
+        let inside_intervals = match ended_by_count(&recorded, trial) {
+            true => &phase.intervals[..],
             false => {
                 let before_end = phase.intervals.iter().take_while(|interval| interval.start < phase.end);
-                before_end.fold(span, |sum, interval| sum.plus(&Tally::of(interval)))
+                &phase.intervals[..before_end.count()]
             }
         };
+        let all_inside = inside_intervals.iter().map(Tally::of);
+        let inside = all_inside.fold(Tally::empty(phase), |sum, tally| sum.plus(&tally));
         let whole = whole_tallies(phase, trial.phases.interval);
         let recorded_whole = whole.len().min(phase.intervals.len());
-        Window { phase, origin, whole, inside, recorded, recorded_whole }
+        Window { phase, origin, whole, inside, inside_intervals, recorded, recorded_whole }
     }
 
     /// Length of the phase in seconds.

@@ -35,9 +35,14 @@ fn detect(view: &PointView) -> Vec<Finding> {
 
 /// The share of the cores open to the client threads that they used; `None` where it is not known or means nothing.
 pub fn cores_share(view: &PointView, measured: &Measured) -> Option<f64> {
-    let cores = f64::from(view.point.trial.load.clients).min(cpu_count(view.environment)?);
+    let cores = f64::from(threads(view, measured)).min(cpu_count(view.environment)?);
     let used = measured.summary.generator.cores_used.filter(|_| !is_scripted(view.point))?;
     Some(used / cores)
+}
+
+/// How many client threads there were, those of clients beside the run among them.
+fn threads(view: &PointView, measured: &Measured) -> u32 {
+    view.point.trial.load.clients + measured.summary.beside.as_ref().map_or(0, |beside| beside.clients)
 }
 
 /// Whether the client threads' CPU was the limit.
@@ -49,22 +54,29 @@ fn busy(view: &PointView, measured: &Measured) -> Option<Finding> {
     let share = cores_share(view, measured).filter(|share| *share > CORES_SHARE_MAX)?;
     let used = measured.summary.generator.cores_used?;
     let title = format!("the client threads used {} of the cores they can run on", percent(share));
-    let evidence = format!("{} cores busy with {} clients", three_digits(used), view.point.trial.load.clients);
+    let evidence = format!("{} cores busy with {} clients", three_digits(used), threads(view, measured));
     let next_step = "use more clients where cores are free, or run the clients on another machine";
     Some(DETECTOR.finding(Severity::Warning, title, evidence, next_step))
 }
 
 fn lagging(measured: &Measured) -> Option<Finding> {
-    let lag_ns = measured.summary.generator.lag_mean_ns?;
-    let p99 = measured.summary.response_ns?.p99 as f64;
+    let summary = measured.summary;
+    let lag_ns = summary.generator.lag_mean_ns?;
+    // Only clients with an open loop wait for arrivals: in a closed one those beside it.
+    let waiting = summary.beside.as_ref().filter(|_| summary.offered_per_s.is_none());
+    let (response_ns, ok) = match waiting {
+        Some(beside) => (beside.response_ns, beside.ops),
+        None => (summary.response_ns, measured.window.recorded.ok),
+    };
+    let p99 = response_ns?.p99 as f64;
     let intervals = &measured.window.phase.intervals;
     let lagging: u64 = intervals.iter().map(|interval| interval.generator.lag_count).sum();
-    let many = lagging as f64 >= LAGGING_SHARE_MIN * measured.window.recorded.ok as f64;
+    let many = lagging as f64 >= LAGGING_SHARE_MIN * ok as f64;
     if !many || lag_ns <= LAG_SHARE_MAX * p99 {
         return None;
     }
     let title = format!("clients woke up {} late on average, {} of p99", time(lag_ns), percent(lag_ns / p99));
-    let longest = measured.summary.generator.lag_max_ns.unwrap_or(0);
+    let longest = summary.generator.lag_max_ns.unwrap_or(0);
     let evidence = format!("{lagging} arrivals, the latest {}; p99 {}", time(longest as f64), time(p99));
     let next_step = "leave CPUs free for the clients; compare service times, which do not contain it";
     Some(DETECTOR.finding(Severity::Warning, title, evidence, next_step))
@@ -99,6 +111,13 @@ mod tests {
         assert!(using(990_000_000).process("embedded").findings("client-bound").is_empty());
         let scripted = using(990_000_000).process("none").with(|point| point.trial.target.engine = "null".into());
         assert!(scripted.findings("client-bound").is_empty());
+    }
+
+    #[test]
+    fn clients_beside_a_closed_loop_spoil_their_own_response_times() {
+        let lag = Generator { lag_count: 500, lag_sum_ns: 500 * 300_000, lag_max_ns: 900_000, ..Generator::default() };
+        let beside = Simulation::closed(10, |_| 8_000_000).beside(1, 500, 500).generator(lag).finding("client-bound");
+        assert!(beside.title.starts_with("clients woke up 300 us late on average, 15 % of p99"), "{}", beside.title);
     }
 
     #[test]

@@ -105,7 +105,9 @@ fn detect(view: &PointView) -> Vec<Finding> {
 
 fn one_core(measured: &Measured) -> Option<Finding> {
     let summary = measured.summary;
-    let cores = summary.cost.engine_cpu_ns_per_op? * summary.ops_per_s / 1e9;
+    // The cost of an operation is that of all, whoever did them.
+    let beside_per_s = summary.beside.as_ref().map_or(0.0, |beside| beside.ops_per_s);
+    let cores = summary.cost.engine_cpu_ns_per_op? * (summary.ops_per_s + beside_per_s) / 1e9;
     let evidence = format!("the engine and its clients used {cores:.2} cores in all");
     let next_step = "profile the engine; more clients help only where it works on several cores";
     ONE_CORE
@@ -115,7 +117,8 @@ fn one_core(measured: &Measured) -> Option<Finding> {
 
 fn one_at_a_time(view: &PointView, measured: &Measured) -> Option<Finding> {
     let closed = matches!(view.point.trial.load.pacing, Pacing::Closed { think: Nanos(0) });
-    let service = measured.summary.service_ns.filter(|_| closed && slots(view.point) == 1)?;
+    let alone = slots(view.point) == 1 && measured.summary.beside.is_none();
+    let service = measured.summary.service_ns.filter(|_| closed && alone)?;
     let evidence =
         format!("one client with one operation under way; each took {} on average", Nanos(service.mean as u64));
     Some(told(Limit::OneAtATime, "each operation waited for the one before", evidence, "try more clients or depth"))

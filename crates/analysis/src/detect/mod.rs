@@ -31,6 +31,7 @@ pub mod not_steady;
 pub mod overload;
 pub mod plausibility;
 pub mod punted;
+pub mod rate_kept;
 pub mod stall;
 pub mod starvation;
 pub mod steady;
@@ -64,6 +65,7 @@ pub const DETECTORS: &[Detector] = &[
     foreign_cpu::DETECTOR,
     swap::DETECTOR,
     overload::DETECTOR,
+    rate_kept::DETECTOR,
     too_short::DETECTOR,
     few_samples::DETECTOR,
     steady::DETECTOR,

@@ -5,7 +5,7 @@
 //! client that is blocked for longer delivers too late to be judged here; the analysis judges what is on record.
 
 use model::steady::Window;
-use model::{IntervalRow, Nanos, Phase, Phases, Tick};
+use model::{IntervalRow, Nanos, OpKind, Phase, Phases, Tick};
 
 /// The rounds of one run phase.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub struct Rounds {
     round: Nanos,
     interval: Nanos,
     start: Tick,
+    /// Kinds of operation that clients beside those of the run perform.
+    left_out: Vec<OpKind>,
     /// Operations done in each round so far; those of the round under way stand last.
     ok: Vec<u64>,
     /// Rounds that were judged.
@@ -24,7 +26,13 @@ impl Rounds {
     /// Those of a run phase that lasts until it is steady.
     pub fn of(phases: &Phases) -> Option<Rounds> {
         let (round, interval) = (phases.round()?, phases.interval);
-        Some(Rounds { round, interval, start: Tick(u64::MAX), ok: Vec::new(), judged: 0, steady: false })
+        let (start, left_out, ok) = (Tick(u64::MAX), Vec::new(), Vec::new());
+        Some(Rounds { round, interval, start, left_out, ok, judged: 0, steady: false })
+    }
+
+    /// Operations of `kinds` are none of the run.
+    pub fn leave_out(&mut self, kinds: &[OpKind]) {
+        self.left_out = kinds.to_vec();
     }
 
     /// The run phase has begun.
@@ -37,7 +45,8 @@ impl Rounds {
         for row in rows.iter().filter(|row| row.phase == Phase::Run) {
             let round = (u64::from(row.index) * self.interval.0 / self.round.0) as usize;
             self.ok.resize(self.ok.len().max(round + 1), 0);
-            self.ok[round] += row.kinds.iter().map(|kind| kind.ok).sum::<u64>();
+            let own = row.kinds.iter().filter(|kind| !self.left_out.contains(&kind.kind));
+            self.ok[round] += own.map(|kind| kind.ok).sum::<u64>();
         }
         let complete = (now - self.interval).since(self.start).0 / self.round.0;
         self.judge(complete as usize);
@@ -63,7 +72,7 @@ impl Rounds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Generator, KindRow, LatencyCounts, OpKind, Until};
+    use model::{Generator, KindRow, LatencyCounts, Until};
 
     const SECOND: u64 = 1_000_000_000;
     /// The run phase does not begin with the clock.
@@ -133,6 +142,18 @@ mod tests {
         (9..=14).for_each(|second| rounds.add(&[], at(second)));
         assert!(!rounds.are_steady());
         assert_eq!((rounds.judged, rounds.ok[4]), (6, 0));
+    }
+
+    #[test]
+    fn operations_of_clients_beside_the_run_are_in_no_round() {
+        let mut rounds = rounds();
+        rounds.leave_out(&[OpKind(1)]);
+        for second in 1..=11 {
+            let mut beside = row(Phase::Run, second as u32 - 1, second * 1_000);
+            beside.kinds[0].kind = OpKind(1);
+            rounds.add(&[row(Phase::Run, second as u32 - 1, 100), beside], at(second));
+        }
+        assert!(rounds.are_steady());
     }
 
     #[test]

@@ -223,7 +223,9 @@ impl<'a> Session<'a> {
         let mut sink = sink.until(&trial.phases);
         let live = self.live.as_mut().expect("opened");
         let run = |loading: Loading, phases: &[PhasePlan], on_error, sink: &mut PointSink| {
-            sink.add_facts(&beside_facts(&loading));
+            if let Some(beside) = &loading.beside {
+                sink.beside(&beside.kinds, &beside_facts(beside, &loading.kinds));
+            }
             let setup = Setup { on_error, ..setup(trial, kinds) };
             perform(loading, phases, &setup, &self.clock, &self.stop, sink)
         };
@@ -412,14 +414,11 @@ fn kind_facts(kind: &Kind) -> Vec<Fact> {
 
 /// Who works beside the clients of the run: the kinds of their operations, and how many of these fall due per second over all of
 /// them.
-fn beside_facts(loading: &Loading) -> Vec<Fact> {
-    let of = |Beside { clients, kinds, per_s }: &Beside| {
-        let names: Vec<&str> = kinds.iter().map(|kind| loading.kinds[usize::from(kind.0)].name).collect();
-        let (clients, names) = (clients.len().to_string(), names.join(","));
-        let facts = [("clients", clients), ("kinds", names), ("per_s", per_s.to_string())];
-        facts.map(|(name, value)| Fact::new(format!("beside.{name}"), value)).to_vec()
-    };
-    loading.beside.as_ref().map_or(Vec::new(), of)
+fn beside_facts(beside: &Beside, kinds: &[Kind]) -> [Fact; 3] {
+    let names: Vec<&str> = beside.kinds.iter().map(|kind| kinds[usize::from(kind.0)].name).collect();
+    let clients = beside.clients.len().to_string();
+    let facts = [("clients", clients), ("kinds", names.join(",")), ("per_s", beside.per_s.to_string())];
+    facts.map(|(name, value)| Fact::new(format!("beside.{name}"), value))
 }
 
 /// Where the data of `trial` may grow.

@@ -1,0 +1,230 @@
+//! What clients beside those of the run did: told apart from the run's own operations, and summed up.
+//!
+//! In: a point whose facts `beside.*` name the kinds of their operations and the rate that was asked for. Out: the phases with the
+//! run's own operations alone, of which all headline numbers are made, and [`Beside`].
+//! Limits: arrivals beside a run are constant, so the share of the recorded ones that is theirs is computed and not read. What the
+//! engine and the generator used (CPU, I/O, context switches) cannot be told apart: that stays divided by the operations of both.
+
+use crate::facts::fact;
+use crate::rates::{PerOp, Rate};
+use crate::summary::{PhaseTimes, Quantiles};
+use crate::text::{count, percent, rate, time};
+use crate::window::{Tally, Window};
+use model::{Interval, KindInterval, Phase, PhaseData, PointData};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// The numbers of the clients beside those of the run, over the part of it that counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// The kinds of their operations.
+    pub kinds: Vec<String>,
+    /// How many clients they are.
+    pub clients: u32,
+    /// How many operations were to be done per second, over all of them.
+    pub asked_per_s: f64,
+    /// Operations done.
+    pub ops: u64,
+    /// Operations done per second.
+    pub ops_per_s: f64,
+    /// Its 95 % confidence interval; `None` with too few intervals.
+    pub ops_per_s_ci95: Option<[f64; 2]>,
+    /// The share of the rate asked for that was reached.
+    pub kept: f64,
+    /// Rows inserted per second; `None` where they insert none.
+    pub rows_per_s: Option<f64>,
+    /// Operations failed.
+    pub failed: u64,
+    /// Arrivals that fell due while every client was busy.
+    pub late: u64,
+    /// Arrivals that were never started.
+    pub unserved: u64,
+    /// Response times, from the moment at which each operation was due; `None` where none was done.
+    pub response_ns: Option<Quantiles>,
+    /// Service times; `None` where none was done.
+    pub service_ns: Option<Quantiles>,
+}
+
+impl Beside {
+    /// `insert beside: 498 of 500/s (99.6 %), 2.49k rows/s, p99 12.3 ms`
+    pub fn line(&self) -> String {
+        let rows = self.rows_per_s.filter(|rows| count(*rows) != count(self.ops_per_s));
+        let rows = rows.map_or(String::new(), |rows| format!(", {} rows/s", count(rows)));
+        let p99 = self.response_ns.map_or(String::new(), |q| format!(", p99 {}", time(q.p99 as f64)));
+        format!("{}{rows}{p99}", self.kept_line())
+    }
+
+    /// `insert beside: 498 of 500/s (99.6 %)`
+    pub fn kept_line(&self) -> String {
+        let kept = percent(self.kept);
+        format!("{} beside: {} of {} ({kept})", self.name(), count(self.ops_per_s), rate(self.asked_per_s))
+    }
+
+    /// The kinds of operation, for texts.
+    pub fn name(&self) -> String {
+        self.kinds.join(" and ")
+    }
+}
+
+/// Who works beside the run of a point, as its facts say.
+pub struct Group {
+    kinds: Vec<u8>,
+    names: Vec<String>,
+    clients: u32,
+    per_s: f64,
+}
+
+impl Group {
+    /// That of `point`, where there is one.
+    pub fn of(point: &PointData) -> Option<Group> {
+        let told = |name: &str| fact(&point.facts, name);
+        let names: Vec<String> = told("beside.kinds")?.split(',').map(str::to_owned).collect();
+        let per_s: f64 = told("beside.per_s")?.parse().ok().filter(|per_s: &f64| *per_s > 0.0 && per_s.is_finite())?;
+        let clients = told("beside.clients").and_then(|clients| clients.parse().ok()).unwrap_or(0);
+        let kinds = (0u8..).zip(&point.kinds).filter(|(_, name)| names.contains(name)).map(|(kind, _)| kind).collect();
+        Some(Group { kinds, names, clients, per_s })
+    }
+
+    /// The phases of `point` with the operations of the run's own clients alone; all of them where there are no others.
+    pub fn own_phases<'a>(group: Option<&Group>, point: &'a PointData) -> Cow<'a, [PhaseData]> {
+        let Some(group) = group else { return Cow::Borrowed(&point.phases) };
+        let own = |phase: &PhaseData| {
+            let (offered, unserved) = group.arrivals(phase);
+            let intervals = with_kinds(phase, |kind| !group.kinds.contains(&kind.kind));
+            let own = |all: u64, theirs: u64| all.saturating_sub(theirs);
+            let (offered, unserved) = (own(phase.offered, offered), own(phase.unserved, unserved));
+            PhaseData { offered, unserved, intervals, ..*phase }
+        };
+        Cow::Owned(point.phases.iter().map(own).collect())
+    }
+
+    /// Its numbers in the part of the run phase of `point` that `counted` is.
+    pub fn numbers(&self, point: &PointData, counted: &Window) -> Option<Beside> {
+        let run = point.phase(Phase::Run)?;
+        let (start, end) = (counted.phase.start, counted.phase.end);
+        let mut intervals = with_kinds(run, |kind| self.kinds.contains(&kind.kind));
+        intervals.retain(|interval| interval.start >= start);
+        let (offered, unserved) = self.arrivals(run);
+        let phase = PhaseData { start, end, offered, unserved, intervals, ..*run };
+        let window = Window::of(&phase, counted.origin, &point.trial);
+        let (times, done) = (PhaseTimes::of(&window), Rate::of(&window, |kind| kind.ok as f64));
+        Some(Beside {
+            kinds: self.names.clone(),
+            clients: self.clients,
+            asked_per_s: self.per_s,
+            ops: window.inside.ok,
+            ops_per_s: done.per_s,
+            ops_per_s_ci95: done.ci95,
+            kept: done.per_s / self.per_s,
+            rows_per_s: PerOp::of(point).rate_of_rows(&window).map(|rows| rows.per_s),
+            failed: window.recorded.failed,
+            late: window.recorded.late,
+            unserved,
+            response_ns: Quantiles::of(&times.response),
+            service_ns: Quantiles::of(&times.service),
+        })
+    }
+
+    /// How many of the arrivals that `phase` offered were this group's, and how many of these were never performed.
+    fn arrivals(&self, phase: &PhaseData) -> (u64, u64) {
+        // As the schedule counts them; a phase without an open loop has none.
+        let due = (phase.end.since(phase.start).0 as f64 / (1e9 / self.per_s)).ceil() as u64;
+        let offered = due.min(phase.offered);
+        let theirs = phase.intervals.iter().flat_map(|interval| &interval.kinds);
+        let theirs = theirs.filter(|kind| self.kinds.contains(&kind.kind));
+        let ended = theirs.fold(0u64, |sum, kind| sum.saturating_add(kind.ok).saturating_add(kind.failed));
+        (offered, offered.saturating_sub(ended))
+    }
+}
+
+/// The intervals of `phase` with those kinds that `which` takes.
+fn with_kinds(phase: &PhaseData, which: impl Fn(&KindInterval) -> bool) -> Vec<Interval> {
+    let with = |interval: &Interval| Interval {
+        kinds: interval.kinds.iter().filter(|kind| which(kind)).cloned().collect(),
+        ..*interval
+    };
+    phase.intervals.iter().map(with).collect()
+}
+
+/// The share of the operations of the run phase that were done, of all clients; `None` where none ended.
+pub fn success_rate(point: &PointData) -> Option<f64> {
+    let recorded = point.phase(Phase::Run).map(Tally::recorded).filter(|recorded| recorded.ended() > 0)?;
+    Some(recorded.ok as f64 / recorded.ended() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::PointAnalysis;
+    use crate::simulate::Simulation;
+    use model::Tick;
+
+    fn analysed(simulation: Simulation) -> PointAnalysis {
+        simulation.analysis().points.remove(0)
+    }
+
+    #[test]
+    fn the_headline_of_a_run_is_that_of_its_own_clients_whatever_is_done_beside() {
+        let alone = analysed(Simulation::counts(&[1000; 10]));
+        let both = analysed(Simulation::counts(&[1000; 10]).beside(4, 500, 490));
+        let (mut alone_numbers, both_numbers) = (alone.summary.expect("it ran"), both.summary.expect("it ran"));
+        let beside = both_numbers.beside.clone().expect("they worked");
+        assert_eq!((beside.ops, beside.ops_per_s, beside.kept), (4_900, 490.0, 0.98));
+        alone_numbers.beside = Some(beside);
+        assert_eq!(both_numbers, alone_numbers);
+        let (alone, both) = (alone.series.expect("it ran"), both.series.expect("it ran"));
+        assert_eq!((both.intervals, both.response.len()), (alone.intervals, alone.response.len()));
+    }
+
+    #[test]
+    fn what_was_done_beside_has_its_rows_and_its_own_times() {
+        let simulation = Simulation::counts(&[1000; 10]).beside(4, 500, 490);
+        let rows = model::Fact::new("rows_per_op.insert", "5");
+        let found = analysed(simulation.with(|point| point.facts.push(rows))).summary.expect("it ran");
+        let beside = found.beside.expect("they worked");
+        assert_eq!((beside.rows_per_s, found.rows_per_s), (Some(2_450.0), None));
+        assert_eq!(beside.line(), "insert beside: 490 of 500/s (98 %), 2.45k rows/s, p99 2.00 ms");
+        assert!(beside.service_ns.expect("they worked").p99 < 1_010_000);
+    }
+
+    #[test]
+    fn arrivals_of_two_open_loops_are_told_apart() {
+        let open = |served: u64| Simulation::open(10, 2_000, move |_| 1_000_000_000 / served).beside(4, 500, 300);
+        let found = analysed(open(5_000));
+        let summary = found.summary.expect("it ran");
+        assert_eq!((summary.unserved, summary.beside.as_ref().map(|beside| beside.unserved)), (0, Some(2_000)));
+        let codes: Vec<&str> = found.findings.iter().map(|finding| finding.code.as_str()).collect();
+        assert!(codes.contains(&"rate-kept") && !codes.contains(&"overload") && !codes.contains(&"plausibility"));
+        let overloaded = analysed(open(1_000)).summary.expect("it ran");
+        assert!((9_999..=10_000).contains(&overloaded.unserved), "{}", overloaded.unserved);
+    }
+
+    #[test]
+    fn a_failure_beside_lowers_the_success_rate_and_a_percent_of_them_spoils_the_point() {
+        let failing = |failed| {
+            let simulation = Simulation::counts(&[1000; 10]).beside(4, 500, 500);
+            analysed(simulation.with(|point| point.phases[0].intervals[3].kinds[1].failed = failed))
+        };
+        let rate = |failed| failing(failed).summary.expect("it ran").success_rate;
+        assert_eq!((rate(0), rate(150)), (Some(1.0), Some(15_000.0 / 15_150.0)));
+        assert_eq!(
+            (failing(150).validity, failing(152).validity),
+            (crate::Validity::Indicative, crate::Validity::Invalid)
+        );
+    }
+
+    #[test]
+    fn operations_beside_cost_the_engine_as_well_as_those_of_the_run() {
+        let simulation = Simulation::counts(&[1000; 10]).beside(4, 500, 500);
+        let simulation = simulation.source("process", &["write_bytes"], |second| vec![1.5e6 * second]);
+        let cost = analysed(simulation).summary.expect("it ran").cost;
+        assert_eq!(cost.written_bytes_per_op, Some(1_000.0));
+    }
+
+    #[test]
+    fn a_run_that_was_cut_off_before_anything_was_offered_has_no_arrivals() {
+        let simulation = Simulation::counts(&[1000; 2]).beside(4, 500, 0);
+        let cut = simulation.with(|point| (point.phases[0].offered, point.phases[0].unserved) = (0, 0));
+        let summary = analysed(cut.with(|point| point.phases[0].end = Tick(0))).summary.expect("it began");
+        assert_eq!(summary.beside.map(|beside| (beside.unserved, beside.response_ns)), Some((0, None)));
+    }
+}

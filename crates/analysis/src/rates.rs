@@ -1,0 +1,129 @@
+//! Rates with their intervals: of operations, and of the queries and the rows that these amount to.
+//!
+//! In: the part of a phase that counts; the facts `queries_per_op.KIND` (1 where it is missing) and `rows_per_op.KIND` (0).
+//! Out: [`Rate`]s. Limits: operations that failed amount to nothing.
+
+use crate::facts::fact;
+use crate::stats::estimate_mean;
+use crate::window::Window;
+use model::{Interval, KindInterval, PointData};
+
+/// So much per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// What ended inside the phase, over its seconds.
+    pub per_s: f64,
+    /// Its 95 % confidence interval, with autocorrelation between intervals taken into account; `None` with too few.
+    pub ci95: Option<[f64; 2]>,
+}
+
+impl Rate {
+    /// What the operations in `window` come to, each as `worth` says.
+    pub fn of(window: &Window, worth: impl Fn(&KindInterval) -> f64) -> Rate {
+        let sum = |intervals: &[Interval]| intervals.iter().flat_map(|one| &one.kinds).map(&worth).sum::<f64>();
+        let per_s = if window.seconds() > 0.0 { sum(window.inside_intervals) / window.seconds() } else { 0.0 };
+        // Whole intervals at the end that nobody recorded have no operation.
+        let recorded = |nth: usize| window.phase.intervals.get(nth..=nth).unwrap_or_default();
+        let rates = window.whole.iter().enumerate();
+        let rates: Vec<f64> =
+            rates.map(|(nth, tally)| sum(recorded(nth)) / tally.length.as_secs_f64().max(1e-9)).collect();
+        let around = |half: f64| [(per_s - half).max(0.0), per_s + half];
+        Rate { per_s, ci95: estimate_mean(&rates, 0.95).map(|estimate| around(estimate.half_width)) }
+    }
+}
+
+/// What one operation of each kind amounts to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PerOp {
+    queries: Vec<f64>,
+    rows: Vec<f64>,
+}
+
+impl PerOp {
+    /// As the facts of `point` say.
+    pub fn of(point: &PointData) -> PerOp {
+        let all = |name: &str, otherwise: f64| {
+            let told = |kind: &String| fact(&point.facts, &format!("{name}.{kind}"))?.parse::<f64>().ok();
+            let sound = |value: &f64| value.is_finite() && *value >= 0.0;
+            point.kinds.iter().map(|kind| told(kind).filter(sound).unwrap_or(otherwise)).collect()
+        };
+        PerOp { queries: all("queries_per_op", 1.0), rows: all("rows_per_op", 0.0) }
+    }
+
+    /// The statements that the operations done of `kind` were.
+    pub fn queries(&self, kind: &KindInterval) -> f64 {
+        kind.ok as f64 * self.queries.get(usize::from(kind.kind)).copied().unwrap_or(1.0)
+    }
+
+    /// The rows that they inserted.
+    pub fn rows(&self, kind: &KindInterval) -> f64 {
+        kind.ok as f64 * self.rows.get(usize::from(kind.kind)).copied().unwrap_or(0.0)
+    }
+
+    /// The rate of rows in `window`; `None` where nothing that was done there inserts any.
+    pub fn rate_of_rows(&self, window: &Window) -> Option<Rate> {
+        let kinds = || window.phase.intervals.iter().flat_map(|interval| &interval.kinds);
+        kinds().any(|kind| self.rows(kind) > 0.0).then(|| Rate::of(window, |kind| self.rows(kind)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Summary;
+    use crate::simulate::Simulation;
+    use model::{Fact, KindInterval, Times};
+
+    fn summary(simulation: &Simulation) -> Summary {
+        simulation.analysis().points.remove(0).summary.expect("it ran")
+    }
+
+    fn told(counts: &[u64], facts: &[(&str, &str)]) -> Simulation {
+        let facts: Vec<Fact> = facts.iter().map(|(name, value)| Fact::new(*name, *value)).collect();
+        Simulation::counts(counts).with(|point| point.facts.extend(facts))
+    }
+
+    #[test]
+    fn transactions_of_twenty_statements_are_twenty_times_as_many_queries() {
+        let found = summary(&told(&[100, 120, 80, 100, 90, 110, 105, 95], &[("queries_per_op.transaction", "20")]));
+        assert_eq!((found.ops_per_s, found.queries_per_s, found.rows_per_s), (100.0, 2_000.0, None));
+        let ([low, high], [queries_low, queries_high]) =
+            (found.ops_per_s_ci95.expect("eight intervals"), found.queries_per_s_ci95.expect("as many"));
+        assert!((queries_low / low - 20.0).abs() < 1e-9 && (queries_high / high - 20.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn kinds_of_different_worth_are_weighed_each_by_its_own() {
+        let simulation =
+            told(&[100; 10], &[("queries_per_op.select", "3"), ("rows_per_op.insert", "50")]).with(|point| {
+                point.kinds = vec!["select".into(), "insert".into()];
+                let insert = |ok| KindInterval { kind: 1, ok, ..point.phases[0].intervals[0].kinds[0].clone() };
+                let inserts = [insert(2), insert(4)];
+                point.phases[0]
+                    .intervals
+                    .iter_mut()
+                    .zip(inserts)
+                    .for_each(|(interval, kind)| interval.kinds.push(kind));
+            });
+        let found = summary(&simulation);
+        assert_eq!((found.queries_per_s, found.rows_per_s), (300.6, Some(30.0)));
+    }
+
+    #[test]
+    fn without_facts_an_operation_is_a_query_and_a_fact_that_is_no_number_counts_as_missing() {
+        for facts in [vec![], vec![("queries_per_op.transaction", "many"), ("rows_per_op.transaction", "-1")]] {
+            let found = summary(&told(&[100; 10], &facts));
+            assert_eq!((found.queries_per_s, found.queries_per_s_ci95), (found.ops_per_s, found.ops_per_s_ci95));
+            assert_eq!(found.rows_per_s, None);
+        }
+    }
+
+    #[test]
+    fn failed_operations_are_no_queries() {
+        let simulation = told(&[100; 10], &[("queries_per_op.transaction", "2")]).with(|point| {
+            let kind = &mut point.phases[0].intervals[0].kinds[0];
+            (kind.ok, kind.failed) = (0, 100);
+            (kind.response, kind.service) = (Times::default(), Times::default());
+        });
+        assert_eq!(summary(&simulation).queries_per_s, 180.0);
+    }
+}
