@@ -8,7 +8,7 @@
 use crate::facts::fact;
 use crate::rates::{PerOp, Rate};
 use crate::summary::{PhaseTimes, Quantiles};
-use crate::text::{count, percent, rate, time};
+use crate::text::{count, rate, time};
 use crate::window::{Tally, Window};
 use model::{Interval, KindInterval, Phase, PhaseData, PointData};
 use serde::{Deserialize, Serialize};
@@ -56,8 +56,9 @@ impl Beside {
 
     /// `insert beside: 498 of 500/s (99.6 %)`
     pub fn kept_line(&self) -> String {
-        let kept = percent(self.kept);
-        format!("{} beside: {} of {} ({kept})", self.name(), count(self.ops_per_s), rate(self.asked_per_s))
+        // Rounded downwards: what is not all is less than 100.
+        let kept = if self.kept >= 1.0 { "100".into() } else { format!("{:.1}", (self.kept * 1e3).floor() / 10.0) };
+        format!("{} beside: {} of {} ({kept} %)", self.name(), count(self.ops_per_s), rate(self.asked_per_s))
     }
 
     /// The kinds of operation, for texts.
@@ -182,7 +183,7 @@ mod tests {
         let found = analysed(simulation.with(|point| point.facts.push(rows))).summary.expect("it ran");
         let beside = found.beside.expect("they worked");
         assert_eq!((beside.rows_per_s, found.rows_per_s), (Some(2_450.0), None));
-        assert_eq!(beside.line(), "insert beside: 490 of 500/s (98 %), 2.45k rows/s, p99 2.00 ms");
+        assert_eq!(beside.line(), "insert beside: 490 of 500/s (98.0 %), 2.45k rows/s, p99 2.00 ms");
         assert!(beside.service_ns.expect("they worked").p99 < 1_010_000);
     }
 

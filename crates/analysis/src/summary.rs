@@ -140,6 +140,13 @@ pub struct Cost {
     pub context_switches_per_op: Option<f64>,
 }
 
+impl Summary {
+    /// Whether queries are worth telling beside operations: where they are not as many.
+    pub fn has_queries(&self) -> bool {
+        (self.queries_per_s - self.ops_per_s).abs() > 1e-6 * self.ops_per_s
+    }
+}
+
 /// The same of one query. `None` where no source told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CostPerQuery {

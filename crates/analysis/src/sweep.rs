@@ -122,6 +122,16 @@ impl Step<'_> {
         self.mean(|summary| summary.bytes_per_s)
     }
 
+    /// The mean rate of queries of the repeats.
+    pub fn queries_per_s(&self) -> f64 {
+        self.mean(|summary| summary.queries_per_s)
+    }
+
+    /// The mean rate of inserted rows of the repeats; 0 where none is inserted.
+    pub fn rows_per_s(&self) -> f64 {
+        self.mean(|summary| summary.rows_per_s.unwrap_or(0.0))
+    }
+
     /// The 99th percentile of the response times of all repeats together.
     pub fn p99_ns(&self) -> Option<u64> {
         let mut all = new_hdr();

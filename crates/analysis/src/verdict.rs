@@ -67,7 +67,12 @@ fn of_group(sweep: &Sweep) -> String {
             format!("{reached}: overloaded"),
         ],
         false => {
-            vec![format!("{reached}{p99}{scaling}"), format!("{reached}{scaling}"), format!("{reached}{p99}"), reached]
+            let bodies = |reached: &str| {
+                [[p99.as_str(), &scaling], [&scaling, ""], [&p99, ""], ["", ""]]
+                    .map(|more| format!("{reached}{}", more.concat()))
+            };
+            let with_beside = beside(sweep).map(|beside| bodies(&format!("{reached}; {beside}")));
+            with_beside.into_iter().flatten().chain(bodies(&reached)).collect()
         }
     };
     fit(&headed(sweep.group, &[sweep], &bodies))
@@ -135,7 +140,7 @@ fn one_by_one(own: &[&Sweep]) -> Vec<String> {
     let same = places.iter().all(|place| *place == places[0]);
     let listed = |bytes: bool, place: bool| {
         let phrases = own.iter().zip(&places).map(|(sweep, own_place)| {
-            let bytes = if bytes { bytes_of(sweep) } else { String::new() };
+            let bytes = if bytes { amount_of(sweep) } else { String::new() };
             let at = if place && !own_place.is_empty() { format!(" at {own_place}") } else { String::new() };
             format!("{} {}{bytes}{at}", short_name(sweep), rate_of(sweep))
         });
@@ -174,13 +179,13 @@ fn short_name(sweep: &Sweep) -> String {
     words.join(" ")
 }
 
-/// The best rate, the payload with it, and where it was reached.
+/// The best rate, what it amounts to, and where it was reached.
 fn reached(sweep: &Sweep) -> String {
     let place = match sweep.axis {
         Axis::None => String::new(),
         _ => format!(" at {}", sweep.place(sweep.best())),
     };
-    format!("{}{}{place}", rate_of(sweep), bytes_of(sweep))
+    format!("{}{}{place}", rate_of(sweep), amount_of(sweep))
 }
 
 /// The best rate, and what was offered where that was more than could be served: `998/s of 5.00k/s offered`.
@@ -203,11 +208,24 @@ fn is_overloaded(step: &Step) -> bool {
     step.points.iter().any(|point| point.findings.iter().any(tells_of_unserved))
 }
 
-fn bytes_of(sweep: &Sweep) -> String {
-    match sweep.best().bytes_per_s() {
-        bytes if bytes > 0.0 => format!(" ({})", megabytes(bytes)),
+/// What the best rate amounts to: rows or queries, where these are not as many, or else payload.
+fn amount_of(sweep: &Sweep) -> String {
+    let best = sweep.best();
+    let differs = |per_s: &f64| count(*per_s) != count(best.ops_per_s());
+    let rows = Some(best.rows_per_s()).filter(|rows| *rows > 0.0 && differs(rows));
+    let queries = Some(best.queries_per_s()).filter(differs);
+    match (rows, queries, best.bytes_per_s()) {
+        (Some(rows), ..) => format!(" ({} rows/s)", count(rows)),
+        (None, Some(queries), _) => format!(" ({} queries/s)", count(queries)),
+        (None, None, bytes) if bytes > 0.0 => format!(" ({})", megabytes(bytes)),
         _ => String::new(),
     }
+}
+
+/// Whether clients beside the run kept their rate at the best step.
+fn beside(sweep: &Sweep) -> Option<String> {
+    let of = |point: &&PointAnalysis| Some(point.summary.as_ref()?.beside.as_ref()?.kept_line());
+    sweep.best().points.iter().find_map(of)
 }
 
 fn p99(sweep: &Sweep) -> String {
@@ -245,7 +263,7 @@ fn steadiness(points: &[PointAnalysis]) -> String {
     fit(&[format!("{counted}; longest {longest}: {}", worst.label), format!("{counted}; longest {longest}"), counted])
 }
 
-/// `steady: 11 of 13 points, longest wait 1.85 s; trust: 11 valid, 2 indicative (too-short 2)`
+/// `steady: 11 of 13 points, longest wait 1.85 s; trust: 11 valid, 2 indicative (too-short 2); 100 % succeeded`
 fn steadiness_and_trust(points: &[PointAnalysis]) -> String {
     let unsteady = |point: &&PointAnalysis| has(point, "stall") || has(point, "starvation") || drifts(point);
     let steady = points.len() - points.iter().filter(unsteady).count();
@@ -254,14 +272,8 @@ fn steadiness_and_trust(points: &[PointAnalysis]) -> String {
     let longest = longest_wait(points).map(|(_, seconds)| time(seconds * 1e9));
     let wait = longest.as_ref().map_or(String::new(), |longest| format!(", longest wait {longest}"));
     let brief_wait = longest.as_ref().map_or(String::new(), |longest| format!(", longest {longest}"));
-    let [long, main, short] = trusts(points);
-    fit(&[
-        format!("{counted}{wait}; {long}"),
-        format!("{brief}{brief_wait}; {long}"),
-        format!("{counted}{wait}; {main}"),
-        format!("{brief}{brief_wait}; {main}"),
-        format!("{brief}{brief_wait}; {short}"),
-    ])
+    let both = |trust: &String| [format!("{counted}{wait}; {trust}"), format!("{brief}{brief_wait}; {trust}")];
+    fit(&trusts(points).iter().flat_map(both).collect::<Vec<_>>())
 }
 
 fn has(point: &PointAnalysis, code: &str) -> bool {
@@ -303,13 +315,14 @@ fn held_back(points: &[PointAnalysis]) -> String {
     }
 }
 
-/// `trust: 11 valid, 2 indicative (too-short 2)`
+/// `trust: 11 valid, 2 indicative (too-short 2); 100 % succeeded`
 fn trust(points: &[PointAnalysis]) -> String {
     fit(&trusts(points))
 }
 
-/// How far the points can be trusted: with all that weakens them, with the most frequent of it, with none.
-fn trusts(points: &[PointAnalysis]) -> [String; 3] {
+/// How far the points can be trusted: with all that weakens them, with the most frequent of it, with none. The share of operations
+/// that succeeded is left out where all did and a line cannot hold it with what weakens the points.
+fn trusts(points: &[PointAnalysis]) -> Vec<String> {
     let mut parts = Vec::new();
     for validity in [Validity::Valid, Validity::Indicative, Validity::Invalid] {
         let own: Vec<&PointAnalysis> = points.iter().filter(|point| point.validity == validity).collect();
@@ -325,7 +338,34 @@ fn trusts(points: &[PointAnalysis]) -> [String; 3] {
         };
         format!("trust: {}", parts.iter().map(of).collect::<Vec<_>>().join(", "))
     };
-    [usize::MAX, 1, 0].map(told)
+    let (success, all_did) = success(points);
+    let with_success = |most: usize| {
+        let alone = told(most);
+        let both = format!("{alone}{success}");
+        if all_did { vec![both, alone] } else { vec![both] }
+    };
+    [usize::MAX, 1, 0].into_iter().flat_map(with_success).collect()
+}
+
+/// The share of operations that succeeded, from the lowest to the highest of `points`, and whether all did everywhere.
+fn success(points: &[PointAnalysis]) -> (String, bool) {
+    let rates = || points.iter().filter_map(|point| point.summary.as_ref()?.success_rate);
+    let (least, most) = rates().fold((1.0f64, 0.0f64), |(least, most), rate| (least.min(rate), most.max(rate)));
+    let text = match (floored(least), floored(most)) {
+        _ if rates().next().is_none() => String::new(),
+        (least, most) if least == most => format!("; {least} % succeeded"),
+        (least, most) => format!("; {least} to {most} % succeeded"),
+    };
+    (text, least >= 1.0)
+}
+
+/// A share in percent, rounded downwards: one failure of a million leaves less than 100.
+fn floored(share: f64) -> String {
+    match share {
+        share if share >= 1.0 => "100".into(),
+        share if share >= 0.99 => format!("{:.2}", (share * 1e4).floor() / 1e2),
+        share => format!("{:.1}", (share * 1e3).floor() / 1e1),
+    }
 }
 
 /// What weakens `points`, the most frequent first; empty where nothing does.
@@ -419,7 +459,7 @@ mod tests {
             "insert: indexes 0: sqlite 8.40k/s, fjall 41.0k/s; indexes 3: 3.20k/s, 22.0k/s",
             "sqlite oltp: 2.00k/s at 4 clients; p99 475 us; 16 clients add nothing",
             "held back by: not shown 13 of 13 points",
-            "steady: 13 of 13 points; trust: 13 valid",
+            "steady: 13 of 13 points; trust: 13 valid; 100 % succeeded",
         ];
         assert_eq!(lines(quick()), expected);
     }
@@ -431,7 +471,7 @@ mod tests {
             "sqlite oltp: 1.00k/s; p99 950 us",
             "steadiness: no stall in 1 point",
             "held back by: one at a time",
-            "trust: 1 valid",
+            "trust: 1 valid; 100 % succeeded",
         ];
         assert_eq!(got, expected);
     }
@@ -468,6 +508,35 @@ mod tests {
         let got = lines(vec![Simulation::open(10, 5_000, |_| 1_000_000).point()]);
         assert_eq!(got[0], "sqlite oltp: 1.00k/s of 5.00k/s offered: overloaded; percentiles of served ops");
         assert_eq!(got[2], "held back by: the target or its clients");
+    }
+
+    #[test]
+    fn transactions_and_commits_are_said_with_the_queries_and_rows_that_they_are() {
+        let told = |fact: &str| {
+            let fact = model::Fact::new(fact, "20");
+            lines(vec![Simulation::counts(&[1000; 12]).with(|point| point.facts.push(fact)).point()]).remove(0)
+        };
+        assert_eq!(told("queries_per_op.transaction"), "sqlite oltp: 1.00k/s (20.0k queries/s); p99 950 us");
+        assert_eq!(told("rows_per_op.transaction"), "sqlite oltp: 1.00k/s (20.0k rows/s); p99 950 us");
+    }
+
+    #[test]
+    fn what_was_kept_of_a_rate_beside_stands_behind_that_of_the_run() {
+        let got = lines(vec![Simulation::counts(&[1000; 12]).beside(4, 500, 498).point()]);
+        assert_eq!(got[0], "sqlite oltp: 1.00k/s; insert beside: 498 of 500/s (99.6 %); p99 950 us");
+    }
+
+    #[test]
+    fn failures_are_in_the_share_that_succeeded_however_few() {
+        let failing = |failed| {
+            let simulation = Simulation::counts(&[1000; 12]);
+            simulation.with(|point| point.phases[0].intervals[3].kinds[0].failed = failed).point()
+        };
+        let trust = |failed: &[u64]| lines(failed.iter().map(|failed| failing(*failed)).collect()).pop();
+        assert_eq!(trust(&[1]).as_deref(), Some("trust: 1 indicative (errors 1); 99.99 % succeeded"));
+        assert_eq!(trust(&[200]).as_deref(), Some("trust: 1 invalid (errors 1); 98.3 % succeeded"));
+        let both = "trust: 1 valid, 1 invalid (errors 1); 98.3 to 100 % succeeded";
+        assert_eq!(trust(&[0, 200]).as_deref(), Some(both));
     }
 
     #[test]

@@ -4,16 +4,20 @@
 //! is an empty field, never 0. Texts that a spreadsheet would take for formulas begin with `'`.
 
 use crate::escape;
-use analysis::{Analysis, IntervalPoint, PointAnalysis, Quantiles, Summary};
+use analysis::{Analysis, Beside, IntervalPoint, PointAnalysis, Quantiles, Summary};
 
 const POINT_HEADER: &str = "point,label,target,workload,clients,depth,repeat,params,state,validity,findings,seconds,ops,failed,\
 late,unserved,offered_per_s,ops_per_s,ops_per_s_low95,ops_per_s_high95,bytes_per_s,\
 response_mean_ns,response_p50_ns,response_p95_ns,response_p99_ns,response_p999_ns,response_max_ns,\
 service_mean_ns,service_p50_ns,service_p95_ns,service_p99_ns,service_p999_ns,service_max_ns,\
 worst_at_s,worst_length_s,worst_ops_per_s,generator_cpu_ns_per_op,generator_cpu_user_ns_per_op,\
-read_bytes_per_op,written_bytes_per_op,engine_cpu_ns_per_op,context_switches_per_op";
+read_bytes_per_op,written_bytes_per_op,engine_cpu_ns_per_op,context_switches_per_op,\
+success_rate,queries_per_s,queries_per_s_low95,queries_per_s_high95,rows_per_s,rows_per_s_low95,rows_per_s_high95,\
+read_bytes_per_query,written_bytes_per_query,engine_cpu_ns_per_query,context_switches_per_query,client_cpu_ns_per_query,\
+beside_asked_per_s,beside_ops_per_s,beside_ops_per_s_low95,beside_ops_per_s_high95,beside_rows_per_s,\
+beside_failed,beside_late,beside_unserved,beside_response_p50_ns,beside_response_p99_ns,beside_response_max_ns";
 
-const SUMMARY_FIELDS: usize = 31;
+const SUMMARY_FIELDS: usize = 54;
 
 /// One row per point.
 pub fn points_csv(analysis: &Analysis) -> String {
@@ -61,7 +65,29 @@ fn numbers(s: &Summary) -> Vec<String> {
     fields.extend(
         [c.read_bytes_per_op, c.written_bytes_per_op, c.engine_cpu_ns_per_op, c.context_switches_per_op].map(float),
     );
+    fields.extend(amounts(s));
+    fields.extend(beside(s.beside.as_ref()));
     fields
+}
+
+/// Queries and rows, and what a query cost.
+fn amounts(s: &Summary) -> Vec<String> {
+    let (queries, rows, c) = (s.queries_per_s_ci95, s.rows_per_s_ci95, s.cost_per_query);
+    let [queries_low, queries_high] = [0, 1].map(|i| queries.map(|ci| ci[i]));
+    let [rows_low, rows_high] = [0, 1].map(|i| rows.map(|ci| ci[i]));
+    let rates = [s.success_rate, Some(s.queries_per_s), queries_low, queries_high, s.rows_per_s, rows_low, rows_high];
+    let reads_and_writes = [c.read_bytes_per_query, c.written_bytes_per_query];
+    let rest = [c.engine_cpu_ns_per_query, c.context_switches_per_query, c.client_cpu_ns_per_query];
+    rates.into_iter().chain(reads_and_writes).chain(rest).map(float).collect()
+}
+
+fn beside(beside: Option<&Beside>) -> Vec<String> {
+    let Some(b) = beside else { return vec![String::new(); 11] };
+    let [low, high] = [0, 1].map(|i| b.ops_per_s_ci95.map(|ci| ci[i]));
+    let rates = [Some(b.asked_per_s), Some(b.ops_per_s), low, high, b.rows_per_s].map(float);
+    let times: [fn(Quantiles) -> u64; 3] = [|q| q.p50, |q| q.p99, |q| q.max];
+    let times = times.map(|time| b.response_ns.map(|q| time(q).to_string()).unwrap_or_default());
+    rates.into_iter().chain([b.failed, b.late, b.unserved].map(|n| n.to_string())).chain(times).collect()
 }
 
 fn quantiles(q: Option<Quantiles>) -> Vec<String> {
@@ -96,7 +122,7 @@ fn float(value: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{damaged, quick};
+    use crate::testing::{beside as beside_500, damaged, quick};
 
     /// Fields of a line, with quotes understood.
     fn fields(line: &str) -> usize {
@@ -134,6 +160,24 @@ mod tests {
         let mut analysis = quick();
         analysis.points[0].summary.as_mut().unwrap().cost = Default::default();
         let csv = points_csv(&analysis);
-        assert!(csv.lines().nth(1).unwrap().ends_with(",,,,"), "{csv}");
+        let costs = ["read_bytes_per_op", "written_bytes_per_op", "engine_cpu_ns_per_op", "context_switches_per_op"];
+        assert_eq!(costs.map(|name| field(&csv, name)), ["", "", "", ""], "{csv}");
+    }
+
+    /// What the first point has in the column `name`. No text of the quick run has a comma.
+    fn field<'a>(csv: &'a str, name: &str) -> &'a str {
+        let mut lines = csv.lines().map(|line| line.split(','));
+        let place = lines.next().unwrap().position(|head| head == name).unwrap();
+        lines.next().unwrap().nth(place).unwrap()
+    }
+
+    #[test]
+    fn what_was_asked_beside_a_run_stands_with_what_was_done() {
+        let mut analysis = quick();
+        assert_eq!(field(&points_csv(&analysis), "beside_asked_per_s"), "");
+        analysis.points[0].summary.as_mut().unwrap().beside = Some(beside_500());
+        let csv = points_csv(&analysis);
+        let names = ["beside_asked_per_s", "beside_ops_per_s", "beside_rows_per_s", "beside_response_p99_ns"];
+        assert_eq!(names.map(|name| field(&csv, name)), ["500", "498", "2490", "12000000"]);
     }
 }

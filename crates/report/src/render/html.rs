@@ -78,6 +78,7 @@ struct Page<'a> {
     environment: &'a [model::Fact],
     trials: usize,
     has_open_loop: bool,
+    has_queries: bool,
 }
 
 /// How many points have one validity.
@@ -96,6 +97,9 @@ struct Row<'a> {
     validity: &'static str,
     error: Option<&'a str>,
     numbers: Vec<String>,
+    queries: String,
+    /// What clients beside those of the run did.
+    beside: Option<String>,
     late: String,
     finding_count: usize,
     costs: Vec<CostCell>,
@@ -196,6 +200,7 @@ impl<'a> Page<'a> {
             environment: &meta.environment,
             trials: meta.plan.trials.len(),
             has_open_loop: analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(|s| s.offered_per_s.is_some()),
+            has_queries: analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(Summary::has_queries),
         }
     }
 }
@@ -227,6 +232,8 @@ fn row<'a>(point: &'a PointAnalysis, greatest: &[f64]) -> Row<'a> {
         validity: point.validity.as_str(),
         error: point.error.as_deref(),
         numbers: summary.map_or_else(|| vec![format::dash(); 8], numbers),
+        queries: summary.map_or_else(format::dash, |s| format::number(s.queries_per_s)),
+        beside: summary.and_then(|s| Some(s.beside.as_ref()?.line())),
         late: summary
             .map_or_else(format::dash, |s| format!("{} / {}", format::count(s.late), format::count(s.unserved))),
         finding_count: point.findings.len(),
@@ -426,6 +433,17 @@ mod tests {
             let body = text.split("<script").next().unwrap_or_default();
             assert!(!body.contains("NaN") && !body.contains(">inf"), "{what}");
         }
+    }
+
+    #[test]
+    fn queries_have_a_column_where_they_are_not_the_operations_and_who_works_beside_a_line() {
+        let mut analysis = quick();
+        assert!(!html(&analysis).unwrap().contains("queries/s</th>"));
+        let summary = analysis.points[0].summary.as_mut().unwrap();
+        (summary.queries_per_s, summary.beside) = (118_640.0, Some(crate::testing::beside()));
+        let text = html(&analysis).unwrap();
+        assert!(text.contains("queries/s</th>") && text.contains("<td class=\"n\">118,640</td>"));
+        assert!(text.contains("insert beside: 498 of 500&#x2f;s (99.6 %)"));
     }
 
     #[test]

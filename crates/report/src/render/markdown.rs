@@ -7,7 +7,7 @@ use crate::escape::markdown as safe;
 use crate::findings::{Member, members};
 use crate::format;
 use crate::loads::{self, LoadRow};
-use analysis::{Analysis, PointAnalysis, Quantiles};
+use analysis::{Analysis, PointAnalysis, Quantiles, Summary};
 
 /// The whole document.
 pub fn markdown(analysis: &Analysis) -> String {
@@ -29,21 +29,36 @@ pub fn markdown(analysis: &Analysis) -> String {
 const TIMES: [fn(Quantiles) -> u64; 4] = [|q| q.p50, |q| q.p95, |q| q.p99, |q| q.max];
 
 fn points(analysis: &Analysis) -> String {
-    let mut out = table_head(&["point", "ops/s", "±95 %", "p50", "p95", "p99", "max", "worst interval", "validity"]);
+    let has_queries = analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(Summary::has_queries);
+    let times_on = ["±95 %", "p50", "p95", "p99", "max", "worst interval", "validity"];
+    let queries = if has_queries { vec!["queries/s"] } else { Vec::new() };
+    let mut out = table_head(&[vec!["point", "ops/s"], queries, times_on.to_vec()].concat());
     for p in &analysis.points {
         let mut cells = vec![safe(&p.label)];
         match &p.summary {
             Some(s) => {
-                cells.extend([format::number(s.ops_per_s), format::half_width(s.ops_per_s, s.ops_per_s_ci95)]);
+                cells.push(format::number(s.ops_per_s));
+                cells.extend(has_queries.then(|| format::number(s.queries_per_s)));
+                cells.push(format::half_width(s.ops_per_s, s.ops_per_s_ci95));
                 cells.extend(TIMES.map(|f| format::nanos_or_dash(s.response_ns.map(f))));
                 cells.push(s.worst.map_or_else(format::dash, |w| format!("{}/s", format::number(w.ops_per_s))));
             }
-            None => cells.extend(std::iter::repeat_n(format::dash(), 7)),
+            None => cells.extend(std::iter::repeat_n(format::dash(), 7 + usize::from(has_queries))),
         }
         cells.push(state_and_validity(p));
         out.push_str(&row(&cells));
     }
-    out
+    out + &beside(analysis)
+}
+
+/// What clients beside those of the runs did, where there were any.
+fn beside(analysis: &Analysis) -> String {
+    let line = |p: &PointAnalysis| {
+        let beside = p.summary.as_ref()?.beside.as_ref()?;
+        Some(format!("- {}: {}\n", safe(&p.label), safe(&beside.line())))
+    };
+    let lines: String = analysis.points.iter().filter_map(line).collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
 
 /// What making the data sets cost; nothing where no rows were loaded.
@@ -127,6 +142,21 @@ mod tests {
             text.contains("**warning** sqlite insert indexes 3: the rate fell by 31 % during the run (not-steady)"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn queries_and_what_was_done_beside_are_told_where_there_are_any() {
+        let mut analysis = quick();
+        let none = markdown(&analysis);
+        assert!(!none.contains("queries/s") && !none.contains("beside"), "{none}");
+        let summary = analysis.points[0].summary.as_mut().unwrap();
+        (summary.queries_per_s, summary.beside) = (118_640.0, Some(crate::testing::beside()));
+        let text = markdown(&analysis);
+        assert!(
+            text.contains("| point | ops/s | queries/s | ±95 % |") && text.contains("| 5,932 | 118,640 | ±3.0 % |"),
+            "{text}"
+        );
+        assert!(text.contains("- file rndrd depth 1: insert beside: 498 of 500/s (99.6 %), "), "{text}");
     }
 
     #[test]

@@ -7,15 +7,27 @@ use crate::escape::terminal as safe;
 use crate::findings::{Group, grouped};
 use crate::format;
 use crate::loads::{LoadRow, loads};
-use analysis::{Analysis, PointAnalysis, Severity, Validity};
+use analysis::{Analysis, PointAnalysis, Severity, Summary, Validity};
 use model::PointState;
 
 const WIDTH_MIN: usize = 60;
 const FINDINGS_MAX: usize = 10;
 const LOADS_MAX: usize = 3;
 const VERDICT_LINES_MAX: usize = 5;
-const HEAD: [&str; 6] = ["ops/s", "±95 %", "p50", "p99", "max", "validity"];
-const COLUMNS: [usize; 6] = [9, 6, 7, 7, 7, 10];
+/// Below this width there is room for labels or for the longest time, where queries have a column.
+const WIDE: usize = 88;
+const VALIDITY: usize = 10;
+
+/// A column of numbers: its heading, its width, and what stands in it.
+type Column = (&'static str, usize, fn(&Summary) -> String);
+
+const OPS: Column = ("ops/s", 9, |s| format::number(s.ops_per_s));
+const QUERIES: Column = ("queries/s", 9, |s| format::number(s.queries_per_s));
+const SPREAD: Column =
+    ("±95 %", 6, |s| format::half_width(s.ops_per_s, s.ops_per_s_ci95).trim_start_matches('±').to_owned());
+const MEDIAN: Column = ("p50", 7, |s| format::nanos_or_dash(s.response_ns.map(|q| q.p50)));
+const P99: Column = ("p99", 7, |s| format::nanos_or_dash(s.response_ns.map(|q| q.p99)));
+const LONGEST: Column = ("max", 7, |s| format::nanos_or_dash(s.response_ns.map(|q| q.max)));
 
 /// The summary. Ends with a line break.
 pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
@@ -52,33 +64,40 @@ struct Page {
 
 impl Page {
     fn table(&self, analysis: &Analysis) -> Vec<String> {
-        let label_width = self.width - COLUMNS.iter().map(|c| c + 1).sum::<usize>();
-        let head = HEAD.iter().zip(COLUMNS).map(|(h, w)| format!(" {h:>w$}")).collect::<String>();
-        let head = format!("{}{head}", pad("point", label_width));
-        let rows = analysis.points.iter().map(|p| self.row(p, label_width));
+        let columns = self.columns(analysis);
+        let label_width = self.width - columns.iter().map(|(_, width, _)| width + 1).sum::<usize>() - VALIDITY - 1;
+        let head: String = columns.iter().map(|(head, width, _)| format!(" {head:>width$}")).collect();
+        let head = format!("{}{head} {:>VALIDITY$}", pad("point", label_width), "validity");
+        let rows =
+            analysis.points.iter().flat_map(|p| [self.row(p, &columns, label_width)].into_iter().chain(self.beside(p)));
         [self.paint(&head, Tone::Faint)].into_iter().chain(rows).collect()
     }
 
-    fn row(&self, point: &PointAnalysis, label_width: usize) -> String {
-        let mut cells = match &point.summary {
-            Some(s) => {
-                let time = |ns: Option<u64>| format::nanos_or_dash(ns);
-                let q = s.response_ns;
-                vec![
-                    format::number(s.ops_per_s),
-                    format::half_width(s.ops_per_s, s.ops_per_s_ci95).trim_start_matches('±').to_owned(),
-                    time(q.map(|q| q.p50)),
-                    time(q.map(|q| q.p99)),
-                    time(q.map(|q| q.max)),
-                ]
-            }
-            None => vec![format::dash(); 5],
+    /// Queries have a column where a point's are not as many as its operations.
+    fn columns(&self, analysis: &Analysis) -> Vec<Column> {
+        let has_queries = analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(Summary::has_queries);
+        match (has_queries, self.width < WIDE) {
+            (false, _) => vec![OPS, SPREAD, MEDIAN, P99, LONGEST],
+            (true, false) => vec![OPS, QUERIES, SPREAD, MEDIAN, P99, LONGEST],
+            (true, true) => vec![OPS, QUERIES, SPREAD, MEDIAN, P99],
+        }
+    }
+
+    fn row(&self, point: &PointAnalysis, columns: &[Column], label_width: usize) -> String {
+        let cell = |(_, width, value): &Column| {
+            let text = point.summary.as_ref().map_or_else(format::dash, value);
+            format!(" {:>width$}", cut(&text, *width))
         };
+        let cells: String = columns.iter().map(cell).collect();
         let (word, tone) = standing(point);
-        cells.push(word.to_owned());
-        let mut columns: Vec<String> = cells.iter().zip(COLUMNS).map(|(c, w)| format!(" {:>w$}", cut(c, w))).collect();
-        let last = columns.pop().unwrap_or_default();
-        format!("{}{}{}", pad(&safe(&point.label), label_width), columns.concat(), self.paint(&last, tone))
+        let last = format!(" {word:>VALIDITY$}");
+        format!("{}{cells}{}", pad(&safe(&point.label), label_width), self.paint(&last, tone))
+    }
+
+    /// What clients beside those of the run did, below its row.
+    fn beside(&self, point: &PointAnalysis) -> Option<String> {
+        let line = point.summary.as_ref()?.beside.as_ref()?.line();
+        Some(format!("  {}", cut_at_word(&safe(&line), self.width - 2)))
     }
 
     /// What making the data sets cost.
@@ -216,7 +235,7 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{damaged, hostile, quick};
+    use crate::testing::{beside, damaged, hostile, quick};
     use analysis::Finding;
 
     #[test]
@@ -276,6 +295,28 @@ mod tests {
         assert_eq!(pad("sqlite oltp read_write clients 16", 20), "sqlite o..clients 16");
         assert_eq!(cut_at_word("fjall inserts 84,000 rows/s", 20), "fjall inserts ..");
         assert_eq!(cut_at_word("fjall inserts 84,000", 20), "fjall inserts 84,000");
+    }
+
+    #[test]
+    fn queries_have_a_column_where_they_are_not_the_operations_and_who_works_beside_a_line() {
+        let mut analysis = quick();
+        let summary = analysis.points[0].summary.as_mut().unwrap();
+        (summary.queries_per_s, summary.beside) = (118_640.0, Some(beside()));
+        for (width, head) in [
+            (80, "point ops/s queries/s ±95 % p50 p99 validity"),
+            (90, "point ops/s queries/s ±95 % p50 p99 max validity"),
+        ] {
+            let text = super::summary(&analysis, width, false);
+            let lines: Vec<&str> = text.lines().collect();
+            assert_eq!(lines[0].chars().count(), width);
+            assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>().join(" "), head);
+            assert!(
+                lines[1].starts_with("file rndrd depth 1 ") && lines[1].contains(" 5,932   118,640 "),
+                "{}",
+                lines[1]
+            );
+            assert_eq!(lines[2], "  insert beside: 498 of 500/s (99.6 %), 2.49k rows/s, p99 12.0 ms");
+        }
     }
 
     #[test]
