@@ -263,7 +263,7 @@ fn steadiness(points: &[PointAnalysis]) -> String {
     fit(&[format!("{counted}; longest {longest}: {}", worst.label), format!("{counted}; longest {longest}"), counted])
 }
 
-/// `steady: 11 of 13 points, longest wait 1.85 s; trust: 11 valid, 2 indicative (too-short 2); 100 % succeeded`
+/// `steady: 11 of 13 points, longest wait 1.85 s; trust: 11 valid, 2 indicative (too-short 2); 100 % ok`
 fn steadiness_and_trust(points: &[PointAnalysis]) -> String {
     let unsteady = |point: &&PointAnalysis| has(point, "stall") || has(point, "starvation") || drifts(point);
     let steady = points.len() - points.iter().filter(unsteady).count();
@@ -315,7 +315,7 @@ fn held_back(points: &[PointAnalysis]) -> String {
     }
 }
 
-/// `trust: 11 valid, 2 indicative (too-short 2); 100 % succeeded`
+/// `trust: 11 valid, 2 indicative (too-short 2); 100 % ok`
 fn trust(points: &[PointAnalysis]) -> String {
     fit(&trusts(points))
 }
@@ -353,8 +353,8 @@ fn success(points: &[PointAnalysis]) -> (String, bool) {
     let (least, most) = rates().fold((1.0f64, 0.0f64), |(least, most), rate| (least.min(rate), most.max(rate)));
     let text = match (floored(least), floored(most)) {
         _ if rates().next().is_none() => String::new(),
-        (least, most) if least == most => format!("; {least} % succeeded"),
-        (least, most) => format!("; {least} to {most} % succeeded"),
+        (least, most) if least == most => format!("; {least} % ok"),
+        (least, most) => format!("; {least} to {most} % ok"),
     };
     (text, least >= 1.0)
 }
@@ -459,7 +459,7 @@ mod tests {
             "insert: indexes 0: sqlite 8.40k/s, fjall 41.0k/s; indexes 3: 3.20k/s, 22.0k/s",
             "sqlite oltp: 2.00k/s at 4 clients; p99 475 us; 16 clients add nothing",
             "held back by: not shown 13 of 13 points",
-            "steady: 13 of 13 points; trust: 13 valid; 100 % succeeded",
+            "steady: 13 of 13 points; trust: 13 valid; 100 % ok",
         ];
         assert_eq!(lines(quick()), expected);
     }
@@ -471,7 +471,7 @@ mod tests {
             "sqlite oltp: 1.00k/s; p99 950 us",
             "steadiness: no stall in 1 point",
             "held back by: one at a time",
-            "trust: 1 valid; 100 % succeeded",
+            "trust: 1 valid; 100 % ok",
         ];
         assert_eq!(got, expected);
     }
@@ -533,9 +533,9 @@ mod tests {
             simulation.with(|point| point.phases[0].intervals[3].kinds[0].failed = failed).point()
         };
         let trust = |failed: &[u64]| lines(failed.iter().map(|failed| failing(*failed)).collect()).pop();
-        assert_eq!(trust(&[1]).as_deref(), Some("trust: 1 indicative (errors 1); 99.99 % succeeded"));
-        assert_eq!(trust(&[200]).as_deref(), Some("trust: 1 invalid (errors 1); 98.3 % succeeded"));
-        let both = "trust: 1 valid, 1 invalid (errors 1); 98.3 to 100 % succeeded";
+        assert_eq!(trust(&[1]).as_deref(), Some("trust: 1 indicative (errors 1); 99.99 % ok"));
+        assert_eq!(trust(&[200]).as_deref(), Some("trust: 1 invalid (errors 1); 98.3 % ok"));
+        let both = "trust: 1 valid, 1 invalid (errors 1); 98.3 to 100 % ok";
         assert_eq!(trust(&[0, 200]).as_deref(), Some(both));
     }
 
