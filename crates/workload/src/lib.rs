@@ -104,7 +104,8 @@ pub struct Unsupported {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Access, Family, IoOp, KvOp, ParamDef, ParamKind, SqlOp, Value};
+    use model::{Access, Family, IoOp, KvOp, OpKind, ParamDef, ParamKind, SqlOp, Value};
+    use std::collections::BTreeSet;
     use std::fmt::Debug;
 
     /// `def`'s parameters with their defaults, parsed as the crate `plan` would.
@@ -281,6 +282,39 @@ mod tests {
             hold_the_contract(|seed| sql_parts(def, seed));
             hold_the_contract(|seed| kv_parts(def, seed));
         }
+    }
+
+    /// The kinds of some operations of `part`.
+    fn kinds_of<O: Slotted>(part: &Part<O>) -> BTreeSet<u8> {
+        drawn(part, 2).iter().map(|op| op.kind().0).collect()
+    }
+
+    #[test]
+    fn what_is_done_beside_a_run_is_of_the_kinds_that_it_says_and_the_run_is_of_others() {
+        let mut seen = 0;
+        let mut check = |run: BTreeSet<u8>, beside: BTreeSet<u8>, kinds: &[OpKind]| {
+            seen += 1;
+            let told: BTreeSet<u8> = kinds.iter().map(|kind| kind.0).collect();
+            assert!(beside.is_subset(&told) && run.is_disjoint(&told), "{run:?} {beside:?} {told:?}");
+        };
+        for def in WORKLOADS {
+            let steps = def.entry.params.iter().flat_map(|param| match param.kind {
+                ParamKind::Steps(words) => words.iter().map(|word| (param.name, *word)).collect(),
+                _ => Vec::new(),
+            });
+            for step in steps {
+                let params = params(&def.entry, &[step]);
+                let sql = def.sql.map(|make| make(&params, 7, &Carried::default()));
+                if let Some((program, beside)) = sql.as_ref().and_then(|sql| Some((sql, sql.beside.as_ref()?))) {
+                    check(kinds_of(&program.run), kinds_of(&beside.part), &beside.kinds);
+                }
+                let kv = def.kv.and_then(|make| make(&params, 7, &Carried::default()).ok());
+                if let Some((program, beside)) = kv.as_ref().and_then(|kv| Some((kv, kv.beside.as_ref()?))) {
+                    check(kinds_of(&program.run), kinds_of(&beside.part), &beside.kinds);
+                }
+            }
+        }
+        assert!(seen > 0, "no step has operations beside it");
     }
 
     #[test]

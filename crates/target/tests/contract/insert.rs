@@ -1,8 +1,8 @@
 //! The steps of the insert benchmark, one after the other on the same data, on every engine.
 
-use crate::lab::{Seen, directory, found, names_in, prepared, run, trial};
-use load::Ended;
-use model::Phase;
+use crate::lab::{self, Seen, directory, found, names_in, prepared, run, run_phase, trial};
+use load::{Ended, Sink};
+use model::{Event, IntervalRow, OpKind, Phase, Tick};
 use rusqlite::Connection;
 use std::path::Path;
 use std::process::Command;
@@ -27,14 +27,33 @@ fn settings<'a>(step: &'a str, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a
     [&rows[..], &ends, &[("durability", "none")], more].concat()
 }
 
-/// Performs `step` on `instance` whole, and says how many operations that were.
+/// Performs `step` on `instance` whole, and says how many operations of its own that were: those beside them are left out.
 fn perform(instance: &mut dyn Instance, engine: &str, step: &str, more: &[(&str, &str)]) -> u64 {
     let trial = trial(engine, "insert", &settings(step, more));
     let (outcome, seen): (_, Seen) = run(instance, &trial).unwrap();
     assert_eq!((outcome.ended, outcome.hung), (Ended::AsPlanned, vec![]), "{engine} {step}: {:?}", seen.events);
-    let (ok, failed) = seen.total(Phase::Run);
-    assert_eq!(failed, 0, "{engine} {step}: {:?}", seen.events);
-    ok
+    assert_eq!(seen.total(Phase::Run).1, 0, "{engine} {step}: {:?}", seen.events);
+    seen.counts[&(Phase::Run, 0)].0
+}
+
+/// What became of the arrivals of a run phase, beside what else was seen of it.
+#[derive(Default)]
+struct Arrivals {
+    seen: Seen,
+    offered: u64,
+    unserved: u64,
+}
+
+impl Sink for Arrivals {
+    fn begin_phase(&mut self, phase: Phase, start: Tick) {
+        self.seen.begin_phase(phase, start);
+    }
+    fn interval(&mut self, rows: Vec<IntervalRow>, events: Vec<Event>, now: Tick) {
+        self.seen.interval(rows, events, now);
+    }
+    fn end_phase(&mut self, _: Phase, _: Tick, offered: u64, unserved: u64) {
+        (self.offered, self.unserved) = (offered, unserved);
+    }
 }
 
 /// What the engine counts in its tables: rows, and on a key-value engine the entries of indexes too.
@@ -116,6 +135,30 @@ fn steps_go_on_with_the_rows_of_the_last_one_and_indexes_come_when_they_are_made
         assert_eq!(perform(&mut *instance, engine, "qp", &[]), 200, "{engine}");
         instance.stop().unwrap();
         assert_eq!(names_in(parent.path()), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn inserts_beside_queries_fall_due_at_a_rate_of_their_own_and_are_in_the_table() {
+    for engine in engines() {
+        let parent = directory();
+        let mut instance = prepared(&trial(engine, "insert", &settings("l.i0", &[("indexes", "0")])), parent.path());
+        perform(&mut *instance, engine, "l.i0", &[("indexes", "0")]);
+        // 20 commits of 7 rows a second beside each of three clients.
+        let more = [("indexes", "0"), ("insert_rate", "140"), ("time", "1s"), ("ops_max", "none")];
+        let queries = trial(engine, "insert", &settings("qp", &more));
+        let loading = instance.clients(&queries).unwrap();
+        let beside = loading.beside.as_ref().expect("the step has inserts beside it");
+        assert_eq!((beside.clients.len(), beside.per_s, &beside.kinds[..]), (3, 60.0, &[OpKind(1)][..]), "{engine}");
+        let mut arrivals = Arrivals::default();
+        let outcome = lab::perform(loading, &run_phase(&queries), &queries, &mut arrivals);
+        let seen = &arrivals.seen;
+        assert_eq!((outcome.ended, outcome.hung), (Ended::AsPlanned, vec![]), "{engine}: {:?}", seen.events);
+        let [asked, inserted] = [0, 1].map(|kind| seen.counts[&(Phase::Run, kind)]);
+        assert_eq!((arrivals.offered, inserted.0 + arrivals.unserved), (60, 60), "{engine}: {:?}", seen.counts);
+        assert!(asked.0 > 0 && (asked.1, inserted.1) == (0, 0), "{engine}: {:?}", seen.counts);
+        assert_eq!(counted(&mut *instance, parent.path()), ROWS + 7 * inserted.0, "{engine}");
+        instance.stop().unwrap();
     }
 }
 
