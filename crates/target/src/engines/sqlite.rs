@@ -92,9 +92,11 @@ struct Sqlite {
 impl Sqlite {
     fn start(start: &Start) -> Result<Sqlite, TargetError> {
         let mut dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
-        let database = dir.own_directory("sqlite")?.join("plimsoll.db");
+        let own = dir.own_directory("sqlite")?;
+        let database = own.join("plimsoll.db");
         let params = start.trial.target.params.clone();
         let keeper = connect(&database, &params, 0).map_err(failed("open a new database at", &database))?;
+        sort_in(&keeper, &own).map_err(failed("keep temporary files beside", &database))?;
         let syncer = sync_each_second(&database, &params)?;
         let (begins, made_for) = (Beginnings::of(&params), MadeFor::new(start));
         Ok(Sqlite { syncer, keeper, params, tables: Vec::new(), made_for, begins, database, dir })
@@ -229,6 +231,7 @@ impl Instance for Sqlite {
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
         let Sqlite { syncer, keeper, dir, .. } = *self;
         drop(syncer);
+        let _ = sort_in(&keeper, Path::new("")); // where it does not answer, nothing is sorted any more
         drop(keeper);
         dir.remove()
     }
@@ -283,6 +286,15 @@ fn connect(database: &Path, params: &Params, statements: usize) -> rusqlite::Res
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA cache_size = -{cache_kib};"
     ))?;
     Ok(connection)
+}
+
+/// Indexes are sorted in temporary files, which SQLite would have in /var/tmp, on whatever disk that is. `directory` is for the
+/// whole process; an empty one is SQLite's own choice. (<https://sqlite.org/pragma.html#pragma_temp_store_directory>)
+fn sort_in(connection: &Connection, directory: &Path) -> rusqlite::Result<()> {
+    match directory.to_str() {
+        Some(directory) => connection.pragma_update(None, "temp_store_directory", directory),
+        None => Ok(()),
+    }
 }
 
 /// The value of a pragma as text.

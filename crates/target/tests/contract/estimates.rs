@@ -29,15 +29,16 @@ fn loaded_data_takes_about_what_was_estimated_and_in_sqlite_no_more() {
 fn inserted_rows_take_about_what_was_estimated_and_never_more_than_the_peak() {
     let parent = directory();
     for engine in ["sqlite", "fjall"] {
-        for indexes in ["0", "3"] {
+        for (schema, indexes) in [("iibench-2012", "0"), ("iibench-2012", "3"), ("ibench", "0"), ("ibench", "3")] {
             let settings = [("indexes", indexes), ("rows_per_commit", "100"), ("ops_max", "500"), ("time", "60s")];
-            let trial = trial(engine, "insert", &[&settings[..], &[("durability", "none")]].concat());
+            let more = [("durability", "none"), ("schema", schema)];
+            let trial = trial(engine, "insert", &[&settings[..], &more].concat());
             let mut instance = prepared(&trial, parent.path());
             assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run), (500, 0));
             let peak = instance.footprint();
             instance.loaded().unwrap(); // brings the log to rest
             let growth = (workload::insert::INSERT.growth_bytes_per_op)(&trial.workload.params);
-            assert_near(Bytes(500 * growth.0), instance.footprint(), &format!("{engine} with {indexes} indexes"));
+            assert_near(Bytes(500 * growth.0), instance.footprint(), &format!("{engine}, {schema}, {indexes} indexes"));
             assert!(disk_bytes(&trial) >= peak, "{} of {peak}", disk_bytes(&trial));
             instance.stop().unwrap();
         }
