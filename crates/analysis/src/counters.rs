@@ -1,10 +1,11 @@
 //! Differences of counters over a stretch of time.
 //!
-//! In: the readings of a point. Out: how much a counter grew between the readings nearest a beginning and an end.
+//! In: the readings of a point. Out: how much a counter grew between the readings nearest a beginning and an end, and what was
+//! done between them.
 //! Limits: a counter that went down in between (the process was replaced) has no difference, nor has one whose readings cover
 //! less than half of the stretch: such a value would be of another time.
 
-use model::{CounterSample, PointData, Tick};
+use model::{CounterSample, Interval, KindInterval, PhaseData, PointData, Tick};
 
 /// How much something grew, and between which two readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,6 +56,28 @@ pub fn growth_of_most(point: &PointData, source: &str, counter: &str, start: Tic
     all.into_iter().max_by(|a, b| a.amount.total_cmp(&b.amount))
 }
 
+/// What a gauge showed at the reading nearest `at`.
+pub fn level_at(point: &PointData, source: &str, gauge: &str, at: Tick) -> Option<f64> {
+    let index = point.sources.iter().position(|def| def.name == source)?;
+    let place = point.sources[index].counters.iter().position(|def| def.name == gauge)?;
+    let all = readings(point, index as u16, place);
+    all.into_iter().min_by_key(|(when, _)| when.0.abs_diff(at.0)).map(|(_, value)| value)
+}
+
+/// What was done between two moments, in whatever phase, each kind of operation counted as `weight` says. An interval that is
+/// cut by one of them gives its share by time; one in which a phase ended is as long as the phase was in it.
+pub fn done_between(point: &PointData, from: Tick, to: Tick, weight: impl Fn(&KindInterval) -> f64) -> f64 {
+    let share = |phase: &PhaseData, interval: &Interval| {
+        let whole = interval.start + interval.length;
+        let end = if interval.start < phase.end { whole.min(phase.end) } else { whole };
+        let overlap = end.min(to).since(interval.start.max(from)).as_secs_f64();
+        overlap / end.since(interval.start).as_secs_f64().max(1e-9)
+    };
+    let done = |interval: &Interval| interval.kinds.iter().map(&weight).sum::<f64>();
+    let of = |phase: &PhaseData| phase.intervals.iter().map(|one| done(one) * share(phase, one)).sum::<f64>();
+    point.phases.iter().map(of).sum()
+}
+
 /// All readings of one counter, gaps left out.
 pub fn readings(point: &PointData, source: u16, place: usize) -> Vec<(Tick, f64)> {
     let own = point.counters.iter().filter(|sample| sample.source == source);
@@ -76,6 +99,7 @@ fn growth(readings: &[(Tick, f64)], start: Tick, end: Tick) -> Option<Growth> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulate::{SECOND, Simulation};
 
     fn at(seconds: &[(u64, f64)]) -> Vec<(Tick, f64)> {
         seconds.iter().map(|(second, value)| (Tick(second * 1_000_000_000), *value)).collect()
@@ -101,5 +125,21 @@ mod tests {
         assert_eq!(grown(&[(10, 1.0)]), None);
         assert_eq!(grown(&[(0, 1.0), (20, 2.0)]), None);
         assert_eq!(grown(&[]), None);
+    }
+
+    #[test]
+    fn an_interval_in_which_the_phase_ended_is_as_long_as_the_phase_was_in_it() {
+        let mut point = Simulation::counts(&[10, 10, 6]).point();
+        point.phases[0].end = Tick(2 * SECOND + SECOND / 2);
+        let done = |from, to| done_between(&point, Tick(from), Tick(to), |kind| kind.ok as f64);
+        assert_eq!(done(0, 2 * SECOND + SECOND / 2), 26.0);
+        assert_eq!((done(0, 2 * SECOND), done(SECOND / 2, SECOND)), (20.0, 5.0));
+    }
+
+    #[test]
+    fn a_gauge_is_read_nearest_the_moment() {
+        let point = Simulation::counts(&[1; 4]).source("innodb", &["pages_dirty"], |second| vec![second]).point();
+        assert_eq!(level_at(&point, "innodb", "pages_dirty", Tick(3 * SECOND + 1)), Some(3.0));
+        assert_eq!(level_at(&point, "innodb", "pages", Tick(0)), None);
     }
 }

@@ -4,8 +4,11 @@
 //! validity; for the run a verdict. Limits: no I/O, no clock, no engine; the same run gives the same analysis, and an old
 //! run analysed by a newer plimsoll profits from its detectors.
 
+mod accounts;
 mod beside;
 pub mod bins;
+mod chain;
+pub mod cost;
 mod counters;
 pub mod data_load;
 pub mod detect;
@@ -29,6 +32,7 @@ pub mod window;
 
 pub use beside::Beside;
 pub use bins::Bin;
+pub use cost::InsertCost;
 pub use data_load::DataLoad;
 pub use detect::{DETECTORS, Detector, Explanation, RUN_DETECTORS, explain, explanations};
 pub use finding::{Finding, Severity, Validity};

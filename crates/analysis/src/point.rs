@@ -9,7 +9,7 @@ use crate::series::series;
 use crate::summary::{PhaseTimes, summarise};
 use crate::verdict::verdict;
 use crate::window::Window;
-use crate::{DataLoad, Finding, Rounds, Series, Summary, Validity};
+use crate::{DataLoad, Finding, InsertCost, Rounds, Series, Summary, Validity};
 use model::{Fact, Phase, PointData, PointState, RunData, RunMeta};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -59,6 +59,8 @@ pub struct PointAnalysis {
     pub load: Option<DataLoad>,
     /// The numbers; `None` where the run phase was not reached.
     pub summary: Option<Summary>,
+    /// What an insert cost; `None` where the point inserts nothing and is no step of a sequence.
+    pub inserts: Option<InsertCost>,
     /// What is drawn over time; `None` where the run phase was not reached.
     pub series: Option<Series>,
     /// The rounds of a run until steady; `None` where time ends the run, or the run phase was not reached.
@@ -108,13 +110,16 @@ fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> Po
     });
     let measured = window.as_ref().zip(computed.as_ref());
     let measured = measured.map(|(window, (summary, series))| Measured { window, summary, series });
+    let environment = &run.meta.environment;
+    let inserts = window.as_ref().and_then(|window| InsertCost::of(point, &run.points, environment, window));
     let view = PointView {
         point,
         others: &run.points,
         broken_off: dropped.iter().filter(|attempt| attempt.trial == point.trial).copied().collect(),
-        environment: &run.meta.environment,
+        environment,
         measured,
         rounds: rounds.as_ref(),
+        inserts: inserts.as_ref(),
     };
     let findings = detect_all(&view);
     let names = names(point, &run.points);
@@ -135,6 +140,7 @@ fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> Po
         load: DataLoad::of(point),
         validity: Validity::from_findings(&findings),
         summary,
+        inserts,
         series,
         rounds,
         findings,

@@ -5,14 +5,14 @@
 //! time) are in the percentiles, because leaving out the slowest would embellish them, and not in the throughput.
 
 use crate::beside::{Beside, success_rate};
-use crate::counters::{Growth, growth_of_all, growth_of_first};
+use crate::counters::{Growth, done_between, growth_of_all, growth_of_first};
 use crate::detect::asked_achieved;
 use crate::facts::{EngineProcess, engine_process};
 use crate::rates::{PerOp, Rate};
 use crate::window::{Tally, Window};
 use hdrhistogram::Histogram;
 use model::histogram::new_hdr;
-use model::{Generator, Interval, KindInterval, Nanos, Pacing, Phase, PointData, Tick, Times};
+use model::{Generator, Interval, KindInterval, Nanos, Pacing, Phase, PointData, Times};
 use serde::{Deserialize, Serialize};
 
 /// The numbers of one point over its run phase.
@@ -334,19 +334,6 @@ fn cost_per_query(point: &PointData, window: &Window, queries: impl Fn(&KindInte
         context_switches_per_query: cost.context_switches_per_op,
         client_cpu_ns_per_query: client_cpu_ns.filter(|_| all > 0.0).map(|cpu_ns| cpu_ns / all),
     }
-}
-
-/// What all clients did between two moments, in whatever phase, each operation as `worth` says; an interval cut by one of them gives
-/// its share by time.
-fn done_between(point: &PointData, from: Tick, to: Tick, worth: impl Fn(&KindInterval) -> f64) -> f64 {
-    let intervals = point.phases.iter().flat_map(|phase| &phase.intervals);
-    let share = |interval: &Interval| {
-        let end = interval.start + interval.length;
-        let overlap = end.min(to).since(interval.start.max(from)).as_secs_f64();
-        overlap / interval.length.as_secs_f64().max(1e-9)
-    };
-    let done = |interval: &Interval| interval.kinds.iter().map(&worth).sum::<f64>();
-    intervals.map(|interval| done(interval) * share(interval)).sum()
 }
 
 #[cfg(test)]

@@ -24,6 +24,21 @@ pub fn megabytes(bytes_per_s: f64) -> String {
     format!("{} MB/s", three_digits(bytes_per_s / 1e6))
 }
 
+/// Bytes in KB (10^3), as costs of an insert are given.
+pub fn kilobytes(bytes: f64) -> String {
+    format!("{} KB", three_digits(bytes / 1e3))
+}
+
+/// Bytes with the decimal unit that fits.
+pub fn bytes(bytes: f64) -> String {
+    match bytes.abs() {
+        v if v < 999.5 => format!("{bytes:.0} B"),
+        v if v < 999.5e3 => kilobytes(bytes),
+        v if v < 999.5e6 => format!("{} MB", three_digits(bytes / 1e6)),
+        _ => format!("{} GB", three_digits(bytes / 1e9)),
+    }
+}
+
 /// A share as a percentage: `38 %`, `2.4 %`, `0.03 %`.
 pub fn percent(share: f64) -> String {
     match share.abs() * 100.0 {

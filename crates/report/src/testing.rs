@@ -182,6 +182,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         group: sketch.group.to_owned(),
         facts: vec![Fact::new("engine.version", "3.50.4"), Fact::new("durability", "os")],
         summary: Some(summary(&series)),
+        inserts: None,
         series: Some(series),
         rounds: None,
         findings: Vec::new(),

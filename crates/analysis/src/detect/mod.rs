@@ -5,6 +5,7 @@
 //!
 //! To add a detector: write its file and add its line to [`DETECTORS`] or [`RUN_DETECTORS`].
 
+pub mod accounts_differ;
 pub mod asked_achieved;
 pub mod bursts;
 pub mod cached;
@@ -27,6 +28,7 @@ pub mod limit;
 pub mod littles_law;
 pub mod load_line;
 pub mod measured_again;
+pub mod memory_shown;
 pub mod not_steady;
 pub mod overload;
 pub mod plausibility;
@@ -41,9 +43,10 @@ pub mod two_levels;
 pub mod unlike_durability;
 pub mod unsteady;
 pub mod wave;
+pub mod write_debt;
 
 use crate::window::Window;
-use crate::{Finding, PointAnalysis, Rounds, Series, Severity, Summary};
+use crate::{Finding, InsertCost, PointAnalysis, Rounds, Series, Severity, Summary};
 use model::{Event, EventKind, Fact, PointData};
 
 /// Every detector of a point, in the order in which findings are shown.
@@ -81,6 +84,9 @@ pub const DETECTORS: &[Detector] = &[
     coordinated_omission::DETECTOR,
     limit::DETECTOR,
     load_line::DETECTOR,
+    write_debt::DETECTOR,
+    accounts_differ::DETECTOR,
+    memory_shown::DETECTOR,
     counter_gap::DETECTOR,
 ];
 
@@ -125,6 +131,8 @@ pub struct PointView<'a> {
     pub measured: Option<Measured<'a>>,
     /// Its rounds; `None` where it does not go by rounds.
     pub rounds: Option<&'a Rounds>,
+    /// What an insert cost; `None` where it inserts nothing.
+    pub inserts: Option<&'a InsertCost>,
 }
 
 /// The run phase of a point, recorded and computed.

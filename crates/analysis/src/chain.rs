@@ -1,0 +1,130 @@
+//! The steps of a sequence: points that went on with the data of the one before.
+//!
+//! In: the points of a run. Out: the sequence of a point, and its part since write debt was last paid.
+//! Limits: a sequence is told by what its points have in common and by their order; a step that comes again begins a new one.
+
+use model::{Params, PointData, Trial, Value};
+
+/// The parameter whose values are the steps.
+const STEP: &str = "step";
+/// The step that waits until the engine has nothing left to write.
+const DRAIN: &str = "drain";
+
+/// The step that `point` is, where it is one of a sequence.
+pub fn step(point: &PointData) -> Option<&str> {
+    match point.trial.workload.params.0.get(STEP) {
+        Some(Value::Word(word)) => Some(word),
+        _ => None,
+    }
+}
+
+/// Whether `point` is the step that pays write debt.
+pub fn is_drain(point: &PointData) -> bool {
+    step(point) == Some(DRAIN)
+}
+
+/// The sequence that `point` is in, from its first step to its last; the point alone where it is in none.
+pub fn of<'a>(point: &'a PointData, all: &'a [PointData]) -> Vec<&'a PointData> {
+    let alone = || vec![point];
+    let Some(place) = all.iter().position(|other| other.id == point.id).filter(|_| step(point).is_some()) else {
+        return alone();
+    };
+    let is_step = |one: &PointData| step(one).is_some();
+    let is_next = |one: &PointData, next: &PointData| is_step(one) && is_step(next) && have_data_in_common(one, next);
+    let runs = all.chunk_by(is_next);
+    let mut before = 0;
+    for run in runs {
+        if place < before + run.len() {
+            return sequence_at(run, place - before);
+        }
+        before += run.len();
+    }
+    alone()
+}
+
+/// The part of `run` around `place` in which no step comes twice.
+fn sequence_at(run: &[PointData], place: usize) -> Vec<&PointData> {
+    let mut sequence: Vec<&PointData> = Vec::new();
+    for (nth, point) in run.iter().enumerate() {
+        if sequence.iter().any(|known| step(known) == step(point)) {
+            if nth > place {
+                break;
+            }
+            sequence.clear();
+        }
+        sequence.push(point);
+    }
+    sequence
+}
+
+/// The points of the sequence of `point` that one drain pays for, the drain itself the last, where there is one.
+pub fn until_paid<'a>(point: &'a PointData, all: &'a [PointData]) -> Vec<&'a PointData> {
+    let sequence = of(point, all);
+    let parts = sequence.chunk_by(|one, _| !is_drain(one));
+    parts.into_iter().find(|part| part.iter().any(|one| one.id == point.id)).map_or(Vec::new(), <[_]>::to_vec)
+}
+
+/// The points of the sequence of `point` up to it, itself the last.
+pub fn up_to<'a>(point: &'a PointData, all: &'a [PointData]) -> Vec<&'a PointData> {
+    let mut sequence = of(point, all);
+    let own = sequence.iter().position(|one| one.id == point.id).unwrap_or(0);
+    sequence.truncate(own + 1);
+    sequence
+}
+
+fn have_data_in_common(one: &PointData, other: &PointData) -> bool {
+    let (a, b): (&Trial, &Trial) = (&one.trial, &other.trial);
+    let same_target = a.target == b.target && a.workload.name == b.workload.name;
+    same_target
+        && (a.repeat, a.seed, a.load.clients) == (b.repeat, b.seed, b.load.clients)
+        && without_step(&a.workload.params) == without_step(&b.workload.params)
+}
+
+fn without_step(params: &Params) -> Params {
+    let mut others = params.clone();
+    others.0.remove(STEP);
+    others
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{Simulation, params, run_of};
+
+    /// A run of these steps; a word with `3:` before it is on three indexes.
+    fn run(steps: &[&str]) -> Vec<PointData> {
+        let point = |text: &&str| {
+            let (indexes, word) = text.split_once(':').unwrap_or(("0", text));
+            let indexes = Value::Int(indexes.parse().expect("a number"));
+            Simulation::counts(&[1]).with(|point| {
+                point.trial.workload.params = params(&[("step", Value::Word(word.to_owned())), ("indexes", indexes)]);
+            })
+        };
+        run_of(steps.iter().map(|step| point(step).point()).collect(), Vec::new()).points
+    }
+
+    fn ids(points: Vec<&PointData>) -> Vec<u32> {
+        points.iter().map(|point| point.id).collect()
+    }
+
+    #[test]
+    fn a_sequence_ends_where_a_step_comes_again_or_the_data_is_another() {
+        let points = run(&["l.i0", "l.x", "l.i0", "l.x", "3:l.i0", "3:l.x"]);
+        assert_eq!([0, 2, 3, 4].map(|nth| ids(of(&points[nth], &points))), [[1, 2], [3, 4], [3, 4], [5, 6]]);
+        assert_eq!(ids(up_to(&points[2], &points)), [3]);
+    }
+
+    #[test]
+    fn a_drain_pays_for_what_came_since_the_one_before() {
+        let points = run(&["l.i0", "l.i1", "drain", "l.i2"]);
+        assert_eq!(ids(until_paid(&points[0], &points)), [1, 2, 3]);
+        assert_eq!(ids(until_paid(&points[3], &points)), [4]);
+    }
+
+    #[test]
+    fn a_point_without_a_step_is_alone() {
+        let points =
+            run_of(vec![Simulation::counts(&[1]).point(), Simulation::counts(&[1]).point()], Vec::new()).points;
+        assert_eq!(ids(of(&points[1], &points)), [2]);
+    }
+}

@@ -1,0 +1,78 @@
+//! Finds inserts of which a good part was still to be written when they ended.
+//!
+//! In: what an insert cost, the debt of the engine's own counters, what a drain wrote. Out: a warning, or a note where a drain paid.
+//! Limits: an engine that does not tell its debt is found out only by a drain; SQLite and PostgreSQL leave pages to the page cache.
+
+use super::{Detector, PointView};
+use crate::chain;
+use crate::text::{bytes, kilobytes, percent};
+use crate::{Finding, InsertCost, Severity};
+
+/// The entry in the list of detectors.
+pub const DETECTOR: Detector = Detector {
+    code: "write-debt",
+    help: "a part of what the inserts cost was still to be written when they ended",
+    explain: "An engine answers before it has written everything: pages are dirty, memtables full, compactions pending. What it \
+              owes at the end of a run is in no figure of that run, so a short one looks cheap, and fast, too: a load of a \
+              million rows once wrote 0.23 KB per row, all of it redo log, and left 186 MB of dirty pages. Found where more than \
+              10 % of what the inserts caused to be written (written and owed) was unpaid. The written KB per insert is then too \
+              low. Run until the debt no longer grows, or let the step `drain` pay it: it says what it wrote and how long it took.",
+    detect,
+};
+
+const UNPAID_SHARE_MAX: f64 = 0.10;
+
+fn detect(view: &PointView) -> Vec<Finding> {
+    let Some(cost) = view.inserts.filter(|_| !chain::is_drain(view.point)) else { return Vec::new() };
+    let Some(share) = cost.unpaid_share().filter(|share| *share > UNPAID_SHARE_MAX) else { return Vec::new() };
+    let is_paid = chain::until_paid(view.point, view.others).last().is_some_and(|last| chain::is_drain(last));
+    let title =
+        format!("write debt: {} of what the inserts cost was unpaid at the end: wKB/i is too low", percent(share));
+    let (severity, next_step) = match is_paid {
+        true => (Severity::Note, ""),
+        false => (Severity::Warning, "let the step `drain` follow, or insert until the debt no longer grows"),
+    };
+    vec![DETECTOR.finding(severity, title, evidence(cost), next_step)]
+}
+
+fn evidence(cost: &InsertCost) -> String {
+    let written = cost.block_written_bytes_per_insert.or(cost.engine_written_bytes_per_insert);
+    let mut told: Vec<String> =
+        written.map(|written| format!("{} written per insert", kilobytes(written))).into_iter().collect();
+    told.extend(cost.debt_bytes.map(|debt| format!("{} owed at the end", bytes(debt))));
+    told.extend(cost.drain_written_bytes.map(|drain| format!("the drain wrote {}", bytes(drain))));
+    told.extend(cost.paid_written_bytes_per_insert.map(|paid| format!("{} per insert with it", kilobytes(paid))));
+    told.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Severity;
+    use crate::simulate::{Simulation, inserting, run_of, stepping};
+
+    #[test]
+    fn a_short_load_that_wrote_only_redo_log_is_marked_as_too_cheap() {
+        // 1000 rows a second at 227 bytes, and 4096 dirty pages to be written twice.
+        let finding = inserting(10, 0.0, 227e3, 4_096.0).finding("write-debt");
+        assert_eq!(finding.title, "write debt: 98 % of what the inserts cost was unpaid at the end: wKB/i is too low");
+        assert_eq!(finding.evidence, "0.23 KB written per insert, 134 MB owed at the end");
+        assert_eq!(finding.severity, Severity::Warning);
+    }
+
+    #[test]
+    fn a_run_that_pays_as_it_goes_and_an_engine_that_does_not_tell_have_no_finding() {
+        assert!(inserting(10, 0.0, 1e8, 100.0).findings("write-debt").is_empty());
+        let silent = |simulation: Simulation| simulation.with(|point| point.sources.retain(|s| s.name != "innodb"));
+        assert!(silent(inserting(10, 0.0, 227e3, 4_096.0)).findings("write-debt").is_empty());
+    }
+
+    #[test]
+    fn a_debt_that_the_drain_paid_is_a_note_with_what_it_paid() {
+        let points = vec![stepping("l.i1", 10, 227e3, 4_096.0), stepping("drain", 10, 10e6, 0.0)];
+        let analysed = crate::analyse(&run_of(points, Vec::new())).points;
+        let found: Vec<_> = analysed[0].findings.iter().filter(|f| f.code == "write-debt").collect();
+        assert_eq!(found[0].severity, Severity::Note);
+        assert!(found[0].evidence.ends_with("the drain wrote 100 MB, 10.2 KB per insert with it"), "{:?}", found[0]);
+        assert!(analysed[1].findings.iter().all(|finding| finding.code != "write-debt"));
+    }
+}
