@@ -12,6 +12,7 @@ mod files;
 mod findings;
 mod format;
 pub mod hits;
+mod inserts;
 mod loads;
 pub mod render;
 mod sheet;

@@ -4,8 +4,8 @@
 //! Limits: the noise is a small multiplicative generator; nothing statistical may be concluded from it.
 
 use analysis::{
-    Analysis, Beside, Cost, CounterSeries, Finding, GeneratorCost, IntervalPoint, PointAnalysis, Quantiles, Rounds,
-    Series, Severity, Span, Summary, Validity, WorstInterval,
+    Analysis, Beside, Cost, CounterSeries, Finding, GeneratorCost, InsertCost, IntervalPoint, PointAnalysis, Quantiles,
+    Rounds, Series, Severity, Span, Summary, Validity, WorstInterval,
 };
 use hdrhistogram::Histogram;
 use model::histogram::new_hdr;
@@ -479,6 +479,52 @@ pub fn settled() -> Analysis {
     Analysis { points: vec![point], findings: Vec::new(), ..quick() }
 }
 
+/// Three points that insert on InnoDB and MyRocks, with figures near those of a table of 2017; the drain paid for the first.
+pub fn inserts() -> Analysis {
+    let mut analysis = with_points(3);
+    let base = InsertCost { data_per_cache: Some(8.0), memory_per_cache: Some(96.0), ..InsertCost::default() };
+    let costs = [
+        InsertCost {
+            rows: 1e6,
+            inserts_per_s: Some(38_207.0),
+            inserts_per_s_ci95: Some([38_207.0 * 0.99, 38_207.0 * 1.01]),
+            block_read_bytes_per_s: Some(42e6),
+            block_written_bytes_per_s: Some(385e6),
+            block_read_bytes_per_insert: Some(1_100.0),
+            block_written_bytes_per_insert: Some(10_080.0),
+            engine_read_bytes_per_insert: Some(1_100.0),
+            engine_written_bytes_per_insert: Some(9_900.0),
+            engine_log_bytes_per_insert: Some(500.0),
+            paid_written_bytes_per_insert: Some(12_000.0),
+            debt_bytes: Some(186e6),
+            ..base
+        },
+        InsertCost {
+            rows: 1e6,
+            inserts_per_s: Some(86_401.0),
+            block_read_bytes_per_s: Some(86e6),
+            block_written_bytes_per_s: Some(346e6),
+            block_read_bytes_per_insert: Some(1_000.0),
+            block_written_bytes_per_insert: Some(4_000.0),
+            engine_written_bytes_per_insert: Some(3_900.0),
+            ..base
+        },
+        InsertCost {
+            block_written_bytes_per_s: Some(80e6),
+            paid_written_bytes_per_insert: Some(12_000.0),
+            ..InsertCost::default()
+        },
+    ];
+    let labels = ["InnoDB l.i1", "MyRocks l.i1", "InnoDB drain"];
+    for ((point, cost), label) in analysis.points.iter_mut().zip(costs).zip(labels) {
+        (point.workload, point.label, point.inserts) = ("insert".to_owned(), label.to_owned(), Some(cost));
+        point.params.remove("durability");
+    }
+    let title = "write debt: 20 % of what the inserts cost was unpaid at the end: wKB/i is too low";
+    analysis.points[0].findings.push(finding("write-debt", Severity::Note, title, "10.1 KB written per insert"));
+    analysis
+}
+
 /// Analyses in which something is missing or extreme, each with a name for messages.
 pub fn damaged() -> Vec<(&'static str, Analysis)> {
     vec![
@@ -508,6 +554,7 @@ pub fn damaged() -> Vec<(&'static str, Analysis)> {
         ("few rounds", by_rounds(&[1.0, f64::NAN])),
         ("rounds without operations", by_rounds(&[0.0; 9])),
         ("no labels", each(|p| (p.label, p.group, p.params) = (String::new(), String::new(), BTreeMap::new()))),
+        ("inserts", inserts()),
         ("hostile", hostile()),
     ]
 }
@@ -559,6 +606,8 @@ pub fn hostile() -> Analysis {
         (p.label, p.group, p.target, p.workload, p.error) = (next(), next(), next(), next(), Some(next()));
         p.params = BTreeMap::from([(next(), next()), (next(), next())]);
         p.facts.iter_mut().for_each(|f| (f.name, f.value) = (next(), next()));
+        p.facts.push(Fact::new("durability", next()));
+        p.inserts = Some(InsertCost::default());
         p.findings.push(finding(&next(), Severity::Note, &next(), &next()));
     }
     analysis

@@ -20,21 +20,33 @@ pub const DETECTOR: RunDetector = RunDetector {
 };
 
 fn detect(points: &[PointAnalysis]) -> Vec<Finding> {
+    let words = by_workload(points);
+    words.iter().filter(|(_, words)| words.len() > 1).map(|(workload, words)| finding(workload, words)).collect()
+}
+
+/// The workloads whose points have unlike durability, with the words for it.
+pub fn unlike(points: &[PointAnalysis]) -> Vec<(&str, Vec<&str>)> {
+    let words = by_workload(points);
+    let unlike = words.into_iter().filter(|(_, words)| words.len() > 1);
+    unlike.map(|(workload, words)| (workload, words.into_keys().collect())).collect()
+}
+
+/// By workload and word of durability, the targets.
+fn by_workload(points: &[PointAnalysis]) -> BTreeMap<&str, BTreeMap<&str, BTreeSet<&str>>> {
     let mut by_workload: BTreeMap<&str, BTreeMap<&str, BTreeSet<&str>>> = BTreeMap::new();
     for point in points {
         let Some(durability) = durability(point) else { continue };
         by_workload.entry(&point.workload).or_default().entry(durability).or_default().insert(&point.target);
     }
-    by_workload.iter().filter(|(_, words)| words.len() > 1).map(|(workload, words)| unlike(workload, words)).collect()
+    by_workload
 }
 
-/// The durability of `point`, where it has one.
+/// The durability of `point`, where it has one: as read back from the engine, else as planned.
 pub fn durability(point: &PointAnalysis) -> Option<&str> {
-    let planned = point.params.get("durability").map(String::as_str);
-    planned.or_else(|| fact(&point.facts, "durability"))
+    fact(&point.facts, "durability").or_else(|| point.params.get("durability").map(String::as_str))
 }
 
-fn unlike(workload: &str, words: &BTreeMap<&str, BTreeSet<&str>>) -> Finding {
+fn finding(workload: &str, words: &BTreeMap<&str, BTreeSet<&str>>) -> Finding {
     let names: Vec<&str> = words.keys().copied().collect();
     let title = format!("{workload}: points of unlike durability ({})", names.join(", "));
     let shown = |(word, targets): (&&str, &BTreeSet<&str>)| {
@@ -67,5 +79,18 @@ mod tests {
         assert_eq!(findings[0].title, "oltp: points of unlike durability (disk, os)");
         assert_eq!(findings[0].evidence, "`disk`: sqlite; `os`: fjall");
         assert!(run(["disk", "disk"]).is_empty());
+    }
+
+    #[test]
+    fn what_the_engine_read_back_counts_and_not_what_was_planned() {
+        let point = |read_back: &str| {
+            let simulation = Simulation::counts(&[1000; 10]).with(|point| {
+                point.trial.target.params = params(&[("durability", Value::Word("disk".into()))]);
+                point.facts.push(model::Fact::new("durability", read_back));
+            });
+            simulation.point()
+        };
+        let findings = analyse(&run_of(vec![point("disk"), point("none")], Vec::new())).findings;
+        assert_eq!(findings[0].title, "oltp: points of unlike durability (disk, none)");
     }
 }

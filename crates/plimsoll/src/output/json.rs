@@ -4,7 +4,7 @@
 //! Limits: what could not be measured is null, never 0.
 
 use crate::exit::Fault;
-use analysis::{Analysis, Finding, PointAnalysis, Rounds, Summary};
+use analysis::{Analysis, Finding, InsertCost, PointAnalysis, Rounds, Summary};
 use model::{Pacing, PointData, PointState, RunData, Trial, Until, Value as Param};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -58,7 +58,10 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
         "repeat": point.repeat, "params": params(trial), "load": point.load, "state": point.state, "error": point.error,
         "validity": point.validity, "findings": point.findings.iter().map(finding).collect::<Vec<_>>(),
     });
-    let numbers = point.summary.as_ref().map_or(json!({}), numbers);
+    let mut numbers = point.summary.as_ref().map_or(json!({}), numbers);
+    if let (Some(cost), Some(inserts)) = (numbers.get_mut("cost").and_then(Value::as_object_mut), &point.inserts) {
+        cost.extend(of_inserts(inserts));
+    }
     let rounds = point.rounds.as_ref().map_or(json!({"steady": null, "rounds": null}), rounds);
     let (Value::Object(mut all), Value::Object(numbers)) = (head, numbers) else { unreachable!("both are objects") };
     let Value::Object(rounds) = rounds else { unreachable!("it is an object") };
@@ -69,6 +72,14 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
 
 fn numbers(summary: &Summary) -> Value {
     serde_json::to_value(summary).expect("numbers are plain data")
+}
+
+/// What an insert cost, beside what an operation cost.
+fn of_inserts(cost: &InsertCost) -> Map<String, Value> {
+    match serde_json::to_value(cost).expect("numbers are plain data") {
+        Value::Object(all) => all,
+        _ => unreachable!("it is an object"),
+    }
 }
 
 /// The rounds of a run until steady, and where they settled: range and slope are shares of the mean.

@@ -4,6 +4,7 @@
 //! is an empty field, never 0. Texts that a spreadsheet would take for formulas begin with `'`.
 
 use crate::escape;
+use crate::inserts::FIELDS;
 use analysis::{Analysis, Beside, IntervalPoint, PointAnalysis, Quantiles, Summary};
 
 const POINT_HEADER: &str = "point,label,target,workload,clients,depth,repeat,params,state,validity,findings,seconds,ops,failed,\
@@ -21,13 +22,15 @@ const SUMMARY_FIELDS: usize = 54;
 
 /// One row per point.
 pub fn points_csv(analysis: &Analysis) -> String {
-    let mut out = format!("{POINT_HEADER}\n");
+    let costs: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
+    let mut out = format!("{POINT_HEADER},{}\n", costs.join(","));
     for point in &analysis.points {
         let mut fields = identity(point);
         fields.extend(match &point.summary {
             Some(summary) => numbers(summary),
             None => vec![String::new(); SUMMARY_FIELDS],
         });
+        fields.extend(FIELDS.iter().map(|(_, value)| float(point.inserts.as_ref().and_then(value))));
         out.push_str(&fields.join(","));
         out.push('\n');
     }
@@ -122,7 +125,7 @@ fn float(value: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{beside as beside_500, damaged, quick};
+    use crate::testing::{beside as beside_500, damaged, inserts, quick};
 
     /// Fields of a line, with quotes understood.
     fn fields(line: &str) -> usize {
@@ -153,6 +156,18 @@ mod tests {
         assert_eq!(intervals_csv(&analysis).lines().count(), 1 + 13 * 20);
         let first = intervals_csv(&analysis).lines().nth(1).unwrap().to_owned();
         assert!(first.starts_with("1,file rndrd depth 1,warmup,-1,0.25,"), "{first}");
+    }
+
+    #[test]
+    fn what_an_insert_cost_stands_behind_the_other_numbers() {
+        let csv = points_csv(&inserts());
+        let [head, first, second, ..] = csv.lines().collect::<Vec<_>>()[..] else { panic!("{csv}") };
+        let value = |line: &str, name: &str| {
+            let place = head.split(',').position(|field| field == name).unwrap();
+            line.rsplit(',').nth(head.split(',').count() - 1 - place).unwrap().to_owned()
+        };
+        assert_eq!(value(first, "block_written_bytes_per_insert"), "10080");
+        assert_eq!((value(second, "debt_bytes"), value(first, "memory_per_cache")), (String::new(), "96".to_owned()));
     }
 
     #[test]

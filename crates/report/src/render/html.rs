@@ -10,6 +10,7 @@ use crate::escape;
 use crate::figure::Figure;
 use crate::findings::{Group, Member, grouped};
 use crate::format;
+use crate::inserts;
 use crate::loads::{self, LoadRow};
 use crate::sheet::{Sheet, sheets};
 use analysis::{Analysis, Finding, PointAnalysis, Quantiles, Summary, Validity};
@@ -75,6 +76,11 @@ struct Page<'a> {
     cost_heads: Vec<&'static str>,
     load_heads: [&'static str; loads::HEADS.len()],
     loads: Vec<Vec<String>>,
+    insert_title: &'static str,
+    insert_legend: &'static str,
+    insert_heads: Vec<&'static str>,
+    inserts: Vec<InsertRow<'a>>,
+    warnings: Vec<String>,
     environment: &'a [model::Fact],
     trials: usize,
     has_open_loop: bool,
@@ -105,6 +111,13 @@ struct Row<'a> {
     costs: Vec<CostCell>,
     facts: &'a [model::Fact],
     params: Vec<(&'a str, &'a str)>,
+}
+
+/// What an insert cost at one point.
+#[derive(Serialize)]
+struct InsertRow<'a> {
+    label: &'a str,
+    cells: Vec<String>,
 }
 
 /// A cost with a bar as long as its share of the greatest in its column.
@@ -197,6 +210,11 @@ impl<'a> Page<'a> {
             cost_heads: cost_columns().iter().map(|c| c.0).collect(),
             load_heads: loads::HEADS,
             loads: loads::loads(analysis).iter().map(load_cells).collect(),
+            insert_title: inserts::TITLE,
+            insert_legend: inserts::LEGEND,
+            insert_heads: inserts::COLUMNS.iter().map(|column| column.head).collect(),
+            inserts: inserts::lines(analysis).iter().map(insert_row).collect(),
+            warnings: inserts::warnings(analysis),
             environment: &meta.environment,
             trials: meta.plan.trials.len(),
             has_open_loop: analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(|s| s.offered_per_s.is_some()),
@@ -261,6 +279,10 @@ fn costs(summary: Option<&Summary>, greatest: &[f64]) -> Vec<CostCell> {
         CostCell { text: cost.map_or_else(format::dash, written), percent: percent.round() as u32 }
     };
     cost_columns().iter().zip(greatest).map(cell).collect()
+}
+
+fn insert_row<'a>(line: &inserts::Line<'a>) -> InsertRow<'a> {
+    InsertRow { label: &line.point.label, cells: inserts::COLUMNS.iter().map(|column| (column.cell)(line)).collect() }
 }
 
 fn block(group: &Group) -> Block {
@@ -345,7 +367,7 @@ fn section(chart: &Chart, figures: Vec<&Figure>) -> Section {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{HOSTILE, damaged, hostile, open_loop, quick};
+    use crate::testing::{HOSTILE, damaged, hostile, inserts, open_loop, quick};
 
     #[test]
     fn the_quick_report_has_eight_charts_and_refers_to_nothing_outside() {
@@ -354,6 +376,20 @@ mod tests {
         let rest = text.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "");
         assert!(!rest.contains("http"), "something refers to the network");
         assert!(!text.contains(" src=") && !text.contains("@import") && !text.contains("url(h"));
+    }
+
+    #[test]
+    fn what_an_insert_costs_has_a_table_with_all_columns_and_a_red_mark_where_durability_differs() {
+        let mut analysis = inserts();
+        analysis.points[1].facts = vec![model::Fact::new("durability", "disk")];
+        let text = html(&analysis).unwrap();
+        let table = text.split("id=\"inserts\"").nth(1).and_then(|rest| rest.split("</section>").next()).unwrap();
+        assert_eq!(table.matches("<th").count() - table.matches("<thead").count(), 1 + super::inserts::COLUMNS.len());
+        assert_eq!(table.matches("<tr><td>").count(), 3);
+        assert!(table.contains("<td class=\"n\">&gt;10.1</td>"), "{table}");
+        let mark = "<p class=\"error\">insert: UNLIKE DURABILITY (disk, os): not to be compared with each other</p>";
+        assert_eq!(text.matches(mark).count(), 2);
+        assert!(!html(&quick()).unwrap().contains("id=\"inserts\""));
     }
 
     #[test]

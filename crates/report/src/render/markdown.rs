@@ -6,6 +6,7 @@ use crate::charts::cost_columns;
 use crate::escape::markdown as safe;
 use crate::findings::{Member, members};
 use crate::format;
+use crate::inserts;
 use crate::loads::{self, LoadRow};
 use analysis::{Analysis, PointAnalysis, Quantiles, Summary};
 
@@ -15,12 +16,14 @@ pub fn markdown(analysis: &Analysis) -> String {
     let line = |l: &String| format!("- {}\n", safe(l));
     out.extend(analysis.verdict.iter().map(line));
     out.push_str("\n## Points\n\n");
+    out.push_str(&warnings(analysis));
     out.push_str(&points(analysis));
     out.push_str(&loads(analysis));
     out.push_str("\n## Findings\n\n");
     out.push_str(&findings(analysis));
     out.push_str("\n## Cost per operation\n\n");
     out.push_str(&costs(analysis));
+    out.push_str(&insert_costs(analysis));
     out.push_str("\n## Conditions\n\n");
     out.push_str(&conditions(analysis));
     out
@@ -107,6 +110,25 @@ fn costs(analysis: &Analysis) -> String {
     out
 }
 
+/// In bold, for Markdown has no red.
+fn warnings(analysis: &Analysis) -> String {
+    inserts::warnings(analysis).iter().map(|warning| format!("**{}**\n\n", safe(warning))).collect()
+}
+
+fn insert_costs(analysis: &Analysis) -> String {
+    let lines = inserts::lines(analysis);
+    if lines.is_empty() {
+        return String::new();
+    }
+    let heads: Vec<&str> = ["point"].into_iter().chain(inserts::COLUMNS.iter().map(|column| column.head)).collect();
+    let mut out = format!("\n## {}\n\n{}{}", inserts::TITLE, warnings(analysis), table_head(&heads));
+    for line in &lines {
+        let cells = inserts::COLUMNS.iter().map(|column| safe(&(column.cell)(line)));
+        out.push_str(&row(&[safe(&line.point.label)].into_iter().chain(cells).collect::<Vec<_>>()));
+    }
+    out + &format!("\n{}\n", safe(inserts::LEGEND))
+}
+
 fn conditions(analysis: &Analysis) -> String {
     let meta = &analysis.meta;
     let mut out = format!("- run: {}\n- started: {}\n", safe(&meta.run_id), format::utc(meta.started_unix_ms));
@@ -165,7 +187,7 @@ mod tests {
             let text = markdown(&analysis);
             let cells = |l: &str| l.replace("\\\\", "").replace("\\|", "").matches('|').count();
             for line in text.lines().filter(|l| l.starts_with('|')) {
-                assert!([10, 6].contains(&cells(line)), "{what}: {line}");
+                assert!([10, 6, 26].contains(&cells(line)), "{what}: {line}");
             }
             let bare = text.replace("\\\\", "").replace("\\]", "");
             assert!(!text.contains("<script") && !bare.contains("]("), "{what}");

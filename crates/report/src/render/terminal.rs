@@ -6,11 +6,14 @@
 use crate::escape::terminal as safe;
 use crate::findings::{Group, grouped};
 use crate::format;
+use crate::inserts::{self, COLUMNS as COSTS, Line};
 use crate::loads::{LoadRow, loads};
 use analysis::{Analysis, PointAnalysis, Severity, Summary, Validity};
 use model::PointState;
 
 const WIDTH_MIN: usize = 60;
+/// Labels differ at their ends: with less than this nothing is left of them.
+const LABEL_WIDTH_MIN: usize = 20;
 const FINDINGS_MAX: usize = 10;
 const LOADS_MAX: usize = 3;
 const VERDICT_LINES_MAX: usize = 5;
@@ -34,6 +37,7 @@ pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
     let page = Page { width: width.max(WIDTH_MIN), colour };
     let mut lines = page.table(analysis);
     lines.extend(page.loads(analysis));
+    lines.extend(page.insert_costs(analysis));
     lines.extend(page.findings(analysis));
     lines.extend(page.verdict(analysis));
     lines.join("\n") + "\n"
@@ -70,7 +74,39 @@ impl Page {
         let head = format!("{}{head} {:>VALIDITY$}", pad("point", label_width), "validity");
         let rows =
             analysis.points.iter().flat_map(|p| [self.row(p, &columns, label_width)].into_iter().chain(self.beside(p)));
-        [self.paint(&head, Tone::Faint)].into_iter().chain(rows).collect()
+        [self.paint(&head, Tone::Faint)].into_iter().chain(rows).chain(self.warnings(analysis)).collect()
+    }
+
+    fn warnings(&self, analysis: &Analysis) -> Vec<String> {
+        let warnings = inserts::warnings(analysis);
+        warnings.iter().flat_map(|text| wrap(text, self.width)).map(|line| self.paint(&line, Tone::Bad)).collect()
+    }
+
+    /// A second table, where rows were inserted: as many of its columns as leave room for the point.
+    fn insert_costs(&self, analysis: &Analysis) -> Vec<String> {
+        let lines = inserts::lines(analysis);
+        if lines.is_empty() {
+            return Vec::new();
+        }
+        let mut columns: Vec<(&inserts::Column, usize)> =
+            COSTS.iter().filter_map(|column| Some((column, column.width?))).collect();
+        let label_width = |columns: &[(&inserts::Column, usize)]| {
+            self.width.saturating_sub(columns.iter().map(|(_, width)| width + 1).sum())
+        };
+        while label_width(&columns) < LABEL_WIDTH_MIN {
+            columns.pop();
+        }
+        let label_width = label_width(&columns);
+        let heads: String = columns.iter().map(|(column, width)| format!(" {:>width$}", column.head)).collect();
+        let row = |line: &Line| {
+            let cells = columns.iter().map(|(column, width)| format!(" {:>width$}", cut(&(column.cell)(line), *width)));
+            format!("{}{}", pad(&safe(&line.point.label), label_width), cells.collect::<String>())
+        };
+        let head = format!("{}{heads}", pad(inserts::TITLE, label_width));
+        let mut table = vec![String::new(), self.paint(&head, Tone::Faint)];
+        table.extend(lines.iter().map(row));
+        table.extend(self.warnings(analysis));
+        table
     }
 
     /// Queries have a column where a point's are not as many as its operations.
@@ -235,7 +271,7 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{beside, damaged, hostile, quick};
+    use crate::testing::{beside, damaged, hostile, inserts, quick};
     use analysis::Finding;
 
     #[test]
@@ -247,6 +283,32 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_an_insert_costs_is_a_second_table_of_eighty_columns_and_of_fewer_in_less() {
+        let text = summary(&inserts(), 80, false);
+        let at = text.lines().position(|line| line.starts_with("What an insert costs")).expect("there are inserts");
+        let lines: Vec<&str> = text.lines().skip(at).take(4).collect();
+        let expected = [
+            "What an insert costs        IPS  rMB/s  wMB/s  rKB/i  wKB/i  eng r  eng w   paid",
+            "InnoDB l.i1              38,207   42.0    385   1.10  >10.1   1.10  >9.90   12.0",
+            "MyRocks l.i1             86,401   86.0    346   1.00   4.00      -   3.90      -",
+            "InnoDB drain                  -      -   80.0      -      -      -      -   12.0",
+        ];
+        assert_eq!(lines, expected, "{text}");
+        let narrow = summary(&inserts(), 60, false);
+        assert!(narrow.lines().all(|line| line.chars().count() <= 60) && narrow.contains("wKB/i"), "{narrow}");
+        assert!(!summary(&quick(), 80, false).contains("What an insert costs"));
+    }
+
+    #[test]
+    fn unlike_durability_is_marked_at_every_table() {
+        let mut analysis = inserts();
+        analysis.points[1].facts = vec![model::Fact::new("durability", "disk")];
+        let text = summary(&analysis, 80, true);
+        let mark = "\u{1b}[31minsert: UNLIKE DURABILITY (disk, os): not to be compared with each other\u{1b}[0m";
+        assert_eq!(text.matches(mark).count(), 2, "{text}");
     }
 
     #[test]

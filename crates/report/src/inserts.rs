@@ -1,0 +1,183 @@
+//! The table "What an insert costs": which points are in it, and its columns.
+//!
+//! In: an analysis. Out: lines of text cells for the terminal and the documents, and of all digits for the CSV file.
+//! Limits: a value that could not be measured is a dash, or an empty field, never 0. KB are 1000 bytes. A figure with `>` before
+//! it is too low: a good part of what the inserts cost was still to be written when they ended.
+
+use crate::format;
+use analysis::detect::unlike_durability;
+use analysis::{Analysis, InsertCost, PointAnalysis};
+
+/// The heading of the table.
+pub const TITLE: &str = "What an insert costs";
+
+/// What the heads mean, in the documents.
+pub const LEGEND: &str = "IPS: rows inserted per second. r and w: read and written, MB/s of the block layer and KB per insert \
+    (1 KB = 1000 B; discards are no writes); engine: by the engine's own account, of which log (redo, write-ahead), pages (flushes), \
+    compaction and doublewrite. paid: wKB/i with what the drain wrote; `>`: too low, a debt was left. us/i and cs/i: CPU and context \
+    switches per insert. B/row: data on disk over rows in the tables. w-amp: bytes written over payload of the rows. d:c:m: data to \
+    cache to memory. shown: where the data was found, by reads. A dash could not be measured.";
+
+/// A point of the table with what its inserts cost.
+#[derive(Clone, Copy)]
+pub struct Line<'a> {
+    /// The point.
+    pub point: &'a PointAnalysis,
+    /// What an insert cost.
+    pub cost: &'a InsertCost,
+}
+
+/// A column: its head, its width in the terminal where it stands there, and how its cells are written.
+pub struct Column {
+    /// The head.
+    pub head: &'static str,
+    /// The width in the terminal; `None` in the documents only.
+    pub width: Option<usize>,
+    /// The text of a cell.
+    pub cell: fn(&Line) -> String,
+}
+
+const fn brief(head: &'static str, width: usize, cell: fn(&Line) -> String) -> Column {
+    Column { head, width: Some(width), cell }
+}
+
+const fn full(head: &'static str, cell: fn(&Line) -> String) -> Column {
+    Column { head, width: None, cell }
+}
+
+/// The columns. Those of the terminal leave more than twenty columns of eighty for the point.
+pub const COLUMNS: [Column; 24] = [
+    brief("IPS", 7, |l| number(l.cost.inserts_per_s)),
+    full("±95 %", |l| format::half_width(l.cost.inserts_per_s.unwrap_or(0.0), l.cost.inserts_per_s_ci95)),
+    brief("rMB/s", 6, |l| scaled(l.cost.block_read_bytes_per_s, 1e6)),
+    brief("wMB/s", 6, |l| scaled(l.cost.block_written_bytes_per_s, 1e6)),
+    brief("rKB/i", 6, |l| scaled(l.cost.block_read_bytes_per_insert, 1e3)),
+    brief("wKB/i", 6, |l| marked(l, l.cost.block_written_bytes_per_insert)),
+    brief("eng r", 6, |l| scaled(l.cost.engine_read_bytes_per_insert, 1e3)),
+    brief("eng w", 6, |l| marked(l, l.cost.engine_written_bytes_per_insert)),
+    full("log", |l| scaled(l.cost.engine_log_bytes_per_insert, 1e3)),
+    full("pages", |l| scaled(l.cost.engine_pages_bytes_per_insert, 1e3)),
+    full("compaction", |l| scaled(l.cost.engine_compaction_bytes_per_insert, 1e3)),
+    full("doublewrite", |l| scaled(l.cost.engine_doublewrite_bytes_per_insert, 1e3)),
+    brief("paid", 6, |l| scaled(l.cost.paid_written_bytes_per_insert, 1e3)),
+    full("debt", |l| l.cost.debt_bytes.map_or_else(format::dash, format::bytes)),
+    full("engine us/i", |l| scaled(l.cost.engine_cpu_ns_per_insert, 1e3)),
+    full("client us/i", |l| scaled(l.cost.client_cpu_ns_per_insert, 1e3)),
+    full("engine cs/i", |l| number(l.cost.engine_context_switches_per_insert)),
+    full("client cs/i", |l| number(l.cost.client_context_switches_per_insert)),
+    full("data", |l| l.cost.data_bytes.map_or_else(format::dash, format::bytes)),
+    full("B/row", |l| number(l.cost.data_bytes_per_row)),
+    full("w-amp", |l| number(l.cost.write_amplification)),
+    full("d:c:m", |l| ratio(l.cost)),
+    full("shown", |l| l.cost.found.map_or_else(format::dash, |found| found.as_str().to_owned())),
+    full("durability", |l| unlike_durability::durability(l.point).map_or_else(format::dash, crate::escape::terminal)),
+];
+
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(format::dash, format::number)
+}
+
+fn scaled(value: Option<f64>, unit: f64) -> String {
+    number(value.map(|value| value / unit))
+}
+
+fn marked(line: &Line, value: Option<f64>) -> String {
+    let too_low = value.is_some() && line.point.findings.iter().any(|finding| finding.code == "write-debt");
+    format!("{}{}", if too_low { ">" } else { "" }, scaled(value, 1e3))
+}
+
+/// `8.00 : 1 : 96.0`, data to cache to memory.
+fn ratio(cost: &InsertCost) -> String {
+    match (cost.data_per_cache, cost.memory_per_cache) {
+        (None, None) => format::dash(),
+        (data, memory) => format!("{} : 1 : {}", number(data), number(memory)),
+    }
+}
+
+/// The lines of the table, in the order of the run.
+pub fn lines(analysis: &Analysis) -> Vec<Line<'_>> {
+    let line = |point| Some(Line { point, cost: Option::as_ref(&point.inserts)? });
+    analysis.points.iter().filter_map(|point: &PointAnalysis| line(point)).collect()
+}
+
+/// What must stand at every table that sets points of unlike durability side by side: one warning for each workload.
+pub fn warnings(analysis: &Analysis) -> Vec<String> {
+    let unlike = unlike_durability::unlike(&analysis.points);
+    let warning = |(workload, words): (&str, Vec<&str>)| {
+        let text = format!("{workload}: UNLIKE DURABILITY ({}): not to be compared with each other", words.join(", "));
+        crate::escape::terminal(&text)
+    };
+    unlike.into_iter().map(warning).collect()
+}
+
+/// A field of the CSV file: its name, which carries its unit, and its value.
+pub type Field = (&'static str, fn(&InsertCost) -> Option<f64>);
+
+/// The fields of the CSV file, under the names that `--json` has.
+pub const FIELDS: [Field; 32] = [
+    ("rows", |c| Some(c.rows)),
+    ("inserts_per_s", |c| c.inserts_per_s),
+    ("inserts_per_s_low95", |c| c.inserts_per_s_ci95.map(|ci| ci[0])),
+    ("inserts_per_s_high95", |c| c.inserts_per_s_ci95.map(|ci| ci[1])),
+    ("block_read_bytes_per_s", |c| c.block_read_bytes_per_s),
+    ("block_written_bytes_per_s", |c| c.block_written_bytes_per_s),
+    ("block_read_bytes_per_insert", |c| c.block_read_bytes_per_insert),
+    ("block_written_bytes_per_insert", |c| c.block_written_bytes_per_insert),
+    ("engine_read_bytes_per_insert", |c| c.engine_read_bytes_per_insert),
+    ("engine_written_bytes_per_insert", |c| c.engine_written_bytes_per_insert),
+    ("engine_log_bytes_per_insert", |c| c.engine_log_bytes_per_insert),
+    ("engine_pages_bytes_per_insert", |c| c.engine_pages_bytes_per_insert),
+    ("engine_compaction_bytes_per_insert", |c| c.engine_compaction_bytes_per_insert),
+    ("engine_doublewrite_bytes_per_insert", |c| c.engine_doublewrite_bytes_per_insert),
+    ("engine_cpu_ns_per_insert", |c| c.engine_cpu_ns_per_insert),
+    ("client_cpu_ns_per_insert", |c| c.client_cpu_ns_per_insert),
+    ("engine_context_switches_per_insert", |c| c.engine_context_switches_per_insert),
+    ("client_context_switches_per_insert", |c| c.client_context_switches_per_insert),
+    ("data_bytes", |c| c.data_bytes),
+    ("data_bytes_per_row", |c| c.data_bytes_per_row),
+    ("payload_bytes_per_row", |c| c.payload_bytes_per_row),
+    ("write_amplification", |c| c.write_amplification),
+    ("block_written_bytes", |c| c.block_written_bytes),
+    ("engine_written_bytes", |c| c.engine_written_bytes),
+    ("debt_bytes", |c| c.debt_bytes),
+    ("log_age_bytes", |c| c.log_age_bytes),
+    ("drain_written_bytes", |c| c.drain_written_bytes),
+    ("paid_written_bytes_per_insert", |c| c.paid_written_bytes_per_insert),
+    ("cache_bytes", |c| c.cache_bytes),
+    ("memory_bytes", |c| c.memory_bytes),
+    ("data_per_cache", |c| c.data_per_cache),
+    ("memory_per_cache", |c| c.memory_per_cache),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{inserts, quick};
+
+    #[test]
+    fn the_heads_of_the_terminal_leave_more_than_twenty_of_eighty_columns_for_the_point() {
+        let taken: usize = COLUMNS.iter().filter_map(|column| column.width).map(|width| width + 1).sum();
+        assert!(80 - taken > 20, "{taken}");
+        assert!(COLUMNS.iter().all(|column| column.width.is_none_or(|width| column.head.len() <= width)));
+    }
+
+    #[test]
+    fn a_point_without_inserts_has_no_line_and_a_missing_counter_is_a_dash() {
+        assert!(lines(&quick()).is_empty());
+        let analysis = inserts();
+        let texts: Vec<Vec<String>> =
+            lines(&analysis).iter().map(|line| COLUMNS.iter().map(|column| (column.cell)(line)).collect()).collect();
+        assert_eq!(texts.len(), 3);
+        assert_eq!(texts[0][..8], ["38,207", "±1.0 %", "42.0", "385", "1.10", ">10.1", "1.10", ">9.90"]);
+        assert_eq!(texts[1][10..14], ["-", "-", "-", "-"]);
+        assert_eq!(texts[0][21], "8.00 : 1 : 96.0");
+    }
+
+    #[test]
+    fn points_of_unlike_durability_are_warned_of_and_alike_ones_are_not() {
+        let mut analysis = inserts();
+        assert!(warnings(&analysis).is_empty());
+        analysis.points[1].facts = vec![model::Fact::new("durability", "disk")];
+        assert_eq!(warnings(&analysis), ["insert: UNLIKE DURABILITY (disk, os): not to be compared with each other"]);
+    }
+}
