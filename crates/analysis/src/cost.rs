@@ -61,7 +61,9 @@ pub struct InsertCost {
     pub client_context_switches_per_insert: Option<f64>,
     /// Size of the data on disk at the end, logs included.
     pub data_bytes: Option<f64>,
-    /// The same for each row that is in the tables.
+    /// The part of it that is logs: as long as the engine was allowed to keep them, whatever data there is.
+    pub log_bytes: Option<f64>,
+    /// The data without its logs, for each row that is in the tables.
     pub data_bytes_per_row: Option<f64>,
     /// What a row holds: the widths of its columns, without index entries.
     pub payload_bytes_per_row: Option<f64>,
@@ -84,7 +86,7 @@ pub struct InsertCost {
     pub cache_bytes: Option<f64>,
     /// The memory that the engine may use: its limit, or all of the machine.
     pub memory_bytes: Option<f64>,
-    /// The size of the data in caches.
+    /// The size of the data without its logs, in caches.
     pub data_per_cache: Option<f64>,
     /// The memory in caches.
     pub memory_per_cache: Option<f64>,
@@ -199,7 +201,9 @@ impl InsertCost {
     fn add_space(&mut self, point: &PointData, all: &[PointData], environment: &[Fact]) {
         self.data_bytes = number(&point.facts, "data.bytes");
         let rows = rows_in_tables(point, all).filter(|rows| *rows > 0.0);
-        self.data_bytes_per_row = self.data_bytes.zip(rows).map(|(bytes, rows)| bytes / rows);
+        self.log_bytes = number(&point.facts, "data.log_bytes");
+        let tables = self.data_bytes.map(|all| (all - self.log_bytes.unwrap_or(0.0)).max(0.0));
+        self.data_bytes_per_row = tables.zip(rows).map(|(bytes, rows)| bytes / rows);
         self.cache_bytes = match param(point, "cache") {
             Some(Value::Bytes(bytes)) if bytes.0 > 0 => Some(bytes.0 as f64),
             _ => None,
@@ -209,7 +213,7 @@ impl InsertCost {
         let whole = number(environment, "memory.total_bytes").filter(|_| !elsewhere);
         self.memory_bytes = limit.or(whole);
         let in_caches = |bytes: Option<f64>| bytes.zip(self.cache_bytes).map(|(bytes, cache)| bytes / cache);
-        (self.data_per_cache, self.memory_per_cache) = (in_caches(self.data_bytes), in_caches(self.memory_bytes));
+        (self.data_per_cache, self.memory_per_cache) = (in_caches(tables), in_caches(self.memory_bytes));
     }
 
     fn add_debt(&mut self, point: &PointData, all: &[PointData], end: Tick) {
@@ -458,11 +462,11 @@ mod tests {
     fn the_space_of_a_row_is_that_of_all_rows_of_the_sequence() {
         let sized = |step, bytes: &str| {
             let mut point = stepping(step, 10, 1e6, 0.0);
-            point.facts.push(Fact::new("data.bytes", bytes));
+            point.facts.extend([Fact::new("data.bytes", bytes), Fact::new("data.log_bytes", "1000000")]);
             point.trial.target.params = params(&[("cache", Value::Bytes(Bytes(500_000)))]);
             point
         };
-        let found = costs(vec![sized("l.i0", "1000000"), sized("l.i1", "3000000")]);
+        let found = costs(vec![sized("l.i0", "2000000"), sized("l.i1", "4000000")]);
         let per_row: Vec<_> = found.iter().map(|cost| cost.data_bytes_per_row).collect();
         assert_eq!(per_row, [Some(100.0), Some(150.0)]);
         assert_eq!((found[1].data_per_cache, found[1].memory_per_cache), (Some(6.0), None));

@@ -347,7 +347,7 @@ pub fn stepping(step: &str, seconds: usize, written_per_s: f64, pages_dirty: f64
 pub fn run_of(mut points: Vec<PointData>, environment: Vec<Fact>) -> RunData {
     (1..).zip(&mut points).for_each(|(id, point)| point.id = id);
     let trials = points.iter().map(|point| point.trial.clone()).collect();
-    let plan = Plan { name: "test".into(), title: "a test".into(), trials };
+    let plan = Plan { name: "test".into(), title: "a test".into(), scale: 1.0, trials };
     let meta =
         RunMeta { run_id: "test".into(), started_unix_ms: 0, plimsoll_version: "0.0.0".into(), plan, environment };
     RunData { meta, points }

@@ -17,8 +17,19 @@ pub struct Plan {
     pub name: String,
     /// One line for people.
     pub title: String,
+    /// What rows, sizes and caches were multiplied by; 1 at full size. Plans recorded before it was kept have none.
+    #[serde(default = "full_size", skip_serializing_if = "is_full_size")]
+    pub scale: f64,
     /// The points in the order in which they are measured.
     pub trials: Vec<Trial>,
+}
+
+fn full_size() -> f64 {
+    1.0
+}
+
+fn is_full_size(scale: &f64) -> bool {
+    *scale == 1.0
 }
 
 /// One point of the matrix, once.

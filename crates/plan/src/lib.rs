@@ -53,7 +53,7 @@ pub fn parse(
     let document = document::read(text, origin)?;
     let name = document.name.as_ref().map_or_else(|| Ok(plan_name(stem(origin))), named)?;
     let title = document.title.as_ref().map_or_else(|| Ok(name.clone()), titled)?;
-    Ok(Plan { name, title, trials: trials(&document, overrides, scale, catalogue)? })
+    Ok(Plan { name, title, scale, trials: trials(&document, overrides, scale, catalogue)? })
 }
 
 /// The small plan of one workload and flags.
@@ -65,7 +65,7 @@ pub fn from_flags(workload: &str, overrides: &Overrides, scale: f64, catalogue: 
     let written = Written { key: "workload".into(), text: workload.into(), place: document.place };
     document.defaults.push(Setting { key: "workload".into(), place: document.place, values: vec![written] });
     let (name, title) = (plan_name(workload), overrides::title(workload));
-    Ok(Plan { name, title, trials: trials(&document, overrides, scale, catalogue)? })
+    Ok(Plan { name, title, scale, trials: trials(&document, overrides, scale, catalogue)? })
 }
 
 /// The access distributions in `text`, with commas between them, given by the argument `key`.

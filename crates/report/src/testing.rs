@@ -338,6 +338,7 @@ fn meta() -> RunMeta {
         plan: Plan {
             name: "quick".to_owned(),
             title: "The disk and the embedded engines in a minute".to_owned(),
+            scale: 1.0,
             trials: Vec::new(),
         },
         environment: vec![

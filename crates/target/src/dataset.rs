@@ -189,7 +189,13 @@ impl DataDir {
 
     /// Space that everything in it takes on disk, but for the copy of the data as it was loaded, which no engine works on.
     pub fn footprint(&self) -> Bytes {
-        Bytes(disk_bytes(&self.path).saturating_sub(disk_bytes(&self.path.join(LOADED))))
+        self.footprint_of(&|_| true)
+    }
+
+    /// The same of the files that `counts`.
+    pub fn footprint_of(&self, counts: &dyn Fn(&Path) -> bool) -> Bytes {
+        let of = |path: &Path| disk_bytes(path, counts);
+        Bytes(of(&self.path).saturating_sub(of(&self.path.join(LOADED))))
     }
 
     /// Removes what the manifest lists, the manifest and the directory.
@@ -420,15 +426,15 @@ fn first_stranger(locked: &File) -> Option<OsString> {
     names.into_iter().find(|name| [MANIFEST, MANIFEST_NEW].iter().all(|ours| name != ours))
 }
 
-/// Space on disk of a directory and all below it; what vanishes meanwhile counts as nothing.
-fn disk_bytes(dir: &Path) -> u64 {
+/// Space on disk of the files below a directory that `counts`; what vanishes meanwhile counts as nothing.
+fn disk_bytes(dir: &Path, counts: &dyn Fn(&Path) -> bool) -> u64 {
     let Ok(entries) = fs::read_dir(dir) else { return 0 };
     entries
         .flatten()
         .map(|entry| match entry.path().symlink_metadata() {
-            Ok(meta) if meta.is_dir() => disk_bytes(&entry.path()),
-            Ok(meta) => meta.blocks() * 512,
-            Err(_) => 0,
+            Ok(meta) if meta.is_dir() => disk_bytes(&entry.path(), counts),
+            Ok(meta) if counts(&entry.path()) => meta.blocks() * 512,
+            Ok(_) | Err(_) => 0,
         })
         .sum()
 }

@@ -511,6 +511,7 @@ fn loaded(live: &mut Live) -> Result<(), Fault> {
 fn closing_facts(live: &mut Live) -> Vec<Fact> {
     let mut facts = std::mem::take(&mut live.of_load);
     facts.push(Fact::new("data.bytes", live.instance.footprint().0.to_string()));
+    facts.extend(live.instance.log_footprint().map(|logs| Fact::new("data.log_bytes", logs.0.to_string())));
     facts.extend(live.instance.closing_facts());
     facts.extend(live.cage.iter().flat_map(Cage::closing_facts));
     facts

@@ -156,6 +156,10 @@ impl Instance for Fjall {
         self.dir.amount()
     }
 
+    fn log_footprint(&self) -> Option<Bytes> {
+        Some(self.dir.footprint_of(&|path| path.as_os_str().as_encoded_bytes().ends_with(b".jnl")))
+    }
+
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
         let Fjall { dir, database, keyspaces, syncer, .. } = *self;
         drop(syncer);

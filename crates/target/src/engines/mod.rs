@@ -213,6 +213,12 @@ pub trait Instance {
         None
     }
 
+    /// The part of it that is logs, which an engine keeps for as much as it was allowed to and not for as much as there is data;
+    /// `None` where it cannot be told.
+    fn log_footprint(&self) -> Option<Bytes> {
+        None
+    }
+
     /// Stops the engine and removes the data that plimsoll made.
     fn stop(self: Box<Self>) -> Result<(), TargetError>;
 }

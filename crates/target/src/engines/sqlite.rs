@@ -228,6 +228,10 @@ impl Instance for Sqlite {
         self.dir.amount()
     }
 
+    fn log_footprint(&self) -> Option<Bytes> {
+        Some(self.dir.footprint_of(&|path| path.as_os_str().as_encoded_bytes().ends_with(b"-wal")))
+    }
+
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
         let Sqlite { syncer, keeper, dir, .. } = *self;
         drop(syncer);

@@ -6,6 +6,7 @@
 use super::home::Home;
 use crate::error::TargetError;
 use model::{Bytes, Fact};
+use std::path::Path;
 
 /// Drops a schema of plimsoll's own, when it has seen its marker.
 pub type DropSchema = Box<dyn FnMut() -> Result<(), TargetError>>;
@@ -144,6 +145,14 @@ impl Place {
         }
     }
 
+    /// The part of it that is logs: redo log, write-ahead log; `None` of a foreign server.
+    pub fn log_footprint(&self) -> Option<Bytes> {
+        match self {
+            Place::Private(home) => Some(home.dir.footprint_of(&is_log)),
+            Place::Foreign(_) => None,
+        }
+    }
+
     /// Stops the server and removes its directory, or drops the schema.
     pub fn remove(self) -> Result<(), TargetError> {
         match self {
@@ -156,4 +165,11 @@ impl Place {
 /// The error that the schema `name` on the server called `server` could not be removed.
 pub fn schema_left(server: &str, name: &str, why: &str) -> TargetError {
     TargetError::Failed(format!("{server}: schema `{name}` was left: {why}; drop it by hand"))
+}
+
+/// InnoDB's redo log, RocksDB's write-ahead log (and what it has to say in words), PostgreSQL's.
+fn is_log(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_in = |dir: &str| path.parent().is_some_and(|parent| parent.ends_with(dir));
+    name.starts_with("ib_logfile") || is_in("pg_wal") || is_in("#rocksdb") && name.ends_with(".log")
 }

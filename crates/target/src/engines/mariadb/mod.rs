@@ -565,6 +565,10 @@ impl Instance for Mariadb {
         self.place.rows()
     }
 
+    fn log_footprint(&self) -> Option<Bytes> {
+        self.place.log_footprint()
+    }
+
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
         // The data goes with it, so it need not shut down in order: it is killed, which takes milliseconds.
         self.place.remove()

@@ -411,6 +411,10 @@ impl Instance for Postgres {
         self.place.rows()
     }
 
+    fn log_footprint(&self) -> Option<Bytes> {
+        self.place.log_footprint()
+    }
+
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
         self.place.remove()
     }
