@@ -16,7 +16,9 @@ mod facts;
 pub mod finding;
 mod label;
 mod levels;
+mod losses;
 pub mod point;
+pub mod projection;
 mod rates;
 mod rhythm;
 pub mod rounds;
@@ -38,6 +40,7 @@ pub use detect::{DETECTORS, Detector, Explanation, RUN_DETECTORS, explain, expla
 pub use finding::{Finding, Severity, Validity};
 pub use label::is_used;
 pub use point::{Analysis, PointAnalysis, analyse};
+pub use projection::Projection;
 pub use rounds::Rounds;
 pub use series::{CounterSeries, DropSpan, IntervalPoint, LevelSpan, Series, Span};
 pub use summary::{Achieved, Cost, CostPerQuery, GeneratorCost, Quantiles, Summary, WorstInterval};

@@ -5,11 +5,12 @@
 use crate::beside::Group;
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
 use crate::label::names;
+use crate::projection::project;
 use crate::series::series;
 use crate::summary::{PhaseTimes, summarise};
 use crate::verdict::verdict;
 use crate::window::Window;
-use crate::{DataLoad, Finding, InsertCost, Rounds, Series, Summary, Validity};
+use crate::{DataLoad, Finding, InsertCost, Projection, Rounds, Series, Summary, Validity};
 use model::{Fact, Phase, PointData, PointState, RunData, RunMeta};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -61,6 +62,8 @@ pub struct PointAnalysis {
     pub summary: Option<Summary>,
     /// What an insert cost; `None` where the point inserts nothing and is no step of a sequence.
     pub inserts: Option<InsertCost>,
+    /// Where it would end at full size; `None` at full size and where it inserts nothing.
+    pub projection: Option<Projection>,
     /// What is drawn over time; `None` where the run phase was not reached.
     pub series: Option<Series>,
     /// The rounds of a run until steady; `None` where time ends the run, or the run phase was not reached.
@@ -122,6 +125,11 @@ fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> Po
         inserts: inserts.as_ref(),
     };
     let findings = detect_all(&view);
+    let has_shifted = findings.iter().any(|finding| finding.code == "level-shift");
+    let projection = window
+        .as_ref()
+        .zip(inserts.as_ref())
+        .and_then(|(window, inserts)| project(point, &run.points, run.meta.plan.scale, window, inserts, has_shifted));
     let names = names(point, &run.points);
     let (summary, series) = computed.unzip();
     PointAnalysis {
@@ -141,6 +149,7 @@ fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> Po
         validity: Validity::from_findings(&findings),
         summary,
         inserts,
+        projection,
         series,
         rounds,
         findings,

@@ -319,12 +319,16 @@ fn empty_interval(number: u32) -> Interval {
 /// So many seconds of 1000 inserts each on InnoDB, which read and wrote so many bytes a second (the log has them all) and
 /// had so many dirty pages.
 pub fn inserting(seconds: usize, read_per_s: f64, written_per_s: f64, pages_dirty: f64) -> Simulation {
+    inserting_so_many(&vec![1_000; seconds], read_per_s, written_per_s, pages_dirty)
+}
+
+/// The same with so many inserts in each second.
+pub fn inserting_so_many(counts: &[u64], read_per_s: f64, written_per_s: f64, pages_dirty: f64) -> Simulation {
     let process = ["read_bytes", "write_bytes", "cpu_user_ns", "cpu_system_ns", "context_switches"];
     let innodb = ["os_log_written", "data_read", "data_written", "dblwr_pages_written", "pages_dirty"];
     let used = |s: f64| vec![read_per_s * s, written_per_s * s, 20e6 * s, 10e6 * s, 2_000.0 * s];
     let own = |s: f64| vec![written_per_s * s, read_per_s * s, 0.0, 0.0, pages_dirty];
-    let inserts =
-        Simulation::counts(&vec![1_000; seconds]).source("process", &process, used).source("innodb", &innodb, own);
+    let inserts = Simulation::counts(counts).source("process", &process, used).source("innodb", &innodb, own);
     inserts.with(|point| {
         point.trial.workload.name = "insert".into();
         point.kinds = vec!["insert".into()];

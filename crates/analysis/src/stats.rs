@@ -115,7 +115,7 @@ fn autocovariance(values: &[f64], lag: usize) -> f64 {
 }
 
 /// The quantile `p` of Student's t with `freedom` degrees of freedom.
-fn students_t(p: f64, freedom: f64) -> f64 {
+pub fn students_t(p: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).expect("the freedom is above 0").inverse_cdf(p)
 }
 

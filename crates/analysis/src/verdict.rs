@@ -5,8 +5,10 @@
 //! by side and not ranked: what differs between them may be the work itself. Invalid points are only counted.
 
 use crate::detect::limit::Limit;
+use crate::detect::loses_inserts::sentence;
 use crate::detect::overload::tells_of_unserved;
 use crate::detect::unlike_durability::durability;
+use crate::losses::{Loss, sentences};
 use crate::sweep::{Axis, Step, Sweep, sweeps};
 use crate::text::{count, megabytes, plural, rate, time};
 use crate::{PointAnalysis, Span, Validity};
@@ -25,6 +27,7 @@ pub fn verdict(points: &[PointAnalysis]) -> Vec<String> {
         return vec!["nothing was measured".to_string()];
     }
     let mut lines = how_much(&sweeps(points));
+    lines.extend(what_is_lost(points).into_iter().take(LINES_MAX.saturating_sub(lines.len() + 2)));
     match lines.len() + 3 <= LINES_MAX {
         true => lines.extend([steadiness(points), held_back(points), trust(points)]),
         false => lines.extend([held_back(points), steadiness_and_trust(points)]),
@@ -54,6 +57,19 @@ fn how_much(sweeps: &[Sweep]) -> Vec<String> {
         lines.push(format!("and {}: see the report", plural(workloads.len() - shown, "more workload")));
     }
     lines
+}
+
+/// `storage held to iops=2000: mariadb:innodb loses 64 %, mariadb:rocksdb 21 %`
+fn what_is_lost(points: &[PointAnalysis]) -> Vec<String> {
+    let line = |losses: &Vec<Loss>| {
+        let briefly = |with_place| sentence(losses, Loss::told_briefly, with_place).replacen(" of its inserts", "", 1);
+        let once = |text: String| {
+            let (before, after) = text.split_once("loses").unwrap_or((&text, ""));
+            format!("{before}{}{}", if after.is_empty() { "" } else { "loses" }, after.replace(" loses ", " "))
+        };
+        fit(&[sentence(losses, Loss::told, true), once(briefly(true)), once(briefly(false))])
+    };
+    sentences(points).iter().map(line).collect()
 }
 
 /// `file rndrd: 38.2k/s (626 MB/s) at depth 32; p99 1.20 ms; knee at depth 8`

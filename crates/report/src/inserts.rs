@@ -110,6 +110,11 @@ pub fn warnings(analysis: &Analysis) -> Vec<String> {
     unlike.into_iter().map(warning).collect()
 }
 
+/// Where the points would end at full size: the point and what is told, in the order of the run; nothing at full size.
+pub fn projections(analysis: &Analysis) -> Vec<(&PointAnalysis, &str)> {
+    analysis.points.iter().filter_map(|point| Some((point, point.projection.as_ref()?.text.as_str()))).collect()
+}
+
 /// A field of the CSV file: its name, which carries its unit, and its value.
 pub type Field = (&'static str, fn(&InsertCost) -> Option<f64>);
 

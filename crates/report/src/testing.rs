@@ -4,8 +4,8 @@
 //! Limits: the noise is a small multiplicative generator; nothing statistical may be concluded from it.
 
 use analysis::{
-    Analysis, Beside, Cost, CounterSeries, Finding, GeneratorCost, InsertCost, IntervalPoint, PointAnalysis, Quantiles,
-    Rounds, Series, Severity, Span, Summary, Validity, WorstInterval,
+    Analysis, Beside, Cost, CounterSeries, Finding, GeneratorCost, InsertCost, IntervalPoint, PointAnalysis,
+    Projection, Quantiles, Rounds, Series, Severity, Span, Summary, Validity, WorstInterval,
 };
 use hdrhistogram::Histogram;
 use model::histogram::new_hdr;
@@ -183,6 +183,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         facts: vec![Fact::new("engine.version", "3.50.4"), Fact::new("durability", "os")],
         summary: Some(summary(&series)),
         inserts: None,
+        projection: None,
         series: Some(series),
         rounds: None,
         findings: Vec::new(),
@@ -521,6 +522,14 @@ pub fn inserts() -> Analysis {
         (point.workload, point.label, point.inserts) = ("insert".to_owned(), label.to_owned(), Some(cost));
         point.params.remove("durability");
     }
+    let why = "it is 100 times what was inserted, and a trend is followed to 10 times at most".to_owned();
+    analysis.points[0].projection = Some(Projection {
+        rows: 1e8,
+        factor: 100.0,
+        end: None,
+        text: format!("where the full size of 100M rows ends cannot be told: {why}"),
+        cannot_tell: Some(why),
+    });
     let title = "write debt: 20 % of what the inserts cost was unpaid at the end: wKB/i is too low";
     analysis.points[0].findings.push(finding("write-debt", Severity::Note, title, "10.1 KB written per insert"));
     analysis

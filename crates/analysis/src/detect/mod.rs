@@ -27,6 +27,7 @@ pub mod level_shift;
 pub mod limit;
 pub mod littles_law;
 pub mod load_line;
+pub mod loses_inserts;
 pub mod measured_again;
 pub mod memory_shown;
 pub mod not_steady;
@@ -91,7 +92,7 @@ pub const DETECTORS: &[Detector] = &[
 ];
 
 /// Every detector that needs several points.
-pub const RUN_DETECTORS: &[RunDetector] = &[unlike_durability::DETECTOR, knee::DETECTOR];
+pub const RUN_DETECTORS: &[RunDetector] = &[unlike_durability::DETECTOR, loses_inserts::DETECTOR, knee::DETECTOR];
 
 /// What looks for one sort of finding in a point.
 pub struct Detector {

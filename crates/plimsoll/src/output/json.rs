@@ -65,6 +65,10 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     let rounds = point.rounds.as_ref().map_or(json!({"steady": null, "rounds": null}), rounds);
     let (Value::Object(mut all), Value::Object(numbers)) = (head, numbers) else { unreachable!("both are objects") };
     let Value::Object(rounds) = rounds else { unreachable!("it is an object") };
+    if point.inserts.is_some() {
+        let projection = serde_json::to_value(&point.projection).expect("a projection is plain data");
+        all.insert("projection".into(), projection);
+    }
     all.extend(numbers);
     all.extend(rounds);
     Value::Object(all)

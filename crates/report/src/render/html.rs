@@ -80,6 +80,7 @@ struct Page<'a> {
     insert_legend: &'static str,
     insert_heads: Vec<&'static str>,
     inserts: Vec<InsertRow<'a>>,
+    projections: Vec<(&'a str, &'a str)>,
     warnings: Vec<String>,
     environment: &'a [model::Fact],
     trials: usize,
@@ -214,6 +215,7 @@ impl<'a> Page<'a> {
             insert_legend: inserts::LEGEND,
             insert_heads: inserts::COLUMNS.iter().map(|column| column.head).collect(),
             inserts: inserts::lines(analysis).iter().map(insert_row).collect(),
+            projections: projections(analysis),
             warnings: inserts::warnings(analysis),
             environment: &meta.environment,
             trials: meta.plan.trials.len(),
@@ -279,6 +281,10 @@ fn costs(summary: Option<&Summary>, greatest: &[f64]) -> Vec<CostCell> {
         CostCell { text: cost.map_or_else(format::dash, written), percent: percent.round() as u32 }
     };
     cost_columns().iter().zip(greatest).map(cell).collect()
+}
+
+fn projections(analysis: &Analysis) -> Vec<(&str, &str)> {
+    inserts::projections(analysis).into_iter().map(|(point, text)| (point.label.as_str(), text)).collect()
 }
 
 fn insert_row<'a>(line: &inserts::Line<'a>) -> InsertRow<'a> {
@@ -386,6 +392,10 @@ mod tests {
         let table = text.split("id=\"inserts\"").nth(1).and_then(|rest| rest.split("</section>").next()).unwrap();
         assert_eq!(table.matches("<th").count() - table.matches("<thead").count(), 1 + super::inserts::COLUMNS.len());
         assert_eq!(table.matches("<tr><td>").count(), 3);
+        assert!(
+            table.contains("<li><b>InnoDB l.i1</b>: where the full size of 100M rows ends cannot be told"),
+            "{table}"
+        );
         assert!(table.contains("<td class=\"n\">&gt;10.1</td>"), "{table}");
         let mark = "<p class=\"error\">insert: UNLIKE DURABILITY (disk, os): not to be compared with each other</p>";
         assert_eq!(text.matches(mark).count(), 2);

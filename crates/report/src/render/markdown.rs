@@ -126,7 +126,9 @@ fn insert_costs(analysis: &Analysis) -> String {
         let cells = inserts::COLUMNS.iter().map(|column| safe(&(column.cell)(line)));
         out.push_str(&row(&[safe(&line.point.label)].into_iter().chain(cells).collect::<Vec<_>>()));
     }
-    out + &format!("\n{}\n", safe(inserts::LEGEND))
+    let projections = inserts::projections(analysis);
+    let told = projections.iter().map(|(point, text)| format!("\n- {}: {}", safe(&point.label), safe(text)));
+    out + &format!("\n{}\n{}\n", safe(inserts::LEGEND), told.collect::<String>())
 }
 
 fn conditions(analysis: &Analysis) -> String {

@@ -106,7 +106,15 @@ impl Page {
         let mut table = vec![String::new(), self.paint(&head, Tone::Faint)];
         table.extend(lines.iter().map(row));
         table.extend(self.warnings(analysis));
+        table.extend(self.projections(analysis));
         table
+    }
+
+    fn projections(&self, analysis: &Analysis) -> Vec<String> {
+        let text = |(point, text): &(&PointAnalysis, &str)| unquoted(&format!("{}: {text}", point.label));
+        let all: Vec<String> = inserts::projections(analysis).iter().map(text).collect();
+        let blank = (!all.is_empty()).then(String::new);
+        blank.into_iter().chain(all.iter().flat_map(|text| wrap(text, self.width))).collect()
     }
 
     /// Queries have a column where a point's are not as many as its operations.
@@ -297,6 +305,7 @@ mod tests {
             "InnoDB drain                  -      -   80.0      -      -      -      -   12.0",
         ];
         assert_eq!(lines, expected, "{text}");
+        assert!(text.contains("\nInnoDB l.i1: where the full size of 100M rows ends cannot be told"), "{text}");
         let narrow = summary(&inserts(), 60, false);
         assert!(narrow.lines().all(|line| line.chars().count() <= 60) && narrow.contains("wKB/i"), "{narrow}");
         assert!(!summary(&quick(), 80, false).contains("What an insert costs"));
