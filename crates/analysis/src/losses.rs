@@ -60,6 +60,8 @@ fn is_paced(point: &PointAnalysis) -> bool {
 }
 
 type Measured<'a> = (&'a PointAnalysis, &'a InsertCost);
+/// Points by what is changed between them.
+type Cells<'a, K> = Vec<(K, Vec<Measured<'a>>)>;
 
 fn by_storage(own: &[Measured]) -> Vec<Loss> {
     let mut found = Vec::new();
@@ -82,7 +84,7 @@ fn storage_of(point: &PointAnalysis) -> &str {
 fn by_memory(own: &[Measured]) -> Vec<Loss> {
     let outgrown = |(_, cost): &Measured| Some(cost.data_per_cache? > 1.0);
     let places = places(own, &SIZES, outgrown);
-    let pair = |(place, cells): (String, Vec<(bool, Vec<Measured>)>)| {
+    let pair = |(place, cells): (String, Cells<bool>)| {
         let of = |outgrown: bool| cells.iter().find(|cell| cell.0 == outgrown).map(|cell| &cell.1);
         Some(loss(Change::Memory, &place, of(false)?, of(true)?))
     };
@@ -94,7 +96,7 @@ fn places<'a, K: Ord + Clone>(
     own: &[Measured<'a>],
     changed: &[&str],
     cell: impl Fn(&Measured<'a>) -> Option<K>,
-) -> Vec<(String, Vec<(K, Vec<Measured<'a>>)>)> {
+) -> Vec<(String, Cells<'a, K>)> {
     let varying = varying(own, changed);
     let mut places: BTreeMap<String, BTreeMap<K, Vec<Measured>>> = BTreeMap::new();
     for one in own {
