@@ -8,7 +8,7 @@ use super::stall::decimals;
 use super::{Detector, Measured, PointView, two_levels};
 use crate::levels::SHIFT_SHARE_MIN;
 use crate::text::{listed, percent, rate};
-use crate::{Finding, LevelSpan, Severity};
+use crate::{Finding, LevelSpan, Series, Severity};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
@@ -37,7 +37,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
         return Vec::new();
     }
     let between_two = two_levels::of(&measured).is_some();
-    let levels = shifting(&measured);
+    let levels = if measured.window.whole.len() < INTERVALS_MIN { Vec::new() } else { told_levels(measured.series) };
     match levels.len() {
         0 | 1 => Vec::new(),
         _ if between_two => Vec::new(),
@@ -45,12 +45,9 @@ fn detect(view: &PointView) -> Vec<Finding> {
     }
 }
 
-/// The levels that are no stalls, those alike joined; one where nothing shifted.
-fn shifting(measured: &Measured) -> Vec<LevelSpan> {
-    let series = measured.series;
-    if measured.window.whole.len() < INTERVALS_MIN {
-        return Vec::new();
-    }
+/// The levels that are told, and between which a line is drawn: those that are no stalls, those alike joined; one where nothing
+/// shifted.
+pub fn told_levels(series: &Series) -> Vec<LevelSpan> {
     let stalled = |level: &LevelSpan| series.stalls.iter().map(|stall| stall.overlap_s(&level.span)).sum::<f64>();
     let moving = series.levels.iter().filter(|level| stalled(level) * 2.0 < level.span.length_s());
     let mut found: Vec<LevelSpan> = Vec::new();

@@ -238,6 +238,10 @@ fn told(view: &PointView, used: &Used) -> Finding {
         shown.collect::<Vec<_>>().join(" and ")
     );
     let next_step = match used.share {
+        // A file point has no engine: it is its clients that ask for no more.
+        share if share < 0.5 && view.point.trial.workload.name == "file" => {
+            "the disk could carry more: more clients, a greater depth or other blocks would ask for it"
+        }
         share if share < 0.5 => "the disk could carry more: look for what holds the engine back before the disk",
         share if share < 0.9 => "",
         _ => "the disk is at its line: fewer or larger operations, or another disk, would carry more",
@@ -376,5 +380,10 @@ mod tests {
             .collect();
         let line = "used 25 % of the random-read ceiling (16 KiB, depth 32) that this disk has shown";
         assert_eq!(titles, [Some(line), None, Some(line)]);
+        let next = [0, 2].map(|nth: usize| {
+            let told = analysis.points[nth].findings.iter().find(|finding| finding.code == "load-line");
+            told.expect("it is told").next_step.contains("engine")
+        });
+        assert_eq!(next, [false, true], "a file has no engine that could be held back");
     }
 }

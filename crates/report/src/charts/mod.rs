@@ -15,6 +15,7 @@ mod timeline;
 
 use crate::figure::{Axis, Colour, Figure, Mark, Panel, Series, Shade, ShadeKind, Stroke, Unit};
 use crate::sheet::{Dimension, Group, groups};
+use analysis::detect::level_shift;
 use analysis::{Analysis, IntervalPoint, PointAnalysis, Summary};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -175,10 +176,11 @@ fn shades(point: &PointAnalysis) -> Vec<Shade> {
     warmup.into_iter().chain(before).chain(window).chain(disturbed).collect()
 }
 
-/// The beginnings of all levels but the first, where the analysis speaks of them.
+/// The beginnings of all levels but the first that the analysis tells, where it speaks of them.
 fn shifts(point: &PointAnalysis, series: &analysis::Series) -> Vec<Shade> {
-    let is_told = point.findings.iter().any(|finding| finding.code == analysis::detect::level_shift::DETECTOR.code);
-    let begins = series.levels.iter().skip(1).filter(|_| is_told).map(|level| level.span.from_s);
+    let is_told = point.findings.iter().any(|finding| finding.code == level_shift::DETECTOR.code);
+    let told = if is_told { level_shift::told_levels(series) } else { Vec::new() };
+    let begins = told.iter().skip(1).map(|level| level.span.from_s);
     begins.map(|at| Shade { from: at, to: at, kind: ShadeKind::Shift }).collect()
 }
 
@@ -400,6 +402,9 @@ mod tests {
             next_step: String::new(),
         });
         assert!(shades(point).contains(&Shade { from: 2.5, to: 2.5, kind: ShadeKind::Shift }));
+        // A level like the one before it is part of it, as in the sentence that tells the shift.
+        point.series.as_mut().unwrap().levels.push(level(span(3.0, 4.0), 112.0));
+        assert_eq!(shades(point).iter().filter(|shade| shade.kind == ShadeKind::Shift).count(), 1);
         let figure = &figures(&analysis, "timeline")[0];
         assert!(figure.caption.contains(" Yellow: drop. Violet line: the level shifted."), "{}", figure.caption);
         let svg = crate::render::svg(figure);
