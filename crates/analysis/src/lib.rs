@@ -5,6 +5,7 @@
 //! run analysed by a newer plimsoll profits from its detectors.
 
 mod accounts;
+pub mod amounts;
 mod beside;
 pub mod bins;
 mod chain;
@@ -32,6 +33,7 @@ mod text;
 mod verdict;
 pub mod window;
 
+pub use amounts::{Amounts, Inserted};
 pub use beside::Beside;
 pub use bins::Bin;
 pub use cost::InsertCost;

@@ -3,6 +3,7 @@
 //! In: a recorded point. Out: a [`Series`] in seconds since the run phase began (the warmup is at negative times).
 //! Limits: intervals beyond the end of the run phase (the grace time) are left out; their operations are in the histograms.
 
+use crate::amounts::Amounts;
 use crate::bins::{Bin, bins, intervals_per_bin};
 use crate::counters::readings;
 use crate::detect::{bursts, stall, two_levels};
@@ -34,6 +35,8 @@ pub struct Series {
     pub levels: Vec<LevelSpan>,
     /// Drops of the run phase that were no stalls, to be shaded.
     pub drops: Vec<DropSpan>,
+    /// Queries, and rows inserted.
+    pub amounts: Amounts,
 }
 
 /// A stretch of the run phase with one level.
@@ -130,6 +133,7 @@ pub fn series(point: &PointData, all: &[PhaseData], window: &Window, times: Phas
         stalls: Vec::new(),
         levels: Vec::new(),
         drops: Vec::new(),
+        amounts: Amounts::of(point, window),
     };
     let stalls = stall::stretches(series.counted_intervals());
     series.stalls = stalls.into_iter().map(|stretch| stretch.span).collect();

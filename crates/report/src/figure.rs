@@ -1,4 +1,4 @@
-//! What a chart shows, as data: panels over a shared x axis, or a table of bars. Nothing here knows a pixel or a file format.
+//! What a chart shows, as data: panels over a shared x axis, small multiples, or a table of bars. Nothing here knows a pixel or a file format.
 //!
 //! In: charts make figures from an analysis. Out: `render` lays them out and writes them as SVG and PNG.
 //! Limits: one x axis for all panels; a y value that is not finite breaks a line and draws nothing.
@@ -26,6 +26,17 @@ pub enum Body {
         /// From top to bottom.
         panels: Vec<Panel>,
     },
+    /// Small multiples: rows and columns of panels, each with an x axis of the same range.
+    Grid {
+        /// The x axis of each column.
+        x: Axis,
+        /// What the colours stand for, written once for all panels.
+        legend: Vec<(String, Colour)>,
+        /// What distinguishes the columns; one without a name where there is one.
+        columns: Vec<String>,
+        /// From top to bottom.
+        rows: Vec<GridRow>,
+    },
     /// Horizontal bars: one row per thing, one column per measure.
     Bars {
         /// The things.
@@ -33,6 +44,17 @@ pub enum Body {
         /// The measures.
         columns: Vec<BarColumn>,
     },
+}
+
+/// One row of small multiples, with one y scale.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GridRow {
+    /// Its y axis.
+    pub y: Axis,
+    /// Height of the plot areas.
+    pub height: f64,
+    /// What is drawn in each column.
+    pub cells: Vec<Vec<Series>>,
 }
 
 /// One measure of a table of bars. Each column has its own scale from 0.
@@ -160,6 +182,9 @@ pub enum Mark {
     Whiskers(Vec<(f64, f64, f64)>),
     /// Box plots.
     Boxes(Vec<BoxMark>),
+    /// (x, name): lines from top to bottom at places that have a name. They do not widen the axis, and a time axis has none:
+    /// names do not follow a zoom.
+    Verticals(Vec<(f64, String)>),
 }
 
 /// How a line looks.

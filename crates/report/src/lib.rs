@@ -7,6 +7,7 @@
 
 pub mod charts;
 mod escape;
+mod facets;
 pub mod figure;
 mod files;
 mod findings;

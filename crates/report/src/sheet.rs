@@ -14,6 +14,9 @@ const ROWS_MAX: usize = Colour::ALL.len();
 /// So many rows of one workload stand on one sheet, whatever their groups: fewer pictures, and what is alike side by side.
 const ROWS_TOGETHER_MAX: usize = 4;
 
+/// The parameter whose values are the steps of a sequence: what is done in one is nothing like what is done in another.
+pub const STEP: &str = "step";
+
 /// The dimension that varies in a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dimension {
@@ -259,7 +262,8 @@ fn common_params(points: &[&PointAnalysis]) -> Vec<String> {
 const TOLD_FIRST: [&str; 7] = ["mode", "io", "direct", "block", "file_size", "files", "fsync"];
 const PARAMS_MAX: usize = 7;
 
-fn is_used(name: &str, point: &PointAnalysis) -> bool {
+/// Whether the parameter `name` has any effect in the mode that `point` ran in.
+pub fn is_used(name: &str, point: &PointAnalysis) -> bool {
     analysis::is_used(name, point.params.get("mode").map(String::as_str))
 }
 

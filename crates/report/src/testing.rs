@@ -166,6 +166,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         stalls,
         levels: Vec::new(),
         drops: Vec::new(),
+        amounts: analysis::Amounts::default(),
     };
     PointAnalysis {
         load: None,

@@ -12,9 +12,11 @@ mod resources;
 mod rounds;
 mod throughput;
 mod timeline;
+mod usage;
 
+use crate::facets::{Facet, Split};
 use crate::figure::{Axis, Colour, Figure, Mark, Panel, Series, Shade, ShadeKind, Stroke, Unit};
-use crate::sheet::{Dimension, Group, groups};
+use crate::sheet::{Dimension, Group, STEP, groups};
 use analysis::detect::level_shift;
 use analysis::{Analysis, IntervalPoint, PointAnalysis, Summary};
 use hdrhistogram::Histogram;
@@ -36,6 +38,7 @@ pub struct Chart {
 pub const CHARTS: &[&Chart] = &[
     &throughput::CHART,
     &p95::CHART,
+    &usage::CHART,
     &rounds::CHART,
     &timeline::CHART,
     &percentiles::CHART,
@@ -58,19 +61,55 @@ pub fn cost_columns() -> &'static [cost::CostColumn] {
 /// Lines in one figure before a further one is begun: as many as there are colours.
 const LINES_MAX: usize = Colour::ALL.len();
 
-/// The groups with at least two places in a sweep, by workload, kind of access and dimension, at most [`LINES_MAX`] to a figure.
-fn sweeps(analysis: &Analysis) -> Vec<(Dimension, Vec<Group<'_>>)> {
-    let mut sweeps: Vec<(Dimension, Vec<Group>)> = Vec::new();
+/// Sweeps over clients or depth that have much in common: workload, kind of access, step and dimension.
+struct Sweep<'a> {
+    dimension: Dimension,
+    /// What they have in common, in words.
+    subject: String,
+    /// Their points by what distinguishes them.
+    split: Split<'a>,
+}
+
+/// The groups with at least two places in a sweep, by what they have in common. A sweep without panels has at most [`LINES_MAX`]
+/// lines, and is several where there are more.
+fn sweeps(analysis: &Analysis) -> Vec<Sweep<'_>> {
+    let mut families: Vec<(Dimension, String, Vec<Group>)> = Vec::new();
     for group in groups(analysis) {
         let Some(dimension) = group.dimension() else { continue };
-        let alike = |other: &Group| other.workload == group.workload && kind_of_access(other) == kind_of_access(&group);
-        let fits = |s: &&mut (Dimension, Vec<Group>)| s.0 == dimension && alike(&s.1[0]) && s.1.len() < LINES_MAX;
-        match sweeps.iter_mut().find(fits) {
-            Some(sweep) => sweep.1.push(group),
-            None => sweeps.push((dimension, vec![group])),
+        let subject = subject(&group);
+        match families.iter_mut().find(|family| family.0 == dimension && family.1 == subject) {
+            Some(family) => family.2.push(group),
+            None => families.push((dimension, subject, vec![group])),
         }
     }
+    let mut sweeps = Vec::new();
+    for (dimension, subject, groups) in families {
+        let parts = split_of(&groups).parts(LINES_MAX).into_iter();
+        sweeps.extend(parts.map(|split| Sweep { dimension, subject: subject.clone(), split }));
+    }
     sweeps
+}
+
+/// `file random`, `insert l.i1`
+fn subject(group: &Group) -> String {
+    let step = group.points[0].params.get(STEP).map_or("", String::as_str);
+    let words = [group.workload, kind_of_access(group), step];
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The groups by what varies; by their names where that does not tell all of them apart.
+fn split_of<'a>(groups: &[Group<'a>]) -> Split<'a> {
+    let points: Vec<&PointAnalysis> = groups.iter().flat_map(|group| group.points.iter().copied()).collect();
+    let split = Split::of(&points);
+    let places = split.panels.iter().flat_map(|panel| &panel.lines).filter(|line| !line.is_empty()).count();
+    if places == groups.len() && places > 1 {
+        return split;
+    }
+    let lines = groups.iter().map(|group| group.points.clone()).collect();
+    Split {
+        panels: vec![Facet { name: String::new(), lines }],
+        lines: groups.iter().map(|group| group.name.to_owned()).collect(),
+    }
 }
 
 /// Random and sequential modes stand apart: a disk does some times more of the second, and lines at the floor say nothing.
@@ -111,34 +150,88 @@ type WithInterval = (f64, Option<[f64; 2]>);
 struct Measure {
     /// Of one point.
     of: fn(&PointAnalysis) -> Option<WithInterval>,
-    /// Of the repeats of one place together.
-    together: fn(&[&PointAnalysis]) -> Option<f64>,
+    /// How the repeats of one place are taken together.
+    together: Together,
+}
+
+/// How the repeats of one place become one value.
+enum Together {
+    /// Their mean.
+    Mean,
+    /// As this says: percentiles are never averaged.
+    As(fn(&[&PointAnalysis]) -> Option<f64>),
+}
+
+impl Measure {
+    fn of_all(&self, repeats: &[&PointAnalysis]) -> Option<f64> {
+        match self.together {
+            Together::Mean => mean(repeats.iter().filter_map(|point| Some((self.of)(point)?.0))),
+            Together::As(together) => together(repeats),
+        }
+    }
 }
 
 /// One line through the places, a dot per point, and an interval for a point that has one and no repeats: those show their
 /// spread themselves.
-fn sweep_series(group: &Group, dimension: Dimension, colour: Colour, measure: &Measure) -> Series {
+fn sweep_series(
+    (name, points): (&str, &[&PointAnalysis]),
+    dimension: Dimension,
+    colour: Colour,
+    measure: &Measure,
+) -> Series {
     let mut places: BTreeMap<u32, Vec<&PointAnalysis>> = BTreeMap::new();
-    group.points.iter().for_each(|point| places.entry(dimension.of(point)).or_default().push(point));
+    points.iter().for_each(|point| places.entry(dimension.of(point)).or_default().push(point));
     let x_of = |point: &PointAnalysis| f64::from(dimension.of(point));
     let measured = |point: &&PointAnalysis| Some((x_of(point), (measure.of)(point)?));
     let interval = |point: &&PointAnalysis| (measure.of)(point)?.1.map(|[low, high]| (x_of(point), low, high));
-    let line = places.iter().filter_map(|(x, repeats)| Some((f64::from(*x), (measure.together)(repeats)?)));
-    let dots = group.points.iter().filter_map(measured).map(|(x, (y, _))| (x, y)).collect();
+    let line = places.iter().filter_map(|(x, repeats)| Some((f64::from(*x), measure.of_all(repeats)?)));
+    let dots = points.iter().filter_map(measured).map(|(x, (y, _))| (x, y)).collect();
     let alone = places.values().filter(|repeats| repeats.len() == 1).flatten();
-    let radius = if places.len() == group.points.len() { 4.0 } else { 2.8 };
+    let radius = if places.len() == points.len() { 4.0 } else { 2.8 };
     let marks = vec![
         Mark::Line(Stroke::Solid, line.collect()),
         Mark::Whiskers(alone.filter_map(interval).collect()),
         Mark::Dots(radius, dots),
     ];
-    Series { label: group.name.to_owned(), colour, marks }
+    Series { label: name.to_owned(), colour, marks }
+}
+
+/// Operations per second.
+const OPS: Measure =
+    Measure { of: |p| p.summary.as_ref().map(|s| (s.ops_per_s, s.ops_per_s_ci95)), together: Together::Mean };
+
+/// Queries per second, of which each operation is several.
+const QUERIES: Measure = Measure {
+    of: |p| {
+        let (summary, queries) = (p.summary.as_ref()?, queries_per_s(p)?);
+        let each = if summary.ops_per_s > 0.0 { queries / summary.ops_per_s } else { 0.0 };
+        Some((queries, summary.ops_per_s_ci95.map(|ends| ends.map(|end| end * each))))
+    },
+    together: Together::Mean,
+};
+
+fn queries_per_s(point: &PointAnalysis) -> Option<f64> {
+    point.series.as_ref()?.amounts.queries_per_s
+}
+
+/// The rate that is drawn of `points`, with its axis: queries where each operation of all of them is several.
+fn rate_of(points: &[&PointAnalysis]) -> (&'static Measure, Axis) {
+    let worked = |point: &&&PointAnalysis| point.summary.as_ref().is_some_and(|s| s.ops > 0);
+    let mut working = points.iter().filter(worked).peekable();
+    match working.peek().is_some() && working.all(|point| queries_per_s(point).is_some()) {
+        true => (&QUERIES, Axis::from_zero("queries/s", Unit::Count)),
+        false => (&OPS, ops_axis(points, "operations/s")),
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    (count > 0.0).then(|| sum / count)
 }
 
 /// The mean rate of the repeats of one place.
 fn mean_rate(repeats: &[&PointAnalysis]) -> Option<f64> {
-    let rates: Vec<f64> = repeats.iter().filter_map(|point| Some(point.summary.as_ref()?.ops_per_s)).collect();
-    (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
+    mean(repeats.iter().filter_map(|point| Some(point.summary.as_ref()?.ops_per_s)))
 }
 
 /// The times of all repeats of one place: percentiles are taken of all of them together and never averaged.

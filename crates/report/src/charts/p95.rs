@@ -1,12 +1,13 @@
 //! The 95th percentile of the response time against clients, or against depth: what more load costs each operation.
 //!
-//! In: the summaries of the points of each sweep. Out: one figure per workload and dimension, one line per group.
+//! In: the summaries of the points of each sweep. Out: one figure per workload and dimension, one line per group; none where the
+//! chart of the throughput has panels, with the response time below.
 //! Limits: no interval is drawn; percentiles of one run have none that holds under autocorrelation.
 
-use super::throughput::figures;
-use super::{Chart, Measure, merged};
+use super::throughput::{lines, named};
+use super::{Chart, Measure, Together, merged};
 use crate::figure::{Axis, Figure};
-use analysis::{Analysis, PointAnalysis};
+use analysis::Analysis;
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -17,17 +18,33 @@ pub const CHART: Chart = Chart {
 };
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
-    let p95 = Measure {
-        of: |p| Some((p.summary.as_ref()?.response_ns?.p95 as f64, None)),
-        together: |repeats| {
-            let all = merged(repeats, |series| &series.response);
-            (!all.is_empty()).then(|| all.value_at_quantile(0.95) as f64)
-        },
+    let all = named(analysis, ("p95", "Response time"));
+    let alone = all.iter().filter(|(sweep, _)| !sweep.split.is_grid());
+    let draw = |(sweep, names): &(super::Sweep, super::throughput::Names)| {
+        let y = Axis::nanos("95th percentile of the response time");
+        let mut figure = lines(analysis, sweep, names, (y, &P95));
+        if sweep.split.points().iter().any(|point| point.repeat > 1) {
+            figure.caption += " Dots: repeats. Lines: of all their operations together.";
+        }
+        figure
     };
-    let note = |is_repeated| match is_repeated {
-        true => " Dots: repeats. Lines: of all their operations together.",
-        false => "",
-    };
-    let y = |_: &[&PointAnalysis]| Axis::nanos("95th percentile of the response time");
-    figures(analysis, ("p95", "Response time"), note, y, &p95)
+    alone.map(draw).collect()
 }
+
+/// The 95th percentile of the response time.
+pub const P95: Measure = Measure {
+    of: |p| Some((p.summary.as_ref()?.response_ns?.p95 as f64, None)),
+    together: Together::As(|repeats| {
+        let all = merged(repeats, |series| &series.response);
+        (!all.is_empty()).then(|| all.value_at_quantile(0.95) as f64)
+    }),
+};
+
+/// The mean of the response time.
+pub const MEAN: Measure = Measure {
+    of: |p| Some((p.summary.as_ref()?.response_ns?.mean, None)),
+    together: Together::As(|repeats| {
+        let all = merged(repeats, |series| &series.response);
+        (!all.is_empty()).then(|| all.mean())
+    }),
+};

@@ -190,7 +190,8 @@ fn counters(point: &PointAnalysis) -> impl Iterator<Item = &CounterSeries> {
     point.series.iter().flat_map(|s| &s.counters)
 }
 
-fn counter<'a>(point: &'a PointAnalysis, source: &str, name: &str) -> Option<&'a CounterSeries> {
+/// The first counter of that source and name that was read.
+pub fn counter<'a>(point: &'a PointAnalysis, source: &str, name: &str) -> Option<&'a CounterSeries> {
     counters(point).find(|c| c.source == source && c.name == name && !c.values.is_empty())
 }
 

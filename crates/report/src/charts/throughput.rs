@@ -1,12 +1,14 @@
 //! Throughput against clients, or against depth: how far it scales.
 //!
-//! In: the summaries of the points of each sweep. Out: one figure per workload and dimension, one line per group.
+//! In: the summaries of the points of each sweep. Out: one figure per workload and dimension: one line per group, or, where two things
+//! and more vary beside clients, a panel for each value of one of them, with the response time below.
 //! Limits: a group of one point has no line and is in the table only.
 
-use super::{Chart, Measure, kind_of_access, mean_rate, ops_axis, sweep_series, sweeps};
-use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Unit};
+use super::{Chart, Measure, Sweep, p95, rate_of, sweep_series, sweeps};
+use crate::facets::Split;
+use crate::figure::{Axis, Body, Colour, Figure, GridRow, Mark, Panel, Scale, Series, Stroke, Unit};
 use crate::format;
-use crate::sheet::{Dimension, Group, conditions};
+use crate::sheet::{Dimension, conditions};
 use analysis::{Analysis, PointAnalysis};
 use std::collections::BTreeSet;
 
@@ -20,74 +22,139 @@ pub const CHART: Chart = Chart {
 };
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
-    let rate = Measure { of: |p| p.summary.as_ref().map(|s| (s.ops_per_s, s.ops_per_s_ci95)), together: mean_rate };
-    let y = |points: &[&PointAnalysis]| ops_axis(points, "operations/s");
-    let note = |is_repeated| match is_repeated {
-        true => " Dots: repeats. Lines: their means.",
-        false => " Bars: 95 % confidence intervals of the mean.",
+    let draw = |(sweep, names): &(Sweep, Names)| {
+        let points = sweep.split.points();
+        let (rate, axis) = rate_of(&points);
+        let per = axis.label.split(['/', ' ']).next().unwrap_or_default().to_owned();
+        let mut figure = match sweep.split.is_grid() {
+            true => {
+                let times = Axis::nanos("response time");
+                let rows = vec![row(sweep, axis, &[(rate, Stroke::Solid)]), row(sweep, times, &TIMES)];
+                multiples(analysis, sweep, names, rows)
+            }
+            false => lines(analysis, sweep, names, (axis, rate)),
+        };
+        figure.caption += note(&points, sweep.split.is_grid());
+        figure.title += &most(&sweep.split, sweep.dimension, rate, &per);
+        figure
     };
-    let mut figures = figures(analysis, ("throughput", "Throughput"), note, y, &rate);
-    for (figure, (dimension, groups)) in figures.iter_mut().zip(sweeps(analysis)) {
-        figure.title += &most(figure, dimension, &groups);
-    }
-    figures
+    named(analysis, ("throughput", "Throughput")).iter().map(draw).collect()
 }
 
-/// `: at most 41,300/s (file rndrd, depth 32)`, where the highest line is highest.
-fn most(figure: &Figure, dimension: Dimension, groups: &[Group]) -> String {
-    let Body::Panels { panels, .. } = &figure.body else { return String::new() };
+const TIMES: [(&Measure, Stroke); 2] = [(&p95::P95, Stroke::Solid), (&p95::MEAN, Stroke::Dashed)];
+
+fn note(points: &[&PointAnalysis], is_grid: bool) -> &'static str {
+    match (points.iter().any(|point| point.repeat > 1), is_grid) {
+        (true, false) => " Dots: repeats. Lines: their means.",
+        (false, false) => " Bars: 95 % confidence intervals of the mean.",
+        (true, true) => {
+            " Dots: repeats. Lines: their means. Response time: solid the 95th percentile, dashed the mean, of all repeats together."
+        }
+        (false, true) => {
+            " Bars: 95 % confidence intervals of the mean. Response time: solid the 95th percentile, dashed the mean."
+        }
+    }
+}
+
+/// `: at most 41,300/s (rndrd, depth 32)`, where the highest line is highest.
+fn most(split: &Split, dimension: Dimension, rate: &Measure, per: &str) -> String {
     let lines =
-        panels.iter().flat_map(|panel| &panel.series).flat_map(|series| Some((&series.label, series.marks.first()?)));
-    let places = lines.flat_map(|(label, mark)| match mark {
-        Mark::Line(_, points) => points.iter().map(|point| (label, *point)).collect(),
-        _ => Vec::new(),
+        split.panels.iter().flat_map(|panel| panel.lines.iter().zip(&split.lines).map(move |line| (panel, line)));
+    let places = lines.flat_map(|(panel, (points, line))| {
+        let name = format!("{} {line}", panel.name);
+        places(points, dimension).into_iter().filter_map(move |(x, repeats)| {
+            Some((name.trim().to_owned(), x, rate.of_all(&repeats).filter(|rate| rate.is_finite())?))
+        })
     });
-    let highest = places.filter(|(_, (_, y))| y.is_finite()).max_by(|a, b| a.1.1.total_cmp(&b.1.1));
-    highest.map_or(String::new(), |(label, (x, y))| {
-        let line = if groups.len() > 1 { format!("{label}, ") } else { String::new() };
-        format!(": at most {}/s ({line}{} {x})", format::number(y), dimension.as_str())
+    let highest = places.max_by(|a, b| a.2.total_cmp(&b.2));
+    let unit = if per == "operations" { "/s".to_owned() } else { format!(" {per}/s") };
+    highest.map_or(String::new(), |(name, x, y)| {
+        let line = if split.is_grid() || split.lines.len() > 1 { format!("{name}, ") } else { String::new() };
+        format!(": at most {}{unit} ({line}{} {x})", format::number(y), dimension.as_str())
     })
 }
 
-/// One figure per sweep, with `measure` of each point upwards: shared with the chart of response times. `note` says how to read
-/// it with and without repeats.
-pub fn figures(
-    analysis: &Analysis,
-    (id, title): (&str, &str),
-    note: fn(bool) -> &'static str,
-    y: impl Fn(&[&PointAnalysis]) -> Axis,
-    measure: &Measure,
-) -> Vec<Figure> {
-    let mut seen: Vec<String> = Vec::new();
-    let mut figures = Vec::new();
-    for (dimension, groups) in sweeps(analysis) {
-        let subject = format!("{} {}", groups[0].workload, kind_of_access(&groups[0]));
-        let base = format!("{id}-{}-{}", format::slug(&subject), dimension.as_str());
-        let nth = seen.iter().filter(|s| **s == base).count() + 1;
-        let (suffix, part) = if nth == 1 { Default::default() } else { (format!("-{nth}"), format!(", part {nth}")) };
-        let points: Vec<&PointAnalysis> = groups.iter().flat_map(|g| g.points.iter().copied()).collect();
-        let is_repeated = points.iter().any(|point| point.repeat > 1);
-        figures.push(Figure {
-            id: format!("{base}{suffix}"),
-            title: format!("{title}, {}{part}", subject.trim_end()),
-            caption: format!("{}.{}", conditions(analysis, &points), note(is_repeated)),
-            body: draw_panel(dimension, &groups, y(&points), measure),
-        });
-        seen.push(base);
-    }
-    figures
+/// The repeats of each place.
+pub fn places<'a>(points: &[&'a PointAnalysis], dimension: Dimension) -> Vec<(u32, Vec<&'a PointAnalysis>)> {
+    let of = |place: u32| points.iter().copied().filter(|point| dimension.of(point) == place).collect();
+    let all: BTreeSet<u32> = points.iter().map(|point| dimension.of(point)).collect();
+    all.into_iter().map(|place| (place, of(place))).collect()
 }
 
-fn draw_panel(dimension: Dimension, groups: &[Group], y: Axis, measure: &Measure) -> Body {
-    let line = |(i, group): (usize, &Group)| sweep_series(group, dimension, Colour::nth(i), measure);
-    let series = groups.iter().enumerate().map(line).collect();
+/// Id and title of a figure.
+pub type Names = (String, String);
+
+/// The sweeps with the id and the title of a figure of each, which are its own.
+pub fn named<'a>(analysis: &'a Analysis, (id, title): (&str, &str)) -> Vec<(Sweep<'a>, Names)> {
+    let mut seen: Vec<String> = Vec::new();
+    let name = |sweep: Sweep<'a>| {
+        let base = format!("{id}-{}-{}", format::slug(&sweep.subject), sweep.dimension.as_str());
+        let nth = seen.iter().filter(|other| **other == base).count() + 1;
+        let (suffix, part) = if nth == 1 { Default::default() } else { (format!("-{nth}"), format!(", part {nth}")) };
+        let names = (format!("{base}{suffix}"), format!("{title}, {}{part}", sweep.subject));
+        seen.push(base);
+        (sweep, names)
+    };
+    sweeps(analysis).into_iter().map(name).collect()
+}
+
+/// All lines of `sweep` in one panel.
+pub fn lines(analysis: &Analysis, sweep: &Sweep, (id, title): &Names, (y, measure): (Axis, &Measure)) -> Figure {
+    let all = sweep.split.panels.iter().flat_map(|panel| panel.lines.iter().zip(&sweep.split.lines));
+    let line = |(nth, (points, name)): (usize, (&Vec<&PointAnalysis>, &String))| {
+        sweep_series((name, points), sweep.dimension, Colour::nth(nth), measure)
+    };
+    let series = all.enumerate().map(line).collect();
     let panel = Panel { title: String::new(), note: String::new(), y, height: 280.0, series, shades: Vec::new() };
-    Body::Panels { x: x_axis(dimension, groups), panels: vec![panel] }
+    let points = sweep.split.points();
+    Figure {
+        id: id.clone(),
+        title: title.clone(),
+        caption: format!("{}.", conditions(analysis, &points)),
+        body: Body::Panels { x: x_axis(sweep.dimension, &points), panels: vec![panel] },
+    }
+}
+
+/// The panels of `sweep` beside each other, one below the other for each of `rows`.
+pub fn multiples(analysis: &Analysis, sweep: &Sweep, (id, title): &Names, rows: Vec<GridRow>) -> Figure {
+    let (points, split) = (sweep.split.points(), &sweep.split);
+    let legend = split.lines.iter().enumerate().map(|(nth, line)| (line.clone(), Colour::nth(nth)));
+    let columns = split.panels.iter().map(|panel| panel.name.clone()).collect();
+    Figure {
+        id: id.clone(),
+        title: title.clone(),
+        caption: format!("{}.", conditions(analysis, &points)),
+        body: Body::Grid { x: x_axis(sweep.dimension, &points), legend: legend.collect(), columns, rows },
+    }
+}
+
+/// A row of panels: in each the lines of `sweep` there, one for each measure.
+pub fn row(sweep: &Sweep, y: Axis, measures: &[(&Measure, Stroke)]) -> GridRow {
+    let line = |nth: usize, points: &[&PointAnalysis], (measure, stroke): &(&Measure, Stroke)| {
+        let series = sweep_series(("", points), sweep.dimension, Colour::nth(nth), measure);
+        stroked(series, *stroke)
+    };
+    let cell = |panel: &crate::facets::Facet| {
+        let drawn = panel.lines.iter().enumerate().filter(|(_, points)| !points.is_empty());
+        drawn.flat_map(|(nth, points)| measures.iter().map(move |measure| line(nth, points, measure))).collect()
+    };
+    GridRow { y, height: 150.0, cells: sweep.split.panels.iter().map(cell).collect() }
+}
+
+/// In a small panel dots are small, and what is the lesser of two has none.
+fn stroked(series: Series, stroke: Stroke) -> Series {
+    let restroked = |mark: Mark| match (mark, stroke) {
+        (Mark::Line(_, points), stroke) => Some(Mark::Line(stroke, points)),
+        (_, Stroke::Dashed) => None,
+        (Mark::Dots(_, points), _) => Some(Mark::Dots(3.0, points)),
+        (other, _) => Some(other),
+    };
+    Series { marks: series.marks.into_iter().filter_map(restroked).collect(), ..series }
 }
 
 /// A logarithmic axis with ticks where points are.
-fn x_axis(dimension: Dimension, groups: &[Group]) -> Axis {
-    let places: BTreeSet<u32> = groups.iter().flat_map(|g| &g.points).map(|p| dimension.of(p)).collect();
+fn x_axis(dimension: Dimension, points: &[&PointAnalysis]) -> Axis {
+    let places: BTreeSet<u32> = points.iter().map(|point| dimension.of(point)).collect();
     let label = match dimension {
         Dimension::Clients => "clients (log scale)",
         Dimension::Depth => "depth: operations under way per client (log scale)",

@@ -7,7 +7,7 @@
 use crate::ReportError;
 use crate::charts::{Chart, all_figures, cost_columns};
 use crate::escape;
-use crate::figure::Figure;
+use crate::figure::{Body, Figure};
 use crate::findings::{Group, Member, grouped};
 use crate::format;
 use crate::inserts;
@@ -171,6 +171,8 @@ struct Picture {
     id: String,
     title: String,
     svg: String,
+    /// Small multiples take the whole width.
+    wide: bool,
     /// The same for a narrow screen, where there is one.
     narrow: Option<String>,
 }
@@ -341,7 +343,12 @@ fn sections(all: &[(&'static Chart, Vec<Figure>)]) -> Vec<Section> {
 }
 
 fn side_by_side((chart, figures): (&Chart, &[Figure]), (other, others): (&Chart, &[Figure])) -> Section {
-    let pairs = figures.iter().zip(others).flat_map(|(one, beside)| [one, beside]).collect();
+    // A figure that has the response time in it has no partner.
+    let partner = |one: &Figure| {
+        let id = one.id.replacen(chart.id, other.id, 1);
+        others.iter().find(|beside| beside.id == id)
+    };
+    let pairs = figures.iter().flat_map(|one| [Some(one), partner(one)]).flatten().collect();
     Section {
         title: format!("{} and {}", chart.title.replace(" against clients and depth", ""), lower_first(other.title)),
         help: format!("{} {}", chart.help, other.help),
@@ -359,6 +366,7 @@ fn section(chart: &Chart, figures: Vec<&Figure>) -> Section {
         id: f.id.clone(),
         title: f.title.clone(),
         svg: super::svg(f),
+        wide: matches!(&f.body, Body::Grid { columns, .. } if columns.len() > 2),
         narrow: super::svg_narrow(f),
     };
     Section {

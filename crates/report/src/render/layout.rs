@@ -4,6 +4,7 @@
 //! In: a figure and a width. Out: a scene, as high as it needs. Limits: names on the right take at most a third of the width;
 //! where a panel's title leaves no room for its note, the note is left out.
 
+use super::grid::draw_multiples;
 use super::scale::Scaled;
 use super::scene::{Anchor, Ink, Scene, Shape, TimeAxis, cut, text_width, wrap};
 use crate::figure::{Axis, BarColumn, Body, BoxMark, Figure, Mark, Panel, Scale, Series, Shade, ShadeKind, Stroke};
@@ -12,11 +13,22 @@ use crate::figure::{Axis, BarColumn, Body, BoxMark, Figure, Mark, Panel, Scale, 
 pub const WIDE: f64 = 760.0;
 /// Fits a phone, with text as large as that around it.
 pub const NARROW: f64 = 440.0;
-const EDGE: f64 = 14.0;
+pub(super) const EDGE: f64 = 14.0;
 const TITLE: u32 = 18;
-const TEXT: u32 = 15;
-const SMALL: u32 = 14;
-const LINE_HEIGHT: f64 = 18.0;
+pub(super) const TEXT: u32 = 15;
+pub(super) const SMALL: u32 = 14;
+pub(super) const LINE_HEIGHT: f64 = 18.0;
+
+/// Three small multiples beside each other still have room for their ticks.
+const EXTRA_WIDE: f64 = 1060.0;
+
+/// How wide `figure` is where there is room.
+pub fn width(figure: &Figure) -> f64 {
+    match &figure.body {
+        Body::Grid { columns, .. } if columns.len() > 2 => EXTRA_WIDE,
+        _ => WIDE,
+    }
+}
 
 /// Lays out `figure`, `width` wide.
 pub fn lay_out(figure: &Figure, width: f64) -> Scene {
@@ -24,6 +36,7 @@ pub fn lay_out(figure: &Figure, width: f64) -> Scene {
     let top = head(&mut scene, figure);
     scene.height = match &figure.body {
         Body::Panels { x, panels } => draw_panels(&mut scene, figure, x, panels, top),
+        Body::Grid { x, legend, columns, rows } => draw_multiples(&mut scene, x, legend, (columns, rows), top),
         Body::Bars { rows, columns } => draw_bars(&mut scene, rows, columns, top),
     };
     let paper = Shape::Rect { x: 0.0, y: 0.0, width, height: scene.height, ink: Ink::Paper, opacity: 1.0 };
@@ -48,12 +61,12 @@ fn head(scene: &mut Scene, figure: &Figure) -> f64 {
 }
 
 /// Everything that the panels share.
-struct Frame<'a> {
-    x: Scaled<'a>,
-    left: f64,
-    right: f64,
+pub(super) struct Frame<'a> {
+    pub(super) x: Scaled<'a>,
+    pub(super) left: f64,
+    pub(super) right: f64,
     /// Where the names of series begin.
-    names: f64,
+    pub(super) names: f64,
 }
 
 impl Frame<'_> {
@@ -94,7 +107,7 @@ fn frame<'a>(x: &'a Axis, panels: &[Panel], ys: &[Scaled], width: f64) -> Frame<
 }
 
 /// About one tick every 26 units.
-fn tick_count(height: f64) -> usize {
+pub(super) fn tick_count(height: f64) -> usize {
     ((height / 26.0) as usize).clamp(2, 8)
 }
 
@@ -123,26 +136,32 @@ fn draw_panel(scene: &mut Scene, panel: &Panel, frame: &Frame, y: &Scaled, top: 
     panel.shades.iter().for_each(|shade| draw_shade(scene, shade, &place));
     scene.shapes.push(Shape::PlotEnd);
     draw_grid(scene, &place);
-    // A dot on the edge of the plot is drawn whole: the clip leaves it room.
-    scene.shapes.push(Shape::PlotBegin {
-        x: left - 5.0,
-        y: top - 5.0,
-        width: width + 10.0,
-        height: panel.height + 10.0,
-    });
-    for series in &panel.series {
-        series.marks.iter().for_each(|mark| draw_mark(scene, mark, Ink::Data(series.colour), &place));
-    }
-    scene.shapes.push(Shape::PlotEnd);
+    draw_series(scene, &panel.series, &place);
     name_series(scene, &panel.series, &place);
 }
 
+pub(super) fn draw_series(scene: &mut Scene, all: &[Series], place: &Place) {
+    let (left, width) = (place.frame.left, place.frame.right - place.frame.left);
+    // A dot on the edge of the plot is drawn whole: the clip leaves it room.
+    scene.shapes.push(Shape::PlotBegin {
+        x: left - 5.0,
+        y: place.top - 5.0,
+        width: width + 10.0,
+        height: place.height + 10.0,
+    });
+    for series in all {
+        series.marks.iter().for_each(|mark| draw_mark(scene, mark, Ink::Data(series.colour), place));
+    }
+    scene.shapes.push(Shape::PlotEnd);
+    all.iter().for_each(|series| name_verticals(scene, series, place));
+}
+
 /// Where values of one panel go.
-struct Place<'a> {
-    frame: &'a Frame<'a>,
-    y: &'a Scaled<'a>,
-    top: f64,
-    height: f64,
+pub(super) struct Place<'a> {
+    pub(super) frame: &'a Frame<'a>,
+    pub(super) y: &'a Scaled<'a>,
+    pub(super) top: f64,
+    pub(super) height: f64,
 }
 
 impl Place<'_> {
@@ -176,16 +195,22 @@ fn draw_shade(scene: &mut Scene, shade: &Shade, place: &Place) {
 }
 
 fn draw_grid(scene: &mut Scene, place: &Place) {
-    let (left, right, bottom) = (place.frame.left, place.frame.right, place.top + place.height);
-    for tick in place.y.ticks(tick_count(place.height)) {
-        let y = bottom - tick.position * place.height;
-        rule(scene, (left, y), (right, y), Ink::Grid);
-        text(scene, (left - 7.0, y + 4.5), tick.label, SMALL, Anchor::End, Ink::Faint);
-    }
+    let (right, bottom) = (place.frame.right, place.top + place.height);
+    draw_rules(scene, place);
+    y_labels(scene, place);
     for tick in place.y.second_ticks(tick_count(place.height)) {
         let y = bottom - tick.position * place.height;
         rule(scene, (right, y), (right + 4.0, y), Ink::Axis);
         text(scene, (right + 7.0, y + 4.5), tick.label, SMALL, Anchor::Start, Ink::Faint);
+    }
+}
+
+/// The lines that guide the eye from the ticks of both axes.
+pub(super) fn draw_rules(scene: &mut Scene, place: &Place) {
+    let (left, right, bottom) = (place.frame.left, place.frame.right, place.top + place.height);
+    for tick in place.y.ticks(tick_count(place.height)) {
+        let y = bottom - tick.position * place.height;
+        rule(scene, (left, y), (right, y), Ink::Grid);
     }
     scene.shapes.push(Shape::TicksBegin);
     for tick in x_ticks(place.frame) {
@@ -194,6 +219,14 @@ fn draw_grid(scene: &mut Scene, place: &Place) {
     }
     scene.shapes.push(Shape::TicksEnd);
     rule(scene, (left, bottom), (right, bottom), Ink::Axis);
+}
+
+/// The numbers of the y axis, left of it.
+pub(super) fn y_labels(scene: &mut Scene, place: &Place) {
+    for tick in place.y.ticks(tick_count(place.height)) {
+        let y = place.top + place.height * (1.0 - tick.position);
+        text(scene, (place.frame.left - 7.0, y + 4.5), tick.label, SMALL, Anchor::End, Ink::Faint);
+    }
 }
 
 fn x_ticks(frame: &Frame) -> Vec<super::scale::Tick> {
@@ -213,6 +246,29 @@ fn draw_mark(scene: &mut Scene, mark: &Mark, ink: Ink, place: &Place) {
         Mark::Band(bounds) => draw_area(scene, bounds, 0.25, ink, place),
         Mark::Whiskers(bounds) => bounds.iter().for_each(|b| draw_whisker(scene, *b, 5.0, ink, place)),
         Mark::Boxes(boxes) => boxes.iter().for_each(|b| draw_box(scene, b, ink, place)),
+        Mark::Verticals(places) => places.iter().for_each(|(x, _)| draw_vertical(scene, *x, ink, place)),
+    }
+}
+
+fn draw_vertical(scene: &mut Scene, x: f64, ink: Ink, place: &Place) {
+    let x = place.frame.at(x);
+    if x.is_finite() {
+        let points = vec![(x, place.top), (x, place.top + place.height)];
+        scene.shapes.push(Shape::Line { points, ink, width: 0.8, dashed: true });
+    }
+}
+
+/// The names of vertical lines beside their upper ends; one that would run into the one before it is left out.
+fn name_verticals(scene: &mut Scene, series: &Series, place: &Place) {
+    let mut free = f64::NEG_INFINITY;
+    let all = series.marks.iter().flat_map(|mark| if let Mark::Verticals(all) = mark { all.as_slice() } else { &[] });
+    for (x, name) in all {
+        let (x, width) = (place.frame.at(*x) + 4.0, text_width(name, SMALL));
+        if x < free || x + width > place.frame.right {
+            continue;
+        }
+        free = x + width + 6.0;
+        text(scene, (x, place.top + 12.0), name.clone(), SMALL, Anchor::Start, Ink::Faint);
     }
 }
 
@@ -286,7 +342,7 @@ fn last_y(series: &Series, place: &Place) -> Option<f64> {
     series.marks.iter().find_map(|mark| match mark {
         Mark::Line(_, points) | Mark::Dots(_, points) => points.iter().rev().find_map(|p| place.at(*p)).map(|p| p.1),
         Mark::Area(bounds) => bounds.last().and_then(|(x, low, high)| place.at((*x, (low + high) / 2.0))).map(|p| p.1),
-        Mark::Band(_) | Mark::Whiskers(_) | Mark::Boxes(_) => None,
+        Mark::Band(_) | Mark::Whiskers(_) | Mark::Boxes(_) | Mark::Verticals(_) => None,
     })
 }
 
@@ -306,7 +362,7 @@ fn spread(wanted: &[f64], low: f64, high: f64, gap: f64) -> Vec<f64> {
 }
 
 /// Tick labels and the label of the x axis. Returns the height of the picture.
-fn x_labels(scene: &mut Scene, x: &Axis, frame: &Frame, bottom: f64) -> f64 {
+pub(super) fn x_labels(scene: &mut Scene, x: &Axis, frame: &Frame, bottom: f64) -> f64 {
     let ticks = x_ticks(frame);
     let room = (frame.right - frame.left) / ticks.len().max(1) as f64 - 6.0;
     let lines_of = |label: &str| match x.scale {
@@ -381,13 +437,13 @@ fn draw_bar(scene: &mut Scene, column: &BarColumn, row: usize, (x, y): (f64, f64
     text(scene, (x + length + 5.0, at.1), label.clone(), SMALL, Anchor::Start, Ink::Text);
 }
 
-fn text(scene: &mut Scene, (x, y): (f64, f64), text: String, size: u32, anchor: Anchor, ink: Ink) {
+pub(super) fn text(scene: &mut Scene, (x, y): (f64, f64), text: String, size: u32, anchor: Anchor, ink: Ink) {
     if !text.is_empty() {
         scene.shapes.push(Shape::Text { x, y, text, size, anchor, ink, bold: false });
     }
 }
 
-fn bold(scene: &mut Scene, (x, y): (f64, f64), text: String, size: u32) {
+pub(super) fn bold(scene: &mut Scene, (x, y): (f64, f64), text: String, size: u32) {
     scene.shapes.push(Shape::Text { x, y, text, size, anchor: Anchor::Start, ink: Ink::Text, bold: true });
 }
 
@@ -406,12 +462,12 @@ fn y_extent(panel: &Panel) -> Option<(f64, f64)> {
     extent(ys.filter(|y| !is_log || *y > 0.0))
 }
 
-fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+pub(super) fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let finite = values.filter(|v| v.is_finite());
     finite.fold(None, |range, v| Some(range.map_or((v, v), |(low, high): (f64, f64)| (low.min(v), high.max(v)))))
 }
 
-fn coordinates(mark: &Mark) -> Vec<(f64, f64)> {
+pub(super) fn coordinates(mark: &Mark) -> Vec<(f64, f64)> {
     match mark {
         Mark::Line(_, points) | Mark::Dots(_, points) => points.clone(),
         Mark::Area(bounds) | Mark::Band(bounds) | Mark::Whiskers(bounds) => {
@@ -421,6 +477,7 @@ fn coordinates(mark: &Mark) -> Vec<(f64, f64)> {
             let values = |b: &BoxMark| b.percentiles.iter().chain(&b.outliers).map(|y| (b.x, *y)).collect::<Vec<_>>();
             boxes.iter().flat_map(values).collect()
         }
+        Mark::Verticals(_) => Vec::new(),
     }
 }
 

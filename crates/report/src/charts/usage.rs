@@ -1,0 +1,136 @@
+//! CPU and disk against clients: what the machine was busy with at each place of a sweep.
+//!
+//! In: the counters `cpu` and `disk` of the points of each sweep over clients. Out: one figure per sweep, a row for each use, with
+//! the panels and lines of its throughput. Limits: means over the part of the run phase that counts, of repeats the mean; CPU in
+//! percent of all CPUs of the machine, whoever used them; over depth there is none, since what is swept there is the disk itself.
+
+use super::resources::counter;
+use super::throughput::{Names, multiples, named, row};
+use super::{Chart, Measure, Sweep, Together, WithInterval};
+use crate::figure::{Axis, Figure, GridRow, Stroke, Unit};
+use crate::sheet::Dimension;
+use analysis::{Analysis, CounterSeries, PointAnalysis};
+use std::collections::BTreeSet;
+
+/// The chart.
+pub const CHART: Chart = Chart {
+    id: "usage",
+    title: "CPU and disk against clients",
+    help: "Read from the throughput down: what rises with it pays for it, and what has no room left holds it back.",
+    draw,
+};
+
+/// What is drawn, from top to bottom.
+const USES: [(&str, Unit, fn(&PointAnalysis) -> Option<WithInterval>); 5] = [
+    ("disk reads/s", Unit::Count, |p| disk(p, "read_ops")),
+    ("disk writes/s", Unit::Count, |p| disk(p, "write_ops")),
+    ("user CPU, percent of all CPUs", Unit::Percent, |p| cpu(p, "user_ns")),
+    ("system CPU, percent of all CPUs", Unit::Percent, |p| cpu(p, "system_ns")),
+    ("CPU idle and waiting for I/O, percent of all CPUs", Unit::Percent, |p| cpu(p, "iowait_ns")),
+];
+
+/// Together they are all the time of the CPUs.
+const CPU_TIMES: [&str; 6] = ["user_ns", "system_ns", "iowait_ns", "steal_ns", "softirq_ns", "idle_ns"];
+
+fn draw(analysis: &Analysis) -> Vec<Figure> {
+    let all = named(analysis, ("usage", "CPU and disk"));
+    let over_clients = all.iter().filter(|(sweep, _)| sweep.dimension == Dimension::Clients);
+    let draw = |(sweep, names): &(Sweep, Names)| {
+        let figure = multiples(analysis, sweep, names, rows(sweep)?);
+        Some(Figure { caption: figure.caption + &disks(sweep), ..figure })
+    };
+    over_clients.filter_map(draw).collect()
+}
+
+/// Which disks the counters are of: that of a file system that was made is not that of the directory.
+fn disks(sweep: &Sweep) -> String {
+    let points = sweep.split.points();
+    let of = |point: &&PointAnalysis| Some(counter(point, "disk", "write_ops")?.subject.clone());
+    let all: BTreeSet<String> = points.iter().filter_map(of).filter(|disk| !disk.is_empty()).collect();
+    match all.len() {
+        1 | 2 => format!(" Disk: {}.", all.into_iter().collect::<Vec<_>>().join(" and ")),
+        _ => String::new(),
+    }
+}
+
+/// The rows of what was measured; `None` where nothing was.
+fn rows(sweep: &Sweep) -> Option<Vec<GridRow>> {
+    let points = sweep.split.points();
+    let told = USES.iter().filter(|(_, _, of)| points.iter().any(|point| of(point).is_some()));
+    let draw = |(label, unit, of): &(&str, Unit, fn(&PointAnalysis) -> Option<WithInterval>)| {
+        let measure = Measure { of: *of, together: Together::Mean };
+        GridRow { height: 90.0, ..row(sweep, Axis::from_zero(label, *unit), &[(&measure, Stroke::Solid)]) }
+    };
+    let rows: Vec<GridRow> = told.map(draw).collect();
+    (!rows.is_empty()).then_some(rows)
+}
+
+fn disk(point: &PointAnalysis, name: &str) -> Option<WithInterval> {
+    Some((counted_mean(point, counter(point, "disk", name)?)?, None))
+}
+
+/// The share of one use in all the time of the CPUs, in percent.
+fn cpu(point: &PointAnalysis, name: &str) -> Option<WithInterval> {
+    let time = |name: &str| counted_mean(point, counter(point, "cpu", name)?);
+    let total: f64 = CPU_TIMES.iter().filter_map(|name| time(name)).sum();
+    let used = time(name)?;
+    (total > 0.0).then(|| (100.0 * used / total, None))
+}
+
+/// The mean over the readings in the part that counts, each weighed by the time that it stands for.
+fn counted_mean(point: &PointAnalysis, counter: &CounterSeries) -> Option<f64> {
+    let counted = point.series.as_ref()?.counted;
+    let stretches = counter.values.windows(2).map(|pair| (pair[1].0 - pair[0].0, pair[1]));
+    let inside = stretches
+        .filter(|(length, (end, _))| *end - length / 2.0 > counted.from_s && *end - length / 2.0 < counted.to_s);
+    let (time, sum) =
+        inside.fold((0.0, 0.0), |(time, sum), (length, (_, value))| (time + length, sum + length * value));
+    (time > 0.0 && sum.is_finite()).then(|| sum / time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{Body, Mark};
+    use crate::testing::quick;
+
+    #[test]
+    fn a_sweep_over_clients_has_a_row_for_each_use_and_one_over_depth_has_none() {
+        let figures = draw(&quick());
+        let ids: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
+        assert_eq!(ids, ["usage-oltp-clients"]);
+        let Body::Grid { rows, columns, .. } = &figures[0].body else { panic!("a grid") };
+        assert_eq!((rows.len(), columns.len()), (USES.len(), 1));
+    }
+
+    #[test]
+    fn a_use_is_the_mean_over_what_counts_and_not_over_the_warmup() {
+        let mut analysis = quick();
+        let point = &mut analysis.points[10];
+        let series = point.series.as_mut().unwrap();
+        let from_s = series.counted.from_s;
+        let counter = series.counters.iter_mut().find(|c| c.name == "write_ops").unwrap();
+        counter.values.iter_mut().for_each(|(end, value)| *value = if *end > from_s { 700.0 } else { 9.0 });
+        assert_eq!(disk(point, "write_ops"), Some((700.0, None)));
+    }
+
+    #[test]
+    fn all_uses_of_the_cpu_together_are_all_of_it() {
+        let analysis = quick();
+        let shares = CPU_TIMES.iter().map(|name| cpu(&analysis.points[10], name).unwrap().0);
+        assert!((shares.sum::<f64>() - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_use_that_nobody_read_has_no_row() {
+        let mut analysis = quick();
+        for point in &mut analysis.points {
+            point.series.as_mut().unwrap().counters.retain(|counter| counter.source == "disk");
+        }
+        let Body::Grid { rows, .. } = &draw(&analysis)[0].body else { panic!("a grid") };
+        assert_eq!(rows.len(), 2);
+        let line =
+            rows[1].cells[0][0].marks.iter().any(|mark| matches!(mark, Mark::Line(_, points) if points.len() == 3));
+        assert!(line, "{:?}", rows[1].cells);
+    }
+}

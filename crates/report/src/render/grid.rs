@@ -1,0 +1,222 @@
+//! Where everything goes in small multiples: the legend on top, columns beside each other with their headings, rows below each
+//! other with one scale and its numbers at the left edge.
+//!
+//! In: the parts of a grid. Out: shapes in the scene. Limits: where the picture is narrow, the columns stand below each other, and so
+//! do those that are too many for its width.
+
+use super::layout::{
+    EDGE, Frame, LINE_HEIGHT, Place, SMALL, TEXT, WIDE, bold, coordinates, draw_rules, draw_series, extent, text,
+    tick_count, x_labels, y_labels,
+};
+use super::scale::Scaled;
+use super::scene::{Anchor, Ink, Scene, Shape, cut, text_width};
+use crate::figure::{Axis, Colour, GridRow, Mark, Scale};
+
+/// A plot narrower than that has no room for its ticks.
+const COLUMN_MIN: f64 = 220.0;
+const BETWEEN_COLUMNS: f64 = 16.0;
+/// Above a row, for the label of its axis.
+const ROW_HEAD: f64 = 32.0;
+
+/// Draws the whole grid from `top` on. Returns the height of the picture.
+pub fn draw_multiples(
+    scene: &mut Scene,
+    x: &Axis,
+    legend: &[(String, Colour)],
+    (columns, rows): (&[String], &[GridRow]),
+    top: f64,
+) -> f64 {
+    let scales: Vec<Scaled> = rows.iter().map(|row| Scaled::y(&row.y, y_extent(row))).collect();
+    let left = left_of_plots(rows, &scales);
+    let room = scene.width - EDGE - left;
+    let fit = if scene.width < WIDE { 1 } else { (room / COLUMN_MIN).max(1.0) as usize };
+    let mut y = draw_legend(scene, legend, top);
+    for first in (0..columns.len()).step_by(fit) {
+        let block = Block { x, left, first, columns: &columns[first..columns.len().min(first + fit)], wide: fit };
+        y = draw_block(scene, &block, rows, &scales, y) + 8.0;
+    }
+    y
+}
+
+/// The columns that stand beside each other.
+struct Block<'a> {
+    x: &'a Axis,
+    left: f64,
+    /// The first of them among all.
+    first: usize,
+    columns: &'a [String],
+    /// For so many there is room.
+    wide: usize,
+}
+
+impl<'a> Block<'a> {
+    fn frame(&self, scene: &Scene, nth: usize, rows: &[GridRow]) -> Frame<'a> {
+        let across = self.columns.len().clamp(1, self.wide) as f64;
+        let room = scene.width - EDGE - self.left - (across - 1.0) * BETWEEN_COLUMNS;
+        let left = self.left + nth as f64 * (room / across + BETWEEN_COLUMNS);
+        let right = left + room / across;
+        Frame { x: Scaled::x(self.x, x_extent(rows)), left, right, names: right }
+    }
+}
+
+fn draw_block(scene: &mut Scene, block: &Block, rows: &[GridRow], scales: &[Scaled], top: f64) -> f64 {
+    let frames: Vec<Frame> = (0..block.columns.len()).map(|nth| block.frame(scene, nth, rows)).collect();
+    let mut y = top;
+    if block.columns.iter().any(|name| !name.is_empty()) {
+        y += 18.0;
+        for (name, frame) in block.columns.iter().zip(&frames) {
+            let name = cut(name, TEXT, (frame.right - frame.left) / 1.06);
+            bold(scene, (frame.left, y), name, TEXT);
+        }
+    }
+    for (row, scale) in rows.iter().zip(scales) {
+        y += ROW_HEAD;
+        text(
+            scene,
+            (EDGE, y - 9.0),
+            cut(&row.y.label, SMALL, scene.width - 2.0 * EDGE),
+            SMALL,
+            Anchor::Start,
+            Ink::Faint,
+        );
+        for (nth, frame) in frames.iter().enumerate() {
+            let place = Place { frame, y: scale, top: y, height: row.height };
+            draw_cell(scene, row, block.first + nth, &place, nth == 0);
+        }
+        y += row.height;
+    }
+    frames.iter().map(|frame| x_labels(scene, block.x, frame, y)).fold(y, f64::max)
+}
+
+fn draw_cell(scene: &mut Scene, row: &GridRow, nth: usize, place: &Place, is_first: bool) {
+    draw_rules(scene, place);
+    if is_first {
+        y_labels(scene, place);
+    }
+    match row.cells.get(nth).filter(|cell| cell.iter().flat_map(|s| &s.marks).any(|mark| !coordinates(mark).is_empty()))
+    {
+        Some(cell) => draw_series(scene, cell, place),
+        None => {
+            let middle = ((place.frame.left + place.frame.right) / 2.0, place.top + place.height / 2.0 + 5.0);
+            text(scene, middle, "not measured".to_owned(), SMALL, Anchor::Middle, Ink::Faint);
+        }
+    }
+}
+
+/// A line of each colour with its name behind it, in as many lines as they need. Returns where they end.
+fn draw_legend(scene: &mut Scene, legend: &[(String, Colour)], top: f64) -> f64 {
+    const SAMPLE: f64 = 22.0;
+    if legend.is_empty() {
+        return top;
+    }
+    let (mut x, mut y) = (EDGE, top + 12.0);
+    for (name, colour) in legend {
+        let name = cut(name, SMALL, scene.width - 2.0 * EDGE - SAMPLE - 8.0);
+        let width = SAMPLE + 8.0 + text_width(&name, SMALL);
+        if x > EDGE && x + width > scene.width - EDGE {
+            (x, y) = (EDGE, y + LINE_HEIGHT);
+        }
+        let points = vec![(x, y - 4.5), (x + SAMPLE, y - 4.5)];
+        scene.shapes.push(Shape::Line { points, ink: Ink::Data(*colour), width: 3.0, dashed: false });
+        text(scene, (x + SAMPLE + 8.0, y), name, SMALL, Anchor::Start, Ink::Text);
+        x += width + 20.0;
+    }
+    y + 8.0
+}
+
+fn left_of_plots(rows: &[GridRow], scales: &[Scaled]) -> f64 {
+    let ticks = rows.iter().zip(scales).flat_map(|(row, scale)| scale.ticks(tick_count(row.height)));
+    EDGE + ticks.map(|tick| text_width(&tick.label, SMALL)).fold(20.0, f64::max) + 8.0
+}
+
+fn marks(row: &GridRow) -> impl Iterator<Item = &Mark> {
+    row.cells.iter().flatten().flat_map(|series| &series.marks)
+}
+
+/// Least and greatest y of a row; of those above 0 on a logarithmic scale.
+fn y_extent(row: &GridRow) -> Option<(f64, f64)> {
+    let is_log = matches!(row.y.scale, Scale::Log | Scale::LogAt(_));
+    extent(marks(row).flat_map(coordinates).map(|c| c.1).filter(|y| !is_log || *y > 0.0))
+}
+
+fn x_extent(rows: &[GridRow]) -> Option<(f64, f64)> {
+    extent(rows.iter().flat_map(marks).flat_map(coordinates).map(|c| c.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::{NARROW, lay_out, width};
+    use super::*;
+    use crate::figure::{Body, Figure, Series, Stroke, Unit};
+
+    /// A row for each of `heights`, in so many columns; the line of each cell rises to its column's number.
+    fn figure(columns: usize, heights: &[f64]) -> Figure {
+        let line = |nth: usize| vec![Mark::Line(Stroke::Solid, vec![(1.0, 1.0), (8.0, 1.0 + nth as f64)])];
+        let cell = |nth| vec![Series { label: String::new(), colour: Colour::Blue, marks: line(nth) }];
+        let row =
+            |height: &f64| GridRow { y: Axis::ops_per_s(), height: *height, cells: (0..columns).map(cell).collect() };
+        let scale = Scale::LogAt(vec![1.0, 8.0]);
+        let x = Axis { label: "clients".into(), scale, unit: Unit::Count, range: None };
+        let legend = vec![("ext4:nobarrier".to_owned(), Colour::Blue); 9];
+        let columns = (0..columns).map(|nth| format!("column {nth}")).collect();
+        let body = Body::Grid { x, legend, columns, rows: heights.iter().map(row).collect() };
+        Figure { id: "f".into(), title: "T".into(), caption: "n = 3".into(), body }
+    }
+
+    /// The lines of data, without those of the legend.
+    fn lines(scene: &Scene) -> Vec<Vec<(f64, f64)>> {
+        let data = |shape: &Shape| match shape {
+            Shape::Line { points, ink: Ink::Data(_), width, .. } if *width < 3.0 => Some(points.clone()),
+            _ => None,
+        };
+        scene.shapes.iter().filter_map(data).collect()
+    }
+
+    #[test]
+    fn columns_stand_beside_each_other_and_share_the_scale_of_their_row() {
+        let figure = figure(3, &[100.0, 80.0]);
+        let lines = lines(&lay_out(&figure, width(&figure)));
+        assert_eq!(lines.len(), 6);
+        let (one, two) = (&lines[0], &lines[2]);
+        assert!(one[1].0 < two[0].0 && (one[0].1 - two[0].1).abs() < 1e-9, "{one:?} {two:?}");
+        assert!(two[1].1 < one[1].1, "three is above one in the same scale");
+        assert_eq!(lines[0][0].0, lines[3][0].0, "a column has one left edge");
+    }
+
+    #[test]
+    fn a_narrow_picture_has_its_columns_below_each_other() {
+        let lines = lines(&lay_out(&figure(3, &[100.0]), NARROW));
+        assert!(lines[0][0].0 == lines[1][0].0 && lines[0][0].1 < lines[1][0].1, "{lines:?}");
+    }
+
+    #[test]
+    fn nothing_lies_outside_the_picture_and_no_two_texts_at_one_place() {
+        for (columns, wide) in [(1, 760.0), (3, 1060.0), (7, 1060.0), (3, NARROW)] {
+            let scene = lay_out(&figure(columns, &[100.0, 60.0]), wide);
+            let mut taken: Vec<(f64, f64, f64)> = Vec::new();
+            for shape in &scene.shapes {
+                let Shape::Text { x, y, text, size, anchor, .. } = shape else { continue };
+                let long = text_width(text, *size);
+                let from = match anchor {
+                    Anchor::Start => *x,
+                    Anchor::Middle => x - long / 2.0,
+                    Anchor::End => x - long,
+                };
+                assert!(from >= 0.0 && from + long <= wide && *y <= scene.height, "{columns} {wide}: {shape:?}");
+                let is_free = |t: &(f64, f64, f64)| (t.1 - y).abs() > 9.0 || t.0 + t.2 <= from || from + long <= t.0;
+                assert!(taken.iter().all(is_free), "{columns} {wide}: {shape:?} lies on another");
+                taken.push((from, *y, long));
+            }
+        }
+    }
+
+    #[test]
+    fn a_place_that_was_not_measured_says_so() {
+        let mut figure = figure(2, &[100.0]);
+        let Body::Grid { rows, .. } = &mut figure.body else { panic!("a grid") };
+        rows[0].cells[1].clear();
+        let scene = lay_out(&figure, 760.0);
+        let said = |shape: &&Shape| matches!(shape, Shape::Text { text, .. } if text == "not measured");
+        assert_eq!(scene.shapes.iter().filter(said).count(), 1);
+    }
+}
