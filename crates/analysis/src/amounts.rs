@@ -1,12 +1,13 @@
 //! What the operations of a point amounted to: queries, and rows inserted.
 //!
 //! In: the intervals of the run phase, and the facts `queries_per_op.KIND` (1 where it is missing) and `rows_per_op.KIND` (0).
-//! Out: [`Amounts`]. Limits: operations that were done count, those that failed amount to nothing. Rows are counted from the
-//! beginning of the run phase: what a step before it inserted is not among them.
+//! Out: [`Amounts`]. Limits: operations that were done count, those that failed amount to nothing. Rows that the steps before it in
+//! the sequence inserted are counted as theirs were recorded, warmup included; partitions are told where tables fill evenly.
 
-use crate::facts::fact;
+use crate::chain;
+use crate::facts::{fact, param};
 use crate::window::Window;
-use model::{Interval, Nanos, Phase, PointData};
+use model::{Interval, Nanos, Phase, PointData, Value};
 
 /// What the operations of a run phase amounted to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,6 +16,8 @@ pub struct Amounts {
     pub queries_per_s: Option<f64>,
     /// The rows inserted in each interval of the run phase; empty where no operation inserts any.
     pub inserted: Vec<Inserted>,
+    /// After so many rows inserted, and each time as many again, the tables begin a new partition; `None` where they have none.
+    pub partition_rows: Option<u64>,
 }
 
 /// The rows that were inserted in one interval.
@@ -24,7 +27,7 @@ pub struct Inserted {
     pub at_s: f64,
     /// Its length in seconds.
     pub length_s: f64,
-    /// Rows inserted before it, since the run phase began.
+    /// Rows inserted before it, by the steps before it in its sequence, too.
     pub before: u64,
     /// Rows inserted in it.
     pub rows: u64,
@@ -36,16 +39,18 @@ impl Inserted {
         self.rows as f64 / self.length_s.max(f64::MIN_POSITIVE)
     }
 
-    /// Rows inserted up to its end, since the run phase began.
+    /// Rows inserted up to its end.
     pub fn after(&self) -> u64 {
         self.before.saturating_add(self.rows)
     }
 }
 
 impl Amounts {
-    /// Those of `point`, of which `window` counts.
-    pub fn of(point: &PointData, window: &Window) -> Amounts {
-        Amounts { queries_per_s: queries_per_s(point, window), inserted: inserted(point, window) }
+    /// Those of `point` among `all` the points of its run, of which `window` counts.
+    pub fn of(point: &PointData, all: &[PointData], window: &Window) -> Amounts {
+        let inserted = inserted(point, all, window);
+        let partition_rows = partition_rows(point).filter(|_| !inserted.is_empty());
+        Amounts { queries_per_s: queries_per_s(point, window), inserted, partition_rows }
     }
 }
 
@@ -68,12 +73,13 @@ fn queries_per_s(point: &PointData, window: &Window) -> Option<f64> {
     is_more.then(|| queries / window.seconds())
 }
 
-fn inserted(point: &PointData, window: &Window) -> Vec<Inserted> {
+fn inserted(point: &PointData, all: &[PointData], window: &Window) -> Vec<Inserted> {
     let per_op = per_op(point, "rows_per_op", 0.0);
     let Some(run) = point.phase(Phase::Run).filter(|_| per_op.iter().any(|rows| *rows > 0.0)) else {
         return Vec::new();
     };
-    let mut before = 0u64;
+    let warmup = point.phase(Phase::Warmup).map_or(0, |phase| sum(&phase.intervals, &per_op) as u64);
+    let mut before = rows_before(point, all).saturating_add(warmup);
     let whole = run.intervals.iter().take_while(|interval| interval.start + interval.length <= run.end);
     let counted = whole.map(|interval| {
         let rows = sum(std::slice::from_ref(interval), &per_op) as u64;
@@ -85,10 +91,32 @@ fn inserted(point: &PointData, window: &Window) -> Vec<Inserted> {
     counted.filter(|inserted| inserted.length_s > 0.0).collect()
 }
 
+/// The rows that the steps before `point` in its sequence inserted.
+fn rows_before(point: &PointData, all: &[PointData]) -> u64 {
+    let steps = chain::up_to(point, all).into_iter().filter(|step| step.id != point.id);
+    let phases = steps.flat_map(|step| {
+        let per_op = per_op(step, "rows_per_op", 0.0);
+        let loaded = step.phases.iter().filter(|phase| matches!(phase.phase, Phase::Warmup | Phase::Run));
+        loaded.map(move |phase| sum(&phase.intervals, &per_op))
+    });
+    phases.sum::<f64>() as u64
+}
+
+/// Each table has partitions of its own, and they fill at the same time: that of all tables in which clients insert.
+fn partition_rows(point: &PointData) -> Option<u64> {
+    let int = |name| match param(point, name) {
+        Some(Value::Int(value)) => Some(*value),
+        _ => None,
+    };
+    let tables = int("tables").unwrap_or(1).clamp(1, u64::from(point.trial.load.clients.max(1)));
+    int("partition_rows").filter(|rows| *rows > 0).map(|rows| rows.saturating_mul(tables))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::analyse;
+    use crate::simulate::{Simulation, params, run_of};
     use model::Fact;
 
     fn amounts(simulation: Simulation) -> Amounts {
@@ -114,6 +142,25 @@ mod tests {
         assert_eq!(told, [(0.0, 0, 300), (1.0, 300, 300), (2.0, 300, 800)]);
         assert_eq!(inserted[2].per_s(), 500.0);
         assert!(amounts(with_facts(&[3, 0, 5], &[])).inserted.is_empty());
+    }
+
+    #[test]
+    fn rows_of_the_steps_before_are_there_already_and_tables_fill_side_by_side() {
+        let step = |word: &str| {
+            with_facts(&[3, 5], &[("rows_per_op.transaction", "10")]).with(|point| {
+                let step = ("step", Value::Word(word.into()));
+                let ints = [("tables", 4), ("partition_rows", 500)].map(|(name, value)| (name, Value::Int(value)));
+                point.trial.workload.params = params(&[vec![step], ints.into()].concat());
+                point.trial.load.clients = 3;
+            })
+        };
+        let points = vec![step("l.i0").point(), step("l.i1").point()];
+        let analysis = analyse(&run_of(points, Vec::new()));
+        let amounts: Vec<Amounts> =
+            analysis.points.into_iter().map(|point| point.series.expect("it ran").amounts).collect();
+        assert_eq!(amounts.iter().map(|a| a.inserted[0].before).collect::<Vec<_>>(), [0, 80]);
+        // Of four tables three have a client.
+        assert_eq!(amounts[0].partition_rows, Some(1_500));
     }
 
     #[test]

@@ -109,7 +109,7 @@ fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> Po
     let computed = window.as_ref().map(|window| {
         let times = PhaseTimes::of(window);
         let beside = group.as_ref().and_then(|group| group.numbers(point, window));
-        (summarise(point, window, &times, beside), series(point, &phases, window, times))
+        (summarise(point, window, &times, beside), series(point, &phases, &run.points, window, times))
     });
     let measured = window.as_ref().zip(computed.as_ref());
     let measured = measured.map(|(window, (summary, series))| Measured { window, summary, series });

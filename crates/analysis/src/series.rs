@@ -114,11 +114,17 @@ pub struct Span {
     pub to_s: f64,
 }
 
-/// What is drawn of `point` over time, of which `window` counts; `times` are all of that. `all` are its phases with the run's own
-/// operations.
-pub fn series(point: &PointData, all: &[PhaseData], window: &Window, times: PhaseTimes) -> Series {
+/// What is drawn over time of `point`, one of `points`, of which `window` counts; `times` are all of that. `own` are its phases with
+/// the run's own operations.
+pub fn series(
+    point: &PointData,
+    own: &[PhaseData],
+    points: &[PointData],
+    window: &Window,
+    times: PhaseTimes,
+) -> Series {
     let interval = point.trial.phases.interval;
-    let of = |wanted: Phase| all.iter().find(|phase| phase.phase == wanted);
+    let of = |wanted: Phase| own.iter().find(|phase| phase.phase == wanted);
     let drawn = [Phase::Warmup, Phase::Run].into_iter().filter_map(of);
     let phases: Vec<_> = drawn.map(|phase| (phase, whole_tallies(phase, interval))).collect();
     let in_bins = intervals_per_bin(phases.iter().map(|(_, whole)| whole.len()).sum(), interval);
@@ -133,7 +139,7 @@ pub fn series(point: &PointData, all: &[PhaseData], window: &Window, times: Phas
         stalls: Vec::new(),
         levels: Vec::new(),
         drops: Vec::new(),
-        amounts: Amounts::of(point, window),
+        amounts: Amounts::of(point, points, window),
     };
     let stalls = stall::stretches(series.counted_intervals());
     series.stalls = stalls.into_iter().map(|stretch| stretch.span).collect();

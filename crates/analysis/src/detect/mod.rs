@@ -32,6 +32,7 @@ pub mod measured_again;
 pub mod memory_shown;
 pub mod not_steady;
 pub mod overload;
+pub mod partition_drops;
 pub mod plausibility;
 pub mod punted;
 pub mod rate_kept;
@@ -80,6 +81,7 @@ pub const DETECTORS: &[Detector] = &[
     wave::DETECTOR,
     stall::DETECTOR,
     drops::DETECTOR,
+    partition_drops::DETECTOR,
     bursts::DETECTOR,
     starvation::DETECTOR,
     coordinated_omission::DETECTOR,
