@@ -134,7 +134,7 @@ fn group(trial: &Trial, all: &[&Trial]) -> String {
     words.join(" ")
 }
 
-/// The parameters that do not have the same value in all of `others`, as words of a label, the mode first. Those that
+/// The parameters that do not have the same value in all of `others`, as words of a label, the mode or step first. Those that
 /// the mode does not use make no difference.
 fn varying(others: &[&Trial], own: &Params, of: impl Fn(&Trial) -> &Params) -> Vec<String> {
     let used = |name: &str, params: &Params| is_used(name, params.0.get("mode").map(Value::to_string).as_deref());
@@ -143,7 +143,7 @@ fn varying(others: &[&Trial], own: &Params, of: impl Fn(&Trial) -> &Params) -> V
         used(name, own) && theirs.filter_map(|theirs| theirs.0.get(name)).any(|theirs| theirs != value)
     };
     let mut told: Vec<(&String, &Value)> = own.0.iter().filter(|(name, value)| differs(name, value)).collect();
-    told.sort_by_key(|(name, _)| *name != "mode");
+    told.sort_by_key(|(name, _)| *name != "mode" && *name != "step");
     told.into_iter().map(|(name, value)| spoken(name, value)).collect()
 }
 

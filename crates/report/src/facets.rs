@@ -14,8 +14,10 @@ pub const PANELS_MAX: usize = 4;
 
 /// What is asked of a target, by the names of the parameters that say so.
 const SORTS_OF_WORK: [&str; 2] = ["mix", "mode"];
-/// Where the target stands among the parameters, under a name that none of them has.
+/// Where these stand among the parameters, under names that none of them has.
 const ENGINE: &str = "engine";
+const CLIENTS: &str = "clients";
+const DEPTH: &str = "depth";
 
 /// Points by panel and line.
 #[derive(Clone, Debug)]
@@ -36,9 +38,18 @@ pub struct Facet<'a> {
 }
 
 impl<'a> Split<'a> {
-    /// `points` by what varies between them.
+    /// `points` by what varies between them, clients and depth left out.
     pub fn of(points: &[&'a PointAnalysis]) -> Split<'a> {
-        let dimensions = dimensions(points);
+        Split::by(points, &[ENGINE])
+    }
+
+    /// `points` by all that varies between them.
+    pub fn of_all(points: &[&'a PointAnalysis]) -> Split<'a> {
+        Split::by(points, &[ENGINE, CLIENTS, DEPTH])
+    }
+
+    fn by(points: &[&'a PointAnalysis], first: &[&'a str]) -> Split<'a> {
+        let dimensions = dimensions(points, first);
         let panels_by = panels_by(points, &dimensions);
         let rest: Vec<&str> = dimensions.iter().copied().filter(|name| Some(*name) != panels_by).collect();
         let panel = |point: &PointAnalysis| panels_by.map_or_else(String::new, |name| spoken(name, point));
@@ -87,11 +98,11 @@ fn in_order(points: &[&PointAnalysis], text: impl Fn(&PointAnalysis) -> String) 
 }
 
 /// The names of what varies, without what follows from those before it: a parameter of one engine says no more than its engine.
-fn dimensions<'a>(points: &[&'a PointAnalysis]) -> Vec<&'a str> {
+fn dimensions<'a>(points: &[&'a PointAnalysis], first: &[&'a str]) -> Vec<&'a str> {
     let names: BTreeSet<&str> = points.iter().flat_map(|point| point.params.keys()).map(String::as_str).collect();
-    let varying = |name: &&str| in_order(points, |point| value(name, point).to_owned()).len() > 1;
+    let varying = |name: &&str| in_order(points, |point| value(name, point)).len() > 1;
     let mut chosen: Vec<&str> = Vec::new();
-    for name in [ENGINE].into_iter().chain(names).filter(varying) {
+    for name in first.iter().copied().chain(names).filter(varying) {
         let with = [chosen.as_slice(), &[name]].concat();
         if classes(points, &with) > classes(points, &chosen) {
             chosen = with;
@@ -102,13 +113,13 @@ fn dimensions<'a>(points: &[&'a PointAnalysis]) -> Vec<&'a str> {
 
 /// How many sorts of points these dimensions tell apart.
 fn classes(points: &[&PointAnalysis], names: &[&str]) -> usize {
-    let of = |point: &&PointAnalysis| names.iter().map(|name| value(name, point).to_owned()).collect::<Vec<_>>();
+    let of = |point: &&PointAnalysis| names.iter().map(|name| value(name, point)).collect::<Vec<_>>();
     points.iter().map(of).collect::<BTreeSet<_>>().len()
 }
 
 /// The dimension that makes the panels, where there are two or more.
 fn panels_by<'a>(points: &[&PointAnalysis], dimensions: &[&'a str]) -> Option<&'a str> {
-    let fits = |name: &&&str| in_order(points, |point| value(name, point).to_owned()).len() <= PANELS_MAX;
+    let fits = |name: &&&str| in_order(points, |point| value(name, point)).len() <= PANELS_MAX;
     let rank = |name: &str| (SORTS_OF_WORK.contains(&name), difference(points, name));
     let greater = |a: &&&str, b: &&&str| {
         let (a, b) = (rank(a), rank(b));
@@ -125,26 +136,29 @@ fn difference(points: &[&PointAnalysis], name: &str) -> f64 {
         let own: Vec<f64> = points.iter().filter(|p| value(name, p) == wanted).filter_map(|p| rate(&p)).collect();
         (!own.is_empty()).then(|| own.iter().map(|rate| rate.ln()).sum::<f64>() / own.len() as f64)
     };
-    let means = in_order(points, |point| value(name, point).to_owned()).into_iter().filter_map(mean);
+    let means = in_order(points, |point| value(name, point)).into_iter().filter_map(mean);
     let (low, high) = means.fold((f64::MAX, f64::MIN), |(low, high), mean| (low.min(mean), high.max(mean)));
     if high >= low { high - low } else { 0.0 }
 }
 
 /// The value of `point` in a dimension; empty where it has none, or makes no use of it.
-fn value<'a>(name: &str, point: &'a PointAnalysis) -> &'a str {
+fn value(name: &str, point: &PointAnalysis) -> String {
     match name {
-        ENGINE => &point.target,
-        _ => point.params.get(name).filter(|_| is_used(name, point)).map_or("", String::as_str),
+        ENGINE => point.target.clone(),
+        CLIENTS => point.clients.to_string(),
+        DEPTH => point.depth.to_string(),
+        _ => point.params.get(name).filter(|_| is_used(name, point)).cloned().unwrap_or_default(),
     }
 }
 
 /// The value as a legend says it: a word speaks for itself, a number needs its name.
 fn spoken(name: &str, point: &PointAnalysis) -> String {
     let value = value(name, point);
-    let speaks = name == ENGINE || value.starts_with(|c: char| c.is_alphabetic()) && !NEEDS_NAME.contains(&value);
-    match (value, speaks) {
+    let speaks =
+        name == ENGINE || value.starts_with(|c: char| c.is_alphabetic()) && !NEEDS_NAME.contains(&value.as_str());
+    match (value.as_str(), speaks) {
         ("", _) => format!("no {name}"),
-        (_, true) => value.to_owned(),
+        (_, true) => value,
         (_, false) => format!("{name} {value}"),
     }
 }

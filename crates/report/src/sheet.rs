@@ -60,6 +60,12 @@ impl Group<'_> {
     pub fn dimension(&self) -> Option<Dimension> {
         [Dimension::Clients, Dimension::Depth].into_iter().find(|d| varies(&self.points, |p| d.of(p)))
     }
+
+    /// The workload, and the step where it has any: `insert l.i1`.
+    pub fn family(&self) -> String {
+        let step = self.points[0].params.get(STEP).map_or(String::new(), |step| format!(" {step}"));
+        format!("{}{step}", self.workload)
+    }
 }
 
 /// Points that are drawn together.
@@ -108,15 +114,15 @@ pub fn sheets(analysis: &Analysis) -> Vec<Sheet<'_>> {
     let groups = groups(analysis);
     let mut drafts: Vec<(String, Vec<Vec<&PointAnalysis>>)> = Vec::new();
     for group in &groups {
-        let others: Vec<&Group> = groups.iter().filter(|other| other.workload == group.workload).collect();
+        let others: Vec<&Group> = groups.iter().filter(|other| other.family() == group.family()).collect();
         let own = places(group);
         let rows: usize = others.iter().map(|other| places(other).len()).sum();
         let is_alone = |group: &Group| places(group).len() == 1;
         let shares = rows <= ROWS_TOGETHER_MAX || is_alone(group) && others.iter().filter(|g| is_alone(g)).count() > 1;
-        let name = if shares && others.len() > 1 { group.workload } else { group.name };
+        let name = if shares && others.len() > 1 { group.family() } else { group.name.to_owned() };
         match drafts.iter_mut().find(|draft| shares && draft.0 == name) {
             Some(draft) => draft.1.extend(own),
-            None => drafts.push((name.to_owned(), own)),
+            None => drafts.push((name, own)),
         }
     }
     let mut slugs = BTreeMap::new();
@@ -330,6 +336,18 @@ mod tests {
         let sheets = sheets(&analysis);
         assert_eq!((sheets.len(), sheets[0].name.as_str(), sheets[0].dimension), (1, "file", None));
         assert_eq!(labels(&sheets[0]), ["file rndrd, depth 1", "file rndrd, depth 8", "file rndwr, depth 1"]);
+    }
+
+    #[test]
+    fn the_steps_of_a_sequence_are_on_sheets_of_their_own() {
+        let mut analysis = quick();
+        analysis.points.drain(..6);
+        analysis.points.truncate(4);
+        for (point, step) in analysis.points.iter_mut().zip(["l.i0", "qr", "l.i0", "qr"]) {
+            point.params.insert(STEP.into(), step.into());
+        }
+        let names: Vec<(String, usize)> = sheets(&analysis).iter().map(|s| (s.name.clone(), s.rows.len())).collect();
+        assert_eq!(names, [("insert l.i0".to_owned(), 2), ("insert qr".to_owned(), 2)]);
     }
 
     #[test]

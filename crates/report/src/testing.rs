@@ -4,8 +4,8 @@
 //! Limits: the noise is a small multiplicative generator; nothing statistical may be concluded from it.
 
 use analysis::{
-    Analysis, Beside, Cost, CounterSeries, Finding, GeneratorCost, InsertCost, IntervalPoint, PointAnalysis,
-    Projection, Quantiles, Rounds, Series, Severity, Span, Summary, Validity, WorstInterval,
+    Amounts, Analysis, Beside, Cost, CounterSeries, Finding, GeneratorCost, InsertCost, Inserted, IntervalPoint,
+    PointAnalysis, Projection, Quantiles, Rounds, Series, Severity, Span, Summary, Validity, WorstInterval,
 };
 use hdrhistogram::Histogram;
 use model::histogram::new_hdr;
@@ -166,7 +166,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         stalls,
         levels: Vec::new(),
         drops: Vec::new(),
-        amounts: analysis::Amounts::default(),
+        amounts: Amounts::default(),
     };
     PointAnalysis {
         load: None,
@@ -533,6 +533,42 @@ pub fn inserts() -> Analysis {
     });
     let title = "write debt: 20 % of what the inserts cost was unpaid at the end: wKB/i is too low";
     analysis.points[0].findings.push(finding("write-debt", Severity::Note, title, "10.1 KB written per insert"));
+    analysis
+}
+
+/// A point for each combination of `dimensions`, that inserts for so many seconds into partitions of a million rows; each further
+/// place at a third of the rate of the one before.
+pub fn inserting(dimensions: &[(&str, &[&str])], seconds: u64) -> Analysis {
+    let mut analysis = with_points(dimensions.iter().map(|(_, values)| values.len() as u32).product());
+    for (nth, point) in (0..).zip(&mut analysis.points) {
+        let mut place = nth;
+        for (name, values) in dimensions.iter().rev() {
+            let value = values[place % values.len()].to_owned();
+            place /= values.len();
+            match *name {
+                "engine" => point.target = value,
+                _ => drop(point.params.insert((*name).to_owned(), value)),
+            }
+        }
+        (point.workload, point.clients) = ("insert".into(), 5);
+        point.label = format!("insert {nth}");
+        point.group = point.label.clone();
+        let (mut noise, mut before) = (Noise(nth as u64 + 1), 0);
+        let level = 27_000.0 / 3f64.powi(nth as i32);
+        let mut interval = |second: u64| {
+            let filled = (before % 1_000_000) as f64 / 1e6;
+            let rows = (level * (1.2 - 0.5 * filled * nth.min(1) as f64) * (1.0 + 0.05 * noise.next())) as u64;
+            let inserted = Inserted { at_s: second as f64, length_s: 1.0, before, rows };
+            before = inserted.after();
+            inserted
+        };
+        let inserted = (0..seconds).map(&mut interval).collect();
+        let amounts = Amounts { queries_per_s: None, inserted, partition_rows: Some(1_000_000) };
+        if let Some(series) = &mut point.series {
+            series.intervals.iter_mut().for_each(|interval| interval.at_s *= seconds as f64 / 5.0);
+            series.amounts = amounts;
+        }
+    }
     analysis
 }
 

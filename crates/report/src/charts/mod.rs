@@ -6,6 +6,7 @@
 mod boxes;
 pub mod cost;
 mod curve;
+mod inserts;
 mod p95;
 mod percentiles;
 mod resources;
@@ -16,7 +17,7 @@ mod usage;
 
 use crate::facets::{Facet, Split};
 use crate::figure::{Axis, Colour, Figure, Mark, Panel, Series, Shade, ShadeKind, Stroke, Unit};
-use crate::sheet::{Dimension, Group, STEP, groups};
+use crate::sheet::{Dimension, Group, groups};
 use analysis::detect::level_shift;
 use analysis::{Analysis, IntervalPoint, PointAnalysis, Summary};
 use hdrhistogram::Histogram;
@@ -40,6 +41,7 @@ pub const CHARTS: &[&Chart] = &[
     &p95::CHART,
     &usage::CHART,
     &rounds::CHART,
+    &inserts::CHART,
     &timeline::CHART,
     &percentiles::CHART,
     &boxes::CHART,
@@ -92,9 +94,7 @@ fn sweeps(analysis: &Analysis) -> Vec<Sweep<'_>> {
 
 /// `file random`, `insert l.i1`
 fn subject(group: &Group) -> String {
-    let step = group.points[0].params.get(STEP).map_or("", String::as_str);
-    let words = [group.workload, kind_of_access(group), step];
-    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    format!("{} {}", group.family(), kind_of_access(group)).trim_end().to_owned()
 }
 
 /// The groups by what varies; by their names where that does not tell all of them apart.
@@ -352,9 +352,10 @@ mod tests {
     }
 
     #[test]
-    fn every_chart_draws_the_quick_run_or_one_until_steady() {
-        for ((chart, figures), (_, by_rounds)) in all_figures(&quick()).into_iter().zip(all_figures(&settled())) {
-            assert!(!figures.is_empty() || !by_rounds.is_empty(), "{} drew nothing", chart.id);
+    fn every_chart_draws_the_quick_run_or_one_until_steady_or_one_of_inserts() {
+        let runs = [quick(), settled(), crate::testing::inserting(&[("indexes", &["0", "3"])], 60)];
+        for chart in CHARTS {
+            assert!(runs.iter().any(|run| !(chart.draw)(run).is_empty()), "{} drew nothing", chart.id);
         }
     }
 

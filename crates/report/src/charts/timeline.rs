@@ -39,7 +39,10 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
         _ => 80.0,
     };
     let y = y_axis(sheet, &points);
-    let together = (sheet.dimension.is_none() && sheet.rows.len() > 1).then(|| draw_together(&sheet.rows, &points));
+    // Rows inserted have a chart of their own in which they stand together.
+    let inserts = |point: &&PointAnalysis| point.series.as_ref().is_some_and(|s| !s.amounts.inserted.is_empty());
+    let is_mixed = sheet.dimension.is_none() && sheet.rows.len() > 1 && !points.iter().all(inserts);
+    let together = is_mixed.then(|| draw_together(&sheet.rows, &points));
     let panels = together.into_iter().chain(sheet.rows.iter().map(|row| draw_row(row, y.as_ref(), height)));
     Some(Figure {
         id: format!("timeline-{}", sheet.slug),

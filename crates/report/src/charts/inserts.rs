@@ -1,0 +1,334 @@
+//! Rows inserted per second, over the rows inserted and over time: whether an engine keeps its rate while the data grows.
+//!
+//! In: the rows inserted in each interval of points that do little else. Out: for each workload and step one figure over rows and,
+//! where several are to be compared, one over time, in panels and lines by what varies; of repeats the first.
+//! Limits: what inserts at a fixed rate beside queries is not drawn, since that rate was asked for; a band shows the intervals' spread
+//! where a panel has few lines, and the slowest interval is told by its own rate.
+
+use super::{Chart, LINES_MAX};
+use crate::facets::{Facet, Split};
+use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Stroke, Unit};
+use crate::format;
+use crate::sheet::{conditions, groups};
+use analysis::{Analysis, Inserted, PointAnalysis};
+
+/// The chart.
+pub const CHART: Chart = Chart {
+    id: "inserts",
+    title: "Rows inserted per second",
+    help: "Over the rows inserted, a rate that falls is one that cannot keep up with the size of the data; dashed lines stand where the \
+           tables begin a new partition. Over time, each interval for itself: how far it lies below its line is how long \
+           somebody waited.",
+    draw,
+};
+
+/// A line of so many steps still shows each of them.
+const STEPS_MAX: usize = 300;
+/// More bands on each other show none.
+const BANDS_MAX: usize = 3;
+/// Names of more lines than that say nothing.
+const NAMED_MAX: usize = 3;
+/// More boundaries would hide what is between them.
+const BOUNDARIES_MAX: u64 = 60;
+
+fn draw(analysis: &Analysis) -> Vec<Figure> {
+    let mut families: Vec<(String, Vec<&PointAnalysis>)> = Vec::new();
+    for group in groups(analysis) {
+        let inserting = group.points.iter().copied().filter(|point| point.repeat == 1 && has_line(point));
+        let name = group.family();
+        match families.iter_mut().find(|family| family.0 == name) {
+            Some(family) => family.1.extend(inserting),
+            None => families.push((name, inserting.collect())),
+        }
+    }
+    families.iter().flat_map(|(name, points)| draw_family(analysis, name, points)).collect()
+}
+
+/// Two intervals make a line.
+fn has_line(point: &PointAnalysis) -> bool {
+    inserted(point).len() > 1 && !point.facts.iter().any(|fact| fact.name.starts_with("beside."))
+}
+
+fn inserted(point: &PointAnalysis) -> &[Inserted] {
+    point.series.as_ref().map_or(&[], |series| &series.amounts.inserted)
+}
+
+fn draw_family(analysis: &Analysis, name: &str, points: &[&PointAnalysis]) -> Vec<Figure> {
+    if points.is_empty() {
+        return Vec::new();
+    }
+    let parts = Split::of_all(points).parts(LINES_MAX);
+    let count = parts.len();
+    let part = |(nth, split): (usize, Split<'_>)| {
+        let name = if count > 1 { format!("{name}, part {}", nth + 1) } else { name.to_owned() };
+        let part = Part { analysis, slug: format::slug(&name), name, split };
+        std::iter::once(over_rows(&part)).chain(over_time(&part)).collect::<Vec<_>>()
+    };
+    parts.into_iter().enumerate().flat_map(part).collect()
+}
+
+/// What is drawn in one figure.
+struct Part<'a> {
+    analysis: &'a Analysis,
+    name: String,
+    slug: String,
+    split: Split<'a>,
+}
+
+fn over_rows(part: &Part) -> Figure {
+    let points = part.split.points();
+    let y = common_axis(&part.split);
+    let panel = |facet: &Facet| Panel {
+        title: facet.name.clone(),
+        note: String::new(),
+        y: y.clone(),
+        height: height(&part.split),
+        series: series_over_rows(&part.split, facet),
+        shades: Vec::new(),
+    };
+    let panels = part.split.panels.iter().map(panel).collect();
+    let x = Axis { label: "rows inserted".to_owned(), scale: Scale::Linear, unit: Unit::Count, range: range(&points) };
+    Figure {
+        id: format!("inserts-rows-{}", part.slug),
+        title: format!("Inserts over rows, {}{}", part.name, means(&part.split)),
+        caption: format!("{}.{}", conditions(part.analysis, &points), notes(part)),
+        body: Body::Panels { x, panels: super::named_once(panels) },
+    }
+}
+
+/// Boundaries of partitions, and a line for each place with the spread of its intervals.
+fn series_over_rows(split: &Split, facet: &Facet) -> Vec<Series> {
+    let has_bands = drawn_lines(facet) <= BANDS_MAX;
+    let line = |(label, colour, point): (String, Colour, &PointAnalysis)| {
+        let steps = steps(inserted(point));
+        // The line first: the name stands beside its end.
+        let line = Mark::Line(Stroke::Solid, steps.iter().map(|step| (step.rows, step.per_s)).collect());
+        let marks = std::iter::once(line).chain(has_bands.then(|| band(&steps))).collect();
+        Series { label, colour, marks }
+    };
+    let marks = vec![Mark::Verticals(boundaries(facet))];
+    let boundaries = Series { label: String::new(), colour: Colour::Black, marks };
+    std::iter::once(boundaries).chain(lines_of(split, facet).map(line)).collect()
+}
+
+/// Each interval of each line; `None` where there is one line only, which the throughput over time shows.
+fn over_time(part: &Part) -> Option<Figure> {
+    let points = part.split.points();
+    let (_, end) = super::time_range(points.iter().copied()).filter(|_| part.split.lines.len() > 1)?;
+    let y = common_axis(&part.split);
+    let panel = |facet: &Facet| Panel {
+        title: facet.name.clone(),
+        note: slowest(&part.split, facet).map_or(String::new(), |(line, _, interval)| told(&line, &interval)),
+        y: y.clone(),
+        height: height(&part.split),
+        series: series_over_time(&part.split, facet),
+        shades: Vec::new(),
+    };
+    let panels = part.split.panels.iter().map(panel).collect();
+    let conditions = conditions(part.analysis, &points);
+    Some(Figure {
+        id: format!("inserts-time-{}", part.slug),
+        title: format!("Inserts of single intervals, {}", part.name),
+        caption: format!("{conditions}. Dot: the slowest interval of its panel.{}", of_repeats(part.analysis)),
+        body: Body::Panels { x: Axis::seconds((0.0, end)), panels: super::named_once(panels) },
+    })
+}
+
+fn series_over_time(split: &Split, facet: &Facet) -> Vec<Series> {
+    let place = |i: &Inserted| (i.at_s + i.length_s / 2.0, i.per_s());
+    let line = |(label, colour, point): (String, Colour, &PointAnalysis)| {
+        let marks = vec![Mark::Line(Stroke::Thin, inserted(point).iter().map(place).collect())];
+        Series { label, colour, marks }
+    };
+    let dot = slowest(split, facet).map(|(_, colour, interval)| {
+        let marks = vec![Mark::Dots(4.5, vec![place(&interval)])];
+        Series { label: String::new(), colour, marks }
+    });
+    lines_of(split, facet).map(line).chain(dot).collect()
+}
+
+/// `slowest: mariadb:rocksdb, 1,230/s at 35 s`
+fn told(line: &str, interval: &Inserted) -> String {
+    let line = if line.is_empty() { String::new() } else { format!("{line}, ") };
+    format!("slowest: {line}{}/s at {}", format::number(interval.per_s()), format::seconds(interval.at_s))
+}
+
+/// The lines of a panel that have a point, with their names and colours.
+fn lines_of<'a>(split: &'a Split, facet: &'a Facet) -> impl Iterator<Item = (String, Colour, &'a PointAnalysis)> {
+    let named = split.lines.iter().zip(&facet.lines).enumerate();
+    named.filter_map(|(nth, (name, points))| Some((name.clone(), Colour::nth(nth), *points.first()?)))
+}
+
+fn drawn_lines(facet: &Facet) -> usize {
+    facet.lines.iter().filter(|points| !points.is_empty()).count()
+}
+
+fn height(split: &Split) -> f64 {
+    if split.is_grid() { 150.0 } else { 260.0 }
+}
+
+/// All panels have one scale: their heights are to be compared.
+fn common_axis(split: &Split) -> Axis {
+    let points = split.points();
+    let rates = points.iter().flat_map(|point| steps(inserted(point))).map(|step| step.most_per_s);
+    let most = rates.filter(|rate| rate.is_finite()).fold(0.0, f64::max);
+    let range = Some((0.0, if most > 0.0 { most * 1.06 } else { 1.0 }));
+    Axis { range, ..Axis::from_zero("rows/s", Unit::Count) }
+}
+
+/// From the first row of any point to the last.
+fn range(points: &[&PointAnalysis]) -> Option<(f64, f64)> {
+    let all = || points.iter().flat_map(|point| inserted(point));
+    Some((all().map(|i| i.before).min()? as f64, all().map(Inserted::after).max()? as f64))
+}
+
+/// Neighbouring intervals together.
+struct Step {
+    /// Rows inserted in the middle of it.
+    rows: f64,
+    per_s: f64,
+    least_per_s: f64,
+    most_per_s: f64,
+}
+
+fn steps(inserted: &[Inserted]) -> Vec<Step> {
+    let each = inserted.len().div_ceil(STEPS_MAX).max(1);
+    let step = |part: &[Inserted]| {
+        let (rows, seconds) = part.iter().fold((0, 0.0), |(rows, s), i| (rows + i.rows, s + i.length_s));
+        let rates = || part.iter().map(Inserted::per_s);
+        Step {
+            rows: part[0].before as f64 + rows as f64 / 2.0,
+            per_s: rows as f64 / seconds,
+            least_per_s: rates().fold(f64::MAX, f64::min),
+            most_per_s: rates().fold(0.0, f64::max),
+        }
+    };
+    inserted.chunks(each).map(step).collect()
+}
+
+/// From the slowest to the fastest interval; nothing to see where each step is one.
+fn band(steps: &[Step]) -> Mark {
+    Mark::Band(steps.iter().map(|step| (step.rows, step.least_per_s, step.most_per_s)).collect())
+}
+
+/// Where the tables of all points of a panel begin a new partition, with the rows; nothing where they differ in it.
+fn boundaries(facet: &Facet) -> Vec<(f64, String)> {
+    let points: Vec<&PointAnalysis> = facet.lines.iter().flatten().copied().collect();
+    let each = |point: &&PointAnalysis| point.series.as_ref().and_then(|series| series.amounts.partition_rows);
+    let Some(rows) = points.first().and_then(each) else { return Vec::new() };
+    let Some((from, to)) = range(&points).filter(|_| points.iter().all(|point| each(point) == Some(rows))) else {
+        return Vec::new();
+    };
+    let all = (from as u64 / rows + 1)..=(to as u64 / rows);
+    if all.clone().count() as u64 > BOUNDARIES_MAX {
+        return Vec::new();
+    }
+    let name = |nth: u64| format::short((nth * rows) as f64);
+    all.map(|nth| ((nth * rows) as f64, name(nth))).collect()
+}
+
+/// `: indexes 0 25,100/s, indexes 3 9,020/s`, where there are few.
+fn means(split: &Split) -> String {
+    let points = split.points();
+    if points.len() > NAMED_MAX {
+        return String::new();
+    }
+    let lines = split.panels.iter().flat_map(|facet| lines_of(split, facet).map(|line| (facet.name.clone(), line)));
+    let told = lines.map(|(panel, (line, _, point))| {
+        let all = inserted(point);
+        let (rows, seconds) = all.iter().fold((0, 0.0), |(rows, s), i| (rows + i.rows, s + i.length_s));
+        format!("{panel} {line} {}/s", format::number(rows as f64 / seconds)).trim().to_owned()
+    });
+    format!(": {}", told.collect::<Vec<_>>().join(", "))
+}
+
+/// What the reader has to know of bands, boundaries and repeats.
+fn notes(part: &Part) -> String {
+    let panels = &part.split.panels;
+    let is_binned = part.split.points().iter().any(|point| inserted(point).len() > STEPS_MAX);
+    let mut notes = String::new();
+    if is_binned && panels.iter().any(|facet| drawn_lines(facet) <= BANDS_MAX) {
+        notes += " Band: from the slowest to the fastest interval of each step of the line.";
+    }
+    if panels.iter().any(|facet| !boundaries(facet).is_empty()) {
+        notes += " Dashed, with the rows: the tables begin a new partition.";
+    }
+    notes + of_repeats(part.analysis)
+}
+
+fn of_repeats(analysis: &Analysis) -> &'static str {
+    if analysis.points.iter().any(|point| point.repeat > 1) { " Of repeats the first." } else { "" }
+}
+
+/// The slowest interval of a panel, with the line that it is of. Of lines that were all idle there is none.
+fn slowest<'a>(split: &'a Split, facet: &'a Facet) -> Option<(String, Colour, Inserted)> {
+    let all = lines_of(split, facet).flat_map(|(name, colour, point)| {
+        inserted(point).iter().map(move |interval| (name.clone(), colour, *interval))
+    });
+    all.min_by(|a, b| a.2.per_s().total_cmp(&b.2.per_s()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{inserting, quick};
+
+    fn panels(figure: &Figure) -> &[Panel] {
+        let Body::Panels { panels, .. } = &figure.body else { panic!("panels") };
+        panels
+    }
+
+    #[test]
+    fn two_numbers_of_indexes_are_two_lines_over_rows_with_the_boundaries_of_partitions() {
+        let figures = draw(&inserting(&[("indexes", &["0", "3"])], 900));
+        let ids: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
+        assert_eq!(ids, ["inserts-rows-insert", "inserts-time-insert"]);
+        let [panel] = panels(&figures[0]) else { panic!("one panel") };
+        let names: Vec<&str> = panel.series.iter().map(|series| series.label.as_str()).collect();
+        assert_eq!(names, ["", "indexes 0", "indexes 3"]);
+        let Mark::Verticals(boundaries) = &panel.series[0].marks[0] else { panic!("boundaries") };
+        assert_eq!(boundaries[0], (1_000_000.0, "1M".to_owned()));
+        assert!(figures[0].title.starts_with("Inserts over rows, insert: indexes 0 "), "{}", figures[0].title);
+        assert!(figures[0].caption.ends_with("Dashed, with the rows: the tables begin a new partition."));
+        let svg = crate::render::svg(&figures[0]);
+        assert!(svg.contains(">1M<") && svg.contains(">rows inserted<"));
+    }
+
+    #[test]
+    fn many_intervals_are_drawn_in_steps_that_keep_the_slowest() {
+        let analysis = inserting(&[("indexes", &["0", "3"])], 900);
+        let all = inserted(&analysis.points[0]);
+        let steps = steps(all);
+        assert_eq!(steps.len(), 300);
+        let least = all.iter().map(Inserted::per_s).fold(f64::MAX, f64::min);
+        assert_eq!(steps.iter().map(|step| step.least_per_s).fold(f64::MAX, f64::min), least);
+        let mean = steps.iter().map(|step| step.per_s).sum::<f64>() / 300.0;
+        let rows = all[899].after() as f64;
+        assert!((mean / (rows / 900.0) - 1.0).abs() < 1e-9, "steps of equal length have the mean of the run");
+    }
+
+    #[test]
+    fn the_slowest_interval_of_several_engines_is_named_and_dotted() {
+        let mut analysis = inserting(&[("engine", &["mariadb:innodb", "mariadb:rocksdb"])], 60);
+        let series = analysis.points[1].series.as_mut().unwrap();
+        series.amounts.inserted[34].rows = 7;
+        let figures = draw(&analysis);
+        let [panel] = panels(&figures[1]) else { panic!("one panel") };
+        assert_eq!(panel.note, "slowest: mariadb:rocksdb, 7.00/s at 34 s");
+        let Mark::Dots(_, dots) = &panel.series[2].marks[0] else { panic!("a dot") };
+        assert_eq!((dots.as_slice(), panel.series[2].colour), (&[(34.5, 7.0)][..], Colour::nth(1)));
+    }
+
+    #[test]
+    fn each_step_of_a_sequence_has_a_figure_of_its_own_and_inserts_beside_queries_have_none() {
+        let mut analysis = inserting(&[("step", &["l.i0", "l.i1", "qr"])], 60);
+        analysis.points[2].facts.push(model::Fact::new("beside.per_s", "100"));
+        let ids: Vec<String> = draw(&analysis).into_iter().map(|figure| figure.id).collect();
+        assert_eq!(ids, ["inserts-rows-insert-l-i0", "inserts-rows-insert-l-i1"]);
+    }
+
+    #[test]
+    fn a_run_that_inserts_nothing_has_no_such_figure() {
+        assert!(draw(&quick()).is_empty());
+    }
+}
