@@ -23,7 +23,7 @@ pub const CHART: Chart = Chart {
 };
 
 /// A line of so many steps still shows each of them.
-const STEPS_MAX: usize = 300;
+const STEPS_MAX: usize = 400;
 /// More bands on each other show none.
 const BANDS_MAX: usize = 3;
 /// Names of more lines than that say nothing.
@@ -135,22 +135,28 @@ fn over_time(part: &Part) -> Option<Figure> {
 }
 
 fn series_over_time(split: &Split, facet: &Facet) -> Vec<Series> {
-    let place = |i: &Inserted| (i.at_s + i.length_s / 2.0, i.per_s());
     let line = |(label, colour, point): (String, Colour, &PointAnalysis)| {
-        let marks = vec![Mark::Line(Stroke::Thin, inserted(point).iter().map(place).collect())];
-        Series { label, colour, marks }
+        let places = steps(inserted(point)).into_iter().flat_map(|step| down_to_the_slowest(&step)).collect();
+        Series { label, colour, marks: vec![Mark::Line(Stroke::Thin, places)] }
     };
     let dot = slowest(split, facet).map(|(_, colour, interval)| {
-        let marks = vec![Mark::Dots(4.5, vec![place(&interval)])];
+        let marks = vec![Mark::Dots(4.5, vec![(interval.at_s + interval.length_s / 2.0, interval.per_s())])];
         Series { label: String::new(), colour, marks }
     });
     lines_of(split, facet).map(line).chain(dot).collect()
 }
 
+/// A step of one interval is a place; one of several goes down to the slowest of them and back.
+fn down_to_the_slowest(step: &Step) -> Vec<(f64, f64)> {
+    let place = (step.at_s, step.per_s);
+    if step.least_per_s < step.per_s { vec![place, (step.at_s, step.least_per_s), place] } else { vec![place] }
+}
+
 /// `slowest: mariadb:rocksdb, 1,230/s at 35 s`
 fn told(line: &str, interval: &Inserted) -> String {
     let line = if line.is_empty() { String::new() } else { format!("{line}, ") };
-    format!("slowest: {line}{}/s at {}", format::number(interval.per_s()), format::seconds(interval.at_s))
+    let rate = if interval.rows == 0 { "no row".to_owned() } else { format!("{}/s", format::number(interval.per_s())) };
+    format!("slowest: {line}{rate} at {}", format::seconds(interval.at_s))
 }
 
 /// The lines of a panel that have a point, with their names and colours.
@@ -186,6 +192,8 @@ fn range(points: &[&PointAnalysis]) -> Option<(f64, f64)> {
 struct Step {
     /// Rows inserted in the middle of it.
     rows: f64,
+    /// Its middle, in seconds since the run phase began.
+    at_s: f64,
     per_s: f64,
     least_per_s: f64,
     most_per_s: f64,
@@ -198,6 +206,7 @@ fn steps(inserted: &[Inserted]) -> Vec<Step> {
         let rates = || part.iter().map(Inserted::per_s);
         Step {
             rows: part[0].before as f64 + rows as f64 / 2.0,
+            at_s: part[0].at_s + seconds / 2.0,
             per_s: rows as f64 / seconds,
             least_per_s: rates().fold(f64::MAX, f64::min),
             most_per_s: rates().fold(0.0, f64::max),
@@ -299,7 +308,7 @@ mod tests {
         let analysis = inserting(&[("indexes", &["0", "3"])], 900);
         let all = inserted(&analysis.points[0]);
         let steps = steps(all);
-        assert_eq!(steps.len(), 300);
+        assert_eq!(steps.len(), 300); // of three intervals each
         let least = all.iter().map(Inserted::per_s).fold(f64::MAX, f64::min);
         assert_eq!(steps.iter().map(|step| step.least_per_s).fold(f64::MAX, f64::min), least);
         let mean = steps.iter().map(|step| step.per_s).sum::<f64>() / 300.0;
