@@ -37,7 +37,8 @@ pub fn estimate(plan: &Plan, catalogue: &Catalogue) -> Estimate {
     Estimate {
         points: plan.trials.len(),
         data_sets: data_sets.len(),
-        seconds: bounded.iter().sum(),
+        // The sum of no numbers is -0.0.
+        seconds: 0.0 + bounded.iter().sum::<f64>(),
         until_rows: plan.trials.len() - bounded.len(),
         warnings: warnings.into_iter().flatten().collect(),
     }

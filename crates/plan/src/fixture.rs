@@ -16,7 +16,8 @@ pub(crate) fn with_steps() -> Catalogue {
 }
 
 fn run_ops(_: &str, params: &Params) -> Option<u64> {
-    let loads = params.0.get("step").is_some_and(|step| step.to_string().starts_with("l."));
+    let ends = |step: &Value| step.to_string().starts_with("l.") || step.to_string() == "drain";
+    let loads = params.0.get("step").is_some_and(ends);
     params.0.get("rows").and_then(|rows| match rows {
         Value::Int(rows) if loads && *rows > 0 => Some(*rows),
         _ => None,
@@ -27,11 +28,32 @@ const INDEXES: ParamDef = shape("indexes", ParamKind::Int { min: 0, max: 3 }, "3
 const ROWS: ParamDef = rows("rows", ParamKind::Int { min: 0, max: 1 << 40 }, "1000");
 const STEP: ParamDef = def("step", ParamKind::Steps(&["l.i0", "l.x", "l.i1", "qr"]), "");
 
-/// The same with engines that are not always there; the others are enough for most tests, and their messages list all names.
+/// The same with engines that are not always there, and with all steps of `insert`; the others are enough for most tests, and their
+/// messages list all names.
 pub(crate) fn with_servers() -> Catalogue {
-    let server = |name| Entry { name, help: "", families: &[Family::Sql], params: &[DURABILITY, CACHE] };
-    Catalogue { engines: [ENGINES, &["mariadb:innodb", "postgres"].map(server)].concat(), ..catalogue() }
+    let server = |name| Entry { name, help: "", families: &[Family::Sql], params: SERVER };
+    let servers = ["mariadb:innodb", "mariadb:rocksdb", "postgres"].map(server);
+    let mut workloads = WORKLOADS.to_vec();
+    workloads.iter_mut().filter(|entry| entry.name == "insert").for_each(|entry| entry.params = INSERT);
+    Catalogue { engines: [ENGINES, &servers].concat(), workloads, ..catalogue() }
 }
+
+const SERVER: &[ParamDef] = &[
+    DURABILITY,
+    CACHE,
+    ParamDef { name: "log_size", ..CACHE },
+    def("flush_method", ParamKind::OneOf(&["fsync", "O_DIRECT"]), "O_DIRECT"),
+    def("io_capacity", ParamKind::Int { min: 100, max: 1_000_000 }, "200"),
+];
+const INSERT: &[ParamDef] = &[
+    ParamDef { name: "step", kind: ParamKind::Steps(&["l.i0", "l.x", "l.i1", "l.i2", "drain", "qr", "qp"]), ..STEP },
+    shape("schema", ParamKind::OneOf(&["iibench-2012", "ibench"]), "ibench"),
+    INDEXES,
+    ROWS,
+    def("rows_per_commit", ParamKind::Int { min: 1, max: 100_000 }, "50"),
+    shape("tables", ParamKind::Int { min: 1, max: 256 }, "1"),
+    ParamDef { name: "partition_rows", default: "0", ..ROWS },
+];
 
 const fn def(name: &'static str, kind: ParamKind, default: &'static str) -> ParamDef {
     ParamDef { name, kind, default, help: "", scales: false, shapes_data: false }

@@ -745,11 +745,24 @@ mod tests {
             ("array-threads", include_str!("../../../plans/array-threads.toml"), 245),
             ("filesystems-oltp", include_str!("../../../plans/filesystems-oltp.toml"), 63),
             ("oltp-cpu", include_str!("../../../plans/oltp-cpu.toml"), 28),
+            ("insert-2012", include_str!("../../../plans/insert-2012.toml"), 2),
+            ("insert-larger-than-memory", include_str!("../../../plans/insert-larger-than-memory.toml"), 8),
         ];
         for (name, text, points) in plans {
             let plan = parse(text, "other.toml", &Overrides::default(), 1.0, &fixture::with_servers()).expect(name);
             let estimate = estimate(&plan, &fixture::with_servers());
             assert_eq!((plan.name.as_str(), estimate.points, estimate.warnings), (name, points, vec![]));
+        }
+    }
+
+    #[test]
+    fn the_benchmark_of_2012_is_scaled_with_its_partitions_and_its_cache() {
+        let text = include_str!("../../../plans/insert-2012.toml");
+        let plan = parse(text, "p.toml", &Overrides::default(), 0.001, &fixture::with_servers()).expect("a valid plan");
+        for trial in &plan.trials {
+            let (of, cache) = (|name| trial.workload.params.int(name), trial.target.params.bytes("cache"));
+            assert_eq!((of("rows"), of("partition_rows"), of("rows_per_commit")), (1_000_000, 100_000, 1));
+            assert!(cache > Bytes::from_mib(55) && cache < Bytes::from_mib(57), "{cache}");
         }
     }
 

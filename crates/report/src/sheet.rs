@@ -264,8 +264,24 @@ fn common_params(points: &[&PointAnalysis]) -> Vec<String> {
     told.into_iter().map(|(k, v)| format!("{k} {}", shortened(v))).take(PARAMS_MAX).collect()
 }
 
-/// Without these a number on storage means nothing.
-const TOLD_FIRST: [&str; 7] = ["mode", "io", "direct", "block", "file_size", "files", "fsync"];
+/// Without these a number on storage, or one of a database, means nothing.
+const TOLD_FIRST: [&str; 15] = [
+    "mode",
+    "io",
+    "direct",
+    "block",
+    "file_size",
+    "files",
+    "fsync",
+    "durability",
+    "cache",
+    "rows_per_commit",
+    "partition_rows",
+    "tables",
+    "table_rows",
+    "access",
+    "schema",
+];
 const PARAMS_MAX: usize = 7;
 
 /// Whether the parameter `name` has any effect in the mode that `point` ran in.

@@ -22,6 +22,8 @@ pub const PLANS: &[(&str, &str)] = &[
     ("array-threads", include_str!("../../../../plans/array-threads.toml")),
     ("filesystems-oltp", include_str!("../../../../plans/filesystems-oltp.toml")),
     ("oltp-cpu", include_str!("../../../../plans/oltp-cpu.toml")),
+    ("insert-2012", include_str!("../../../../plans/insert-2012.toml")),
+    ("insert-larger-than-memory", include_str!("../../../../plans/insert-larger-than-memory.toml")),
 ];
 
 /// A plan file larger than this is no plan.
@@ -41,7 +43,7 @@ pub fn execute(_: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         let estimate = plan::estimate(&plan, &context.catalogue);
         let more = if estimate.until_rows > 0 { "+" } else { " " };
         let _ =
-            writeln!(text, "{name:20} {:3} points, {:5.0} s{more} {}", estimate.points, estimate.seconds, plan.title);
+            writeln!(text, "{name:25} {:3} points, {:5.0} s{more} {}", estimate.points, estimate.seconds, plan.title);
         all.push(serde_json::json!({
             "plan": name, "title": plan.title, "points": estimate.points, "seconds": estimate.seconds,
             "points_until_rows": estimate.until_rows,

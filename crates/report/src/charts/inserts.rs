@@ -236,7 +236,7 @@ fn boundaries(facet: &Facet) -> Vec<(f64, String)> {
     all.map(|nth| ((nth * rows) as f64, name(nth))).collect()
 }
 
-/// `: indexes 0 25,100/s, indexes 3 9,020/s`, where there are few.
+/// `: 25,100/s (indexes 0), 9,020/s (indexes 3)`, where there are few.
 fn means(split: &Split) -> String {
     let points = split.points();
     if points.len() > NAMED_MAX {
@@ -246,7 +246,8 @@ fn means(split: &Split) -> String {
     let told = lines.map(|(panel, (line, _, point))| {
         let all = inserted(point);
         let (rows, seconds) = all.iter().fold((0, 0.0), |(rows, s), i| (rows + i.rows, s + i.length_s));
-        format!("{panel} {line} {}/s", format::number(rows as f64 / seconds)).trim().to_owned()
+        let (rate, name) = (format::number(rows as f64 / seconds), format!("{panel} {line}"));
+        if name.trim().is_empty() { format!("{rate}/s") } else { format!("{rate}/s ({})", name.trim()) }
     });
     format!(": {}", told.collect::<Vec<_>>().join(", "))
 }
@@ -297,7 +298,7 @@ mod tests {
         assert_eq!(names, ["", "indexes 0", "indexes 3"]);
         let Mark::Verticals(boundaries) = &panel.series[0].marks[0] else { panic!("boundaries") };
         assert_eq!(boundaries[0], (1_000_000.0, "1M".to_owned()));
-        assert!(figures[0].title.starts_with("Inserts over rows, insert: indexes 0 "), "{}", figures[0].title);
+        assert!(figures[0].title.ends_with("/s (indexes 3)"), "{}", figures[0].title);
         assert!(figures[0].caption.ends_with("Dashed, with the rows: the tables begin a new partition."));
         let svg = crate::render::svg(&figures[0]);
         assert!(svg.contains(">1M<") && svg.contains(">rows inserted<"));
