@@ -769,8 +769,9 @@ mod tests {
     #[test]
     fn quick_measures_for_a_minute_at_most_and_limits_what_it_writes() {
         let text = include_str!("../../../plans/quick.toml");
-        let plan = parse(text, "quick.toml", &Overrides::default(), 1.0, &fixture::catalogue()).expect("a valid plan");
-        assert!(estimate(&plan, &fixture::catalogue()).seconds <= 60.0);
+        let plan =
+            parse(text, "quick.toml", &Overrides::default(), 1.0, &fixture::with_servers()).expect("a valid plan");
+        assert!(estimate(&plan, &fixture::with_servers()).seconds <= 60.0);
         let reads = |trial: &&Trial| trial.workload.params.0.get("mode") == Some(&model::Value::Word("rndrd".into()));
         let (reading, writing): (Vec<&Trial>, Vec<&Trial>) = plan.trials.iter().partition(reads);
         assert_eq!(reading.len(), 3);

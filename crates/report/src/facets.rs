@@ -14,6 +14,8 @@ pub const PANELS_MAX: usize = 4;
 
 /// What is asked of a target, by the names of the parameters that say so.
 const SORTS_OF_WORK: [&str; 2] = ["mix", "mode"];
+/// What an engine stands on: the columns of the published tables.
+const GROUNDS: [&str; 2] = ["storage_limit", "fs"];
 /// Where these stand among the parameters, under names that none of them has.
 const ENGINE: &str = "engine";
 const CLIENTS: &str = "clients";
@@ -40,17 +42,22 @@ pub struct Facet<'a> {
 impl<'a> Split<'a> {
     /// `points` by what varies between them, clients and depth left out.
     pub fn of(points: &[&'a PointAnalysis]) -> Split<'a> {
-        Split::by(points, &[ENGINE])
+        Split::by(points, &[ENGINE], &SORTS_OF_WORK)
+    }
+
+    /// As [`Split::of`], for a table: what engines stand on makes the panels, which are its columns.
+    pub fn table(points: &[&'a PointAnalysis]) -> Split<'a> {
+        Split::by(points, &[ENGINE], &GROUNDS)
     }
 
     /// `points` by all that varies between them.
     pub fn of_all(points: &[&'a PointAnalysis]) -> Split<'a> {
-        Split::by(points, &[ENGINE, CLIENTS, DEPTH])
+        Split::by(points, &[ENGINE, CLIENTS, DEPTH], &SORTS_OF_WORK)
     }
 
-    fn by(points: &[&'a PointAnalysis], first: &[&'a str]) -> Split<'a> {
+    fn by(points: &[&'a PointAnalysis], first: &[&'a str], before_others: &[&str]) -> Split<'a> {
         let dimensions = dimensions(points, first);
-        let panels_by = panels_by(points, &dimensions);
+        let panels_by = panels_by(points, &dimensions, before_others);
         let rest: Vec<&str> = dimensions.iter().copied().filter(|name| Some(*name) != panels_by).collect();
         let panel = |point: &PointAnalysis| panels_by.map_or_else(String::new, |name| spoken(name, point));
         let line = |point: &PointAnalysis| rest.iter().map(|name| spoken(name, point)).collect::<Vec<_>>().join(" ");
@@ -118,9 +125,9 @@ fn classes(points: &[&PointAnalysis], names: &[&str]) -> usize {
 }
 
 /// The dimension that makes the panels, where there are two or more.
-fn panels_by<'a>(points: &[&PointAnalysis], dimensions: &[&'a str]) -> Option<&'a str> {
+fn panels_by<'a>(points: &[&PointAnalysis], dimensions: &[&'a str], before_others: &[&str]) -> Option<&'a str> {
     let fits = |name: &&&str| in_order(points, |point| value(name, point)).len() <= PANELS_MAX;
-    let rank = |name: &str| (SORTS_OF_WORK.contains(&name), difference(points, name));
+    let rank = |name: &str| (before_others.contains(&name), difference(points, name));
     let greater = |a: &&&str, b: &&&str| {
         let (a, b) = (rank(a), rank(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))

@@ -15,6 +15,7 @@ mod format;
 pub mod hits;
 mod inserts;
 mod loads;
+mod pivot;
 pub mod render;
 mod sheet;
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::findings::{Group, Member, grouped};
 use crate::format;
 use crate::inserts;
 use crate::loads::{self, LoadRow};
+use crate::pivot::{Pivot, pivots};
 use crate::sheet::{Sheet, sheets};
 use analysis::{Analysis, Finding, PointAnalysis, Quantiles, Summary, Validity};
 use minijinja::value::{Serde, Value};
@@ -69,6 +70,7 @@ struct Page<'a> {
     reader_version: &'static str,
     points: Vec<Row<'a>>,
     points_folded: bool,
+    pivots: Vec<Pivot>,
     index_heads: Vec<&'static str>,
     index: Vec<IndexRow>,
     findings: Vec<Block>,
@@ -206,6 +208,7 @@ impl<'a> Page<'a> {
             reader_version: env!("CARGO_PKG_VERSION"),
             points: rows(&analysis.points),
             points_folded: analysis.points.len() > POINTS_UNFOLDED_MAX,
+            pivots: pivots(analysis),
             index_heads,
             index,
             findings: grouped(analysis).iter().map(block).collect(),
