@@ -33,6 +33,9 @@ impl Slot {
 /// How one client's source of operations is made. Called once per client; two sources of one client repeat each other.
 pub type MakeWorkload<O> = Box<dyn Fn(Slot) -> Box<dyn Workload<O>> + Send + Sync>;
 
+/// The numbers of the statements that a client executes.
+pub(crate) type StatementsOf = Box<dyn Fn(Slot) -> Vec<u16> + Send + Sync>;
+
 /// One part of a workload: making the data set, or running.
 pub struct Part<O> {
     /// How many operations there are over all clients; `None` where they never end. See [`Part::ops_of`].
@@ -44,6 +47,8 @@ pub struct Part<O> {
     pub ahead: usize,
     /// Makes the source of operations of one client.
     pub make: MakeWorkload<O>,
+    /// The statements of each client, where they are not all.
+    pub(crate) statements: Option<StatementsOf>,
 }
 
 impl<O: Op> Part<O> {
@@ -54,7 +59,17 @@ impl<O: Op> Part<O> {
         make: impl Fn(Slot) -> W + Send + Sync + 'static,
     ) -> Self {
         let ahead = (AHEAD_MAX / rows_per_op.max(1) as usize).max(1);
-        Part { ops, passes: 1, ahead, make: Box::new(move |slot| Box::new(make(slot))) }
+        Part { ops, passes: 1, ahead, make: Box::new(move |slot| Box::new(make(slot))), statements: None }
+    }
+
+    /// The same part, of which each client executes no statements but those that `statements` says.
+    pub(crate) fn with_statements(self, statements: impl Fn(Slot) -> Vec<u16> + Send + Sync + 'static) -> Self {
+        Part { statements: Some(Box::new(statements)), ..self }
+    }
+
+    /// The numbers of the statements that the client in `slot` executes; `None` where they may be any.
+    pub fn statements_of(&self, slot: Slot) -> Option<Vec<u16>> {
+        self.statements.as_ref().map(|statements| statements(slot))
     }
 
     /// How many operations the client in `slot` must perform for the part to be complete: its source deals these and
@@ -77,7 +92,8 @@ impl<O: Op + 'static> Part<O> {
             Box::new(Repeated { pass: make(slot), make: make.clone(), slot, each, left: each })
         };
         let times = u64::from(times);
-        Part { ops: Some(ops * times), passes: self.passes * times, ahead: self.ahead, make: Box::new(again) }
+        let (passes, statements) = (self.passes * times, self.statements);
+        Part { ops: Some(ops * times), passes, ahead: self.ahead, make: Box::new(again), statements }
     }
 }
 

@@ -12,7 +12,7 @@ use super::between::{BETWEEN, Beginnings, Between};
 use super::chore::{self, Chores};
 use super::counters::{ServerSource, own, within};
 use super::every_second::EverySecond;
-use super::sql::Failure;
+use super::sql::{Failure, only};
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, workload_of};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
@@ -138,7 +138,7 @@ impl Sqlite {
             let driver = SqliteDriver {
                 database: self.database.clone(),
                 params: self.params.clone(),
-                statements: statements.clone(),
+                statements: source.statements().map_or_else(|| statements.clone(), |used| only(&statements, used)),
                 connection: None,
                 failure: String::new(),
             };

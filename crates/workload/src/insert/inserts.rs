@@ -57,14 +57,16 @@ impl Commits {
     where
         Inserts: Workload<O>,
     {
-        Part::new(self.count(), self.per_commit, move |slot: Slot| Inserts {
-            tables: Turns::new(slot, data.schema.tables),
+        let (tables, all) = (data.schema.tables, statements.clone());
+        let part = Part::new(self.count(), self.per_commit, move |slot: Slot| Inserts {
+            tables: Turns::new(slot, tables),
             numbers: self.count().map_or(0..u64::MAX, |count| slot.share(count)),
             data: data.clone(),
             statements: statements.clone(),
             commits: self,
             kind,
-        })
+        });
+        part.with_statements(move |slot| all.of_client(slot, tables))
     }
 }
 
@@ -82,6 +84,11 @@ impl Turns {
     pub(super) fn new(slot: Slot, tables: u64) -> Turns {
         let first = u64::from(slot.client) % tables;
         Turns { first, next: first, step: slot.clients.into(), tables }
+    }
+
+    /// All of them, once.
+    pub(super) fn all(self) -> impl Iterator<Item = u64> {
+        (self.first..self.tables).step_by(self.step as usize)
     }
 
     /// The next table.

@@ -255,7 +255,10 @@ where
     }
     let query = query.expect("a step inserts, asks, or has a part of its own");
     let known: Vec<_> = (0..data.schema.tables).map(|table| data.present(table)).collect();
-    Part::new(None, 1, move |slot| Queries::new(slot, data.clone(), statements.clone(), query, known.clone()))
+    let (tables, all) = (data.schema.tables, statements.clone());
+    let part =
+        Part::new(None, 1, move |slot| Queries::new(slot, data.clone(), statements.clone(), query, known.clone()));
+    part.with_statements(move |slot| all.of_client(slot, tables))
 }
 
 fn kinds(step: Step, commits: Option<Commits>, inserts_beside: Option<Aside>) -> Vec<Kind> {
@@ -298,7 +301,7 @@ mod tests {
     use crate::program::{Partitions, Slot};
     use crate::tests::params;
     use model::{KvAction, KvOp, SqlArg, SqlOp};
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     const ALONE: Slot = Slot { client: 0, clients: 1 };
 
@@ -457,6 +460,30 @@ mod tests {
             assert_eq!(ids.len().to_string(), tables);
             for (table, ids) in ids {
                 assert!(ids == up_to(rows) || ids == up_to(rows + 1), "{table}: {} rows", ids.len());
+            }
+        }
+    }
+
+    #[test]
+    fn a_client_executes_no_statements_but_those_of_its_tables() {
+        for (clients, tables) in [(3, "8"), (8, "3"), (2, "1")] {
+            for step in ["l.i0", "qr"] {
+                let program = made(&[("step", step), ("tables", tables), ("rows", "10000"), ("rows_per_commit", "7")]);
+                for client in 0..clients {
+                    let slot = Slot { client, clients };
+                    let declared = program.run.statements_of(slot).expect("they are known");
+                    let mut ops = vec![SqlOp::default(); 300];
+                    (program.run.make)(slot).fill(&mut ops);
+                    let seen: BTreeSet<u16> =
+                        ops.iter().flat_map(|op| op.calls.iter().map(|it| it.statement)).collect();
+                    assert!(seen.iter().all(|number| declared.contains(number)), "{seen:?} {declared:?}");
+                    // With 3 clients on 8 tables, the most have three; where clients share tables, each has one.
+                    let per_table = program.statements.len() / program.schema.len();
+                    assert!(
+                        declared.len() <= per_table * program.schema.len().div_ceil(clients as usize),
+                        "{declared:?}"
+                    );
+                }
             }
         }
     }

@@ -3,8 +3,9 @@
 //! In: the tables' schema, what a step does. Out: texts, and the number of each. Limits: a table's statements stand together,
 //! in the same order for all.
 
-use super::inserts::Commits;
+use super::inserts::{Commits, Turns};
 use super::schema::{KEY, Schema};
+use crate::program::Slot;
 
 /// Rows in one statement at most: few enough for every engine's limit of arguments (SQLite takes 32,766), so many that a
 /// statement costs nothing beside its rows.
@@ -66,6 +67,13 @@ impl Statements {
             self.0.iter().map(move |statement| statement.text(schema, &name))
         };
         (0..schema.tables).flat_map(of_table).collect()
+    }
+
+    /// The numbers of those on all tables of the client in `slot`.
+    pub(super) fn of_client(&self, slot: Slot, tables: u64) -> Vec<u16> {
+        let per_table = self.0.len();
+        let of_table = |table: u64| table as usize * per_table..(table as usize + 1) * per_table;
+        Turns::new(slot, tables).all().flat_map(of_table).map(|number| number as u16).collect()
     }
 
     /// The number of `statement` on `table`.

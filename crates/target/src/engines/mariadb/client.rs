@@ -3,7 +3,7 @@
 //! In: an address, statements with `?`. Out: sessions that perform operations. Limits: those of [`super::wire`].
 
 use super::wire::{Wire, WireError};
-use crate::engines::sql::{Connect, Failure, Session};
+use crate::engines::sql::{Connect, Failure, Session, only};
 use crate::server::home::Socket;
 use crate::server::url::{Password, Url};
 use ::mysql::{Conn, Error, Opts, OptsBuilder};
@@ -81,6 +81,10 @@ impl Connect for ConnectMysql {
 
     fn server(&self) -> String {
         self.address.shown.clone()
+    }
+
+    fn only(&self, used: &[u16]) -> Self {
+        Self { statements: only(&self.statements, used), ..self.clone() }
     }
 
     fn connect(&self) -> Result<MysqlSession, Failure> {

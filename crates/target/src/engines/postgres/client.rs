@@ -3,7 +3,7 @@
 //! In: an address, statements with `?`. Out: sessions that perform operations. Limits: those of [`super::wire`].
 
 use super::wire::{Login, Stream, Wire, WireError};
-use crate::engines::sql::{Connect, Failure, Session};
+use crate::engines::sql::{Connect, Failure, Session, only};
 use crate::server::home::Socket;
 use crate::server::url::{Password, Url};
 use model::{FailureClass, SqlOp};
@@ -127,6 +127,10 @@ impl Connect for ConnectPostgres {
 
     fn server(&self) -> String {
         self.address.shown.clone()
+    }
+
+    fn only(&self, used: &[u16]) -> Self {
+        Self { statements: only(&self.statements, used), ..self.clone() }
     }
 
     fn connect(&self) -> Result<PostgresSession, Failure> {
