@@ -5,7 +5,7 @@
 //! Limits: a counter that went down in between (the process was replaced) has no difference, nor has one whose readings cover
 //! less than half of the stretch: such a value would be of another time.
 
-use model::{CounterSample, Interval, KindInterval, PhaseData, PointData, Tick};
+use model::{CounterSample, Interval, KindInterval, Phase, PhaseData, PointData, Tick};
 
 /// How much something grew, and between which two readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,7 +64,8 @@ pub fn level_at(point: &PointData, source: &str, gauge: &str, at: Tick) -> Optio
     all.into_iter().min_by_key(|(when, _)| when.0.abs_diff(at.0)).map(|(_, value)| value)
 }
 
-/// What was done between two moments, in whatever phase, each kind of operation counted as `weight` says. An interval that is
+/// What was done between two moments of warmup and run, each kind of operation counted as `weight` says. What made the data is left
+/// out: a reading a moment before the run would count a statement of a thousand rows for it. An interval that is
 /// cut by one of them gives its share by time; one in which a phase ended is as long as the phase was in it.
 pub fn done_between(point: &PointData, from: Tick, to: Tick, weight: impl Fn(&KindInterval) -> f64) -> f64 {
     let share = |phase: &PhaseData, interval: &Interval| {
@@ -75,7 +76,8 @@ pub fn done_between(point: &PointData, from: Tick, to: Tick, weight: impl Fn(&Ki
     };
     let done = |interval: &Interval| interval.kinds.iter().map(&weight).sum::<f64>();
     let of = |phase: &PhaseData| phase.intervals.iter().map(|one| done(one) * share(phase, one)).sum::<f64>();
-    point.phases.iter().map(of).sum()
+    let counts = |phase: &&PhaseData| matches!(phase.phase, Phase::Warmup | Phase::Run);
+    point.phases.iter().filter(counts).map(of).sum()
 }
 
 /// All readings of one counter, gaps left out.

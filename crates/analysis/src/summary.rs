@@ -453,6 +453,29 @@ mod tests {
     }
 
     #[test]
+    fn statements_that_made_the_data_a_moment_before_are_no_queries_of_the_run() {
+        let found = |with_load: bool| {
+            let simulation = costly("own").with(|point| {
+                point.counters.iter_mut().for_each(|sample| sample.at.0 = sample.at.0.saturating_sub(SECOND / 100));
+                point.phases[0].start = Tick(SECOND);
+                point.phases[0].intervals.remove(0);
+                let mut load = point.phases[0].clone();
+                (load.phase, load.start, load.end) = (Phase::Prepare, Tick(0), Tick(SECOND));
+                load.intervals.truncate(1);
+                (load.intervals[0].start, load.intervals[0].kinds[0].kind) = (Tick(SECOND - SECOND / 100), 1);
+                point.kinds.push("load".into());
+                point.facts.push(model::Fact::new("queries_per_op.load", "1002"));
+                if with_load {
+                    point.phases.insert(0, load);
+                }
+            });
+            summary(&simulation).cost_per_query
+        };
+        assert_eq!(found(true), found(false));
+        assert!(found(true).engine_cpu_ns_per_query.is_some());
+    }
+
+    #[test]
     fn on_a_file_system_of_its_own_an_operation_costs_what_the_device_of_that_moved() {
         let made = costly("own").with(|point| {
             let kind = model::FileSystem::Xfs;
