@@ -86,6 +86,40 @@ fn an_open_loop_says_what_was_offered_and_what_was_not_served() {
 }
 
 #[test]
+fn inserts_beside_queries_that_cannot_keep_their_rate_mark_the_point() {
+    let lab = Lab::new();
+    // 1000 commits of 5 rows a second are asked of each client beside, which does 100 of 10 ms at most.
+    let insert = ["insert", "--engine", "null", "--step", "qp", "--insert-rate", "5000", "--small-commit", "5"];
+    let slow = ["--clients", "2", "--service", "10ms", "--time", "2s", "--no-report"];
+    let run = lab.json(&[&insert[..], &slow].concat());
+    let (point, beside) = (&run["points"][0], &run["points"][0]["beside"]);
+    assert_eq!((number(&beside["asked_per_s"]), &beside["kinds"][0]), (2_000.0, &"insert".into()));
+    assert!((1.0..=220.0).contains(&number(&beside["ops_per_s"])), "{beside}");
+    assert_eq!(number(&beside["rows_per_s"]), 5.0 * number(&beside["ops_per_s"]));
+    let performed = number(&beside["ops"]) + number(&beside["unserved"]);
+    assert!((performed - 4_000.0).abs() <= 2.0, "4000 were due, two of them may have ended after the end: {beside}");
+    let codes: Vec<&str> = point["findings"].as_array().unwrap().iter().map(|f| f["code"].as_str().unwrap()).collect();
+    assert!(codes.contains(&"rate-kept") && !codes.contains(&"plausibility"), "{codes:?}");
+    assert!(number(&point["ops_per_s"]) <= 220.0 && point["offered_per_s"].is_null(), "{point}");
+    assert!(number(&beside["response_ns"]["max"]) > 10.0 * number(&point["response_ns"]["p50"]), "the wait counts");
+}
+
+#[test]
+fn transactions_are_told_in_queries_too_and_what_a_query_costs() {
+    let oltp = ["oltp", "--mix", "read_write", "--table-rows", "500", "--durability", "none", "--time", "1s"];
+    let run = Lab::new().json(&[&oltp[..], &["--interval", "50ms", "--no-report"]].concat());
+    let point = &run["points"][0];
+    assert!((number(&point["queries_per_s"]) / number(&point["ops_per_s"]) - 20.0).abs() < 1e-9, "{point}");
+    let [ops, queries] = ["ops_per_s_ci95", "queries_per_s_ci95"].map(|name| number(&point[name][1]));
+    assert!((queries / ops - 20.0).abs() < 1e-9, "{point}");
+    assert_eq!(number(&point["success_rate"]), 1.0);
+    let [per_op, per_query] = [("cost", "engine_cpu_ns_per_op"), ("cost_per_query", "engine_cpu_ns_per_query")]
+        .map(|(of, name)| number(&point[of][name]));
+    assert!((per_op / per_query - 20.0).abs() < 1e-6, "{per_op} {per_query}");
+    assert!(run["verdict"][0].as_str().unwrap().contains("queries/s"), "{run}");
+}
+
+#[test]
 fn a_stall_is_found_by_both_loops_and_only_the_open_one_shows_it_in_p99() {
     let stall = [NULL, &["--stall-every", "5000", "--stall", "200ms", "--time", "3s"]].concat();
     let lab = Lab::new();
