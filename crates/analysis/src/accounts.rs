@@ -151,6 +151,13 @@ const DEBTS: &[Owed] = &[
     Owed { source: "innodb", owes: innodb_owes, log_age: "checkpoint_age" },
     Owed { source: "myrocks", owes: myrocks_owes, log_age: "" },
     Owed { source: "postgres", owes: |_, _| None, log_age: "checkpoint_age" },
+    // The log keeps the length that it once had, so its length is no debt.
+    Owed { source: "sqlite", owes: |_, _| None, log_age: "wal_bytes" },
+    Owed {
+        source: "fjall",
+        owes: |point, at| level_at(point, "fjall", "memtable_bytes", at),
+        log_age: "journal_bytes",
+    },
 ];
 
 /// What the engine of `point` still has to write at `at`.
@@ -161,6 +168,12 @@ pub fn debt(point: &PointData, at: Tick) -> Debt {
         log_age_bytes: level_at(point, owed.source, owed.log_age, at),
     };
     owed.map(of).unwrap_or_default()
+}
+
+/// What an LSM tree holds in memory and in its log only: data that is in no table yet.
+pub fn unflushed(point: &PointData, at: Tick) -> Option<f64> {
+    const MEMTABLES: [(&str, &str); 2] = [("myrocks", "memtable_unflushed"), ("fjall", "memtable_bytes")];
+    MEMTABLES.iter().find_map(|(source, gauge)| level_at(point, source, gauge, at))
 }
 
 /// Dirty pages, each of which is written twice where there is a doublewrite buffer.
@@ -217,6 +230,14 @@ mod tests {
         let found = account(&point, Tick(0), Tick(10 * SECOND)).expect("it keeps books");
         assert_eq!((found.log, found.pages, found.compaction, found.written), (Some(50.0), Some(30.0), None, None));
         assert_eq!(debt(&point, Tick(0)), Debt::default());
+    }
+
+    #[test]
+    fn memtables_are_owed_and_hold_data_that_is_in_no_table() {
+        let point = Simulation::counts(&[1; 10]).source("fjall", &["memtable_bytes"], |s| vec![7.0 * s]).point();
+        let end = Tick(10 * SECOND);
+        assert_eq!((debt(&point, end).bytes, unflushed(&point, end)), (Some(70.0), Some(70.0)));
+        assert_eq!(unflushed(&innodb(), end), None);
     }
 
     #[test]

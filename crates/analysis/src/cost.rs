@@ -8,7 +8,7 @@
 //! Limits: what the engine writes after the run is in no figure but the debt and what a drain paid. Bytes that were still in
 //! the page cache count when they were put there. Where queries ran beside the inserts nothing is divided by rows.
 
-use crate::accounts::{Account, account, debt};
+use crate::accounts::{Account, account, debt, unflushed};
 use crate::chain;
 use crate::counters::{Growth, done_between, growth_of_all, growth_of_first};
 use crate::facts::{EngineProcess, engine_process, fact, param};
@@ -63,7 +63,9 @@ pub struct InsertCost {
     pub data_bytes: Option<f64>,
     /// The part of it that is logs: as long as the engine was allowed to keep them, whatever data there is.
     pub log_bytes: Option<f64>,
-    /// The data without its logs, for each row that is in the tables.
+    /// What memtables hold: it is data, and on disk in the log only.
+    pub unflushed_bytes: Option<f64>,
+    /// The data without its logs and with what memtables hold, for each row that is in the tables.
     pub data_bytes_per_row: Option<f64>,
     /// What a row holds: the widths of its columns, without index entries.
     pub payload_bytes_per_row: Option<f64>,
@@ -86,7 +88,7 @@ pub struct InsertCost {
     pub cache_bytes: Option<f64>,
     /// The memory that the engine may use: its limit, or all of the machine.
     pub memory_bytes: Option<f64>,
-    /// The size of the data without its logs, in caches.
+    /// The size of the same data in caches.
     pub data_per_cache: Option<f64>,
     /// The memory in caches.
     pub memory_per_cache: Option<f64>,
@@ -149,6 +151,7 @@ impl InsertCost {
         if does_nothing_else(window, &rows_per_op) {
             cost.divide_by_rows(point, window, &totals);
         }
+        cost.unflushed_bytes = unflushed(point, window.phase.end);
         cost.add_space(point, all, environment);
         cost.add_debt(point, all, window.phase.end);
         Some(cost)
@@ -202,7 +205,7 @@ impl InsertCost {
         self.data_bytes = number(&point.facts, "data.bytes");
         let rows = rows_in_tables(point, all).filter(|rows| *rows > 0.0);
         self.log_bytes = number(&point.facts, "data.log_bytes");
-        let tables = self.data_bytes.map(|all| (all - self.log_bytes.unwrap_or(0.0)).max(0.0));
+        let tables = self.table_bytes();
         self.data_bytes_per_row = tables.zip(rows).map(|(bytes, rows)| bytes / rows);
         self.cache_bytes = match param(point, "cache") {
             Some(Value::Bytes(bytes)) if bytes.0 > 0 => Some(bytes.0 as f64),
@@ -223,6 +226,12 @@ impl InsertCost {
         let alone = paid.inserting == [point.id];
         self.drain_written_bytes = paid.drain.filter(|_| alone && !chain::is_drain(point));
         self.paid_written_bytes_per_insert = paid.per_insert().filter(|_| alone || chain::is_drain(point));
+    }
+
+    /// The data without its logs, and with what is in a log and in memtables only.
+    pub fn table_bytes(&self) -> Option<f64> {
+        let on_disk = (self.data_bytes? - self.log_bytes.unwrap_or(0.0)).max(0.0);
+        Some(on_disk + self.unflushed_bytes.unwrap_or(0.0))
     }
 
     /// Which part of all that this point caused to be written it had not written at its end: what a drain had to write for it
@@ -252,6 +261,8 @@ pub struct Paid {
     pub engine_written: Option<f64>,
     /// Bytes that the drain wrote to the block layer.
     pub drain: Option<f64>,
+    /// The point at which both accounts are furthest apart, by its number, and what they are there: block layer, engine.
+    pub furthest: Option<(u32, f64, f64)>,
 }
 
 impl Paid {
@@ -268,12 +279,21 @@ impl Paid {
             block_written: sum(|one| Some(one.written?.amount)),
             engine_written: sum(|one| one.account.written),
             drain: Totals::of_run(drain)?.written.map(|written| written.amount),
+            furthest: totals.iter().filter_map(both_accounts).max_by(|a, b| apart(a).total_cmp(&apart(b))),
         })
     }
 
     fn per_insert(&self) -> Option<f64> {
         self.block_written.filter(|_| self.rows > 0.0).map(|bytes| bytes / self.rows)
     }
+}
+
+fn both_accounts((id, totals): &(u32, Totals)) -> Option<(u32, f64, f64)> {
+    Some((*id, totals.written?.amount, totals.account.written?))
+}
+
+fn apart((_, block, engine): &(u32, f64, f64)) -> f64 {
+    (block - engine).abs()
 }
 
 /// What the counters of a point grew by.

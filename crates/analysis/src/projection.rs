@@ -267,7 +267,7 @@ fn rows_before(point: &PointData, all: &[PointData]) -> f64 {
 
 /// What the run at full size would meet and this one did not.
 fn regime_ahead(scale: f64, cost: &InsertCost) -> Option<String> {
-    let data = cost.data_bytes.map(|all| all - cost.log_bytes.unwrap_or(0.0))?;
+    let data = cost.table_bytes()?;
     if let Some(cache) = cost.cache_bytes.filter(|cache| data < *cache) {
         return Some(format!(
             "the data ({}) did not outgrow the cache ({}), and how it goes on after that was not seen",

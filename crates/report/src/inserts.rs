@@ -15,7 +15,7 @@ pub const TITLE: &str = "What an insert costs";
 pub const LEGEND: &str = "IPS: rows inserted per second. r and w: read and written, MB/s of the block layer and KB per insert \
     (1 KB = 1000 B; discards are no writes); engine: by the engine's own account, of which log (redo, write-ahead), pages (flushes), \
     compaction and doublewrite. paid: wKB/i with what the drain wrote; `>`: too low, a debt was left. us/i and cs/i: CPU and context \
-    switches per insert. B/row: data on disk without logs, over rows in the tables. w-amp: bytes written over payload of the rows. d:c:m: data to \
+    switches per insert. B/row: data without logs, over rows in the tables. w-amp: bytes written over payload of the rows. d:c:m: data to \
     cache to memory. shown: where the data was found, by reads. A dash could not be measured.";
 
 /// A point of the table with what its inserts cost.
@@ -119,7 +119,7 @@ pub fn projections(analysis: &Analysis) -> Vec<(&PointAnalysis, &str)> {
 pub type Field = (&'static str, fn(&InsertCost) -> Option<f64>);
 
 /// The fields of the CSV file, under the names that `--json` has.
-pub const FIELDS: [Field; 33] = [
+pub const FIELDS: [Field; 34] = [
     ("rows", |c| Some(c.rows)),
     ("inserts_per_s", |c| c.inserts_per_s),
     ("inserts_per_s_low95", |c| c.inserts_per_s_ci95.map(|ci| ci[0])),
@@ -140,6 +140,7 @@ pub const FIELDS: [Field; 33] = [
     ("client_context_switches_per_insert", |c| c.client_context_switches_per_insert),
     ("data_bytes", |c| c.data_bytes),
     ("log_bytes", |c| c.log_bytes),
+    ("unflushed_bytes", |c| c.unflushed_bytes),
     ("data_bytes_per_row", |c| c.data_bytes_per_row),
     ("payload_bytes_per_row", |c| c.payload_bytes_per_row),
     ("write_amplification", |c| c.write_amplification),

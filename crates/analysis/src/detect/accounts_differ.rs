@@ -16,8 +16,9 @@ pub const DETECTOR: Detector = Detector {
     explain: "When write debt is paid, what the engine says that it wrote to its log, its pages and its compactions should be what \
               the block layer saw of it. Compared after the step `drain`, over all steps that it paid for; found where they differ \
               by more than 10 % of the greater. More in the block layer: a file system that copies or keeps a journal, files that \
-              the engine does not count, blocks that are rounded up. More in the engine: files that were deleted before they \
-              reached the device, or compression below the engine. Until it is known which, the written KB per insert is known to \
+              the engine does not count (sorted runs of a new index), blocks that are rounded up. More in the engine: pages that \
+              were written several times to the page cache and once to the device (PostgreSQL), files that were deleted before \
+              they reached it, or compression below the engine. Until it is known which, the written KB per insert is known to \
               that difference only.",
     detect,
 };
@@ -38,7 +39,11 @@ fn detect(view: &PointView) -> Vec<Finding> {
         bytes(engine),
         percent(difference)
     );
-    let evidence = "over the steps since the drain before, this one included".to_owned();
+    let furthest = paid.as_ref().and_then(|paid| paid.furthest).map(|(id, block, engine)| {
+        let step = view.others.iter().find(|other| other.id == id).and_then(chain::step).unwrap_or("this one");
+        format!("; furthest apart in {step}: {} and {}", bytes(block), bytes(engine))
+    });
+    let evidence = format!("over the steps since the drain before, this one included{}", furthest.unwrap_or_default());
     let next_step = "look at which files grow, and use a file system of its own (`fs`) to see all of the device";
     vec![DETECTOR.finding(Severity::Warning, title, evidence, next_step)]
 }
@@ -67,6 +72,7 @@ mod tests {
         assert!(findings(steps()).is_empty());
         let found = findings(steps().into_iter().map(|point| saying(point, 0.8)).collect());
         assert_eq!(found[0].title, "the block layer wrote 100 MB, the engine says 80.0 MB: 20 % apart");
+        assert!(found[0].evidence.ends_with("; furthest apart in drain: 50.0 MB and 40.0 MB"), "{:?}", found[0]);
         let nearly = steps().into_iter().map(|point| saying(point, 0.92)).collect();
         assert!(findings(nearly).is_empty());
     }

@@ -45,7 +45,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 
 fn evidence(cost: &InsertCost, read: f64) -> String {
     let size = |of: Option<f64>| of.map_or("unknown".to_owned(), bytes);
-    let sizes = [cost.data_bytes, cost.cache_bytes, cost.memory_bytes].map(size);
+    let sizes = [cost.table_bytes(), cost.cache_bytes, cost.memory_bytes].map(size);
     let least = kilobytes(READ_BYTES_PER_INSERT_MIN);
     format!(
         "data {}, cache {}, memory {}; {} read per insert, of which {least} count as none",
