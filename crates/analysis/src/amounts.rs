@@ -14,7 +14,7 @@ use model::{Interval, Nanos, Phase, PointData, Value};
 pub struct Amounts {
     /// Queries per second of the part that counts; `None` where each operation is one query.
     pub queries_per_s: Option<f64>,
-    /// The rows inserted in each interval of the run phase; empty where no operation inserts any.
+    /// The rows inserted in each interval of the run phase; empty where none was.
     pub inserted: Vec<Inserted>,
     /// After so many rows inserted, and each time as many again, the tables begin a new partition; `None` where they have none.
     pub partition_rows: Option<u64>,
@@ -75,7 +75,8 @@ fn queries_per_s(point: &PointData, window: &Window) -> Option<f64> {
 
 fn inserted(point: &PointData, all: &[PointData], window: &Window) -> Vec<Inserted> {
     let per_op = per_op(point, "rows_per_op", 0.0);
-    let Some(run) = point.phase(Phase::Run).filter(|_| per_op.iter().any(|rows| *rows > 0.0)) else {
+    // The kinds of a load are there, too, and are not of the run.
+    let Some(run) = point.phase(Phase::Run).filter(|run| sum(&run.intervals, &per_op) > 0.0) else {
         return Vec::new();
     };
     let warmup = point.phase(Phase::Warmup).map_or(0, |phase| sum(&phase.intervals, &per_op) as u64);
@@ -142,6 +143,8 @@ mod tests {
         assert_eq!(told, [(0.0, 0, 300), (1.0, 300, 300), (2.0, 300, 800)]);
         assert_eq!(inserted[2].per_s(), 500.0);
         assert!(amounts(with_facts(&[3, 0, 5], &[])).inserted.is_empty());
+        let loads = with_facts(&[3, 0, 5], &[("rows_per_op.load", "1000")]);
+        assert!(amounts(loads.with(|point| point.kinds.push("load".into()))).inserted.is_empty());
     }
 
     #[test]

@@ -49,8 +49,11 @@ fn pivot(name: &str, points: &[&PointAnalysis]) -> Option<Pivot> {
     })
 }
 
+/// A rate of a point, where it has it.
+type Rate = fn(&PointAnalysis) -> Option<f64>;
+
 /// What may be counted, the first that all points have.
-const RATES: [(&str, fn(&PointAnalysis) -> Option<f64>); 3] = [
+const RATES: [(&str, Rate); 3] = [
     ("Rows inserted per second", rows_per_s),
     ("Queries per second", |point| point.series.as_ref()?.amounts.queries_per_s),
     ("Operations per second", |point| Some(point.summary.as_ref()?.ops_per_s)),
@@ -74,7 +77,7 @@ fn at_best(points: &[&PointAnalysis]) -> &'static str {
 }
 
 /// The mean rate of the repeats of the place with the highest.
-fn best(points: &[&PointAnalysis], rate: fn(&PointAnalysis) -> Option<f64>) -> Option<f64> {
+fn best(points: &[&PointAnalysis], rate: Rate) -> Option<f64> {
     let mut places: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
     for point in points.iter().filter(|point| point.validity != Validity::Invalid) {
         places.entry((point.clients, point.depth)).or_default().extend(rate(point));

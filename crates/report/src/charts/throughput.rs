@@ -28,13 +28,13 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
         let per = axis.label.split(['/', ' ']).next().unwrap_or_default().to_owned();
         let mut figure = match sweep.split.is_grid() {
             true => {
-                let times = Axis::nanos("response time");
+                let times = Axis::nanos("response time: 95th percentile, dashed the mean");
                 let rows = vec![row(sweep, axis, &[(rate, Stroke::Solid)]), row(sweep, times, &TIMES)];
                 multiples(analysis, sweep, names, rows)
             }
             false => lines(analysis, sweep, names, (axis, rate)),
         };
-        figure.caption += note(&points, sweep.split.is_grid());
+        figure.caption += note(&points);
         figure.title += &most(&sweep.split, sweep.dimension, rate, &per);
         figure
     };
@@ -43,16 +43,10 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 
 const TIMES: [(&Measure, Stroke); 2] = [(&p95::P95, Stroke::Solid), (&p95::MEAN, Stroke::Dashed)];
 
-fn note(points: &[&PointAnalysis], is_grid: bool) -> &'static str {
-    match (points.iter().any(|point| point.repeat > 1), is_grid) {
-        (true, false) => " Dots: repeats. Lines: their means.",
-        (false, false) => " Bars: 95 % confidence intervals of the mean.",
-        (true, true) => {
-            " Dots: repeats. Lines: their means. Response time: solid the 95th percentile, dashed the mean, of all repeats together."
-        }
-        (false, true) => {
-            " Bars: 95 % confidence intervals of the mean. Response time: solid the 95th percentile, dashed the mean."
-        }
+fn note(points: &[&PointAnalysis]) -> &'static str {
+    match points.iter().any(|point| point.repeat > 1) {
+        true => " Dots: repeats. Lines: their means.",
+        false => " Bars: 95 % confidence intervals of the mean.",
     }
 }
 

@@ -20,8 +20,11 @@ pub const CHART: Chart = Chart {
     draw,
 };
 
+/// One use: the label of its axis, how its numbers are written, and how much of it a point made.
+type Use = (&'static str, Unit, fn(&PointAnalysis) -> Option<WithInterval>);
+
 /// What is drawn, from top to bottom.
-const USES: [(&str, Unit, fn(&PointAnalysis) -> Option<WithInterval>); 5] = [
+const USES: [Use; 5] = [
     ("disk reads/s", Unit::Count, |p| disk(p, "read_ops")),
     ("disk writes/s", Unit::Count, |p| disk(p, "write_ops")),
     ("user CPU, percent of all CPUs", Unit::Percent, |p| cpu(p, "user_ns")),
@@ -57,7 +60,7 @@ fn disks(sweep: &Sweep) -> String {
 fn rows(sweep: &Sweep) -> Option<Vec<GridRow>> {
     let points = sweep.split.points();
     let told = USES.iter().filter(|(_, _, of)| points.iter().any(|point| of(point).is_some()));
-    let draw = |(label, unit, of): &(&str, Unit, fn(&PointAnalysis) -> Option<WithInterval>)| {
+    let draw = |(label, unit, of): &Use| {
         let measure = Measure { of: *of, together: Together::Mean };
         GridRow { height: 90.0, ..row(sweep, Axis::from_zero(label, *unit), &[(&measure, Stroke::Solid)]) }
     };
