@@ -32,6 +32,9 @@ pub fn pivots(analysis: &Analysis) -> Vec<Pivot> {
             None => families.push((name, group.points)),
         }
     }
+    // What is one operation, such as a drain, has a time and no rate.
+    let has_rate = |point: &&PointAnalysis| point.summary.as_ref().is_some_and(|summary| summary.ops > 1);
+    families.retain(|(_, points)| points.iter().any(has_rate));
     families.iter().filter_map(|(name, points)| pivot(name, points)).collect()
 }
 

@@ -129,6 +129,14 @@ pub fn sheets(analysis: &Analysis) -> Vec<Sheet<'_>> {
     drafts.iter().flat_map(|(name, places)| cut_up(name, places, &mut slugs)).collect()
 }
 
+/// The sheets that are drawn: a step that is one operation, such as a drain, has a number and no picture.
+pub fn drawn_sheets(analysis: &Analysis) -> Vec<Sheet<'_>> {
+    let is_one = |point: &&PointAnalysis| {
+        point.params.contains_key(STEP) && point.summary.as_ref().is_some_and(|summary| summary.ops <= 1)
+    };
+    sheets(analysis).into_iter().filter(|sheet| !sheet.points().iter().all(is_one)).collect()
+}
+
 /// The points of `group` by where they stand in its sweep, each place with its repeats.
 fn places<'a>(group: &Group<'a>) -> Vec<Vec<&'a PointAnalysis>> {
     let mut places: BTreeMap<(u64, u32), Vec<&PointAnalysis>> = BTreeMap::new();
@@ -259,13 +267,15 @@ fn common_params(points: &[&PointAnalysis]) -> Vec<String> {
     let Some((first, rest)) = points.split_first() else { return Vec::new() };
     let common = first.params.iter().filter(|(k, v)| rest.iter().all(|p| p.params.get(*k) == Some(*v)));
     let applies = |name: &str| points.iter().any(|point| is_used(name, point));
-    let mut told: Vec<(&String, &String)> = common.filter(|(k, _)| applies(k)).collect();
+    // A table without partitions is what everybody expects.
+    let is_plain = |name: &str, value: &str| name == "partition_rows" && value == "0";
+    let mut told: Vec<(&String, &String)> = common.filter(|(k, v)| applies(k) && !is_plain(k, v)).collect();
     told.sort_by_key(|(k, _)| TOLD_FIRST.iter().position(|first| first == k).unwrap_or(TOLD_FIRST.len()));
     told.into_iter().map(|(k, v)| format!("{k} {}", shortened(v))).take(PARAMS_MAX).collect()
 }
 
 /// Without these a number on storage, or one of a database, means nothing.
-const TOLD_FIRST: [&str; 15] = [
+const TOLD_FIRST: [&str; 17] = [
     "mode",
     "io",
     "direct",
@@ -280,6 +290,8 @@ const TOLD_FIRST: [&str; 15] = [
     "tables",
     "table_rows",
     "access",
+    "rows",
+    "indexes",
     "schema",
 ];
 const PARAMS_MAX: usize = 7;
@@ -364,6 +376,11 @@ mod tests {
         }
         let names: Vec<(String, usize)> = sheets(&analysis).iter().map(|s| (s.name.clone(), s.rows.len())).collect();
         assert_eq!(names, [("insert l.i0".to_owned(), 2), ("insert qr".to_owned(), 2)]);
+        assert_eq!(drawn_sheets(&analysis).len(), 2);
+        for nth in [1, 3] {
+            analysis.points[nth].summary.as_mut().unwrap().ops = 1;
+        }
+        assert_eq!(drawn_sheets(&analysis).len(), 1, "one operation has no picture");
     }
 
     #[test]

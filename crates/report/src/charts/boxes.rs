@@ -7,7 +7,7 @@
 
 use super::{Chart, ops_axis};
 use crate::figure::{Axis, Body, BoxMark, Colour, Figure, Mark, Panel, Scale, Series, Unit};
-use crate::sheet::{Dimension, Sheet, conditions, sheets};
+use crate::sheet::{Dimension, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis};
 
 /// The chart.
@@ -23,7 +23,7 @@ pub const CHART: Chart = Chart {
 const DOTS_APART: f64 = 500.0;
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
-    sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
+    drawn_sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
 }
 
 fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
@@ -80,6 +80,7 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sheet::sheets;
 
     #[test]
     fn quantiles_interpolate_between_values() {

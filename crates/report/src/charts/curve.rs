@@ -6,7 +6,7 @@
 
 use super::{Chart, merged};
 use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Stroke, Unit};
-use crate::sheet::{Row, Sheet, conditions, sheets};
+use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis};
 use hdrhistogram::Histogram;
 
@@ -20,7 +20,7 @@ pub const CHART: Chart = Chart {
 };
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
-    sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
+    drawn_sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
 }
 
 fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {

@@ -7,7 +7,7 @@
 use super::{Chart, drawn_intervals, line_with_dots, marked, named_once, shades, shading_note, time_range};
 use crate::figure::{Axis, Body, Colour, Figure, Panel, Series};
 use crate::format;
-use crate::sheet::{Row, Sheet, conditions, sheets};
+use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, IntervalPoint, PointAnalysis};
 
 /// The chart.
@@ -30,7 +30,7 @@ const LINES: [Percentile; 4] = [
 ];
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
-    sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
+    drawn_sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
 }
 
 fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {

@@ -7,7 +7,7 @@
 use super::{Chart, marked};
 use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Shade, ShadeKind, Stroke, Unit};
 use crate::format;
-use crate::sheet::{Sheet, conditions, sheets};
+use crate::sheet::{Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis, Rounds};
 use model::steady::{RANGE_MAX, WINDOW_ROUNDS, Window};
 
@@ -22,7 +22,7 @@ pub const CHART: Chart = Chart {
 };
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
-    sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
+    drawn_sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
 }
 
 fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {

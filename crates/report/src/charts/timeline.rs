@@ -8,7 +8,7 @@
 use super::{Chart, drawn_intervals, marked, mean_rate, named_once, ops_axis, shades, shading_note, time_range};
 use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Stroke};
 use crate::format;
-use crate::sheet::{Row, Sheet, conditions, sheets};
+use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, Bin, PointAnalysis};
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub const CHART: Chart = Chart {
 const LOW_PANELS_FROM: usize = 4;
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
-    sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
+    drawn_sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
 }
 
 fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {

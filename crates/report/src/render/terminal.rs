@@ -234,8 +234,11 @@ fn standing(point: &PointAnalysis) -> (&'static str, Tone) {
     }
 }
 
-/// Filled up with spaces, or shortened in the middle: labels differ at their ends.
+/// Filled up with spaces, or shortened: by the server whose storage engine speaks for itself, then in the middle, since labels
+/// differ at their ends.
 fn pad(text: &str, width: usize) -> String {
+    let storage = text.strip_prefix("mariadb:").filter(|_| text.chars().count() > width);
+    let text = storage.unwrap_or(text);
     let chars: Vec<char> = text.chars().collect();
     if chars.len() <= width {
         return format!("{text:<width$}");
@@ -281,6 +284,14 @@ mod tests {
     use super::*;
     use crate::testing::{beside, damaged, hostile, inserts, quick};
     use analysis::Finding;
+
+    #[test]
+    fn a_label_that_is_too_long_gives_up_its_server_before_its_middle() {
+        let label = |width| pad("mariadb:innodb l.i1 cache 10 MiB", width);
+        assert_eq!(label(33), "mariadb:innodb l.i1 cache 10 MiB ");
+        assert_eq!(label(28), "innodb l.i1 cache 10 MiB    ");
+        assert_eq!(label(20), "innodb l..che 10 MiB");
+    }
 
     #[test]
     fn no_line_is_wider_than_asked_for() {
