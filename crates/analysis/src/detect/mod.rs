@@ -25,6 +25,7 @@ pub mod interrupted;
 pub mod knee;
 pub mod level_shift;
 pub mod limit;
+pub mod limit_escaped;
 pub mod littles_law;
 pub mod load_line;
 pub mod loses_inserts;
@@ -66,6 +67,7 @@ pub const DETECTORS: &[Detector] = &[
     asked_achieved::DETECTOR,
     punted::DETECTOR,
     cached::DETECTOR,
+    limit_escaped::DETECTOR,
     client_bound::DETECTOR,
     foreign_cpu::DETECTOR,
     swap::DETECTOR,

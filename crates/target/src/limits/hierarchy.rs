@@ -106,8 +106,7 @@ fn new(resource: Resource, mounts: &str, groups: &str) -> Option<Hierarchy> {
         let handed = std::fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();
         handed.split_ascii_whitespace().any(|name| name == controller)
     };
-    let around = own.ancestors().take_while(|group| group.starts_with(&outermost));
-    let parent = around.into_iter().find(|group| hands_on(&group.as_ref()))?.to_owned();
+    let parent = own.ancestors().take_while(|group| group.starts_with(&outermost)).find(hands_on)?.to_owned();
     Some(Hierarchy { version: Version::Two, parent, own, outermost })
 }
 
