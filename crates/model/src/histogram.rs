@@ -6,7 +6,7 @@
 //! A bucket is at most 1/256 of its value wide, so a percentile is off by 0.2 % at most.
 //!
 //! The layout is that of HdrHistogram (Gil Tene, <http://hdrhistogram.org>) with 256 buckets to each power of two and 32-bit
-//! counts: 36 KiB, of which a run touches a few hundred bytes. The range touched is known by the
+//! counts: 36 KiB from the first time on, of which a run touches a few hundred bytes. The range touched is known by the
 //! least and the most, so that handing over an interval costs what was used, not what is there.
 
 use hdrhistogram::Histogram;
@@ -20,6 +20,7 @@ const BUCKETS: usize = ((VALUE_BITS_MAX - SUB_BITS + 1) as usize) << SUB_BITS;
 /// Counts of times in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LatencyCounts {
+    /// None before the first time is counted: of what a client may do, it does little.
     counts: Box<[u32]>,
     total: u64,
     sum_ns: u64,
@@ -40,7 +41,7 @@ pub struct LatencyDelta {
 
 impl Default for LatencyCounts {
     fn default() -> Self {
-        LatencyCounts { counts: vec![0; BUCKETS].into_boxed_slice(), total: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
+        LatencyCounts { counts: Box::default(), total: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
     }
 }
 
@@ -60,14 +61,26 @@ fn middle_of(bucket: usize) -> u64 {
 }
 
 impl LatencyCounts {
-    /// Counts one time. No allocation, no branch but the bounds.
+    /// Counts one time. No allocation but for the first, no branch but the bounds.
     #[inline]
     pub fn record(&mut self, value_ns: u64) {
-        self.counts[bucket_of(value_ns)] += 1;
+        match self.counts.get_mut(bucket_of(value_ns)) {
+            Some(count) => *count += 1,
+            None => self.all()[bucket_of(value_ns)] += 1,
+        }
         self.total += 1;
         self.sum_ns = self.sum_ns.wrapping_add(value_ns);
         self.min_ns = self.min_ns.min(value_ns);
         self.max_ns = self.max_ns.max(value_ns);
+    }
+
+    /// The buckets, made where there are none yet.
+    #[cold]
+    fn all(&mut self) -> &mut [u32] {
+        if self.counts.is_empty() {
+            self.counts = vec![0; BUCKETS].into_boxed_slice();
+        }
+        &mut self.counts
     }
 
     /// How many times were counted.
@@ -115,7 +128,7 @@ impl LatencyCounts {
         if delta.total == 0 {
             return;
         }
-        for (mine, theirs) in self.counts[delta.first..].iter_mut().zip(&delta.counts) {
+        for (mine, theirs) in self.all()[delta.first..].iter_mut().zip(&delta.counts) {
             *mine = mine.saturating_add(*theirs);
         }
         self.total += delta.total;
@@ -187,6 +200,14 @@ mod tests {
         all.add(&client.take());
         all.add(&client.take());
         assert_eq!((all.total(), all.sum_ns(), all.max_ns()), (4, 1_000_357, 1_000_000));
+    }
+
+    #[test]
+    fn counts_take_no_memory_before_the_first_time() {
+        let mut counts = LatencyCounts::default();
+        assert_eq!((counts.counts.len(), counts.take().total), (0, 0));
+        counts.record(3);
+        assert_eq!((counts.counts.len(), counts.total()), (BUCKETS, 1));
     }
 
     #[test]

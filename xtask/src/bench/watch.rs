@@ -107,7 +107,7 @@ fn cpu_ns(pid: u32) -> Option<f64> {
     let failed = unsafe {
         libc::clock_getcpuclockid(pid as libc::pid_t, &mut clock) != 0 || libc::clock_gettime(clock, &mut time) != 0
     };
-    (!failed).then(|| time.tv_sec as f64 * 1e9 + time.tv_nsec as f64)
+    (!failed).then_some(time.tv_sec as f64 * 1e9 + time.tv_nsec as f64)
 }
 
 /// Field 14 of /proc/PID/stat, counted from behind the name, which may hold anything.
