@@ -13,6 +13,7 @@ mod fjall;
 mod inbox;
 mod mariadb;
 mod null;
+mod patience;
 mod postgres;
 mod sql;
 mod sqlite;

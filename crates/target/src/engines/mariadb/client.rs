@@ -89,7 +89,7 @@ impl Connect for ConnectMysql {
 
     fn connect(&self) -> Result<MysqlSession, Failure> {
         let connection = self.address.connect(self.patience)?;
-        Ok(MysqlSession(Wire::new(connection, &self.statements).map_err(failure)?))
+        Ok(MysqlSession(Wire::new(connection, &self.statements, self.patience).map_err(failure)?))
     }
 }
 

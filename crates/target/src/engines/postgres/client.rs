@@ -138,6 +138,7 @@ impl Connect for ConnectPostgres {
         let names: Vec<String> = (0..self.statements.len()).map(|number| format!("s{number}")).collect();
         let both = names.iter().zip(self.statements.iter());
         both.into_iter().try_for_each(|(name, text)| wire.prepare(name, text)).map_err(failure)?;
+        wire.be_patient(self.patience).map_err(|error| failure(error.into()))?;
         Ok(PostgresSession { wire, names })
     }
 }
