@@ -131,7 +131,8 @@ impl Lab<'_> {
     /// The insert benchmark without secondary indexes, which every engine does fastest.
     fn insert(&self, engine: &str, clients: u32) -> Result<Window> {
         let batch = BATCH.to_string();
-        let mut words = vec!["insert", "--engine", engine, "--indexes", "0", "--rows-per-commit", &batch];
+        let mut words = vec!["insert", "--engine", engine, "--schema", "iibench-2012", "--indexes", "0"];
+        words.extend(["--step", "l.i1", "--rows", "0", "--rows-per-commit", &batch]);
         if !engine.contains("://") && engine != "null" {
             words.extend(["--durability", "none"]);
         }
