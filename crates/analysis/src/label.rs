@@ -165,11 +165,14 @@ pub fn is_used(name: &str, mode: Option<&str>) -> bool {
     bound.zip(mode).is_none_or(|((_, modes), mode)| modes.contains(&mode))
 }
 
+/// Words that could be those of anything.
+const NEED_THEIR_NAME: [&str; 8] = ["none", "os", "disk", "default", "keep", "kept", "again", "stop"];
+
 /// A word speaks for itself (`rndrd`), unless it could be that of anything (`none`, a server's variable); other values need
 /// their name.
 fn spoken(name: &str, value: &Value) -> String {
     match value {
-        Value::Word(word) if !name.contains('.') && word != "none" && word != "os" && word != "disk" => word.clone(),
+        Value::Word(word) if !name.contains('.') && !NEED_THEIR_NAME.contains(&word.as_str()) => word.clone(),
         Value::Access(access) => access.to_string(),
         other => format!("{name} {other}"),
     }

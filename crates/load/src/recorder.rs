@@ -173,6 +173,12 @@ impl Recorder {
         }
     }
 
+    /// Reports that the client cannot go on, and why.
+    #[cold]
+    pub fn break_off(&mut self, text: String) {
+        self.deliver(Delivery::Broken { client: self.client, text });
+    }
+
     /// Hands over the last interval of the phase.
     pub fn end(&mut self) {
         self.hand_over();

@@ -38,6 +38,10 @@ pub trait Driver: Send + 'static {
     }
     /// What happened at the last failure, for people.
     fn describe_failure(&self) -> String;
+    /// Whether the last failure was the end: the load stops then, whatever becomes of other failures.
+    fn is_over(&self) -> bool {
+        false
+    }
 }
 
 /// One operation that a [`BatchDriver`] has finished.

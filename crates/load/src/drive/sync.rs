@@ -46,6 +46,10 @@ pub fn run_sync<D: Driver, C: Clock>(
             if schedule.on_error == OnError::Stop {
                 return stop.request(StopReason::Failure);
             }
+            if driver.is_over() {
+                recorder.break_off(driver.describe_failure());
+                return stop.request(StopReason::Failure);
+            }
         }
         if schedule.think.0 > 0 {
             think(clock, stop, schedule, now + schedule.think);

@@ -3,37 +3,25 @@
 //!
 //! In: how to connect, and what a connection does. Out: a [`Driver`]. Limits: one connection per client.
 //!
-//! A transaction that lost against another (deadlock, serialization) is rolled back and performed again, at most
-//! [`AGAIN_FOR`] long; its response time holds all attempts, and the instance counts them. What fails then is a conflict.
+//! A transaction that lost against another (deadlock, serialization) is rolled back and performed again, as long as the trial's
+//! [`Manner`] says; its response time holds all attempts, and the instance counts them. What fails then is a conflict.
 //! A lost connection fails its operation. Where the load goes on after failures, the next operation connects again, after a
 //! pause that doubles from 50 ms to a second: so an outage is a gap in the timeline and not a million failures.
+//! With a connection per transaction an operation opens one, and closes it, within its response time.
 
+use super::manner::{Connection, Manner};
 use super::{Loading, workload_of};
 use crate::error::TargetError;
 use load::{Driver, SyncClient};
-use model::{Fact, FailureClass, Nanos, Outcome, SqlOp, Trial};
+use model::{Fact, FailureClass, Outcome, SqlOp, Trial};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use workload::{Beside, Carried, Kind, Part, SqlProgram};
 
-/// An operation that lost against others is tried again for this long: less than the grace time by default, so that the end of
-/// a phase does not find it still trying.
-const AGAIN_FOR: Duration = Duration::from_secs(5);
-
 /// The pause before the first attempt to connect again, and the longest.
 const PAUSE: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
-
-/// A server that says nothing for so long is lost, or for the trial's grace time where that is longer. A stall below it is a
-/// measurement and no failure.
-const SILENCE_MAX: Duration = Duration::from_secs(30);
-
-/// How long a client of `trial` waits for an answer.
-pub fn patience(trial: &Trial) -> Duration {
-    let Nanos(grace) = trial.phases.grace;
-    SILENCE_MAX.max(Duration::from_nanos(grace))
-}
 
 /// Why an operation failed.
 #[derive(Debug)]
@@ -56,9 +44,11 @@ pub trait Connect: Clone + Send + 'static {
     type Session: Session;
     /// The server, for messages: `mariadb in /data`.
     fn server(&self) -> String;
+    /// How its clients talk to it.
+    fn manner(&self) -> &Manner;
     /// The same for a client that executes but those of the statements that are `used`, by their numbers.
     fn only(&self, used: &[u16]) -> Self;
-    /// Connects and prepares all statements.
+    /// Connects, and prepares statements as the manner says.
     fn connect(&self) -> Result<Self::Session, Failure>;
 }
 
@@ -132,33 +122,59 @@ struct SqlDriver<C: Connect> {
     session: Option<C::Session>,
     /// Before the next attempt to connect.
     pause: Duration,
+    /// Whether the last connection was lost, and not just closed.
+    is_lost: bool,
+    /// Whether the load is to end for that.
+    is_over: bool,
     failure: String,
     tally: Arc<Tally>,
 }
 
 impl<C: Connect> SqlDriver<C> {
     fn new(connect: C, tally: Arc<Tally>) -> Self {
-        SqlDriver { connect, session: None, pause: PAUSE, failure: String::new(), tally }
+        let (is_lost, is_over) = (false, false);
+        SqlDriver { connect, session: None, pause: PAUSE, is_lost, is_over, failure: String::new(), tally }
     }
 
-    /// The connection, made anew where it was lost.
+    /// The connection, made anew where there is none.
     #[inline]
     fn session(&mut self) -> Result<&mut C::Session, Failure> {
         if self.session.is_none() {
-            self.connect_again()?;
+            match self.is_lost {
+                true => self.connect_again()?,
+                false => self.session = Some(self.connect_now()?),
+            }
         }
         Ok(self.session.as_mut().expect("connected above"))
+    }
+
+    fn connect_now(&self) -> Result<C::Session, Failure> {
+        self.connect.connect().map_err(|failure| Failure { class: FailureClass::Lost, ..failure })
     }
 
     #[cold]
     fn connect_again(&mut self) -> Result<(), Failure> {
         std::thread::sleep(self.pause);
         self.pause = (2 * self.pause).min(PAUSE_MAX);
-        let session = self.connect.connect().map_err(|failure| Failure { class: FailureClass::Lost, ..failure })?;
-        self.session = Some(session);
+        self.session = Some(self.connect_now()?);
         self.pause = PAUSE;
+        self.is_lost = false;
         self.tally.reconnected.fetch_add(1, Relaxed);
         Ok(())
+    }
+
+    /// Performs `op`, again and again where it loses against others.
+    #[inline]
+    fn attempt(&mut self, op: &SqlOp) -> Outcome {
+        let mut began = None;
+        loop {
+            let Err(failure) = self.session().and_then(|session| session.perform(op)) else {
+                return Outcome::Ok { bytes: 0 };
+            };
+            if let Some(class) = self.give_up(failure, &mut began) {
+                return Outcome::Failed(class);
+            }
+        }
     }
 
     /// What to do about a failed attempt: `None` where the operation is to be performed again.
@@ -167,9 +183,12 @@ impl<C: Connect> SqlDriver<C> {
         let Failure { class, text } = failure;
         let usable = class != FailureClass::Lost && self.session.as_mut().is_some_and(|it| it.roll_back().is_ok());
         if !usable {
-            self.session = None;
+            (self.session, self.is_lost) = (None, true);
         }
-        if class == FailureClass::Conflict && usable && began.get_or_insert_with(Instant::now).elapsed() < AGAIN_FOR {
+        let manner = self.connect.manner();
+        self.is_over = manner.ends_with(class);
+        let mut since = || began.get_or_insert_with(Instant::now).elapsed();
+        if class == FailureClass::Conflict && usable && since() < manner.retries_for {
             self.tally.again.fetch_add(1, Relaxed);
             return None;
         }
@@ -184,20 +203,21 @@ impl<C: Connect> Driver for SqlDriver<C> {
 
     fn open(&mut self) -> Result<(), String> {
         let cannot = |failure: Failure| format!("cannot connect to {}: {}", self.connect.server(), failure.text);
-        self.session = Some(self.connect.connect().map_err(cannot)?);
+        let session = self.connect.connect().map_err(cannot)?;
+        self.session = (self.connect.manner().connection == Connection::Kept).then_some(session);
         Ok(())
     }
 
     fn execute(&mut self, op: &SqlOp) -> Outcome {
-        let mut began = None;
-        loop {
-            let Err(failure) = self.session().and_then(|session| session.perform(op)) else {
-                return Outcome::Ok { bytes: 0 };
-            };
-            if let Some(class) = self.give_up(failure, &mut began) {
-                return Outcome::Failed(class);
-            }
+        let outcome = self.attempt(op);
+        if self.connect.manner().connection == Connection::PerTransaction {
+            self.session = None;
         }
+        outcome
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
     }
 
     fn describe_failure(&self) -> String {
@@ -210,21 +230,26 @@ mod tests {
     //! The policy on a scripted connection; the real servers are in the contract tests.
 
     use super::*;
+    use crate::engines::manner::{Reconnect, Statements};
     use std::sync::Mutex;
 
-    /// What the next attempts do, the last first.
-    #[derive(Clone, Default)]
-    struct Script(Arc<Mutex<Vec<Option<FailureClass>>>>, Arc<AtomicU64>);
+    /// What the next attempts do, the last first; roll-backs and connections are counted.
+    #[derive(Clone)]
+    struct Script(Arc<Mutex<Vec<Option<FailureClass>>>>, Arc<AtomicU64>, Manner, Arc<AtomicU64>);
 
     impl Connect for Script {
         type Session = Script;
         fn server(&self) -> String {
             "a server".into()
         }
+        fn manner(&self) -> &Manner {
+            &self.2
+        }
         fn only(&self, _: &[u16]) -> Script {
             self.clone()
         }
         fn connect(&self) -> Result<Script, Failure> {
+            self.3.fetch_add(1, Relaxed);
             Ok(self.clone())
         }
     }
@@ -242,8 +267,24 @@ mod tests {
         }
     }
 
+    fn manner() -> Manner {
+        Manner {
+            statements: Statements::Prepared,
+            isolation: None,
+            connection: Connection::Kept,
+            reconnect: Reconnect::Again,
+            retries_for: Duration::from_secs(3600),
+            patience: Duration::from_secs(1),
+        }
+    }
+
     fn driver(script: &[Option<FailureClass>]) -> (SqlDriver<Script>, Script) {
-        let script = Script(Arc::new(Mutex::new(script.iter().rev().copied().collect())), Arc::default());
+        driver_of(script, manner())
+    }
+
+    fn driver_of(script: &[Option<FailureClass>], manner: Manner) -> (SqlDriver<Script>, Script) {
+        let attempts = Arc::new(Mutex::new(script.iter().rev().copied().collect()));
+        let script = Script(attempts, Arc::default(), manner, Arc::default());
         let mut driver = SqlDriver::new(script.clone(), Arc::default());
         driver.open().unwrap();
         (driver, script)
@@ -265,6 +306,35 @@ mod tests {
         let (mut driver, script) = driver(&[conflict, conflict, None]);
         assert_eq!(driver.execute(&SqlOp::default()), Outcome::Ok { bytes: 0 });
         assert_eq!((script.1.load(Relaxed), counts(&driver)), (2, ["2".into(), "0".into()]));
+    }
+
+    #[test]
+    fn without_retries_a_conflict_is_a_failure() {
+        let (mut driver, script) =
+            driver_of(&[Some(FailureClass::Conflict)], Manner { retries_for: Duration::ZERO, ..manner() });
+        assert_eq!(driver.execute(&SqlOp::default()), Outcome::Failed(FailureClass::Conflict));
+        assert_eq!((script.1.load(Relaxed), counts(&driver)), (1, ["0".into(), "0".into()]));
+    }
+
+    #[test]
+    fn a_connection_per_transaction_is_made_for_each_and_is_no_lost_one() {
+        let manner = Manner { connection: Connection::PerTransaction, ..manner() };
+        let (mut driver, script) = driver_of(&[None, Some(FailureClass::Conflict), None, None], manner);
+        let made_to_look = script.3.load(Relaxed);
+        (0..3).for_each(|_| assert_eq!(driver.execute(&SqlOp::default()), Outcome::Ok { bytes: 0 }));
+        assert_eq!((script.3.load(Relaxed) - made_to_look, counts(&driver)), (3, ["1".into(), "0".into()]));
+    }
+
+    #[test]
+    fn a_lost_connection_is_the_end_where_the_clients_are_to_stop() {
+        let lost = [Some(FailureClass::Other), Some(FailureClass::Lost)];
+        for reconnect in [Reconnect::Again, Reconnect::Stop] {
+            let (mut driver, _) = driver_of(&lost, Manner { reconnect, ..manner() });
+            driver.execute(&SqlOp::default());
+            assert!(!driver.is_over(), "another failure");
+            driver.execute(&SqlOp::default());
+            assert_eq!(driver.is_over(), reconnect == Reconnect::Stop);
+        }
     }
 
     #[test]

@@ -12,15 +12,18 @@ use super::between::{BETWEEN, Beginnings, Between};
 use super::chore::{self, Chores};
 use super::counters::{ServerSource, own, within};
 use super::every_second::EverySecond;
+use super::manner::{self, Statements};
 use super::sql::{Failure, only};
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, workload_of};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use load::{Driver, SyncClient};
 use model::CounterKind::{Counter as Counts, Gauge};
-use model::{Bytes, CounterSource, Entry, Fact, FailureClass, Family, Outcome, ParamDef, Params, SqlArg, SqlOp, Trial};
+use model::{
+    Bytes, CounterSource, Entry, Fact, FailureClass, Family, Outcome, ParamDef, ParamKind, Params, SqlArg, SqlOp, Trial,
+};
 use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
-use rusqlite::{CachedStatement, Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, Statement};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -67,7 +70,11 @@ static COUNTERS: ServerSource = ServerSource {
     ],
 };
 
-const PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, BETWEEN];
+const PARAMS: &[ParamDef] =
+    &[super::DURABILITY, super::CACHE, BETWEEN, manner::STATEMENTS, ISOLATION, manner::CONNECTION];
+
+/// Its transactions are serializable, whatever is asked for: there is one writer, and readers see what was there when they began.
+const ISOLATION: ParamDef = ParamDef { kind: ParamKind::OneOf(&["default", "serializable"]), ..manner::ISOLATION };
 
 const AROUND_A_TRANSACTION: [&str; 3] = ["BEGIN IMMEDIATE", "BEGIN", "COMMIT"];
 
@@ -127,6 +134,7 @@ impl Sqlite {
 
     fn all(
         &self,
+        says: Says,
         statements: &[String],
         kinds: &[Kind],
         part: &Part<SqlOp>,
@@ -138,6 +146,7 @@ impl Sqlite {
             let driver = SqliteDriver {
                 database: self.database.clone(),
                 params: self.params.clone(),
+                says,
                 statements: source.statements().map_or_else(|| statements.clone(), |used| only(&statements, used)),
                 connection: None,
                 failure: String::new(),
@@ -159,7 +168,8 @@ impl Instance for Sqlite {
             _ => "unknown",
         };
         let settings = [version, Fact::new("durability", durability)].into_iter().chain(read_back.map(fact));
-        settings.chain(self.begins.facts()).collect()
+        let isolation = Fact::new("isolation", "serializable");
+        settings.chain([isolation]).chain(self.begins.facts()).collect()
     }
 
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
@@ -170,7 +180,7 @@ impl Instance for Sqlite {
         }
         let Some(load) = &program.load else { return Ok(None) };
         // One loader: there is one writer at a time.
-        Ok(Some(self.all(&program.load_statements, &program.kinds, load, None, 1)))
+        Ok(Some(self.all(LOADING, &program.load_statements, &program.kinds, load, None, 1)))
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
@@ -205,7 +215,14 @@ impl Instance for Sqlite {
             return Ok(chore::loading(&program.run, &program.kinds, trial.load.clients, &chores));
         }
         let (run, beside) = (&program.run, program.beside.as_ref());
-        Ok(self.all(&program.statements, &program.kinds, run, beside, trial.load.clients))
+        Ok(self.all(
+            Says::of(&trial.target.params),
+            &program.statements,
+            &program.kinds,
+            run,
+            beside,
+            trial.load.clients,
+        ))
     }
 
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {
@@ -413,10 +430,27 @@ fn failure(error: rusqlite::Error) -> Failure {
     Failure { class: class_of(&error), text: error.to_string() }
 }
 
+/// How a client says its statements.
+#[derive(Clone, Copy)]
+struct Says {
+    statements: Statements,
+    connection: manner::Connection,
+}
+
+/// The load is not what is measured.
+const LOADING: Says = Says { statements: Statements::Prepared, connection: manner::Connection::Kept };
+
+impl Says {
+    fn of(params: &Params) -> Says {
+        Says { statements: manner::statements(params), connection: manner::connection(params) }
+    }
+}
+
 /// One client's connection.
 struct SqliteDriver {
     database: PathBuf,
     params: Params,
+    says: Says,
     statements: Arc<[String]>,
     /// Opened on the client's own thread.
     connection: Option<Connection>,
@@ -435,23 +469,23 @@ impl Driver for SqliteDriver {
             Ok(connection)
         };
         let cannot = |error| format!("sqlite cannot open `{}`: {error}", shown(&self.database));
-        self.connection = Some(open().map_err(cannot)?);
+        let connection = open().map_err(cannot)?;
+        self.connection = (self.says.connection == manner::Connection::Kept).then_some(connection);
         Ok(())
     }
 
     fn execute(&mut self, op: &SqlOp) -> Outcome {
-        let connection = self.connection.as_ref().expect("opened before the first operation");
-        match perform(connection, &self.statements, op) {
-            Ok(()) => Outcome::Ok { bytes: 0 },
-            Err(error) => {
-                if !connection.is_autocommit() {
-                    let _ = connection.execute_batch("ROLLBACK"); // the first error is the one to report
-                }
-                let class = class_of(&error);
-                self.failure = format!("sqlite on `{}`: {error}", shown(&self.database));
-                Outcome::Failed(class)
+        let done = match self.says.connection {
+            manner::Connection::Kept => {
+                let connection = self.connection.as_ref().expect("opened before the first operation");
+                self.perform(connection, op)
             }
-        }
+            manner::Connection::PerTransaction => connect(&self.database, &self.params, self.statements.len())
+                .and_then(|connection| self.perform(&connection, op)),
+        };
+        let Err(error) = done else { return Outcome::Ok { bytes: 0 } };
+        self.failure = format!("sqlite on `{}`: {error}", shown(&self.database));
+        Outcome::Failed(class_of(&error))
     }
 
     fn describe_failure(&self) -> String {
@@ -459,31 +493,51 @@ impl Driver for SqliteDriver {
     }
 }
 
-fn perform(connection: &Connection, statements: &[String], op: &SqlOp) -> rusqlite::Result<()> {
+impl SqliteDriver {
+    fn perform(&self, connection: &Connection, op: &SqlOp) -> rusqlite::Result<()> {
+        let done = perform(connection, self.says.statements, &self.statements, op);
+        if done.is_err() && !connection.is_autocommit() {
+            let _ = connection.execute_batch("ROLLBACK"); // the first error is the one to report
+        }
+        done
+    }
+}
+
+fn perform(connection: &Connection, how: Statements, statements: &[String], op: &SqlOp) -> rusqlite::Result<()> {
     if !op.transaction {
-        return perform_calls(connection, statements, op);
+        return perform_calls(connection, how, statements, op);
     }
     let [begin_to_write, begin_to_read, commit] = AROUND_A_TRANSACTION;
     let begin = if op.writes { begin_to_write } else { begin_to_read };
     connection.prepare_cached(begin)?.raw_execute()?;
-    perform_calls(connection, statements, op)?;
+    perform_calls(connection, how, statements, op)?;
     connection.prepare_cached(commit)?.raw_execute()?;
     Ok(())
 }
 
-fn perform_calls(connection: &Connection, statements: &[String], op: &SqlOp) -> rusqlite::Result<()> {
+fn perform_calls(connection: &Connection, how: Statements, statements: &[String], op: &SqlOp) -> rusqlite::Result<()> {
     let mut args = &op.args[..];
     for call in &op.calls {
         let (mine, rest) = args.split_at(call.args as usize);
         args = rest;
-        let mut statement = connection.prepare_cached(&statements[call.statement as usize])?;
-        bind(&mut statement, mine, &op.text)?;
-        fetch_all(&mut statement)?;
+        let text = &statements[call.statement as usize];
+        match how {
+            Statements::Prepared => {
+                let mut statement = connection.prepare_cached(text)?;
+                execute(&mut statement, mine, &op.text)?;
+            }
+            Statements::Plain => execute(&mut connection.prepare(text)?, mine, &op.text)?,
+        }
     }
     Ok(())
 }
 
-fn bind(statement: &mut CachedStatement, args: &[SqlArg], text: &[u8]) -> rusqlite::Result<()> {
+fn execute(statement: &mut Statement, args: &[SqlArg], text: &[u8]) -> rusqlite::Result<()> {
+    bind(statement, args, text)?;
+    fetch_all(statement)
+}
+
+fn bind(statement: &mut Statement, args: &[SqlArg], text: &[u8]) -> rusqlite::Result<()> {
     for (place, arg) in (1..).zip(args) {
         match *arg {
             SqlArg::Int(value) => statement.raw_bind_parameter(place, value)?,
@@ -499,7 +553,7 @@ fn bind(statement: &mut CachedStatement, args: &[SqlArg], text: &[u8]) -> rusqli
 }
 
 /// Steps through all rows and looks at each first column, as a client would.
-fn fetch_all(statement: &mut CachedStatement) -> rusqlite::Result<()> {
+fn fetch_all(statement: &mut Statement) -> rusqlite::Result<()> {
     if statement.column_count() == 0 {
         return statement.raw_execute().map(drop);
     }

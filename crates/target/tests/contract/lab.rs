@@ -86,6 +86,8 @@ pub fn settings(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str
         defs.iter().any(|def| def.name == *name && def.default == *word)
     };
     let mut all = all;
+    // The clients' side is tried in `clients`, on one instance.
+    all.retain(|(name, _)| !engine.entry.params.iter().any(|def| def.name == *name && !def.shapes_data));
     all.retain(|setting| !is_default(engine.entry.params, setting) && !is_default(workload.entry.params, setting));
     all.retain(|(name, _)| workload.entry.name == "insert" || !engine.entry.params.iter().any(|def| def.name == *name));
     all

@@ -117,6 +117,22 @@ fn a_server_that_is_killed_ends_the_point_or_is_counted_and_leaves_nothing() {
 }
 
 #[test]
+fn clients_that_are_to_stop_end_the_point_when_their_server_is_gone() {
+    let parent = directory();
+    for engine in servers() {
+        let counting = lasting(engine.entry.name, OnError::Count);
+        let mut trial = trial(engine.entry.name, "oltp", &[("reconnect", "stop"), ("durability", "none")]);
+        (trial.phases, trial.on_error) = (counting.phases, OnError::Count);
+        trial.phases.run = model::Nanos::from_secs(600);
+        let mut instance = prepared(&trial, parent.path());
+        let (outcome, seen) = interrupted(&mut *instance, &trial, Signal::KILL);
+        assert!(matches!(outcome.ended, Ended::Failed { .. }), "{outcome:?}");
+        assert_eq!(seen.total(Phase::Run).1, 1, "{:?}", seen.events);
+        instance.stop().unwrap();
+    }
+}
+
+#[test]
 fn a_server_that_stands_still_holds_up_neither_the_end_nor_the_removal() {
     let parent = directory();
     for engine in servers() {

@@ -3,9 +3,12 @@
 //! In: an address, statements with `?`. Out: sessions that perform operations. Limits: those of [`super::wire`].
 
 use super::wire::{Wire, WireError};
+use crate::engines::manner::{Manner, Statements};
+use crate::engines::plain::{Dialect, Plain};
 use crate::engines::sql::{Connect, Failure, Session, only};
 use crate::server::home::Socket;
 use crate::server::url::{Password, Url};
+use ::mysql::prelude::Queryable;
 use ::mysql::{Conn, Error, Opts, OptsBuilder};
 use model::{FailureClass, SqlOp};
 use std::io::{self, ErrorKind};
@@ -70,10 +73,21 @@ fn of_all(opts: OptsBuilder) -> Opts {
 pub struct ConnectMysql {
     /// Where to,
     pub address: Address,
-    /// what to prepare,
+    /// what to say there,
     pub statements: Arc<[String]>,
-    /// and how long to wait for an answer.
-    pub patience: Duration,
+    /// and how.
+    pub manner: Manner,
+}
+
+impl ConnectMysql {
+    /// A connection at the isolation level of the clients.
+    pub fn connection(&self) -> Result<Conn, Failure> {
+        let mut connection = self.address.connect(self.manner.patience)?;
+        if let Some(level) = &self.manner.isolation {
+            connection.query_drop(format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")).map_err(failure)?;
+        }
+        Ok(connection)
+    }
 }
 
 impl Connect for ConnectMysql {
@@ -87,14 +101,37 @@ impl Connect for ConnectMysql {
         Self { statements: only(&self.statements, used), ..self.clone() }
     }
 
+    fn manner(&self) -> &Manner {
+        &self.manner
+    }
+
     fn connect(&self) -> Result<MysqlSession, Failure> {
-        let connection = self.address.connect(self.patience)?;
-        Ok(MysqlSession(Wire::new(connection, &self.statements, self.patience).map_err(failure)?))
+        let at_once: &[String] = if self.manner.prepares_all() { &self.statements } else { &[] };
+        let wire = Wire::new(self.connection()?, at_once, self.manner.patience).map_err(failure)?;
+        let says = match self.manner.statements {
+            _ if self.manner.prepares_all() => Says::Prepared,
+            Statements::Prepared => Says::WhenNeeded { statements: self.statements.clone(), prepared: Vec::new() },
+            Statements::Plain => Says::Plain(Plain::new(&self.statements, Dialect::Mysql), String::new()),
+        };
+        Ok(MysqlSession { wire, says })
     }
 }
 
-/// A connection with its prepared statements.
-pub struct MysqlSession(Wire);
+/// A connection, and how statements are said over it.
+pub struct MysqlSession {
+    wire: Wire,
+    says: Says,
+}
+
+/// How statements are said.
+enum Says {
+    /// They are prepared, and have their own numbers.
+    Prepared,
+    /// They are prepared when they are first needed: their numbers and those that they got.
+    WhenNeeded { statements: Arc<[String]>, prepared: Vec<(u16, usize)> },
+    /// As texts, which are made in one buffer.
+    Plain(Plain, String),
+}
 
 impl Session for MysqlSession {
     fn perform(&mut self, op: &SqlOp) -> Result<(), Failure> {
@@ -102,7 +139,7 @@ impl Session for MysqlSession {
     }
 
     fn roll_back(&mut self) -> Result<(), Failure> {
-        self.0.run("ROLLBACK").map_err(wire_failure)
+        self.wire.run("ROLLBACK").map_err(wire_failure)
     }
 }
 
@@ -111,9 +148,9 @@ impl MysqlSession {
         if !op.transaction {
             return self.call_all(op);
         }
-        self.0.run("BEGIN")?;
+        self.wire.run("BEGIN")?;
         self.call_all(op)?;
-        self.0.run("COMMIT")
+        self.wire.run("COMMIT")
     }
 
     fn call_all(&mut self, op: &SqlOp) -> Result<(), WireError> {
@@ -121,10 +158,39 @@ impl MysqlSession {
         for call in &op.calls {
             let (mine, rest) = args.split_at(call.args as usize);
             args = rest;
-            self.0.execute(call.statement as usize, mine, &op.text)?;
+            match &mut self.says {
+                Says::Prepared => self.wire.execute(call.statement as usize, mine, &op.text)?,
+                Says::Plain(plain, text) => {
+                    plain.write(text, call.statement as usize, mine, &op.text);
+                    self.wire.run(text)?;
+                }
+                Says::WhenNeeded { statements, prepared } => {
+                    let number = when_needed(&mut self.wire, statements, prepared, call.statement)?;
+                    self.wire.execute(number, mine, &op.text)?;
+                }
+            }
         }
         Ok(())
     }
+}
+
+/// The number under which `statement` is prepared, now where it was not.
+fn when_needed(
+    wire: &mut Wire,
+    statements: &[String],
+    prepared: &mut Vec<(u16, usize)>,
+    statement: u16,
+) -> Result<usize, WireError> {
+    if let Some((_, number)) = prepared.iter().find(|(known, _)| *known == statement) {
+        return Ok(*number);
+    }
+    let number = wire.prepare(&statements[statement as usize]).map_err(|error| match error {
+        Error::MySqlError(said) => WireError::Said { code: said.code, text: said.to_string() },
+        Error::IoError(cause) => WireError::Io(cause),
+        other => WireError::Io(io::Error::other(other)),
+    })?;
+    prepared.push((statement, number));
+    Ok(number)
 }
 
 /// What an error of the crate means here.

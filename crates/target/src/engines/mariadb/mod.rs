@@ -20,7 +20,8 @@ mod wire;
 
 use super::between::{BETWEEN, Beginnings, Between};
 use super::counters::ServerSource;
-use super::sql::{Tally, connections, failed, loading, patience, program_of};
+use super::manner::{self, Manner};
+use super::sql::{Tally, connections, failed, loading, program_of};
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, chore, depth_one_only, loaders_for};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
@@ -80,7 +81,16 @@ pub static MYSQL: EngineDef = EngineDef {
         name: "mysql",
         help: "a MySQL or MariaDB server that somebody else runs, by its URL; works in a schema of its own",
         families: &[Family::Sql],
-        params: &[URL, PASSWORD_FILE, STORAGE],
+        params: &[
+            URL,
+            PASSWORD_FILE,
+            STORAGE,
+            manner::STATEMENTS,
+            manner::ISOLATION,
+            manner::CONNECTION,
+            manner::RECONNECT,
+            manner::RETRIES_FOR,
+        ],
     },
     runs: Runs::Elsewhere,
     // Nothing is on this machine.
@@ -127,12 +137,38 @@ const VARIABLES: ParamDef = ParamDef {
     scales: false,
     shapes_data: true,
 };
-const INNODB_PARAMS: &[ParamDef] =
-    &[super::DURABILITY, CACHE, FLUSH_METHOD, super::LOG_SIZE, IO_CAPACITY, BETWEEN, VARIABLES];
+const INNODB_PARAMS: &[ParamDef] = &[
+    super::DURABILITY,
+    CACHE,
+    FLUSH_METHOD,
+    super::LOG_SIZE,
+    IO_CAPACITY,
+    BETWEEN,
+    manner::STATEMENTS,
+    manner::ISOLATION,
+    manner::CONNECTION,
+    manner::RECONNECT,
+    manner::RETRIES_FOR,
+    VARIABLES,
+];
 /// InnoDB does not start with less: seen at 5 MiB, not at 6.
 const CACHE: ParamDef =
     ParamDef { kind: ParamKind::Bytes { min: 6 << 20, max: 1 << 44 }, help: "size of the buffer pool", ..super::CACHE };
-const ROCKSDB_PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, DIRECT, BETWEEN, VARIABLES];
+/// It refuses the others: `MyRocks supports only READ COMMITTED and REPEATABLE READ isolation levels`.
+const ROCKSDB_ISOLATION: ParamDef =
+    ParamDef { kind: ParamKind::OneOf(&["default", "read-committed", "repeatable-read"]), ..manner::ISOLATION };
+const ROCKSDB_PARAMS: &[ParamDef] = &[
+    super::DURABILITY,
+    super::CACHE,
+    DIRECT,
+    BETWEEN,
+    manner::STATEMENTS,
+    ROCKSDB_ISOLATION,
+    manner::CONNECTION,
+    manner::RECONNECT,
+    manner::RETRIES_FOR,
+    VARIABLES,
+];
 const DIRECT: ParamDef = ParamDef {
     name: "direct",
     kind: ParamKind::Bool,
@@ -352,6 +388,8 @@ struct Mariadb {
     variables: Variables,
     /// What points begin with, and what the server is started with for it; nothing on somebody else's server.
     begins: Option<(Beginnings, Params)>,
+    /// Of the clients of the last trial, or the first.
+    manner: Manner,
     place: Place,
 }
 
@@ -376,7 +414,9 @@ impl Mariadb {
         let (tally, made_for, tables) = (Arc::default(), MadeFor::new(start), Vec::new());
         let begins = Some((Beginnings::of(params), params.clone()));
         let (place, seed) = (Place::Private(Box::new(home)), start.trial.seed);
-        let made = Mariadb { storage, keeper, address, tables, seed, tally, made_for, variables, begins, place };
+        let manner = Manner::of(start.trial);
+        let made =
+            Mariadb { storage, keeper, address, tables, seed, tally, made_for, variables, begins, manner, place };
         RULES.known(&made.variables, |name| made.variable(name)).map(|()| made)
     }
 
@@ -398,6 +438,7 @@ impl Mariadb {
             made_for,
             variables: Variables::default(),
             begins: None,
+            manner: Manner::of(start.trial),
             place: Place::Foreign(foreign),
         })
     }
@@ -421,15 +462,14 @@ impl Mariadb {
 
     fn all(
         &self,
-        trial: &Trial,
+        manner: Manner,
         statements: Vec<String>,
         part: &Part<SqlOp>,
         beside: Option<&Beside<SqlOp>>,
         kinds: &[Kind],
         clients: u32,
     ) -> Loading {
-        let (address, statements) = (self.address.clone(), statements.into());
-        let connect = ConnectMysql { address, statements, patience: patience(trial) };
+        let connect = ConnectMysql { address: self.address.clone(), statements: statements.into(), manner };
         loading(part, beside, kinds, clients, &connect, &self.tally)
     }
 
@@ -448,6 +488,16 @@ impl Mariadb {
         let asked = format!("SHOW GLOBAL VARIABLES LIKE '{name}'");
         let answer = self.keeper.borrow_mut().query_first::<(String, String), _>(asked);
         answer.ok().flatten().map(|(_, value)| value)
+    }
+
+    /// The level at which the clients' transactions are, as the server has it.
+    fn isolation(&self) -> Option<String> {
+        let (address, manner) = (self.address.clone(), self.manner.clone());
+        let mut connection = ConnectMysql { address, statements: [].into(), manner }.connection().ok()?;
+        // MySQL and MariaDB from 11.1 on have the first name, MariaDB has always had the second.
+        let names = ["@@session.transaction_isolation", "@@session.tx_isolation"];
+        let told = names.iter().find_map(|name| connection.query_first::<String, _>(format!("SELECT {name}")).ok()?);
+        told.map(|told| manner::isolation_word(&told))
     }
 
     /// Counted and not assumed: what is sealed is what is there.
@@ -483,6 +533,7 @@ impl Instance for Mariadb {
         let set = RULES.facts(&self.variables, |name| self.variable(name));
         let set: Vec<Fact> = set.into_iter().filter(|fact| !told(fact)).collect();
         facts.extend(set);
+        facts.push(Fact::new("isolation", self.isolation().unwrap_or("unknown".into())));
         facts.extend(self.place.facts());
         facts.extend(self.begins.iter().flat_map(|(begins, _)| begins.facts()));
         facts
@@ -500,7 +551,8 @@ impl Instance for Mariadb {
             self.tables.push(table.name.clone());
         }
         let Some(load) = &program.load else { return Ok(None) };
-        Ok(Some(self.all(trial, program.load_statements, load, None, &program.kinds, loaders_for(load.ops))))
+        let manner = Manner::of_loaders(trial);
+        Ok(Some(self.all(manner, program.load_statements, load, None, &program.kinds, loaders_for(load.ops))))
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
@@ -531,11 +583,12 @@ impl Instance for Mariadb {
         self.made_for.check_on(&self.place, trial)?;
         let program = program_of(trial, &self.made_for.carried);
         check_connections(connections(trial, &program), self.variable("max_connections"))?;
+        self.manner = Manner::of(trial);
         if program.work != Work::Calls {
             return Ok(chore::loading(&program.run, &program.kinds, trial.load.clients, &self.chores(program.work)));
         }
         let (run, beside) = (&program.run, program.beside.as_ref());
-        Ok(self.all(trial, program.statements, run, beside, &program.kinds, trial.load.clients))
+        Ok(self.all(self.manner.clone(), program.statements, run, beside, &program.kinds, trial.load.clients))
     }
 
     fn processes(&self) -> Vec<u32> {

@@ -84,12 +84,20 @@ const MORE_RESULTS: u16 = 0x0008;
 impl Wire {
     /// Prepares `statements` on `connection` and takes it over. It then waits `longest` for an answer.
     pub fn new(mut connection: Conn, statements: &[String], longest: Duration) -> Result<Wire, ::mysql::Error> {
-        // The crate's own statement describes each argument and column in some hundred bytes, which nobody needs here.
-        let prepare = |text: &String| Ok(Prepared { id: connection.prep(text)?.id(), types: Vec::new() });
-        let statements = statements.iter().map(prepare).collect::<Result<_, ::mysql::Error>>()?;
+        let statements =
+            statements.iter().map(|text| prepare(&mut connection, text)).collect::<Result<_, ::mysql::Error>>()?;
         let socket = Socket(connection);
         let patience = Patience::with(socket.fd(), longest)?;
         Ok(Wire { patience, socket, statements, out: Vec::new(), inbox: Inbox::new() })
+    }
+
+    /// Prepares one statement more: its number.
+    pub fn prepare(&mut self, text: &str) -> Result<usize, ::mysql::Error> {
+        self.patience.begin();
+        let prepared = prepare(&mut self.socket.0, text);
+        self.patience.end();
+        self.statements.push(prepared?);
+        Ok(self.statements.len() - 1)
     }
 
     /// Executes statement number `statement`.
@@ -161,6 +169,11 @@ impl Write for Socket {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// The crate's own statement describes each argument and column in some hundred bytes, which nobody needs here.
+fn prepare(connection: &mut Conn, text: &str) -> Result<Prepared, ::mysql::Error> {
+    Ok(Prepared { id: connection.prep(text)?.id(), types: Vec::new() })
 }
 
 /// Takes one answer whole: whether another one follows.

@@ -1,8 +1,11 @@
 //! Connections to PostgreSQL for the clients of a trial.
 //!
-//! In: an address, statements with `?`. Out: sessions that perform operations. Limits: those of [`super::wire`].
+//! In: an address, statements with `?`, how to say them. Out: sessions that perform operations. Limits: those of [`super::wire`].
 
+use super::tables::numbered;
 use super::wire::{Login, Stream, Wire, WireError};
+use crate::engines::manner::{Manner, Statements};
+use crate::engines::plain::{Dialect, Plain};
 use crate::engines::sql::{Connect, Failure, Session, only};
 use crate::server::home::Socket;
 use crate::server::url::{Password, Url};
@@ -116,10 +119,22 @@ fn by_network(host: &str, port: u16, patience: Duration) -> io::Result<Stream> {
 pub struct ConnectPostgres {
     /// Where to,
     pub address: Address,
-    /// what to prepare, in the words of PostgreSQL,
+    /// what to say there, with `?` for each value,
     pub statements: Arc<[String]>,
-    /// and how long to wait for an answer.
-    pub patience: Duration,
+    /// and how.
+    pub manner: Manner,
+}
+
+impl ConnectPostgres {
+    /// A connection at the isolation level of the clients.
+    pub fn connection(&self) -> Result<Wire, Failure> {
+        let mut wire = self.address.connect(self.manner.patience)?;
+        if let Some(level) = &self.manner.isolation {
+            let set = format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}");
+            wire.run(&set).map_err(failure)?;
+        }
+        Ok(wire)
+    }
 }
 
 impl Connect for ConnectPostgres {
@@ -129,26 +144,52 @@ impl Connect for ConnectPostgres {
         self.address.shown.clone()
     }
 
+    fn manner(&self) -> &Manner {
+        &self.manner
+    }
+
     fn only(&self, used: &[u16]) -> Self {
         Self { statements: only(&self.statements, used), ..self.clone() }
     }
 
     fn connect(&self) -> Result<PostgresSession, Failure> {
-        let mut wire = self.address.connect(self.patience)?;
-        let names: Vec<String> = (0..self.statements.len()).map(|number| format!("s{number}")).collect();
-        let both = names.iter().zip(self.statements.iter());
-        both.into_iter().try_for_each(|(name, text)| wire.prepare(name, text)).map_err(failure)?;
-        wire.be_patient(self.patience).map_err(|error| failure(error.into()))?;
-        Ok(PostgresSession { wire, names })
+        let mut wire = self.connection()?;
+        let says = match self.manner.statements {
+            Statements::Plain => Says::Plain(Plain::new(&self.statements, Dialect::Postgres), String::new()),
+            Statements::Prepared if self.manner.prepares_all() => {
+                let names: Vec<String> = (0..self.statements.len()).map(name_of).collect();
+                let mut both = names.iter().zip(self.statements.iter());
+                both.try_for_each(|(name, text)| wire.prepare(name, &numbered(text))).map_err(failure)?;
+                Says::Prepared(names)
+            }
+            Statements::Prepared => Says::WhenNeeded { statements: self.statements.clone(), prepared: Vec::new() },
+        };
+        wire.be_patient(self.manner.patience).map_err(|error| failure(error.into()))?;
+        Ok(PostgresSession { wire, says })
     }
+}
+
+/// Under what a statement is prepared.
+fn name_of(number: usize) -> String {
+    format!("s{number}")
 }
 
 const UNIQUE_VIOLATION: &str = "23505";
 
-/// A connection with the names of its prepared statements.
+/// A connection, and how statements are said over it.
 pub struct PostgresSession {
     wire: Wire,
-    names: Vec<String>,
+    says: Says,
+}
+
+/// How statements are said.
+enum Says {
+    /// They are prepared, under these names.
+    Prepared(Vec<String>),
+    /// They are prepared when they are first needed: those that were.
+    WhenNeeded { statements: Arc<[String]>, prepared: Vec<u16> },
+    /// As texts, which are made in one buffer.
+    Plain(Plain, String),
 }
 
 impl Session for PostgresSession {
@@ -183,7 +224,22 @@ impl PostgresSession {
         for call in &op.calls {
             let (mine, rest) = args.split_at(call.args as usize);
             args = rest;
-            self.wire.execute(&self.names[call.statement as usize], mine, &op.text)?;
+            let statement = call.statement as usize;
+            match &mut self.says {
+                Says::Prepared(names) => self.wire.execute(&names[statement], mine, &op.text)?,
+                Says::Plain(plain, text) => {
+                    plain.write(text, statement, mine, &op.text);
+                    self.wire.run(text)?;
+                }
+                Says::WhenNeeded { statements, prepared } => {
+                    let name = name_of(statement);
+                    if !prepared.contains(&call.statement) {
+                        self.wire.prepare(&name, &numbered(&statements[statement]))?;
+                        prepared.push(call.statement);
+                    }
+                    self.wire.execute(&name, mine, &op.text)?;
+                }
+            }
         }
         Ok(())
     }

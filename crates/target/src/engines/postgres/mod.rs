@@ -18,7 +18,8 @@ mod wire;
 
 use super::between::{BETWEEN, Beginnings, Between};
 use super::counters::ServerSource;
-use super::sql::{Tally, connections, failed, loading, patience, program_of};
+use super::manner::{self, Manner};
+use super::sql::{Tally, connections, failed, loading, program_of};
 use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, chore, depth_one_only, loaders_for};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
@@ -62,7 +63,15 @@ pub static POSTGRESQL: EngineDef = EngineDef {
         name: "postgresql",
         help: "a PostgreSQL server that somebody else runs, by its URL; works in a schema of its own",
         families: &[Family::Sql],
-        params: &[URL, PASSWORD_FILE],
+        params: &[
+            URL,
+            PASSWORD_FILE,
+            manner::STATEMENTS,
+            manner::ISOLATION,
+            manner::CONNECTION,
+            manner::RECONNECT,
+            manner::RETRIES_FOR,
+        ],
     },
     runs: Runs::Elsewhere,
     // Nothing is on this machine.
@@ -78,7 +87,18 @@ const EXAMPLE: &str = "postgres://user@host:5432/database";
 /// Its counter source.
 pub const SOURCES: &[&ServerSource] = &[&counters::POSTGRES];
 
-const PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, super::LOG_SIZE, BETWEEN, VARIABLES];
+const PARAMS: &[ParamDef] = &[
+    super::DURABILITY,
+    super::CACHE,
+    super::LOG_SIZE,
+    BETWEEN,
+    manner::STATEMENTS,
+    manner::ISOLATION,
+    manner::CONNECTION,
+    manner::RECONNECT,
+    manner::RETRIES_FOR,
+    VARIABLES,
+];
 const VARIABLES: ParamDef = ParamDef {
     name: "postgres.*",
     kind: ParamKind::Variables,
@@ -209,6 +229,8 @@ struct Postgres {
     variables: Variables,
     /// What points begin with, and what the server is started with for it; nothing on somebody else's server.
     begins: Option<(Beginnings, Params)>,
+    /// Of the clients of the last trial, or the first.
+    manner: Manner,
     place: Place,
 }
 
@@ -229,8 +251,9 @@ impl Postgres {
         let keeper = address.connect(KEEPER_PATIENCE).map_err(|failure| failed(address.shown(), failure))?;
         let (tally, made_for) = (Arc::default(), MadeFor::new(start));
         let (place, keeper, seed) = (Place::Private(Box::new(home)), RefCell::new(keeper), start.trial.seed);
-        let (tables, begins) = (Vec::new(), Some((Beginnings::of(params), params.clone())));
-        let made = Postgres { keeper, address, tables, seed, tally, made_for, variables, begins, place };
+        let (tables, begins, manner) =
+            (Vec::new(), Some((Beginnings::of(params), params.clone())), Manner::of(start.trial));
+        let made = Postgres { keeper, address, tables, seed, tally, made_for, variables, begins, manner, place };
         RULES.known(&made.variables, |name| made.known(name)).map(|()| made)
     }
 
@@ -242,7 +265,8 @@ impl Postgres {
         let (address, keeper, foreign) = foreign::visit(&server, &url)?;
         let (tally, made_for, seed) = (Arc::default(), MadeFor::new(start), start.trial.seed);
         let (place, keeper, variables) = (Place::Foreign(foreign), RefCell::new(keeper), Variables::default());
-        Ok(Postgres { keeper, address, tables: Vec::new(), seed, tally, made_for, variables, begins: None, place })
+        let (tables, begins, manner) = (Vec::new(), None, Manner::of(start.trial));
+        Ok(Postgres { keeper, address, tables, seed, tally, made_for, variables, begins, manner, place })
     }
 
     /// Ends the server, in order where its data is to stay, does `meanwhile` to its directory, and starts it again.
@@ -265,15 +289,14 @@ impl Postgres {
 
     fn all(
         &self,
-        trial: &Trial,
+        manner: Manner,
         statements: &[String],
         part: &Part<SqlOp>,
         beside: Option<&Beside<SqlOp>>,
         kinds: &[Kind],
         clients: u32,
     ) -> Loading {
-        let statements = statements.iter().map(|text| tables::numbered(text)).collect();
-        let connect = ConnectPostgres { address: self.address.clone(), statements, patience: patience(trial) };
+        let connect = ConnectPostgres { address: self.address.clone(), statements: statements.into(), manner };
         loading(part, beside, kinds, clients, &connect, &self.tally)
     }
 
@@ -293,6 +316,14 @@ impl Postgres {
 
     fn known(&self, name: &str) -> Option<String> {
         self.value(&format!("SHOW {name}")).ok()
+    }
+
+    /// The level at which the clients' transactions are, as the server has it.
+    fn isolation(&self) -> Option<String> {
+        let (address, manner) = (self.address.clone(), self.manner.clone());
+        let mut wire = ConnectPostgres { address, statements: [].into(), manner }.connection().ok()?;
+        let told = wire.rows("SHOW transaction_isolation").ok()?.into_iter().flatten().next().flatten();
+        told.map(|told| manner::isolation_word(&told))
     }
 
     /// Counted and not assumed: what is sealed is what is there.
@@ -332,7 +363,9 @@ impl Instance for Postgres {
         let set = set.into_iter().filter(|fact| !settings.iter().any(|known| known.name == fact.name));
         let named = [version, Fact::new("durability", durability)].into_iter();
         let begins = self.begins.iter().flat_map(|(begins, _)| begins.facts());
-        named.chain(settings.clone()).chain(set).chain(self.place.facts()).chain(begins).collect()
+        let isolation = Fact::new("isolation", self.isolation().unwrap_or("unknown".into()));
+        let of_place = [isolation].into_iter().chain(self.place.facts()).chain(begins);
+        named.chain(settings.clone()).chain(set).chain(of_place).collect()
     }
 
     fn closing_facts(&self) -> Vec<Fact> {
@@ -347,7 +380,8 @@ impl Instance for Postgres {
             self.tables.push(table.name.clone());
         }
         let Some(load) = &program.load else { return Ok(None) };
-        Ok(Some(self.all(trial, &program.load_statements, load, None, &program.kinds, loaders_for(load.ops))))
+        let manner = Manner::of_loaders(trial);
+        Ok(Some(self.all(manner, &program.load_statements, load, None, &program.kinds, loaders_for(load.ops))))
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
@@ -376,12 +410,13 @@ impl Instance for Postgres {
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
         self.made_for.check_on(&self.place, trial)?;
+        self.manner = Manner::of(trial);
         let program = program_of(trial, &self.made_for.carried);
         if program.work != Work::Calls {
             return Ok(chore::loading(&program.run, &program.kinds, trial.load.clients, &self.chores(program.work)));
         }
         let (run, beside) = (&program.run, program.beside.as_ref());
-        Ok(self.all(trial, &program.statements, run, beside, &program.kinds, trial.load.clients))
+        Ok(self.all(Manner::of(trial), &program.statements, run, beside, &program.kinds, trial.load.clients))
     }
 
     fn processes(&self) -> Vec<u32> {

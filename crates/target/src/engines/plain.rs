@@ -1,0 +1,121 @@
+//! Statements as plain text: the values stand in them as literals.
+//!
+//! In: statements with `?`, an operation's arguments. Out: texts. Limits: texts are UTF-8 without the character 0, as workloads write
+//! them.
+//!
+//! A quote is doubled, which every engine reads alike whatever its settings. A backslash is read by some settings as itself and by
+//! others as the beginning of an escape, so a text with one is written in a form that has one meaning: bytes in hexadecimal for
+//! MySQL, and for PostgreSQL a string that says that it has escapes.
+
+use model::SqlArg;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// Whose literals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// MariaDB and MySQL.
+    Mysql,
+    /// PostgreSQL.
+    Postgres,
+}
+
+/// Statements in the pieces between which their values stand.
+#[derive(Clone)]
+pub struct Plain {
+    dialect: Dialect,
+    pieces: Arc<[Vec<String>]>,
+}
+
+impl Plain {
+    /// The `statements` with `?` for each value.
+    pub fn new(statements: &[String], dialect: Dialect) -> Plain {
+        let pieces = |text: &String| text.split('?').map(str::to_owned).collect();
+        Plain { dialect, pieces: statements.iter().map(pieces).collect() }
+    }
+
+    /// Writes statement number `statement` with `args` in place of what `out` holds.
+    #[inline]
+    pub fn write(&self, out: &mut String, statement: usize, args: &[SqlArg], text: &[u8]) {
+        let (first, rest) = self.pieces[statement].split_first().expect("a split text has a first piece");
+        out.clear();
+        out.push_str(first);
+        for (arg, piece) in args.iter().zip(rest) {
+            self.literal(out, arg, text);
+            out.push_str(piece);
+        }
+    }
+
+    #[inline]
+    fn literal(&self, out: &mut String, arg: &SqlArg, text: &[u8]) {
+        let written = match *arg {
+            // Behind a minus of the statement's own, a second one would begin a comment.
+            SqlArg::Int(value) if value < 0 => write!(out, "({value})"),
+            SqlArg::Float(value) if value < 0.0 => write!(out, "({value})"),
+            SqlArg::Int(value) => write!(out, "{value}"),
+            SqlArg::Float(value) => write!(out, "{value}"),
+            SqlArg::Text { start, len } => {
+                let bytes = &text[start as usize..][..len as usize];
+                self.quote(out, std::str::from_utf8(bytes).expect("workloads write UTF-8"))
+            }
+        };
+        written.expect("writing to a string does not fail");
+    }
+
+    fn quote(&self, out: &mut String, text: &str) -> std::fmt::Result {
+        match (self.dialect, text.contains('\\')) {
+            (_, false) => write!(out, "'{}'", Doubled(text, &['\''])),
+            (Dialect::Postgres, true) => write!(out, "E'{}'", Doubled(text, &['\'', '\\'])),
+            (Dialect::Mysql, true) => {
+                out.push_str("X'");
+                text.bytes().try_for_each(|byte| write!(out, "{byte:02X}"))?;
+                out.write_char('\'')
+            }
+        }
+    }
+}
+
+/// A text with some of its characters doubled.
+struct Doubled<'a>(&'a str, &'a [char]);
+
+impl std::fmt::Display for Doubled<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.split_inclusive(self.1).try_for_each(|part| {
+            f.write_str(part)?;
+            part.chars().last().filter(|last| self.1.contains(last)).map_or(Ok(()), |last| f.write_char(last))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(dialect: Dialect, statement: &str, args: &[SqlArg], text: &str) -> String {
+        let mut out = "what was there".to_owned();
+        Plain::new(&[statement.to_owned()], dialect).write(&mut out, 0, args, text.as_bytes());
+        out
+    }
+
+    fn quoted(dialect: Dialect, text: &str) -> String {
+        written(dialect, "?", &[SqlArg::Text { start: 0, len: text.len() as u32 }], text)
+    }
+
+    #[test]
+    fn values_stand_in_the_places_of_their_marks() {
+        let args = [SqlArg::Int(7), SqlArg::Text { start: 1, len: 2 }, SqlArg::Float(0.5)];
+        let text = written(Dialect::Mysql, "SET a=?, b=?, c=? WHERE d", &args, "xyzx");
+        assert_eq!(text, "SET a=7, b='yz', c=0.5 WHERE d");
+        assert_eq!(written(Dialect::Postgres, "COMMIT", &[], ""), "COMMIT");
+        assert_eq!(written(Dialect::Postgres, "k-?", &[SqlArg::Int(-5)], ""), "k-(-5)");
+    }
+
+    #[test]
+    fn a_text_cannot_end_its_own_quotes_whatever_the_servers_settings() {
+        for dialect in [Dialect::Mysql, Dialect::Postgres] {
+            assert_eq!(quoted(dialect, "it's'; DROP"), "'it''s''; DROP'");
+        }
+        assert_eq!(quoted(Dialect::Postgres, "\\' OR"), "E'\\\\'' OR'");
+        assert_eq!(quoted(Dialect::Mysql, "\\'a"), "X'5C2761'");
+    }
+}
