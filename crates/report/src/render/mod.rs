@@ -5,6 +5,7 @@
 pub mod csv;
 mod grid;
 pub mod html;
+mod labels;
 mod layout;
 pub mod markdown;
 mod png;

@@ -3,6 +3,7 @@
 //! In: an analysis, a width in columns, and whether colour is wanted. Out: lines no wider than that.
 //! Limits: below 60 columns the table is as narrow as it gets; each character counts as one column.
 
+use super::labels::Labels;
 use crate::escape::terminal as safe;
 use crate::findings::{Group, grouped};
 use crate::format;
@@ -72,8 +73,9 @@ impl Page {
         let label_width = self.width - columns.iter().map(|(_, width, _)| width + 1).sum::<usize>() - VALIDITY - 1;
         let head: String = columns.iter().map(|(head, width, _)| format!(" {head:>width$}")).collect();
         let head = format!("{}{head} {:>VALIDITY$}", pad("point", label_width), "validity");
+        let labels = Labels::fitted(analysis.points.iter().map(|p| safe(&p.label)), label_width);
         let rows =
-            analysis.points.iter().flat_map(|p| [self.row(p, &columns, label_width)].into_iter().chain(self.beside(p)));
+            analysis.points.iter().flat_map(|p| [self.row(p, &columns, &labels)].into_iter().chain(self.beside(p)));
         [self.paint(&head, Tone::Faint)].into_iter().chain(rows).chain(self.warnings(analysis)).collect()
     }
 
@@ -98,9 +100,10 @@ impl Page {
         }
         let label_width = label_width(&columns);
         let heads: String = columns.iter().map(|(column, width)| format!(" {:>width$}", column.head)).collect();
+        let labels = Labels::fitted(lines.iter().map(|line| safe(&line.point.label)), label_width);
         let row = |line: &Line| {
             let cells = columns.iter().map(|(column, width)| format!(" {:>width$}", cut(&(column.cell)(line), *width)));
-            format!("{}{}", pad(&safe(&line.point.label), label_width), cells.collect::<String>())
+            format!("{}{}", labels.padded(&safe(&line.point.label)), cells.collect::<String>())
         };
         let head = format!("{}{heads}", pad(inserts::TITLE, label_width));
         let mut table = vec![String::new(), self.paint(&head, Tone::Faint)];
@@ -127,7 +130,7 @@ impl Page {
         }
     }
 
-    fn row(&self, point: &PointAnalysis, columns: &[Column], label_width: usize) -> String {
+    fn row(&self, point: &PointAnalysis, columns: &[Column], labels: &Labels) -> String {
         let cell = |(_, width, value): &Column| {
             let text = point.summary.as_ref().map_or_else(format::dash, value);
             format!(" {:>width$}", cut(&text, *width))
@@ -135,7 +138,7 @@ impl Page {
         let cells: String = columns.iter().map(cell).collect();
         let (word, tone) = standing(point);
         let last = format!(" {word:>VALIDITY$}");
-        format!("{}{cells}{}", pad(&safe(&point.label), label_width), self.paint(&last, tone))
+        format!("{}{cells}{}", labels.padded(&safe(&point.label)), self.paint(&last, tone))
     }
 
     /// What clients beside those of the run did, below its row.
