@@ -460,7 +460,7 @@ mod tests {
     #[test]
     fn a_rate_that_falls_with_the_logarithm_is_followed_and_the_interval_covers_the_truth_in_most_seeds() {
         let (mut covered, mut followed) = (0, 0);
-        for seed in 0..60 {
+        for seed in 0..40 {
             let found = projected(&run(&slowing(seed, 200, 0.03)), 0.2, false);
             let end = found.end.unwrap_or_else(|| panic!("seed {seed}: {}", found.text));
             let truth = true_hours(found.rows);
@@ -468,7 +468,7 @@ mod tests {
             followed += usize::from(end.shape == Shape::Logarithmic);
             covered += usize::from(end.hours_ci95[0] <= truth && truth <= end.hours_ci95[1]);
         }
-        assert!(followed >= 57 && covered >= 51, "{followed} followed, {covered} covered of 60");
+        assert!(followed >= 38 && covered >= 34, "{followed} followed, {covered} covered of 40");
     }
 
     #[test]

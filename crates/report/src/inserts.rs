@@ -45,21 +45,23 @@ const fn full(head: &'static str, cell: fn(&Line) -> String) -> Column {
     Column { head, width: None, cell }
 }
 
-/// The columns. Those of the terminal leave more than twenty columns of eighty for the point.
+/// The columns. Those of the terminal leave more than fifteen columns of eighty for the point.
 pub const COLUMNS: [Column; 24] = [
     brief("IPS", 7, |l| number(l.cost.inserts_per_s)),
     full("±95 %", |l| format::half_width(l.cost.inserts_per_s.unwrap_or(0.0), l.cost.inserts_per_s_ci95)),
-    brief("rMB/s", 6, |l| scaled(l.cost.block_read_bytes_per_s, 1e6)),
-    brief("wMB/s", 6, |l| scaled(l.cost.block_written_bytes_per_s, 1e6)),
-    brief("rKB/i", 6, |l| scaled(l.cost.block_read_bytes_per_insert, 1e3)),
+    brief("rMB/s", 5, |l| scaled(l.cost.block_read_bytes_per_s, 1e6)),
+    brief("wMB/s", 5, |l| scaled(l.cost.block_written_bytes_per_s, 1e6)),
+    brief("rKB/i", 5, |l| scaled(l.cost.block_read_bytes_per_insert, 1e3)),
     brief("wKB/i", 6, |l| marked(l, l.cost.block_written_bytes_per_insert)),
-    brief("eng r", 6, |l| scaled(l.cost.engine_read_bytes_per_insert, 1e3)),
+    brief("eng r", 5, |l| scaled(l.cost.engine_read_bytes_per_insert, 1e3)),
     brief("eng w", 6, |l| marked(l, l.cost.engine_written_bytes_per_insert)),
     full("log", |l| scaled(l.cost.engine_log_bytes_per_insert, 1e3)),
     full("pages", |l| scaled(l.cost.engine_pages_bytes_per_insert, 1e3)),
     full("compaction", |l| scaled(l.cost.engine_compaction_bytes_per_insert, 1e3)),
     full("doublewrite", |l| scaled(l.cost.engine_doublewrite_bytes_per_insert, 1e3)),
-    brief("paid", 6, |l| scaled(l.cost.paid_written_bytes_per_insert, 1e3)),
+    brief("paid", 5, |l| scaled(l.cost.paid_written_bytes_per_insert, 1e3)),
+    brief("d:c:m", 10, |l| ratio(l.cost)),
+    full("shown", |l| l.cost.found.map_or_else(format::dash, |found| found.as_str().to_owned())),
     full("debt", |l| l.cost.debt_bytes.map_or_else(format::dash, format::bytes)),
     full("engine us/i", |l| scaled(l.cost.engine_cpu_ns_per_insert, 1e3)),
     full("client us/i", |l| scaled(l.cost.client_cpu_ns_per_insert, 1e3)),
@@ -68,8 +70,6 @@ pub const COLUMNS: [Column; 24] = [
     full("data", |l| l.cost.data_bytes.map_or_else(format::dash, format::bytes)),
     full("B/row", |l| number(l.cost.data_bytes_per_row)),
     full("w-amp", |l| number(l.cost.write_amplification)),
-    full("d:c:m", |l| ratio(l.cost)),
-    full("shown", |l| l.cost.found.map_or_else(format::dash, |found| found.as_str().to_owned())),
     full("durability", |l| unlike_durability::durability(l.point).map_or_else(format::dash, crate::escape::terminal)),
 ];
 
@@ -86,11 +86,17 @@ fn marked(line: &Line, value: Option<f64>) -> String {
     format!("{}{}", if too_low { ">" } else { "" }, scaled(value, 1e3))
 }
 
-/// `8.00 : 1 : 96.0`, data to cache to memory.
+/// `8:1:96`, data to cache to memory.
 fn ratio(cost: &InsertCost) -> String {
+    let part = |caches: Option<f64>| match caches {
+        None => format::dash(),
+        Some(caches) if caches >= 999.5 => format!("{:.1}k", caches / 1e3),
+        Some(caches) if caches >= 9.95 => format!("{caches:.0}"),
+        Some(caches) => format!("{caches:.1}").trim_end_matches(".0").to_owned(),
+    };
     match (cost.data_per_cache, cost.memory_per_cache) {
         (None, None) => format::dash(),
-        (data, memory) => format!("{} : 1 : {}", number(data), number(memory)),
+        (data, memory) => format!("{}:1:{}", part(data), part(memory)),
     }
 }
 
@@ -162,9 +168,9 @@ mod tests {
     use crate::testing::{inserts, quick};
 
     #[test]
-    fn the_heads_of_the_terminal_leave_more_than_twenty_of_eighty_columns_for_the_point() {
+    fn the_heads_of_the_terminal_leave_more_than_fifteen_of_eighty_columns_for_the_point() {
         let taken: usize = COLUMNS.iter().filter_map(|column| column.width).map(|width| width + 1).sum();
-        assert!(80 - taken > 20, "{taken}");
+        assert!(80 - taken > 15, "{taken}");
         assert!(COLUMNS.iter().all(|column| column.width.is_none_or(|width| column.head.len() <= width)));
     }
 
@@ -176,8 +182,11 @@ mod tests {
             lines(&analysis).iter().map(|line| COLUMNS.iter().map(|column| (column.cell)(line)).collect()).collect();
         assert_eq!(texts.len(), 3);
         assert_eq!(texts[0][..8], ["38,207", "±1.0 %", "42.0", "385", "1.10", ">10.1", "1.10", ">9.90"]);
-        assert_eq!(texts[1][10..14], ["-", "-", "-", "-"]);
-        assert_eq!(texts[0][21], "8.00 : 1 : 96.0");
+        assert_eq!(texts[1][8..12], ["-", "-", "-", "-"]);
+        let place = |head: &str| COLUMNS.iter().position(|column| column.head == head).unwrap();
+        assert_eq!((texts[0][place("d:c:m")].as_str(), texts[2][place("d:c:m")].as_str()), ("8:1:96", "-"));
+        let large = InsertCost { data_per_cache: Some(7.81), memory_per_cache: Some(1_506.6), ..InsertCost::default() };
+        assert_eq!(ratio(&large), "7.8:1:1.5k");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use model::PointState;
 
 const WIDTH_MIN: usize = 60;
 /// Labels differ at their ends: with less than this nothing is left of them.
-const LABEL_WIDTH_MIN: usize = 20;
+const LABEL_WIDTH_MIN: usize = 16;
 const FINDINGS_MAX: usize = 10;
 const LOADS_MAX: usize = 3;
 const VERDICT_LINES_MAX: usize = 5;
@@ -105,8 +105,9 @@ impl Page {
             let cells = columns.iter().map(|(column, width)| format!(" {:>width$}", cut(&(column.cell)(line), *width)));
             format!("{}{}", labels.padded(&safe(&line.point.label)), cells.collect::<String>())
         };
-        let head = format!("{}{heads}", pad(inserts::TITLE, label_width));
-        let mut table = vec![String::new(), self.paint(&head, Tone::Faint)];
+        let title = format!("{} (KB = 1000 B; data:cache:memory)", inserts::TITLE);
+        let head = format!("{}{heads}", pad("point", label_width));
+        let mut table = vec![String::new(), self.paint(&title, Tone::Faint), self.paint(&head, Tone::Faint)];
         table.extend(lines.iter().map(row));
         table.extend(self.warnings(analysis));
         table.extend(self.projections(analysis));
@@ -311,12 +312,13 @@ mod tests {
     fn what_an_insert_costs_is_a_second_table_of_eighty_columns_and_of_fewer_in_less() {
         let text = summary(&inserts(), 80, false);
         let at = text.lines().position(|line| line.starts_with("What an insert costs")).expect("there are inserts");
-        let lines: Vec<&str> = text.lines().skip(at).take(4).collect();
+        let lines: Vec<&str> = text.lines().skip(at).take(5).collect();
         let expected = [
-            "What an insert costs        IPS  rMB/s  wMB/s  rKB/i  wKB/i  eng r  eng w   paid",
-            "InnoDB l.i1              38,207   42.0    385   1.10  >10.1   1.10  >9.90   12.0",
-            "MyRocks l.i1             86,401   86.0    346   1.00   4.00      -   3.90      -",
-            "InnoDB drain                  -      -   80.0      -      -      -      -   12.0",
+            "What an insert costs (KB = 1000 B; data:cache:memory)",
+            "point                 IPS rMB/s wMB/s rKB/i  wKB/i eng r  eng w  paid      d:c:m",
+            "InnoDB l.i1        38,207  42.0   385  1.10  >10.1  1.10  >9.90  12.0     8:1:96",
+            "MyRocks l.i1       86,401  86.0   346  1.00   4.00     -   3.90     -     8:1:96",
+            "InnoDB drain            -     -  80.0     -      -     -      -  12.0          -",
         ];
         assert_eq!(lines, expected, "{text}");
         assert!(text.contains("\nInnoDB l.i1: where the full size of 100M rows ends cannot be told"), "{text}");
