@@ -22,8 +22,10 @@ pub const CHART: Chart = Chart {
     draw,
 };
 
-/// A line of so many steps still shows each of them.
+/// A line of so many steps, over time, still shows each of them;
 const STEPS_MAX: usize = 400;
+/// over rows its course is what counts, and a band shows the intervals.
+const STEPS_OVER_ROWS_MAX: usize = 120;
 /// More bands on each other show none.
 const BANDS_MAX: usize = 3;
 /// Names of more lines than that say nothing.
@@ -96,19 +98,20 @@ fn over_rows(part: &Part) -> Figure {
     }
 }
 
-/// Boundaries of partitions, and a line for each place with the spread of its intervals.
+/// Boundaries of partitions, the spread of the intervals of each place, and above them a line for each.
 fn series_over_rows(split: &Split, facet: &Facet) -> Vec<Series> {
+    let unnamed = |colour, mark| Series { label: String::new(), colour, marks: vec![mark] };
+    let drawn: Vec<(String, Colour, Vec<Step>)> = lines_of(split, facet)
+        .map(|(label, colour, point)| (label, colour, steps(inserted(point), STEPS_OVER_ROWS_MAX)))
+        .collect();
     let has_bands = drawn_lines(facet) <= BANDS_MAX;
-    let line = |(label, colour, point): (String, Colour, &PointAnalysis)| {
-        let steps = steps(inserted(point));
-        // The line first: the name stands beside its end.
+    let bands = drawn.iter().filter(|_| has_bands).map(|(_, colour, steps)| unnamed(*colour, band(steps)));
+    let lines = drawn.iter().map(|(label, colour, steps)| {
         let line = Mark::Line(Stroke::Solid, steps.iter().map(|step| (step.rows, step.per_s)).collect());
-        let marks = std::iter::once(line).chain(has_bands.then(|| band(&steps))).collect();
-        Series { label, colour, marks }
-    };
-    let marks = vec![Mark::Verticals(boundaries(facet))];
-    let boundaries = Series { label: String::new(), colour: Colour::Black, marks };
-    std::iter::once(boundaries).chain(lines_of(split, facet).map(line)).collect()
+        Series { label: label.clone(), ..unnamed(*colour, line) }
+    });
+    let boundaries = unnamed(Colour::Black, Mark::Verticals(boundaries(facet)));
+    std::iter::once(boundaries).chain(bands).chain(lines).collect()
 }
 
 /// Each interval of each line; `None` where there is one line only, which the throughput over time shows.
@@ -136,7 +139,8 @@ fn over_time(part: &Part) -> Option<Figure> {
 
 fn series_over_time(split: &Split, facet: &Facet) -> Vec<Series> {
     let line = |(label, colour, point): (String, Colour, &PointAnalysis)| {
-        let places = steps(inserted(point)).into_iter().flat_map(|step| down_to_the_slowest(&step)).collect();
+        let places =
+            steps(inserted(point), STEPS_MAX).into_iter().flat_map(|step| down_to_the_slowest(&step)).collect();
         Series { label, colour, marks: vec![Mark::Line(Stroke::Thin, places)] }
     };
     let dot = slowest(split, facet).map(|(_, colour, interval)| {
@@ -176,7 +180,7 @@ fn height(split: &Split) -> f64 {
 /// All panels have one scale: their heights are to be compared.
 fn common_axis(split: &Split) -> Axis {
     let points = split.points();
-    let rates = points.iter().flat_map(|point| steps(inserted(point))).map(|step| step.most_per_s);
+    let rates = points.iter().flat_map(|point| steps(inserted(point), STEPS_MAX)).map(|step| step.most_per_s);
     let most = rates.filter(|rate| rate.is_finite()).fold(0.0, f64::max);
     let range = Some((0.0, if most > 0.0 { most * 1.06 } else { 1.0 }));
     Axis { range, ..Axis::from_zero("rows/s", Unit::Count) }
@@ -199,8 +203,8 @@ struct Step {
     most_per_s: f64,
 }
 
-fn steps(inserted: &[Inserted]) -> Vec<Step> {
-    let each = inserted.len().div_ceil(STEPS_MAX).max(1);
+fn steps(inserted: &[Inserted], most: usize) -> Vec<Step> {
+    let each = inserted.len().div_ceil(most).max(1);
     let step = |part: &[Inserted]| {
         let (rows, seconds) = part.iter().fold((0, 0.0), |(rows, s), i| (rows + i.rows, s + i.length_s));
         let rates = || part.iter().map(Inserted::per_s);
@@ -255,7 +259,7 @@ fn means(split: &Split) -> String {
 /// What the reader has to know of bands, boundaries and repeats.
 fn notes(part: &Part) -> String {
     let panels = &part.split.panels;
-    let is_binned = part.split.points().iter().any(|point| inserted(point).len() > STEPS_MAX);
+    let is_binned = part.split.points().iter().any(|point| inserted(point).len() > STEPS_OVER_ROWS_MAX);
     let mut notes = String::new();
     if is_binned && panels.iter().any(|facet| drawn_lines(facet) <= BANDS_MAX) {
         notes += " Band: from the slowest to the fastest interval of each step of the line.";
@@ -295,7 +299,7 @@ mod tests {
         assert_eq!(ids, ["inserts-rows-insert", "inserts-time-insert"]);
         let [panel] = panels(&figures[0]) else { panic!("one panel") };
         let names: Vec<&str> = panel.series.iter().map(|series| series.label.as_str()).collect();
-        assert_eq!(names, ["", "indexes 0", "indexes 3"]);
+        assert_eq!(names, ["", "", "", "indexes 0", "indexes 3"], "bands lie below both lines");
         let Mark::Verticals(boundaries) = &panel.series[0].marks[0] else { panic!("boundaries") };
         assert_eq!(boundaries[0], (1_000_000.0, "1M".to_owned()));
         assert!(figures[0].title.ends_with("/s (indexes 3)"), "{}", figures[0].title);
@@ -308,7 +312,7 @@ mod tests {
     fn many_intervals_are_drawn_in_steps_that_keep_the_slowest() {
         let analysis = inserting(&[("indexes", &["0", "3"])], 900);
         let all = inserted(&analysis.points[0]);
-        let steps = steps(all);
+        let steps = steps(all, STEPS_MAX);
         assert_eq!(steps.len(), 300); // of three intervals each
         let least = all.iter().map(Inserted::per_s).fold(f64::MAX, f64::min);
         assert_eq!(steps.iter().map(|step| step.least_per_s).fold(f64::MAX, f64::min), least);
