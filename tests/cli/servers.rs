@@ -1,7 +1,7 @@
 //! Private servers under the real binary: measured, missing, killed with it and without it.
 
 use crate::lab::{Finished, Lab};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Whether the server is installed; where it is not, the test says so and ends.
@@ -151,6 +151,129 @@ fn visit(lab: &Lab, url: &str, more: &[&str]) -> Finished {
     finished
 }
 
+/// The server at `url` is in use for something else, and nothing is made there.
+fn refuses(lab: &Lab, url: &str, why: &str) {
+    let refused = visit(lab, url, &[]);
+    assert!(refused.exit == 3 && refused.stderr.contains(why), "{}: {}", refused.exit, refused.stderr);
+}
+
+/// A server that nobody but a test has started. It goes with this.
+struct ByHand(Child);
+
+impl ByHand {
+    /// Runs `program` as `user` and waits until `ready`.
+    fn start(user: &str, program: &str, arguments: &[&str], ready: impl Fn() -> bool) -> ByHand {
+        let as_user = format!("--reuid={user}");
+        let mut command = Command::new("setpriv");
+        command.args([as_user.as_str(), &format!("--regid={user}"), "--clear-groups", program]).args(arguments);
+        let mut started = ByHand(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        for _ in 0..600 {
+            if ready() {
+                return started;
+            }
+            assert!(started.0.try_wait().unwrap().is_none(), "{program} ended");
+            std::thread::sleep(Duration::from_millis(50)); // the real time of another process: there is nothing to fake
+        }
+        panic!("{program} was not ready in 30 s");
+    }
+}
+
+impl Drop for ByHand {
+    fn drop(&mut self) {
+        let _ = self.0.kill(); // it may have gone
+        let _ = self.0.wait();
+    }
+}
+
+/// A directory in `lab` that belongs to `user`.
+fn directory_of(lab: &Lab, name: &str, user: &str) -> String {
+    let path = lab.path().join(name).to_str().unwrap().to_owned();
+    std::fs::create_dir(&path).unwrap();
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    asked(Command::new("chown").args([format!("{user}:{user}").as_str(), &path]));
+    path
+}
+
+#[test]
+fn a_mariadb_that_feeds_replicas_is_refused() {
+    let (theirs, ours) = (Lab::new(), Lab::new());
+    if !is_here(&ours, "mariadb:innodb") || !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: needs mariadb and root");
+    }
+    let data = directory_of(&theirs, "data", "mysql");
+    let (data_at, socket) = (format!("--datadir={data}"), format!("{data}/m.sock"));
+    let plain = ["--no-defaults", &data_at, "--user=mysql"];
+    asked(
+        Command::new("mariadb-install-db")
+            .args(plain)
+            .args(["--auth-root-authentication-method=normal", "--skip-test-db"]),
+    );
+    let socket_at = format!("--socket={socket}");
+    let more = [&socket_at, "--skip-networking", "--log-bin=bin", "--server-id=1"];
+    let is_up =
+        || Command::new("mariadb-admin").args(["ping", "-uroot", &socket_at]).output().unwrap().status.success();
+    let _server = ByHand::start("mysql", "mariadbd", &[&plain[..], &more].concat(), is_up);
+    let ask = |sql: &str| asked(Command::new("mariadb").args(["-N", "-uroot", "-S", &socket, "-e", sql]));
+    ask(&format!("CREATE USER visitor@localhost IDENTIFIED BY '{CANARY}'; GRANT ALL ON *.* TO visitor@localhost"));
+    let url = format!("mysql://visitor@localhost/?socket={socket}");
+    assert_eq!(visit(&ours, &url, &[]).exit, 0, "as long as nobody follows it");
+
+    let reads = ["--read-from-remote-server", "--stop-never", "-uroot", &socket_at];
+    let is_followed =
+        || ask("SELECT count(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'") != "0\n";
+    let _replica = ByHand::start("mysql", "mariadb-binlog", &[&reads[..], &["bin.000001"]].concat(), is_followed);
+    refuses(&ours, &url, "has replicas");
+}
+
+#[test]
+fn a_postgresql_that_follows_feeds_or_takes_no_writes_is_refused() {
+    let (theirs, ours) = (Lab::new(), Lab::new());
+    if !is_here(&ours, "postgres") || !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: needs postgres and root");
+    }
+    let mut server = measuring(&theirs, &["--engine", "postgres"]);
+    let socket = socket_of(&theirs, ".s.PGSQL.5432");
+    let primary = std::path::Path::new(&socket).parent().unwrap().to_str().unwrap().to_owned();
+    let ask_at = |directory: &str, sql: &str| {
+        let mut psql = Command::new("psql");
+        // What the role is set to is for others.
+        psql.env("PGOPTIONS", "-c default_transaction_read_only=off");
+        psql.args(["-At", "-U", "plimsoll", "-c", sql, "postgres", "-h", directory]).output().unwrap()
+    };
+    let url = |socket: &str| format!("postgres://plimsoll@localhost/postgres?socket={socket}");
+    assert!(ask_at(&primary, "ALTER ROLE plimsoll SET default_transaction_read_only = on").status.success());
+    refuses(&ours, &url(&socket), "is read-only");
+    assert!(ask_at(&primary, "ALTER ROLE plimsoll RESET default_transaction_read_only").status.success());
+
+    let standby = directory_of(&theirs, "standby", "postgres");
+    asked(Command::new("pg_basebackup").args([
+        "-h",
+        &primary,
+        "-U",
+        "plimsoll",
+        "-D",
+        &standby,
+        "-R",
+        "--no-sync",
+        "-c",
+        "fast",
+    ]));
+    asked(Command::new("chown").args(["-R", "postgres:postgres", &standby]));
+    // The primary's socket is in its data directory, and the lock of it was copied.
+    std::fs::remove_file(format!("{standby}/.s.PGSQL.5432.lock")).unwrap();
+    let place = format!("unix_socket_directories={standby}");
+    let program = asked(Command::new("sh").args(["-c", "ls /usr/lib/postgresql/*/bin/postgres | tail -1"]));
+    let arguments = ["-D", &standby, "-c", &place, "-c", "listen_addresses=", "-c", "max_connections=2000"];
+    let is_followed =
+        || ask_at(&primary, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'").stdout == b"1\n";
+    let is_up = || ask_at(&standby, "SELECT 1").status.success() && is_followed();
+    let _standby = ByHand::start("postgres", program.trim(), &arguments, is_up);
+    refuses(&ours, &url(&format!("{standby}/.s.PGSQL.5432")), "is a replica");
+    refuses(&ours, &url(&socket), "has replicas");
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
 /// What a client of the server prints.
 fn asked(client: &mut Command) -> String {
     let output = client.output().unwrap();
@@ -191,9 +314,17 @@ fn a_server_of_somebody_else_is_measured_in_a_schema_of_its_own_that_goes() {
         let refused = visit(&ours, &url, &[]);
         assert!(refused.exit == exit && refused.stderr.contains(why), "{} {}", refused.exit, refused.stderr);
     }
+    // A user without rights over the server, who may make schemas of plimsoll's name only.
+    ask(&format!(
+        "CREATE USER guest@localhost IDENTIFIED BY '{CANARY}'; GRANT ALL ON `plimsoll\\_%`.* TO guest@localhost"
+    ));
+    let guest = format!("mysql://guest@localhost/?socket={socket}");
+    assert_eq!(visit(&ours, &guest, &[]).exit, 0);
     ask("SET GLOBAL read_only = 1");
-    let refused = visit(&ours, &format!("mysql://visitor@localhost/?socket={socket}"), &[]);
-    assert!(refused.exit == 3 && refused.stderr.contains("is read-only"), "{}", refused.stderr);
+    refuses(&ours, &format!("mysql://visitor@localhost/?socket={socket}"), "is read-only");
+    refuses(&ours, &guest, "is read-only");
+    ask("SET GLOBAL read_only = 0; CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_USER = 'nobody'");
+    refuses(&ours, &format!("mysql://visitor@localhost/?socket={socket}"), "is a replica");
     assert_eq!(ask("SHOW DATABASES"), before);
     server.kill().unwrap();
     server.wait().unwrap();

@@ -66,6 +66,7 @@ pub fn resume_run(run_file: &Path, options: &Options, context: &Context) -> Resu
 fn ready(plan: &Plan, options: &Options, context: &Context) -> Result<Arc<Stop>, Fault> {
     check_abilities(plan)?;
     check_place(plan, options, context)?;
+    target::server::url::ask_for_passwords(plan.trials.iter().map(|trial| &trial.target.params))?;
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
     Ok(stop)

@@ -9,6 +9,7 @@ pub mod home;
 pub mod leftover;
 pub mod place;
 pub mod program;
+mod prompt;
 pub mod url;
 pub mod variables;
 

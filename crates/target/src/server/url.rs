@@ -1,13 +1,16 @@
 //! Servers that somebody else runs, named by a URL; and the password, which is never part of it.
 //!
 //! In: `mysql://user@host:3306/db`, `postgres://user@localhost/db?socket=/run/s.sock`, the environment. Out: where to go and
-//! as whom. Limits: no TLS; of options only `socket`. A password comes from a file that is closed to others or from
-//! PLIMSOLL_PASSWORD: what stands in a URL stands in the list of processes, in shell histories and in run files.
+//! as whom. Limits: no TLS; of options only `socket`. A password comes from a file that is closed to others, from PLIMSOLL_PASSWORD
+//! or from the terminal: what stands in a URL stands in the list of processes, in shell histories and in run files.
 
+use super::prompt;
 use crate::error::{IoContext, TargetError, shown};
 use model::{ParamDef, ParamKind, Params};
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Where the server is. The plan fills it in where the engine itself is given as a URL.
 pub const URL: ParamDef = ParamDef {
@@ -24,7 +27,8 @@ pub const PASSWORD_FILE: ParamDef = ParamDef {
     name: "password_file",
     kind: ParamKind::Path,
     default: "",
-    help: "file that holds the password and nothing else; without it the password is in PLIMSOLL_PASSWORD",
+    help: "file that holds the password and nothing else, or `ask`: on the terminal, before anything is measured; without it the \
+           password is in PLIMSOLL_PASSWORD",
     scales: false,
     shapes_data: false,
 };
@@ -108,6 +112,34 @@ fn decoded(text: &str) -> Result<String, &'static str> {
     String::from_utf8(bytes).map_err(|_| "the URL is not UTF-8")
 }
 
+/// The word in place of a file.
+const ASK: &str = "ask";
+
+/// What was answered, by URL.
+static ANSWERS: Mutex<BTreeMap<String, Password>> = Mutex::new(BTreeMap::new());
+
+/// Asks once for each password among `all` parameters that is to be asked for: now, and not when its point begins.
+pub fn ask_for_passwords<'a>(all: impl Iterator<Item = &'a Params>) -> Result<(), TargetError> {
+    let asked = all.filter(|params| params.0.get(PASSWORD_FILE.name).is_some_and(|file| file.to_string() == ASK));
+    for url in asked.map(|params| params.word(URL.name)) {
+        let mut answers = answers();
+        if !answers.contains_key(url) {
+            let cannot = |error| {
+                let text = format!("cannot ask for the password of `{url}` on the terminal: {error}");
+                TargetError::Unsupported(format!("{text}; put it into PLIMSOLL_PASSWORD or a file"))
+            };
+            let answer = prompt::ask(&format!("password for {url}")).map_err(cannot)?;
+            answers.insert(url.to_owned(), Password(answer));
+        }
+    }
+    Ok(())
+}
+
+/// Nothing that can panic changes them under the lock.
+fn answers() -> MutexGuard<'static, BTreeMap<String, Password>> {
+    ANSWERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A password. It shows itself to nobody.
 #[derive(Clone)]
 pub struct Password(String);
@@ -118,6 +150,9 @@ impl Password {
         let file = params.word(PASSWORD_FILE.name);
         if file.is_empty() {
             return Ok(std::env::var("PLIMSOLL_PASSWORD").ok().map(Password));
+        }
+        if file == ASK {
+            return Ok(answers().get(params.word(URL.name)).cloned());
         }
         Password::in_file(Path::new(file)).map(Some)
     }
