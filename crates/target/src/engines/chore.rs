@@ -88,3 +88,21 @@ impl<C: Chores> Driver for ChoreDriver<C> {
         format!("{}: {}", self.chores.engine(), self.failure)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn background_work_is_over_when_nothing_is_left_and_a_failure_is_told() {
+        let mut says = [None, Some(1), None, Some(2)].into_iter();
+        until_quiet(Duration::ZERO, || Ok::<_, ()>(says.next().expect("it was quiet before"))).unwrap();
+        assert_eq!(says.collect::<Vec<_>>(), [None, Some(2)]);
+        let mut looks = 0;
+        let told = until_quiet(Duration::MAX, || {
+            looks += 1;
+            if looks < 3 { Ok(Some(looks)) } else { Err("gone") }
+        });
+        assert_eq!((told, looks), (Err("gone"), 3));
+    }
+}
