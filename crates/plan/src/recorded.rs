@@ -6,6 +6,7 @@
 
 use crate::error::{Place, PlanError};
 use crate::point::{CLIENTS_MAX, DEPTH_MAX, INTERVAL_MIN, PHASE_MAX, RATE_MAX, longest};
+use crate::statements;
 use crate::sweep::TRIALS_MAX;
 use model::{
     Access, Arrivals, Catalogue, DistributionEntry, Entry, Pacing, ParamDef, ParamKind, Params, Phases, Plan, Trial,
@@ -48,16 +49,28 @@ fn found(name: &str, what: &str, entries: &[Entry]) -> Result<Entry, String> {
 }
 
 fn all_declared(entry: &Entry, params: &Params, catalogue: &Catalogue) -> Result<(), String> {
-    let is_there =
-        |def: &&ParamDef| params.0.get(def.name).is_some_and(|value| holds(def.kind, value, &catalogue.distributions));
+    let is_there = |def: &&ParamDef| match (def.kind, params.0.get(def.name)) {
+        (ParamKind::Variables, None) => true,
+        (ParamKind::Statements { param, word }, None) => !is_word(params, param, word),
+        (ParamKind::Statements { param, word }, Some(_)) if !is_word(params, param, word) => false,
+        (kind, value) => value.is_some_and(|value| holds(kind, value, &catalogue.distributions)),
+    };
     let unfit = |def: &ParamDef| format!("`{}` of `{}` is missing or holds what it cannot", def.name, entry.name);
     if let Some(def) = entry.params.iter().find(|def| !is_there(def)) {
         return Err(unfit(def));
     }
-    match params.0.keys().find(|name| !entry.params.iter().any(|def| def.name == name.as_str())) {
-        Some(unknown) => Err(format!("`{}` has no parameter `{}`", entry.name, crate::error::shown(unknown))),
+    let takes = |name: &str, value: &Value| {
+        let variable = |def: &ParamDef| def.kind == ParamKind::Variables && matches!(value, Value::Word(_));
+        entry.params.iter().any(|def| def.name == name || def.takes(name) && variable(def))
+    };
+    match params.0.iter().find(|(name, value)| !takes(name, value)) {
+        Some((unknown, _)) => Err(format!("`{}` has no parameter `{}`", entry.name, crate::error::shown(unknown))),
         None => Ok(()),
     }
+}
+
+fn is_word(params: &Params, param: &str, word: &str) -> bool {
+    params.0.get(param).is_some_and(|value| value.to_string() == word)
 }
 
 /// Whether `value` is one that a parameter of `kind` can have.
@@ -69,6 +82,7 @@ fn holds(kind: ParamKind, value: &Value, distributions: &[DistributionEntry]) ->
         (ParamKind::OneOf(words) | ParamKind::Steps(words), Value::Word(value)) => words.contains(&value.as_str()),
         (ParamKind::Access, Value::Access(access)) => is_distribution(access, distributions),
         (ParamKind::Path, Value::Word(path)) => !path.contains('\0'),
+        (ParamKind::Statements { .. }, Value::Statements(ops)) => statements::could_be_written(ops),
         (ParamKind::Bool, Value::Bool(_)) | (ParamKind::Duration, Value::Nanos(_)) => true,
         _ => false,
     }
@@ -102,6 +116,7 @@ fn in_time(phases: &Phases) -> bool {
 mod tests {
     use super::*;
     use crate::{Overrides, fixture, parse};
+    use model::statement::{CustomOp, CustomStatement, CustomValue, Draw};
     use model::{Bytes, Nanos};
 
     fn plan(text: &str) -> Plan {
@@ -119,6 +134,27 @@ mod tests {
             let plan = plan(text);
             assert_eq!(check(&plan, "run", &fixture::with_servers()), Ok(()));
         }
+    }
+
+    #[test]
+    fn statements_stand_where_they_are_asked_for_and_are_such_as_a_plan_spells_out() {
+        let mut plan =
+            plan("workload = 'oltp'\nmix = 'custom'\n[[statement]]\nname = 'look'\nsql = 'SELECT :id, :int(1,9)'");
+        let check = |plan: &Plan| check(plan, "r", &fixture::with_servers()).is_ok();
+        assert!(check(&plan));
+        let mut set = |value: Value| {
+            plan.trials[0].workload.params.0.insert("statement".into(), value);
+            check(&plan)
+        };
+        assert!(!set(Value::Statements(Vec::new())));
+        assert!(!set(Value::Bool(true)));
+        let values = vec![CustomValue { draw: Draw::Int(9, 1), nth: 1 }];
+        let statements = vec![CustomStatement { text: "SELECT ?".into(), values }];
+        assert!(!set(Value::Statements(vec![CustomOp { name: "x".into(), weight: 1, statements }])));
+        let unfit = vec![CustomStatement { text: "SELECT ?".into(), values: Vec::new() }];
+        assert!(!set(Value::Statements(vec![CustomOp { name: "x".into(), weight: 1, statements: unfit }])));
+        plan.trials[0].workload.params.0.remove("statement");
+        assert!(!check(&plan));
     }
 
     #[test]

@@ -94,6 +94,27 @@ fn op(table: &WrittenOp<'_>) -> Result<CustomOp, PlanError> {
     Ok(CustomOp { name: named(&name.values[0])?, weight, statements })
 }
 
+/// Whether a plan file could have spelt out `ops`, which come from a run file.
+pub(crate) fn could_be_written(ops: &[CustomOp]) -> bool {
+    let value = |value: &CustomValue| {
+        let in_bounds = match value.draw {
+            Draw::Int(min, max) => min <= max,
+            Draw::Text(chars) => chars > 0 && i64::from(chars) <= TEXT_MAX,
+            _ => true,
+        };
+        in_bounds && (1..=NTH_MAX).contains(&value.nth)
+    };
+    let statement = |one: &CustomStatement| {
+        !one.text.is_empty() && one.text.matches('?').count() == one.values.len() && one.values.iter().all(value)
+    };
+    let op = |op: &CustomOp| {
+        let weighed = (1..=WEIGHT_MAX).contains(&u64::from(op.weight));
+        weighed && !op.statements.is_empty() && op.statements.iter().all(statement)
+    };
+    let statements: usize = ops.iter().map(|op| op.statements.len()).sum();
+    (1..=OPS_MAX).contains(&ops.len()) && statements <= STATEMENTS_MAX && ops.iter().all(op)
+}
+
 fn named(written: &Written<'_>) -> Result<String, PlanError> {
     let name = written.text.as_str();
     let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
