@@ -79,3 +79,19 @@ fn read(path: &Path) -> Result<String, Fault> {
     file.take(PLAN_BYTES_MAX + 1).read_to_string(&mut text).map_err(cannot)?;
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_plan_can_go_on_when_it_comes_back_from_a_run_file() {
+        let catalogue = crate::catalogue::all();
+        for (name, toml) in PLANS {
+            let plan = plan::parse(toml, name, &Overrides::default(), 1.0, &catalogue).expect(name);
+            let kept: Plan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
+            assert_eq!(kept, plan, "{name}");
+            plan::check(&kept, name, &catalogue).expect(name);
+        }
+    }
+}
