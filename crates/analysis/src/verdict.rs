@@ -65,11 +65,17 @@ fn what_is_lost(points: &[PointAnalysis]) -> Vec<String> {
         let briefly = |with_place| sentence(losses, Loss::told_briefly, with_place).replacen(" of its inserts", "", 1);
         let once = |text: String| {
             let (before, after) = text.split_once("loses").unwrap_or((&text, ""));
-            format!("{before}{}{}", if after.is_empty() { "" } else { "loses" }, after.replace(" loses ", " "))
+            format!(
+                "{before}{}{}",
+                if after.is_empty() { "" } else { "loses" },
+                after.replace(" loses ", " ").replace("shows no loss", "none shown")
+            )
         };
         fit(&[sentence(losses, Loss::told, true), once(briefly(true)), once(briefly(false))])
     };
-    sentences(points).iter().map(line).collect()
+    // Where nothing was shown there is nothing to say in five lines.
+    let is_shown = |losses: &&Vec<Loss>| losses.iter().any(|loss| loss.told().starts_with("loses"));
+    sentences(points).iter().filter(is_shown).map(line).collect()
 }
 
 /// `file rndrd: 38.2k/s (626 MB/s) at depth 32; p99 1.20 ms; knee at depth 8`

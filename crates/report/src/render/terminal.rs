@@ -100,15 +100,15 @@ impl Page {
         }
         let label_width = label_width(&columns);
         let heads: String = columns.iter().map(|(column, width)| format!(" {:>width$}", column.head)).collect();
-        let labels = Labels::fitted(lines.iter().map(|line| safe(&line.point.label)), label_width);
         let row = |line: &Line| {
             let cells = columns.iter().map(|(column, width)| format!(" {:>width$}", cut(&(column.cell)(line), *width)));
-            format!("{}{}", labels.padded(&safe(&line.point.label)), cells.collect::<String>())
+            (safe(&line.point.label), cells.collect::<String>())
         };
         let title = format!("{} (KB = 1000 B; data:cache:memory)", inserts::TITLE);
         let head = format!("{}{heads}", pad("point", label_width));
         let mut table = vec![String::new(), self.paint(&title, Tone::Faint), self.paint(&head, Tone::Faint)];
-        table.extend(lines.iter().map(row));
+        let rows: Vec<(String, String)> = lines.iter().map(row).collect();
+        table.extend(beside_or_above(rows, label_width).iter().map(|line| cut(line, self.width)));
         table.extend(self.warnings(analysis));
         table.extend(self.projections(analysis));
         table
@@ -222,6 +222,16 @@ impl Page {
     }
 }
 
+/// Each label beside its cells; or all above theirs where one is too long: cut, two labels could look alike.
+fn beside_or_above(rows: Vec<(String, String)>, label_width: usize) -> Vec<String> {
+    let fit = rows.iter().all(|(label, _)| label.chars().count() <= label_width);
+    let row = |(label, cells): (String, String)| match fit {
+        true => vec![format!("{label:<label_width$}{cells}")],
+        false => vec![label, format!("{:label_width$}{cells}", "")],
+    };
+    rows.into_iter().flat_map(row).collect()
+}
+
 /// Without the marks of code, which a terminal does not set in another letter.
 fn unquoted(text: &str) -> String {
     safe(text).replace('`', "")
@@ -325,6 +335,16 @@ mod tests {
         let narrow = summary(&inserts(), 60, false);
         assert!(narrow.lines().all(|line| line.chars().count() <= 60) && narrow.contains("wKB/i"), "{narrow}");
         assert!(!summary(&quick(), 80, false).contains("What an insert costs"));
+    }
+
+    #[test]
+    fn labels_of_the_second_table_that_are_too_long_stand_above_their_figures_uncut() {
+        let mut analysis = inserts();
+        analysis.points[0].label = "mariadb:innodb l.i1 cache 8 MiB".into();
+        let text = summary(&analysis, 80, false);
+        let lines: Vec<&str> = text.lines().collect();
+        let at = lines.iter().position(|line| *line == "mariadb:innodb l.i1 cache 8 MiB").expect("it stands alone");
+        assert!(lines[at + 1].trim_start().starts_with("38,207") && lines[at + 2] == "MyRocks l.i1", "{text}");
     }
 
     #[test]
