@@ -659,8 +659,12 @@ fn own_tree() -> Vec<OsString> {
 }
 
 /// Its tables of its own need no sync: they go with the rest, and 0.5 s instead of 2.5 s is gained.
+///
+/// A server that starts removes every temporary table (`#sql*`) in its directory for these, also those of a server that is being set
+/// up beside it: so each has its own from the start, and never /tmp.
 fn install_arguments(data: &Path, variables: &Variables) -> Vec<OsString> {
-    let mut args: Vec<OsString> = vec!["--no-defaults".into(), path_option("datadir", data)];
+    let mut args: Vec<OsString> =
+        vec!["--no-defaults".into(), path_option("datadir", data), path_option("tmpdir", data)];
     args.extend(own_tree());
     args.extend(["--auth-root-authentication-method=normal", "--skip-test-db", "--debug-no-sync"].map(OsString::from));
     args.extend(
