@@ -28,7 +28,9 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let pages =
         grown(view, &measured, "memory", "swap_in_pages").zip(grown(view, &measured, "memory", "swap_out_pages"));
     let waited_ns = grown(view, &measured, "psi", "memory_full_ns");
-    let pressure = waited_ns.map_or(0.0, |ns| ns / 1e9 / measured.summary.seconds);
+    // An engine that is held to a memory limit waits for memory, and was meant to.
+    let asked_for = view.point.trial.target.limits.memory.is_some();
+    let pressure = waited_ns.filter(|_| !asked_for).map_or(0.0, |ns| ns / 1e9 / measured.summary.seconds);
     let (swapped_in, swapped_out) = pages.unwrap_or((0.0, 0.0));
     if swapped_in + swapped_out <= SWAPPED_PAGES_MAX && pressure <= PRESSURE_MAX {
         return Vec::new();
@@ -63,6 +65,12 @@ mod tests {
         let evidence = swapping(12.0, 0.0).finding("swap").evidence;
         assert_eq!(evidence, "0 pages swapped in, 120 out; all tasks waited for memory 0 % of the time");
         assert!(swapping(0.0, 0.02).finding("swap").evidence.ends_with("waited for memory 2.0 % of the time"));
+    }
+
+    #[test]
+    fn an_engine_that_was_to_be_short_of_memory_is_no_finding() {
+        let limit = Some(model::Bytes::from_mib(128));
+        assert!(swapping(0.0, 0.02).with(|point| point.trial.target.limits.memory = limit).findings("swap").is_empty());
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl Memory {
             Version::One => {
                 // Memory with swap is never less than memory, so it goes out of the way first. Kernels may be without it.
                 let _ = fs::write(self.file("memory.memsw.limit_in_bytes"), "-1");
-                self.write("memory.limit_in_bytes", &amount("-1"))?;
+                self.write("memory.limit_in_bytes", &amount("-1")).map_err(|error| self.too_small(limit, error))?;
                 let _ = fs::write(self.file("memory.memsw.limit_in_bytes"), amount("-1"));
                 let _ = fs::write(self.file("memory.max_usage_in_bytes"), "0");
                 let _ = fs::write(self.file("memory.failcnt"), "0");
@@ -68,6 +68,17 @@ impl Memory {
         let kills = Some(self.kills() as f64).filter(|kills| *kills > 0.0);
         let all = found.into_iter().chain([("limit.memory_kills", kills)]);
         all.filter_map(|(name, value)| Some(Fact::new(name, value?.to_string()))).collect()
+    }
+
+    /// The kernel takes no limit that it cannot bring the group below by dropping pages of files.
+    fn too_small(&self, limit: Option<Bytes>, error: TargetError) -> TargetError {
+        let Some((limit, used)) = limit.zip(self.used()).filter(|(limit, used)| *used > limit.0 as f64) else {
+            return error;
+        };
+        let used = Bytes(used as u64);
+        TargetError::Failed(format!(
+            "memory_limit = `{limit}` is less than the server takes, {used}; raise the limit or shrink the `cache`"
+        ))
     }
 
     fn by_version(&self, one: &'static str, two: &'static str) -> &'static str {
