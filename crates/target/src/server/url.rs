@@ -83,6 +83,9 @@ fn parse(text: &str, rest: &str) -> Result<Url, &'static str> {
     };
     let mut socket = None;
     for option in options.split('&').filter(|option| !option.is_empty()) {
+        if ["tls=", "ssl=", "sslmode=", "ssl-mode=", "ssl_mode="].iter().any(|tls| option.starts_with(tls)) {
+            return Err("plimsoll has no TLS: go through a tunnel (`ssh -L`) and leave the option out");
+        }
         let path = option.strip_prefix("socket=").ok_or("the URL has an option other than `socket`")?;
         socket = Some(decoded(path)?);
     }
@@ -210,6 +213,7 @@ mod tests {
             let error = url(text).unwrap_err().to_string();
             assert!(!error.contains("canary") && error.contains("mysql://user@host/"), "{error}");
         }
+        assert!(url("mysql://u@h/?tls=required").unwrap_err().to_string().contains("has no TLS"));
         assert!(url("mysql://u:canary@h/").unwrap_err().to_string().contains("PLIMSOLL_PASSWORD"));
     }
 

@@ -150,6 +150,7 @@ impl Wire {
 
     fn log_in(&mut self, login: &Login) -> Result<(), WireError> {
         let password = || login.password.ok_or_else(|| unwilling("it wants a password, and none was given"));
+        let is_open = matches!(self.stream, Stream::Tcp(_));
         let mut scram = None;
         loop {
             let (tag, body) = self.message()?;
@@ -162,6 +163,11 @@ impl Wire {
             let mut answer = BytesMut::new();
             match i32::from_be_bytes(*kind) {
                 0 => return Ok(()),
+                3 if is_open => {
+                    let why =
+                        "it wants the password in clear text over the network: set its pg_hba.conf to scram-sha-256";
+                    return Err(unwilling(why).into());
+                }
                 3 => frontend::password_message(password()?.as_bytes(), &mut answer)?,
                 5 => {
                     let salt = *rest.first_chunk::<4>().ok_or_else(nonsense)?;
@@ -297,6 +303,20 @@ mod tests {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(bytes).unwrap();
         Wire { patience: None, stream: Stream::Unix(ours), out: BytesMut::new(), inbox: Inbox::new() }
+    }
+
+    #[test]
+    fn a_password_does_not_go_over_the_network_in_clear_text() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut theirs, _) = listener.accept().unwrap();
+        theirs.write_all(b"R\0\0\0\x08\0\0\0\x03").unwrap();
+        let login = Login { user: "u", password: Some("canary"), database: "d", schema: None };
+        let Err(WireError::Io(refused)) = Wire::open(Stream::Tcp(ours), &login) else { panic!("it went on") };
+        assert!(refused.to_string().contains("scram-sha-256"), "{refused}");
+        let mut sent = Vec::new();
+        theirs.read_to_end(&mut sent).unwrap();
+        assert!(!sent.windows(6).any(|bytes| bytes == b"canary"), "{sent:?}");
     }
 
     #[test]
