@@ -4,8 +4,8 @@
 //! statement, between reused buffers; rows are looked at one by one and not taken apart. Limits: no TLS and no compression,
 //! whose bytes are not on the socket as they are here; a statement with its arguments is below 16 MiB.
 //!
-//! The crate takes arguments and gives rows by value, some dozen allocations a statement, and looks at the socket twice for
-//! each answer (docs/journal/2026-11-21-sql-clients.md). So it opens, logs in and prepares, and what is timed is here.
+//! The crate takes arguments and gives rows by value, which costs a multiple of what is done with them here
+//! (docs/journal/2026-11-21-sql-clients.md). So it connects, logs in and prepares, and what is timed is here.
 //! <https://mariadb.com/kb/en/com_stmt_execute/>, <https://mariadb.com/kb/en/result-set-packets/>
 
 use crate::engines::inbox::Inbox;
