@@ -14,7 +14,6 @@ mod inbox;
 mod manner;
 mod mariadb;
 mod null;
-mod patience;
 mod plain;
 mod postgres;
 mod sql;

@@ -107,7 +107,7 @@ impl Connect for ConnectMysql {
 
     fn connect(&self) -> Result<MysqlSession, Failure> {
         let at_once: &[String] = if self.manner.prepares_all() { &self.statements } else { &[] };
-        let wire = Wire::new(self.connection()?, at_once, self.manner.patience).map_err(failure)?;
+        let wire = Wire::new(self.connection()?, at_once).map_err(failure)?;
         let says = match self.manner.statements {
             _ if self.manner.prepares_all() => Says::Prepared,
             Statements::Prepared => Says::WhenNeeded { statements: self.statements.clone(), prepared: Vec::new() },

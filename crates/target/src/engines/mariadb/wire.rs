@@ -9,14 +9,12 @@
 //! <https://mariadb.com/kb/en/com_stmt_execute/>, <https://mariadb.com/kb/en/result-set-packets/>
 
 use crate::engines::inbox::Inbox;
-use crate::engines::patience::Patience;
 use ::mysql::Conn;
 use ::mysql::prelude::Queryable;
 use model::SqlArg;
 use std::hint::black_box;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::time::Duration;
 
 /// Why a call failed.
 #[derive(Debug)]
@@ -40,8 +38,6 @@ impl From<io::Error> for WireError {
 
 /// A connection with its prepared statements.
 pub struct Wire {
-    /// Goes before the socket.
-    patience: Patience,
     socket: Socket,
     statements: Vec<Prepared>,
     /// What is to be sent next.
@@ -82,21 +78,16 @@ const EOF_BELOW: usize = 9;
 const MORE_RESULTS: u16 = 0x0008;
 
 impl Wire {
-    /// Prepares `statements` on `connection` and takes it over. It then waits `longest` for an answer.
-    pub fn new(mut connection: Conn, statements: &[String], longest: Duration) -> Result<Wire, ::mysql::Error> {
+    /// Prepares `statements` on `connection` and takes it over.
+    pub fn new(mut connection: Conn, statements: &[String]) -> Result<Wire, ::mysql::Error> {
         let statements =
             statements.iter().map(|text| prepare(&mut connection, text)).collect::<Result<_, ::mysql::Error>>()?;
-        let socket = Socket(connection);
-        let patience = Patience::with(socket.fd(), longest)?;
-        Ok(Wire { patience, socket, statements, out: Vec::new(), inbox: Inbox::new() })
+        Ok(Wire { socket: Socket(connection), statements, out: Vec::new(), inbox: Inbox::new() })
     }
 
     /// Prepares one statement more: its number.
     pub fn prepare(&mut self, text: &str) -> Result<usize, ::mysql::Error> {
-        self.patience.begin();
-        let prepared = prepare(&mut self.socket.0, text);
-        self.patience.end();
-        self.statements.push(prepared?);
+        self.statements.push(prepare(&mut self.socket.0, text)?);
         Ok(self.statements.len() - 1)
     }
 
@@ -128,17 +119,6 @@ impl Wire {
             return Err(too_long().into());
         }
         self.out[..HEADER].copy_from_slice(&(length as u32).to_le_bytes());
-        self.patience.begin();
-        let answered = self.exchange();
-        self.patience.end();
-        answered.map_err(|error| match error {
-            WireError::Io(error) => WireError::Io(self.patience.explain(error)),
-            said => said,
-        })
-    }
-
-    #[inline]
-    fn exchange(&mut self) -> Result<(), WireError> {
         self.socket.write_all(&self.out)?;
         while take_answer(&mut self.inbox, &mut self.socket)? {}
         Ok(())

@@ -164,7 +164,6 @@ impl Connect for ConnectPostgres {
             }
             Statements::Prepared => Says::WhenNeeded { statements: self.statements.clone(), prepared: Vec::new() },
         };
-        wire.be_patient(self.manner.patience).map_err(|error| failure(error.into()))?;
         Ok(PostgresSession { wire, says })
     }
 }

@@ -8,7 +8,6 @@
 //! asynchronous runtime: without a time-out on a unix socket, and with a task switch for each statement.
 
 use crate::engines::inbox::Inbox;
-use crate::engines::patience::Patience;
 use bytes::BytesMut;
 use postgres_protocol::IsNull;
 use postgres_protocol::authentication::md5_hash;
@@ -17,9 +16,7 @@ use postgres_protocol::message::frontend;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
 
 use model::SqlArg;
 
@@ -65,8 +62,6 @@ pub enum Stream {
 
 /// An open connection.
 pub struct Wire {
-    /// Once there is one, it waits in place of the socket's time-out. Goes before the socket.
-    patience: Option<Patience>,
     stream: Stream,
     /// What is to be sent next.
     out: BytesMut,
@@ -81,7 +76,7 @@ const HEADER: usize = 5;
 impl Wire {
     /// Logs in over `stream`.
     pub fn open(stream: Stream, login: &Login) -> Result<Wire, WireError> {
-        let mut wire = Wire { patience: None, stream, out: BytesMut::new(), inbox: Inbox::new() };
+        let mut wire = Wire { stream, out: BytesMut::new(), inbox: Inbox::new() };
         let path = login.schema.map(|schema| format!("-c search_path={schema}"));
         let named = [("user", login.user), ("database", login.database), ("client_encoding", "UTF8")];
         let named = named.into_iter().chain(path.as_deref().map(|path| ("options", path)));
@@ -98,16 +93,6 @@ impl Wire {
         frontend::sync(&mut self.out);
         self.send()?;
         self.until_ready(|_| ())
-    }
-
-    /// From here on waits `longest` for the answer to a statement, at less cost than the socket's time-out.
-    pub fn be_patient(&mut self, longest: Duration) -> io::Result<()> {
-        let socket = match &self.stream {
-            Stream::Unix(stream) => stream.as_fd(),
-            Stream::Tcp(stream) => stream.as_fd(),
-        };
-        self.patience = Some(Patience::with(socket, longest)?);
-        Ok(())
     }
 
     /// Executes the statement prepared under `name`.
@@ -202,18 +187,7 @@ impl Wire {
 
     /// Takes all messages up to the one that says that the server waits again; `row` gets the body of each row.
     #[inline]
-    fn until_ready(&mut self, row: impl FnMut(&[u8])) -> Result<(), WireError> {
-        self.patience.iter().for_each(Patience::begin);
-        let answered = self.take_answer(row);
-        self.patience.iter().for_each(Patience::end);
-        answered.map_err(|error| match (error, &self.patience) {
-            (WireError::Io(error), Some(patience)) => WireError::Io(patience.explain(error)),
-            (error, _) => error,
-        })
-    }
-
-    #[inline]
-    fn take_answer(&mut self, mut row: impl FnMut(&[u8])) -> Result<(), WireError> {
+    fn until_ready(&mut self, mut row: impl FnMut(&[u8])) -> Result<(), WireError> {
         let mut failed = None;
         loop {
             match self.message()? {
@@ -302,7 +276,7 @@ mod tests {
     fn told(bytes: &[u8]) -> Wire {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(bytes).unwrap();
-        Wire { patience: None, stream: Stream::Unix(ours), out: BytesMut::new(), inbox: Inbox::new() }
+        Wire { stream: Stream::Unix(ours), out: BytesMut::new(), inbox: Inbox::new() }
     }
 
     #[test]
