@@ -1,19 +1,18 @@
-//! What the operations of a point amounted to: queries, and rows inserted.
+//! The rows that a point inserted, interval by interval, and where its tables begin partitions.
 //!
-//! In: the intervals of the run phase, and the facts `queries_per_op.KIND` (1 where it is missing) and `rows_per_op.KIND` (0).
+//! In: the intervals of the run phase, and the facts `rows_per_op.KIND` (0 where one is missing).
 //! Out: [`Amounts`]. Limits: operations that were done count, those that failed amount to nothing. Rows that the steps before it in
 //! the sequence inserted are counted as theirs were recorded, warmup included; partitions are told where tables fill evenly.
 
 use crate::chain;
-use crate::facts::{fact, param};
+use crate::facts::param;
+use crate::rates::PerOp;
 use crate::window::Window;
-use model::{Interval, Nanos, Phase, PointData, Value};
+use model::{Nanos, Phase, PhaseData, PointData, Value};
 
 /// What the operations of a run phase amounted to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Amounts {
-    /// Queries per second of the part that counts; `None` where each operation is one query.
-    pub queries_per_s: Option<f64>,
     /// The rows inserted in each interval of the run phase; empty where none was.
     pub inserted: Vec<Inserted>,
     /// After so many rows inserted, and each time as many again, the tables begin a new partition; `None` where they have none.
@@ -50,40 +49,22 @@ impl Amounts {
     pub fn of(point: &PointData, all: &[PointData], window: &Window) -> Amounts {
         let inserted = inserted(point, all, window);
         let partition_rows = partition_rows(point).filter(|_| !inserted.is_empty());
-        Amounts { queries_per_s: queries_per_s(point, window), inserted, partition_rows }
+        Amounts { inserted, partition_rows }
     }
 }
 
-/// What an operation of each kind amounts to by the facts `NAME.KIND`.
-fn per_op(point: &PointData, name: &str, otherwise: f64) -> Vec<f64> {
-    let told = |kind: &String| fact(&point.facts, &format!("{name}.{kind}"))?.parse().ok().filter(|v: &f64| *v >= 0.0);
-    point.kinds.iter().map(|kind| told(kind).unwrap_or(otherwise)).collect()
-}
-
-/// The operations done in `intervals`, each as often as it amounts to.
-fn sum(intervals: &[Interval], per_op: &[f64]) -> f64 {
-    let of_kind = |kind: u8| per_op.get(usize::from(kind)).copied().unwrap_or(0.0);
-    intervals.iter().flat_map(|interval| &interval.kinds).map(|kind| kind.ok as f64 * of_kind(kind.kind)).sum()
-}
-
-fn queries_per_s(point: &PointData, window: &Window) -> Option<f64> {
-    let per_op = per_op(point, "queries_per_op", 1.0);
-    let (queries, inside) = (sum(window.inside_recorded(), &per_op), window.inside);
-    let is_more = inside.ok > 0 && (queries - inside.ok as f64).abs() > 0.5 && window.seconds() > 0.0;
-    is_more.then(|| queries / window.seconds())
-}
-
 fn inserted(point: &PointData, all: &[PointData], window: &Window) -> Vec<Inserted> {
-    let per_op = per_op(point, "rows_per_op", 0.0);
+    let per_op = PerOp::of(point);
+    let sum = |phase: &PhaseData| -> f64 { phase.intervals.iter().map(|interval| per_op.rows_in(interval)).sum() };
     // The kinds of a load are there, too, and are not of the run.
-    let Some(run) = point.phase(Phase::Run).filter(|run| sum(&run.intervals, &per_op) > 0.0) else {
+    let Some(run) = point.phase(Phase::Run).filter(|run| sum(run) > 0.0) else {
         return Vec::new();
     };
-    let warmup = point.phase(Phase::Warmup).map_or(0, |phase| sum(&phase.intervals, &per_op) as u64);
+    let warmup = point.phase(Phase::Warmup).map_or(0, |phase| sum(phase) as u64);
     let mut before = rows_before(point, all).saturating_add(warmup);
     let whole = run.intervals.iter().take_while(|interval| interval.start + interval.length <= run.end);
     let counted = whole.map(|interval| {
-        let rows = sum(std::slice::from_ref(interval), &per_op) as u64;
+        let rows = per_op.rows_in(interval) as u64;
         let (at_s, Nanos(length)) = (window.seconds_at(interval.start), interval.length);
         let inserted = Inserted { at_s, length_s: length as f64 / 1e9, before, rows };
         before = inserted.after();
@@ -96,20 +77,20 @@ fn inserted(point: &PointData, all: &[PointData], window: &Window) -> Vec<Insert
 fn rows_before(point: &PointData, all: &[PointData]) -> u64 {
     let steps = chain::up_to(point, all).into_iter().filter(|step| step.id != point.id);
     let phases = steps.flat_map(|step| {
-        let per_op = per_op(step, "rows_per_op", 0.0);
+        let per_op = PerOp::of(step);
         let loaded = step.phases.iter().filter(|phase| matches!(phase.phase, Phase::Warmup | Phase::Run));
-        loaded.map(move |phase| sum(&phase.intervals, &per_op))
+        loaded.flat_map(|phase| &phase.intervals).map(move |interval| per_op.rows_in(interval))
     });
     phases.sum::<f64>() as u64
 }
 
-/// Each table has partitions of its own, and they fill at the same time: that of all tables in which clients insert.
+/// Each table has partitions of its own, and they fill at the same time: that of all tables together.
 fn partition_rows(point: &PointData) -> Option<u64> {
     let int = |name| match param(point, name) {
         Some(Value::Int(value)) => Some(*value),
         _ => None,
     };
-    let tables = int("tables").unwrap_or(1).clamp(1, u64::from(point.trial.load.clients.max(1)));
+    let tables = int("tables").unwrap_or(1).max(1);
     int("partition_rows").filter(|rows| *rows > 0).map(|rows| rows.saturating_mul(tables))
 }
 
@@ -127,13 +108,6 @@ mod tests {
     fn with_facts(counts: &[u64], facts: &[(&str, &str)]) -> Simulation {
         let facts: Vec<Fact> = facts.iter().map(|(name, value)| Fact::new(*name, *value)).collect();
         Simulation::counts(counts).with(|point| point.facts.extend(facts))
-    }
-
-    #[test]
-    fn queries_are_counted_where_an_operation_is_several_and_are_nothing_else() {
-        let facts = [("queries_per_op.transaction", "20"), ("queries_per_op.load", "1002")];
-        assert_eq!(amounts(with_facts(&[10, 30], &facts)).queries_per_s, Some(400.0));
-        assert_eq!(amounts(with_facts(&[10, 30], &[])).queries_per_s, None);
     }
 
     #[test]
@@ -162,8 +136,7 @@ mod tests {
         let amounts: Vec<Amounts> =
             analysis.points.into_iter().map(|point| point.series.expect("it ran").amounts).collect();
         assert_eq!(amounts.iter().map(|a| a.inserted[0].before).collect::<Vec<_>>(), [0, 80]);
-        // Of four tables three have a client.
-        assert_eq!(amounts[0].partition_rows, Some(1_500));
+        assert_eq!(amounts[0].partition_rows, Some(2_000));
     }
 
     #[test]

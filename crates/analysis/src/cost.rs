@@ -12,9 +12,9 @@ use crate::accounts::{Account, account, debt, unflushed};
 use crate::chain;
 use crate::counters::{Growth, done_between, growth_of_all, growth_of_first};
 use crate::facts::{EngineProcess, engine_process, fact, param};
-use crate::stats::estimate_mean;
+use crate::rates::PerOp;
 use crate::window::Window;
-use model::{Fact, Interval, KindInterval, Phase, PointData, Tick, Value};
+use model::{Fact, KindInterval, Phase, PointData, Tick, Value};
 use serde::Serialize;
 
 /// Below this the reads of an insert are none: a page of 16 KiB for every hundred rows.
@@ -130,17 +130,17 @@ impl Found {
 impl InsertCost {
     /// The cost of `point`, whose run phase `window` cuts; `None` where it neither inserts rows nor is a step of a sequence.
     pub fn of(point: &PointData, all: &[PointData], environment: &[Fact], window: &Window) -> Option<InsertCost> {
-        let rows_per_op = rows_per_op(point);
-        let rows: f64 = window.inside_recorded().iter().map(|interval| rows_of(interval, &rows_per_op)).sum();
+        let per_op = PerOp::of(point);
+        let rows: f64 = window.inside_recorded().iter().map(|interval| per_op.rows_in(interval)).sum();
+        let rate = per_op.rate_of_rows(window).filter(|_| rows > 0.0);
         if rows == 0.0 && chain::step(point).is_none() {
             return None;
         }
         let totals = Totals::of(point, window.phase.start, window.phase.end);
-        let rate = rows / window.seconds();
         let mut cost = InsertCost {
             rows,
-            inserts_per_s: (rows > 0.0 && rate.is_finite()).then_some(rate),
-            inserts_per_s_ci95: rate_interval(window, &rows_per_op, rate).filter(|_| rows > 0.0),
+            inserts_per_s: rate.map(|rate| rate.per_s),
+            inserts_per_s_ci95: rate.and_then(|rate| rate.ci95),
             block_layer_of: totals.written.map(|_| BlockLayer::of(point)),
             block_read_bytes_per_s: totals.read.map(|read| read.per_second()),
             block_written_bytes_per_s: totals.written.map(|written| written.per_second()),
@@ -148,7 +148,7 @@ impl InsertCost {
             engine_written_bytes: totals.account.written,
             ..InsertCost::default()
         };
-        if does_nothing_else(window, &rows_per_op) {
+        if does_nothing_else(window, &per_op) {
             cost.divide_by_rows(point, window, &totals);
         }
         cost.unflushed_bytes = unflushed(point, window.phase.end);
@@ -177,7 +177,7 @@ impl InsertCost {
         let cpu = || Some(grown("cpu_user_ns")? + grown("cpu_system_ns")?);
         self.engine_cpu_ns_per_insert = if has_engine { cpu() } else { None };
         self.engine_context_switches_per_insert = if has_engine { grown("context_switches") } else { None };
-        self.add_client(window, totals.rows_per_op.as_slice(), process);
+        self.add_client(window, &totals.per_op, process);
         self.payload_bytes_per_row = payload_bytes(point);
         let written = self.block_written_bytes_per_insert.zip(self.payload_bytes_per_row);
         self.write_amplification = written.map(|(written, payload)| written / payload);
@@ -188,10 +188,10 @@ impl InsertCost {
     }
 
     /// What the client threads used over everything recorded, the grace time included.
-    fn add_client(&mut self, window: &Window, rows_per_op: &[f64], process: EngineProcess) {
+    fn add_client(&mut self, window: &Window, per_op: &PerOp, process: EngineProcess) {
         let told_apart = matches!(process, EngineProcess::Own | EngineProcess::None | EngineProcess::Elsewhere);
         let intervals = &window.phase.intervals;
-        let rows: f64 = intervals.iter().map(|interval| rows_of(interval, rows_per_op)).sum();
+        let rows: f64 = intervals.iter().map(|interval| per_op.rows_in(interval)).sum();
         let (cpu_ns, switches) = intervals.iter().map(|interval| interval.generator).fold((0.0, 0.0), |sum, used| {
             let cpu_ns = used.cpu_user_ns.saturating_add(used.cpu_system_ns);
             (sum.0 + cpu_ns as f64, sum.1 + used.context_switches as f64)
@@ -299,7 +299,7 @@ fn apart((_, block, engine): &(u32, f64, f64)) -> f64 {
 /// What the counters of a point grew by.
 struct Totals {
     rows: f64,
-    rows_per_op: Vec<f64>,
+    per_op: PerOp,
     read: Option<Growth>,
     written: Option<Growth>,
     account: Account,
@@ -311,12 +311,12 @@ impl Totals {
             BlockLayer::Device => growth_of_first(point, "disk", counter, start, end),
             BlockLayer::Processes => growth_of_all(point, "process", counter, start, end),
         };
-        let rows_per_op = rows_per_op(point);
+        let per_op = PerOp::of(point);
         let phase = point.phase(Phase::Run);
-        let rows = phase.map_or(0.0, |run| run.intervals.iter().map(|one| rows_of(one, &rows_per_op)).sum());
+        let rows = phase.map_or(0.0, |run| run.intervals.iter().map(|one| per_op.rows_in(one)).sum());
         Totals {
             rows,
-            rows_per_op,
+            per_op,
             read: moved("read_bytes"),
             written: moved("write_bytes"),
             account: account(point, start, end).unwrap_or_default(),
@@ -334,48 +334,21 @@ impl Totals {
     }
 
     fn weight(&self) -> impl Fn(&KindInterval) -> f64 {
-        |kind| rows_of_kind(kind, &self.rows_per_op)
+        |kind| self.per_op.rows(kind)
     }
 }
 
-/// How many rows an operation of each kind inserts.
-pub fn rows_per_op(point: &PointData) -> Vec<f64> {
-    let of = |kind: &String| number(&point.facts, &format!("rows_per_op.{kind}")).unwrap_or(0.0);
-    point.kinds.iter().map(of).collect()
-}
-
-/// The rows inserted in `interval`.
-pub fn rows_of(interval: &Interval, rows_per_op: &[f64]) -> f64 {
-    interval.kinds.iter().map(|kind| rows_of_kind(kind, rows_per_op)).sum()
-}
-
-fn rows_of_kind(kind: &KindInterval, rows_per_op: &[f64]) -> f64 {
-    kind.ok as f64 * rows_per_op.get(usize::from(kind.kind)).copied().unwrap_or(0.0)
-}
-
 /// Whether every operation of the run phase inserted rows.
-fn does_nothing_else(window: &Window, rows_per_op: &[f64]) -> bool {
+fn does_nothing_else(window: &Window, per_op: &PerOp) -> bool {
     let kinds = || window.phase.intervals.iter().flat_map(|interval| &interval.kinds).filter(|kind| kind.ok > 0);
-    kinds().next().is_some() && kinds().all(|kind| rows_of_kind(kind, rows_per_op) > 0.0)
-}
-
-/// The 95 % confidence interval of the rate, from the whole intervals and set around the rate itself.
-fn rate_interval(window: &Window, rows_per_op: &[f64], rate: f64) -> Option<[f64; 2]> {
-    let recorded = &window.phase.intervals;
-    let of = |(nth, tally): (usize, &crate::window::Tally)| {
-        let rows = recorded.get(nth).map_or(0.0, |interval| rows_of(interval, rows_per_op));
-        rows / tally.length.as_secs_f64()
-    };
-    let rates: Vec<f64> = window.whole.iter().enumerate().map(of).collect();
-    let half = estimate_mean(&rates, 0.95)?.half_width;
-    Some([(rate - half).max(0.0), rate + half])
+    kinds().next().is_some() && kinds().all(|kind| per_op.rows(kind) > 0.0)
 }
 
 /// The rows that the tables hold at the end of `point`; `None` where rows were deleted, too.
 fn rows_in_tables(point: &PointData, all: &[PointData]) -> Option<f64> {
     let of = |one: &&PointData| -> f64 {
-        let rows_per_op = rows_per_op(one);
-        one.phases.iter().flat_map(|phase| &phase.intervals).map(|interval| rows_of(interval, &rows_per_op)).sum()
+        let per_op = PerOp::of(one);
+        one.phases.iter().flat_map(|phase| &phase.intervals).map(|interval| per_op.rows_in(interval)).sum()
     };
     let deletes = param(point, "delete") == Some(&Value::Bool(true));
     (!deletes).then(|| chain::up_to(point, all).iter().map(of).sum())

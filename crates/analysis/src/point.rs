@@ -114,7 +114,11 @@ fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> Po
     let measured = window.as_ref().zip(computed.as_ref());
     let measured = measured.map(|(window, (summary, series))| Measured { window, summary, series });
     let environment = &run.meta.environment;
-    let inserts = window.as_ref().and_then(|window| InsertCost::of(point, &run.points, environment, window));
+    // Rows that were inserted beside the run cost, too.
+    let recorded = point.phase(Phase::Run).filter(|_| group.is_some());
+    let of_all = recorded.map(|run| Window::of(run, run.start, &point.trial));
+    let inserting = of_all.as_ref().or(window.as_ref());
+    let inserts = inserting.and_then(|window| InsertCost::of(point, &run.points, environment, window));
     let view = PointView {
         point,
         others: &run.points,
@@ -126,8 +130,7 @@ fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> Po
     };
     let findings = detect_all(&view);
     let has_shifted = findings.iter().any(|finding| finding.code == "level-shift");
-    let projection = window
-        .as_ref()
+    let projection = inserting
         .zip(inserts.as_ref())
         .and_then(|(window, inserts)| project(point, &run.points, run.meta.plan.scale, window, inserts, has_shifted));
     let names = names(point, &run.points);

@@ -14,8 +14,9 @@
 
 use crate::InsertCost;
 use crate::chain;
-use crate::cost::{Found, rows_of, rows_per_op};
+use crate::cost::Found;
 use crate::facts::param;
+use crate::rates::PerOp;
 use crate::stats::{mean, students_t};
 use crate::text::{bytes, count, percent};
 use crate::window::Window;
@@ -141,9 +142,8 @@ struct Seen {
 
 impl Seen {
     fn of(point: &PointData, all: &[PointData], window: &Window, cost: &InsertCost) -> Seen {
-        let rows_per_op = rows_per_op(point);
-        let rows_at =
-            |nth: usize| window.phase.intervals.get(nth).map_or(0.0, |interval| rows_of(interval, &rows_per_op));
+        let per_op = PerOp::of(point);
+        let rows_at = |nth: usize| window.phase.intervals.get(nth).map_or(0.0, |interval| per_op.rows_in(interval));
         let seconds = window.whole.iter().map(|tally| tally.length.as_secs_f64());
         let asked = match param(point, "rows") {
             Some(Value::Int(rows)) => *rows as f64,
@@ -257,9 +257,9 @@ fn spread(seconds: &mut [f64], each: f64, done: f64, rows: f64, length: f64) {
 /// The rows of the steps before `point`.
 fn rows_before(point: &PointData, all: &[PointData]) -> f64 {
     let of = |one: &&PointData, in_run: bool| -> f64 {
-        let rows_per_op = rows_per_op(one);
+        let per_op = PerOp::of(one);
         let phases = one.phases.iter().filter(|phase| in_run || phase.phase != model::Phase::Run);
-        phases.flat_map(|phase| &phase.intervals).map(|interval| rows_of(interval, &rows_per_op)).sum()
+        phases.flat_map(|phase| &phase.intervals).map(|interval| per_op.rows_in(interval)).sum()
     };
     let sequence = chain::up_to(point, all);
     sequence.iter().map(|one| of(one, one.id != point.id)).sum()

@@ -60,6 +60,11 @@ impl PerOp {
         kind.ok as f64 * self.rows.get(usize::from(kind.kind)).copied().unwrap_or(0.0)
     }
 
+    /// The rows that were inserted in `interval`.
+    pub fn rows_in(&self, interval: &Interval) -> f64 {
+        interval.kinds.iter().map(|kind| self.rows(kind)).sum()
+    }
+
     /// The rate of rows in `window`; `None` where nothing that was done there inserts any.
     pub fn rate_of_rows(&self, window: &Window) -> Option<Rate> {
         let kinds = || window.phase.intervals.iter().flat_map(|interval| &interval.kinds);

@@ -58,7 +58,7 @@ type Rate = fn(&PointAnalysis) -> Option<f64>;
 /// What may be counted, the first that all points have.
 const RATES: [(&str, Rate); 3] = [
     ("Rows inserted per second", rows_per_s),
-    ("Queries per second", |point| point.series.as_ref()?.amounts.queries_per_s),
+    ("Queries per second", |point| Some(point.summary.as_ref().filter(|s| s.has_queries())?.queries_per_s)),
     ("Operations per second", |point| Some(point.summary.as_ref()?.ops_per_s)),
 ];
 

@@ -563,7 +563,7 @@ pub fn inserting(dimensions: &[(&str, &[&str])], seconds: u64) -> Analysis {
             inserted
         };
         let inserted = (0..seconds).map(&mut interval).collect();
-        let amounts = Amounts { queries_per_s: None, inserted, partition_rows: Some(1_000_000) };
+        let amounts = Amounts { inserted, partition_rows: Some(1_000_000) };
         if let Some(series) = &mut point.series {
             series.intervals.iter_mut().for_each(|interval| interval.at_s *= seconds as f64 / 5.0);
             series.amounts = amounts;

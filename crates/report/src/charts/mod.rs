@@ -211,7 +211,7 @@ const QUERIES: Measure = Measure {
 };
 
 fn queries_per_s(point: &PointAnalysis) -> Option<f64> {
-    point.series.as_ref()?.amounts.queries_per_s
+    point.summary.as_ref().filter(|s| s.has_queries()).map(|s| s.queries_per_s)
 }
 
 /// The rate that is drawn of `points`, with its axis: queries where each operation of all of them is several.
