@@ -43,20 +43,11 @@ pub fn run(root: &Path, effort: &Effort) -> Result<()> {
     let dir = tempfile::Builder::new().prefix(NAME).tempdir_in(below)?;
     let lab = Lab { root, work: dir.path(), seconds: effort.seconds(5, 3), rounds: effort.rounds() };
     let mut rows = Vec::new();
-    if effort.wants_any(&CASES[..3]) {
-        lab.on_mariadb(effort, &mut rows)?;
-    }
-    if effort.wants("batch-postgres") {
-        let server = Server::postgres()?;
-        let url = format!("postgres://plimsoll@localhost/postgres?socket={}/.s.PGSQL.5432", server.dir().display());
-        rows.push(lab.batch("batch-postgres", &url)?);
-    }
-    if effort.wants("generator") {
-        rows.push(lab.generator()?);
-    }
+    let measured = lab.measure(effort, &mut rows);
     println!();
     rows.iter().for_each(|row| println!("{row}"));
-    keep(root, NAME, HEAD, &["sysbench"], &rows)
+    // Also where a later case failed.
+    keep(root, NAME, HEAD, &["sysbench"], &rows).and(measured)
 }
 
 /// Where the programs run.
@@ -68,6 +59,21 @@ struct Lab<'a> {
 }
 
 impl Lab<'_> {
+    fn measure(&self, effort: &Effort, rows: &mut Vec<String>) -> Result<()> {
+        if effort.wants_any(&CASES[..3]) {
+            self.on_mariadb(effort, rows)?;
+        }
+        if effort.wants("batch-postgres") {
+            let server = Server::postgres()?;
+            let url = format!("postgres://plimsoll@localhost/postgres?socket={}/.s.PGSQL.5432", server.dir().display());
+            rows.push(self.batch("batch-postgres", &url)?);
+        }
+        if effort.wants("generator") {
+            rows.push(self.generator()?);
+        }
+        Ok(())
+    }
+
     fn on_mariadb(&self, effort: &Effort, rows: &mut Vec<String>) -> Result<()> {
         let server = Server::mariadb()?;
         let socket = server.dir().join("m.sock");

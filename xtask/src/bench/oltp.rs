@@ -17,13 +17,15 @@ use std::process::Command;
 pub const NAME: &str = "oltp";
 
 /// The cases by name.
-pub const CASES: [&str; 8] = [
+pub const CASES: [&str; 10] = [
     "mariadb-1",
     "mariadb-8",
     "mariadb-64",
     "postgres-1",
     "postgres-8",
     "postgres-64",
+    "postgres-8-threads",
+    "postgres-64-threads",
     "memory-null",
     "memory-mariadb",
 ];
@@ -50,18 +52,11 @@ pub fn run(root: &Path, effort: &Effort) -> Result<()> {
     let dir = tempfile::Builder::new().prefix(NAME).tempdir_in(below)?;
     let lab = Lab { root, work: dir.path(), seconds: effort.seconds(4, 3) };
     let mut rows = Vec::new();
-    if effort.wants_any(&CASES[..3]) || effort.wants("memory-mariadb") {
-        lab.on_mariadb(effort, &mut rows)?;
-    }
-    if effort.wants_any(&CASES[3..6]) {
-        lab.on_postgres(effort, &mut rows)?;
-    }
-    if effort.wants("memory-null") {
-        rows.push(memory("memory-null", &lab.plimsoll("null", ROWS, MANY_CLIENTS)?.memory));
-    }
+    let measured = lab.measure(effort, &mut rows);
     println!();
     rows.iter().for_each(|row| println!("{row}"));
-    keep(root, NAME, HEAD, &["sysbench", "pgbench"], &rows)
+    // Also where a later case failed.
+    keep(root, NAME, HEAD, &["sysbench", "pgbench"], &rows).and(measured)
 }
 
 /// Where the programs run.
@@ -82,6 +77,19 @@ struct Case<'a> {
 }
 
 impl Lab<'_> {
+    fn measure(&self, effort: &Effort, rows: &mut Vec<String>) -> Result<()> {
+        if effort.wants_any(&CASES[..3]) || effort.wants("memory-mariadb") {
+            self.on_mariadb(effort, rows)?;
+        }
+        if effort.wants_any(&CASES[3..8]) {
+            self.on_postgres(effort, rows)?;
+        }
+        if effort.wants("memory-null") {
+            rows.push(self.memory("memory-null", "null")?);
+        }
+        Ok(())
+    }
+
     fn on_mariadb(&self, effort: &Effort, rows: &mut Vec<String>) -> Result<()> {
         let server = Server::mariadb()?;
         let socket = server.dir().join("m.sock");
@@ -105,7 +113,7 @@ impl Lab<'_> {
             rows.extend(self.pair(&case, effort, peer)?);
         }
         if effort.wants("memory-mariadb") {
-            rows.push(memory("memory-mariadb", &self.plimsoll(&url, ROWS, MANY_CLIENTS)?.memory));
+            rows.push(self.memory("memory-mariadb", &url)?);
         }
         Ok(())
     }
@@ -119,18 +127,24 @@ impl Lab<'_> {
             command
         };
         workspace::output_of(pgbench().args(["--initialize", "--quiet", "postgres"]))?;
+        let peer = |clients: u32, threads: u32| {
+            let mut command = pgbench();
+            command.args(["-S", "-M", "prepared", "-n", "-P", "1", "-c", &clients.to_string()]);
+            command.args(["-j", &threads.to_string(), "-T", &self.seconds.to_string(), "postgres"]);
+            watch::run(&mut command, Tells::Stderr, watch::of_pgbench)
+        };
+        let case = |name, against, clients| Case { name, against, engine: &url, rows: PGBENCH_ROWS, clients };
         for clients in CLIENTS {
-            let peer = || {
-                let mut command = pgbench();
-                // As many threads as serve it best: one a core.
-                let threads = clients.min(std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32));
-                command.args(["-S", "-M", "prepared", "-n", "-P", "1", "-c", &clients.to_string()]);
-                command.args(["-j", &threads.to_string(), "-T", &self.seconds.to_string(), "postgres"]);
-                watch::run(&mut command, Tells::Stderr, watch::of_pgbench)
-            };
-            let name = format!("postgres-{clients}");
-            let case = Case { name, against: "pgbench -S", engine: &url, rows: PGBENCH_ROWS, clients };
-            rows.extend(self.pair(&case, effort, peer)?);
+            // Its threads serve many connections each: one a core is best for it,
+            let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+            let few = case(format!("postgres-{clients}"), "pgbench -S, threads as cores", clients);
+            rows.extend(self.pair(&few, effort, || peer(clients, clients.min(cores)))?);
+        }
+        for clients in CLIENTS.into_iter().filter(|clients| *clients > 1 && (!effort.quick || !effort.cases.is_empty()))
+        {
+            // and one a connection is what plimsoll and sysbench have.
+            let each = case(format!("postgres-{clients}-threads"), "pgbench -S, threads as clients", clients);
+            rows.extend(self.pair(&each, effort, || peer(clients, clients))?);
         }
         Ok(())
     }
@@ -146,6 +160,12 @@ impl Lab<'_> {
         let own = || self.plimsoll(engine, rows, *clients).map(price);
         let comparison = compare(effort.rounds(), own, || peer().map(price))?;
         Ok(Some(row(name, against, &comparison)))
+    }
+
+    /// The memory of many clients, which need their time on a busy machine.
+    fn memory(&self, name: &str, engine: &str) -> Result<String> {
+        let lab = Lab { seconds: 2 * self.seconds, ..*self };
+        Ok(memory_row(name, &lab.plimsoll(engine, ROWS, MANY_CLIENTS)?.memory))
     }
 
     fn plimsoll(&self, engine: &str, rows: &str, clients: u32) -> Result<Window> {
@@ -164,7 +184,7 @@ fn row(name: &str, peer: &str, comparison: &Comparison) -> String {
     format!("{name} | {peer} | {} | {} | {cpu} | {rate} | {goals}", line(own), line(other))
 }
 
-fn memory(name: &str, memory: &Memory) -> String {
+fn memory_row(name: &str, memory: &Memory) -> String {
     let goal = if memory.anonymous < MEMORY_GOAL { "met" } else { "missed" };
     let (anonymous, resident) = (memory.anonymous / 1e6, memory.resident / 1e6);
     println!("\n{name}: {MANY_CLIENTS} clients, {anonymous:.0} MB anonymous, {resident:.0} MB resident");
@@ -183,8 +203,8 @@ the logarithms). CPU is to be at most 1.0 of the peer's and the rate at least 1.
 on one side, `open` otherwise. Absolute numbers are medians, and true of that machine in those minutes only.
 
 sysbench reads its own table of 10,000 rows and plimsoll one of the same schema and size beside it; pgbench -S reads a number from
-100,000 rows, and plimsoll 120 letters from as many, with as many threads of pgbench as there are cores. The lines `memory` are the
-most that 512 clients of plimsoll took (an embedded engine has caches of its own for each, so there is none among them).
+100,000 rows, and plimsoll 120 letters from as many. A thread of pgbench serves many connections at once; plimsoll and sysbench have
+one for each, as pgbench has in the cases `threads`. The lines `memory` are the most that 512 clients of plimsoll took (an embedded engine has caches of its own for each, so there is none among them).
 
 | date | versions | kernel | case | against | plimsoll | peer | CPU ratio | rate ratio | goals |
 |---|---|---|---|---|---|---|---|---|---|
@@ -202,7 +222,7 @@ mod tests {
         let (cpu, rate) = (ratio(&[(4.0, 5.0); 2]).unwrap(), ratio(&[(1.0, 1.1); 2]).unwrap());
         let row = row("mariadb-1", "sysbench", &Comparison { own: price(4.0), peer: price(5.0), cpu, rate });
         let columns = HEAD.lines().last().unwrap().matches('|').count() - 1;
-        for row in [&row, &memory("memory-null", &Memory { resident: 2e8, anonymous: 1e8 })] {
+        for row in [&row, &memory_row("memory-null", &Memory { resident: 2e8, anonymous: 1e8 })] {
             assert_eq!(row.matches('|').count() + 4, columns, "{row}");
         }
         assert!(row.ends_with("CPU met, rate missed") && row.contains("4.00 us (1.00 user), 10000/s"), "{row}");
