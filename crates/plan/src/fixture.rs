@@ -44,6 +44,7 @@ const SERVER: &[ParamDef] = &[
     ParamDef { name: "log_size", ..CACHE },
     def("flush_method", ParamKind::OneOf(&["fsync", "O_DIRECT"]), "O_DIRECT"),
     def("io_capacity", ParamKind::Int { min: 100, max: 1_000_000 }, "200"),
+    def("direct", ParamKind::Bool, "false"),
 ];
 const INSERT: &[ParamDef] = &[
     ParamDef { name: "step", kind: ParamKind::Steps(&["l.i0", "l.x", "l.i1", "l.i2", "drain", "qr", "qp"]), ..STEP },

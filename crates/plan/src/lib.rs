@@ -746,7 +746,7 @@ mod tests {
             ("filesystems-oltp", include_str!("../../../plans/filesystems-oltp.toml"), 63),
             ("oltp-cpu", include_str!("../../../plans/oltp-cpu.toml"), 28),
             ("insert-2012", include_str!("../../../plans/insert-2012.toml"), 2),
-            ("insert-larger-than-memory", include_str!("../../../plans/insert-larger-than-memory.toml"), 8),
+            ("insert-larger-than-memory", include_str!("../../../plans/insert-larger-than-memory.toml"), 16),
         ];
         for (name, text, points) in plans {
             let plan = parse(text, "other.toml", &Overrides::default(), 1.0, &fixture::with_servers()).expect(name);
