@@ -94,9 +94,10 @@ fn limits_of_a_plimsoll_that_was_killed_are_lifted_by_the_next() {
     assert!(rules().contains(" 4321") && is_there());
     child.kill().unwrap();
     child.wait().unwrap();
-    let next = lab.run(&["insert", "--engine", "sqlite", "--durability", "none", "--time", "100ms", "--no-report"]);
-    assert_eq!(next.exit, 0, "{}", next.stderr);
-    assert!(next.stderr.contains("removed the control group") && !is_there(), "{}", next.stderr);
+    let next = ["oltp", "--engine", "sqlite", "--table-rows", "10", "--time", "100ms", "--no-report"];
+    let next = lab.run(&next);
+    // What it says is not looked at: any other start may have been faster.
+    assert_eq!((next.exit, is_there()), (0, false), "{}", next.stderr);
     assert!(!rules().contains(" 4321"), "{}", rules());
     assert_eq!(lab.left_behind(), Vec::<String>::new());
 }

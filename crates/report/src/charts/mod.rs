@@ -440,7 +440,7 @@ mod tests {
         {
             (point.clients, point.repeat) = (clients, repeat);
             let (summary, series) = (point.summary.as_mut().unwrap(), point.series.as_mut().unwrap());
-            summary.ops_per_s = ops as f64;
+            (summary.ops_per_s, summary.queries_per_s) = (ops as f64, ops as f64);
             summary.response_ns = summary.response_ns.map(|times| analysis::Quantiles { p95: ns, ..times });
             series.response = model::histogram::new_hdr();
             series.response.record_n(ns, ops).unwrap();
