@@ -62,9 +62,12 @@ fn inserted(point: &PointData, all: &[PointData], window: &Window) -> Vec<Insert
     };
     let warmup = point.phase(Phase::Warmup).map_or(0, |phase| sum(phase) as u64);
     let mut before = rows_before(point, all).saturating_add(warmup);
+    let mut so_far = before as f64;
     let whole = run.intervals.iter().take_while(|interval| interval.start + interval.length <= run.end);
     let counted = whole.map(|interval| {
-        let rows = per_op.rows_in(interval) as u64;
+        // Commits of unlike size are counted by their mean: what is rounded here is not lost in the next interval.
+        so_far += per_op.rows_in(interval);
+        let rows = (so_far.round() as u64).saturating_sub(before);
         let (at_s, Nanos(length)) = (window.seconds_at(interval.start), interval.length);
         let inserted = Inserted { at_s, length_s: length as f64 / 1e9, before, rows };
         before = inserted.after();

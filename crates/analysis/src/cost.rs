@@ -63,6 +63,12 @@ pub struct InsertCost {
     pub data_bytes: Option<f64>,
     /// The part of it that is logs: as long as the engine was allowed to keep them, whatever data there is.
     pub log_bytes: Option<f64>,
+    /// Whether most of the data may be in a log that does not tell how much of it: SQLite's, before a checkpoint.
+    #[serde(skip)]
+    pub in_log_only: bool,
+    /// What the engine owed when the run phase began.
+    #[serde(skip)]
+    pub debt_at_start_bytes: Option<f64>,
     /// What memtables hold: it is data, and on disk in the log only.
     pub unflushed_bytes: Option<f64>,
     /// The data without its logs and with what memtables hold, for each row that is in the tables.
@@ -205,6 +211,8 @@ impl InsertCost {
         self.data_bytes = number(&point.facts, "data.bytes");
         let rows = rows_in_tables(point, all).filter(|rows| *rows > 0.0);
         self.log_bytes = number(&point.facts, "data.log_bytes");
+        let log_counts = self.log_bytes.zip(self.data_bytes).is_some_and(|(log, all)| log * 10.0 > all);
+        self.in_log_only = log_counts && point.trial.target.engine == "sqlite";
         let tables = self.table_bytes();
         self.data_bytes_per_row = tables.zip(rows).map(|(bytes, rows)| bytes / rows);
         self.cache_bytes = match param(point, "cache") {
@@ -221,6 +229,8 @@ impl InsertCost {
 
     fn add_debt(&mut self, point: &PointData, all: &[PointData], end: Tick) {
         let owed = debt(point, end);
+        let begun = point.phase(Phase::Run).and_then(|run| debt(point, run.start).bytes);
+        self.debt_at_start_bytes = begun;
         (self.debt_bytes, self.log_age_bytes) = (owed.bytes, owed.log_age_bytes);
         let Some(paid) = Paid::of(point, all) else { return };
         let alone = paid.inserting == [point.id];
@@ -228,8 +238,11 @@ impl InsertCost {
         self.paid_written_bytes_per_insert = paid.per_insert().filter(|_| alone || chain::is_drain(point));
     }
 
-    /// The data without its logs, and with what is in a log and in memtables only.
+    /// The data without its logs, and with what is in a log and in memtables only; `None` where that cannot be told.
     pub fn table_bytes(&self) -> Option<f64> {
+        if self.in_log_only {
+            return None;
+        }
         let on_disk = (self.data_bytes? - self.log_bytes.unwrap_or(0.0)).max(0.0);
         Some(on_disk + self.unflushed_bytes.unwrap_or(0.0))
     }
@@ -237,7 +250,10 @@ impl InsertCost {
     /// Which part of all that this point caused to be written it had not written at its end: what a drain had to write for it
     /// alone, or else what its engine said that it owed.
     pub fn unpaid_share(&self) -> Option<f64> {
-        let unpaid = self.drain_written_bytes.or(self.debt_bytes)?;
+        // Beside queries nothing is divided by rows, and nothing can be too low.
+        self.block_written_bytes_per_insert.or(self.engine_written_bytes_per_insert)?;
+        let own = self.debt_bytes.map(|end| (end - self.debt_at_start_bytes.unwrap_or(0.0)).max(0.0));
+        let unpaid = self.drain_written_bytes.or(own)?;
         let written = self.block_written_bytes.or(self.engine_written_bytes)?;
         (self.rows > 0.0 && written + unpaid > 0.0).then(|| unpaid / (written + unpaid))
     }

@@ -22,7 +22,8 @@ pub struct DataLoad {
     pub statements_per_s: Option<f64>,
     /// Space on disk when the data had come to rest.
     pub bytes: Option<u64>,
-    /// How long it took after that to bring the data to rest: flushes, checkpoints, statistics, the counting of rows.
+    /// How long it took after that to bring the data to rest: flushes, checkpoints, statistics, the counting of rows; and, where points
+    /// begin with a restart or a copy, these.
     pub rest_seconds: Option<f64>,
 }
 

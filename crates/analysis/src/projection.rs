@@ -90,7 +90,9 @@ pub fn project(
     cost: &InsertCost,
     has_shifted: bool,
 ) -> Option<Projection> {
-    if !(scale > 0.0 && scale < 1.0) || cost.rows <= 0.0 {
+    // Inserts at a rate that was asked for have no end of their own.
+    let beside = crate::facts::fact(&point.facts, "beside.kinds").is_some();
+    if beside || !(scale > 0.0 && scale < 1.0) || cost.rows <= 0.0 {
         return None;
     }
     let seen = Seen::of(point, all, window, cost);
@@ -134,6 +136,8 @@ struct Seen {
     planned: f64,
     /// Whether rows end it, and not time.
     ends_by_rows: bool,
+    /// Whether its memory is a limit, which `--scale` makes smaller, too.
+    is_memory_limited: bool,
     /// Rows and seconds of each whole interval.
     intervals: Vec<(f64, f64)>,
     /// Seconds for each row inserted.
@@ -155,6 +159,7 @@ impl Seen {
             before: rows_before(point, all),
             planned: if is_whole { asked.max(cost.rows) } else { cost.rows },
             ends_by_rows: asked > 0.0,
+            is_memory_limited: point.trial.target.limits.memory.is_some(),
             intervals: seconds.enumerate().map(|(nth, seconds)| (rows_at(nth), seconds)).collect(),
             seconds_per_row: window.seconds() / cost.rows,
         }
@@ -182,7 +187,7 @@ impl Seen {
         if has_shifted {
             return Some("the rate changed its level during the run, and nothing says when it will again".into());
         }
-        regime_ahead(scale, cost)
+        regime_ahead(scale, self.is_memory_limited, cost)
     }
 
     fn end(&self, scale: f64) -> Result<End, String> {
@@ -266,7 +271,7 @@ fn rows_before(point: &PointData, all: &[PointData]) -> f64 {
 }
 
 /// What the run at full size would meet and this one did not.
-fn regime_ahead(scale: f64, cost: &InsertCost) -> Option<String> {
+fn regime_ahead(scale: f64, is_memory_limited: bool, cost: &InsertCost) -> Option<String> {
     let data = cost.table_bytes()?;
     if let Some(cache) = cost.cache_bytes.filter(|cache| data < *cache) {
         return Some(format!(
@@ -275,7 +280,9 @@ fn regime_ahead(scale: f64, cost: &InsertCost) -> Option<String> {
             bytes(cache)
         ));
     }
-    let memory = cost.memory_bytes.filter(|memory| data / scale > *memory)?;
+    // A limit was scaled with the rest; the machine's memory was not.
+    let whole = |memory: f64| if is_memory_limited { memory / scale } else { memory };
+    let memory = cost.memory_bytes.map(whole).filter(|memory| data / scale > *memory)?;
     (cost.found == Some(Found::InMemory)).then(|| {
         format!(
             "inserts read next to nothing here, and {} of data would not fit the memory of {}",

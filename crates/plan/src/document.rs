@@ -154,6 +154,10 @@ impl<'a> Lines<'a> {
     fn settings(&self, key: &Key<'_>, value: &Value<'_>) -> Result<Vec<Setting<'a>>, PlanError> {
         let name = key.get_ref().as_ref();
         let DeValue::Table(table) = value.get_ref() else { return Ok(vec![self.setting(name, key, value)?]) };
+        if table.is_empty() {
+            let text = format_args!("`{}` is an empty table: name at least one key in it", shown(name));
+            return Err(self.place(key.span()).error(text));
+        }
         let inner = in_order(table).into_iter();
         inner.map(|(key, value)| self.setting(&format!("{name}.{}", key.get_ref()), key, value)).collect()
     }

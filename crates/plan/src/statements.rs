@@ -105,22 +105,31 @@ pub(crate) fn could_be_written(ops: &[CustomOp]) -> bool {
         in_bounds && (1..=NTH_MAX).contains(&value.nth)
     };
     let statement = |one: &CustomStatement| {
-        !one.text.is_empty() && one.text.matches('?').count() == one.values.len() && one.values.iter().all(value)
+        let is_plain = !one.text.chars().any(|c| c.is_control() && !c.is_whitespace());
+        is_plain
+            && !one.text.is_empty()
+            && one.text.matches('?').count() == one.values.len()
+            && one.values.iter().all(value)
     };
     let op = |op: &CustomOp| {
         let weighed = (1..=WEIGHT_MAX).contains(&u64::from(op.weight));
-        weighed && !op.statements.is_empty() && op.statements.iter().all(statement)
+        weighed && is_name(&op.name) && !op.statements.is_empty() && op.statements.iter().all(statement)
     };
     let statements: usize = ops.iter().map(|op| op.statements.len()).sum();
-    (1..=OPS_MAX).contains(&ops.len()) && statements <= STATEMENTS_MAX && ops.iter().all(op)
+    let names: std::collections::BTreeSet<&str> = ops.iter().map(|op| op.name.as_str()).collect();
+    let counts = (1..=OPS_MAX).contains(&ops.len()) && statements <= STATEMENTS_MAX && names.len() == ops.len();
+    counts && ops.iter().all(op)
 }
 
 fn named(written: &Written<'_>) -> Result<String, PlanError> {
     let name = written.text.as_str();
-    let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let allowed = !name.is_empty() && name.len() <= NAME_CHARS_MAX && name.chars().all(in_name) && name != "load";
     let takes = format_args!("letters, digits, `_` and `-`, at most {NAME_CHARS_MAX}, and not `load`").to_string();
-    allowed.then(|| name.to_owned()).ok_or_else(|| written.refused(takes))
+    is_name(name).then(|| name.to_owned()).ok_or_else(|| written.refused(takes))
+}
+
+fn is_name(name: &str) -> bool {
+    let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    (1..=NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(in_name) && name != "load"
 }
 
 fn statement(written: &Written<'_>) -> Result<CustomStatement, PlanError> {

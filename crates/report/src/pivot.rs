@@ -7,7 +7,7 @@
 use crate::facets::Split;
 use crate::format;
 use crate::sheet::groups;
-use analysis::{Analysis, Inserted, PointAnalysis, Validity};
+use analysis::{Analysis, PointAnalysis, Validity};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -63,10 +63,9 @@ const RATES: [(&str, Rate); 3] = [
 ];
 
 fn rows_per_s(point: &PointAnalysis) -> Option<f64> {
-    let inserted: &[Inserted] = &point.series.as_ref()?.amounts.inserted;
-    let (rows, seconds) = inserted.iter().fold((0, 0.0), |(rows, s), i| (rows + i.rows, s + i.length_s));
+    // A rate that was asked for says nothing of the engine.
     let asks = point.facts.iter().any(|fact| fact.name.starts_with("beside."));
-    (seconds > 0.0 && !asks).then(|| rows as f64 / seconds)
+    point.inserts.as_ref()?.inserts_per_s.filter(|_| !asks)
 }
 
 fn at_best(points: &[&PointAnalysis]) -> &'static str {

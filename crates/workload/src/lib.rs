@@ -82,6 +82,8 @@ pub enum Reuse {
     Continues {
         /// Its place in the sequence, from 0. A trial at the same place or an earlier one begins a new data set.
         at: usize,
+        /// Whether it can be the first: it does not need what a step before it has made.
+        begins: bool,
     },
 }
 

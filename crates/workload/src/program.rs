@@ -204,14 +204,14 @@ pub struct Kind {
     pub name: &'static str,
     /// How many statements one operation is, BEGIN and COMMIT included; 1 where operations are no statements.
     pub queries: f64,
-    /// How many rows one operation inserts.
-    pub rows: u64,
+    /// How many rows one operation inserts, on the whole: the last of several may insert fewer.
+    pub rows: f64,
 }
 
 impl Kind {
     /// One statement, or none, that inserts nothing.
     pub const fn plain(name: &'static str) -> Kind {
-        Kind { name, queries: 1.0, rows: 0 }
+        Kind { name, queries: 1.0, rows: 0.0 }
     }
 }
 

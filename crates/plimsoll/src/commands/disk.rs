@@ -54,7 +54,7 @@ pub fn clap() -> Command {
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let (plan, options) = (ceilings_plan(matches, context)?, flags::options(matches));
-    measure::check_abilities(&plan)?;
+    measure::check_abilities(&plan, &context.catalogue)?;
     measure::check_place(&plan, &options, context)?;
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;

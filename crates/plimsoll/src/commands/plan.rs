@@ -24,7 +24,7 @@ pub fn clap() -> Command {
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let name = matches.get_one::<String>("plan").expect("required");
     let plan = plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?;
-    measure::check_abilities(&plan)?;
+    measure::check_abilities(&plan, &context.catalogue)?;
     let needs = Needs::of(&plan, context);
     if context.json {
         output::json::print(&needs.json(&plan));

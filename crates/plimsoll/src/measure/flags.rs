@@ -56,13 +56,18 @@ pub fn with_params(command: Command, what: &str, entry: &Entry) -> Command {
             ParamKind::Access => format!(" ({})", forms().join(", ")),
             _ => String::new(),
         };
-        let flag = flag(def.name, &format!("{}{words}", def.help), def.default, &heading);
+        let flag = flag(def.name, &format!("{}{words}", def.help), shown_default(def), &heading);
         match def.kind {
             // Several are the rule: `--step l.i0,l.i1` reads as well in the plural.
             ParamKind::Steps(_) => flag.visible_alias(format!("{}s", def.name)),
             _ => flag,
         }
     }))
+}
+
+/// What is taken where `def` is not named.
+pub fn shown_default(def: &ParamDef) -> &'static str {
+    if matches!(def.kind, ParamKind::Steps(_)) { "all, in this order" } else { def.default }
 }
 
 /// How the distributions are written.

@@ -24,7 +24,7 @@ use crate::output;
 use analysis::Analysis;
 use flags::Options;
 use load::Stop;
-use model::{Bytes, Fact, Nanos, Plan, RunMeta, Trial};
+use model::{Bytes, Catalogue, Fact, Nanos, Plan, RunMeta, Trial};
 use resume::Resumed;
 use session::Session;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exi
     let (run_file, mut writer) = create_run(describe_run(plan, options, context), options)?;
     let measured = Session::new(plan, options, context, &mut writer, stop).measure_all();
     let finished = writer.finish().map_err(Fault::from);
-    conclude(&run_file, measured.and(finished), options, context)
+    conclude(&run_file, Made::Now, measured.and(finished), options, context)
 }
 
 /// Measures the points of the run in `run_file` that are not complete, into the same file.
@@ -59,12 +59,12 @@ pub fn resume_run(run_file: &Path, options: &Options, context: &Context) -> Resu
     let session = Session::new(&plan, options, context, &mut writer, stop).go_on(first, interruption);
     let measured = session.measure_all();
     let finished = writer.finish().map_err(Fault::from);
-    conclude(run_file, measured.and(finished), options, context)
+    conclude(run_file, Made::Before, measured.and(finished), options, context)
 }
 
 /// What comes before any measurement: can the plan be run here, and what ends it early?
 fn ready(plan: &Plan, options: &Options, context: &Context) -> Result<Arc<Stop>, Fault> {
-    check_abilities(plan)?;
+    check_abilities(plan, &context.catalogue)?;
     check_place(plan, options, context)?;
     target::server::url::ask_for_passwords(plan.trials.iter().map(|trial| &trial.target.params))?;
     let stop = Arc::new(Stop::default());
@@ -73,10 +73,23 @@ fn ready(plan: &Plan, options: &Options, context: &Context) -> Result<Arc<Stop>,
 }
 
 /// Refuses a plan with a point that its engine cannot perform, before the points before it are measured.
-pub fn check_abilities(plan: &Plan) -> Result<(), Fault> {
+pub fn check_abilities(plan: &Plan, catalogue: &Catalogue) -> Result<(), Fault> {
     let engine =
         |trial: &Trial| target::find(&trial.target.engine).expect("the plan was checked against the catalogue");
-    Ok(plan.trials.iter().try_for_each(|trial| (engine(trial).check)(trial))?)
+    plan.trials.iter().try_for_each(|trial| (engine(trial).check)(trial))?;
+    plan::chains(plan, catalogue).into_iter().try_for_each(|chain| check_beginning(&plan.trials[chain.start]))
+}
+
+/// Refuses a sequence of steps whose first would ask for rows that nobody has inserted.
+fn check_beginning(trial: &Trial) -> Result<(), Fault> {
+    let def = workload::find(&trial.workload.name).expect("the plan was checked against the catalogue");
+    match (def.data_reuse)(&trial.workload.params) {
+        workload::Reuse::Continues { begins: false, .. } => Err(Fault::usage(format!(
+            "step = `{}` asks for rows, and no step before it inserts any: name one, such as `l.i1`, and let no list tear them apart",
+            trial.workload.params.word("step")
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Looks before anything is written: is this a place to measure, is it free, is there room, did an earlier run leave something?
@@ -171,11 +184,26 @@ fn create_run(meta: RunMeta, options: &Options) -> Result<(PathBuf, RunWriter), 
     Err(Fault::new(Exit::Refused, format!("`{}` holds {TRIES} runs of this second already", runs.display())))
 }
 
+/// Whose a run file is: one that was there before is never removed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Made {
+    Now,
+    Before,
+}
+
 /// Reads the run back, reports it, and says how it ended. What was measured is reported whatever happened.
-fn conclude(run_file: &Path, measured: Result<(), Fault>, options: &Options, context: &Context) -> Result<Exit, Fault> {
+fn conclude(
+    run_file: &Path,
+    made: Made,
+    measured: Result<(), Fault>,
+    options: &Options,
+    context: &Context,
+) -> Result<Exit, Fault> {
     let run = store::read(run_file)?;
     if let (Err(fault), true) = (&measured, run.points.is_empty()) {
-        let _ = std::fs::remove_file(run_file); // there is nothing in it, and the fault says why
+        if made == Made::Now {
+            let _ = std::fs::remove_file(run_file); // there is nothing in it, and the fault says why
+        }
         return Err(Fault::new(fault.exit, fault.text.clone()));
     }
     let analysis = analysis::analyse(&run);

@@ -58,7 +58,10 @@ impl Again<'_> {
             instance.loaded()?;
         }
         let mut events = Vec::new();
-        for trial in steps {
+        for (nth, trial) in steps.iter().enumerate() {
+            if nth > 0 {
+                instance.begin_again(true)?;
+            }
             let began = self.clock.now();
             let loading = instance.clients(trial)?;
             let ops = self.run(loading, trial, &phases(trial))?;
@@ -67,6 +70,7 @@ impl Again<'_> {
             let text = format!("`{}` performed again: {ops} operations in {seconds:.1} s", step(trial));
             events.push(Event::new(now, EventKind::Phase, text));
         }
+        instance.begin_again(true)?; // the point itself is a later step
         Ok(Replayed { start, end: self.clock.now(), events, steps: steps.iter().map(step).collect() })
     }
 

@@ -162,6 +162,8 @@ impl<'a> Session<'a> {
         facts.extend(hold(live, trial)?);
         facts.extend(notes.into_iter().map(|note| Fact::new("counters.missing", note)));
         facts.extend(kinds.iter().flat_map(kind_facts));
+        let places = self.chains.iter().find(|chain| chain.contains(&nth)).filter(|chain| chain.len() > 1);
+        facts.extend(places.map(|chain| Fact::new("sequence", (chain.start + 1).to_string())));
         facts.extend(replayed.iter().map(|replayed| Fact::new("prepare.steps", replayed.steps.join(", "))));
         facts.extend(run_ops(trial).map(|ops| Fact::new("run.ops", ops.to_string())));
         let names: Vec<String> = kinds.iter().map(|kind| kind.name.to_owned()).collect();
@@ -294,7 +296,10 @@ impl<'a> Session<'a> {
     /// Lets a point begin on the instance that runs, with what its plan says it begins with.
     fn begin_again(&mut self, nth: usize) -> Result<(Option<Loading>, Option<Replayed>), Fault> {
         let continues = !self.steps_before(nth).is_empty() && self.goes_on(nth);
-        self.live.as_mut().expect("it fits").instance.begin_again(continues)?;
+        let live = self.live.as_mut().expect("it fits");
+        // Starting and copying is not measured; what holds the point is set before it begins.
+        lift(live)?;
+        live.instance.begin_again(continues)?;
         Ok((None, None))
     }
 
@@ -316,14 +321,17 @@ impl<'a> Session<'a> {
 
     /// The steps of the sequence that a point is one of; itself where it is alone.
     fn chain(&self, nth: usize) -> &'a [Trial] {
-        let chain = self.chains.iter().find(|chain| chain.contains(&nth)).expect("every point is in one");
-        &self.plan.trials[chain.clone()]
+        &self.plan.trials[self.places(nth)]
     }
 
     /// Those of them that come before it.
     fn steps_before(&self, nth: usize) -> &'a [Trial] {
-        let chain = self.chains.iter().find(|chain| chain.contains(&nth)).expect("every point is in one");
-        &self.plan.trials[chain.start..nth]
+        &self.plan.trials[self.places(nth).start..nth]
+    }
+
+    /// Their places in the plan.
+    fn places(&self, nth: usize) -> Range<usize> {
+        self.chains.iter().find(|chain| chain.contains(&nth)).expect("every point is in one").clone()
     }
 }
 
@@ -408,7 +416,7 @@ pub fn place_of_data<'a>(trial: &'a Trial, dir: &'a Path) -> &'a Path {
 fn kind_facts(kind: &Kind) -> Vec<Fact> {
     let queries =
         (kind.queries != 1.0).then(|| Fact::new(format!("queries_per_op.{}", kind.name), kind.queries.to_string()));
-    let rows = (kind.rows > 0).then(|| Fact::new(format!("rows_per_op.{}", kind.name), kind.rows.to_string()));
+    let rows = (kind.rows > 0.0).then(|| Fact::new(format!("rows_per_op.{}", kind.name), kind.rows.to_string()));
     queries.into_iter().chain(rows).collect()
 }
 

@@ -201,14 +201,8 @@ const OPS: Measure =
     Measure { of: |p| p.summary.as_ref().map(|s| (s.ops_per_s, s.ops_per_s_ci95)), together: Together::Mean };
 
 /// Queries per second, of which each operation is several.
-const QUERIES: Measure = Measure {
-    of: |p| {
-        let (summary, queries) = (p.summary.as_ref()?, queries_per_s(p)?);
-        let each = if summary.ops_per_s > 0.0 { queries / summary.ops_per_s } else { 0.0 };
-        Some((queries, summary.ops_per_s_ci95.map(|ends| ends.map(|end| end * each))))
-    },
-    together: Together::Mean,
-};
+const QUERIES: Measure =
+    Measure { of: |p| Some((queries_per_s(p)?, p.summary.as_ref()?.queries_per_s_ci95)), together: Together::Mean };
 
 fn queries_per_s(point: &PointAnalysis) -> Option<f64> {
     point.summary.as_ref().filter(|s| s.has_queries()).map(|s| s.queries_per_s)

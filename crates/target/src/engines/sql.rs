@@ -74,9 +74,9 @@ impl Tally {
         self.lost.load(Relaxed) > 0
     }
 
-    /// The counts so far.
+    /// The counts since they were last asked for.
     pub fn facts(&self) -> Vec<Fact> {
-        let fact = |name: &str, count: &AtomicU64| Fact::new(name, count.load(Relaxed).to_string());
+        let fact = |name: &str, count: &AtomicU64| Fact::new(name, count.swap(0, Relaxed).to_string());
         vec![fact("client.retries", &self.again), fact("client.reconnects", &self.reconnected)]
     }
 }

@@ -122,7 +122,9 @@ fn mounted(mounts: &str) -> impl Iterator<Item = (PathBuf, String, String)> {
 fn below(outermost: &Path, path: &str) -> PathBuf {
     let inner = path.trim_start_matches('/');
     let group = outermost.join(inner);
-    if !inner.is_empty() && group.is_dir() { group } else { outermost.to_owned() }
+    // In a namespace of groups the own one may be told from outside of it.
+    let leads_out = inner.split('/').any(|part| part == "..");
+    if !inner.is_empty() && !leads_out && group.is_dir() { group } else { outermost.to_owned() }
 }
 
 #[cfg(test)]

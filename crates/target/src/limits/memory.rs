@@ -61,10 +61,12 @@ impl Memory {
         self.entry(self.by_version("memory.oom_control", "memory.events"), "oom_kill").unwrap_or(0.0) as u64
     }
 
-    /// What was used at most, and how often the limit was met.
+    /// What was used at most, and how often the limit was met. Version 2 forgets neither when the limit changes, so there both would
+    /// be those of earlier points, too.
     pub fn closing_facts(&self) -> Vec<Fact> {
-        let peak = self.number(self.by_version("memory.max_usage_in_bytes", "memory.peak"));
-        let found = [("limit.memory_peak_bytes", peak), ("limit.memory_hits", self.hits())];
+        let forgets = self.version == Version::One;
+        let peak = self.number("memory.max_usage_in_bytes").filter(|_| forgets);
+        let found = [("limit.memory_peak_bytes", peak), ("limit.memory_hits", self.hits().filter(|_| forgets))];
         let kills = Some(self.kills() as f64).filter(|kills| *kills > 0.0);
         let all = found.into_iter().chain([("limit.memory_kills", kills)]);
         all.filter_map(|(name, value)| Some(Fact::new(name, value?.to_string()))).collect()

@@ -34,6 +34,11 @@ impl Commits {
         (self.rows > 0).then(|| self.rows.div_ceil(self.per_commit))
     }
 
+    /// The rows of one on the whole: the last may insert fewer.
+    pub(super) fn rows_each(self) -> f64 {
+        self.count().map_or(self.per_commit as f64, |count| self.rows as f64 / count as f64)
+    }
+
     /// The rows that are left for the last.
     pub(super) fn rows_of_last(self) -> u64 {
         match self.rows % self.per_commit {

@@ -43,7 +43,10 @@ pub static INSERT: WorkloadDef = WorkloadDef {
         families: &[Family::Sql, Family::Kv],
         params: PARAMS,
     },
-    data_reuse: |params| Reuse::Continues { at: Step::of(params) as usize },
+    data_reuse: |params| {
+        let step = Step::of(params);
+        Reuse::Continues { at: step as usize, begins: !matches!(step, Step::Ranges | Step::Points) }
+    },
     data_bytes,
     growth_bytes_per_op,
     io: None,
@@ -262,7 +265,7 @@ where
 }
 
 fn kinds(step: Step, commits: Option<Commits>, inserts_beside: Option<Aside>) -> Vec<Kind> {
-    let insert = |commits: Commits| Kind { name: "insert", queries: commits.queries(), rows: commits.per_commit };
+    let insert = |commits: Commits| Kind { name: "insert", queries: commits.queries(), rows: commits.rows_each() };
     let own = match step {
         Step::Index => Kind::plain("index"),
         Step::Drain => Kind::plain("drain"),
@@ -415,7 +418,7 @@ mod tests {
         assert_eq!(program.statements, [text]);
         assert_eq!((ops[0].calls.len(), ops[0].transaction, ops[0].writes), (1, false, true));
         assert_eq!(ops[0].text, b"2012-05-16 00:00:00");
-        assert_eq!((program.kinds[0].queries, program.kinds[0].rows, program.run.ops), (1.0, 1, None));
+        assert_eq!((program.kinds[0].queries, program.kinds[0].rows, program.run.ops), (1.0, 1.0, None));
     }
 
     #[test]
@@ -449,7 +452,7 @@ mod tests {
     fn few_rows_are_one_small_commit() {
         let program = made(&[("rows", "3")]);
         assert_eq!(inserted(&program, &performed(&program.run, 2))["purchases_index"], up_to(3));
-        assert_eq!((program.kinds[0].rows, program.run.ops), (3, Some(1)));
+        assert_eq!((program.kinds[0].rows, program.run.ops), (3.0, Some(1)));
     }
 
     #[test]
@@ -614,8 +617,8 @@ mod tests {
         let beside = program.beside.as_ref().expect("inserts go on");
         assert_eq!((beside.per_client_s, beside.part.ops), (25.0, None));
         let op = filled(&beside.part, 1).remove(0);
-        assert_eq!((op.op_kind, op.args.len(), program.kinds[1].rows), (OpKind(1), 8 * 7, 8));
-        assert!(program.writes && program.kinds[0].rows == 0);
+        assert_eq!((op.op_kind, op.args.len(), program.kinds[1].rows), (OpKind(1), 8 * 7, 8.0));
+        assert!(program.writes && program.kinds[0].rows == 0.0);
         let alone = made(&[("step", "qp"), ("insert_rate", "0")]);
         assert!(alone.beside.is_none() && alone.kinds.len() == 1 && !alone.writes);
     }

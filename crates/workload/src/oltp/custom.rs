@@ -79,7 +79,7 @@ impl Custom {
         self.writes |= writes;
         self.weight_total += u64::from(op.weight);
         let queries = op.statements.len() as f64 + if transaction { 2.0 } else { 0.0 };
-        self.kinds.push(Kind { name: lasting(&op.name), queries, rows: 0 });
+        self.kinds.push(Kind { name: lasting(&op.name), queries, rows: 0.0 });
         let values = distinct.into_iter().map(|value| value.draw).collect();
         self.ops.push(Template { weight_up_to: self.weight_total, transaction, writes, values, calls });
     }

@@ -198,7 +198,7 @@ fn mix_sql(params: &Params, seed: u64, mix: &'static Mix) -> SqlProgram {
     SqlProgram {
         statements: on_every_table(&mix.statements()),
         writes: mix.writes(),
-        kinds: vec![Kind { name: mix.name, queries, rows: 0 }, data.loading()],
+        kinds: vec![Kind { name: mix.name, queries, rows: 0.0 }, data.loading()],
         ..on_tables(params, data, AFTER_ONE, run)
     }
 }

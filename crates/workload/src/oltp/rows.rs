@@ -39,7 +39,7 @@ impl Data {
     /// What an operation of the load is: the last of each table may insert fewer rows than the others, so both are means.
     pub(super) fn loading(self) -> Kind {
         let rows = self.rows as f64 / self.commits() as f64;
-        Kind { name: "load", queries: rows + 2.0, rows: rows.round() as u64 }
+        Kind { name: "load", queries: rows + 2.0, rows }
     }
 
     /// The part that fills the tables, by operations of `kind`.

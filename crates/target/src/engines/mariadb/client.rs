@@ -65,6 +65,8 @@ const CONNECT_AT_MOST: Duration = Duration::from_secs(5);
 /// No cache of statements, which would close those of many tables; and the text that workloads write is ASCII, which the
 /// server need not convert.
 fn of_all(opts: OptsBuilder) -> Opts {
+    // The crate would ask the server for the longest packet at each connection.
+    let opts = opts.max_allowed_packet(Some(16 << 20));
     opts.prefer_socket(false).stmt_cache_size(0).init(vec!["SET NAMES latin1"]).into()
 }
 

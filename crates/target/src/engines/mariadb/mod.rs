@@ -270,6 +270,8 @@ const RULES: Rules = Rules {
         "tx_read_only",
         "transaction_read_only",
         "sql_mode",
+        "autocommit",
+        "completion_type",
     ],
 };
 

@@ -164,7 +164,8 @@ impl Connect for ConnectPostgres {
             }
             Statements::Prepared => Says::WhenNeeded { statements: self.statements.clone(), prepared: Vec::new() },
         };
-        Ok(PostgresSession { wire, says })
+        let deletes = self.statements.iter().map(|text| is_delete(text)).collect();
+        Ok(PostgresSession { wire, says, deletes })
     }
 }
 
@@ -179,6 +180,8 @@ const UNIQUE_VIOLATION: &str = "23505";
 pub struct PostgresSession {
     wire: Wire,
     says: Says,
+    /// Which statements delete rows, by their numbers.
+    deletes: Vec<bool>,
 }
 
 /// How statements are said.
@@ -194,9 +197,9 @@ enum Says {
 impl Session for PostgresSession {
     fn perform(&mut self, op: &SqlOp) -> Result<(), Failure> {
         self.transact(op).map_err(|error| match error {
-            // A transaction deletes a row and inserts it again. Of two that do so at once with the same row, the later finds
+            // A transaction that deletes a row and inserts it again. Of two that do so at once with the same row, the later finds
             // nothing to delete, and then the row of the other: at READ COMMITTED that is how it loses.
-            WireError::Said { code, text } if op.transaction && code == UNIQUE_VIOLATION => {
+            WireError::Said { code, text } if self.replaces(op) && code == UNIQUE_VIOLATION => {
                 Failure { class: FailureClass::Conflict, text }
             }
             error => failure(error),
@@ -208,7 +211,16 @@ impl Session for PostgresSession {
     }
 }
 
+fn is_delete(statement: &str) -> bool {
+    statement.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("DELETE"))
+}
+
 impl PostgresSession {
+    /// Whether `op` may insert what it has deleted itself.
+    fn replaces(&self, op: &SqlOp) -> bool {
+        op.transaction && op.calls.iter().any(|call| self.deletes[usize::from(call.statement)])
+    }
+
     fn transact(&mut self, op: &SqlOp) -> Result<(), WireError> {
         if !op.transaction {
             return self.call_all(op);
