@@ -473,6 +473,7 @@ mod tests {
             let mut point = stepping(step, 10, 1e6, 0.0);
             point.facts.extend([Fact::new("data.bytes", bytes), Fact::new("data.log_bytes", "1000000")]);
             point.trial.target.params = params(&[("cache", Value::Bytes(Bytes(500_000)))]);
+            point.trial.target.engine = "mariadb:innodb".into();
             point
         };
         let found = costs(vec![sized("l.i0", "2000000"), sized("l.i1", "4000000")]);

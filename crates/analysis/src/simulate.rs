@@ -327,7 +327,8 @@ pub fn inserting_so_many(counts: &[u64], read_per_s: f64, written_per_s: f64, pa
     let process = ["read_bytes", "write_bytes", "cpu_user_ns", "cpu_system_ns", "context_switches"];
     let innodb = ["os_log_written", "data_read", "data_written", "dblwr_pages_written", "pages_dirty"];
     let used = |s: f64| vec![read_per_s * s, written_per_s * s, 20e6 * s, 10e6 * s, 2_000.0 * s];
-    let own = |s: f64| vec![written_per_s * s, read_per_s * s, 0.0, 0.0, pages_dirty];
+    // Nothing is owed when the run begins.
+    let own = |s: f64| vec![written_per_s * s, read_per_s * s, 0.0, 0.0, if s > 0.0 { pages_dirty } else { 0.0 }];
     let inserts = Simulation::counts(counts).source("process", &process, used).source("innodb", &innodb, own);
     inserts.with(|point| {
         point.trial.workload.name = "insert".into();

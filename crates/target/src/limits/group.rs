@@ -77,13 +77,18 @@ impl OwnGroup {
             let home = self.home.join(PROCESSES);
             fs::write(&home, "0").trying("go back to the group", &home)?;
         }
-        let until = Instant::now() + LEAVES_WITHIN;
-        loop {
-            match rustix::fs::rmdir(&self.path) {
-                Err(Errno::NOENT) => return Ok(()),
-                Err(Errno::BUSY) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
-                removed => return removed.trying("remove the group", &self.path),
-            }
+        remove_when_left(&self.path).trying("remove the group", &self.path)
+    }
+}
+
+/// Removes the group, when the last process has left: one that was killed takes a moment to go.
+fn remove_when_left(group: &Path) -> rustix::io::Result<()> {
+    let until = Instant::now() + LEAVES_WITHIN;
+    loop {
+        match rustix::fs::rmdir(group) {
+            Err(Errno::NOENT) => return Ok(()),
+            Err(Errno::BUSY) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
+            removed => return removed,
         }
     }
 }
@@ -100,7 +105,7 @@ pub fn sweep_abandoned() -> Vec<String> {
     hierarchy::all().iter().for_each(|outermost| find_left(outermost, DEPTH_MAX, &mut left));
     let removed = |path: PathBuf| {
         let _held = lock(&path)?;
-        fs::remove_dir(&path).ok()?;
+        remove_when_left(&path).ok()?;
         Some(format!("removed the control group `{}`, left by a run that was killed", shown(&path)))
     };
     left.into_iter().filter_map(removed).collect()
