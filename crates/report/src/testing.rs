@@ -562,7 +562,10 @@ pub fn inserting(dimensions: &[(&str, &[&str])], seconds: u64) -> Analysis {
             before = inserted.after();
             inserted
         };
-        let inserted = (0..seconds).map(&mut interval).collect();
+        let inserted: Vec<Inserted> = (0..seconds).map(&mut interval).collect();
+        let rows = inserted.last().map_or(0, Inserted::after) as f64;
+        let inserts_per_s = Some(rows / seconds as f64);
+        point.inserts = Some(InsertCost { rows, inserts_per_s, ..InsertCost::default() });
         let amounts = Amounts { inserted, partition_rows: Some(1_000_000) };
         if let Some(series) = &mut point.series {
             series.intervals.iter_mut().for_each(|interval| interval.at_s *= seconds as f64 / 5.0);

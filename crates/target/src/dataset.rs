@@ -544,6 +544,10 @@ mod tests {
         let data = format!("--datadir={}", path.join("db").canonicalize().unwrap().display());
         let mut server = std::process::Command::new("sleep");
         let mut server = server.arg0(data).arg("600").spawn().unwrap();
+        // It is there before its arguments are.
+        while fs::read(format!("/proc/{}/cmdline", server.id())).unwrap().is_empty() {
+            std::thread::yield_now();
+        }
         let notes = sweep_abandoned(parent.path()).notes;
         assert!(notes[0].starts_with("removed") && !path.exists(), "{notes:?}");
         assert!(!server.wait().unwrap().success());

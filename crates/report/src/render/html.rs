@@ -400,7 +400,7 @@ mod tests {
         let mut analysis = inserts();
         analysis.points[1].facts = vec![model::Fact::new("durability", "disk")];
         let text = html(&analysis).unwrap();
-        let table = text.split("id=\"inserts\"").nth(1).and_then(|rest| rest.split("</section>").next()).unwrap();
+        let table = text.split("id=\"insert-costs\"").nth(1).and_then(|rest| rest.split("</section>").next()).unwrap();
         assert_eq!(table.matches("<th").count() - table.matches("<thead").count(), 1 + super::inserts::COLUMNS.len());
         assert_eq!(table.matches("<tr><td>").count(), 3);
         assert!(

@@ -291,7 +291,8 @@ mod tests {
     }
 
     fn counts(driver: &SqlDriver<Script>) -> [String; 2] {
-        [0, 1].map(|nth| driver.tally.facts()[nth].value.clone())
+        let facts = driver.tally.facts();
+        [0, 1].map(|nth| facts[nth].value.clone())
     }
 
     #[test]
