@@ -167,9 +167,25 @@ pub fn schema_left(server: &str, name: &str, why: &str) -> TargetError {
     TargetError::Failed(format!("{server}: schema `{name}` was left: {why}; drop it by hand"))
 }
 
-/// InnoDB's redo log, RocksDB's write-ahead log (and what it has to say in words), PostgreSQL's.
+/// InnoDB's redo log, and the files in which its undo log, its doublewrite buffer and its temporary tables are: each table has a file
+/// of its own beside them. RocksDB's write-ahead log (and what it has to say in words), PostgreSQL's.
 fn is_log(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_in = |dir: &str| path.parent().is_some_and(|parent| parent.ends_with(dir));
-    name.starts_with("ib_logfile") || is_in("pg_wal") || is_in("#rocksdb") && name.ends_with(".log")
+    let is_innodb = ["ib_logfile", "ibdata", "ibtmp", "undo"].iter().any(|own| name.starts_with(own));
+    is_innodb || is_in("pg_wal") || is_in("#rocksdb") && name.ends_with(".log")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_table_is_told_apart_from_what_is() {
+        let log = |path: &str| is_log(Path::new(path));
+        assert!(
+            ["d/ib_logfile0", "d/ibdata1", "d/undo001", "d/pg_wal/0001", "d/#rocksdb/000012.log"].into_iter().all(log)
+        );
+        assert!(!["d/plimsoll/sbtest1.ibd", "d/base/5/2601", "d/#rocksdb/000013.sst"].into_iter().any(log));
+    }
 }
