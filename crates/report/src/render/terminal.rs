@@ -26,7 +26,9 @@ const VALIDITY: usize = 10;
 type Column = (&'static str, usize, fn(&Summary) -> String);
 
 const OPS: Column = ("ops/s", 9, |s| format::number(s.ops_per_s));
-const QUERIES: Column = ("queries/s", 9, |s| format::number(s.queries_per_s));
+/// Where an operation is one query, or none, the column before says it.
+const QUERIES: Column =
+    ("queries/s", 9, |s| if s.has_queries() { format::number(s.queries_per_s) } else { format::dash() });
 const SPREAD: Column =
     ("±95 %", 6, |s| format::half_width(s.ops_per_s, s.ops_per_s_ci95).trim_start_matches('±').to_owned());
 const MEDIAN: Column = ("p50", 7, |s| format::nanos_or_dash(s.response_ns.map(|q| q.p50)));
