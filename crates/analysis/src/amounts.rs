@@ -8,7 +8,7 @@ use crate::chain;
 use crate::facts::param;
 use crate::rates::PerOp;
 use crate::window::Window;
-use model::{Nanos, Phase, PhaseData, PointData, Value};
+use model::{Nanos, Phase, PointData, Value};
 
 /// What the operations of a run phase amounted to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,14 +55,12 @@ impl Amounts {
 
 fn inserted(point: &PointData, all: &[PointData], window: &Window) -> Vec<Inserted> {
     let per_op = PerOp::of(point);
-    let sum = |phase: &PhaseData| -> f64 { phase.intervals.iter().map(|interval| per_op.rows_in(interval)).sum() };
     // The kinds of a load are there, too, and are not of the run.
-    let Some(run) = point.phase(Phase::Run).filter(|run| sum(run) > 0.0) else {
+    let Some(run) = point.phase(Phase::Run).filter(|run| per_op.rows_in_all(&run.intervals) > 0.0) else {
         return Vec::new();
     };
-    let warmup = point.phase(Phase::Warmup).map_or(0, |phase| sum(phase) as u64);
-    let mut before = rows_before(point, all).saturating_add(warmup);
-    let mut so_far = before as f64;
+    let mut so_far = chain::rows_before(point, all);
+    let mut before = so_far.round() as u64;
     let whole = run.intervals.iter().take_while(|interval| interval.start + interval.length <= run.end);
     let counted = whole.map(|interval| {
         // Commits of unlike size are counted by their mean: what is rounded here is not lost in the next interval.
@@ -74,17 +72,6 @@ fn inserted(point: &PointData, all: &[PointData], window: &Window) -> Vec<Insert
         inserted
     });
     counted.filter(|inserted| inserted.length_s > 0.0).collect()
-}
-
-/// The rows that the steps before `point` in its sequence inserted.
-fn rows_before(point: &PointData, all: &[PointData]) -> u64 {
-    let steps = chain::up_to(point, all).into_iter().filter(|step| step.id != point.id);
-    let phases = steps.flat_map(|step| {
-        let per_op = PerOp::of(step);
-        let loaded = step.phases.iter().filter(|phase| matches!(phase.phase, Phase::Warmup | Phase::Run));
-        loaded.flat_map(|phase| &phase.intervals).map(move |interval| per_op.rows_in(interval))
-    });
-    phases.sum::<f64>() as u64
 }
 
 /// Each table has partitions of its own, and they fill at the same time: that of all tables together.

@@ -5,7 +5,8 @@
 //! and by their order. A step that comes again begins a new one.
 
 use crate::facts::fact;
-use model::{Params, PointData, Trial, Value};
+use crate::rates::PerOp;
+use model::{Params, Phase, PointData, Trial, Value};
 
 /// The parameter whose values are the steps.
 const STEP: &str = "step";
@@ -72,6 +73,17 @@ pub fn up_to<'a>(point: &'a PointData, all: &'a [PointData]) -> Vec<&'a PointDat
     let own = sequence.iter().position(|one| one.id == point.id).unwrap_or(0);
     sequence.truncate(own + 1);
     sequence
+}
+
+/// The rows that were inserted before the run phase of `point`: by the steps before it in its sequence, and by what came before in
+/// the point itself.
+pub fn rows_before(point: &PointData, all: &[PointData]) -> f64 {
+    let of = |one: &&PointData| -> f64 {
+        let per_op = PerOp::of(one);
+        let phases = one.phases.iter().filter(|phase| one.id != point.id || phase.phase != Phase::Run);
+        phases.map(|phase| per_op.rows_in_all(&phase.intervals)).sum()
+    };
+    up_to(point, all).iter().map(of).sum()
 }
 
 fn have_data_in_common(one: &PointData, other: &PointData) -> bool {

@@ -137,7 +137,7 @@ impl InsertCost {
     /// The cost of `point`, whose run phase `window` cuts; `None` where it neither inserts rows nor is a step of a sequence.
     pub fn of(point: &PointData, all: &[PointData], environment: &[Fact], window: &Window) -> Option<InsertCost> {
         let per_op = PerOp::of(point);
-        let rows: f64 = window.inside_recorded().iter().map(|interval| per_op.rows_in(interval)).sum();
+        let rows: f64 = per_op.rows_in_all(window.inside_recorded());
         let rate = per_op.rate_of_rows(window).filter(|_| rows > 0.0);
         if rows == 0.0 && chain::step(point).is_none() {
             return None;
@@ -197,7 +197,7 @@ impl InsertCost {
     fn add_client(&mut self, window: &Window, per_op: &PerOp, process: EngineProcess) {
         let told_apart = matches!(process, EngineProcess::Own | EngineProcess::None | EngineProcess::Elsewhere);
         let intervals = &window.phase.intervals;
-        let rows: f64 = intervals.iter().map(|interval| per_op.rows_in(interval)).sum();
+        let rows = per_op.rows_in_all(intervals);
         let (cpu_ns, switches) = intervals.iter().map(|interval| interval.generator).fold((0.0, 0.0), |sum, used| {
             let cpu_ns = used.cpu_user_ns.saturating_add(used.cpu_system_ns);
             (sum.0 + cpu_ns as f64, sum.1 + used.context_switches as f64)
@@ -329,7 +329,7 @@ impl Totals {
         };
         let per_op = PerOp::of(point);
         let phase = point.phase(Phase::Run);
-        let rows = phase.map_or(0.0, |run| run.intervals.iter().map(|one| per_op.rows_in(one)).sum());
+        let rows = phase.map_or(0.0, |run| per_op.rows_in_all(&run.intervals));
         Totals {
             rows,
             per_op,
@@ -362,12 +362,9 @@ fn does_nothing_else(window: &Window, per_op: &PerOp) -> bool {
 
 /// The rows that the tables hold at the end of `point`; `None` where rows were deleted, too.
 fn rows_in_tables(point: &PointData, all: &[PointData]) -> Option<f64> {
-    let of = |one: &&PointData| -> f64 {
-        let per_op = PerOp::of(one);
-        one.phases.iter().flat_map(|phase| &phase.intervals).map(|interval| per_op.rows_in(interval)).sum()
-    };
+    let own = || point.phase(Phase::Run).map_or(0.0, |run| PerOp::of(point).rows_in_all(&run.intervals));
     let deletes = param(point, "delete") == Some(&Value::Bool(true));
-    (!deletes).then(|| chain::up_to(point, all).iter().map(of).sum())
+    (!deletes).then(|| chain::rows_before(point, all) + own())
 }
 
 /// The bytes of a purchase: INT and FLOAT have 4, DATETIME 8; today's schema has a BIGINT key and a column `data`. The definition

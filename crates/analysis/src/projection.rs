@@ -156,7 +156,7 @@ impl Seen {
         // The step of small commits inserts a part of `rows`, which is all inserted when it ends.
         let is_whole = matches!(chain::step(point), None | Some("l.i0" | "l.i1"));
         Seen {
-            before: rows_before(point, all),
+            before: chain::rows_before(point, all),
             planned: if is_whole { asked.max(cost.rows) } else { cost.rows },
             ends_by_rows: asked > 0.0,
             is_memory_limited: point.trial.target.limits.memory.is_some(),
@@ -257,17 +257,6 @@ fn spread(seconds: &mut [f64], each: f64, done: f64, rows: f64, length: f64) {
         let overlap = to.min(done + rows) - done.max(nth as f64 * each);
         *own += length * overlap.max(0.0) / rows;
     }
-}
-
-/// The rows of the steps before `point`.
-fn rows_before(point: &PointData, all: &[PointData]) -> f64 {
-    let of = |one: &&PointData, in_run: bool| -> f64 {
-        let per_op = PerOp::of(one);
-        let phases = one.phases.iter().filter(|phase| in_run || phase.phase != model::Phase::Run);
-        phases.flat_map(|phase| &phase.intervals).map(|interval| per_op.rows_in(interval)).sum()
-    };
-    let sequence = chain::up_to(point, all);
-    sequence.iter().map(|one| of(one, one.id != point.id)).sum()
 }
 
 /// What the run at full size would meet and this one did not.

@@ -65,6 +65,11 @@ impl PerOp {
         interval.kinds.iter().map(|kind| self.rows(kind)).sum()
     }
 
+    /// The rows that were inserted in `intervals`.
+    pub fn rows_in_all(&self, intervals: &[Interval]) -> f64 {
+        intervals.iter().map(|interval| self.rows_in(interval)).sum()
+    }
+
     /// The rate of rows in `window`; `None` where nothing that was done there inserts any.
     pub fn rate_of_rows(&self, window: &Window) -> Option<Rate> {
         let kinds = || window.phase.intervals.iter().flat_map(|interval| &interval.kinds);

@@ -316,6 +316,13 @@ fn empty_interval(number: u32) -> Interval {
     }
 }
 
+/// `n` seconds whose counts are `level` of the second, with normal noise of this deviation around it.
+pub fn noisy(seed: u64, n: u64, deviation: f64, level: impl Fn(u64) -> f64) -> Simulation {
+    let mut random = Random::new(seed);
+    let counts: Vec<u64> = (0..n).map(|at| (level(at) + deviation * random.normal()).max(0.0) as u64).collect();
+    Simulation::counts(&counts)
+}
+
 /// So many seconds of 1000 inserts each on InnoDB, which read and wrote so many bytes a second (the log has them all) and
 /// had so many dirty pages.
 pub fn inserting(seconds: usize, read_per_s: f64, written_per_s: f64, pages_dirty: f64) -> Simulation {

@@ -3,6 +3,7 @@
 //! In: nothing. Out: [`Analysis`] values with noise, drifts and stalls, the same on every call.
 //! Limits: the noise is a small multiplicative generator; nothing statistical may be concluded from it.
 
+use crate::figure::{Body, Figure, Panel};
 use analysis::{
     Amounts, Analysis, Beside, Cost, CounterSeries, Finding, GeneratorCost, InsertCost, Inserted, IntervalPoint,
     PointAnalysis, Projection, Quantiles, Rounds, Series, Severity, Span, Summary, Validity, WorstInterval,
@@ -573,6 +574,12 @@ pub fn inserting(dimensions: &[(&str, &[&str])], seconds: u64) -> Analysis {
         }
     }
     analysis
+}
+
+/// The panels of a figure that has some.
+pub fn panels(figure: &Figure) -> &[Panel] {
+    let Body::Panels { panels, .. } = &figure.body else { panic!("`{}` has no panels", figure.id) };
+    panels
 }
 
 /// Analyses in which something is missing or extreme, each with a name for messages.

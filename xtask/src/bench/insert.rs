@@ -8,9 +8,9 @@ use super::pairs::{self, Comparison, Price, against, compare, line, middle};
 use super::server::Server;
 use super::statistics::median;
 use super::watch::{self, Tells, Window};
-use super::{Effort, keep, plimsoll};
-use crate::{needs, workspace};
-use anyhow::{Context, Result, bail};
+use super::{Effort, beside_servers, plimsoll};
+use crate::workspace;
+use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
 
@@ -34,20 +34,9 @@ const GENERATOR_GOAL: f64 = 10.0;
 
 /// Measures, prints, and keeps the result.
 pub fn run(root: &Path, effort: &Effort) -> Result<()> {
-    if let [missing, ..] = needs::ensure(needs::OLTP_NEEDS)?[..] {
-        bail!("`{}` is not there: {}; install the package `{}`", missing.binary, missing.what_for, missing.package);
-    }
-    workspace::run(workspace::cargo(root).args(["build", "--release", "--locked", "--package", "plimsoll"]))?;
-    let below = root.join("target/bench");
-    std::fs::create_dir_all(&below)?;
-    let dir = tempfile::Builder::new().prefix(NAME).tempdir_in(below)?;
-    let lab = Lab { root, work: dir.path(), seconds: effort.seconds(5, 3), rounds: effort.rounds() };
-    let mut rows = Vec::new();
-    let measured = lab.measure(effort, &mut rows);
-    println!();
-    rows.iter().for_each(|row| println!("{row}"));
-    // Also where a later case failed.
-    keep(root, NAME, HEAD, &["sysbench"], &rows).and(measured)
+    beside_servers(root, NAME, HEAD, &["sysbench"], |work, rows| {
+        Lab { root, work, seconds: effort.seconds(5, 3), rounds: effort.rounds() }.measure(effort, rows)
+    })
 }
 
 /// Where the programs run.

@@ -18,8 +18,8 @@ mod statistics;
 mod sysbench;
 mod watch;
 
-use crate::workspace;
-use anyhow::{Context, Result};
+use crate::{needs, workspace};
+use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -111,6 +111,29 @@ pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let effort = Effort { cases: arguments.case.clone(), rounds, seconds, quick };
     let wanted = |bench: &&Bench| arguments.name.as_deref().is_none_or(|name| name == bench.name);
     BENCHES.iter().filter(wanted).try_for_each(|bench| (bench.run)(root, &effort))
+}
+
+/// Does what `measure` does in a directory of its own, with servers and their peers there and plimsoll built, and keeps the rows that it
+/// made; also where a later case of it failed.
+fn beside_servers(
+    root: &Path,
+    name: &str,
+    head: &str,
+    peers: &[&str],
+    measure: impl FnOnce(&Path, &mut Vec<String>) -> Result<()>,
+) -> Result<()> {
+    if let [missing, ..] = needs::ensure(needs::OLTP_NEEDS)?[..] {
+        bail!("`{}` is not there: {}; install the package `{}`", missing.binary, missing.what_for, missing.package);
+    }
+    workspace::run(workspace::cargo(root).args(["build", "--release", "--locked", "--package", "plimsoll"]))?;
+    let below = root.join("target/bench");
+    fs::create_dir_all(&below)?;
+    let dir = tempfile::Builder::new().prefix(name).tempdir_in(below)?;
+    let mut rows = Vec::new();
+    let measured = measure(dir.path(), &mut rows);
+    println!();
+    rows.iter().for_each(|row| println!("{row}"));
+    keep(root, name, head, peers, &rows).and(measured)
 }
 
 /// Adds `rows` to the table of the bench `name` in docs/benchmarks, below `head` where it is new, with date, versions and kernel.

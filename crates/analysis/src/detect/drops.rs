@@ -63,14 +63,8 @@ fn all_of(drops: &[DropSpan], digits: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::simulate::{Random, Simulation};
+    use crate::simulate::noisy;
     use model::Nanos;
-
-    fn noisy(seed: u64, n: u64, deviation: f64, level: impl Fn(u64) -> f64) -> Simulation {
-        let mut random = Random::new(seed);
-        let counts: Vec<u64> = (0..n).map(|at| (level(at) + deviation * random.normal()).max(0.0) as u64).collect();
-        Simulation::counts(&counts)
-    }
 
     #[test]
     fn a_drive_of_148_that_drops_to_87_every_twenty_minutes_is_told_so() {

@@ -123,13 +123,7 @@ fn evidence(levels: &[LevelSpan], digits: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Random, Simulation};
-
-    fn noisy(seed: u64, n: u64, deviation: f64, level: impl Fn(u64) -> f64) -> Simulation {
-        let mut random = Random::new(seed);
-        let counts: Vec<u64> = (0..n).map(|at| (level(at) + deviation * random.normal()).max(0.0) as u64).collect();
-        Simulation::counts(&counts)
-    }
+    use crate::simulate::{Random, Simulation, noisy};
 
     #[test]
     fn a_drive_whose_garbage_collection_begins_is_told_with_its_time_and_both_levels() {

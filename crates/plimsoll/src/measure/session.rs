@@ -162,8 +162,8 @@ impl<'a> Session<'a> {
         facts.extend(hold(live, trial)?);
         facts.extend(notes.into_iter().map(|note| Fact::new("counters.missing", note)));
         facts.extend(kinds.iter().flat_map(kind_facts));
-        let places = self.chains.iter().find(|chain| chain.contains(&nth)).filter(|chain| chain.len() > 1);
-        facts.extend(places.map(|chain| Fact::new("sequence", (chain.start + 1).to_string())));
+        let places = Some(self.places(nth)).filter(|places| places.len() > 1);
+        facts.extend(places.map(|places| Fact::new("sequence", (places.start + 1).to_string())));
         facts.extend(replayed.iter().map(|replayed| Fact::new("prepare.steps", replayed.steps.join(", "))));
         facts.extend(run_ops(trial).map(|ops| Fact::new("run.ops", ops.to_string())));
         let names: Vec<String> = kinds.iter().map(|kind| kind.name.to_owned()).collect();

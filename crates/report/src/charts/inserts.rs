@@ -285,12 +285,7 @@ fn slowest<'a>(split: &'a Split, facet: &'a Facet) -> Option<(String, Colour, In
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{inserting, quick};
-
-    fn panels(figure: &Figure) -> &[Panel] {
-        let Body::Panels { panels, .. } = &figure.body else { panic!("panels") };
-        panels
-    }
+    use crate::testing::{inserting, panels, quick};
 
     #[test]
     fn two_numbers_of_indexes_are_two_lines_over_rows_with_the_boundaries_of_partitions() {

@@ -212,12 +212,7 @@ pub fn bin_note(points: &[&PointAnalysis]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{long_runs, quick, with_points};
-
-    fn panels(figure: &Figure) -> &[Panel] {
-        let Body::Panels { panels, .. } = &figure.body else { panic!("panels") };
-        panels
-    }
+    use crate::testing::{long_runs, panels, quick, with_points};
 
     #[test]
     fn the_panels_of_a_sweep_have_one_scale_and_those_of_strangers_their_own() {

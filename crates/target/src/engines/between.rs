@@ -59,6 +59,11 @@ impl Beginnings {
         Beginnings { between, copy: None, state }
     }
 
+    /// Those of an engine that is never started anew: somebody else's server.
+    pub fn unchanged() -> Beginnings {
+        Beginnings { between: Between::Keep, copy: None, state: None }
+    }
+
     /// The engine stands still with its data in `data`, which was just made: keeps a copy of it in `dir` where one is wanted.
     pub fn loaded(&mut self, dir: &mut DataDir, data: &Path) -> Result<(), TargetError> {
         if self.between != Between::Restore {

@@ -13,7 +13,7 @@ use super::manner::{Connection, Manner};
 use super::{Loading, workload_of};
 use crate::error::TargetError;
 use load::{Driver, SyncClient};
-use model::{Fact, FailureClass, Outcome, SqlOp, Trial};
+use model::{Fact, FailureClass, Outcome, SqlArg, SqlOp, Trial};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -58,6 +58,38 @@ pub trait Session: Send + 'static {
     fn perform(&mut self, op: &SqlOp) -> Result<(), Failure>;
     /// Gives up the transaction under way, where there is one.
     fn roll_back(&mut self) -> Result<(), Failure>;
+}
+
+/// A connection over which a server is told statements.
+pub trait Speaks {
+    /// Why it did not do one.
+    type Error;
+    /// Has a text without arguments performed.
+    fn say(&mut self, text: &str) -> Result<(), Self::Error>;
+    /// Has statement number `statement` performed; texts among its arguments are in `text`.
+    fn call(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), Self::Error>;
+}
+
+/// Performs the calls of `op`, between BEGIN and COMMIT where it is a transaction.
+#[inline]
+pub fn transact<S: Speaks>(server: &mut S, op: &SqlOp) -> Result<(), S::Error> {
+    if !op.transaction {
+        return call_all(server, op);
+    }
+    server.say("BEGIN")?;
+    call_all(server, op)?;
+    server.say("COMMIT")
+}
+
+#[inline]
+fn call_all<S: Speaks>(server: &mut S, op: &SqlOp) -> Result<(), S::Error> {
+    let mut args = &op.args[..];
+    for call in &op.calls {
+        let (mine, rest) = args.split_at(call.args as usize);
+        args = rest;
+        server.call(call.statement, mine, &op.text)?;
+    }
+    Ok(())
 }
 
 /// What the clients of an instance did beside their operations.

@@ -5,12 +5,12 @@
 use super::wire::{Wire, WireError};
 use crate::engines::manner::{Manner, Statements};
 use crate::engines::plain::{Dialect, Plain};
-use crate::engines::sql::{Connect, Failure, Session, only};
+use crate::engines::sql::{Connect, Failure, Session, Speaks, only, transact};
 use crate::server::home::Socket;
 use crate::server::url::{Password, Url};
 use ::mysql::prelude::Queryable;
 use ::mysql::{Conn, Error, Opts, OptsBuilder};
-use model::{FailureClass, SqlOp};
+use model::{FailureClass, SqlArg, SqlOp};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -137,7 +137,7 @@ enum Says {
 
 impl Session for MysqlSession {
     fn perform(&mut self, op: &SqlOp) -> Result<(), Failure> {
-        self.transact(op).map_err(wire_failure)
+        transact(self, op).map_err(wire_failure)
     }
 
     fn roll_back(&mut self) -> Result<(), Failure> {
@@ -145,34 +145,27 @@ impl Session for MysqlSession {
     }
 }
 
-impl MysqlSession {
-    fn transact(&mut self, op: &SqlOp) -> Result<(), WireError> {
-        if !op.transaction {
-            return self.call_all(op);
-        }
-        self.wire.run("BEGIN")?;
-        self.call_all(op)?;
-        self.wire.run("COMMIT")
+impl Speaks for MysqlSession {
+    type Error = WireError;
+
+    #[inline]
+    fn say(&mut self, text: &str) -> Result<(), WireError> {
+        self.wire.run(text)
     }
 
-    fn call_all(&mut self, op: &SqlOp) -> Result<(), WireError> {
-        let mut args = &op.args[..];
-        for call in &op.calls {
-            let (mine, rest) = args.split_at(call.args as usize);
-            args = rest;
-            match &mut self.says {
-                Says::Prepared => self.wire.execute(call.statement as usize, mine, &op.text)?,
-                Says::Plain(plain, text) => {
-                    plain.write(text, call.statement as usize, mine, &op.text);
-                    self.wire.run(text)?;
-                }
-                Says::WhenNeeded { statements, prepared } => {
-                    let number = when_needed(&mut self.wire, statements, prepared, call.statement)?;
-                    self.wire.execute(number, mine, &op.text)?;
-                }
+    #[inline]
+    fn call(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
+        match &mut self.says {
+            Says::Prepared => self.wire.execute(statement as usize, args, text),
+            Says::Plain(plain, said) => {
+                plain.write(said, statement as usize, args, text);
+                self.wire.run(said)
+            }
+            Says::WhenNeeded { statements, prepared } => {
+                let number = when_needed(&mut self.wire, statements, prepared, statement)?;
+                self.wire.execute(number, args, text)
             }
         }
-        Ok(())
     }
 }
 

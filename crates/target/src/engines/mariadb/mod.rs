@@ -388,8 +388,9 @@ struct Mariadb {
     made_for: MadeFor,
     /// That the plan sets.
     variables: Variables,
-    /// What points begin with, and what the server is started with for it; nothing on somebody else's server.
-    begins: Option<(Beginnings, Params)>,
+    /// What points begin with, and what a private server is started with for it.
+    begins: Beginnings,
+    params: Params,
     /// Of the clients of the last trial, or the first.
     manner: Manner,
     place: Place,
@@ -414,11 +415,23 @@ impl Mariadb {
         made.map_err(|error| failed(address.shown(), failure(error)))?;
         let (address, keeper) = (address.in_database(DATABASE), RefCell::new(keeper));
         let (tally, made_for, tables) = (Arc::default(), MadeFor::new(start), Vec::new());
-        let begins = Some((Beginnings::of(params), params.clone()));
+        let (begins, params) = (Beginnings::of(params), params.clone());
         let (place, seed) = (Place::Private(Box::new(home)), start.trial.seed);
         let manner = Manner::of(start.trial);
-        let made =
-            Mariadb { storage, keeper, address, tables, seed, tally, made_for, variables, begins, manner, place };
+        let made = Mariadb {
+            storage,
+            keeper,
+            address,
+            tables,
+            seed,
+            tally,
+            made_for,
+            variables,
+            begins,
+            params,
+            manner,
+            place,
+        };
         RULES.known(&made.variables, |name| made.variable(name)).map(|()| made)
     }
 
@@ -439,7 +452,8 @@ impl Mariadb {
             tally,
             made_for,
             variables: Variables::default(),
-            begins: None,
+            begins: Beginnings::unchanged(),
+            params: params.clone(),
             manner: Manner::of(start.trial),
             place: Place::Foreign(foreign),
         })
@@ -451,12 +465,12 @@ impl Mariadb {
         in_order: bool,
         meanwhile: fn(&mut Beginnings, &mut DataDir, &Path) -> Result<(), TargetError>,
     ) -> Result<(), TargetError> {
-        let (Place::Private(home), Some((begins, params))) = (&mut self.place, &mut self.begins) else { return Ok(()) };
+        let Place::Private(home) = &mut self.place else { return Ok(()) };
         home.end(in_order.then_some(Signal::TERM))?;
         let data = home.data().to_owned();
-        meanwhile(begins, &mut home.dir, &data)?;
+        meanwhile(&mut self.begins, &mut home.dir, &data)?;
         let answers = || self.address.connect(KEEPER_PATIENCE).map(drop).map_err(|failure| failure.text);
-        home.start(SERVER.needed()?, server_arguments(self.storage, &data, params, &self.variables), answers)?;
+        home.start(SERVER.needed()?, server_arguments(self.storage, &data, &self.params, &self.variables), answers)?;
         let keeper = self.address.connect(KEEPER_PATIENCE).map_err(|failure| failed(self.address.shown(), failure))?;
         self.keeper = RefCell::new(keeper);
         Ok(())
@@ -537,7 +551,7 @@ impl Instance for Mariadb {
         facts.extend(set);
         facts.push(Fact::new("isolation", self.isolation().unwrap_or("unknown".into())));
         facts.extend(self.place.facts());
-        facts.extend(self.begins.iter().flat_map(|(begins, _)| begins.facts()));
+        facts.extend(self.begins.facts());
         facts
     }
 
@@ -561,21 +575,21 @@ impl Instance for Mariadb {
         let brought = self.rest().bring(&mut self.keeper.borrow_mut());
         brought.map_err(|error| failed(self.address.shown(), failure(error)))?;
         let rows = self.rows()?;
-        if self.begins.as_ref().is_some_and(|(begins, _)| begins.between != Between::Keep) {
+        if self.begins.between != Between::Keep {
             self.restart(true, Beginnings::loaded)?;
         }
         self.place.seal(rows, self.seed)
     }
 
     fn restores(&self) -> bool {
-        self.begins.as_ref().is_some_and(|(begins, _)| begins.restores())
+        self.begins.restores()
     }
 
     fn begin_again(&mut self, continues: bool) -> Result<(), TargetError> {
-        let Some((begins, _)) = self.begins.as_ref().filter(|(begins, _)| begins.changes(continues)) else {
+        if !self.begins.changes(continues) {
             return Ok(());
-        };
-        if begins.restores() {
+        }
+        if self.begins.restores() {
             self.made_for.forget();
         }
         self.restart(!self.restores(), |begins, _, data| begins.again(data))

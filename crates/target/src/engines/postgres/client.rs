@@ -6,10 +6,10 @@ use super::tables::numbered;
 use super::wire::{Login, Stream, Wire, WireError};
 use crate::engines::manner::{Manner, Statements};
 use crate::engines::plain::{Dialect, Plain};
-use crate::engines::sql::{Connect, Failure, Session, only};
+use crate::engines::sql::{Connect, Failure, Session, Speaks, only, transact};
 use crate::server::home::Socket;
 use crate::server::url::{Password, Url};
-use model::{FailureClass, SqlOp};
+use model::{FailureClass, SqlArg, SqlOp};
 use std::io::{self, ErrorKind};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
@@ -196,7 +196,7 @@ enum Says {
 
 impl Session for PostgresSession {
     fn perform(&mut self, op: &SqlOp) -> Result<(), Failure> {
-        self.transact(op).map_err(|error| match error {
+        transact(self, op).map_err(|error| match error {
             // A transaction that deletes a row and inserts it again. Of two that do so at once with the same row, the later finds
             // nothing to delete, and then the row of the other: at READ COMMITTED that is how it loses.
             WireError::Said { code, text } if self.replaces(op) && code == UNIQUE_VIOLATION => {
@@ -220,39 +220,34 @@ impl PostgresSession {
     fn replaces(&self, op: &SqlOp) -> bool {
         op.transaction && op.calls.iter().any(|call| self.deletes[usize::from(call.statement)])
     }
+}
 
-    fn transact(&mut self, op: &SqlOp) -> Result<(), WireError> {
-        if !op.transaction {
-            return self.call_all(op);
-        }
-        self.wire.run("BEGIN")?;
-        self.call_all(op)?;
-        self.wire.run("COMMIT")
+impl Speaks for PostgresSession {
+    type Error = WireError;
+
+    #[inline]
+    fn say(&mut self, text: &str) -> Result<(), WireError> {
+        self.wire.run(text)
     }
 
-    fn call_all(&mut self, op: &SqlOp) -> Result<(), WireError> {
-        let mut args = &op.args[..];
-        for call in &op.calls {
-            let (mine, rest) = args.split_at(call.args as usize);
-            args = rest;
-            let statement = call.statement as usize;
-            match &mut self.says {
-                Says::Prepared(names) => self.wire.execute(&names[statement], mine, &op.text)?,
-                Says::Plain(plain, text) => {
-                    plain.write(text, statement, mine, &op.text);
-                    self.wire.run(text)?;
+    #[inline]
+    fn call(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
+        let number = statement as usize;
+        match &mut self.says {
+            Says::Prepared(names) => self.wire.execute(&names[number], args, text),
+            Says::Plain(plain, said) => {
+                plain.write(said, number, args, text);
+                self.wire.run(said)
+            }
+            Says::WhenNeeded { statements, prepared } => {
+                let name = name_of(number);
+                if !prepared.contains(&statement) {
+                    self.wire.prepare(&name, &numbered(&statements[number]))?;
+                    prepared.push(statement);
                 }
-                Says::WhenNeeded { statements, prepared } => {
-                    let name = name_of(statement);
-                    if !prepared.contains(&call.statement) {
-                        self.wire.prepare(&name, &numbered(&statements[statement]))?;
-                        prepared.push(call.statement);
-                    }
-                    self.wire.execute(&name, mine, &op.text)?;
-                }
+                self.wire.execute(&name, args, text)
             }
         }
-        Ok(())
     }
 }
 

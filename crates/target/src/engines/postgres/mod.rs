@@ -227,8 +227,9 @@ struct Postgres {
     made_for: MadeFor,
     /// That the plan sets.
     variables: Variables,
-    /// What points begin with, and what the server is started with for it; nothing on somebody else's server.
-    begins: Option<(Beginnings, Params)>,
+    /// What points begin with, and what a private server is started with for it.
+    begins: Beginnings,
+    params: Params,
     /// Of the clients of the last trial, or the first.
     manner: Manner,
     place: Place,
@@ -251,9 +252,10 @@ impl Postgres {
         let keeper = address.connect(KEEPER_PATIENCE).map_err(|failure| failed(address.shown(), failure))?;
         let (tally, made_for) = (Arc::default(), MadeFor::new(start));
         let (place, keeper, seed) = (Place::Private(Box::new(home)), RefCell::new(keeper), start.trial.seed);
-        let (tables, begins, manner) =
-            (Vec::new(), Some((Beginnings::of(params), params.clone())), Manner::of(start.trial));
-        let made = Postgres { keeper, address, tables, seed, tally, made_for, variables, begins, manner, place };
+        let (begins, params, manner) = (Beginnings::of(params), params.clone(), Manner::of(start.trial));
+        let tables = Vec::new();
+        let made =
+            Postgres { keeper, address, tables, seed, tally, made_for, variables, begins, params, manner, place };
         RULES.known(&made.variables, |name| made.known(name)).map(|()| made)
     }
 
@@ -265,8 +267,9 @@ impl Postgres {
         let (address, keeper, foreign) = foreign::visit(&server, &url)?;
         let (tally, made_for, seed) = (Arc::default(), MadeFor::new(start), start.trial.seed);
         let (place, keeper, variables) = (Place::Foreign(foreign), RefCell::new(keeper), Variables::default());
-        let (tables, begins, manner) = (Vec::new(), None, Manner::of(start.trial));
-        Ok(Postgres { keeper, address, tables, seed, tally, made_for, variables, begins, manner, place })
+        let (begins, params, manner) = (Beginnings::unchanged(), params.clone(), Manner::of(start.trial));
+        let tables = Vec::new();
+        Ok(Postgres { keeper, address, tables, seed, tally, made_for, variables, begins, params, manner, place })
     }
 
     /// Ends the server, in order where its data is to stay, does `meanwhile` to its directory, and starts it again.
@@ -275,13 +278,13 @@ impl Postgres {
         in_order: bool,
         meanwhile: fn(&mut Beginnings, &mut DataDir, &Path) -> Result<(), TargetError>,
     ) -> Result<(), TargetError> {
-        let (Place::Private(home), Some((begins, params))) = (&mut self.place, &mut self.begins) else { return Ok(()) };
+        let Place::Private(home) = &mut self.place else { return Ok(()) };
         // The fast shutdown, which waits for no client.
         home.end(in_order.then_some(Signal::INT))?;
         let data = home.data().to_owned();
-        meanwhile(begins, &mut home.dir, &data)?;
+        meanwhile(&mut self.begins, &mut home.dir, &data)?;
         let answers = || self.address.connect(KEEPER_PATIENCE).map(drop).map_err(|failure| failure.text);
-        home.start(SERVER.needed()?, server_arguments(&data, params, &self.variables), answers)?;
+        home.start(SERVER.needed()?, server_arguments(&data, &self.params, &self.variables), answers)?;
         let keeper = self.address.connect(KEEPER_PATIENCE).map_err(|failure| failed(self.address.shown(), failure))?;
         self.keeper = RefCell::new(keeper);
         Ok(())
@@ -362,9 +365,8 @@ impl Instance for Postgres {
         let set = RULES.facts(&self.variables, |name| self.known(name));
         let set = set.into_iter().filter(|fact| !settings.iter().any(|known| known.name == fact.name));
         let named = [version, Fact::new("durability", durability)].into_iter();
-        let begins = self.begins.iter().flat_map(|(begins, _)| begins.facts());
         let isolation = Fact::new("isolation", self.isolation().unwrap_or("unknown".into()));
-        let of_place = [isolation].into_iter().chain(self.place.facts()).chain(begins);
+        let of_place = [isolation].into_iter().chain(self.place.facts()).chain(self.begins.facts());
         named.chain(settings.clone()).chain(set).chain(of_place).collect()
     }
 
@@ -388,21 +390,21 @@ impl Instance for Postgres {
         let brought = self.rest().bring(&mut self.keeper.borrow_mut());
         brought.map_err(|error| self.failed(error))?;
         let rows = self.rows()?;
-        if self.begins.as_ref().is_some_and(|(begins, _)| begins.between != Between::Keep) {
+        if self.begins.between != Between::Keep {
             self.restart(true, Beginnings::loaded)?;
         }
         self.place.seal(rows, self.seed)
     }
 
     fn restores(&self) -> bool {
-        self.begins.as_ref().is_some_and(|(begins, _)| begins.restores())
+        self.begins.restores()
     }
 
     fn begin_again(&mut self, continues: bool) -> Result<(), TargetError> {
-        let Some((begins, _)) = self.begins.as_ref().filter(|(begins, _)| begins.changes(continues)) else {
+        if !self.begins.changes(continues) {
             return Ok(());
-        };
-        if begins.restores() {
+        }
+        if self.begins.restores() {
             self.made_for.forget();
         }
         self.restart(!self.restores(), |begins, _, data| begins.again(data))
@@ -416,7 +418,7 @@ impl Instance for Postgres {
             return Ok(chore::loading(&program.run, &program.kinds, trial.load.clients, &self.chores(program.work)));
         }
         let (run, beside) = (&program.run, program.beside.as_ref());
-        Ok(self.all(Manner::of(trial), &program.statements, run, beside, &program.kinds, trial.load.clients))
+        Ok(self.all(self.manner.clone(), &program.statements, run, beside, &program.kinds, trial.load.clients))
     }
 
     fn processes(&self) -> Vec<u32> {
