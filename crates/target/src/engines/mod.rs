@@ -16,6 +16,8 @@ mod mariadb;
 mod null;
 mod plain;
 mod postgres;
+mod says;
+mod served;
 mod sql;
 mod sqlite;
 

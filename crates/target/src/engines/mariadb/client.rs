@@ -3,13 +3,15 @@
 //! In: an address, statements with `?`. Out: sessions that perform operations. Limits: those of [`super::wire`].
 
 use super::wire::{Wire, WireError};
-use crate::engines::manner::{Manner, Statements};
-use crate::engines::plain::{Dialect, Plain};
+use crate::engines::manner::Manner;
+use crate::engines::plain::Dialect;
+use crate::engines::says::{Prepares, Speaker};
+use crate::engines::served::Link;
 use crate::engines::sql::{Connect, Failure, Session, Speaks, only, transact};
 use crate::server::home::Socket;
 use crate::server::url::{Password, Url};
 use ::mysql::prelude::Queryable;
-use ::mysql::{Conn, Error, Opts, OptsBuilder};
+use ::mysql::{Conn, Error, Opts, OptsBuilder, Row, Value, from_value_opt};
 use model::{FailureClass, SqlArg, SqlOp};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -108,84 +110,59 @@ impl Connect for ConnectMysql {
     }
 
     fn connect(&self) -> Result<MysqlSession, Failure> {
-        let at_once: &[String] = if self.manner.prepares_all() { &self.statements } else { &[] };
-        let wire = Wire::new(self.connection()?, at_once).map_err(failure)?;
-        let says = match self.manner.statements {
-            _ if self.manner.prepares_all() => Says::Prepared,
-            Statements::Prepared => Says::WhenNeeded { statements: self.statements.clone(), prepared: Vec::new() },
-            Statements::Plain => Says::Plain(Plain::new(&self.statements, Dialect::Mysql), String::new()),
-        };
-        Ok(MysqlSession { wire, says })
+        let wire = Wire::new(self.connection()?);
+        let speaker = Speaker::new(wire, &self.statements, &self.manner, Dialect::Mysql).map_err(wire_failure)?;
+        Ok(MysqlSession { speaker })
     }
 }
 
 /// A connection, and how statements are said over it.
 pub struct MysqlSession {
-    wire: Wire,
-    says: Says,
-}
-
-/// How statements are said.
-enum Says {
-    /// They are prepared, and have their own numbers.
-    Prepared,
-    /// They are prepared when they are first needed: their numbers and those that they got.
-    WhenNeeded { statements: Arc<[String]>, prepared: Vec<(u16, usize)> },
-    /// As texts, which are made in one buffer.
-    Plain(Plain, String),
+    speaker: Speaker<Wire>,
 }
 
 impl Session for MysqlSession {
     fn perform(&mut self, op: &SqlOp) -> Result<(), Failure> {
-        transact(self, op).map_err(wire_failure)
+        transact(&mut self.speaker, op).map_err(wire_failure)
     }
 
     fn roll_back(&mut self) -> Result<(), Failure> {
-        self.wire.run("ROLLBACK").map_err(wire_failure)
+        self.speaker.say("ROLLBACK").map_err(wire_failure)
     }
 }
 
-impl Speaks for MysqlSession {
+impl Link for Conn {
+    fn run(&mut self, statement: &str) -> Result<(), Failure> {
+        self.query_drop(statement).map_err(failure)
+    }
+
+    fn rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, Failure> {
+        let text = |value: Value| from_value_opt::<Option<String>>(value).ok().flatten();
+        let rows = self.query_map(question, |row: Row| row.unwrap().into_iter().map(text).collect());
+        rows.map_err(failure)
+    }
+}
+
+impl Prepares for Wire {
     type Error = WireError;
 
-    #[inline]
-    fn say(&mut self, text: &str) -> Result<(), WireError> {
-        self.wire.run(text)
+    fn prepare(&mut self, text: &str) -> Result<(), WireError> {
+        Wire::prepare(self, text).map_err(|error| match error {
+            Error::MySqlError(said) => WireError::Said { code: said.code, text: said.to_string() },
+            Error::IoError(cause) => WireError::Io(cause),
+            other => WireError::Io(io::Error::other(other)),
+        })
     }
 
     #[inline]
-    fn call(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
-        match &mut self.says {
-            Says::Prepared => self.wire.execute(statement as usize, args, text),
-            Says::Plain(plain, said) => {
-                plain.write(said, statement as usize, args, text);
-                self.wire.run(said)
-            }
-            Says::WhenNeeded { statements, prepared } => {
-                let number = when_needed(&mut self.wire, statements, prepared, statement)?;
-                self.wire.execute(number, args, text)
-            }
-        }
+    fn execute(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
+        self.execute(number, args, text)
     }
-}
 
-/// The number under which `statement` is prepared, now where it was not.
-fn when_needed(
-    wire: &mut Wire,
-    statements: &[String],
-    prepared: &mut Vec<(u16, usize)>,
-    statement: u16,
-) -> Result<usize, WireError> {
-    if let Some((_, number)) = prepared.iter().find(|(known, _)| *known == statement) {
-        return Ok(*number);
+    #[inline]
+    fn run(&mut self, text: &str) -> Result<(), WireError> {
+        self.run(text)
     }
-    let number = wire.prepare(&statements[statement as usize]).map_err(|error| match error {
-        Error::MySqlError(said) => WireError::Said { code: said.code, text: said.to_string() },
-        Error::IoError(cause) => WireError::Io(cause),
-        other => WireError::Io(io::Error::other(other)),
-    })?;
-    prepared.push((statement, number));
-    Ok(number)
 }
 
 /// What an error of the crate means here.

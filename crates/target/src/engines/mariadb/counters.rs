@@ -3,8 +3,8 @@
 //! In: an address. Out: sources that ask SHOW GLOBAL STATUS for what they need, some 0.3 ms of the server's CPU a reading.
 //! Limits: `innodb.data_written` is pages and doublewrite without the redo log, which is `innodb.os_log_written`.
 
-use super::Storage;
 use super::client::Address;
+use super::storage::Storage;
 use crate::engines::counters::{Ask, Counter, PATIENCE, ServerSource, grows, level, source};
 use ::mysql::Conn;
 use ::mysql::prelude::Queryable;

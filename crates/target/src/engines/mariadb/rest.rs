@@ -1,78 +1,60 @@
-//! Making indexes, and bringing tables to rest: what MariaDB put off writing is written.
+//! Bringing tables to rest: what MariaDB put off writing is written.
 //!
-//! In: a connection of its own. Out: indexes; tables at rest. Limits: a server of others is not configured, so there only the
+//! In: a connection of its own. Out: tables at rest. Limits: a server of others is not configured, so there only the
 //! statistics are brought up to date; RocksDB is at rest when it has wanted and done no compaction for half a second,
 //! which is in the time that this takes.
 //!
 //! At rest, InnoDB has purged what was deleted and has at most 4 MiB of dirty pages; RocksDB has flushed its memtables and has
 //! no compaction pending or under way.
 
-use super::Storage;
-use super::client::{Address, failure};
-use super::tables::{add_indexes, quoted};
-use crate::engines::chore::{Chores, PATIENCE, until_quiet};
-use crate::engines::sql::Failure;
+use super::storage::Storage;
+use super::tables::quoted;
+use crate::engines::chore::until_quiet;
 use ::mysql::prelude::Queryable;
 use ::mysql::{Conn, Error};
-use model::SqlOp;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-use workload::Work;
 
 /// So few pages, 4 MiB, may be left to be written when a run begins.
 const DIRTY_PAGES_LEFT: u64 = 256;
 /// Where flushing makes no progress for so long, something else makes pages dirty.
 const NO_PROGRESS_FOR: Duration = Duration::from_secs(60);
 
-/// What brings the tables to rest.
-#[derive(Clone)]
-pub struct Rest {
-    /// Under the tables.
-    pub storage: Storage,
-    /// Their names.
-    pub tables: Arc<[String]>,
-    /// Whether the server is plimsoll's own.
-    pub private: bool,
+/// Writes out what was put off for `tables`, so that whatever comes next does not pay for it.
+pub fn bring(connection: &mut Conn, storage: Storage, tables: &[String], private: bool) -> Result<(), Error> {
+    for table in tables {
+        connection.query_drop(format!("ANALYZE TABLE {}", quoted(table)))?;
+    }
+    match storage {
+        // The settings of others are theirs.
+        _ if !private => Ok(()),
+        Storage::InnoDb => rest_of_innodb(connection, tables),
+        Storage::RocksDb => rest_of_rocksdb(connection),
+    }
 }
 
-impl Rest {
-    /// Writes out what was put off, so that whatever comes next does not pay for it.
-    pub fn bring(&self, connection: &mut Conn) -> Result<(), Error> {
-        for table in self.tables.iter() {
-            connection.query_drop(format!("ANALYZE TABLE {}", quoted(table)))?;
-        }
-        match self.storage {
-            // The settings of others are theirs.
-            _ if !self.private => Ok(()),
-            Storage::InnoDb => self.rest_of_innodb(connection),
-            Storage::RocksDb => rest_of_rocksdb(connection),
-        }
+/// Making a table ready for export flushes its pages at once. What is left is the undo log and the server's own tables;
+/// where that is much, InnoDB flushes it by itself within some seconds while it may hold no dirty pages, as fast as its I/O
+/// capacity lets it.
+fn rest_of_innodb(connection: &mut Conn, tables: &[String]) -> Result<(), Error> {
+    // Setting it waits until so few transactions are left to be purged. Purging makes pages dirty, so it comes first.
+    connection.query_drop("SET GLOBAL innodb_max_purge_lag_wait = 0")?;
+    for table in tables {
+        connection.query_drop(format!("FLUSH TABLES {} FOR EXPORT", quoted(table)))?;
+        connection.query_drop("UNLOCK TABLES")?;
     }
-
-    /// Making a table ready for export flushes its pages at once. What is left is the undo log and the server's own tables;
-    /// where that is much, InnoDB flushes it by itself within some seconds while it may hold no dirty pages, as fast as its I/O
-    /// capacity lets it.
-    fn rest_of_innodb(&self, connection: &mut Conn) -> Result<(), Error> {
-        // Setting it waits until so few transactions are left to be purged. Purging makes pages dirty, so it comes first.
-        connection.query_drop("SET GLOBAL innodb_max_purge_lag_wait = 0")?;
-        for table in self.tables.iter() {
-            connection.query_drop(format!("FLUSH TABLES {} FOR EXPORT", quoted(table)))?;
-            connection.query_drop("UNLOCK TABLES")?;
-        }
-        if dirty_pages(connection)? <= DIRTY_PAGES_LEFT {
-            return Ok(());
-        }
-        let names = ["innodb_max_dirty_pages_pct", "innodb_io_capacity", "innodb_io_capacity_max"];
-        let asked = format!("SELECT {}", names.map(|name| format!("CAST(@@GLOBAL.{name} AS CHAR)")).join(", "));
-        let was: (String, String, String) = connection.query_first(asked)?.expect("a SELECT without a table has a row");
-        connection.query_drop("SET GLOBAL innodb_io_capacity_max = 100000, innodb_io_capacity = 100000")?;
-        connection.query_drop("SET GLOBAL innodb_max_dirty_pages_pct = 0")?;
-        wait_for_few_dirty_pages(connection)?;
-        names
-            .iter()
-            .zip([was.0, was.1, was.2])
-            .try_for_each(|(name, value)| connection.query_drop(format!("SET GLOBAL {name} = {value}")))
+    if dirty_pages(connection)? <= DIRTY_PAGES_LEFT {
+        return Ok(());
     }
+    let names = ["innodb_max_dirty_pages_pct", "innodb_io_capacity", "innodb_io_capacity_max"];
+    let asked = format!("SELECT {}", names.map(|name| format!("CAST(@@GLOBAL.{name} AS CHAR)")).join(", "));
+    let was: (String, String, String) = connection.query_first(asked)?.expect("a SELECT without a table has a row");
+    connection.query_drop("SET GLOBAL innodb_io_capacity_max = 100000, innodb_io_capacity = 100000")?;
+    connection.query_drop("SET GLOBAL innodb_max_dirty_pages_pct = 0")?;
+    wait_for_few_dirty_pages(connection)?;
+    names
+        .iter()
+        .zip([was.0, was.1, was.2])
+        .try_for_each(|(name, value)| connection.query_drop(format!("SET GLOBAL {name} = {value}")))
 }
 
 fn wait_for_few_dirty_pages(connection: &mut Conn) -> Result<(), Error> {
@@ -112,40 +94,4 @@ fn rest_of_rocksdb(connection: &mut Conn) -> Result<(), Error> {
     };
     // Where nothing was ever flushed there is nothing to wait for.
     if look()? == Some(0) { Ok(()) } else { until_quiet(QUIET_FOR, look) }
-}
-
-/// What clients do but statements.
-#[derive(Clone)]
-pub struct MariadbChores {
-    /// Where to connect to,
-    pub address: Address,
-    /// how rest is brought,
-    pub rest: Rest,
-    /// and what the operations are.
-    pub work: Arc<Work>,
-}
-
-impl Chores for MariadbChores {
-    type Op = SqlOp;
-    type Open = Conn;
-
-    fn engine(&self) -> String {
-        self.address.shown().to_owned()
-    }
-
-    fn open(&self) -> Result<Conn, Failure> {
-        self.address.connect(PATIENCE)
-    }
-
-    fn perform(&self, connection: &mut Conn, op: &SqlOp) -> Result<(), Failure> {
-        let done = match &*self.work {
-            Work::Calls => unreachable!("statements have clients of their own"),
-            Work::Drain => self.rest.bring(connection),
-            Work::Indexes(tables) => {
-                let mut asked = op.calls.iter().filter_map(|call| add_indexes(&tables[call.statement as usize]));
-                asked.try_for_each(|statement| connection.query_drop(statement))
-            }
-        };
-        done.map_err(failure)
-    }
 }

@@ -78,17 +78,15 @@ const EOF_BELOW: usize = 9;
 const MORE_RESULTS: u16 = 0x0008;
 
 impl Wire {
-    /// Prepares `statements` on `connection` and takes it over.
-    pub fn new(mut connection: Conn, statements: &[String]) -> Result<Wire, ::mysql::Error> {
-        let statements =
-            statements.iter().map(|text| prepare(&mut connection, text)).collect::<Result<_, ::mysql::Error>>()?;
-        Ok(Wire { socket: Socket(connection), statements, out: Vec::new(), inbox: Inbox::new() })
+    /// Takes `connection` over.
+    pub fn new(connection: Conn) -> Wire {
+        Wire { socket: Socket(connection), statements: Vec::new(), out: Vec::new(), inbox: Inbox::new() }
     }
 
-    /// Prepares one statement more: its number.
-    pub fn prepare(&mut self, text: &str) -> Result<usize, ::mysql::Error> {
+    /// Prepares a statement. They are numbered from 0 on.
+    pub fn prepare(&mut self, text: &str) -> Result<(), ::mysql::Error> {
         self.statements.push(prepare(&mut self.socket.0, text)?);
-        Ok(self.statements.len() - 1)
+        Ok(())
     }
 
     /// Executes statement number `statement`.

@@ -4,8 +4,10 @@
 
 use super::tables::numbered;
 use super::wire::{Login, Stream, Wire, WireError};
-use crate::engines::manner::{Manner, Statements};
-use crate::engines::plain::{Dialect, Plain};
+use crate::engines::manner::Manner;
+use crate::engines::plain::Dialect;
+use crate::engines::says::{Prepares, Speaker};
+use crate::engines::served::Link;
 use crate::engines::sql::{Connect, Failure, Session, Speaks, only, transact};
 use crate::server::home::Socket;
 use crate::server::url::{Password, Url};
@@ -153,50 +155,25 @@ impl Connect for ConnectPostgres {
     }
 
     fn connect(&self) -> Result<PostgresSession, Failure> {
-        let mut wire = self.connection()?;
-        let says = match self.manner.statements {
-            Statements::Plain => Says::Plain(Plain::new(&self.statements, Dialect::Postgres), String::new()),
-            Statements::Prepared if self.manner.prepares_all() => {
-                let names: Vec<String> = (0..self.statements.len()).map(name_of).collect();
-                let mut both = names.iter().zip(self.statements.iter());
-                both.try_for_each(|(name, text)| wire.prepare(name, &numbered(text))).map_err(failure)?;
-                Says::Prepared(names)
-            }
-            Statements::Prepared => Says::WhenNeeded { statements: self.statements.clone(), prepared: Vec::new() },
-        };
+        let named = Named { wire: self.connection()?, names: Vec::new() };
+        let speaker = Speaker::new(named, &self.statements, &self.manner, Dialect::Postgres).map_err(failure)?;
         let deletes = self.statements.iter().map(|text| is_delete(text)).collect();
-        Ok(PostgresSession { wire, says, deletes })
+        Ok(PostgresSession { speaker, deletes })
     }
-}
-
-/// Under what a statement is prepared.
-fn name_of(number: usize) -> String {
-    format!("s{number}")
 }
 
 const UNIQUE_VIOLATION: &str = "23505";
 
 /// A connection, and how statements are said over it.
 pub struct PostgresSession {
-    wire: Wire,
-    says: Says,
+    speaker: Speaker<Named>,
     /// Which statements delete rows, by their numbers.
     deletes: Vec<bool>,
 }
 
-/// How statements are said.
-enum Says {
-    /// They are prepared, under these names.
-    Prepared(Vec<String>),
-    /// They are prepared when they are first needed: those that were.
-    WhenNeeded { statements: Arc<[String]>, prepared: Vec<u16> },
-    /// As texts, which are made in one buffer.
-    Plain(Plain, String),
-}
-
 impl Session for PostgresSession {
     fn perform(&mut self, op: &SqlOp) -> Result<(), Failure> {
-        transact(self, op).map_err(|error| match error {
+        transact(&mut self.speaker, op).map_err(|error| match error {
             // A transaction that deletes a row and inserts it again. Of two that do so at once with the same row, the later finds
             // nothing to delete, and then the row of the other: at READ COMMITTED that is how it loses.
             WireError::Said { code, text } if self.replaces(op) && code == UNIQUE_VIOLATION => {
@@ -207,7 +184,7 @@ impl Session for PostgresSession {
     }
 
     fn roll_back(&mut self) -> Result<(), Failure> {
-        self.wire.run("ROLLBACK").map_err(failure)
+        self.speaker.say("ROLLBACK").map_err(failure)
     }
 }
 
@@ -222,32 +199,40 @@ impl PostgresSession {
     }
 }
 
-impl Speaks for PostgresSession {
+impl Link for Wire {
+    fn run(&mut self, statement: &str) -> Result<(), Failure> {
+        self.run(statement).map_err(failure)
+    }
+
+    fn rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, Failure> {
+        self.rows(question).map_err(failure)
+    }
+}
+
+/// A connection with the names under which its statements are prepared, by their numbers.
+struct Named {
+    wire: Wire,
+    names: Vec<String>,
+}
+
+impl Prepares for Named {
     type Error = WireError;
 
-    #[inline]
-    fn say(&mut self, text: &str) -> Result<(), WireError> {
-        self.wire.run(text)
+    fn prepare(&mut self, text: &str) -> Result<(), WireError> {
+        let name = format!("s{}", self.names.len());
+        self.wire.prepare(&name, &numbered(text))?;
+        self.names.push(name);
+        Ok(())
     }
 
     #[inline]
-    fn call(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
-        let number = statement as usize;
-        match &mut self.says {
-            Says::Prepared(names) => self.wire.execute(&names[number], args, text),
-            Says::Plain(plain, said) => {
-                plain.write(said, number, args, text);
-                self.wire.run(said)
-            }
-            Says::WhenNeeded { statements, prepared } => {
-                let name = name_of(number);
-                if !prepared.contains(&statement) {
-                    self.wire.prepare(&name, &numbered(&statements[number]))?;
-                    prepared.push(statement);
-                }
-                self.wire.execute(&name, args, text)
-            }
-        }
+    fn execute(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
+        self.wire.execute(&self.names[number], args, text)
+    }
+
+    #[inline]
+    fn run(&mut self, text: &str) -> Result<(), WireError> {
+        self.wire.run(text)
     }
 }
 
