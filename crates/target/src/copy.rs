@@ -1,43 +1,50 @@
 //! Copies of data directories: shared with the original where the file system can, byte by byte elsewhere.
 //!
-//! In: two directories of plimsoll's own. Out: the same files with the same owners and rights, on disk and out of the page cache.
-//! Limits: files and directories; sockets and symlinks are left out. Nobody may write to the original meanwhile.
+//! In: two directories of plimsoll's own. Out: the same files with the same owners and rights, on disk and out of the page cache; how
+//! that was done. Limits: files and directories; sockets and symlinks are left out. Nobody may write to the original meanwhile.
 //!
 //! FICLONE (<https://man7.org/linux/man-pages/man2/ioctl_ficlone.2.html>) shares the blocks until one of both is written to: on XFS and
 //! btrfs a copy of any size takes milliseconds. What a file system then does at the first write to a shared block is in the run.
 
 use crate::error::{IoContext, TargetError};
-use rustix::fs::{Advice, CWD, Mode, OFlags, fadvise, ioctl_ficlone, openat, syncfs};
+use rustix::fs::{
+    Advice, CWD, IFlags, Mode, OFlags, fadvise, ioctl_ficlone, ioctl_getflags, ioctl_setflags, openat, syncfs,
+};
 use std::fs::{self, DirEntry, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// How a copy was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copied {
-    /// Its blocks are those of the original.
-    Shared,
-    /// It has its own.
-    Whole,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Copied {
+    /// Files whose blocks are those of the original,
+    shared: u64,
+    /// and files that have their own.
+    whole: u64,
+    /// Until it was on disk and out of the page cache.
+    pub took: Duration,
 }
 
 impl Copied {
-    /// The word in facts.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Copied::Shared => "reflink",
-            Copied::Whole => "copy",
+    /// The words in facts.
+    pub fn how(&self) -> String {
+        match (self.shared, self.whole) {
+            (0, _) => "copy".into(),
+            (_, 0) => "reflink".into(),
+            (shared, whole) => format!("reflink of {shared} files, copy of {whole}"),
         }
     }
 }
 
 /// Copies what is in `from` into the empty directory `to`, and lets both go from the page cache.
 pub fn contents(from: &Path, to: &Path) -> Result<Copied, TargetError> {
-    let how = copy_entries(from, to)?;
+    let (began, mut copied) = (Instant::now(), Copied::default());
+    copy_entries(from, to, &mut copied)?;
     sync(to)?;
     forget(from)?;
     forget(to)?;
-    Ok(how)
+    Ok(Copied { took: began.elapsed(), ..copied })
 }
 
 /// Removes what is in `dir`, and not the directory itself.
@@ -62,35 +69,45 @@ fn sync(dir: &Path) -> Result<(), TargetError> {
     opened.and_then(syncfs).trying("sync", dir)
 }
 
-fn copy_entries(from: &Path, to: &Path) -> Result<Copied, TargetError> {
-    let mut all = Copied::Shared;
+fn copy_entries(from: &Path, to: &Path, copied: &mut Copied) -> Result<(), TargetError> {
     for entry in entries(from)? {
         let (source, target) = (entry.path(), to.join(entry.file_name()));
         let kind = entry.file_type().trying("look at", &source)?;
-        let how = if kind.is_dir() {
+        if kind.is_dir() {
             fs::create_dir(&target).trying("create", &target)?;
-            let how = copy_entries(&source, &target)?;
+            copy_entries(&source, &target, copied)?;
             same_owner(&fs::symlink_metadata(&source).trying("look at", &source)?, &target)?;
-            how
         } else if kind.is_file() {
-            copy_file(&source, &target)?
-        } else {
-            continue;
-        };
-        all = if how == Copied::Whole { how } else { all };
+            copy_file(&source, &target, copied)?;
+        }
     }
-    Ok(all)
+    Ok(())
 }
 
-fn copy_file(source: &Path, target: &Path) -> Result<Copied, TargetError> {
+fn copy_file(source: &Path, target: &Path, copied: &mut Copied) -> Result<(), TargetError> {
     let mut original = open_file(source)?;
     let mut copy = File::create_new(target).trying("create", target)?;
     same_owner(&original.metadata().trying("look at", source)?, target)?;
+    write_in_place_alike(&original, &copy).trying("prepare", target)?;
     if ioctl_ficlone(&copy, &original).is_ok() {
-        return Ok(Copied::Shared);
+        copied.shared += 1;
+        return Ok(());
     }
     std::io::copy(&mut original, &mut copy).trying("copy to", target)?;
-    Ok(Copied::Whole)
+    copied.whole += 1;
+    Ok(())
+}
+
+/// On btrfs a file may be written in place, without copies and checksums of its blocks, as MariaDB asks for its own. A copy that is
+/// not is another file to its engine, and shares no blocks with the original. It can be said of an empty file only.
+fn write_in_place_alike(original: &File, copy: &File) -> rustix::io::Result<()> {
+    // Where a file system has no such flags, files do not differ by them.
+    let Ok(flags) = ioctl_getflags(original) else { return Ok(()) };
+    let now = ioctl_getflags(copy)?;
+    match flags.contains(IFlags::NOCOW) == now.contains(IFlags::NOCOW) {
+        true => Ok(()),
+        false => ioctl_setflags(copy, now ^ IFlags::NOCOW),
+    }
 }
 
 fn same_owner(meta: &fs::Metadata, target: &Path) -> Result<(), TargetError> {

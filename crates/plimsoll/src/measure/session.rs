@@ -511,7 +511,7 @@ fn loaded(live: &mut Live) -> Result<(), Fault> {
     let rest = Fact::new("load.rest_s", format!("{:.3}", began.elapsed().as_secs_f64()));
     let bytes = Fact::new("load.bytes", live.instance.footprint().0.to_string());
     let rows = live.instance.rows().map(|rows| Fact::new("load.rows", rows.to_string()));
-    live.of_load = [rest, bytes].into_iter().chain(rows).collect();
+    live.of_load = [rest, bytes].into_iter().chain(rows).chain(live.instance.facts_of_load()).collect();
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 //! In: the parameter `between`. Out: the words, and the copy of the data that points begin with. Limits: `restart` and `restore` are
 //! for engines whose data is a directory of plimsoll's own; caches are cold after both, and what the engine knew is forgotten.
 
+use super::MadeFor;
 use crate::copy::{self, Copied};
 use crate::dataset::DataDir;
 use crate::error::TargetError;
@@ -46,16 +47,24 @@ impl Between {
 pub struct Beginnings {
     /// What was asked for.
     pub between: Between,
+    /// Where the data is as it was loaded, and how it came there.
     copy: Option<(PathBuf, Copied)>,
     /// What the data in use is; nothing where everything stays as it is.
-    state: Option<String>,
+    state: Option<State>,
+}
+
+/// What the data in use is.
+enum State {
+    Loaded,
+    Restarted,
+    Restored(Copied),
 }
 
 impl Beginnings {
     /// Those of `params`, before the data is made.
     pub fn of(params: &Params) -> Beginnings {
         let between = Between::of(params);
-        let state = (between != Between::Keep).then(|| "loaded".to_owned());
+        let state = (between != Between::Keep).then_some(State::Loaded);
         Beginnings { between, copy: None, state }
     }
 
@@ -80,11 +89,11 @@ impl Beginnings {
         self.state = Some(match &self.copy {
             None => {
                 copy::chill(data)?;
-                "restarted".into()
+                State::Restarted
             }
             Some((place, _)) => {
                 copy::empty(data)?;
-                format!("restored ({})", copy::contents(place, data)?.as_str())
+                State::Restored(copy::contents(place, data)?)
             }
         });
         Ok(())
@@ -96,17 +105,40 @@ impl Beginnings {
     }
 
     /// Whether a further point begins with another state than the one before left. One that `continues` a sequence of steps is not
-    /// given other data, which would undo them.
-    pub fn changes(&self, continues: bool) -> bool {
+    /// given other data, which would undo them; where data goes back to what was loaded, it is again what it was `made_for`.
+    pub fn changes(&self, continues: bool, made_for: &mut MadeFor) -> bool {
         match self.between {
             Between::Keep => false,
             Between::Restart => true,
-            Between::Restore => !continues,
+            Between::Restore if continues => false,
+            Between::Restore => {
+                made_for.forget();
+                true
+            }
         }
     }
 
-    /// What the data in use is.
+    /// What the data in use is, and what it took to make a copy of it.
     pub fn facts(&self) -> Vec<Fact> {
-        self.state.iter().map(|state| Fact::new("data.state", state.as_str())).collect()
+        let state = |state: String| Fact::new("data.state", state);
+        match &self.state {
+            None => Vec::new(),
+            Some(State::Loaded) => vec![state("loaded".into())],
+            Some(State::Restarted) => vec![state("restarted".into())],
+            Some(State::Restored(copied)) => {
+                vec![state(format!("restored ({})", copied.how())), seconds("data.restore_s", copied)]
+            }
+        }
     }
+
+    /// How the copy of the data as it was loaded came to be, where one is kept.
+    pub fn facts_of_load(&self) -> Vec<Fact> {
+        let facts =
+            |(_, copied): &(PathBuf, Copied)| [Fact::new("load.copy", copied.how()), seconds("load.copy_s", copied)];
+        self.copy.iter().flat_map(facts).collect()
+    }
+}
+
+fn seconds(name: &str, copied: &Copied) -> Fact {
+    Fact::new(name, format!("{:.3}", copied.took.as_secs_f64()))
 }

@@ -6,6 +6,7 @@
 //! Durability: `disk` = each batch is persisted with `SyncAll`; `os` = handed to the operating system at each batch, and
 //! plimsoll persists with `SyncAll` once a second; `none` = the journal stays in the process's buffer.
 
+use super::between::{BETWEEN, Beginnings, Between};
 use super::chore::{self, Chores};
 use super::counters::{ServerSource, own, within};
 use super::every_second::EverySecond;
@@ -61,91 +62,164 @@ static COUNTERS: ServerSource = ServerSource {
     ],
 };
 
-const PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE];
+const PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, BETWEEN];
 
 struct Fjall {
+    /// Nothing while its files are changed, and where it could not be opened again.
+    open: Option<Open>,
+    params: Params,
+    /// The names of the key spaces.
+    tables: Vec<&'static str>,
+    persist: Option<PersistMode>,
+    made_for: MadeFor,
+    /// What points begin with.
+    begins: Beginnings,
+    own: PathBuf,
+    /// The last: fields are dropped in order, and files go after those who have them open.
+    dir: DataDir,
+}
+
+/// The database. Its threads end when this is dropped, with all clients.
+struct Open {
     /// Persists where durability is `os`.
     syncer: Option<EverySecond>,
     keyspaces: Vec<Keyspace>,
     database: Database,
-    persist: Option<PersistMode>,
-    made_for: MadeFor,
-    /// The last: fields are dropped in order, and files go after those who have them open.
-    dir: DataDir,
+}
+
+impl Open {
+    fn new(own: &Path, params: &Params, tables: &[&str]) -> Result<Open, TargetError> {
+        let open = || {
+            let cache = params.bytes("cache").0;
+            let database = Database::builder(own).cache_size(cache).manual_journal_persist(true).open()?;
+            let keyspaces = tables.iter().map(|table| database.keyspace(table, KeyspaceCreateOptions::default));
+            Ok((keyspaces.collect::<Result<_, Error>>()?, database))
+        };
+        let (keyspaces, database) = open().map_err(failed("open a database in", own))?;
+        Ok(Open { syncer: sync_each_second(&database, params)?, keyspaces, database })
+    }
 }
 
 impl Fjall {
     fn start(start: &Start) -> Result<Fjall, TargetError> {
         let mut dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
-        let params = &start.trial.target.params;
-        let database = Database::builder(dir.own_directory("fjall")?)
-            .cache_size(params.bytes("cache").0)
-            .manual_journal_persist(true)
-            .open()
-            .map_err(failed("open a new database in", dir.path()))?;
-        let syncer = sync_each_second(&database, params)?;
-        let (persist, made_for) = (persist_mode(params), MadeFor::new(start));
-        Ok(Fjall { syncer, keyspaces: Vec::new(), database, persist, made_for, dir })
+        let (own, params) = (dir.own_directory("fjall")?, start.trial.target.params.clone());
+        let open = Some(Open::new(&own, &params, &[])?);
+        let (persist, made_for, begins) = (persist_mode(&params), MadeFor::new(start), Beginnings::of(&params));
+        Ok(Fjall { open, params, tables: Vec::new(), persist, made_for, begins, own, dir })
     }
 
-    fn all(&self, kinds: &[Kind], part: &Part<KvOp>, beside: Option<&Beside<KvOp>>, clients: u32) -> Loading {
-        Loading::new(kinds, part, beside, clients, |source, _| {
+    fn open(&self) -> Result<&Open, TargetError> {
+        let closed = || TargetError::Failed(format!("fjall in `{}` could not be opened again", shown(self.dir.path())));
+        self.open.as_ref().ok_or_else(closed)
+    }
+
+    /// Closes the database, does `meanwhile` to its directory, and opens it again.
+    fn reopen(
+        &mut self,
+        meanwhile: fn(&mut Beginnings, &mut DataDir, &Path) -> Result<(), TargetError>,
+    ) -> Result<(), TargetError> {
+        self.open = None;
+        meanwhile(&mut self.begins, &mut self.dir, &self.own)?;
+        self.open = Some(Open::new(&self.own, &self.params, &self.tables)?);
+        Ok(())
+    }
+
+    fn all(
+        &self,
+        kinds: &[Kind],
+        part: &Part<KvOp>,
+        beside: Option<&Beside<KvOp>>,
+        clients: u32,
+    ) -> Result<Loading, TargetError> {
+        let open = self.open()?;
+        Ok(Loading::new(kinds, part, beside, clients, |source, _| {
             let driver = FjallDriver {
-                database: self.database.clone(),
-                keyspaces: self.keyspaces.clone(),
+                database: open.database.clone(),
+                keyspaces: open.keyspaces.clone(),
                 persist: self.persist,
                 failure: None,
                 directory: self.dir.path().into(),
             };
             Box::new(SyncClient::new(source, driver))
-        })
+        }))
     }
 }
 
 impl Instance for Fjall {
     fn facts(&self) -> Vec<Fact> {
-        vec![
-            Fact::new("engine.version", VERSION),
-            Fact::new("durability", durability(self.persist)),
-            Fact::new("fjall.cache_bytes", self.database.cache_capacity().to_string()),
-            Fact::new("fjall.persist_each_batch", format!("{:?}", self.persist)),
-        ]
+        let own = [Fact::new("engine.version", VERSION), Fact::new("durability", durability(self.persist))];
+        let cache = self.open.iter().map(|open| open.database.cache_capacity().to_string());
+        let persist = Fact::new("fjall.persist_each_batch", format!("{:?}", self.persist));
+        let own = own.into_iter().chain(cache.map(|bytes| Fact::new("fjall.cache_bytes", bytes))).chain([persist]);
+        own.chain(self.begins.facts()).collect()
     }
 
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
         let program = program_of(trial, &self.made_for.carried)?;
+        let open = self.open.as_mut().expect("nothing has closed it yet");
         for table in &program.tables {
-            let keyspace = self.database.keyspace(table, KeyspaceCreateOptions::default);
-            self.keyspaces.push(keyspace.map_err(failed("create a key space in", self.dir.path()))?);
+            let keyspace = open.database.keyspace(table, KeyspaceCreateOptions::default);
+            open.keyspaces.push(keyspace.map_err(failed("create a key space in", self.dir.path()))?);
         }
+        self.tables.extend(&program.tables);
         let Some(load) = &program.load else { return Ok(None) };
-        Ok(Some(self.all(&program.kinds, load, None, loaders_for(load.ops))))
+        Ok(Some(self.all(&program.kinds, load, None, loaders_for(load.ops))?))
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
-        bring_to_rest(&self.database, &self.keyspaces).map_err(failed("flush", self.dir.path()))?;
+        let Open { database, keyspaces, .. } = self.open()?;
+        bring_to_rest(database, keyspaces).map_err(failed("flush", self.dir.path()))?;
         // Exact as long as no key was put twice.
-        self.dir.seal(self.keyspaces.iter().map(|keyspace| keyspace.approximate_len() as u64).sum())
+        let rows = keyspaces.iter().map(|keyspace| keyspace.approximate_len() as u64).sum();
+        if self.begins.between != Between::Keep {
+            self.reopen(Beginnings::loaded)?;
+        }
+        self.dir.seal(rows)
+    }
+
+    fn facts_of_load(&self) -> Vec<Fact> {
+        self.begins.facts_of_load()
+    }
+
+    fn restores(&self) -> bool {
+        self.begins.restores()
+    }
+
+    fn begin_again(&mut self, continues: bool) -> Result<(), TargetError> {
+        if !self.begins.changes(continues, &mut self.made_for) {
+            return Ok(());
+        }
+        if !self.restores() {
+            // The journal may still be in the process's buffer.
+            let kept = self.open()?.database.persist(PersistMode::SyncAll);
+            kept.map_err(failed("persist", self.dir.path()))?;
+        }
+        self.reopen(|begins, _, data| begins.again(data))
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
         self.made_for.check(&self.dir, trial)?;
         let program = program_of(trial, &self.made_for.carried)?;
         if program.drains {
-            let (database, keyspaces) = (self.database.clone(), self.keyspaces.clone());
+            let Open { database, keyspaces, .. } = self.open()?;
+            let (database, keyspaces) = (database.clone(), keyspaces.clone());
             let drain = Drain { database, keyspaces, directory: self.dir.path().into() };
             return Ok(chore::loading(&program.run, &program.kinds, trial.load.clients, &drain));
         }
-        Ok(self.all(&program.kinds, &program.run, program.beside.as_ref(), trial.load.clients))
+        self.all(&program.kinds, &program.run, program.beside.as_ref(), trial.load.clients)
     }
 
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {
-        let (database, keyspaces) = (self.database.clone(), self.keyspaces.clone());
-        vec![within(&COUNTERS, move || values(&database, &keyspaces))]
+        let source = |open: &Open| {
+            let (database, keyspaces) = (open.database.clone(), open.keyspaces.clone());
+            within(&COUNTERS, move || values(&database, &keyspaces))
+        };
+        self.open.iter().map(source).collect()
     }
 
     fn trouble(&self) -> Option<String> {
-        self.syncer.as_ref().and_then(EverySecond::failure)
+        self.open.as_ref()?.syncer.as_ref().and_then(EverySecond::failure)
     }
 
     fn footprint(&self) -> Bytes {
@@ -161,9 +235,8 @@ impl Instance for Fjall {
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
-        let Fjall { dir, database, keyspaces, syncer, .. } = *self;
-        drop(syncer);
-        drop((keyspaces, database)); // its threads end before its files go
+        let Fjall { dir, open, .. } = *self;
+        drop(open); // its threads end before its files go
         dir.remove()
     }
 }

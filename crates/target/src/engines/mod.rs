@@ -168,6 +168,11 @@ pub trait Instance {
     /// The data is made, or there was nothing to make: brings it to rest (syncs, checkpoints) and seals it.
     fn loaded(&mut self) -> Result<(), TargetError>;
 
+    /// What there is to say of the data that was made, when it is.
+    fn facts_of_load(&self) -> Vec<Fact> {
+        Vec::new()
+    }
+
     /// Whether it can begin any further trial with the data as it was loaded, whatever the trials before did to it.
     fn restores(&self) -> bool {
         false

@@ -313,16 +313,17 @@ impl<S: SqlServer> Instance for Served<S> {
         self.place.seal(rows, self.seed)
     }
 
+    fn facts_of_load(&self) -> Vec<Fact> {
+        self.begins.facts_of_load()
+    }
+
     fn restores(&self) -> bool {
         self.begins.restores()
     }
 
     fn begin_again(&mut self, continues: bool) -> Result<(), TargetError> {
-        if !self.begins.changes(continues) {
+        if !self.begins.changes(continues, &mut self.made_for) {
             return Ok(());
-        }
-        if self.begins.restores() {
-            self.made_for.forget();
         }
         self.restart(!self.restores(), |begins, _, data| begins.again(data))
     }

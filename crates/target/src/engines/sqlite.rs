@@ -192,16 +192,17 @@ impl Instance for Sqlite {
         self.dir.seal(rows)
     }
 
+    fn facts_of_load(&self) -> Vec<Fact> {
+        self.begins.facts_of_load()
+    }
+
     fn restores(&self) -> bool {
         self.begins.restores()
     }
 
     fn begin_again(&mut self, continues: bool) -> Result<(), TargetError> {
-        if !self.begins.changes(continues) {
+        if !self.begins.changes(continues, &mut self.made_for) {
             return Ok(());
-        }
-        if self.begins.restores() {
-            self.made_for.forget();
         }
         self.reopen(|begins, _, data| begins.again(data))
     }

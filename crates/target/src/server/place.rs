@@ -4,6 +4,7 @@
 //! and nothing on it but the schema, which is dropped by its marker only, is ever changed.
 
 use super::home::Home;
+use super::url::is_schema_name;
 use crate::error::TargetError;
 use model::{Bytes, Fact};
 use std::path::Path;
@@ -167,6 +168,23 @@ pub fn schema_left(server: &str, name: &str, why: &str) -> TargetError {
     TargetError::Failed(format!("{server}: schema `{name}` was left: {why}; drop it by hand"))
 }
 
+/// The error that the server called `server` has a schema `name` that plimsoll did not make.
+pub fn schema_taken(server: &str, name: &str) -> TargetError {
+    TargetError::Unsafe(format!(
+        "{server} has a schema `{name}` already, which plimsoll did not make; it was left as it is: rename it, or measure elsewhere"
+    ))
+}
+
+/// What there is to say of the schemas that begin as plimsoll's do: their names, and whether plimsoll's marker is in them. One that a
+/// killed plimsoll left is named; one of plimsoll's kind of name without its marker is somebody else's, and the server is refused.
+pub fn schemas_there(server: &str, found: &[(String, bool)]) -> Result<Option<Fact>, TargetError> {
+    if let Some((name, _)) = found.iter().find(|(name, is_marked)| !is_marked && is_schema_name(name)) {
+        return Err(schema_taken(server, name));
+    }
+    let left: Vec<&str> = found.iter().filter(|(_, is_marked)| *is_marked).map(|(name, _)| name.as_str()).collect();
+    Ok((!left.is_empty()).then(|| Fact::new(LEFT, left.join(", "))))
+}
+
 /// InnoDB's redo log, and the files in which its undo log, its doublewrite buffer and its temporary tables are: each table has a file
 /// of its own beside them. RocksDB's write-ahead log (and what it has to say in words), PostgreSQL's.
 fn is_log(path: &Path) -> bool {
@@ -179,6 +197,16 @@ fn is_log(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_schema_of_plimsolls_name_without_its_marker_is_refused_and_one_with_it_is_named() {
+        let (ours, theirs) = ("plimsoll_0123456789abcdef".to_owned(), "plimsoll_results".to_owned());
+        let found = |is_marked| schemas_there("the server", &[(ours.clone(), is_marked), (theirs.clone(), false)]);
+        let refused = found(false).unwrap_err();
+        assert!(matches!(&refused, TargetError::Unsafe(text) if text.contains(&format!("`{ours}`"))), "{refused}");
+        assert_eq!(found(true).unwrap(), Some(Fact::new(LEFT, ours.as_str())));
+        assert_eq!(schemas_there("the server", &[(theirs.clone(), false)]).unwrap(), None);
+    }
 
     #[test]
     fn what_is_no_table_is_told_apart_from_what_is() {

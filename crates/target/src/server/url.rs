@@ -182,6 +182,12 @@ pub fn schema_name() -> String {
     format!("plimsoll_{:016x}", std::collections::hash_map::RandomState::new().build_hasher().finish())
 }
 
+/// Whether `name` is such a name.
+pub fn is_schema_name(name: &str) -> bool {
+    let digits = name.strip_prefix("plimsoll_").unwrap_or_default();
+    digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,6 +221,12 @@ mod tests {
         }
         assert!(url("mysql://u@h/?tls=required").unwrap_err().to_string().contains("has no TLS"));
         assert!(url("mysql://u:canary@h/").unwrap_err().to_string().contains("PLIMSOLL_PASSWORD"));
+    }
+
+    #[test]
+    fn a_schema_has_a_name_that_is_known_again() {
+        assert!(is_schema_name(&schema_name()) && schema_name() != schema_name());
+        assert!(!["plimsoll", "plimsoll_results", "plimsoll_0123456789ABCDEF"].into_iter().any(is_schema_name));
     }
 
     #[test]

@@ -1,17 +1,10 @@
 //! What the clients of SQL engines do as they are told: statements of the user's own, and how they come to the server.
 
-use crate::lab::{custom_trial, directory, fact, pairs, prepared, run, servers, trial};
+use crate::lab::{custom_trial, directory, fact, prepared, run, servers, sql_engines, trial};
 use load::Ended;
 use model::{OnError, Phase, Trial};
-use target::Instance;
 
 const NOTHING: [String; 0] = [];
-
-/// The SQL engines that are to be had here and run in a directory of plimsoll's own.
-fn sql_engines() -> impl Iterator<Item = &'static str> {
-    let with_oltp = pairs().filter(|(_, workload)| workload.entry.name == "oltp");
-    with_oltp.map(|(engine, _)| engine.entry.name).filter(|name| !["null", "fjall"].contains(name))
-}
 
 const MIXED: &str = "
     [[statement]]
@@ -69,61 +62,6 @@ fn a_statement_that_the_engine_does_not_take_ends_the_point_with_its_own_words()
         let Ended::Failed { text, .. } = &outcome.ended else { panic!("{outcome:?}") };
         assert!(text.contains("nothing"), "{engine}: {text}");
         instance.stop().unwrap();
-    }
-}
-
-/// Operations done and failed by `trial`, whose failures are counted.
-fn counted(instance: &mut dyn Instance, trial: &Trial) -> (u64, u64) {
-    let trial = Trial { on_error: OnError::Count, ..trial.clone() };
-    run(instance, &trial).unwrap().1.total(Phase::Run)
-}
-
-/// Adds rows with the ids behind those that were loaded: each can be added once.
-fn adding(engine: &str, between: &str) -> Trial {
-    trial(engine, "oltp", &[("mix", "insert"), ("between", between), ("durability", "none"), ("time", "60s")])
-}
-
-#[test]
-fn data_that_is_restored_has_the_rows_of_the_load_and_no_others() {
-    let parent = directory();
-    for engine in sql_engines() {
-        let adding = adding(engine, "restore");
-        let mut instance = prepared(&adding, parent.path());
-        assert!(instance.restores() && fact(&*instance, "data.state").unwrap() == "loaded");
-        assert_eq!((counted(&mut *instance, &adding), counted(&mut *instance, &adding).0), ((300, 0), 0), "{engine}");
-        instance.begin_again(false).unwrap();
-        let state = fact(&*instance, "data.state").unwrap();
-        assert!(["restored (copy)", "restored (reflink)"].contains(&state.as_str()), "{state}");
-        assert_eq!(counted(&mut *instance, &adding), (300, 0), "{engine}: what was added is gone");
-
-        let gone = "[[statement]]\nname = 'gone'\nsql = 'DELETE FROM sbtest1 WHERE id = :id'";
-        let back =
-            "[[statement]]\nname = 'back'\nsql = 'INSERT INTO sbtest1 (id, k, c, pad) VALUES (:id, 1, :c, :pad)'";
-        let settings = [("between", "restore"), ("durability", "none"), ("time", "60s")];
-        let [gone, back] = [gone, back].map(|text| custom_trial(engine, text, &settings));
-        assert_eq!(counted(&mut *instance, &gone), (300, 0));
-        instance.begin_again(false).unwrap();
-        assert_eq!(counted(&mut *instance, &back), (0, 300), "{engine}: what was deleted is there");
-        instance.stop().unwrap();
-        assert_eq!(crate::lab::names_in(parent.path()), NOTHING);
-    }
-}
-
-#[test]
-fn an_engine_that_is_restarted_goes_on_with_its_data() {
-    let parent = directory();
-    for engine in sql_engines() {
-        let adding = adding(engine, "restart");
-        let mut instance = prepared(&adding, parent.path());
-        let first = instance.processes();
-        assert!(!instance.restores());
-        assert_eq!(counted(&mut *instance, &adding), (300, 0));
-        instance.begin_again(true).unwrap();
-        assert_eq!(fact(&*instance, "data.state").unwrap(), "restarted");
-        assert!(first.is_empty() || first != instance.processes(), "{first:?}");
-        assert_eq!(counted(&mut *instance, &adding), (0, 300), "{engine}: the rows are there already");
-        instance.stop().unwrap();
-        assert_eq!(crate::lab::names_in(parent.path()), NOTHING);
     }
 }
 

@@ -68,6 +68,12 @@ pub fn servers() -> impl Iterator<Item = &'static EngineDef> {
     ENGINES.iter().copied().filter(|engine| engine.runs == Runs::Server && is_here(engine))
 }
 
+/// The SQL engines that are to be had here and run in a directory of plimsoll's own.
+pub fn sql_engines() -> impl Iterator<Item = &'static str> {
+    let with_oltp = pairs().filter(|(_, workload)| workload.entry.name == "oltp");
+    with_oltp.map(|(engine, _)| engine.entry.name).filter(|name| !["null", "fjall"].contains(name))
+}
+
 /// Whether the engine's programs are installed; where they are not, the test says so and leaves it out.
 fn is_here(engine: &EngineDef) -> bool {
     let missing = (engine.version)().err();

@@ -1,6 +1,7 @@
 //! What every engine must do with every workload, on a real directory: each test goes through the slices, so a new engine or
 //! workload is tested by being registered.
 
+mod beginnings;
 mod clients;
 mod engines;
 mod estimates;
@@ -9,4 +10,5 @@ mod files;
 mod insert;
 mod lab;
 mod named;
+mod schemas;
 mod servers;

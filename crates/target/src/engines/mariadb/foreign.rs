@@ -7,29 +7,35 @@ use super::client::{Address, failure};
 use super::tables::quoted;
 use crate::engines::sql::Failure;
 use crate::error::TargetError;
-use crate::server::place::{Foreign, LEFT, OTHERS, RECENT_S, schema_left};
+use crate::server::place::{Foreign, OTHERS, RECENT_S, schema_left, schema_taken, schemas_there};
 use crate::server::url::{Url, schema_name};
-use ::mysql::Conn;
 use ::mysql::prelude::Queryable;
+use ::mysql::{Conn, Error};
 use model::Fact;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(600);
 const MARKER: &str = "plimsoll_marker";
+/// The server's number for that.
+const DATABASE_EXISTS: u16 = 1007;
 
 /// Goes to the server and makes a schema there: the address with that schema, a connection, and what removes it.
 pub fn visit(server: &Address, url: &Url) -> Result<(Address, Conn, Foreign), TargetError> {
     let told = |failure: Failure| TargetError::Failed(format!("{}: {}", server.shown(), failure.text));
     let mut keeper = server.connect(PATIENCE).map_err(told)?;
     refuse_production(&mut keeper, server)?;
-    let mut facts = look_around(&mut keeper, url);
+    let mut facts = look_around(&mut keeper, server, url)?;
     let name = schema_name();
+    // Before there is anything that would drop it.
+    keeper.query_drop(format!("CREATE DATABASE {}", quoted(&name))).map_err(|error| match error {
+        Error::MySqlError(said) if said.code == DATABASE_EXISTS => schema_taken(server.shown(), &name),
+        error => told(failure(error)),
+    })?;
     let remover = {
         let (server, name) = (server.clone(), name.clone());
         Box::new(move || remove(&server, &name))
     };
     let statements = [
-        format!("CREATE DATABASE {}", quoted(&name)),
         format!("USE {}", quoted(&name)),
         format!("CREATE TABLE {MARKER} (made_by VARCHAR(20) NOT NULL, name VARCHAR(64) NOT NULL PRIMARY KEY)"),
         format!("INSERT INTO {MARKER} VALUES ('plimsoll', '{name}')"),
@@ -71,16 +77,17 @@ fn count(keeper: &mut Conn, which: &str) -> u64 {
     keeper.query_first::<u64, _>(question).ok().flatten().unwrap_or_default()
 }
 
-fn look_around(keeper: &mut Conn, url: &Url) -> Vec<Fact> {
+fn look_around(keeper: &mut Conn, server: &Address, url: &Url) -> Result<Vec<Fact>, TargetError> {
     let others = format!("command <> 'Daemon' AND (command <> 'Sleep' OR time < {RECENT_S})");
     let others = count(keeper, &others);
     let mut facts = vec![Fact::new("server.url", url.text.as_str()), Fact::new(OTHERS, others.to_string())];
-    let left = "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'plimsoll\\_%'";
-    let left: Vec<String> = keeper.query(left).unwrap_or_default();
-    if !left.is_empty() {
-        facts.push(Fact::new(LEFT, left.join(", ")));
-    }
-    facts
+    let there = format!(
+        "SELECT s.schema_name, EXISTS (SELECT 1 FROM information_schema.tables t WHERE t.table_schema = s.schema_name \
+         AND t.table_name = '{MARKER}') FROM information_schema.schemata s WHERE s.schema_name LIKE 'plimsoll\\_%'"
+    );
+    let there: Vec<(String, bool)> = keeper.query(there).unwrap_or_default();
+    facts.extend(schemas_there(server.shown(), &there)?);
+    Ok(facts)
 }
 
 /// Drops the schema `name` where its marker says that it is plimsoll's.

@@ -7,13 +7,15 @@ use super::client::{Address, failure};
 use super::tables::quoted;
 use super::wire::{Wire, WireError};
 use crate::error::TargetError;
-use crate::server::place::{Foreign, LEFT, OTHERS, RECENT_S, schema_left};
+use crate::server::place::{Foreign, OTHERS, RECENT_S, schema_left, schema_taken, schemas_there};
 use crate::server::url::{Url, schema_name};
 use model::Fact;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(600);
 const MARKER: &str = "plimsoll_marker";
+/// The server's code for that.
+const DUPLICATE_SCHEMA: &str = "42P06";
 /// The number of the advisory lock: "plimsoll" in ASCII.
 const LOCK: i64 = 0x706c_696d_736f_6c6c;
 
@@ -22,15 +24,19 @@ pub fn visit(server: &Address, url: &Url) -> Result<(Address, Wire, Foreign), Ta
     let told = |text: String| TargetError::Failed(format!("{}: {text}", server.shown()));
     let mut keeper = server.connect(PATIENCE).map_err(|failure| told(failure.text))?;
     refuse_production(&mut keeper, server)?;
-    let mut facts = look_around(&mut keeper, url);
+    let mut facts = look_around(&mut keeper, server, url)?;
     let name = schema_name();
+    let schema = quoted(&name);
+    // Before there is anything that would drop it.
+    keeper.run(&format!("CREATE SCHEMA {schema}")).map_err(|error| match error {
+        WireError::Said { code, .. } if code == DUPLICATE_SCHEMA => schema_taken(server.shown(), &name),
+        error => told(failure(error).text),
+    })?;
     let remover = {
         let (server, name) = (server.clone(), name.clone());
         Box::new(move || remove(&server, &name))
     };
-    let schema = quoted(&name);
     let statements = [
-        format!("CREATE SCHEMA {schema}"),
         format!("SET search_path = {schema}"),
         format!("CREATE TABLE {MARKER} (made_by TEXT NOT NULL, name TEXT NOT NULL PRIMARY KEY)"),
         format!("INSERT INTO {MARKER} VALUES ('plimsoll', '{name}')"),
@@ -67,16 +73,23 @@ fn is_alone(keeper: &mut Wire) -> bool {
     })
 }
 
-fn look_around(keeper: &mut Wire, url: &Url) -> Vec<Fact> {
+fn look_around(keeper: &mut Wire, server: &Address, url: &Url) -> Result<Vec<Fact>, TargetError> {
     let others = format!(
         "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() \
          AND (state = 'active' OR state_change > now() - interval '{RECENT_S} s')"
     );
-    let left = "SELECT string_agg(nspname, ', ') FROM pg_namespace WHERE nspname LIKE 'plimsoll\\_%'";
     let others = first(keeper.rows(&others)).unwrap_or("unknown".into());
     let mut facts = vec![Fact::new("server.url", url.text.as_str()), Fact::new(OTHERS, others)];
-    facts.extend(first(keeper.rows(left)).map(|left| Fact::new(LEFT, left)));
-    facts
+    let there = format!(
+        "SELECT nspname, EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = n.oid AND relname = '{MARKER}') \
+         FROM pg_namespace n WHERE nspname LIKE 'plimsoll\\_%'"
+    );
+    let pair = |row: Vec<Option<String>>| <[Option<String>; 2]>::try_from(row).ok();
+    let there = keeper.rows(&there).unwrap_or_default().into_iter().filter_map(pair);
+    let there: Vec<(String, bool)> =
+        there.filter_map(|[name, is_marked]| Some((name?, is_marked.as_deref() == Some("t")))).collect();
+    facts.extend(schemas_there(server.shown(), &there)?);
+    Ok(facts)
 }
 
 fn first(rows: Result<Vec<Vec<Option<String>>>, WireError>) -> Option<String> {
