@@ -7,9 +7,7 @@
 //! btrfs a copy of any size takes milliseconds. What a file system then does at the first write to a shared block is in the run.
 
 use crate::error::{IoContext, TargetError};
-use rustix::fs::{
-    Advice, CWD, IFlags, Mode, OFlags, fadvise, ioctl_ficlone, ioctl_getflags, ioctl_setflags, openat, syncfs,
-};
+use rustix::fs::{Advice, CWD, Mode, OFlags, fadvise, ioctl_ficlone, openat, syncfs};
 use std::fs::{self, DirEntry, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
@@ -88,7 +86,6 @@ fn copy_file(source: &Path, target: &Path, copied: &mut Copied) -> Result<(), Ta
     let mut original = open_file(source)?;
     let mut copy = File::create_new(target).trying("create", target)?;
     same_owner(&original.metadata().trying("look at", source)?, target)?;
-    write_in_place_alike(&original, &copy).trying("prepare", target)?;
     if ioctl_ficlone(&copy, &original).is_ok() {
         copied.shared += 1;
         return Ok(());
@@ -96,18 +93,6 @@ fn copy_file(source: &Path, target: &Path, copied: &mut Copied) -> Result<(), Ta
     std::io::copy(&mut original, &mut copy).trying("copy to", target)?;
     copied.whole += 1;
     Ok(())
-}
-
-/// On btrfs a file may be written in place, without copies and checksums of its blocks, as MariaDB asks for its own. A copy that is
-/// not is another file to its engine, and shares no blocks with the original. It can be said of an empty file only.
-fn write_in_place_alike(original: &File, copy: &File) -> rustix::io::Result<()> {
-    // Where a file system has no such flags, files do not differ by them.
-    let Ok(flags) = ioctl_getflags(original) else { return Ok(()) };
-    let now = ioctl_getflags(copy)?;
-    match flags.contains(IFlags::NOCOW) == now.contains(IFlags::NOCOW) {
-        true => Ok(()),
-        false => ioctl_setflags(copy, now ^ IFlags::NOCOW),
-    }
 }
 
 fn same_owner(meta: &fs::Metadata, target: &Path) -> Result<(), TargetError> {
@@ -142,6 +127,8 @@ fn entries(dir: &Path) -> Result<Vec<DirEntry>, TargetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Volume;
+    use model::{Bytes, FileSystem};
 
     #[test]
     fn a_copy_has_the_same_files_rights_and_owners_and_no_symlinks() {
@@ -159,5 +146,40 @@ mod tests {
         assert_eq!(fs::read(to.join("inner/data")).unwrap(), vec![7; 100_000]);
         empty(&to).unwrap();
         assert!(to.is_dir() && entries(&to).unwrap().is_empty() && from.join("inner/data").exists());
+    }
+
+    #[test]
+    fn a_copy_on_a_file_system_that_shares_blocks_takes_no_room_and_is_a_copy_all_the_same() {
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("skipped: needs root: a file system cannot be mounted");
+        }
+        let parent = tempfile::tempdir_in(".").unwrap();
+        for kind in [FileSystem::Xfs, FileSystem::Btrfs { compression: None }] {
+            let volume = match Volume::make(parent.path(), kind, Bytes::from_mib(320), 1) {
+                Ok(volume) => volume,
+                Err(error) => {
+                    eprintln!("skipped: {kind}: {error}");
+                    continue;
+                }
+            };
+            let (from, to) = (volume.mount_point().join("from"), volume.mount_point().join("to"));
+            fs::create_dir(&from).and_then(|()| fs::create_dir(&to)).unwrap();
+            fs::write(from.join("data"), vec![7; 64 << 20]).unwrap();
+            chill(&from).unwrap();
+            let free = || rustix::fs::statvfs(&from).map(|it| it.f_bfree * it.f_frsize).unwrap();
+            let before = free();
+            assert_eq!(contents(&from, &to).unwrap().how(), "reflink");
+            assert!(before.saturating_sub(free()) < 8 << 20, "{kind}: {before} and then {}", free());
+            fs::write(to.join("data"), b"other").unwrap();
+            assert_eq!(fs::read(from.join("data")).unwrap(), vec![7; 64 << 20], "{kind}");
+            volume.remove().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_copy_that_shares_some_of_its_blocks_says_so() {
+        let how = |shared, whole| Copied { shared, whole, took: Duration::ZERO }.how();
+        assert_eq!([how(3, 0), how(0, 3), how(0, 0)], ["reflink", "copy", "copy"]);
+        assert_eq!(how(2, 1), "reflink of 2 files, copy of 1");
     }
 }
