@@ -1,33 +1,51 @@
 //! A client's supply of operations: made some at a time by the workload, taken one at a time by the loop.
 //!
-//! In: one part of a workload and the client's slot. Out: references to ready operations.
-//! Limits: operations made ahead and not taken when a phase ends are performed in the next phase.
+//! In: one part of a workload and the client's slot. Out: references to ready operations: the client's own share, or as many as it
+//! comes to take from the count of all. Limits: operations made ahead and not taken when a phase ends are performed in the next phase.
 
 use model::Op;
-use workload::{Part, Slot, Workload};
+use workload::{Common, Part, Slot, Workload};
 
 /// A client's operations.
 pub struct OpSource<O> {
     workload: Box<dyn Workload<O>>,
     ready: Vec<O>,
+    /// How many of these were made, and how many of them were taken.
+    made: usize,
     taken: usize,
-    /// Operations that may still be taken.
-    left: u64,
+    left: Left,
     /// The statements that they call, where those are not all.
     statements: Option<Vec<u16>>,
+}
+
+/// Operations that may still be taken.
+enum Left {
+    /// So many, by this client alone.
+    Own(u64),
+    /// What the others leave of a count, beside those that are made.
+    Common(Common, u32),
 }
 
 impl<O: Op> OpSource<O> {
     /// The operations of `part` for the client in `slot`. Nothing is made before the first is asked for.
     pub fn new(part: &Part<O>, slot: Slot) -> Self {
         let source = OpSource::of((part.make)(slot), part.ahead, part.ops_of(slot));
-        OpSource { statements: part.statements_of(slot), ..source }
+        let statements = part.statements_of(slot);
+        match &part.common {
+            Some(common) => OpSource { statements, ..source.in_common(common.clone(), slot.clients) },
+            None => OpSource { statements, ..source },
+        }
+    }
+
+    /// The same operations, as many as this one of `clients` clients comes to take from `common`.
+    fn in_common(self, common: Common, clients: u32) -> Self {
+        OpSource { left: Left::Common(common, clients), ..self }
     }
 
     /// The operations of `workload`, made `ahead` at a time, `limit` in all.
     pub fn of(workload: Box<dyn Workload<O>>, ahead: usize, limit: Option<u64>) -> Self {
         let ready = std::iter::repeat_with(O::default).take(ahead).collect();
-        OpSource { workload, ready, taken: ahead, left: limit.unwrap_or(u64::MAX), statements: None }
+        OpSource { workload, ready, made: 0, taken: 0, left: Left::Own(limit.unwrap_or(u64::MAX)), statements: None }
     }
 
     /// The numbers of the statements that the operations call; `None` where they may be any.
@@ -37,24 +55,70 @@ impl<O: Op> OpSource<O> {
 
     /// Whether there is an operation to take.
     #[inline]
-    pub fn has_more(&self) -> bool {
-        self.left > 0
+    pub fn has_more(&mut self) -> bool {
+        if let Left::Own(left) = self.left {
+            return left > 0;
+        }
+        if self.taken == self.made {
+            self.refill();
+        }
+        self.taken < self.made
     }
 
     /// The next operation.
     #[inline]
     pub fn take(&mut self) -> &O {
-        if self.taken == self.ready.len() {
+        if self.taken == self.made {
             self.refill();
         }
         self.taken += 1;
-        self.left -= 1;
+        if let Left::Own(left) = &mut self.left {
+            *left -= 1;
+        }
         &self.ready[self.taken - 1]
     }
 
     #[cold]
     fn refill(&mut self) {
-        self.workload.fill(&mut self.ready);
+        self.made = match &self.left {
+            Left::Own(_) => self.ready.len(),
+            Left::Common(common, clients) => common.take(self.ready.len() as u64, *clients) as usize,
+        };
+        self.workload.fill(&mut self.ready[..self.made]);
         self.taken = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::IoOp;
+
+    struct Anything;
+    impl Workload<IoOp> for Anything {
+        fn fill(&mut self, _: &mut [IoOp]) {}
+    }
+
+    #[test]
+    fn clients_of_unlike_speed_end_together_when_they_take_from_one_count() {
+        let common = Common::new(10_000);
+        let source = || OpSource::of(Box::new(Anything), 64, Some(5_000)).in_common(common.clone(), 2);
+        let (mut fast, mut slow) = (source(), source());
+        let (mut of_fast, mut of_slow) = (0, 0);
+        while fast.has_more() {
+            fast.take();
+            of_fast += 1;
+            if of_fast % 9 == 0 && slow.has_more() {
+                slow.take();
+                of_slow += 1;
+            }
+        }
+        let at_the_end = of_slow;
+        while slow.has_more() {
+            slow.take();
+            of_slow += 1;
+        }
+        assert_eq!(of_fast + of_slow, 10_000);
+        assert!(of_slow - at_the_end <= 1 && of_fast > 8 * of_slow, "{of_fast}, {of_slow} after {at_the_end}");
     }
 }

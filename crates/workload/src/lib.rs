@@ -17,7 +17,8 @@ pub mod scatter;
 
 pub use carried::Carried;
 pub use program::{
-    Beside, Column, ColumnKind, Index, IoProgram, Kind, KvProgram, Part, Partitions, Slot, SqlProgram, Table, Work,
+    Beside, Column, ColumnKind, Common, Index, IoProgram, Kind, KvProgram, Part, Partitions, Slot, SqlProgram, Table,
+    Work,
 };
 
 use model::{Bytes, Entry, Op, Params};

@@ -8,6 +8,7 @@ use crate::Workload;
 use model::{Bytes, IoOp, KvEntry, KvOp, Op, OpKind, SqlArg, SqlCall, SqlOp};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The most operations that a source is asked for at once. The cost of the virtual call is spread over them, and they are
 /// made between two operations of the client, so they must be few enough to take microseconds.
@@ -30,6 +31,28 @@ impl Slot {
     }
 }
 
+/// Operations that the clients of a part take from one count until none is left. With shares of their own the faster ones would be
+/// through early, and what is measured at the end would be fewer clients at work. Clones are the same one.
+#[derive(Clone, Debug)]
+pub struct Common(Arc<AtomicU64>);
+
+impl Common {
+    /// `ops` operations.
+    pub fn new(ops: u64) -> Common {
+        Common(Arc::new(AtomicU64::new(ops)))
+    }
+
+    /// Takes operations for one of `clients` clients: `most`, and fewer when it comes to the end, so that they end within one
+    /// operation of each other (guided self-scheduling: C. Polychronopoulos, D. Kuck, IEEE Transactions on Computers 36, 1987). A
+    /// sixteenth of an equal share at most, so that this also holds for a client that is ten times as slow as the others. 0 where
+    /// none is left.
+    pub fn take(&self, most: u64, clients: u32) -> u64 {
+        let share = |left: u64| (left / (16 * u64::from(clients))).clamp(1, most).min(left);
+        let taken = self.0.fetch_update(Relaxed, Relaxed, |left| Some(left - share(left)));
+        taken.map_or(0, share)
+    }
+}
+
 /// How one client's source of operations is made. Called once per client; two sources of one client repeat each other.
 pub type MakeWorkload<O> = Box<dyn Fn(Slot) -> Box<dyn Workload<O>> + Send + Sync>;
 
@@ -49,6 +72,8 @@ pub struct Part<O> {
     pub make: MakeWorkload<O>,
     /// The statements of each client, where they are not all.
     pub(crate) statements: Option<StatementsOf>,
+    /// The count that clients take operations from; `None` where each has its share.
+    pub common: Option<Common>,
 }
 
 impl<O: Op> Part<O> {
@@ -59,7 +84,13 @@ impl<O: Op> Part<O> {
         make: impl Fn(Slot) -> W + Send + Sync + 'static,
     ) -> Self {
         let ahead = (AHEAD_MAX / rows_per_op.max(1) as usize).max(1);
-        Part { ops, passes: 1, ahead, make: Box::new(move |slot| Box::new(make(slot))), statements: None }
+        let make = Box::new(move |slot| -> Box<dyn Workload<O>> { Box::new(make(slot)) });
+        Part { ops, passes: 1, ahead, make, statements: None, common: None }
+    }
+
+    /// The same part, whose clients take their operations from one count. Its sources must not mind which of them makes how many.
+    pub(crate) fn in_common(self) -> Self {
+        Part { common: self.ops.map(Common::new), ..self }
     }
 
     /// The same part, of which each client executes no statements but those that `statements` says.
@@ -73,7 +104,7 @@ impl<O: Op> Part<O> {
     }
 
     /// How many operations the client in `slot` must perform for the part to be complete: its source deals these and
-    /// no other client's does. `None` where they never end.
+    /// no other client's does. `None` where they never end. In a part in common it is an equal share, and clients may have others.
     pub fn ops_of(&self, slot: Slot) -> Option<u64> {
         let share = self.ops.map(|total| slot.share(total / self.passes))?;
         Some((share.end - share.start) * self.passes)
@@ -93,7 +124,7 @@ impl<O: Op + 'static> Part<O> {
         };
         let times = u64::from(times);
         let (passes, statements) = (self.passes * times, self.statements);
-        Part { ops: Some(ops * times), passes, ahead: self.ahead, make: Box::new(again), statements }
+        Part { ops: Some(ops * times), passes, ahead: self.ahead, make: Box::new(again), statements, common: None }
     }
 }
 
@@ -340,6 +371,16 @@ mod tests {
             prop_assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start));
             prop_assert!(shares.iter().all(|s| s.end - s.start - total / clients as u64 <= 1));
         }
+    }
+
+    #[test]
+    fn clients_of_one_count_take_all_of_it_and_less_at_once_towards_its_end() {
+        let common = Common::new(10_000);
+        let taken: Vec<u64> = std::iter::repeat_with(|| common.take(64, 4)).take_while(|taken| *taken > 0).collect();
+        assert_eq!((taken.iter().sum::<u64>(), taken[0], taken.last()), (10_000, 64, Some(&1)));
+        assert!(taken.windows(2).all(|pair| pair[1] <= pair[0]), "{taken:?}");
+        assert!(taken.iter().rev().take(8).all(|taken| *taken == 1), "{taken:?}");
+        assert_eq!(Common::new(3).take(64, 1), 1);
     }
 
     #[test]

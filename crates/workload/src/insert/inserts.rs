@@ -2,7 +2,8 @@
 //!
 //! In: the rows, how many of them in how many commits. Out: sources of operations, one commit each, dealt to the tables of a
 //! client in turn. Limits: a client works on the tables whose numbers it has modulo the number of clients; where there are
-//! more clients than tables, several work on one. Deletes are of ids that were dealt out, so where a table has hardly more rows
+//! more clients than tables, several work on one. Clients take commits from one count, so that all work until the last row is in:
+//! a table of its own has as many rows as its client came to insert, and only all tables together as many as were asked for. Deletes are of ids that were dealt out, so where a table has hardly more rows
 //! than are on their way, one may come before its row, which then stays.
 
 use super::rows::Data;
@@ -11,6 +12,8 @@ use crate::Workload;
 use crate::program::{Part, Slot, call_with_ints};
 use model::{KvOp, Op, OpKind, SqlCall, SqlOp};
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a step inserts, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,10 +50,6 @@ impl Commits {
         }
     }
 
-    fn rows_of(self, nth: u64) -> u64 {
-        if self.count().is_some_and(|count| nth + 1 == count) { self.rows_of_last() } else { self.per_commit }
-    }
-
     /// Statements of one commit, BEGIN and COMMIT included.
     pub(super) fn queries(self) -> f64 {
         let calls = self.per_commit.div_ceil(ROWS_PER_STATEMENT) + u64::from(self.delete);
@@ -63,15 +62,16 @@ impl Commits {
         Inserts: Workload<O>,
     {
         let (tables, all) = (data.schema.tables, statements.clone());
+        let rows_left = (self.rows > 0).then(|| Arc::new(AtomicU64::new(self.rows)));
         let part = Part::new(self.count(), self.per_commit, move |slot: Slot| Inserts {
             tables: Turns::new(slot, tables),
-            numbers: self.count().map_or(0..u64::MAX, |count| slot.share(count)),
+            rows_left: rows_left.clone(),
             data: data.clone(),
             statements: statements.clone(),
             commits: self,
             kind,
         });
-        part.with_statements(move |slot| all.of_client(slot, tables))
+        part.with_statements(move |slot| all.of_client(slot, tables)).in_common()
     }
 }
 
@@ -113,8 +113,8 @@ pub(super) struct Inserts {
     data: Data,
     statements: Statements,
     tables: Turns,
-    /// The commits that are left, among those of all clients.
-    numbers: Range<u64>,
+    /// The rows that all clients have still to insert; `None` where they never end.
+    rows_left: Option<Arc<AtomicU64>>,
     commits: Commits,
     kind: OpKind,
 }
@@ -123,11 +123,20 @@ impl Inserts {
     /// The table of the next commit, the ids that it inserts and those that it deletes.
     #[inline]
     fn next(&mut self) -> Option<(u64, Range<u64>, Range<u64>)> {
-        let rows = self.commits.rows_of(self.numbers.next()?);
+        let rows = Some(self.rows()).filter(|rows| *rows > 0)?;
         let table = self.tables.next();
         let first = self.data.claim(table, rows);
         let oldest = if self.commits.delete { self.data.claim_oldest(table, rows, first) } else { 0..0 };
         Some((table, first..first + rows, oldest))
+    }
+
+    /// The rows of the next commit: none where all are on their way.
+    #[inline]
+    fn rows(&self) -> u64 {
+        let each = self.commits.per_commit;
+        let Some(rows_left) = &self.rows_left else { return each };
+        let taken = rows_left.fetch_update(Relaxed, Relaxed, |left| Some(left.saturating_sub(each)));
+        taken.map_or(0, |left| left.min(each))
     }
 
     fn push_inserts(&self, op: &mut SqlOp, table: u64, ids: Range<u64>) {
@@ -174,23 +183,23 @@ impl Workload<KvOp> for Inserts {
 pub(super) fn index_part(data: Data) -> Part<KvOp> {
     let present: Vec<Range<u64>> = (0..data.schema.tables).map(|table| data.present(table)).collect();
     let batches: u64 = present.iter().map(|ids| (ids.end - ids.start).div_ceil(ROWS_PER_STATEMENT)).sum();
-    Part::new(Some(batches), ROWS_PER_STATEMENT, move |slot: Slot| {
-        let share = slot.share(batches);
-        let of_table = |(table, ids): (usize, Range<u64>)| {
-            let end = ids.end;
-            let batch = move |from: u64| (table as u64, from..end.min(from + ROWS_PER_STATEMENT));
-            ids.step_by(ROWS_PER_STATEMENT as usize).map(batch)
-        };
-        let all = present.clone().into_iter().enumerate().flat_map(of_table);
-        let mine = all.skip(share.start as usize).take((share.end - share.start) as usize);
-        IndexPuts { data: data.clone(), batches: Box::new(mine) }
-    })
+    let of_table = |(table, ids): (usize, Range<u64>)| {
+        let end = ids.end;
+        let batch = move |from: u64| (table as u64, from..end.min(from + ROWS_PER_STATEMENT));
+        ids.step_by(ROWS_PER_STATEMENT as usize).map(batch)
+    };
+    let all: Batches = Arc::new(Mutex::new(Box::new(present.into_iter().enumerate().flat_map(of_table))));
+    let puts = move |_: Slot| IndexPuts { data: data.clone(), batches: all.clone() };
+    Part::new(Some(batches), ROWS_PER_STATEMENT, puts).in_common()
 }
 
-/// One client's batches: a table, and ids in it.
+/// Batches that no client has taken yet: a table, and ids in it.
+type Batches = Arc<Mutex<Box<dyn Iterator<Item = (u64, Range<u64>)> + Send>>>;
+
+/// One client's batches.
 struct IndexPuts {
     data: Data,
-    batches: Box<dyn Iterator<Item = (u64, Range<u64>)> + Send>,
+    batches: Batches,
 }
 
 impl Workload<KvOp> for IndexPuts {
@@ -198,7 +207,8 @@ impl Workload<KvOp> for IndexPuts {
         for op in ops {
             op.clear();
             op.op_kind = OpKind(0);
-            let Some((table, ids)) = self.batches.next() else { continue };
+            let next = self.batches.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((table, ids)) = next else { continue };
             ids.for_each(|id| self.data.push_index_puts(op, table, id));
         }
     }
@@ -206,18 +216,23 @@ impl Workload<KvOp> for IndexPuts {
 
 /// One operation for each of `count` things, which the engine does: its only call has the thing's number.
 pub(super) fn numbered_part(count: u64) -> Part<SqlOp> {
-    Part::new(Some(count), 1, move |slot| Numbered(slot.share(count)))
+    let next = Arc::new(AtomicU64::new(0));
+    Part::new(Some(count), 1, move |_| Numbered { next: next.clone(), count }).in_common()
 }
 
-/// The numbers of one client.
-struct Numbered(Range<u64>);
+/// The numbers that no client has taken yet.
+struct Numbered {
+    next: Arc<AtomicU64>,
+    count: u64,
+}
 
 impl Workload<SqlOp> for Numbered {
     fn fill(&mut self, ops: &mut [SqlOp]) {
         for op in ops {
             op.clear();
             (op.op_kind, op.writes) = (OpKind(0), true);
-            op.calls.extend(self.0.next().map(|nth| SqlCall { statement: nth as u16, args: 0 }));
+            let nth = Some(self.next.fetch_add(1, Relaxed)).filter(|nth| *nth < self.count);
+            op.calls.extend(nth.map(|nth| SqlCall { statement: nth as u16, args: 0 }));
         }
     }
 }
