@@ -87,6 +87,8 @@ pub struct InsertCost {
     pub log_age_bytes: Option<f64>,
     /// What the drain behind this point wrote, where it paid for this point alone.
     pub drain_written_bytes: Option<f64>,
+    /// What that drain, or the drain that this point is, could not pay; `None` where it paid all.
+    pub drain_left_bytes: Option<f64>,
     /// Bytes written per insert with what the drain wrote, over all steps that it paid for; at the drain, and at the step that
     /// inserted where there was one only.
     pub paid_written_bytes_per_insert: Option<f64>,
@@ -235,6 +237,7 @@ impl InsertCost {
         let Some(paid) = Paid::of(point, all) else { return };
         let alone = paid.inserting == [point.id];
         self.drain_written_bytes = paid.drain.filter(|_| alone && !chain::is_drain(point));
+        self.drain_left_bytes = paid.left;
         self.paid_written_bytes_per_insert = paid.per_insert().filter(|_| alone || chain::is_drain(point));
     }
 
@@ -277,6 +280,8 @@ pub struct Paid {
     pub engine_written: Option<f64>,
     /// Bytes that the drain wrote to the block layer.
     pub drain: Option<f64>,
+    /// Bytes that the drain left.
+    pub left: Option<f64>,
     /// The point at which both accounts are furthest apart, by its number, and what they are there: block layer, engine.
     pub furthest: Option<(u32, f64, f64)>,
 }
@@ -295,6 +300,7 @@ impl Paid {
             block_written: sum(|one| Some(one.written?.amount)),
             engine_written: sum(|one| one.account.written),
             drain: Totals::of_run(drain)?.written.map(|written| written.amount),
+            left: left_at_rest(drain),
             furthest: totals.iter().filter_map(both_accounts).max_by(|a, b| apart(a).total_cmp(&apart(b))),
         })
     }
@@ -384,6 +390,11 @@ fn payload_bytes(point: &PointData) -> Option<f64> {
     }
 }
 
+/// What the engine of `point` had still to write when it was to come to rest, in the point or before it, and made no progress.
+pub fn left_at_rest(point: &PointData) -> Option<f64> {
+    number(&point.facts, "rest.unpaid_bytes").filter(|left| *left > 0.0)
+}
+
 fn number(facts: &[Fact], name: &str) -> Option<f64> {
     fact(facts, name)?.trim().parse().ok().filter(|value: &f64| value.is_finite())
 }
@@ -462,6 +473,15 @@ mod tests {
         let steps = ["l.i0", "l.i1", "drain"].map(|step| stepping(step, 10, 1e6, 0.0));
         let several: Vec<_> = costs(steps.into()).iter().map(|cost| cost.paid_written_bytes_per_insert).collect();
         assert_eq!(several, [None, None, Some(1.5e3)]);
+    }
+
+    #[test]
+    fn what_a_drain_could_not_pay_is_told_at_the_drain_and_at_what_it_was_to_pay_for() {
+        let mut drain = stepping("drain", 10, 4e6, 0.0);
+        drain.facts.push(Fact::new("rest.unpaid_bytes", "35000000"));
+        let found = costs(vec![stepping("l.i1", 10, 1e6, 9.0), drain, stepping("l.i2", 10, 1e6, 9.0)]);
+        let left: Vec<_> = found.iter().map(|cost| cost.drain_left_bytes).collect();
+        assert_eq!(left, [Some(35e6), Some(35e6), None]);
     }
 
     #[test]

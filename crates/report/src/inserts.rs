@@ -14,7 +14,7 @@ pub const TITLE: &str = "What an insert costs";
 /// What the heads mean, in the documents.
 pub const LEGEND: &str = "IPS: rows inserted per second. r and w: read and written, MB/s of the block layer and KB per insert \
     (1 KB = 1000 B; discards are no writes); engine: by the engine's own account, of which log (redo, write-ahead), pages (flushes), \
-    compaction and doublewrite. paid: wKB/i with what the drain wrote; `>`: too low, a debt was left. us/i and cs/i: CPU and context \
+    compaction and doublewrite. paid: wKB/i with what the drain wrote; `>`: too low, a debt was left, in paid by the drain. us/i and cs/i: CPU and context \
     switches per insert. B/row: data without logs, over rows in the tables. w-amp: bytes written over payload of the rows. d:c:m: data to \
     cache to memory. shown: where the data was found, by reads. A dash could not be measured.";
 
@@ -59,7 +59,7 @@ pub const COLUMNS: [Column; 24] = [
     full("pages", |l| scaled(l.cost.engine_pages_bytes_per_insert, 1e3)),
     full("compaction", |l| scaled(l.cost.engine_compaction_bytes_per_insert, 1e3)),
     full("doublewrite", |l| scaled(l.cost.engine_doublewrite_bytes_per_insert, 1e3)),
-    brief("paid", 5, |l| scaled(l.cost.paid_written_bytes_per_insert, 1e3)),
+    brief("paid", 5, |l| paid(l.cost)),
     brief("d:c:m", 10, |l| ratio(l.cost)),
     full("shown", |l| l.cost.found.map_or_else(format::dash, |found| found.as_str().to_owned())),
     full("debt", |l| l.cost.debt_bytes.map_or_else(format::dash, format::bytes)),
@@ -84,6 +84,16 @@ fn scaled(value: Option<f64>, unit: f64) -> String {
 fn marked(line: &Line, value: Option<f64>) -> String {
     let too_low = value.is_some() && line.point.findings.iter().any(|finding| finding.code == "write-debt");
     format!("{}{}", if too_low { ">" } else { "" }, scaled(value, 1e3))
+}
+
+/// What the drain left is not in it.
+fn paid(cost: &InsertCost) -> String {
+    let paid = scaled(cost.paid_written_bytes_per_insert, 1e3);
+    if cost.drain_left_bytes.is_some() && cost.paid_written_bytes_per_insert.is_some() {
+        format!(">{paid}")
+    } else {
+        paid
+    }
 }
 
 /// `8:1:96`, data to cache to memory.
@@ -125,7 +135,7 @@ pub fn projections(analysis: &Analysis) -> Vec<(&PointAnalysis, &str)> {
 pub type Field = (&'static str, fn(&InsertCost) -> Option<f64>);
 
 /// The fields of the CSV file, under the names that `--json` has.
-pub const FIELDS: [Field; 34] = [
+pub const FIELDS: [Field; 35] = [
     ("rows", |c| Some(c.rows)),
     ("inserts_per_s", |c| c.inserts_per_s),
     ("inserts_per_s_low95", |c| c.inserts_per_s_ci95.map(|ci| ci[0])),
@@ -155,6 +165,7 @@ pub const FIELDS: [Field; 34] = [
     ("debt_bytes", |c| c.debt_bytes),
     ("log_age_bytes", |c| c.log_age_bytes),
     ("drain_written_bytes", |c| c.drain_written_bytes),
+    ("drain_left_bytes", |c| c.drain_left_bytes),
     ("paid_written_bytes_per_insert", |c| c.paid_written_bytes_per_insert),
     ("cache_bytes", |c| c.cache_bytes),
     ("memory_bytes", |c| c.memory_bytes),
@@ -185,6 +196,12 @@ mod tests {
         assert_eq!(texts[1][8..12], ["-", "-", "-", "-"]);
         let place = |head: &str| COLUMNS.iter().position(|column| column.head == head).unwrap();
         assert_eq!((texts[0][place("d:c:m")].as_str(), texts[2][place("d:c:m")].as_str()), ("8:1:96", "-"));
+        let left = InsertCost {
+            drain_left_bytes: Some(1.0),
+            paid_written_bytes_per_insert: Some(9_870.0),
+            ..InsertCost::default()
+        };
+        assert_eq!((paid(&left).as_str(), paid(&InsertCost::default()).as_str()), (">9.87", "-"));
         let large = InsertCost { data_per_cache: Some(7.81), memory_per_cache: Some(1_506.6), ..InsertCost::default() };
         assert_eq!(ratio(&large), "7.8:1:1.5k");
     }

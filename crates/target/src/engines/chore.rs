@@ -1,14 +1,17 @@
 //! What is done to a data set as a whole, by a client as an operation of its own: its indexes are made, its write debt is paid.
 //!
 //! In: how to connect, and what to do for an operation. Out: clients whose operations are recorded like any other.
-//! Limits: an operation takes as long as it takes: nothing here gives up waiting but for a connection that is lost.
+//! Limits: an operation takes as long as it takes: nothing here gives up waiting but for a connection that is lost, or, where an
+//! engine makes no progress, with what it owes as [`Unpaid`].
 //!
 //! Write debt is paid by the same code when data was made and when a step of a workload asks for it.
 
 use super::sql::Failure;
 use super::{Loading, slots};
 use load::{Client, Driver, OpSource, SyncClient};
-use model::{Op, Outcome};
+use model::{Bytes, Fact, Op, Outcome};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use workload::{Kind, Part, Slot};
 
@@ -32,6 +35,42 @@ pub(super) fn until_quiet<T: PartialEq, E>(
         }
     }
     Ok(())
+}
+
+/// What was still to be written when an engine was to come to rest and made no progress any more. Clones are the same one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unpaid(Arc<AtomicU64>);
+
+impl Unpaid {
+    /// So much is left; nothing, where rest was reached.
+    pub(super) fn set(&self, left: Bytes) {
+        self.0.store(left.0, Relaxed);
+    }
+
+    /// What is left, as a fact of the point before or in which it was to be paid; told once.
+    pub(super) fn told(&self) -> Option<Fact> {
+        let left = self.0.swap(0, Relaxed);
+        (left > 0).then(|| Fact::new("rest.unpaid_bytes", left.to_string()))
+    }
+}
+
+/// Waits until no more than `few` is left, of which `look` says how much there is, or until nothing has become less for
+/// `patience`. Says what is left then; 0 where it is few.
+pub(super) fn until_few<E>(few: u64, patience: Duration, mut look: impl FnMut() -> Result<u64, E>) -> Result<u64, E> {
+    let (mut least, mut since) = (u64::MAX, Instant::now());
+    loop {
+        let left = look()?;
+        if left < least {
+            (least, since) = (left, Instant::now());
+        }
+        if left <= few {
+            return Ok(0);
+        }
+        if since.elapsed() > patience {
+            return Ok(left);
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
 }
 
 /// What opens a client's connection and says what is done for an operation.
@@ -104,5 +143,25 @@ mod tests {
             if looks < 3 { Ok(Some(looks)) } else { Err("gone") }
         });
         assert_eq!((told, looks), (Err("gone"), 3));
+    }
+
+    #[test]
+    fn a_debt_that_does_not_become_less_any_more_is_told_and_one_that_is_paid_is_not() {
+        let left = |patience, says: &[u64]| {
+            let mut says = says.iter().copied();
+            until_few(5, patience, || says.next().ok_or("it was over before"))
+        };
+        assert_eq!(left(Duration::MAX, &[9, 9, 10, 8, 5]), Ok(0));
+        assert_eq!(left(Duration::ZERO, &[9, 9]), Ok(9));
+        assert_eq!(left(Duration::MAX, &[9]), Err("it was over before"));
+    }
+
+    #[test]
+    fn what_is_left_is_told_once_and_nothing_where_rest_was_reached() {
+        let (unpaid, of_instance) = (Unpaid::default(), Unpaid::default());
+        let of_client = of_instance.clone();
+        of_client.set(Bytes(300 << 14));
+        assert_eq!(of_instance.told(), Some(Fact::new("rest.unpaid_bytes", "4915200")));
+        assert_eq!((of_instance.told(), unpaid.told()), (None, None));
     }
 }

@@ -5,7 +5,7 @@
 //! ended, started or configured.
 
 use super::between::{Beginnings, Between};
-use super::chore::{self, Chores};
+use super::chore::{self, Chores, Unpaid};
 use super::manner::{self, Manner};
 use super::sql::{Connect, Failure, Tally, connections, failed, loading, program_of};
 use super::{Instance, Loading, MadeFor, Start, loaders_for};
@@ -110,8 +110,9 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     fn create(&self, table: &Table) -> Vec<String>;
     /// and those that make the indexes of one that is there without them.
     fn indexes(table: &Table) -> Vec<String>;
-    /// Writes out what was put off for `tables`; as far as that can be asked of a server that is not `private`.
-    fn bring_to_rest(&self, link: &mut Self::Link, tables: &[String], private: bool) -> Result<(), Failure>;
+    /// Writes out what was put off for `tables`, as far as that can be asked of a server that is not `private`; what is left where
+    /// it makes no progress any more.
+    fn bring_to_rest(&self, link: &mut Self::Link, tables: &[String], private: bool) -> Result<Bytes, Failure>;
     /// Refuses so many connections where the server, which says how many it takes at most, would turn some away.
     fn check_connections(_clients: u32, _most: Option<String>) -> Result<(), TargetError> {
         Ok(())
@@ -130,6 +131,7 @@ pub struct Served<S: SqlServer> {
     /// Of the data that is made.
     seed: u64,
     tally: Arc<Tally>,
+    unpaid: Unpaid,
     made_for: MadeFor,
     /// That the plan sets.
     variables: Variables,
@@ -175,6 +177,7 @@ impl<S: SqlServer> Served<S> {
             tables: Vec::new(),
             seed: start.trial.seed,
             tally: Arc::default(),
+            unpaid: Unpaid::default(),
             made_for: MadeFor::new(start),
             variables: Variables::default(),
             begins: Beginnings::unchanged(),
@@ -246,6 +249,7 @@ impl<S: SqlServer> Served<S> {
             address: self.address.clone(),
             tables: self.tables.clone().into(),
             private: self.place.is_private(),
+            unpaid: self.unpaid.clone(),
             work: work.into(),
         }
     }
@@ -288,7 +292,7 @@ impl<S: SqlServer> Instance for Served<S> {
 
     fn closing_facts(&self) -> Vec<Fact> {
         let ended = self.place.facts().into_iter().filter(|fact| fact.name == "server.ended");
-        self.tally.facts().into_iter().chain(ended).collect()
+        self.tally.facts().into_iter().chain(ended).chain(self.unpaid.told()).collect()
     }
 
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
@@ -305,7 +309,7 @@ impl<S: SqlServer> Instance for Served<S> {
     fn loaded(&mut self) -> Result<(), TargetError> {
         let private = self.place.is_private();
         let brought = self.server.bring_to_rest(&mut self.keeper.borrow_mut(), &self.tables, private);
-        brought.map_err(|failure| self.failed(failure))?;
+        self.unpaid.set(brought.map_err(|failure| self.failed(failure))?);
         let rows = self.count_rows()?;
         if self.begins.between != Between::Keep {
             self.restart(true, Beginnings::loaded)?;
@@ -382,6 +386,7 @@ struct ServerChores<S: SqlServer> {
     address: S::Address,
     tables: Arc<[String]>,
     private: bool,
+    unpaid: Unpaid,
     work: Arc<Work>,
 }
 
@@ -400,7 +405,10 @@ impl<S: SqlServer> Chores for ServerChores<S> {
     fn perform(&self, link: &mut S::Link, op: &SqlOp) -> Result<(), Failure> {
         match &*self.work {
             Work::Calls => unreachable!("statements have clients of their own"),
-            Work::Drain => self.server.bring_to_rest(link, &self.tables, self.private),
+            Work::Drain => {
+                self.unpaid.set(self.server.bring_to_rest(link, &self.tables, self.private)?);
+                Ok(())
+            }
             Work::Indexes(tables) => {
                 let mut asked = op.calls.iter().flat_map(|call| S::indexes(&tables[call.statement as usize]));
                 asked.try_for_each(|statement| link.run(&statement))

@@ -9,7 +9,7 @@
 //! process. (<https://sqlite.org/pragma.html#pragma_synchronous>)
 
 use super::between::{BETWEEN, Beginnings, Between};
-use super::chore::{self, Chores};
+use super::chore::{self, Chores, Unpaid};
 use super::counters::{ServerSource, own, within};
 use super::every_second::EverySecond;
 use super::manner::{self, Statements};
@@ -89,6 +89,7 @@ struct Sqlite {
     params: Params,
     tables: Vec<String>,
     made_for: MadeFor,
+    unpaid: Unpaid,
     /// What points begin with.
     begins: Beginnings,
     database: PathBuf,
@@ -106,7 +107,8 @@ impl Sqlite {
         sort_in(&keeper, &own).map_err(failed("keep temporary files beside", &database))?;
         let syncer = sync_each_second(&database, &params)?;
         let (begins, made_for) = (Beginnings::of(&params), MadeFor::new(start));
-        Ok(Sqlite { syncer, keeper, params, tables: Vec::new(), made_for, begins, database, dir })
+        let (tables, unpaid) = (Vec::new(), Unpaid::default());
+        Ok(Sqlite { syncer, keeper, params, tables, made_for, unpaid, begins, database, dir })
     }
 
     /// Closes the database, does `meanwhile` to its directory, and opens it again.
@@ -172,6 +174,10 @@ impl Instance for Sqlite {
         settings.chain([isolation]).chain(self.begins.facts()).collect()
     }
 
+    fn closing_facts(&self) -> Vec<Fact> {
+        self.unpaid.told().into_iter().collect()
+    }
+
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
         let program = program_of(trial, &self.made_for.carried);
         for table in &program.schema {
@@ -184,7 +190,7 @@ impl Instance for Sqlite {
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
-        bring_to_rest(&self.keeper, &self.params).map_err(failed("checkpoint", &self.database))?;
+        bring_to_rest(&self.keeper, &self.params, &self.unpaid).map_err(failed("checkpoint", &self.database))?;
         let rows = self.rows().map_err(failed("count the rows of", &self.database))?;
         if self.begins.between != Between::Keep {
             self.reopen(Beginnings::loaded)?;
@@ -211,8 +217,8 @@ impl Instance for Sqlite {
         self.made_for.check(&self.dir, trial)?;
         let program = program_of(trial, &self.made_for.carried);
         if program.work != Work::Calls {
-            let (database, params) = (self.database.clone(), self.params.clone());
-            let chores = SqliteChores { database, params, work: program.work.into() };
+            let (database, params, unpaid) = (self.database.clone(), self.params.clone(), self.unpaid.clone());
+            let chores = SqliteChores { database, params, unpaid, work: program.work.into() };
             return Ok(chore::loading(&program.run, &program.kinds, trial.load.clients, &chores));
         }
         let (run, beside) = (&program.run, program.beside.as_ref());
@@ -272,12 +278,18 @@ fn whole_tables_only(program: &SqlProgram) -> Result<(), TargetError> {
 }
 
 /// Moves the log into the database, synced whatever the durability: the device is not to write it while something else is
-/// measured.
-fn bring_to_rest(connection: &Connection, params: &Params) -> rusqlite::Result<()> {
+/// measured. Where somebody reads for longer than a connection waits, what could not be moved is told.
+fn bring_to_rest(connection: &Connection, params: &Params, unpaid: &Unpaid) -> rusqlite::Result<()> {
     let synchronous = synchronous(params);
-    connection.execute_batch(&format!(
-        "PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA synchronous = {synchronous};"
-    ))
+    connection.execute_batch("PRAGMA synchronous = FULL")?;
+    let frames = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
+        let (is_busy, in_log, moved): (bool, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(if is_busy { in_log - moved } else { 0 })
+    })?;
+    connection.execute_batch(&format!("PRAGMA synchronous = {synchronous}"))?;
+    let page: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+    unpaid.set(Bytes((frames * page).max(0) as u64));
+    Ok(())
 }
 
 /// `what` is a verb phrase that ends before the path of the database.
@@ -399,6 +411,7 @@ fn column_text(column: &Column, primary_key: &str) -> String {
 struct SqliteChores {
     database: PathBuf,
     params: Params,
+    unpaid: Unpaid,
     work: Arc<Work>,
 }
 
@@ -417,7 +430,7 @@ impl Chores for SqliteChores {
     fn perform(&self, connection: &mut Connection, op: &SqlOp) -> Result<(), Failure> {
         let done = match &*self.work {
             Work::Calls => unreachable!("statements have clients of their own"),
-            Work::Drain => bring_to_rest(connection, &self.params),
+            Work::Drain => bring_to_rest(connection, &self.params, &self.unpaid),
             Work::Indexes(tables) => {
                 let mut asked = op.calls.iter().map(|call| create_indexes(&tables[call.statement as usize]));
                 asked.try_for_each(|statements| connection.execute_batch(&statements))
@@ -576,5 +589,28 @@ fn class_of(error: &rusqlite::Error) -> FailureClass {
         Some(ErrorCode::SystemIoFailure) => FailureClass::Io,
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => FailureClass::Corrupt,
         _ => FailureClass::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Value;
+
+    #[test]
+    fn a_log_that_a_reader_holds_in_place_is_left_and_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let params = Params([("durability".to_owned(), Value::Word("os".into()))].into());
+        let open = || Connection::open(dir.path().join("db")).unwrap();
+        let (writer, reader, unpaid) = (open(), open(), Unpaid::default());
+        writer.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1)").unwrap();
+        reader.execute_batch("BEGIN; SELECT * FROM t").unwrap();
+        writer.execute_batch("INSERT INTO t VALUES (2)").unwrap();
+        writer.busy_timeout(Duration::ZERO).unwrap();
+        bring_to_rest(&writer, &params, &unpaid).unwrap();
+        assert!(unpaid.told().is_some_and(|left| left.value.parse::<u64>().unwrap() >= 512));
+        reader.execute_batch("COMMIT").unwrap();
+        bring_to_rest(&writer, &params, &unpaid).unwrap();
+        assert_eq!(unpaid.told(), None);
     }
 }

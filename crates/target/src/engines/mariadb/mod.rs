@@ -234,7 +234,7 @@ impl SqlServer for Mariadb {
         tables::add_indexes(table).into_iter().collect()
     }
 
-    fn bring_to_rest(&self, keeper: &mut Conn, tables: &[String], private: bool) -> Result<(), Failure> {
+    fn bring_to_rest(&self, keeper: &mut Conn, tables: &[String], private: bool) -> Result<Bytes, Failure> {
         rest::bring(keeper, self.storage, tables, private).map_err(failure)
     }
 

@@ -307,8 +307,9 @@ impl SqlServer for Postgres {
         tables::indexes(table)
     }
 
-    fn bring_to_rest(&self, keeper: &mut Wire, tables: &[String], private: bool) -> Result<(), Failure> {
-        rest::bring(keeper, tables, private).map_err(failure)
+    fn bring_to_rest(&self, keeper: &mut Wire, tables: &[String], private: bool) -> Result<Bytes, Failure> {
+        rest::bring(keeper, tables, private).map_err(failure)?;
+        Ok(Bytes(0))
     }
 
     fn sources(&self, address: &Address) -> Vec<Box<dyn CounterSource>> {
