@@ -107,13 +107,30 @@ fn sigterm_does_the_same_with_its_own_exit_code() {
 #[test]
 fn a_second_ctrl_c_ends_at_once_and_the_run_file_is_readable() {
     let lab = Lab::new();
-    let mut child = insert(&lab);
+    // Its client is blocked for longer than a load that is told to stop waits.
+    let blocked = ["--stall-every", "100", "--stall", "20s", "--service", "2ms", "--time", "60s", "--interval", "50ms"];
+    let mut child = lab.command(&[NULL, &blocked[..]].concat()).spawn().unwrap();
     wait_for_load(&lab, &mut child);
     signal(&child, "INT");
+    std::thread::sleep(Duration::from_millis(500)); // what comes sooner is the first one again
     signal(&child, "INT");
     let ended = child.wait_with_output().unwrap();
-    assert_eq!(ended.status.code(), Some(130));
+    assert_eq!((ended.status.code(), ended.stdout.as_slice()), (Some(130), &b""[..]), "it ended with a report");
     assert!(intervals(&lab, &lab.run_files()[0]) > 0);
+}
+
+#[test]
+fn a_ctrl_c_that_is_told_twice_is_one() {
+    let lab = Lab::new();
+    let mut child = insert(&lab);
+    wait_for_load(&lab, &mut child);
+    // `timeout` signals its child and the group of the child, one call after the other.
+    let pid = rustix::process::Pid::from_child(&child);
+    for _ in 0..2 {
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    }
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    assert_eq!((finished.exit, &finished.json()["state"]), (130, &"partial".into()), "{}", finished.stderr);
 }
 
 #[test]

@@ -1,36 +1,53 @@
 //! Ctrl-C and its kin: once ends the load and keeps what was measured, twice ends the process at once.
 //!
 //! In: the signals of the process. Out: a request to stop, and the exit code that belongs to the signal.
-//! Limits: nothing is done in the handler but to set flags. What an ended process leaves is removed by the next start.
+//! Limits: nothing is done in the handler but to read the clock, to set flags and to end. What an ended process leaves is removed
+//! by the next start.
 
 use crate::exit::{Exit, Fault};
-use load::{Stop, StopReason};
+use load::{Clock, MonotonicClock, Stop, StopReason};
+use model::{Nanos, Tick};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::SeqCst};
+
+/// What comes so soon after the first is the same request told twice: `timeout` signals its child and then the whole process
+/// group, which the child is in. Nobody presses keys again so fast and means it.
+const SAME_REQUEST: Nanos = Nanos::from_millis(250);
 
 /// The signal that came, 0 for none.
 static CAME: AtomicI32 = AtomicI32::new(0);
+/// When the first came, in nanoseconds; `NEVER` before.
+static FIRST_NS: AtomicU64 = AtomicU64::new(NEVER);
+const NEVER: u64 = u64::MAX;
 
 /// From now on signals end the load.
 pub fn listen(stop: &Arc<Stop>) -> Result<(), Fault> {
     let cannot = |error| Fault::new(Exit::Internal, format!("cannot listen to signals: {error}"));
-    let second = Arc::new(AtomicBool::new(false));
+    let clock = MonotonicClock::start();
     for (signal, exit) in [(SIGINT, Exit::Interrupted), (SIGTERM, Exit::Terminated), (SIGHUP, Exit::Terminated)] {
-        let code = i32::from(exit.code());
-        signal_hook::flag::register_conditional_shutdown(signal, code, second.clone()).map_err(cannot)?;
-        let (stop, second) = (stop.clone(), second.clone());
-        let act = move || {
-            CAME.store(signal, SeqCst);
-            second.store(true, SeqCst);
-            stop.request(StopReason::Interrupted);
+        let (stop, code) = (stop.clone(), i32::from(exit.code()));
+        let act = move || match is_second(&FIRST_NS, clock.now()) {
+            true => signal_hook::low_level::exit(code),
+            false => {
+                CAME.store(signal, SeqCst);
+                stop.request(StopReason::Interrupted);
+            }
         };
-        // SAFETY: the action stores to atomics only, which is allowed in a signal handler.
+        // SAFETY: the action reads CLOCK_MONOTONIC, stores to atomics and may call _exit: all allowed in a signal handler.
         unsafe { signal_hook::low_level::register(signal, act) }.map_err(cannot)?;
     }
     // A file that may not grow is a failed write, which is counted, and no reason to die: with any handler it returns EFBIG.
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map_err(cannot)?;
     Ok(())
+}
+
+/// Whether a signal that comes at `now` is a second request, and not the first or the same one again.
+fn is_second(first_ns: &AtomicU64, now: Tick) -> bool {
+    match first_ns.compare_exchange(NEVER, now.0, SeqCst, SeqCst) {
+        Ok(_) => false,
+        Err(first_ns) => now.since(Tick(first_ns)) > SAME_REQUEST,
+    }
 }
 
 /// Whether a signal came: a request to stop that came after another reason to stop is told by nothing else.
@@ -41,4 +58,16 @@ pub fn came() -> bool {
 /// How a process ends that a signal has ended.
 pub fn exit() -> Exit {
     if CAME.load(SeqCst) == SIGINT { Exit::Interrupted } else { Exit::Terminated }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_that_comes_again_at_once_is_the_same_request_and_a_later_one_is_a_second() {
+        let first_ns = AtomicU64::new(NEVER);
+        let came = |millis| is_second(&first_ns, Tick(Nanos::from_millis(millis).0));
+        assert_eq!([5_000, 5_001, 5_250, 5_251, 9_000].map(came), [false, false, false, true, true]);
+    }
 }
