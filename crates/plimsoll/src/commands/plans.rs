@@ -71,8 +71,9 @@ fn read(path: &Path) -> Result<String, Fault> {
     let known: Vec<&str> = PLANS.iter().map(|(name, _)| *name).collect();
     let cannot = |error: std::io::Error| {
         let meant = plan::text::hint(&path.display().to_string(), known.iter().copied());
-        let built_in = format!("the built-in plans are {}", known.join(", "));
-        Fault::usage(format!("cannot read the plan `{}`: {error}{meant}; {built_in}", path.display()))
+        let known = format!("; the built-in plans are {}", known.join(", "));
+        let more = if meant.is_empty() { known } else { meant };
+        Fault::usage(format!("cannot read the plan `{}`: {error}{more}", path.display()))
     };
     let file = std::fs::File::open(path).map_err(cannot)?;
     let mut text = String::new();
