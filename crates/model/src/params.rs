@@ -352,6 +352,10 @@ pub struct Catalogue {
     pub distributions: Vec<DistributionEntry>,
     /// How many operations the run of this workload has over all clients; `None` where it does not end by itself.
     pub run_ops: fn(workload: &str, params: &Params) -> Option<u64>,
+    /// Whether a point of this workload can begin with data that another point has used.
+    pub shares_data: fn(workload: &str, params: &Params) -> bool,
+    /// Whether this workload has the step that it is asked for on this engine.
+    pub has_step: fn(engine: &str, workload: &str, params: &Params) -> bool,
 }
 
 #[cfg(test)]

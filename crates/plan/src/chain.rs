@@ -69,6 +69,16 @@ mod tests {
     }
 
     #[test]
+    fn an_engine_that_lacks_a_step_has_the_others_unless_that_step_is_written() {
+        let plan = read("workload = 'chain'\nengine = ['sqlite', 'fjall']", &[]).unwrap();
+        assert_eq!(told(&plan).len(), 4 + 3);
+        assert_eq!(chains(&plan, &fixture::with_steps()), [0..4, 4..7]);
+        assert_eq!(steps("workload = 'chain'\nengine = 'fjall'", None).unwrap(), ["l.i0", "l.x", "l.i1"]);
+        // What is written stays, for the engine to refuse it.
+        assert_eq!(steps("workload = 'chain'\nengine = 'fjall'", Some("l.i0,qr")).unwrap(), ["l.i0", "qr"]);
+    }
+
+    #[test]
     fn steps_vary_fastest_wherever_they_stand_and_mean_nothing_to_other_workloads() {
         let text = "[[sweep]]\nstep = ['l.i1', 'l.i0']\nworkload = ['chain', 'oltp']\nindexes = [0, 3]";
         let plan = read(text, &[]).unwrap();

@@ -4,6 +4,7 @@
 //! grace time of operations that hang, come on top, and so do points that end when their rows are in. Space on the disk is for
 //! the engines to say.
 
+use crate::chain::chains;
 use crate::point::longest;
 use model::{Catalogue, Entry, Pacing, ParamDef, Params, Phases, Plan, Trial};
 use serde::Serialize;
@@ -19,7 +20,7 @@ const ARRIVALS_FEW: f64 = 1_000.0;
 pub struct Estimate {
     /// Points to be measured, each repetition counted.
     pub points: usize,
-    /// Data sets to be made for them.
+    /// How often data is made for them: each time that the data of the point before is not what a point begins with.
     pub data_sets: usize,
     /// Warmup and run of all points, at most; without those that end when their rows are in.
     pub seconds: f64,
@@ -32,16 +33,28 @@ pub struct Estimate {
 /// What `plan` will take.
 pub fn estimate(plan: &Plan, catalogue: &Catalogue) -> Estimate {
     let bounded: Vec<f64> = plan.trials.iter().filter_map(|trial| seconds_at_most(trial, catalogue)).collect();
-    let data_sets: BTreeSet<String> = plan.trials.iter().map(|trial| data_set(trial, catalogue)).collect();
     let warnings = [few_intervals(plan), few_arrivals(plan), unlike_durability(plan)];
     Estimate {
         points: plan.trials.len(),
-        data_sets: data_sets.len(),
+        data_sets: data_sets(plan, catalogue),
         // The sum of no numbers is -0.0.
         seconds: 0.0 + bounded.iter().sum::<f64>(),
         until_rows: plan.trials.len() - bounded.len(),
         warnings: warnings.into_iter().flatten().collect(),
     }
+}
+
+/// How often data is made. A sequence has data of its own, and goes on with it; other points take over that of the point before
+/// where both agree on it and it is as it was made, or can be restored.
+fn data_sets(plan: &Plan, catalogue: &Catalogue) -> usize {
+    let takes_over = |before: &Trial, trial: &Trial| {
+        let workload = &trial.workload;
+        let is_same = before.seed == trial.seed && data_set(before, catalogue) == data_set(trial, catalogue);
+        let restores = trial.target.params.0.get("between").is_some_and(|word| word.to_string() == "restore");
+        is_same && (restores || (catalogue.shares_data)(&workload.name, &workload.params))
+    };
+    let begins = |start: usize| start == 0 || !takes_over(&plan.trials[start - 1], &plan.trials[start]);
+    chains(plan, catalogue).into_iter().filter(|chain| begins(chain.start)).count()
 }
 
 /// Warmup and run of `trial`, at most; `None` where it ends when its rows are in and nobody has set a limit.
@@ -130,8 +143,22 @@ mod tests {
     #[test]
     fn points_that_agree_on_what_shapes_data_share_a_data_set() {
         let text = "workload = 'file'\nmode = ['rndrd', 'rndwr']\nfile_size = ['1g', '2g']\ndepth = '1..8'";
+        // File sizes vary faster than modes, and one data set is there at a time.
+        assert_eq!((estimated(text).points, estimated(text).data_sets), (16, 4));
+        let text = "workload = 'file'\nfile_size = ['1g', '2g']\nmode = ['rndrd', 'rndwr']\ndepth = '1..8'";
         assert_eq!((estimated(text).points, estimated(text).data_sets), (16, 2));
         assert_eq!(estimated("workload = 'insert'\nengine = ['sqlite', 'fjall']\nindexes = [0, 3]").data_sets, 4);
+    }
+
+    #[test]
+    fn data_is_counted_as_often_as_it_is_made() {
+        let made = |text: &str| estimated(text).data_sets;
+        assert_eq!(made("workload = 'file'\nrepeat = 3"), 3, "each repetition has a seed of its own");
+        assert_eq!(made("workload = 'insert'\nclients = [1, 2, 4]"), 3, "inserts leave other data");
+        assert_eq!(made("workload = 'oltp'\nclients = [1, 2, 4]"), 1);
+        let text = "workload = 'chain'\nindexes = [0, 3]\nrepeat = 2";
+        let plan = parse(text, "p.toml", &Overrides::default(), 1.0, &fixture::with_steps()).expect("a valid plan");
+        assert_eq!(estimate(&plan, &fixture::with_steps()).data_sets, 4, "one for each sequence");
     }
 
     #[test]

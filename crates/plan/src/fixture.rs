@@ -6,12 +6,19 @@ use model::{ArgDef, Catalogue, DistributionEntry, Entry, Family, Numbers, ParamD
 
 pub(crate) fn catalogue() -> Catalogue {
     let distributions = DISTRIBUTIONS.to_vec();
-    Catalogue { engines: ENGINES.to_vec(), workloads: WORKLOADS.to_vec(), distributions, run_ops }
+    Catalogue {
+        engines: ENGINES.to_vec(),
+        workloads: WORKLOADS.to_vec(),
+        distributions,
+        run_ops,
+        shares_data,
+        has_step,
+    }
 }
 
 /// The same with a workload `chain`, whose loads end with their rows.
 pub(crate) fn with_steps() -> Catalogue {
-    let chain = Entry { name: "chain", help: "", families: &[Family::Sql], params: &[INDEXES, ROWS, STEP] };
+    let chain = Entry { name: "chain", help: "", families: &[Family::Sql, Family::Kv], params: &[INDEXES, ROWS, STEP] };
     Catalogue { workloads: [WORKLOADS, &[chain]].concat(), ..catalogue() }
 }
 
@@ -22,6 +29,16 @@ fn run_ops(_: &str, params: &Params) -> Option<u64> {
         Value::Int(rows) if loads && *rows > 0 => Some(*rows),
         _ => None,
     })
+}
+
+/// Inserts change their table.
+fn shares_data(workload: &str, _: &Params) -> bool {
+    !["insert", "chain"].contains(&workload)
+}
+
+/// There are no range queries on a key-value engine.
+fn has_step(engine: &str, _: &str, params: &Params) -> bool {
+    engine != "fjall" || params.0.get("step").is_none_or(|step| step.to_string() != "qr")
 }
 
 const INDEXES: ParamDef = shape("indexes", ParamKind::Int { min: 0, max: 3 }, "3");

@@ -111,7 +111,7 @@ fn dimensions<'a>(mut settings: Vec<Setting<'a>>, catalogue: &Catalogue) -> Resu
 }
 
 /// The settings with the steps of a sequence last, where they vary fastest, and in the order of the sequence however they were
-/// written. A sweep that names none has them all.
+/// written. A sweep that names none has them all, as far as its engines do.
 fn steps_last<'a>(mut settings: Vec<Setting<'a>>, catalogue: &Catalogue) -> Vec<Setting<'a>> {
     let workloads = settings.iter().filter(|setting| setting.key == "workload").flat_map(|setting| &setting.values);
     let entries = workloads.filter_map(|named| catalogue.workloads.iter().find(|entry| entry.name == named.text));
@@ -155,6 +155,8 @@ fn matrix<'a>(
     }
     let cells = settings.iter().fold(1usize, |cells, setting| cells.saturating_mul(setting.values.len()));
     few_enough(cells, place)?;
+    let written = |setting: &Setting| !matches!(setting.place, Place::Default(_));
+    let all_written = settings.iter().all(written);
     let mut points = Vec::new();
     let mut taken = BTreeSet::new();
     for cell in 0..cells {
@@ -163,10 +165,18 @@ fn matrix<'a>(
         taken.extend(settings.iter().zip(&takes).filter(|(_, takes)| **takes).map(|(setting, _)| setting.key.clone()));
         // What a dimension says to others makes no difference here: one point for all its values.
         if choice.picked.iter().zip(&takes).all(|(picked, takes)| *takes || *picked == 0) {
-            points.push(Point { trial: choice.trial()?, repeats: choice.repeats()?, place });
+            let (trial, repeats) = (choice.trial()?, choice.repeats()?);
+            // Of steps that nobody wrote an engine performs those that it has.
+            if all_written || has_step(&trial, catalogue) {
+                points.push(Point { trial, repeats, place });
+            }
         }
     }
     Ok((points, taken))
+}
+
+fn has_step(trial: &Trial, catalogue: &Catalogue) -> bool {
+    (catalogue.has_step)(&trial.target.engine, &trial.workload.name, &trial.workload.params)
 }
 
 fn few_enough(trials: usize, place: Place<'_>) -> Result<(), PlanError> {

@@ -4,6 +4,7 @@
 //! Limits: none.
 
 use model::{Catalogue, Params};
+use workload::Reuse;
 
 /// All engines, workloads and distributions of this binary.
 pub fn all() -> Catalogue {
@@ -12,9 +13,15 @@ pub fn all() -> Catalogue {
         workloads: workload::WORKLOADS.iter().map(|def| def.entry).collect(),
         distributions: workload::dist::DISTRIBUTIONS.iter().map(|def| def.entry).collect(),
         run_ops,
+        shares_data,
+        has_step: target::has_step,
     }
 }
 
 fn run_ops(workload: &str, params: &Params) -> Option<u64> {
     workload::find(workload)?.run_ops(params)
+}
+
+fn shares_data(workload: &str, params: &Params) -> bool {
+    workload::find(workload).is_some_and(|def| (def.data_reuse)(params) == Reuse::Shared)
 }

@@ -21,6 +21,6 @@ pub mod verify;
 pub mod volume;
 
 pub use dataset::DataDir;
-pub use engines::{ENGINES, EngineDef, Instance, Loading, Runs, Start, counter_sources, find, shape_of};
+pub use engines::{ENGINES, EngineDef, Instance, Loading, Runs, Start, counter_sources, find, has_step, shape_of};
 pub use error::TargetError;
 pub use volume::Volume;

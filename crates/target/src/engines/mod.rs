@@ -299,6 +299,15 @@ pub(crate) fn family_of(trial: &Trial) -> Family {
     *met.expect("the plan was checked: workload and engine share a family")
 }
 
+/// Whether the workload has the step that `params` name on this engine; true where it has no steps.
+pub fn has_step(engine: &str, workload: &str, params: &Params) -> bool {
+    let (Some(engine), Some(workload)) = (find(engine), workload::find(workload)) else { return true };
+    let Some((step, _)) = workload.entry.steps() else { return true };
+    let met = workload.entry.families.iter().find(|family| engine.entry.families.contains(family));
+    let Some(make) = workload.kv.filter(|_| met == Some(&Family::Kv)) else { return true };
+    make(params, 0, &Carried::default()).err().is_none_or(|unsupported| unsupported.param != step)
+}
+
 /// The workload of `trial`.
 pub(crate) fn workload_of(trial: &Trial) -> &'static workload::WorkloadDef {
     workload::find(&trial.workload.name).expect("the plan was checked against the catalogue")

@@ -143,6 +143,8 @@ fn catalogue() -> Catalogue {
         workloads: WORKLOADS.iter().map(|def| def.entry).collect(),
         distributions: workload::dist::DISTRIBUTIONS.iter().map(|def| def.entry).collect(),
         run_ops: |name, params| workload::find(name)?.run_ops(params),
+        shares_data: |_, _| true,
+        has_step: target::has_step,
     }
 }
 
