@@ -3,6 +3,7 @@
 //! In: a recorded run. Out: an [`Analysis`]. Limits: findings that need two points (knees, comparisons) are of the run.
 
 use crate::beside::Group;
+use crate::detect::level_shift::told_levels;
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
 use crate::label::names;
 use crate::projection::project;
@@ -130,9 +131,11 @@ fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> Po
     };
     let findings = detect_all(&view);
     let has_shifted = findings.iter().any(|finding| finding.code == "level-shift");
+    let levels = measured.filter(|_| has_shifted).map_or(Vec::new(), |measured| told_levels(measured.series));
+    let shifted_at_s = levels.last().map(|last| last.span.from_s);
     let projection = inserting
         .zip(inserts.as_ref())
-        .and_then(|(window, inserts)| project(point, &run.points, run.meta.plan.scale, window, inserts, has_shifted));
+        .and_then(|(window, inserts)| project(point, &run.points, run.meta.plan.scale, window, inserts, shifted_at_s));
     let names = names(point, &run.points);
     let (summary, series) = computed.unzip();
     PointAnalysis {

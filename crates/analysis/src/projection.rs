@@ -6,6 +6,8 @@
 //! standstill counts for as long as it was. Two shapes are tried: constant, and rising with the logarithm of the rows in the table
 //! (levels of a tree, misses of a cache). The one is taken that, fitted to an earlier part of the run, is less far off in the later
 //! part (rolling origin: L. Tashman, "Out-of-sample tests of forecasting accuracy", International Journal of Forecasting 16, 2000).
+//! A run that begins with empty tables begins with tables that fit its cache: what comes before a level that was reached within the
+//! first tenth of the rows is left out of the fit, and its rows are taken to cost what the later ones do.
 //! The interval is that of a moving-block bootstrap of the residuals (H. Kuensch, "The jackknife and the bootstrap for general
 //! stationary observations", Annals of Statistics 17, 1989) in which the shape is chosen anew each time.
 //! Limits: the interval is somewhat narrow: of 60 simulated runs it covered the truth in 53. Assumes that residuals are stationary and that what the run has not met does not come: a cache that is full for the first
@@ -74,6 +76,8 @@ pub enum Shape {
 /// comes there.
 const FACTOR_MAX: f64 = 10.0;
 const INTERVALS_MIN: usize = 20;
+/// So large a share of the rows may have been inserted before the rate came to its last level.
+const BEGINNING_SHARE_MAX: f64 = 0.1;
 const BLOCKS_MAX: usize = 40;
 /// Whoever plans by it would have to allow for this much anyway.
 const WIDTH_MAX: f64 = 3.0;
@@ -81,41 +85,45 @@ const RESAMPLES: usize = 1_000;
 /// Shares of the blocks that are fitted to, when the rest is held out.
 const ORIGINS: [f64; 4] = [0.5, 0.6, 0.7, 0.8];
 
-/// The projection of `point`; `None` at full size and where no rows were inserted. `has_shifted` says that its rate changed its level.
+/// The projection of `point`; `None` at full size and where no rows were inserted. At `shifted_at_s` its rate changed its
+/// level for the last time, where it did.
 pub fn project(
     point: &PointData,
     all: &[PointData],
     scale: f64,
     window: &Window,
     cost: &InsertCost,
-    has_shifted: bool,
+    shifted_at_s: Option<f64>,
 ) -> Option<Projection> {
     // Inserts at a rate that was asked for have no end of their own.
     let beside = crate::facts::fact(&point.facts, "beside.kinds").is_some();
     if beside || !(scale > 0.0 && scale < 1.0) || cost.rows <= 0.0 {
         return None;
     }
-    let seen = Seen::of(point, all, window, cost);
+    let seen = Seen::of(point, all, window, cost).from(shifted_at_s);
     let rows = seen.planned / scale;
     let factor = (seen.before + seen.planned) / scale / (seen.before + cost.rows);
-    let end = seen.obstacle(scale, factor, cost, has_shifted).map_or_else(|| seen.end(scale), Err);
+    let end = seen.obstacle(scale, factor, cost).map_or_else(|| seen.end(scale), Err);
     let text = match &end {
-        Ok(end) => told(rows, factor, end),
+        Ok(end) => told(rows, factor, end, seen.left_out()),
         Err(why) => format!("where the full size of {} rows ends cannot be told: {why}", count(rows)),
     };
     let (end, cannot_tell) = end.map_or_else(|why| (None, Some(why)), |end| (Some(end), None));
     Some(Projection { rows, factor, end, cannot_tell, text })
 }
 
-fn told(rows: f64, factor: f64, end: &End) -> String {
+fn told(rows: f64, factor: f64, end: &End, left_out: Option<f64>) -> String {
     let range = |[low, high]: [f64; 2], written: fn(f64) -> String| format!("{} to {}", written(low), written(high));
     let shape = match end.shape {
         Shape::Constant => "a row goes on to take the same time",
         Shape::Logarithmic => "the time that a row takes goes on to change with the logarithm of the rows in the table",
     };
+    let left_out = left_out.map_or(String::new(), |rows| {
+        format!("; the first {} rows, before the rate came to its level, are in no fit", count(rows))
+    });
     format!(
         "full size, {} rows, {} times as many: {} hours ({}), at the end {} inserts/s ({}), if {shape} (fitted to earlier parts of \
-         the run it was {} off in later ones, the other shape {}); {} hours if the rate depends on data : cache alone",
+         the run it was {} off in later ones, the other shape {}{left_out}); {} hours if the rate depends on data : cache alone",
         count(rows),
         three_digits(factor),
         three_digits(end.hours),
@@ -138,8 +146,10 @@ struct Seen {
     ends_by_rows: bool,
     /// Whether its memory is a limit, which `--scale` makes smaller, too.
     is_memory_limited: bool,
-    /// Rows and seconds of each whole interval.
+    /// Rows and seconds of each whole interval at the last level of the rate.
     intervals: Vec<(f64, f64)>,
+    /// The rows inserted before that.
+    rows_before_level: f64,
     /// Seconds for each row inserted.
     seconds_per_row: f64,
 }
@@ -160,13 +170,32 @@ impl Seen {
             planned: if is_whole { asked.max(cost.rows) } else { cost.rows },
             ends_by_rows: asked > 0.0,
             is_memory_limited: point.trial.target.limits.memory.is_some(),
+            rows_before_level: 0.0,
             intervals: seconds.enumerate().map(|(nth, seconds)| (rows_at(nth), seconds)).collect(),
             seconds_per_row: window.seconds() / cost.rows,
         }
     }
 
+    /// The same without what came before the rate went over to its last level, where it did.
+    fn from(mut self, shifted_at_s: Option<f64>) -> Seen {
+        let Some(shifted_at_s) = shifted_at_s else { return self };
+        let mut begun_s = 0.0;
+        let is_before = |(_, seconds): &&(f64, f64)| {
+            begun_s += seconds;
+            begun_s <= shifted_at_s + seconds / 2.0
+        };
+        let before = self.intervals.iter().take_while(is_before).count();
+        self.rows_before_level = self.intervals.drain(..before).map(|(rows, _)| rows).sum();
+        self
+    }
+
+    /// Rows that are in no fit, where there are any.
+    fn left_out(&self) -> Option<f64> {
+        Some(self.rows_before_level).filter(|rows| *rows > 0.0)
+    }
+
     /// What stands against telling anything.
-    fn obstacle(&self, scale: f64, factor: f64, cost: &InsertCost, has_shifted: bool) -> Option<String> {
+    fn obstacle(&self, scale: f64, factor: f64, cost: &InsertCost) -> Option<String> {
         if !self.ends_by_rows {
             return Some("time ends this run, and not its rows (`rows`)".into());
         }
@@ -178,14 +207,14 @@ impl Seen {
                 count(factor)
             ));
         }
+        if self.rows_before_level > BEGINNING_SHARE_MAX * cost.rows {
+            return Some("the rate changed its level during the run, and nothing says when it will again".into());
+        }
         if self.intervals.len() < INTERVALS_MIN {
             return Some(format!(
                 "{} whole intervals are too few, {INTERVALS_MIN} are needed; use a shorter `--interval` or more rows",
                 self.intervals.len()
             ));
-        }
-        if has_shifted {
-            return Some("the rate changed its level during the run, and nothing says when it will again".into());
         }
         regime_ahead(scale, self.is_memory_limited, cost)
     }
@@ -227,7 +256,7 @@ impl Seen {
     fn blocks(&self) -> Vec<Block> {
         let rows: f64 = self.intervals.iter().map(|(rows, _)| rows).sum();
         let number = BLOCKS_MAX.min(self.intervals.len());
-        let each = rows / number as f64;
+        let (each, begun) = (rows / number as f64, self.before + self.rows_before_level);
         let mut seconds = vec![0.0; number];
         let mut done = 0.0;
         for (rows, length) in &self.intervals {
@@ -235,7 +264,7 @@ impl Seen {
             done += rows;
         }
         let block = |(nth, seconds): (usize, f64)| Block {
-            log: mean_log(self.before + nth as f64 * each, self.before + (nth + 1) as f64 * each),
+            log: mean_log(begun + nth as f64 * each, begun + (nth + 1) as f64 * each),
             seconds_per_row: seconds / each,
         };
         seconds.into_iter().enumerate().map(block).collect()
@@ -412,11 +441,11 @@ mod tests {
         simulation.point()
     }
 
-    fn projected(point: &PointData, scale: f64, has_shifted: bool) -> Projection {
+    fn projected(point: &PointData, scale: f64, shifted_at_s: Option<f64>) -> Projection {
         let window = Window::of(point.phase(Phase::Run).expect("it ran"), Tick(0), &point.trial);
         let all = std::slice::from_ref(point);
         let cost = InsertCost::of(point, all, &[], &window).expect("it inserts");
-        project(point, all, scale, &window, &cost, has_shifted).expect("its scale is below 1")
+        project(point, all, scale, &window, &cost, shifted_at_s).expect("its scale is below 1")
     }
 
     /// Counts of `seconds` in which a row takes `LEVEL + SLOPE * ln(rows)`, with so much noise.
@@ -444,7 +473,7 @@ mod tests {
     fn a_rate_that_stays_is_projected_to_stay() {
         let mut random = Random::new(1);
         let counts: Vec<u64> = (0..120).map(|_| (1_000.0 + 50.0 * random.normal()) as u64).collect();
-        let found = projected(&run(&counts), 0.2, false);
+        let found = projected(&run(&counts), 0.2, None);
         let end = found.end.expect("it can be told");
         let hours = end.hours_like_for_like;
         assert!((hours * 3_600.0 - 600.0).abs() < 1.0 && (end.hours / hours - 1.0).abs() < 0.01, "{end:?}");
@@ -457,7 +486,7 @@ mod tests {
     fn a_rate_that_falls_with_the_logarithm_is_followed_and_the_interval_covers_the_truth_in_most_seeds() {
         let (mut covered, mut followed) = (0, 0);
         for seed in 0..40 {
-            let found = projected(&run(&slowing(seed, 200, 0.03)), 0.2, false);
+            let found = projected(&run(&slowing(seed, 200, 0.03)), 0.2, None);
             let end = found.end.unwrap_or_else(|| panic!("seed {seed}: {}", found.text));
             let truth = true_hours(found.rows);
             assert!((end.hours / truth - 1.0).abs() < 0.12, "seed {seed}: {} of {truth}", end.hours);
@@ -468,16 +497,29 @@ mod tests {
     }
 
     #[test]
+    fn what_was_inserted_before_the_tables_outgrew_the_cache_is_left_out_where_it_was_little() {
+        let counts: Vec<u64> = [3_000; 3].into_iter().chain([1_000; 120]).collect();
+        let found = projected(&run(&counts), 0.5, Some(3.0));
+        let hours = found.end.expect("it can be told").hours;
+        assert!((hours * 3_600.0 - 258.0).abs() < 1.0, "{hours}");
+        assert!(
+            found.text.contains("; the first 9.00k rows, before the rate came to its level, are in no fit"),
+            "{}",
+            found.text
+        );
+    }
+
+    #[test]
     fn a_standstill_counts_for_as_long_as_it_was() {
         let mut counts = vec![1_000; 60];
         counts[30..33].fill(0);
-        let found = projected(&run(&counts), 0.5, false);
+        let found = projected(&run(&counts), 0.5, None);
         let hours = found.end.expect("it can be told").hours;
         assert!((hours * 3_600.0 - 120.0).abs() < 1.0, "{hours}");
     }
 
     fn why(point: &PointData, scale: f64) -> String {
-        let found = projected(point, scale, false);
+        let found = projected(point, scale, None);
         assert_eq!(found.end, None);
         found.cannot_tell.expect("a reason")
     }
@@ -495,7 +537,7 @@ mod tests {
         let mut timed = run(&[1_000; 60]);
         timed.trial.workload.params = params(&[("rows", Value::Int(0))]);
         assert_eq!(why(&timed, 0.5), "time ends this run, and not its rows (`rows`)");
-        let shifted = projected(&run(&[1_000; 60]), 0.5, true).cannot_tell.expect("a reason");
+        let shifted = projected(&run(&[1_000; 60]), 0.5, Some(7.0)).cannot_tell.expect("a reason");
         assert!(shifted.starts_with("the rate changed its level"), "{shifted}");
     }
 
@@ -515,21 +557,21 @@ mod tests {
         let mut limited = limited.point();
         limited.facts.push(Fact::new("limit.memory_bytes", "12000000"));
         assert!(why(&limited, 0.5).starts_with("inserts read next to nothing here, and 16.0 MB of data would not fit"));
-        assert!(projected(&limited, 0.9, false).end.is_some());
+        assert!(projected(&limited, 0.9, None).end.is_some());
     }
 
     #[test]
     fn a_rate_that_varies_by_itself_beyond_measure_is_not_told() {
         let mut random = Random::new(3);
         let wild: Vec<u64> = (0..20).map(|_| (8.0 * random.normal()).exp().min(1e9) as u64).collect();
-        let found = projected(&run(&wild), 0.1, false);
+        let found = projected(&run(&wild), 0.1, None);
         assert!(found.end.is_none(), "{}", found.text);
     }
 
     #[test]
     fn the_same_run_has_the_same_interval_and_full_size_none() {
         let point = run(&slowing(1, 60, 0.05));
-        assert_eq!(projected(&point, 0.2, false), projected(&point, 0.2, false));
+        assert_eq!(projected(&point, 0.2, None), projected(&point, 0.2, None));
         assert!(crate::analyse(&crate::simulate::run_of(vec![point], Vec::new())).points[0].projection.is_none());
     }
 }
