@@ -278,3 +278,25 @@ fn points_that_begin_with_restored_data_pay_one_load() {
     }
     assert_eq!(lab.left_behind(), Vec::<String>::new());
 }
+
+#[test]
+fn a_point_after_one_that_changed_its_rows_begins_with_new_data() {
+    let lab = Lab::new();
+    let run =
+        lab.json(&["oltp", "--engine", "sqlite", "--mix", "delete,point_select", "--time", "200ms", "--no-report"]);
+    let made: Vec<bool> = run["points"].as_array().unwrap().iter().map(|point| !point["load"].is_null()).collect();
+    assert_eq!(made, [true, true]);
+}
+
+#[test]
+fn steps_that_nobody_wrote_are_those_that_the_engine_has_and_a_written_one_is_refused() {
+    let lab = Lab::new();
+    let insert = ["insert", "--engine", "fjall", "--rows", "500", "--durability", "none", "--time", "300ms"];
+    let run = lab.json(&[&insert[..], &["--no-report"]].concat());
+    let steps: Vec<&str> =
+        run["points"].as_array().unwrap().iter().map(|point| point["params"]["step"].as_str().unwrap()).collect();
+    assert_eq!(steps, ["l.i0", "l.x", "l.i1", "l.i2", "drain", "qp"]);
+    let refused = lab.run(&[&insert[..], &["--steps", "l.i0,qr"]].concat());
+    assert_eq!(refused.exit, 2);
+    assert!(refused.stderr.contains("step = `qr` does not exist for key-value engines"), "{}", refused.stderr);
+}

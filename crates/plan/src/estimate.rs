@@ -45,13 +45,13 @@ pub fn estimate(plan: &Plan, catalogue: &Catalogue) -> Estimate {
 }
 
 /// How often data is made. A sequence has data of its own, and goes on with it; other points take over that of the point before
-/// where both agree on it and it is as it was made, or can be restored.
+/// where both agree on it and neither changes it for good, or where it can be restored.
 fn data_sets(plan: &Plan, catalogue: &Catalogue) -> usize {
     let takes_over = |before: &Trial, trial: &Trial| {
-        let workload = &trial.workload;
+        let shares = |trial: &Trial| (catalogue.shares_data)(&trial.workload.name, &trial.workload.params);
         let is_same = before.seed == trial.seed && data_set(before, catalogue) == data_set(trial, catalogue);
         let restores = trial.target.params.0.get("between").is_some_and(|word| word.to_string() == "restore");
-        is_same && (restores || (catalogue.shares_data)(&workload.name, &workload.params))
+        is_same && (restores || shares(before) && shares(trial))
     };
     let begins = |start: usize| start == 0 || !takes_over(&plan.trials[start - 1], &plan.trials[start]);
     chains(plan, catalogue).into_iter().filter(|chain| begins(chain.start)).count()

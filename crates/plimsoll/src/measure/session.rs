@@ -311,7 +311,10 @@ impl<'a> Session<'a> {
     /// Whether a point can begin with the data as the one before left it.
     fn goes_on(&self, nth: usize) -> bool {
         match reuse_of(&self.plan.trials[nth]) {
-            Reuse::Shared => true,
+            // A point that changed its rows leaves nothing that another could begin with.
+            Reuse::Shared => {
+                self.live.as_ref().is_none_or(|live| reuse_of(&self.plan.trials[live.last]) == Reuse::Shared)
+            }
             Reuse::Fresh => false,
             Reuse::Continues { .. } => {
                 !self.steps_before(nth).is_empty() && self.live.as_ref().is_some_and(|live| live.last + 1 == nth)
