@@ -1,7 +1,8 @@
 //! The answer in at most five lines: how much, how steadily, what held it back, and how far to trust it.
 //!
-//! In: the analysed points of a run. Out: lines of at most 78 characters.
-//! Limits: where a line cannot hold all groups of a workload it gives their range; the report has the rest. Groups are set side
+//! In: the analysed points of a run. Out: sentences that fit a line of 78 characters, where there is one that does.
+//! Limits: where a line cannot hold all groups of a workload it gives their range; the report has the rest. What no line can hold
+//! is whole all the same: documents have room, and a terminal wraps. Groups are set side
 //! by side and not ranked: what differs between them may be the work itself. Invalid points are only counted.
 
 use crate::detect::limit::Limit;
@@ -14,7 +15,7 @@ use crate::text::{count, megabytes, plural, rate, time};
 use crate::{PointAnalysis, Span, Validity};
 use std::collections::BTreeMap;
 
-/// The longest line.
+/// What a line of a terminal holds.
 pub const LINE_MAX: usize = 78;
 /// The most lines.
 pub const LINES_MAX: usize = 5;
@@ -405,13 +406,10 @@ fn reasons(points: &[&PointAnalysis]) -> Vec<String> {
     ordered.into_iter().map(|(code, count)| format!("{code} {count}")).collect()
 }
 
-/// The first of `candidates` that fits a line, or the last, cut.
+/// The first of `candidates` that fits a line, else the first that fits two, or the last as it is.
 fn fit(candidates: &[String]) -> String {
-    if let Some(fitting) = candidates.iter().find(|line| line.chars().count() <= LINE_MAX) {
-        return fitting.clone();
-    }
-    let last = candidates.last().expect("there is a candidate");
-    last.chars().take(LINE_MAX - 3).chain("...".chars()).collect()
+    let fitting = |lines: usize| candidates.iter().find(|text| text.chars().count() <= lines * LINE_MAX);
+    fitting(1).or_else(|| fitting(2)).or(candidates.last()).expect("there is a candidate").clone()
 }
 
 #[cfg(test)]
@@ -598,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_too_long_and_there_are_never_more_than_five() {
+    fn there_are_never_more_than_five_sentences_and_none_is_cut() {
         let long = "a_parameter_with_a_name_that_is_longer_than_any_line_could_be_in_a_terminal_of_eighty";
         for workloads in 1..7 {
             let names = ["one", "two", "three", "four", "five", "six"];
@@ -610,7 +608,7 @@ mod tests {
             });
             let got = lines(points.collect());
             assert!(got.len() <= LINES_MAX, "{got:?}");
-            assert!(got.iter().all(|line| line.chars().count() <= LINE_MAX), "{got:?}");
+            assert!(got.iter().all(|line| !line.ends_with("...")), "{got:?}");
         }
     }
 }

@@ -17,7 +17,9 @@ const WIDTH_MIN: usize = 60;
 const LABEL_WIDTH_MIN: usize = 16;
 const FINDINGS_MAX: usize = 10;
 const LOADS_MAX: usize = 3;
-const VERDICT_LINES_MAX: usize = 5;
+const SENTENCES_MAX: usize = 5;
+/// A verdict of more lines than this is no answer at a glance.
+const VERDICT_LINES_MAX: usize = 8;
 /// Below this width there is room for labels or for the longest time, where queries have a column.
 const WIDE: usize = 88;
 const VALIDITY: usize = 10;
@@ -117,7 +119,7 @@ impl Page {
     }
 
     fn projections(&self, analysis: &Analysis) -> Vec<String> {
-        let text = |(point, text): &(&PointAnalysis, &str)| unquoted(&format!("{}: {text}", point.label));
+        let text = |(labels, text): &(String, &str)| unquoted(&format!("{labels}: {text}"));
         let all: Vec<String> = inserts::projections(analysis).iter().map(text).collect();
         let blank = (!all.is_empty()).then(String::new);
         blank.into_iter().chain(all.iter().flat_map(|text| wrap(text, self.width))).collect()
@@ -200,9 +202,9 @@ impl Page {
             .collect()
     }
 
-    /// Wrapped where it then has at most five lines, else one cut line for each.
+    /// Wrapped where it then has few lines, else one cut line for each of its sentences.
     fn verdict(&self, analysis: &Analysis) -> Vec<String> {
-        let safe: Vec<String> = analysis.verdict.iter().take(VERDICT_LINES_MAX).map(|l| safe(l)).collect();
+        let safe: Vec<String> = analysis.verdict.iter().take(SENTENCES_MAX).map(|l| safe(l)).collect();
         let wrapped: Vec<String> = safe.iter().flat_map(|l| wrap(l, self.width)).collect();
         let lines = match wrapped.len() <= VERDICT_LINES_MAX {
             true => wrapped,
@@ -371,6 +373,17 @@ mod tests {
             plain = plain.replace(code, "");
         }
         assert_eq!(plain, summary(&quick(), 80, false));
+    }
+
+    #[test]
+    fn a_sentence_of_the_verdict_that_no_line_can_hold_is_wrapped_and_not_cut() {
+        let mut analysis = quick();
+        let long = format!("insert: {}", ["mariadb:innodb indexes 3 loses 64 %"; 4].join(", "));
+        analysis.verdict[0] = long.clone();
+        let text = summary(&analysis, 80, false);
+        let verdict = text.trim_end().rsplit("\n\n").next().unwrap();
+        assert!(verdict.replace('\n', " ").starts_with(&long), "{verdict}");
+        assert!(verdict.lines().all(|line| line.chars().count() <= 80));
     }
 
     #[test]
