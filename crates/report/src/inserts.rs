@@ -126,9 +126,17 @@ pub fn warnings(analysis: &Analysis) -> Vec<String> {
     unlike.into_iter().map(warning).collect()
 }
 
-/// Where the points would end at full size: the point and what is told, in the order of the run; nothing at full size.
-pub fn projections(analysis: &Analysis) -> Vec<(&PointAnalysis, &str)> {
-    analysis.points.iter().filter_map(|point| Some((point, point.projection.as_ref()?.text.as_str()))).collect()
+/// Where the points would end at full size: the points of which the same is told, and what is, in the order of the run; nothing at
+/// full size.
+pub fn projections(analysis: &Analysis) -> Vec<(String, &str)> {
+    let mut told: Vec<(Vec<&str>, &str)> = Vec::new();
+    for (label, text) in analysis.points.iter().filter_map(|p| Some((p.label.as_str(), &p.projection.as_ref()?.text))) {
+        match told.iter_mut().find(|(_, known)| known == text) {
+            Some((labels, _)) => labels.push(label),
+            None => told.push((vec![label], text)),
+        }
+    }
+    told.into_iter().map(|(labels, text)| (labels.join(", "), text)).collect()
 }
 
 /// A field of the CSV file: its name, which carries its unit, and its value.
@@ -204,6 +212,23 @@ mod tests {
         assert_eq!((paid(&left).as_str(), paid(&InsertCost::default()).as_str()), (">9.87", "-"));
         let large = InsertCost { data_per_cache: Some(7.81), memory_per_cache: Some(1_506.6), ..InsertCost::default() };
         assert_eq!(ratio(&large), "7.8:1:1.5k");
+    }
+
+    #[test]
+    fn what_is_told_of_several_points_alike_is_told_once() {
+        let mut analysis = inserts();
+        let told = |text: &str| analysis::Projection {
+            rows: 1e9,
+            factor: 1e3,
+            end: None,
+            cannot_tell: None,
+            text: text.into(),
+        };
+        let texts = ["too far", "12 hours", "too far"];
+        analysis.points.iter_mut().zip(texts).for_each(|(point, text)| point.projection = Some(told(text)));
+        let labels: Vec<String> = analysis.points.iter().map(|point| point.label.clone()).collect();
+        let first = (format!("{}, {}", labels[0], labels[2]), "too far");
+        assert_eq!(projections(&analysis), [first, (labels[1].clone(), "12 hours")]);
     }
 
     #[test]

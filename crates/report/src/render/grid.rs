@@ -9,7 +9,7 @@ use super::layout::{
     tick_count, x_labels, y_labels,
 };
 use super::scale::Scaled;
-use super::scene::{Anchor, Ink, Scene, Shape, cut, text_width};
+use super::scene::{Anchor, BOLD, Ink, Scene, Shape, cut, text_width};
 use crate::figure::{Axis, Colour, GridRow, Mark, Scale};
 
 /// A plot narrower than that has no room for its ticks.
@@ -65,7 +65,7 @@ fn draw_block(scene: &mut Scene, block: &Block, rows: &[GridRow], scales: &[Scal
     if block.columns.iter().any(|name| !name.is_empty()) {
         y += 18.0;
         for (name, frame) in block.columns.iter().zip(&frames) {
-            let name = cut(name, TEXT, (frame.right - frame.left) / 1.06);
+            let name = cut(name, TEXT, (frame.right - frame.left) / BOLD);
             bold(scene, (frame.left, y), name, TEXT);
         }
     }

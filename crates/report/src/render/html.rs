@@ -82,7 +82,7 @@ struct Page<'a> {
     insert_legend: &'static str,
     insert_heads: Vec<&'static str>,
     inserts: Vec<InsertRow<'a>>,
-    projections: Vec<(&'a str, &'a str)>,
+    projections: Vec<(String, &'a str)>,
     warnings: Vec<String>,
     environment: &'a [model::Fact],
     trials: usize,
@@ -220,7 +220,7 @@ impl<'a> Page<'a> {
             insert_legend: inserts::LEGEND,
             insert_heads: inserts::COLUMNS.iter().map(|column| column.head).collect(),
             inserts: inserts::lines(analysis).iter().map(insert_row).collect(),
-            projections: projections(analysis),
+            projections: inserts::projections(analysis),
             warnings: inserts::warnings(analysis),
             environment: &meta.environment,
             trials: meta.plan.trials.len(),
@@ -286,10 +286,6 @@ fn costs(summary: Option<&Summary>, greatest: &[f64]) -> Vec<CostCell> {
         CostCell { text: cost.map_or_else(format::dash, written), percent: percent.round() as u32 }
     };
     cost_columns().iter().zip(greatest).map(cell).collect()
-}
-
-fn projections(analysis: &Analysis) -> Vec<(&str, &str)> {
-    inserts::projections(analysis).into_iter().map(|(point, text)| (point.label.as_str(), text)).collect()
 }
 
 fn insert_row<'a>(line: &inserts::Line<'a>) -> InsertRow<'a> {

@@ -6,7 +6,7 @@
 
 use super::grid::draw_multiples;
 use super::scale::Scaled;
-use super::scene::{Anchor, Ink, Scene, Shape, TimeAxis, cut, text_width, wrap};
+use super::scene::{Anchor, BOLD, FIRM_SPACE, Ink, Scene, Shape, TimeAxis, bold_width, cut, text_width, wrap};
 use crate::figure::{Axis, BarColumn, Body, BoxMark, Figure, Mark, Panel, Scale, Series, Shade, ShadeKind, Stroke};
 
 /// Fits a page and half a wide screen.
@@ -48,16 +48,25 @@ pub fn lay_out(figure: &Figure, width: f64) -> Scene {
 fn head(scene: &mut Scene, figure: &Figure) -> f64 {
     let width = scene.width - 2.0 * EDGE;
     let mut y = 5.0;
-    for line in wrap(&figure.title, TITLE, width / 1.06).into_iter().take(2) {
+    for line in wrap(&figure.title, TITLE, width / BOLD).into_iter().take(2) {
         y += 22.0;
         bold(scene, (EDGE, y), line, TITLE);
     }
     y += 4.0;
-    for line in wrap(&figure.caption, SMALL, width).into_iter().take(6) {
+    for line in wrap(&with_whole_clauses(&figure.caption), SMALL, width).into_iter().take(6) {
         y += LINE_HEIGHT;
-        text(scene, (EDGE, y), line, SMALL, Anchor::Start, Ink::Faint);
+        text(scene, (EDGE, y), line.replace(FIRM_SPACE, " "), SMALL, Anchor::Start, Ink::Faint);
     }
     y + 10.0
+}
+
+/// A caption in which no line ends within a short clause: `2 CPUs`, `table_rows 10000`.
+fn with_whole_clauses(caption: &str) -> String {
+    let whole = |clause: &str| match clause.split(' ').count() {
+        0..=3 => clause.replace(' ', &FIRM_SPACE.to_string()),
+        _ => clause.to_owned(),
+    };
+    caption.split("; ").map(whole).collect::<Vec<_>>().join("; ")
 }
 
 /// Everything that the panels share.
@@ -106,6 +115,9 @@ fn frame<'a>(x: &'a Axis, panels: &[Panel], ys: &[Scaled], width: f64) -> Frame<
     Frame { x: Scaled::x(x, x_extent(panels)), left, right, names }
 }
 
+/// Hardly more than the line that joins them.
+const DOT_MIN: f64 = 0.8;
+
 /// About one tick every 26 units.
 pub(super) fn tick_count(height: f64) -> usize {
     ((height / 26.0) as usize).clamp(2, 8)
@@ -117,7 +129,7 @@ fn panel_head(scene: &mut Scene, panel: &Panel, top: f64) -> f64 {
     let mut x = EDGE;
     if !panel.title.is_empty() {
         let title = cut(&panel.title, TEXT, (right - x) * 0.7);
-        x += text_width(&title, TEXT) * 1.06 + 10.0;
+        x += bold_width(&title, TEXT) + 10.0;
         bold(scene, (EDGE, y), title, TEXT);
     }
     let label = cut(&panel.y.label, SMALL, right - x);
@@ -239,7 +251,8 @@ fn draw_mark(scene: &mut Scene, mark: &Mark, ink: Ink, place: &Place) {
         Mark::Dots(radius, points) => {
             let points = place.all(points);
             if !points.is_empty() {
-                scene.shapes.push(Shape::Dots { points, radius: *radius, ink });
+                let radius = radius.min(room_for_dots(&points));
+                scene.shapes.push(Shape::Dots { points, radius, ink });
             }
         }
         Mark::Area(bounds) => draw_area(scene, bounds, 0.85, ink, place),
@@ -248,6 +261,14 @@ fn draw_mark(scene: &mut Scene, mark: &Mark, ink: Ink, place: &Place) {
         Mark::Boxes(boxes) => boxes.iter().for_each(|b| draw_box(scene, b, ink, place)),
         Mark::Verticals(places) => places.iter().for_each(|(x, _)| draw_vertical(scene, *x, ink, place)),
     }
+}
+
+/// The radius of dots that stand so close: larger ones would run into a blot, as those of a short run on the axis of a long one.
+/// Dots above each other may touch.
+fn room_for_dots(points: &[(f64, f64)]) -> f64 {
+    let (first, last) = extent(points.iter().map(|point| point.0)).unwrap_or_default();
+    let apart = (last - first) / (points.len() as f64 - 1.0).max(1.0);
+    if apart > 0.0 { (0.75 * apart).max(DOT_MIN) } else { f64::MAX }
 }
 
 fn draw_vertical(scene: &mut Scene, x: f64, ink: Ink, place: &Place) {
@@ -515,6 +536,29 @@ mod tests {
     }
 
     #[test]
+    fn the_label_of_the_axis_stands_clear_of_a_bold_title() {
+        let panel = Panel { title: "sqlite oltp (partial, indicative)".into(), ..panel(vec![(0.0, 1.0)], "") };
+        let label = panel.y.label.clone();
+        let scene = lay_out(&figure(vec![panel]), WIDE);
+        let starts = |shape: &Shape| matches!(shape, Shape::Text { text, .. } if *text == label);
+        let Some(Shape::Text { x, .. }) = scene.shapes.iter().find(|shape| starts(shape)) else { panic!("no label") };
+        // 255 units is what a browser drew the title with, in DejaVu Sans Bold.
+        assert!(*x >= EDGE + 255.0 + 8.0, "{x}");
+    }
+
+    #[test]
+    fn a_caption_keeps_what_belongs_together_on_one_line() {
+        let caption = format!("n = 3 intervals of 1 s per point; {}2 CPUs; disk vda", "cache 64 MiB; ".repeat(12));
+        let scene = lay_out(&Figure { caption, ..figure(vec![panel(vec![(0.0, 1.0)], "")]) }, WIDE);
+        let faint = |shape: &Shape| match shape {
+            Shape::Text { text, ink: Ink::Faint, size: SMALL, .. } if text.ends_with(';') => Some(text.clone()),
+            _ => None,
+        };
+        let lines: Vec<String> = scene.shapes.iter().filter_map(faint).collect();
+        assert!(lines.len() > 1 && lines[1..].iter().all(|line| line.starts_with("cache 64 MiB;")), "{lines:?}");
+    }
+
+    #[test]
     fn a_missing_value_breaks_the_line() {
         let points = vec![(0.0, 1.0), (0.5, 1.0), (1.0, f64::NAN), (2.0, 1.0), (3.0, 1.0)];
         assert_eq!(lines(&lay_out(&figure(vec![panel(points, "")]), WIDE)).len(), 2);
@@ -526,6 +570,19 @@ mod tests {
         let scene = lay_out(&figure(vec![panel(points, "")]), WIDE);
         assert!(lines(&scene).is_empty());
         assert!(scene.shapes.iter().any(|s| matches!(s, Shape::Dots { points, .. } if points.len() == 1)));
+    }
+
+    #[test]
+    fn dots_of_a_short_run_on_the_axis_of_a_long_one_do_not_run_into_a_blot() {
+        let dotted = |seconds: u32, per_s: u32| {
+            let dots = (0..seconds * per_s).map(|nth| (f64::from(nth) / f64::from(per_s), 1.0)).collect();
+            let series = Series { label: String::new(), colour: Colour::Blue, marks: vec![Mark::Dots(3.0, dots)] };
+            Panel { series: vec![series], ..panel(vec![], "") }
+        };
+        let scene = lay_out(&figure(vec![dotted(5, 20), dotted(100, 1)]), WIDE);
+        let radius = |s: &Shape| if let Shape::Dots { radius, .. } = s { Some(*radius) } else { None };
+        assert_eq!(scene.shapes.iter().filter_map(radius).collect::<Vec<_>>(), [DOT_MIN, 3.0]);
+        assert_eq!(room_for_dots(&[(1.0, 5.0), (1.0, 9.0)]), f64::MAX);
     }
 
     #[test]

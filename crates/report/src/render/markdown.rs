@@ -140,7 +140,7 @@ fn insert_costs(analysis: &Analysis) -> String {
         out.push_str(&row(&[safe(&line.point.label)].into_iter().chain(cells).collect::<Vec<_>>()));
     }
     let projections = inserts::projections(analysis);
-    let told = projections.iter().map(|(point, text)| format!("\n- {}: {}", safe(&point.label), safe(text)));
+    let told = projections.iter().map(|(labels, text)| format!("\n- {}: {}", safe(labels), safe(text)));
     out + &format!("\n{}\n{}\n", safe(inserts::LEGEND), told.collect::<String>())
 }
 
