@@ -7,9 +7,11 @@
 pub mod account;
 pub mod home;
 pub mod leftover;
+pub mod network;
 pub mod place;
 pub mod program;
 mod prompt;
+pub mod tls;
 pub mod url;
 pub mod variables;
 

@@ -1,13 +1,16 @@
 //! Servers that somebody else runs, named by a URL; and the password, which is never part of it.
 //!
 //! In: `mysql://user@host:3306/db`, `postgres://user@localhost/db?socket=/run/s.sock`, the environment. Out: where to go and
-//! as whom. Limits: no TLS; of options only `socket`. A password comes from a file that is closed to others, from PLIMSOLL_PASSWORD
-//! or from the terminal: what stands in a URL stands in the list of processes, in shell histories and in run files.
+//! as whom. Limits: of options only `socket` and those of TLS, in the words of the server's own clients. A password comes from a file
+//! that is closed to others, from PLIMSOLL_PASSWORD or from the terminal: what stands in a URL stands in the list of processes, in
+//! shell histories and in run files.
 
 use super::prompt;
+use super::tls::{self, Wanted, Where};
 use crate::error::{IoContext, TargetError, shown};
 use model::{ParamDef, ParamKind, Params};
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -48,6 +51,8 @@ pub struct Url {
     pub database: Option<String>,
     /// The path of a socket, which is then used in place of the host.
     pub socket: Option<String>,
+    /// How the connection is to be encrypted, where it is.
+    pub tls: Option<Wanted>,
 }
 
 impl Url {
@@ -60,41 +65,60 @@ impl Url {
         if !schemes.contains(&scheme) {
             return Err(refused("the URL is that of another kind of server"));
         }
-        parse(text, rest).map_err(refused)
+        let words = if scheme == "mysql" { &tls::MYSQL } else { &tls::POSTGRES };
+        parse(text, rest, words).map_err(|why| refused(&why))
     }
 }
 
 /// What is wrong is told without the URL: a password may be in it.
-fn parse(text: &str, rest: &str) -> Result<Url, &'static str> {
+fn parse(text: &str, rest: &str, words: &'static tls::Words) -> Result<Url, String> {
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return Err("a URL holds no blanks and no control characters");
+        return Err("a URL holds no blanks and no control characters".into());
     }
     let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
     let (login, database) = rest.split_once('/').unwrap_or((rest, ""));
     let (user, place) = login.rsplit_once('@').ok_or("the URL names no user")?;
     if user.contains(':') {
-        return Err(
-            "a password in a URL can be read by others and was not used; put it into PLIMSOLL_PASSWORD or a file",
-        );
+        let why = "a password in a URL can be read by others and was not used; put it into PLIMSOLL_PASSWORD or a file";
+        return Err(why.into());
     }
     let (host, port) = match place.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port.parse().map_err(|_| "the port is no number")?)),
         _ => (place, None),
     };
-    let mut socket = None;
-    for option in options.split('&').filter(|option| !option.is_empty()) {
-        if ["tls=", "ssl=", "sslmode=", "ssl-mode=", "ssl_mode="].iter().any(|tls| option.starts_with(tls)) {
-            return Err("plimsoll has no TLS: go through a tunnel (`ssh -L`) and leave the option out");
-        }
-        let path = option.strip_prefix("socket=").ok_or("the URL has an option other than `socket`")?;
-        socket = Some(decoded(path)?);
-    }
     let host = host.trim_start_matches('[').trim_end_matches(']');
+    let (sockets, of_tls): (Vec<_>, Vec<_>) = taken_apart(options)?.into_iter().partition(|(name, _)| name == "socket");
+    let socket = sockets.into_iter().next().map(|(_, path)| path);
     if user.is_empty() || host.is_empty() && socket.is_none() {
-        return Err("the URL names no user or no host");
+        return Err("the URL names no user or no host".into());
     }
+    let server = match socket {
+        Some(_) => Where::Socket,
+        None if is_here(host) => Where::Here,
+        None => Where::Network,
+    };
+    let tls = Wanted::of(words, &of_tls, server)?;
     let database = (!database.is_empty()).then(|| decoded(database)).transpose()?;
-    Ok(Url { text: text.into(), user: decoded(user)?, host: host.into(), port, database, socket })
+    Ok(Url { text: text.into(), user: decoded(user)?, host: host.into(), port, database, socket, tls })
+}
+
+/// The options of a URL: their names as `ssl-mode`, and their values.
+fn taken_apart(options: &str) -> Result<Vec<(String, String)>, &'static str> {
+    let mut taken: Vec<(String, String)> = Vec::new();
+    for option in options.split('&').filter(|option| !option.is_empty()) {
+        let (name, value) = option.split_once('=').ok_or("an option of the URL has no value")?;
+        let name = name.to_ascii_lowercase().replace('_', "-");
+        if taken.iter().any(|(known, _)| *known == name) {
+            return Err("an option of the URL stands there twice");
+        }
+        taken.push((name, decoded(value)?));
+    }
+    Ok(taken)
+}
+
+/// Whether `host` is this machine, on whose own network nobody listens.
+fn is_here(host: &str) -> bool {
+    host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
 /// Undoes `%2F`.
@@ -161,11 +185,7 @@ impl Password {
     }
 
     fn in_file(path: &Path) -> Result<Password, TargetError> {
-        let meta = std::fs::metadata(path).trying("look at", path)?;
-        if meta.mode() & 0o077 != 0 {
-            let text = format!("`{}` holds a password and is open to others; close it by `chmod 600`", shown(path));
-            return Err(TargetError::Unsafe(text));
-        }
+        check_closed(path, "a password")?;
         let text = std::fs::read_to_string(path).trying("read", path)?;
         Ok(Password(text.trim_end_matches(['\n', '\r']).to_owned()))
     }
@@ -174,6 +194,16 @@ impl Password {
     pub fn reveal(&self) -> &str {
         &self.0
     }
+}
+
+/// Refuses a file that others may look into; it holds `what`.
+pub fn check_closed(path: &Path, what: &str) -> Result<(), TargetError> {
+    let meta = std::fs::metadata(path).trying("look at", path)?;
+    if meta.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    let text = format!("`{}` holds {what} and is open to others; close it by `chmod 600`", shown(path));
+    Err(TargetError::Unsafe(text))
 }
 
 /// A name that nobody else has: `plimsoll_` and 16 hexadecimal digits.
@@ -212,6 +242,18 @@ mod tests {
     }
 
     #[test]
+    fn only_this_machine_and_a_socket_are_not_encrypted_where_nothing_is_said() {
+        let is_encrypted = |text| url(text).unwrap().tls.is_some();
+        let plain = ["mysql://u@localhost/", "mysql://u@127.0.0.2:3307/", "mysql://u@[::1]/", "mysql://u@h/?socket=/s"];
+        assert!(!plain.into_iter().any(is_encrypted));
+        assert!(["mysql://u@db.example/", "mysql://u@10.0.0.1/"].into_iter().all(is_encrypted));
+        assert!(!is_encrypted("mysql://u@db.example/?SSL_Mode=disabled"));
+        for twice in ["mysql://u@h/?ssl-mode=required&ssl_mode=disabled", "mysql://u@h/?ssl-mode"] {
+            assert!(url(twice).unwrap_err().to_string().contains("an option of the URL"));
+        }
+    }
+
+    #[test]
     fn what_is_wrong_with_a_url_is_told_without_it() {
         let wrong =
             ["", "host", "mysql://host/", "mysql://u@/", "mysql://u@h:x/", "mysql://u@h/?tls=1", "mysql://u%zz@h/"];
@@ -219,7 +261,7 @@ mod tests {
             let error = url(text).unwrap_err().to_string();
             assert!(!error.contains("canary") && error.contains("mysql://user@host/"), "{error}");
         }
-        assert!(url("mysql://u@h/?tls=required").unwrap_err().to_string().contains("has no TLS"));
+        assert!(url("mysql://u@h/?sslmode=require").unwrap_err().to_string().contains("`ssl-mode`"));
         assert!(url("mysql://u:canary@h/").unwrap_err().to_string().contains("PLIMSOLL_PASSWORD"));
     }
 

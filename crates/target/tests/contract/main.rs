@@ -12,3 +12,4 @@ mod lab;
 mod named;
 mod schemas;
 mod servers;
+mod tls;

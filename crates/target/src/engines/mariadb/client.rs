@@ -2,17 +2,21 @@
 //!
 //! In: an address, statements with `?`. Out: sessions that perform operations. Limits: those of [`super::wire`].
 
-use super::wire::{Wire, WireError};
+use super::tunnel::{Tunnel, Way};
+use super::wire::{Socket as WireSocket, Wire, WireError};
 use crate::engines::manner::Manner;
 use crate::engines::plain::Dialect;
 use crate::engines::says::{Prepares, Speaker};
 use crate::engines::served::Link;
 use crate::engines::sql::{Connect, Failure, Session, Speaks, only, transact};
+use crate::error::TargetError;
 use crate::server::home::Socket;
+use crate::server::network::CONNECT_AT_MOST;
+use crate::server::tls::{self, Tls};
 use crate::server::url::{Password, Url};
 use ::mysql::prelude::Queryable;
 use ::mysql::{Conn, Error, Opts, OptsBuilder, Row, Value, from_value_opt};
-use model::{FailureClass, SqlArg, SqlOp};
+use model::{Fact, FailureClass, SqlArg, SqlOp};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +25,8 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Address {
     opts: Opts,
+    /// Where connections are encrypted.
+    way: Option<Way>,
     /// For messages.
     shown: String,
     /// Keeps the way to a private socket open.
@@ -31,15 +37,17 @@ impl Address {
     /// The server behind a private socket, which knows one user.
     pub fn private(socket: Socket, shown: String) -> Address {
         let opts = OptsBuilder::new().socket(Some(socket.path.as_str())).user(Some("root"));
-        Address { opts: of_all(opts), shown, _socket: Some(socket) }
+        Address { opts: of_all(opts), way: None, shown, _socket: Some(socket) }
     }
 
     /// A server that somebody else runs.
-    pub fn foreign(url: &Url, password: Option<&Password>) -> Address {
+    pub fn foreign(url: &Url, password: Option<&Password>) -> Result<Address, TargetError> {
+        let port = url.port.unwrap_or(3306);
         let opts = OptsBuilder::new().user(Some(&url.user)).pass(password.map(Password::reveal));
-        let opts =
-            opts.socket(url.socket.as_deref()).ip_or_hostname(Some(&url.host)).tcp_port(url.port.unwrap_or(3306));
-        Address { opts: of_all(opts), shown: format!("`{}`", url.text), _socket: None }
+        let opts = opts.socket(url.socket.as_deref()).ip_or_hostname(Some(&url.host)).tcp_port(port);
+        let tls = url.tls.as_ref().map(|wanted| Tls::new(wanted, &url.host)).transpose()?;
+        let way = tls.map(|tls| Way { host: url.host.clone(), port, tls });
+        Ok(Address { opts: of_all(opts), way, shown: format!("`{}`", url.text), _socket: None })
     }
 
     /// The same with the database `name` as the current one.
@@ -50,9 +58,23 @@ impl Address {
 
     /// A connection that gives up after `patience` without an answer.
     pub fn connect(&self, patience: Duration) -> Result<Conn, Failure> {
+        self.open(patience).map(|(connection, _)| connection)
+    }
+
+    /// The same, and what it goes through where it is encrypted.
+    fn open(&self, patience: Duration) -> Result<(Conn, Option<Tunnel>), Failure> {
         let opts = OptsBuilder::from_opts(self.opts.clone());
         let timed = opts.read_timeout(Some(patience)).write_timeout(Some(patience));
-        Conn::new(timed.tcp_connect_timeout(Some(patience.min(CONNECT_AT_MOST)))).map_err(failure)
+        let timed = timed.tcp_connect_timeout(Some(patience.min(CONNECT_AT_MOST)));
+        match &self.way {
+            None => Ok((Conn::new(timed).map_err(failure)?, None)),
+            Some(way) => way.open(timed, patience).map(|(connection, tunnel)| (connection, Some(tunnel))),
+        }
+    }
+
+    /// How its connections are encrypted.
+    pub fn facts(&self) -> Vec<Fact> {
+        tls::facts(self.way.as_ref().map(|way| &way.tls))
     }
 
     /// The server, for messages.
@@ -60,9 +82,6 @@ impl Address {
         &self.shown
     }
 }
-
-/// A host that does not answer is not there.
-const CONNECT_AT_MOST: Duration = Duration::from_secs(5);
 
 /// No cache of statements, which would close those of many tables; and the text that workloads write is ASCII, which the
 /// server need not convert.
@@ -86,11 +105,23 @@ pub struct ConnectMysql {
 impl ConnectMysql {
     /// A connection at the isolation level of the clients.
     pub fn connection(&self) -> Result<Conn, Failure> {
-        let mut connection = self.address.connect(self.manner.patience)?;
+        self.open().map(|(connection, _)| connection)
+    }
+
+    fn open(&self) -> Result<(Conn, Option<Tunnel>), Failure> {
+        let (mut connection, tunnel) = self.address.open(self.manner.patience)?;
         if let Some(level) = &self.manner.isolation {
             connection.query_drop(format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")).map_err(failure)?;
         }
-        Ok(connection)
+        Ok((connection, tunnel))
+    }
+
+    /// The same for statements, over which the crate has no part any more.
+    fn wire(&self) -> Result<Wire, Failure> {
+        Ok(Wire::new(match self.open()? {
+            (connection, None) => WireSocket::Plain(connection),
+            (connection, Some(tunnel)) => WireSocket::Encrypted(tunnel.taken_over(connection)?),
+        }))
     }
 }
 
@@ -110,9 +141,8 @@ impl Connect for ConnectMysql {
     }
 
     fn connect(&self) -> Result<MysqlSession, Failure> {
-        let wire = Wire::new(self.connection()?);
-        let speaker = Speaker::new(wire, &self.statements, &self.manner, Dialect::Mysql).map_err(wire_failure)?;
-        Ok(MysqlSession { speaker })
+        let speaker = Speaker::new(self.wire()?, &self.statements, &self.manner, Dialect::Mysql);
+        Ok(MysqlSession { speaker: speaker.map_err(wire_failure)? })
     }
 }
 
@@ -147,11 +177,7 @@ impl Prepares for Wire {
     type Error = WireError;
 
     fn prepare(&mut self, text: &str) -> Result<(), WireError> {
-        Wire::prepare(self, text).map_err(|error| match error {
-            Error::MySqlError(said) => WireError::Said { code: said.code, text: said.to_string() },
-            Error::IoError(cause) => WireError::Io(cause),
-            other => WireError::Io(io::Error::other(other)),
-        })
+        self.prepare(text)
     }
 
     #[inline]
@@ -179,7 +205,7 @@ pub fn failure(error: Error) -> Failure {
 
 /// What an error under load means here.
 #[cold]
-fn wire_failure(error: WireError) -> Failure {
+pub fn wire_failure(error: WireError) -> Failure {
     match error {
         WireError::Said { code, text } => told(class_of(code, &text), &text),
         WireError::Io(cause) => io_failure(&cause),
@@ -189,6 +215,8 @@ fn wire_failure(error: WireError) -> Failure {
 fn io_failure(cause: &io::Error) -> Failure {
     match cause.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => told(FailureClass::Lost, "it did not answer in time"),
+        // It was not let in, or did not let us in.
+        ErrorKind::PermissionDenied => told(FailureClass::Lost, &cause.to_string()),
         // Nothing was sent.
         ErrorKind::InvalidInput => told(FailureClass::Other, &cause.to_string()),
         _ => told(FailureClass::Lost, &format!("the connection was lost: {cause}")),

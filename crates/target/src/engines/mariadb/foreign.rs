@@ -25,6 +25,7 @@ pub fn visit(server: &Address, url: &Url) -> Result<(Address, Conn, Foreign), Ta
     let mut keeper = server.connect(PATIENCE).map_err(told)?;
     refuse_production(&mut keeper, server)?;
     let mut facts = look_around(&mut keeper, server, url)?;
+    facts.extend(server.facts());
     let name = schema_name();
     // Before there is anything that would drop it.
     keeper.query_drop(format!("CREATE DATABASE {}", quoted(&name))).map_err(|error| match error {

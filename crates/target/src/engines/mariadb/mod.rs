@@ -20,6 +20,7 @@ mod programs;
 mod rest;
 mod storage;
 mod tables;
+mod tunnel;
 mod wire;
 
 use super::counters::ServerSource;
@@ -185,7 +186,7 @@ impl SqlServer for Mariadb {
 
     fn visit(params: &Params) -> Result<(Address, Conn, Foreign), TargetError> {
         let url = Url::of(params, &["mysql"], EXAMPLE)?;
-        foreign::visit(&Address::foreign(&url, Password::of(params)?.as_ref()), &url)
+        foreign::visit(&Address::foreign(&url, Password::of(params)?.as_ref())?, &url)
     }
 
     fn link(address: &Address, patience: Duration) -> Result<Conn, Failure> {

@@ -1,16 +1,17 @@
 //! Executes prepared statements on a connection to MariaDB or MySQL: the part of the protocol that a client repeats.
 //!
-//! In: a connection that the crate `mysql` has opened, statements it has prepared, arguments. Out: one write and one read a
-//! statement, between reused buffers; rows are looked at one by one and not taken apart. Limits: no TLS and no compression,
-//! whose bytes are not on the socket as they are here; a statement with its arguments is below 16 MiB.
+//! In: a connection over which the crate `mysql` has logged in, statements, arguments. Out: one write and one read a statement,
+//! between reused buffers; rows are looked at one by one and not taken apart. Limits: no compression, whose bytes are not on the
+//! socket as they are here; a statement with its arguments is below 16 MiB.
 //!
 //! The crate takes arguments and gives rows by value, which costs a multiple of what is done with them here
-//! (docs/journal/2026-11-21-sql-clients.md). So it connects, logs in and prepares, and what is timed is here.
-//! <https://mariadb.com/kb/en/com_stmt_execute/>, <https://mariadb.com/kb/en/result-set-packets/>
+//! (docs/journal/2026-11-21-sql-clients.md). So it connects and logs in, and what is timed is here.
+//! <https://mariadb.com/kb/en/com_stmt_prepare/>, <https://mariadb.com/kb/en/com_stmt_execute/>,
+//! <https://mariadb.com/kb/en/result-set-packets/>
 
+use super::tunnel::Channel;
 use crate::engines::inbox::Inbox;
 use ::mysql::Conn;
-use ::mysql::prelude::Queryable;
 use model::SqlArg;
 use std::hint::black_box;
 use std::io::{self, ErrorKind, Read, Write};
@@ -52,24 +53,30 @@ struct Prepared {
     types: Vec<u8>,
 }
 
-/// The crate's connection, whose socket is used.
-struct Socket(Conn);
+/// What a connection's bytes go through.
+pub enum Socket {
+    /// The crate's connection, whose socket is used.
+    Plain(Conn),
+    /// One that is encrypted.
+    Encrypted(Channel),
+}
 
 /// Packets have a header of three bytes of length and one that counts them.
-const HEADER: usize = 4;
+pub const HEADER: usize = 4;
 /// What is longer comes in several packets.
 const PACKET_MAX: usize = (1 << 24) - 1;
 
 const COM_QUERY: u8 = 0x03;
+const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 
 const LONGLONG: u8 = 0x08;
 const DOUBLE: u8 = 0x05;
 const VAR_STRING: u8 = 0xfd;
 
-const OK: u8 = 0x00;
+pub const OK: u8 = 0x00;
 const EOF: u8 = 0xfe;
-const ERR: u8 = 0xff;
+pub const ERR: u8 = 0xff;
 const LOCAL_FILE: u8 = 0xfb;
 /// A row may begin with the same byte, and is longer.
 const EOF_BELOW: usize = 9;
@@ -78,14 +85,18 @@ const EOF_BELOW: usize = 9;
 const MORE_RESULTS: u16 = 0x0008;
 
 impl Wire {
-    /// Takes `connection` over.
-    pub fn new(connection: Conn) -> Wire {
-        Wire { socket: Socket(connection), statements: Vec::new(), out: Vec::new(), inbox: Inbox::new() }
+    /// Takes `socket` over.
+    pub fn new(socket: Socket) -> Wire {
+        Wire { socket, statements: Vec::new(), out: Vec::new(), inbox: Inbox::new() }
     }
 
     /// Prepares a statement. They are numbered from 0 on.
-    pub fn prepare(&mut self, text: &str) -> Result<(), ::mysql::Error> {
-        self.statements.push(prepare(&mut self.socket.0, text)?);
+    pub fn prepare(&mut self, text: &str) -> Result<(), WireError> {
+        begin(&mut self.out, COM_STMT_PREPARE);
+        self.out.extend_from_slice(text.as_bytes());
+        self.send()?;
+        let id = take_prepared(&mut self.inbox, &mut self.socket)?;
+        self.statements.push(Prepared { id, types: Vec::new() });
         Ok(())
     }
 
@@ -112,36 +123,45 @@ impl Wire {
     /// Sends the command and takes all that is answered.
     #[inline]
     fn call(&mut self) -> Result<(), WireError> {
-        let length = self.out.len() - HEADER;
-        if length >= PACKET_MAX {
-            return Err(too_long().into());
-        }
-        self.out[..HEADER].copy_from_slice(&(length as u32).to_le_bytes());
-        self.socket.write_all(&self.out)?;
+        self.send()?;
         while take_answer(&mut self.inbox, &mut self.socket)? {}
         Ok(())
     }
+
+    #[inline]
+    fn send(&mut self) -> io::Result<()> {
+        let length = self.out.len() - HEADER;
+        if length >= PACKET_MAX {
+            return Err(too_long());
+        }
+        self.out[..HEADER].copy_from_slice(&(length as u32).to_le_bytes());
+        self.socket.write_all(&self.out)
+    }
 }
 
-impl Socket {
-    #[inline]
-    fn fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the connection is open as long as it lives, which is longer than the borrow, and keeps its socket.
-        unsafe { BorrowedFd::borrow_raw(self.0.as_raw_fd()) }
-    }
+#[inline]
+fn fd_of(connection: &Conn) -> BorrowedFd<'_> {
+    // SAFETY: the connection is open as long as it lives, which is longer than the borrow, and keeps its socket.
+    unsafe { BorrowedFd::borrow_raw(connection.as_raw_fd()) }
 }
 
 impl Read for Socket {
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        Ok(rustix::io::read(self.fd(), buffer)?)
+        match self {
+            Socket::Plain(connection) => Ok(rustix::io::read(fd_of(connection), buffer)?),
+            Socket::Encrypted(channel) => channel.read(buffer),
+        }
     }
 }
 
 impl Write for Socket {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(rustix::io::write(self.fd(), bytes)?)
+        match self {
+            Socket::Plain(connection) => Ok(rustix::io::write(fd_of(connection), bytes)?),
+            Socket::Encrypted(channel) => channel.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -149,9 +169,20 @@ impl Write for Socket {
     }
 }
 
-/// The crate's own statement describes each argument and column in some hundred bytes, which nobody needs here.
-fn prepare(connection: &mut Conn, text: &str) -> Result<Prepared, ::mysql::Error> {
-    Ok(Prepared { id: connection.prep(text)?.id(), types: Vec::new() })
+/// The number of a statement that was prepared. Its arguments and columns are described behind it, which nobody needs here.
+fn take_prepared(inbox: &mut Inbox, socket: &mut impl Read) -> Result<u32, WireError> {
+    let answer = packet(inbox, socket)?;
+    let (&[OK, id @ .., _, _, _, _], _) = answer.split_first_chunk::<9>().ok_or_else(nonsense)? else {
+        return Err(nonsense().into());
+    };
+    let [columns, arguments] = [5, 7].map(|at| status_at(answer, at).unwrap_or_default());
+    for described in [arguments, columns].into_iter().filter(|count| *count > 0) {
+        // Each, and the end of them.
+        for _ in 0..=described {
+            packet(inbox, socket)?;
+        }
+    }
+    Ok(u32::from_le_bytes(id))
 }
 
 /// Takes one answer whole: whether another one follows.
@@ -300,7 +331,7 @@ fn has_more(status: u16) -> bool {
 
 /// The error in the body of an ERR packet: a number, and with `#` a SQLSTATE before the text.
 #[cold]
-fn said(body: &[u8]) -> WireError {
+pub fn said(body: &[u8]) -> WireError {
     let Some((code, text)) = body[1..].split_first_chunk() else { return nonsense().into() };
     let code = u16::from_le_bytes(*code);
     let (state, text) = match text.split_first_chunk::<6>() {
@@ -358,6 +389,21 @@ mod tests {
             let (answer, left) = taken(bodies);
             assert!(matches!(answer, Ok(false)), "{answer:?} of {bodies:?}");
             assert_eq!(left, 0, "{bodies:?}");
+        }
+    }
+
+    #[test]
+    fn a_prepared_statement_has_its_number_and_what_describes_it_is_taken() {
+        let described = [OK, 7, 1, 0, 0, 1, 0, 2, 0, 0, 0, 0];
+        let bytes =
+            packets(&[&described, b"first", b"second", END, b"column", END, &[OK, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]);
+        let (mut inbox, mut socket) = (Inbox::new(), &bytes[..]);
+        let mut next = || take_prepared(&mut inbox, &mut socket);
+        assert_eq!((next().unwrap(), next().unwrap()), (0x107, 8));
+        assert!(matches!(next(), Err(WireError::Io(_))));
+        for body in [&[OK, 7][..], &[1, 0, 0, 0, 0, 0, 0, 0, 0]] {
+            let bytes = packets(&[body]);
+            assert!(matches!(take_prepared(&mut Inbox::new(), &mut &bytes[..]), Err(WireError::Io(_))), "{body:?}");
         }
     }
 

@@ -9,11 +9,13 @@ use crate::engines::plain::Dialect;
 use crate::engines::says::{Prepares, Speaker};
 use crate::engines::served::Link;
 use crate::engines::sql::{Connect, Failure, Session, Speaks, only, transact};
+use crate::error::TargetError;
 use crate::server::home::Socket;
+use crate::server::network;
+use crate::server::tls::{self, Tls};
 use crate::server::url::{Password, Url};
-use model::{FailureClass, SqlArg, SqlOp};
+use model::{Fact, FailureClass, SqlArg, SqlOp};
 use std::io::{self, ErrorKind};
-use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,14 +41,15 @@ impl Address {
     }
 
     /// A server that somebody else runs.
-    pub fn foreign(url: &Url, password: Option<Password>) -> Address {
+    pub fn foreign(url: &Url, password: Option<Password>) -> Result<Address, TargetError> {
+        let tls = url.tls.as_ref().map(|wanted| Tls::new(wanted, &url.host)).transpose()?;
         let way = match &url.socket {
             Some(path) => Way::Socket(path.clone()),
-            None => Way::Host(url.host.clone(), url.port.unwrap_or(5432)),
+            None => Way::Host(url.host.clone(), url.port.unwrap_or(5432), tls),
         };
         let database = url.database.clone().unwrap_or_else(|| url.user.clone());
         let shown = format!("`{}`", url.text);
-        Address { way, user: url.user.clone(), password, database, schema: None, shown }
+        Ok(Address { way, user: url.user.clone(), password, database, schema: None, shown })
     }
 
     /// The same with names in `schema`.
@@ -72,6 +75,14 @@ impl Address {
     pub fn shown(&self) -> &str {
         &self.shown
     }
+
+    /// How its connections are encrypted.
+    pub fn facts(&self) -> Vec<Fact> {
+        match &self.way {
+            Way::Host(_, _, tls) => tls::facts(tls.as_ref()),
+            Way::Private(_) | Way::Socket(_) => tls::facts(None),
+        }
+    }
 }
 
 /// How to get to a server.
@@ -79,41 +90,24 @@ impl Address {
 enum Way {
     Private(Socket),
     Socket(String),
-    Host(String, u16),
+    Host(String, u16, Option<Tls>),
 }
-
-/// A host that does not answer is not there.
-const CONNECT_AT_MOST: Duration = Duration::from_secs(5);
 
 impl Way {
     fn go(&self, patience: Duration) -> io::Result<Stream> {
         let path = match self {
             Way::Private(socket) => &socket.path,
             Way::Socket(path) => path,
-            Way::Host(host, port) => return by_network(host, *port, patience),
+            Way::Host(host, port, None) => return network::connect(host, *port, patience).map(Stream::Tcp),
+            Way::Host(host, port, Some(tls)) => {
+                return Stream::encrypted(network::connect(host, *port, patience)?, tls);
+            }
         };
         let stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(patience))?;
         stream.set_write_timeout(Some(patience))?;
         Ok(Stream::Unix(stream))
     }
-}
-
-/// To the first of the host's addresses that answers.
-fn by_network(host: &str, port: u16, patience: Duration) -> io::Result<Stream> {
-    let mut last = io::Error::new(ErrorKind::NotFound, "the host has no address");
-    for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, patience.min(CONNECT_AT_MOST)) {
-            Err(error) => last = error,
-            Ok(stream) => {
-                stream.set_nodelay(true)?;
-                stream.set_read_timeout(Some(patience))?;
-                stream.set_write_timeout(Some(patience))?;
-                return Ok(Stream::Tcp(stream));
-            }
-        }
-    }
-    Err(last)
 }
 
 /// How the clients of a trial connect.

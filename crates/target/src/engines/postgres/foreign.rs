@@ -25,6 +25,7 @@ pub fn visit(server: &Address, url: &Url) -> Result<(Address, Wire, Foreign), Ta
     let mut keeper = server.connect(PATIENCE).map_err(|failure| told(failure.text))?;
     refuse_production(&mut keeper, server)?;
     let mut facts = look_around(&mut keeper, server, url)?;
+    facts.extend(server.facts());
     let name = schema_name();
     let schema = quoted(&name);
     // Before there is anything that would drop it.

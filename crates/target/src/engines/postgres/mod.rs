@@ -259,7 +259,7 @@ impl SqlServer for Postgres {
 
     fn visit(params: &Params) -> Result<(Address, Wire, Foreign), TargetError> {
         let url = Url::of(params, SCHEMES, EXAMPLE)?;
-        foreign::visit(&Address::foreign(&url, Password::of(params)?), &url)
+        foreign::visit(&Address::foreign(&url, Password::of(params)?)?, &url)
     }
 
     fn link(address: &Address, patience: Duration) -> Result<Wire, Failure> {

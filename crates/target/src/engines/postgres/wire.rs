@@ -1,13 +1,14 @@
 //! A connection to PostgreSQL: the part of protocol 3.0 that a benchmark needs, on a blocking socket.
 //!
 //! In: bytes of the crate `postgres-protocol` for what is sent; what comes is read here, row by row, without taking it apart.
-//! Out: statements prepared and executed, one round trip each. Limits: no TLS, no COPY, no notifications; all values go as
-//! text, so that the server, which knows the columns' types, converts them.
+//! Out: statements prepared and executed, one round trip each. Limits: no COPY, no notifications; all values go as text, so that
+//! the server, which knows the columns' types, converts them. Over TLS SCRAM binds no channel.
 //!
 //! <https://www.postgresql.org/docs/current/protocol-message-formats.html>. The crate `postgres` would do the same over an
 //! asynchronous runtime: without a time-out on a unix socket, and with a task switch for each statement.
 
 use crate::engines::inbox::Inbox;
+use crate::server::tls::{Encrypted, Tls};
 use bytes::BytesMut;
 use postgres_protocol::IsNull;
 use postgres_protocol::authentication::md5_hash;
@@ -58,6 +59,8 @@ pub enum Stream {
     Unix(UnixStream),
     /// On the network.
     Tcp(TcpStream),
+    /// On the network, encrypted.
+    Tls(Encrypted),
 }
 
 /// An open connection.
@@ -149,8 +152,7 @@ impl Wire {
             match i32::from_be_bytes(*kind) {
                 0 => return Ok(()),
                 3 if is_open => {
-                    let why =
-                        "it wants the password in clear text over the network: set its pg_hba.conf to scram-sha-256";
+                    let why = "it wants the password in clear text over the network: set its pg_hba.conf to scram-sha-256, or use TLS";
                     return Err(unwilling(why).into());
                 }
                 3 => frontend::password_message(password()?.as_bytes(), &mut answer)?,
@@ -180,6 +182,7 @@ impl Wire {
         let sent = match &mut self.stream {
             Stream::Unix(stream) => stream.write_all(&self.out),
             Stream::Tcp(stream) => stream.write_all(&self.out),
+            Stream::Tls(stream) => stream.write_all(&self.out),
         };
         self.out.clear();
         sent
@@ -215,12 +218,30 @@ impl Wire {
     }
 }
 
+impl Stream {
+    /// Asks for TLS on `stream`, and has it.
+    pub fn encrypted(mut stream: TcpStream, tls: &Tls) -> io::Result<Stream> {
+        let mut asked = BytesMut::new();
+        frontend::ssl_request(&mut asked);
+        stream.write_all(&asked)?;
+        // One byte, and nothing of what somebody else may have put behind it.
+        let mut answer = [0];
+        stream.read_exact(&mut answer)?;
+        match answer {
+            [b'S'] => tls.over(stream).map(Stream::Tls),
+            [b'N'] => Err(tls.is_missing()),
+            _ => Err(nonsense()),
+        }
+    }
+}
+
 impl Read for Stream {
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Stream::Unix(stream) => stream.read(buffer),
             Stream::Tcp(stream) => stream.read(buffer),
+            Stream::Tls(stream) => stream.read(buffer),
         }
     }
 }
