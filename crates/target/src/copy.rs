@@ -20,7 +20,7 @@ pub struct Copied {
     shared: u64,
     /// and files that have their own.
     whole: u64,
-    /// Until it was on disk and out of the page cache.
+    /// Until all was on disk and out of the page cache.
     pub took: Duration,
 }
 

@@ -1,7 +1,8 @@
 //! What becomes of data and engine between two points.
 //!
-//! In: the parameter `between`. Out: the words, and the copy of the data that points begin with. Limits: `restart` and `restore` are
-//! for engines whose data is a directory of plimsoll's own; caches are cold after both, and what the engine knew is forgotten.
+//! In: the parameter `between`. Out: the words, and the copy of the data that points begin with, with how it was made. Limits:
+//! `restart` and `restore` are for engines whose data is a directory of plimsoll's own; caches are cold after both, and what the
+//! engine knew is forgotten.
 
 use super::MadeFor;
 use crate::copy::{self, Copied};
@@ -9,6 +10,7 @@ use crate::dataset::DataDir;
 use crate::error::TargetError;
 use model::{Fact, ParamDef, ParamKind, Params};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// What an engine does before each point.
 pub const BETWEEN: ParamDef = ParamDef {
@@ -92,8 +94,11 @@ impl Beginnings {
                 State::Restarted
             }
             Some((place, _)) => {
+                let began = Instant::now();
                 copy::empty(data)?;
-                State::Restored(copy::contents(place, data)?)
+                let mut copied = copy::contents(place, data)?;
+                copied.took = began.elapsed();
+                State::Restored(copied)
             }
         });
         Ok(())

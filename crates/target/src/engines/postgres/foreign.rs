@@ -1,7 +1,8 @@
 //! PostgreSQL servers that somebody else runs: looked at before anything is made, and left as they were.
 //!
 //! In: an address. Out: a schema of plimsoll's own, with its marker, in the database that the URL names. Limits: what the
-//! user's rights hide is not seen; a schema that a killed plimsoll left is named, and dropped by hand.
+//! user's rights hide is not seen; a schema that a killed plimsoll left is named, and dropped by hand; one of plimsoll's name without
+//! its marker is somebody else's, and the server is refused.
 
 use super::client::{Address, failure};
 use super::tables::quoted;
