@@ -115,7 +115,7 @@ impl Wanted {
                 "`{mode}={anyone}` verifies nothing: leave out `{issuers}`, or write `{issuer}` or `{name}`"
             )),
             (Some(Trust::Issuer), None) => Err(format!(
-                "`{mode}={issuer}` needs `{issuers}=FILE`: one of the issuers that this system knows has certified anybody"
+                "`{mode}={issuer}` needs `{issuers}=FILE`: issuers that this system knows have certified everybody"
             )),
             (None, _) => Ok(None),
             (Some(trust), file) => match (of(certificate), of(key)) {
@@ -150,7 +150,7 @@ pub struct Tls {
     /// The host in the URL.
     name: ServerName<'static>,
     wanted: Wanted,
-    /// What the last connection agreed on.
+    /// What the first connection agreed on, and so every other.
     agreed: Arc<OnceLock<String>>,
 }
 
@@ -460,5 +460,73 @@ mod tests {
         assert!(told.contains(path) && told.contains("BEGIN CERTIFICATE"), "{told}");
         let gone = Wanted { issuers: Some("/nonexistent".into()), ..wanted };
         assert!(Tls::new(&gone, "localhost").err().unwrap().to_string().contains("`/nonexistent`"));
+    }
+
+    /// A certificate for `name` with `change`, and the one of its issuer, in PEM; and a server that shows it to the next who comes.
+    fn served(
+        name: &str,
+        change: impl Fn(&mut rcgen::CertificateParams),
+    ) -> (std::net::SocketAddr, tempfile::NamedTempFile) {
+        use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+        let (mut params, key) = (CertificateParams::new([]).unwrap(), KeyPair::generate().unwrap());
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), params.self_signed(&key).unwrap().pem()).unwrap();
+        let (issuer, key) = (Issuer::new(params, key), KeyPair::generate().unwrap());
+        let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+        change(&mut params);
+        let own = params.signed_by(&key, &issuer).unwrap();
+        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+        let config = rustls::ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
+        let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+        let config = Arc::new(config.with_single_cert(vec![own.der().clone()], key).unwrap());
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut connection = rustls::ServerConnection::new(config).unwrap();
+            let _ = connection.complete_io(&mut stream); // who comes may refuse it
+        });
+        (address, file)
+    }
+
+    /// What it is to shake hands with a server whose certificate is for `name` with `change`.
+    fn met(name: &str, mode: &str, change: impl Fn(&mut rcgen::CertificateParams)) -> Result<Vec<Fact>, String> {
+        let (address, issuer) = served(name, change);
+        let said = [("ssl-mode", mode), ("ssl-ca", issuer.path().to_str().unwrap())];
+        let said = if mode == "required" { &said[..1] } else { &said };
+        let tls = Tls::new(&wanted(&MYSQL, said, Where::Here).unwrap().unwrap(), "localhost").unwrap();
+        tls.over(TcpStream::connect(address).unwrap()).map_err(|error| error.to_string())?;
+        Ok(facts(Some(&tls)))
+    }
+
+    #[test]
+    fn a_server_that_is_what_it_should_be_is_taken_and_what_was_agreed_on_is_told() {
+        let told = met("localhost", "verify_identity", |_| ()).unwrap();
+        assert!(told[0].value.starts_with("TLSv1.3, TLS13_"), "{told:?}");
+        assert_eq!(told[1].value, "issuer and name");
+        assert_eq!(met("db.example", "verify_ca", |_| ()).unwrap()[1].value, "issuer");
+        assert_eq!(facts(None)[0].value, "none");
+    }
+
+    #[test]
+    fn a_certificate_that_is_wrong_is_refused_with_what_to_do() {
+        let long_ago = |params: &mut rcgen::CertificateParams| params.not_after = rcgen::date_time_ymd(2001, 1, 1);
+        let some_day = |params: &mut rcgen::CertificateParams| params.not_before = rcgen::date_time_ymd(3001, 1, 1);
+        let issues = |params: &mut rcgen::CertificateParams| {
+            params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        };
+        let wrong = |name, mode, change: &dyn Fn(&mut rcgen::CertificateParams)| met(name, mode, change).unwrap_err();
+        let told = wrong("db.example", "verify_identity", &|_| ());
+        assert!(told.contains("not for `localhost` but for") && told.contains("db.example"), "{told}");
+        for (change, why) in [
+            (&long_ago as &dyn Fn(&mut rcgen::CertificateParams), "has expired"),
+            (&some_day, "is not valid yet"),
+            (&issues, "CA:FALSE"),
+        ] {
+            let told = wrong("localhost", "verify_ca", change);
+            assert!(told.contains(why) && told.contains("`ssl-mode=REQUIRED`"), "{told}");
+            assert_eq!(met("localhost", "required", change).unwrap()[1].value, "nothing");
+        }
     }
 }

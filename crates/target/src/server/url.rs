@@ -20,7 +20,8 @@ pub const URL: ParamDef = ParamDef {
     name: "url",
     kind: ParamKind::Path,
     default: "",
-    help: "where the server is; given as the engine: `--engine mysql://user@host:3306/`",
+    help: "where the server is; given as the engine: `--engine mysql://user@host:3306/`; with TLS as its own clients say it: \
+           `?ssl-mode=VERIFY_IDENTITY&ssl-ca=FILE`, for PostgreSQL `?sslmode=verify-full&sslrootcert=FILE`",
     scales: false,
     shapes_data: true,
 };

@@ -212,8 +212,12 @@ pub fn wire_failure(error: WireError) -> Failure {
     }
 }
 
+const ENDED: &str = "the connection was lost: unexpected end of file";
+
 fn io_failure(cause: &io::Error) -> Failure {
     match cause.kind() {
+        // rustls says more, with an address of its documentation.
+        ErrorKind::UnexpectedEof => told(FailureClass::Lost, ENDED),
         ErrorKind::WouldBlock | ErrorKind::TimedOut => told(FailureClass::Lost, "it did not answer in time"),
         // It was not let in, or did not let us in.
         ErrorKind::PermissionDenied => told(FailureClass::Lost, &cause.to_string()),

@@ -1,7 +1,8 @@
 //! Has the crate `mysql` log in over a connection that is encrypted here.
 //!
 //! In: a server, how to encrypt, whom to log in. Out: the crate's connection, and the encrypted one below it, which can be taken
-//! over. Limits: a thread for each connection that is not; to be logged in takes some 0.1 ms more than it would without one.
+//! over. Limits: a thread for each connection that is not; to be logged in takes a socket and a thread more than it would, which a
+//! connection per transaction has in its response times.
 //!
 //! The crate would encrypt by itself, but then nobody else could read its connection, and it trusts issuers that nobody named
 //! (docs/journal/2026-11-21-sql-clients.md). Instead it comes to a socket of this process, and a thread carries what it says. To the

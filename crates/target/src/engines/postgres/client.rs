@@ -240,8 +240,12 @@ pub fn failure(error: WireError) -> Failure {
     Failure { class, text: text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() }
 }
 
+const ENDED: &str = "the connection was lost: unexpected end of file";
+
 fn lost(error: &io::Error) -> String {
     match error.kind() {
+        // rustls says more, with an address of its documentation.
+        ErrorKind::UnexpectedEof => ENDED.into(),
         ErrorKind::WouldBlock | ErrorKind::TimedOut => "it did not answer in time".into(),
         ErrorKind::PermissionDenied | ErrorKind::NotFound | ErrorKind::ConnectionRefused => error.to_string(),
         _ => format!("the connection was lost: {error}"),
