@@ -21,6 +21,7 @@ use model::{
 };
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use workload::{Beside, Carried, Kind, KvProgram, Part};
 
@@ -67,6 +68,7 @@ const PARAMS: &[ParamDef] = &[super::DURABILITY, super::CACHE, BETWEEN];
 struct Fjall {
     /// Nothing while its files are changed, and where it could not be opened again.
     open: Option<Open>,
+    watched: Watched,
     params: Params,
     /// The names of the key spaces.
     tables: Vec<&'static str>,
@@ -77,6 +79,14 @@ struct Fjall {
     own: PathBuf,
     /// The last: fields are dropped in order, and files go after those who have them open.
     dir: DataDir,
+}
+
+/// What counters are read from while it is open: it closes when nobody holds it any more, and a sampler goes on meanwhile.
+type Watched = Arc<Mutex<Option<(Database, Vec<Keyspace>)>>>;
+
+/// Nothing that can panic changes it under the lock.
+fn locked(watched: &Watched) -> MutexGuard<'_, Option<(Database, Vec<Keyspace>)>> {
+    watched.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The database. Its threads end when this is dropped, with all clients.
@@ -106,7 +116,8 @@ impl Fjall {
         let (own, params) = (dir.own_directory("fjall")?, start.trial.target.params.clone());
         let open = Some(Open::new(&own, &params, &[])?);
         let (persist, made_for, begins) = (persist_mode(&params), MadeFor::new(start), Beginnings::of(&params));
-        Ok(Fjall { open, params, tables: Vec::new(), persist, made_for, begins, own, dir })
+        let (watched, tables) = (Watched::default(), Vec::new());
+        Ok(Fjall { open, watched, params, tables, persist, made_for, begins, own, dir })
     }
 
     fn open(&self) -> Result<&Open, TargetError> {
@@ -119,10 +130,19 @@ impl Fjall {
         &mut self,
         meanwhile: fn(&mut Beginnings, &mut DataDir, &Path) -> Result<(), TargetError>,
     ) -> Result<(), TargetError> {
+        let was_watched = locked(&self.watched).take().is_some();
         self.open = None;
         meanwhile(&mut self.begins, &mut self.dir, &self.own)?;
         self.open = Some(Open::new(&self.own, &self.params, &self.tables)?);
+        if was_watched {
+            self.watch();
+        }
         Ok(())
+    }
+
+    fn watch(&self) {
+        let opened = self.open.as_ref();
+        *locked(&self.watched) = opened.map(|open| (open.database.clone(), open.keyspaces.clone()));
     }
 
     fn all(
@@ -211,11 +231,12 @@ impl Instance for Fjall {
     }
 
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {
-        let source = |open: &Open| {
-            let (database, keyspaces) = (open.database.clone(), open.keyspaces.clone());
-            within(&COUNTERS, move || values(&database, &keyspaces))
-        };
-        self.open.iter().map(source).collect()
+        self.watch();
+        let watched = self.watched.clone();
+        vec![within(&COUNTERS, move || match &*locked(&watched) {
+            Some((database, keyspaces)) => values(database, keyspaces),
+            None => vec![None; COUNTERS.counters.len()],
+        })]
     }
 
     fn trouble(&self) -> Option<String> {
@@ -235,7 +256,8 @@ impl Instance for Fjall {
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
-        let Fjall { dir, open, .. } = *self;
+        let Fjall { dir, open, watched, .. } = *self;
+        locked(&watched).take();
         drop(open); // its threads end before its files go
         dir.remove()
     }

@@ -1,7 +1,7 @@
 //! What points begin with: data as the point before left it, an engine started anew, data as it was loaded; on file systems that
 //! share blocks and on those that copy.
 
-use crate::lab::{custom_trial, directory, fact, names_in, prepared, run, sql_engines, trial};
+use crate::lab::{custom_trial, directory, fact, names_in, prepare, prepared, run, sql_engines, start, trial};
 use model::{Bytes, FileSystem, OnError, Phase, Trial};
 use std::path::Path;
 use target::{Instance, Volume};
@@ -102,9 +102,12 @@ fn fjall_that_is_restarted_has_every_key_that_was_in_its_buffers() {
     let inserting = inserting("restart");
     let mut instance = prepared(&inserting, parent.path());
     assert!(!instance.restores());
+    // A sampler goes on while the database is closed.
+    let mut source = instance.sources().remove(0);
     assert_eq!(counted(&mut *instance, &inserting), (300, 0));
     instance.begin_again(true).unwrap();
     assert_eq!(fact(&*instance, "data.state").unwrap(), "restarted");
+    assert!(source.read().iter().all(Option::is_some), "it reads what is open now");
     assert_eq!(keys_on_disk(parent.path()), [900; 4]);
     assert_eq!(counted(&mut *instance, &inserting), (300, 0));
     instance.begin_again(true).unwrap();
@@ -128,14 +131,17 @@ fn fjall_that_is_restored_has_the_keys_of_the_load_and_no_others() {
     assert_eq!(counted(&mut *instance, &inserting), (300, 0));
     instance.stop().unwrap();
 
-    let reading = trial("fjall", "oltp", &[("between", "restore"), ("time", "60s")]);
-    let mut instance = prepared(&reading, parent.path());
+    let reading = trial("fjall", "oltp", &[("between", "restore"), ("durability", "os"), ("time", "60s")]);
+    let mut instance = start(&reading, parent.path()).unwrap();
+    let source = instance.sources();
+    prepare(&mut *instance, &reading).unwrap();
     for _ in 0..2 {
         assert_eq!(counted(&mut *instance, &reading), (300, 0));
         instance.begin_again(false).unwrap();
     }
     assert_eq!(keys_on_disk(parent.path()), [500]);
     instance.stop().unwrap();
+    drop(source);
     assert_eq!(names_in(parent.path()), NOTHING);
 }
 
