@@ -574,12 +574,12 @@ mod tests {
 
     #[test]
     fn dots_of_a_short_run_on_the_axis_of_a_long_one_do_not_run_into_a_blot() {
-        let dotted = |seconds: u32, per_s: u32| {
-            let dots = (0..seconds * per_s).map(|nth| (f64::from(nth) / f64::from(per_s), 1.0)).collect();
+        let dotted = |seconds: f64, count: u32| {
+            let dots = (0..count).map(|nth| (seconds * f64::from(nth) / f64::from(count), 1.0)).collect();
             let series = Series { label: String::new(), colour: Colour::Blue, marks: vec![Mark::Dots(3.0, dots)] };
             Panel { series: vec![series], ..panel(vec![], "") }
         };
-        let scene = lay_out(&figure(vec![dotted(5, 20), dotted(100, 1)]), WIDE);
+        let scene = lay_out(&figure(vec![dotted(0.15, 100), dotted(3.0, 100)]), WIDE);
         let radius = |s: &Shape| if let Shape::Dots { radius, .. } = s { Some(*radius) } else { None };
         assert_eq!(scene.shapes.iter().filter_map(radius).collect::<Vec<_>>(), [DOT_MIN, 3.0]);
         assert_eq!(room_for_dots(&[(1.0, 5.0), (1.0, 9.0)]), f64::MAX);
