@@ -7,6 +7,7 @@ mod bench;
 mod docs;
 mod licences;
 mod needs;
+mod retry;
 mod soak;
 mod test;
 mod tidy;

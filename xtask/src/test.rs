@@ -1,11 +1,12 @@
 //! `cargo xtask test`: everything that CI runs, in order, each step in a line with its time.
 //!
 //! In: the working tree. Out: success, or the steps that failed by name. Limits: a step that fails does not keep the others from
-//! running; what a missing program makes impossible is skipped by name, and with `CI=true` that is a failure.
+//! running; what a missing program makes impossible is skipped by name, and with `CI=true` that is a failure. A test that fails
+//! beside the others and passes alone is named and fails nothing.
 
 use crate::needs::{self, Need};
 use crate::workspace::{self, cargo};
-use crate::{docs, licences, tidy};
+use crate::{docs, licences, retry, tidy};
 use anyhow::{Result, bail};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -22,17 +23,22 @@ pub struct Arguments {
 struct Step {
     name: &'static str,
     what: &'static str,
-    run: fn(&Path) -> Result<()>,
+    /// What a step that is through has to tell all the same goes into the second.
+    run: fn(&Path, &mut Vec<String>) -> Result<()>,
 }
 
 /// The steps in their order: what is quick to fail stands first.
 const STEPS: &[Step] = &[
-    Step { name: "fmt", what: "the code is formatted", run: fmt },
-    Step { name: "tidy", what: "arrows, registration, long functions, words, links, openings", run: tidy::run },
-    Step { name: "licences", what: "licences and origins of all crates", run: licences::check },
-    Step { name: "clippy", what: "clippy and the compiler warn of nothing", run: clippy },
-    Step { name: "test", what: "unit, golden and CLI tests", run: tests },
-    Step { name: "docs", what: "the reference is what the binary writes", run: docs::check },
+    Step { name: "fmt", what: "the code is formatted", run: |root, _| fmt(root) },
+    Step {
+        name: "tidy",
+        what: "arrows, registration, long functions, words, links, openings",
+        run: |root, _| tidy::run(root),
+    },
+    Step { name: "licences", what: "licences and origins of all crates", run: |root, _| licences::check(root) },
+    Step { name: "clippy", what: "clippy and the compiler warn of nothing", run: |root, _| clippy(root) },
+    Step { name: "test", what: "unit, golden and CLI tests", run: retry::tests },
+    Step { name: "docs", what: "the reference is what the binary writes", run: |root, _| docs::check(root) },
 ];
 
 /// How one step went.
@@ -40,6 +46,7 @@ struct Done {
     name: &'static str,
     time: Duration,
     failed: bool,
+    notes: Vec<String>,
 }
 
 /// Runs the steps.
@@ -53,6 +60,7 @@ pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let done: Vec<Done> = steps.iter().map(|step| perform(step, root)).collect();
     println!();
     done.iter().for_each(|step| println!("xtask: {}", step.line()));
+    done.iter().flat_map(|step| &step.notes).for_each(|note| println!("xtask: {note}"));
     skipped.iter().for_each(|need| println!("xtask: {}", skip_line(need)));
     verdict(&done, &skipped, is_ci())
 }
@@ -60,11 +68,12 @@ pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
 fn perform(step: &Step, root: &Path) -> Done {
     println!("xtask: {}: {} ...", step.name, step.what);
     let begun = Instant::now();
-    let outcome = (step.run)(root);
+    let mut notes = Vec::new();
+    let outcome = (step.run)(root, &mut notes);
     if let Err(error) = &outcome {
         println!("xtask: {}: {error:#}", step.name);
     }
-    let done = Done { name: step.name, time: begun.elapsed(), failed: outcome.is_err() };
+    let done = Done { name: step.name, time: begun.elapsed(), failed: outcome.is_err(), notes };
     println!("xtask: {}", done.line());
     done
 }
@@ -105,10 +114,6 @@ fn clippy(root: &Path) -> Result<()> {
     workspace::run(cargo(root).args(options))
 }
 
-fn tests(root: &Path) -> Result<()> {
-    workspace::run(cargo(root).args(["test", "--workspace", "--locked", "--no-fail-fast"]))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,7 +121,7 @@ mod tests {
     static NEED: Need = Need { binary: "tool", package: "tools", what_for: "a thing is checked" };
 
     fn done(failed: bool) -> Done {
-        Done { name: "tidy", time: Duration::from_millis(1_240), failed }
+        Done { name: "tidy", time: Duration::from_millis(1_240), failed, notes: Vec::new() }
     }
 
     #[test]
