@@ -43,7 +43,7 @@ fn points_before_a_failure_stay_complete() {
         "--ops-max",
         "10000",
         "--time",
-        "20s",
+        "300s",
     ];
     let finished =
         with_file_limit(&lab, 6 << 10, &[&sqlite[..], &["--rows-per-commit", "10", "--json", "--no-report"]].concat());

@@ -1,52 +1,34 @@
 //! Interruption: Ctrl-C keeps what was measured, kill -9 loses one interval at most, nothing is left unaccounted.
 
-use crate::lab::{Finished, Lab, NULL};
+use crate::lab::{Finished, Lab, NULL, assert_runs, wait_until};
 use std::process::{Child, Command};
-use std::time::Duration;
 
 fn signal(child: &Child, name: &str) {
     let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
 }
 
-/// Waits until the child's run file holds an interval, so that a signal falls into the load.
-fn wait_for_load(lab: &Lab, child: &mut Child) {
-    for _ in 0..200 {
-        std::thread::sleep(Duration::from_millis(50)); // the real time of another process: there is nothing to fake
-        assert!(child.try_wait().unwrap().is_none(), "it ended too early");
-        let measured = lab.run_files().iter().any(|file| intervals_if_readable(lab, file) > Some(3));
-        if measured {
-            return;
-        }
-    }
-    panic!("the load did not begin in 10 s");
-}
-
 /// Intervals that `plimsoll export` finds in a run file that must be readable.
 fn intervals(lab: &Lab, file: &std::path::Path) -> usize {
-    intervals_if_readable(lab, file).expect("a readable run file")
-}
-
-/// The same; `None` in the moment in which the file is made and holds nothing yet.
-fn intervals_if_readable(lab: &Lab, file: &std::path::Path) -> Option<usize> {
     let exported = lab.run(&["export", file.to_str().unwrap(), "--what", "intervals", "--format", "jsonl"]);
-    (exported.exit == 0).then(|| exported.stdout.lines().count())
+    assert_eq!(exported.exit, 0, "{}", exported.stderr);
+    exported.stdout.lines().count()
 }
 
 fn insert(lab: &Lab) -> Child {
     let load = ["insert", "--step", "l.i1", "--rows", "0", "--engine", "fjall", "--durability", "os"];
-    lab.command(&[&load[..], &["--time", "60s", "--interval", "50ms", "--json"]].concat()).spawn().unwrap()
+    // What it can write in its time must find room.
+    let lasting = ["--rows-per-commit", "1", "--think", "1ms", "--time", "600s", "--interval", "50ms", "--json"];
+    lab.command(&[&load[..], &lasting].concat()).spawn().unwrap()
 }
 
 #[test]
 fn ctrl_c_ends_with_the_report_of_what_was_measured() {
     let lab = Lab::new();
     let mut child = insert(&lab);
-    wait_for_load(&lab, &mut child);
-    let asked = std::time::Instant::now();
+    lab.wait_for_load(&mut child, 3);
     signal(&child, "INT");
     let finished: Finished = child.wait_with_output().unwrap().into();
-    assert!(asked.elapsed() < Duration::from_secs(20), "the report included, it took {:?}", asked.elapsed());
     assert_eq!(finished.exit, 130, "{}", finished.stderr);
     let run = finished.json();
     assert_eq!((&run["state"], &run["points"][0]["state"]), (&"partial".into(), &"partial".into()));
@@ -58,11 +40,12 @@ fn ctrl_c_ends_with_the_report_of_what_was_measured() {
 #[test]
 fn ctrl_c_in_a_warmup_keeps_the_points_before_it() {
     let lab = Lab::new();
-    let two = ["--clients", "1,2", "--warmup", "2s", "--time", "300ms", "--json"];
+    let two = ["--clients", "1,2", "--warmup", "5s", "--time", "300ms", "--json"];
     let mut child = lab.command(&[NULL, &two[..]].concat()).spawn().unwrap();
-    // 2.3 s for the first point; then the second is in its warmup for 2 s.
-    std::thread::sleep(Duration::from_millis(3_300));
-    assert!(child.try_wait().unwrap().is_none(), "it ended too early");
+    wait_until("the warmup of the second point", || {
+        assert_runs(&mut child);
+        lab.intervals(2, "warmup") > 0
+    });
     signal(&child, "INT");
     let finished: Finished = child.wait_with_output().unwrap().into();
     assert_eq!(finished.exit, 130, "{}", finished.stderr);
@@ -75,7 +58,7 @@ fn ctrl_c_in_a_warmup_keeps_the_points_before_it() {
 fn a_second_plimsoll_in_the_same_directory_is_refused() {
     let lab = Lab::new();
     let mut child = insert(&lab);
-    wait_for_load(&lab, &mut child);
+    lab.wait_for_load(&mut child, 3);
     let second = lab.run(&[NULL, &["--time", "100ms"]].concat());
     assert_eq!(second.exit, 3);
     assert!(second.stderr.contains("another plimsoll measures here"), "{}", second.stderr);
@@ -96,8 +79,8 @@ fn a_reader_of_the_progress_that_goes_away_does_not_end_the_run() {
 #[test]
 fn sigterm_does_the_same_with_its_own_exit_code() {
     let lab = Lab::new();
-    let mut child = lab.command(&[NULL, &["--time", "60s", "--json"]].concat()).spawn().unwrap();
-    wait_for_load(&lab, &mut child);
+    let mut child = lab.command(&[NULL, &["--time", "600s", "--json"]].concat()).spawn().unwrap();
+    lab.wait_for_load(&mut child, 3);
     signal(&child, "TERM");
     let finished: Finished = child.wait_with_output().unwrap().into();
     assert_eq!(finished.exit, 143);
@@ -110,7 +93,7 @@ fn a_second_ctrl_c_ends_at_once_and_the_run_file_is_readable() {
     // Its client is blocked for longer than a load that is told to stop waits.
     let blocked = ["--stall-every", "100", "--stall", "20s", "--service", "2ms", "--time", "60s", "--interval", "50ms"];
     let mut child = lab.command(&[NULL, &blocked[..]].concat()).spawn().unwrap();
-    wait_for_load(&lab, &mut child);
+    lab.wait_for_load(&mut child, 3);
     signal(&child, "INT");
     std::thread::sleep(Duration::from_millis(500)); // what comes sooner is the first one again
     signal(&child, "INT");
@@ -138,7 +121,7 @@ fn kill_nine_loses_one_interval_at_most_and_the_next_start_cleans_up() {
     for _ in 0..3 {
         let lab = Lab::new();
         let mut child = insert(&lab);
-        wait_for_load(&lab, &mut child);
+        lab.wait_for_load(&mut child, 3);
         let before = intervals(&lab, &lab.run_files()[0]);
         child.kill().unwrap();
         child.wait().unwrap();

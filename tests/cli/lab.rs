@@ -1,8 +1,14 @@
 //! A fresh directory with the binary in it, so to speak.
 
+use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longer than anything takes that a test waits for, also where neighbours have most of the machine.
+const WAITS_AT_MOST: Duration = Duration::from_secs(300);
 
 /// A directory of its own, removed at the end.
 pub struct Lab {
@@ -61,6 +67,61 @@ impl Lab {
         files.sort();
         files
     }
+
+    /// How many intervals of a point's phase the newest run file holds, in its own words (`run`, `warmup`).
+    pub fn intervals(&self, point: u32, phase: &str) -> u32 {
+        let counted = |file: &PathBuf| -> rusqlite::Result<u32> {
+            let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+            let sql = "SELECT count(DISTINCT interval) FROM interval WHERE point = ?1 AND phase = ?2";
+            db.query_row(sql, (point, phase), |row| row.get(0))
+        };
+        // In the moment in which the file is made it holds nothing yet.
+        self.run_files().last().and_then(|file| counted(file).ok()).unwrap_or(0)
+    }
+
+    /// Waits until the child has recorded more than so many intervals of its first point's run.
+    pub fn wait_for_load(&self, child: &mut Child, more_than: u32) {
+        wait_until("the load", || {
+            assert_runs(child);
+            self.intervals(1, "run") > more_than
+        });
+    }
+}
+
+/// Waits for what another process does.
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + WAITS_AT_MOST;
+    while !is_so() {
+        assert!(Instant::now() < until, "{what} did not come in {WAITS_AT_MOST:?}");
+        std::thread::sleep(Duration::from_millis(20)); // the real time of another process: there is nothing to fake
+    }
+}
+
+/// The child must not have ended.
+pub fn assert_runs(child: &mut Child) {
+    if let Some(status) = child.try_wait().unwrap() {
+        let mut said = String::new();
+        child.stderr.take().map(|mut stderr| stderr.read_to_string(&mut said));
+        panic!("it ended too early, by {status}: {said}");
+    }
+}
+
+/// What `attempt` gives in the first of `most` attempts in which it sees what it should. For what neighbours on the machine can
+/// hide and nobody can make up: each attempt is judged whole, and where all of them fail, so does the test, with every reason.
+pub fn one_of<T>(most: usize, mut attempt: impl FnMut() -> Result<T, String>) -> T {
+    let mut reasons = Vec::new();
+    for _ in 0..most {
+        match attempt() {
+            Ok(seen) => return seen,
+            Err(reason) => reasons.push(reason),
+        }
+    }
+    panic!("none of {most} attempts saw it:\n{}", reasons.join("\n"));
+}
+
+/// `Err` with the reason unless `is_so`.
+pub fn is_so(is_so: bool, reason: impl FnOnce() -> String) -> Result<(), String> {
+    if is_so { Ok(()) } else { Err(reason()) }
 }
 
 impl From<Output> for Finished {

@@ -3,39 +3,17 @@
 //! Real loop devices and file systems, so these need root.
 
 use crate::disks::{Disk, Mounted, done, loops_in, mounts_in};
-use crate::lab::{Finished, Lab, NULL};
+use crate::lab::{Finished, Lab, NULL, wait_until};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Child, Command};
-use std::time::Duration;
 
-const SHORT: [&str; 5] = ["--time", "300ms", "--interval", "30ms", "--no-report"];
+// A second: on a disk that is busy with others one operation may take half of it.
+const SHORT: [&str; 5] = ["--time", "1s", "--interval", "100ms", "--no-report"];
 const SMALL: [&str; 2] = ["--file-size", "32MiB"];
 
 fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap().success());
-}
-
-/// Waits for what another process does: there is no time to fake.
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let waited = (0..400).find(|_| {
-        std::thread::sleep(Duration::from_millis(50));
-        is_so()
-    });
-    assert!(waited.is_some(), "{what} did not happen in 20 s");
-}
-
-/// Waits until the load has been recorded for some intervals.
-fn wait_for_load(lab: &Lab) {
-    wait_for_intervals(lab, 3);
-}
-
-fn wait_for_intervals(lab: &Lab, more_than: usize) {
-    let intervals = |file: &PathBuf| {
-        let exported = lab.run(&["export", file.to_str().unwrap(), "--what", "intervals", "--format", "jsonl"]);
-        exported.stdout.lines().count()
-    };
-    wait_until("the load", || lab.run_files().first().is_some_and(|file| intervals(file) > more_than));
 }
 
 /// Nothing of plimsoll's is in the directory, mounted in it or attached to a file in it.
@@ -47,7 +25,7 @@ fn assert_nothing_left(lab: &Lab) {
 }
 
 fn on_volume(lab: &Lab, fs: &str, more: &[&str]) -> Child {
-    let load = ["file", "--fs", fs, "--mode", "rndrw", "--time", "60s", "--interval", "50ms", "--no-report", "--json"];
+    let load = ["file", "--fs", fs, "--mode", "rndrw", "--time", "600s", "--interval", "50ms", "--no-report", "--json"];
     lab.command(&[&load, &SMALL[..], more].concat()).spawn().unwrap()
 }
 
@@ -100,8 +78,8 @@ fn an_engine_works_on_a_file_system_of_its_own_and_says_which() {
 #[test]
 fn ctrl_c_unmounts_and_removes_what_was_made() {
     let lab = Lab::new();
-    let child = on_volume(&lab, "ext4", &[]);
-    wait_for_load(&lab);
+    let mut child = on_volume(&lab, "ext4", &[]);
+    lab.wait_for_load(&mut child, 3);
     assert_eq!(mounts_in(lab.path()).len(), 1, "it is mounted now");
     signal(&child, "INT");
     let finished: Finished = child.wait_with_output().unwrap().into();
@@ -118,7 +96,7 @@ fn ctrl_c_unmounts_and_removes_what_was_made() {
 fn after_kill_nine_the_next_start_unmounts_and_removes_what_was_made() {
     let lab = Lab::new();
     let mut child = on_volume(&lab, "btrfs", &[]);
-    wait_for_load(&lab);
+    lab.wait_for_load(&mut child, 3);
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!((mounts_in(lab.path()).len(), lab.left_behind().len()), (1, 1), "both are still there");
@@ -131,7 +109,7 @@ fn after_kill_nine_the_next_start_unmounts_and_removes_what_was_made() {
 fn what_somebody_else_mounted_in_an_abandoned_directory_stays_with_what_is_in_it() {
     let lab = Lab::new();
     let mut child = on_volume(&lab, "ext4", &[]);
-    wait_for_load(&lab);
+    lab.wait_for_load(&mut child, 3);
     child.kill().unwrap();
     child.wait().unwrap();
     let at = mounts_in(lab.path()).remove(0);
@@ -152,8 +130,8 @@ fn what_somebody_else_mounted_in_an_abandoned_directory_stays_with_what_is_in_it
 fn a_file_system_that_dies_under_the_load_gives_failures_and_keeps_what_was_measured() {
     for io in ["sync", "uring"] {
         let lab = Lab::new();
-        let child = on_volume(&lab, "xfs", &["--io", io, "--depth", if io == "uring" { "8" } else { "1" }]);
-        wait_for_load(&lab);
+        let mut child = on_volume(&lab, "xfs", &["--io", io, "--depth", if io == "uring" { "8" } else { "1" }]);
+        lab.wait_for_load(&mut child, 3);
         done("xfs_io", &["-x", "-c", "shutdown -f", &mounts_in(lab.path())[0]]);
         let finished: Finished = child.wait_with_output().unwrap().into();
         assert_eq!(finished.exit, 4, "{io}: {}", finished.stderr);
@@ -169,10 +147,11 @@ fn a_file_system_that_dies_under_the_load_gives_failures_and_keeps_what_was_meas
 #[test]
 fn failures_that_are_counted_are_never_successes() {
     let lab = Lab::new();
-    let child = on_volume(&lab, "xfs", &["--io", "uring", "--depth", "4", "--on-error", "count"]);
-    wait_for_load(&lab);
+    let mut child = on_volume(&lab, "xfs", &["--io", "uring", "--depth", "4", "--on-error", "count"]);
+    lab.wait_for_load(&mut child, 3);
     done("xfs_io", &["-x", "-c", "shutdown -f", &mounts_in(lab.path())[0]]);
-    wait_for_intervals(&lab, 30);
+    let before = lab.intervals(1, "run");
+    lab.wait_for_load(&mut child, before + 30);
     signal(&child, "INT");
     let finished: Finished = child.wait_with_output().unwrap().into();
     let point = &finished.json()["points"][0];
@@ -365,8 +344,8 @@ fn a_disk_that_somebody_fills_ends_the_point_before_it_is_full_and_gets_its_spac
         "--no-report",
         "--json",
     ];
-    let child = lab.command(&[&load[..], &more].concat()).spawn().unwrap();
-    wait_for_load(&lab);
+    let mut child = lab.command(&[&load[..], &more].concat()).spawn().unwrap();
+    lab.wait_for_load(&mut child, 3);
     done("fallocate", &["--length", "500MiB", place.path().join("theirs").to_str().unwrap()]);
     let finished: Finished = child.wait_with_output().unwrap().into();
     assert_eq!(finished.exit, 4, "{}", finished.stderr);

@@ -1,11 +1,9 @@
 //! `run --resume`: what was killed goes on where it was, in the same run file, and every point is complete once.
 
-use crate::lab::{Finished, Lab, NULL};
+use crate::lab::{Finished, Lab, NULL, assert_runs, is_so, one_of, wait_until};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
-use std::path::Path;
-use std::process::Child;
-use std::time::Duration;
+use std::process::{Child, Command};
 
 /// Inserts into SQLite, one point for each number of indexes.
 const INSERT: &[&str] = &[
@@ -24,30 +22,41 @@ const INSERT: &[&str] = &[
     "l.i1",
 ];
 
-/// Waits until point number `nth` has recorded an interval of its run.
-fn wait_for_point(lab: &Lab, child: &mut Child, nth: u32) {
-    for _ in 0..600 {
-        std::thread::sleep(Duration::from_millis(20)); // the real time of another process: there is nothing to fake
-        assert!(child.try_wait().unwrap().is_none(), "it ended too early");
-        if lab.run_files().iter().any(|file| intervals(file, nth).unwrap_or(0) > 0) {
-            return;
-        }
-    }
-    panic!("point {nth} did not begin in 12 s");
+/// A run of `arguments` that was ended by `signal` while point number `nth` was measured. On a busy machine the signal can come too
+/// late, when that point has ended: then another run is tried.
+fn ended(arguments: &[&str], nth: u32, signal: &str) -> Lab {
+    one_of(5, || {
+        let lab = Lab::new();
+        let mut child = lab.command(arguments).spawn().unwrap();
+        wait_for_point(&lab, &mut child, nth);
+        let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
+        let exit = child.wait().unwrap().code();
+        let expected = if signal == "KILL" { None } else { Some(130) };
+        is_so(sent.success() && exit == expected, || format!("{signal}: {exit:?}"))?;
+        let is_open = points_begun(&lab) == nth && lab.intervals(nth, "run") > 0;
+        is_so(is_open, || format!("point {nth} had ended"))?;
+        Ok(lab)
+    })
 }
 
-/// Intervals of a run phase on record.
-fn intervals(file: &Path, point: u32) -> rusqlite::Result<u32> {
-    let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    db.query_row("SELECT count(*) FROM interval WHERE point = ?1 AND phase = 'run'", [point], |row| row.get(0))
+/// Waits until point number `nth` has recorded an interval of its run.
+fn wait_for_point(lab: &Lab, child: &mut Child, nth: u32) {
+    wait_until("the point", || {
+        assert_runs(child);
+        lab.intervals(nth, "run") > 0
+    });
+}
+
+/// How many points the run file has, the last of them not complete.
+fn points_begun(lab: &Lab) -> u32 {
+    let db = Connection::open_with_flags(&lab.run_files()[0], OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let sql = "SELECT max(id) FROM point WHERE (SELECT state FROM point ORDER BY id DESC LIMIT 1) IS NOT 'complete'";
+    db.query_row(sql, [], |row| row.get::<_, Option<u32>>(0)).unwrap().unwrap_or(0)
 }
 
 /// Kills a run of `arguments` in its second point.
-fn killed(lab: &Lab, arguments: &[&str]) {
-    let mut child = lab.command(arguments).spawn().unwrap();
-    wait_for_point(lab, &mut child, 2);
-    child.kill().unwrap();
-    child.wait().unwrap();
+fn killed(arguments: &[&str]) -> Lab {
+    ended(arguments, 2, "KILL")
 }
 
 fn resumed(lab: &Lab) -> Finished {
@@ -56,8 +65,7 @@ fn resumed(lab: &Lab) -> Finished {
 
 #[test]
 fn a_killed_run_goes_on_and_every_point_is_complete_once() {
-    let lab = Lab::new();
-    killed(&lab, &[INSERT, &["--indexes", "0,1,2,3", "--time", "2s"][..]].concat());
+    let lab = killed(&[INSERT, &["--indexes", "0,1,2,3", "--time", "2s"][..]].concat());
     assert_eq!(lab.left_behind().len(), 1, "its data is still there");
     let finished = resumed(&lab);
     assert_eq!(finished.exit, 0, "{}", finished.stderr);
@@ -80,8 +88,7 @@ fn a_killed_run_goes_on_and_every_point_is_complete_once() {
 
 #[test]
 fn the_gap_is_an_event_and_time_goes_on_behind_it() {
-    let lab = Lab::new();
-    killed(&lab, &[NULL, &["--clients", "1,2", "--time", "2s"][..]].concat());
+    let lab = killed(&[NULL, &["--clients", "1,2", "--time", "2s"][..]].concat());
     assert_eq!(resumed(&lab).exit, 0);
     let db = Connection::open(&lab.run_files()[0]).unwrap();
     let ns = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
@@ -94,13 +101,8 @@ fn the_gap_is_an_event_and_time_goes_on_behind_it() {
 
 #[test]
 fn a_run_ended_by_ctrl_c_goes_on_too_and_its_report_is_written_anew() {
-    let lab = Lab::new();
     let arguments = ["file", "--engine", "null", "--interval", "50ms", "--clients", "1,2", "--time", "2s", "--quiet"];
-    let mut child = lab.command(&arguments).spawn().unwrap();
-    wait_for_point(&lab, &mut child, 2);
-    let sent = std::process::Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let lab = ended(&arguments, 2, "INT");
     let name = lab.run_files()[0].file_stem().unwrap().to_str().unwrap().to_owned();
     let run = lab.json(&["run", "--resume", &name]);
     assert_eq!(run["state"], "complete");
@@ -118,7 +120,7 @@ fn a_run_is_gone_on_with_only_where_that_makes_sense() {
     };
     std::fs::create_dir(lab.path().join("plimsoll-runs")).unwrap();
     refused(&["run", "--resume", "last"], 2, "there are no runs in `plimsoll-runs`");
-    let mut child = lab.command(&[NULL, &["--clients", "1,2", "--time", "2s"][..]].concat()).spawn().unwrap();
+    let mut child = lab.command(&[NULL, &["--clients", "1,2", "--time", "6s"][..]].concat()).spawn().unwrap();
     wait_for_point(&lab, &mut child, 1);
     let other = tempfile::tempdir().unwrap();
     let elsewhere = ["run", "--resume", "last", "--dir", other.path().to_str().unwrap()];
@@ -136,8 +138,7 @@ fn a_run_is_gone_on_with_only_where_that_makes_sense() {
 
 #[test]
 fn another_version_and_another_machine_are_refused_and_another_setting_is_told() {
-    let lab = Lab::new();
-    killed(&lab, &[NULL, &["--clients", "1,2", "--time", "2s"][..]].concat());
+    let lab = killed(&[NULL, &["--clients", "1,2", "--time", "2s"][..]].concat());
     let file = lab.run_files()[0].clone();
     let db = Connection::open(&file).unwrap();
     let value = |key: &str| -> String {
@@ -204,12 +205,9 @@ fn drained(lab: &Lab) -> String {
 
 #[test]
 fn a_sequence_goes_on_at_the_interrupted_step_with_the_data_of_the_steps_before_it() {
-    let (whole, lab) = (Lab::new(), Lab::new());
+    let whole = Lab::new();
     let expected = whole.json(CHAIN);
-    let mut child = lab.command(CHAIN).spawn().unwrap();
-    wait_for_point(&lab, &mut child, 3);
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let lab = ended(CHAIN, 3, "KILL");
     let finished = resumed(&lab);
     assert_eq!(finished.exit, 0, "{}", finished.stderr);
     let run = finished.json();

@@ -3,8 +3,10 @@
 //! In: the device under the working directory, limited by `blkio` of cgroup v1 for plimsoll alone. Out: rates within 1 %,
 //! findings at the right times. Limits: needs root and cgroup v1; elsewhere each test says so on stderr and passes there only.
 //! Limits are enforced in slices of 100 ms, so that a stretch is off by up to one slice at either end.
+//! The disk and the CPUs are everybody's, who can take away what a limit allows and can add nothing to it: so the limits are far
+//! below what the disk can do, each attempt is judged whole, and the best of some is what counts.
 
-use crate::lab::{Finished, Lab};
+use crate::lab::{Finished, Lab, is_so, one_of};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -95,26 +97,33 @@ fn finding<'a>(point: &'a Value, code: &str) -> Option<&'a Value> {
 
 const DIRECT: &[&str] = &["--block", "16KiB", "--file-size", "64MiB", "--direct", "true"];
 
+/// How often a test looks for what neighbours can hide.
+const ATTEMPTS: usize = 4;
+
 #[test]
-fn a_limit_of_2000_reads_a_second_is_measured_to_one_percent_and_its_bursts_are_told() {
+fn a_limit_of_1000_reads_a_second_is_measured_to_one_percent_and_its_bursts_are_told() {
     let lab = Lab::new();
-    let Some(throttle) = Throttle::on(lab.path(), 2_000) else { return };
-    // The warmup uses up what the first slice allows beyond the rate.
-    let load = ["--io", "uring", "--depth", "32", "--warmup", "1s", "--time", "12s", "--interval", "50ms"];
-    // A busy machine can only take away from what the limit allows, so the best of three is what it is.
-    let rate = |point: &Value| number(&point["ops_per_s"]);
-    let mut points = (0..3).map(|_| throttle.run(&lab, &[DIRECT, &load].concat()));
-    let point = points.find(|point| rate(point) >= 1_980.0).expect("1 % less than the limit at most, in one of three");
-    assert!(rate(&point) <= 2_020.0, "{} reads a second at a limit of 2000", rate(&point));
-    let service = &point["service_ns"];
-    let (p50, p99) = (number(&service["p50"]), number(&service["p99"]));
-    let bursts = finding(&point, "bursts").unwrap_or_else(|| panic!("no bursts were found: {}", point["findings"]));
-    assert!(bursts["title"].as_str().unwrap().contains("one about every 1"), "{bursts}");
-    assert!(p99 > 5.0 * p50, "the median ({p50} ns) is of the unlimited device, p99 ({p99} ns) of the limit");
+    let Some(throttle) = Throttle::on(lab.path(), 1_000) else { return };
+    one_of(ATTEMPTS, || limited_to_1000(&throttle, &lab));
+}
+
+fn limited_to_1000(throttle: &Throttle, lab: &Lab) -> Result<(), String> {
+    // The warmup uses up what the first slice allows beyond the rate. A slice allows 100 reads, so that there are intervals without
+    // any even where the disk needs half of it for them.
+    let load = ["--io", "uring", "--depth", "32", "--warmup", "1s", "--time", "12s", "--interval", "20ms"];
+    let point = throttle.run(lab, &[DIRECT, &load].concat());
+    let rate = number(&point["ops_per_s"]);
+    assert!(rate <= 1_010.0, "{rate} reads a second at a limit of 1000");
+    is_so(rate >= 990.0, || format!("{rate} reads a second at a limit of 1000"))?;
+    let bursts = finding(&point, "bursts").ok_or_else(|| format!("no bursts were found: {}", point["findings"]))?;
+    is_so(bursts["title"].as_str().unwrap().contains("one about every 1"), || bursts.to_string())?;
+    let (p50, p99) = (number(&point["service_ns"]["p50"]), number(&point["service_ns"]["p99"]));
+    is_so(p99 > 5.0 * p50, || format!("p50 ({p50} ns) is of the unlimited device, p99 ({p99} ns) of the limit"))?;
     // The queue of the device is everybody's: neighbours on the disk can fill it.
     let in_device = number(&point["achieved"]["device_under_way_mean"]);
     let told = finding(&point, "asked-achieved").is_some();
     assert_eq!(told, in_device < 16.0, "{in_device} of 32 in the device's queue: {}", point["findings"]);
+    Ok(())
 }
 
 /// What the run file says of the time: milliseconds since 1970 at which the run began, and the run phase after it.
@@ -130,15 +139,20 @@ fn now_ms() -> f64 {
 
 #[test]
 fn steps_and_a_drop_of_the_limit_are_found_to_an_interval_where_they_were_made() {
+    one_of(ATTEMPTS, stepped);
+}
+
+fn stepped() -> Result<(), String> {
     const INTERVAL_S: f64 = 0.5;
     let lab = Lab::new();
-    let Some(throttle) = Throttle::on(lab.path(), 3_000) else { return };
-    let load = ["--io", "uring", "--depth", "32", "--warmup", "1s", "--time", "27s", "--interval", "500ms"];
-    let child = throttle.command(&lab, &[DIRECT, &load].concat()).spawn().unwrap();
-    // The real time of another process: there is nothing to fake. Seven seconds at 3000, seven at 1000, seven at 3000, one at
-    // 100, and the rest at 3000 again.
+    let Some(throttle) = Throttle::on(lab.path(), 1_500) else { return Ok(()) };
+    let load = ["--io", "uring", "--depth", "32", "--warmup", "1s", "--time", "26s", "--interval", "500ms"];
+    let mut child = throttle.command(&lab, &[DIRECT, &load].concat()).spawn().unwrap();
+    lab.wait_for_load(&mut child, 0);
+    // The real time of another process: there is nothing to fake. Seven seconds at 1500, seven at 500, seven at 1500, one at
+    // 50, and the rest at 1500 again.
     let mut changes_ms = Vec::new();
-    for (wait_s, limit) in [(8, 1_000), (7, 3_000), (7, 100), (1, 3_000)] {
+    for (wait_s, limit) in [(6, 500), (7, 1_500), (7, 50), (1, 1_500)] {
         std::thread::sleep(Duration::from_secs(wait_s));
         throttle.limit(limit);
         changes_ms.push(now_ms());
@@ -150,20 +164,19 @@ fn steps_and_a_drop_of_the_limit_are_found_to_an_interval_where_they_were_made()
     let analysis = analysis::analyse(&store::read(&lab.run_files()[0]).unwrap());
     let series = analysis.points[0].series.as_ref().unwrap();
     let found: Vec<(f64, f64)> = series.levels.iter().map(|level| (level.span.from_s, level.ops_per_s)).collect();
-    assert_eq!(found.len(), 3, "three levels: {found:?}");
-    for ((from_s, rate), (made_s, limit)) in found.iter().zip([(0.0, 3e3), (made[0], 1e3), (made[1], 3e3)]) {
-        assert!((from_s - made_s).abs() <= INTERVAL_S, "made at {made_s} s, found at {from_s} s");
-        assert!((rate / limit - 1.0).abs() < 0.05, "{rate}/s at a limit of {limit}/s");
+    is_so(found.len() == 3, || format!("three levels: {found:?}"))?;
+    for ((from_s, rate), (made_s, limit)) in found.iter().zip([(0.0, 1_500.0), (made[0], 500.0), (made[1], 1_500.0)]) {
+        is_so((from_s - made_s).abs() <= INTERVAL_S, || format!("made at {made_s} s, found at {from_s} s"))?;
+        is_so((rate / limit - 1.0).abs() < 0.05, || format!("{rate}/s at a limit of {limit}/s"))?;
     }
-    assert_eq!(series.stalls.len(), 1, "{:?}", series.stalls);
+    is_so(series.stalls.len() == 1, || format!("{:?}", series.stalls))?;
     let (stall, drop) = (series.stalls[0], (made[2], made[3]));
-    assert!(
-        (stall.from_s - drop.0).abs() <= INTERVAL_S && (stall.to_s - drop.1).abs() <= INTERVAL_S,
-        "{stall:?} {drop:?}"
-    );
+    let is_near = (stall.from_s - drop.0).abs() <= INTERVAL_S && (stall.to_s - drop.1).abs() <= INTERVAL_S;
+    is_so(is_near, || format!("{stall:?} {drop:?}"))?;
     let point = finished.json()["points"][0].clone();
     let title = finding(&point, "level-shift").unwrap()["title"].as_str().unwrap().to_owned();
-    assert!(title.starts_with("the rate shifted 2 times: ") && title.matches("k/s from ").count() == 3, "{title}");
+    assert!(title.starts_with("the rate shifted 2 times: ") && title.matches("/s from ").count() == 3, "{title}");
+    Ok(())
 }
 
 #[test]
@@ -171,19 +184,22 @@ fn a_rate_that_the_device_cannot_give_is_offered_and_its_wait_is_in_the_response
     let lab = Lab::new();
     let Some(throttle) = Throttle::on(lab.path(), 2_000) else { return };
     for io in [["--io", "sync", "--clients", "8"], ["--io", "uring", "--depth", "32"]] {
-        let load = ["--rate", "30000", "--arrivals", "poisson", "--warmup", "500ms", "--time", "3s"];
-        let point = throttle.run(&lab, &[DIRECT, &io, &load].concat());
-        let (offered, done) = (number(&point["offered_per_s"]), number(&point["ops_per_s"]));
-        assert!(offered == 30_000.0 && (1_000.0..2_200.0).contains(&done), "{io:?}: {done} of {offered}");
-        let unserved = number(&point["unserved"]);
-        assert!(unserved > 3.0 * 25_000.0, "{io:?}: {unserved} unserved");
-        // Who is served at the end waited since nearly the beginning: at 2000 of 30,000 the queue grows all the time.
-        let (response, service) = (number(&point["response_ns"]["p99"]), number(&point["service_ns"]["p99"]));
-        assert!(response > 1e9 && response > 3.0 * service, "{io:?}: response {response} ns, service {service} ns");
-        assert!(
-            finding(&point, "overload").is_some() && finding(&point, "asked-achieved").is_none(),
-            "{}",
-            point["findings"]
-        );
+        one_of(ATTEMPTS, || overloaded(&throttle, &lab, &io));
     }
+}
+
+fn overloaded(throttle: &Throttle, lab: &Lab, io: &[&str]) -> Result<(), String> {
+    let load = ["--rate", "30000", "--arrivals", "poisson", "--warmup", "500ms", "--time", "3s"];
+    let point = throttle.run(lab, &[DIRECT, io, &load].concat());
+    let (offered, done) = (number(&point["offered_per_s"]), number(&point["ops_per_s"]));
+    assert!(offered == 30_000.0 && done < 2_200.0, "{io:?}: {done} of {offered}");
+    is_so(done >= 1_000.0, || format!("{io:?}: {done} of {offered}"))?;
+    let unserved = number(&point["unserved"]);
+    assert!(unserved > 3.0 * 25_000.0, "{io:?}: {unserved} unserved");
+    // Who is served at the end waited since nearly the beginning: at 2000 of 30,000 the queue grows all the time.
+    let (response, service) = (number(&point["response_ns"]["p99"]), number(&point["service_ns"]["p99"]));
+    let is_seen = response > 1e9 && response > 3.0 * service;
+    is_so(is_seen, || format!("{io:?}: response {response} ns, service {service} ns"))?;
+    let is_told = finding(&point, "overload").is_some() && finding(&point, "asked-achieved").is_none();
+    is_so(is_told, || point["findings"].to_string())
 }

@@ -6,7 +6,6 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
-use std::time::Duration;
 
 const BLOCK: usize = 16 << 10;
 const UNIT: u64 = 4096;
@@ -60,18 +59,8 @@ fn codes(run: &Value) -> Vec<&str> {
 /// Starts a run and waits until its load has begun: until its run file holds a few intervals.
 fn started(lab: &Lab, arguments: &[&str]) -> Child {
     let mut child = lab.command(arguments).spawn().unwrap();
-    for _ in 0..400 {
-        std::thread::sleep(Duration::from_millis(50)); // the real time of another process: there is nothing to fake
-        assert!(child.try_wait().unwrap().is_none(), "it ended too early");
-        let lines = |file: &PathBuf| {
-            let export = ["export", file.to_str().unwrap(), "--what", "intervals", "--format", "jsonl"];
-            lab.run(&export).stdout.lines().count()
-        };
-        if lab.run_files().last().is_some_and(|file| lines(file) > 3) {
-            return child;
-        }
-    }
-    panic!("the load did not begin in 20 s");
+    lab.wait_for_load(&mut child, 3);
+    child
 }
 
 /// The file called `data` in the only data directory.
@@ -143,7 +132,7 @@ fn a_flipped_byte_an_old_block_and_two_swapped_ones_are_told_apart_with_their_pl
 #[test]
 fn a_byte_flipped_while_the_load_reads_stops_it_and_is_named() {
     let lab = Lab::new();
-    let reads = verified(&["1MiB", "--mode", "rndrd", "--time", "60s", "--json", "--io", "sync"]);
+    let reads = verified(&["1MiB", "--mode", "rndrd", "--time", "600s", "--json", "--io", "sync"]);
     let child = started(&lab, &reads);
     flip(&data_file(&lab), 5 * BLOCK as u64 + 100);
     let finished: Finished = child.wait_with_output().unwrap().into();
@@ -156,8 +145,8 @@ fn a_byte_flipped_while_the_load_reads_stops_it_and_is_named() {
 #[test]
 fn bytes_flipped_while_the_load_only_writes_are_found_when_all_is_read_back() {
     let lab = Lab::new();
-    // 10 of 1024 blocks are written, so that hardly all three flips are written over.
-    let writes = ["16MiB", "--mode", "rndwr", "--rate", "10", "--time", "1s", "--json"];
+    // 20 of 1024 blocks are written in the ten seconds that there are for the flips, so that hardly all three are written over.
+    let writes = ["16MiB", "--mode", "rndwr", "--rate", "2", "--time", "10s", "--json"];
     let child = started(&lab, &verified(&writes));
     let data = data_file(&lab);
     [7, 507, 907].iter().for_each(|block| flip(&data, block * BLOCK as u64 + 9));
@@ -178,7 +167,7 @@ fn bytes_flipped_while_the_load_only_writes_are_found_when_all_is_read_back() {
 fn what_a_killed_plimsoll_wrote_is_whole_and_a_flipped_byte_in_it_is_found() {
     for way in [&["--io", "uring", "--depth", "8"][..], &["--io", "mmap", "--direct", "false"]] {
         let lab = Lab::new();
-        let writes = ["8MiB", "--mode", "rndwr", "--clients", "2", "--time", "60s", "--files", "3"];
+        let writes = ["8MiB", "--mode", "rndwr", "--clients", "2", "--time", "600s", "--files", "3"];
         let mut child = started(&lab, &[&verified(&writes)[..], way].concat());
         let run_file = lab.run_files().pop().unwrap();
         let in_use = lab.run(&["verify", run_file.to_str().unwrap()]);

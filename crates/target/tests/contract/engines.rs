@@ -1,8 +1,8 @@
 //! What every engine must do with every workload.
 
 use crate::lab::{
-    can_run, directory, exists, fact, found, load_ops, names_in, pairs, prepare, prepared, quick_pairs, run, settings,
-    start, trial, with_companions,
+    SECOND, can_run, directory, exists, fact, found, load_ops, names_in, pairs, prepare, prepared, quick_pairs, run,
+    settings, start, trial, with_companions,
 };
 use load::Ended;
 use model::{FailureClass, Phase, Trial, Value};
@@ -66,7 +66,8 @@ fn all_live(which: impl Fn(&EngineDef) -> bool) {
     let parent = directory();
     for (engine, workload) in pairs().filter(|(engine, _)| which(engine)) {
         for setting in settings(engine, workload) {
-            let trial = trial(engine.entry.name, workload.entry.name, &with_companions(setting));
+            let settings = [with_companions(setting), vec![SECOND]].concat();
+            let trial = trial(engine.entry.name, workload.entry.name, &settings);
             println!("{} {} {} = {}", engine.entry.name, workload.entry.name, setting.0, setting.1);
             if exists(&trial) && can_run(&trial, parent.path()) {
                 live(&trial, parent.path());
@@ -231,7 +232,7 @@ fn sqlite_inserts_into_the_table_of_2012_a_row_for_each_that_was_counted() {
 fn sixteen_clients_of_sqlite_wait_for_each_other_and_none_fails() {
     let parent = directory();
     for (workload, setting) in [("oltp", ("mix", "read_write")), ("insert", ("rows_per_commit", "1"))] {
-        let settings = [setting, ("clients", "16"), ("durability", "os"), ("ops_max", "1000000"), ("time", "500ms")];
+        let settings = [setting, ("clients", "16"), ("durability", "os"), ("ops_max", "1000000"), ("time", "2s")];
         let trial = trial("sqlite", workload, &settings);
         let mut instance = prepared(&trial, parent.path());
         let (outcome, seen) = run(&mut *instance, &trial).unwrap();
@@ -321,7 +322,7 @@ fn buffers_that_would_fill_the_memory_are_refused() {
 fn an_embedded_engine_counts_what_its_log_and_its_tables_became() {
     let parent = directory();
     for (engine, grown) in [("sqlite", "database_bytes"), ("fjall", "table_bytes")] {
-        let settings = [("rows_per_commit", "100"), ("ops_max", "none"), ("time", "300ms"), ("durability", "none")];
+        let settings = [("rows_per_commit", "100"), ("durability", "none")];
         let trial = trial(engine, "insert", &settings);
         let mut instance = start(&trial, parent.path()).unwrap();
         assert_eq!(prepare(&mut *instance, &trial).unwrap().0.ended, Ended::AsPlanned);

@@ -2,7 +2,7 @@
 
 use crate::lab::{can_run, directory, found, names_in, prepare, prepared, run, run_loading, start, trial};
 use load::Ended;
-use model::{FailureClass, OnError, Phase};
+use model::{Bytes, FailureClass, OnError, Phase};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, UnshareFlags, capabilities, set_capabilities, unshare_unsafe};
 use std::fs::OpenOptions;
@@ -109,14 +109,19 @@ fn databases_that_fill_the_disk_say_so_and_go() {
     for engine in ["sqlite", "fjall"] {
         for durability in ["disk", "os", "none"] {
             for clients in ["1", "3"] {
-                let settings = [("rows_per_commit", "100"), ("ops_max", "1000000"), ("time", "60s")];
+                let settings = [("rows_per_commit", "100"), ("ops_max", "1000000"), ("time", "600s")];
                 let more = [("durability", durability), ("clients", clients)];
                 let trial = trial(engine, "insert", &[&settings[..], &more].concat());
                 let mut instance = prepared(&trial, disk.path());
                 let (outcome, seen) = run(&mut *instance, &trial).unwrap();
                 assert_no_space(&outcome.ended, disk.path());
                 let (ok, failed) = seen.total(Phase::Run);
-                assert!(ok > 50 && failed > 0, "{ok} done, {failed} failed");
+                assert!(ok > 0 && failed > 0, "{ok} done, {failed} failed");
+                // How many commits fill it differs: SQLite's log is begun anew only in a moment in which no client reads it, and
+                // with several clients it can take nearly all of the disk.
+                let bytes = instance.footprint();
+                assert!(bytes > Bytes::from_mib(7), "{engine} {durability} {clients}: {ok} done in {bytes}");
+                assert!(clients != "1" || ok > 200, "{engine} {durability}: {ok} done in {bytes}");
                 drop(instance.stop()); // a sync that failed may be reported
                 assert_eq!(names_in(disk.path()), Vec::<String>::new(), "{engine}");
             }

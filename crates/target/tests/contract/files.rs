@@ -152,8 +152,17 @@ fn operations_that_the_kernel_hands_to_workers_are_told_from_those_that_it_perfo
         let trial = trial("file", "file", &[&[("io", "uring"), ("direct", "true")], settings].concat());
         if can_run(&trial, place.path()) {
             let mut instance = prepared(&trial, place.path());
-            run(&mut *instance, &trial).unwrap();
-            assert_eq!(instance.closing_facts()[0], Fact::new("uring.punted", punted), "{settings:?}");
+            // On a disk whose queue others have filled the kernel hands over what it would perform itself.
+            let seen = (0..5).map(|_| {
+                run(&mut *instance, &trial).unwrap();
+                instance.closing_facts().remove(0)
+            });
+            let seen: Vec<Fact> = seen.collect();
+            let expected = Fact::new("uring.punted", punted);
+            assert!(
+                seen.contains(&expected) && (punted == "no" || seen.iter().all(|fact| *fact == expected)),
+                "{seen:?}"
+            );
             instance.stop().unwrap();
         }
     }
