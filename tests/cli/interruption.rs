@@ -2,6 +2,7 @@
 
 use crate::lab::{Finished, Lab, NULL, assert_runs, wait_until};
 use std::process::{Child, Command};
+use std::time::Duration;
 
 fn signal(child: &Child, name: &str) {
     let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
@@ -106,7 +107,7 @@ fn a_second_ctrl_c_ends_at_once_and_the_run_file_is_readable() {
 fn a_ctrl_c_that_is_told_twice_is_one() {
     let lab = Lab::new();
     let mut child = insert(&lab);
-    wait_for_load(&lab, &mut child);
+    lab.wait_for_load(&mut child, 3);
     // `timeout` signals its child and the group of the child, one call after the other.
     let pid = rustix::process::Pid::from_child(&child);
     for _ in 0..2 {

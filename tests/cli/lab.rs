@@ -50,6 +50,21 @@ impl Lab {
         finished.json()
     }
 
+    /// A run as short as can be in which every point has operations and knows what they cost. Where neighbours on the machine leave
+    /// no time for one, it is as plimsoll says: measure for longer.
+    pub fn short(&self, arguments: &[&str]) -> Value {
+        let has_measured = |point: &Value| {
+            point["ops"].as_u64() > Some(0) && point["cost"].as_object().unwrap().values().any(|cost| !cost.is_null())
+        };
+        for time in ["300ms", "3s", "30s"] {
+            let run = self.json(&[arguments, &["--time", time, "--no-report"]].concat());
+            if run["points"].as_array().unwrap().iter().all(has_measured) {
+                return run;
+            }
+        }
+        panic!("in 30 s there was nothing to see of {arguments:?}");
+    }
+
     /// What stands in the directory, run files and reports apart.
     pub fn left_behind(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.path()).unwrap().flatten();
@@ -113,7 +128,10 @@ pub fn one_of<T>(most: usize, mut attempt: impl FnMut() -> Result<T, String>) ->
     for _ in 0..most {
         match attempt() {
             Ok(seen) => return seen,
-            Err(reason) => reasons.push(reason),
+            Err(reason) => {
+                eprintln!("not seen: {reason}");
+                reasons.push(reason);
+            }
         }
     }
     panic!("none of {most} attempts saw it:\n{}", reasons.join("\n"));

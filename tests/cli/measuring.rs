@@ -40,8 +40,6 @@ fn quick_measures_reports_and_cleans_up() {
 #[test]
 fn every_workload_runs_from_flags_with_its_engines() {
     let lab = Lab::new();
-    // A second: on a busy machine one commit may take half of it.
-    let short = ["--time", "1s", "--interval", "50ms", "--no-report"];
     let cases: [&[&str]; 7] = [
         &["file", "--file-size", "8MiB", "--mode", "rndrw", "--depth", "1,4"],
         &["file", "--file-size", "8MiB", "--io", "sync", "--mode", "seqrd", "--clients", "1..2"],
@@ -64,7 +62,7 @@ fn every_workload_runs_from_flags_with_its_engines() {
         &["oltp", "--engine", "null", "--rate", "1000", "--arrivals", "poisson"],
     ];
     for (case, points) in cases.iter().zip([2, 2, 1, 4, 2, 1, 1]) {
-        let run = lab.json(&[case, &short[..]].concat());
+        let run = lab.short(&[case, &["--interval", "50ms"][..]].concat());
         let measured = run["points"].as_array().unwrap();
         assert_eq!(measured.len(), points, "{case:?}");
         measured.iter().for_each(check_point);
@@ -233,8 +231,7 @@ fn a_plan_until_steady_says_what_it_takes_at_most_and_refuses_a_time_beside_it()
 #[test]
 fn a_named_file_is_made_once_and_read_again() {
     let lab = Lab::new();
-    let short = ["--time", "1s", "--file-size", "4MiB", "--no-report"];
-    let on = |mode| lab.json(&[&["file", "--path", "f0", "--mode", mode], &short[..]].concat());
+    let on = |mode| lab.short(&["file", "--path", "f0", "--mode", mode, "--file-size", "4MiB"]);
     check_point(&on("rndwr")["points"][0]);
     check_point(&on("rndrd")["points"][0]);
     let mut left = lab.left_behind();
@@ -245,17 +242,17 @@ fn a_named_file_is_made_once_and_read_again() {
 #[test]
 fn statements_of_a_plan_file_are_kinds_of_their_own_and_the_run_file_keeps_them() {
     let lab = Lab::new();
-    let plan = "workload = 'oltp'\nengine = 'sqlite'\ntable_rows = 1500\nmix = ['point_select', 'custom']\ntime = '1s'\n\
+    let plan = "workload = 'oltp'\nengine = 'sqlite'\ntable_rows = 1500\nmix = ['point_select', 'custom']\n\
                 interval = '50ms'\n[[statement]]\nname = 'mine'\nweight = 3\nsql = 'SELECT c FROM sbtest{table} WHERE id = :id'\n\
                 [[statement]]\nname = 'pair'\nsql = ['UPDATE sbtest1 SET k = :k WHERE id = :id', 'SELECT 1']\n";
     std::fs::write(lab.path().join("mine.toml"), plan).unwrap();
-    let run = lab.json(&["run", "mine.toml", "--set", "durability=none", "--no-report"]);
+    let run = lab.short(&["run", "mine.toml", "--set", "durability=none"]);
     let points = run["points"].as_array().unwrap();
     points.iter().for_each(check_point);
     assert_eq!(points[0]["params"]["statement"], Value::Null);
     assert_eq!(points[1]["params"]["statement"][0]["name"], "mine");
     assert_eq!(points[1]["params"]["statement"][1]["statements"][0]["values"][1]["draw"], "id");
-    let file = rusqlite::Connection::open(lab.run_files().remove(0)).unwrap();
+    let file = rusqlite::Connection::open(lab.run_files().pop().unwrap()).unwrap();
     let kept = "SELECT kinds || params FROM point WHERE id = 2";
     let kept = file.query_row(kept, [], |row| row.get::<_, String>(0)).unwrap();
     assert!(kept.starts_with("[\"mine\",\"pair\",\"load\"]") && kept.contains("mine 3, pair 1"), "{kept}");
@@ -270,9 +267,9 @@ fn statements_of_a_plan_file_are_kinds_of_their_own_and_the_run_file_keeps_them(
 fn points_that_begin_with_restored_data_pay_one_load() {
     let lab = Lab::new();
     let plan = ["oltp", "--engine", "sqlite", "--mix", "delete,insert", "--clients", "1,2", "--table-rows", "500"];
-    let short = ["--time", "1s", "--interval", "50ms", "--durability", "none", "--no-report"];
+    let short = ["--interval", "50ms", "--durability", "none"];
     for (between, loads) in [("restore", 1), ("keep", 4)] {
-        let run = lab.json(&[&plan[..], &short, &["--between", between]].concat());
+        let run = lab.short(&[&plan[..], &short, &["--between", between]].concat());
         let points = run["points"].as_array().unwrap();
         points.iter().for_each(check_point);
         assert_eq!(points.iter().filter(|point| !point["load"].is_null()).count(), loads, "{between}");

@@ -67,7 +67,7 @@ fn a_server_is_measured_apart_from_the_client_and_is_gone_afterwards() {
             continue;
         }
         let load = ["oltp", "--engine", engine, "--mix", "read_write", "--table-rows", "500", "--clients", "1,2"];
-        let run = lab.json(&[&load[..], &["--time", "1s", "--interval", "100ms", "--durability", "none"]].concat());
+        let run = lab.short(&[&load[..], &["--interval", "50ms", "--durability", "none"]].concat());
         assert_eq!(run["state"], "complete");
         for point in run["points"].as_array().unwrap() {
             assert!(point["ops"].as_u64().unwrap() > 0 && point["failed"] == 0, "{point}");

@@ -174,7 +174,8 @@ fn stepped() -> Result<(), String> {
     let is_near = (stall.from_s - drop.0).abs() <= INTERVAL_S && (stall.to_s - drop.1).abs() <= INTERVAL_S;
     is_so(is_near, || format!("{stall:?} {drop:?}"))?;
     let point = finished.json()["points"][0].clone();
-    let title = finding(&point, "level-shift").unwrap()["title"].as_str().unwrap().to_owned();
+    let shift = finding(&point, "level-shift").ok_or_else(|| point["findings"].to_string())?;
+    let title = shift["title"].as_str().unwrap();
     assert!(title.starts_with("the rate shifted 2 times: ") && title.matches("/s from ").count() == 3, "{title}");
     Ok(())
 }
