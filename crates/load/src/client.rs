@@ -1,4 +1,5 @@
-//! A client: a source of operations and a driver, joined for the life of a point. The one dynamic call per phase.
+//! A client: a source of operations and a driver, joined for the life of a point. The one dynamic call per phase. Or several
+//! clients that share a thread: as many sources, and a driver with a slot for each.
 //!
 //! In: made by an engine. Out: performs phases on a thread of its own. Limits: a client is used by one thread.
 
@@ -6,11 +7,15 @@ use crate::clock::MonotonicClock;
 use crate::drive::{BatchDriver, Driver, Stamp, run_batched, run_sync};
 use crate::recorder::Recorder;
 use crate::schedule::{Schedule, Stop};
-use crate::source::OpSource;
+use crate::source::{OpSource, Supply};
 use crate::tsc::ClientClock;
 
-/// Somebody who performs operations, one phase after the other.
+/// Whoever performs operations on one thread, one phase after the other.
 pub trait Client: Send {
+    /// How many clients of the trial this is: more than one where they share a thread.
+    fn count(&self) -> u32 {
+        1
+    }
     /// Called once on the client's own thread before its first phase. An error ends the point.
     fn open(&mut self) -> Result<(), String>;
     /// Performs one phase.
@@ -23,9 +28,9 @@ pub struct SyncClient<D: Driver> {
     driver: D,
 }
 
-/// A client with several operations under way.
-pub struct BatchClient<D: BatchDriver> {
-    source: OpSource<D::Op>,
+/// A client with several operations under way, or several clients with one each.
+pub struct BatchClient<D: BatchDriver, S = OpSource<<D as BatchDriver>::Op>> {
+    source: S,
     driver: D,
     stamp: Stamp,
 }
@@ -37,9 +42,9 @@ impl<D: Driver> SyncClient<D> {
     }
 }
 
-impl<D: BatchDriver> BatchClient<D> {
-    /// The client that performs the operations of `source` with `driver`.
-    pub fn new(source: OpSource<D::Op>, driver: D, stamp: Stamp) -> Self {
+impl<D: BatchDriver, S: Supply<D::Op>> BatchClient<D, S> {
+    /// The client, or the clients, that perform the operations of `source` with `driver`.
+    pub fn new(source: S, driver: D, stamp: Stamp) -> Self {
         BatchClient { source, driver, stamp }
     }
 }
@@ -54,7 +59,10 @@ impl<D: Driver> Client for SyncClient<D> {
     }
 }
 
-impl<D: BatchDriver> Client for BatchClient<D> {
+impl<D: BatchDriver, S: Supply<D::Op> + Send> Client for BatchClient<D, S> {
+    fn count(&self) -> u32 {
+        if S::SLOTS_ARE_CLIENTS { self.driver.depth() } else { 1 }
+    }
     fn open(&mut self) -> Result<(), String> {
         self.driver.open()
     }

@@ -26,6 +26,18 @@ pub struct Beside {
     pub per_s: f64,
 }
 
+impl Beside {
+    /// How many clients they are: more than there are threads where these are shared.
+    pub fn count(&self) -> u32 {
+        count(&self.clients)
+    }
+}
+
+/// How many clients all of `clients` are.
+pub(crate) fn count(clients: &[Box<dyn Client>]) -> u32 {
+    clients.iter().map(|client| client.count()).sum()
+}
+
 impl From<Vec<Box<dyn Client>>> for Crews {
     fn from(clients: Vec<Box<dyn Client>>) -> Crews {
         Crews { clients, beside: None }

@@ -25,5 +25,5 @@ pub use crews::{Beside, Crews};
 pub use drive::{BatchDriver, Done, Driver, Stamp};
 pub use phases::{Ended, Outcome, PhasePlan, Setup, Sink, run_phases};
 pub use schedule::{Admit, Schedule, Stop, StopReason};
-pub use source::OpSource;
+pub use source::{OpSource, Supply};
 pub use tsc::{ClientClock, clock_facts};

@@ -6,7 +6,7 @@
 
 use crate::client::Client;
 use crate::clock::{Clock, MonotonicClock};
-use crate::crews::{Beside, Crew, Crews, Turn};
+use crate::crews::{Beside, Crew, Crews, Turn, count};
 use crate::recorder::{Delivery, Increment, KindIncrement, Recorder};
 use crate::schedule::{Schedule, Stop, StopReason};
 use crate::tsc;
@@ -15,6 +15,7 @@ use model::{
     Pacing, Phase, Tick,
 };
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
@@ -113,11 +114,12 @@ pub fn run_phases(
     let Crews { clients, beside } = crews.into();
     let per_s = beside.as_ref().map(|beside| beside.per_s);
     let (out, delivered) = channel();
-    let mut collector = Collector::new(clients.len(), beside.as_ref(), setup, clock, stop, delivered);
+    let mut collector = Collector::new(&clients, beside.as_ref(), setup, clock, stop, delivered);
     let of_run = clients.into_iter().map(|client| (Crew::Run, client));
     let of_beside = beside.into_iter().flat_map(|beside| beside.clients).map(|client| (Crew::Beside, client));
     let mut starts = Vec::new();
-    for (id, (crew, client)) in (0..).zip(of_run.chain(of_beside)) {
+    for (Range { start: id, .. }, (crew, client)) in collector.running.clone().into_iter().zip(of_run.chain(of_beside))
+    {
         let recorder = Recorder::new(id, setup.kinds, setup.interval, out.clone());
         starts.push(spawn(id, crew, client, recorder, *clock, stop.clone(), out.clone()));
     }
@@ -151,8 +153,8 @@ fn turns(phases: &[PhasePlan], per_s: Option<f64>, setup: &Setup, first: Tick) -
     turns
 }
 
-/// Starts the thread of one client, which opens and then waits for the schedules. It is not joined: a blocked client must not
-/// hold up the end of the point.
+/// Starts the thread of one client, or of several of which `id` is the first, which opens and then waits for the schedules. It is
+/// not joined: a blocked client must not hold up the end of the point.
 fn spawn(
     id: u32,
     crew: Crew,
@@ -224,7 +226,8 @@ struct Collector<'a> {
     clock: &'a MonotonicClock,
     stop: &'a Stop,
     delivered: Receiver<Delivery>,
-    running: Vec<u32>,
+    /// The clients of each thread that is still there.
+    running: Vec<Range<u32>>,
     /// The clients of the run are numbered below this, those beside them from here on.
     of_run: u32,
     /// The kinds of operation of those beside.
@@ -247,15 +250,19 @@ struct Gathered {
 
 impl<'a> Collector<'a> {
     fn new(
-        clients: usize,
+        clients: &[Box<dyn Client>],
         beside: Option<&Beside>,
         setup: &Setup,
         clock: &'a MonotonicClock,
         stop: &'a Stop,
         delivered: Receiver<Delivery>,
     ) -> Self {
-        let of_run = clients as u32;
-        let beside_run = beside.map_or(0, |beside| beside.clients.len() as u32);
+        let all = clients.iter().chain(beside.into_iter().flat_map(|beside| &beside.clients));
+        let numbered = all.scan(0, |next, client| {
+            let first = *next;
+            *next += client.count();
+            Some(first..*next)
+        });
         Collector {
             begun: BTreeMap::new(),
             opened: 0,
@@ -263,8 +270,8 @@ impl<'a> Collector<'a> {
             clock,
             stop,
             delivered,
-            running: (0..of_run + beside_run).collect(),
-            of_run,
+            running: numbered.collect(),
+            of_run: count(clients),
             kinds_beside: beside.map_or(Vec::new(), |beside| beside.kinds.clone()),
             turns: Arc::new([]),
             last_finished: Tick(0),
@@ -277,8 +284,8 @@ impl<'a> Collector<'a> {
 
     /// Takes deliveries until every client has opened or is gone, or the load is told to stop.
     fn wait_for_opening(&mut self) {
-        let clients = self.running.len();
-        while self.opened < clients && !self.running.is_empty() && self.stop.reason().is_none() {
+        let threads = self.running.len();
+        while self.opened < threads && !self.running.is_empty() && self.stop.reason().is_none() {
             self.gather_until(self.clock.now() + Nanos::from_millis(20));
         }
     }
@@ -338,7 +345,7 @@ impl<'a> Collector<'a> {
 
     fn end_phase(&mut self, turn: &Turn, last: bool, stopped_at: Option<Tick>, sink: &mut dyn Sink) {
         if last && !self.running.is_empty() {
-            let text = format!("{} still blocked when the grace time was over", clients_text(&self.running));
+            let text = format!("{} still blocked when the grace time was over", clients_text(&self.still_running()));
             self.events.push(Event::new(self.clock.now(), EventKind::Hung, text));
             self.pass_on(sink);
         }
@@ -355,7 +362,7 @@ impl<'a> Collector<'a> {
     /// limited: with the last of these, and at once for those that work beside them.
     fn end_by_count(&self) {
         let Some(turn) = self.turns.last() else { return };
-        let gone = self.running.iter().all(|client| *client >= self.of_run);
+        let gone = self.running.iter().all(|clients| clients.start >= self.of_run);
         if gone && self.stop.reason().is_none() && self.clock.now() < turn.run.end() {
             turn.end_at(self.last_finished.max(Tick(turn.run.start.0 + 1)));
         }
@@ -389,7 +396,8 @@ impl<'a> Collector<'a> {
 
     /// Every sender is gone though clients did not say goodbye: their threads could not be started.
     fn lose_the_rest(&mut self) {
-        let text = format!("{} could not be started: the limit of threads is reached", clients_text(&self.running));
+        let text =
+            format!("{} could not be started: the limit of threads is reached", clients_text(&self.still_running()));
         self.failure.get_or_insert((None, text));
         self.running.clear();
     }
@@ -410,7 +418,7 @@ impl<'a> Collector<'a> {
                 self.failure.get_or_insert((None, text));
             }
             Delivery::Ended { client, at } => {
-                self.running.retain(|&running| running != client);
+                self.running.retain(|clients| clients.start != client);
                 if client < self.of_run {
                     self.last_finished = self.last_finished.max(at);
                     self.end_by_count();
@@ -449,13 +457,18 @@ impl<'a> Collector<'a> {
         sink.interval(rows.collect(), std::mem::take(&mut self.events), self.clock.now());
     }
 
+    fn still_running(&self) -> Vec<u32> {
+        self.running.iter().cloned().flatten().collect()
+    }
+
     fn outcome(self) -> Outcome {
+        let hung = self.still_running();
         let ended = match (self.failure, self.stop.reason()) {
             (Some((class, text)), _) => Ended::Failed { class, text },
             (None, Some(reason)) => Ended::Stopped(reason),
             (None, None) => Ended::AsPlanned,
         };
-        Outcome { ended, hung: self.running }
+        Outcome { ended, hung }
     }
 }
 

@@ -1,4 +1,4 @@
-//! A client's own record of what it did: counts and histograms of the interval that is open.
+//! A client's own record of what it did: counts and histograms of the interval that is open. Clients that share a thread share it.
 //!
 //! In: one [`Completion`] an operation. Out: an [`Increment`] for each interval in which something ended, and the first
 //! failure of each class. Limits: belongs to one client thread; nothing here is shared, locked or, but at an interval's end,
@@ -167,9 +167,15 @@ impl Recorder {
     /// Reports a failed operation, once for each class. `describe` is asked only then.
     #[cold]
     pub fn report_failure(&mut self, class: FailureClass, at: Tick, describe: impl FnOnce() -> String) {
+        self.report_failure_of(0, class, at, describe);
+    }
+
+    /// The same where several clients are recorded here, of which this is the one number `nth`.
+    #[cold]
+    pub fn report_failure_of(&mut self, nth: u32, class: FailureClass, at: Tick, describe: impl FnOnce() -> String) {
         if !self.seen_failures.contains(&class) {
             self.seen_failures.push(class);
-            self.deliver(Delivery::Failure { client: self.client, at, class, text: describe() });
+            self.deliver(Delivery::Failure { client: self.client + nth, at, class, text: describe() });
         }
     }
 

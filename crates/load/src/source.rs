@@ -6,6 +6,41 @@
 use model::Op;
 use workload::{Common, Part, Slot, Workload};
 
+/// Where a loop with several slots takes their operations from.
+pub trait Supply<O> {
+    /// Whether each slot is a client, with operations of its own. Otherwise all are one client's, whose next operation goes to
+    /// whichever is free.
+    const SLOTS_ARE_CLIENTS: bool;
+    /// Whether there is an operation for `slot`. Where there is none, there will be none.
+    fn has_more(&self, slot: u32) -> bool;
+    /// The next operation of `slot`.
+    fn take(&mut self, slot: u32) -> &O;
+}
+
+impl<O: Op> Supply<O> for OpSource<O> {
+    const SLOTS_ARE_CLIENTS: bool = false;
+    #[inline]
+    fn has_more(&self, _: u32) -> bool {
+        OpSource::has_more(self)
+    }
+    #[inline]
+    fn take(&mut self, _: u32) -> &O {
+        OpSource::take(self)
+    }
+}
+
+impl<O: Op> Supply<O> for Vec<OpSource<O>> {
+    const SLOTS_ARE_CLIENTS: bool = true;
+    #[inline]
+    fn has_more(&self, slot: u32) -> bool {
+        self[slot as usize].has_more()
+    }
+    #[inline]
+    fn take(&mut self, slot: u32) -> &O {
+        self[slot as usize].take()
+    }
+}
+
 /// A client's operations.
 pub struct OpSource<O> {
     workload: Box<dyn Workload<O>>,

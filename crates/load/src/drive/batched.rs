@@ -2,13 +2,17 @@
 //! taken. A service time is therefore an upper bound, too long by at most the time between two looks at the completions, and
 //! that holds the submission of a whole batch. With [`Stamp::Each`] every operation is a batch of its own.
 //! What a driver looks at after a batch (`settle`) is in no time of that batch, and delays the look for the next.
+//!
+//! Where each slot is a client ([`Supply::SLOTS_ARE_CLIENTS`]) it thinks by itself, and the one that has waited longest for work
+//! is the next to get some. Otherwise it is the slot that was used last, whose memory is still in the caches.
 
 use super::{BatchDriver, Done, PATIENCE, Stamp, wait_for_arrival, wait_for_start};
 use crate::clock::Clock;
 use crate::recorder::Recorder;
 use crate::schedule::{Admit, Schedule, Stop, StopReason};
-use crate::source::OpSource;
+use crate::source::Supply;
 use model::{Arrival, Completion, Nanos, OnError, Op, OpKind, Outcome, Tick};
+use std::collections::VecDeque;
 
 /// What is remembered of an operation under way.
 #[derive(Clone, Copy)]
@@ -22,8 +26,15 @@ struct UnderWay {
 
 /// The slots of one client and what is in them.
 struct Slots {
-    free: Vec<u32>,
+    /// The last is the next to be used.
+    free: VecDeque<u32>,
+    /// Whether they are used in turn, and not the one first that was used last.
+    in_turn: bool,
+    /// Those whose clients think, and when they will have done so: the first is the first to be free.
+    thinking: VecDeque<(Tick, u32)>,
     under_way: Vec<UnderWay>,
+    /// How many hold an operation.
+    busy: u32,
     /// Pushed and not yet submitted.
     fresh: Vec<u32>,
     /// How many may be pushed before they are submitted.
@@ -35,10 +46,10 @@ struct Slots {
 }
 
 /// Performs the phase of `schedule` with `driver`, keeping up to its depth under way.
-pub fn run_batched<D: BatchDriver, C: Clock>(
+pub fn run_batched<D: BatchDriver, C: Clock, S: Supply<D::Op>>(
     schedule: &Schedule,
     clock: &C,
-    source: &mut OpSource<D::Op>,
+    source: &mut S,
     driver: &mut D,
     stamp: Stamp,
     recorder: &mut Recorder,
@@ -47,17 +58,15 @@ pub fn run_batched<D: BatchDriver, C: Clock>(
     if !wait_for_start(clock, stop, schedule) {
         return;
     }
-    let mut slots = Slots::new(driver.depth(), stamp);
+    let mut slots = Slots::new(driver.depth(), stamp, S::SLOTS_ARE_CLIENTS);
     let mut finished: Vec<Done> = Vec::with_capacity(driver.depth() as usize);
     let mut now = clock.now();
     loop {
-        slots.done_admitting |= stop.reason().is_some() || !source.has_more();
+        slots.done_admitting |= stop.reason().is_some();
         slots.admit_all(schedule, now, source, driver, recorder);
-        if slots.all_free() {
-            match slots.held {
-                Some(Arrival { intended })
-                    if !slots.done_admitting && wait_for_arrival(clock, stop, schedule, intended) =>
-                {
+        if slots.busy == 0 {
+            match slots.next_start() {
+                Some(at) if !slots.done_admitting && wait_for_arrival(clock, stop, schedule, at) => {
                     now = clock.now();
                     continue;
                 }
@@ -70,13 +79,18 @@ pub fn run_batched<D: BatchDriver, C: Clock>(
         now = clock.now();
         for done in finished.drain(..) {
             let outcome = driver.settle(&done);
-            let was = slots.release(done.slot);
+            let was = slots.release(done.slot, now, schedule.think);
             let intended = was.intended.unwrap_or(was.started);
             let completion = Completion { kind: was.kind, intended, started: was.started, finished: now, outcome };
             recorder.record(&completion, was.late);
             if let Outcome::Failed(class) = outcome {
-                recorder.report_failure(class, now, || driver.describe_failure());
+                let client = if S::SLOTS_ARE_CLIENTS { done.slot } else { 0 };
+                recorder.report_failure_of(client, class, now, || driver.describe_failure());
                 if schedule.on_error == OnError::Stop {
+                    stop.request(StopReason::Failure);
+                }
+                if driver.is_over() && stop.reason().is_none() {
+                    recorder.break_off(driver.describe_failure());
                     stop.request(StopReason::Failure);
                 }
             }
@@ -85,11 +99,14 @@ pub fn run_batched<D: BatchDriver, C: Clock>(
 }
 
 impl Slots {
-    fn new(depth: u32, stamp: Stamp) -> Slots {
+    fn new(depth: u32, stamp: Stamp, in_turn: bool) -> Slots {
         let empty = UnderWay { kind: OpKind(0), intended: None, started: Tick(0), late: false };
         Slots {
             free: (0..depth).rev().collect(),
+            in_turn,
+            thinking: VecDeque::with_capacity(depth as usize),
             under_way: vec![empty; depth as usize],
+            busy: 0,
             fresh: Vec::with_capacity(depth as usize),
             fresh_max: match stamp {
                 Stamp::Batch => depth as usize,
@@ -100,21 +117,19 @@ impl Slots {
         }
     }
 
-    fn all_free(&self) -> bool {
-        self.free.len() == self.under_way.len()
-    }
-
     /// Fills the free slots with what may start at `now`.
     #[inline]
-    fn admit_all<D: BatchDriver>(
+    fn admit_all<D: BatchDriver, S: Supply<D::Op>>(
         &mut self,
         schedule: &Schedule,
         now: Tick,
-        source: &mut OpSource<D::Op>,
+        source: &mut S,
         driver: &mut D,
         recorder: &mut Recorder,
     ) {
-        while !self.done_admitting && self.may_push() && source.has_more() {
+        self.end_thinking(now);
+        while !self.done_admitting && self.has_room() {
+            let Some(slot) = self.next_free(source) else { return };
             let (intended, late) = match self.held.take() {
                 // It was to fall due later than the schedule, ended meanwhile, goes on.
                 Some(arrival) if arrival.intended >= schedule.end() => return self.done_admitting = true,
@@ -130,22 +145,46 @@ impl Slots {
                     Admit::Done => return self.done_admitting = true,
                 },
             };
-            let op = source.take();
-            self.push(op.kind(), intended, late);
-            driver.push(self.fresh[self.fresh.len() - 1], op);
+            let op = source.take(slot);
+            self.free.pop_back();
+            self.under_way[slot as usize] = UnderWay { kind: op.kind(), intended, started: Tick(0), late };
+            self.busy += 1;
+            self.fresh.push(slot);
+            driver.push(slot, op);
+        }
+    }
+
+    /// The free slot whose turn it is; those with nothing more to do are free no longer.
+    #[inline]
+    fn next_free<O>(&mut self, source: &impl Supply<O>) -> Option<u32> {
+        loop {
+            let slot = *self.free.back()?;
+            if source.has_more(slot) {
+                return Some(slot);
+            }
+            self.free.pop_back();
         }
     }
 
     #[inline]
-    fn may_push(&self) -> bool {
-        !self.free.is_empty() && self.fresh.len() < self.fresh_max
+    fn put_back(&mut self, slot: u32) {
+        match self.in_turn {
+            true => self.free.push_front(slot),
+            false => self.free.push_back(slot),
+        }
+    }
+
+    /// Whether one more may be pushed before those that were are submitted.
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.fresh.len() < self.fresh_max
     }
 
     #[inline]
-    fn push(&mut self, kind: OpKind, intended: Option<Tick>, late: bool) {
-        let slot = self.free.pop().expect("a slot is free: the caller looked");
-        self.under_way[slot as usize] = UnderWay { kind, intended, started: Tick(0), late };
-        self.fresh.push(slot);
+    fn end_thinking(&mut self, now: Tick) {
+        while let Some((_, slot)) = self.thinking.pop_front_if(|(until, _)| *until <= now) {
+            self.put_back(slot);
+        }
     }
 
     /// Marks everything pushed since the last submission as started.
@@ -156,19 +195,29 @@ impl Slots {
         }
     }
 
+    /// The operation of `slot` ended at `now`; its client thinks before it is free again.
     #[inline]
-    fn release(&mut self, slot: u32) -> UnderWay {
-        self.free.push(slot);
+    fn release(&mut self, slot: u32, now: Tick, think: Nanos) -> UnderWay {
+        self.busy -= 1;
+        match think {
+            Nanos(0) => self.put_back(slot),
+            think => self.thinking.push_back((now + think, slot)),
+        }
         self.under_way[slot as usize]
     }
 
-    /// How long a wait for completions may take: until the next arrival that a free slot could serve; no time where the next
-    /// operation waits for nothing but the submission of those before it.
+    /// When the next operation can start, where nothing but time is in its way.
+    fn next_start(&self) -> Option<Tick> {
+        let held = self.held.filter(|_| !self.free.is_empty()).map(|arrival| arrival.intended);
+        held.or(self.thinking.front().map(|(until, _)| *until))
+    }
+
+    /// How long a wait for completions may take: until the next operation that a slot could start; no time where that waits for
+    /// nothing but the submission of those before it.
     fn patience(&self, now: Tick) -> Nanos {
-        match self.held {
-            _ if self.free.is_empty() => PATIENCE,
-            Some(arrival) => arrival.intended.since(now).min(PATIENCE),
-            None if !self.may_push() => Nanos(0),
+        match self.next_start() {
+            _ if !self.free.is_empty() && !self.has_room() => Nanos(0),
+            Some(at) => at.since(now).min(PATIENCE),
             None => PATIENCE,
         }
     }

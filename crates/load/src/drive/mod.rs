@@ -76,6 +76,10 @@ pub trait BatchDriver: Send + 'static {
     }
     /// What happened at the last failure, for people.
     fn describe_failure(&self) -> String;
+    /// Whether a failure was the end: the load stops then, whatever becomes of other failures.
+    fn is_over(&self) -> bool {
+        false
+    }
 }
 
 /// Which operations share a look at the clock.
@@ -438,6 +442,81 @@ mod tests {
             assert_near(seen.failed as f64, 5_000.0, "operations found wrong");
             assert_near(seen.service.max_ns() as f64, 1e5, "longest time");
         }
+    }
+
+    /// Operations of one client: `file` says which.
+    struct OpsOf(u16);
+    impl Workload<IoOp> for OpsOf {
+        fn fill(&mut self, ops: &mut [IoOp]) {
+            ops.fill(IoOp { file: self.0, ..IoOp::default() });
+        }
+    }
+
+    /// Clients that share a thread: each operation is done 0.1 ms after it was submitted, whatever the others do.
+    struct Shared {
+        clock: Arc<SimClock>,
+        under_way: std::collections::VecDeque<(Tick, u32)>,
+        done_of: [u64; 4],
+    }
+    impl BatchDriver for Shared {
+        type Op = IoOp;
+        fn depth(&self) -> u32 {
+            4
+        }
+        fn push(&mut self, slot: u32, op: &IoOp) {
+            assert_eq!(u32::from(op.file), slot, "an operation of somebody else");
+            self.under_way.push_back((self.clock.now() + Nanos::from_micros(100), slot));
+        }
+        fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>) {
+            let (now, first) = (self.clock.now(), self.under_way.front().map(|(at, _)| at.since(self.clock.now())));
+            self.clock.advance(first.map_or(timeout, |first| first.min(timeout)));
+            assert!(first.is_some() || timeout > Nanos(0) || self.clock.now() > now, "it waits for nothing");
+            while let Some((_, slot)) = self.under_way.pop_front_if(|(at, _)| *at <= self.clock.now()) {
+                self.done_of[slot as usize] += 1;
+                done.push(Done { slot, outcome: Outcome::Ok { bytes: 1 } });
+            }
+        }
+        fn describe_failure(&self) -> String {
+            String::new()
+        }
+    }
+
+    /// A second of `pacing` with four clients on a thread, of which number `n` has `limits[n]` operations: how many each did.
+    fn shared(pacing: Pacing, limits: [Option<u64>; 4]) -> (Totals, [u64; 4]) {
+        let mut done_of = [0; 4];
+        let (seen, _) = run(pacing, 1, |schedule, clock, _, recorder, stop| {
+            let source = |n: u16| OpSource::of(Box::new(OpsOf(n)), 64, limits[usize::from(n)]);
+            let mut sources: Vec<_> = (0..4).map(source).collect();
+            let mut driver = Shared { clock: clock.clone(), under_way: Default::default(), done_of };
+            run_batched(schedule, clock, &mut sources, &mut driver, Stamp::Each, recorder, stop);
+            done_of = driver.done_of;
+        });
+        (seen, done_of)
+    }
+
+    #[test]
+    fn clients_that_share_a_thread_work_at_once_and_each_of_them_thinks_by_itself() {
+        for (think_us, each) in [(0, 10_000.0), (900, 1_000.0), (300, 2_500.0)] {
+            let (seen, done_of) = shared(Pacing::Closed { think: Nanos::from_micros(think_us) }, [None; 4]);
+            done_of.iter().for_each(|done| assert_near(*done as f64, each, "operations of a client"));
+            assert_near(ms_at(&seen.service, 0.5), 0.1, "p50");
+        }
+    }
+
+    #[test]
+    fn arrivals_go_to_the_clients_of_a_thread_in_turn() {
+        let (seen, done_of) = shared(Pacing::Open { arrivals: Arrivals::Constant { per_s: 400.0 } }, [None; 4]);
+        assert_eq!((seen.ok, done_of), (400, [100; 4]));
+        assert_near(ms_at(&seen.response, 0.99), 0.1, "p99");
+    }
+
+    #[test]
+    fn a_client_that_is_through_leaves_its_neighbours_their_operations() {
+        let few = [Some(3), Some(0), None, Some(50)];
+        let (_, done_of) = shared(CLOSED, few);
+        assert_eq!((done_of[0], done_of[1], done_of[2] > 9_000, done_of[3]), (3, 0, true, 50));
+        let (seen, _) = shared(Pacing::Open { arrivals: Arrivals::Constant { per_s: 1e5 } }, [Some(1_000); 4]);
+        assert_eq!(seen.ok, 4_000);
     }
 
     /// 1 ms for each operation; with the third of them somebody else ends the schedule.

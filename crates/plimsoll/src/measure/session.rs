@@ -427,7 +427,7 @@ fn kind_facts(kind: &Kind) -> Vec<Fact> {
 /// them.
 fn beside_facts(beside: &Beside, kinds: &[Kind]) -> [Fact; 3] {
     let names: Vec<&str> = beside.kinds.iter().map(|kind| kinds[usize::from(kind.0)].name).collect();
-    let clients = beside.clients.len().to_string();
+    let clients = beside.count().to_string();
     let facts = [("clients", clients), ("kinds", names.join(",")), ("per_s", beside.per_s.to_string())];
     facts.map(|(name, value)| Fact::new(format!("beside.{name}"), value))
 }
