@@ -12,7 +12,7 @@ pub trait Supply<O> {
     /// whichever is free.
     const SLOTS_ARE_CLIENTS: bool;
     /// Whether there is an operation for `slot`. Where there is none, there will be none.
-    fn has_more(&self, slot: u32) -> bool;
+    fn has_more(&mut self, slot: u32) -> bool;
     /// The next operation of `slot`.
     fn take(&mut self, slot: u32) -> &O;
 }
@@ -20,7 +20,7 @@ pub trait Supply<O> {
 impl<O: Op> Supply<O> for OpSource<O> {
     const SLOTS_ARE_CLIENTS: bool = false;
     #[inline]
-    fn has_more(&self, _: u32) -> bool {
+    fn has_more(&mut self, _: u32) -> bool {
         OpSource::has_more(self)
     }
     #[inline]
@@ -32,7 +32,7 @@ impl<O: Op> Supply<O> for OpSource<O> {
 impl<O: Op> Supply<O> for Vec<OpSource<O>> {
     const SLOTS_ARE_CLIENTS: bool = true;
     #[inline]
-    fn has_more(&self, slot: u32) -> bool {
+    fn has_more(&mut self, slot: u32) -> bool {
         self[slot as usize].has_more()
     }
     #[inline]

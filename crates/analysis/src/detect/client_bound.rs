@@ -8,14 +8,15 @@ use super::{Detector, Measured, PointView};
 use crate::facts::{cpu_count, is_scripted};
 use crate::text::{percent, time};
 use crate::{Finding, Severity};
+use model::Value;
 use model::units::three_digits;
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
     code: "client-bound",
     help: "the generator was the bottleneck, or too late to measure well",
-    explain: "The client threads used more than 80 % of the cores they can run on (one per client, at most those that \
-              plimsoll may use), so the rate is what they could ask for and not what the target can carry. Or, in an open loop, \
+    explain: "The client threads used more than 80 % of the cores they can run on (one per client, or as many as \
+              `threads` says, at most those that plimsoll may use), so the rate is what they could ask for and not what the target can carry. Or, in an open loop, \
               clients that were waiting for an arrival woke up so late that it is more than 5 % of the 99th percentile: the \
               response times contain the scheduler. For the file engine the clients' CPU includes the kernel's part of the \
               I/O: reads from the page cache are bound by it.",
@@ -40,9 +41,15 @@ pub fn cores_share(view: &PointView, measured: &Measured) -> Option<f64> {
     Some(used / cores)
 }
 
-/// How many client threads there were, those of clients beside the run among them.
+/// How many client threads there were, those of clients beside the run among them: as many as these, or fewer that are shared.
 fn threads(view: &PointView, measured: &Measured) -> u32 {
-    view.point.trial.load.clients + measured.summary.beside.as_ref().map_or(0, |beside| beside.clients)
+    let trial = &view.point.trial;
+    let shared = match trial.target.params.0.get("threads") {
+        Some(Value::Int(threads @ 1..)) => u32::try_from(*threads).unwrap_or(u32::MAX),
+        _ => u32::MAX,
+    };
+    let beside = measured.summary.beside.as_ref().map_or(0, |beside| beside.clients);
+    trial.load.clients.min(shared) + beside.min(shared)
 }
 
 /// Whether the client threads' CPU was the limit.
@@ -54,8 +61,8 @@ fn busy(view: &PointView, measured: &Measured) -> Option<Finding> {
     let share = cores_share(view, measured).filter(|share| *share > CORES_SHARE_MAX)?;
     let used = measured.summary.generator.cores_used?;
     let title = format!("the client threads used {} of the cores they can run on", percent(share));
-    let evidence = format!("{} cores busy with {} clients", three_digits(used), threads(view, measured));
-    let next_step = "use more clients where cores are free, or run the clients on another machine";
+    let evidence = format!("{} cores busy with {} client threads", three_digits(used), threads(view, measured));
+    let next_step = "use more clients (or `threads`) where cores are free, or run the clients on another machine";
     Some(DETECTOR.finding(Severity::Warning, title, evidence, next_step))
 }
 
@@ -104,6 +111,21 @@ mod tests {
         assert!(four.findings("client-bound").is_empty());
         let busier = using(1_900_000_000).with(|point| point.trial.load.clients = 4);
         assert_eq!(busier.findings("client-bound").len(), 1);
+    }
+
+    #[test]
+    fn a_thread_that_many_clients_share_has_one_core() {
+        let shared = |threads| {
+            using(950_000_000).with(move |point| {
+                point.trial.load.clients = 64;
+                point.trial.target.params.0.insert("threads".into(), model::Value::Int(threads));
+            })
+        };
+        assert_eq!(
+            shared(1).finding("client-bound").title,
+            "the client threads used 95 % of the cores they can run on"
+        );
+        assert!(shared(2).findings("client-bound").is_empty() && shared(0).findings("client-bound").is_empty());
     }
 
     #[test]

@@ -156,7 +156,7 @@ impl Slots {
 
     /// The free slot whose turn it is; those with nothing more to do are free no longer.
     #[inline]
-    fn next_free<O>(&mut self, source: &impl Supply<O>) -> Option<u32> {
+    fn next_free<O>(&mut self, source: &mut impl Supply<O>) -> Option<u32> {
         loop {
             let slot = *self.free.back()?;
             if source.has_more(slot) {

@@ -58,6 +58,16 @@ impl Inbox {
     }
 }
 
+/// What a socket that does not wait gave or took; `None` where it could not for now.
+#[inline]
+pub fn if_ready(done: io::Result<usize>) -> io::Result<Option<usize>> {
+    match done {
+        Ok(count) => Ok(Some(count)),
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,8 +3,10 @@
 //! In: a trial. Out: a [`Manner`]. Limits: the load is always made over kept connections with prepared statements, at the server's
 //! own isolation: it is to be over soon, and its rows are the same.
 
-use model::{FailureClass, Nanos, ParamDef, ParamKind, Params, Trial};
-use std::time::Duration;
+use crate::error::TargetError;
+use crate::server::url::Url;
+use model::{Fact, FailureClass, Nanos, ParamDef, ParamKind, Params, Trial};
+use std::time::{Duration, Instant};
 
 /// How a statement comes to the engine.
 pub const STATEMENTS: ParamDef = ParamDef {
@@ -59,6 +61,17 @@ pub const RETRIES_FOR: ParamDef = ParamDef {
     shapes_data: false,
 };
 
+/// How many threads the clients have.
+pub const THREADS: ParamDef = ParamDef {
+    name: "threads",
+    kind: ParamKind::Int { min: 0, max: 16_384 },
+    default: "0",
+    help: "on how many threads the clients are served, each with a connection of its own; 0 = a thread each. Fewer cost less CPU, \
+           and an answer waits until its thread has looked at those before it",
+    scales: false,
+    shapes_data: false,
+};
+
 /// Whether statements are prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statements {
@@ -86,6 +99,15 @@ pub enum Reconnect {
     Stop,
 }
 
+/// Who serves the clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// A thread each.
+    Each,
+    /// So many threads, fewer than there are clients.
+    Shared(u32),
+}
+
 /// A server that says nothing for so long is lost, or for the trial's grace time where that is longer. A stall below it is a
 /// measurement and no failure.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
@@ -105,6 +127,8 @@ pub struct Manner {
     pub retries_for: Duration,
     /// How long they wait for an answer.
     pub patience: Duration,
+    /// Who serves them.
+    pub threads: Threads,
 }
 
 impl Manner {
@@ -118,6 +142,7 @@ impl Manner {
             connection: connection(params),
             reconnect: if params.word(RECONNECT.name) == "stop" { Reconnect::Stop } else { Reconnect::Again },
             retries_for: Duration::from_nanos(retries_for),
+            threads: threads(trial),
             ..Manner::of_loaders(trial)
         }
     }
@@ -132,6 +157,7 @@ impl Manner {
             reconnect: Reconnect::Again,
             retries_for: Duration::from_secs(5),
             patience: SILENCE_MAX.max(Duration::from_nanos(grace)),
+            threads: Threads::Each,
         }
     }
 
@@ -140,10 +166,56 @@ impl Manner {
         self.statements == Statements::Prepared && self.connection == Connection::Kept
     }
 
+    /// Whether an operation that failed with `class`, for the first time when it `began` to, is performed again.
+    pub fn tries_again(&self, class: FailureClass, began: &mut Option<Instant>) -> bool {
+        let mut since = || began.get_or_insert_with(Instant::now).elapsed();
+        class == FailureClass::Conflict && since() < self.retries_for
+    }
+
+    /// What is to be known of clients that share threads, where they do.
+    pub fn facts(&self) -> Option<Fact> {
+        let Threads::Shared(threads) = self.threads else { return None };
+        let told = format!("{threads}; an answer waits until its thread has looked at those before it");
+        Some(Fact::new("client.threads", told))
+    }
+
     /// Whether a failure of `class` ends the load, whatever becomes of others.
     pub fn ends_with(&self, class: FailureClass) -> bool {
         class == FailureClass::Lost && self.reconnect == Reconnect::Stop
     }
+}
+
+/// Refuses what no client of a server can do: several operations at once, and threads that cannot be shared.
+pub fn check(trial: &Trial) -> Result<(), TargetError> {
+    super::depth_one_only(trial)?;
+    let (threads, clients) = (trial.target.params.int(THREADS.name), trial.load.clients);
+    if threads > clients.into() {
+        return Err(TargetError::Unsupported(format!(
+            "threads = `{threads}` is more than there are clients (`{clients}`): use at most as many, or 0 for a thread each"
+        )));
+    }
+    match (self::threads(trial), connection(&trial.target.params)) {
+        (Threads::Shared(_), Connection::PerTransaction) => Err(TargetError::Unsupported(format!(
+            "threads = `{threads}` for {clients} clients needs connection = `kept`: while one connects, its neighbours would wait"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses threads that are shared over an encrypted connection to `url`: what TLS keeps back does not show at the socket.
+pub fn check_over(trial: &Trial, url: &Url) -> Result<(), TargetError> {
+    match (threads(trial), &url.tls) {
+        (Threads::Shared(shared), Some(_)) => Err(TargetError::Unsupported(format!(
+            "threads = `{shared}` for {} clients needs a connection without TLS: leave `threads` out, or TLS",
+            trial.load.clients
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn threads(trial: &Trial) -> Threads {
+    let threads = trial.target.params.int(THREADS.name) as u32;
+    if (1..trial.load.clients).contains(&threads) { Threads::Shared(threads) } else { Threads::Each }
 }
 
 /// Whether the clients of `params` prepare their statements.

@@ -6,6 +6,7 @@
 mod between;
 mod chore;
 pub(crate) mod counters;
+mod crowd;
 mod errno;
 mod every_second;
 mod file;

@@ -3,6 +3,7 @@
 //! In: a wire that prepares and executes, statements with `?`, the manner of the clients. Out: a [`Speaker`] that takes statements by
 //! their numbers. Limits: what a wire has prepared stays prepared as long as it is open.
 
+use super::crowd::Next;
 use super::manner::{Manner, Statements};
 use super::plain::{Dialect, Plain};
 use super::sql::Speaks;
@@ -15,15 +16,18 @@ pub trait Prepares {
     type Error;
     /// Prepares `text`, with `?` for each value, under the next number.
     fn prepare(&mut self, text: &str) -> Result<(), Self::Error>;
-    /// Executes what is prepared under `number`; texts among its arguments are in `text`.
-    fn execute(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), Self::Error>;
-    /// Executes a text without arguments.
-    fn run(&mut self, text: &str) -> Result<(), Self::Error>;
+    /// Makes ready what executes what is prepared under `number`; texts among its arguments are in `text`.
+    fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), Self::Error>;
+    /// Makes ready what executes a text without arguments.
+    fn put_text(&mut self, text: &str) -> Result<(), Self::Error>;
+    /// Sends what was made ready and takes all that is answered.
+    fn call(&mut self) -> Result<(), Self::Error>;
 }
 
 /// A connection, and how statements are said over it.
 pub struct Speaker<W> {
-    wire: W,
+    /// The connection, for who does not wait for it.
+    pub wire: W,
     says: Says,
 }
 
@@ -50,6 +54,30 @@ impl<W: Prepares> Speaker<W> {
         };
         Ok(Speaker { wire, says })
     }
+
+    /// Makes ready what is said next.
+    #[inline]
+    pub fn put(&mut self, next: Next<'_>) -> Result<(), W::Error> {
+        match next {
+            Next::Text(text) => self.wire.put_text(text),
+            Next::Call { statement, args, text } => self.put_call(statement, args, text),
+        }
+    }
+
+    #[inline]
+    fn put_call(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), W::Error> {
+        match &mut self.says {
+            Says::Prepared => self.wire.put_execution(statement.into(), args, text),
+            Says::Plain(plain, said) => {
+                plain.write(said, statement.into(), args, text);
+                self.wire.put_text(said)
+            }
+            Says::WhenNeeded { statements, prepared } => {
+                let number = when_needed(&mut self.wire, statements, prepared, statement)?;
+                self.wire.put_execution(number, args, text)
+            }
+        }
+    }
 }
 
 impl<W: Prepares> Speaks for Speaker<W> {
@@ -57,22 +85,14 @@ impl<W: Prepares> Speaks for Speaker<W> {
 
     #[inline]
     fn say(&mut self, text: &str) -> Result<(), W::Error> {
-        self.wire.run(text)
+        self.wire.put_text(text)?;
+        self.wire.call()
     }
 
     #[inline]
     fn call(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), W::Error> {
-        match &mut self.says {
-            Says::Prepared => self.wire.execute(statement.into(), args, text),
-            Says::Plain(plain, said) => {
-                plain.write(said, statement.into(), args, text);
-                self.wire.run(said)
-            }
-            Says::WhenNeeded { statements, prepared } => {
-                let number = when_needed(&mut self.wire, statements, prepared, statement)?;
-                self.wire.execute(number, args, text)
-            }
-        }
+        self.put_call(statement, args, text)?;
+        self.wire.call()
     }
 }
 
@@ -96,7 +116,7 @@ mod tests {
     //! The numbers, on a wire that writes down what it is told; the real servers are in the contract tests.
 
     use super::*;
-    use crate::engines::manner::{Connection, Reconnect};
+    use crate::engines::manner::{Connection, Reconnect, Threads};
     use std::time::Duration;
 
     #[derive(Default)]
@@ -108,19 +128,23 @@ mod tests {
             self.0.push(format!("prepare {text}"));
             if text == "bad" { Err("it is bad") } else { Ok(()) }
         }
-        fn execute(&mut self, number: usize, _: &[SqlArg], _: &[u8]) -> Result<(), &'static str> {
+        fn put_execution(&mut self, number: usize, _: &[SqlArg], _: &[u8]) -> Result<(), &'static str> {
             self.0.push(format!("execute {number}"));
             Ok(())
         }
-        fn run(&mut self, text: &str) -> Result<(), &'static str> {
+        fn put_text(&mut self, text: &str) -> Result<(), &'static str> {
             self.0.push(text.into());
+            Ok(())
+        }
+        fn call(&mut self) -> Result<(), &'static str> {
             Ok(())
         }
     }
 
     fn speaker(statements: Statements, connection: Connection) -> Speaker<Written> {
         let (isolation, reconnect, second) = (None, Reconnect::Again, Duration::from_secs(1));
-        let manner = Manner { statements, isolation, connection, reconnect, retries_for: second, patience: second };
+        let (retries_for, patience, threads) = (second, second, Threads::Each);
+        let manner = Manner { statements, isolation, connection, reconnect, retries_for, patience, threads };
         let all: Arc<[String]> = ["a", "b", "c"].map(String::from).into();
         Speaker::new(Written::default(), &all, &manner, Dialect::Postgres).unwrap()
     }

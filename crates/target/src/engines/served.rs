@@ -6,7 +6,8 @@
 
 use super::between::{Beginnings, Between};
 use super::chore::{self, Chores, Unpaid};
-use super::manner::{self, Manner};
+use super::crowd::Polled;
+use super::manner::{self, Manner, Threads};
 use super::sql::{Connect, Failure, Tally, connections, failed, loading, program_of};
 use super::{Instance, Loading, MadeFor, Start, loaders_for};
 use crate::dataset::DataDir;
@@ -73,7 +74,7 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     /// A connection beside the load.
     type Link: Link;
     /// How clients connect.
-    type Connect: Connect;
+    type Connect: Connect<Session: Polled>;
 
     /// What is the same for all of the kind.
     const OWN: &'static Own;
@@ -287,6 +288,7 @@ impl<S: SqlServer> Instance for Served<S> {
         facts.push(Fact::new("isolation", self.isolation().unwrap_or("unknown".into())));
         facts.extend(self.place.facts());
         facts.extend(self.begins.facts());
+        facts.extend(self.manner.facts());
         facts
     }
 
@@ -338,6 +340,7 @@ impl<S: SqlServer> Instance for Served<S> {
         S::check_connections(connections(trial, &program), self.variable("max_connections"))?;
         self.manner = Manner::of(trial);
         if program.work != Work::Calls {
+            self.manner.threads = Threads::Each;
             return Ok(chore::loading(&program.run, &program.kinds, trial.load.clients, &self.chores(program.work)));
         }
         let (run, beside) = (&program.run, program.beside.as_ref());

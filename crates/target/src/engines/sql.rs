@@ -1,7 +1,8 @@
 //! What the SQL servers have in common: a client that performs transactions over a connection, tries again what the server
 //! gave up for another's sake, and comes back when the connection was lost.
 //!
-//! In: how to connect, and what a connection does. Out: a [`Driver`]. Limits: one connection per client.
+//! In: how to connect, and what a connection does. Out: a [`Driver`]. Limits: one connection per client, and one thread; clients
+//! that share threads are in [`super::crowd`].
 //!
 //! A transaction that lost against another (deadlock, serialization) is rolled back and performed again, as long as the trial's
 //! [`Manner`] says; its response time holds all attempts, and the instance counts them. What fails then is a conflict.
@@ -9,10 +10,11 @@
 //! pause that doubles from 50 ms to a second: so an outage is a gap in the timeline and not a million failures.
 //! With a connection per transaction an operation opens one, and closes it, within its response time.
 
-use super::manner::{Connection, Manner};
+use super::crowd::{self, Crowd, Polled};
+use super::manner::{Connection, Manner, Threads};
 use super::{Loading, workload_of};
 use crate::error::TargetError;
-use load::{Driver, SyncClient};
+use load::{Driver, OpSource, SyncClient};
 use model::{Fact, FailureClass, Outcome, SqlArg, SqlOp, Trial};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -20,8 +22,9 @@ use std::time::{Duration, Instant};
 use workload::{Beside, Carried, Kind, Part, SqlProgram};
 
 /// The pause before the first attempt to connect again, and the longest.
-const PAUSE: Duration = Duration::from_millis(50);
-const PAUSE_MAX: Duration = Duration::from_secs(1);
+pub const PAUSE: Duration = Duration::from_millis(50);
+/// See [`PAUSE`].
+pub const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// Why an operation failed.
 #[derive(Debug)]
@@ -48,6 +51,8 @@ pub trait Connect: Clone + Send + 'static {
     fn manner(&self) -> &Manner;
     /// The same for a client that executes but those of the statements that are `used`, by their numbers.
     fn only(&self, used: &[u16]) -> Self;
+    /// The same for one who gives up after `patience` without an answer.
+    fn with_patience(&self, patience: Duration) -> Self;
     /// Connects, and prepares statements as the manner says.
     fn connect(&self) -> Result<Self::Session, Failure>;
 }
@@ -95,9 +100,12 @@ fn call_all<S: Speaks>(server: &mut S, op: &SqlOp) -> Result<(), S::Error> {
 /// What the clients of an instance did beside their operations.
 #[derive(Default)]
 pub struct Tally {
-    again: AtomicU64,
-    reconnected: AtomicU64,
-    lost: AtomicU64,
+    /// Operations performed again.
+    pub again: AtomicU64,
+    /// Connections made anew.
+    pub reconnected: AtomicU64,
+    /// Operations that failed for a lost connection.
+    pub lost: AtomicU64,
 }
 
 impl Tally {
@@ -124,19 +132,27 @@ pub fn connections(trial: &Trial, program: &SqlProgram) -> u32 {
     trial.load.clients * if program.beside.is_some() { 2 } else { 1 }
 }
 
-/// `clients` clients for `part`, and as many for what is done `beside`.
+/// `clients` clients for `part`, and as many for what is done `beside`: a thread each, or some that serve several each.
 pub fn loading(
     part: &Part<SqlOp>,
     beside: Option<&Beside<SqlOp>>,
     kinds: &[Kind],
     clients: u32,
-    connect: &impl Connect,
+    connect: &impl Connect<Session: Polled>,
     tally: &Arc<Tally>,
 ) -> Loading {
+    if let Threads::Shared(threads) = connect.manner().threads {
+        return crowd::loading(part, beside, kinds, Crowd { clients, threads }, connect, tally);
+    }
     Loading::new(kinds, part, beside, clients, |source, _| {
-        let connect = source.statements().map_or_else(|| connect.clone(), |used| connect.only(used));
+        let connect = for_source(connect, &source);
         Box::new(SyncClient::new(source, SqlDriver::new(connect, tally.clone())))
     })
+}
+
+/// How a client connects that takes its operations from `source`.
+pub fn for_source<C: Connect>(connect: &C, source: &OpSource<SqlOp>) -> C {
+    source.statements().map_or_else(|| connect.clone(), |used| connect.only(used))
 }
 
 /// `statements` for a client that executes but those that are `used`: in place of the others, so that all keep their numbers,
@@ -219,8 +235,7 @@ impl<C: Connect> SqlDriver<C> {
         }
         let manner = self.connect.manner();
         self.is_over = manner.ends_with(class);
-        let mut since = || began.get_or_insert_with(Instant::now).elapsed();
-        if class == FailureClass::Conflict && usable && since() < manner.retries_for {
+        if usable && manner.tries_again(class, began) {
             self.tally.again.fetch_add(1, Relaxed);
             return None;
         }
@@ -280,6 +295,9 @@ mod tests {
         fn only(&self, _: &[u16]) -> Script {
             self.clone()
         }
+        fn with_patience(&self, _: Duration) -> Script {
+            self.clone()
+        }
         fn connect(&self) -> Result<Script, Failure> {
             self.3.fetch_add(1, Relaxed);
             Ok(self.clone())
@@ -307,6 +325,7 @@ mod tests {
             reconnect: Reconnect::Again,
             retries_for: Duration::from_secs(3600),
             patience: Duration::from_secs(1),
+            threads: Threads::Each,
         }
     }
 

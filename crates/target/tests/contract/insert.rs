@@ -66,7 +66,7 @@ fn counted(instance: &mut dyn Instance, parent: &Path) -> u64 {
 }
 
 /// The answer to a question to the private server or database in `parent`, in lines.
-fn asked(engine: &str, parent: &Path, question: &str) -> Vec<String> {
+pub fn asked(engine: &str, parent: &Path, question: &str) -> Vec<String> {
     let output = match engine {
         "sqlite" => {
             let connection = Connection::open(found(parent, "plimsoll.db")).unwrap();

@@ -3,6 +3,7 @@
 
 mod beginnings;
 mod clients;
+mod crowd;
 mod engines;
 mod estimates;
 mod failures;

@@ -4,6 +4,7 @@
 
 use super::tunnel::{Tunnel, Way};
 use super::wire::{Socket as WireSocket, Wire, WireError};
+use crate::engines::crowd::{Next, Polled};
 use crate::engines::manner::Manner;
 use crate::engines::plain::Dialect;
 use crate::engines::says::{Prepares, Speaker};
@@ -18,6 +19,7 @@ use ::mysql::prelude::Queryable;
 use ::mysql::{Conn, Error, Opts, OptsBuilder, Row, Value, from_value_opt};
 use model::{Fact, FailureClass, SqlArg, SqlOp};
 use std::io::{self, ErrorKind};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -140,6 +142,10 @@ impl Connect for ConnectMysql {
         &self.manner
     }
 
+    fn with_patience(&self, patience: Duration) -> Self {
+        Self { manner: Manner { patience, ..self.manner.clone() }, ..self.clone() }
+    }
+
     fn connect(&self) -> Result<MysqlSession, Failure> {
         let speaker = Speaker::new(self.wire()?, &self.statements, &self.manner, Dialect::Mysql);
         Ok(MysqlSession { speaker: speaker.map_err(wire_failure)? })
@@ -181,13 +187,43 @@ impl Prepares for Wire {
     }
 
     #[inline]
-    fn execute(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
-        self.execute(number, args, text)
+    fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
+        self.put_execution(number, args, text)
     }
 
     #[inline]
-    fn run(&mut self, text: &str) -> Result<(), WireError> {
-        self.run(text)
+    fn put_text(&mut self, text: &str) -> Result<(), WireError> {
+        self.put_text(text)
+    }
+
+    #[inline]
+    fn call(&mut self) -> Result<(), WireError> {
+        self.call()
+    }
+}
+
+impl Polled for MysqlSession {
+    fn stop_waiting(&mut self) -> Result<(), Failure> {
+        self.speaker.wire.stop_waiting().map_err(|cause| io_failure(&cause))
+    }
+
+    fn socket(&self) -> BorrowedFd<'_> {
+        self.speaker.wire.socket()
+    }
+
+    #[inline]
+    fn put(&mut self, next: Next<'_>) -> Result<(), Failure> {
+        self.speaker.put(next).map_err(wire_failure)
+    }
+
+    #[inline]
+    fn send_some(&mut self) -> Result<bool, Failure> {
+        self.speaker.wire.send_some().map_err(wire_failure)
+    }
+
+    #[inline]
+    fn take_some(&mut self, _: &SqlOp) -> Result<bool, Failure> {
+        self.speaker.wire.take_some().map_err(wire_failure)
     }
 }
 

@@ -27,7 +27,7 @@ use super::counters::ServerSource;
 use super::manner::{self, Manner};
 use super::served::{Own, Served, SqlServer};
 use super::sql::Failure;
-use super::{EngineDef, Runs, Start, depth_one_only};
+use super::{EngineDef, Runs, Start};
 use crate::error::TargetError;
 use crate::server::home::Socket;
 use crate::server::place::Foreign;
@@ -95,13 +95,17 @@ pub static MYSQL: EngineDef = EngineDef {
             manner::CONNECTION,
             manner::RECONNECT,
             manner::RETRIES_FOR,
+            manner::THREADS,
         ],
     },
     runs: Runs::Elsewhere,
     // Nothing is on this machine.
     disk_peak: |_, _| Bytes(0),
     version: || Err(format!("named by its URL: --engine {EXAMPLE}")),
-    check: |trial| depth_one_only(trial).and_then(|()| Url::of(&trial.target.params, &["mysql"], EXAMPLE).map(drop)),
+    check: |trial| {
+        manner::check(trial)?;
+        manner::check_over(trial, &Url::of(&trial.target.params, &["mysql"], EXAMPLE)?)
+    },
     start: visit,
 };
 
@@ -123,7 +127,7 @@ const CONNECTIONS_KEPT: u32 = 10;
 const DATABASE: &str = "plimsoll";
 
 fn check(storage: Storage, trial: &Trial) -> Result<(), TargetError> {
-    depth_one_only(trial)?;
+    manner::check(trial)?;
     let missing = |why| TargetError::Unsupported(format!("engine `{}`: {why}", trial.target.engine));
     programs::all_here(storage).map_err(missing)?;
     RULES.check(&RULES.variables(&trial.target.params))

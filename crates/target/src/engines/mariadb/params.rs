@@ -43,6 +43,7 @@ pub const INNODB_PARAMS: &[ParamDef] = &[
     manner::CONNECTION,
     manner::RECONNECT,
     manner::RETRIES_FOR,
+    manner::THREADS,
     VARIABLES,
 ];
 /// InnoDB does not start with less: seen at 5 MiB, not at 6.
@@ -65,6 +66,7 @@ pub const ROCKSDB_PARAMS: &[ParamDef] = &[
     manner::CONNECTION,
     manner::RECONNECT,
     manner::RETRIES_FOR,
+    manner::THREADS,
     VARIABLES,
 ];
 const DIRECT: ParamDef = ParamDef {

@@ -23,7 +23,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::{DirBuilder, remove_dir, remove_file};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
@@ -146,6 +146,13 @@ impl Tunnel {
 
 /// An encrypted connection that is logged in.
 pub struct Channel(Encrypted);
+
+impl Channel {
+    /// The socket, whose bytes are encrypted.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.0.get_ref().as_fd()
+    }
+}
 
 impl Read for Channel {
     #[inline]

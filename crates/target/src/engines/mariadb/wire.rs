@@ -10,7 +10,7 @@
 //! <https://mariadb.com/kb/en/result-set-packets/>
 
 use super::tunnel::Channel;
-use crate::engines::inbox::Inbox;
+use crate::engines::inbox::{self, Inbox};
 use ::mysql::Conn;
 use model::SqlArg;
 use std::hint::black_box;
@@ -41,9 +41,26 @@ impl From<io::Error> for WireError {
 pub struct Wire {
     socket: Socket,
     statements: Vec<Prepared>,
-    /// What is to be sent next.
+    /// What is to be sent next,
     out: Vec<u8>,
+    /// and how much of it was, where the socket does not wait.
+    sent: usize,
     inbox: Inbox,
+    /// How far the answer was taken.
+    part: Part,
+    /// The statement that is executed, where it is not a text.
+    executing: Option<usize>,
+}
+
+/// What comes next of an answer.
+#[derive(Clone, Copy)]
+enum Part {
+    /// The packet that says what the answer is.
+    First,
+    /// So many descriptions of columns, and the packet behind them.
+    Columns(u64),
+    /// Rows, and the packet behind them.
+    Rows,
 }
 
 /// A prepared statement.
@@ -87,55 +104,119 @@ const MORE_RESULTS: u16 = 0x0008;
 impl Wire {
     /// Takes `socket` over.
     pub fn new(socket: Socket) -> Wire {
-        Wire { socket, statements: Vec::new(), out: Vec::new(), inbox: Inbox::new() }
+        let (statements, out, inbox) = (Vec::new(), Vec::new(), Inbox::new());
+        Wire { socket, statements, out, sent: 0, inbox, part: Part::First, executing: None }
     }
 
     /// Prepares a statement. They are numbered from 0 on.
     pub fn prepare(&mut self, text: &str) -> Result<(), WireError> {
         begin(&mut self.out, COM_STMT_PREPARE);
         self.out.extend_from_slice(text.as_bytes());
-        self.send()?;
+        self.executing = None;
+        self.seal()?;
+        self.socket.write_all(&self.out)?;
         let id = take_prepared(&mut self.inbox, &mut self.socket)?;
         self.statements.push(Prepared { id, types: Vec::new() });
         Ok(())
     }
 
-    /// Executes statement number `statement`.
+    /// Makes the command ready that executes statement number `statement`.
     #[inline]
-    pub fn execute(&mut self, statement: usize, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
-        let prepared = &mut self.statements[statement];
-        put_execution(&mut self.out, prepared, args, text);
-        let done = self.call();
-        if done.is_err() {
-            self.statements[statement].types.clear(); // the server may not have taken them
-        }
-        done
+    pub fn put_execution(&mut self, statement: usize, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
+        put_execution(&mut self.out, &mut self.statements[statement], args, text);
+        self.executing = Some(statement);
+        self.seal()
+    }
+
+    /// Makes the command ready that executes a text without arguments.
+    #[inline]
+    pub fn put_text(&mut self, text: &str) -> Result<(), WireError> {
+        begin(&mut self.out, COM_QUERY);
+        self.out.extend_from_slice(text.as_bytes());
+        self.executing = None;
+        self.seal()
     }
 
     /// Executes a text without arguments.
     #[inline]
     pub fn run(&mut self, text: &str) -> Result<(), WireError> {
-        begin(&mut self.out, COM_QUERY);
-        self.out.extend_from_slice(text.as_bytes());
+        self.put_text(text)?;
         self.call()
     }
 
-    /// Sends the command and takes all that is answered.
+    /// Sends the command that was made ready and takes all that is answered.
     #[inline]
-    fn call(&mut self) -> Result<(), WireError> {
-        self.send()?;
-        while take_answer(&mut self.inbox, &mut self.socket)? {}
+    pub fn call(&mut self) -> Result<(), WireError> {
+        self.socket.write_all(&self.out)?;
+        self.take_all()
+    }
+
+    /// From here on the socket does not wait: for [`Wire::send_some`] and [`Wire::take_some`].
+    pub fn stop_waiting(&self) -> io::Result<()> {
+        Ok(rustix::io::ioctl_fionbio(self.socket(), true)?)
+    }
+
+    /// The socket.
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        match &self.socket {
+            Socket::Plain(connection) => fd_of(connection),
+            Socket::Encrypted(channel) => channel.fd(),
+        }
+    }
+
+    /// Sends as much of the command as there is room for: whether that was all of it.
+    #[inline]
+    pub fn send_some(&mut self) -> Result<bool, WireError> {
+        self.sent += inbox::if_ready(self.socket.write(&self.out[self.sent..]))?.unwrap_or(0);
+        Ok(self.sent == self.out.len())
+    }
+
+    /// Takes what has come of the answer: whether that was all of it.
+    #[inline]
+    pub fn take_some(&mut self) -> Result<bool, WireError> {
+        match self.take_all() {
+            Ok(()) => Ok(true),
+            Err(WireError::Io(error)) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes all that is answered. Where the socket has nothing more for now, it goes on there when it is called again.
+    #[inline]
+    fn take_all(&mut self) -> Result<(), WireError> {
+        loop {
+            match take_answer(&mut self.inbox, &mut self.socket, &mut self.part) {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(error) => {
+                    if matches!(error, WireError::Said { .. }) {
+                        self.forget_types();
+                    }
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Writes the length of what was made ready.
+    #[inline]
+    fn seal(&mut self) -> Result<(), WireError> {
+        let length = self.out.len() - HEADER;
+        if length >= PACKET_MAX {
+            self.forget_types();
+            return Err(too_long().into());
+        }
+        self.out[..HEADER].copy_from_slice(&(length as u32).to_le_bytes());
+        (self.sent, self.part) = (0, Part::First);
         Ok(())
     }
 
-    #[inline]
-    fn send(&mut self) -> io::Result<()> {
-        let length = self.out.len() - HEADER;
-        if length >= PACKET_MAX {
-            return Err(too_long());
+    /// The server may not have taken the types of the arguments, so they are sent again.
+    #[cold]
+    fn forget_types(&mut self) {
+        if let Some(statement) = self.executing {
+            self.statements[statement].types.clear();
         }
-        self.out[..HEADER].copy_from_slice(&(length as u32).to_le_bytes());
-        self.socket.write_all(&self.out)
     }
 }
 
@@ -185,31 +266,35 @@ fn take_prepared(inbox: &mut Inbox, socket: &mut impl Read) -> Result<u32, WireE
     Ok(u32::from_le_bytes(id))
 }
 
-/// Takes one answer whole: whether another one follows.
+/// Takes one answer whole: whether another one follows. `part` is how far it has come, also where the socket has no more for now.
 #[inline]
-fn take_answer(inbox: &mut Inbox, socket: &mut impl Read) -> Result<bool, WireError> {
-    let first = packet(inbox, socket)?;
-    match first[0] {
-        OK => return status_of_ok(first).map(has_more).ok_or_else(|| nonsense().into()),
-        LOCAL_FILE => return Err(nonsense().into()),
-        _ => {}
-    }
-    let (columns, rest) = number(first).ok_or_else(nonsense)?;
-    // MariaDB need not describe the columns of a prepared statement each time, and says so in one byte more.
-    if rest.first() != Some(&0) {
-        for _ in 0..columns {
-            packet(inbox, socket)?;
-        }
-    }
-    packet(inbox, socket)?; // the end of the columns
+fn take_answer(inbox: &mut Inbox, socket: &mut impl Read, part: &mut Part) -> Result<bool, WireError> {
     loop {
-        let row = packet(inbox, socket)?;
-        if row[0] == EOF && row.len() < EOF_BELOW {
-            return status_at(row, 3).map(has_more).ok_or_else(|| nonsense().into());
+        let body = packet(inbox, socket)?;
+        match part {
+            Part::First => match body[0] {
+                OK => return status_of_ok(body).map(has_more).ok_or_else(|| nonsense().into()),
+                LOCAL_FILE => return Err(nonsense().into()),
+                _ => *part = Part::Columns(described(body).ok_or_else(nonsense)?),
+            },
+            Part::Columns(0) => *part = Part::Rows,
+            Part::Columns(left) => *left -= 1,
+            Part::Rows if body[0] == EOF && body.len() < EOF_BELOW => {
+                *part = Part::First;
+                return status_at(body, 3).map(has_more).ok_or_else(|| nonsense().into());
+            }
+            // Each row is looked at, as a client would.
+            Part::Rows => drop(black_box(body[body.len() - 1])),
         }
-        // Each row is looked at, as a client would.
-        black_box(row[row.len() - 1]);
     }
+}
+
+/// How many columns are described behind the packet `first`. MariaDB need not describe those of a prepared statement each time,
+/// and says so in one byte more.
+#[inline]
+fn described(first: &[u8]) -> Option<u64> {
+    let (columns, rest) = number(first)?;
+    Some(if rest.first() == Some(&0) { 0 } else { columns })
 }
 
 /// The body of the next packet, which is never empty. An error that the server tells is one here.
@@ -369,7 +454,7 @@ mod tests {
     fn taken(bodies: &[&[u8]]) -> (Result<bool, WireError>, usize) {
         let bytes = packets(bodies);
         let (mut inbox, mut socket) = (Inbox::new(), &bytes[..]);
-        let answer = take_answer(&mut inbox, &mut socket);
+        let answer = take_answer(&mut inbox, &mut socket, &mut Part::First);
         let mut left = 0;
         while inbox.peek(1, &mut socket).is_ok() {
             left += inbox.take(1).len();
@@ -389,6 +474,34 @@ mod tests {
             let (answer, left) = taken(bodies);
             assert!(matches!(answer, Ok(false)), "{answer:?} of {bodies:?}");
             assert_eq!(left, 0, "{bodies:?}");
+        }
+    }
+
+    /// A socket that has so many bytes more each time it is asked, and nothing in between.
+    struct Slow<'a>(&'a [u8], usize, bool);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.2 = !self.2;
+            match self.2 {
+                true => Err(ErrorKind::WouldBlock.into()),
+                false => (&mut self.0).take(self.1 as u64).read(buffer),
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_not_there_yet_is_taken_as_far_as_it_is() {
+        let bytes = packets(&[&[1], b"a column", END, ROW, &[7; 300], END]);
+        for piece in [1, 3, 50, 1000] {
+            let (mut inbox, mut socket, mut part) = (Inbox::new(), Slow(&bytes, piece, false), Part::First);
+            let answer = loop {
+                match take_answer(&mut inbox, &mut socket, &mut part) {
+                    Err(WireError::Io(error)) if error.kind() == ErrorKind::WouldBlock => {}
+                    answer => break answer,
+                }
+            };
+            assert!(matches!(answer, Ok(false)) && socket.0.is_empty(), "{answer:?} in pieces of {piece}");
         }
     }
 

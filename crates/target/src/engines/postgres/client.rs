@@ -4,6 +4,7 @@
 
 use super::tables::numbered;
 use super::wire::{Login, Stream, Wire, WireError};
+use crate::engines::crowd::{Next, Polled};
 use crate::engines::manner::Manner;
 use crate::engines::plain::Dialect;
 use crate::engines::says::{Prepares, Speaker};
@@ -16,6 +17,7 @@ use crate::server::tls::{self, Tls};
 use crate::server::url::{Password, Url};
 use model::{Fact, FailureClass, SqlArg, SqlOp};
 use std::io::{self, ErrorKind};
+use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
@@ -148,6 +150,10 @@ impl Connect for ConnectPostgres {
         Self { statements: only(&self.statements, used), ..self.clone() }
     }
 
+    fn with_patience(&self, patience: Duration) -> Self {
+        Self { manner: Manner { patience, ..self.manner.clone() }, ..self.clone() }
+    }
+
     fn connect(&self) -> Result<PostgresSession, Failure> {
         let named = Named { wire: self.connection()?, names: Vec::new() };
         let speaker = Speaker::new(named, &self.statements, &self.manner, Dialect::Postgres).map_err(failure)?;
@@ -167,14 +173,7 @@ pub struct PostgresSession {
 
 impl Session for PostgresSession {
     fn perform(&mut self, op: &SqlOp) -> Result<(), Failure> {
-        transact(&mut self.speaker, op).map_err(|error| match error {
-            // A transaction that deletes a row and inserts it again. Of two that do so at once with the same row, the later finds
-            // nothing to delete, and then the row of the other: at READ COMMITTED that is how it loses.
-            WireError::Said { code, text } if self.replaces(op) && code == UNIQUE_VIOLATION => {
-                Failure { class: FailureClass::Conflict, text }
-            }
-            error => failure(error),
-        })
+        transact(&mut self.speaker, op).map_err(|error| self.judged(op, error))
     }
 
     fn roll_back(&mut self) -> Result<(), Failure> {
@@ -187,6 +186,19 @@ fn is_delete(statement: &str) -> bool {
 }
 
 impl PostgresSession {
+    /// What an error of `op` means.
+    #[cold]
+    fn judged(&self, op: &SqlOp, error: WireError) -> Failure {
+        match error {
+            // A transaction that deletes a row and inserts it again. Of two that do so at once with the same row, the later finds
+            // nothing to delete, and then the row of the other: at READ COMMITTED that is how it loses.
+            WireError::Said { code, text } if self.replaces(op) && code == UNIQUE_VIOLATION => {
+                Failure { class: FailureClass::Conflict, text }
+            }
+            error => failure(error),
+        }
+    }
+
     /// Whether `op` may insert what it has deleted itself.
     fn replaces(&self, op: &SqlOp) -> bool {
         op.transaction && op.calls.iter().any(|call| self.deletes[usize::from(call.statement)])
@@ -220,13 +232,43 @@ impl Prepares for Named {
     }
 
     #[inline]
-    fn execute(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
-        self.wire.execute(&self.names[number], args, text)
+    fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
+        self.wire.put_execution(&self.names[number], args, text)
     }
 
     #[inline]
-    fn run(&mut self, text: &str) -> Result<(), WireError> {
-        self.wire.run(text)
+    fn put_text(&mut self, text: &str) -> Result<(), WireError> {
+        self.wire.put_text(text)
+    }
+
+    #[inline]
+    fn call(&mut self) -> Result<(), WireError> {
+        self.wire.call()
+    }
+}
+
+impl Polled for PostgresSession {
+    fn stop_waiting(&mut self) -> Result<(), Failure> {
+        self.speaker.wire.wire.stop_waiting().map_err(|error| failure(error.into()))
+    }
+
+    fn socket(&self) -> BorrowedFd<'_> {
+        self.speaker.wire.wire.socket()
+    }
+
+    #[inline]
+    fn put(&mut self, next: Next<'_>) -> Result<(), Failure> {
+        self.speaker.put(next).map_err(failure)
+    }
+
+    #[inline]
+    fn send_some(&mut self) -> Result<bool, Failure> {
+        self.speaker.wire.wire.send_some().map_err(failure)
+    }
+
+    #[inline]
+    fn take_some(&mut self, op: &SqlOp) -> Result<bool, Failure> {
+        self.speaker.wire.wire.take_some().map_err(|error| self.judged(op, error))
     }
 }
 

@@ -21,7 +21,7 @@ use super::counters::ServerSource;
 use super::manner::{self, Manner};
 use super::served::{Own, Served, SqlServer};
 use super::sql::{Failure, connections, program_of};
-use super::{EngineDef, Runs, depth_one_only};
+use super::{EngineDef, Runs};
 use crate::error::TargetError;
 use crate::server::home::Socket;
 use crate::server::place::Foreign;
@@ -69,13 +69,17 @@ pub static POSTGRESQL: EngineDef = EngineDef {
             manner::CONNECTION,
             manner::RECONNECT,
             manner::RETRIES_FOR,
+            manner::THREADS,
         ],
     },
     runs: Runs::Elsewhere,
     // Nothing is on this machine.
     disk_peak: |_, _| Bytes(0),
     version: || Err(format!("named by its URL: --engine {EXAMPLE}")),
-    check: |trial| depth_one_only(trial).and_then(|()| Url::of(&trial.target.params, SCHEMES, EXAMPLE).map(drop)),
+    check: |trial| {
+        manner::check(trial)?;
+        manner::check_over(trial, &Url::of(&trial.target.params, SCHEMES, EXAMPLE)?)
+    },
     start: |start| Ok(Box::new(Served::visit(Postgres, start)?)),
 };
 
@@ -95,6 +99,7 @@ const PARAMS: &[ParamDef] = &[
     manner::CONNECTION,
     manner::RECONNECT,
     manner::RETRIES_FOR,
+    manner::THREADS,
     VARIABLES,
 ];
 const VARIABLES: ParamDef = ParamDef {
@@ -196,7 +201,7 @@ fn version() -> Result<String, String> {
 }
 
 fn check(trial: &Trial) -> Result<(), TargetError> {
-    depth_one_only(trial)?;
+    manner::check(trial)?;
     let missing = |why| TargetError::Unsupported(format!("engine `postgres`: {why}"));
     [&SERVER, &INSTALL].into_iter().try_for_each(|program| program.find().map(drop)).map_err(missing)?;
     RULES.check(&RULES.variables(&trial.target.params))?;

@@ -7,9 +7,9 @@
 //! <https://www.postgresql.org/docs/current/protocol-message-formats.html>. The crate `postgres` would do the same over an
 //! asynchronous runtime: without a time-out on a unix socket, and with a task switch for each statement.
 
-use crate::engines::inbox::Inbox;
+use crate::engines::inbox::{self, Inbox};
 use crate::server::tls::{Encrypted, Tls};
-use bytes::BytesMut;
+use bytes::{Buf, BytesMut};
 use postgres_protocol::IsNull;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
@@ -17,6 +17,7 @@ use postgres_protocol::message::frontend;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
 use model::SqlArg;
@@ -69,6 +70,8 @@ pub struct Wire {
     /// What is to be sent next.
     out: BytesMut,
     inbox: Inbox,
+    /// What the server said was wrong, while it has more to say.
+    said: Option<WireError>,
 }
 
 /// The largest message taken: rows here are below 1 KB, and a server's nonsense must not fill the memory.
@@ -79,7 +82,7 @@ const HEADER: usize = 5;
 impl Wire {
     /// Logs in over `stream`.
     pub fn open(stream: Stream, login: &Login) -> Result<Wire, WireError> {
-        let mut wire = Wire { stream, out: BytesMut::new(), inbox: Inbox::new() };
+        let mut wire = Wire { stream, out: BytesMut::new(), inbox: Inbox::new(), said: None };
         let path = login.schema.map(|schema| format!("-c search_path={schema}"));
         let named = [("user", login.user), ("database", login.database), ("client_encoding", "UTF8")];
         let named = named.into_iter().chain(path.as_deref().map(|path| ("options", path)));
@@ -98,9 +101,9 @@ impl Wire {
         self.until_ready(|_| ())
     }
 
-    /// Executes the statement prepared under `name`.
+    /// Makes ready what executes the statement prepared under `name`.
     #[inline]
-    pub fn execute(&mut self, name: &str, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
+    pub fn put_execution(&mut self, name: &str, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
         let put = |arg: &SqlArg, out: &mut BytesMut| {
             match *arg {
                 SqlArg::Int(value) => write!(out, "{value}")?,
@@ -112,19 +115,63 @@ impl Wire {
         frontend::bind("", name, [], args, put, [], &mut self.out).map_err(|_| too_long())?;
         frontend::execute("", 0, &mut self.out)?;
         frontend::sync(&mut self.out);
-        self.send()?;
-        // Each row is looked at, as a client would.
-        self.until_ready(|row| {
-            std::hint::black_box(row.first());
-        })
+        Ok(())
+    }
+
+    /// Makes ready what executes a text without arguments.
+    #[inline]
+    pub fn put_text(&mut self, text: &str) -> Result<(), WireError> {
+        Ok(frontend::query(text, &mut self.out)?)
     }
 
     /// Executes a text without arguments.
     #[inline]
     pub fn run(&mut self, text: &str) -> Result<(), WireError> {
-        frontend::query(text, &mut self.out)?;
+        self.put_text(text)?;
+        self.call()
+    }
+
+    /// Sends what was made ready and takes all that is answered.
+    #[inline]
+    pub fn call(&mut self) -> Result<(), WireError> {
         self.send()?;
-        self.until_ready(|_| ())
+        self.until_ready(look_at)
+    }
+
+    /// From here on the socket does not wait: for [`Wire::send_some`] and [`Wire::take_some`].
+    pub fn stop_waiting(&self) -> io::Result<()> {
+        Ok(rustix::io::ioctl_fionbio(self.socket(), true)?)
+    }
+
+    /// The socket.
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        match &self.stream {
+            Stream::Unix(stream) => stream.as_fd(),
+            Stream::Tcp(stream) => stream.as_fd(),
+            Stream::Tls(stream) => stream.get_ref().as_fd(),
+        }
+    }
+
+    /// Sends as much of what was made ready as there is room for: whether that was all of it.
+    #[inline]
+    pub fn send_some(&mut self) -> Result<bool, WireError> {
+        let sent = match &mut self.stream {
+            Stream::Unix(stream) => stream.write(&self.out),
+            Stream::Tcp(stream) => stream.write(&self.out),
+            Stream::Tls(stream) => stream.write(&self.out),
+        };
+        self.out.advance(inbox::if_ready(sent)?.unwrap_or(0));
+        Ok(self.out.is_empty())
+    }
+
+    /// Takes what has come of the answer: whether that was all of it.
+    #[inline]
+    pub fn take_some(&mut self) -> Result<bool, WireError> {
+        match self.until_ready(look_at) {
+            Ok(()) => Ok(true),
+            Err(WireError::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// The rows of a text without arguments, each column as text.
@@ -188,16 +235,17 @@ impl Wire {
         sent
     }
 
-    /// Takes all messages up to the one that says that the server waits again; `row` gets the body of each row.
+    /// Takes all messages up to the one that says that the server waits again; `row` gets the body of each row. Where the socket
+    /// has nothing more for now, it goes on there when it is called again.
     #[inline]
     fn until_ready(&mut self, mut row: impl FnMut(&[u8])) -> Result<(), WireError> {
-        let mut failed = None;
         loop {
             match self.message()? {
-                (b'Z', _) => return failed.map_or(Ok(()), Err),
+                (b'Z', _) => return self.said.take().map_or(Ok(()), Err),
                 (b'D', body) => row(body),
                 (b'E', body) => {
-                    failed.get_or_insert(said(body));
+                    let told = said(body);
+                    self.said.get_or_insert(told);
                 }
                 _ => {}
             }
@@ -244,6 +292,12 @@ impl Read for Stream {
             Stream::Tls(stream) => stream.read(buffer),
         }
     }
+}
+
+/// Each row is looked at, as a client would.
+#[inline]
+fn look_at(row: &[u8]) {
+    std::hint::black_box(row.first());
 }
 
 impl Drop for Wire {
@@ -297,7 +351,7 @@ mod tests {
     fn told(bytes: &[u8]) -> Wire {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(bytes).unwrap();
-        Wire { stream: Stream::Unix(ours), out: BytesMut::new(), inbox: Inbox::new() }
+        Wire { stream: Stream::Unix(ours), out: BytesMut::new(), inbox: Inbox::new(), said: None }
     }
 
     #[test]
