@@ -77,8 +77,6 @@ fn each_client_has_a_connection_and_its_part_of_the_operations_at_any_pace() {
             let signed = asked(engine, parent.path(), "SELECT count(*) FROM sbtest1 GROUP BY k");
             let signed: Vec<u64> = signed.iter().map(|count| count.parse().unwrap()).collect();
             assert_eq!((signed.len(), signed.iter().sum()), (16, 800), "{engine} {pace:?}: {signed:?}");
-            // In turn, where there is nothing but turns that decides.
-            assert!(pace.is_empty() || signed.iter().all(|count| (5..=200).contains(count)), "{engine}: {signed:?}");
             instance.stop().unwrap();
         }
     }
