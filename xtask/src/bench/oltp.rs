@@ -17,7 +17,7 @@ use std::process::Command;
 pub const NAME: &str = "oltp";
 
 /// The cases by name.
-pub const CASES: [&str; 10] = [
+pub const CASES: [&str; 11] = [
     "mariadb-1",
     "mariadb-8",
     "mariadb-64",
@@ -28,6 +28,7 @@ pub const CASES: [&str; 10] = [
     "postgres-64-threads",
     "memory-null",
     "memory-mariadb",
+    "memory-mariadb-shared",
 ];
 
 const CLIENTS: [u32; 3] = [1, 8, 64];
@@ -63,18 +64,20 @@ struct Case<'a> {
     engine: &'a str,
     rows: &'static str,
     clients: u32,
+    /// On how many threads plimsoll serves them.
+    threads: u32,
 }
 
 impl Lab<'_> {
     fn measure(&self, effort: &Effort, rows: &mut Vec<String>) -> Result<()> {
-        if effort.wants_any(&CASES[..3]) || effort.wants("memory-mariadb") {
+        if effort.wants_any(&CASES[..3]) || effort.wants_any(&CASES[9..]) {
             self.on_mariadb(effort, rows)?;
         }
         if effort.wants_any(&CASES[3..8]) {
             self.on_postgres(effort, rows)?;
         }
         if effort.wants("memory-null") {
-            rows.push(self.memory("memory-null", "null")?);
+            rows.push(self.memory("memory-null", "null", None)?);
         }
         Ok(())
     }
@@ -98,11 +101,14 @@ impl Lab<'_> {
                 watch::run(&mut command, Tells::Stdout, watch::of_sysbench)
             };
             let name = format!("mariadb-{clients}");
-            let case = Case { name, against: "sysbench", engine: &url, rows: ROWS, clients };
+            let case = Case { name, against: "sysbench", engine: &url, rows: ROWS, clients, threads: clients };
             rows.extend(self.pair(&case, effort, peer)?);
         }
         if effort.wants("memory-mariadb") {
-            rows.push(self.memory("memory-mariadb", &url)?);
+            rows.push(self.memory("memory-mariadb", &url, None)?);
+        }
+        if effort.wants("memory-mariadb-shared") {
+            rows.push(self.memory("memory-mariadb-shared", &url, Some(cores()))?);
         }
         Ok(())
     }
@@ -122,17 +128,25 @@ impl Lab<'_> {
             command.args(["-j", &threads.to_string(), "-T", &self.seconds.to_string(), "postgres"]);
             watch::run(&mut command, Tells::Stderr, watch::of_pgbench)
         };
-        let case = |name, against, clients| Case { name, against, engine: &url, rows: PGBENCH_ROWS, clients };
+        let case = |name, against, clients, threads| Case {
+            name,
+            against,
+            engine: &url,
+            rows: PGBENCH_ROWS,
+            clients,
+            threads,
+        };
         for clients in CLIENTS {
-            // Its threads serve many connections each: one a core is best for it,
-            let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-            let few = case(format!("postgres-{clients}"), "pgbench -S, threads as cores", clients);
-            rows.extend(self.pair(&few, effort, || peer(clients, clients.min(cores)))?);
+            // A few threads serve many connections each, as both can,
+            let few = clients.min(cores());
+            let shared = case(format!("postgres-{clients}"), "pgbench -S, both threads as cores", clients, few);
+            rows.extend(self.pair(&shared, effort, || peer(clients, few))?);
         }
         for clients in CLIENTS.into_iter().filter(|clients| *clients > 1 && (!effort.quick || !effort.cases.is_empty()))
         {
-            // and one a connection is what plimsoll and sysbench have.
-            let each = case(format!("postgres-{clients}-threads"), "pgbench -S, threads as clients", clients);
+            // or each has its own, which is plimsoll's default and all that sysbench can.
+            let each =
+                case(format!("postgres-{clients}-threads"), "pgbench -S, both threads as clients", clients, clients);
             rows.extend(self.pair(&each, effort, || peer(clients, clients))?);
         }
         Ok(())
@@ -143,28 +157,34 @@ impl Lab<'_> {
         if !effort.wants(&case.name) {
             return Ok(None);
         }
-        let Case { name, against, engine, rows, clients } = case;
-        println!("\n{name}: prepared point selects, {clients} clients, plimsoll : {against}");
+        let Case { name, against, engine, rows, clients, threads } = case;
+        println!("\n{name}: prepared point selects, {clients} clients on {threads} threads, plimsoll : {against}");
         let price = |window: Window| pairs::price(&window, 1.0);
-        let own = || self.plimsoll(engine, rows, *clients).map(price);
+        let own = || self.plimsoll(engine, rows, *clients, Some(*threads)).map(price);
         let comparison = compare(effort.rounds(), own, || peer().map(price))?;
         Ok(Some(row(name, against, &comparison)))
     }
 
     /// The memory of many clients, which need their time on a busy machine.
-    fn memory(&self, name: &str, engine: &str) -> Result<String> {
+    fn memory(&self, name: &str, engine: &str, threads: Option<u32>) -> Result<String> {
         let lab = Lab { seconds: 2 * self.seconds, ..*self };
-        Ok(memory_row(name, &lab.plimsoll(engine, ROWS, MANY_CLIENTS)?.memory))
+        Ok(memory_row(name, &lab.plimsoll(engine, ROWS, MANY_CLIENTS, threads)?.memory))
     }
 
-    fn plimsoll(&self, engine: &str, rows: &str, clients: u32) -> Result<Window> {
+    /// `threads` is for engines that are servers only.
+    fn plimsoll(&self, engine: &str, rows: &str, clients: u32, threads: Option<u32>) -> Result<Window> {
         let mut command = Command::new(plimsoll::binary(self.root));
         command.args(["oltp", "--mix", "point_select", "--warmup", "0s", "--interval", "250ms", "--no-report"]);
         command.args(["--engine", engine, "--table-rows", rows, "--clients", &clients.to_string()]);
+        command.args(threads.map(|threads| format!("--threads={threads}")));
         command.arg("--time").arg(format!("{}s", self.seconds)).arg("--dir").arg(self.work);
         command.arg("--runs").arg(self.work.join("runs"));
         watch::run(&mut command, Tells::Stderr, watch::of_plimsoll)
     }
+}
+
+fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
 }
 
 fn row(name: &str, peer: &str, comparison: &Comparison) -> String {
@@ -192,8 +212,10 @@ the logarithms). CPU is to be at most 1.0 of the peer's and the rate at least 1.
 on one side, `open` otherwise. Absolute numbers are medians, and true of that machine in those minutes only.
 
 sysbench reads its own table of 10,000 rows and plimsoll one of the same schema and size beside it; pgbench -S reads a number from
-100,000 rows, and plimsoll 120 letters from as many. A thread of pgbench serves many connections at once; plimsoll and sysbench have
-one for each, as pgbench has in the cases `threads`. The lines `memory` are the most that 512 clients of plimsoll took (an embedded engine has caches of its own for each, so there is none among them).
+100,000 rows, and plimsoll 120 letters from as many. Both serve the connections of `postgres-N` by as many threads as there are
+cores, and in the cases `threads` by one each, which is plimsoll's default and the only way of sysbench (in lines that do not say
+`both`, plimsoll had a thread each). The lines `memory` are the most that 512 clients of plimsoll took, `shared` on as many
+threads as there are cores (an embedded engine has caches of its own for each, so there is none among them).
 
 | date | versions | kernel | case | against | plimsoll | peer | CPU ratio | rate ratio | goals |
 |---|---|---|---|---|---|---|---|---|---|
