@@ -137,13 +137,6 @@ impl Wire {
         self.seal()
     }
 
-    /// Executes a text without arguments.
-    #[inline]
-    pub fn run(&mut self, text: &str) -> Result<(), WireError> {
-        self.put_text(text)?;
-        self.call()
-    }
-
     /// Sends the command that was made ready and takes all that is answered.
     #[inline]
     pub fn call(&mut self) -> Result<(), WireError> {
