@@ -70,6 +70,51 @@ fn every_workload_runs_from_flags_with_its_engines() {
     assert_eq!(lab.left_behind(), Vec::<String>::new());
 }
 
+/// Inserts, indexes, rest and queries on key-value engines.
+const KEYS: &[&str] = &["insert", "--steps", "l.i0,l.x,drain,qp", "--rows", "20000", "--durability", "none"];
+
+#[cfg(feature = "rocksdb")]
+#[test]
+fn rocksdb_goes_through_the_steps_beside_another_tree_and_says_what_it_wrote_and_was_set_to() {
+    let lab = Lab::new();
+    let set = ["--set", "rocksdb.write_buffer_size=1M", "--set", "rocksdb.block_size=16K"];
+    let more = ["--engine", "rocksdb,fjall", "--time", "1s", "--interval", "50ms", "--no-report"];
+    let run = lab.json(&[KEYS, &more, &set].concat());
+    let points = run["points"].as_array().unwrap();
+    assert_eq!(points.len(), 8);
+    for point in points {
+        assert_eq!((&point["state"], &point["failed"]), (&"complete".into(), &0.into()), "{point}");
+    }
+    let of_rocksdb: Vec<&Value> = points.iter().filter(|point| point["params"]["engine"] == "rocksdb").collect();
+    let [loaded, .., drained, _] = of_rocksdb[..] else { panic!("{run}") };
+    let told = |name: &str| number(&loaded["cost"][name]);
+    assert!(told("engine_log_bytes_per_insert") > 50.0 && told("engine_written_bytes") > 20_000.0 * 50.0, "{loaded}");
+    assert_eq!(number(&drained["cost"]["unflushed_bytes"]).max(4_096.0), 4_096.0, "{drained}");
+    let db = rusqlite::Connection::open(&lab.run_files()[0]).unwrap();
+    let fact = "SELECT count(*) FROM point WHERE facts LIKE ?";
+    for set in ["\"rocksdb.write_buffer_size\",\"value\":\"1048576\"", "\"rocksdb.block_size\",\"value\":\"16384\""] {
+        assert_eq!(db.query_row(fact, [format!("%{set}%")], |row| row.get::<_, i64>(0)).unwrap(), 4, "{set}");
+    }
+    let unknown = lab.run(&[KEYS, &["--engine", "rocksdb", "--set", "rocksdb.no_such=1", "--quiet"]].concat());
+    assert_eq!((unknown.exit, unknown.stderr.lines().count()), (2, 1), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("`rocksdb.no_such`"), "{}", unknown.stderr);
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+}
+
+#[cfg(not(feature = "rocksdb"))]
+#[test]
+fn an_engine_that_was_not_built_in_is_a_usage_error_that_says_how_to_build_it() {
+    let lab = Lab::new();
+    let refused = lab.run(&[KEYS, &["--engine", "fjall,rocksdb", "--quiet"]].concat());
+    assert_eq!((refused.exit, refused.stderr.lines().count()), (2, 1), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("`rocksdb`") && refused.stderr.contains("--features rocksdb"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!((lab.left_behind(), lab.run_files().len()), (vec![], 0));
+}
+
 #[test]
 fn an_open_loop_says_what_was_offered_and_what_was_not_served() {
     let run = Lab::new().json(&[NULL, &["--rate", "40000", "--time", "1s"]].concat());

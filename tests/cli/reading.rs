@@ -80,7 +80,18 @@ fn plimsoll_says_what_it_has() {
     };
     assert_eq!(
         names(&lab.json(&["engines"]), "engines", "engine"),
-        ["null", "file", "sqlite", "fjall", "mariadb:innodb", "mariadb:rocksdb", "postgres", "mysql", "postgresql"]
+        [
+            "null",
+            "file",
+            "sqlite",
+            "fjall",
+            "rocksdb",
+            "mariadb:innodb",
+            "mariadb:rocksdb",
+            "postgres",
+            "mysql",
+            "postgresql"
+        ]
     );
     assert!(names(&lab.json(&["plans"]), "plans", "plan").contains(&"quick".to_owned()));
     assert!(names(&lab.json(&["explain"]), "findings", "code").contains(&"stall".to_owned()));

@@ -28,12 +28,12 @@ struct Sources {
     allow_registry: Vec<String>,
 }
 
-/// Fails where a crate's licence or origin is not allowed; names all of them.
-pub fn check(root: &Path) -> Result<()> {
+/// Fails where the licence or origin of a crate is not allowed that is built with these `features`; names all of them.
+pub fn check(root: &Path, features: &[String]) -> Result<()> {
     let path = root.join("deny.toml");
     let text = std::fs::read_to_string(&path).context("cannot read `deny.toml`")?;
     let deny: Deny = toml::from_str(&text).context("cannot understand `deny.toml`")?;
-    let refused = refused(&metadata(root)?, &deny);
+    let refused = refused(&metadata(root, features)?, &deny);
     match refused.is_empty() {
         true => Ok(()),
         false => bail!("{}\nchoose another crate, or add to `deny.toml` and say why in the commit", refused.join("\n")),
@@ -41,9 +41,10 @@ pub fn check(root: &Path) -> Result<()> {
 }
 
 /// Only what is built on this kind of machine: the crates of other systems are never downloaded.
-fn metadata(root: &Path) -> Result<Metadata> {
+fn metadata(root: &Path, features: &[String]) -> Result<Metadata> {
     let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let options = ["--locked".into(), "--filter-platform".into(), platform];
+    let options = options.into_iter().chain(features.iter().cloned()).collect::<Vec<_>>();
     MetadataCommand::new().current_dir(root).other_options(options).exec().context("`cargo metadata` failed")
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// A program that is not part of the project.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
     /// The program's name.
     pub binary: &'static str,
@@ -30,6 +30,22 @@ pub const TEST_NEEDS: &[Need] = &[
     Need { binary: "ha_rocksdb.so", package: "mariadb-plugin-rocksdb", what_for: "MariaDB with RocksDB" },
     Need { binary: "initdb", package: "postgresql", what_for: "PostgreSQL as a private server" },
 ];
+
+/// What it needs with the feature `rocksdb`: the same, and what compiles C++ and reads its headers.
+pub const FEATURE_NEEDS: &[Need] = &with_compiler();
+
+const fn with_compiler() -> [Need; TEST_NEEDS.len() + 2] {
+    let compiler = Need { binary: "g++", package: "g++", what_for: "RocksDB is compiled" };
+    let headers = Need { binary: "libclang.so", package: "libclang-dev", what_for: "RocksDB's headers are read" };
+    let mut needs = [compiler; TEST_NEEDS.len() + 2];
+    needs[1] = headers;
+    let mut nth = 0;
+    while nth < TEST_NEEDS.len() {
+        needs[nth + 2] = TEST_NEEDS[nth];
+        nth += 1;
+    }
+    needs
+}
 
 /// What `cargo xtask bench file` needs.
 pub const BENCH_NEEDS: &[Need] =
@@ -73,10 +89,12 @@ fn is_on_path(binary: &str, path: &std::ffi::OsStr) -> bool {
     std::env::split_paths(path).any(|folder| folder.join(binary).is_file())
 }
 
-/// Where Debian puts servers and their plugins, which need not be on PATH.
+/// Where Debian puts servers, their plugins and libraries, which need not be on PATH.
 fn is_elsewhere(binary: &str) -> bool {
-    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let folders = versions.map(|version| version.path().join("bin"));
+    let below = |folder: &str| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let postgres = below("/usr/lib/postgresql").map(|version| version.join("bin"));
+    let libraries = below("/usr/lib").map(|folder| folder.join("lib"));
+    let folders = postgres.chain(libraries);
     let fixed = ["/usr/sbin", "/usr/lib/mysql/plugin"].map(std::path::PathBuf::from);
     folders.chain(fixed).any(|folder| folder.join(binary).is_file())
 }

@@ -17,28 +17,53 @@ pub struct Arguments {
     /// Only these steps (may be given several times).
     #[arg(long, value_name = "STEP", value_parser = clap::builder::PossibleValuesParser::new(STEPS.iter().map(|s| s.name)))]
     only: Vec<String>,
+    /// Compile and test with these cargo features, too: `rocksdb`.
+    #[arg(long, value_name = "FEATURE", value_delimiter = ',', value_parser = ["rocksdb"])]
+    features: Vec<String>,
+}
+
+impl Arguments {
+    fn needs(&self) -> &'static [Need] {
+        if self.features.is_empty() { needs::TEST_NEEDS } else { needs::FEATURE_NEEDS }
+    }
+
+    fn feature_options(&self) -> Vec<String> {
+        self.features.iter().map(|feature| format!("--features=plimsoll/{feature}")).collect()
+    }
 }
 
 /// One step of the test.
 struct Step {
     name: &'static str,
     what: &'static str,
-    /// What a step that is through has to tell all the same goes into the second.
-    run: fn(&Path, &mut Vec<String>) -> Result<()>,
+    /// What a step that is through has to tell all the same goes into the last.
+    run: fn(&Path, &Arguments, &mut Vec<String>) -> Result<()>,
 }
 
 /// The steps in their order: what is quick to fail stands first.
 const STEPS: &[Step] = &[
-    Step { name: "fmt", what: "the code is formatted", run: |root, _| fmt(root) },
+    Step { name: "fmt", what: "the code is formatted", run: |root, _, _| fmt(root) },
     Step {
         name: "tidy",
         what: "arrows, registration, long functions, words, links, openings",
-        run: |root, _| tidy::run(root),
+        run: |root, _, _| tidy::run(root),
     },
-    Step { name: "licences", what: "licences and origins of all crates", run: |root, _| licences::check(root) },
-    Step { name: "clippy", what: "clippy and the compiler warn of nothing", run: |root, _| clippy(root) },
-    Step { name: "test", what: "unit, golden and CLI tests", run: retry::tests },
-    Step { name: "docs", what: "the reference is what the binary writes", run: |root, _| docs::check(root) },
+    Step {
+        name: "licences",
+        what: "licences and origins of all crates",
+        run: |root, arguments, _| licences::check(root, &arguments.feature_options()),
+    },
+    Step {
+        name: "clippy",
+        what: "clippy and the compiler warn of nothing",
+        run: |root, arguments, _| clippy(root, &arguments.feature_options()),
+    },
+    Step {
+        name: "test",
+        what: "unit, golden and CLI tests",
+        run: |root, arguments, notes| retry::tests(root, &arguments.feature_options(), notes),
+    },
+    Step { name: "docs", what: "the reference is what the binary writes", run: |root, _, _| docs::check(root) },
 ];
 
 /// How one step went.
@@ -54,10 +79,10 @@ pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let wanted = |step: &&Step| arguments.only.is_empty() || arguments.only.iter().any(|name| name == step.name);
     let steps: Vec<&Step> = STEPS.iter().filter(wanted).collect();
     let skipped = match steps.iter().any(|step| step.name == "test") {
-        true => needs::ensure(needs::TEST_NEEDS)?,
+        true => needs::ensure(arguments.needs())?,
         false => Vec::new(),
     };
-    let done: Vec<Done> = steps.iter().map(|step| perform(step, root)).collect();
+    let done: Vec<Done> = steps.iter().map(|step| perform(step, root, arguments)).collect();
     println!();
     done.iter().for_each(|step| println!("xtask: {}", step.line()));
     done.iter().flat_map(|step| &step.notes).for_each(|note| println!("xtask: {note}"));
@@ -65,11 +90,11 @@ pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     verdict(&done, &skipped, is_ci())
 }
 
-fn perform(step: &Step, root: &Path) -> Done {
+fn perform(step: &Step, root: &Path, arguments: &Arguments) -> Done {
     println!("xtask: {}: {} ...", step.name, step.what);
     let begun = Instant::now();
     let mut notes = Vec::new();
-    let outcome = (step.run)(root, &mut notes);
+    let outcome = (step.run)(root, arguments, &mut notes);
     if let Err(error) = &outcome {
         println!("xtask: {}: {error:#}", step.name);
     }
@@ -109,9 +134,10 @@ fn fmt(root: &Path) -> Result<()> {
     workspace::run(cargo(root).args(["fmt", "--all", "--check"]))
 }
 
-fn clippy(root: &Path) -> Result<()> {
-    let options = ["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"];
-    workspace::run(cargo(root).args(options))
+fn clippy(root: &Path, feature_options: &[String]) -> Result<()> {
+    let mut clippy = cargo(root);
+    clippy.args(["clippy", "--workspace", "--all-targets", "--locked", "--quiet"]).args(feature_options);
+    workspace::run(clippy.args(["--", "-D", "warnings"]))
 }
 
 #[cfg(test)]
@@ -141,6 +167,18 @@ mod tests {
         assert!(skip_line(&NEED).starts_with("skipped: a thing is checked, because `tool` is not there"));
         assert!(verdict(&[done(false)], &[&NEED], false).is_ok());
         assert!(verdict(&[done(false)], &[&NEED], true).unwrap_err().to_string().contains("`tool` is missing"));
+    }
+
+    #[test]
+    fn a_feature_is_one_of_the_binary_s_and_needs_a_compiler_beside_all_else() {
+        let with = |features: &[&str]| Arguments {
+            only: Vec::new(),
+            features: features.iter().map(|name| name.to_string()).collect(),
+        };
+        assert_eq!(with(&["rocksdb"]).feature_options(), ["--features=plimsoll/rocksdb"]);
+        assert_eq!((with(&[]).feature_options().len(), with(&[]).needs()), (0, needs::TEST_NEEDS));
+        let needed: Vec<&str> = with(&["rocksdb"]).needs().iter().map(|need| need.binary).collect();
+        assert!(["g++", "libclang.so", "sqlite3"].iter().all(|binary| needed.contains(binary)), "{needed:?}");
     }
 
     #[test]

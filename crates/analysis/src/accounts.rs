@@ -96,6 +96,16 @@ const BOOKS: &[Book] = &[
         doublewrite: &[],
     },
     Book {
+        source: "rocksdb",
+        page_fact: "",
+        page_bytes: 0.0,
+        read: &[bytes("table_read_bytes")],
+        log: &[bytes("wal_bytes")],
+        pages: &[bytes("flush_write_bytes")],
+        compaction: &[bytes("compact_write_bytes")],
+        doublewrite: &[],
+    },
+    Book {
         source: "postgres",
         page_fact: "postgres.block_size",
         page_bytes: 8_192.0,
@@ -149,7 +159,8 @@ struct Owed {
 
 const DEBTS: &[Owed] = &[
     Owed { source: "innodb", owes: innodb_owes, log_age: "checkpoint_age" },
-    Owed { source: "myrocks", owes: myrocks_owes, log_age: "" },
+    Owed { source: "myrocks", owes: |point, at| tree_owes(point, "myrocks", at), log_age: "" },
+    Owed { source: "rocksdb", owes: |point, at| tree_owes(point, "rocksdb", at), log_age: "" },
     Owed { source: "postgres", owes: |_, _| None, log_age: "checkpoint_age" },
     // The log keeps the length that it once had, so its length is no debt.
     Owed { source: "sqlite", owes: |_, _| None, log_age: "wal_bytes" },
@@ -172,7 +183,8 @@ pub fn debt(point: &PointData, at: Tick) -> Debt {
 
 /// What an LSM tree holds in memory and in its log only: data that is in no table yet.
 pub fn unflushed(point: &PointData, at: Tick) -> Option<f64> {
-    const MEMTABLES: [(&str, &str); 2] = [("myrocks", "memtable_unflushed"), ("fjall", "memtable_bytes")];
+    const MEMTABLES: [(&str, &str); 3] =
+        [("myrocks", "memtable_unflushed"), ("rocksdb", "memtable_unflushed"), ("fjall", "memtable_bytes")];
     MEMTABLES.iter().find_map(|(source, gauge)| level_at(point, source, gauge, at))
 }
 
@@ -183,10 +195,10 @@ fn innodb_owes(point: &PointData, at: Tick) -> Option<f64> {
     Some(level_at(point, "innodb", "pages_dirty", at)? * page * times)
 }
 
-/// What is in memtables only, and what compactions have to rewrite, where the server tells.
-fn myrocks_owes(point: &PointData, at: Tick) -> Option<f64> {
-    let unflushed = level_at(point, "myrocks", "memtable_unflushed", at)?;
-    Some(unflushed + level_at(point, "myrocks", "pending_compaction_bytes", at).unwrap_or(0.0))
+/// What is in memtables only, and what compactions have to rewrite, where `source` tells.
+fn tree_owes(point: &PointData, source: &str, at: Tick) -> Option<f64> {
+    let unflushed = level_at(point, source, "memtable_unflushed", at)?;
+    Some(unflushed + level_at(point, source, "pending_compaction_bytes", at).unwrap_or(0.0))
 }
 
 fn number(point: &PointData, name: &str) -> Option<f64> {

@@ -17,6 +17,7 @@ mod mariadb;
 mod null;
 mod plain;
 mod postgres;
+mod rocksdb;
 mod says;
 mod served;
 mod sql;
@@ -39,6 +40,7 @@ pub const ENGINES: &[&EngineDef] = &[
     &file::FILE,
     &sqlite::SQLITE,
     &fjall::FJALL,
+    &rocksdb::ROCKSDB,
     &mariadb::INNODB,
     &mariadb::ROCKSDB,
     &postgres::POSTGRES,
@@ -48,7 +50,8 @@ pub const ENGINES: &[&EngineDef] = &[
 
 /// The counter sources that engines and their limits bring along, with a line on each, for the reference.
 pub fn counter_sources() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let all = [mariadb::SOURCES, postgres::SOURCES, sqlite::SOURCES, fjall::SOURCES, crate::limits::SOURCES];
+    let embedded = [sqlite::SOURCES, fjall::SOURCES, rocksdb::SOURCES].concat();
+    let all = [mariadb::SOURCES, postgres::SOURCES, &embedded, crate::limits::SOURCES];
     all.concat().into_iter().map(|source| (source.name, source.help))
 }
 
@@ -382,6 +385,7 @@ mod tests {
             match (def.version)() {
                 Ok(version) => assert!(!version.is_empty()),
                 Err(missing) if def.runs == Runs::Server => assert!(missing.contains("apt-get install"), "{missing}"),
+                Err(missing) if def.runs == Runs::Embedded => assert!(missing.contains("--features"), "{missing}"),
                 Err(named) => assert!(def.runs == Runs::Elsewhere && named.contains("://"), "{named}"),
             }
         }

@@ -1,8 +1,8 @@
 //! What every engine must do with every workload.
 
 use crate::lab::{
-    SECOND, can_run, directory, exists, fact, found, load_ops, names_in, pairs, prepare, prepared, quick_pairs, run,
-    settings, start, trial, with_companions,
+    SECOND, can_run, directory, embedded, exists, fact, found, key_value, load_ops, names_in, pairs, prepare, prepared,
+    quick_pairs, run, settings, start, trial, with_companions,
 };
 use load::Ended;
 use model::{FailureClass, Phase, Trial, Value};
@@ -127,7 +127,8 @@ fn an_instance_that_nobody_stopped_leaves_nothing() {
 fn data_of_another_seed_or_shape_or_unfinished_is_refused() {
     let parent = directory();
     let shapes = [("file", "file", ("file_size", "4MiB")), ("sqlite", "oltp", ("table_rows", "400"))];
-    let more = [("fjall", "oltp", ("tables", "2")), ("sqlite", "insert", ("indexes", "1"))];
+    let of_keys = key_value().map(|engine| (engine, "oltp", ("tables", "2")));
+    let more = of_keys.chain([("sqlite", "insert", ("indexes", "1"))]);
     for (engine, workload, shape) in shapes.into_iter().chain(more) {
         let sync = if engine == "file" { vec![("io", "sync"), ("direct", "false")] } else { vec![] };
         let with = |setting| trial(engine, workload, &[sync.clone(), vec![setting]].concat());
@@ -159,11 +160,16 @@ fn a_depth_is_refused_where_operations_come_one_at_a_time() {
 #[test]
 fn a_workload_that_does_not_exist_for_key_value_engines_is_refused_with_what_to_use() {
     let parent = directory();
-    let trial = trial("fjall", "oltp", &[("mix", "read_write")]);
-    let mut instance = start(&trial, parent.path()).unwrap();
-    let error = instance.loaders(&trial).err().unwrap();
-    assert!(matches!(error, TargetError::Unsupported(_)) && error.to_string().contains("`point_select`"), "{error}");
-    instance.stop().unwrap();
+    for engine in key_value() {
+        let trial = trial(engine, "oltp", &[("mix", "read_write")]);
+        let mut instance = start(&trial, parent.path()).unwrap();
+        let error = instance.loaders(&trial).err().unwrap();
+        assert!(
+            matches!(error, TargetError::Unsupported(_)) && error.to_string().contains("`point_select`"),
+            "{error}"
+        );
+        instance.stop().unwrap();
+    }
 }
 
 /// The statements that made `table` and its indexes, as SQLite keeps them.
@@ -253,21 +259,24 @@ fn every_statement_of_many_tables_stays_prepared() {
 }
 
 #[test]
-fn fjall_has_every_key_of_the_load_and_says_where_one_is_missing() {
+fn keys_and_values_are_all_there_after_the_load_and_one_that_is_missing_is_told() {
     let parent = directory();
-    let trial = trial("fjall", "oltp", &[("tables", "2")]);
-    let mut instance = prepared(&trial, parent.path());
-    assert!(instance.footprint().0 > 2 * 500 * 190, "{}", instance.footprint());
-    assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run), (300, 0));
-    instance.stop().unwrap();
+    for engine in key_value() {
+        let trial = trial(engine, "oltp", &[("tables", "2")]);
+        let mut instance = prepared(&trial, parent.path());
+        assert!(instance.footprint().0 > 2 * 500 * 190, "{engine}: {}", instance.footprint());
+        assert_eq!(instance.rows(), Some(2 * 500), "{engine}");
+        assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run), (300, 0), "{engine}");
+        instance.stop().unwrap();
 
-    let mut empty = start(&trial, parent.path()).unwrap();
-    drop(empty.loaders(&trial).unwrap());
-    empty.loaded().unwrap();
-    let (outcome, seen) = run(&mut *empty, &trial).unwrap();
-    assert!(matches!(outcome.ended, Ended::Failed { class: Some(FailureClass::Corrupt), .. }), "{outcome:?}");
-    assert_eq!(seen.total(Phase::Run).0, 0);
-    empty.stop().unwrap();
+        let mut empty = start(&trial, parent.path()).unwrap();
+        drop(empty.loaders(&trial).unwrap());
+        empty.loaded().unwrap();
+        let (outcome, seen) = run(&mut *empty, &trial).unwrap();
+        assert!(matches!(outcome.ended, Ended::Failed { class: Some(FailureClass::Corrupt), .. }), "{outcome:?}");
+        assert_eq!(seen.total(Phase::Run).0, 0);
+        empty.stop().unwrap();
+    }
 }
 
 #[test]
@@ -321,7 +330,8 @@ fn buffers_that_would_fill_the_memory_are_refused() {
 #[test]
 fn an_embedded_engine_counts_what_its_log_and_its_tables_became() {
     let parent = directory();
-    for (engine, grown) in [("sqlite", "database_bytes"), ("fjall", "table_bytes")] {
+    for engine in embedded() {
+        let grown = if engine == "sqlite" { "database_bytes" } else { "table_bytes" };
         let settings = [("rows_per_commit", "100"), ("durability", "none")];
         let trial = trial(engine, "insert", &settings);
         let mut instance = start(&trial, parent.path()).unwrap();

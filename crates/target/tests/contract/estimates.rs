@@ -1,6 +1,6 @@
 //! Estimates against what is really there.
 
-use crate::lab::{directory, prepared, run, trial};
+use crate::lab::{directory, embedded, prepared, run, trial};
 use model::{Bytes, Phase};
 use target::estimate::{disk_bytes, written_bytes_at_most};
 
@@ -14,7 +14,7 @@ fn assert_near(estimated: Bytes, real: Bytes, what: &str) {
 #[test]
 fn loaded_data_takes_about_what_was_estimated_and_in_sqlite_no_more() {
     let parent = directory();
-    for engine in ["sqlite", "fjall"] {
+    for engine in embedded() {
         let trial = trial(engine, "oltp", &[("tables", "2"), ("table_rows", "10000"), ("durability", "none")]);
         let estimated = (workload::oltp::OLTP.data_bytes)(&trial.workload.params);
         let instance = prepared(&trial, parent.path());
@@ -28,7 +28,7 @@ fn loaded_data_takes_about_what_was_estimated_and_in_sqlite_no_more() {
 #[test]
 fn inserted_rows_take_about_what_was_estimated_and_never_more_than_the_peak() {
     let parent = directory();
-    for engine in ["sqlite", "fjall"] {
+    for engine in embedded() {
         for (schema, indexes) in [("iibench-2012", "0"), ("iibench-2012", "3"), ("ibench", "0"), ("ibench", "3")] {
             let settings = [("indexes", indexes), ("rows_per_commit", "100"), ("ops_max", "500"), ("time", "60s")];
             let more = [("durability", "none"), ("schema", schema)];

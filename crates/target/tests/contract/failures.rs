@@ -1,6 +1,6 @@
 //! Failures under load, made with real means: they are counted and explained, nothing panics, and nothing stays behind.
 
-use crate::lab::{can_run, directory, found, names_in, prepare, prepared, run, run_loading, start, trial};
+use crate::lab::{can_run, directory, embedded, found, names_in, prepare, prepared, run, run_loading, start, trial};
 use load::Ended;
 use model::{Bytes, FailureClass, OnError, Phase};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -106,7 +106,7 @@ fn a_file_at_a_named_path_that_does_not_fit_is_refused_and_not_left_behind() {
 #[test]
 fn databases_that_fill_the_disk_say_so_and_go() {
     let Some(disk) = SmallDisk::mount() else { return };
-    for engine in ["sqlite", "fjall"] {
+    for engine in embedded() {
         for durability in ["disk", "os", "none"] {
             for clients in ["1", "3"] {
                 let settings = [("rows_per_commit", "100"), ("ops_max", "1000000"), ("time", "600s")];
@@ -132,7 +132,7 @@ fn databases_that_fill_the_disk_say_so_and_go() {
 #[test]
 fn a_load_that_fills_the_disk_says_so_and_goes() {
     let Some(disk) = SmallDisk::mount() else { return };
-    for engine in ["sqlite", "fjall"] {
+    for engine in embedded() {
         let trial = trial(engine, "oltp", &[("table_rows", "200000"), ("durability", "none")]);
         let mut instance = start(&trial, disk.path()).unwrap();
         let (outcome, _) = prepare(&mut *instance, &trial).unwrap();
@@ -147,7 +147,7 @@ fn an_engine_that_cannot_start_on_a_full_disk_leaves_nothing() {
     let Some(disk) = SmallDisk::mount() else { return };
     let ballast = vec![0; 16 << 20];
     assert!(std::fs::write(disk.path().join("ballast"), ballast).is_err(), "the disk is full now");
-    for engine in ["file", "sqlite", "fjall"] {
+    for engine in embedded().chain(["file"]) {
         let workload = if engine == "file" { "file" } else { "insert" };
         let error = start(&trial(engine, workload, &[]), disk.path()).err().unwrap().to_string();
         assert!(error.contains("free some space") && error.contains(disk.path().to_str().unwrap()), "{error}");

@@ -13,7 +13,7 @@ const ROWS: u64 = 2_345;
 
 /// Engines that keep data here, as far as they are to be had.
 fn engines() -> impl Iterator<Item = &'static str> {
-    let all = ["sqlite", "fjall", "mariadb:innodb", "mariadb:rocksdb", "postgres"];
+    let all = ["sqlite", "fjall", "rocksdb", "mariadb:innodb", "mariadb:rocksdb", "postgres"];
     let is_here = |name: &&str| target::find(name).is_some_and(|def| (def.version)().is_ok());
     all.iter().filter(|name| !is_here(name)).for_each(|name| eprintln!("skipped: engine {name}"));
     all.into_iter().filter(is_here)
@@ -108,7 +108,7 @@ fn steps_go_on_with_the_rows_of_the_last_one_and_indexes_come_when_they_are_made
     for engine in engines() {
         let parent = directory();
         let mut instance = prepared(&trial(engine, "insert", &settings("l.i0", &[])), parent.path());
-        let is_kv = engine == "fjall";
+        let is_kv = ["fjall", "rocksdb"].contains(&engine);
         let entries = if is_kv { 4 } else { 1 };
 
         assert_eq!(perform(&mut *instance, engine, "l.i0", &[]), ROWS.div_ceil(50), "{engine}");
@@ -173,7 +173,7 @@ fn deletes_keep_the_number_of_rows_in_several_tables() {
         }
         match engine {
             // What was removed is still there until a compaction, and is counted.
-            "fjall" => assert!(counted(&mut *instance, parent.path()) >= 2 * ROWS),
+            "fjall" | "rocksdb" => assert!(counted(&mut *instance, parent.path()) >= 2 * ROWS),
             _ => assert_eq!(counted(&mut *instance, parent.path()), ROWS, "{engine}"),
         }
         assert_eq!(perform(&mut *instance, engine, "drain", &more), 1, "{engine}");
@@ -189,7 +189,7 @@ fn rows_are_spread_over_partitions_where_the_engine_has_them() {
         let parent = directory();
         let small = trial(engine, "insert", &settings("l.i0", &more));
         let refused = (target::find(engine).unwrap().check)(&small).err();
-        if ["sqlite", "fjall"].contains(&engine) {
+        if ["sqlite", "fjall", "rocksdb"].contains(&engine) {
             let Some(TargetError::Unsupported(text)) = refused else { panic!("{engine}: {refused:?}") };
             assert!(text.contains("partition_rows = `0`"), "{text}");
             continue;

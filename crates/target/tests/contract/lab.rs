@@ -73,7 +73,17 @@ pub fn servers() -> impl Iterator<Item = &'static EngineDef> {
 /// The SQL engines that are to be had here and run in a directory of plimsoll's own.
 pub fn sql_engines() -> impl Iterator<Item = &'static str> {
     let with_oltp = pairs().filter(|(_, workload)| workload.entry.name == "oltp");
-    with_oltp.map(|(engine, _)| engine.entry.name).filter(|name| !["null", "fjall"].contains(name))
+    with_oltp.map(|(engine, _)| engine.entry.name).filter(|name| !["null", "fjall", "rocksdb"].contains(name))
+}
+
+/// The databases that work inside plimsoll, as far as it was built with them.
+pub fn embedded() -> impl Iterator<Item = &'static str> {
+    ENGINES.iter().filter(|engine| engine.runs == Runs::Embedded && is_here(engine)).map(|engine| engine.entry.name)
+}
+
+/// Those of them that keep keys and values.
+pub fn key_value() -> impl Iterator<Item = &'static str> {
+    embedded().filter(|name| target::find(name).is_some_and(|engine| engine.entry.families == [Family::Kv]))
 }
 
 /// Whether the engine's programs are installed; where they are not, the test says so and leaves it out.

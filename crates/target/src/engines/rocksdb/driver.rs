@@ -1,0 +1,153 @@
+//! One client of RocksDB, and what its failures are.
+//!
+//! In: operations. Out: outcomes. Limits: keys are got one after the other, as fjall's are. The loop reads the clock twice an operation;
+//! the time in between is the batch's building and the call.
+
+use super::options;
+use crate::error::shown;
+use ::rocksdb::{DB, Error, ErrorKind, ReadOptions, WriteBatch, WriteOptions};
+use load::Driver;
+use model::{FailureClass, KvAction, KvEntry, KvOp, Outcome, Params};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// One client.
+pub struct RocksDbDriver {
+    database: Arc<DB>,
+    reads: ReadOptions,
+    writes: WriteOptions,
+    /// Used again for each key.
+    key: Vec<u8>,
+    failure: Option<Failure>,
+    directory: PathBuf,
+}
+
+/// Why an operation failed.
+#[derive(Debug)]
+enum Failure {
+    Engine(Error),
+    /// A key that was loaded is not there.
+    Missing,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Engine(error)
+    }
+}
+
+impl Driver for RocksDbDriver {
+    type Op = KvOp;
+
+    fn execute(&mut self, op: &KvOp) -> Outcome {
+        let done = match op.action {
+            KvAction::Put => self.put(op),
+            KvAction::Get | KvAction::Find => self.get(op),
+        };
+        match done {
+            Ok(bytes) => Outcome::Ok { bytes: bytes as u32 },
+            Err(failure) => {
+                let class = match &failure {
+                    Failure::Engine(error) => class_of(error),
+                    Failure::Missing => FailureClass::Corrupt,
+                };
+                self.failure = Some(failure);
+                Outcome::Failed(class)
+            }
+        }
+    }
+
+    fn describe_failure(&self) -> String {
+        let what = match &self.failure {
+            Some(Failure::Engine(error)) => error.to_string(),
+            Some(Failure::Missing) => "a key that was put is not there".into(),
+            None => "no failure".into(),
+        };
+        format!("rocksdb in `{}`: {what}", shown(&self.directory))
+    }
+}
+
+impl RocksDbDriver {
+    /// A client of `database`, which is in `directory`.
+    pub fn new(database: Arc<DB>, params: &Params, directory: &Path) -> RocksDbDriver {
+        let (reads, writes) = (ReadOptions::default(), options::of_writes(params));
+        RocksDbDriver { database, reads, writes, key: Vec::new(), failure: None, directory: directory.into() }
+    }
+
+    /// Puts all entries, removes others, and returns the bytes of keys and values.
+    fn put(&mut self, op: &KvOp) -> Result<usize, Failure> {
+        let mut batch = WriteBatch::with_capacity_bytes(packed_len(op));
+        for entry in &op.entries {
+            batch.put(full_key(&mut self.key, op, entry), op.value(entry));
+        }
+        for entry in &op.removed {
+            batch.delete(full_key(&mut self.key, op, entry));
+        }
+        self.database.write_opt(batch, &self.writes)?;
+        Ok(op.bytes.len())
+    }
+
+    /// Gets all keys and returns the bytes of keys and values.
+    fn get(&mut self, op: &KvOp) -> Result<usize, Failure> {
+        let mut bytes = op.bytes.len();
+        for entry in &op.entries {
+            match self.database.get_pinned_opt(full_key(&mut self.key, op, entry), &self.reads)? {
+                Some(value) => bytes += std::hint::black_box(&value).len(),
+                None if op.action == KvAction::Find => {}
+                None => return Err(Failure::Missing),
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// What a batch of `op` is long, or a little less: 12 bytes before all, and 1 for the kind, 4 for the table and 1 or 2 for each of
+/// two lengths before each entry.
+fn packed_len(op: &KvOp) -> usize {
+    const BEFORE_ALL: usize = 12;
+    const BEFORE_EACH: usize = 9;
+    BEFORE_ALL + op.bytes.len() + BEFORE_EACH * (op.entries.len() + op.removed.len())
+}
+
+/// The number of the table, then the key.
+#[inline]
+fn full_key<'a>(buffer: &'a mut Vec<u8>, op: &KvOp, entry: &KvEntry) -> &'a [u8] {
+    buffer.clear();
+    buffer.extend_from_slice(&u32::from(entry.table).to_be_bytes());
+    buffer.extend_from_slice(op.key(entry));
+    buffer
+}
+
+/// The library gives an error as text only.
+pub fn class_of(error: &Error) -> FailureClass {
+    const FULL: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
+    match error.kind() {
+        ErrorKind::IOError if FULL.iter().any(|full| error.as_ref().contains(full)) => FailureClass::NoSpace,
+        ErrorKind::IOError => FailureClass::Io,
+        ErrorKind::Corruption => FailureClass::Corrupt,
+        ErrorKind::ShutdownInProgress | ErrorKind::Aborted => FailureClass::Lost,
+        _ => FailureClass::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_stands_behind_the_number_of_its_table() {
+        let op = KvOp { bytes: b"keyvalue".to_vec(), ..KvOp::default() };
+        let entry = KvEntry { table: 258, start: 0, key_len: 3, value_len: 5 };
+        assert_eq!(full_key(&mut b"before".to_vec(), &op, &entry), b"\0\0\x01\x02key");
+    }
+
+    #[test]
+    fn a_batch_is_about_as_long_as_was_reserved() {
+        let mut op = KvOp { bytes: vec![b'x'; 2_000], ..KvOp::default() };
+        op.entries = (0..10).map(|nth| KvEntry { table: 1, start: nth * 200, key_len: 8, value_len: 192 }).collect();
+        let mut batch = WriteBatch::default();
+        op.entries.iter().for_each(|entry| batch.put(full_key(&mut Vec::new(), &op, entry), op.value(entry)));
+        let (real, reserved) = (batch.size_in_bytes(), packed_len(&op));
+        assert!(real >= reserved && real < reserved + 20, "{real} {reserved}");
+    }
+}
