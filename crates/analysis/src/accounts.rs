@@ -2,7 +2,7 @@
 //!
 //! In: the counters that an engine keeps of itself. Out: bytes over a stretch of time, and the debt at a moment.
 //! Limits: an engine's own bytes are those that it hands to the file system; what that makes of them, the block layer shows.
-//! PostgreSQL counts the pages that it asks for, which may come from the page cache, and has its full page images in its log.
+//! PostgreSQL and RocksDB count what they ask for, which may come from the page cache; PostgreSQL has its full page images in its log.
 //! MyRocks does not tell what queries read. A part that an engine does not have or does not tell is `None`, never 0.
 //!
 //! To add an engine: its counters in [`BOOKS`] and [`DEBTS`].
@@ -250,6 +250,17 @@ mod tests {
         let end = Tick(10 * SECOND);
         assert_eq!((debt(&point, end).bytes, unflushed(&point, end)), (Some(70.0), Some(70.0)));
         assert_eq!(unflushed(&innodb(), end), None);
+    }
+
+    #[test]
+    fn a_tree_inside_plimsoll_tells_what_it_read_and_owes_what_it_holds_and_what_it_has_to_rewrite() {
+        let grow = ["table_read_bytes", "wal_bytes", "flush_write_bytes", "compact_write_bytes"];
+        let counters = [&grow[..], &["memtable_unflushed", "pending_compaction_bytes"]].concat();
+        let values = |s: f64| vec![2.0 * s, 5.0 * s, 3.0 * s, 4.0 * s, 7.0, 11.0];
+        let point = Simulation::counts(&[1; 10]).source("rocksdb", &counters, values).point();
+        let (end, found) = (Tick(10 * SECOND), account(&point, Tick(0), Tick(10 * SECOND)).expect("it keeps books"));
+        assert_eq!((found.read, found.written, found.doublewrite), (Some(20.0), Some(120.0), None));
+        assert_eq!((debt(&point, end).bytes, unflushed(&point, end)), (Some(18.0), Some(7.0)));
     }
 
     #[test]

@@ -101,8 +101,8 @@ impl RocksDbDriver {
     }
 }
 
-/// What a batch of `op` is long, or a little less: 12 bytes before all, and 1 for the kind, 4 for the table and 1 or 2 for each of
-/// two lengths before each entry.
+/// How long a batch of `op` gets, or a little more: 12 bytes before all; before each entry a byte for its kind, four for its table and
+/// up to two for each of two lengths.
 fn packed_len(op: &KvOp) -> usize {
     const BEFORE_ALL: usize = 12;
     const BEFORE_EACH: usize = 9;
@@ -148,6 +148,6 @@ mod tests {
         let mut batch = WriteBatch::default();
         op.entries.iter().for_each(|entry| batch.put(full_key(&mut Vec::new(), &op, entry), op.value(entry)));
         let (real, reserved) = (batch.size_in_bytes(), packed_len(&op));
-        assert!(real >= reserved && real < reserved + 20, "{real} {reserved}");
+        assert!(real <= reserved && reserved < real + 30, "{real} {reserved}");
     }
 }
