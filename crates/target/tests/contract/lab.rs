@@ -25,7 +25,7 @@ const SMALL: [(&str, &str); 7] = [
 /// Operations end a run, however busy the machine is.
 const SHORT: [(&str, &str); 3] = [("time", "60s"), ("interval", "50ms"), ("ops_max", "300")];
 /// Where there are many runs: an engine's commits may take milliseconds here, and a run ends at whichever comes first.
-pub const SECOND: (&str, &str) = ("time", "1s");
+pub const MOMENT: (&str, &str) = ("time", "200ms");
 
 /// A directory on the disk that the build is on, and not in a /tmp that may be memory.
 pub fn directory() -> TempDir {
