@@ -50,15 +50,19 @@ impl Lab {
         finished.json()
     }
 
-    /// A run as short as can be in which every point has operations and knows what they cost. Where neighbours on the machine leave
-    /// no time for one, it is as plimsoll says: measure for longer.
+    /// A run as short as can be in which every point has operations and knows what they cost.
     pub fn short(&self, arguments: &[&str]) -> Value {
-        let has_measured = |point: &Value| {
+        self.short_with(arguments, |point| {
             point["ops"].as_u64() > Some(0) && point["cost"].as_object().unwrap().values().any(|cost| !cost.is_null())
-        };
+        })
+    }
+
+    /// A run as short as can be in which every point `has_measured`. Where neighbours on the machine leave no time for that it is as
+    /// plimsoll says: measure for longer.
+    pub fn short_with(&self, arguments: &[&str], has_measured: impl Fn(&Value) -> bool) -> Value {
         for time in ["300ms", "3s", "30s"] {
             let run = self.json(&[arguments, &["--time", time, "--no-report"]].concat());
-            if run["points"].as_array().unwrap().iter().all(has_measured) {
+            if run["points"].as_array().unwrap().iter().all(&has_measured) {
                 return run;
             }
         }

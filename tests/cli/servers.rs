@@ -67,11 +67,12 @@ fn a_server_is_measured_apart_from_the_client_and_is_gone_afterwards() {
             continue;
         }
         let load = ["oltp", "--engine", engine, "--mix", "read_write", "--table-rows", "500", "--clients", "1,2"];
-        let run = lab.short(&[&load[..], &["--interval", "50ms", "--durability", "none"]].concat());
+        // The kernel counts CPU time in ticks, and there may be none of them in few operations.
+        let costs_cpu = |point: &Value| point["cost"]["engine_cpu_ns_per_op"].as_f64() > Some(0.0);
+        let run = lab.short_with(&[&load[..], &["--interval", "50ms", "--durability", "none"]].concat(), costs_cpu);
         assert_eq!(run["state"], "complete");
         for point in run["points"].as_array().unwrap() {
             assert!(point["ops"].as_u64().unwrap() > 0 && point["failed"] == 0, "{point}");
-            assert!(point["cost"]["engine_cpu_ns_per_op"].as_f64().unwrap() > 0.0, "{point}");
             // That others took the CPU away is nothing against plimsoll.
             let of_others = |code: &Value| code == "foreign-cpu" || code == "clock-gap";
             let spoilt = |finding: &&Value| finding["severity"] == "error" && !of_others(&finding["code"]);
