@@ -85,11 +85,11 @@ fn rocksdb_goes_through_the_steps_beside_another_tree_and_says_what_it_wrote_and
     for point in points {
         assert_eq!((&point["state"], &point["failed"]), (&"complete".into(), &0.into()), "{point}");
     }
-    let of_rocksdb: Vec<&Value> = points.iter().filter(|point| point["params"]["engine"] == "rocksdb").collect();
+    let of_rocksdb: Vec<&Value> = points.iter().filter(|point| point["target"] == "rocksdb").collect();
     let [loaded, .., drained, _] = of_rocksdb[..] else { panic!("{run}") };
     let told = |name: &str| number(&loaded["cost"][name]);
-    assert!(told("engine_log_bytes_per_insert") > 50.0 && told("engine_written_bytes") > 20_000.0 * 50.0, "{loaded}");
-    assert_eq!(number(&drained["cost"]["unflushed_bytes"]).max(4_096.0), 4_096.0, "{drained}");
+    assert!(told("engine_log_bytes_per_insert") > 5.0 && told("unflushed_bytes") > 20_000.0, "{loaded}");
+    assert!(number(&drained["cost"]["unflushed_bytes"]) <= 4_096.0, "an empty memtable is all: {drained}");
     let db = rusqlite::Connection::open(&lab.run_files()[0]).unwrap();
     let fact = "SELECT count(*) FROM point WHERE facts LIKE ?";
     for set in ["\"rocksdb.write_buffer_size\",\"value\":\"1048576\"", "\"rocksdb.block_size\",\"value\":\"16384\""] {

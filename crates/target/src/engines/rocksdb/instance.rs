@@ -16,6 +16,7 @@ use ::rocksdb::{DB, Error, Options, WaitForCompactOptions};
 use load::SyncClient;
 use model::{Bytes, CounterSource, Fact, FailureClass, KvOp, Params, Trial};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use workload::{Beside, Kind, Part};
@@ -154,8 +155,10 @@ impl Instance for RocksDb {
         self.dir.amount()
     }
 
+    /// The write-ahead logs, and the log of which tables there are: both take room in advance, 70 and 4 MiB.
     fn log_footprint(&self) -> Option<Bytes> {
-        Some(self.dir.footprint_of(&|path| path.as_os_str().as_encoded_bytes().ends_with(b".log")))
+        let is_log = |name: &str| name.ends_with(".log") || name.starts_with("MANIFEST-");
+        Some(self.dir.footprint_of(&|path| path.file_name().and_then(OsStr::to_str).is_some_and(is_log)))
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
