@@ -2,9 +2,10 @@
 //!
 //! In: the rows, how many of them in how many commits. Out: sources of operations, one commit each, dealt to the tables of a
 //! client in turn. Limits: a client works on the tables whose numbers it has modulo the number of clients; where there are
-//! more clients than tables, several work on one. Clients take commits from one count, so that all work until the last row is in:
-//! a table of its own has as many rows as its client came to insert, and only all tables together as many as were asked for. Deletes are of ids that were dealt out, so where a table has hardly more rows
-//! than are on their way, one may come before its row, which then stays.
+//! more clients than tables, several work on one. Clients of one table take commits from one count, so that all work until the last
+//! row is in; where there are several tables each client has an equal share, so that the tables are alike whichever was served
+//! faster, and the clients end one after the other. Deletes are of ids that were dealt out, so where a table has hardly more
+//! rows than are on their way, one may come before its row, which then stays.
 
 use super::rows::Data;
 use super::statements::{ROWS_PER_STATEMENT, Statement, Statements};
@@ -71,7 +72,8 @@ impl Commits {
             commits: self,
             kind,
         });
-        part.with_statements(move |slot| all.of_client(slot, tables)).in_common()
+        let part = part.with_statements(move |slot| all.of_client(slot, tables));
+        if tables == 1 { part.in_common() } else { part }
     }
 }
 
