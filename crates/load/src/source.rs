@@ -64,7 +64,12 @@ enum Left {
 impl<O: Op> OpSource<O> {
     /// The operations of `part` for the client in `slot`. Nothing is made before the first is asked for.
     pub fn new(part: &Part<O>, slot: Slot) -> Self {
-        let source = OpSource::of((part.make)(slot), part.ahead, part.ops_of(slot));
+        OpSource::with_ahead(part, slot, part.ahead)
+    }
+
+    /// The same with at most `ahead` operations made at a time.
+    pub fn with_ahead(part: &Part<O>, slot: Slot, ahead: usize) -> Self {
+        let source = OpSource::of((part.make)(slot), part.ahead.min(ahead), part.ops_of(slot));
         let statements = part.statements_of(slot);
         match &part.common {
             Some(common) => OpSource { statements, ..source.in_common(common.clone(), slot.clients) },

@@ -72,6 +72,9 @@ pub struct Crowd {
 /// What a server that does not answer may cost the neighbours of a client that connects again.
 const CONNECT_AT_MOST: Duration = Duration::from_secs(2);
 
+/// Operations of a client that are made at a time: with those of hundreds the caches are full.
+const AHEAD_MAX: usize = 2;
+
 /// How much one look finds; the others are found by the next.
 const FOUND_MAX: usize = 64;
 
@@ -104,7 +107,8 @@ fn thread<C: Connect<Session: Polled>>(
     connect: &C,
     tally: &Arc<Tally>,
 ) -> Box<dyn Client> {
-    let sources: Vec<OpSource<SqlOp>> = slots_of(crowd, nth).map(|slot| OpSource::new(part, slot)).collect();
+    let sources: Vec<OpSource<SqlOp>> =
+        slots_of(crowd, nth).map(|slot| OpSource::with_ahead(part, slot, AHEAD_MAX)).collect();
     let connects = sources.iter().map(|source| for_source(connect, source)).collect();
     Box::new(BatchClient::new(sources, CrowdDriver::new(connects, tally.clone()), Stamp::Each))
 }
