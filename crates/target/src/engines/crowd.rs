@@ -129,8 +129,8 @@ struct Seat<C: Connect> {
     is_full: bool,
     op: SqlOp,
     stands: Stands,
-    /// When it was last told something, or said something.
-    heard: Instant,
+    /// When it was first seen to say nothing to what it was told last; `None` where nobody has looked since.
+    silent_since: Option<Instant>,
     /// When the operation first lost against others.
     began: Option<Instant>,
 }
@@ -182,7 +182,7 @@ impl<C: Connect<Session: Polled>> CrowdDriver<C> {
             is_full: false,
             op: SqlOp::default(),
             stands: Stands::Idle,
-            heard: now,
+            silent_since: None,
             began: None,
         };
         let seats: Vec<Seat<C>> = connects.into_iter().map(seat).collect();
@@ -239,9 +239,8 @@ impl<C: Connect<Session: Polled>> CrowdDriver<C> {
     /// Tells the server what `next` stands for; nothing where the operation is through.
     #[inline]
     fn tell(&mut self, slot: u32, next: Stands, done: &mut Vec<Done>) {
-        let looked = self.looked;
         let seat = &mut self.seats[slot as usize];
-        (seat.stands, seat.heard) = (next, looked);
+        (seat.stands, seat.silent_since) = (next, None);
         let Some(said) = said(&seat.stands, &seat.op) else {
             return self.finish(slot, Outcome::Ok { bytes: 0 }, done);
         };
@@ -277,12 +276,11 @@ impl<C: Connect<Session: Polled>> CrowdDriver<C> {
     /// Something came for `slot`, or there is room again.
     #[inline]
     fn hear(&mut self, slot: u32, done: &mut Vec<Done>) {
-        let looked = self.looked;
         let seat = &mut self.seats[slot as usize];
         if matches!(seat.stands, Stands::Idle | Stands::Waits) {
             return; // the end of a connection that nobody uses: the next to use it will see
         }
-        seat.heard = looked;
+        seat.silent_since = None;
         if seat.is_full {
             return self.send(slot, done);
         }
@@ -411,7 +409,8 @@ impl<C: Connect<Session: Polled>> CrowdDriver<C> {
         }
     }
 
-    /// Gives up the connections whose server has said nothing for too long.
+    /// Gives up the connections whose server has said nothing for too long. That is counted from the first time that it is seen
+    /// here: the last look may have been long before the server was told anything, where all clients thought meanwhile.
     #[inline]
     fn sweep(&mut self, done: &mut Vec<Done>) {
         if self.looked < self.sweep_at {
@@ -420,9 +419,12 @@ impl<C: Connect<Session: Polled>> CrowdDriver<C> {
         self.sweep_at = self.looked + SWEEP_EVERY;
         let (patience, looked) = (self.manner().patience, self.looked);
         for slot in 0..self.seats.len() as u32 {
-            let seat = &self.seats[slot as usize];
-            let asked = !matches!(seat.stands, Stands::Idle | Stands::Waits);
-            if asked && looked.saturating_duration_since(seat.heard) > patience {
+            let seat = &mut self.seats[slot as usize];
+            if matches!(seat.stands, Stands::Idle | Stands::Waits) {
+                continue;
+            }
+            let since = *seat.silent_since.get_or_insert(looked);
+            if looked.saturating_duration_since(since) > patience {
                 let text = "it did not answer in time".into();
                 self.fail(slot, Failure { class: FailureClass::Lost, text }, done);
             }
@@ -761,6 +763,19 @@ mod tests {
         }
         assert_eq!(done, [Done { slot: 0, outcome: Outcome::Failed(FailureClass::Lost) }]);
         assert!(driver.describe_failure().contains("did not answer") && driver.seats[1].session.is_some());
+    }
+
+    #[test]
+    fn a_server_is_not_lost_because_nobody_looked_for_long_before_it_was_told_anything() {
+        let (server, mut driver) = clients(1, HOUR);
+        // All clients thought for two hours.
+        driver.looked -= 2 * HOUR;
+        driver.push(0, &operation(false));
+        assert_eq!(look(&mut driver), []);
+        server.answer(0, b"y");
+        assert_eq!(look(&mut driver), []);
+        server.answer(0, b"y");
+        assert_eq!(look(&mut driver), [Done { slot: 0, outcome: OK }]);
     }
 
     #[test]
