@@ -18,7 +18,8 @@ use std::time::Duration;
 /// How many failures are tried again: neighbours make one or two tests fail, a mistake makes many.
 const AGAIN_MAX: usize = 10;
 
-/// Runs all tests, with the features of `feature_options`, and alone those that failed. Who then passed is in `notes`, whatever became of the others.
+/// Runs all tests, with the features of `feature_options`, and alone those that failed. Who then passed is in `notes`, whatever
+/// became of the others.
 pub fn tests(root: &Path, feature_options: &[String], notes: &mut Vec<String>) -> Result<()> {
     let options = ["test", "--workspace", "--locked", "--no-fail-fast", "--color", "never"];
     let said = streamed(cargo(root).args(options).args(feature_options))?;

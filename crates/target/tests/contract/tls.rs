@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const PASSWORD: &str = "c4n4ry";
 
@@ -139,7 +139,9 @@ impl ByHand {
 }
 
 fn until(mut ready: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(120);
     while !ready() {
+        assert!(Instant::now() < end, "a server was not ready in time");
         std::thread::sleep(Duration::from_millis(20)); // the real time of another process: there is nothing to fake
     }
 }

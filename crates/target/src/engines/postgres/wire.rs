@@ -1,8 +1,9 @@
-//! A connection to PostgreSQL: the part of protocol 3.0 that a benchmark needs, on a blocking socket.
+//! A connection to PostgreSQL: the part of protocol 3.0 that a benchmark needs.
 //!
 //! In: bytes of the crate `postgres-protocol` for what is sent; what comes is read here, row by row, without taking it apart.
-//! Out: statements prepared and executed, one round trip each. Limits: no COPY, no notifications; all values go as text, so that
-//! the server, which knows the columns' types, converts them. Over TLS SCRAM binds no channel.
+//! Out: statements prepared and executed, one round trip each, of which a socket that does not wait gives what has come. Limits: no
+//! COPY, no notifications; all values go as text, so that the server, which knows the columns' types, converts them. Over TLS SCRAM
+//! binds no channel.
 //!
 //! <https://www.postgresql.org/docs/current/protocol-message-formats.html>. The crate `postgres` would do the same over an
 //! asynchronous runtime: without a time-out on a unix socket, and with a task switch for each statement.
