@@ -26,7 +26,7 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl Way {
         let mut server = network::connect(&self.host, self.port, patience).map_err(lost)?;
         let greeting = packet(&mut server).map_err(lost)?;
         self.check(&greeting).map_err(wire_failure)?;
-        let door = Door::open().map_err(lost)?;
+        let door = Door::open(&std::env::temp_dir()).map_err(lost)?;
         let opts = opts.socket(Some(door.path()));
         let tls = self.tls.clone();
         let carries = std::thread::Builder::new().name("tunnel".into());
@@ -96,11 +96,8 @@ struct Door {
 }
 
 impl Door {
-    fn open() -> io::Result<Door> {
-        static OPENED: AtomicU64 = AtomicU64::new(0);
-        let name = format!("plimsoll-{}-{}", std::process::id(), OPENED.fetch_add(1, Relaxed));
-        let dir = std::env::temp_dir().join(name);
-        DirBuilder::new().mode(0o700).create(&dir)?;
+    fn open(parent: &Path) -> io::Result<Door> {
+        let dir = closed_directory(parent)?;
         let socket = dir.join("s");
         match UnixListener::bind(&socket) {
             Ok(listener) => Ok(Door { dir, socket, listener }),
@@ -119,6 +116,19 @@ impl Door {
         match poll(&mut [PollFd::new(&self.listener, PollFlags::IN)], Some(&most))? {
             0 => Err(ErrorKind::TimedOut.into()),
             _ => self.listener.accept().map(|(stream, _)| stream),
+        }
+    }
+}
+
+/// A new directory in `parent` that is closed to others. Who was killed while it came in has left one, and in a container a process
+/// may have the number of the one before.
+fn closed_directory(parent: &Path) -> io::Result<PathBuf> {
+    static OPENED: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let dir = parent.join(format!("plimsoll-{}-{}", std::process::id(), OPENED.fetch_add(1, Relaxed)));
+        match DirBuilder::new().mode(0o700).create(&dir) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => return made.map(|()| dir),
         }
     }
 }
@@ -318,7 +328,8 @@ mod tests {
     #[test]
     fn a_door_is_closed_to_others_and_gone_when_somebody_has_come() {
         use std::os::unix::fs::PermissionsExt;
-        let door = Door::open().unwrap();
+        let parent = tempfile::tempdir().unwrap();
+        let door = Door::open(parent.path()).unwrap();
         let dir = door.dir.clone();
         assert_eq!(std::fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
         let mut who = UnixStream::connect(door.path()).unwrap();
@@ -326,5 +337,14 @@ mod tests {
         assert!(!dir.exists());
         who.write_all(b"x").unwrap();
         inside.read_exact(&mut [0]).unwrap();
+    }
+
+    #[test]
+    fn what_a_killed_process_of_the_same_number_has_left_is_no_door() {
+        let parent = tempfile::tempdir().unwrap();
+        let left = |nth: u32| parent.path().join(format!("plimsoll-{}-{nth}", std::process::id()));
+        (0..64).for_each(|nth| std::fs::create_dir(left(nth)).unwrap());
+        let door = Door::open(parent.path()).unwrap();
+        assert!((0..64).all(|nth| door.dir != left(nth) && left(nth).exists()));
     }
 }
