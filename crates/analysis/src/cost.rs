@@ -256,7 +256,8 @@ impl InsertCost {
         // Beside queries nothing is divided by rows, and nothing can be too low.
         self.block_written_bytes_per_insert.or(self.engine_written_bytes_per_insert)?;
         let own = self.debt_bytes.map(|end| (end - self.debt_at_start_bytes.unwrap_or(0.0)).max(0.0));
-        let unpaid = self.drain_written_bytes.or(own)?;
+        let drained = self.drain_written_bytes.map(|written| written + self.drain_left_bytes.unwrap_or(0.0));
+        let unpaid = drained.or(own)?;
         let written = self.block_written_bytes.or(self.engine_written_bytes)?;
         (self.rows > 0.0 && written + unpaid > 0.0).then(|| unpaid / (written + unpaid))
     }

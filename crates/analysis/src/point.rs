@@ -131,8 +131,7 @@ fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> Po
     };
     let findings = detect_all(&view);
     let has_shifted = findings.iter().any(|finding| finding.code == "level-shift");
-    let levels = measured.filter(|_| has_shifted).map_or(Vec::new(), |measured| told_levels(measured.series));
-    let shifted_at_s = levels.last().map(|last| last.span.from_s);
+    let shifted_at_s = measured.filter(|_| has_shifted).and_then(|measured| last_shift_s(measured.series));
     let projection = inserting
         .zip(inserts.as_ref())
         .and_then(|(window, inserts)| project(point, &run.points, run.meta.plan.scale, window, inserts, shifted_at_s));
@@ -160,6 +159,11 @@ fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> Po
         rounds,
         findings,
     }
+}
+
+/// When the rate came to its last level, in seconds of the part of the run that counts.
+fn last_shift_s(series: &Series) -> Option<f64> {
+    told_levels(series).last().map(|last| last.span.from_s - series.counted.from_s)
 }
 
 #[cfg(test)]

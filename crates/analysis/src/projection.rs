@@ -10,9 +10,9 @@
 //! first tenth of the rows is left out of the fit, and its rows are taken to cost what the later ones do.
 //! The interval is that of a moving-block bootstrap of the residuals (H. Kuensch, "The jackknife and the bootstrap for general
 //! stationary observations", Annals of Statistics 17, 1989) in which the shape is chosen anew each time.
-//! Limits: the interval is somewhat narrow: of 60 simulated runs it covered the truth in 53. Assumes that residuals are stationary and that what the run has not met does not come: a cache that is full for the first
-//! time, a device that runs out of erased blocks. Caches shrink with the rows, logs may not; the other bound, a rate that depends on
-//! data : cache alone, is given beside it.
+//! Limits: the interval is somewhat narrow: of 60 simulated runs it covered the truth in 53. Assumes that residuals are stationary
+//! and that what the run has not met does not come: a cache that is full for the first time, a device that runs out of erased
+//! blocks. Caches shrink with the rows, logs may not; the other bound, a rate that depends on data : cache alone, is given beside it.
 
 use crate::InsertCost;
 use crate::chain;
@@ -85,7 +85,7 @@ const RESAMPLES: usize = 1_000;
 /// Shares of the blocks that are fitted to, when the rest is held out.
 const ORIGINS: [f64; 4] = [0.5, 0.6, 0.7, 0.8];
 
-/// The projection of `point`; `None` at full size and where no rows were inserted. At `shifted_at_s` its rate changed its
+/// The projection of `point`; `None` at full size and where no rows were inserted. At `shifted_at_s` of `window` its rate changed its
 /// level for the last time, where it did.
 pub fn project(
     point: &PointData,

@@ -1,4 +1,4 @@
-//! The answer in at most five lines: how much, how steadily, what held it back, and how far to trust it.
+//! The answer in at most five sentences: how much, how steadily, what held it back, and how far to trust it.
 //!
 //! In: the analysed points of a run. Out: sentences that fit a line of 78 characters, where there is one that does.
 //! Limits: where a line cannot hold all groups of a workload it gives their range; the report has the rest. What no line can hold
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// What a line of a terminal holds.
 pub const LINE_MAX: usize = 78;
-/// The most lines.
+/// The most sentences.
 pub const LINES_MAX: usize = 5;
 /// Lines left for how much, when the limits have theirs and steadiness and trust share one.
 const SUBJECTS_MAX: usize = 3;

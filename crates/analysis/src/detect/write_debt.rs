@@ -18,8 +18,9 @@ pub const DETECTOR: Detector = Detector {
               owes at the end of a run is in no figure of that run, so a short one looks cheap, and fast, too: a load of a \
               million rows once wrote 0.23 KB per row, all of it redo log, and left 186 MB of dirty pages. Found where more than \
               10 % of what the inserts caused to be written (written and owed) was unpaid. The written KB per insert is then too \
-              low. Run until the debt no longer grows, or let the step `drain` pay it: it says what it wrote and how long it took. Also found where an engine that \
-              was to pay (in that step, or when its data was made) made no progress for a minute and was left with its debt.",
+              low. Run until the debt no longer grows, or let the step `drain` pay it: it says what it wrote and how long it \
+              took. Also found where an engine that was to pay (in that step, or when its data was made) made no progress for a \
+              minute and was left with its debt.",
     detect,
 };
 
@@ -65,7 +66,7 @@ fn evidence(cost: &InsertCost) -> String {
         written.map(|written| format!("{} written per insert", kilobytes(written))).into_iter().collect();
     told.extend(cost.debt_bytes.map(|debt| format!("{} owed at the end", bytes(debt))));
     told.extend(cost.drain_written_bytes.map(|drain| format!("the drain wrote {}", bytes(drain))));
-    told.extend(cost.drain_left_bytes.map(|left| format!("and left {}", bytes(left))));
+    told.extend(cost.drain_left_bytes.map(|left| format!("the drain left {}", bytes(left))));
     told.extend(cost.paid_written_bytes_per_insert.map(|paid| format!("{} per insert with it", kilobytes(paid))));
     told.join(", ")
 }
@@ -111,7 +112,16 @@ mod tests {
         let found: Vec<_> = found.collect();
         assert_eq!(found[1].title, "the drain is not complete: 35.0 MB were still to be written");
         assert!(found.iter().all(|finding| finding.severity == Severity::Warning));
-        assert!(found[0].evidence.contains("the drain wrote 100 MB, and left 35.0 MB"), "{:?}", found[0]);
+        assert!(found[0].evidence.contains("the drain wrote 100 MB, the drain left 35.0 MB"), "{:?}", found[0]);
+    }
+
+    #[test]
+    fn what_a_drain_left_is_as_unpaid_as_what_it_wrote() {
+        let mut drain = stepping("drain", 10, 10e3, 0.0);
+        drain.facts.push(Fact::new("rest.unpaid_bytes", "35000000"));
+        let analysed = crate::analyse(&run_of(vec![stepping("l.i1", 10, 10e6, 4_096.0), drain], Vec::new())).points;
+        let found = analysed[0].findings.iter().find(|finding| finding.code == "write-debt").expect("26 % were left");
+        assert!(found.title.starts_with("write debt: 26 % of what the inserts cost"), "{}", found.title);
     }
 
     #[test]
