@@ -17,9 +17,9 @@ pub const DETECTOR: Detector = Detector {
     help: "the generator was the bottleneck, or too late to measure well",
     explain: "The client threads used more than 80 % of the cores they can run on (one per client, or as many as \
               `threads` says, at most those that plimsoll may use), so the rate is what they could ask for and not what the \
-              target can carry. Or, in an open loop, clients that were waiting for an arrival woke up so late that it is more than 5 % of the 99th percentile: the \
-              response times contain the scheduler. For the file engine the clients' CPU includes the kernel's part of the \
-              I/O: reads from the page cache are bound by it.",
+              target can carry. Or, in an open loop, clients that were waiting for an arrival woke up so late that it is more \
+              than 5 % of the 99th percentile: the response times contain the scheduler. For the file engine the clients' CPU \
+              includes the kernel's part of the I/O: reads from the page cache are bound by it.",
     detect,
 };
 
