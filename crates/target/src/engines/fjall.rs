@@ -10,20 +10,19 @@ use super::between::{BETWEEN, Beginnings, Between};
 use super::chore::{self, Chores};
 use super::counters::{ServerSource, own, within};
 use super::every_second::EverySecond;
-use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, loaders_for, sql, workload_of};
+use super::kv::{KvDriver, Store, program_of};
+use super::{EngineDef, Instance, Loading, MadeFor, Runs, Start, depth_one_only, loaders_for, sql};
 use crate::dataset::DataDir;
 use crate::error::{TargetError, shown};
 use ::fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, LsmError as StorageError, PersistMode};
-use load::{Driver, SyncClient};
+use load::SyncClient;
 use model::CounterKind::{Counter as Counts, Gauge};
-use model::{
-    Bytes, CounterSource, Entry, Fact, FailureClass, Family, KvAction, KvOp, Outcome, ParamDef, Params, Trial,
-};
+use model::{Bytes, CounterSource, Entry, Fact, FailureClass, Family, KvEntry, KvOp, ParamDef, Params, Trial};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use workload::{Beside, Carried, Kind, KvProgram, Part};
+use workload::{Beside, Carried, Kind, Part};
 
 /// The engine `fjall`.
 pub static FJALL: EngineDef = EngineDef {
@@ -154,14 +153,9 @@ impl Fjall {
     ) -> Result<Loading, TargetError> {
         let open = self.open()?;
         Ok(Loading::new(kinds, part, beside, clients, |source, _| {
-            let driver = FjallDriver {
-                database: open.database.clone(),
-                keyspaces: open.keyspaces.clone(),
-                persist: self.persist,
-                failure: None,
-                directory: self.dir.path().into(),
-            };
-            Box::new(SyncClient::new(source, driver))
+            let (database, keyspaces) = (open.database.clone(), open.keyspaces.clone());
+            let store = Keyspaces { database, keyspaces, persist: self.persist };
+            Box::new(SyncClient::new(source, KvDriver::new(store, self.dir.path())))
         }))
     }
 }
@@ -278,11 +272,6 @@ fn values(database: &Database, keyspaces: &[Keyspace]) -> Vec<Option<f64>> {
     ]
 }
 
-fn program_of(trial: &Trial, carried: &Carried) -> Result<KvProgram, TargetError> {
-    let make = workload_of(trial).kv.expect("the plan was checked: workload and engine share a family");
-    make(&trial.workload.params, trial.seed, carried).map_err(|error| TargetError::Unsupported(error.to_string()))
-}
-
 /// The threads that flush tell those that compact within a millisecond.
 const QUIET_FOR: Duration = Duration::from_millis(100);
 
@@ -320,10 +309,8 @@ impl Chores for Drain {
     }
 
     fn perform(&self, (): &mut (), _: &KvOp) -> Result<(), sql::Failure> {
-        bring_to_rest(&self.database, &self.keyspaces).map_err(|error| {
-            let text = text_of(&error);
-            sql::Failure { class: Failure::Engine(error).class(|| free_bytes(&self.directory)), text }
-        })
+        bring_to_rest(&self.database, &self.keyspaces)
+            .map_err(|error| sql::Failure { class: Keyspaces::class(&error, &self.directory), text: text_of(&error) })
     }
 }
 
@@ -364,64 +351,18 @@ fn sync_each_second(database: &Database, params: &Params) -> Result<Option<Every
     syncer.map(Some).map_err(|error| TargetError::Failed(format!("cannot start a thread that syncs: {error}")))
 }
 
-/// One client.
-struct FjallDriver {
+/// One client's key spaces.
+struct Keyspaces {
     database: Database,
     keyspaces: Vec<Keyspace>,
     persist: Option<PersistMode>,
-    failure: Option<Failure>,
-    directory: PathBuf,
 }
 
-/// Why an operation failed.
-#[derive(Debug)]
-enum Failure {
-    Engine(Error),
-    /// A key that was loaded is not there.
-    Missing,
-}
+impl Store for Keyspaces {
+    type Error = Error;
+    const ENGINE: &'static str = "fjall";
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        Failure::Engine(error)
-    }
-}
-
-impl Driver for FjallDriver {
-    type Op = KvOp;
-
-    fn execute(&mut self, op: &KvOp) -> Outcome {
-        let done = match op.action {
-            KvAction::Put => self.put(op),
-            KvAction::Get | KvAction::Find => self.get(op),
-        };
-        match done {
-            Ok(bytes) => Outcome::Ok { bytes: bytes as u32 },
-            Err(failure) => {
-                let class = failure.class(|| free_bytes(&self.directory));
-                self.failure = Some(failure);
-                Outcome::Failed(class)
-            }
-        }
-    }
-
-    fn describe_failure(&self) -> String {
-        let what = match &self.failure {
-            Some(Failure::Engine(Error::Poisoned)) => {
-                let free = free_bytes(&self.directory);
-                format!("{}; {free} are free on its disk", text_of(&Error::Poisoned))
-            }
-            Some(Failure::Engine(error)) => text_of(error),
-            Some(Failure::Missing) => "a key that was put is not there".into(),
-            None => "no failure".into(),
-        };
-        format!("fjall in `{}`: {what}", shown(&self.directory))
-    }
-}
-
-impl FjallDriver {
-    /// Puts all entries, removes others, and returns the bytes of keys and values.
-    fn put(&self, op: &KvOp) -> Result<usize, Failure> {
+    fn put(&mut self, op: &KvOp) -> Result<(), Error> {
         let mut batch = self.database.batch().durability(self.persist);
         for entry in &op.entries {
             batch.insert(&self.keyspaces[entry.table as usize], op.key(entry), op.value(entry));
@@ -429,42 +370,41 @@ impl FjallDriver {
         for entry in &op.removed {
             batch.remove(&self.keyspaces[entry.table as usize], op.key(entry));
         }
-        batch.commit()?;
-        Ok(op.bytes.len())
+        batch.commit()
     }
 
-    /// Gets all keys and returns the bytes of keys and values.
-    fn get(&self, op: &KvOp) -> Result<usize, Failure> {
-        let mut bytes = op.bytes.len();
-        for entry in &op.entries {
-            match self.keyspaces[entry.table as usize].get(op.key(entry))? {
-                Some(value) => bytes += std::hint::black_box(value).len(),
-                None if op.action == KvAction::Find => {}
-                None => return Err(Failure::Missing),
-            }
+    fn get(&mut self, op: &KvOp, entry: &KvEntry) -> Result<Option<usize>, Error> {
+        let value = self.keyspaces[entry.table as usize].get(op.key(entry))?;
+        Ok(value.map(|value| std::hint::black_box(value).len()))
+    }
+
+    fn class(error: &Error, directory: &Path) -> FailureClass {
+        class_of(error, || free_bytes(directory))
+    }
+
+    fn text(error: &Error, directory: &Path) -> String {
+        match error {
+            Error::Poisoned => format!("{}; {} are free on its disk", text_of(error), free_bytes(directory)),
+            error => text_of(error),
         }
-        Ok(bytes)
     }
 }
 
 /// A file system with less free is full: what did not fit has been given up again.
 const FULL_BELOW: Bytes = Bytes::from_mib(1);
 
-impl Failure {
-    /// Of those who write when a write fails, one hears why, and the others that the engine takes no more writes. That is to
-    /// count as the same failure where it can be known.
-    fn class(&self, free: impl FnOnce() -> Bytes) -> FailureClass {
-        let Failure::Engine(engine) = self else { return FailureClass::Corrupt };
-        match (io_error(engine), engine) {
-            (Some(error), _) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
-                FailureClass::NoSpace
-            }
-            (Some(_), _) => FailureClass::Io,
-            (None, Error::Storage(StorageError::ChecksumMismatch { .. })) => FailureClass::Corrupt,
-            (None, Error::Poisoned) if free() < FULL_BELOW => FailureClass::NoSpace,
-            (None, Error::Poisoned) => FailureClass::Lost,
-            (None, _) => FailureClass::Other,
+/// Of those who write when a write fails, one hears why, and the others that the engine takes no more writes. That is to
+/// count as the same failure where it can be known.
+fn class_of(error: &Error, free: impl FnOnce() -> Bytes) -> FailureClass {
+    match (io_error(error), error) {
+        (Some(error), _) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+            FailureClass::NoSpace
         }
+        (Some(_), _) => FailureClass::Io,
+        (None, Error::Storage(StorageError::ChecksumMismatch { .. })) => FailureClass::Corrupt,
+        (None, Error::Poisoned) if free() < FULL_BELOW => FailureClass::NoSpace,
+        (None, Error::Poisoned) => FailureClass::Lost,
+        (None, _) => FailureClass::Other,
     }
 }
 
@@ -503,12 +443,12 @@ mod tests {
     #[test]
     fn a_full_disk_is_found_under_every_wrapping() {
         let full = || std::io::Error::from_raw_os_error(libc::ENOSPC);
-        let class = |error: Error| Failure::Engine(error).class(|| Bytes::from_gib(1));
+        let class = |error: Error| class_of(&error, || Bytes::from_gib(1));
         assert_eq!(class(Error::Io(full())), FailureClass::NoSpace);
         assert_eq!(class(Error::Storage(StorageError::Io(full()))), FailureClass::NoSpace);
         assert_eq!(class(Error::Io(std::io::Error::from_raw_os_error(libc::EIO))), FailureClass::Io);
         assert_eq!(class(Error::Poisoned), FailureClass::Lost);
-        assert_eq!(Failure::Engine(Error::Poisoned).class(|| Bytes(4096)), FailureClass::NoSpace);
+        assert_eq!(class_of(&Error::Poisoned, || Bytes(4096)), FailureClass::NoSpace);
         assert_eq!(class(Error::Locked), FailureClass::Other);
     }
 }

@@ -12,6 +12,7 @@ mod every_second;
 mod file;
 mod fjall;
 mod inbox;
+mod kv;
 mod manner;
 mod mariadb;
 mod null;

@@ -1,81 +1,35 @@
-//! One client of RocksDB, and what its failures are.
+//! One client's way into RocksDB, and what its errors are.
 //!
-//! In: operations. Out: outcomes. Limits: keys are got one after the other, as fjall's are. The loop reads the clock twice an operation;
-//! the time in between is the batch's building and the call.
+//! In: operations. Out: batches and values. Limits: keys are got one after the other, as fjall's are.
 
 use super::options;
-use crate::error::shown;
+use crate::engines::kv::Store;
 use ::rocksdb::{DB, Error, ErrorKind, ReadOptions, WriteBatch, WriteOptions};
-use load::Driver;
-use model::{FailureClass, KvAction, KvEntry, KvOp, Outcome, Params};
-use std::path::{Path, PathBuf};
+use model::{FailureClass, KvEntry, KvOp, Params};
+use std::path::Path;
 use std::sync::Arc;
 
-/// One client.
-pub struct RocksDbDriver {
+/// One client's way to its keys.
+pub struct Keys {
     database: Arc<DB>,
     reads: ReadOptions,
     writes: WriteOptions,
     /// Used again for each key.
     key: Vec<u8>,
-    failure: Option<Failure>,
-    directory: PathBuf,
 }
 
-/// Why an operation failed.
-#[derive(Debug)]
-enum Failure {
-    Engine(Error),
-    /// A key that was loaded is not there.
-    Missing,
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        Failure::Engine(error)
+impl Keys {
+    /// Those of `database`, written as `params` say.
+    pub fn new(database: Arc<DB>, params: &Params) -> Keys {
+        Keys { database, reads: ReadOptions::default(), writes: options::of_writes(params), key: Vec::new() }
     }
 }
 
-impl Driver for RocksDbDriver {
-    type Op = KvOp;
+impl Store for Keys {
+    type Error = Error;
+    const ENGINE: &'static str = "rocksdb";
 
-    fn execute(&mut self, op: &KvOp) -> Outcome {
-        let done = match op.action {
-            KvAction::Put => self.put(op),
-            KvAction::Get | KvAction::Find => self.get(op),
-        };
-        match done {
-            Ok(bytes) => Outcome::Ok { bytes: bytes as u32 },
-            Err(failure) => {
-                let class = match &failure {
-                    Failure::Engine(error) => class_of(error),
-                    Failure::Missing => FailureClass::Corrupt,
-                };
-                self.failure = Some(failure);
-                Outcome::Failed(class)
-            }
-        }
-    }
-
-    fn describe_failure(&self) -> String {
-        let what = match &self.failure {
-            Some(Failure::Engine(error)) => error.to_string(),
-            Some(Failure::Missing) => "a key that was put is not there".into(),
-            None => "no failure".into(),
-        };
-        format!("rocksdb in `{}`: {what}", shown(&self.directory))
-    }
-}
-
-impl RocksDbDriver {
-    /// A client of `database`, which is in `directory`.
-    pub fn new(database: Arc<DB>, params: &Params, directory: &Path) -> RocksDbDriver {
-        let (reads, writes) = (ReadOptions::default(), options::of_writes(params));
-        RocksDbDriver { database, reads, writes, key: Vec::new(), failure: None, directory: directory.into() }
-    }
-
-    /// Puts all entries, removes others, and returns the bytes of keys and values.
-    fn put(&mut self, op: &KvOp) -> Result<usize, Failure> {
+    fn put(&mut self, op: &KvOp) -> Result<(), Error> {
         let mut batch = WriteBatch::with_capacity_bytes(packed_len(op));
         for entry in &op.entries {
             batch.put(full_key(&mut self.key, op, entry), op.value(entry));
@@ -83,21 +37,20 @@ impl RocksDbDriver {
         for entry in &op.removed {
             batch.delete(full_key(&mut self.key, op, entry));
         }
-        self.database.write_opt(batch, &self.writes)?;
-        Ok(op.bytes.len())
+        self.database.write_opt(batch, &self.writes)
     }
 
-    /// Gets all keys and returns the bytes of keys and values.
-    fn get(&mut self, op: &KvOp) -> Result<usize, Failure> {
-        let mut bytes = op.bytes.len();
-        for entry in &op.entries {
-            match self.database.get_pinned_opt(full_key(&mut self.key, op, entry), &self.reads)? {
-                Some(value) => bytes += std::hint::black_box(&value).len(),
-                None if op.action == KvAction::Find => {}
-                None => return Err(Failure::Missing),
-            }
-        }
-        Ok(bytes)
+    fn get(&mut self, op: &KvOp, entry: &KvEntry) -> Result<Option<usize>, Error> {
+        let value = self.database.get_pinned_opt(full_key(&mut self.key, op, entry), &self.reads)?;
+        Ok(value.map(|value| std::hint::black_box(&value).len()))
+    }
+
+    fn class(error: &Error, _: &Path) -> FailureClass {
+        class_of(error)
+    }
+
+    fn text(error: &Error, _: &Path) -> String {
+        error.to_string()
     }
 }
 

@@ -4,11 +4,12 @@
 //! was put twice or removed, and never less than the keys that there are. Rest is what RocksDB itself waits for: everything flushed, no
 //! compaction due; levels may be fuller than they are to be by less than what makes a compaction due.
 
-use super::driver::{RocksDbDriver, class_of};
-use super::{RULES, counters, options, program_of};
+use super::driver::{Keys, class_of};
+use super::{RULES, counters, options};
 use crate::dataset::DataDir;
 use crate::engines::chore::{self, Chores};
 use crate::engines::every_second::EverySecond;
+use crate::engines::kv::{KvDriver, program_of};
 use crate::engines::{Instance, Loading, MadeFor, Start, loaders_for, sql};
 use crate::error::{TargetError, shown};
 use crate::server::variables::Variables;
@@ -73,8 +74,8 @@ impl RocksDb {
 
     fn all(&self, kinds: &[Kind], part: &Part<KvOp>, beside: Option<&Beside<KvOp>>, clients: u32) -> Loading {
         Loading::new(kinds, part, beside, clients, |source, _| {
-            let driver = RocksDbDriver::new(self.database.clone(), &self.params, self.dir.path());
-            Box::new(SyncClient::new(source, driver))
+            let keys = Keys::new(self.database.clone(), &self.params);
+            Box::new(SyncClient::new(source, KvDriver::new(keys, self.dir.path())))
         })
     }
 

@@ -20,11 +20,12 @@ mod instance;
 mod options;
 
 use super::counters::{ServerSource, grows, level};
-use super::{EngineDef, Instance, Runs, Start, depth_one_only, workload_of};
+use super::kv::program_of;
+use super::{EngineDef, Instance, Runs, Start, depth_one_only};
 use crate::error::TargetError;
 use crate::server::variables::Rules;
 use model::{Bytes, Entry, Family, ParamDef, ParamKind, Trial};
-use workload::{Carried, KvProgram};
+use workload::Carried;
 
 /// The engine `rocksdb`.
 pub static ROCKSDB: EngineDef = EngineDef {
@@ -140,11 +141,6 @@ fn check(trial: &Trial) -> Result<(), TargetError> {
         )));
     }
     program_of(trial, &Carried::default()).map(drop)
-}
-
-fn program_of(trial: &Trial, carried: &Carried) -> Result<KvProgram, TargetError> {
-    let make = workload_of(trial).kv.expect("the plan was checked: workload and engine share a family");
-    make(&trial.workload.params, trial.seed, carried).map_err(|error| TargetError::Unsupported(error.to_string()))
 }
 
 #[cfg(feature = "rocksdb")]
