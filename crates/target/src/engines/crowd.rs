@@ -11,7 +11,7 @@
 //! for it, and looks at the sockets again only when it has been through all that the last look had found.
 //!
 //! What becomes of an operation that lost against others, and of a lost connection, is as in [`super::sql`]. Connecting again does
-//! wait: it holds up the neighbours on its thread, for [`CONNECT_AT_MOST`] where the server does not answer. Who cannot connect
+//! wait: it holds up the neighbours on its thread, for [`ANSWER_AT_MOST`] where the server does not answer. Who cannot connect
 //! takes those along who wait for the same, so that an outage costs one attempt a pause and not one for each client.
 
 use super::Loading;
@@ -69,8 +69,8 @@ pub struct Crowd {
     pub threads: u32,
 }
 
-/// What a server that does not answer may cost the neighbours of a client that connects again.
-const CONNECT_AT_MOST: Duration = Duration::from_secs(2);
+/// How long a client that connects again waits for each answer, which its neighbours do with it.
+const ANSWER_AT_MOST: Duration = Duration::from_secs(2);
 
 /// Operations of a client that are made at a time: with those of hundreds the caches are full.
 const AHEAD_MAX: usize = 2;
@@ -364,7 +364,7 @@ impl<C: Connect<Session: Polled>> CrowdDriver<C> {
     fn connect_one(&mut self, done: &mut Vec<Done>) {
         let Some(slot) = self.waiting.pop_front_if(|_| self.looked >= self.connect_at) else { return };
         let connect = &self.seats[slot as usize].connect;
-        let hurried = connect.with_patience(connect.manner().patience.min(CONNECT_AT_MOST));
+        let hurried = connect.with_patience(connect.manner().patience.min(ANSWER_AT_MOST));
         match hurried.connect().and_then(|session| self.seat(slot, session)) {
             Ok(()) => {
                 self.pause = PAUSE;
@@ -425,8 +425,7 @@ impl<C: Connect<Session: Polled>> CrowdDriver<C> {
             }
             let since = *seat.silent_since.get_or_insert(looked);
             if looked.saturating_duration_since(since) > patience {
-                let text = "it did not answer in time".into();
-                self.fail(slot, Failure { class: FailureClass::Lost, text }, done);
+                self.fail(slot, Failure::silent(), done);
             }
         }
     }

@@ -16,6 +16,7 @@ use super::{Loading, workload_of};
 use crate::error::TargetError;
 use load::{Driver, OpSource, SyncClient};
 use model::{Fact, FailureClass, Outcome, SqlArg, SqlOp, Trial};
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -33,6 +34,32 @@ pub struct Failure {
     pub class: FailureClass,
     /// What the server or the system said.
     pub text: String,
+}
+
+impl Failure {
+    /// Of this class, with what a stranger said: one line, whatever is in it.
+    pub fn told(class: FailureClass, text: &str) -> Failure {
+        Failure { class, text: text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() }
+    }
+
+    /// A server that says nothing for longer than its client waits.
+    pub fn silent() -> Failure {
+        Failure { class: FailureClass::Lost, text: "it did not answer in time".into() }
+    }
+
+    /// A connection that failed by `cause`.
+    #[cold]
+    pub fn lost(cause: &io::Error) -> Failure {
+        let told = |text: &str| Failure::told(FailureClass::Lost, text);
+        match cause.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => Failure::silent(),
+            // rustls says more, with an address of its documentation.
+            ErrorKind::UnexpectedEof => told("the connection was lost: unexpected end of file"),
+            // It was not let in, or did not let us in.
+            ErrorKind::PermissionDenied => told(&cause.to_string()),
+            _ => told(&format!("the connection was lost: {cause}")),
+        }
+    }
 }
 
 /// The error of a server, called `server`, that failed beside the operations.

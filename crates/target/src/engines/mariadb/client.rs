@@ -231,11 +231,11 @@ impl Polled for MysqlSession {
 #[cold]
 pub fn failure(error: Error) -> Failure {
     match error {
-        Error::MySqlError(said) => told(class_of(said.code, &said.message), &said.to_string()),
+        Error::MySqlError(said) => Failure::told(class_of(said.code, &said.message), &said.to_string()),
         Error::IoError(cause) => io_failure(&cause),
-        Error::CodecError(_) => told(FailureClass::Lost, &format!("the connection was lost: {error}")),
-        Error::DriverError(_) => told(FailureClass::Lost, &error.to_string()),
-        _ => told(FailureClass::Other, &error.to_string()),
+        Error::CodecError(_) => Failure::told(FailureClass::Lost, &format!("the connection was lost: {error}")),
+        Error::DriverError(_) => Failure::told(FailureClass::Lost, &error.to_string()),
+        _ => Failure::told(FailureClass::Other, &error.to_string()),
     }
 }
 
@@ -243,28 +243,17 @@ pub fn failure(error: Error) -> Failure {
 #[cold]
 pub fn wire_failure(error: WireError) -> Failure {
     match error {
-        WireError::Said { code, text } => told(class_of(code, &text), &text),
+        WireError::Said { code, text } => Failure::told(class_of(code, &text), &text),
         WireError::Io(cause) => io_failure(&cause),
     }
 }
 
-const ENDED: &str = "the connection was lost: unexpected end of file";
-
 fn io_failure(cause: &io::Error) -> Failure {
     match cause.kind() {
-        // rustls says more, with an address of its documentation.
-        ErrorKind::UnexpectedEof => told(FailureClass::Lost, ENDED),
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => told(FailureClass::Lost, "it did not answer in time"),
-        // It was not let in, or did not let us in.
-        ErrorKind::PermissionDenied => told(FailureClass::Lost, &cause.to_string()),
         // Nothing was sent.
-        ErrorKind::InvalidInput => told(FailureClass::Other, &cause.to_string()),
-        _ => told(FailureClass::Lost, &format!("the connection was lost: {cause}")),
+        ErrorKind::InvalidInput => Failure::told(FailureClass::Other, &cause.to_string()),
+        _ => Failure::lost(cause),
     }
-}
-
-fn told(class: FailureClass, text: &str) -> Failure {
-    Failure { class, text: text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() }
 }
 
 /// The error codes of MariaDB (<https://mariadb.com/kb/en/mariadb-error-code-reference/>).

@@ -275,22 +275,12 @@ impl Polled for PostgresSession {
 /// What an error means here.
 #[cold]
 pub fn failure(error: WireError) -> Failure {
-    let (class, text) = match error {
-        WireError::Said { code, text } => (class_of(&code), text),
-        WireError::Io(error) => (FailureClass::Lost, lost(&error)),
-    };
-    Failure { class, text: text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() }
-}
-
-const ENDED: &str = "the connection was lost: unexpected end of file";
-
-fn lost(error: &io::Error) -> String {
-    match error.kind() {
-        // rustls says more, with an address of its documentation.
-        ErrorKind::UnexpectedEof => ENDED.into(),
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => "it did not answer in time".into(),
-        ErrorKind::PermissionDenied | ErrorKind::NotFound | ErrorKind::ConnectionRefused => error.to_string(),
-        _ => format!("the connection was lost: {error}"),
+    match error {
+        WireError::Said { code, text } => Failure::told(class_of(&code), &text),
+        WireError::Io(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
+            Failure::told(FailureClass::Lost, &cause.to_string())
+        }
+        WireError::Io(cause) => Failure::lost(&cause),
     }
 }
 

@@ -156,11 +156,7 @@ impl Wire {
     /// Sends as much of what was made ready as there is room for: whether that was all of it.
     #[inline]
     pub fn send_some(&mut self) -> Result<bool, WireError> {
-        let sent = match &mut self.stream {
-            Stream::Unix(stream) => stream.write(&self.out),
-            Stream::Tcp(stream) => stream.write(&self.out),
-            Stream::Tls(stream) => stream.write(&self.out),
-        };
+        let sent = self.stream.write(&self.out);
         self.out.advance(inbox::if_ready(sent)?.unwrap_or(0));
         Ok(self.out.is_empty())
     }
@@ -227,11 +223,7 @@ impl Wire {
     }
 
     fn send(&mut self) -> io::Result<()> {
-        let sent = match &mut self.stream {
-            Stream::Unix(stream) => stream.write_all(&self.out),
-            Stream::Tcp(stream) => stream.write_all(&self.out),
-            Stream::Tls(stream) => stream.write_all(&self.out),
-        };
+        let sent = self.stream.write_all(&self.out);
         self.out.clear();
         sent
     }
@@ -291,6 +283,25 @@ impl Read for Stream {
             Stream::Unix(stream) => stream.read(buffer),
             Stream::Tcp(stream) => stream.read(buffer),
             Stream::Tls(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => stream.write(bytes),
+            Stream::Tcp(stream) => stream.write(bytes),
+            Stream::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Stream::Unix(stream) => stream.flush(),
+            Stream::Tcp(stream) => stream.flush(),
+            Stream::Tls(stream) => stream.flush(),
         }
     }
 }
