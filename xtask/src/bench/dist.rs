@@ -4,9 +4,10 @@
 //! Limits: one thread, no counting. sysbench's draws are called from its own Lua, as its workloads do, and that call is part of
 //! their cost; they are of 32 bits, plimsoll's of 64.
 
-use super::file::kernel;
+use super::effort::Effort;
+use super::keep::kernel_version;
 use super::statistics::{Ratio, median, ratio};
-use super::{Effort, plimsoll, process};
+use super::{plimsoll, process};
 use crate::{needs, workspace};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -150,7 +151,7 @@ fn keep(root: &Path, rows: &[Row]) -> Result<()> {
     let date = workspace::output_of(Command::new("date").args(["-u", "+%F"]))?;
     let peer = workspace::output_of(Command::new("sysbench").arg("--version"))?;
     let versions = format!("{}, {}", plimsoll::version(root)?, peer.trim());
-    let kernel = kernel(&rustix::system::uname().release().to_string_lossy());
+    let kernel = kernel_version(&rustix::system::uname().release().to_string_lossy());
     let path = root.join("docs/benchmarks").join(format!("{NAME}.md"));
     let mut text = fs::read_to_string(&path).unwrap_or_else(|_| HEAD.to_owned());
     for row in rows {

@@ -4,9 +4,11 @@
 //! Limits: random access by one client; both sides pay the kernel's part, which the columns `user` show apart.
 
 use super::cases::{CASES, Case};
+use super::effort::{Cost, Effort};
+use super::keep::kernel_version;
 use super::peers::{self, Peer};
 use super::statistics::{Ratio, median, ratio};
-use super::{Cost, Effort, fio, plimsoll};
+use super::{fio, plimsoll};
 use crate::{needs, workspace};
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -183,7 +185,7 @@ What this table says of older versions is in [uring-cache](uring-cache.md).
 fn keep(root: &Path, comparison: &Comparison) -> Result<()> {
     let date = workspace::output_of(Command::new("date").args(["-u", "+%F"]))?;
     let versions = format!("{}, {}", plimsoll::version(root)?, fio::version()?);
-    let kernel = kernel(&rustix::system::uname().release().to_string_lossy());
+    let kernel = kernel_version(&rustix::system::uname().release().to_string_lossy());
     let path = root.join("docs/benchmarks").join(format!("{NAME}.md"));
     fs::create_dir_all(path.parent().context("it has a parent")?)?;
     let mut text = fs::read_to_string(&path).unwrap_or_else(|_| HEAD.to_owned());
@@ -203,11 +205,6 @@ fn row(date: &str, versions: &str, kernel: &str, comparison: &Comparison) -> Str
 
 fn with_user(cost: &Cost) -> String {
     format!("{:.0} ({:.0})", cost.thread_ns, cost.user_ns)
-}
-
-/// `6.1.0-18-amd64` is kernel 6.1.0: the rest names a distribution or a machine.
-pub(super) fn kernel(release: &str) -> String {
-    release.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
@@ -249,6 +246,9 @@ mod tests {
 
     #[test]
     fn the_kernel_is_told_without_the_name_of_its_build() {
-        assert_eq!([kernel("6.1.0-18-amd64"), kernel("6.12.3"), kernel("6.9.4+deb")], ["6.1.0", "6.12.3", "6.9.4"]);
+        assert_eq!(
+            [kernel_version("6.1.0-18-amd64"), kernel_version("6.12.3"), kernel_version("6.9.4+deb")],
+            ["6.1.0", "6.12.3", "6.9.4"]
+        );
     }
 }

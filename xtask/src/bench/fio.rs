@@ -4,7 +4,8 @@
 //! in fio's report, which is 0.01 % of a run.
 
 use super::cases::{Case, Io, Place};
-use super::{Cost, process};
+use super::effort::Cost;
+use super::process;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::path::Path;

@@ -4,11 +4,13 @@
 //! per row in batches of 1,000; rows per second without an engine beside those of the fastest. Limits: over the unix socket,
 //! commits are not synced; where the engine is embedded its CPU is the client's, so batches are measured on servers.
 
+use super::effort::Effort;
+use super::keep::measure_beside_servers;
 use super::pairs::{self, Comparison, Price, against, compare, line, middle};
+use super::plimsoll;
 use super::server::Server;
 use super::statistics::median;
 use super::watch::{self, Tells, Window};
-use super::{Effort, beside_servers, plimsoll};
 use crate::workspace;
 use anyhow::{Context, Result};
 use std::path::Path;
@@ -34,7 +36,7 @@ const GENERATOR_GOAL: f64 = 10.0;
 
 /// Measures, prints, and keeps the result.
 pub fn run(root: &Path, effort: &Effort) -> Result<()> {
-    beside_servers(root, NAME, HEAD, &["sysbench"], |work, rows| {
+    measure_beside_servers(root, NAME, HEAD, &["sysbench"], |work, rows| {
         Lab { root, work, seconds: effort.seconds(5, 3), rounds: effort.rounds() }.measure(effort, rows)
     })
 }

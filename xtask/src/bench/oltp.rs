@@ -4,10 +4,12 @@
 //! second; bytes. Limits: prepared point selects with uniform access over the unix socket, all rows in memory; plimsoll has
 //! tables of its own on the same instance, which are those of sysbench in schema and number of rows, and of pgbench in number.
 
+use super::effort::Effort;
+use super::keep::measure_beside_servers;
 use super::pairs::{self, Comparison, against, compare, line};
+use super::plimsoll;
 use super::server::Server;
 use super::watch::{self, Memory, Tells, Window};
-use super::{Effort, beside_servers, plimsoll};
 use crate::workspace;
 use anyhow::Result;
 use std::path::Path;
@@ -44,7 +46,7 @@ const MEMORY_GOAL: f64 = 150e6;
 
 /// Measures, prints, and keeps the result.
 pub fn run(root: &Path, effort: &Effort) -> Result<()> {
-    beside_servers(root, NAME, HEAD, &["sysbench", "pgbench"], |work, rows| {
+    measure_beside_servers(root, NAME, HEAD, &["sysbench", "pgbench"], |work, rows| {
         Lab { root, work, seconds: effort.seconds(4, 3) }.measure(effort, rows)
     })
 }

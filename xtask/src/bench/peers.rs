@@ -4,7 +4,8 @@
 //! and is tried each time; every one of them keeps a histogram of latencies, as plimsoll does.
 
 use super::cases::{Case, Io, Place};
-use super::{Cost, fio, sysbench};
+use super::effort::Cost;
+use super::{fio, sysbench};
 use anyhow::Result;
 use std::path::Path;
 

@@ -4,7 +4,8 @@
 //! is counted; a file that is to be in the page cache is there before.
 
 use super::cases::{Case, Io, Place};
-use super::{Cost, process};
+use super::effort::Cost;
+use super::process;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,8 @@
 //! whole process, because it does not report its own.
 
 use super::cases::Case;
-use super::{Cost, process};
+use super::effort::Cost;
+use super::process;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::process::Command;

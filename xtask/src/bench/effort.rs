@@ -1,0 +1,47 @@
+//! How much a bench measures, and what it learns from one run.
+//!
+//! In: the options of the command line. Out: rounds, seconds and cases. Limits: knows no bench.
+
+/// What is measured, and how much.
+pub struct Effort {
+    /// The cases by name; none for all.
+    pub cases: Vec<String>,
+    pub rounds: Option<u32>,
+    pub seconds: Option<u32>,
+    pub quick: bool,
+}
+
+impl Effort {
+    /// How many rounds of A B B A.
+    pub fn rounds(&self) -> u32 {
+        self.rounds.unwrap_or(if self.quick { 2 } else { 4 })
+    }
+
+    /// How long each run is, where nothing was asked for.
+    pub fn seconds(&self, usually: u32, quick: u32) -> u32 {
+        self.seconds.unwrap_or(if self.quick { quick } else { usually })
+    }
+
+    /// Whether the case `name` is to be measured,
+    pub fn wants(&self, name: &str) -> bool {
+        self.cases.is_empty() || self.cases.iter().any(|case| case == name)
+    }
+
+    /// or any of several.
+    pub fn wants_any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.wants(name))
+    }
+}
+
+/// What one run of a program did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// I/Os done in a second.
+    pub per_s: f64,
+    /// CPU of the generator's thread per I/O,
+    pub thread_ns: f64,
+    /// and the part of it outside of the kernel.
+    pub user_ns: f64,
+    /// CPU of the whole process per I/O, with its start and its end.
+    pub process_ns: f64,
+}
