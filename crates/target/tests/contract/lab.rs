@@ -4,6 +4,7 @@ use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_pha
 use model::{Bytes, Catalogue, Event, Family, IntervalRow, Nanos, ParamDef, ParamKind, Phase, Tick, Trial};
 use plan::Overrides;
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use target::filesystem::{Alignment, direct_alignment};
@@ -27,9 +28,18 @@ const SHORT: [(&str, &str); 3] = [("time", "60s"), ("interval", "50ms"), ("ops_m
 /// Where there are many runs: an engine's commits may take milliseconds here, and a run ends at whichever comes first.
 pub const MOMENT: (&str, &str) = ("time", "200ms");
 
-/// A directory on the disk that the build is on, and not in a /tmp that may be memory.
+/// A directory on the disk that the build is on, and not in a /tmp that may be memory. If other users may not enter the build (a
+/// clone below root's home), it is in /var/tmp: servers run as users of their own.
 pub fn directory() -> TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+    let build = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let place = if may_be_entered(build) { build } else { Path::new("/var/tmp") };
+    tempfile::tempdir_in(place).unwrap()
+}
+
+/// Whether every user may enter `dir`.
+fn may_be_entered(dir: &Path) -> bool {
+    let is_open = |dir: &Path| std::fs::metadata(dir).is_ok_and(|metadata| metadata.permissions().mode() & 0o001 != 0);
+    dir.ancestors().all(is_open)
 }
 
 /// What is in `dir`.

@@ -114,9 +114,14 @@ fn asked(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// A server's program: on PATH, or where Debian puts it.
 fn program(name: &str) -> PathBuf {
-    let places = format!("command -v {name} || ls /usr/sbin/{name} /usr/lib/postgresql/*/bin/{name}");
-    asked(Command::new("sh").args(["-c", &places])).lines().next().unwrap().into()
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let folders =
+        std::env::split_paths(&path).chain(["/usr/sbin".into()]).chain(versions.map(|v| v.path().join("bin")));
+    let found = folders.map(|folder| folder.join(name)).find(|program| program.is_file());
+    found.unwrap_or_else(|| panic!("`{name}` is not installed"))
 }
 
 /// A port that nobody listens on.
