@@ -1,10 +1,12 @@
-//! The project's own chores: `cargo xtask test`, `tidy`, `docs`, `bench`, `soak`.
+//! The project's own chores: `cargo xtask test`, `tidy`, `docs`, `bench`, `fresh`, `soak`.
 //!
 //! In: the working tree. Out: exit code 0, or what is wrong and where. Limits: `test` installs packages only as root on Debian;
-//! `docs` writes below `docs/reference`, `bench` below `target` and `docs/benchmarks`, `soak` below `target`, nothing else is written to.
+//! `docs` writes below `docs/reference`, `bench` below `target` and `docs/benchmarks`, `fresh` and `soak`
+//! below `target`. Nothing else is written to.
 
 mod bench;
 mod docs;
+mod fresh;
 mod licences;
 mod needs;
 mod retry;
@@ -39,7 +41,9 @@ enum Chore {
     },
     /// Measures plimsoll beside its peers and keeps the result in docs/benchmarks.
     Bench(bench::Arguments),
-    /// Kills real runs at random moments and looks at what is left.
+    /// Runs the README's two commands in a bare Debian; needs root and an hour.
+    Fresh(fresh::Arguments),
+    /// Kills real runs at random moments and checks what is left; as root it then does what `fresh` does.
     Soak(soak::Arguments),
 }
 
@@ -61,6 +65,7 @@ fn perform(chore: &Chore, root: &Path) -> anyhow::Result<()> {
         Chore::Docs { check: true } => docs::check(root),
         Chore::Docs { check: false } => docs::write(root),
         Chore::Bench(arguments) => bench::run(root, arguments),
+        Chore::Fresh(arguments) => fresh::run(root, arguments),
         Chore::Soak(arguments) => soak::run(root, arguments),
     }
 }

@@ -47,6 +47,10 @@ const fn with_compiler() -> [Need; TEST_NEEDS.len() + 2] {
     needs
 }
 
+/// What `cargo xtask fresh` needs.
+pub const FRESH_NEEDS: &[Need] =
+    &[Need { binary: "debootstrap", package: "debootstrap", what_for: "a bare Debian is made" }];
+
 /// What `cargo xtask bench file` needs.
 pub const BENCH_NEEDS: &[Need] =
     &[Need { binary: "fio", package: "fio", what_for: "the peer that plimsoll is compared with" }, SYSBENCH];

@@ -4,10 +4,12 @@
 //! behind; the first breach ends the soak. Limits: the load is the insert benchmark on the embedded engines, in turn; the
 //! moments come from a seed, the machine's timing does not.
 //!
-//! With `--minutes` one run goes on instead, and the question is whether it could go on for ever: see [`growth`].
+//! As root it then runs the README's commands in a bare Debian: see [`crate::fresh`]. With `--minutes` one run goes on instead, and
+//! the question is whether it could go on for ever: see [`growth`].
 
 mod growth;
 
+use crate::fresh;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -46,7 +48,17 @@ pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     ensure!(built.success(), "the release build failed");
     match arguments.minutes {
         Some(minutes) => growth::watch(root, &work, minutes),
-        None => kill_all(root, &work, arguments.kills),
+        None => kill_all(root, &work, arguments.kills).and_then(|()| run_on_bare_debian(root)),
+    }
+}
+
+fn run_on_bare_debian(root: &Path) -> Result<()> {
+    match rustix::process::geteuid().is_root() {
+        true => fresh::run(root, &fresh::Arguments::default()),
+        false => {
+            println!("soak: `cargo xtask fresh` was left out, because only root can make a Debian of its own");
+            Ok(())
+        }
     }
 }
 
