@@ -4,6 +4,7 @@
 //! `cargo metadata`; none of them changes anything.
 
 mod arrows;
+mod circles;
 mod length;
 mod links;
 mod openings;
@@ -39,6 +40,7 @@ struct Rule {
 /// All rules, in the order in which they are checked.
 const RULES: &[Rule] = &[
     Rule { name: "arrows", check: arrows::check },
+    Rule { name: "circles", check: |tree| Ok(circles::check(&tree.files)) },
     Rule { name: "registration", check: |tree| Ok(registration::check(&tree.files)) },
     Rule { name: "length", check: |tree| length::check(&tree.files) },
     Rule { name: "words", check: |tree| Ok(words::check(&tree.files)) },
