@@ -5,8 +5,9 @@
 //! moved is about what the clients asked for: others' I/O and cached blocks would be taken for splits and merges. An overload
 //! is told by its own detector, and clients that hold no depth by `littles-law`.
 
+use super::detector::{Detector, Measured, PointView};
 use super::littles_law::{edge_share, mean_under_way};
-use super::{Detector, Measured, PointView, overload};
+use super::overload;
 use crate::counters::growth_of_most;
 use crate::facts::{fact, is_scripted, param, slots};
 use crate::text::{percent, rate};

@@ -3,8 +3,8 @@
 //! In: the rates of intervals shorter than the slices. Out: a note with the period and the share of time without anything.
 //! Limits: intervals of a slice or longer do not show it; then only the slow tail of the service times does.
 
+use super::detector::{Detector, Measured, PointView};
 use super::stall::{decimals, run_part};
-use super::{Detector, Measured, PointView};
 use crate::stats::{mean, median};
 use crate::text::{percent, rate, time};
 use crate::{Finding, IntervalPoint, Severity};

@@ -2,7 +2,8 @@
 //!
 //! In: the pacing and the stalls. Out: a note. Limits: how much is hidden cannot be told from a closed loop.
 
-use super::{Detector, PointView, stall};
+use super::detector::{Detector, PointView};
+use super::stall;
 use crate::text::time;
 use crate::{Finding, Severity};
 use model::Pacing;

@@ -3,8 +3,8 @@
 //! In: the drops of the run phase. Out: a note. Limits: stalls are told by their own detector; of noise with a heavy tail the
 //! lowest intervals are no drops, so that irregular drops of a single interval are not found.
 
+use super::detector::{Detector, Measured, PointView};
 use super::stall::decimals;
-use super::{Detector, Measured, PointView};
 use crate::rhythm::period;
 use crate::stats::median;
 use crate::text::{listed, percent, plural, rate};

@@ -4,8 +4,9 @@
 //! Limits: needs 20 intervals. A level that is left again soon is a drop, one of next to nothing a stall; a slow change is
 //! left to `unsteady`. Noise that remembers for longer than a twentieth of the run looks like levels.
 
+use super::detector::{Detector, Measured, PointView};
 use super::stall::decimals;
-use super::{Detector, Measured, PointView, two_levels};
+use super::two_levels;
 use crate::levels::SHIFT_SHARE_MIN;
 use crate::text::{listed, percent, rate};
 use crate::{Finding, LevelSpan, Series, Severity};

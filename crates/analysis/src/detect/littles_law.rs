@@ -5,7 +5,7 @@
 //! Limits: the lower bound is for a closed loop with one operation per client, no think time and no failure; the scripted
 //! engine is left out of it, since there the generator is all there is to measure.
 
-use super::{Detector, Measured, PointView};
+use super::detector::{Detector, Measured, PointView};
 use crate::facts::{is_scripted, slots};
 use crate::text::percent;
 use crate::window::Window;

@@ -6,7 +6,8 @@
 //! Limits: blind to stalls below 50 ms, to a stretch in which fewer than 30 operations were to be expected (there, chance
 //! makes such holes), and to a short stall that held up only some of many operations under way and was not rare.
 
-use super::{Detector, Measured, PointView, bursts};
+use super::bursts;
+use super::detector::{Detector, Measured, PointView};
 use crate::facts::slots;
 use crate::rhythm::period;
 use crate::stats::median;

@@ -3,8 +3,8 @@
 //! In: the service times. Out: a note. Limits: which client it was is not recorded; a target that stood still for all of them
 //! is a stall, and operations that ended during or right after one are left to that detector.
 
+use super::detector::{Detector, Measured, PointView};
 use super::stall::{SlowOps, held_up_alone};
-use super::{Detector, Measured, PointView};
 use crate::facts::slots;
 use crate::text::{percent, plural, time};
 use crate::{Finding, Severity};

@@ -3,7 +3,7 @@
 //! In: the rates of the whole intervals. Out: a note with both rates. Limits: needs 20 intervals, three jumps to either side, and
 //! rates that keep apart; one of next to nothing is a stall or a burst.
 
-use super::{Detector, Measured, PointView};
+use super::detector::{Detector, Measured, PointView};
 use crate::stats::{median, robust_deviation};
 use crate::text::{percent, rate};
 use crate::{Finding, Severity};

@@ -3,7 +3,8 @@
 //! In: the rates of the whole intervals. Out: a note with the period and the height. Limits: needs 40 intervals, four waves and
 //! four intervals a wave; waves whose period changes by more than a wave over the run are not found.
 
-use super::{Detector, Measured, PointView, bursts, stall, two_levels};
+use super::detector::{Detector, Measured, PointView};
+use super::{bursts, stall, two_levels};
 use crate::stats::mean;
 use crate::text::{percent, rate};
 use crate::{Finding, Severity};
