@@ -4,9 +4,9 @@
 //! are replaced; pictures of an earlier report that this one no longer has stay.
 
 use crate::charts::all_figures;
-use crate::figure::Figure;
-use crate::{ReportError, html, intervals_csv, markdown, points_csv, render};
+use crate::{ReportError, html, intervals_csv, markdown, points_csv};
 use analysis::Analysis;
+use plot::Figure;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -64,8 +64,8 @@ pub fn write_figures(figures: &[Figure], dir: &Path) -> Result<Vec<PathBuf>, Rep
 }
 
 fn write_figure(figure: &Figure, charts: &Path) -> Result<[PathBuf; 2], ReportError> {
-    let svg = replace(charts.join(format!("{}.svg", figure.id)), render::svg(figure).as_bytes())?;
-    let png = replace(charts.join(format!("{}.png", figure.id)), &render::png(figure)?)?;
+    let svg = replace(charts.join(format!("{}.svg", figure.id)), plot::render_svg(figure).as_bytes())?;
+    let png = replace(charts.join(format!("{}.png", figure.id)), &plot::render_png(figure)?)?;
     Ok([svg, png])
 }
 

@@ -5,8 +5,9 @@
 //! Limits: by row, a bin of neighbours shows its most hit row and its mean, since there are more rows than pixels; by rank, a bin
 //! shows its mean.
 
-use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Stroke, Unit};
-use crate::format::{count, plain};
+use crate::format::count;
+use plot::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Stroke, Unit};
+use plot::numbers::plain_number;
 
 /// Bins by row: one for each unit of a wide picture.
 const BINS: usize = 700;
@@ -204,7 +205,7 @@ fn ranks(all: &[Hits]) -> Figure {
     let caption = format!(
         "{}. Dots: drawn, each the mean of a bin, {} bins to a factor of 10. Dashed: the law; of zipf, hits(k) = hits(1) / k^theta.",
         sizes(&all[0]),
-        plain(PER_DECADE)
+        plain_number(PER_DECADE)
     );
     let x = Axis { range: Some((1.0, all[0].rows as f64)), ..log("rank of the row, 1 the most popular (log scale)") };
     let body = Body::Panels { x, panels: vec![panel] };
@@ -267,7 +268,7 @@ mod tests {
             for hits in [0, 7] {
                 let all = [Hits::new("few", &vec![hits; rows], &vec![0.0; rows], &order)];
                 for figure in figures(&all) {
-                    let svg = crate::render::svg(&figure);
+                    let svg = plot::render_svg(&figure);
                     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{rows} rows, {hits} hits: {svg}");
                 }
             }

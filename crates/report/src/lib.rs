@@ -1,14 +1,13 @@
 //! From an analysis to what people read: charts, one HTML file, Markdown, CSV, and a summary for the terminal.
 //!
-//! In: an [`analysis::Analysis`]. Out: a directory of files ([`write`]) or their text. Charts make figures ([`figure`]), which
-//! hold data only; `render` draws them.
+//! In: an [`analysis::Analysis`]. Out: a directory of files ([`write`]) or their text. Charts make figures ([`plot::Figure`]),
+//! which hold data only; the crate `plot` draws them.
 //! Limits: nothing is judged here; numbers, findings and validity are the analysis's. All text of a run is hostile until it
 //! is escaped for its place.
 
 pub mod charts;
 mod escape;
 mod facets;
-pub mod figure;
 mod files;
 mod findings;
 mod format;
@@ -23,9 +22,9 @@ mod testing;
 
 pub use charts::{CHARTS, Chart};
 pub use escape::terminal as terminal_text;
-pub use figure::Figure;
 pub use files::{Written, write, write_figures};
 pub use format::count as with_separators;
+pub use plot::figure;
 pub use render::csv::{intervals_csv, points_csv};
 pub use render::html::html;
 pub use render::markdown::markdown;
@@ -54,7 +53,7 @@ pub enum ReportError {
     },
     /// A picture could not be drawn.
     #[error(transparent)]
-    Png(#[from] render::PngError),
+    Png(#[from] plot::PngError),
     /// The template of the HTML report is wrong: a bug.
     #[error("cannot fill the template of the HTML report: {0}; please report this as a bug of plimsoll")]
     Template(#[from] minijinja::Error),

@@ -4,9 +4,9 @@
 //! that is little, else a group with several places, or all single places of one workload. The repeats of a place share a row.
 //! Limits: at most seven rows to a sheet; the rest goes to a further sheet, so that every point is drawn somewhere.
 
-use crate::figure::Colour;
 use crate::format;
 use analysis::{Analysis, PointAnalysis, Series};
+use plot::figure::Colour;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// As many as there are colours.

@@ -3,7 +3,6 @@
 //! In: nothing. Out: [`Analysis`] values with noise, drifts and stalls, the same on every call.
 //! Limits: the noise is a small multiplicative generator; nothing statistical may be concluded from it.
 
-use crate::figure::{Body, Figure, Panel};
 use analysis::{
     Amounts, Analysis, Beside, Cost, CounterSeries, Finding, GeneratorCost, InsertCost, Inserted, IntervalPoint,
     PointAnalysis, Projection, Quantiles, Rounds, Series, Severity, Shape, Span, Stall, Summary, Validity,
@@ -16,6 +15,7 @@ use model::{
     Bytes, Fact, Generator, Interval, KindInterval, Load, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases,
     Plan, PointData, PointState, RunData, RunMeta, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
+use plot::figure::{Body, Figure, Panel};
 use std::collections::BTreeMap;
 
 /// Texts that try to become markup, code, a formula, an escape sequence or a second line.

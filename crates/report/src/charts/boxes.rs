@@ -6,9 +6,9 @@
 //! the extremes.
 
 use super::{Chart, ops_axis};
-use crate::figure::{Axis, Body, BoxMark, Colour, Figure, Mark, Panel, Scale, Series, Unit};
 use crate::sheet::{Dimension, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis};
+use plot::figure::{Axis, Body, BoxMark, Colour, Figure, Mark, Panel, Scale, Series, Unit};
 
 /// The chart.
 pub const CHART: Chart = Chart {

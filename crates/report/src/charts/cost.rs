@@ -4,10 +4,10 @@
 //! left undone at the end (dirty pages, compaction) it is too low.
 
 use super::Chart;
-use crate::figure::{BarColumn, Body, Colour, Figure};
 use crate::format;
 use crate::sheet::{Row, conditions, sheets};
 use analysis::{Analysis, Cost, PointAnalysis};
+use plot::figure::{BarColumn, Body, Colour, Figure};
 
 /// The chart.
 pub const CHART: Chart = Chart {

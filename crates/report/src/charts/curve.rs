@@ -5,10 +5,10 @@
 //! drawn.
 
 use super::{Chart, merged};
-use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Stroke, Unit};
 use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis};
 use hdrhistogram::Histogram;
+use plot::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Stroke, Unit};
 
 /// The chart.
 pub const CHART: Chart = Chart {

@@ -7,10 +7,11 @@
 
 use super::{Chart, LINES_MAX};
 use crate::facets::{Facet, Split};
-use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Stroke, Unit};
 use crate::format;
 use crate::sheet::{conditions, groups};
 use analysis::{Analysis, Inserted, PointAnalysis};
+use plot::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Stroke, Unit};
+use plot::numbers::short_number;
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -236,7 +237,7 @@ fn boundaries(facet: &Facet) -> Vec<(f64, String)> {
     if all.clone().count() as u64 > BOUNDARIES_MAX {
         return Vec::new();
     }
-    let name = |nth: u64| format::short((nth * rows) as f64);
+    let name = |nth: u64| short_number((nth * rows) as f64);
     all.map(|nth| ((nth * rows) as f64, name(nth))).collect()
 }
 
@@ -299,7 +300,7 @@ mod tests {
         assert_eq!(boundaries[0], (1_000_000.0, "1M".to_owned()));
         assert!(figures[0].title.ends_with("/s (indexes 3)"), "{}", figures[0].title);
         assert!(figures[0].caption.ends_with("Dashed, with the rows: the tables begin a new partition."));
-        let svg = crate::render::svg(&figures[0]);
+        let svg = plot::render_svg(&figures[0]);
         assert!(svg.contains(">1M<") && svg.contains(">rows inserted<"));
     }
 

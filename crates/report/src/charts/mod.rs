@@ -16,10 +16,10 @@ mod timeline;
 mod usage;
 
 use crate::facets::{Facet, Split};
-use crate::figure::{Axis, Colour, Figure, Mark, Panel, Series, Shade, ShadeKind, Stroke, Unit};
 use crate::sheet::{Dimension, Group, groups};
 use analysis::{Analysis, IntervalPoint, LevelSpan, PointAnalysis, Shape, Span, Summary};
 use hdrhistogram::Histogram;
+use plot::figure::{Axis, Colour, Figure, Mark, Panel, Series, Shade, ShadeKind, Stroke, Unit};
 use std::collections::BTreeMap;
 
 /// A sort of chart.
@@ -342,8 +342,8 @@ fn marked(label: &str, point: &PointAnalysis) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::Body;
     use crate::testing::{damaged, quick, settled, with_points};
+    use plot::figure::Body;
 
     fn figures(analysis: &Analysis, id: &str) -> Vec<Figure> {
         CHARTS.iter().filter(|c| c.id == id).flat_map(|c| (c.draw)(analysis)).collect()
@@ -381,7 +381,7 @@ mod tests {
         for (what, analysis) in damaged() {
             for (chart, figures) in all_figures(&analysis) {
                 for figure in figures {
-                    let svg = crate::render::svg(&figure);
+                    let svg = plot::render_svg(&figure);
                     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{what}: {} draws {svg}", chart.id);
                 }
             }
@@ -497,7 +497,7 @@ mod tests {
         assert_eq!(shades(point).iter().filter(|shade| shade.kind == ShadeKind::Shift).count(), 1);
         let figure = &figures(&analysis, "timeline")[0];
         assert!(figure.caption.contains(" Yellow: drop. Violet line: the level shifted."), "{}", figure.caption);
-        let svg = crate::render::svg(figure);
+        let svg = plot::render_svg(figure);
         assert!(svg.contains("f-drop") && svg.contains("f-shift"), "both are drawn");
     }
 }

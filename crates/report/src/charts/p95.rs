@@ -6,8 +6,8 @@
 
 use super::throughput::{lines, named};
 use super::{Chart, Measure, Together, merged};
-use crate::figure::{Axis, Figure};
 use analysis::Analysis;
+use plot::figure::{Axis, Figure};
 
 /// The chart.
 pub const CHART: Chart = Chart {

@@ -5,10 +5,10 @@
 //! timeline.
 
 use super::{Chart, drawn_intervals, line_with_dots, marked, named_once, shades, shading_note, time_range};
-use crate::figure::{Axis, Body, Colour, Figure, Panel, Series};
 use crate::format;
 use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, IntervalPoint, PointAnalysis};
+use plot::figure::{Axis, Body, Colour, Figure, Panel, Series};
 
 /// The chart.
 pub const CHART: Chart = Chart {

@@ -6,10 +6,10 @@
 
 use super::timeline::{bin_note, draw_point};
 use super::{Chart, line_with_dots, shades, shading_note, time_range};
-use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Unit};
 use crate::format::slug;
 use crate::sheet::{Group, conditions, groups};
 use analysis::{Analysis, CounterSeries, PointAnalysis};
+use plot::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Unit};
 use std::collections::BTreeSet;
 
 /// The chart.

@@ -5,11 +5,11 @@
 //! is the distance between the greatest and the least rate.
 
 use super::{Chart, marked};
-use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Shade, ShadeKind, Stroke, Unit};
 use crate::format;
 use crate::sheet::{Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis, Rounds};
 use model::steady::{RANGE_MAX, WINDOW_ROUNDS, Window};
+use plot::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Shade, ShadeKind, Stroke, Unit};
 
 /// The chart.
 pub const CHART: Chart = Chart {

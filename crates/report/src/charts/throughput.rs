@@ -6,10 +6,10 @@
 
 use super::{Chart, Measure, Sweep, p95, rate_of, sweep_series, sweeps};
 use crate::facets::Split;
-use crate::figure::{Axis, Body, Colour, Figure, GridRow, Mark, Panel, Scale, Series, Stroke, Unit};
 use crate::format;
 use crate::sheet::{Dimension, conditions};
 use analysis::{Analysis, PointAnalysis};
+use plot::figure::{Axis, Body, Colour, Figure, GridRow, Mark, Panel, Scale, Series, Stroke, Unit};
 use std::collections::BTreeSet;
 
 /// The chart.

@@ -6,10 +6,10 @@
 //! than one shows in the response times.
 
 use super::{Chart, drawn_intervals, marked, mean_rate, named_once, ops_axis, shades, shading_note, time_range};
-use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Stroke};
 use crate::format;
 use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, Bin, PointAnalysis};
+use plot::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Stroke};
 use std::collections::BTreeMap;
 
 /// The chart.

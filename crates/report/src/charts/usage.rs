@@ -7,9 +7,9 @@
 use super::resources::counter;
 use super::throughput::{Names, multiples, named, row};
 use super::{Chart, Measure, Sweep, Together, WithInterval};
-use crate::figure::{Axis, Figure, GridRow, Stroke, Unit};
 use crate::sheet::Dimension;
 use analysis::{Analysis, CounterSeries, PointAnalysis};
+use plot::figure::{Axis, Figure, GridRow, Stroke, Unit};
 use std::collections::BTreeSet;
 
 /// The chart.
@@ -94,8 +94,8 @@ fn counted_mean(point: &PointAnalysis, counter: &CounterSeries) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{Body, Mark};
     use crate::testing::quick;
+    use plot::figure::{Body, Mark};
 
     #[test]
     fn a_sweep_over_clients_has_a_row_for_each_use_and_one_over_depth_has_none() {

@@ -4,7 +4,7 @@
 //! Limits: ticks are 1, 2 or 5 times a power of ten; a long time axis uses minutes, or hours.
 
 use crate::figure::{Axis, HOURS_FROM_S, MINUTES_FROM_S, Scale, Unit};
-use crate::format;
+use crate::numbers::{plain_number, short_number, short_time};
 
 /// An axis with its range decided.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ impl<'a> Scaled<'a> {
         let Unit::CountOf(bytes) = self.axis.unit else { return Vec::new() };
         let mb = f64::from(bytes.max(1)) / 1e6;
         let values = linear_ticks(self.low * mb, self.high * mb, want, Unit::Count);
-        let tick = |value: f64| Tick { position: self.position(value / mb), label: format::short(value) };
+        let tick = |value: f64| Tick { position: self.position(value / mb), label: short_number(value) };
         values.into_iter().map(tick).collect()
     }
 
@@ -96,13 +96,13 @@ impl<'a> Scaled<'a> {
 
     fn label(&self, value: f64) -> String {
         match self.axis.unit {
-            Unit::Nanos => format::nanos_tick(value),
-            Unit::Percent => format!("{} %", format::plain(value)),
+            Unit::Nanos => short_time(value),
+            Unit::Percent => format!("{} %", plain_number(value)),
             Unit::Seconds if value == 0.0 => "0".to_owned(),
-            Unit::Seconds if self.high - self.low > HOURS_FROM_S => format!("{} h", format::plain(value / 3_600.0)),
-            Unit::Seconds if self.high - self.low > MINUTES_FROM_S => format!("{} min", format::plain(value / 60.0)),
-            Unit::Seconds => format::plain(value),
-            Unit::Count | Unit::CountOf(_) => format::short(value),
+            Unit::Seconds if self.high - self.low > HOURS_FROM_S => format!("{} h", plain_number(value / 3_600.0)),
+            Unit::Seconds if self.high - self.low > MINUTES_FROM_S => format!("{} min", plain_number(value / 60.0)),
+            Unit::Seconds => plain_number(value),
+            Unit::Count | Unit::CountOf(_) => short_number(value),
         }
     }
 }

@@ -3,15 +3,15 @@
 //! In: a scene. Out: text. Limits: no script, no font, no reference to anything outside; the script of the HTML report finds
 //! its way by the classes and the `data-` attributes.
 
-use super::scene::{Anchor, Ink, Scene, Shape};
-use crate::escape;
+use crate::escape::escape_xml;
 use crate::figure::Figure;
+use crate::scene::{Anchor, Ink, Scene, Shape};
 use std::fmt::Write;
 
 const FONT: &str = "system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif";
 
 /// The document. `figure` gives its identity and its title for screen readers, `class` its class.
-pub fn write(scene: &Scene, figure: &Figure, class: &str) -> String {
+pub fn write_svg(scene: &Scene, figure: &Figure, class: &str) -> String {
     let mut out = String::new();
     open(&mut out, scene, figure, class);
     for (n, shape) in scene.shapes.iter().enumerate() {
@@ -23,7 +23,7 @@ pub fn write(scene: &Scene, figure: &Figure, class: &str) -> String {
 }
 
 fn open(out: &mut String, scene: &Scene, figure: &Figure, class: &str) {
-    let (w, h, id) = (short(scene.width), short(scene.height), escape::xml(&figure.id));
+    let (w, h, id) = (short(scene.width), short(scene.height), escape_xml(&figure.id));
     put(
         out,
         format_args!("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" "),
@@ -41,8 +41,8 @@ fn open(out: &mut String, scene: &Scene, figure: &Figure, class: &str) {
         out,
         format_args!(
             ">\n<title id=\"t-{id}\">{}. {}</title>\n",
-            escape::xml(&figure.title),
-            escape::xml(&figure.caption)
+            escape_xml(&figure.title),
+            escape_xml(&figure.caption)
         ),
     );
 }
@@ -81,11 +81,11 @@ fn write_shape(out: &mut String, shape: &Shape, unique: &str) {
                     fill(*ink)
                 ),
             );
-            put(out, format_args!("{}</text>", escape::xml(text)));
+            put(out, format_args!("{}</text>", escape_xml(text)));
         }
         Shape::PlotBegin { x, y, width, height } => {
             let [x, y, w, h] = [*x, *y, *width, *height].map(short);
-            let id = format!("c-{}", escape::xml(unique));
+            let id = format!("c-{}", escape_xml(unique));
             put(
                 out,
                 format_args!(

@@ -4,13 +4,13 @@
 //! In: the parts of a grid. Out: shapes in the scene. Limits: where the picture is narrow, the columns stand below each other, and so
 //! do those that are too many for its width.
 
-use super::layout::{
-    EDGE, Frame, LINE_HEIGHT, Place, SMALL, TEXT, WIDE, bold, coordinates, draw_rules, draw_series, extent, text,
+use crate::figure::{Axis, Colour, GridRow, Mark, Scale};
+use crate::layout::{
+    EDGE, Frame, LINE_HEIGHT, PlotArea, SMALL, TEXT, WIDE, bold, coordinates, draw_rules, draw_series, extent, text,
     tick_count, x_labels, y_labels,
 };
-use super::scale::Scaled;
-use super::scene::{Anchor, BOLD, Ink, Scene, Shape, cut, text_width};
-use crate::figure::{Axis, Colour, GridRow, Mark, Scale};
+use crate::scale::Scaled;
+use crate::scene::{Anchor, BOLD, Ink, Scene, Shape, cut, text_width};
 
 /// A plot narrower than that has no room for its ticks.
 const COLUMN_MIN: f64 = 220.0;
@@ -80,7 +80,7 @@ fn draw_block(scene: &mut Scene, block: &Block, rows: &[GridRow], scales: &[Scal
             Ink::Faint,
         );
         for (nth, frame) in frames.iter().enumerate() {
-            let place = Place { frame, y: scale, top: y, height: row.height };
+            let place = PlotArea { frame, y: scale, top: y, height: row.height };
             draw_cell(scene, row, block.first + nth, &place, nth == 0);
         }
         y += row.height;
@@ -88,7 +88,7 @@ fn draw_block(scene: &mut Scene, block: &Block, rows: &[GridRow], scales: &[Scal
     frames.iter().map(|frame| x_labels(scene, block.x, frame, y)).fold(y, f64::max)
 }
 
-fn draw_cell(scene: &mut Scene, row: &GridRow, nth: usize, place: &Place, is_first: bool) {
+fn draw_cell(scene: &mut Scene, row: &GridRow, nth: usize, place: &PlotArea, is_first: bool) {
     draw_rules(scene, place);
     if is_first {
         y_labels(scene, place);
@@ -145,9 +145,9 @@ fn x_extent(rows: &[GridRow]) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::layout::{NARROW, lay_out, width};
     use super::*;
     use crate::figure::{Body, Figure, Series, Stroke, Unit};
+    use crate::layout::{NARROW, lay_out, width_of};
 
     /// A row for each of `heights`, in so many columns; the line of each cell rises to its column's number.
     fn figure(columns: usize, heights: &[f64]) -> Figure {
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn columns_stand_beside_each_other_and_share_the_scale_of_their_row() {
         let figure = figure(3, &[100.0, 80.0]);
-        let lines = lines(&lay_out(&figure, width(&figure)));
+        let lines = lines(&lay_out(&figure, width_of(&figure)));
         assert_eq!(lines.len(), 6);
         let (one, two) = (&lines[0], &lines[2]);
         assert!(one[1].0 < two[0].0 && (one[0].1 - two[0].1).abs() < 1e-9, "{one:?} {two:?}");

@@ -4,26 +4,26 @@
 //! In: a figure and a width. Out: a scene, as high as it needs. Limits: names on the right take at most a third of the width;
 //! where a panel's title leaves no room for its note, the note is left out.
 
-use super::grid::draw_multiples;
-use super::scale::Scaled;
-use super::scene::{Anchor, BOLD, FIRM_SPACE, Ink, Scene, Shape, TimeAxis, bold_width, cut, text_width, wrap};
 use crate::figure::{Axis, BarColumn, Body, BoxMark, Figure, Mark, Panel, Scale, Series, Shade, ShadeKind, Stroke};
+use crate::grid::draw_multiples;
+use crate::scale::Scaled;
+use crate::scene::{Anchor, BOLD, FIRM_SPACE, Ink, Scene, Shape, TimeAxis, bold_width, cut, text_width, wrap};
 
 /// Fits a page and half a wide screen.
 pub const WIDE: f64 = 760.0;
 /// Fits a phone, with text as large as that around it.
 pub const NARROW: f64 = 440.0;
-pub(super) const EDGE: f64 = 14.0;
+pub(crate) const EDGE: f64 = 14.0;
 const TITLE: u32 = 18;
-pub(super) const TEXT: u32 = 15;
-pub(super) const SMALL: u32 = 14;
-pub(super) const LINE_HEIGHT: f64 = 18.0;
+pub(crate) const TEXT: u32 = 15;
+pub(crate) const SMALL: u32 = 14;
+pub(crate) const LINE_HEIGHT: f64 = 18.0;
 
 /// Three small multiples beside each other still have room for their ticks.
 const EXTRA_WIDE: f64 = 1060.0;
 
 /// How wide `figure` is where there is room.
-pub fn width(figure: &Figure) -> f64 {
+pub fn width_of(figure: &Figure) -> f64 {
     match &figure.body {
         Body::Grid { columns, .. } if columns.len() > 2 => EXTRA_WIDE,
         _ => WIDE,
@@ -70,12 +70,12 @@ fn with_whole_clauses(caption: &str) -> String {
 }
 
 /// Everything that the panels share.
-pub(super) struct Frame<'a> {
-    pub(super) x: Scaled<'a>,
-    pub(super) left: f64,
-    pub(super) right: f64,
+pub(crate) struct Frame<'a> {
+    pub(crate) x: Scaled<'a>,
+    pub(crate) left: f64,
+    pub(crate) right: f64,
     /// Where the names of series begin.
-    pub(super) names: f64,
+    pub(crate) names: f64,
 }
 
 impl Frame<'_> {
@@ -119,7 +119,7 @@ fn frame<'a>(x: &'a Axis, panels: &[Panel], ys: &[Scaled], width: f64) -> Frame<
 const DOT_MIN: f64 = 0.8;
 
 /// About one tick every 26 units.
-pub(super) fn tick_count(height: f64) -> usize {
+pub(crate) fn tick_count(height: f64) -> usize {
     ((height / 26.0) as usize).clamp(2, 8)
 }
 
@@ -142,7 +142,7 @@ fn panel_head(scene: &mut Scene, panel: &Panel, top: f64) -> f64 {
 }
 
 fn draw_panel(scene: &mut Scene, panel: &Panel, frame: &Frame, y: &Scaled, top: f64) {
-    let place = Place { frame, y, top, height: panel.height };
+    let place = PlotArea { frame, y, top, height: panel.height };
     let (left, width) = (frame.left, frame.right - frame.left);
     scene.shapes.push(Shape::PlotBegin { x: left, y: top, width, height: panel.height });
     panel.shades.iter().for_each(|shade| draw_shade(scene, shade, &place));
@@ -152,7 +152,7 @@ fn draw_panel(scene: &mut Scene, panel: &Panel, frame: &Frame, y: &Scaled, top: 
     name_series(scene, &panel.series, &place);
 }
 
-pub(super) fn draw_series(scene: &mut Scene, all: &[Series], place: &Place) {
+pub(crate) fn draw_series(scene: &mut Scene, all: &[Series], place: &PlotArea) {
     let (left, width) = (place.frame.left, place.frame.right - place.frame.left);
     // A dot on the edge of the plot is drawn whole: the clip leaves it room.
     scene.shapes.push(Shape::PlotBegin {
@@ -169,14 +169,14 @@ pub(super) fn draw_series(scene: &mut Scene, all: &[Series], place: &Place) {
 }
 
 /// Where values of one panel go.
-pub(super) struct Place<'a> {
-    pub(super) frame: &'a Frame<'a>,
-    pub(super) y: &'a Scaled<'a>,
-    pub(super) top: f64,
-    pub(super) height: f64,
+pub(crate) struct PlotArea<'a> {
+    pub(crate) frame: &'a Frame<'a>,
+    pub(crate) y: &'a Scaled<'a>,
+    pub(crate) top: f64,
+    pub(crate) height: f64,
 }
 
-impl Place<'_> {
+impl PlotArea<'_> {
     fn y_at(&self, value: f64) -> f64 {
         self.top + self.height * (1.0 - self.y.position(value))
     }
@@ -192,7 +192,7 @@ impl Place<'_> {
     }
 }
 
-fn draw_shade(scene: &mut Scene, shade: &Shade, place: &Place) {
+fn draw_shade(scene: &mut Scene, shade: &Shade, place: &PlotArea) {
     let (from, to) = (place.frame.at(shade.from), place.frame.at(shade.to));
     let ink = match shade.kind {
         ShadeKind::Warmup | ShadeKind::NotCounted => Ink::Warmup,
@@ -206,7 +206,7 @@ fn draw_shade(scene: &mut Scene, shade: &Shade, place: &Place) {
     scene.shapes.push(Shape::Rect { x: from, y: place.top, width, height: place.height, ink, opacity: 1.0 });
 }
 
-fn draw_grid(scene: &mut Scene, place: &Place) {
+fn draw_grid(scene: &mut Scene, place: &PlotArea) {
     let (right, bottom) = (place.frame.right, place.top + place.height);
     draw_rules(scene, place);
     y_labels(scene, place);
@@ -218,7 +218,7 @@ fn draw_grid(scene: &mut Scene, place: &Place) {
 }
 
 /// The lines that guide the eye from the ticks of both axes.
-pub(super) fn draw_rules(scene: &mut Scene, place: &Place) {
+pub(crate) fn draw_rules(scene: &mut Scene, place: &PlotArea) {
     let (left, right, bottom) = (place.frame.left, place.frame.right, place.top + place.height);
     for tick in place.y.ticks(tick_count(place.height)) {
         let y = bottom - tick.position * place.height;
@@ -234,18 +234,18 @@ pub(super) fn draw_rules(scene: &mut Scene, place: &Place) {
 }
 
 /// The numbers of the y axis, left of it.
-pub(super) fn y_labels(scene: &mut Scene, place: &Place) {
+pub(crate) fn y_labels(scene: &mut Scene, place: &PlotArea) {
     for tick in place.y.ticks(tick_count(place.height)) {
         let y = place.top + place.height * (1.0 - tick.position);
         text(scene, (place.frame.left - 7.0, y + 4.5), tick.label, SMALL, Anchor::End, Ink::Faint);
     }
 }
 
-fn x_ticks(frame: &Frame) -> Vec<super::scale::Tick> {
+fn x_ticks(frame: &Frame) -> Vec<crate::scale::Tick> {
     frame.x.ticks(((frame.right - frame.left) / 75.0) as usize)
 }
 
-fn draw_mark(scene: &mut Scene, mark: &Mark, ink: Ink, place: &Place) {
+fn draw_mark(scene: &mut Scene, mark: &Mark, ink: Ink, place: &PlotArea) {
     match mark {
         Mark::Line(stroke, points) => draw_line(scene, *stroke, points, ink, place),
         Mark::Dots(radius, points) => {
@@ -271,7 +271,7 @@ fn room_for_dots(points: &[(f64, f64)]) -> f64 {
     if apart > 0.0 { (0.75 * apart).max(DOT_MIN) } else { f64::MAX }
 }
 
-fn draw_vertical(scene: &mut Scene, x: f64, ink: Ink, place: &Place) {
+fn draw_vertical(scene: &mut Scene, x: f64, ink: Ink, place: &PlotArea) {
     let x = place.frame.at(x);
     if x.is_finite() {
         let points = vec![(x, place.top), (x, place.top + place.height)];
@@ -280,7 +280,7 @@ fn draw_vertical(scene: &mut Scene, x: f64, ink: Ink, place: &Place) {
 }
 
 /// The names of vertical lines beside their upper ends; one that would run into the one before it is left out.
-fn name_verticals(scene: &mut Scene, series: &Series, place: &Place) {
+fn name_verticals(scene: &mut Scene, series: &Series, place: &PlotArea) {
     let mut free = f64::NEG_INFINITY;
     let all = series.marks.iter().flat_map(|mark| if let Mark::Verticals(all) = mark { all.as_slice() } else { &[] });
     for (x, name) in all {
@@ -293,7 +293,7 @@ fn name_verticals(scene: &mut Scene, series: &Series, place: &Place) {
     }
 }
 
-fn draw_area(scene: &mut Scene, bounds: &[(f64, f64, f64)], opacity: f64, ink: Ink, place: &Place) {
+fn draw_area(scene: &mut Scene, bounds: &[(f64, f64, f64)], opacity: f64, ink: Ink, place: &PlotArea) {
     let upper: Vec<_> = bounds.iter().map(|(x, _, high)| (*x, *high)).collect();
     let lower: Vec<_> = bounds.iter().rev().map(|(x, low, _)| (*x, *low)).collect();
     let points = place.all(&[upper, lower].concat());
@@ -303,7 +303,7 @@ fn draw_area(scene: &mut Scene, bounds: &[(f64, f64, f64)], opacity: f64, ink: I
 }
 
 /// A line is broken where a value is missing.
-fn draw_line(scene: &mut Scene, stroke: Stroke, points: &[(f64, f64)], ink: Ink, place: &Place) {
+fn draw_line(scene: &mut Scene, stroke: Stroke, points: &[(f64, f64)], ink: Ink, place: &PlotArea) {
     let (width, dashed) = match stroke {
         Stroke::Thin => (1.0, false),
         Stroke::Solid => (2.0, false),
@@ -320,14 +320,14 @@ fn draw_line(scene: &mut Scene, stroke: Stroke, points: &[(f64, f64)], ink: Ink,
     }
 }
 
-fn draw_whisker(scene: &mut Scene, (x, low, high): (f64, f64, f64), cap: f64, ink: Ink, place: &Place) {
+fn draw_whisker(scene: &mut Scene, (x, low, high): (f64, f64, f64), cap: f64, ink: Ink, place: &PlotArea) {
     let (Some((x, low)), Some((_, high))) = (place.at((x, low)), place.at((x, high))) else { return };
     for points in [[(x, low), (x, high)], [(x - cap, low), (x + cap, low)], [(x - cap, high), (x + cap, high)]] {
         scene.shapes.push(Shape::Line { points: points.into(), ink, width: 1.5, dashed: false });
     }
 }
 
-fn draw_box(scene: &mut Scene, mark: &BoxMark, ink: Ink, place: &Place) {
+fn draw_box(scene: &mut Scene, mark: &BoxMark, ink: Ink, place: &PlotArea) {
     let [p05, p25, p50, p75, p95] = mark.percentiles;
     let half = ((place.frame.at(1.0) - place.frame.at(0.0)) * 0.28).min(34.0);
     draw_whisker(scene, (mark.x, p05, p95), half / 2.0, ink, place);
@@ -346,7 +346,7 @@ fn draw_box(scene: &mut Scene, mark: &BoxMark, ink: Ink, place: &Place) {
 }
 
 /// Writes each name beside the last value, moved apart where they would overlap.
-fn name_series(scene: &mut Scene, series: &[Series], place: &Place) {
+fn name_series(scene: &mut Scene, series: &[Series], place: &PlotArea) {
     let named = series.iter().filter(|s| !s.label.is_empty());
     let mut names: Vec<(f64, &Series)> = named.filter_map(|s| Some((last_y(s, place)?, s))).collect();
     names.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -359,7 +359,7 @@ fn name_series(scene: &mut Scene, series: &[Series], place: &Place) {
     }
 }
 
-fn last_y(series: &Series, place: &Place) -> Option<f64> {
+fn last_y(series: &Series, place: &PlotArea) -> Option<f64> {
     series.marks.iter().find_map(|mark| match mark {
         Mark::Line(_, points) | Mark::Dots(_, points) => points.iter().rev().find_map(|p| place.at(*p)).map(|p| p.1),
         Mark::Area(bounds) => bounds.last().and_then(|(x, low, high)| place.at((*x, (low + high) / 2.0))).map(|p| p.1),
@@ -383,7 +383,7 @@ fn spread(wanted: &[f64], low: f64, high: f64, gap: f64) -> Vec<f64> {
 }
 
 /// Tick labels and the label of the x axis. Returns the height of the picture.
-pub(super) fn x_labels(scene: &mut Scene, x: &Axis, frame: &Frame, bottom: f64) -> f64 {
+pub(crate) fn x_labels(scene: &mut Scene, x: &Axis, frame: &Frame, bottom: f64) -> f64 {
     let ticks = x_ticks(frame);
     let room = (frame.right - frame.left) / ticks.len().max(1) as f64 - 6.0;
     let lines_of = |label: &str| match x.scale {
@@ -458,13 +458,13 @@ fn draw_bar(scene: &mut Scene, column: &BarColumn, row: usize, (x, y): (f64, f64
     text(scene, (x + length + 5.0, at.1), label.clone(), SMALL, Anchor::Start, Ink::Text);
 }
 
-pub(super) fn text(scene: &mut Scene, (x, y): (f64, f64), text: String, size: u32, anchor: Anchor, ink: Ink) {
+pub(crate) fn text(scene: &mut Scene, (x, y): (f64, f64), text: String, size: u32, anchor: Anchor, ink: Ink) {
     if !text.is_empty() {
         scene.shapes.push(Shape::Text { x, y, text, size, anchor, ink, bold: false });
     }
 }
 
-pub(super) fn bold(scene: &mut Scene, (x, y): (f64, f64), text: String, size: u32) {
+pub(crate) fn bold(scene: &mut Scene, (x, y): (f64, f64), text: String, size: u32) {
     scene.shapes.push(Shape::Text { x, y, text, size, anchor: Anchor::Start, ink: Ink::Text, bold: true });
 }
 
@@ -483,12 +483,12 @@ fn y_extent(panel: &Panel) -> Option<(f64, f64)> {
     extent(ys.filter(|y| !is_log || *y > 0.0))
 }
 
-pub(super) fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+pub(crate) fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let finite = values.filter(|v| v.is_finite());
     finite.fold(None, |range, v| Some(range.map_or((v, v), |(low, high): (f64, f64)| (low.min(v), high.max(v)))))
 }
 
-pub(super) fn coordinates(mark: &Mark) -> Vec<(f64, f64)> {
+pub(crate) fn coordinates(mark: &Mark) -> Vec<(f64, f64)> {
     match mark {
         Mark::Line(_, points) | Mark::Dots(_, points) => points.clone(),
         Mark::Area(bounds) | Mark::Band(bounds) | Mark::Whiskers(bounds) => {

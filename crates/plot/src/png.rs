@@ -3,7 +3,7 @@
 //! In: a scene. Out: the bytes of a PNG of twice the scene's size. Limits: no bold face; the rasteriser reads `$` as the
 //! beginning of a formula, so a dollar is handed over as `\$`.
 
-use super::scene::{Anchor, Ink, Scene, Shape};
+use crate::scene::{Anchor, Ink, Scene, Shape};
 use kuva::RasterBackend;
 use kuva::render::color::Color;
 use kuva::render::render::{self as raster, PathData, Primitive, TextAnchor};
@@ -21,7 +21,7 @@ pub struct PngError {
 const PIXELS_PER_UNIT: f32 = 2.0;
 
 /// The picture's bytes. `id` names it in errors.
-pub fn write(scene: &Scene, id: &str) -> Result<Vec<u8>, PngError> {
+pub fn write_png(scene: &Scene, id: &str) -> Result<Vec<u8>, PngError> {
     let mut canvas = raster::Scene::new(scene.width, scene.height);
     for (n, shape) in scene.shapes.iter().enumerate() {
         add(&mut canvas, shape, n);
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_picture_is_a_png_twice_the_size_of_its_scene() {
         let scene = Scene { width: 30.0, height: 20.0, ..Scene::default() };
-        let bytes = write(&scene, "f").unwrap();
+        let bytes = write_png(&scene, "f").unwrap();
         let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
         assert!(bytes.starts_with(b"\x89PNG"));
         assert_eq!((number(16), number(20)), (60, 40));
@@ -176,7 +176,7 @@ mod tests {
                 bold: false,
             };
             let scene = Scene { width: 80.0, height: 20.0, shapes: vec![shape], time: None };
-            write(&scene, "f").unwrap()
+            write_png(&scene, "f").unwrap()
         };
         assert_ne!(of("abc"), of(""));
         assert_ne!(of("$x$"), of("x"));
