@@ -8,11 +8,11 @@ use super::progress::Progress;
 use super::session::{perform, phases, prepare, setup};
 use super::sink::watch_space;
 use crate::exit::Fault;
+use engine::{Instance, Loading};
+use host::safety::Room;
 use load::{Clock, MonotonicClock, Sink, Stop};
 use model::{Event, EventKind, IntervalRow, Phase, Tick, Trial};
 use std::sync::Arc;
-use target::safety::Room;
-use target::{Instance, Loading};
 
 /// What steps that are performed again need.
 pub struct Again<'a> {

@@ -15,6 +15,12 @@ use super::signals;
 use super::sink::PointSink;
 use crate::cli::Context;
 use crate::exit::Fault;
+use engine::estimate::{chain_bytes, image_bytes};
+use engine::{EngineDef, Instance, Loading, Runs, Start};
+use host::Volume;
+use host::cgroup::{Cage, Disk, Needs};
+use host::device::Device;
+use host::safety::Room;
 use load::{Beside, Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, StopReason, run_phases};
 use model::{Fact, Limits, Nanos, OnError, Pacing, Phase, Plan, PointState, Trial};
 use observe::{EnginePids, Sampler, Subject};
@@ -23,11 +29,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use store::{Batch, PointId, RunWriter};
-use target::device::Device;
-use target::estimate::{chain_bytes, image_bytes};
-use target::limits::{Cage, Disk, Needs};
-use target::safety::Room;
-use target::{EngineDef, Instance, Loading, Runs, Start, Volume};
 use workload::{Kind, Reuse};
 
 /// A run under way.
@@ -154,7 +155,7 @@ impl<'a> Session<'a> {
         let (mut sources, notes) = observe::open_all(&subject(trial, live, &self.options.dir));
         sources.extend(live.volume.as_ref().and_then(|_| observe::sources::disk::of(&below(&self.options.dir)?).ok()));
         sources.extend(live.instance.sources());
-        sources.extend(live.cage.iter().flat_map(Cage::sources));
+        sources.extend(live.cage.iter().flat_map(engine::cgroup_counters::sources));
         let described: Vec<_> = sources.iter().map(|source| source.describe()).collect();
         let mut facts = vec![Fact::new("engine.process", live.def.runs.as_str())];
         facts.extend(place_facts(trial, live.volume.as_ref(), &self.options.dir));
@@ -351,13 +352,13 @@ fn run_ops(trial: &Trial) -> Option<u64> {
 /// Starts the engine for the steps of `chain`, of which point number `nth` of `plan` is the first to be measured on it.
 fn start(chain: &[Trial], nth: usize, plan: &Plan, options: &Options) -> Result<Live, Fault> {
     let trial = &chain[0];
-    let def = target::find(&trial.target.engine).expect("the plan was checked against the catalogue");
+    let def = engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
     let data = data_of(chain);
     let made = trial.target.fs.zip(image_bytes(chain));
     let volume = made.map(|(fs, size)| Volume::make(&options.dir, fs.kind, size, trial.seed)).transpose()?;
     let parent = volume.as_ref().map_or(options.dir.as_path(), Volume::mount_point);
     let cage = cage(plan, def.runs, &device_below(trial, volume.as_ref(), &options.dir), volume.is_some())?;
-    let start = Start { trial, parent, data: &data, destroy: &options.destroy, cage: cage.as_ref() };
+    let start = Start { engine: def, trial, parent, data: &data, destroy: &options.destroy, cage: cage.as_ref() };
     let instance = (def.start)(&start)?;
     Ok(Live { instance, cage, volume, def, data, of_load: Vec::new(), last: nth })
 }
@@ -402,7 +403,7 @@ fn data_of(chain: &[Trial]) -> String {
         1 => String::new(),
         passes => format!(" precondition={passes}"),
     };
-    format!("{} seed={}{path}{fs}{precondition}", target::shape_of(trial), trial.seed)
+    format!("{} seed={}{path}{fs}{precondition}", engine::shape_of(trial), trial.seed)
 }
 
 /// Where the data of `trial` is, or will be.
@@ -460,7 +461,7 @@ fn device_below(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Option<St
 
 /// The block device that the files in `dir` are on.
 fn below(dir: &Path) -> Option<String> {
-    target::filesystem::place_of(dir).ok()?.device
+    host::filesystem::place_of(dir).ok()?.device
 }
 
 /// Where the point is measured, where that is not what the run says of the directory under measurement.
@@ -469,7 +470,7 @@ fn place_facts(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Vec<Fact> 
         (Some(volume), _) => volume.facts().to_vec(),
         (None, Some(path)) if let Some(device) = Device::at(path) => device.facts(),
         (None, Some(_)) => {
-            target::filesystem::place_of(place_of_data(trial, dir)).map(|place| place.facts()).unwrap_or_default()
+            host::filesystem::place_of(place_of_data(trial, dir)).map(|place| place.facts()).unwrap_or_default()
         }
         (None, None) => Vec::new(),
     }
