@@ -62,7 +62,7 @@ fn a_second_plimsoll_in_the_same_directory_is_refused() {
     lab.wait_for_load(&mut child, 3);
     let second = lab.run(&[NULL, &["--time", "100ms"]].concat());
     assert_eq!(second.exit, 3);
-    assert!(second.stderr.contains("another plimsoll measures here"), "{}", second.stderr);
+    assert!(second.stderr.contains("another plimsoll run is using this directory"), "{}", second.stderr);
     signal(&child, "INT");
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }

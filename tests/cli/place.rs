@@ -347,7 +347,7 @@ fn a_disk_that_somebody_fills_ends_the_point_before_it_is_full_and_gets_its_spac
     done("fallocate", &["--length", "500MiB", place.path().join("theirs").to_str().unwrap()]);
     let finished: Finished = child.wait_with_output().unwrap().into();
     assert_eq!(finished.exit, 4, "{}", finished.stderr);
-    assert!(finished.stderr.contains("stopped before the disk was full"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("stopped because the disk was nearly full"), "{}", finished.stderr);
     let point = &finished.json()["points"][0];
     assert_eq!(point["state"], "partial");
     assert!(point["ops"].as_u64().unwrap() > 0);

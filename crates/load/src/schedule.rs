@@ -8,7 +8,7 @@ use model::{Arrival, Arrivals, Nanos, OnError, Pacing, Phase, Tick};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
 /// Keeps the arrivals of a trial apart from everything else that is drawn from its seed.
 const ARRIVALS_STREAM: u64 = 0x6172_7269_7661_6c73;
@@ -41,7 +41,11 @@ pub enum StopReason {
 
 /// The shared request to end a load early. The first reason stays.
 #[derive(Debug, Default)]
-pub struct Stop(AtomicU8);
+pub struct Stop {
+    reason: AtomicU8,
+    /// The user asked, perhaps after another reason.
+    interrupted: AtomicBool,
+}
 
 impl Stop {
     /// Asks all clients to start nothing more. Safe to call from a signal handler.
@@ -52,13 +56,21 @@ impl Stop {
             StopReason::Limit => 3,
             StopReason::Unrecorded => 4,
         };
-        let _ = self.0.compare_exchange(0, code, Relaxed, Relaxed);
+        let _ = self.reason.compare_exchange(0, code, Relaxed, Relaxed);
+        if reason == StopReason::Interrupted {
+            self.interrupted.store(true, Relaxed);
+        }
+    }
+
+    /// Whether the user asked, also if the load was to end for another reason before.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Relaxed)
     }
 
     /// Why it was asked, where it was.
     #[inline]
     pub fn reason(&self) -> Option<StopReason> {
-        match self.0.load(Relaxed) {
+        match self.reason.load(Relaxed) {
             0 => None,
             1 => Some(StopReason::Interrupted),
             2 => Some(StopReason::Failure),

@@ -29,7 +29,7 @@ impl Context {
             let below = matches.subcommand().is_some_and(|(_, matches)| matches.get_flag(name));
             below || matches.get_flag(name)
         };
-        Context { catalogue: crate::catalogue::all(), json: flag("json"), quiet: flag("quiet") }
+        Context { catalogue: runner::catalogue(), json: flag("json"), quiet: flag("quiet") }
     }
 
     /// Whether stdout is a terminal that wants colours.

@@ -2,12 +2,13 @@
 //!
 //! In: the errors of every crate. Out: an [`Exit`] and one line for people. Limits: the codes are a promise to scripts.
 
+use crate::signals;
 use analysis::Validity;
 use host::TargetError;
 use load::StopReason;
-use model::PointState;
 use plan::PlanError;
 use report::ReportError;
+use runner::RunnerError;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 use store::StoreError;
@@ -81,45 +82,37 @@ pub struct Fault {
     pub text: String,
     /// Whether stdout has the JSON that tells of it already.
     pub told: bool,
-    /// What it makes of the point that was being measured.
-    pub state: PointState,
-    /// Whether clients were still blocked: nothing that may block in the same way is to be tried after it.
-    pub blocked: bool,
 }
 
 impl Fault {
     /// A fault that ends with `exit`.
     pub fn new(exit: Exit, text: impl Into<String>) -> Fault {
-        Fault { exit, text: text.into(), told: false, state: PointState::Partial, blocked: false }
+        Fault { exit, text: text.into(), told: false }
     }
 
     /// The target failed while it was measured.
     pub fn of_target(text: impl Into<String>) -> Fault {
-        Fault { state: PointState::Failed, ..Fault::new(Exit::TargetFailed, text) }
+        Fault::new(Exit::TargetFailed, text)
     }
 
     /// The command line or an argument is wrong.
     pub fn usage(text: impl Into<String>) -> Fault {
         Fault::new(Exit::Usage, text)
     }
-
-    /// The load was told to stop.
-    pub fn stopped(reason: StopReason) -> Fault {
-        match reason {
-            StopReason::Interrupted => Fault::new(measure_exit(), "interrupted; what was measured is kept"),
-            StopReason::Failure => Fault::of_target("the target failed; what was measured is kept"),
-            StopReason::Limit => {
-                let text =
-                    "stopped before the disk was full: others fill it, too, or it is small; what was measured is kept";
-                Fault::new(Exit::TargetFailed, text)
-            }
-            StopReason::Unrecorded => Fault::new(Exit::TargetFailed, "the run file cannot be written to any more"),
-        }
-    }
 }
 
-fn measure_exit() -> Exit {
-    crate::measure::signals::exit()
+impl From<RunnerError> for Fault {
+    fn from(error: RunnerError) -> Fault {
+        match error {
+            RunnerError::Unsupported(text) => Fault::usage(text),
+            RunnerError::Unsafe(text) => Fault::new(Exit::Refused, text),
+            RunnerError::Plan(error) => error.into(),
+            RunnerError::Target(error) => error.into(),
+            RunnerError::Store(error) => error.into(),
+            RunnerError::Stopped(StopReason::Interrupted) => Fault::new(signals::exit(), error.to_string()),
+            RunnerError::Stopped(_) | RunnerError::Failed { .. } => Fault::of_target(error.to_string()),
+        }
+    }
 }
 
 impl From<PlanError> for Fault {

@@ -1,14 +1,14 @@
 //! plimsoll: how much load does it carry, how steadily, and what holds it back?
 //!
 //! In: the command line. Out: data on stdout, everything else on stderr, and an exit code that scripts can rely on.
-//! Limits: wiring only. Each command is one file in `commands/`; measuring is in `measure/`.
+//! Limits: wiring only. Each command is one file in `commands/`; the crate `runner` measures.
 
-mod catalogue;
 mod cli;
 mod commands;
 mod exit;
-mod measure;
+mod flags;
 mod output;
+mod signals;
 
 use exit::{Exit, Fault};
 use std::process::ExitCode;

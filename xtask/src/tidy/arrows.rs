@@ -26,7 +26,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "plimsoll",
         &[
-            "model", "plan", "workload", "load", "host", "engine", "observe", "store", "analysis", "plot", "report", "runner",
+            "model", "plan", "workload", "load", "host", "engine", "observe", "store", "analysis", "plot", "report",
+            "runner",
         ],
     ),
     ("xtask", &[]),

@@ -12,15 +12,17 @@
 
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};
-use crate::measure::unrecorded::{Sums, Unrecorded};
-use crate::measure::{self, ceilings, flags, signals};
+use crate::flags;
 use crate::output;
+use crate::output::progress::NotesOnly;
+use crate::signals;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use host::DataDir;
 use host::disk_timing::{REQUEST, Reads, TIMINGS, Timing, Via, time_reads};
 use load::{Stop, StopReason};
 use model::{Bytes, Fact, Nanos, Plan, Trial, units::three_digits};
 use plan::Overrides;
+use runner::{AdHocRun, PhaseTotals, RunnerError, ceilings};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -53,19 +55,19 @@ pub fn clap() -> Command {
 
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
-    let (plan, options) = (ceilings_plan(matches, context)?, flags::options(matches));
-    measure::check_abilities(&plan, &context.catalogue)?;
-    measure::check_place(&plan, &options, context)?;
+    let (plan, site) = (ceilings_plan(matches, context)?, flags::options(matches).site);
+    runner::check_abilities(&plan, &context.catalogue)?;
+    runner::check_place(&plan, &site, &context.catalogue, &mut NotesOnly(context))?;
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
-    let place = host::filesystem::place_of(&options.dir);
+    let place = host::filesystem::place_of(&site.dir);
     let facts = place.map(|place| place.facts()).unwrap_or_default();
-    let measured = measure_disk(plan, &options.dir, &stop, context);
+    let measured = measure_disk(plan, &site.dir, &stop, context);
     if stop.reason() == Some(StopReason::Interrupted) {
         return Err(Fault::new(signals::exit(), "interrupted; the file is removed and nothing was kept"));
     }
     let measured = measured?;
-    ceilings::keep(&options.runs, &facts, &remembered(&measured), context);
+    ceilings::keep(&site.runs, &facts, &remembered(&measured), &mut NotesOnly(context));
     match context.json {
         true => output::json::print(&json(&facts, &measured)),
         false => output::print(&text(&facts, &measured, context.width())),
@@ -146,7 +148,7 @@ struct Ceiling {
     block: Bytes,
     depth: u32,
     /// Or why it cannot be measured here.
-    measured: Result<Sums, Fault>,
+    measured: Result<PhaseTotals, Fault>,
 }
 
 /// Makes the file, reads it in every way, and removes it: the directory goes with its owner, however this ends.
@@ -156,12 +158,12 @@ fn measure_disk(mut plan: Plan, dir: &Path, stop: &Arc<Stop>, context: &Context)
     let path = data.own_directory("disk")?.join("data");
     plan.trials.iter_mut().for_each(|trial| on_file(trial, &path));
     context.note(format!("making a file of {file} in `{}`", dir.display()));
-    let mut unrecorded = Unrecorded::start(&plan.trials[0], dir, stop)?;
+    let mut ad_hoc = AdHocRun::start(&plan.trials[0], dir, stop)?;
     context.note(format!("timing reads: {} times {time}", REPEATS as usize * TIMINGS.len()));
     let timings = timings(&path, time, stop)?;
     context.note(format!("ceilings: {} times {}", plan.trials.len(), time_of(&plan.trials[0])));
-    let ceilings = plan.trials.iter().map(|trial| ceiling(&mut unrecorded, trial)).collect::<Result<_, _>>()?;
-    unrecorded.stop()?;
+    let ceilings = plan.trials.iter().map(|trial| ceiling(&mut ad_hoc, trial)).collect::<Result<_, _>>()?;
+    ad_hoc.stop()?;
     data.remove()?;
     Ok(Measured { file, timings, ceilings })
 }
@@ -193,7 +195,7 @@ impl Repeats {
             Err(fault) => self.timed = Err(fault),
         }
         match stop.reason() {
-            Some(reason) => Err(Fault::stopped(reason)),
+            Some(reason) => Err(RunnerError::Stopped(reason).into()),
             None => Ok(()),
         }
     }
@@ -209,8 +211,8 @@ impl Repeats {
     }
 }
 
-fn ceiling(unrecorded: &mut Unrecorded, trial: &Trial) -> Result<Ceiling, Fault> {
-    let measured = possible(unrecorded.measure(trial))?;
+fn ceiling(ad_hoc: &mut AdHocRun, trial: &Trial) -> Result<Ceiling, Fault> {
+    let measured = possible(ad_hoc.measure(trial).map_err(Fault::from))?;
     let params = &trial.workload.params;
     Ok(Ceiling { mode: params.word("mode").into(), block: params.bytes("block"), depth: trial.load.depth, measured })
 }
@@ -282,7 +284,7 @@ fn ceiling_line(ceiling: &Ceiling) -> String {
     }
 }
 
-fn p99_ns(sums: &Sums) -> u64 {
+fn p99_ns(sums: &PhaseTotals) -> u64 {
     sums.service.to_hdr().value_at_quantile(0.99)
 }
 
@@ -316,8 +318,8 @@ fn ceiling_json(ceiling: &Ceiling) -> serde_json::Value {
     let sums = sums.ok();
     serde_json::json!({
         "mode": ceiling.mode, "block_bytes": ceiling.block.0, "depth": ceiling.depth, "io": "uring", "direct": true,
-        "seconds": sums.map(Sums::seconds), "ops": sums.map(|sums| sums.ops), "ops_per_s": sums.map(Sums::ops_per_s),
-        "bytes_per_s": sums.map(Sums::bytes_per_s), "cpu_ns_per_op": sums.map(Sums::cpu_ns_per_op),
+        "seconds": sums.map(PhaseTotals::seconds), "ops": sums.map(|sums| sums.ops), "ops_per_s": sums.map(PhaseTotals::ops_per_s),
+        "bytes_per_s": sums.map(PhaseTotals::bytes_per_s), "cpu_ns_per_op": sums.map(PhaseTotals::cpu_ns_per_op),
         "service_ns": {"p99": sums.map(p99_ns), "max": sums.map(|sums| sums.service.max_ns())}, "error": error,
     })
 }
@@ -380,7 +382,8 @@ mod tests {
 
     #[test]
     fn a_ceiling_has_its_rates_and_its_p99_in_one_line_of_80_columns() {
-        let mut sums = Sums { ops: 20_000, bytes: 20_000 * 4096, took: Nanos::from_millis(500), ..Sums::default() };
+        let mut sums =
+            PhaseTotals { ops: 20_000, bytes: 20_000 * 4096, took: Nanos::from_millis(500), ..PhaseTotals::default() };
         (0..100).for_each(|_| sums.service.record(1_500_000));
         let ceiling = Ceiling { mode: "rndwr".into(), block: Bytes::from_kib(4), depth: 32, measured: Ok(sums) };
         let line = ceiling_line(&ceiling);

@@ -5,13 +5,13 @@
 
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};
-use crate::measure::flags;
-use crate::measure::unrecorded::Unrecorded;
+use crate::flags;
 use crate::output;
 use clap::{ArgMatches, Command};
 use load::Stop;
 use model::{Fact, Trial};
 use plan::Overrides;
+use runner::AdHocRun;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub fn clap() -> Command {
 
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
-    let dir = flags::options(matches).dir;
+    let dir = flags::options(matches).site.dir;
     host::safety::check_directory(&dir)?;
     let left = host::data_dir::sweep_abandoned(&dir, host::volume::release).notes;
     let mut facts = host::machine::facts();
@@ -97,9 +97,9 @@ fn ceiling(probe: &Probe, dir: &Path, context: &Context) -> Ceiling {
 
 /// Runs one trial without recording it.
 fn rate(trial: &Trial, dir: &Path) -> Result<Rate, Fault> {
-    let mut unrecorded = Unrecorded::start(trial, dir, &Arc::new(Stop::default()))?;
-    let measured = unrecorded.measure(trial);
-    unrecorded.stop()?;
+    let mut run = AdHocRun::start(trial, dir, &Arc::new(Stop::default()))?;
+    let measured = run.measure(trial);
+    run.stop()?;
     let sums = measured?;
     Ok(Rate { ops_per_s: sums.ops_per_s(), cpu_ns_per_op: sums.cpu_ns_per_op() })
 }

@@ -12,6 +12,7 @@ mod explain;
 mod export;
 mod list;
 mod man;
+mod measure;
 mod plan;
 mod plans;
 mod quick;

@@ -3,8 +3,8 @@
 use super::plans;
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};
-use crate::measure::{self, flags, label};
-use crate::output;
+use crate::flags;
+use crate::output::{self, label};
 use clap::{Arg, ArgMatches, Command};
 use engine::estimate::{chain_bytes, written_bytes_at_most};
 use model::units::three_digits;
@@ -24,17 +24,17 @@ pub fn clap() -> Command {
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let name = matches.get_one::<String>("plan").expect("required");
     let plan = plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?;
-    measure::check_abilities(&plan, &context.catalogue)?;
+    runner::check_abilities(&plan, &context.catalogue)?;
     let needs = Needs::of(&plan, context);
     if context.json {
         output::json::print(&needs.json(&plan));
     } else {
         output::print(&needs.text(&plan));
     }
-    let options = flags::options(matches);
-    host::safety::check_directory(&options.dir)?;
-    measure::check_targets(&plan, &options)?;
-    host::safety::check_space(&options.dir, needs.disk)?;
+    let site = flags::options(matches).site;
+    host::safety::check_directory(&site.dir)?;
+    runner::check_targets(&plan, &site)?;
+    host::safety::check_space(&site.dir, needs.disk)?;
     Ok(Exit::Done)
 }
 

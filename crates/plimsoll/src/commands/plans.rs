@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn every_built_in_plan_can_go_on_when_it_comes_back_from_a_run_file() {
-        let catalogue = crate::catalogue::all();
+        let catalogue = runner::catalogue();
         for (name, toml) in PLANS {
             let plan = plan::parse(toml, name, &Overrides::default(), 1.0, &catalogue).expect(name);
             let kept: Plan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();

@@ -1,9 +1,9 @@
 //! `plimsoll quick [DIR]`: the built-in plan `quick` on a directory.
 
-use super::plans;
+use super::{measure, plans};
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};
-use crate::measure::{self, flags};
+use crate::flags;
 use clap::{Arg, ArgMatches, Command};
 
 /// The command.

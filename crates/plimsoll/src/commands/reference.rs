@@ -58,7 +58,7 @@ fn entries(title: &str, entries: &[Entry]) -> String {
                 "| `{}` | {} | `{}` | {scales} | {shapes} | {} |",
                 def.name,
                 holds(&def.kind),
-                crate::measure::flags::shown_default(def),
+                crate::flags::shown_default(def),
                 def.help
             );
         }

@@ -1,8 +1,8 @@
 //! `plimsoll report RUN...`: report.html, charts, Markdown and CSV of recorded runs.
 
+use super::measure::report_dir;
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};
-use crate::measure::report_dir;
 use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::{Path, PathBuf};

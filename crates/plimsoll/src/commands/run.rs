@@ -1,9 +1,9 @@
 //! `plimsoll run PLAN`: a plan file or a built-in plan; or the rest of a run that was interrupted.
 
-use super::{list, plans};
+use super::{list, measure, plans};
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};
-use crate::measure::{self, flags};
+use crate::flags;
 use clap::{Arg, ArgMatches, Command};
 
 /// The command.
@@ -23,7 +23,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let options = flags::options(matches);
     if let Some(run) = matches.get_one::<String>("resume") {
         flags::no_keys(matches, "resume")?;
-        return measure::resume_run(&list::find(run, &options.runs)?, &options, context);
+        return measure::resume_run(&list::find(run, &options.site.runs)?, &options, context);
     }
     let name = matches.get_one::<String>("plan").expect("required");
     let plan = plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?;

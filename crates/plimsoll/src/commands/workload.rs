@@ -1,8 +1,9 @@
 //! `plimsoll file|insert|oltp ...`: one workload from flags; a small plan, which `--print-plan` shows.
 
+use super::measure;
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};
-use crate::measure::{self, flags};
+use crate::flags;
 use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use workload::WorkloadDef;

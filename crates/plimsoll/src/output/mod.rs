@@ -4,6 +4,8 @@
 //! not the program.
 
 pub mod json;
+pub mod label;
+pub mod progress;
 
 use std::io::{ErrorKind, Write};
 use std::sync::OnceLock;

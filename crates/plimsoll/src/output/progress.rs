@@ -4,9 +4,11 @@
 //! Limits: the time left is that of warmup and run phases; making data is not foreseen, nor how long a point takes that ends when
 //! its rows are in: there the operations done are told, and a `+` behind the time says that such points are still to come.
 
+use super::label;
 use crate::cli::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Bytes, IntervalRow, Phase, Plan, Trial, units::three_digits};
+use runner::{RunEvent, RunObserver};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -14,6 +16,7 @@ use std::time::{Duration, Instant};
 pub struct Progress {
     show: Show,
     planned: Vec<Planned>,
+    labels: Vec<String>,
     point: usize,
     label: String,
     phase: Phase,
@@ -40,6 +43,17 @@ enum Show {
     Bar(ProgressBar),
 }
 
+/// Prints the notes of what has no progress to show.
+pub struct NotesOnly<'a>(pub &'a Context);
+
+impl RunObserver for NotesOnly<'_> {
+    fn on(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::Note(text) = event {
+            self.0.note(text);
+        }
+    }
+}
+
 /// How often people look.
 const LINE_EVERY: Duration = Duration::from_secs(1);
 const BAR_EVERY: Duration = Duration::from_millis(200);
@@ -61,6 +75,7 @@ impl Progress {
         Progress {
             show,
             planned,
+            labels: label::all(plan),
             point: 0,
             label: String::new(),
             phase: Phase::Prepare,
@@ -71,19 +86,20 @@ impl Progress {
         }
     }
 
-    /// Point number `nth`, from 0, called `label`, begins.
-    pub fn point(&mut self, nth: usize, label: &str) {
-        (self.point, self.label, self.point_began) = (nth, label.to_owned(), Instant::now());
+    /// Point number `nth`, from 0, begins.
+    fn point(&mut self, nth: usize) {
+        self.label = self.labels.get(nth).cloned().unwrap_or_default();
+        (self.point, self.point_began) = (nth, Instant::now());
         self.phase(Phase::Prepare);
     }
 
     /// Its next phase begins.
-    pub fn phase(&mut self, phase: Phase) {
+    fn phase(&mut self, phase: Phase) {
         (self.phase, self.done, self.ops, self.since) = (phase, 0, 0, Instant::now());
     }
 
     /// An interval is over.
-    pub fn interval(&mut self, rows: &[IntervalRow]) {
+    fn interval(&mut self, rows: &[IntervalRow]) {
         let ops = rows.iter().flat_map(|row| &row.kinds).map(|kind| kind.ok).sum::<u64>();
         (self.ops, self.done) = (self.ops + ops, self.done + ops);
         let every = if matches!(self.show, Show::Bar(_)) { BAR_EVERY } else { LINE_EVERY };
@@ -108,7 +124,7 @@ impl Progress {
     }
 
     /// After its last phase, what the point has written is read back.
-    pub fn reading_back(&mut self, done: Bytes, total: Bytes) {
+    fn reading_back(&mut self, done: Bytes, total: Bytes) {
         if self.since.elapsed() < LINE_EVERY {
             return;
         }
@@ -125,7 +141,7 @@ impl Progress {
     }
 
     /// The last point is over.
-    pub fn finish(&self) {
+    fn finish(&self) {
         if let Show::Bar(bar) = &self.show {
             bar.finish_and_clear();
         }
@@ -135,6 +151,21 @@ impl Progress {
     fn left(&self) -> String {
         let own = self.planned[self.point].ops.filter(|_| self.phase == Phase::Run);
         left(&self.planned[self.point..], self.point_began.elapsed().as_secs_f64(), own.map(|ops| (self.done, ops)))
+    }
+}
+
+impl RunObserver for Progress {
+    fn on(&mut self, event: RunEvent<'_>) {
+        match event {
+            RunEvent::Note(_) if matches!(self.show, Show::Nothing) => {}
+            RunEvent::Note(text) => crate::output::say(format_args!("plimsoll: {text}")),
+            RunEvent::PointBegan { number, .. } => self.point(number),
+            RunEvent::PhaseBegan(phase) => self.phase(phase),
+            RunEvent::Interval(rows) => self.interval(rows),
+            RunEvent::ReadingBack { done, total } => self.reading_back(done, total),
+            RunEvent::PointEnded(_) => {}
+            RunEvent::SessionEnded => self.finish(),
+        }
     }
 }
 

@@ -4,25 +4,25 @@
 //! `ceiling.OPERATION.BLOCK.DEPTH`, which are all that the reading half sees. Limits: nothing here ever ends a measurement: what
 //! cannot be read or written is said and left out.
 
-use crate::cli::Context;
+use crate::events::{RunObserver, note};
 use chrono::{DateTime, Utc};
 use model::Fact;
 use std::path::Path;
 use store::ceilings::{Ceiling, DiskIdentity, recall, remember};
 
 /// Remembers what was measured of the disk that `facts` describe.
-pub fn keep(runs: &Path, facts: &[Fact], measured: &[Ceiling], context: &Context) {
+pub fn keep(runs: &Path, facts: &[Fact], measured: &[Ceiling], observer: &mut dyn RunObserver) {
     let Some(disk) = DiskIdentity::of(facts).filter(|_| !measured.is_empty()) else { return };
     if let Err(error) = remember(runs, &disk, measured) {
-        context.note(format!("the ceilings are not remembered in `{}`: {error}; use --runs", runs.display()));
+        note(observer, format!("the ceilings are not remembered in `{}`: {error}; use --runs", runs.display()));
     }
 }
 
 /// What is remembered of the disk that `place` describes, as facts; none where nothing is.
-pub fn facts(runs: &Path, place: &[Fact], context: &Context) -> Vec<Fact> {
+pub fn facts(runs: &Path, place: &[Fact], observer: &mut dyn RunObserver) -> Vec<Fact> {
     let known = DiskIdentity::of(place).map_or(Ok(Vec::new()), |disk| recall(runs, &disk));
     known.map(|known| as_facts(&known)).unwrap_or_else(|why| {
-        context.note(why);
+        note(observer, why);
         Vec::new()
     })
 }

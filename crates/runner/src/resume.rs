@@ -4,7 +4,7 @@
 //! What it holds is left as it is: the analysis leaves out an attempt that a later one of the same point took the place of.
 //! Limits: another plimsoll, machine, kernel, file system or engine is refused. What else is unlike is told and kept as an event.
 
-use crate::exit::Fault;
+use crate::error::RunnerError;
 use model::{Event, EventKind, Fact, Nanos, Plan, PointState, Tick, Trial};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,10 +48,10 @@ pub struct Interruption {
 
 impl Resumed {
     /// The run in `run_file`, on a machine of which `environment` tells.
-    pub fn of(run_file: &Path, environment: &[Fact], catalogue: &model::Catalogue) -> Result<Resumed, Fault> {
+    pub fn of(run_file: &Path, environment: &[Fact], catalogue: &model::Catalogue) -> Result<Resumed, RunnerError> {
         let head = store::read_meta(run_file)?;
         let shown = run_file.display().to_string();
-        let refused = |why: String| Fault::usage(format!("`{shown}` cannot go on: {why}"));
+        let refused = |why: String| RunnerError::Unsupported(format!("`{shown}` cannot go on: {why}"));
         let Some(first) = first_incomplete(&head) else {
             return Err(refused(format!("all {} points of it are complete", head.meta.plan.trials.len())));
         };
@@ -137,10 +137,10 @@ impl Interruption {
     }
 
     /// Refuses an engine of another version than the one that was measured before.
-    pub fn check_engine(&self, trial: &Trial, facts: &[Fact]) -> Result<(), Fault> {
+    pub fn check_engine(&self, trial: &Trial, facts: &[Fact]) -> Result<(), RunnerError> {
         let engine = &trial.target.engine;
         match (self.versions.get(engine), version(facts)) {
-            (Some(before), Some(now)) if before != now => Err(Fault::usage(format!(
+            (Some(before), Some(now)) if before != now => Err(RunnerError::Unsupported(format!(
                 "the run cannot go on: engine `{engine}` was `{before}` in the points before and is `{now}`; measure its plan anew"
             ))),
             _ => Ok(()),
@@ -177,11 +177,11 @@ mod tests {
     fn an_engine_of_another_version_is_refused() {
         let versions = [("sqlite".to_owned(), "3.50".to_owned())].into();
         let mut interruption = Interruption { over: Tick(5), told: Some("gap".into()), versions };
-        let catalogue = crate::catalogue::all();
+        let catalogue = crate::catalogue();
         let plan = plan::from_flags("insert", &plan::Overrides::default(), 1.0, &catalogue).unwrap();
         let check = |version: &str| interruption.check_engine(&plan.trials[0], &facts(&[("engine.version", version)]));
         assert!(check("3.50").is_ok());
-        assert!(check("3.51").unwrap_err().text.contains("was `3.50` in the points before and is `3.51`"));
+        assert!(check("3.51").unwrap_err().to_string().contains("was `3.50` in the points before and is `3.51`"));
         assert_eq!(interruption.told_once().map(|event| event.text), Some("gap".to_owned()));
         assert_eq!(interruption.told_once(), None);
     }

@@ -3,9 +3,9 @@
 //! In: interval rows and events of the load, readings of the sampler. Out: one transaction per interval, a line of progress,
 //! and the word that a run by rounds is steady. Limits: a run file that cannot be written to ends the load; what it holds is kept.
 
-use super::progress::Progress;
-use super::rounds::Rounds;
-use crate::exit::Fault;
+use crate::error::RunnerError;
+use crate::events::{RunEvent, RunObserver};
+use crate::steady::SteadyJudge;
 use host::safety::Room;
 use load::{Sink, Stop, StopReason};
 use model::{Bytes, CounterSample, Event, EventKind, Fact, IntervalRow, OpKind, Phase, Phases, Tick};
@@ -21,13 +21,13 @@ pub struct PointSink<'a> {
     stop: &'a Arc<Stop>,
     /// Where the data is that may grow; `None` where it cannot.
     grows_in: Option<Room>,
-    progress: &'a mut Progress,
+    observer: &'a mut dyn RunObserver,
     /// The first error of the run file.
     broken: Option<StoreError>,
     /// Whether the run file says already why the load ended early.
     told_stop: bool,
     /// What the run phase is judged by; `None` where its time ends it.
-    rounds: Option<Rounds>,
+    rounds: Option<SteadyJudge>,
 }
 
 impl<'a> PointSink<'a> {
@@ -38,15 +38,15 @@ impl<'a> PointSink<'a> {
         sampler: Sampler,
         stop: &'a Arc<Stop>,
         grows_in: Option<Room>,
-        progress: &'a mut Progress,
+        observer: &'a mut dyn RunObserver,
     ) -> Self {
         let (broken, told_stop, rounds) = (None, false, None);
-        PointSink { writer, point, sampler: Some(sampler), stop, grows_in, progress, broken, told_stop, rounds }
+        PointSink { writer, point, sampler: Some(sampler), stop, grows_in, observer, broken, told_stop, rounds }
     }
 
     /// The same sink, which ends the run phase as `phases` says.
     pub fn until(self, phases: &Phases) -> Self {
-        PointSink { rounds: Rounds::of(phases), ..self }
+        PointSink { rounds: SteadyJudge::of(phases), ..self }
     }
 
     /// Others work beside the clients of the run, as `facts` say; their operations, of `kinds`, are in no round.
@@ -57,7 +57,7 @@ impl<'a> PointSink<'a> {
     }
 
     /// Takes the last readings.
-    pub fn close(mut self) -> Result<(), Fault> {
+    pub fn close(mut self) -> Result<(), RunnerError> {
         let (counters, events) = self.sampler.take().expect("closed once").stop();
         self.record(&[], &counters, &events);
         self.broken.map_or(Ok(()), |error| Err(error.into()))
@@ -99,7 +99,7 @@ pub fn watch_space(grows_in: Option<&Room>, stop: &Stop) {
 
 impl Sink for PointSink<'_> {
     fn begin_phase(&mut self, phase: Phase, start: Tick) {
-        self.progress.phase(phase);
+        self.observer.on(RunEvent::PhaseBegan(phase));
         self.sampler.iter().for_each(Sampler::read_now);
         if phase == Phase::Run {
             self.rounds.iter_mut().for_each(|rounds| rounds.begin(start));
@@ -114,12 +114,12 @@ impl Sink for PointSink<'_> {
         watch_space(self.grows_in.as_ref(), self.stop);
         events.extend(self.stopped(now));
         self.record(&rows, &counters, &events);
-        self.progress.interval(&rows);
+        self.observer.on(RunEvent::Interval(&rows));
         self.rounds.iter_mut().for_each(|rounds| rounds.add(&rows, now));
     }
 
     fn is_enough(&self) -> bool {
-        self.rounds.as_ref().is_some_and(Rounds::are_steady)
+        self.rounds.as_ref().is_some_and(SteadyJudge::are_steady)
     }
 
     fn end_phase(&mut self, phase: Phase, end: Tick, offered: u64, unserved: u64) {

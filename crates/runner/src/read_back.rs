@@ -3,7 +3,7 @@
 //! In: what the instance found. Out: facts and events for the run file, and a fault where data is damaged. Limits: it takes as
 //! long as reading all data takes, and is in no number of the point.
 
-use crate::exit::Fault;
+use crate::error::RunnerError;
 use engine::verify::ReadBack;
 use model::{Event, EventKind, Fact, Nanos, Tick};
 
@@ -31,12 +31,12 @@ pub fn events(found: &ReadBack, at: Tick) -> Vec<Event> {
 }
 
 /// The fault that it is.
-pub fn fault(found: &ReadBack) -> Result<(), Fault> {
+pub fn damage(found: &ReadBack) -> Result<(), RunnerError> {
     match found.lines().next() {
         None => Ok(()),
         Some(first) => {
             let summary = found.checked.summary();
-            Err(Fault::of_target(format!("read back: {summary}; first: {first}; what was measured is kept")))
+            Err(RunnerError::failed(format!("read back: {summary}; first: {first}; what was measured is kept")))
         }
     }
 }

@@ -3,8 +3,8 @@
 //! In: a trial, a directory, what may stop it. Out: its sums. Limits: no intervals, no counters, no warmup; one instance
 //! serves all trials that are measured on it, which must agree on its data.
 
-use super::PREPARE_AT_MOST;
-use crate::exit::Fault;
+use crate::PREPARE_AT_MOST;
+use crate::error::RunnerError;
 use engine::{Instance, Loading, Start};
 use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_phases};
 use model::{Event, IntervalRow, LatencyCounts, Nanos, Pacing, Phase, Tick, Trial};
@@ -12,14 +12,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// An instance with its data, ready for trials.
-pub struct Unrecorded {
+pub struct AdHocRun {
     instance: Box<dyn Instance>,
     stop: Arc<Stop>,
 }
 
 /// The sums of one run phase.
 #[derive(Default)]
-pub struct Sums {
+pub struct PhaseTotals {
     /// Operations done within the phase.
     pub ops: u64,
     /// Payload that they moved.
@@ -34,13 +34,13 @@ pub struct Sums {
     pub took: Nanos,
 }
 
-impl Unrecorded {
+impl AdHocRun {
     /// Starts the engine of `trial` in `dir` and makes the trial's data.
-    pub fn start(trial: &Trial, dir: &Path, stop: &Arc<Stop>) -> Result<Unrecorded, Fault> {
+    pub fn start(trial: &Trial, dir: &Path, stop: &Arc<Stop>) -> Result<AdHocRun, RunnerError> {
         let def = engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
         let data = engine::shape_of(trial);
         let instance = (def.start)(&Start { engine: def, trial, parent: dir, data: &data, destroy: &[], cage: None })?;
-        let mut started = Unrecorded { instance, stop: stop.clone() };
+        let mut started = AdHocRun { instance, stop: stop.clone() };
         match started.make_data(trial) {
             Ok(()) => Ok(started),
             Err(fault) => started.stop().and(Err(fault)),
@@ -48,24 +48,24 @@ impl Unrecorded {
     }
 
     /// Runs the run phase of `trial`. At least one operation was done in it.
-    pub fn measure(&mut self, trial: &Trial) -> Result<Sums, Fault> {
+    pub fn measure(&mut self, trial: &Trial) -> Result<PhaseTotals, RunnerError> {
         self.instance.check(trial)?;
         let loading = self.instance.clients(trial)?;
         let (length, ops_max) = (trial.phases.run, trial.phases.ops_max);
         let run = PhasePlan { phase: Phase::Run, length, ops_max, pacing: trial.load.pacing };
         let sums = self.run(loading, run, trial)?;
         match sums.ops {
-            0 => Err(Fault::of_target(format!("no operation was done in {length}; measure for longer"))),
+            0 => Err(RunnerError::failed(format!("no operation was done in {length}; measure for longer"))),
             _ => Ok(sums),
         }
     }
 
     /// Stops the engine and removes its data.
-    pub fn stop(self) -> Result<(), Fault> {
+    pub fn stop(self) -> Result<(), RunnerError> {
         Ok(self.instance.stop()?)
     }
 
-    fn make_data(&mut self, trial: &Trial) -> Result<(), Fault> {
+    fn make_data(&mut self, trial: &Trial) -> Result<(), RunnerError> {
         if let Some(loading) = self.instance.loaders(trial)? {
             let pacing = Pacing::Closed { think: Nanos(0) };
             let prepare = PhasePlan { phase: Phase::Prepare, length: PREPARE_AT_MOST, ops_max: None, pacing };
@@ -74,7 +74,7 @@ impl Unrecorded {
         Ok(self.instance.loaded()?)
     }
 
-    fn run(&self, loading: Loading, phase: PhasePlan, trial: &Trial) -> Result<Sums, Fault> {
+    fn run(&self, loading: Loading, phase: PhasePlan, trial: &Trial) -> Result<PhaseTotals, RunnerError> {
         let setup = Setup {
             kinds: loading.kinds.len(),
             // One interval is the whole run phase: what ends later, in the grace time, is in rows of its own.
@@ -83,25 +83,25 @@ impl Unrecorded {
             on_error: trial.on_error,
             seed: trial.seed,
         };
-        let mut sums = Sums::default();
+        let mut sums = PhaseTotals::default();
         let outcome = run_phases(loading, &[phase], &setup, &MonotonicClock::start(), &self.stop, &mut sums);
         check(outcome).map(|()| sums)
     }
 }
 
-fn check(outcome: Outcome) -> Result<(), Fault> {
+fn check(outcome: Outcome) -> Result<(), RunnerError> {
     match outcome.ended {
-        Ended::Failed { text, .. } => Err(Fault::of_target(text)),
-        Ended::Stopped(reason) => Err(Fault::stopped(reason)),
+        Ended::Failed { text, .. } => Err(RunnerError::failed(text)),
+        Ended::Stopped(reason) => Err(RunnerError::Stopped(reason)),
         Ended::AsPlanned if !outcome.hung.is_empty() => {
             let text = format!("{} clients were still blocked when the grace time was over", outcome.hung.len());
-            Err(Fault::of_target(text))
+            Err(RunnerError::failed(text))
         }
         Ended::AsPlanned => Ok(()),
     }
 }
 
-impl Sums {
+impl PhaseTotals {
     /// Operations per second.
     pub fn ops_per_s(&self) -> f64 {
         self.ops as f64 / self.seconds()
@@ -123,7 +123,7 @@ impl Sums {
     }
 }
 
-impl Sink for Sums {
+impl Sink for PhaseTotals {
     fn begin_phase(&mut self, _: Phase, start: Tick) {
         self.start = start;
     }
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn rates_are_of_what_ended_within_the_phase_and_service_times_of_all() {
-        let mut sums = Sums::default();
+        let mut sums = PhaseTotals::default();
         sums.begin_phase(Phase::Run, Tick(1_000));
         sums.interval(vec![row(0, 6, 1_000)], Vec::new(), Tick(0));
         sums.interval(vec![row(0, 2, 2_000), row(1, 1, 9_000)], Vec::new(), Tick(0));

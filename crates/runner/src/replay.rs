@@ -4,10 +4,10 @@
 //! In: a new instance, and the steps before the point. Out: their data, when they began and ended, and an event for each.
 //! Limits: nobody measures them. Their own points stand in the run file already, from when they were measured.
 
-use super::progress::Progress;
-use super::session::{perform, phases, prepare, setup};
-use super::sink::watch_space;
-use crate::exit::Fault;
+use crate::error::RunnerError;
+use crate::events::{RunEvent, RunObserver};
+use crate::session::{perform, phases, prepare, setup};
+use crate::sink::watch_space;
 use engine::{Instance, Loading};
 use host::safety::Room;
 use load::{Clock, MonotonicClock, Sink, Stop};
@@ -15,13 +15,13 @@ use model::{Event, EventKind, IntervalRow, Phase, Tick, Trial};
 use std::sync::Arc;
 
 /// What steps that are performed again need.
-pub struct Again<'a> {
+pub struct StepReplayer<'a> {
     /// The clock of the run.
     pub clock: &'a MonotonicClock,
     /// What may end them.
     pub stop: &'a Arc<Stop>,
     /// Where people see them.
-    pub progress: &'a mut Progress,
+    pub observer: &'a mut dyn RunObserver,
     /// Where their data grows.
     pub grows_in: Option<Room>,
 }
@@ -39,19 +39,19 @@ pub struct Replayed {
 }
 
 /// The sink of a step: it counts.
-struct Counted<'a, 'b> {
-    again: &'a mut Again<'b>,
+struct OpCounter<'a, 'b> {
+    replayer: &'a mut StepReplayer<'b>,
     ops: u64,
 }
 
-impl Again<'_> {
+impl StepReplayer<'_> {
     /// Makes the data of `instance` by `loaders`, where they are, and performs `steps` on it.
     pub fn perform(
         &mut self,
         instance: &mut dyn Instance,
         loaders: Option<Loading>,
         steps: &[Trial],
-    ) -> Result<Replayed, Fault> {
+    ) -> Result<Replayed, RunnerError> {
         let start = self.clock.now();
         if let (Some(loading), Some(first)) = (loaders, steps.first()) {
             self.run(loading, first, &[prepare()])?;
@@ -75,9 +75,9 @@ impl Again<'_> {
     }
 
     /// How many operations were done.
-    fn run(&mut self, loading: Loading, trial: &Trial, plan: &[load::PhasePlan]) -> Result<u64, Fault> {
+    fn run(&mut self, loading: Loading, trial: &Trial, plan: &[load::PhasePlan]) -> Result<u64, RunnerError> {
         let (setup, clock, stop) = (setup(trial, loading.kinds.len()), *self.clock, self.stop.clone());
-        let mut counted = Counted { again: self, ops: 0 };
+        let mut counted = OpCounter { replayer: self, ops: 0 };
         perform(loading, plan, &setup, &clock, &stop, &mut counted)?;
         Ok(counted.ops)
     }
@@ -90,13 +90,13 @@ fn step(trial: &Trial) -> String {
     step.map_or_else(|| trial.workload.name.clone(), ToString::to_string)
 }
 
-impl Sink for Counted<'_, '_> {
+impl Sink for OpCounter<'_, '_> {
     fn begin_phase(&mut self, _: Phase, _: Tick) {}
 
     fn interval(&mut self, rows: Vec<IntervalRow>, _: Vec<Event>, _: Tick) {
         self.ops += rows.iter().flat_map(|row| &row.kinds).map(|kind| kind.ok).sum::<u64>();
-        watch_space(self.again.grows_in.as_ref(), self.again.stop);
-        self.again.progress.interval(&rows);
+        watch_space(self.replayer.grows_in.as_ref(), self.replayer.stop);
+        self.replayer.observer.on(RunEvent::Interval(&rows));
     }
 
     fn end_phase(&mut self, _: Phase, _: Tick, _: u64, _: u64) {}

@@ -9,7 +9,7 @@ use model::{IntervalRow, Nanos, OpKind, Phase, Phases, Tick};
 
 /// The rounds of one run phase.
 #[derive(Debug)]
-pub struct Rounds {
+pub struct SteadyJudge {
     round: Nanos,
     interval: Nanos,
     start: Tick,
@@ -22,12 +22,12 @@ pub struct Rounds {
     steady: bool,
 }
 
-impl Rounds {
+impl SteadyJudge {
     /// Those of a run phase that lasts until it is steady.
-    pub fn of(phases: &Phases) -> Option<Rounds> {
+    pub fn of(phases: &Phases) -> Option<SteadyJudge> {
         let (round, interval) = (phases.round()?, phases.interval);
         let (start, left_out, ok) = (Tick(u64::MAX), Vec::new(), Vec::new());
-        Some(Rounds { round, interval, start, left_out, ok, judged: 0, steady: false })
+        Some(SteadyJudge { round, interval, start, left_out, ok, judged: 0, steady: false })
     }
 
     /// Operations of `kinds` are none of the run.
@@ -78,7 +78,7 @@ mod tests {
     /// The run phase does not begin with the clock.
     const START: u64 = 7 * SECOND;
 
-    fn rounds() -> Rounds {
+    fn rounds() -> SteadyJudge {
         let phases = Phases {
             warmup: Nanos(0),
             run: Nanos::from_secs(100),
@@ -87,7 +87,7 @@ mod tests {
             grace: Nanos(SECOND),
             until: Until::Steady { round: Nanos(2 * SECOND), precondition: 1 },
         };
-        let mut rounds = Rounds::of(&phases).expect("there are rounds until steady");
+        let mut rounds = SteadyJudge::of(&phases).expect("there are rounds until steady");
         rounds.begin(Tick(START));
         rounds
     }
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn rows_of_other_phases_are_in_no_round_and_before_the_run_none_is_judged() {
-        let mut rounds = Rounds { start: Tick(u64::MAX), ..rounds() };
+        let mut rounds = SteadyJudge { start: Tick(u64::MAX), ..rounds() };
         (1..=30).for_each(|second| rounds.add(&[row(Phase::Prepare, second as u32 - 1, 100)], at(second)));
         assert!(!rounds.are_steady() && rounds.ok.is_empty());
     }

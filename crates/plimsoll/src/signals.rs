@@ -21,7 +21,7 @@ static CAME: AtomicI32 = AtomicI32::new(0);
 static FIRST_NS: AtomicU64 = AtomicU64::new(NEVER);
 const NEVER: u64 = u64::MAX;
 
-/// From now on signals end the load.
+/// From now on signals end the load that `stop` belongs to.
 pub fn listen(stop: &Arc<Stop>) -> Result<(), Fault> {
     let cannot = |error| Fault::new(Exit::Internal, format!("cannot listen to signals: {error}"));
     let clock = MonotonicClock::start();
@@ -48,11 +48,6 @@ fn is_second(first_ns: &AtomicU64, now: Tick) -> bool {
         Ok(_) => false,
         Err(first_ns) => now.since(Tick(first_ns)) > SAME_REQUEST,
     }
-}
-
-/// Whether a signal came: a request to stop that came after another reason to stop is told by nothing else.
-pub fn came() -> bool {
-    CAME.load(SeqCst) != 0
 }
 
 /// How a process ends that a signal has ended.

@@ -9,20 +9,17 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use host::device::Consent;
 use model::{Entry, ParamDef, ParamKind};
 use plan::Overrides;
+use runner::RunSite;
 use std::path::PathBuf;
 
-/// What a run needs beside its plan.
+/// What a run needs in addition to its plan.
 pub struct Options {
-    /// The directory to measure: data is made in it.
-    pub dir: PathBuf,
-    /// Where run files and reports go.
-    pub runs: PathBuf,
+    /// Where it is measured and recorded.
+    pub site: RunSite,
     /// Whether to write the report.
     pub report: bool,
     /// Whether an invalid point makes the exit code 5.
     pub strict: bool,
-    /// Block devices that may be overwritten.
-    pub destroy: Vec<Consent>,
 }
 
 const COMMON: &str = "Load and plan";
@@ -122,11 +119,13 @@ pub fn options(matches: &ArgMatches) -> Options {
     };
     let set = |name| matches.try_get_one::<bool>(name).ok().flatten() == Some(&true);
     Options {
-        dir: path("dir", "."),
-        runs: path("runs", "plimsoll-runs"),
+        site: RunSite {
+            dir: path("dir", "."),
+            runs: path("runs", "plimsoll-runs"),
+            destroy: matches.try_get_many("destroy").ok().flatten().map_or(Vec::new(), |all| all.cloned().collect()),
+        },
         report: !set("no-report"),
         strict: set("strict"),
-        destroy: matches.try_get_many("destroy").ok().flatten().map_or(Vec::new(), |all| all.cloned().collect()),
     }
 }
 

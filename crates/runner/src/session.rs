@@ -4,17 +4,14 @@
 //! removed as soon as the next point needs other data, and so is the file system that was made for it. The steps of a sequence go
 //! on with one data set; where a run goes on in the middle of one, the steps before it are performed again, on new data.
 
-use super::PREPARE_AT_MOST;
-use super::flags::Options;
-use super::label;
-use super::progress::Progress;
-use super::read_back;
-use super::replay::{self, Replayed};
-use super::resume::Interruption;
-use super::signals;
-use super::sink::PointSink;
-use crate::cli::Context;
-use crate::exit::Fault;
+use crate::PREPARE_AT_MOST;
+use crate::error::RunnerError;
+use crate::events::{RunEvent, RunObserver, note};
+use crate::preflight::{RunSite, data_location};
+use crate::read_back;
+use crate::replay::{Replayed, StepReplayer};
+use crate::resume::Interruption;
+use crate::sink::PointSink;
 use engine::estimate::{chain_bytes, image_bytes};
 use engine::{EngineDef, Instance, Loading, Runs, Start};
 use host::Volume;
@@ -22,7 +19,7 @@ use host::cgroup::{Cage, Disk, Needs};
 use host::device::Device;
 use host::safety::Room;
 use load::{Beside, Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, StopReason, run_phases};
-use model::{Fact, Limits, Nanos, OnError, Pacing, Phase, Plan, PointState, Trial};
+use model::{Catalogue, Fact, Limits, Nanos, OnError, Pacing, Phase, Plan, PointState, Trial};
 use observe::{EnginePids, Sampler, Subject};
 use std::ops::Range;
 use std::path::Path;
@@ -40,17 +37,16 @@ pub struct Session<'a> {
     first: usize,
     /// What went before, where the run goes on; until its first point is entered.
     interrupted: Option<Interruption>,
-    options: &'a Options,
-    context: &'a Context,
+    site: &'a RunSite,
     writer: &'a mut RunWriter,
     stop: Arc<Stop>,
     clock: MonotonicClock,
-    progress: Progress,
-    live: Option<Live>,
+    observer: &'a mut dyn RunObserver,
+    live: Option<RunningInstance>,
 }
 
 /// The instance that is running, and what its data is. The instance goes before what holds it and the volume that it is on.
-struct Live {
+struct RunningInstance {
     instance: Box<dyn Instance>,
     cage: Option<Cage>,
     volume: Option<Volume>,
@@ -67,11 +63,11 @@ struct Opened {
     point: PointId,
     kinds: usize,
     sampler: Sampler,
-    first: First,
+    first: InitialPhase,
 }
 
 /// What the clients of a point do first.
-enum First {
+enum InitialPhase {
     /// The instance is new: they make its data.
     Prepare(Loading),
     /// The data is there: they warm up and run.
@@ -82,15 +78,15 @@ impl<'a> Session<'a> {
     /// The run of `plan` into `writer`.
     pub fn new(
         plan: &'a Plan,
-        options: &'a Options,
-        context: &'a Context,
+        site: &'a RunSite,
+        catalogue: &Catalogue,
         writer: &'a mut RunWriter,
         stop: Arc<Stop>,
+        observer: &'a mut dyn RunObserver,
     ) -> Self {
-        let progress = Progress::start(plan, context);
-        let chains = plan::chains(plan, &context.catalogue);
+        let chains = plan::chains(plan, catalogue);
         let (first, interrupted, clock, live) = (0, None, MonotonicClock::start(), None);
-        Session { plan, chains, first, interrupted, options, context, writer, stop, clock, progress, live }
+        Session { plan, chains, first, interrupted, site, writer, stop, clock, observer, live }
     }
 
     /// The same run, which goes on at point number `first` after `interrupted`.
@@ -100,29 +96,28 @@ impl<'a> Session<'a> {
     }
 
     /// Measures every point, or as many as can be. The data of the last instance is removed in any case.
-    pub fn measure_all(mut self) -> Result<(), Fault> {
+    pub fn measure_all(mut self) -> Result<(), RunnerError> {
         let mut measured = Ok(());
-        let labels = label::all(self.plan);
-        for (nth, label) in labels.iter().enumerate().skip(self.first) {
-            self.progress.point(nth, label);
-            measured = self.measure(nth);
+        for (number, trial) in self.plan.trials.iter().enumerate().skip(self.first) {
+            self.observer.on(RunEvent::PointBegan { number, trial });
+            measured = self.measure(number);
             if measured.is_err() {
                 break;
             }
         }
         let removed = self.stop_live();
-        self.progress.finish();
+        self.observer.on(RunEvent::SessionEnded);
         measured.and(removed)
     }
 
     /// Measures one point.
-    fn measure(&mut self, nth: usize) -> Result<(), Fault> {
+    fn measure(&mut self, nth: usize) -> Result<(), RunnerError> {
         let opened = self.open(nth)?;
         let point = opened.point;
         let mut measured = self.load(nth, opened);
         if let Some(live) = &mut self.live {
-            measured = measured.and(live.instance.trouble().map_or(Ok(()), |text| Err(Fault::of_target(text))));
-            measured = killed(live).map_or(measured, |text| Err(Fault::of_target(text)));
+            measured = measured.and(live.instance.trouble().map_or(Ok(()), |text| Err(RunnerError::failed(text))));
+            measured = killed(live).map_or(measured, |text| Err(RunnerError::failed(text)));
             if !is_blocked(&measured) {
                 self.writer.add_facts(point, &closing_facts(live))?;
             }
@@ -133,32 +128,33 @@ impl<'a> Session<'a> {
         }
         let (state, error) = match &measured {
             Ok(()) => (PointState::Complete, None),
-            Err(fault) => (fault.state, Some(fault.text.as_str())),
+            Err(error) => (error.point_state(), Some(error.to_string())),
         };
-        self.writer.finish_point(point, state, error)?;
+        self.writer.finish_point(point, state, error.as_deref())?;
+        self.observer.on(RunEvent::PointEnded(state));
         measured
     }
 
     /// Starts an instance where the one that runs has other data, and enters the point into the run file.
-    fn open(&mut self, nth: usize) -> Result<Opened, Fault> {
+    fn open(&mut self, nth: usize) -> Result<Opened, RunnerError> {
         let trial = &self.plan.trials[nth];
         let (loaders, replayed) = if self.live_fits(nth) { self.begin_again(nth)? } else { self.start_new(nth)? };
         let live = self.live.as_mut().expect("started above, or it fits");
         live.last = nth;
         let (kinds, first) = match loaders {
-            Some(loading) => (loading.kinds.clone(), First::Prepare(loading)),
+            Some(loading) => (loading.kinds.clone(), InitialPhase::Prepare(loading)),
             None => {
                 let loading = live.instance.clients(trial)?;
-                (loading.kinds.clone(), First::Run(loading))
+                (loading.kinds.clone(), InitialPhase::Run(loading))
             }
         };
-        let (mut sources, notes) = observe::open_all(&subject(trial, live, &self.options.dir));
-        sources.extend(live.volume.as_ref().and_then(|_| observe::sources::disk::of(&below(&self.options.dir)?).ok()));
+        let (mut sources, notes) = observe::open_all(&subject(trial, live, &self.site.dir));
+        sources.extend(live.volume.as_ref().and_then(|_| observe::sources::disk::of(&below(&self.site.dir)?).ok()));
         sources.extend(live.instance.sources());
         sources.extend(live.cage.iter().flat_map(engine::cgroup_counters::sources));
         let described: Vec<_> = sources.iter().map(|source| source.describe()).collect();
         let mut facts = vec![Fact::new("engine.process", live.def.runs.as_str())];
-        facts.extend(place_facts(trial, live.volume.as_ref(), &self.options.dir));
+        facts.extend(place_facts(trial, live.volume.as_ref(), &self.site.dir));
         facts.extend(live.instance.facts());
         facts.extend(hold(live, trial)?);
         facts.extend(notes.into_iter().map(|note| Fact::new("counters.missing", note)));
@@ -177,12 +173,12 @@ impl<'a> Session<'a> {
 
     /// Starts a new instance for a point. Where the point is a later step of a sequence, the data is made and the steps before it
     /// are performed; else the clients that make the data are still to be run, where there are any.
-    fn start_new(&mut self, nth: usize) -> Result<(Option<Loading>, Option<Replayed>), Fault> {
+    fn start_new(&mut self, nth: usize) -> Result<(Option<Loading>, Option<Replayed>), RunnerError> {
         self.stop_live()?;
         let (chain, before) = (self.chain(nth), self.steps_before(nth));
-        let live = self.live.insert(start(chain, nth, self.plan, self.options)?);
-        live.cage.iter().filter_map(Cage::warning).for_each(|warning| self.context.note(warning));
-        live.instance.warnings().iter().for_each(|warning| self.context.note(warning));
+        let live = self.live.insert(start(chain, nth, self.plan, self.site)?);
+        live.cage.iter().filter_map(Cage::warning).for_each(|warning| note(self.observer, warning));
+        live.instance.warnings().iter().for_each(|warning| note(self.observer, warning));
         self.interrupted.iter().try_for_each(|run| run.check_engine(&chain[0], &live.instance.facts()))?;
         before.iter().chain([&self.plan.trials[nth]]).try_for_each(|trial| live.instance.check(trial))?;
         let loaders = live.instance.loaders(&chain[0])?;
@@ -195,12 +191,12 @@ impl<'a> Session<'a> {
         let grows_in = self.grows_in(nth);
         let live = self.live.as_mut().expect("started above");
         lift(live)?;
-        let mut again = replay::Again { clock: &self.clock, stop: &self.stop, progress: &mut self.progress, grows_in };
+        let mut again = StepReplayer { clock: &self.clock, stop: &self.stop, observer: self.observer, grows_in };
         Ok((None, Some(again.perform(&mut *live.instance, loaders, before)?)))
     }
 
     /// Enters what went before the load of `point`: the end of an interruption, and steps that were performed again.
-    fn enter_before(&mut self, point: PointId, replayed: Option<Replayed>) -> Result<(), Fault> {
+    fn enter_before(&mut self, point: PointId, replayed: Option<Replayed>) -> Result<(), RunnerError> {
         if let Some(interrupted) = self.interrupted.as_mut().and_then(Interruption::told_once) {
             self.writer.record(point, &Batch { events: &[interrupted], ..Batch::default() })?;
         }
@@ -213,16 +209,16 @@ impl<'a> Session<'a> {
     /// Where the data of a point may grow; `None` where it does not.
     fn grows_in(&self, nth: usize) -> Option<Room> {
         let trial = &self.plan.trials[nth];
-        (chain_bytes(self.chain(nth)).0 > 0).then(|| room(trial, self.live.as_ref(), &self.options.dir))
+        (chain_bytes(self.chain(nth)).0 > 0).then(|| room(trial, self.live.as_ref(), &self.site.dir))
     }
 
     /// Makes the data where that is due, then warms up and runs.
-    fn load(&mut self, nth: usize, opened: Opened) -> Result<(), Fault> {
+    fn load(&mut self, nth: usize, opened: Opened) -> Result<(), RunnerError> {
         let trial = &self.plan.trials[nth];
         let Opened { point, kinds, sampler, first } = opened;
         let grows_in = self.grows_in(nth);
         let writer = &mut *self.writer;
-        let sink = PointSink::new(writer, point, sampler, &self.stop, grows_in, &mut self.progress);
+        let sink = PointSink::new(writer, point, sampler, &self.stop, grows_in, self.observer);
         let mut sink = sink.until(&trial.phases);
         let live = self.live.as_mut().expect("opened");
         let run = |loading: Loading, phases: &[PhasePlan], on_error, sink: &mut PointSink| {
@@ -233,9 +229,9 @@ impl<'a> Session<'a> {
             perform(loading, phases, &setup, &self.clock, &self.stop, sink)
         };
         let loading = match first {
-            First::Run(loading) => Ok(loading),
+            InitialPhase::Run(loading) => Ok(loading),
             // Data with a hole in it is not measured, whatever is to become of failures in the run.
-            First::Prepare(loading) => lift(live)
+            InitialPhase::Prepare(loading) => lift(live)
                 .and_then(|()| run(loading, &[prepare()], OnError::Stop, &mut sink))
                 .and_then(|()| loaded(live))
                 .and_then(|()| hold(live, trial).map(drop))
@@ -249,16 +245,16 @@ impl<'a> Session<'a> {
 
     /// Reads back what was written and checks it, where it can be: also after an operation that failed, which may have found
     /// damage; not after a request to stop, and not behind a client that is still blocked.
-    fn read_back(&mut self, point: PointId, measured: Result<(), Fault>) -> Result<(), Fault> {
+    fn read_back(&mut self, point: PointId, measured: Result<(), RunnerError>) -> Result<(), RunnerError> {
         let (reason, started) = (self.stop.reason(), self.clock.now());
         let live = match &mut self.live {
             Some(live) if measured.is_ok() || reason == Some(StopReason::Failure) && !is_blocked(&measured) => live,
             _ => return measured,
         };
-        let (stop, progress) = (&self.stop, &mut self.progress);
+        let (stop, observer) = (&self.stop, &mut *self.observer);
         let found = live.instance.read_back(&mut |done, total| {
-            progress.reading_back(done, total);
-            stop.reason() == reason && !signals::came()
+            observer.on(RunEvent::ReadingBack { done, total });
+            stop.reason() == reason && !stop.is_interrupted()
         });
         let found = match found {
             Ok(Some(found)) => found,
@@ -268,13 +264,13 @@ impl<'a> Session<'a> {
         let now = self.clock.now();
         self.writer.add_facts(point, &read_back::facts(&found, now.since(started)))?;
         self.writer.record(point, &Batch { events: &read_back::events(&found, now), ..Batch::default() })?;
-        let reason = if signals::came() { Some(StopReason::Interrupted) } else { self.stop.reason() };
-        let stopped = reason.filter(|_| found.checked.stopped).map(|reason| Err(Fault::stopped(reason)));
-        measured.and(read_back::fault(&found)).and(stopped.unwrap_or(Ok(())))
+        let reason = if self.stop.is_interrupted() { Some(StopReason::Interrupted) } else { self.stop.reason() };
+        let stopped = reason.filter(|_| found.checked.stopped).map(|reason| Err(RunnerError::Stopped(reason)));
+        measured.and(read_back::damage(&found)).and(stopped.unwrap_or(Ok(())))
     }
 
     /// Stops the instance as the last phase of `point`.
-    fn clean_up(&mut self, point: PointId) -> Result<(), Fault> {
+    fn clean_up(&mut self, point: PointId) -> Result<(), RunnerError> {
         let start = self.clock.now();
         self.writer.begin_phase(point, Phase::Cleanup, start)?;
         let stopped = self.stop_live();
@@ -282,9 +278,9 @@ impl<'a> Session<'a> {
         stopped
     }
 
-    fn stop_live(&mut self) -> Result<(), Fault> {
+    fn stop_live(&mut self) -> Result<(), RunnerError> {
         match self.live.take() {
-            Some(Live { instance, cage, volume, .. }) => {
+            Some(RunningInstance { instance, cage, volume, .. }) => {
                 let stopped = instance.stop();
                 let freed = cage.map_or(Ok(()), Cage::remove);
                 let removed = volume.map_or(Ok(()), Volume::remove);
@@ -295,7 +291,7 @@ impl<'a> Session<'a> {
     }
 
     /// Lets a point begin on the instance that runs, with what its plan says it begins with.
-    fn begin_again(&mut self, nth: usize) -> Result<(Option<Loading>, Option<Replayed>), Fault> {
+    fn begin_again(&mut self, nth: usize) -> Result<(Option<Loading>, Option<Replayed>), RunnerError> {
         let continues = !self.steps_before(nth).is_empty() && self.goes_on(nth);
         let live = self.live.as_mut().expect("it fits");
         // Starting and copying is not measured; what holds the point is set before it begins.
@@ -350,22 +346,22 @@ fn run_ops(trial: &Trial) -> Option<u64> {
 }
 
 /// Starts the engine for the steps of `chain`, of which point number `nth` of `plan` is the first to be measured on it.
-fn start(chain: &[Trial], nth: usize, plan: &Plan, options: &Options) -> Result<Live, Fault> {
+fn start(chain: &[Trial], nth: usize, plan: &Plan, site: &RunSite) -> Result<RunningInstance, RunnerError> {
     let trial = &chain[0];
     let def = engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
     let data = data_of(chain);
     let made = trial.target.fs.zip(image_bytes(chain));
-    let volume = made.map(|(fs, size)| Volume::make(&options.dir, fs.kind, size, trial.seed)).transpose()?;
-    let parent = volume.as_ref().map_or(options.dir.as_path(), Volume::mount_point);
-    let cage = cage(plan, def.runs, &device_below(trial, volume.as_ref(), &options.dir), volume.is_some())?;
-    let start = Start { engine: def, trial, parent, data: &data, destroy: &options.destroy, cage: cage.as_ref() };
+    let volume = made.map(|(fs, size)| Volume::make(&site.dir, fs.kind, size, trial.seed)).transpose()?;
+    let parent = volume.as_ref().map_or(site.dir.as_path(), Volume::mount_point);
+    let cage = cage(plan, def.runs, &device_below(trial, volume.as_ref(), &site.dir), volume.is_some())?;
+    let start = Start { engine: def, trial, parent, data: &data, destroy: &site.destroy, cage: cage.as_ref() };
     let instance = (def.start)(&start)?;
-    Ok(Live { instance, cage, volume, def, data, of_load: Vec::new(), last: nth })
+    Ok(RunningInstance { instance, cage, volume, def, data, of_load: Vec::new(), last: nth })
 }
 
 /// What is to hold an instance. Where some points of a plan have a limit all have their engine in a group, so that they differ in
 /// the limit alone, and share their data.
-fn cage(plan: &Plan, runs: Runs, device: &Option<String>, alone: bool) -> Result<Option<Cage>, Fault> {
+fn cage(plan: &Plan, runs: Runs, device: &Option<String>, alone: bool) -> Result<Option<Cage>, RunnerError> {
     let any = |limited: fn(&Limits) -> bool| plan.trials.iter().any(|trial| limited(&trial.target.limits));
     let (memory, storage) = (any(|limits| limits.memory.is_some()), any(|limits| !limits.storage.is_none()));
     let disk = Disk { name: device.as_deref().unwrap_or("none"), alone };
@@ -379,17 +375,17 @@ fn cage(plan: &Plan, runs: Runs, device: &Option<String>, alone: bool) -> Result
 }
 
 /// Holds the instance to the limits of `trial`.
-fn hold(live: &Live, trial: &Trial) -> Result<Vec<Fact>, Fault> {
+fn hold(live: &RunningInstance, trial: &Trial) -> Result<Vec<Fact>, RunnerError> {
     Ok(live.cage.as_ref().map_or(Ok(Vec::new()), |cage| cage.hold(&trial.target.limits))?)
 }
 
 /// Lets the instance have all there is while its data is made, which is not measured.
-fn lift(live: &Live) -> Result<(), Fault> {
+fn lift(live: &RunningInstance) -> Result<(), RunnerError> {
     Ok(live.cage.as_ref().map_or(Ok(()), Cage::lift)?)
 }
 
 /// What to say where the kernel killed the engine for what it had taken.
-fn killed(live: &Live) -> Option<String> {
+fn killed(live: &RunningInstance) -> Option<String> {
     live.cage.as_ref()?.trouble()
 }
 
@@ -404,16 +400,6 @@ fn data_of(chain: &[Trial]) -> String {
         passes => format!(" precondition={passes}"),
     };
     format!("{} seed={}{path}{fs}{precondition}", engine::shape_of(trial), trial.seed)
-}
-
-/// Where the data of `trial` is, or will be.
-pub fn place_of_data<'a>(trial: &'a Trial, dir: &'a Path) -> &'a Path {
-    let named = trial.target.path.as_deref().and_then(Path::parent);
-    match named {
-        None => dir,
-        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
-        Some(parent) => parent,
-    }
 }
 
 /// What one operation of a kind amounts to, where that is not one statement without rows.
@@ -434,15 +420,15 @@ fn beside_facts(beside: &Beside, kinds: &[Kind]) -> [Fact; 3] {
 }
 
 /// Where the data of `trial` may grow.
-fn room(trial: &Trial, live: Option<&Live>, dir: &Path) -> Room {
+fn room(trial: &Trial, live: Option<&RunningInstance>, dir: &Path) -> Room {
     match live.and_then(|live| live.volume.as_ref()) {
         Some(volume) => Room::Own(volume.mount_point().into()),
-        None => Room::Shared(place_of_data(trial, dir).into()),
+        None => Room::Shared(data_location(trial, dir).into()),
     }
 }
 
 /// What the counters are of: the engine's processes or this one, and the device under the data.
-fn subject(trial: &Trial, live: &Live, dir: &Path) -> Subject {
+fn subject(trial: &Trial, live: &RunningInstance, dir: &Path) -> Subject {
     let device = device_below(trial, live.volume.as_ref(), dir);
     match live.def.runs {
         Runs::InClients | Runs::Embedded => Subject { engine_pids: EnginePids::Own, device },
@@ -456,7 +442,7 @@ fn subject(trial: &Trial, live: &Live, dir: &Path) -> Subject {
 fn device_below(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Option<String> {
     let raw = || Some(Device::at(trial.target.path.as_deref()?)?.name().to_owned());
     let device = volume.map(|volume| volume.device().to_owned()).or_else(raw);
-    device.or_else(|| below(place_of_data(trial, dir)))
+    device.or_else(|| below(data_location(trial, dir)))
 }
 
 /// The block device that the files in `dir` are on.
@@ -470,7 +456,7 @@ fn place_facts(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Vec<Fact> 
         (Some(volume), _) => volume.facts().to_vec(),
         (None, Some(path)) if let Some(device) = Device::at(path) => device.facts(),
         (None, Some(_)) => {
-            host::filesystem::place_of(place_of_data(trial, dir)).map(|place| place.facts()).unwrap_or_default()
+            host::filesystem::place_of(data_location(trial, dir)).map(|place| place.facts()).unwrap_or_default()
         }
         (None, None) => Vec::new(),
     }
@@ -504,12 +490,12 @@ pub fn perform(
     clock: &MonotonicClock,
     stop: &Arc<Stop>,
     sink: &mut dyn Sink,
-) -> Result<(), Fault> {
+) -> Result<(), RunnerError> {
     check(run_phases(loading, phases, setup, clock, stop, sink))
 }
 
 /// Brings data that was made to rest, and looks at what has come of it.
-fn loaded(live: &mut Live) -> Result<(), Fault> {
+fn loaded(live: &mut RunningInstance) -> Result<(), RunnerError> {
     let began = Instant::now();
     live.instance.loaded()?;
     let rest = Fact::new("load.rest_s", format!("{:.3}", began.elapsed().as_secs_f64()));
@@ -520,7 +506,7 @@ fn loaded(live: &mut Live) -> Result<(), Fault> {
 }
 
 /// What is left when the load is over: the size of the data, and what the engine has to say.
-fn closing_facts(live: &mut Live) -> Vec<Fact> {
+fn closing_facts(live: &mut RunningInstance) -> Vec<Fact> {
     let mut facts = std::mem::take(&mut live.of_load);
     facts.push(Fact::new("data.bytes", live.instance.footprint().0.to_string()));
     facts.extend(live.instance.log_footprint().map(|logs| Fact::new("data.log_bytes", logs.0.to_string())));
@@ -529,21 +515,21 @@ fn closing_facts(live: &mut Live) -> Vec<Fact> {
     facts
 }
 
-fn is_blocked(measured: &Result<(), Fault>) -> bool {
-    measured.as_ref().is_err_and(|fault| fault.blocked)
+fn is_blocked(measured: &Result<(), RunnerError>) -> bool {
+    measured.as_ref().is_err_and(RunnerError::is_blocked)
 }
 
-fn check(outcome: Outcome) -> Result<(), Fault> {
+fn check(outcome: Outcome) -> Result<(), RunnerError> {
     match outcome.ended {
         Ended::AsPlanned if outcome.hung.is_empty() => Ok(()),
         Ended::AsPlanned => {
             let text = format!("{} clients were still blocked when the grace time was over", outcome.hung.len());
-            Err(Fault { blocked: true, ..Fault::of_target(text) })
+            Err(RunnerError::Failed { text, blocked: true })
         }
-        Ended::Stopped(reason) => Err(Fault::stopped(reason)),
+        Ended::Stopped(reason) => Err(RunnerError::Stopped(reason)),
         Ended::Failed { text, .. } => {
             let text = format!("{text}; what was measured is kept");
-            Err(Fault { blocked: !outcome.hung.is_empty(), ..Fault::of_target(text) })
+            Err(RunnerError::Failed { text, blocked: !outcome.hung.is_empty() })
         }
     }
 }

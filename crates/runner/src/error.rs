@@ -1,0 +1,97 @@
+//! Why a run was not measured, or not to its end.
+//!
+//! In: the errors of every crate that measures, and the reasons why a load ended early. Out: one line for people, and what it makes
+//! of the point that was being measured. Limits: it knows no exit codes; whoever calls decides what a program makes of it.
+
+use host::TargetError;
+use load::StopReason;
+use model::PointState;
+use plan::PlanError;
+use store::StoreError;
+use thiserror::Error;
+
+/// Why a run was not measured, or not to its end.
+#[derive(Debug, Error)]
+pub enum RunnerError {
+    /// The plan or the run asks for something that cannot be done.
+    #[error("{0}")]
+    Unsupported(String),
+    /// Going on could harm other measurements or data that is not plimsoll's.
+    #[error("{0}")]
+    Unsafe(String),
+    /// The plan is wrong.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The engine or the host cannot do what was asked, or failed.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The run file cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The load ended early because it was asked to.
+    #[error("{}", stop_text(*.0))]
+    Stopped(StopReason),
+    /// An operation, a client or the engine failed while it was measured.
+    #[error("{text}")]
+    Failed {
+        /// One line: what failed.
+        text: String,
+        /// Whether clients were still blocked: nothing that may block in the same way is to be tried after it.
+        blocked: bool,
+    },
+}
+
+impl RunnerError {
+    /// The engine failed while it was measured, and no client is blocked.
+    pub fn failed(text: impl Into<String>) -> RunnerError {
+        RunnerError::Failed { text: text.into(), blocked: false }
+    }
+
+    /// The state of the point that was measured when this happened.
+    pub fn point_state(&self) -> PointState {
+        match self {
+            RunnerError::Failed { .. }
+            | RunnerError::Target(TargetError::Failed(_))
+            | RunnerError::Stopped(StopReason::Failure) => PointState::Failed,
+            _ => PointState::Partial,
+        }
+    }
+
+    /// Whether clients were still blocked when it happened.
+    pub fn is_blocked(&self) -> bool {
+        matches!(self, RunnerError::Failed { blocked: true, .. })
+    }
+}
+
+fn stop_text(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Interrupted => "interrupted; what was measured is kept",
+        StopReason::Failure => "the engine failed; what was measured is kept",
+        StopReason::Limit => {
+            "stopped because the disk was nearly full; what was measured is kept; free some space or use a larger disk"
+        }
+        StopReason::Unrecorded => "stopped because the run file cannot be written any more; what was recorded is kept",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_that_failed_fails_its_point_and_an_interruption_leaves_it_partial() {
+        let failed = [
+            RunnerError::failed("disk I/O error"),
+            RunnerError::Target(TargetError::Failed("disk I/O error".into())),
+            RunnerError::Stopped(StopReason::Failure),
+        ];
+        assert!(failed.iter().all(|error| error.point_state() == PointState::Failed && !error.is_blocked()));
+        let partial = [
+            RunnerError::Stopped(StopReason::Interrupted),
+            RunnerError::Stopped(StopReason::Limit),
+            RunnerError::Target(TargetError::Unsafe("not ours".into())),
+        ];
+        assert!(partial.iter().all(|error| error.point_state() == PointState::Partial));
+        assert!(RunnerError::Failed { text: "blocked".into(), blocked: true }.is_blocked());
+    }
+}

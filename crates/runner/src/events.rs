@@ -1,0 +1,47 @@
+//! What a run tells while it is measured.
+//!
+//! In: the session calls [`RunObserver::on`] for each [`RunEvent`], in the order in which they happen. Out: whatever the observer
+//! makes of them: a progress bar, lines, a list in a test. Limits: an observer cannot change or end a run, and is called by the
+//! thread that records, so it must return at once.
+
+use model::{Bytes, IntervalRow, Phase, PointState, Trial};
+
+/// What happened.
+#[derive(Clone, Copy, Debug)]
+pub enum RunEvent<'a> {
+    /// Something that people should know, in one line.
+    Note(&'a str),
+    /// A point begins.
+    PointBegan {
+        /// How many points of the run are complete before it.
+        number: usize,
+        /// What it measures.
+        trial: &'a Trial,
+    },
+    /// A phase of the point begins.
+    PhaseBegan(Phase),
+    /// An interval is over. Also called for steps that are performed again and not recorded.
+    Interval(&'a [IntervalRow]),
+    /// The data that the point wrote is being read back.
+    ReadingBack {
+        /// Bytes that were read,
+        done: Bytes,
+        /// of so many.
+        total: Bytes,
+    },
+    /// The point is recorded.
+    PointEnded(PointState),
+    /// Nothing more is measured.
+    SessionEnded,
+}
+
+/// Receives the events of a run.
+pub trait RunObserver {
+    /// Called once for each event.
+    fn on(&mut self, event: RunEvent<'_>);
+}
+
+/// Tells `observer` something in one line.
+pub(crate) fn note(observer: &mut dyn RunObserver, text: impl std::fmt::Display) {
+    observer.on(RunEvent::Note(&text.to_string()));
+}

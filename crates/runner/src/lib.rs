@@ -1,0 +1,31 @@
+//! Measures a run: which trial comes next, and one trial on this host.
+//!
+//! In: a plan, the place to measure, a run file, a request to stop, an observer. Out: every point recorded, and events while it is.
+//! Limits: points are measured one after the other; one engine instance runs at a time. It knows no command line, no terminal, no
+//! exit codes and no analysis: what the numbers mean is for those that read the run file.
+
+mod ad_hoc;
+mod catalogue;
+pub mod ceilings;
+mod error;
+mod events;
+mod preflight;
+mod read_back;
+mod replay;
+mod resume;
+mod session;
+mod sink;
+mod steady;
+
+pub use ad_hoc::{AdHocRun, PhaseTotals};
+pub use catalogue::all as catalogue;
+pub use error::RunnerError;
+pub use events::{RunEvent, RunObserver};
+pub use preflight::{RunSite, check_abilities, check_before_run, check_place, check_targets, create_run, environment};
+pub use resume::{Interruption, Resumed};
+pub use session::Session;
+
+use model::Nanos;
+
+/// Making data has no deadline: it ends when the data is made.
+const PREPARE_AT_MOST: Nanos = Nanos::from_secs(7 * 24 * 3600);

@@ -1,0 +1,167 @@
+//! What comes before a run: is this a place to measure, can every point be measured here, and the run file.
+//!
+//! In: a resolved plan, the place to measure. Out: a refusal, or a run file that describes the run. Limits: others may fill the disk
+//! or take the directory afterwards; while the load runs the sink looks again.
+
+use crate::ceilings;
+use crate::error::RunnerError;
+use crate::events::{RunObserver, note};
+use host::TargetError;
+use host::device::{Consent, Device};
+use model::{Bytes, Catalogue, Fact, Plan, RunMeta, Trial};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+use store::{RunWriter, StoreError};
+
+/// Where a run is measured and where it is recorded.
+#[derive(Clone, Debug)]
+pub struct RunSite {
+    /// The directory to measure: data is made in it.
+    pub dir: PathBuf,
+    /// The directory of run files and reports.
+    pub runs: PathBuf,
+    /// Block devices that may be overwritten.
+    pub destroy: Vec<Consent>,
+}
+
+/// Everything that must be so before `plan` is measured at `site`; asks for passwords that are still missing.
+pub fn check_before_run(
+    plan: &Plan,
+    site: &RunSite,
+    catalogue: &Catalogue,
+    observer: &mut dyn RunObserver,
+) -> Result<(), RunnerError> {
+    check_abilities(plan, catalogue)?;
+    check_place(plan, site, catalogue, observer)?;
+    Ok(engine::server::url::ask_for_passwords(plan.trials.iter().map(|trial| &trial.target.params))?)
+}
+
+/// Refuses a plan with a point that its engine cannot perform, before the points before it are measured.
+pub fn check_abilities(plan: &Plan, catalogue: &Catalogue) -> Result<(), RunnerError> {
+    let engine =
+        |trial: &Trial| engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
+    plan.trials.iter().try_for_each(|trial| (engine(trial).check)(trial))?;
+    plan::chains(plan, catalogue).into_iter().try_for_each(|chain| check_first_step(&plan.trials[chain.start]))
+}
+
+/// Refuses a sequence of steps whose first would ask for rows that no step has inserted.
+fn check_first_step(trial: &Trial) -> Result<(), RunnerError> {
+    let def = workload::find(&trial.workload.name).expect("the plan was checked against the catalogue");
+    match (def.data_reuse)(&trial.workload.params) {
+        workload::Reuse::Continues { begins: false, .. } => Err(RunnerError::Unsupported(format!(
+            "step `{}` needs rows, but no earlier step inserts any; add for example `l.i1` to the same --steps list",
+            trial.workload.params.word("step")
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Looks before anything is written: is this a place to measure, is it free, is there room? Removes what killed runs left there.
+pub fn check_place(
+    plan: &Plan,
+    site: &RunSite,
+    catalogue: &Catalogue,
+    observer: &mut dyn RunObserver,
+) -> Result<(), RunnerError> {
+    host::safety::check_directory(&site.dir)?;
+    let swept = host::data_dir::sweep_abandoned(&site.dir, host::volume::release);
+    let groups = host::cgroup::sweep_abandoned();
+    swept.notes.iter().chain(&groups).for_each(|text| note(observer, text));
+    if let Some(used) = swept.in_use.first() {
+        let used = host::error::shown(used);
+        let text = format!("another plimsoll run is using this directory (`{used}`); wait until it finishes");
+        return Err(RunnerError::Unsafe(text));
+    }
+    check_targets(plan, site)?;
+    let chains = plan::chains(plan, catalogue);
+    Ok(chains.into_iter().try_for_each(|chain| check_room(&plan.trials[chain], &site.dir))?)
+}
+
+/// Checks that the file systems can be made that points are measured on, and that the block devices may be written that they name.
+pub fn check_targets(plan: &Plan, site: &RunSite) -> Result<(), TargetError> {
+    plan.trials.iter().try_for_each(|trial| {
+        engine::requirements::check_file_system(trial)?;
+        engine::requirements::check_limits(trial)?;
+        check_device(trial, site)
+    })
+}
+
+/// Refuses a device that holds the directories of data or run files.
+fn check_device(trial: &Trial, site: &RunSite) -> Result<(), TargetError> {
+    let device = trial.target.path.as_deref().and_then(Device::at);
+    match device.filter(|_| engine::estimate::writes(trial)) {
+        Some(device) => device.check_destroy(&site.destroy, &[&site.dir, existing_ancestor(&site.runs)]),
+        None => Ok(()),
+    }
+}
+
+/// The innermost directory around `dir` that exists.
+fn existing_ancestor(dir: &Path) -> &Path {
+    dir.ancestors().find(|around| around.is_dir()).unwrap_or(Path::new("."))
+}
+
+/// The data of one point, or of the steps of one sequence, is on the disk at a time. Engines that keep nothing need no room.
+fn check_room(steps: &[Trial], dir: &Path) -> Result<(), TargetError> {
+    match engine::estimate::chain_bytes(steps) {
+        Bytes(0) => Ok(()),
+        need => host::safety::check_space(data_location(&steps[0], dir), need),
+    }
+}
+
+/// The directory that holds the data of `trial`, or will hold it.
+pub(crate) fn data_location<'a>(trial: &'a Trial, dir: &'a Path) -> &'a Path {
+    match trial.target.path.as_deref().and_then(Path::parent) {
+        None => dir,
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+    }
+}
+
+/// The machine and the place, which must be alike for two runs to be compared, and the ceilings that its disk has shown before.
+pub fn environment(site: &RunSite, observer: &mut dyn RunObserver) -> Vec<Fact> {
+    let place = host::filesystem::place_of(&site.dir).map(|place| place.facts()).unwrap_or_default();
+    let ceilings = ceilings::facts(&site.runs, &place, observer);
+    let machine = host::machine::facts().into_iter().chain(load::clock_facts());
+    machine.chain(place).chain(ceilings).collect()
+}
+
+/// Makes the run file of `plan`, and the directory around it.
+pub fn create_run(
+    plan: &Plan,
+    site: &RunSite,
+    observer: &mut dyn RunObserver,
+) -> Result<(PathBuf, RunWriter), RunnerError> {
+    std::fs::create_dir_all(&site.runs).map_err(|error| {
+        let runs = host::error::shown(&site.runs);
+        RunnerError::Unsafe(format!("cannot create the directory `{runs}` for run files: {error}; use --runs"))
+    })?;
+    create_run_file(describe_run(plan, site, observer), &site.runs)
+}
+
+fn describe_run(plan: &Plan, site: &RunSite, observer: &mut dyn RunObserver) -> RunMeta {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let started = chrono::DateTime::from_timestamp(now.as_secs() as i64, 0).unwrap_or_default();
+    RunMeta {
+        run_id: format!("{}-{}", started.format("%Y%m%d-%H%M%S"), plan.name),
+        started_unix_ms: now.as_millis() as u64,
+        plimsoll_version: env!("CARGO_PKG_VERSION").into(),
+        plan: plan.clone(),
+        environment: environment(site, observer),
+    }
+}
+
+/// The run file of `meta` in `runs`, with a number after its name if a run of this second has the name already.
+fn create_run_file(meta: RunMeta, runs: &Path) -> Result<(PathBuf, RunWriter), RunnerError> {
+    const TRIES: u32 = 100;
+    let name = meta.run_id.clone();
+    let numbered = (2..TRIES).map(|n| format!("{name}-{n}"));
+    for run_id in std::iter::once(name.clone()).chain(numbered) {
+        let run_file = runs.join(format!("{run_id}.{}", store::EXTENSION));
+        match RunWriter::create(&run_file, &RunMeta { run_id, ..meta.clone() }) {
+            Err(StoreError::Exists { .. }) => {}
+            created => return Ok((run_file, created?)),
+        }
+    }
+    let runs = host::error::shown(runs);
+    Err(RunnerError::Unsafe(format!("`{runs}` already holds {TRIES} runs of this second; start again")))
+}
