@@ -170,8 +170,8 @@ fn stepped() -> Result<(), String> {
         is_so((rate / limit - 1.0).abs() < 0.05, || format!("{rate}/s at a limit of {limit}/s"))?;
     }
     is_so(shape.stalls.len() == 1, || format!("{:?}", shape.stalls))?;
-    let (stall, drop) = (shape.stalls[0], (made[2], made[3]));
-    let is_near = (stall.span.from_s - drop.0).abs() <= INTERVAL_S && (stall.span.to_s - drop.1).abs() <= INTERVAL_S;
+    let (stall, drop) = (shape.stalls[0].span, (made[2], made[3]));
+    let is_near = (stall.from_s - drop.0).abs() <= INTERVAL_S && (stall.to_s - drop.1).abs() <= INTERVAL_S;
     is_so(is_near, || format!("{stall:?} {drop:?}"))?;
     let point = finished.json()["points"][0].clone();
     let shift = finding(&point, "level-shift").ok_or_else(|| point["findings"].to_string())?;

@@ -14,6 +14,7 @@ pub mod cost;
 mod counters;
 pub mod data_load;
 pub mod detect;
+pub mod durability;
 mod facts;
 pub mod finding;
 mod label;
