@@ -14,7 +14,7 @@ use model::{
     Bytes, Fact, Generator, Interval, KindInterval, Load, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases,
     Plan, PointData, PointState, RunData, RunMeta, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
-use plot::figure::{Body, Figure, Panel};
+use plot::figure::{Figure, FigureBody, Panel};
 use std::collections::BTreeMap;
 
 /// Texts that try to become markup, code, a formula, an escape sequence or a second line.
@@ -578,7 +578,7 @@ pub fn inserting(dimensions: &[(&str, &[&str])], seconds: u64) -> Analysis {
 
 /// The panels of a figure that has some.
 pub fn panels(figure: &Figure) -> &[Panel] {
-    let Body::Panels { panels, .. } = &figure.body else { panic!("`{}` has no panels", figure.id) };
+    let FigureBody::Panels { panels, .. } = &figure.body else { panic!("`{}` has no panels", figure.id) };
     panels
 }
 

@@ -8,7 +8,7 @@
 use super::{Chart, ops_axis};
 use crate::sheet::{Dimension, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis};
-use plot::figure::{Axis, Body, BoxMark, Colour, Figure, Mark, Panel, Scale, Series, Unit};
+use plot::figure::{Axis, AxisScale, AxisUnit, BoxMark, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -33,7 +33,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
     if boxes.is_empty() {
         return None;
     }
-    let series = vec![Series { label: String::new(), colour: Colour::Blue, marks: vec![Mark::Boxes(boxes)] }];
+    let series = vec![DataSeries::unnamed(Colour::Blue, vec![Mark::Boxes(boxes)])];
     let y = ops_axis(&points, "operations/s of single intervals");
     let panel = Panel { title: String::new(), note: String::new(), y, height: 260.0, series, shades: Vec::new() };
     let key = "Box: percentiles 25, 50, 75. Whiskers: 5 and 95. Dots: intervals beyond";
@@ -41,7 +41,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
         id: format!("boxes-{}", sheet.slug),
         title: format!("Throughput of single intervals: {}", sheet.name),
         caption: format!("{}. {key}.", conditions(analysis, &points)),
-        body: Body::Panels { x: x_axis(sheet), panels: vec![panel] },
+        body: FigureBody::Panels { x: x_axis(sheet), panels: vec![panel] },
     })
 }
 
@@ -50,8 +50,8 @@ fn x_axis(sheet: &Sheet) -> Axis {
     let number = |dimension: Dimension| sheet.rows.iter().map(|row| dimension.of(row.points[0]).to_string()).collect();
     let names = || sheet.rows.iter().map(|row| row.label.clone()).collect();
     let label = sheet.dimension.map_or("", Dimension::as_str).to_owned();
-    let scale = Scale::Slots(sheet.dimension.map_or_else(names, number));
-    Axis { label, scale, unit: Unit::Count, range: None }
+    let scale = AxisScale::Slots(sheet.dimension.map_or_else(names, number));
+    Axis { label, scale, unit: AxisUnit::Count, range: None }
 }
 
 fn box_of(x: f64, repeats: &[&PointAnalysis]) -> Option<BoxMark> {
@@ -65,7 +65,7 @@ fn box_of(x: f64, repeats: &[&PointAnalysis]) -> Option<BoxMark> {
     // Of thousands of dots one upon the other, those are drawn that can be told apart.
     let apart = rates.last().map_or(0.0, |most| most / DOTS_APART);
     outliers.dedup_by(|next, kept| *next - *kept < apart);
-    (!rates.is_empty()).then_some(BoxMark { x, percentiles, outliers })
+    (!rates.is_empty()).then_some(BoxMark { x, percentiles, outliers, is_hollow: false })
 }
 
 /// Type 7 of Hyndman and Fan, "Sample Quantiles in Statistical Packages" (1996). NaN for no values.
@@ -124,7 +124,7 @@ mod tests {
     fn boxes_of_a_sweep_stand_over_numbers_and_those_of_strangers_over_names() {
         let analysis = crate::testing::quick();
         let axes: Vec<Axis> = sheets(&analysis).iter().map(x_axis).collect();
-        let names = |axis: &Axis| if let Scale::Slots(names) = &axis.scale { names.clone() } else { Vec::new() };
+        let names = |axis: &Axis| if let AxisScale::Slots(names) = &axis.scale { names.clone() } else { Vec::new() };
         assert_eq!((axes[0].label.as_str(), names(&axes[0])), ("depth", vec!["1".to_owned(), "8".into(), "32".into()]));
         assert_eq!((axes[2].label.as_str(), names(&axes[2])[0].as_str()), ("", "sqlite indexes 0"));
     }

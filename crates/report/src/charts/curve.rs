@@ -8,7 +8,7 @@ use super::{Chart, merged};
 use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis};
 use hdrhistogram::Histogram;
-use plot::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Stroke, Unit};
+use plot::figure::{Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -24,8 +24,8 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 }
 
 fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
-    let lines = sheet.rows.iter().enumerate().flat_map(|(i, row)| lines_of(row, Colour::nth(i)));
-    let series: Vec<Series> = lines.collect();
+    let lines = sheet.rows.iter().enumerate().flat_map(|(i, row)| lines_of(row, SeriesStyle::nth(i)));
+    let series: Vec<DataSeries> = lines.collect();
     if series.is_empty() {
         return None;
     }
@@ -40,7 +40,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
         id: format!("curve-{}", sheet.slug),
         title: format!("Percentile curve: {}", sheet.name),
         caption: format!("{}; n = {}. {note}.", conditions(analysis, &points), operations(&points)),
-        body: Body::Panels { x: x_axis(&points), panels: vec![panel] },
+        body: FigureBody::Panels { x: x_axis(&points), panels: vec![panel] },
     })
 }
 
@@ -64,8 +64,8 @@ fn x_axis(points: &[&PointAnalysis]) -> Axis {
         points.iter().filter_map(|p| p.series.as_ref()).map(|s| last_percentile(&s.response)).fold(90.0, f64::max);
     Axis {
         label: "percentile of operations".to_owned(),
-        scale: Scale::Tail,
-        unit: Unit::Percent,
+        scale: AxisScale::Tail,
+        unit: AxisUnit::Percent,
         range: Some((0.0, last)),
     }
 }
@@ -76,17 +76,17 @@ fn last_percentile(histogram: &Histogram<u64>) -> f64 {
     (100.0 * (1.0 - beyond)).clamp(0.0, 99.999)
 }
 
-fn lines_of(row: &Row, colour: Colour) -> Vec<Series> {
+fn lines_of(row: &Row, style: SeriesStyle) -> Vec<DataSeries> {
     let response = merged(&row.points, |series| &series.response);
     if response.is_empty() {
         return Vec::new();
     }
     let marks = vec![Mark::Line(Stroke::Solid, curve(&response))];
-    let mut lines = vec![Series { label: row.label.clone(), colour, marks }];
+    let mut lines = vec![DataSeries::named(row.label.clone(), style, marks)];
     let service = merged(&row.points, |series| &series.service);
     if row.points.iter().any(|point| !is_closed(point)) && !service.is_empty() {
         let marks = vec![Mark::Line(Stroke::Dashed, curve(&service))];
-        lines.push(Series { label: String::new(), colour, marks });
+        lines.push(DataSeries::unnamed(style, marks));
     }
     lines
 }
@@ -118,8 +118,8 @@ mod tests {
     #[test]
     fn an_open_loop_has_a_dashed_line_of_service_times() {
         let figures = draw(&open_loop());
-        let Body::Panels { panels, .. } = &figures[0].body else { panic!("panels") };
-        let dashed = |s: &&Series| matches!(s.marks[0], Mark::Line(Stroke::Dashed, _));
+        let FigureBody::Panels { panels, .. } = &figures[0].body else { panic!("panels") };
+        let dashed = |s: &&DataSeries| matches!(s.marks[0], Mark::Line(Stroke::Dashed, _));
         assert_eq!(panels[0].series.iter().filter(dashed).count(), 1);
         assert!(figures[0].caption.contains("Dashed: service time"));
     }

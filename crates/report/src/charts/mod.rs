@@ -20,7 +20,7 @@ use crate::sheet::{Dimension, Group, groups};
 use analysis::detect::level_shift;
 use analysis::{Analysis, IntervalPoint, PointAnalysis, Summary};
 use hdrhistogram::Histogram;
-use plot::figure::{Axis, Colour, Figure, Mark, Panel, Series, Shade, ShadeKind, Stroke, Unit};
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel, SeriesStyle, Shade, Stroke, Tint};
 use std::collections::BTreeMap;
 
 /// A sort of chart.
@@ -124,8 +124,8 @@ fn kind_of_access(group: &Group) -> &'static str {
 /// Operations per second from 0, with MB/s on the right where all operations of `points` are blocks of one size.
 fn ops_axis(points: &[&PointAnalysis], label: &str) -> Axis {
     match bytes_each(points) {
-        Some(bytes) => Axis::from_zero(&format!("{label} (left), MB/s (right)"), Unit::CountOf(bytes)),
-        None => Axis::from_zero(label, Unit::Count),
+        Some(bytes) => Axis::from_zero(&format!("{label} (left), MB/s (right)"), AxisUnit::CountOf(bytes)),
+        None => Axis::from_zero(label, AxisUnit::Count),
     }
 }
 
@@ -176,9 +176,9 @@ impl Measure {
 fn sweep_series(
     (name, points): (&str, &[&PointAnalysis]),
     dimension: Dimension,
-    colour: Colour,
+    style: SeriesStyle,
     measure: &Measure,
-) -> Series {
+) -> DataSeries {
     let mut places: BTreeMap<u32, Vec<&PointAnalysis>> = BTreeMap::new();
     points.iter().for_each(|point| places.entry(dimension.of(point)).or_default().push(point));
     let x_of = |point: &PointAnalysis| f64::from(dimension.of(point));
@@ -193,7 +193,7 @@ fn sweep_series(
         Mark::Whiskers(alone.filter_map(interval).collect()),
         Mark::Dots(radius, dots),
     ];
-    Series { label: name.to_owned(), colour, marks }
+    DataSeries::named(name, style, marks)
 }
 
 /// Operations per second.
@@ -213,7 +213,7 @@ fn rate_of(points: &[&PointAnalysis]) -> (&'static Measure, Axis) {
     let worked = |point: &&&PointAnalysis| point.summary.as_ref().is_some_and(|s| s.ops > 0);
     let mut working = points.iter().filter(worked).peekable();
     match working.peek().is_some() && working.all(|point| queries_per_s(point).is_some()) {
-        true => (&QUERIES, Axis::from_zero("queries/s", Unit::Count)),
+        true => (&QUERIES, Axis::from_zero("queries/s", AxisUnit::Count)),
         false => (&OPS, ops_axis(points, "operations/s")),
     }
 }
@@ -247,42 +247,95 @@ fn time_range<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> Option
     intervals.filter(|i| i.at_s.is_finite() && i.length_s.is_finite()).fold(None, whole)
 }
 
+/// A shaded stretch with what it means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct MarkedSpan {
+    from: f64,
+    to: f64,
+    kind: SpanKind,
+}
+
+/// What a shaded stretch means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SpanKind {
+    /// Before the run phase: drawn, and not counted.
+    Warmup,
+    /// Rounds of the run phase before the window: drawn, and not counted.
+    NotCounted,
+    /// The window of a run that goes by rounds: what counts of it.
+    Window,
+    /// A stall.
+    Stall,
+    /// A drop far below the level, and no stall.
+    Drop,
+    /// The moment at which the level shifted.
+    Shift,
+}
+
+impl SpanKind {
+    fn tint(self) -> Tint {
+        match self {
+            SpanKind::Warmup | SpanKind::NotCounted => Tint::Grey,
+            SpanKind::Window => Tint::Blue,
+            SpanKind::Stall => Tint::Red,
+            SpanKind::Drop => Tint::Yellow,
+            SpanKind::Shift => Tint::Violet,
+        }
+    }
+}
+
+/// The stretches of [`marked_spans`] as they are drawn.
+fn shades(point: &PointAnalysis) -> Vec<Shade> {
+    let shade = |span: MarkedSpan| Shade { from: span.from, to: span.to, tint: span.kind.tint() };
+    marked_spans(point).into_iter().map(shade).collect()
+}
+
+/// From the first warmup interval to the end, as an axis.
+fn time_axis(range: (f64, f64)) -> Axis {
+    Axis::seconds("the run phase began", range)
+}
+
+/// Operations per second from 0.
+fn rate_axis() -> Axis {
+    Axis::from_zero("operations/s", AxisUnit::Count)
+}
+
 /// The warmup and rounds that do not count in grey, the window of those that do in blue, stalls in red, drops in yellow, and a
 /// violet line where the level shifted.
-fn shades(point: &PointAnalysis) -> Vec<Shade> {
+fn marked_spans(point: &PointAnalysis) -> Vec<MarkedSpan> {
     let Some(series) = &point.series else { return Vec::new() };
     let start = series.intervals.first().map_or(0.0, |i| i.at_s);
-    let warmup = (start < 0.0).then_some(Shade { from: start, to: 0.0, kind: ShadeKind::Warmup });
+    let warmup = (start < 0.0).then_some(MarkedSpan { from: start, to: 0.0, kind: SpanKind::Warmup });
     let window = point.rounds.as_ref().and_then(|rounds| rounds.window).map(|_| series.counted);
     let before = window.filter(|window| window.from_s > 0.0).map(|window| window.from_s);
-    let before = before.map(|to| Shade { from: 0.0, to, kind: ShadeKind::NotCounted });
-    let window = window.map(|w| Shade { from: w.from_s, to: w.to_s, kind: ShadeKind::Window });
-    let stalls = series.stalls.iter().map(|s| Shade { from: s.from_s, to: s.to_s, kind: ShadeKind::Stall });
-    let drops = series.drops.iter().map(|d| Shade { from: d.span.from_s, to: d.span.to_s, kind: ShadeKind::Drop });
+    let before = before.map(|to| MarkedSpan { from: 0.0, to, kind: SpanKind::NotCounted });
+    let window = window.map(|w| MarkedSpan { from: w.from_s, to: w.to_s, kind: SpanKind::Window });
+    let stalls = series.stalls.iter().map(|s| MarkedSpan { from: s.from_s, to: s.to_s, kind: SpanKind::Stall });
+    let drops = series.drops.iter().map(|d| MarkedSpan { from: d.span.from_s, to: d.span.to_s, kind: SpanKind::Drop });
     let disturbed = stalls.chain(drops).chain(shifts(point, series));
     warmup.into_iter().chain(before).chain(window).chain(disturbed).collect()
 }
 
 /// The beginnings of all levels but the first that the analysis tells, where it speaks of them.
-fn shifts(point: &PointAnalysis, series: &analysis::Series) -> Vec<Shade> {
+fn shifts(point: &PointAnalysis, series: &analysis::Series) -> Vec<MarkedSpan> {
     let is_told = point.findings.iter().any(|finding| finding.code == level_shift::DETECTOR.code);
     let told = if is_told { level_shift::told_levels(series) } else { Vec::new() };
     let begins = told.iter().skip(1).map(|level| level.span.from_s);
-    begins.map(|at| Shade { from: at, to: at, kind: ShadeKind::Shift }).collect()
+    begins.map(|at| MarkedSpan { from: at, to: at, kind: SpanKind::Shift }).collect()
 }
 
-const SHADE_WORDS: [(ShadeKind, &str); 4] = [
-    (ShadeKind::Window, " Blue: the rounds that count."),
-    (ShadeKind::Stall, " Red: stall."),
-    (ShadeKind::Drop, " Yellow: drop."),
-    (ShadeKind::Shift, " Violet line: the level shifted."),
+const SHADE_WORDS: [(SpanKind, &str); 4] = [
+    (SpanKind::Window, " Blue: the rounds that count."),
+    (SpanKind::Stall, " Red: stall."),
+    (SpanKind::Drop, " Yellow: drop."),
+    (SpanKind::Shift, " Violet line: the level shifted."),
 ];
 
 /// What the shading means, where there is any: for captions.
 fn shading_note(points: &[&PointAnalysis]) -> String {
-    let shades: Vec<Shade> = points.iter().flat_map(|p| shades(p)).collect();
+    let shades: Vec<MarkedSpan> = points.iter().flat_map(|p| marked_spans(p)).collect();
     let has = |kind| shades.iter().any(|s| s.kind == kind);
-    let grey = match (has(ShadeKind::Warmup), has(ShadeKind::NotCounted)) {
+    let grey = match (has(SpanKind::Warmup), has(SpanKind::NotCounted)) {
         (true, true) => " Grey: warmup, and rounds that do not count.",
         (true, false) => " Grey: warmup.",
         (false, true) => " Grey: rounds that do not count.",
@@ -290,7 +343,7 @@ fn shading_note(points: &[&PointAnalysis]) -> String {
     };
     let mut note = grey.to_owned();
     note.extend(SHADE_WORDS.iter().filter(|(kind, _)| has(*kind)).map(|(_, words)| *words));
-    if !note.is_empty() && !has(ShadeKind::Stall) {
+    if !note.is_empty() && !has(SpanKind::Stall) {
         note += " No stall was found.";
     }
     note
@@ -339,7 +392,7 @@ fn marked(label: &str, point: &PointAnalysis) -> String {
 mod tests {
     use super::*;
     use crate::testing::{damaged, quick, settled, with_points};
-    use plot::figure::Body;
+    use plot::figure::FigureBody;
 
     fn figures(analysis: &Analysis, id: &str) -> Vec<Figure> {
         CHARTS.iter().filter(|c| c.id == id).flat_map(|c| (c.draw)(analysis)).collect()
@@ -387,7 +440,7 @@ mod tests {
     #[test]
     fn every_point_has_a_timeline_panel_and_those_of_several_groups_one_together() {
         let panels = |analysis: &Analysis| -> usize {
-            let count = |f: &Figure| if let Body::Panels { panels, .. } = &f.body { panels.len() } else { 0 };
+            let count = |f: &Figure| if let FigureBody::Panels { panels, .. } = &f.body { panels.len() } else { 0 };
             figures(analysis, "timeline").iter().map(count).sum()
         };
         // Three sweeps of three, and four single points with a panel of all.
@@ -398,14 +451,14 @@ mod tests {
     fn mb_per_second_stand_on_the_right_where_all_operations_are_blocks_of_one_size() {
         let mut analysis = quick();
         let inserts: Vec<&PointAnalysis> = analysis.points[6..10].iter().collect();
-        assert_eq!(ops_axis(&inserts, "operations/s").unit, Unit::Count);
+        assert_eq!(ops_axis(&inserts, "operations/s").unit, AxisUnit::Count);
         analysis.points.truncate(6);
         let unit = |analysis: &Analysis| ops_axis(&analysis.points.iter().collect::<Vec<_>>(), "operations/s").unit;
-        assert_eq!(unit(&analysis), Unit::CountOf(16_384));
+        assert_eq!(unit(&analysis), AxisUnit::CountOf(16_384));
         analysis.points[3].summary.as_mut().unwrap().bytes_per_s *= 0.5;
-        assert_eq!(unit(&analysis), Unit::Count);
+        assert_eq!(unit(&analysis), AxisUnit::Count);
         analysis.points.iter_mut().for_each(|p| p.summary.as_mut().unwrap().bytes_per_s = 0.0);
-        assert_eq!(unit(&analysis), Unit::Count);
+        assert_eq!(unit(&analysis), AxisUnit::Count);
     }
 
     #[test]
@@ -445,7 +498,7 @@ mod tests {
     #[test]
     fn the_line_goes_through_the_mean_rate_of_repeats_and_the_percentile_of_all_their_operations() {
         let line = |id: &str| {
-            let Body::Panels { panels, .. } = figures(&repeated(), id).remove(0).body else { panic!("panels") };
+            let FigureBody::Panels { panels, .. } = figures(&repeated(), id).remove(0).body else { panic!("panels") };
             let Mark::Line(_, line) = &panels[0].series[0].marks[0] else { panic!("a line") };
             line.clone()
         };
@@ -456,7 +509,9 @@ mod tests {
 
     #[test]
     fn intervals_are_drawn_where_there_are_no_repeats() {
-        let Body::Panels { panels, .. } = figures(&repeated(), "throughput").remove(0).body else { panic!("panels") };
+        let FigureBody::Panels { panels, .. } = figures(&repeated(), "throughput").remove(0).body else {
+            panic!("panels")
+        };
         let Mark::Whiskers(intervals) = &panels[0].series[0].marks[1] else { panic!("whiskers") };
         assert_eq!(intervals.iter().map(|bar| bar.0).collect::<Vec<_>>(), [1.0]);
     }
@@ -489,13 +544,13 @@ mod tests {
             evidence: String::new(),
             next_step: String::new(),
         });
-        assert!(shades(point).contains(&Shade { from: 2.5, to: 2.5, kind: ShadeKind::Shift }));
+        assert!(marked_spans(point).contains(&MarkedSpan { from: 2.5, to: 2.5, kind: SpanKind::Shift }));
         // A level like the one before it is part of it, as in the sentence that tells the shift.
         point.series.as_mut().unwrap().levels.push(level(span(3.0, 4.0), 112.0));
-        assert_eq!(shades(point).iter().filter(|shade| shade.kind == ShadeKind::Shift).count(), 1);
+        assert_eq!(marked_spans(point).iter().filter(|shade| shade.kind == SpanKind::Shift).count(), 1);
         let figure = &figures(&analysis, "timeline")[0];
         assert!(figure.caption.contains(" Yellow: drop. Violet line: the level shifted."), "{}", figure.caption);
         let svg = plot::render_svg(figure);
-        assert!(svg.contains("f-drop") && svg.contains("f-shift"), "both are drawn");
+        assert!(svg.contains("f-tint-yellow") && svg.contains("f-tint-violet"), "both are drawn");
     }
 }

@@ -8,7 +8,7 @@ use super::{Chart, drawn_intervals, line_with_dots, marked, named_once, shades, 
 use crate::format;
 use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, IntervalPoint, PointAnalysis};
-use plot::figure::{Axis, Body, Colour, Figure, Panel, Series};
+use plot::figure::{Axis, Colour, DataSeries, Figure, FigureBody, Panel};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -50,7 +50,10 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
         id: format!("percentiles-{}", sheet.slug),
         title: format!("Response time over time: {}", sheet.name),
         caption: format!("{}.{}{}", conditions(analysis, &points), shading_note(&points), step_note(&points)),
-        body: Body::Panels { x: Axis::seconds(range), panels: named_once(sheet.rows.iter().map(panel).collect()) },
+        body: FigureBody::Panels {
+            x: super::time_axis(range),
+            panels: named_once(sheet.rows.iter().map(panel).collect()),
+        },
     })
 }
 
@@ -69,8 +72,8 @@ fn step_note(points: &[&PointAnalysis]) -> String {
     })
 }
 
-fn draw_line(point: &PointAnalysis, (label, colour, value): &Percentile) -> Series {
+fn draw_line(point: &PointAnalysis, (label, colour, value): &Percentile) -> DataSeries {
     let at = |i: &IntervalPoint| (i.at_s + i.length_s / 2.0, value(i).map_or(f64::NAN, |ns| ns as f64));
     let places: Vec<(f64, f64)> = drawn_intervals(point).into_iter().map(at).collect();
-    Series { label: (*label).to_owned(), colour: *colour, marks: line_with_dots(places) }
+    DataSeries::named(*label, *colour, line_with_dots(places))
 }

@@ -9,7 +9,7 @@ use super::{Chart, line_with_dots, shades, shading_note, time_range};
 use crate::format::slug;
 use crate::sheet::{Group, conditions, groups};
 use analysis::{Analysis, CounterSeries, PointAnalysis};
-use plot::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Unit};
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
 use std::collections::BTreeSet;
 
 /// The chart.
@@ -71,7 +71,7 @@ fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option
         id: format!("resources-{}-{}", point.id, slug(&point.label)).trim_end_matches('-').to_owned(),
         title: format!("CPU and disk: {}", point.label),
         caption: format!("{}.{}{}{note}", conditions(analysis, &[point]), shading_note(&[point]), bin_note(&[point])),
-        body: Body::Panels { x: Axis::seconds(range), panels },
+        body: FigureBody::Panels { x: super::time_axis(range), panels },
     })
 }
 
@@ -91,9 +91,9 @@ fn cpu(point: &PointAnalysis) -> Option<Panel> {
             bounds.push((middle_before(idle, *time), *low, high));
             *low = high;
         }
-        series.push(Series { label: (*label).to_owned(), colour: *colour, marks: vec![Mark::Area(bounds)] });
+        series.push(DataSeries::named(*label, *colour, vec![Mark::Area(bounds)]));
     }
-    let y = Axis { range: Some((0.0, 100.0)), ..Axis::from_zero("percent of all CPUs, stacked", Unit::Percent) };
+    let y = Axis { range: Some((0.0, 100.0)), ..Axis::from_zero("percent of all CPUs, stacked", AxisUnit::Percent) };
     panel(point, "CPU", y, series)
 }
 
@@ -117,18 +117,18 @@ fn disk_operations(point: &PointAnalysis) -> Option<Panel> {
         ("flush_ops", "flushes", Colour::Green),
     ];
     let series = lines.iter().filter_map(|(name, label, colour)| line(point, name, label, *colour, 1.0)).collect();
-    panel(point, &disk_title(point, "operations"), Axis::from_zero("operations/s", Unit::Count), series)
+    panel(point, &disk_title(point, "operations"), Axis::from_zero("operations/s", AxisUnit::Count), series)
 }
 
 fn disk_bytes(point: &PointAnalysis) -> Option<Panel> {
     let lines = [("read_bytes", "read", Colour::Blue), ("write_bytes", "written", Colour::Vermillion)];
     let series = lines.iter().filter_map(|(name, label, colour)| line(point, name, label, *colour, 1e-6)).collect();
-    panel(point, &disk_title(point, "transfer"), Axis::from_zero("MB/s (1 MB = 10^6 bytes)", Unit::Count), series)
+    panel(point, &disk_title(point, "transfer"), Axis::from_zero("MB/s (1 MB = 10^6 bytes)", AxisUnit::Count), series)
 }
 
 fn disk_queue(point: &PointAnalysis) -> Option<Panel> {
     let series = line(point, "queue_ns", "mean", Colour::Purple, 1e-9).into_iter().collect();
-    panel(point, &disk_title(point, "queue"), Axis::from_zero("operations in flight", Unit::Count), series)
+    panel(point, &disk_title(point, "queue"), Axis::from_zero("operations in flight", AxisUnit::Count), series)
 }
 
 fn disk_title(point: &PointAnalysis, what: &str) -> String {
@@ -139,16 +139,16 @@ fn disk_title(point: &PointAnalysis, what: &str) -> String {
     }
 }
 
-fn line(point: &PointAnalysis, name: &str, label: &str, colour: Colour, factor: f64) -> Option<Series> {
+fn line(point: &PointAnalysis, name: &str, label: &str, colour: Colour, factor: f64) -> Option<DataSeries> {
     let counter = thinned(counter(point, "disk", name)?);
     // The readings go on for a moment when the load is over.
     let (from, to) = time_range([point])?;
     let points = middles(&counter).into_iter().filter(|(t, _)| (from..=to).contains(t));
     let points: Vec<(f64, f64)> = points.map(|(t, v)| (t, v * factor)).collect();
-    Some(Series { label: label.to_owned(), colour, marks: line_with_dots(points) })
+    Some(DataSeries::named(label, colour, line_with_dots(points)))
 }
 
-fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<Series>) -> Option<Panel> {
+fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<DataSeries>) -> Option<Panel> {
     let panel =
         Panel { title: title.to_owned(), note: String::new(), y, height: HEIGHT, shades: shades(point), series };
     (!panel.series.is_empty()).then_some(panel)

@@ -9,7 +9,7 @@ use super::{Chart, drawn_intervals, marked, mean_rate, named_once, ops_axis, sha
 use crate::format;
 use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, Bin, PointAnalysis};
-use plot::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Stroke};
+use plot::figure::{Axis, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke};
 use std::collections::BTreeMap;
 
 /// The chart.
@@ -48,7 +48,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
         id: format!("timeline-{}", sheet.slug),
         title: format!("Throughput over time: {}", sheet.name),
         caption: format!("{}.{}{}", conditions(analysis, &points), shading_note(&points), bin_note(&points)),
-        body: Body::Panels { x: Axis::seconds(range), panels: named_once(panels.collect()) },
+        body: FigureBody::Panels { x: super::time_axis(range), panels: named_once(panels.collect()) },
     })
 }
 
@@ -67,9 +67,9 @@ fn rates<'a>(points: &'a [&PointAnalysis]) -> impl Iterator<Item = f64> + 'a {
 
 /// All rows in one panel, a line each; of repeats the first.
 fn draw_together(rows: &[Row], points: &[&PointAnalysis]) -> Panel {
-    let line = |(nth, row): (usize, &Row)| Series {
+    let line = |(nth, row): (usize, &Row)| DataSeries {
         label: row.label.clone(),
-        colour: Colour::nth(nth),
+        style: SeriesStyle::nth(nth),
         marks: vec![Mark::Line(Stroke::Solid, with_drops(row.points[0]))],
     };
     Panel {
@@ -89,9 +89,9 @@ fn draw_row(row: &Row, y: Option<&Axis>, height: f64) -> Panel {
     if row.points.len() == 1 {
         return panel;
     }
-    let line = |(nth, point): (usize, &&PointAnalysis)| Series {
+    let line = |(nth, point): (usize, &&PointAnalysis)| DataSeries {
         label: String::new(),
-        colour: Colour::nth(nth),
+        style: SeriesStyle::nth(nth),
         marks: vec![Mark::Line(Stroke::Thin, with_drops(point))],
     };
     let series = row.points.iter().enumerate().map(line).collect();
@@ -143,19 +143,21 @@ fn mean_note(summary: &analysis::Summary) -> String {
     }
 }
 
-fn series(point: &PointAnalysis) -> Vec<Series> {
+fn series(point: &PointAnalysis) -> Vec<DataSeries> {
     let Some(series) = &point.series else { return Vec::new() };
     let (from, to) = (series.counted.from_s, series.counted.to_s);
     let mean = point.summary.as_ref().map(|s| vec![(from, s.ops_per_s), (to, s.ops_per_s)]).unwrap_or_default();
-    let unnamed = |colour, marks| Series { label: String::new(), colour, marks };
     let dots = places(point);
-    let mut drawn = vec![unnamed(Colour::Black, vec![Mark::Line(Stroke::Dashed, mean)])];
+    let mut drawn = vec![DataSeries::unnamed(Colour::Black, vec![Mark::Line(Stroke::Dashed, mean)])];
     if series.bins.is_empty() {
         let radius = if dots.len() > 300 { 1.6 } else { 3.0 };
-        drawn.push(unnamed(Colour::Blue, vec![Mark::Line(Stroke::Thin, dots.clone()), Mark::Dots(radius, dots)]));
+        drawn.push(DataSeries::unnamed(
+            Colour::Blue,
+            vec![Mark::Line(Stroke::Thin, dots.clone()), Mark::Dots(radius, dots)],
+        ));
     } else {
-        drawn.insert(0, unnamed(Colour::Sky, vec![band(&series.bins)]));
-        drawn.push(unnamed(Colour::Blue, vec![Mark::Line(Stroke::Solid, dots)]));
+        drawn.insert(0, DataSeries::unnamed(Colour::Sky, vec![band(&series.bins)]));
+        drawn.push(DataSeries::unnamed(Colour::Blue, vec![Mark::Line(Stroke::Solid, dots)]));
     }
     drawn
 }
