@@ -3,7 +3,7 @@
 //! In: what a drain and the steps before it wrote, by both. Out: a warning at the drain, when nothing is left under way.
 //! Limits: an account without a log or without pages is no account; a file system's journal is the block layer's alone.
 
-use super::{Detector, PointView};
+use super::detector::{Detector, PointView};
 use crate::chain;
 use crate::cost::Paid;
 use crate::text::{bytes, percent};

@@ -3,7 +3,7 @@
 //! In: the parameter or fact `durability` of each point. Out: a warning per workload.
 //! Limits: trusts what the engine says; whether the device keeps its promise is not known.
 
-use super::RunDetector;
+use super::detector::RunDetector;
 use crate::facts::fact;
 use crate::{Finding, PointAnalysis, Severity};
 use std::collections::{BTreeMap, BTreeSet};

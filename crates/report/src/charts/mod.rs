@@ -11,16 +11,17 @@ mod p95;
 mod percentiles;
 mod resources;
 mod rounds;
+mod shades;
 mod throughput;
 mod timeline;
 mod usage;
 
 use crate::facets::{Facet, Split};
 use crate::sheet::{Dimension, Group, groups};
-use analysis::detect::level_shift;
 use analysis::{Analysis, IntervalPoint, PointAnalysis, Summary};
 use hdrhistogram::Histogram;
-use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel, SeriesStyle, Shade, Stroke, Tint};
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel, SeriesStyle, Stroke};
+use shades::{shades, shading_note};
 use std::collections::BTreeMap;
 
 /// A sort of chart.
@@ -247,49 +248,6 @@ fn time_range<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> Option
     intervals.filter(|i| i.at_s.is_finite() && i.length_s.is_finite()).fold(None, whole)
 }
 
-/// A shaded stretch with what it means.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct MarkedSpan {
-    from: f64,
-    to: f64,
-    kind: SpanKind,
-}
-
-/// What a shaded stretch means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SpanKind {
-    /// Before the run phase: drawn, and not counted.
-    Warmup,
-    /// Rounds of the run phase before the window: drawn, and not counted.
-    NotCounted,
-    /// The window of a run that goes by rounds: what counts of it.
-    Window,
-    /// A stall.
-    Stall,
-    /// A drop far below the level, and no stall.
-    Drop,
-    /// The moment at which the level shifted.
-    Shift,
-}
-
-impl SpanKind {
-    fn tint(self) -> Tint {
-        match self {
-            SpanKind::Warmup | SpanKind::NotCounted => Tint::Grey,
-            SpanKind::Window => Tint::Blue,
-            SpanKind::Stall => Tint::Red,
-            SpanKind::Drop => Tint::Yellow,
-            SpanKind::Shift => Tint::Violet,
-        }
-    }
-}
-
-/// The stretches of [`marked_spans`] as they are drawn.
-fn shades(point: &PointAnalysis) -> Vec<Shade> {
-    let shade = |span: MarkedSpan| Shade { from: span.from, to: span.to, tint: span.kind.tint() };
-    marked_spans(point).into_iter().map(shade).collect()
-}
-
 /// From the first warmup interval to the end, as an axis.
 fn time_axis(range: (f64, f64)) -> Axis {
     Axis::seconds("the run phase began", range)
@@ -298,55 +256,6 @@ fn time_axis(range: (f64, f64)) -> Axis {
 /// Operations per second from 0.
 fn rate_axis() -> Axis {
     Axis::from_zero("operations/s", AxisUnit::Count)
-}
-
-/// The warmup and rounds that do not count in grey, the window of those that do in blue, stalls in red, drops in yellow, and a
-/// violet line where the level shifted.
-fn marked_spans(point: &PointAnalysis) -> Vec<MarkedSpan> {
-    let Some(series) = &point.series else { return Vec::new() };
-    let start = series.intervals.first().map_or(0.0, |i| i.at_s);
-    let warmup = (start < 0.0).then_some(MarkedSpan { from: start, to: 0.0, kind: SpanKind::Warmup });
-    let window = point.rounds.as_ref().and_then(|rounds| rounds.window).map(|_| series.counted);
-    let before = window.filter(|window| window.from_s > 0.0).map(|window| window.from_s);
-    let before = before.map(|to| MarkedSpan { from: 0.0, to, kind: SpanKind::NotCounted });
-    let window = window.map(|w| MarkedSpan { from: w.from_s, to: w.to_s, kind: SpanKind::Window });
-    let stalls = series.stalls.iter().map(|s| MarkedSpan { from: s.from_s, to: s.to_s, kind: SpanKind::Stall });
-    let drops = series.drops.iter().map(|d| MarkedSpan { from: d.span.from_s, to: d.span.to_s, kind: SpanKind::Drop });
-    let disturbed = stalls.chain(drops).chain(shifts(point, series));
-    warmup.into_iter().chain(before).chain(window).chain(disturbed).collect()
-}
-
-/// The beginnings of all levels but the first that the analysis tells, where it speaks of them.
-fn shifts(point: &PointAnalysis, series: &analysis::Series) -> Vec<MarkedSpan> {
-    let is_told = point.findings.iter().any(|finding| finding.code == level_shift::DETECTOR.code);
-    let told = if is_told { level_shift::told_levels(series) } else { Vec::new() };
-    let begins = told.iter().skip(1).map(|level| level.span.from_s);
-    begins.map(|at| MarkedSpan { from: at, to: at, kind: SpanKind::Shift }).collect()
-}
-
-const SHADE_WORDS: [(SpanKind, &str); 4] = [
-    (SpanKind::Window, " Blue: the rounds that count."),
-    (SpanKind::Stall, " Red: stall."),
-    (SpanKind::Drop, " Yellow: drop."),
-    (SpanKind::Shift, " Violet line: the level shifted."),
-];
-
-/// What the shading means, where there is any: for captions.
-fn shading_note(points: &[&PointAnalysis]) -> String {
-    let shades: Vec<MarkedSpan> = points.iter().flat_map(|p| marked_spans(p)).collect();
-    let has = |kind| shades.iter().any(|s| s.kind == kind);
-    let grey = match (has(SpanKind::Warmup), has(SpanKind::NotCounted)) {
-        (true, true) => " Grey: warmup, and rounds that do not count.",
-        (true, false) => " Grey: warmup.",
-        (false, true) => " Grey: rounds that do not count.",
-        (false, false) => "",
-    };
-    let mut note = grey.to_owned();
-    note.extend(SHADE_WORDS.iter().filter(|(kind, _)| has(*kind)).map(|(_, words)| *words));
-    if !note.is_empty() && !has(SpanKind::Stall) {
-        note += " No stall was found.";
-    }
-    note
 }
 
 /// The label of a y axis stands above the first of the panels that share it.
@@ -404,14 +313,6 @@ mod tests {
         for chart in CHARTS {
             assert!(runs.iter().any(|run| !(chart.draw)(run).is_empty()), "{} drew nothing", chart.id);
         }
-    }
-
-    #[test]
-    fn what_is_shaded_is_explained() {
-        let note = |analysis: &Analysis| shading_note(&[&analysis.points[0]]);
-        assert_eq!(note(&quick()), " Grey: warmup. No stall was found.");
-        let expected = " Grey: warmup, and rounds that do not count. Blue: the rounds that count. No stall was found.";
-        assert_eq!(note(&settled()), expected);
     }
 
     #[test]
@@ -525,32 +426,5 @@ mod tests {
         }
         let figures = figures(&analysis, "throughput");
         assert_eq!(figures.len(), 100usize.div_ceil(LINES_MAX));
-    }
-
-    #[test]
-    fn drops_and_shifts_are_shaded_and_named_where_they_are_told() {
-        let mut analysis = quick();
-        let point = &mut analysis.points[0];
-        let span = |from_s, to_s| analysis::Span { from_s, to_s };
-        let level = |span, ops_per_s| analysis::LevelSpan { span, ops_per_s, deviation: 1.0 };
-        let series = point.series.as_mut().unwrap();
-        series.drops = vec![analysis::DropSpan { span: span(0.5, 1.0), from_per_s: 148.0, to_per_s: 87.0 }];
-        series.levels = vec![level(span(0.0, 2.5), 148.0), level(span(2.5, 4.0), 110.0)];
-        assert_eq!(shading_note(&[point]), " Grey: warmup. Yellow: drop. No stall was found.");
-        point.findings.push(analysis::Finding {
-            code: "level-shift".into(),
-            severity: analysis::Severity::Note,
-            title: String::new(),
-            evidence: String::new(),
-            next_step: String::new(),
-        });
-        assert!(marked_spans(point).contains(&MarkedSpan { from: 2.5, to: 2.5, kind: SpanKind::Shift }));
-        // A level like the one before it is part of it, as in the sentence that tells the shift.
-        point.series.as_mut().unwrap().levels.push(level(span(3.0, 4.0), 112.0));
-        assert_eq!(marked_spans(point).iter().filter(|shade| shade.kind == SpanKind::Shift).count(), 1);
-        let figure = &figures(&analysis, "timeline")[0];
-        assert!(figure.caption.contains(" Yellow: drop. Violet line: the level shifted."), "{}", figure.caption);
-        let svg = plot::render_svg(figure);
-        assert!(svg.contains("f-tint-yellow") && svg.contains("f-tint-violet"), "both are drawn");
     }
 }
