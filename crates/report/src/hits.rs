@@ -15,6 +15,8 @@ use plot::numbers::plain_number;
 const BINS: usize = 700;
 /// Bins by rank to a decade.
 const PER_DECADE: f64 = 12.0;
+/// What a name beside a line takes of the height of a panel.
+const NAME_HEIGHT: f64 = 16.0;
 /// Fewer hits per row than this are below the axis: two rows in a thousand were hit at all.
 const LEAST: f64 = 0.002;
 
@@ -199,7 +201,8 @@ fn ranks(all: &[Hits]) -> Figure {
         title: String::new(),
         note: String::new(),
         y: Axis { range: Some((least.clamp(LEAST, 1.0), most)), ..log("hits per row (log scale)") },
-        height: 340.0,
+        // Each distribution has its name on the right.
+        height: (NAME_HEIGHT * all.len() as f64).max(340.0),
         series: series.collect(),
         shades: Vec::new(),
     };
@@ -250,6 +253,23 @@ mod tests {
         assert_eq!(cut(&peaked(4_321, 2).zoom.bins), None);
         let ids: Vec<String> = figures(&[hits, peaked(3, 9)]).into_iter().map(|figure| figure.id).collect();
         assert_eq!(ids, ["hits-by-row", "hits-by-row-zoom-0", "hits-by-row-zoom-40", "hits-by-rank"]);
+    }
+
+    #[test]
+    fn an_eighth_distribution_differs_from_the_first_and_thirty_have_room_for_their_names() {
+        let drawn = |count: usize| {
+            let all: Vec<Hits> = (0..count).map(|nth| peaked(nth, 5)).collect();
+            figures(&all).pop().unwrap()
+        };
+        let figure = drawn(8);
+        let [panel] = crate::testing::panels(&figure) else { panic!("one panel") };
+        let named: Vec<&DataSeries> = panel.series.iter().filter(|series| !series.label.is_empty()).collect();
+        assert_eq!(named.len(), 8);
+        assert_eq!(named[7].style.colour, named[0].style.colour);
+        assert_ne!(named[7].style.pattern, named[0].style.pattern);
+        let figure = drawn(30);
+        assert!(crate::testing::panels(&figure)[0].height >= 30.0 * 15.0);
+        assert!(plot::render_png(&figure).is_ok());
     }
 
     #[test]
