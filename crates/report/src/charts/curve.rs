@@ -1,10 +1,11 @@
 //! The percentile curve: which response time which share of the operations kept to, out to the last nines.
 //!
 //! In: the histograms of the run phase. Out: one figure per sheet, one line per row with the times of all its repeats, a dashed
-//! one for the service time where it differs from the response time. Limits: a percentile needs ten operations beyond it to be
-//! drawn.
+//! one for the service time if it differs from the response time. Limits: a percentile needs ten operations beyond it to be
+//! drawn; a mark shows where a line ends for that reason, and the caption has the slowest operation.
 
-use super::{Chart, merged};
+use super::{Chart, is_invalid, merged, trusted_name};
+use crate::format;
 use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis};
 use hdrhistogram::Histogram;
@@ -14,8 +15,8 @@ use plot::figure::{Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, Ma
 pub const CHART: Chart = Chart {
     id: "curve",
     title: "Percentile curves",
-    help: "Read across: at 99 %, one operation in a hundred took longer. Each further nine takes the same distance. A \
-           curve that turns upwards has a tail.",
+    help: "Read across: at 99 %, one operation in a hundred took longer. The axis is logarithmic in the tail: 90, 99 and \
+           99.9 % are equally spaced. A line ends at the last percentile with ten operations beyond it.",
     draw,
 };
 
@@ -39,9 +40,25 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
     Some(Figure {
         id: format!("curve-{}", sheet.slug),
         title: format!("Percentile curve: {}", sheet.name),
-        caption: format!("{}; n = {}. {note}.", conditions(analysis, &points), operations(&points)),
+        caption: format!(
+            "{}; n = {}. {note}.{}",
+            conditions(analysis, &points),
+            operations(&points),
+            slowest_note(sheet)
+        ),
         body: FigureBody::Panels { x: x_axis(&points), panels: vec![panel] },
     })
+}
+
+/// ` The slowest operation took 1.58 s (indexes 3).`, which may be far above the end of its line.
+fn slowest_note(sheet: &Sheet) -> String {
+    let slowest = |row: &Row| {
+        let response = row.points.iter().filter_map(|point| Some(point.summary.as_ref()?.response_ns?.max));
+        Some((response.max()?, row.label.clone()))
+    };
+    let Some((ns, label)) = sheet.rows.iter().filter_map(slowest).max() else { return String::new() };
+    let of = if sheet.rows.len() > 1 { format!(" ({label})") } else { String::new() };
+    format!(" The slowest operation took {}{of}.", format::nanos(ns))
 }
 
 fn is_closed(point: &PointAnalysis) -> bool {
@@ -52,9 +69,9 @@ fn operations(points: &[&PointAnalysis]) -> String {
     let counts = points.iter().filter_map(|p| p.series.as_ref()).map(|s| s.response.len());
     match (counts.clone().min(), counts.max()) {
         (Some(low), Some(high)) if low != high => {
-            format!("{} to {} operations per point", crate::format::count(low), crate::format::count(high))
+            format!("{} to {} operations per point", format::count(low), format::count(high))
         }
-        (Some(n), _) => format!("{} operations", crate::format::count(n)),
+        (Some(n), _) => format!("{} operations", format::count(n)),
         _ => "0 operations".to_owned(),
     }
 }
@@ -81,8 +98,12 @@ fn lines_of(row: &Row, style: SeriesStyle) -> Vec<DataSeries> {
     if response.is_empty() {
         return Vec::new();
     }
-    let marks = vec![Mark::Line(Stroke::Solid, curve(&response))];
-    let mut lines = vec![DataSeries::named(row.label.clone(), style, marks)];
+    let curve_points = curve(&response);
+    let end = vec![*curve_points.last().expect("a curve has a point")];
+    let is_invalid = row.points.iter().all(|point| is_invalid(point));
+    let end = if is_invalid { Mark::Rings(4.0, end) } else { Mark::Dots(4.0, end) };
+    let name = if is_invalid { trusted_name(&row.label, row.points[0]) } else { row.label.clone() };
+    let mut lines = vec![DataSeries::named(name, style, vec![Mark::Line(Stroke::Solid, curve_points), end])];
     let service = merged(&row.points, |series| &series.service);
     if row.points.iter().any(|point| !is_closed(point)) && !service.is_empty() {
         let marks = vec![Mark::Line(Stroke::Dashed, curve(&service))];
@@ -103,7 +124,7 @@ fn curve(histogram: &Histogram<u64>) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::open_loop;
+    use crate::testing::{open_loop, panels, with_points};
 
     #[test]
     fn a_curve_ends_where_ten_operations_lie_beyond() {
@@ -113,6 +134,20 @@ mod tests {
         let (percentile, value) = *curve.last().unwrap();
         assert!((percentile - 99.9).abs() < 1e-6, "{percentile}");
         assert!((value / 9_990_000.0 - 1.0).abs() < 0.01, "{value}");
+    }
+
+    #[test]
+    fn a_line_has_a_mark_at_its_end_and_the_caption_has_the_slowest_operation() {
+        let mut analysis = with_points(2);
+        analysis.points[1].summary.as_mut().unwrap().response_ns.as_mut().unwrap().max = 1_580_000_000;
+        analysis.points[1].validity = analysis::Validity::Invalid;
+        let figure = draw(&analysis).remove(0);
+        assert!(figure.caption.ends_with(" The slowest operation took 1.58 s (clients 2)."), "{}", figure.caption);
+        let [valid, invalid] = panels(&figure)[0].series.as_slice() else { panic!("two lines") };
+        let [Mark::Line(_, line), Mark::Dots(_, end)] = valid.marks.as_slice() else { panic!("{:?}", valid.marks) };
+        assert_eq!(line.last(), end.first());
+        assert!(matches!(invalid.marks[1], Mark::Rings(..)));
+        assert_eq!(invalid.label, "clients 2 (invalid)");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! Limits: what inserts at a fixed rate beside queries is not drawn, since that rate was asked for; a band shows the intervals' spread
 //! where a panel has few lines, and the slowest interval is told by its own rate.
 
-use super::{Chart, LINES_MAX};
+use super::{Chart, LINES_MAX, is_invalid, trusted_name};
 use crate::facets::{Facet, Split};
 use crate::format;
 use crate::sheet::{conditions, groups};
@@ -19,9 +19,8 @@ use plot::numbers::short_number;
 pub const CHART: Chart = Chart {
     id: "inserts",
     title: "Rows inserted per second",
-    help: "Over the rows inserted, a rate that falls is one that cannot keep up with the size of the data; dashed lines stand where the \
-           tables begin a new partition. Over time, each interval for itself: how far it lies below its line is how long \
-           somebody waited.",
+    help: "First the insert rate against the rows in the table: a falling line means that inserts slow down as the data grows. \
+           Dashed lines mark where the tables begin a new partition. Then the rate of each interval.",
     draw,
 };
 
@@ -174,7 +173,10 @@ fn told(line: &str, interval: &Inserted) -> String {
 /// The lines of a panel that have a point, with their names and styles.
 fn lines_of<'a>(split: &'a Split, facet: &'a Facet) -> impl Iterator<Item = (String, SeriesStyle, &'a PointAnalysis)> {
     let named = split.lines.iter().zip(&facet.lines).enumerate();
-    named.filter_map(|(nth, (name, points))| Some((name.clone(), SeriesStyle::nth(nth), *points.first()?)))
+    named.filter_map(|(nth, (name, points))| {
+        let point = *points.first()?;
+        Some((trusted_name(name, point), SeriesStyle::nth(nth), point))
+    })
 }
 
 fn drawn_lines(facet: &Facet) -> usize {
@@ -248,20 +250,22 @@ fn boundaries(facet: &Facet) -> Vec<(f64, String)> {
     all.map(|nth| ((nth * rows) as f64, name(nth))).collect()
 }
 
-/// `: 25,100/s (indexes 0), 9,020/s (indexes 3)`, where there are few.
+/// `: 25,100/s (indexes 0), 9,020/s (indexes 3)`, if they are few; without those that are invalid.
 fn means(split: &Split) -> String {
     let points = split.points();
     if points.len() > NAMED_MAX {
         return String::new();
     }
     let lines = split.panels.iter().flat_map(|facet| lines_of(split, facet).map(|line| (facet.name.clone(), line)));
+    let lines = lines.filter(|(_, (_, _, point))| !is_invalid(point));
     let told = lines.map(|(panel, (line, _, point))| {
         let all = inserted(point);
         let (rows, seconds) = all.iter().fold((0, 0.0), |(rows, s), i| (rows + i.rows, s + i.length_s));
         let (rate, name) = (format::number(rows as f64 / seconds), format!("{panel} {line}"));
         if name.trim().is_empty() { format!("{rate}/s") } else { format!("{rate}/s ({})", name.trim()) }
     });
-    format!(": {}", told.collect::<Vec<_>>().join(", "))
+    let told: Vec<String> = told.collect();
+    if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) }
 }
 
 /// What the reader has to know of bands, boundaries and repeats.
@@ -341,6 +345,17 @@ mod tests {
         analysis.points[2].facts.push(model::Fact::new("beside.per_s", "100"));
         let ids: Vec<String> = draw(&analysis).into_iter().map(|figure| figure.id).collect();
         assert_eq!(ids, ["inserts-rows-insert-l-i0", "inserts-rows-insert-l-i1"]);
+    }
+
+    #[test]
+    fn an_invalid_point_is_named_as_such_and_not_in_the_title() {
+        let mut analysis = inserting(&[("indexes", &["0", "3"])], 60);
+        analysis.points[1].validity = analysis::Validity::Invalid;
+        let figure = draw(&analysis).remove(0);
+        assert!(figure.title.contains("(indexes 0)") && !figure.title.contains("indexes 3"), "{}", figure.title);
+        assert!(panels(&figure)[0].series.iter().any(|series| series.label == "indexes 3 (invalid)"));
+        analysis.points[0].validity = analysis::Validity::Invalid;
+        assert!(!draw(&analysis).remove(0).title.contains(':'));
     }
 
     #[test]

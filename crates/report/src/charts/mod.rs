@@ -18,7 +18,7 @@ mod usage;
 
 use crate::facets::{Facet, Split};
 use crate::sheet::{Dimension, Group, groups};
-use analysis::{Analysis, IntervalPoint, PointAnalysis, Summary};
+use analysis::{Analysis, IntervalPoint, PointAnalysis, Summary, Validity};
 use hdrhistogram::Histogram;
 use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel, SeriesStyle, Stroke};
 use shades::{shades, shading_note};
@@ -173,28 +173,86 @@ impl Measure {
 }
 
 /// One line through the places, a dot per point, and an interval for a point that has one and no repeats: those show their
-/// spread themselves.
+/// spread themselves. Invalid points are hollow, and the line to them is dashed.
 fn sweep_series(
     (name, points): (&str, &[&PointAnalysis]),
     dimension: Dimension,
     style: SeriesStyle,
     measure: &Measure,
 ) -> DataSeries {
-    let mut places: BTreeMap<u32, Vec<&PointAnalysis>> = BTreeMap::new();
-    points.iter().for_each(|point| places.entry(dimension.of(point)).or_default().push(point));
+    let places = sweep_places(points, dimension, measure);
     let x_of = |point: &PointAnalysis| f64::from(dimension.of(point));
-    let measured = |point: &&PointAnalysis| Some((x_of(point), (measure.of)(point)?));
+    let measured = |point: &&PointAnalysis| Some((x_of(point), (measure.of)(point)?.0));
     let interval = |point: &&PointAnalysis| (measure.of)(point)?.1.map(|[low, high]| (x_of(point), low, high));
-    let line = places.iter().filter_map(|(x, repeats)| Some((f64::from(*x), measure.of_all(repeats)?)));
-    let dots = points.iter().filter_map(measured).map(|(x, (y, _))| (x, y)).collect();
-    let alone = places.values().filter(|repeats| repeats.len() == 1).flatten();
-    let radius = if places.len() == points.len() { 4.0 } else { 2.8 };
-    let marks = vec![
-        Mark::Line(Stroke::Solid, line.collect()),
+    let (invalid, trusted): (Vec<&PointAnalysis>, Vec<&PointAnalysis>) = points.iter().partition(|p| is_invalid(p));
+    let has_repeats =
+        |point: &PointAnalysis| points.iter().filter(|p| dimension.of(p) == dimension.of(point)).count() > 1;
+    let radius = if points.iter().any(|point| has_repeats(point)) { 2.8 } else { 4.0 };
+    let alone = trusted.iter().filter(|point| !has_repeats(point));
+    let mut marks = vec![
+        Mark::Line(Stroke::Solid, trusted_line(&places)),
         Mark::Whiskers(alone.filter_map(interval).collect()),
-        Mark::Dots(radius, dots),
+        Mark::Dots(radius, trusted.iter().filter_map(measured).collect()),
     ];
+    if !invalid.is_empty() {
+        marks.insert(0, Mark::Line(Stroke::Dashed, doubtful_line(&places)));
+        marks.push(Mark::Rings(radius, invalid.iter().filter_map(measured).collect()));
+    }
     DataSeries::named(name, style, marks)
+}
+
+/// Where a line goes through at one place of a sweep.
+struct SweepPlace {
+    x: f64,
+    y: f64,
+    /// Not all its repeats are invalid; those that are do not count.
+    is_trusted: bool,
+}
+
+fn sweep_places(points: &[&PointAnalysis], dimension: Dimension, measure: &Measure) -> Vec<SweepPlace> {
+    let mut repeats: BTreeMap<u32, Vec<&PointAnalysis>> = BTreeMap::new();
+    points.iter().for_each(|point| repeats.entry(dimension.of(point)).or_default().push(point));
+    let place = |(x, repeats): (&u32, &Vec<&PointAnalysis>)| {
+        let trusted = trusted(repeats);
+        let is_trusted = !trusted.is_empty();
+        let y = measure.of_all(if is_trusted { &trusted } else { repeats })?;
+        Some(SweepPlace { x: f64::from(*x), y, is_trusted })
+    };
+    repeats.iter().filter_map(place).collect()
+}
+
+/// Through the places that are trusted, broken at the others.
+fn trusted_line(places: &[SweepPlace]) -> Vec<(f64, f64)> {
+    places.iter().map(|place| (place.x, if place.is_trusted { place.y } else { f64::NAN })).collect()
+}
+
+/// From each place that is not trusted to its neighbours.
+fn doubtful_line(places: &[SweepPlace]) -> Vec<(f64, f64)> {
+    let joints = places.windows(2).filter(|pair| !(pair[0].is_trusted && pair[1].is_trusted));
+    joints.flat_map(|pair| [(pair[0].x, pair[0].y), (pair[1].x, pair[1].y), (pair[1].x, f64::NAN)]).collect()
+}
+
+fn is_invalid(point: &PointAnalysis) -> bool {
+    point.validity == Validity::Invalid
+}
+
+/// The points that are not invalid.
+fn trusted<'a>(points: &[&'a PointAnalysis]) -> Vec<&'a PointAnalysis> {
+    points.iter().copied().filter(|point| !is_invalid(point)).collect()
+}
+
+/// How invalid points are drawn, for captions; empty if all are trusted.
+fn invalid_note(points: &[&PointAnalysis]) -> &'static str {
+    if points.iter().any(|point| is_invalid(point)) {
+        " Hollow: invalid points, which the findings explain."
+    } else {
+        ""
+    }
+}
+
+/// The name of a line, with the word that its point is invalid.
+fn trusted_name(name: &str, point: &PointAnalysis) -> String {
+    if is_invalid(point) { format!("{name} (invalid)").trim_start().to_owned() } else { name.to_owned() }
 }
 
 /// Operations per second.
@@ -258,6 +316,16 @@ fn rate_axis() -> Axis {
     Axis::from_zero("operations/s", AxisUnit::Count)
 }
 
+/// Whether heights may be compared between `panels`, for captions; empty for a single panel.
+fn scale_note(panels: &[Panel]) -> &'static str {
+    let has_one_scale = panels.windows(2).all(|pair| pair[0].y.range.is_some() && pair[0].y.range == pair[1].y.range);
+    match (panels.len() > 1, has_one_scale) {
+        (false, _) => "",
+        (true, true) => " All panels have one scale.",
+        (true, false) => " Each panel has its own scale.",
+    }
+}
+
 /// The label of a y axis stands above the first of the panels that share it.
 fn named_once(mut panels: Vec<Panel>) -> Vec<Panel> {
     for nth in (1..panels.len()).rev() {
@@ -290,7 +358,7 @@ fn marked(label: &str, point: &PointAnalysis) -> String {
         other => Some(other.as_str()),
     };
     let validity = match point.validity {
-        analysis::Validity::Valid => None,
+        Validity::Valid => None,
         other => Some(other.as_str()),
     };
     let marks: Vec<&str> = state.into_iter().chain(validity).collect();
@@ -406,6 +474,46 @@ mod tests {
         assert_eq!(line("throughput"), [(1.0, 10.0), (8.0, 500.0)]);
         let p95 = line("p95");
         assert!((p95[1].1 - 9_000.0).abs() < 50.0, "{p95:?}"); // the mean of both would be 5,000
+    }
+
+    #[test]
+    fn an_invalid_point_is_hollow_off_the_line_and_not_in_the_title() {
+        let mut analysis = with_points(3);
+        for (point, rate) in analysis.points.iter_mut().zip([100.0, 9_000.0, 300.0]) {
+            (point.summary.as_mut().unwrap().ops_per_s, point.summary.as_mut().unwrap().queries_per_s) = (rate, rate);
+        }
+        analysis.points[1].validity = Validity::Invalid;
+        let figure = figures(&analysis, "throughput").remove(0);
+        assert!(figure.title.contains("at most 300/s") && !figure.title.contains("9,000"), "{}", figure.title);
+        assert!(figure.caption.contains("Hollow: invalid points"), "{}", figure.caption);
+        let [panel] = crate::testing::panels(&figure) else { panic!("one panel") };
+        let [
+            Mark::Line(Stroke::Dashed, doubtful),
+            Mark::Line(Stroke::Solid, line),
+            _,
+            Mark::Dots(_, dots),
+            Mark::Rings(_, rings),
+        ] = panel.series[0].marks.as_slice()
+        else {
+            panic!("{:?}", panel.series[0].marks)
+        };
+        assert_eq!((dots.as_slice(), rings.as_slice()), (&[(1.0, 100.0), (3.0, 300.0)][..], &[(2.0, 9_000.0)][..]));
+        assert!(line[1].1.is_nan() && doubtful[1] == (2.0, 9_000.0), "{line:?} {doubtful:?}");
+        for point in &mut analysis.points {
+            point.validity = Validity::Invalid;
+        }
+        let title = figures(&analysis, "throughput").remove(0).title;
+        assert!(!title.contains("at most"), "{title}");
+    }
+
+    #[test]
+    fn an_invalid_repeat_is_hollow_and_not_in_the_mean() {
+        let mut analysis = repeated();
+        analysis.points[1].validity = Validity::Invalid;
+        let figure = figures(&analysis, "throughput").remove(0);
+        let marks = &crate::testing::panels(&figure)[0].series[0].marks;
+        let Mark::Line(Stroke::Solid, line) = &marks[1] else { panic!("a line") };
+        assert_eq!(line.as_slice(), [(1.0, 10.0), (8.0, 100.0)]);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Response time percentiles over time: median, 95th, 99th and maximum of each interval, or of each bin of a long run.
 //!
-//! In: the intervals of each point. Out: one figure per sheet, one panel per row, with one scale in a sweep; of repeats the first
+//! In: the intervals of each point. Out: one figure per sheet, one panel per row, with a common scale in a sweep; of repeats the first
 //! is drawn. Limits: a percentile of an interval with few operations is nearly its maximum; n of the interval is in the
 //! timeline.
 
-use super::{Chart, drawn_intervals, line_with_dots, marked, named_once, shades, shading_note, time_range};
+use super::{Chart, drawn_intervals, line_with_dots, marked, named_once, scale_note, shades, shading_note, time_range};
 use crate::format;
 use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, IntervalPoint, PointAnalysis};
@@ -46,14 +46,18 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
         series: LINES.iter().map(|line| draw_line(row.points[0], line)).collect(),
         shades: shades(row.points[0]),
     };
+    let panels = named_once(sheet.rows.iter().map(panel).collect());
     Some(Figure {
         id: format!("percentiles-{}", sheet.slug),
         title: format!("Response time over time: {}", sheet.name),
-        caption: format!("{}.{}{}", conditions(analysis, &points), shading_note(&points), step_note(&points)),
-        body: FigureBody::Panels {
-            x: super::time_axis(range),
-            panels: named_once(sheet.rows.iter().map(panel).collect()),
-        },
+        caption: format!(
+            "{}.{}{}{}",
+            conditions(analysis, &points),
+            scale_note(&panels),
+            shading_note(&points),
+            step_note(&points)
+        ),
+        body: FigureBody::Panels { x: super::time_axis(range), panels },
     })
 }
 

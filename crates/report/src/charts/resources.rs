@@ -39,7 +39,7 @@ const VALUES_MAX: usize = 600;
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     let chosen = chosen(analysis);
     let note = match chosen.len() < analysis.points.len() {
-        true => " Of many points, those are drawn that reach the most in their sweep or stalled.",
+        true => " Drawn: the best point of each sweep, and the points with stalls.",
         false => "",
     };
     chosen.into_iter().filter_map(|point| draw_figure(analysis, point, note)).collect()

@@ -17,9 +17,8 @@ use plot::figure::{
 pub const CHART: Chart = Chart {
     id: "rounds",
     title: "Rounds until steady",
-    help: "One dot per round. The shaded rounds are those that count. Their mean has a band of 10 % to either side: steady \
-           rounds are no further apart than it is wide, and the dashed line through them rises or falls by no more than half \
-           of it.",
+    help: "One dot per round. The shaded rounds count. The band shows their mean and 10 % to either side: steady rounds \
+           differ by no more than its width, and the dashed line fitted through them rises or falls by no more than half of it.",
     draw,
 };
 
@@ -51,7 +50,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
 }
 
 const KEY: &str =
-    " Shaded: the rounds that count. Band: their mean, 10 % to either side. Dashed: the line through them.";
+    " Shaded: the rounds that count. Band: 10 % to either side of their mean. Dashed: the line fitted through them.";
 
 fn x_axis(rounds: &[(String, Rounds)], most: usize) -> Axis {
     let length =

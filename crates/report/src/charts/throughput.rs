@@ -4,7 +4,7 @@
 //! and more vary beside clients, a panel for each value of one of them, with the response time below.
 //! Limits: a group of one point has no line and is in the table only.
 
-use super::{Chart, Measure, Sweep, p95, rate_of, sweep_series, sweeps};
+use super::{Chart, Measure, Sweep, invalid_note, p95, rate_of, sweep_series, sweeps, trusted};
 use crate::facets::Split;
 use crate::format;
 use crate::sheet::{Dimension, conditions};
@@ -18,8 +18,8 @@ use std::collections::BTreeSet;
 pub const CHART: Chart = Chart {
     id: "throughput",
     title: "Throughput against clients and depth",
-    help: "One dot per point with its 95 % confidence interval; of repeats one dot each and a line through their means. Where \
-           a line stops rising, something is full.",
+    help: "Each dot is a point with its 95 % confidence interval. Repeats have a dot each, and the line goes through their means. \
+           If a line stops rising, something is saturated.",
     draw,
 };
 
@@ -37,6 +37,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
             false => lines(analysis, sweep, names, (axis, rate)),
         };
         figure.caption += note(&points);
+        figure.caption += invalid_note(&points);
         figure.title += &most(&sweep.split, sweep.dimension, rate, &per);
         figure
     };
@@ -52,14 +53,14 @@ fn note(points: &[&PointAnalysis]) -> &'static str {
     }
 }
 
-/// `: at most 41,300/s (rndrd, depth 32)`, where the highest line is highest.
+/// `: at most 41,300/s (rndrd, depth 32)`: the highest place that is not invalid.
 fn most(split: &Split, dimension: Dimension, rate: &Measure, per: &str) -> String {
     let lines =
         split.panels.iter().flat_map(|panel| panel.lines.iter().zip(&split.lines).map(move |line| (panel, line)));
     let places = lines.flat_map(|(panel, (points, line))| {
         let name = format!("{} {line}", panel.name);
         places(points, dimension).into_iter().filter_map(move |(x, repeats)| {
-            Some((name.trim().to_owned(), x, rate.of_all(&repeats).filter(|rate| rate.is_finite())?))
+            Some((name.trim().to_owned(), x, rate.of_all(&trusted(&repeats)).filter(|rate| rate.is_finite())?))
         })
     });
     let highest = places.max_by(|a, b| a.2.total_cmp(&b.2));
@@ -140,9 +141,11 @@ pub fn row(sweep: &Sweep, y: Axis, measures: &[(&Measure, Stroke)]) -> GridRow {
 /// In a small panel dots are small, and what is the lesser of two has none.
 fn stroked(series: DataSeries, stroke: Stroke) -> DataSeries {
     let restroked = |mark: Mark| match (mark, stroke) {
+        (Mark::Line(Stroke::Dashed, points), _) => Some(Mark::Line(Stroke::Dashed, points)),
         (Mark::Line(_, points), stroke) => Some(Mark::Line(stroke, points)),
         (_, Stroke::Dashed) => None,
         (Mark::Dots(_, points), _) => Some(Mark::Dots(3.0, points)),
+        (Mark::Rings(_, points), _) => Some(Mark::Rings(3.4, points)),
         (other, _) => Some(other),
     };
     DataSeries { marks: series.marks.into_iter().filter_map(restroked).collect(), ..series }

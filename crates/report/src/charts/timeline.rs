@@ -2,10 +2,13 @@
 //! in grey.
 //!
 //! In: the intervals of each point. Out: one figure per sheet: a panel per row, small multiples with one scale in a sweep; where
-//! the rows are not of one sweep, all of them in one panel above. Limits: an interval is the finest grain; a stall shorter
-//! than one shows in the response times.
+//! the rows are not of one sweep, each with its own scale and all of them in one panel above. Limits: an interval is the finest
+//! grain; a stall shorter than one shows in the response times.
 
-use super::{Chart, drawn_intervals, marked, mean_rate, named_once, ops_axis, shades, shading_note, time_range};
+use super::{
+    Chart, drawn_intervals, marked, mean_rate, named_once, ops_axis, scale_note, shades, shading_note, time_range,
+    trusted_name,
+};
 use crate::format;
 use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, Bin, PointAnalysis};
@@ -16,10 +19,8 @@ use std::collections::BTreeMap;
 pub const CHART: Chart = Chart {
     id: "timeline",
     title: "Throughput over time",
-    help: "One dot per interval. A steady system makes a flat band; drops to the floor are stalls. The dashed line is the \
-           mean of what counts: the run phase, or the window of one that goes by rounds. The panels of a sweep have one scale: \
-           compare their heights and their spread. A long run is drawn in steps, with a band from the slowest to the fastest \
-           interval in each.",
+    help: "One dot per interval. A steady system makes a flat band; drops to the floor are stalls. Dashed: the mean of the measured \
+           phase. A long run is drawn in steps, with a band from the slowest to the fastest interval in each.",
     draw,
 };
 
@@ -44,11 +45,18 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
     let is_mixed = sheet.dimension.is_none() && sheet.rows.len() > 1 && !points.iter().all(inserts);
     let together = is_mixed.then(|| draw_together(&sheet.rows, &points));
     let panels = together.into_iter().chain(sheet.rows.iter().map(|row| draw_row(row, y.as_ref(), height)));
+    let panels = named_once(panels.collect());
     Some(Figure {
         id: format!("timeline-{}", sheet.slug),
         title: format!("Throughput over time: {}", sheet.name),
-        caption: format!("{}.{}{}", conditions(analysis, &points), shading_note(&points), bin_note(&points)),
-        body: FigureBody::Panels { x: super::time_axis(range), panels: named_once(panels.collect()) },
+        caption: format!(
+            "{}.{}{}{}",
+            conditions(analysis, &points),
+            scale_note(&panels),
+            shading_note(&points),
+            bin_note(&points)
+        ),
+        body: FigureBody::Panels { x: super::time_axis(range), panels },
     })
 }
 
@@ -68,7 +76,7 @@ fn rates<'a>(points: &'a [&PointAnalysis]) -> impl Iterator<Item = f64> + 'a {
 /// All rows in one panel, a line each; of repeats the first.
 fn draw_together(rows: &[Row], points: &[&PointAnalysis]) -> Panel {
     let line = |(nth, row): (usize, &Row)| DataSeries {
-        label: row.label.clone(),
+        label: trusted_name(&row.label, row.points[0]),
         style: SeriesStyle::nth(nth),
         marks: vec![Mark::Line(Stroke::Solid, with_drops(row.points[0]))],
     };
@@ -224,6 +232,10 @@ mod tests {
         let sweep = ranges(of("timeline-file-rndrd"));
         assert!(sweep[0].is_some() && sweep.iter().all(|range| *range == sweep[0]));
         assert!(ranges(of("timeline-insert")).iter().all(Option::is_none));
+        assert!(of("timeline-file-rndrd").caption.contains(" All panels have one scale."));
+        assert!(of("timeline-insert").caption.contains(" Each panel has its own scale."));
+        let drawn: Vec<&str> = CHART.help.matches("scale").collect();
+        assert!(drawn.is_empty(), "the heading is above both sorts of figure");
     }
 
     #[test]

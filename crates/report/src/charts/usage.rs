@@ -6,7 +6,7 @@
 
 use super::resources::counter;
 use super::throughput::{Names, multiples, named, row};
-use super::{Chart, Measure, Sweep, Together, WithInterval};
+use super::{Chart, Measure, Sweep, Together, WithInterval, invalid_note};
 use crate::sheet::Dimension;
 use analysis::{Analysis, CounterSeries, PointAnalysis};
 use plot::figure::{Axis, AxisUnit, Figure, GridRow, Stroke};
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 pub const CHART: Chart = Chart {
     id: "usage",
     title: "CPU and disk against clients",
-    help: "Read from the throughput down: what rises with it pays for it, and what has no room left holds it back.",
+    help: "Look for the panel that reaches its maximum where throughput stops rising.",
     draw,
 };
 
@@ -40,7 +40,8 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     let over_clients = all.iter().filter(|(sweep, _)| sweep.dimension == Dimension::Clients);
     let draw = |(sweep, names): &(Sweep, Names)| {
         let figure = multiples(analysis, sweep, names, rows(sweep)?);
-        Some(Figure { caption: figure.caption + &disks(sweep), ..figure })
+        let caption = figure.caption + &disks(sweep) + invalid_note(&sweep.split.points());
+        Some(Figure { caption, ..figure })
     };
     over_clients.filter_map(draw).collect()
 }
