@@ -16,6 +16,8 @@ pub const CHART: Chart = Chart {
     help: "Half of all intervals lie in the box, 90 % between the whiskers; dots are the rest. The thick line is the median. \
            A long box means an unsteady system. Fewer than 20 intervals are drawn as dots.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::quick,
 };
 
 /// Dots of that share of the highest rate lie half a unit apart.

@@ -16,6 +16,8 @@ pub const CHART: Chart = Chart {
     help: "What each operation cost the target. Each column has its own scale from 0. Work that was left for later (dirty \
            pages, compaction) is not in it.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::quick,
 };
 
 const ROWS_MAX: usize = 40;

@@ -22,6 +22,8 @@ pub const CHART: Chart = Chart {
     help: "First the insert rate against the rows in the table: a falling line means that inserts slow down as the data grows. \
            Dashed lines mark where the tables begin a new partition. Then the rate of each interval.",
     draw,
+    #[cfg(test)]
+    fixture: || crate::testing::inserting(&[("indexes", &["0", "3"])], 60),
 };
 
 /// A line of so many steps, over time, still shows each of them;

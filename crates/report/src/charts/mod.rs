@@ -34,6 +34,9 @@ pub struct Chart {
     pub help: &'static str,
     /// Makes its figures: one per sheet of points, sweep or point, as suits the chart.
     pub draw: fn(&Analysis) -> Vec<Figure>,
+    /// A run that it draws, for the tests that every chart has to pass; `testing` makes such runs.
+    #[cfg(test)]
+    pub fixture: fn() -> Analysis,
 }
 
 /// Every chart, in the order of the report.
@@ -296,14 +299,16 @@ fn merged(repeats: &[&PointAnalysis], which: impl Fn(&analysis::Series) -> &Hist
     all
 }
 
-/// From the first warmup interval to the end of the last interval of any of `points`.
+/// From the first warmup interval to the end of what is drawn of any of `points`.
 fn time_range<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> Option<(f64, f64)> {
-    let intervals = points.into_iter().filter_map(|p| p.series.as_ref()).flat_map(|s| &s.intervals);
-    let whole = |range: Option<(f64, f64)>, i: &IntervalPoint| {
-        let (from, to) = range.unwrap_or((i.at_s, i.at_s + i.length_s));
-        Some((from.min(i.at_s), to.max(i.at_s + i.length_s)))
-    };
-    intervals.filter(|i| i.at_s.is_finite() && i.length_s.is_finite()).fold(None, whole)
+    let series = points.into_iter().filter_map(|p| p.series.as_ref()).filter(|series| !series.intervals.is_empty());
+    let ends = series.flat_map(|series| {
+        let whole = series.intervals.iter().map(|i| (i.at_s, i.at_s + i.length_s));
+        // What counts may end with a part of an interval.
+        whole.chain([(series.counted.to_s, series.counted.to_s)])
+    });
+    let finite = ends.filter(|(from, to)| from.is_finite() && to.is_finite());
+    finite.reduce(|(low, high), (from, to)| (low.min(from), high.max(to)))
 }
 
 /// From the first warmup interval to the end, as an axis.
@@ -368,7 +373,7 @@ fn marked(label: &str, point: &PointAnalysis) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{damaged, quick, settled, with_points};
+    use crate::testing::{damaged, damaged_variants, quick, with_points};
     use plot::figure::FigureBody;
 
     fn figures(analysis: &Analysis, id: &str) -> Vec<Figure> {
@@ -376,10 +381,25 @@ mod tests {
     }
 
     #[test]
-    fn every_chart_draws_the_quick_run_or_one_until_steady_or_one_of_inserts() {
-        let runs = [quick(), settled(), crate::testing::inserting(&[("indexes", &["0", "3"])], 60)];
+    fn every_chart_draws_the_run_that_it_brings_with_ids_of_its_own_and_names_n() {
         for chart in CHARTS {
-            assert!(runs.iter().any(|run| !(chart.draw)(run).is_empty()), "{} drew nothing", chart.id);
+            let figures = (chart.draw)(&(chart.fixture)());
+            assert!(!figures.is_empty(), "{} drew nothing", chart.id);
+            let ids: std::collections::BTreeSet<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
+            assert_eq!(ids.len(), figures.len(), "{}", chart.id);
+            assert!(figures.iter().all(|f| f.id.starts_with(chart.id) && f.caption.contains("n = ")), "{}", chart.id);
+        }
+    }
+
+    #[test]
+    fn no_chart_panics_if_something_is_missing_in_the_run_that_it_brings() {
+        for chart in CHARTS {
+            for (what, analysis) in damaged_variants(chart.fixture) {
+                for figure in (chart.draw)(&analysis) {
+                    let svg = plot::render_svg(&figure);
+                    assert!(!svg.contains("NaN") && !svg.contains("inf"), "{what}: {} draws {svg}", chart.id);
+                }
+            }
         }
     }
 
@@ -395,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn no_chart_panics_where_something_is_missing() {
+    fn no_chart_panics_whatever_run_it_gets() {
         for (what, analysis) in damaged() {
             for (chart, figures) in all_figures(&analysis) {
                 for figure in figures {

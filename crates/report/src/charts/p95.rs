@@ -15,6 +15,8 @@ pub const CHART: Chart = Chart {
     title: "Response time against clients and depth",
     help: "The 95th percentile: 19 of 20 operations were faster. It rises when throughput stops rising.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::quick,
 };
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {

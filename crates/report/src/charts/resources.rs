@@ -4,7 +4,7 @@
 //! top of their sweeps, and those that stalled. Limits: CPU in percent of all CPUs of the machine; the disk is the device under
 //! the data, whoever used it.
 
-use super::timeline::{bin_note, draw_point};
+use super::timeline::{bin_note, draw_point, partial_note};
 use super::{Chart, line_with_dots, shades, shading_note, time_range};
 use crate::format::slug;
 use crate::sheet::{Group, conditions, groups};
@@ -18,6 +18,8 @@ pub const CHART: Chart = Chart {
     title: "CPU and disk under the throughput",
     help: "All panels share one time axis: look down from a drop in throughput to what was busy then.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::quick,
 };
 
 const HEIGHT: f64 = 90.0;
@@ -70,7 +72,13 @@ fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option
     Some(Figure {
         id: format!("resources-{}-{}", point.id, slug(&point.label)).trim_end_matches('-').to_owned(),
         title: format!("CPU and disk: {}", point.label),
-        caption: format!("{}.{}{}{note}", conditions(analysis, &[point]), shading_note(&[point]), bin_note(&[point])),
+        caption: format!(
+            "{}.{}{}{}{note}",
+            conditions(analysis, &[point]),
+            shading_note(&[point]),
+            bin_note(&[point]),
+            partial_note(&[point])
+        ),
         body: FigureBody::Panels { x: super::time_axis(range), panels },
     })
 }
@@ -206,6 +214,17 @@ mod tests {
         let interval = point.series.as_ref().unwrap().intervals[3];
         let reads = middles(counter(point, "disk", "write_ops").unwrap());
         assert!((reads[3].0 - (interval.at_s + interval.length_s / 2.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_counter_of_another_source_is_found_by_its_names_and_draws_no_panel() {
+        let quick = crate::testing::quick();
+        let panels = |analysis: &Analysis| crate::testing::panels(&draw(analysis)[0]).len();
+        let before = panels(&quick);
+        let analysis = crate::testing::with_counter(quick, ("mariadb", "checkpoint_age", "bytes"), |end| 1e6 * end);
+        let found = counter(&analysis.points[0], "mariadb", "checkpoint_age").expect("it was added");
+        assert_eq!(found.values.last(), Some(&(4.0, 4e6)));
+        assert_eq!(panels(&analysis), before);
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub const CHART: Chart = Chart {
     help: "One dot per round. The shaded rounds count. The band shows their mean and 10 % to either side: steady rounds \
            differ by no more than its width, and the dashed line fitted through them rises or falls by no more than half of it.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::settled,
 };
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {

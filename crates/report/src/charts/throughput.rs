@@ -21,6 +21,8 @@ pub const CHART: Chart = Chart {
     help: "Each dot is a point with its 95 % confidence interval. Repeats have a dot each, and the line goes through their means. \
            If a line stops rising, something is saturated.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::quick,
 };
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {

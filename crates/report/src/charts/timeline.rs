@@ -22,6 +22,8 @@ pub const CHART: Chart = Chart {
     help: "One dot per interval. A steady system makes a flat band; drops to the floor are stalls. Dashed: the mean of the measured \
            phase. A long run is drawn in steps, with a band from the slowest to the fastest interval in each.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::quick,
 };
 
 /// Above this, a panel need not be high to show a band's height.
@@ -50,11 +52,12 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
         id: format!("timeline-{}", sheet.slug),
         title: format!("Throughput over time: {}", sheet.name),
         caption: format!(
-            "{}.{}{}{}",
+            "{}.{}{}{}{}",
             conditions(analysis, &points),
             scale_note(&panels),
             shading_note(&points),
-            bin_note(&points)
+            bin_note(&points),
+            if sheet.rows.iter().any(|row| row.points.len() == 1) { partial_note(&points) } else { "" }
         ),
         body: FigureBody::Panels { x: super::time_axis(range), panels },
     })
@@ -167,7 +170,34 @@ fn series(point: &PointAnalysis) -> Vec<DataSeries> {
         drawn.insert(0, DataSeries::unnamed(Colour::Sky, vec![band(&series.bins)]));
         drawn.push(DataSeries::unnamed(Colour::Blue, vec![Mark::Line(Stroke::Solid, dots)]));
     }
+    let rest = partial_interval(point).map(|place| Mark::Rings(3.5, vec![place]));
+    drawn.extend(rest.map(|ring| DataSeries::unnamed(Colour::Blue, vec![ring])));
     drawn
+}
+
+/// A shorter part of an interval has too few operations for a rate.
+const PARTIAL_MIN: f64 = 0.1;
+
+/// The part of an interval at the end of what counts, in its middle, with its rate: its operations are in the mean, which would
+/// else not be that of what is drawn.
+fn partial_interval(point: &PointAnalysis) -> Option<(f64, f64)> {
+    let (series, summary) = (point.series.as_ref()?, point.summary.as_ref()?);
+    let whole = series.counted_intervals();
+    let last = whole.last()?;
+    let from_s = last.at_s + last.length_s;
+    let length_s = series.counted.to_s - from_s;
+    let ops: f64 = whole.iter().map(|interval| interval.ops_per_s * interval.length_s).sum();
+    let rate = (summary.ops_per_s * summary.seconds - ops) / length_s;
+    let is_drawn = length_s >= PARTIAL_MIN * last.length_s && rate.is_finite();
+    is_drawn.then_some((from_s + length_s / 2.0, rate.max(0.0)))
+}
+
+/// What a hollow dot is, for captions; empty if there is none.
+pub fn partial_note(points: &[&PointAnalysis]) -> &'static str {
+    match points.iter().any(|point| partial_interval(point).is_some()) {
+        true => " Hollow: the part of an interval at the end.",
+        false => "",
+    }
 }
 
 /// The rates in the middle of their intervals, or of their bins.
@@ -252,6 +282,30 @@ mod tests {
         let note = |id: usize| draw_point("", &quick().points[id], 100.0).note;
         assert!(note(5).ends_with("; 1 stall, 0.5 s"), "{}", note(5));
         assert!(!note(0).contains("stall"), "{}", note(0));
+    }
+
+    #[test]
+    fn the_part_of_an_interval_at_the_end_is_a_hollow_dot_that_explains_the_mean() {
+        let mut analysis = with_points(1);
+        assert!(partial_interval(&analysis.points[0]).is_none());
+        let point = &mut analysis.points[0];
+        let (series, summary) = (point.series.as_mut().unwrap(), point.summary.as_mut().unwrap());
+        series.intervals.retain(|interval| interval.at_s < 2.0);
+        for interval in &mut series.intervals {
+            interval.ops_per_s = 1_230.0;
+        }
+        // Two whole seconds, and 1,540 operations in half a second.
+        series.counted.to_s = 2.5;
+        (summary.seconds, summary.ops_per_s) = (2.5, (2.0 * 1_230.0 + 1_540.0) / 2.5);
+        let figure = draw(&analysis).remove(0);
+        let marks = panels(&figure)[0].series.iter().flat_map(|series| &series.marks);
+        let rings: Vec<_> =
+            marks.filter_map(|mark| if let Mark::Rings(_, at) = mark { Some(at[0]) } else { None }).collect();
+        assert_eq!(rings.len(), 1);
+        assert!(rings[0].0 == 2.25 && (rings[0].1 - 3_080.0).abs() < 1e-6, "{rings:?}");
+        assert!(figure.caption.contains("Hollow: the part of an interval at the end."), "{}", figure.caption);
+        let FigureBody::Panels { x, .. } = &figure.body else { panic!("panels") };
+        assert_eq!(x.range, Some((-1.0, 2.5)));
     }
 
     #[test]

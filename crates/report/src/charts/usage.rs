@@ -18,6 +18,8 @@ pub const CHART: Chart = Chart {
     title: "CPU and disk against clients",
     help: "Look for the panel that reaches its maximum where throughput stops rising.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::quick,
 };
 
 /// One use: the label of its axis, how its numbers are written, and how much of it a point made.
