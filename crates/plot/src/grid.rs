@@ -19,7 +19,7 @@ use crate::text::{BOLD, text_width, wrap_to};
 const COLUMN_MIN: f64 = 220.0;
 const BETWEEN_COLUMNS: f64 = 16.0;
 /// Above a row, for the label of its axis.
-const ROW_HEAD: f64 = 32.0;
+const ROW_HEAD: f64 = 38.0;
 
 /// Draws the whole grid from `top` on. Returns the height of the picture.
 pub fn draw_multiples(
@@ -68,7 +68,7 @@ fn draw_block(scene: &mut Scene, block: &Block, rows: &[GridRow], scales: &[Scal
     for (row, scale) in rows.iter().zip(scales) {
         y += ROW_HEAD;
         let label = wrap_to(&row.y.label, SMALL, scene.width - 2.0 * EDGE, 1).concat();
-        draw_text(scene, (EDGE, y - 9.0), label, SMALL, Anchor::Start, Ink::Faint);
+        draw_text(scene, (EDGE, y - 14.0), label, SMALL, Anchor::Start, Ink::Faint);
         for (nth, frame) in frames.iter().enumerate() {
             let area = PlotArea { frame, y: scale, top: y, height: row.height };
             draw_cell(scene, row, block.first + nth, &area, nth == 0);

@@ -584,7 +584,11 @@ pub fn inserting(dimensions: &[(&str, &[&str])], seconds: u64) -> Analysis {
         point.inserts = Some(InsertCost { rows, inserts_per_s, ..InsertCost::default() });
         let amounts = Amounts { inserted, partition_rows: Some(1_000_000) };
         if let Some(series) = &mut point.series {
-            series.intervals.iter_mut().for_each(|interval| interval.at_s *= seconds as f64 / 5.0);
+            let scale = seconds as f64 / series.counted.to_s;
+            for interval in &mut series.intervals {
+                (interval.at_s, interval.length_s) = (interval.at_s * scale, interval.length_s * scale);
+            }
+            series.counted.to_s = seconds as f64;
             series.amounts = amounts;
         }
     }

@@ -70,10 +70,12 @@ fn y_axis(sheet: &Sheet, points: &[&PointAnalysis]) -> Option<Axis> {
     sheet.dimension.map(|_| Axis { range, ..ops_axis(points, "operations/s") })
 }
 
-/// What is drawn of the points, highest included.
+/// What is drawn of the points: intervals, the part of one at the end, and means.
 fn rates<'a>(points: &'a [&PointAnalysis]) -> impl Iterator<Item = f64> + 'a {
     let intervals = points.iter().filter_map(|p| p.series.as_ref()).flat_map(|s| &s.intervals);
-    intervals.map(|i| i.ops_per_s).filter(|rate| rate.is_finite())
+    let parts = points.iter().filter_map(|p| Some(partial_interval(p)?.1));
+    let means = points.iter().filter_map(|p| Some(p.summary.as_ref()?.ops_per_s));
+    intervals.map(|i| i.ops_per_s).chain(parts).chain(means).filter(|rate| rate.is_finite())
 }
 
 /// All rows in one panel, a line each; of repeats the first.
@@ -306,6 +308,7 @@ mod tests {
         assert!(figure.caption.contains("Hollow: the part of an interval at the end."), "{}", figure.caption);
         let FigureBody::Panels { x, .. } = &figure.body else { panic!("panels") };
         assert_eq!(x.range, Some((-1.0, 2.5)));
+        assert!(rates(&[&analysis.points[0]]).fold(0.0, f64::max) > 3_079.0, "a common scale has room for it");
     }
 
     #[test]
