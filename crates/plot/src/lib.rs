@@ -4,21 +4,25 @@
 //! [`numbers`] and [`escape`] have what text around a picture needs as well.
 //! Limits: no I/O, no font of the system, and no knowledge of benchmarks: what a figure means is its maker's business.
 
+mod bars;
 pub mod escape;
 pub mod figure;
+mod frame;
 mod grid;
 pub mod labels;
 mod layout;
+mod marks;
 pub mod numbers;
 mod png;
 mod scale;
 mod scene;
 mod svg;
+mod text;
 
 pub use figure::Figure;
 pub use png::PngError;
 
-use figure::Body;
+use figure::FigureBody;
 
 /// The figure as an SVG document, 760 wide or wide enough for its columns, that scales with its surroundings.
 pub fn render_svg(figure: &Figure) -> String {
@@ -27,7 +31,7 @@ pub fn render_svg(figure: &Figure) -> String {
 
 /// The figure for a narrow screen; `None` for one that cannot be narrower: bars in columns.
 pub fn render_narrow_svg(figure: &Figure) -> Option<String> {
-    let is_flexible = matches!(figure.body, Body::Panels { .. } | Body::Grid { .. });
+    let is_flexible = matches!(figure.body, FigureBody::Panels { .. } | FigureBody::Grid { .. });
     let narrow = Figure { id: format!("{}-narrow", figure.id), ..figure.clone() };
     is_flexible.then(|| svg::write_svg(&layout::lay_out(&narrow, layout::NARROW), &narrow, "chart narrow"))
 }

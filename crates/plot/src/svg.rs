@@ -60,8 +60,8 @@ fn write_shape(out: &mut String, shape: &Shape, unique: &str) {
                 ),
             );
         }
-        Shape::Line { points, ink, width, dashed } => {
-            let dash = if *dashed { " stroke-dasharray=\"6 4\"" } else { "" };
+        Shape::Line { points, ink, width, dash } => {
+            let dash = dash_array(dash);
             let style = "fill=\"none\" stroke-linejoin=\"round\" vector-effect=\"non-scaling-stroke\"";
             put(out, format_args!("<path d=\"{}\" {style}{}{dash}", path(points), stroke(*ink, *width)));
             out.push_str("/>");
@@ -100,6 +100,11 @@ fn write_shape(out: &mut String, shape: &Shape, unique: &str) {
     }
 }
 
+fn dash_array(dash: &[f64]) -> String {
+    let lengths: Vec<String> = dash.iter().map(|length| short(*length)).collect();
+    if lengths.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{}\"", lengths.join(" ")) }
+}
+
 /// Dots as lines of no length with round ends: a tenth of the text of circles, and round whatever the zoom.
 fn dots(out: &mut String, points: &[(f64, f64)], radius: f64, ink: Ink) {
     out.push_str("<path d=\"");
@@ -122,7 +127,7 @@ fn put(out: &mut String, args: std::fmt::Arguments<'_>) {
     out.write_fmt(args).expect("writing to a String cannot fail");
 }
 
-/// At most one decimal: a tenth of a unit is below what anyone sees.
+/// At most one decimal: a tenth of a unit cannot be seen.
 fn short(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)

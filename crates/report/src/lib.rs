@@ -24,7 +24,6 @@ pub use charts::{CHARTS, Chart};
 pub use escape::terminal as terminal_text;
 pub use files::{Written, write, write_figures};
 pub use format::count as with_separators;
-pub use plot::figure;
 pub use render::csv::{intervals_csv, points_csv};
 pub use render::html::html;
 pub use render::markdown::markdown;
@@ -48,6 +47,12 @@ pub enum ReportError {
     /// The directory holds somebody else's files.
     #[error("`{path}` is not empty and no report of plimsoll; name a new directory by --out")]
     Foreign {
+        /// Which.
+        path: PathBuf,
+    },
+    /// A symbolic link is in the place of one of the report's own files or directories.
+    #[error("`{path}` is a symbolic link, which plimsoll does not follow; remove it, or name a new directory by --out")]
+    Link {
         /// Which.
         path: PathBuf,
     },

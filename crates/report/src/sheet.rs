@@ -7,6 +7,7 @@
 use crate::format;
 use analysis::{Analysis, PointAnalysis, Series};
 use plot::figure::Colour;
+use plot::labels::{Ruler, fit_labels};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// As many as there are colours.
@@ -205,6 +206,7 @@ pub fn conditions(analysis: &Analysis, points: &[&PointAnalysis]) -> String {
     parts.extend(phases(points));
     parts.push(pacing(points));
     parts.extend(common_params(points));
+    parts.extend(engine_versions(points));
     parts.extend(machine(analysis));
     parts.retain(|p| !p.is_empty());
     parts.join("; ")
@@ -262,20 +264,39 @@ fn pacing(points: &[&PointAnalysis]) -> String {
     }
 }
 
-/// The parameters that all points have alike, those left out that mean nothing in the mode they ran in.
+/// The parameters that all points have alike, first those without which a number means nothing; those that do nothing are left out.
 fn common_params(points: &[&PointAnalysis]) -> Vec<String> {
     let Some((first, rest)) = points.split_first() else { return Vec::new() };
     let common = first.params.iter().filter(|(k, v)| rest.iter().all(|p| p.params.get(*k) == Some(*v)));
     let applies = |name: &str| points.iter().any(|point| is_used(name, point));
     // A table without partitions is what everybody expects.
-    let is_plain = |name: &str, value: &str| name == "partition_rows" && value == "0";
-    let mut told: Vec<(&String, &String)> = common.filter(|(k, v)| applies(k) && !is_plain(k, v)).collect();
-    told.sort_by_key(|(k, _)| TOLD_FIRST.iter().position(|first| first == k).unwrap_or(TOLD_FIRST.len()));
-    told.into_iter().map(|(k, v)| format!("{k} {}", shortened(v))).take(PARAMS_MAX).collect()
+    let is_plain = |name: &str, value: &str| name == "partition_rows" && value == "0" || does_nothing(value);
+    let mut shown: Vec<(&String, &String)> = common.filter(|(k, v)| applies(k) && !is_plain(k, v)).collect();
+    shown.sort_by_key(|(k, _)| FIRST_PARAMS.iter().position(|first| first == k).unwrap_or(FIRST_PARAMS.len()));
+    shown.into_iter().map(|(k, v)| format!("{k} {}", shortened(v))).take(PARAMS_MAX).collect()
 }
 
-/// Without these a number on storage, or one of a database, means nothing.
-const TOLD_FIRST: [&str; 17] = [
+/// Whether a value is empty, or a size or a time of 0. A bare 0 may be a number that counts, as that of indexes.
+fn does_nothing(value: &str) -> bool {
+    matches!(value.split_once(' '), Some(("0", _))) || value.is_empty()
+}
+
+/// The engines with their versions, if they are few.
+fn engine_versions(points: &[&PointAnalysis]) -> Option<String> {
+    let version = |point: &&PointAnalysis| point.facts.iter().find(|fact| fact.name == "engine.version").cloned();
+    let engine =
+        |point: &&PointAnalysis| Some(format!("{} {}", shortened(&point.target), shortened(&version(point)?.value)));
+    let engines: BTreeSet<String> = points.iter().filter_map(engine).collect();
+    let all = engines.into_iter().collect::<Vec<_>>();
+    (1..=ENGINES_MAX).contains(&all.len()).then(|| all.join(", "))
+}
+
+const ENGINES_MAX: usize = 3;
+
+/// Without these a number on storage, or one of a database, means nothing: what is asked, of how much, and how safely.
+const FIRST_PARAMS: [&str; 19] = [
+    "mix",
+    "statements",
     "mode",
     "io",
     "direct",
@@ -316,11 +337,11 @@ fn machine(analysis: &Analysis) -> Vec<String> {
     MACHINE.iter().filter_map(shown).collect()
 }
 
+/// A value of at most 36 characters, cut in its middle: paths and URLs differ at their ends.
 fn shortened(value: &str) -> String {
-    match value.char_indices().nth(36) {
-        Some((at, _)) => format!("{}...", &value[..at]),
-        None => value.to_owned(),
-    }
+    const LENGTH_MAX: usize = 36;
+    let ruler = Ruler { measure: |text: &str| text.chars().count() as f64, ellipsis: "..." };
+    fit_labels(&[value.to_owned()], LENGTH_MAX as f64, &ruler).concat()
 }
 
 #[cfg(test)]
@@ -457,6 +478,32 @@ mod tests {
             point.series.as_mut().unwrap().intervals.retain(|i| i.at_s >= 0.0 || point.depth == 1);
         }
         assert!(of(&analysis).contains("; run 0.4 to 3 s after 0 to 1 s warmup; "), "{}", of(&analysis));
+    }
+
+    #[test]
+    fn conditions_begin_with_what_is_asked_and_leave_out_what_does_nothing() {
+        let mut analysis = quick();
+        let point = &mut analysis.points[0];
+        point.params.clear();
+        let url = "mysql://root@localhost/?socket=/var/run/a/very/long/path/mysql.sock";
+        let params = [
+            ("between", "keep"),
+            ("connection", "kept"),
+            ("drop_every", "0 ns"),
+            ("drop_for", "0 ns"),
+            ("file_share", "1"),
+            ("mix", "read_write"),
+            ("password_file", ""),
+            ("stall", "500 ms"),
+            ("table_rows", "10000"),
+            ("zone", url),
+        ];
+        point.params.extend(params.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let text = conditions(&analysis, &[&analysis.points[0]]);
+        assert!(text.contains("closed loop; mix read_write; table_rows 10000; between keep; "), "{text}");
+        assert!(text.contains("stall 500 ms") && text.contains("file 3.50.4"), "{text}");
+        assert!(!text.contains("drop_every") && !text.contains("password_file"), "{text}");
+        assert!(text.contains("zone mysql://") && text.contains("mysql.sock"), "{text}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::Chart;
 use crate::format;
 use crate::sheet::{Row, conditions, sheets};
 use analysis::{Analysis, Cost, PointAnalysis};
-use plot::figure::{BarColumn, Body, Colour, Figure};
+use plot::figure::{BarColumn, Colour, Figure, FigureBody};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -16,6 +16,8 @@ pub const CHART: Chart = Chart {
     help: "What each operation cost the target. Each column has its own scale from 0. Work that was left for later (dirty \
            pages, compaction) is not in it.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::quick,
 };
 
 const ROWS_MAX: usize = 40;
@@ -64,7 +66,7 @@ fn draw_part(analysis: &Analysis, part: usize, rows: &[&Row]) -> Figure {
         id: if part == 0 { "cost".to_owned() } else { format!("cost-{}", part + 1) },
         title: "Cost of one operation".to_owned(),
         caption: format!("{}. Each column has its own scale; 1 KB = 1000 B.", conditions(analysis, &points)),
-        body: Body::Bars {
+        body: FigureBody::Bars {
             rows: rows.iter().map(|row| name(row)).collect(),
             columns: COLUMNS.iter().map(column).filter(is_measured).collect(),
         },
@@ -94,7 +96,7 @@ mod tests {
     use crate::testing::quick;
 
     fn bars(analysis: &Analysis) -> (Vec<String>, Vec<BarColumn>) {
-        let Body::Bars { rows, columns } = draw(analysis).remove(0).body else { panic!("bars") };
+        let FigureBody::Bars { rows, columns } = draw(analysis).remove(0).body else { panic!("bars") };
         (rows, columns)
     }
 

@@ -4,12 +4,12 @@
 //! top of their sweeps, and those that stalled. Limits: CPU in percent of all CPUs of the machine; the disk is the device under
 //! the data, whoever used it.
 
-use super::timeline::{bin_note, draw_point};
+use super::timeline::{bin_note, draw_point, partial_note};
 use super::{Chart, line_with_dots, shades, shading_note, time_range};
 use crate::format::slug;
 use crate::sheet::{Group, conditions, groups};
 use analysis::{Analysis, CounterSeries, PointAnalysis};
-use plot::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Unit};
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
 use std::collections::BTreeSet;
 
 /// The chart.
@@ -18,6 +18,8 @@ pub const CHART: Chart = Chart {
     title: "CPU and disk under the throughput",
     help: "All panels share one time axis: look down from a drop in throughput to what was busy then.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::quick,
 };
 
 const HEIGHT: f64 = 90.0;
@@ -39,7 +41,7 @@ const VALUES_MAX: usize = 600;
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     let chosen = chosen(analysis);
     let note = match chosen.len() < analysis.points.len() {
-        true => " Of many points, those are drawn that reach the most in their sweep or stalled.",
+        true => " Drawn: the best point of each sweep, and the points with stalls.",
         false => "",
     };
     chosen.into_iter().filter_map(|point| draw_figure(analysis, point, note)).collect()
@@ -70,8 +72,14 @@ fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option
     Some(Figure {
         id: format!("resources-{}-{}", point.id, slug(&point.label)).trim_end_matches('-').to_owned(),
         title: format!("CPU and disk: {}", point.label),
-        caption: format!("{}.{}{}{note}", conditions(analysis, &[point]), shading_note(&[point]), bin_note(&[point])),
-        body: Body::Panels { x: Axis::seconds(range), panels },
+        caption: format!(
+            "{}.{}{}{}{note}",
+            conditions(analysis, &[point]),
+            shading_note(&[point]),
+            bin_note(&[point]),
+            partial_note(&[point])
+        ),
+        body: FigureBody::Panels { x: super::time_axis(range), panels },
     })
 }
 
@@ -91,9 +99,9 @@ fn cpu(point: &PointAnalysis) -> Option<Panel> {
             bounds.push((middle_before(idle, *time), *low, high));
             *low = high;
         }
-        series.push(Series { label: (*label).to_owned(), colour: *colour, marks: vec![Mark::Area(bounds)] });
+        series.push(DataSeries::named(*label, *colour, vec![Mark::Area(bounds)]));
     }
-    let y = Axis { range: Some((0.0, 100.0)), ..Axis::from_zero("percent of all CPUs, stacked", Unit::Percent) };
+    let y = Axis { range: Some((0.0, 100.0)), ..Axis::from_zero("percent of all CPUs, stacked", AxisUnit::Percent) };
     panel(point, "CPU", y, series)
 }
 
@@ -117,18 +125,18 @@ fn disk_operations(point: &PointAnalysis) -> Option<Panel> {
         ("flush_ops", "flushes", Colour::Green),
     ];
     let series = lines.iter().filter_map(|(name, label, colour)| line(point, name, label, *colour, 1.0)).collect();
-    panel(point, &disk_title(point, "operations"), Axis::from_zero("operations/s", Unit::Count), series)
+    panel(point, &disk_title(point, "operations"), Axis::from_zero("operations/s", AxisUnit::Count), series)
 }
 
 fn disk_bytes(point: &PointAnalysis) -> Option<Panel> {
     let lines = [("read_bytes", "read", Colour::Blue), ("write_bytes", "written", Colour::Vermillion)];
     let series = lines.iter().filter_map(|(name, label, colour)| line(point, name, label, *colour, 1e-6)).collect();
-    panel(point, &disk_title(point, "transfer"), Axis::from_zero("MB/s (1 MB = 10^6 bytes)", Unit::Count), series)
+    panel(point, &disk_title(point, "transfer"), Axis::from_zero("MB/s (1 MB = 10^6 bytes)", AxisUnit::Count), series)
 }
 
 fn disk_queue(point: &PointAnalysis) -> Option<Panel> {
     let series = line(point, "queue_ns", "mean", Colour::Purple, 1e-9).into_iter().collect();
-    panel(point, &disk_title(point, "queue"), Axis::from_zero("operations in flight", Unit::Count), series)
+    panel(point, &disk_title(point, "queue"), Axis::from_zero("operations in flight", AxisUnit::Count), series)
 }
 
 fn disk_title(point: &PointAnalysis, what: &str) -> String {
@@ -139,16 +147,16 @@ fn disk_title(point: &PointAnalysis, what: &str) -> String {
     }
 }
 
-fn line(point: &PointAnalysis, name: &str, label: &str, colour: Colour, factor: f64) -> Option<Series> {
+fn line(point: &PointAnalysis, name: &str, label: &str, colour: Colour, factor: f64) -> Option<DataSeries> {
     let counter = thinned(counter(point, "disk", name)?);
     // The readings go on for a moment when the load is over.
     let (from, to) = time_range([point])?;
     let points = middles(&counter).into_iter().filter(|(t, _)| (from..=to).contains(t));
     let points: Vec<(f64, f64)> = points.map(|(t, v)| (t, v * factor)).collect();
-    Some(Series { label: label.to_owned(), colour, marks: line_with_dots(points) })
+    Some(DataSeries::named(label, colour, line_with_dots(points)))
 }
 
-fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<Series>) -> Option<Panel> {
+fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<DataSeries>) -> Option<Panel> {
     let panel =
         Panel { title: title.to_owned(), note: String::new(), y, height: HEIGHT, shades: shades(point), series };
     (!panel.series.is_empty()).then_some(panel)
@@ -206,6 +214,17 @@ mod tests {
         let interval = point.series.as_ref().unwrap().intervals[3];
         let reads = middles(counter(point, "disk", "write_ops").unwrap());
         assert!((reads[3].0 - (interval.at_s + interval.length_s / 2.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_counter_of_another_source_is_found_by_its_names_and_draws_no_panel() {
+        let quick = crate::testing::quick();
+        let panels = |analysis: &Analysis| crate::testing::panels(&draw(analysis)[0]).len();
+        let before = panels(&quick);
+        let analysis = crate::testing::with_counter(quick, ("mariadb", "checkpoint_age", "bytes"), |end| 1e6 * end);
+        let found = counter(&analysis.points[0], "mariadb", "checkpoint_age").expect("it was added");
+        assert_eq!(found.values.last(), Some(&(4.0, 4e6)));
+        assert_eq!(panels(&analysis), before);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::sheet::{Sheet, sheets};
 use analysis::{Analysis, Finding, PointAnalysis, Quantiles, Summary, Validity};
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, Output, State, escape_formatter};
-use plot::figure::{Body, Figure};
+use plot::figure::{Figure, FigureBody};
 use serde::Serialize;
 
 const TEMPLATE: &str = include_str!("report.html");
@@ -365,7 +365,7 @@ fn section(chart: &Chart, figures: Vec<&Figure>) -> Section {
         id: f.id.clone(),
         title: f.title.clone(),
         svg: plot::render_svg(f),
-        wide: matches!(&f.body, Body::Grid { columns, .. } if columns.len() > 2),
+        wide: matches!(&f.body, FigureBody::Grid { columns, .. } if columns.len() > 2),
         narrow: plot::render_narrow_svg(f),
     };
     Section {

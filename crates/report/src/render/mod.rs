@@ -5,5 +5,6 @@
 
 pub mod csv;
 pub mod html;
+mod labels;
 pub mod markdown;
 pub mod terminal;

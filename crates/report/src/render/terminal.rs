@@ -3,6 +3,7 @@
 //! In: an analysis, a width in columns, and whether colour is wanted. Out: lines no wider than that.
 //! Limits: below 60 columns the table is as narrow as it gets; each character counts as one column.
 
+use super::labels::Labels;
 use crate::escape::terminal as safe;
 use crate::findings::{Group, grouped};
 use crate::format;
@@ -10,7 +11,6 @@ use crate::inserts::{self, COLUMNS as COSTS, Line};
 use crate::loads::{LoadRow, loads};
 use analysis::{Analysis, PointAnalysis, Severity, Summary, Validity};
 use model::PointState;
-use plot::labels::Labels;
 
 const WIDTH_MIN: usize = 60;
 /// Labels differ at their ends: with less than this nothing is left of them.
