@@ -6,7 +6,7 @@
 
 use crate::beside::{Beside, success_rate};
 use crate::counters::{Growth, done_between, growth_of_all, growth_of_first};
-use crate::detect::asked_achieved;
+use crate::detect::target_not_reached;
 use crate::facts::{EngineProcess, engine_process};
 use crate::rates::{PerOp, Rate};
 use crate::window::{Tally, Window};
@@ -193,7 +193,7 @@ pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside:
         generator: generator_cost(point, window),
         cost: cost(point, window, done),
         cost_per_query: cost_per_query(point, window, queries),
-        achieved: asked_achieved::achieved(point, window),
+        achieved: target_not_reached::achieved(point, window),
         beside,
     }
 }

@@ -1,7 +1,7 @@
 //! Says which engine loses how much of its inserts when storage slows, and when data outgrows its cache.
 //!
 //! In: the points of a run that insert, on several storage limits or sizes of cache and data. Out: a note for each comparison.
-//! Limits: whether data fits is by size here; what the reads show is the finding `memory-shown` of the points.
+//! Limits: whether data fits is by size here; what the reads show is the finding `cache-mismatch` of the points.
 
 use super::RunDetector;
 use crate::losses::{Loss, sentences};
@@ -10,7 +10,7 @@ use crate::{Finding, PointAnalysis, Severity};
 
 /// The entry in the list of detectors of runs.
 pub const DETECTOR: RunDetector = RunDetector {
-    code: "loses-inserts",
+    code: "insert-slowdown",
     help: "how much of their inserts engines lose when storage slows or data outgrows the cache",
     explain: "Where a plan has the same inserts with and without a storage limit (`storage_limit`), or with data that fits the cache \
               and data that does not (`cache`, `memory_limit`, `rows`), each engine is compared with itself: the loss is one minus \
@@ -72,7 +72,7 @@ mod tests {
     }
 
     fn titles(cells: &[Cell]) -> Vec<String> {
-        let found = run(cells).findings.into_iter().filter(|finding| finding.code == "loses-inserts");
+        let found = run(cells).findings.into_iter().filter(|finding| finding.code == "insert-slowdown");
         found.map(|finding| finding.title).collect()
     }
 

@@ -6,7 +6,7 @@
 //! To add a detector: write its file and add its line to [`DETECTORS`] or [`RUN_DETECTORS`].
 
 pub mod accounts_differ;
-pub mod asked_achieved;
+pub mod target_not_reached;
 pub mod bursts;
 pub mod cached;
 pub mod client_bound;
@@ -31,13 +31,13 @@ pub mod littles_law;
 pub mod load_line;
 pub mod loses_inserts;
 pub mod measured_again;
-pub mod memory_shown;
+pub mod cache_mismatch;
 pub mod not_steady;
 pub mod overload;
 pub mod partition_drops;
 pub mod plausibility;
-pub mod punted;
-pub mod rate_kept;
+pub mod io_wq_offload;
+pub mod background_rate_missed;
 pub mod stall;
 pub mod starvation;
 pub mod steady;
@@ -65,15 +65,15 @@ pub const DETECTORS: &[Detector] = &[
     corrupt::DETECTOR,
     plausibility::DETECTOR,
     littles_law::DETECTOR,
-    asked_achieved::DETECTOR,
-    punted::DETECTOR,
+    target_not_reached::DETECTOR,
+    io_wq_offload::DETECTOR,
     cached::DETECTOR,
     limit_escaped::DETECTOR,
     client_bound::DETECTOR,
     foreign_cpu::DETECTOR,
     swap::DETECTOR,
     overload::DETECTOR,
-    rate_kept::DETECTOR,
+    background_rate_missed::DETECTOR,
     too_short::DETECTOR,
     few_samples::DETECTOR,
     steady::DETECTOR,
@@ -92,7 +92,7 @@ pub const DETECTORS: &[Detector] = &[
     load_line::DETECTOR,
     write_debt::DETECTOR,
     accounts_differ::DETECTOR,
-    memory_shown::DETECTOR,
+    cache_mismatch::DETECTOR,
     counter_gap::DETECTOR,
 ];
 

@@ -11,7 +11,7 @@ use model::units::three_digits;
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
-    code: "memory-shown",
+    code: "cache-mismatch",
     help: "the sizes of data and cache say one thing about memory, and the reads another",
     explain: "Whether data is in memory is shown by reads and not by sizes. Where the data is larger than the cache and inserts \
               read less than a page of 16 KiB for every hundred rows, something else held it (the page cache; a limit on memory \
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn data_larger_than_the_cache_that_is_not_read_was_in_memory() {
-        let finding = sized(8_000_000, 10.0).finding("memory-shown");
+        let finding = sized(8_000_000, 10.0).finding("cache-mismatch");
         let expected = "the data is 8.00 times the cache, and yet inserts read next to nothing: they were in memory";
         assert_eq!(finding.title, expected);
         let evidence =
@@ -81,13 +81,13 @@ mod tests {
 
     #[test]
     fn data_that_fits_and_is_read_nevertheless_is_told() {
-        let finding = sized(500_000, 2_000.0).finding("memory-shown");
+        let finding = sized(500_000, 2_000.0).finding("cache-mismatch");
         assert_eq!(finding.title, "the data fits the cache, and yet 2.00 KB were read per insert");
     }
 
     #[test]
     fn sizes_that_agree_with_the_reads_are_no_finding() {
-        assert!(sized(8_000_000, 2_000.0).findings("memory-shown").is_empty());
-        assert!(sized(500_000, 0.0).findings("memory-shown").is_empty());
+        assert!(sized(8_000_000, 2_000.0).findings("cache-mismatch").is_empty());
+        assert!(sized(500_000, 0.0).findings("cache-mismatch").is_empty());
     }
 }

@@ -9,7 +9,7 @@ use crate::{Beside, Finding, Severity};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
-    code: "rate-kept",
+    code: "background-rate-missed",
     help: "clients beside those of the run did not keep the rate asked of them",
     explain: "Where clients work beside those of the run at a rate of their own (inserts beside queries), less than 95 % of that \
               rate was done, and more is missing than these clients can have under way. The numbers of the run are then those \
@@ -68,14 +68,14 @@ mod tests {
     #[test]
     fn a_rate_that_was_kept_to_95_percent_is_not_told() {
         for done in [500, 498, 476] {
-            assert!(beside(done).findings("rate-kept").is_empty(), "{done}");
+            assert!(beside(done).findings("background-rate-missed").is_empty(), "{done}");
             assert_eq!(beside(done).analysis().points[0].validity, Validity::Valid);
         }
     }
 
     #[test]
     fn a_rate_that_was_not_kept_marks_the_point() {
-        let finding = beside(400).finding("rate-kept");
+        let finding = beside(400).finding("background-rate-missed");
         assert_eq!(finding.title, "insert beside the run did not keep its rate: 400/s of 500/s, 80 %");
         assert!(
             finding.evidence.starts_with("4000 done by 4 clients, 0 late, 1000 never started"),
@@ -88,13 +88,13 @@ mod tests {
     #[test]
     fn a_few_operations_under_way_at_the_end_are_not_missing() {
         let slow = |done| Simulation::counts(&[1000; 10]).beside(4, 1, done);
-        assert_eq!((slow(1).findings("rate-kept").len(), slow(0).findings("rate-kept").len()), (0, 1));
+        assert_eq!((slow(1).findings("background-rate-missed").len(), slow(0).findings("background-rate-missed").len()), (0, 1));
         let short = Simulation::counts(&[1000; 3]).beside(4, 1, 0);
-        assert!(short.findings("rate-kept").is_empty(), "3 operations are missing, and 4 clients can have 4 under way");
+        assert!(short.findings("background-rate-missed").is_empty(), "3 operations are missing, and 4 clients can have 4 under way");
     }
 
     #[test]
     fn a_point_without_clients_beside_has_none_to_tell_of() {
-        assert!(Simulation::counts(&[1000; 10]).findings("rate-kept").is_empty());
+        assert!(Simulation::counts(&[1000; 10]).findings("background-rate-missed").is_empty());
     }
 }

@@ -12,7 +12,7 @@ use model::Value;
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
-    code: "punted",
+    code: "io-wq-offload",
     help: "the kernel handed operations of io_uring to worker threads",
     explain: "An operation that io_uring cannot start without blocking is handed to a worker thread of the kernel (`iou-wrk`), \
               which performs it as a synchronous call. That costs a thread switch to and fro and CPU time that no client's \
@@ -63,15 +63,15 @@ mod tests {
 
     #[test]
     fn workers_are_told_with_what_they_cost_and_what_to_compare_with() {
-        let finding = with_workers("none").finding("punted");
+        let finding = with_workers("none").finding("io-wq-offload");
         assert_eq!(finding.title, "io_uring handed operations to kernel workers (12 of them, 3.20 s of CPU)");
         assert!(finding.next_step.contains("io = `sync`"));
     }
 
     #[test]
     fn syncs_alone_are_not_blamed_and_no_workers_are_no_finding() {
-        assert!(with_workers("fdatasync").findings("punted").is_empty());
+        assert!(with_workers("fdatasync").findings("io-wq-offload").is_empty());
         let none = Simulation::counts(&[1000; 10]).with(|point| point.facts.push(Fact::new("uring.punted", "no")));
-        assert!(none.findings("punted").is_empty());
+        assert!(none.findings("io-wq-offload").is_empty());
     }
 }

@@ -18,7 +18,7 @@ use model::{Bytes, Nanos, Pacing, PointData, Value};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
-    code: "asked-achieved",
+    code: "target-not-reached",
     help: "depth, block size or rate are not what was asked for",
     explain: "What was achieved is compared with what was asked, and told where it is more than 5 % off. Depth: by Little's law \
               the mean number of operations under way is the throughput times the mean service time; below clients * depth \
@@ -218,7 +218,7 @@ mod tests {
     }
 
     fn titles(simulation: &Simulation) -> Vec<String> {
-        simulation.findings("asked-achieved").into_iter().map(|finding| finding.title).collect()
+        simulation.findings("target-not-reached").into_iter().map(|finding| finding.title).collect()
     }
 
     #[test]
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn aio_through_the_page_cache_has_a_depth_of_one() {
-        let finding = file("aio", false, 16_384, 32.0).finding("asked-achieved");
+        let finding = file("aio", false, 16_384, 32.0).finding("target-not-reached");
         assert_eq!(finding.title, "asked for 32 operations under way, achieved 1 per client");
         assert!(titles(&file("aio", true, 16_384, 32.0)).is_empty());
     }
@@ -254,10 +254,10 @@ mod tests {
         let split = device(file("uring", true, 4 << 20, 32.0), 4_000.0, f64::from(1 << 20), 100.0);
         let mut split = split;
         split.environment.push(Fact::new("disk.max_request_bytes", "1048576"));
-        let finding = split.finding("asked-achieved");
+        let finding = split.finding("target-not-reached");
         assert_eq!(finding.title, "asked for reads of 4 MiB, the device saw 1024 KiB on average");
         assert!(finding.evidence.contains("at most 1 MiB at a time"), "{}", finding.evidence);
-        let merged = device(file("uring", true, 4_096, 32.0), 250.0, 16_384.0, 32.0).finding("asked-achieved");
+        let merged = device(file("uring", true, 4_096, 32.0), 250.0, 16_384.0, 32.0).finding("target-not-reached");
         assert!(merged.title.ends_with("the device saw 16.0 KiB on average"), "{}", merged.title);
         assert!(merged.evidence.contains("merged"), "{}", merged.evidence);
     }
