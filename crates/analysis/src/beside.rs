@@ -6,8 +6,8 @@
 //! engine and the generator used (CPU, I/O, context switches) cannot be told apart: that stays divided by the operations of both.
 
 use crate::facts::fact;
-use crate::rates::{PerOp, Rate};
-use crate::summary::{PhaseTimes, Quantiles};
+use crate::numbers::quantiles::{PhaseTimes, Quantiles};
+use crate::numbers::rates::{PerOp, Rate};
 use crate::text::{count, rate, time};
 use crate::window::{Tally, Window};
 use model::{Interval, KindInterval, Phase, PhaseData, PointData};
@@ -108,7 +108,7 @@ impl Group {
         let (offered, unserved) = self.arrivals(run);
         let phase = PhaseData { start, end, offered, unserved, intervals, ..*run };
         let window = Window::of(&phase, counted.origin, &point.trial);
-        let (times, done) = (PhaseTimes::of(&window), Rate::of(&window, |kind| kind.ok as f64));
+        let (times, done) = (PhaseTimes::from_window(&window), Rate::of(&window, |kind| kind.ok as f64));
         Some(Beside {
             kinds: self.names.clone(),
             clients: self.clients,
@@ -121,8 +121,8 @@ impl Group {
             failed: window.recorded.failed,
             late: window.recorded.late,
             unserved,
-            response_ns: Quantiles::of(&times.response),
-            service_ns: Quantiles::of(&times.service),
+            response_ns: Quantiles::from_times(&times.response),
+            service_ns: Quantiles::from_times(&times.service),
         })
     }
 

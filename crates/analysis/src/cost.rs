@@ -12,7 +12,7 @@ use crate::accounts::{Account, account, debt, unflushed};
 use crate::chain;
 use crate::counters::{Growth, done_between, growth_of_all, growth_of_first};
 use crate::facts::{EngineProcess, engine_process, fact, param};
-use crate::rates::PerOp;
+use crate::numbers::rates::PerOp;
 use crate::window::Window;
 use model::{Fact, KindInterval, Phase, PointData, Tick, Value};
 use serde::Serialize;

@@ -3,6 +3,7 @@
 //! In: a recorded point, and what was computed of it. Out: the types that all detectors share.
 //! Limits: nothing here decides anything; the lists of detectors are in [`crate::detect`].
 
+use crate::shape::Shape;
 use crate::window::Window;
 use crate::{Finding, InsertCost, PointAnalysis, Rounds, Series, Severity, Summary};
 use model::{Event, EventKind, Fact, PointData};
@@ -58,6 +59,8 @@ pub struct Measured<'a> {
     pub summary: &'a Summary,
     /// What is drawn of it.
     pub series: &'a Series,
+    /// How its rate moved.
+    pub shape: &'a Shape,
 }
 
 /// What `plimsoll explain CODE` says.

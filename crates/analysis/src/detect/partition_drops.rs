@@ -6,10 +6,9 @@
 //! cannot be told from it.
 
 use super::detector::{Detector, Measured, PointView};
-use super::stall::decimals;
 use crate::amounts::Inserted;
 use crate::stats::{mean, median};
-use crate::text::{count, listed, percent, plural, rate};
+use crate::text::{count, decimals, listed, percent, plural, rate};
 use crate::{Finding, Severity};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
