@@ -293,7 +293,7 @@ impl Simulation {
     /// The findings of `code`.
     pub fn findings(&self, code: &str) -> Vec<Finding> {
         let found = self.analysis().points.remove(0).findings;
-        found.into_iter().filter(|finding| finding.code == code).collect()
+        found.into_iter().filter(|finding| finding.code().as_str() == code).collect()
     }
 
     /// The one finding of `code`.

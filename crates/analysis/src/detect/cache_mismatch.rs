@@ -1,59 +1,36 @@
-//! Finds data that is said to fit the cache, or not to, where reads show the contrary.
+//! Finds data that fits the cache by its size, or does not, although reads show the contrary.
 //!
 //! In: the sizes of data and cache, and what an insert read. Out: a note.
-//! Limits: an LSM tree reads for its compactions even where everything fits, and need not read where nothing does.
+//! Limits: an LSM tree reads for its compactions even if everything fits, and need not read if nothing does.
 
 use super::detector::{Detector, PointView};
 use crate::cost::{Found, READ_BYTES_PER_INSERT_MIN};
-use crate::text::{bytes, kilobytes};
-use crate::{Finding, InsertCost, Severity};
-use model::units::three_digits;
+use crate::finding::comparison::CacheMismatch;
+use crate::finding::{Code, NextStep};
+use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "cache-mismatch",
-    help: "the sizes of data and cache say one thing about memory, and the reads another",
-    explain: "Whether data is in memory is shown by reads and not by sizes. Where the data is larger than the cache and inserts \
-              read less than a page of 16 KiB for every hundred rows, something else held it (the page cache; a limit on memory \
-              takes it away), or the inserts touched a small part, or an LSM tree inserted without reading. Where the data fits \
-              and inserts read more than that, the cache was cold, or holds other things, or compactions read. The figures are \
-              true either way, but of what the reads show.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::CacheMismatch, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(cost) = view.inserts else { return Vec::new() };
     let sizes = cost.data_per_cache.zip(cost.found).zip(cost.block_read_bytes_per_insert);
-    let Some(((per_cache, found), read)) = sizes else { return Vec::new() };
-    let title = match found {
-        Found::InMemory if per_cache > 1.0 => format!(
-            "the data is {} times the cache, and yet inserts read next to nothing: they were in memory",
-            three_digits(per_cache)
-        ),
-        Found::LargerThanMemory if per_cache < 1.0 => {
-            format!("the data fits the cache, and yet {} were read per insert", kilobytes(read))
-        }
+    let Some(((data_per_cache, found), read_bytes_per_insert)) = sizes else { return Vec::new() };
+    let was_in_memory = match found {
+        Found::InMemory if data_per_cache > 1.0 => true,
+        Found::LargerThanMemory if data_per_cache < 1.0 => false,
         _ => return Vec::new(),
     };
-    vec![DETECTOR.finding(
-        Severity::Note,
-        title,
-        evidence(cost, read),
-        "set `--cache` and `--memory-limit` to what is meant",
-    )]
-}
-
-fn evidence(cost: &InsertCost, read: f64) -> String {
-    let size = |of: Option<f64>| of.map_or("unknown".to_owned(), bytes);
-    let sizes = [cost.table_bytes(), cost.cache_bytes, cost.memory_bytes].map(size);
-    let least = kilobytes(READ_BYTES_PER_INSERT_MIN);
-    format!(
-        "data {}, cache {}, memory {}; {} read per insert, of which {least} count as none",
-        sizes[0],
-        sizes[1],
-        sizes[2],
-        kilobytes(read)
-    )
+    let detail = CacheMismatch {
+        was_in_memory,
+        data_per_cache,
+        read_bytes_per_insert,
+        read_bytes_per_insert_min: READ_BYTES_PER_INSERT_MIN,
+        data_bytes: cost.table_bytes(),
+        cache_bytes: cost.cache_bytes,
+        memory_bytes: cost.memory_bytes,
+    };
+    vec![Finding::new(Severity::Note, detail).next(NextStep::SetCacheAndMemory)]
 }
 
 #[cfg(test)]

@@ -3,27 +3,23 @@
 //! In: the events of the load loop. Out: an error. Limits: how long their operations would have taken is unknown.
 
 use super::detector::{Detector, PointView};
+use crate::finding::completeness::BlockedClients;
+use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
 use model::EventKind;
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "hung",
-    help: "clients were still blocked when the grace time was over",
-    explain: "Operations under way at the end get a grace time. Clients whose operation did not return in it were given up: \
-              their last operations, the slowest of all, are in no percentile, and the target may have stood still for them \
-              alone or for all. The point is invalid. Look at the engine's log and the kernel's (`dmesg`) for the time of \
-              the end.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::Hung, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let texts: Vec<&str> = view.events(EventKind::Hung).map(|event| event.text.as_str()).collect();
-    if texts.is_empty() {
-        return Vec::new();
+    let quoted = view.quoted(EventKind::Hung, usize::MAX);
+    match quoted.len() {
+        0 => Vec::new(),
+        clients => {
+            let detail = BlockedClients { clients, quoted };
+            vec![Finding::new(Severity::Error, detail).next(NextStep::ReadTargetLog)]
+        }
     }
-    let title = "clients were still blocked after the end".to_string();
-    vec![DETECTOR.finding(Severity::Error, title, texts.join("; "), "find out what blocks the target; see its log")]
 }
 
 #[cfg(test)]

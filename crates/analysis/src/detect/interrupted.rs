@@ -3,23 +3,18 @@
 //! In: the events. Out: a warning. Limits: none.
 
 use super::detector::{Detector, PointView};
+use crate::finding::completeness::Interruption;
+use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
 use model::EventKind;
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "interrupted",
-    help: "the user or a safety limit ended the point",
-    explain: "The point was ended before its time: by Ctrl-C, or by a limit that protects the machine (space left on the disk, \
-              for one). What was measured until then is kept and is right for the shorter time; it is only indicative because \
-              the plan asked for more.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::Interrupted, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(stopped) = view.events(EventKind::Stopped).next() else { return Vec::new() };
-    let title = format!("ended early, {}", view.time_of(stopped));
-    vec![DETECTOR.finding(Severity::Warning, title, stopped.text.clone(), "measure again")]
+    let detail = Interruption { at_ns: view.time_of(stopped), reason: stopped.text.clone() };
+    vec![Finding::new(Severity::Warning, detail).next(NextStep::MeasureAgain)]
 }
 
 #[cfg(test)]

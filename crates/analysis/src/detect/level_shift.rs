@@ -1,33 +1,19 @@
-//! Finds the moments at which the rate went over to another level and stayed there.
+//! Finds the moments at which the rate changed to another level and stayed there.
 //!
 //! In: the levels of the run phase. Out: a note with the times and the levels.
 //! Limits: needs 20 intervals. A level that is left again soon is a drop, one of next to nothing a stall; a slow change is
 //! left to `unsteady`. Noise that remembers for longer than a twentieth of the run looks like levels.
 
 use super::detector::{Detector, Measured, PointView};
+use crate::finding::rates::LevelShifts;
+use crate::finding::{Code, NextStep};
 use crate::shape::levels::LevelSpan;
-use crate::text::{decimals, listed, percent, rate};
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "level-shift",
-    help: "the rate went over to another level at once and stayed there",
-    explain: "The rates of the intervals are cut into levels by penalised least squares (the change-point search of Killick, \
-              Fearnhead and Eckley, JASA 107, 2012; the penalty is 4 ln(n) times the long-run variance of the noise, outliers \
-              cut off). A shift counts where two levels differ by at least 10 % and by three robust standard deviations, and \
-              where the change happens at once. A level lasts at least five intervals; one that is left again for the old one \
-              in less than half of the time of its neighbours is a drop. On simulated noise without a shift (white, AR(1) up \
-              to 0.7, heavy tails; 60 intervals) it speaks in at most 2 % of runs. Look for what began then: garbage \
-              collection of a drive whose free blocks were used up, a cache that was full, a throttle. It describes the \
-              target; whether the mean can be used is what `unsteady` says.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::LevelShift, detect };
 
 const INTERVALS_MIN: usize = 20;
-const TOLD_MAX: usize = 4;
-// Twice the deviation is plainly seen.
-const UNSTEADIER: f64 = 2.0;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
@@ -44,59 +30,9 @@ fn detect(view: &PointView) -> Vec<Finding> {
 }
 
 fn shifted(levels: &[LevelSpan], measured: &Measured) -> Finding {
-    let digits = decimals(measured.window.whole[0].length);
-    let title = match levels {
-        [before, after] => format!(
-            "{} until {:.digits$} s, then {} ({}{})",
-            rate(before.ops_per_s),
-            after.span.from_s,
-            rate(after.ops_per_s),
-            change(before, after),
-            unsteadier(before, after)
-        ),
-        several if several.len() <= TOLD_MAX => {
-            let all: Vec<String> = several.iter().map(|level| told(level, digits)).collect();
-            format!("the rate shifted {} times: {}", several.len() - 1, all.join(", "))
-        }
-        many => {
-            let rates = || many.iter().map(|level| level.ops_per_s);
-            let (least, most) = (rates().fold(f64::MAX, f64::min), rates().fold(0.0, f64::max));
-            format!("the rate shifted {} times, between {} and {}", many.len() - 1, rate(least), rate(most))
-        }
-    };
-    let next_step = "see what began at these times; quote the levels, not the mean over them";
-    DETECTOR.finding(Severity::Note, title, evidence(levels, digits), next_step)
-}
-
-fn told(level: &LevelSpan, digits: usize) -> String {
-    format!("{} from {:.digits$} s", rate(level.ops_per_s), level.span.from_s)
-}
-
-fn change(before: &LevelSpan, after: &LevelSpan) -> String {
-    let share = after.ops_per_s / before.ops_per_s.max(f64::MIN_POSITIVE) - 1.0;
-    match share {
-        share if share < 0.0 => format!("{} less", percent(-share)),
-        share if share <= 1.0 => format!("{} more", percent(share)),
-        share => format!("{:.1} times as much", share + 1.0),
-    }
-}
-
-fn unsteadier(before: &LevelSpan, after: &LevelSpan) -> &'static str {
-    let (before, after) = (before.deviation / before.ops_per_s, after.deviation / after.ops_per_s);
-    match () {
-        () if after > UNSTEADIER * before && after > 0.02 => ", and less steady",
-        () if before > UNSTEADIER * after && before > 0.02 => ", and steadier",
-        () => "",
-    }
-}
-
-fn evidence(levels: &[LevelSpan], digits: usize) -> String {
-    const LISTED_MAX: usize = 8;
-    let one = |level: &LevelSpan| {
-        let (from, to) = (level.span.from_s, level.span.to_s);
-        format!("{from:.digits$}-{to:.digits$} s {} +- {}", rate(level.ops_per_s), rate(level.deviation))
-    };
-    listed(levels, LISTED_MAX, one)
+    let detail = LevelShifts { levels: levels.to_vec(), interval_ns: measured.window.whole[0].length };
+    let spans = levels.iter().map(|level| level.span).collect();
+    Finding::new(Severity::Note, detail).at(spans).next(NextStep::FindWhatBegan)
 }
 
 #[cfg(test)]

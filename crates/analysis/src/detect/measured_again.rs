@@ -1,41 +1,30 @@
 //! Finds points that were measured after an interruption of the run, in place of an attempt that broke off.
 //!
-//! In: the attempts, and the fact that says what was performed again before the point. Out: a note. Limits: it judges nothing: whether
-//! the machine was the same is asked before a run goes on.
+//! In: the attempts, and the fact that names the steps that were performed again before the point. Out: a note. Limits: it
+//! judges nothing: a run goes on only if the machine is the same.
 
 use super::detector::{Detector, PointView};
 use crate::facts::fact;
-use crate::text::plural;
+use crate::finding::Code;
+use crate::finding::completeness::{BrokenAttempt, BrokenAttempts};
 use crate::{Finding, Severity};
-use model::{Phase, PointData};
+use model::{Nanos, Phase, PointData};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "measured-again",
-    help: "the run was interrupted here and went on later",
-    explain: "The run ended in the middle of this point, or before it, and was taken up by `plimsoll run --resume`: the point was \
-              measured whole, on new data, and what an earlier attempt had recorded is in no number. Where the point is a step \
-              of a sequence, the steps before it were performed again first, as its phase prepare; their own points are those \
-              measured before the interruption, on data that is gone.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::MeasuredAgain, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let steps = fact(&view.point.facts, "prepare.steps");
-    let attempts: Vec<String> = view.broken_off.iter().map(|attempt| told(attempt)).collect();
-    let title = match (attempts.len(), steps) {
-        (0, None) => return Vec::new(),
-        (0, Some(_)) => "measured on data that was made again".to_owned(),
-        (some, _) => format!("measured again after {}", plural(some, "attempt")),
-    };
-    let again = steps.map(|steps| format!("performed again before it: {steps}"));
-    let evidence = attempts.into_iter().chain(again).collect::<Vec<_>>().join("; ");
-    vec![DETECTOR.finding(Severity::Note, title, evidence, "none is needed")]
+    let repeated_steps = fact(&view.point.facts, "prepare.steps").map(str::to_owned);
+    let attempts: Vec<BrokenAttempt> = view.broken_off.iter().map(|attempt| broken(attempt)).collect();
+    if attempts.is_empty() && repeated_steps.is_none() {
+        return Vec::new();
+    }
+    vec![Finding::new(Severity::Note, BrokenAttempts { attempts, repeated_steps })]
 }
 
-fn told(attempt: &PointData) -> String {
-    let seconds = attempt.phase(Phase::Run).map_or(0.0, |phase| phase.end.since(phase.start).as_secs_f64());
-    format!("point {} broke off after {seconds:.1} s and is left out", attempt.id)
+fn broken(attempt: &PointData) -> BrokenAttempt {
+    let measured_ns = attempt.phase(Phase::Run).map_or(Nanos(0), |phase| phase.end.since(phase.start));
+    BrokenAttempt { point: attempt.id, measured_ns }
 }
 
 #[cfg(test)]

@@ -1,91 +1,60 @@
 //! Finds stalls: times in which the target did next to nothing.
 //!
-//! In: the stalls of the run's shape. Out: a note for those that the intervals show, and one for those that single operations
-//! show. Limits: those of [`crate::shape::stalls`].
+//! In: the stalls of the run phase, and the slow operations that show shorter ones. Out: notes.
+//! Limits: those of [`crate::shape::stalls`].
 
 use super::detector::{Detector, Measured, PointView};
 use crate::facts::slots;
+use crate::finding::rates::{EventPeriod, LongStalls, ShortStalls, Stalls};
+use crate::finding::units::{Share, nanos};
+use crate::finding::{Code, NextStep};
 use crate::shape::Shape;
-use crate::shape::rhythm::Period;
-use crate::shape::stalls::{SlowOps, Stall};
-use crate::text::{decimals, listed, percent, plural, rate, time};
+use crate::shape::stalls::SlowOps;
 use crate::{Finding, Severity};
-use model::PointData;
+use model::Nanos;
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "stall",
-    help: "times in which the target did next to nothing",
-    explain: "A stall is a stretch of intervals below 20 % of the run's median rate, at least 100 ms long and long enough that \
-              30 operations were to be expected in it. A shorter one shows in the service times: operations of at least 50 ms \
-              that took 100 times the median, and 10 times the 99.9th percentile unless only one operation is under way at a \
-              time; where they lasted so long that a target at rest would have shown in the rates, others were served \
-              meanwhile, and that is the finding `starvation`. A stall describes the target and does not weaken the numbers; the mean hides it, the worst second and the \
-              longest response time show it. Three or more at equal distances are a period: look for what happens that often \
-              (checkpoints, compaction, garbage collection, a throttle).",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::Stall, detect };
 
-const PERIOD_STALLS_MIN: usize = 3;
-const LISTED_MAX: usize = 6;
+const PERIOD_STALLS_MIN: u64 = 3;
+/// Shorter intervals cost more than they show.
+const INTERVAL_MIN: Nanos = Nanos::from_millis(100);
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
     let shape = measured.shape;
     let long = (!shape.stalls.is_empty()).then(|| long_stalls(shape, &measured));
-    let short = shape.short_stalls.map(|slow| short_stalls(&slow, view.point, &measured));
+    let short = shape.short_stalls.map(|slow| short_stalls(slow, view, &measured));
     long.into_iter().chain(short).collect()
 }
 
 fn long_stalls(shape: &Shape, measured: &Measured) -> Finding {
-    let found = &shape.stalls;
-    let total: f64 = found.iter().map(|stall| stall.span.length_s()).sum();
-    let longest = found.iter().map(|stall| stall.span).max_by(|a, b| a.length_s().total_cmp(&b.length_s()));
-    let longest = longest.expect("there is at least one stall");
-    let deepest = found.iter().map(|stall| stall.rate_share).fold(1.0, f64::min);
-    let digits = decimals(measured.window.whole[0].length);
-    let every = shape.stall_period.map_or(String::new(), |Period { gap_s, spread_s }| {
-        format!("; one every {gap_s:.digits$} s (+-{spread_s:.digits$} s)")
+    let spans: Vec<_> = shape.stalls.iter().map(|stall| stall.span).collect();
+    let longest = spans.iter().max_by(|a, b| a.length_s().total_cmp(&b.length_s())).expect("there is a stall");
+    let detail = Stalls::Rates(LongStalls {
+        count: spans.len(),
+        total_ns: nanos(spans.iter().map(|span| span.length_s()).sum()),
+        longest_ns: nanos(longest.length_s()),
+        longest_at_ns: nanos(longest.from_s),
+        period: shape.stall_period.map(EventPeriod::from),
+        usual_per_s: shape.usual_per_s.unwrap_or(0.0),
+        deepest_share: Share(shape.stalls.iter().map(|stall| stall.rate_share).fold(1.0, f64::min)),
+        interval_ns: measured.window.whole[0].length,
     });
-    let title = format!(
-        "{}, {total:.digits$} s in all; the longest {:.digits$} s from {:.digits$} s on{every}",
-        plural(found.len(), "stall"),
-        longest.length_s(),
-        longest.from_s
-    );
-    let evidence = format!(
-        "below 20 % of the median rate of {}, down to {} of it: {}",
-        rate(shape.usual_per_s.unwrap_or(0.0)),
-        percent(deepest),
-        all_of(found, digits)
-    );
-    let next_step = "look at the charts of disk and CPU at these times; see what the target does then";
-    DETECTOR.finding(Severity::Note, title, evidence, next_step)
+    Finding::new(Severity::Note, detail).at(spans).next(NextStep::CompareCharts)
 }
 
-fn all_of(found: &[Stall], digits: usize) -> String {
-    listed(found, LISTED_MAX, |stall| format!("{:.digits$}-{:.digits$} s", stall.span.from_s, stall.span.to_s))
-}
-
-fn short_stalls(slow: &SlowOps, point: &PointData, measured: &Measured) -> Finding {
-    let times = slow.longest_ns / slow.median_ns.max(1);
-    let took = if slow.count == 1 { "took" } else { "took up to" };
-    let operations = plural(slow.count as usize, "operation");
-    let title = format!("{operations} {took} {}, {times}x the median", time(slow.longest_ns as f64));
-    // Only where one operation is under way at a time is each slow one a stall of its own.
-    let countable = slots(point) == 1 && slow.count >= PERIOD_STALLS_MIN as u64;
-    let every = match countable {
-        true => format!("; one every {:.2} s on average", measured.summary.seconds / slow.count as f64),
-        false => String::new(),
-    };
-    let evidence = format!(
-        "median service time {}; they ended in {} of {}{every}",
-        time(slow.median_ns as f64),
-        slow.intervals,
-        plural(measured.window.phase.intervals.len(), "interval")
-    );
-    let next_step = "record shorter intervals (`--interval 100ms`) to see when they happen";
-    DETECTOR.finding(Severity::Note, title, evidence, next_step)
+fn short_stalls(slow: SlowOps, view: &PointView, measured: &Measured) -> Finding {
+    // Each slow operation is a stall of its own only if one is in flight at a time.
+    let countable = slots(view.point) == 1 && slow.count >= PERIOD_STALLS_MIN;
+    let detail = Stalls::Operations(ShortStalls {
+        slow,
+        intervals_of: measured.window.phase.intervals.len(),
+        period_ns: countable.then(|| nanos(measured.summary.seconds / slow.count as f64)),
+    });
+    let is_coarse = view.point.trial.phases.interval > INTERVAL_MIN;
+    let next = if is_coarse { NextStep::ShortenInterval } else { NextStep::None };
+    Finding::new(Severity::Note, detail).next(next)
 }
 
 #[cfg(test)]

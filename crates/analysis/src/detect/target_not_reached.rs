@@ -1,34 +1,23 @@
-//! Sets what was asked for beside what was achieved, where they differ: depth, block size, rate.
+//! Compares what was asked for with what was reached: depth, block size, rate.
 //!
 //! In: the load, the service times, the counters of `disk`. Out: a note for each that is more than 5 % off.
-//! Limits: depth and block are looked at for the file workload only, blocks with direct I/O only, and where what the device
+//! Limits: depth and block are looked at for the file workload only, blocks with direct I/O only, and only if what the device
 //! moved is about what the clients asked for: others' I/O and cached blocks would be taken for splits and merges. An overload
-//! is told by its own detector, and clients that hold no depth by `littles-law`.
+//! has its own detector, and clients that hold no depth have `littles-law`.
 
 use super::detector::{Detector, Measured, PointView};
 use super::littles_law::edge_share;
-use super::overload;
+use super::{limit, overload};
 use crate::facts::{fact, is_scripted, param, slots};
+use crate::finding::load::{BlockAccess, BlockChange, MissedArrivals, MissedTarget};
+use crate::finding::units::Share;
+use crate::finding::{Code, NextStep};
 use crate::numbers::achieved::device_growth_per_s;
-use crate::text::{percent, rate};
-use crate::{Achieved, Finding, Severity};
-use model::units::three_digits;
+use crate::{Finding, Severity};
 use model::{Bytes, Nanos, Pacing, PointData, Value};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "target-not-reached",
-    help: "depth, block size or rate are not what was asked for",
-    explain: "What was achieved is compared with what was asked, and told where it is more than 5 % off. Depth: by Little's law \
-              the mean number of operations under way is the throughput times the mean service time; below clients * depth \
-              the generator did not keep so many under way. libaio through the page cache performs each operation when it is \
-              submitted: its depth is 1 whatever was asked. The mean queue of the device is compared, too, and told where it \
-              holds less than half: the rest waited above it, in a scheduler, a limit or the file system. Block: with direct \
-              I/O the bytes per operation of the device; smaller ones were split (by the largest request that the device \
-              takes, or where a file is in pieces), larger ones merged with neighbours. Rate: an open loop that did less than \
-              it offered without being overloaded. Numbers of such a point are true for what was achieved.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::TargetNotReached, detect };
 
 const OFF_MAX: f64 = 0.05;
 // A device always holds a little less than what is under way: submission and completion are not its part.
@@ -46,68 +35,52 @@ fn detect(view: &PointView) -> Vec<Finding> {
     depth.into_iter().chain(blocks).chain(open_rate(view, &measured)).collect()
 }
 
+fn missed(target: MissedTarget, next: NextStep) -> Finding {
+    Finding::new(Severity::Note, target).next(next)
+}
+
 fn depth(view: &PointView, measured: &Measured) -> Option<Finding> {
     let load = view.point.trial.load;
     let eager = load.pacing == Pacing::Closed { think: Nanos(0) } && measured.summary.ops > 0;
     if !eager || load.depth == 1 {
         return None;
     }
-    let asked = slots(view.point) as f64;
+    let asked_in_flight = slots(view.point);
     if has_word(view.point, "io", "aio") && !is_direct(view.point) {
-        return Some(at_submission(asked));
+        return Some(missed(MissedTarget::DepthAtSubmission { asked_in_flight }, NextStep::UseDirectOrUring));
     }
     let achieved = measured.summary.achieved;
-    let missing = 1.0 - achieved.under_way_mean? / asked - edge_share(view.point, measured);
+    let reached_in_flight = achieved.under_way_mean?;
+    let missing = 1.0 - reached_in_flight / asked_in_flight as f64 - edge_share(view.point, measured);
     if missing > OFF_MAX {
-        return Some(too_few(achieved.under_way_mean?, asked));
+        // More clients cannot put more into a device that is full.
+        let next = if limit::is_disk_busy(view, measured) { NextStep::None } else { NextStep::AddSubmitters };
+        return Some(missed(MissedTarget::Depth { asked_in_flight, reached_in_flight }, next));
     }
-    let in_device = achieved.device_under_way_mean.filter(|_| is_direct(view.point))?;
-    (in_device < DEVICE_SHARE_MIN * asked).then(|| above_the_device(in_device, asked, achieved))
+    let device_in_flight = achieved.device_under_way_mean.filter(|_| is_direct(view.point))?;
+    let client_in_flight = achieved.under_way_mean;
+    let target = MissedTarget::DeviceDepth { asked_in_flight, client_in_flight, device_in_flight };
+    (device_in_flight < DEVICE_SHARE_MIN * asked_in_flight as f64).then(|| missed(target, NextStep::FindQueueLimit))
 }
 
-fn told(title: String, evidence: String, next_step: &str) -> Finding {
-    DETECTOR.finding(Severity::Note, title, evidence, next_step)
-}
-
-fn at_submission(asked: f64) -> Finding {
-    let title = format!("asked for {asked} operations under way, achieved 1 per client");
-    let evidence = "io = aio without direct I/O: the kernel performs each operation when it is submitted".into();
-    told(title, evidence, "use direct = `true`, or io = `uring`")
-}
-
-fn too_few(under_way: f64, asked: f64) -> Finding {
-    let title = format!("asked for {asked} operations under way, achieved {} on average", three_digits(under_way));
-    let evidence =
-        format!("throughput * mean service time = {}: clients submit too few at a time", three_digits(under_way));
-    told(title, evidence, "use more clients: one thread cannot submit and collect fast enough")
-}
-
-fn above_the_device(in_device: f64, asked: f64, achieved: Achieved) -> Finding {
-    let title =
-        format!("asked for {asked} operations under way, the device saw {} on average", three_digits(in_device));
-    let evidence = format!(
-        "mean under way at the clients {}, in the device's queue {}: the others waited above it",
-        achieved.under_way_mean.map_or("not known".into(), three_digits),
-        three_digits(in_device)
-    );
-    told(title, evidence, "look for a limit (cgroup), the I/O scheduler, or a file system that takes turns")
-}
-
-/// Reads and writes apart, each where the device moved about what the clients asked for.
+/// Reads and writes apart, each if the device moved about what the clients asked for.
 fn blocks(view: &PointView, measured: &Measured) -> Vec<Finding> {
     let Some(Value::Bytes(block)) = param(view.point, "block").filter(|_| is_direct(view.point)) else {
         return Vec::new();
     };
     let achieved = measured.summary.achieved;
-    let of = |word: &str, bytes: &str, per_op: Option<f64>| {
+    let moved = [
+        (BlockAccess::Read, "read", "read_bytes", achieved.device_bytes_per_read),
+        (BlockAccess::Write, "write", "write_bytes", achieved.device_bytes_per_write),
+    ];
+    let other_size = |(access, kind, counter, per_op): (BlockAccess, &str, &str, Option<f64>)| {
         let (asked, moved) =
-            (bytes_per_s(view.point, measured, word), device_growth_per_s(view.point, measured.window, bytes)?);
+            (bytes_per_s(view.point, measured, kind), device_growth_per_s(view.point, measured.window, counter)?);
         let is_ours = asked > 0.0 && DEVICE_BYTES.contains(&(moved / asked));
         let per_op = per_op.filter(|per_op| is_ours && (per_op / block.0 as f64 - 1.0).abs() > OFF_MAX)?;
-        Some(other_blocks(view, word, *block, per_op))
+        Some(other_blocks(view, access, *block, per_op))
     };
-    let reads = of("read", "read_bytes", achieved.device_bytes_per_read);
-    reads.into_iter().chain(of("write", "write_bytes", achieved.device_bytes_per_write)).collect()
+    moved.into_iter().filter_map(other_size).collect()
 }
 
 /// What the operations of the kind `name` moved, per second.
@@ -117,47 +90,33 @@ fn bytes_per_s(point: &PointData, measured: &Measured, name: &str) -> f64 {
     own.map(|kind| kind.bytes as f64).sum::<f64>() / measured.summary.seconds.max(1e-9)
 }
 
-fn other_blocks(view: &PointView, word: &str, block: Bytes, per_op: f64) -> Finding {
-    let size = Bytes(per_op.round() as u64);
-    let title = format!("asked for {word}s of {block}, the device saw {} on average", in_kib(size));
+fn other_blocks(view: &PointView, access: BlockAccess, asked_bytes: Bytes, reached_bytes: f64) -> Finding {
     let most = fact(view.environment, "disk.max_request_bytes").and_then(|bytes| bytes.parse().ok()).map(Bytes);
-    let (reason, next_step) = match (per_op < block.0 as f64, most) {
-        (true, Some(most)) if block > most => (
-            format!("split: the device takes at most {most} at a time (max_sectors_kb)"),
-            "use blocks that the device takes whole, or raise max_sectors_kb",
-        ),
-        (true, _) => {
-            ("split: by the pieces of memory or of the file that one request may have (max_segments)".into(), "")
+    let (cause, next) = match (reached_bytes < asked_bytes.0 as f64, most) {
+        (true, Some(most)) if asked_bytes > most => {
+            (BlockChange::SplitBySize { request_max_bytes: most }, NextStep::FitBlocksToDevice)
         }
-        (false, _) => ("merged: neighbouring blocks were joined on their way to the device".into(), ""),
+        (true, _) => (BlockChange::SplitByPieces, NextStep::None),
+        (false, _) => (BlockChange::Merged, NextStep::None),
     };
-    told(title, format!("{} bytes per {word} of the device; {reason}", per_op.round()), next_step)
-}
-
-/// With a decimal: sizes on average are no powers of two.
-fn in_kib(size: Bytes) -> String {
-    format!("{} KiB", three_digits(size.0 as f64 / 1024.0))
+    missed(MissedTarget::Block { access, asked_bytes, reached_bytes, cause }, next)
 }
 
 fn open_rate(view: &PointView, measured: &Measured) -> Option<Finding> {
     let summary = measured.summary;
-    let offered = summary.offered_per_s.filter(|_| !overload::is_told(view, measured))?;
-    let expected = offered * summary.seconds;
+    let offered_per_s = summary.offered_per_s.filter(|_| !overload::is_found(view, measured))?;
+    let expected = offered_per_s * summary.seconds;
     let missing = expected - summary.ops as f64 - summary.failed as f64;
     let is_off = missing > OFF_MAX * expected && missing > RATE_DEVIATIONS * expected.sqrt() + slots(view.point) as f64;
-    let title = || {
-        let short = percent(missing / expected);
-        format!("asked for {}, achieved {} ({short} less)", rate(offered), rate(summary.ops_per_s))
-    };
-    let evidence = || {
-        let arrivals = measured.window.phase.offered;
-        format!(
-            "the schedule offered {arrivals} arrivals, {} expected; {} unserved",
-            expected.round(),
-            summary.unserved
-        )
-    };
-    is_off.then(|| told(title(), evidence(), "run for longer; operations under way at the end are not counted"))
+    let target = MissedTarget::Rate(MissedArrivals {
+        offered_per_s,
+        done_per_s: summary.ops_per_s,
+        missing_share: Share(missing / expected),
+        arrivals: measured.window.phase.offered,
+        expected_arrivals: expected,
+        unserved_arrivals: summary.unserved,
+    });
+    is_off.then(|| missed(target, NextStep::OutlastInFlight))
 }
 
 fn is_direct(point: &PointData) -> bool {
