@@ -37,15 +37,16 @@ fn detect(view: &PointView) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use crate::simulate::{run_of, stepping};
+    use super::*;
+    use crate::simulate::{figures_of, run_of, stepping};
     use model::PointData;
 
-    fn findings(points: Vec<PointData>) -> Vec<crate::Finding> {
-        let found = crate::analyse(&run_of(points, Vec::new())).points.into_iter().flat_map(|point| point.findings);
-        found.filter(|finding| finding.code == "accounts-differ").collect()
+    fn findings(points: Vec<PointData>) -> Vec<UnlikeAccounts> {
+        let analysed = crate::analyse(&run_of(points, Vec::new())).points;
+        analysed.iter().flat_map(|point| figures_of(&point.findings)).collect()
     }
 
-    /// The engine says that it wrote so many times what the block layer did.
+    /// The engine counts so many times what the block layer wrote.
     fn saying(mut point: PointData, times: f64) -> PointData {
         let innodb = point.sources.iter().position(|source| source.name == "innodb").expect("it has it") as u16;
         let own = point.counters.iter_mut().filter(|sample| sample.source == innodb);
@@ -58,8 +59,10 @@ mod tests {
         let steps = || vec![stepping("l.i1", 10, 5e6, 9_999.0), stepping("drain", 10, 5e6, 0.0)];
         assert!(findings(steps()).is_empty());
         let found = findings(steps().into_iter().map(|point| saying(point, 0.8)).collect());
-        assert_eq!(found[0].title, "the block layer wrote 100 MB, the engine says 80.0 MB: 20 % apart");
-        assert!(found[0].evidence.ends_with("; furthest apart in drain: 50.0 MB and 40.0 MB"), "{:?}", found[0]);
+        assert_eq!((found[0].block_bytes, found[0].engine_bytes), (100e6, 80e6));
+        assert!((found[0].difference_share.0 - 0.2).abs() < 1e-9, "{:?}", found[0]);
+        let furthest = StepAccounts { step: Some("drain".into()), block_bytes: 50e6, engine_bytes: 40e6 };
+        assert_eq!(found[0].furthest, Some(furthest));
         let nearly = steps().into_iter().map(|point| saying(point, 0.92)).collect();
         assert!(findings(nearly).is_empty());
     }

@@ -35,6 +35,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::{Simulation, inserting, params};
     use model::{Bytes, Fact, Value};
 
@@ -48,18 +49,22 @@ mod tests {
 
     #[test]
     fn data_larger_than_the_cache_that_is_not_read_was_in_memory() {
-        let finding = sized(8_000_000, 10.0).finding("cache-mismatch");
-        let expected = "the data is 8.00 times the cache, and yet inserts read next to nothing: they were in memory";
-        assert_eq!(finding.title, expected);
-        let evidence =
-            "data 8.00 MB, cache 1.00 MB, memory unknown; 0.01 KB read per insert, of which 0.16 KB count as none";
-        assert_eq!(finding.evidence, evidence);
+        let expected = CacheMismatch {
+            was_in_memory: true,
+            data_per_cache: 8.0,
+            read_bytes_per_insert: 10.0,
+            read_bytes_per_insert_min: READ_BYTES_PER_INSERT_MIN,
+            data_bytes: Some(8e6),
+            cache_bytes: Some(1e6),
+            memory_bytes: None,
+        };
+        assert_eq!(sized(8_000_000, 10.0).figures::<CacheMismatch>(), expected);
     }
 
     #[test]
     fn data_that_fits_and_is_read_nevertheless_is_told() {
-        let finding = sized(500_000, 2_000.0).finding("cache-mismatch");
-        assert_eq!(finding.title, "the data fits the cache, and yet 2.00 KB were read per insert");
+        let found: CacheMismatch = sized(500_000, 2_000.0).figures();
+        assert_eq!((found.was_in_memory, found.data_per_cache, found.read_bytes_per_insert), (false, 0.5, 2_000.0));
     }
 
     #[test]

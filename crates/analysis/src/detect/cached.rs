@@ -59,9 +59,8 @@ mod tests {
 
     #[test]
     fn reads_that_the_device_never_saw_came_from_a_cache() {
-        let finding = direct_reads("read", 1_638_400.0).finding("cached");
-        assert_eq!(finding.title, "the device read only 10 % of what was read: the rest came from a cache");
-        assert_eq!(finding.evidence, "read 16.4 MB/s of the file, 1.64 MB/s of the device");
+        let expected = CachedReads { read_bytes_per_s: 16_384_000.0, device_read_bytes_per_s: 1_638_400.0 };
+        assert_eq!(direct_reads("read", 1_638_400.0).figures::<CachedReads>(), expected);
     }
 
     #[test]
@@ -76,7 +75,7 @@ mod tests {
         assert!(two().findings("cached").is_empty(), "a partition and its disk are one and the same");
         let kind = model::FileSystem::Xfs;
         let volume = two().with(|point| point.trial.target.fs = Some(model::FileSystemSpec { kind, size: None }));
-        assert_eq!(volume.finding("cached").evidence, "read 16.4 MB/s of the file, 0.10 MB/s of the device");
+        assert_eq!(volume.figures::<CachedReads>().device_read_bytes_per_s, 1e5);
     }
 
     #[test]

@@ -79,6 +79,7 @@ fn lagging(measured: &Measured) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::Simulation;
     use model::Generator;
 
@@ -88,8 +89,8 @@ mod tests {
 
     #[test]
     fn a_client_that_uses_its_whole_core_is_the_bottleneck() {
-        let finding = using(950_000_000).finding("client-bound");
-        assert_eq!(finding.title, "the client threads used 95 % of the cores they can run on");
+        let expected = BoundClients::Busy { cores_share: Share(0.95), cores: 0.95, threads: 1 };
+        assert_eq!(using(950_000_000).figures::<BoundClients>(), expected);
         assert!(using(700_000_000).findings("client-bound").is_empty());
     }
 
@@ -109,10 +110,8 @@ mod tests {
                 point.trial.target.params.0.insert("threads".into(), model::Value::Int(threads));
             })
         };
-        assert_eq!(
-            shared(1).finding("client-bound").title,
-            "the client threads used 95 % of the cores they can run on"
-        );
+        let expected = BoundClients::Busy { cores_share: Share(0.95), cores: 0.95, threads: 1 };
+        assert_eq!(shared(1).figures::<BoundClients>(), expected);
         assert!(shared(2).findings("client-bound").is_empty() && shared(0).findings("client-bound").is_empty());
     }
 
@@ -123,18 +122,23 @@ mod tests {
         assert!(scripted.findings("client-bound").is_empty());
     }
 
+    /// How late on average, in nanoseconds and in per cent of the 99th percentile.
+    fn lateness(simulation: &Simulation) -> (f64, u64) {
+        let BoundClients::Late { lag_mean_ns, p99_ns, .. } = simulation.figures() else { panic!("they are late") };
+        (lag_mean_ns, (lag_mean_ns / p99_ns.0 as f64 * 100.0).round() as u64)
+    }
+
     #[test]
     fn clients_beside_a_closed_loop_spoil_their_own_response_times() {
         let lag = Generator { lag_count: 500, lag_sum_ns: 500 * 300_000, lag_max_ns: 900_000, ..Generator::default() };
-        let beside = Simulation::closed(10, |_| 8_000_000).beside(1, 500, 500).generator(lag).finding("client-bound");
-        assert!(beside.title.starts_with("clients woke up 300 us late on average, 15 % of p99"), "{}", beside.title);
+        let beside = Simulation::closed(10, |_| 8_000_000).beside(1, 500, 500).generator(lag);
+        assert_eq!(lateness(&beside), (300_000.0, 15));
     }
 
     #[test]
     fn late_clients_spoil_short_response_times_only() {
         let lag = Generator { lag_count: 500, lag_sum_ns: 500 * 50_000, lag_max_ns: 900_000, ..Generator::default() };
-        let finding = Simulation::open(10, 1_000, |_| 200_000).generator(lag).finding("client-bound");
-        assert!(finding.title.starts_with("clients woke up 50.0 us late on average, 25 % of p99"), "{}", finding.title);
+        assert_eq!(lateness(&Simulation::open(10, 1_000, |_| 200_000).generator(lag)), (50_000.0, 25));
         assert!(Simulation::open(10, 100, |_| 8_000_000).generator(lag).findings("client-bound").is_empty());
     }
 }

@@ -56,7 +56,19 @@ mod tests {
         let jumped = Simulation::counts(&[1000; 10]).event(EventKind::ClockGap, "3.2 s between two ticks");
         let finding = jumped.finding("clock-gap");
         assert_eq!(finding.severity, Severity::Error);
-        assert_eq!(finding.title, "the clock jumped 1 time during the run, first at 0.5 s");
+        assert_eq!(finding.next, NextStep::KeepRunning);
+        let found: ClockGaps = jumped.figures();
+        assert_eq!((found.count, found.first_at_ns), (1, Some(Nanos::from_millis(500))));
+        assert_eq!(found.quoted, ["3.2 s between two ticks"]);
+    }
+
+    #[test]
+    fn on_a_machine_whose_cpu_others_use_the_machine_was_not_suspended() {
+        let counters = ["user_ns", "system_ns", "idle_ns", "self_ns"];
+        let values = |second: f64| [1.0, 0.0, 1.0, 0.2].map(|cores| cores * second * 1e9).into();
+        let busy = Simulation::counts(&[1000; 10]).source("cpu", &counters, values).process("embedded");
+        let finding = busy.event(EventKind::ClockGap, "1.2 s between two ticks").finding("clock-gap");
+        assert_eq!(finding.next, NextStep::FreeCpu);
     }
 
     #[test]

@@ -21,6 +21,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::Simulation;
 
     fn stalling(seq: u64) -> u64 {
@@ -29,8 +30,8 @@ mod tests {
 
     #[test]
     fn a_closed_loop_with_stalls_carries_the_note_and_an_open_loop_does_not() {
-        let closed = Simulation::closed(20, stalling).finding("coordinated-omission");
-        assert!(closed.evidence.starts_with("p99 100 us, longest 200 ms"), "{}", closed.evidence);
+        let closed: HiddenWaits = Simulation::closed(20, stalling).figures();
+        assert_eq!((closed.p99_ns.0 / 1_000, closed.longest_ns.0 / 1_000_000), (100, 200), "{closed:?}");
         assert!(Simulation::open(20, 5_000, stalling).findings("coordinated-omission").is_empty());
     }
 

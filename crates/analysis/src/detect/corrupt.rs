@@ -49,16 +49,18 @@ mod tests {
     #[test]
     fn damage_found_after_the_run_spoils_the_point_and_is_counted_by_sort() {
         let line = "corrupt: read back: stale unit at 8192 in `data`: expected generation 2, found generation 1";
-        let finding = checked(2, 1).event(EventKind::Failure, line).finding("corrupt");
-        assert_eq!(finding.severity, Severity::Error);
-        assert_eq!(finding.title, "units of 4 KiB did not come back as they were written: 2 corrupt, 1 stale");
-        assert!(finding.evidence.starts_with("first: read back: stale unit at 8192"), "{}", finding.evidence);
+        let damaged = checked(2, 1).event(EventKind::Failure, line);
+        assert_eq!(damaged.finding("corrupt").severity, Severity::Error);
+        let found: CorruptData = damaged.figures();
+        assert_eq!((found.corrupt_units, found.stale_units, found.misdirected_units), (2, 1, 0));
+        assert!(found.quoted[0].starts_with("read back: stale unit at 8192"), "{found:?}");
     }
 
     #[test]
     fn damage_that_only_reads_have_seen_spoils_it_too() {
         let seen = checked(0, 0).event(EventKind::Failure, "corrupt: client 0: read of 16 KiB: corrupt unit at 0");
-        assert_eq!(seen.finding("corrupt").title, "reads did not bring what was written");
+        let found: CorruptData = seen.figures();
+        assert_eq!((found.units(), found.quoted.len()), (0, 1));
     }
 
     #[test]

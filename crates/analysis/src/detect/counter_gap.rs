@@ -24,17 +24,16 @@ fn detect(view: &PointView) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::Simulation;
-    use model::EventKind;
 
     #[test]
     fn the_same_gap_is_told_once() {
         let gaps = ["psi: no /proc/pressure", "disk: no such device", "psi: no /proc/pressure"];
         let simulation =
             gaps.iter().fold(Simulation::counts(&[1000; 10]), |all, gap| all.event(EventKind::SourceGap, gap));
-        let finding = simulation.finding("counter-gap");
-        assert_eq!(finding.title, "counters are missing: 2 gaps");
-        assert_eq!(finding.evidence, "disk: no such device; psi: no /proc/pressure");
+        let found: MissingCounters = simulation.figures();
+        assert_eq!(found.quoted, ["disk: no such device", "psi: no /proc/pressure"]);
         assert!(Simulation::counts(&[1000; 10]).findings("counter-gap").is_empty());
     }
 }

@@ -34,8 +34,9 @@ fn limit(trial: &Trial, done: u64) -> RunLimit {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::Simulation;
-    use model::{Fact, PointState};
+    use model::{Fact, Nanos};
 
     fn of(planned: &str) -> Simulation {
         let planned = Fact::new("run.ops", planned);
@@ -44,11 +45,11 @@ mod tests {
 
     #[test]
     fn a_step_that_reached_its_limit_says_how_far_it_came() {
-        let finding = of("40000").finding("cut-short");
-        assert_eq!(finding.title, "ended with 25 % of its operations done");
-        assert_eq!(finding.evidence, "10000 of 40000 operations; `time` is 10.0 s");
+        let limit = RunLimit::Time { time_ns: Nanos::from_secs(10) };
+        let expected = UnfinishedStep { done_ops: 10_000, planned_ops: 40_000, limit };
+        assert_eq!(of("40000").figures::<UnfinishedStep>(), expected);
         let counted = of("40000").with(|point| point.trial.phases.ops_max = Some(10_000));
-        assert_eq!(counted.finding("cut-short").evidence, "10000 of 40000 operations; `ops_max` is 10000");
+        assert_eq!(counted.figures::<UnfinishedStep>().limit, RunLimit::Ops { ops_max: 10_000 });
     }
 
     #[test]

@@ -39,6 +39,8 @@ fn dropped(shape: &Shape, measured: &Measured) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::finding::rates::Stalls;
     use crate::simulate::noisy;
     use model::Nanos;
 
@@ -52,24 +54,29 @@ mod tests {
                 interval.length = Nanos::from_secs(10);
             }
         });
-        let finding = drive.finding("drops");
-        assert!(finding.title.starts_with("14 drops from 148/s to 8"), "{}", finding.title);
-        assert!(finding.title.ends_with(" for 20.0 s; one every 1200.0 s (+-0.0 s)"), "{}", finding.title);
+        let found: RateDrops = drive.figures();
+        assert_eq!((found.drops.len(), found.from_per_s.round()), (14, 148.0));
+        assert!((80.0..90.0).contains(&found.to_per_s), "{found:?}");
+        assert_eq!(found.length_ns, Nanos::from_secs(20));
+        let period = EventPeriod { gap_ns: Nanos::from_secs(1_200), spread_ns: Nanos(0) };
+        assert_eq!(found.period, Some(period));
+        assert_eq!(drive.finding("drops").spans.len(), 14);
         assert!(drive.findings("level-shift").is_empty() && drive.findings("stall").is_empty());
     }
 
     #[test]
     fn a_drop_of_three_seconds_is_told_though_it_is_alone() {
-        let title =
-            noisy(2, 60, 20.0, |at| if (40..43).contains(&at) { 500.0 } else { 1_000.0 }).finding("drops").title;
-        assert!(title.starts_with("1 drop from ") && title.ends_with(" for 3.0 s; the first at 40.0 s"), "{title}");
+        let found: RateDrops = noisy(2, 60, 20.0, |at| if (40..43).contains(&at) { 500.0 } else { 1_000.0 }).figures();
+        assert_eq!((found.drops.len(), found.drops[0].span.from_s, found.period), (1, 40.0, None));
+        assert_eq!(found.length_ns, Nanos::from_secs(3));
     }
 
     #[test]
     fn a_stall_is_no_drop() {
         let stalling = noisy(3, 1_800, 5.0, |at| if at % 300 >= 275 { 0.0 } else { 323.0 });
         assert!(stalling.findings("drops").is_empty());
-        let title = stalling.finding("stall").title;
-        assert!(title.starts_with("6 stalls, 150.0 s in all") && title.contains("; one every 300.0 s"), "{title}");
+        let Stalls::Rates(stalls) = stalling.figures() else { panic!("rates show them") };
+        assert_eq!((stalls.count, stalls.total_ns), (6, Nanos::from_secs(150)));
+        assert_eq!(stalls.period.map(|period| period.gap_ns), Some(Nanos::from_secs(300)));
     }
 }

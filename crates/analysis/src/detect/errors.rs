@@ -53,8 +53,8 @@ mod tests {
 
     #[test]
     fn the_first_failure_is_quoted() {
-        let finding = failing(2).event(EventKind::Failure, "client 3: database is locked").finding("errors");
-        assert_eq!(finding.title, "2 operations failed (0.02 %)");
-        assert!(finding.evidence.ends_with("first: client 3: database is locked"), "{}", finding.evidence);
+        let found: FailedOps = failing(2).event(EventKind::Failure, "client 3: database is locked").figures();
+        assert_eq!((found.failed_ops, found.done_ops), (2, 10_000));
+        assert_eq!(found.quoted, ["client 3: database is locked"]);
     }
 }

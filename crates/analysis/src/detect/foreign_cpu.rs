@@ -119,20 +119,23 @@ mod tests {
         assert!(machine(0.5, 0.01, 0.5, 0.0).findings("foreign-cpu").is_empty());
         assert_eq!(machine(0.5, 0.03, 0.5, 0.0).finding("foreign-cpu").severity, Severity::Warning);
         let much = machine(0.5, 0.12, 0.5, 0.0).finding("foreign-cpu");
-        assert_eq!((much.severity, much.title.as_str()), (Severity::Error, "the hypervisor took 12 % of the CPU time"));
+        let by = CpuUser::Hypervisor { share_max: Share(0.02) };
+        assert_eq!((much.severity, much.detail), (Severity::Error, ForeignCpu { share: Share(0.12), by }.into()));
     }
 
     #[test]
     fn the_engine_is_nobody_else_and_a_compiler_is() {
         assert!(machine(0.6, 0.0, 0.1, 0.45).findings("foreign-cpu").is_empty());
-        let finding = machine(0.6, 0.0, 0.1, 0.2).finding("foreign-cpu");
-        assert_eq!(finding.title, "other processes used 30 % of the machine's CPU");
-        assert_eq!(finding.evidence, "others used 0.60 cores, plimsoll and the engine 0.60, of 2");
+        let found: ForeignCpu = machine(0.6, 0.0, 0.1, 0.2).figures();
+        let CpuUser::OtherProcesses { cores } = found.by else { panic!("they are processes") };
+        let rounded = [found.share.0, cores.others_cores, cores.ours_cores, cores.machine_cores]
+            .map(|figure| (figure * 1e3).round() / 1e3);
+        assert_eq!(rounded, [0.3, 0.6, 0.6, 2.0]);
     }
 
     #[test]
     fn an_embedded_engine_is_counted_once() {
-        let title = machine(0.6, 0.0, 0.3, 0.3).process("embedded").finding("foreign-cpu").title;
-        assert_eq!(title, "other processes used 30 % of the machine's CPU");
+        let found: ForeignCpu = machine(0.6, 0.0, 0.3, 0.3).process("embedded").figures();
+        assert!((found.share.0 - 0.3).abs() < 1e-9, "{found:?}");
     }
 }

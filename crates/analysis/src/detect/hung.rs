@@ -29,8 +29,9 @@ mod tests {
 
     #[test]
     fn a_hung_client_spoils_the_point() {
-        let finding = Simulation::counts(&[1000; 10]).event(EventKind::Hung, "client 2").finding("hung");
-        assert_eq!((finding.severity, finding.evidence.as_str()), (Severity::Error, "client 2"));
+        let hung = Simulation::counts(&[1000; 10]).event(EventKind::Hung, "client 2");
+        assert_eq!(hung.finding("hung").severity, Severity::Error);
+        assert_eq!(hung.figures::<BlockedClients>(), BlockedClients { clients: 1, quoted: vec!["client 2".into()] });
         assert!(Simulation::counts(&[1000; 10]).findings("hung").is_empty());
     }
 }

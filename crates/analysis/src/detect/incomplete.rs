@@ -42,7 +42,7 @@ fn progress(view: &PointView) -> Progress {
 mod tests {
     use super::*;
     use crate::Validity;
-    use crate::simulate::Simulation;
+    use crate::simulate::{Simulation, figures_of};
 
     fn ended(state: PointState) -> Simulation {
         Simulation::counts(&[1000; 10]).with(|point| {
@@ -54,10 +54,13 @@ mod tests {
     #[test]
     fn a_failed_target_spoils_and_a_killed_recorder_weakens() {
         let failed = ended(PointState::Failed).finding("incomplete");
-        assert_eq!(
-            (failed.severity, failed.evidence.as_str()),
-            (Severity::Error, "disk full; 10.0 of 10.0 s measured")
-        );
+        let ten = Nanos::from_secs(10);
+        let detail = IncompletePoint {
+            ending: Ending::TargetFailed,
+            error: Some("disk full".into()),
+            progress: Progress::Time { measured_ns: ten, planned_ns: ten },
+        };
+        assert_eq!((failed.severity, failed.detail), (Severity::Error, detail.into()));
         assert_eq!(ended(PointState::Partial).finding("incomplete").severity, Severity::Warning);
         assert!(ended(PointState::Complete).findings("incomplete").is_empty());
     }
@@ -66,7 +69,7 @@ mod tests {
     fn a_point_that_never_ran_is_invalid_and_has_no_numbers() {
         let never = ended(PointState::Partial).with(|point| point.phases.clear());
         let point = never.analysis().points.remove(0);
-        assert_eq!(point.findings[0].title, "the run phase was not reached");
+        assert_eq!(figures_of::<IncompletePoint>(&point.findings)[0].ending, Ending::NotStarted);
         assert_eq!((point.validity, point.summary), (Validity::Invalid, None));
     }
 }

@@ -19,16 +19,17 @@ fn detect(view: &PointView) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::Simulation;
-    use model::{EventKind, PointState};
+    use model::{Nanos, PointState};
 
     #[test]
     fn an_interrupted_point_says_so_once() {
         let stopped = Simulation::counts(&[1000; 10])
             .event(EventKind::Stopped, "Ctrl-C")
             .with(|point| point.state = PointState::Partial);
-        let finding = stopped.finding("interrupted");
-        assert_eq!((finding.title.as_str(), finding.evidence.as_str()), ("ended early, at 0.5 s", "Ctrl-C"));
+        let expected = Interruption { at_ns: Some(Nanos::from_millis(500)), reason: "Ctrl-C".into() };
+        assert_eq!(stopped.figures::<Interruption>(), expected);
         assert!(stopped.findings("incomplete").is_empty());
         assert!(Simulation::counts(&[1000; 10]).findings("interrupted").is_empty());
     }

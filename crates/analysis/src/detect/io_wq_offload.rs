@@ -36,8 +36,9 @@ fn offloaded(view: &PointView, measured: &Measured) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::{Simulation, params};
-    use model::{Fact, Value};
+    use model::Fact;
 
     fn with_workers(fsync: &str) -> Simulation {
         Simulation::counts(&[1000; 10]).with(|point| {
@@ -50,9 +51,9 @@ mod tests {
 
     #[test]
     fn workers_are_told_with_what_they_cost_and_what_to_compare_with() {
-        let finding = with_workers("none").finding("io-wq-offload");
-        assert_eq!(finding.title, "io_uring handed operations to kernel workers (12 of them, 3.20 s of CPU)");
-        assert!(finding.next_step.contains("io = `sync`"));
+        let found: IoWorkers = with_workers("none").figures();
+        assert_eq!((found.workers, found.workers_cpu.as_deref()), (Some(12), Some("3.20 s")));
+        assert_eq!(with_workers("none").finding("io-wq-offload").next, NextStep::CompareWithSync);
     }
 
     #[test]

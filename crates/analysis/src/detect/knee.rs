@@ -36,22 +36,31 @@ fn knee(sweep: &Sweep) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::analyse;
-    use crate::simulate::{Simulation, run_of};
+    use crate::simulate::{Simulation, figures_of, run_of};
+    use crate::sweep::Axis;
 
-    fn titles(rates: &[u64]) -> Vec<String> {
+    fn knees(rates: &[u64]) -> Vec<Knee> {
         let point = |(nth, rate): (u32, &u64)| {
             Simulation::counts(&[*rate; 10]).with(|point| point.trial.load.depth = 1 << nth).point()
         };
         let analysis = analyse(&run_of((0..).zip(rates).map(point).collect(), Vec::new()));
-        analysis.findings.into_iter().filter(|finding| finding.code == "knee").map(|finding| finding.title).collect()
+        let about = Subject::Sweep("sqlite oltp".into());
+        assert!(analysis.findings.iter().all(|finding| finding.subject == about), "{:?}", analysis.findings);
+        figures_of(&analysis.findings)
     }
 
     #[test]
     fn rates_that_level_off_have_a_knee_and_rising_ones_have_not() {
-        assert_eq!(titles(&[1000, 1900, 2000, 2050]), ["sqlite oltp: knee at depth 2; more adds nothing"]);
-        assert_eq!(titles(&[1000, 1900, 3500]), ["sqlite oltp: still rising at depth 4"]);
-        assert_eq!(titles(&[1000, 2000, 1200]), ["sqlite oltp: knee at depth 2; at depth 4 it is 40 % below its best"]);
-        assert!(titles(&[1000, 2000]).is_empty());
+        let knee = |rates| {
+            let found = knees(rates).remove(0);
+            (found.axis, found.knee.depth, found.beyond())
+        };
+        assert_eq!(knee(&[1000, 1900, 2000, 2050]), (Axis::Depth, 2, BeyondKnee::Level));
+        assert_eq!(knee(&[1000, 1900, 3500]), (Axis::Depth, 4, BeyondKnee::StillRising));
+        assert_eq!(knee(&[1000, 2000, 1200]), (Axis::Depth, 2, BeyondKnee::Falling));
+        assert!((knees(&[1000, 2000, 1200])[0].fall_share() - 0.4).abs() < 1e-9);
+        assert!(knees(&[1000, 2000]).is_empty());
     }
 }

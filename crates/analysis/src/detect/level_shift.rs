@@ -38,6 +38,7 @@ fn shifted(levels: &[LevelSpan], measured: &Measured) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::rates::VariationChange;
     use crate::simulate::{Random, Simulation, noisy};
 
     #[test]
@@ -45,18 +46,21 @@ mod tests {
         let mut random = Random::new(5);
         let mut one = |at| if at < 400 { 3_800.0 + 50.0 * random.normal() } else { 3_000.0 + 250.0 * random.normal() };
         let counts: Vec<u64> = (0..1_800).map(|at| one(at) as u64).collect();
-        let finding = Simulation::counts(&counts).finding("level-shift");
-        let rest = finding.title.strip_prefix("3.80k/s until 400.0 s, then ").expect("its time and its first level");
-        assert!(rest.starts_with("2.98k/s") || rest.starts_with("3.0"), "{rest}");
-        assert!(finding.title.ends_with(" % less, and less steady)"), "{}", finding.title);
-        assert_eq!(finding.severity, Severity::Note);
+        let simulation = Simulation::counts(&counts);
+        let found: LevelShifts = simulation.figures();
+        let [before, after] = found.levels[..] else { panic!("{found:?}") };
+        assert!((before.ops_per_s / 3_800.0 - 1.0).abs() < 0.005 && after.span.from_s == 400.0, "{found:?}");
+        assert!((2_950.0..3_100.0).contains(&after.ops_per_s), "{found:?}");
+        assert_eq!(found.variation(), VariationChange::LessSteady);
+        assert_eq!(simulation.finding("level-shift").severity, Severity::Note);
     }
 
     #[test]
     fn a_limit_that_was_lowered_for_a_while_is_told_with_both_times() {
         let simulation = noisy(1, 60, 0.0, |at| if (16..32).contains(&at) { 1_000.0 } else { 3_000.0 });
-        let title = simulation.finding("level-shift").title;
-        assert_eq!(title, "the rate shifted 2 times: 3.00k/s from 0.0 s, 1.00k/s from 16.0 s, 3.00k/s from 32.0 s");
+        let found: LevelShifts = simulation.figures();
+        let levels: Vec<(f64, f64)> = found.levels.iter().map(|level| (level.span.from_s, level.ops_per_s)).collect();
+        assert_eq!(levels, [(0.0, 3_000.0), (16.0, 1_000.0), (32.0, 3_000.0)]);
     }
 
     #[test]
@@ -64,18 +68,19 @@ mod tests {
         let frozen = noisy(1, 60, 5.0, |at| if (20..38).contains(&at) { 0.0 } else { 1_000.0 });
         assert!(frozen.findings("level-shift").is_empty() && frozen.findings("stall").len() == 1);
         let both = noisy(1, 60, 5.0, |at| [1_000.0, 0.0, 600.0][at as usize / 20]);
-        let title = both.finding("level-shift").title;
-        assert!(title.contains("/s until 40.0 s, then 60") && title.ends_with("(40 % less)"), "{title}");
+        let found: LevelShifts = both.figures();
+        let [before, after] = found.levels[..] else { panic!("{found:?}") };
+        assert!(after.span.from_s == 40.0 && (after.ops_per_s / before.ops_per_s - 0.6).abs() < 0.005, "{found:?}");
+        assert_eq!(found.variation(), VariationChange::Alike);
     }
 
     #[test]
     fn many_shifts_are_counted_between_their_extremes() {
         let simulation = noisy(1, 200, 3.0, |at| if at / 20 % 2 == 0 { 200.0 } else { 400.0 });
         let found = simulation.analysis().points.remove(0).findings;
-        assert!(found.iter().any(|finding| finding.code == "two-levels"), "{found:?}");
+        assert!(found.iter().any(|finding| finding.code() == Code::TwoLevels), "{found:?}");
         let three = noisy(1, 200, 3.0, |at| [200.0, 400.0, 650.0][at as usize / 20 % 3]);
-        let title = three.finding("level-shift").title;
-        assert!(title.starts_with("the rate shifted 9 times, between "), "{title}");
+        assert_eq!(three.figures::<LevelShifts>().levels.len(), 10);
     }
 
     #[test]

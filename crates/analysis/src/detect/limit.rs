@@ -126,6 +126,7 @@ fn unexplained(view: &PointView, measured: &Measured) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::machine::Limit;
     use crate::simulate::Simulation;
 
     fn machine(disk: f64, cpu: f64) -> Simulation {
@@ -138,45 +139,61 @@ mod tests {
 
     #[test]
     fn a_busy_disk_and_busy_cpus_are_named() {
-        assert_eq!(machine(0.96, 0.3).finding("limit").title, "disk: the device was busy 96 % of the time");
-        assert_eq!(machine(0.2, 0.97).finding("limit").title, "cpu: 97 % of the machine's CPU time was used");
+        let LimitEvidence::Disk { busy_share } = machine(0.96, 0.3).figures() else { panic!("the disk is busy") };
+        assert!((busy_share.0 - 0.96).abs() < 1e-9, "{busy_share:?}");
+        let LimitEvidence::Cpu { busy_share, cores: None, .. } = machine(0.2, 0.97).figures() else {
+            panic!("the CPUs are busy, and their users are not known")
+        };
+        assert!((busy_share.0 - 0.97).abs() < 1e-9, "{busy_share:?}");
         assert_eq!(machine(0.95, 0.95).findings("limit").len(), 2);
     }
 
     #[test]
     fn without_plain_evidence_the_limit_is_not_shown() {
-        let several = |simulation: Simulation| simulation.with(|point| point.trial.load.clients = 4).finding("limit");
-        let finding = several(machine(0.5, 0.4));
-        assert_eq!(Limit::of(&finding), Some(Limit::NotShown));
-        assert_eq!(finding.evidence, "disk busy 50 %, CPU used 40 %, client cores used not known");
-        assert!(several(Simulation::counts(&[1000; 10])).evidence.starts_with("disk busy not known"));
+        let several = |simulation: Simulation| -> Counters {
+            match simulation.with(|point| point.trial.load.clients = 4).figures() {
+                LimitEvidence::NotShown(counters) => counters,
+                other => panic!("{other:?}"),
+            }
+        };
+        let found = several(machine(0.5, 0.4));
+        let percent = |share: Option<Share>| share.map(|share| (share.0 * 100.0).round());
+        let shown = [found.disk_busy_share, found.cpu_share, found.client_cores_share].map(percent);
+        assert_eq!(shown, [Some(50.0), Some(40.0), None]);
+        assert_eq!(several(Simulation::counts(&[1000; 10])).disk_busy_share, None);
     }
 
     #[test]
     fn a_lone_client_waits_for_each_operation_before_the_next() {
-        let finding = machine(0.5, 0.4).finding("limit");
-        assert_eq!(Limit::of(&finding), Some(Limit::OneAtATime));
-        assert!(finding.evidence.contains("each took"), "{}", finding.evidence);
+        let LimitEvidence::OneAtATime { service_mean_ns } = machine(0.5, 0.4).figures() else { panic!("it is alone") };
+        assert!(service_mean_ns.0 > 0);
     }
 
     #[test]
     fn an_embedded_engine_that_computes_on_one_core_is_named() {
         let busy = |cores: f64| {
             let process = ["cpu_user_ns", "cpu_system_ns"];
-            machine(0.5, 0.6).source("process", &process, move |second| vec![cores * second * 1e9, 0.0]).with(|point| {
+            let cpu = move |second: f64| vec![0.4 * cores * second * 1e9, 0.6 * cores * second * 1e9];
+            machine(0.5, 0.6).source("process", &process, cpu).with(|point| {
                 point.facts.push(model::Fact::new("engine.process", "embedded"));
                 point.trial.load.clients = 4;
             })
         };
-        assert_eq!(Limit::of(&busy(0.95).finding("limit")), Some(Limit::OneCore));
-        assert_eq!(Limit::of(&busy(0.5).finding("limit")), Some(Limit::NotShown));
-        assert_eq!(Limit::of(&busy(1.6).finding("limit")), Some(Limit::NotShown));
+        let LimitEvidence::OneCore { cores, kernel_share: Some(kernel) } = busy(0.95).figures() else {
+            panic!("it computes on one core")
+        };
+        assert!((cores - 0.95).abs() < 0.01 && (kernel.0 - 0.6).abs() < 1e-6, "{cores} {kernel:?}");
+        assert_eq!(limit_of(&busy(0.5)), Limit::NotShown);
+        assert_eq!(limit_of(&busy(1.6)), Limit::NotShown);
     }
 
     #[test]
     fn an_open_loop_that_got_all_it_offered_was_held_back_by_its_schedule() {
-        let finding = Simulation::open(10, 1_000, |_| 500_000).finding("limit");
-        assert_eq!(Limit::of(&finding), Some(Limit::Schedule));
+        assert_eq!(limit_of(&Simulation::open(10, 1_000, |_| 500_000)), Limit::Schedule);
+    }
+
+    fn limit_of(simulation: &Simulation) -> Limit {
+        simulation.figures::<LimitEvidence>().limit()
     }
 
     /// A machine without idle time, of which these shares went to plimsoll with its engine and to others.
@@ -191,19 +208,24 @@ mod tests {
 
     #[test]
     fn cpu_that_others_used_is_not_the_targets_limit() {
-        let finding = full(0.2, 0.8).finding("limit");
-        assert_eq!(Limit::of(&finding), Some(Limit::OtherProcesses));
-        assert_eq!(finding.title, "other processes: used 80 % of a CPU that was 100 % busy");
-        assert_eq!(finding.evidence, "others used 1.60 cores, plimsoll and the engine 0.40, of 2");
-        assert!(!finding.next_step.contains("profile"));
-        assert_eq!(full(0.7, 0.3).finding("limit").title, "cpu: 100 % of it was used, 30 % by other processes");
-        assert_eq!(full(0.95, 0.05).finding("limit").next_step, "profile the target");
+        let rounded = |figure: f64| (figure * 1e3).round() / 1e3;
+        let LimitEvidence::OtherProcesses { busy_share, others_share, cores } = full(0.2, 0.8).figures() else {
+            panic!("others used most")
+        };
+        assert_eq!([busy_share.0, others_share.0].map(rounded), [1.0, 0.8]);
+        let cores = [cores.others_cores, cores.ours_cores, cores.machine_cores].map(rounded);
+        assert_eq!(cores, [1.6, 0.4, 2.0]);
+        assert_eq!(full(0.2, 0.8).finding("limit").next, NextStep::StopOtherProcesses);
+        let LimitEvidence::Cpu { others_share: Some(share), .. } = full(0.7, 0.3).figures() else {
+            panic!("others took part")
+        };
+        assert_eq!(rounded(share.0), 0.3);
+        assert_eq!(full(0.95, 0.05).finding("limit").next, NextStep::ProfileTarget);
     }
 
     #[test]
     fn an_overload_without_plain_evidence_is_put_on_the_target_or_its_clients() {
-        let finding = Simulation::open(10, 2_000, |_| 1_000_000).finding("limit");
-        assert_eq!(Limit::of(&finding), Some(Limit::TargetOrClients));
+        assert_eq!(limit_of(&Simulation::open(10, 2_000, |_| 1_000_000)), Limit::TargetOrClients);
     }
 
     #[test]

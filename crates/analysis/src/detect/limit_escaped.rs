@@ -65,6 +65,7 @@ fn passed(view: &PointView, measured: &Measured, flow: LimitedFlow, limit_per_s:
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::Simulation;
     use model::{Fact, StorageLimit};
 
@@ -82,9 +83,18 @@ mod tests {
 
     #[test]
     fn a_device_that_wrote_more_than_its_limit_is_told_with_the_part_of_the_engine() {
-        let finding = limited(900.0).finding("limit-escaped");
-        assert_eq!(finding.title, "the device did 900 writes a second under a limit of 400");
-        assert!(finding.evidence.contains("`sda`") && finding.evidence.contains("390 of them"), "{}", finding.evidence);
+        let found: EscapedLimit = limited(900.0).figures();
+        assert_eq!(
+            (found.flow, found.limit_per_s, found.device.as_deref()),
+            (LimitedFlow::WriteOps, 400.0, Some("sda"))
+        );
+        let per_s = [Some(found.done_per_s), found.counted_per_s].map(|rate| rate.map(f64::round));
+        assert_eq!(per_s, [Some(900.0), Some(390.0)]);
+        assert_eq!(limited(900.0).finding("limit-escaped").next, NextStep::UseOwnVolume);
+        let kind = model::FileSystem::Xfs;
+        let volume =
+            |point: &mut model::PointData| point.trial.target.fs = Some(model::FileSystemSpec { kind, size: None });
+        assert_eq!(limited(900.0).with(volume).finding("limit-escaped").next, NextStep::StopOtherProcesses);
     }
 
     #[test]

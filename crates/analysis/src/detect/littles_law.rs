@@ -68,7 +68,9 @@ mod tests {
         });
         let finding = simulation.finding("littles-law");
         assert_eq!(finding.severity, Severity::Error);
-        assert!(finding.evidence.contains("= 1.20 > clients * depth = 1"), "{}", finding.evidence);
+        let found: InFlightMismatch = simulation.figures();
+        assert!((found.in_flight_mean - 1.2).abs() < 0.005 && found.in_flight_max == 1, "{found:?}");
+        assert!(found.is_impossible());
     }
 
     #[test]
@@ -76,7 +78,9 @@ mod tests {
         let simulation = Simulation::counts(&[1000; 10]).with(|point| point.trial.load.clients = 2);
         let finding = simulation.finding("littles-law");
         assert_eq!(finding.severity, Severity::Warning);
-        assert_eq!(finding.title, "clients spent 52 % of their time outside operations");
+        let found: InFlightMismatch = simulation.figures();
+        let outside = 1.0 - found.in_flight_mean / found.in_flight_max as f64;
+        assert!((outside - 0.52).abs() < 0.006 && !found.is_impossible(), "{found:?}");
     }
 
     #[test]

@@ -226,7 +226,7 @@ fn near_or_below(view: &PointView, used: &Used) -> Finding {
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::simulate::{Simulation, params, run_of};
+    use crate::simulate::{Simulation, figures_of, params, run_of};
     use model::Fact;
 
     /// A point whose device does so many reads of `read_size` and writes of `write_size` a second.
@@ -245,6 +245,10 @@ mod tests {
         simulation
     }
 
+    fn percent(found: &CeilingUse) -> f64 {
+        (found.used_share.0 * 100.0).round()
+    }
+
     const READS: &[(&str, &str)] = &[
         ("ceiling.read.4096.32", "40000 ops/s"),
         ("ceiling.read.16384.1", "5000 ops/s"),
@@ -254,30 +258,30 @@ mod tests {
 
     #[test]
     fn an_engine_that_reads_below_the_line_is_told_how_far() {
-        let finding = with_ceilings(on_disk(7_600.0, 16_384.0, 10.0, 4_096.0), READS).finding("load-line");
-        assert_eq!(finding.title, "used 38 % of the random-read ceiling (16 KiB, depth 32) that this disk has shown");
-        assert_eq!(
-            finding.evidence,
-            "the device did 7.60k/s of 16.0 KiB on average; ceiling 20.0k/s by `plimsoll disk`, 2026-11-21 09:30 UTC"
-        );
+        let found: CeilingUse = with_ceilings(on_disk(7_600.0, 16_384.0, 10.0, 4_096.0), READS).figures();
+        let block_bytes = Bytes::from_kib(16);
+        let ceiling = Ceiling { mix: CeilingMix::Reads, block_bytes, depth: 32, ops_per_s: 20_000.0, point: None };
+        assert_eq!((percent(&found), &found.ceilings[..]), (38.0, &[ceiling][..]));
+        assert_eq!((found.ops_per_s.round(), found.bytes_per_op.round()), (7_600.0, 16_384.0));
+        assert_eq!((found.counted_at_clients, found.measured.as_deref()), (false, Some("2026-11-21 09:30 UTC")));
     }
 
     #[test]
     fn smaller_operations_are_compared_by_number_and_larger_ones_by_bytes() {
-        let title = |size: f64| with_ceilings(on_disk(4_000.0, size, 0.0, 0.0), READS).finding("load-line").title;
-        assert!(title(14_000.0).starts_with("used 20 % of the random-read ceiling (16 KiB"), "{}", title(14_000.0));
-        assert!(title(24_576.0).starts_with("used 30 % of the random-read ceiling (16 KiB"), "{}", title(24_576.0));
-        assert!(title(131_072.0).starts_with("used 100 % of the random-read ceiling (64 KiB"), "{}", title(131_072.0));
+        let used = |size: f64| {
+            let found: CeilingUse = with_ceilings(on_disk(4_000.0, size, 0.0, 0.0), READS).figures();
+            (percent(&found), found.ceilings[0].block_bytes)
+        };
+        let [small, large] = [16, 64].map(Bytes::from_kib);
+        assert_eq!([14_000.0, 24_576.0, 131_072.0].map(used), [(20.0, small), (30.0, small), (100.0, large)]);
     }
 
     #[test]
     fn reads_and_writes_add_up_where_no_ceiling_is_of_both() {
         let both = [READS, &[("ceiling.write.16384.32", "10000 ops/s")]].concat();
-        let title = with_ceilings(on_disk(4_000.0, 16_384.0, 3_000.0, 16_384.0), &both).finding("load-line").title;
-        assert!(
-            title.starts_with("used 50 % of the random-read ceiling (16 KiB, depth 32) and the random-write"),
-            "{title}"
-        );
+        let found: CeilingUse = with_ceilings(on_disk(4_000.0, 16_384.0, 3_000.0, 16_384.0), &both).figures();
+        let mixes: Vec<CeilingMix> = found.ceilings.iter().map(|ceiling| ceiling.mix).collect();
+        assert_eq!((percent(&found), mixes), (50.0, vec![CeilingMix::Reads, CeilingMix::Writes]));
         assert!(with_ceilings(on_disk(4_000.0, 16_384.0, 3_000.0, 16_384.0), READS).findings("load-line").is_empty());
     }
 
@@ -323,19 +327,17 @@ mod tests {
         let points =
             vec![file(1, 5_000).point(), file(32, 20_000).point(), on_disk(5_000.0, 16_384.0, 0.0, 0.0).point()];
         let analysis = analyse(&run_of(points, Vec::new()));
-        let titles: Vec<Option<&str>> = analysis
-            .points
-            .iter()
-            .map(|point| {
-                point.findings.iter().find(|finding| finding.code == "load-line").map(|finding| finding.title.as_str())
-            })
-            .collect();
-        let line = "used 25 % of the random-read ceiling (16 KiB, depth 32) that this disk has shown";
-        assert_eq!(titles, [Some(line), None, Some(line)]);
-        let next = [0, 2].map(|nth: usize| {
-            let told = analysis.points[nth].findings.iter().find(|finding| finding.code == "load-line");
-            told.expect("it is told").next_step.contains("engine")
-        });
-        assert_eq!(next, [false, true], "a file has no engine that could be held back");
+        let used = |point: &crate::PointAnalysis| {
+            let found = figures_of::<CeilingUse>(&point.findings).pop()?;
+            Some((percent(&found), found.ceilings[0].depth, found.ceilings[0].point))
+        };
+        let line = Some((25.0, 32, Some(2)));
+        assert_eq!(analysis.points.iter().map(used).collect::<Vec<_>>(), [line, None, line]);
+        let next = |nth: usize| {
+            let found = analysis.points[nth].findings.iter().find(|finding| finding.code() == Code::LoadLine);
+            found.expect("it is below the line").next
+        };
+        let advice = [NextStep::AskMoreOfDisk, NextStep::FindEngineLimit];
+        assert_eq!([next(0), next(2)], advice, "a file has no engine that could be the limit");
     }
 }

@@ -31,6 +31,8 @@ pub fn sentence(losses: &[Loss], told: fn(&Loss) -> String, with_place: bool) ->
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::DetailKind;
     use crate::simulate::{inserting_so_many, params, run_of};
     use crate::{Analysis, analyse};
     use model::{Bytes, Fact, PointData, Value};
@@ -59,8 +61,9 @@ mod tests {
     }
 
     fn titles(cells: &[Cell]) -> Vec<String> {
-        let found = run(cells).findings.into_iter().filter(|finding| finding.code == "insert-slowdown");
-        found.map(|finding| finding.title).collect()
+        let found = run(cells).findings.into_iter().filter(|finding| finding.code() == crate::Code::InsertSlowdown);
+        let figures = |finding: Finding| InsertSlowdown::in_detail(&finding.detail).cloned();
+        found.filter_map(figures).map(|found| sentence(&found.losses, Loss::told, true)).collect()
     }
 
     const SMALL: u64 = 125_000;

@@ -29,8 +29,9 @@ fn broken(attempt: &PointData) -> BrokenAttempt {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::analyse;
-    use crate::simulate::{Simulation, run_of};
+    use crate::simulate::{Simulation, figures_of, run_of};
     use model::{Fact, PointState};
 
     #[test]
@@ -43,13 +44,10 @@ mod tests {
         let mut broken = broken.point();
         broken.trial = again.clone().point().trial;
         let analysis = analyse(&run_of(vec![broken, again.clone().point()], Vec::new()));
-        let found = analysis.points[0].findings.iter().find(|finding| finding.code == "measured-again").unwrap();
-        assert_eq!(found.title, "measured again after 1 attempt");
-        assert_eq!(
-            found.evidence,
-            "point 1 broke off after 4.0 s and is left out; performed again before it: l.i0, l.x"
-        );
-        assert_eq!(again.finding("measured-again").title, "measured on data that was made again");
+        let found = figures_of::<BrokenAttempts>(&analysis.points[0].findings).remove(0);
+        assert_eq!(found.attempts, [BrokenAttempt { point: 1, measured_ns: Nanos::from_secs(4) }]);
+        assert_eq!(found.repeated_steps.as_deref(), Some("l.i0, l.x"));
+        assert!(again.figures::<BrokenAttempts>().attempts.is_empty());
         assert!(Simulation::counts(&[1000; 10]).findings("measured-again").is_empty());
     }
 }

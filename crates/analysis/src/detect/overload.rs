@@ -51,19 +51,21 @@ fn detect(view: &PointView) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::Simulation;
 
     #[test]
     fn twice_the_rate_that_the_target_carries_leaves_arrivals_unserved() {
-        let finding = Simulation::open(10, 2_000, |_| 1_000_000).finding("overload");
-        assert!(finding.title.ends_with("never served: 2.00k/s offered, 1.00k/s done"), "{}", finding.title);
+        let found: Overload = Simulation::open(10, 2_000, |_| 1_000_000).figures();
+        assert!(found.is_lasting && found.unserved_arrivals > 9_000, "{found:?}");
+        assert_eq!((found.offered_per_s, found.done_per_s.round()), (2_000.0, 1_000.0));
     }
 
     #[test]
     fn stalls_make_arrivals_late_without_losing_any() {
         let stalling = |seq| if seq % 10_000 == 5_000 { 200_000_000 } else { 100_000 };
-        let finding = Simulation::open(20, 5_000, stalling).finding("overload");
-        assert!(finding.title.ends_with("of the arrivals had to wait for a free client"), "{}", finding.title);
+        let found: Overload = Simulation::open(20, 5_000, stalling).figures();
+        assert!(!found.is_lasting && found.late_share.0 > LATE_SHARE_MAX, "{found:?}");
     }
 
     #[test]

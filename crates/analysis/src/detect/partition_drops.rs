@@ -190,21 +190,16 @@ mod tests {
     #[test]
     fn drops_at_the_boundaries_are_found_with_their_depth_and_length() {
         let mut random = Random::new(1);
-        let finding = filling(200, |rows| {
+        let found: PartitionRates = filling(200, |rows| {
             let level = if near(rows, 0.03) { 2_500.0 } else { 5_000.0 };
             level + 200.0 * random.normal()
         })
-        .finding("partition-drops");
-        assert!(
-            finding.title.starts_with("the insert rate drops at 9 of 9 partition boundaries: to 2."),
-            "{}",
-            finding.title
-        );
-        let length = |text: &str| finding.title.contains(text);
-        assert!(length(" for 2.0 s, 5") || length(" for 3.0 s, 5"), "{}", finding.title);
-        assert!(finding.title.ends_with(" % below the level around them"), "{}", finding.title);
-        assert!(finding.evidence.starts_with("a boundary every 100k rows; "), "{}", finding.evidence);
-        assert!(finding.evidence.contains("p below 0.000001"), "{}", finding.evidence);
+        .figures();
+        let (drops, rows) = (found.drops.expect("the rate drops"), found.partition_rows);
+        assert_eq!((drops.found, drops.boundaries, rows, found.peaks), (9, 9, 100_000, None));
+        assert!((2_000.0..3_000.0).contains(&drops.rows_per_s), "{drops:?}");
+        assert!((0.5..0.6).contains(&drops.depth_share.0) && drops.chance < 1e-6, "{drops:?}");
+        assert!([2, 3].map(Nanos::from_secs).contains(&drops.length_ns), "{drops:?}");
     }
 
     #[test]
@@ -214,9 +209,11 @@ mod tests {
             let filled = (rows % PARTITION) as f64 / PARTITION as f64;
             12_500.0 - 6_000.0 * filled + 200.0 * random.normal()
         });
-        let title = finding.finding("partition-drops").title;
-        assert!(title.starts_with("the insert rate falls to 6.") && title.contains(" and jumps to 12."), "{title}");
-        assert!(title.contains("where the next begins ("), "{title}");
+        let PartitionRates { drops: Some(drops), peaks: Some(peaks), .. } = finding.figures() else {
+            panic!("it falls and comes back")
+        };
+        assert!((6_000.0..7_000.0).contains(&drops.rows_per_s), "{drops:?}");
+        assert!((12_000.0..13_000.0).contains(&peaks.rows_per_s), "{peaks:?}");
     }
 
     #[test]

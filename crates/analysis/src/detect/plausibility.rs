@@ -87,20 +87,23 @@ fn arrivals(point: &PointData, measured: &Measured) -> Option<Contradiction> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Simulation, params};
+    use crate::simulate::{Simulation, figures_of, params};
     use model::{Bytes, Times};
 
-    fn titles(simulation: &Simulation) -> Vec<String> {
-        simulation.findings("plausibility").into_iter().map(|finding| finding.title).collect()
+    fn found(simulation: &Simulation) -> Vec<Contradiction> {
+        figures_of(&simulation.findings("plausibility"))
     }
 
     #[test]
     fn a_lost_operation_in_a_histogram_is_found() {
         let simulation = Simulation::counts(&[1000; 10]).with(|point| point.phases[0].intervals[2].kinds[0].ok += 1);
-        assert_eq!(titles(&simulation), ["histograms and counts differ"]);
-        assert!(
-            simulation.finding("plausibility").evidence.starts_with("1 interval differ; the first has 1001 operations")
-        );
+        let expected = Contradiction::HistogramsDiffer {
+            intervals: 1,
+            first_ops: 1_001,
+            first_response_times: 1_000,
+            first_service_times: 1_000,
+        };
+        assert_eq!(found(&simulation), [expected]);
     }
 
     #[test]
@@ -112,11 +115,12 @@ mod tests {
                 point.phases[0].intervals.iter_mut().for_each(|interval| interval.kinds[0].bytes = bytes);
             })
         };
-        assert!(titles(&file(4_096_000)).is_empty());
-        assert_eq!(titles(&file(2_048_000)), ["bytes moved are not operations times block size"]);
-        assert!(titles(&file(0).with(|point| point.kinds = vec!["fsync".into()])).is_empty(), "a sync moves none");
+        assert!(found(&file(4_096_000)).is_empty());
+        let (block_bytes, moved_bytes) = (Bytes(4096), 20_480_000);
+        assert_eq!(found(&file(2_048_000)), [Contradiction::BytesDiffer { ops: 10_000, block_bytes, moved_bytes }]);
+        assert!(found(&file(0).with(|point| point.kinds = vec!["fsync".into()])).is_empty(), "a sync moves none");
         assert!(
-            titles(&file(0).with(|point| point.trial.target.engine = "null".into())).is_empty(),
+            found(&file(0).with(|point| point.trial.target.engine = "null".into())).is_empty(),
             "nor does a script"
         );
     }
@@ -128,21 +132,23 @@ mod tests {
             kind.response = Times::default();
             kind.response.record_n(1, 1000);
         });
-        assert_eq!(titles(&simulation), ["response times are below service times"]);
+        assert!(matches!(found(&simulation)[..], [Contradiction::ResponseBelowService { .. }]));
     }
 
     #[test]
     fn percentiles_that_fall_are_found_and_equal_ones_are_not() {
         let falling = Quantiles { mean: 1.0, p50: 5, p95: 4, p99: 6, p999: 7, max: 8 };
-        assert_eq!(ordered("response", Some(falling)).map(|found| found.0), Some("percentiles do not rise"));
-        assert_eq!(ordered("response", Some(Quantiles { p50: 4, ..falling })), None);
+        let (of, quantiles_ns) = (TimeKind::Response, falling);
+        assert_eq!(falling_percentiles(of, Some(falling)), Some(Contradiction::PercentilesFall { of, quantiles_ns }));
+        assert_eq!(falling_percentiles(of, Some(Quantiles { p50: 4, ..falling })), None);
     }
 
     #[test]
     fn lost_arrivals_are_found() {
         let open = Simulation::open(10, 1_000, |_| 100_000);
-        assert!(titles(&open).is_empty());
+        assert!(found(&open).is_empty());
         let lost = open.with(|point| point.phases[0].offered += 500);
-        assert_eq!(titles(&lost), ["arrivals performed and unserved are not those offered"]);
+        let expected = Contradiction::ArrivalsDiffer { offered: 10_500, performed: 10_000, unserved: 0 };
+        assert_eq!(found(&lost), [expected]);
     }
 }

@@ -61,8 +61,16 @@ fn short_stalls(slow: SlowOps, view: &PointView, measured: &Measured) -> Finding
 mod tests {
     use super::*;
     use crate::Span;
-    use crate::simulate::{Random, Simulation};
+    use crate::shape::stalls::Stall;
+    use crate::simulate::{Random, Simulation, figures_of};
     use model::Nanos;
+
+    fn in_rates(simulation: &Simulation) -> LongStalls {
+        match simulation.figures() {
+            Stalls::Rates(found) => found,
+            other => panic!("{other:?}"),
+        }
+    }
 
     #[test]
     fn a_server_frozen_for_three_seconds_is_found_where_it_was() {
@@ -71,9 +79,10 @@ mod tests {
         let stalls = &analysis.points[0].shape.as_ref().expect("it ran").stalls;
         assert_eq!(stalls[..], [Stall { span: Span { from_s: 3.0, to_s: 6.0 }, rate_share: 0.0 }]);
         let finding = simulation.finding("stall");
-        assert_eq!(finding.title, "1 stall, 3.0 s in all; the longest 3.0 s from 3.0 s on");
-        assert!(finding.evidence.contains("down to 0 % of it: 3.0-6.0 s"), "{}", finding.evidence);
-        assert_eq!(finding.severity, Severity::Note);
+        assert_eq!((finding.severity, &finding.spans[..]), (Severity::Note, &[Span { from_s: 3.0, to_s: 6.0 }][..]));
+        let found = in_rates(&simulation);
+        assert_eq!((found.count, found.total_ns, found.longest_ns), (1, Nanos::from_secs(3), Nanos::from_secs(3)));
+        assert_eq!((found.longest_at_ns, found.deepest_share, found.period), (Nanos::from_secs(3), Share(0.0), None));
     }
 
     #[test]
@@ -81,14 +90,17 @@ mod tests {
         let mut counts = Simulation::counts(&[500; 10]).recorded;
         counts.phases[0].end.0 += 5_000_000_000;
         let simulation = Simulation { recorded: counts, environment: Vec::new() };
-        assert!(simulation.finding("stall").title.contains("5.0 s from 10.0 s on"));
+        let found = in_rates(&simulation);
+        assert_eq!((found.longest_ns, found.longest_at_ns), (Nanos::from_secs(5), Nanos::from_secs(10)));
     }
 
     #[test]
     fn regular_drops_have_a_period() {
         let counts: Vec<u64> = (0..100).map(|second| if second % 20 >= 17 { 10 } else { 1000 + second % 7 }).collect();
-        let title = Simulation::counts(&counts).finding("stall").title;
-        assert_eq!(title, "5 stalls, 15.0 s in all; the longest 3.0 s from 97.0 s on; one every 20.0 s (+-0.0 s)");
+        let found = in_rates(&Simulation::counts(&counts));
+        assert_eq!((found.count, found.total_ns, found.longest_ns), (5, Nanos::from_secs(15), Nanos::from_secs(3)));
+        assert_eq!(found.longest_at_ns, Nanos::from_secs(97));
+        assert_eq!(found.period, Some(EventPeriod { gap_ns: Nanos::from_secs(20), spread_ns: Nanos(0) }));
     }
 
     #[test]
@@ -101,43 +113,48 @@ mod tests {
                 interval.length = Nanos::from_millis(20);
             }
         });
-        let title = simulation.findings("stall").remove(0).title;
-        assert!(
-            title.contains("the longest 0.14 s from ") && title.contains("; one every 0.34 s (+-0.00 s)"),
-            "{title}"
-        );
+        let Some(Stalls::Rates(found)) = figures_of(&simulation.findings("stall")).pop() else {
+            panic!("rates show it")
+        };
+        assert_eq!((found.longest_ns, found.interval_ns), (Nanos::from_millis(140), Nanos::from_millis(20)));
+        let gap_ns = found.period.expect("they are regular").gap_ns;
+        assert_eq!(gap_ns, Nanos::from_millis(340));
     }
 
     #[test]
     fn irregular_drops_have_none() {
         let at = [5, 9, 40, 77, 81];
         let counts: Vec<u64> = (0..100).map(|second| if at.contains(&second) { 0 } else { 1000 }).collect();
-        let title = Simulation::counts(&counts).finding("stall").title;
-        assert!(title.starts_with("5 stalls") && !title.contains("every"), "{title}");
+        let found = in_rates(&Simulation::counts(&counts));
+        assert_eq!((found.count, found.period), (5, None));
     }
 
     #[test]
     fn a_disk_that_stands_still_most_of_the_time_stalls() {
         let counts: Vec<u64> = (0..60).map(|second| if second % 10 < 4 { 300 } else { 0 }).collect();
-        assert!(Simulation::counts(&counts).finding("stall").title.starts_with("6 stalls, 36.0 s in all"));
+        let found = in_rates(&Simulation::counts(&counts));
+        assert_eq!((found.count, found.total_ns), (6, Nanos::from_secs(36)));
     }
 
     #[test]
     fn stalls_of_200_ms_in_one_second_intervals_show_in_the_service_times() {
         let simulation = Simulation::closed(60, |seq| if seq % 10_000 == 9_999 { 200_000_000 } else { 100_000 });
-        let finding = simulation.finding("stall");
-        assert!(finding.title.starts_with("50 operations took up to 200 ms, "), "{}", finding.title);
-        let times: f64 =
-            finding.title.split(", ").nth(1).and_then(|t| t.split('x').next()?.parse().ok()).expect("a number");
+        let Stalls::Operations(found) = simulation.figures() else { panic!("operations show them") };
+        assert_eq!((found.slow.count, found.slow.longest_ns / 1_000_000), (50, 200));
+        let times = found.slow.longest_ns as f64 / found.slow.median_ns as f64;
         assert!((1_990.0..2_010.0).contains(&times), "{times}");
-        assert!(finding.evidence.contains("one every 1.20 s on average"), "{}", finding.evidence);
+        assert_eq!(found.period_ns, Some(Nanos::from_millis(1_200)));
+        assert_eq!(simulation.finding("stall").next, NextStep::ShortenInterval);
+        let fine = simulation.clone().with(|point| point.trial.phases.interval = Nanos::from_millis(100));
+        assert_eq!(fine.finding("stall").next, NextStep::None, "intervals of 100 ms are short already");
         assert!(simulation.analysis().points[0].shape.as_ref().expect("it ran").stalls.is_empty());
     }
 
     #[test]
     fn the_same_stall_is_not_reported_in_both_forms() {
         let simulation = Simulation::closed(30, |seq| if seq == 10_000 { 3_000_000_000 } else { 1_000_000 });
-        assert!(simulation.finding("stall").title.starts_with("1 stall, 3.0 s in all"));
+        let found = in_rates(&simulation);
+        assert_eq!((found.count, found.total_ns), (1, Nanos::from_secs(3)));
     }
 
     #[test]

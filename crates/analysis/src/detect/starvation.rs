@@ -27,6 +27,7 @@ fn starved(slow: SlowOps, view: &PointView, measured: &Measured) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::{Random, SECOND, Simulation};
     use model::Nanos;
 
@@ -47,9 +48,9 @@ mod tests {
     #[test]
     fn a_client_that_waits_for_seconds_while_others_are_served_is_starved() {
         let simulation = waiting(1_850_000_000, 60);
-        let finding = simulation.finding("starvation");
-        assert!(finding.title.starts_with("60 operations took up to 1.85 s, "), "{}", finding.title);
-        assert!(finding.evidence.contains("93 % of the run of 2.0 s; clients 16, depth 1"), "{}", finding.evidence);
+        let found: StarvedOps = simulation.figures();
+        assert_eq!((found.slow.count, found.slow.longest_ns / 10_000_000), (60, 185));
+        assert_eq!((found.length_ns, found.clients, found.depth), (Nanos::from_secs(2), 16, 1));
         assert!(simulation.findings("stall").is_empty());
     }
 
@@ -62,7 +63,7 @@ mod tests {
     #[test]
     fn a_single_client_held_up_for_long_is_starved_and_no_stall_of_the_target() {
         let simulation = waiting(1_850_000_000, 1);
-        assert!(simulation.finding("starvation").title.starts_with("1 operation took 1.85 s, "));
+        assert_eq!(simulation.figures::<StarvedOps>().slow.count, 1);
         assert!(simulation.findings("stall").is_empty());
         // An interval of 100 ms cannot tell whether others were served during 120 ms.
         assert_eq!(waiting(120_000_000, 1).findings("starvation").len(), 0);

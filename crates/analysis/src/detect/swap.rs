@@ -44,6 +44,7 @@ fn grown(view: &PointView, measured: &Measured, source: &str, counter: &str) -> 
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::Simulation;
 
     fn swapping(pages_per_s: f64, full_share: f64) -> Simulation {
@@ -56,9 +57,9 @@ mod tests {
 
     #[test]
     fn swapped_pages_and_waiting_for_memory_are_found() {
-        let evidence = swapping(12.0, 0.0).finding("swap").evidence;
-        assert_eq!(evidence, "0 pages swapped in, 120 out; all tasks waited for memory 0 % of the time");
-        assert!(swapping(0.0, 0.02).finding("swap").evidence.ends_with("waited for memory 2.0 % of the time"));
+        let found: MemoryPressure = swapping(12.0, 0.0).figures();
+        assert_eq!((found.swapped_in_pages, found.swapped_out_pages, found.waited_share), (0, 120, Share(0.0)));
+        assert!((swapping(0.0, 0.02).figures::<MemoryPressure>().waited_share.0 - 0.02).abs() < 1e-9);
     }
 
     #[test]

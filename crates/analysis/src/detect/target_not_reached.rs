@@ -130,7 +130,7 @@ fn has_word(point: &PointData, name: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Simulation, params};
+    use crate::simulate::{Simulation, figures_of, params};
     use model::Fact;
 
     /// A thousand reads of `block` a second at depth 32, each so long as to hold `under_way` of them.
@@ -158,14 +158,14 @@ mod tests {
         })
     }
 
-    fn titles(simulation: &Simulation) -> Vec<String> {
-        simulation.findings("target-not-reached").into_iter().map(|finding| finding.title).collect()
+    fn missed_by(simulation: &Simulation) -> Vec<MissedTarget> {
+        figures_of(&simulation.findings("target-not-reached"))
     }
 
     #[test]
     fn what_was_asked_and_achieved_alike_is_not_told() {
         let alike = device(file("uring", true, 16_384, 31.5), 1_000.0, 16_384.0, 29.0);
-        assert_eq!(titles(&alike), Vec::<String>::new());
+        assert_eq!(missed_by(&alike), []);
         let achieved = alike.analysis().points.remove(0).summary.expect("it ran").achieved;
         assert_eq!(achieved.device_bytes_per_read, Some(16_384.0));
         assert!((achieved.under_way_mean.expect("it ran") - 31.5).abs() < 0.1);
@@ -173,21 +173,28 @@ mod tests {
 
     #[test]
     fn a_generator_that_keeps_half_of_the_depth_under_way_is_told() {
-        let titles = titles(&file("uring", true, 16_384, 16.0));
-        assert_eq!(titles, ["asked for 32 operations under way, achieved 16.0 on average"]);
+        let half = file("uring", true, 16_384, 16.0);
+        let MissedTarget::Depth { asked_in_flight: 32, reached_in_flight } = half.figures() else { panic!("of depth") };
+        assert!((reached_in_flight - 16.0).abs() < 0.05, "{reached_in_flight}");
+        assert_eq!(half.finding("target-not-reached").next, NextStep::AddSubmitters);
+        let full = half.source("disk", &["busy_ns"], |second| vec![0.98 * second * 1e9]);
+        assert_eq!(full.finding("target-not-reached").next, NextStep::None, "more clients find the disk as full");
     }
 
     #[test]
     fn aio_through_the_page_cache_has_a_depth_of_one() {
-        let finding = file("aio", false, 16_384, 32.0).finding("target-not-reached");
-        assert_eq!(finding.title, "asked for 32 operations under way, achieved 1 per client");
-        assert!(titles(&file("aio", true, 16_384, 32.0)).is_empty());
+        let found = missed_by(&file("aio", false, 16_384, 32.0));
+        assert_eq!(found, [MissedTarget::DepthAtSubmission { asked_in_flight: 32 }]);
+        assert!(missed_by(&file("aio", true, 16_384, 32.0)).is_empty());
     }
 
     #[test]
     fn operations_that_wait_above_the_device_are_told() {
         let limited = device(file("uring", true, 16_384, 32.0), 1_000.0, 16_384.0, 0.4);
-        assert_eq!(titles(&limited), ["asked for 32 operations under way, the device saw 0.40 on average"]);
+        let MissedTarget::DeviceDepth { asked_in_flight: 32, device_in_flight, .. } = limited.figures() else {
+            panic!("the device holds less")
+        };
+        assert!((device_in_flight - 0.4).abs() < 0.005, "{device_in_flight}");
     }
 
     #[test]
@@ -195,12 +202,16 @@ mod tests {
         let split = device(file("uring", true, 4 << 20, 32.0), 4_000.0, f64::from(1 << 20), 100.0);
         let mut split = split;
         split.environment.push(Fact::new("disk.max_request_bytes", "1048576"));
-        let finding = split.finding("target-not-reached");
-        assert_eq!(finding.title, "asked for reads of 4 MiB, the device saw 1024 KiB on average");
-        assert!(finding.evidence.contains("at most 1 MiB at a time"), "{}", finding.evidence);
-        let merged = device(file("uring", true, 4_096, 32.0), 250.0, 16_384.0, 32.0).finding("target-not-reached");
-        assert!(merged.title.ends_with("the device saw 16.0 KiB on average"), "{}", merged.title);
-        assert!(merged.evidence.contains("merged"), "{}", merged.evidence);
+        let asked_and_reached = |simulation: &Simulation| match simulation.figures() {
+            MissedTarget::Block { access: BlockAccess::Read, asked_bytes, reached_bytes, cause } => {
+                (asked_bytes, reached_bytes.round(), cause)
+            }
+            other => panic!("{other:?}"),
+        };
+        let by_size = BlockChange::SplitBySize { request_max_bytes: Bytes::from_mib(1) };
+        assert_eq!(asked_and_reached(&split), (Bytes::from_mib(4), f64::from(1 << 20), by_size));
+        let merged = device(file("uring", true, 4_096, 32.0), 250.0, 16_384.0, 32.0);
+        assert_eq!(asked_and_reached(&merged), (Bytes(4_096), 16_384.0, BlockChange::Merged));
     }
 
     #[test]
@@ -208,18 +219,19 @@ mod tests {
         let others = device(file("uring", true, 16_384, 32.0), 2_000.0, 20_000.0, 32.0);
         let cached = device(file("uring", true, 16_384, 32.0), 100.0, 8_192.0, 32.0);
         let buffered = device(file("uring", false, 16_384, 32.0), 125.0, 131_072.0, 32.0);
-        assert!([others, cached, buffered].iter().all(|simulation| titles(simulation).is_empty()));
+        assert!([others, cached, buffered].iter().all(|simulation| missed_by(simulation).is_empty()));
     }
 
     #[test]
     fn a_rate_that_was_not_reached_is_told_once_only() {
         let overloaded = Simulation::open(10, 2_000, |_| 1_000_000);
-        assert!(titles(&overloaded).is_empty() && overloaded.findings("overload").len() == 1);
+        assert!(missed_by(&overloaded).is_empty() && overloaded.findings("overload").len() == 1);
         let lazy = Simulation::open(10, 2_000, |_| 100_000).with(|point| {
             let intervals = &mut point.phases[0].intervals;
             intervals.truncate(8);
             point.phases[0].offered = 16_000;
         });
-        assert_eq!(titles(&lazy), ["asked for 2.00k/s, achieved 1.60k/s (20 % less)"]);
+        let MissedTarget::Rate(rate) = lazy.figures() else { panic!("it is the rate") };
+        assert_eq!((rate.offered_per_s, rate.done_per_s.round(), rate.missing_share), (2_000.0, 1_600.0, Share(0.2)));
     }
 }

@@ -37,13 +37,15 @@ fn detect(view: &PointView) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::Simulation;
     use model::{Nanos, Tick};
 
     #[test]
     fn seven_intervals_are_too_few_and_eight_are_enough() {
-        let finding = Simulation::counts(&[5000; 7]).finding("too-short");
-        assert!(finding.evidence.starts_with("7 whole intervals of 1.00 s in 7.00 s"), "{}", finding.evidence);
+        let found: ShortRun = Simulation::counts(&[5000; 7]).figures();
+        assert_eq!((found.intervals, found.intervals_min), (7, 8));
+        assert_eq!((found.interval_ns, found.length_ns), (Nanos::from_secs(1), Nanos::from_secs(7)));
         assert!(Simulation::counts(&[5000; 8]).findings("too-short").is_empty());
     }
 
@@ -57,6 +59,8 @@ mod tests {
                 interval.length = Nanos::from_millis(100);
             }
         });
-        assert_eq!(short.finding("too-short").title, "too short: 1.60 s");
+        let found: ShortRun = short.figures();
+        assert!(!found.lacks_intervals() && found.length_ns == Nanos::from_millis(1_600), "{found:?}");
+        assert_eq!(short.finding("too-short").next, NextStep::RunLonger);
     }
 }

@@ -45,8 +45,8 @@ mod tests {
         let rates: Vec<f64> = counts.iter().map(|count| *count as f64).collect();
         let found = find_two_levels(&rates).expect("it jumps");
         assert!((found.low - 200.0).abs() < 3.0 && (found.high - 400.0).abs() < 3.0, "{found:?}");
-        let title = simulation.finding("two-levels").title;
-        assert_eq!(title, format!("the rate jumps between {} and {}", rate(found.low), rate(found.high)));
+        let pair: LevelPair = simulation.figures();
+        assert_eq!((pair.low_per_s, pair.high_per_s, pair.jumps), (found.low, found.high, found.jumps));
         assert!(simulation.findings("level-shift").is_empty() && simulation.findings("drops").is_empty());
     }
 }

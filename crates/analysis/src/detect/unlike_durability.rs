@@ -50,8 +50,9 @@ fn finding(workload: &str, words: BTreeMap<&str, BTreeSet<&str>>) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::analyse;
-    use crate::simulate::{Simulation, params, run_of};
+    use crate::simulate::{Simulation, figures_of, params, run_of};
     use model::Value;
 
     fn run(durabilities: [&str; 2]) -> Vec<crate::Finding> {
@@ -68,8 +69,10 @@ mod tests {
     #[test]
     fn engines_of_unlike_durability_are_marked() {
         let findings = run(["disk", "os"]);
-        assert_eq!(findings[0].title, "oltp: points of unlike durability (disk, os)");
-        assert_eq!(findings[0].evidence, "`disk`: sqlite; `os`: fjall");
+        assert_eq!(findings[0].subject, Subject::Workload("oltp".into()));
+        let targets = &figures_of::<UnlikeDurability>(&findings)[0].targets;
+        assert_eq!(targets.keys().collect::<Vec<_>>(), ["disk", "os"]);
+        assert!(targets["disk"].contains("sqlite") && targets["os"].contains("fjall"), "{targets:?}");
         assert!(run(["disk", "disk"]).is_empty());
     }
 
@@ -83,6 +86,7 @@ mod tests {
             simulation.point()
         };
         let findings = analyse(&run_of(vec![point("disk"), point("none")], Vec::new())).findings;
-        assert_eq!(findings[0].title, "oltp: points of unlike durability (disk, none)");
+        let targets = &figures_of::<UnlikeDurability>(&findings)[0].targets;
+        assert_eq!(targets.keys().collect::<Vec<_>>(), ["disk", "none"]);
     }
 }

@@ -98,9 +98,10 @@ mod tests {
     fn a_drive_that_slows_down_when_garbage_collection_begins_is_not_steady() {
         let counts: Vec<u64> =
             (0..60).map(|second| if second < 30 { 3800 + second % 50 } else { 3000 + second % 70 }).collect();
-        let finding = Simulation::counts(&counts).finding("unsteady");
-        assert_eq!(finding.severity, Severity::Warning);
-        assert!(finding.title.starts_with("not steady: the second half is 20 % slower"), "{}", finding.title);
+        let simulation = Simulation::counts(&counts);
+        assert_eq!(simulation.finding("unsteady").severity, Severity::Warning);
+        let Unsteadiness::Halves(halves) = simulation.figures() else { panic!("the halves differ") };
+        assert!((halves.second_per_s / halves.first_per_s - 0.8).abs() < 0.01, "{halves:?}");
     }
 
     #[test]
@@ -108,29 +109,30 @@ mod tests {
         let mut random = Random::new(3);
         let counts: Vec<u64> =
             (0..60).map(|second| (1000.0 + 8.0 * second as f64 + 20.0 * random.normal()) as u64).collect();
-        let title = Simulation::counts(&counts).finding("unsteady").title;
-        assert!(title.starts_with("not steady: the rate rises by 4") && title.ends_with(" % over the run"), "{title}");
+        let Unsteadiness::Trend(line) = Simulation::counts(&counts).figures() else { panic!("it is a trend") };
+        assert!((1.4..1.5).contains(&(line.end_per_s / line.start_per_s)), "{line:?}");
     }
 
     #[test]
     fn no_rate_falls_by_more_than_all_of_it() {
         let falling: Vec<f64> = (0..40).map(|n| (1000.0 - 30.0 * n as f64).max(0.0)).collect();
-        let finding = trend(&falling).expect("it falls");
-        assert_eq!(finding.title, "not steady: the rate falls by 100 % over the run");
+        let line = |rates: &[f64]| match trend(rates) {
+            Some(Unsteadiness::Trend(line)) => line,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(line(&falling).end_per_s, 0.0);
         let rising: Vec<f64> = falling.into_iter().rev().collect();
-        assert_eq!(
-            trend(&rising).expect("it rises").title,
-            "not steady: the rate rises by more than tenfold over the run"
-        );
+        assert_eq!(line(&rising).start_per_s, 0.0);
     }
 
     #[test]
     fn jumps_between_200_and_400_vary_and_do_not_drift() {
         let mut random = Random::new(4);
         let counts: Vec<u64> = (0..100).map(|_| if random.uniform() < 0.5 { 200 } else { 400 }).collect();
-        let finding = Simulation::counts(&counts).finding("unsteady");
-        assert_eq!(finding.severity, Severity::Note);
-        assert!(finding.title.contains("varies by 3"), "{}", finding.title);
+        let simulation = Simulation::counts(&counts);
+        assert_eq!(simulation.finding("unsteady").severity, Severity::Note);
+        let Unsteadiness::Variation(found) = simulation.figures() else { panic!("it varies") };
+        assert!((0.3..0.4).contains(&found.variation_share.0), "{found:?}");
     }
 
     #[test]

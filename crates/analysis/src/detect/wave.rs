@@ -32,6 +32,7 @@ fn swinging(wave: &Wave, measured: &Measured) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::{Random, Simulation};
 
     fn swinging(n: u64, period: f64, amplitude: f64, deviation: f64) -> Vec<u64> {
@@ -43,10 +44,9 @@ mod tests {
     #[test]
     fn a_rate_that_goes_up_and_down_between_350_and_400_is_a_wave() {
         let simulation = Simulation::counts(&swinging(1_800, 190.0, 25.0, 6.0));
-        let title = simulation.finding("wave").title;
-        assert!(title.starts_with("the rate swings between 35") || title.starts_with("the rate swings between 34"));
-        let period: f64 = title.split_whitespace().rev().nth(1).and_then(|word| word.parse().ok()).expect("a period");
-        assert!((period / 190.0 - 1.0).abs() < 0.03, "{title}");
+        let found: RateWave = simulation.figures();
+        assert!((340.0..360.0).contains(&found.low_per_s) && (390.0..410.0).contains(&found.high_per_s), "{found:?}");
+        assert!((found.period_ns.as_secs_f64() / 190.0 - 1.0).abs() < 0.03, "{found:?}");
         assert!(simulation.findings("level-shift").is_empty());
     }
 }

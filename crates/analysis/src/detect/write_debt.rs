@@ -57,17 +57,25 @@ fn figures(cost: &InsertCost, share: f64) -> PendingShare {
 
 #[cfg(test)]
 mod tests {
-    use crate::Severity;
-    use crate::simulate::{Simulation, inserting, run_of, stepping};
+    use super::*;
+    use crate::simulate::{Simulation, figures_of, inserting, run_of, stepping};
     use model::Fact;
+
+    fn pending_share(point: &crate::PointAnalysis) -> PendingShare {
+        match figures_of(&point.findings)[..] {
+            [WriteDebt::AfterInserts(found)] => found,
+            ref other => panic!("{other:?}"),
+        }
+    }
 
     #[test]
     fn a_short_load_that_wrote_only_redo_log_is_marked_as_too_cheap() {
         // 1000 rows a second at 227 bytes, and 4096 dirty pages to be written twice.
-        let finding = inserting(10, 0.0, 227e3, 4_096.0).finding("write-debt");
-        assert_eq!(finding.title, "write debt: 98 % of what the inserts cost was unpaid at the end: wKB/i is too low");
-        assert_eq!(finding.evidence, "0.23 KB written per insert, 134 MB owed at the end");
-        assert_eq!(finding.severity, Severity::Warning);
+        let short = inserting(10, 0.0, 227e3, 4_096.0);
+        let WriteDebt::AfterInserts(found) = short.figures() else { panic!("inserts left it") };
+        assert!((found.pending_share.0 - 0.98).abs() < 0.005, "{found:?}");
+        assert_eq!((found.written_bytes_per_insert, found.pending_bytes), (Some(227.0), Some(134_217_728.0)));
+        assert_eq!(short.finding("write-debt").severity, Severity::Warning);
     }
 
     #[test]
@@ -81,10 +89,12 @@ mod tests {
     fn a_debt_that_the_drain_paid_is_a_note_with_what_it_paid() {
         let points = vec![stepping("l.i1", 10, 227e3, 4_096.0), stepping("drain", 10, 10e6, 0.0)];
         let analysed = crate::analyse(&run_of(points, Vec::new())).points;
-        let found: Vec<_> = analysed[0].findings.iter().filter(|f| f.code == "write-debt").collect();
+        let found: Vec<_> = analysed[0].findings.iter().filter(|f| f.code() == Code::WriteDebt).collect();
         assert_eq!(found[0].severity, Severity::Note);
-        assert!(found[0].evidence.ends_with("the drain wrote 100 MB, 10.2 KB per insert with it"), "{:?}", found[0]);
-        assert!(analysed[1].findings.iter().all(|finding| finding.code != "write-debt"));
+        let paid = pending_share(&analysed[0]);
+        assert_eq!((paid.drain_written_bytes, paid.drain_left_bytes), (Some(1e8), None));
+        assert_eq!(paid.settled_written_bytes_per_insert.map(f64::round), Some(10_227.0));
+        assert!(analysed[1].findings.iter().all(|finding| finding.code() != Code::WriteDebt));
     }
 
     #[test]
@@ -92,11 +102,13 @@ mod tests {
         let mut drain = stepping("drain", 10, 10e6, 0.0);
         drain.facts.push(Fact::new("rest.unpaid_bytes", "35000000"));
         let analysed = crate::analyse(&run_of(vec![stepping("l.i1", 10, 227e3, 4_096.0), drain], Vec::new())).points;
-        let found = analysed.iter().map(|point| point.findings.iter().find(|f| f.code == "write-debt").expect("found"));
+        let found =
+            analysed.iter().map(|point| point.findings.iter().find(|f| f.code() == Code::WriteDebt).expect("found"));
         let found: Vec<_> = found.collect();
-        assert_eq!(found[1].title, "the drain is not complete: 35.0 MB were still to be written");
+        assert_eq!(found[1].detail, WriteDebt::AfterDrain { left_bytes: 35e6 }.into());
         assert!(found.iter().all(|finding| finding.severity == Severity::Warning));
-        assert!(found[0].evidence.contains("the drain wrote 100 MB, the drain left 35.0 MB"), "{:?}", found[0]);
+        let paid = pending_share(&analysed[0]);
+        assert_eq!((paid.drain_written_bytes, paid.drain_left_bytes), (Some(1e8), Some(35e6)));
     }
 
     #[test]
@@ -104,14 +116,14 @@ mod tests {
         let mut drain = stepping("drain", 10, 10e3, 0.0);
         drain.facts.push(Fact::new("rest.unpaid_bytes", "35000000"));
         let analysed = crate::analyse(&run_of(vec![stepping("l.i1", 10, 10e6, 4_096.0), drain], Vec::new())).points;
-        let found = analysed[0].findings.iter().find(|finding| finding.code == "write-debt").expect("26 % were left");
-        assert!(found.title.starts_with("write debt: 26 % of what the inserts cost"), "{}", found.title);
+        let share = pending_share(&analysed[0]).pending_share;
+        assert!((share.0 - 0.26).abs() < 0.005, "{share:?}");
     }
 
     #[test]
     fn a_load_that_did_not_come_to_rest_is_told_at_the_point_that_it_was_made_for() {
         let left = Fact::new("rest.unpaid_bytes", "8000000");
-        let found = Simulation::counts(&[1000; 10]).with(|point| point.facts.push(left)).finding("write-debt");
-        assert_eq!(found.title, "the data was not at rest when the run began: 8.00 MB were still to be written");
+        let found = Simulation::counts(&[1000; 10]).with(|point| point.facts.push(left));
+        assert_eq!(found.figures::<WriteDebt>(), WriteDebt::BeforeRun { left_bytes: 8e6 });
     }
 }
