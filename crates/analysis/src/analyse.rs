@@ -5,6 +5,7 @@
 
 use crate::beside::{Beside, Group};
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
+use crate::finding::Code;
 use crate::label::names;
 use crate::numbers::quantiles::PhaseTimes;
 use crate::numbers::summary::summarise;
@@ -95,7 +96,8 @@ fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> Po
         inserts: inserts.as_ref(),
     };
     let findings = detect_all(&view);
-    let shifted_at_s = measured.filter(|_| has(&findings, "level-shift")).and_then(|measured| last_shift_s(&measured));
+    let shifted_at_s =
+        measured.filter(|_| has(&findings, Code::LevelShift)).and_then(|measured| last_shift_s(&measured));
     let projection = inserting
         .zip(inserts.as_ref())
         .and_then(|(window, inserts)| project(point, &run.points, run.meta.plan.scale, window, inserts, shifted_at_s));
@@ -139,12 +141,12 @@ fn compute(
     let times = PhaseTimes::from_window(window);
     let summary = summarise(point, window, &times, beside);
     let series = series(point, phases, points, window, times);
-    let shape = Shape::compute(point, window, &series);
+    let shape = Shape::compute(point, window, &series, summary.service_ns);
     Computed { summary, series, shape }
 }
 
-fn has(findings: &[Finding], code: &str) -> bool {
-    findings.iter().any(|finding| finding.code == code)
+fn has(findings: &[Finding], code: Code) -> bool {
+    findings.iter().any(|finding| finding.code() == code)
 }
 
 /// When the rate came to its last level, in seconds of the part of the run that counts.

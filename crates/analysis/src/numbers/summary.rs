@@ -1,8 +1,8 @@
 //! The numbers of one point: throughput with its interval, percentiles, the worst second, cost per operation.
 //!
 //! In: the intervals of the run phase and the counter samples that fall into it. Out: a [`Summary`].
-//! Limits: a value that could not be measured is `None`, never 0. Operations that ended after the phase's end (in the grace
-//! time) are in the percentiles, because leaving out the slowest would embellish them, and not in the throughput.
+//! Limits: a value that could not be measured is `None`, never 0. Which operations each number counts is defined in
+//! [`crate::window`].
 
 use super::achieved::{Achieved, compute_achieved};
 use super::op_cost::{Cost, CostPerQuery, GeneratorCost, cost_per_op, cost_per_query, generator_cost};
@@ -18,9 +18,12 @@ use serde::{Deserialize, Serialize};
 pub struct Summary {
     /// Length of the run phase.
     pub seconds: f64,
-    /// Operations done.
+    /// Operations done by the end of the run phase.
     pub ops: u64,
-    /// Operations failed.
+    /// Operations done after that, in the grace time: they are in percentiles and maxima, and in no rate.
+    #[serde(default)]
+    pub grace_ops: u64,
+    /// Operations failed, the grace time included.
     pub failed: u64,
     /// The share of the operations that were done, from 0 to 1, of all clients; `None` where none ended.
     #[serde(default)]
@@ -102,6 +105,7 @@ pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside:
     Summary {
         seconds: window.seconds(),
         ops: inside.ok,
+        grace_ops: window.recorded.ok.saturating_sub(inside.ok),
         failed: window.recorded.failed,
         success_rate: success_rate(point),
         late: window.recorded.late,
@@ -114,8 +118,8 @@ pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside:
         rows_per_s: rows_rate.map(|rate| rate.per_s),
         rows_per_s_ci95: rows_rate.and_then(|rate| rate.ci95),
         bytes_per_s: inside.bytes_per_s(),
-        response_ns: Quantiles::from_times(&times.response),
-        service_ns: Quantiles::from_times(&times.service),
+        response_ns: times.response.quantiles(),
+        service_ns: times.service.quantiles(),
         worst: worst(window).filter(|worst| worst.ops_per_s <= inside.ops_per_s()),
         generator: generator_cost(point, window),
         cost: cost_per_op(point, window, done),
@@ -186,7 +190,7 @@ mod tests {
     #[test]
     fn operations_of_the_grace_time_are_in_the_percentiles_and_not_in_the_throughput() {
         let found = summary(&Simulation::closed(10, |seq| if seq == 9_000 { 3 * SECOND } else { 1_000_000 }));
-        assert_eq!(found.ops, 9_000);
+        assert_eq!((found.ops, found.grace_ops), (9_000, 1));
         assert!(found.response_ns.expect("it ran").max >= 3 * SECOND);
     }
 

@@ -34,7 +34,7 @@ const MEMORY_DOUBT: f64 = 2.5;
 // No counter of a disk is steadier than this for long, and a series without noise needs some.
 const NOISE_SHARE_MIN: f64 = 0.01;
 /// Levels that differ by less are one: two runs on a shared machine differ by as much.
-const SHIFT_SHARE_MIN: f64 = 0.10;
+pub const SHIFT_SHARE_MIN: f64 = 0.10;
 // Nobody sees a shift that the intervals' own variation covers.
 const SHIFT_DEVIATIONS_MIN: f64 = 3.0;
 // Of a straight ramp cut in two, the eighths beside the cut differ by a quarter of what the halves do; of a step by all of it.
@@ -251,7 +251,7 @@ fn refine_shifts(values: &[f64], levels: &mut [Level], block: usize) {
 }
 
 /// A stretch of the run phase with one level.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct LevelSpan {
     /// When.
     pub span: Span,
