@@ -1,4 +1,4 @@
-//! Trials that are measured and not recorded: what `doctor` and `disk` say once and nobody analyses.
+//! Trials that are measured and not recorded: `doctor` and `disk` print their totals.
 //!
 //! In: a trial, a directory, what may stop it. Out: its sums. Limits: no intervals, no counters, no warmup; one instance
 //! serves all trials that are measured on it, which must agree on its data.
@@ -94,7 +94,7 @@ fn check(outcome: Outcome) -> Result<(), RunnerError> {
         Ended::Failed { text, .. } => Err(RunnerError::failed(text)),
         Ended::Stopped(reason) => Err(RunnerError::Stopped(reason)),
         Ended::AsPlanned if !outcome.hung.is_empty() => {
-            let text = format!("{} clients were still blocked when the grace time was over", outcome.hung.len());
+            let text = format!("{} clients were still blocked at the end of the grace time", outcome.hung.len());
             Err(RunnerError::failed(text))
         }
         Ended::AsPlanned => Ok(()),

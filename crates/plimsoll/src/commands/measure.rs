@@ -21,8 +21,9 @@ pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exi
     let mut progress = Progress::start(plan, context);
     let stop = ready(plan, options, context)?;
     let (run_file, mut writer) = runner::create_run(plan, &options.site, &mut progress)?;
-    let session = Session::new(plan, &options.site, &context.catalogue, &mut writer, stop, &mut progress);
-    let measured = session.measure_all().map_err(Fault::from);
+    let (site, observer) = (&options.site, &mut progress);
+    let session = Session { plan, site, writer: &mut writer, stop, observer, interruption: None };
+    let measured = session.measure_all(&context.catalogue).map_err(Fault::from);
     let finished = writer.finish().map_err(Fault::from);
     conclude(&run_file, Made::Now, measured.and(finished), options, context)
 }
@@ -30,17 +31,16 @@ pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exi
 /// Measures the points of the run in `run_file` that are not complete, into the same file.
 pub fn resume_run(run_file: &Path, options: &Options, context: &Context) -> Result<Exit, Fault> {
     let environment = runner::environment(&options.site, &mut NotesOnly(context));
-    let resumed = Resumed::of(run_file, &environment, &context.catalogue)?;
+    let resumed = Resumed::open(run_file, &environment, &context.catalogue)?;
     let stop = ready(&resumed.plan, options, context)?;
     let mut writer = RunWriter::reopen(run_file)?;
-    resumed
-        .unlike()
-        .iter()
-        .for_each(|unlike| context.note(format_args!("{unlike}: the points before stood on the other")));
-    let (plan, first, interruption) = resumed.interruption(writer.last_tick()?);
+    resumed.differences().iter().for_each(|difference| context.note(difference));
+    let (plan, interruption) = resumed.into_interruption(writer.last_tick()?);
     let mut progress = Progress::start(&plan, context);
-    let session = Session::new(&plan, &options.site, &context.catalogue, &mut writer, stop, &mut progress);
-    let measured = session.go_on(first, interruption).measure_all().map_err(Fault::from);
+    let (site, observer) = (&options.site, &mut progress);
+    let session =
+        Session { plan: &plan, site, writer: &mut writer, stop, observer, interruption: Some(interruption) };
+    let measured = session.measure_all(&context.catalogue).map_err(Fault::from);
     let finished = writer.finish().map_err(Fault::from);
     conclude(run_file, Made::Before, measured.and(finished), options, context)
 }

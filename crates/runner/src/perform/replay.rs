@@ -1,13 +1,13 @@
-//! Steps that are performed again because the data that they left is gone: a run that was interrupted goes on in the middle of a
-//! sequence, and its next step needs what the steps before it made.
+//! Steps that are performed again because the data that they left is gone: a run was interrupted in the middle of a sequence, and
+//! its next step needs what the steps before it made.
 //!
 //! In: a new instance, and the steps before the point. Out: their data, when they began and ended, and an event for each.
-//! Limits: nobody measures them. Their own points stand in the run file already, from when they were measured.
+//! Limits: they are not measured. Their own points are in the run file already, from when they were measured.
 
+use super::sink::stop_if_full;
+use super::{perform, phases, prepare_phase, setup};
 use crate::error::RunnerError;
-use crate::events::{RunEvent, RunObserver};
-use crate::session::{perform, phases, prepare, setup};
-use crate::sink::watch_space;
+use crate::messages::{Deliver, Message};
 use load::{Clock, MonotonicClock, Sink, Stop};
 use model::{Event, EventKind, IntervalRow, Phase, Tick, Trial};
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use target::safety::Room;
 use target::{Instance, Loading};
 
 /// What steps that are performed again need.
-pub struct StepReplayer<'a> {
+pub(super) struct StepReplayer<'a> {
     /// The clock of the run.
     pub clock: &'a MonotonicClock,
     /// What may end them.
     pub stop: &'a Arc<Stop>,
-    /// Where people see them.
-    pub observer: &'a mut dyn RunObserver,
+    /// What is told of them.
+    pub conductor: &'a mut dyn Deliver,
     /// Where their data grows.
     pub grows_in: Option<Room>,
 }
 
 /// What was performed again, as a phase of the point that needed it.
-pub struct Replayed {
+pub(super) struct Replayed {
     /// When it began,
     pub start: Tick,
     /// and ended.
@@ -38,6 +38,19 @@ pub struct Replayed {
     pub steps: Vec<String>,
 }
 
+impl Replayed {
+    /// The phase `prepare` of the point, as messages.
+    pub fn into_messages(self) -> [Message; 3] {
+        let Replayed { start, end, events, .. } = self;
+        let rows = Message::LastReadings(Vec::new(), events);
+        [
+            Message::PhaseBegan(Phase::Prepare, start),
+            rows,
+            Message::PhaseEnded { phase: Phase::Prepare, end, offered: 0, unserved: 0 },
+        ]
+    }
+}
+
 /// The sink of a step: it counts.
 struct OpCounter<'a, 'b> {
     replayer: &'a mut StepReplayer<'b>,
@@ -45,7 +58,7 @@ struct OpCounter<'a, 'b> {
 }
 
 impl StepReplayer<'_> {
-    /// Makes the data of `instance` by `loaders`, where they are, and performs `steps` on it.
+    /// Makes the data of `instance` by `loaders`, if there are any, and performs `steps` on it.
     pub fn perform(
         &mut self,
         instance: &mut dyn Instance,
@@ -54,7 +67,7 @@ impl StepReplayer<'_> {
     ) -> Result<Replayed, RunnerError> {
         let start = self.clock.now();
         if let (Some(loading), Some(first)) = (loaders, steps.first()) {
-            self.run(loading, first, &[prepare()])?;
+            self.run(loading, first, &[prepare_phase()])?;
             instance.loaded()?;
         }
         let mut events = Vec::new();
@@ -95,8 +108,8 @@ impl Sink for OpCounter<'_, '_> {
 
     fn interval(&mut self, rows: Vec<IntervalRow>, _: Vec<Event>, _: Tick) {
         self.ops += rows.iter().flat_map(|row| &row.kinds).map(|kind| kind.ok).sum::<u64>();
-        watch_space(self.replayer.grows_in.as_ref(), self.replayer.stop);
-        self.replayer.observer.on(RunEvent::Interval(&rows));
+        stop_if_full(self.replayer.grows_in.as_ref(), self.replayer.stop);
+        self.replayer.conductor.deliver(Message::Unrecorded(rows));
     }
 
     fn end_phase(&mut self, _: Phase, _: Tick, _: u64, _: u64) {}

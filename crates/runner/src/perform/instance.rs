@@ -1,0 +1,212 @@
+//! The instance that runs on this host, with what holds it: its data, its file system, its limits.
+//!
+//! In: an assignment, the place to measure. Out: an engine's instance, what is known of it, and the counters to read. Limits: one
+//! instance at a time; it goes before the limits that hold it and before the volume that its data is on.
+
+use crate::error::RunnerError;
+use crate::messages::Assignment;
+use crate::preflight::{RunSite, data_location};
+use model::{CounterSource, Fact, Limits, Plan, Trial};
+use observe::{EnginePids, Subject};
+use std::path::Path;
+use std::time::Instant;
+use target::device::Device;
+use target::estimate::image_bytes;
+use target::limits::{Cage, Disk, Needs};
+use target::safety::Room;
+use target::{EngineDef, Instance, Runs, Start, Volume};
+use workload::Reuse;
+
+/// The instance that is running, and what its data is.
+pub(super) struct RunningInstance {
+    pub instance: Box<dyn Instance>,
+    cage: Option<Cage>,
+    volume: Option<Volume>,
+    def: &'static EngineDef,
+    /// What its data was made for.
+    pub data: String,
+    /// What making it has shown; taken by the trial that it was made for.
+    load_facts: Vec<Fact>,
+    /// The last trial that began on it.
+    pub last: Trial,
+}
+
+/// Which limits some trial of the run has. If one has a limit, all have their engine in a group, so that they differ in the limit
+/// alone, and share their data.
+#[derive(Clone, Copy)]
+pub(super) struct LimitKinds {
+    memory: bool,
+    storage: bool,
+}
+
+impl LimitKinds {
+    pub fn from_plan(plan: &Plan) -> LimitKinds {
+        let any = |limited: fn(&Limits) -> bool| plan.trials.iter().any(|trial| limited(&trial.target.limits));
+        LimitKinds { memory: any(|limits| limits.memory.is_some()), storage: any(|limits| !limits.storage.is_none()) }
+    }
+}
+
+impl RunningInstance {
+    /// Starts the engine for the steps of the sequence of `assignment`.
+    pub fn start(assignment: &Assignment, limits: LimitKinds, site: &RunSite) -> Result<RunningInstance, RunnerError> {
+        let chain = &assignment.sequence.steps;
+        let trial = &chain[0];
+        let def = target::find(&trial.target.engine).expect("the plan was checked against the catalogue");
+        let data = data_of(chain);
+        let made = trial.target.fs.zip(image_bytes(chain));
+        let volume = made.map(|(fs, size)| Volume::make(&site.dir, fs.kind, size, trial.seed)).transpose()?;
+        let parent = volume.as_ref().map_or(site.dir.as_path(), Volume::mount_point);
+        let cage = cage(limits, def.runs, &device_below(trial, volume.as_ref(), &site.dir), volume.is_some())?;
+        let start = Start { trial, parent, data: &data, destroy: &site.destroy, cage: cage.as_ref() };
+        let instance = (def.start)(&start)?;
+        let last = assignment.trial.clone();
+        Ok(RunningInstance { instance, cage, volume, def, data, load_facts: Vec::new(), last })
+    }
+
+    /// What people should know before the load begins.
+    pub fn warnings(&self) -> Vec<String> {
+        self.cage.iter().filter_map(Cage::warning).map(Into::into).chain(self.instance.warnings()).collect()
+    }
+
+    /// Applies the limits of `trial`, and says which they are.
+    pub fn apply_limits(&self, trial: &Trial) -> Result<Vec<Fact>, RunnerError> {
+        Ok(self.cage.as_ref().map_or(Ok(Vec::new()), |cage| cage.hold(&trial.target.limits))?)
+    }
+
+    /// Lifts the limits while data is made or copied, which is not measured.
+    pub fn lift_limits(&self) -> Result<(), RunnerError> {
+        Ok(self.cage.as_ref().map_or(Ok(()), Cage::lift)?)
+    }
+
+    /// The counters to read while `trial` runs, and which are missing.
+    pub fn sources(&self, trial: &Trial, dir: &Path) -> (Vec<Box<dyn CounterSource>>, Vec<String>) {
+        let (mut sources, missing) = observe::open_all(&subject(trial, self, dir));
+        // Below a volume is the disk that its image is on.
+        let disk_below = self.volume.as_ref().and_then(|_| observe::sources::disk::of(&device_of_dir(dir)?).ok());
+        sources.extend(disk_below);
+        sources.extend(self.instance.sources());
+        sources.extend(self.cage.iter().flat_map(Cage::sources));
+        (sources, missing)
+    }
+
+    /// What engine and host say of themselves for `trial`, whose limits are applied.
+    pub fn facts(&self, trial: &Trial, dir: &Path) -> Result<Vec<Fact>, RunnerError> {
+        let mut facts = vec![Fact::new("engine.process", self.def.runs.as_str())];
+        facts.extend(place_facts(trial, self.volume.as_ref(), dir));
+        facts.extend(self.instance.facts());
+        facts.extend(self.apply_limits(trial)?);
+        Ok(facts)
+    }
+
+    /// The data is made: waits until the engine has settled, and keeps what making it has shown.
+    pub fn note_loaded(&mut self) -> Result<(), RunnerError> {
+        let began = Instant::now();
+        self.instance.loaded()?;
+        let rest = Fact::new("load.rest_s", format!("{:.3}", began.elapsed().as_secs_f64()));
+        let bytes = Fact::new("load.bytes", self.instance.footprint().0.to_string());
+        let rows = self.instance.rows().map(|rows| Fact::new("load.rows", rows.to_string()));
+        self.load_facts = [rest, bytes].into_iter().chain(rows).chain(self.instance.facts_of_load()).collect();
+        Ok(())
+    }
+
+    /// What is known when the load is over: the size of the data, and what the engine reports then.
+    pub fn closing_facts(&mut self) -> Vec<Fact> {
+        let mut facts = std::mem::take(&mut self.load_facts);
+        facts.push(Fact::new("data.bytes", self.instance.footprint().0.to_string()));
+        facts.extend(self.instance.log_footprint().map(|logs| Fact::new("data.log_bytes", logs.0.to_string())));
+        facts.extend(self.instance.closing_facts());
+        facts.extend(self.cage.iter().flat_map(Cage::closing_facts));
+        facts
+    }
+
+    /// How a load went that went as `measured` says, with what only the engine and the kernel know: a sync in the background that
+    /// failed, a process that the kernel killed for its memory.
+    pub fn explain(&self, measured: Result<(), RunnerError>) -> Result<(), RunnerError> {
+        let measured = measured.and(self.instance.trouble().map_or(Ok(()), |text| Err(RunnerError::failed(text))));
+        let killed = self.cage.as_ref().and_then(Cage::trouble);
+        killed.map_or(measured, |text| Err(RunnerError::failed(text)))
+    }
+
+    /// Stops the engine and removes its data, its limits and its volume.
+    pub fn stop(self) -> Result<(), RunnerError> {
+        let stopped = self.instance.stop();
+        let freed = self.cage.map_or(Ok(()), Cage::remove);
+        let removed = self.volume.map_or(Ok(()), Volume::remove);
+        Ok(stopped.and(freed).and(removed)?)
+    }
+}
+
+/// What a trial does with the data that it finds.
+pub(super) fn data_reuse(trial: &Trial) -> Reuse {
+    let def = workload::find(&trial.workload.name).expect("the plan was checked against the catalogue");
+    (def.data_reuse)(&trial.workload.params)
+}
+
+/// The group that an engine is held in, if some trial of the run has a limit.
+fn cage(limits: LimitKinds, runs: Runs, device: &Option<String>, alone: bool) -> Result<Option<Cage>, RunnerError> {
+    let LimitKinds { memory, storage } = limits;
+    let disk = Disk { name: device.as_deref().unwrap_or("none"), alone };
+    let needs = match runs {
+        Runs::Elsewhere => return Ok(None),
+        Runs::Server => Needs { memory, storage: storage.then_some(disk), embedded: false },
+        Runs::InClients | Runs::Embedded => Needs { memory: false, storage: storage.then_some(disk), embedded: true },
+    };
+    let needed = needs.memory || needs.storage.is_some();
+    Ok(needed.then(|| Cage::make(&needs)).transpose()?)
+}
+
+/// What the data of `chain` is: what the manifest says, and what two points must agree on to share it.
+pub(super) fn data_of(chain: &[Trial]) -> String {
+    let trial = &chain[0];
+    let path = trial.target.path.as_ref().map_or(String::new(), |path| format!(" path={}", path.display()));
+    let made = trial.target.fs.zip(image_bytes(chain));
+    let fs = made.map_or(String::new(), |(fs, size)| format!(" fs={} fs_size={size}", fs.kind));
+    let precondition = match trial.phases.precondition() {
+        1 => String::new(),
+        passes => format!(" precondition={passes}"),
+    };
+    format!("{} seed={}{path}{fs}{precondition}", target::shape_of(trial), trial.seed)
+}
+
+/// Where the data of `trial` may grow.
+pub(super) fn room(trial: &Trial, running: Option<&RunningInstance>, dir: &Path) -> Room {
+    match running.and_then(|running| running.volume.as_ref()) {
+        Some(volume) => Room::Own(volume.mount_point().into()),
+        None => Room::Shared(data_location(trial, dir).into()),
+    }
+}
+
+/// What the counters are of: the engine's processes or this one, and the device under the data.
+fn subject(trial: &Trial, running: &RunningInstance, dir: &Path) -> Subject {
+    let device = device_below(trial, running.volume.as_ref(), dir);
+    match running.def.runs {
+        Runs::InClients | Runs::Embedded => Subject { engine_pids: EnginePids::Own, device },
+        Runs::Server => Subject { engine_pids: EnginePids::Processes(running.instance.processes()), device },
+        // What is done here is none of its doing.
+        Runs::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },
+    }
+}
+
+/// The block device that the data of `trial` is on: that of its volume, the one it names, or the one below its directory.
+fn device_below(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Option<String> {
+    let raw = || Some(Device::at(trial.target.path.as_deref()?)?.name().to_owned());
+    let device = volume.map(|volume| volume.device().to_owned()).or_else(raw);
+    device.or_else(|| device_of_dir(data_location(trial, dir)))
+}
+
+/// The block device that the files in `dir` are on.
+fn device_of_dir(dir: &Path) -> Option<String> {
+    target::filesystem::place_of(dir).ok()?.device
+}
+
+/// Where the point is measured, where that is not what the run says of the directory under measurement.
+fn place_facts(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Vec<Fact> {
+    match (volume, &trial.target.path) {
+        (Some(volume), _) => volume.facts().to_vec(),
+        (None, Some(path)) if let Some(device) = Device::at(path) => device.facts(),
+        (None, Some(_)) => {
+            target::filesystem::place_of(data_location(trial, dir)).map(|place| place.facts()).unwrap_or_default()
+        }
+        (None, None) => Vec::new(),
+    }
+}
