@@ -150,7 +150,7 @@ fn another_version_and_another_machine_are_refused_and_another_setting_is_told()
         assert!(finished.exit == 2 && finished.stderr.contains(why), "{} {}", finished.exit, finished.stderr);
     };
     set("plimsoll_version", "\"0.0.1\"");
-    asked("plimsoll `0.0.1` recorded it");
+    asked("recorded by plimsoll `0.0.1`");
     set("plimsoll_version", &version);
     let other = |name: &str, value: &str| {
         let mut facts: Vec<Value> = serde_json::from_str(&environment).unwrap();
