@@ -116,7 +116,7 @@ fn complete_points(head: &RunHead) -> Vec<PointId> {
         let found = left.iter().position(|point| point.trial == *trial)?;
         Some(PointId(left.remove(found).id))
     };
-    head.meta.plan.trials.iter().map_while(|trial| take(trial)).collect()
+    head.meta.plan.trials.iter().map_while(take).collect()
 }
 
 fn versions(points: &[PointHead]) -> BTreeMap<String, String> {
