@@ -3,8 +3,8 @@
 //! In: the groups of a point. Out: one source. Limits: storage is counted for the groups' own processes, and for a device that is
 //! limited as a whole, for whoever uses it. What the kernel writes later in its own name is not in a group of version 1.
 
-use crate::counters::{ServerSource, own, within};
-use host::cgroup::Cage;
+use crate::counters::{ServerSource, in_process_source, own};
+use host::cgroup::CgroupLimits;
 use model::CounterKind::{Counter as Counts, Gauge};
 use model::CounterSource;
 
@@ -26,7 +26,7 @@ static LIMITS: ServerSource = ServerSource {
 pub(crate) const SOURCES: &[&ServerSource] = &[&LIMITS];
 
 /// The source of a point whose engine is in `cage`.
-pub fn sources(cage: &Cage) -> Vec<Box<dyn CounterSource>> {
+pub fn sources(cage: &CgroupLimits) -> Vec<Box<dyn CounterSource>> {
     let usage = cage.usage();
-    vec![within(&LIMITS, move || usage.read().to_vec())]
+    vec![in_process_source(&LIMITS, move || usage.read().to_vec())]
 }

@@ -4,7 +4,7 @@
 //! it in the first family that both have. Knows no engine: the list of them is in [`crate::registry`].
 
 use crate::verify::ReadBack;
-use host::cgroup::Cage;
+use host::cgroup::CgroupLimits;
 use host::device::Consent;
 use host::error::TargetError;
 use load::{Beside, Client, Crews, OpSource};
@@ -17,7 +17,7 @@ pub struct EngineDef {
     /// Name, help, families and parameters.
     pub entry: model::Entry,
     /// In which process its work is done.
-    pub runs: Runs,
+    pub runs: EngineProcess,
     /// The most space that data of so many bytes takes with these parameters while it is made and changed: logs, copies under way.
     pub disk_peak: fn(Bytes, &Params) -> Bytes,
     /// Its version, or why it cannot be used here and what to install.
@@ -30,7 +30,7 @@ pub struct EngineDef {
 
 /// In which process the work of an engine is done, and so whose CPU is whose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Runs {
+pub enum EngineProcess {
     /// There is no engine: the client's system calls are the work.
     InClients,
     /// In plimsoll's own process, on the clients' threads and its own.
@@ -41,14 +41,14 @@ pub enum Runs {
     Elsewhere,
 }
 
-impl Runs {
+impl EngineProcess {
     /// The value of the fact `engine.process`.
     pub fn as_str(self) -> &'static str {
         match self {
-            Runs::InClients => "none",
-            Runs::Embedded => "embedded",
-            Runs::Server => "own",
-            Runs::Elsewhere => "elsewhere",
+            EngineProcess::InClients => "none",
+            EngineProcess::Embedded => "embedded",
+            EngineProcess::Server => "own",
+            EngineProcess::Elsewhere => "elsewhere",
         }
     }
 }
@@ -66,7 +66,7 @@ pub struct Start<'a> {
     /// Block devices that the user allows to be overwritten.
     pub destroy: &'a [Consent],
     /// What a server is to be held in, where points limit it.
-    pub cage: Option<&'a Cage>,
+    pub cgroups: Option<&'a CgroupLimits>,
 }
 
 /// Clients ready to be started, and what they do.

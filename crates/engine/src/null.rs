@@ -3,7 +3,7 @@
 //! In: a script in parameters. Out: operations that take as long as the script says. Limits: waits below 1 ms spin, because
 //! the kernel wakes no thread that exactly: such a client keeps one core busy, and more clients than cores disturb each other.
 
-use crate::engine::{EngineDef, Instance, Loading, Runs, depth_one_only, workload_of};
+use crate::engine::{EngineDef, EngineProcess, Instance, Loading, depth_one_only, workload_of};
 use host::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
 use model::{Bytes, Entry, Fact, Family, Nanos, Op, Outcome, ParamDef, ParamKind, Params, Tick, Trial};
@@ -22,7 +22,7 @@ pub static NULL: EngineDef = EngineDef {
         families: &[Family::Io, Family::Sql, Family::Kv],
         params: PARAMS,
     },
-    runs: Runs::InClients,
+    runs: EngineProcess::InClients,
     disk_peak: |_, _| Bytes(0),
     version: || Ok(env!("CARGO_PKG_VERSION").into()),
     check: depth_one_only,
@@ -116,11 +116,11 @@ struct Null {
     script: Script,
     seed: u64,
     clock: MonotonicClock,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedState {
     ops: AtomicU64,
     frozen_until: AtomicU64,
 }
@@ -188,7 +188,7 @@ impl Instance for Null {
 struct NullDriver<O> {
     script: Script,
     clock: MonotonicClock,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     rng: Xoshiro256PlusPlus,
     family: PhantomData<fn(O)>,
 }

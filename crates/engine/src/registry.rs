@@ -2,8 +2,8 @@
 //!
 //! In: a trial or a name. Out: the engine. Limits: a plan is checked against the catalogue before anything here is asked.
 
+use crate::data_description::shape_on;
 use crate::engine::{EngineDef, workload_of};
-use crate::made_for::shape_on;
 use crate::{cgroup_counters, file, fjall, mysql, null, postgres, rocksdb, sqlite};
 use model::{Family, Params, Trial};
 use workload::Carried;
@@ -63,7 +63,7 @@ pub fn shape_of(trial: &Trial) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Runs;
+    use crate::engine::EngineProcess;
 
     #[test]
     fn every_engine_is_found_by_its_name_and_performs_something() {
@@ -72,9 +72,13 @@ mod tests {
             assert!(!def.entry.families.is_empty(), "{}", def.entry.name);
             match (def.version)() {
                 Ok(version) => assert!(!version.is_empty()),
-                Err(missing) if def.runs == Runs::Server => assert!(missing.contains("apt-get install"), "{missing}"),
-                Err(missing) if def.runs == Runs::Embedded => assert!(missing.contains("--features"), "{missing}"),
-                Err(named) => assert!(def.runs == Runs::Elsewhere && named.contains("://"), "{named}"),
+                Err(missing) if def.runs == EngineProcess::Server => {
+                    assert!(missing.contains("apt-get install"), "{missing}")
+                }
+                Err(missing) if def.runs == EngineProcess::Embedded => {
+                    assert!(missing.contains("--features"), "{missing}")
+                }
+                Err(named) => assert!(def.runs == EngineProcess::Elsewhere && named.contains("://"), "{named}"),
             }
         }
     }

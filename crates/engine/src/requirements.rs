@@ -2,7 +2,7 @@
 //!
 //! In: a trial. Out: nothing, or a refusal before anything is made. Limits: room on the disk is [`host::safety`]'s to look at.
 
-use crate::engine::Runs;
+use crate::engine::EngineProcess;
 use crate::estimate::data_bytes;
 use crate::registry::engine_of;
 use host::error::TargetError;
@@ -35,7 +35,7 @@ pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
     if !keeps_data_here(trial) {
         return refused(format!("engine `{name}` keeps no data here, so limits mean nothing to it; leave them out"));
     }
-    if let (Some(memory), true) = (limits.memory, runs != Runs::Server) {
+    if let (Some(memory), true) = (limits.memory, runs != EngineProcess::Server) {
         let text = "works inside plimsoll, whose load generator would be limited, too";
         return refused(format!("memory_limit = `{memory}`: engine `{name}` {text}; limit its `cache`"));
     }
@@ -50,5 +50,5 @@ pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
 
 fn keeps_data_here(trial: &Trial) -> bool {
     let engine = engine_of(trial);
-    engine.runs != Runs::Elsewhere && engine.entry.name != "null"
+    engine.runs != EngineProcess::Elsewhere && engine.entry.name != "null"
 }

@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn dropped_pages_are_fetched_from_the_disk_again_and_cached_ones_are_not() {
         let (_dir, path) = file_of(8);
-        let place = crate::filesystem::place_of(path.parent().unwrap()).unwrap();
+        let place = crate::filesystem::find_mount(path.parent().unwrap()).unwrap();
         let timed = |reads| time_reads(&path, Via::Buffered, reads, SHORT, &|| false).unwrap();
         assert!(timed(Reads::Cached).disk_share().is_none_or(|share| share < 0.1));
         if place.device.is_some() {

@@ -14,7 +14,7 @@ use workload::IoProgram;
 
 /// Refuses settings that exclude each other.
 pub fn settings(trial: &Trial) -> Result<(), TargetError> {
-    let settings = Settings::of(trial);
+    let settings = Settings::from_trial(trial);
     let refused = match settings.io {
         _ if settings.direct && settings.readahead != Readahead::Default => {
             "there is no readahead past the page cache: use direct = `false`, or readahead = `default`"
@@ -33,7 +33,7 @@ pub fn settings(trial: &Trial) -> Result<(), TargetError> {
 
 /// Refuses loads that this way of doing I/O cannot carry.
 pub fn load(trial: &Trial) -> Result<(), TargetError> {
-    let (io, word, depth) = (Settings::of(trial).io, trial.target.params.word("io"), trial.load.depth);
+    let (io, word, depth) = (Settings::from_trial(trial).io, trial.target.params.word("io"), trial.load.depth);
     let refused = match trial.load.pacing {
         _ if !io.batches() && depth > 1 => {
             format!(
@@ -51,7 +51,7 @@ pub fn load(trial: &Trial) -> Result<(), TargetError> {
 
 /// Refuses data that cannot be checked in the way that was asked for.
 pub fn verifying(trial: &Trial, program: &IoProgram) -> Result<(), TargetError> {
-    let (settings, unit, memory) = (Settings::of(trial), UNIT as u64, memory_of_machine());
+    let (settings, unit, memory) = (Settings::from_trial(trial), UNIT as u64, memory_of_machine());
     let data = u64::from(program.files) * program.file_bytes.0;
     let table = Bytes(data / unit * 8);
     let refused = match () {

@@ -106,7 +106,7 @@ impl Files {
 
     /// The file that `op` names.
     #[inline]
-    pub fn of(&self, op: &IoOp) -> &File {
+    pub fn file_of(&self, op: &IoOp) -> &File {
         &self.open[op.file as usize]
     }
 

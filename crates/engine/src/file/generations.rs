@@ -29,7 +29,7 @@ impl Generations {
     /// Those of the new data in `dir`.
     pub fn in_directory(dir: &mut DataDir, program: &IoProgram, seed: u64) -> Result<Generations, TargetError> {
         let path = dir.own_file(TABLE_NAME)?;
-        Table::create(&path, program.files, program.file_bytes, seed).map(Generations::of)
+        Table::create(&path, program.files, program.file_bytes, seed).map(Generations::on_table)
     }
 
     /// Those of the file at `path`, new or found there.
@@ -37,7 +37,7 @@ impl Generations {
         let at = table_beside(path);
         if !named.is_full() {
             discard(path)?;
-            return Table::create(&at, 1, program.file_bytes, seed).map(Generations::of);
+            return Table::create(&at, 1, program.file_bytes, seed).map(Generations::on_table);
         }
         if !named.is_plimsolls() || fs::symlink_metadata(&at).is_err() {
             return Err(TargetError::Unsafe(format!(
@@ -55,10 +55,10 @@ impl Generations {
                 program.file_bytes
             )));
         }
-        Ok(Generations::of(table))
+        Ok(Generations::on_table(table))
     }
 
-    fn of(table: Table) -> Generations {
+    fn on_table(table: Table) -> Generations {
         Generations { table: Arc::new(table), awake: false, unread: false }
     }
 

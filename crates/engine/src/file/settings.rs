@@ -107,7 +107,7 @@ pub enum Io {
 
 impl Settings {
     /// Those of `trial`.
-    pub fn of(trial: &Trial) -> Settings {
+    pub fn from_trial(trial: &Trial) -> Settings {
         let params = &trial.target.params;
         Settings {
             io: match params.word("io") {

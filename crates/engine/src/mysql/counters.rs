@@ -3,9 +3,9 @@
 //! In: an address. Out: sources that ask SHOW GLOBAL STATUS for what they need, some 0.3 ms of the server's CPU a reading.
 //! Limits: `innodb.data_written` is pages and doublewrite without the redo log, which is `innodb.os_log_written`.
 
-use super::client::Address;
-use super::storage::Storage;
-use crate::counters::{Ask, Counter, PATIENCE, ServerSource, grows, level, source};
+use super::client::MysqlAddress;
+use super::storage::StorageEngine;
+use crate::counters::{Counter, CounterQuery, PATIENCE, ServerSource, grows, level, source};
 use ::mysql::Conn;
 use ::mysql::prelude::Queryable;
 use model::CounterSource;
@@ -93,14 +93,14 @@ const TREE: &str = "\
     WHERE stat_type IN ('NUM_IMMUTABLE_MEM_TABLE', 'COMPACTION_PENDING') GROUP BY stat_type";
 
 /// The sources of a server with this storage.
-pub fn sources(storage: Storage, address: &Address) -> Vec<Box<dyn CounterSource>> {
+pub fn sources(storage: StorageEngine, address: &MysqlAddress) -> Vec<Box<dyn CounterSource>> {
     let which = match storage {
-        Storage::InnoDb => &INNODB,
-        Storage::RocksDb => &MYROCKS,
+        StorageEngine::InnoDb => &INNODB,
+        StorageEngine::RocksDb => &MYROCKS,
     };
     let questions = match storage {
-        Storage::InnoDb => vec![question(which.counters)],
-        Storage::RocksDb => vec![question(which.counters), TREE.to_owned()],
+        StorageEngine::InnoDb => vec![question(which.counters)],
+        StorageEngine::RocksDb => vec![question(which.counters), TREE.to_owned()],
     };
     vec![source(which, "mariadb", Status { address: address.clone(), questions, connection: None })]
 }
@@ -112,13 +112,13 @@ fn question(counters: &[Counter]) -> String {
 }
 
 struct Status {
-    address: Address,
+    address: MysqlAddress,
     /// The first must be answered; versions may not know what the others ask.
     questions: Vec<String>,
     connection: Option<Conn>,
 }
 
-impl Ask for Status {
+impl CounterQuery for Status {
     fn connect(&mut self) -> Option<()> {
         self.connection = None;
         self.connection = Some(self.address.connect(PATIENCE).ok()?);

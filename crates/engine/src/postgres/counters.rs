@@ -4,9 +4,9 @@
 //! process of the server reports once a second at most, so a value is up to a second old. Bytes that PostgreSQL 18 counts
 //! elsewhere are gaps.
 
-use super::client::Address;
+use super::client::PostgresAddress;
 use super::wire::Wire;
-use crate::counters::{Ask, PATIENCE, ServerSource, grows, level, source};
+use crate::counters::{CounterQuery, PATIENCE, ServerSource, grows, level, source};
 use model::CounterSource;
 use std::collections::HashMap;
 
@@ -57,17 +57,17 @@ const CHECKPOINTER: &str = " UNION ALL \
     FROM pg_stat_checkpointer v, jsonb_each_text(to_jsonb(v))";
 
 /// The sources of a server.
-pub fn sources(address: &Address) -> Vec<Box<dyn CounterSource>> {
+pub fn sources(address: &PostgresAddress) -> Vec<Box<dyn CounterSource>> {
     vec![source(&POSTGRES, "postgres", Views { address: address.clone(), question: String::new(), wire: None })]
 }
 
 struct Views {
-    address: Address,
+    address: PostgresAddress,
     question: String,
     wire: Option<Wire>,
 }
 
-impl Ask for Views {
+impl CounterQuery for Views {
     fn connect(&mut self) -> Option<()> {
         self.wire = None;
         let mut wire = self.address.connect(PATIENCE).ok()?;

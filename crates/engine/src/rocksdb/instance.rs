@@ -4,12 +4,12 @@
 //! was put twice or removed, and never less than the keys that there are. Rest is what RocksDB itself waits for: everything flushed, no
 //! compaction due; levels may be fuller than they are to be by less than what makes a compaction due.
 
-use super::driver::{Keys, class_of};
+use super::driver::{RocksdbStore, class_of};
 use super::{RULES, counters, options};
-use crate::engines::{Instance, Loading, MadeFor, Start, loaders_for, sql};
+use crate::engines::{DataDescription, Instance, Loading, Start, loaders_for, sql};
 use crate::kv::{KvDriver, program_of};
-use crate::maintenance::{self, Chores};
-use crate::periodic::EverySecond;
+use crate::maintenance::{self, Maintenance};
+use crate::periodic::PeriodicTask;
 use crate::server::variables::Variables;
 use ::rocksdb::{DB, Error, Options, WaitForCompactOptions};
 use host::data_dir::DataDir;
@@ -42,13 +42,13 @@ const FACTS: [&str; 10] = [
 /// A running database.
 pub struct RocksDb {
     /// Syncs the log where durability is `os`.
-    syncer: Option<EverySecond>,
+    syncer: Option<PeriodicTask>,
     database: Arc<DB>,
     /// Hold the statistics.
     options: Options,
     params: Params,
     variables: Variables,
-    made_for: MadeFor,
+    made_for: DataDescription,
     /// Where RocksDB has its files, in
     data: PathBuf,
     /// the last: fields are dropped in order, and files go after those who have them open.
@@ -60,13 +60,13 @@ impl RocksDb {
     pub fn start(start: &Start) -> Result<RocksDb, TargetError> {
         let params = start.trial.target.params.clone();
         let variables = RULES.variables(&params);
-        let options = options::of(&params, &variables)?;
+        let options = options::from_params(&params, &variables)?;
         let mut dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         let data = dir.own_directory("rocksdb")?;
         let opened = DB::open(&options, &data).map_err(failed("open a new database in", dir.path()));
         let database = Arc::new(opened.map_err(|error| RULES.blamed(&variables, error))?);
         let syncer = sync_each_second(&database, &params)?;
-        let made_for = MadeFor::new(start);
+        let made_for = DataDescription::new(start);
         let made = RocksDb { syncer, database, options, params, variables, made_for, data, dir };
         let found = options::read_back(&made.data);
         RULES.known(&made.variables, |name| found.get(name).cloned()).map(|()| made)
@@ -74,7 +74,7 @@ impl RocksDb {
 
     fn all(&self, kinds: &[Kind], part: &Part<KvOp>, beside: Option<&Beside<KvOp>>, clients: u32) -> Loading {
         Loading::new(kinds, part, beside, clients, |source, _| {
-            let keys = Keys::new(self.database.clone(), &self.params);
+            let keys = RocksdbStore::new(self.database.clone(), &self.params);
             Box::new(SyncClient::new(source, KvDriver::new(keys, self.dir.path())))
         })
     }
@@ -115,7 +115,7 @@ impl Instance for RocksDb {
     }
 
     fn loaded(&mut self) -> Result<(), TargetError> {
-        bring_to_rest(&self.database).map_err(failed("flush", self.dir.path()))?;
+        quiesce(&self.database).map_err(failed("flush", self.dir.path()))?;
         let tables = self.database.live_files().map_err(failed("list the tables in", self.dir.path()))?;
         self.dir.seal(tables.iter().map(|table| table.num_entries - table.num_deletions).sum())
     }
@@ -124,14 +124,14 @@ impl Instance for RocksDb {
         self.made_for.check(&self.dir, trial)?;
         let program = program_of(trial, &self.made_for.carried)?;
         if program.drains {
-            let drain = Drain { database: self.database.clone(), directory: self.dir.path().into() };
-            return Ok(maintenance::loading(&program.run, &program.kinds, trial.load.clients, &drain));
+            let drain = RocksdbDrain { database: self.database.clone(), directory: self.dir.path().into() };
+            return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.load.clients, &drain));
         }
         Ok(self.all(&program.kinds, &program.run, program.beside.as_ref(), trial.load.clients))
     }
 
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {
-        vec![counters::of(self.database.clone(), self.options.clone())]
+        vec![counters::source_of(self.database.clone(), self.options.clone())]
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -140,7 +140,7 @@ impl Instance for RocksDb {
     }
 
     fn trouble(&self) -> Option<String> {
-        let of_syncs = self.syncer.as_ref().and_then(EverySecond::failure);
+        let of_syncs = self.syncer.as_ref().and_then(PeriodicTask::failure);
         of_syncs.or_else(|| {
             let errors = self.database.property_int_value("rocksdb.background-errors").ok().flatten();
             let errors = errors.filter(|errors| *errors > 0)?;
@@ -172,7 +172,7 @@ impl Instance for RocksDb {
 
 /// Writes out what is in memory, syncs, and waits until no compaction is under way or due: else they would come during the run and
 /// be counted there.
-fn bring_to_rest(database: &DB) -> Result<(), Error> {
+fn quiesce(database: &DB) -> Result<(), Error> {
     let mut wait = WaitForCompactOptions::default();
     wait.set_flush(true);
     database.wait_for_compact(&wait)?;
@@ -181,12 +181,12 @@ fn bring_to_rest(database: &DB) -> Result<(), Error> {
 
 /// A drain as an operation.
 #[derive(Clone)]
-struct Drain {
+struct RocksdbDrain {
     database: Arc<DB>,
     directory: PathBuf,
 }
 
-impl Chores for Drain {
+impl Maintenance for RocksdbDrain {
     type Op = KvOp;
     type Open = ();
 
@@ -194,12 +194,12 @@ impl Chores for Drain {
         format!("rocksdb in `{}`", shown(&self.directory))
     }
 
-    fn open(&self) -> Result<(), sql::Failure> {
+    fn open(&self) -> Result<(), sql::OpFailure> {
         Ok(())
     }
 
-    fn perform(&self, (): &mut (), _: &KvOp) -> Result<(), sql::Failure> {
-        bring_to_rest(&self.database).map_err(|error| sql::Failure { class: class_of(&error), text: error.to_string() })
+    fn perform(&self, (): &mut (), _: &KvOp) -> Result<(), sql::OpFailure> {
+        quiesce(&self.database).map_err(|error| sql::OpFailure { class: class_of(&error), text: error.to_string() })
     }
 }
 
@@ -213,14 +213,14 @@ fn failed(what: &'static str, directory: &Path) -> impl Fn(Error) -> TargetError
     }
 }
 
-fn sync_each_second(database: &Arc<DB>, params: &Params) -> Result<Option<EverySecond>, TargetError> {
+fn sync_each_second(database: &Arc<DB>, params: &Params) -> Result<Option<PeriodicTask>, TargetError> {
     if params.word("durability") != "os" {
         return Ok(None);
     }
     let database = database.clone();
     let did_not_hold = |error: Error| format!("durability = `os` did not hold: rocksdb cannot sync: {error}");
     let sync = move || database.flush_wal(true).map_err(did_not_hold);
-    let syncer = EverySecond::start("rocksdb-sync", sync);
+    let syncer = PeriodicTask::start("rocksdb-sync", sync);
     syncer.map(Some).map_err(|error| TargetError::Failed(format!("cannot start a thread that syncs: {error}")))
 }
 

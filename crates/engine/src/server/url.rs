@@ -6,7 +6,7 @@
 //! shell histories and in run files.
 
 use super::prompt;
-use super::tls::{self, Wanted, Where};
+use super::tls::{self, ServerRoute, TlsOptions};
 use host::error::{IoContext, TargetError, shown};
 use model::{ParamDef, ParamKind, Params};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Where the server is. The plan fills it in where the engine itself is given as a URL.
+/// ServerRoute the server is. The plan fills it in where the engine itself is given as a URL.
 pub const URL: ParamDef = ParamDef {
     name: "url",
     kind: ParamKind::Path,
@@ -26,7 +26,7 @@ pub const URL: ParamDef = ParamDef {
     shapes_data: true,
 };
 
-/// Where its password is.
+/// ServerRoute its password is.
 pub const PASSWORD_FILE: ParamDef = ParamDef {
     name: "password_file",
     kind: ParamKind::Path,
@@ -53,12 +53,12 @@ pub struct Url {
     /// The path of a socket, which is then used in place of the host.
     pub socket: Option<String>,
     /// How the connection is to be encrypted, where it is.
-    pub tls: Option<Wanted>,
+    pub tls: Option<TlsOptions>,
 }
 
 impl Url {
     /// The URL among `params`, which `scheme` begins; `example` is told where there is none.
-    pub fn of(params: &Params, schemes: &[&str], example: &str) -> Result<Url, TargetError> {
+    pub fn from_params(params: &Params, schemes: &[&str], example: &str) -> Result<Url, TargetError> {
         let text = params.word(URL.name);
         let refused =
             |why: &str| TargetError::Unsupported(format!("{why}; name the server as in `--engine {example}`"));
@@ -72,7 +72,7 @@ impl Url {
 }
 
 /// What is wrong is told without the URL: a password may be in it.
-fn parse(text: &str, rest: &str, words: &'static tls::Words) -> Result<Url, String> {
+fn parse(text: &str, rest: &str, words: &'static tls::OptionNames) -> Result<Url, String> {
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err("a URL holds no blanks and no control characters".into());
     }
@@ -94,11 +94,11 @@ fn parse(text: &str, rest: &str, words: &'static tls::Words) -> Result<Url, Stri
         return Err("the URL names no user or no host".into());
     }
     let server = match socket {
-        Some(_) => Where::Socket,
-        None if is_here(host) => Where::Here,
-        None => Where::Network,
+        Some(_) => ServerRoute::Socket,
+        None if is_here(host) => ServerRoute::Loopback,
+        None => ServerRoute::Network,
     };
-    let tls = Wanted::of(words, &of_tls, server)?;
+    let tls = TlsOptions::parse(words, &of_tls, server)?;
     let database = (!database.is_empty()).then(|| decoded(database)).transpose()?;
     Ok(Url { text: text.into(), user: decoded(user)?, host: host.into(), port, database, socket, tls })
 }
@@ -174,7 +174,7 @@ pub struct Password(String);
 
 impl Password {
     /// The password that `params` and the environment lead to, where there is one.
-    pub fn of(params: &Params) -> Result<Option<Password>, TargetError> {
+    pub fn from_params(params: &Params) -> Result<Option<Password>, TargetError> {
         let file = params.word(PASSWORD_FILE.name);
         if file.is_empty() {
             return Ok(std::env::var("PLIMSOLL_PASSWORD").ok().map(Password));
@@ -227,7 +227,7 @@ mod tests {
 
     fn url(text: &str) -> Result<Url, TargetError> {
         let params = Params([(URL.name.to_owned(), Value::Word(text.into()))].into());
-        Url::of(&params, &["mysql"], "mysql://user@host/")
+        Url::from_params(&params, &["mysql"], "mysql://user@host/")
     }
 
     #[test]

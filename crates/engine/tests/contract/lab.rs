@@ -1,6 +1,6 @@
 //! A bench for the contract tests: small trials from the declared defaults, and instances driven as the binary drives them.
 
-use engine::{ENGINES, EngineDef, Instance, Loading, Runs, Start};
+use engine::{ENGINES, EngineDef, EngineProcess, Instance, Loading, Start};
 use host::TargetError;
 use host::filesystem::{Alignment, direct_alignment};
 use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_phases};
@@ -63,12 +63,12 @@ pub fn pairs() -> impl Iterator<Item = (&'static EngineDef, &'static WorkloadDef
 
 /// The same, with one workload only for each server: they take a second to start.
 pub fn quick_pairs() -> impl Iterator<Item = (&'static EngineDef, &'static WorkloadDef)> {
-    pairs().filter(|(engine, workload)| engine.runs != Runs::Server || workload.entry.name == "oltp")
+    pairs().filter(|(engine, workload)| engine.runs != EngineProcess::Server || workload.entry.name == "oltp")
 }
 
 /// The servers among the engines, as far as they are to be had here.
 pub fn servers() -> impl Iterator<Item = &'static EngineDef> {
-    ENGINES.iter().copied().filter(|engine| engine.runs == Runs::Server && is_here(engine))
+    ENGINES.iter().copied().filter(|engine| engine.runs == EngineProcess::Server && is_here(engine))
 }
 
 /// The SQL engines that are to be had here and run in a directory of plimsoll's own.
@@ -79,7 +79,10 @@ pub fn sql_engines() -> impl Iterator<Item = &'static str> {
 
 /// The databases that work inside plimsoll, as far as it was built with them.
 pub fn embedded() -> impl Iterator<Item = &'static str> {
-    ENGINES.iter().filter(|engine| engine.runs == Runs::Embedded && is_here(engine)).map(|engine| engine.entry.name)
+    ENGINES
+        .iter()
+        .filter(|engine| engine.runs == EngineProcess::Embedded && is_here(engine))
+        .map(|engine| engine.entry.name)
 }
 
 /// Those of them that keep keys and values.
@@ -98,7 +101,7 @@ fn is_here(engine: &EngineDef) -> bool {
 /// the defaults stand for themselves, and the engine's words are tried with one workload.
 pub fn settings(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str, &'static str)> {
     let all = [vec![("seed", "1")], words(engine, workload)].concat();
-    if engine.runs != Runs::Server {
+    if engine.runs != EngineProcess::Server {
         return all;
     }
     let is_default = |defs: &[ParamDef], (name, word): &(&str, &str)| {
@@ -211,7 +214,7 @@ impl Sink for Seen {
 pub fn start(trial: &Trial, parent: &Path) -> Result<Box<dyn Instance>, TargetError> {
     let data = format!("{} {}", trial.target.engine, trial.workload.name);
     let engine = engine::find(&trial.target.engine).unwrap();
-    (engine.start)(&Start { engine, trial, parent, data: &data, destroy: &[], cage: None })
+    (engine.start)(&Start { engine, trial, parent, data: &data, destroy: &[], cgroups: None })
 }
 
 /// Makes the data of `instance`, as far as it can be made, and seals it where it could.
@@ -236,12 +239,12 @@ pub fn prepared(trial: &Trial, parent: &Path) -> Box<dyn Instance> {
     instance
 }
 
-/// Runs `trial` on `instance`.
+/// EngineProcess `trial` on `instance`.
 pub fn run(instance: &mut dyn Instance, trial: &Trial) -> Result<(Outcome, Seen), TargetError> {
     Ok(run_loading(instance.clients(trial)?, trial))
 }
 
-/// Runs `trial` with clients that are there already.
+/// EngineProcess `trial` with clients that are there already.
 pub fn run_loading(loading: Loading, trial: &Trial) -> (Outcome, Seen) {
     let mut seen = Seen::default();
     (perform(loading, &run_phase(trial), trial, &mut seen), seen)
@@ -253,7 +256,7 @@ pub fn run_phase(trial: &Trial) -> PhasePlan {
     PhasePlan { phase: Phase::Run, length: phases.run, ops_max: phases.ops_max, pacing: trial.load.pacing }
 }
 
-/// Runs one phase with clients that are there already.
+/// EngineProcess one phase with clients that are there already.
 pub fn perform(loading: Loading, phase: &PhasePlan, trial: &Trial, seen: &mut dyn Sink) -> Outcome {
     let setup = Setup {
         kinds: loading.kinds.len(),

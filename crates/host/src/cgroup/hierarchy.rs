@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// What a group may limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
-    /// Memory and page cache.
+    /// MemoryGroup and page cache.
     Memory,
     /// Operations and bytes of block devices.
     Storage,
@@ -60,7 +60,7 @@ impl Resource {
 ///
 /// # Errors
 /// Where this kernel or this container has none, with what to do.
-pub fn of(resource: Resource) -> Result<Hierarchy, TargetError> {
+pub fn find(resource: Resource) -> Result<Hierarchy, TargetError> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let (mounts, groups) = (read("/proc/self/mounts"), read("/proc/self/cgroup"));
     if let Some(found) = old(resource, &mounts, &groups) {

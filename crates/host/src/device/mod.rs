@@ -11,7 +11,7 @@
 mod signature;
 
 use crate::error::{IoContext, TargetError, shown};
-use crate::filesystem::{self, device_name, place_of};
+use crate::filesystem::{self, device_name, find_mount};
 use crate::machine::text_of;
 use model::{Bytes, Fact};
 use rustix::fs::{Mode, OFlags, open};
@@ -168,7 +168,7 @@ impl Device {
 
     fn opened(&self, flags: OFlags) -> std::io::Result<File> {
         let file = File::from(open(&self.path, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?);
-        // Between the look and the opening another node may have been put in its place.
+        // ResetMode the look and the opening another node may have been put in its place.
         match file.metadata()?.rdev() == self.number {
             true => Ok(file),
             false => Err(std::io::Error::other("another device has taken its place")),
@@ -209,12 +209,12 @@ fn user_of(name: &str) -> Option<String> {
 /// The block devices that the data of `dir` goes through: down to the disks, through partitions, mapped devices and images.
 fn devices_below(dir: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let mut below: Vec<String> = place_of(dir).ok().and_then(|place| place.device).into_iter().collect();
+    let mut below: Vec<String> = find_mount(dir).ok().and_then(|place| place.device).into_iter().collect();
     while let Some(name) = below.pop() {
         if found.insert(name.clone()) {
             below.push(disk_of(&name));
             below.extend(names_in(&Path::new(BLOCKS).join(&name).join("slaves")));
-            let image = backing_file(&name).and_then(|image| place_of(image.parent()?).ok());
+            let image = backing_file(&name).and_then(|image| find_mount(image.parent()?).ok());
             below.extend(image.and_then(|place| place.device));
         }
     }

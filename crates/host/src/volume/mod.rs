@@ -69,7 +69,7 @@ impl Volume {
             Fact::new("fs.made_by", made_by),
         ];
         let mount_point = dir.path().join(&names.mount_point);
-        facts.extend(filesystem::place_of(&mount_point).map(|place| place.facts()).unwrap_or_default());
+        facts.extend(filesystem::find_mount(&mount_point).map(|place| place.facts()).unwrap_or_default());
         Ok(Volume { mount_point, device: device.name(), facts, dir })
     }
 
@@ -200,11 +200,11 @@ fn mount_on(kind: FileSystem, device: &LoopDevice, mount_point: &Path) -> Result
 /// Where something else is mounted there, which stays.
 pub fn release(locked: &File, names: &VolumeNames) -> Result<(), TargetError> {
     let image = fs::symlink_metadata(inside(locked, &names.image)).ok().filter(|image| image.is_file());
-    let image = image.map(|image| Backing::of(&image));
+    let image = image.map(|image| Backing::from_metadata(&image));
     let dir = Path::new("/proc/self/fd").join(locked.as_raw_fd().to_string());
     let mount_point = fs::read_link(&dir).trying("look at", &dir)?.join(&names.mount_point);
     // A device clears itself when it is unmounted; what it was limited to would stay, for the next that gets its number.
-    image.iter().flat_map(|image| loop_device::attached_to(*image)).for_each(loop_device::lift_limits);
+    image.iter().flat_map(|image| loop_device::attached_to(*image)).for_each(loop_device::clear_limits);
     unmount_from(&mount_point, &inside(locked, &names.mount_point), image)?;
     let Some(image) = image else { return Ok(()) };
     loop_device::attached_to(image).into_iter().try_for_each(|number| loop_device::detach(number, image))

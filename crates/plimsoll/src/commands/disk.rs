@@ -58,7 +58,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     measure::check_place(&plan, &options, context)?;
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
-    let place = host::filesystem::place_of(&options.dir);
+    let place = host::filesystem::find_mount(&options.dir);
     let facts = place.map(|place| place.facts()).unwrap_or_default();
     let measured = measure_disk(plan, &options.dir, &stop, context);
     if stop.reason() == Some(StopReason::Interrupted) {

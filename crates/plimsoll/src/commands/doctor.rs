@@ -29,7 +29,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     host::safety::check_directory(&dir)?;
     let left = host::data_dir::sweep_abandoned(&dir, host::volume::release).notes;
     let mut facts = host::machine::facts();
-    facts.extend(host::filesystem::place_of(&dir).map(|place| place.facts()).unwrap_or_default());
+    facts.extend(host::filesystem::find_mount(&dir).map(|place| place.facts()).unwrap_or_default());
     facts.extend(load::clock_facts());
     let missing = missing_counters(&dir);
     let ceilings: Vec<Ceiling> = PROBES.iter().map(|probe| ceiling(probe, &dir, context)).collect();
@@ -95,7 +95,7 @@ fn ceiling(probe: &Probe, dir: &Path, context: &Context) -> Ceiling {
     Ceiling { name: probe.name, measured }
 }
 
-/// Runs one trial without recording it.
+/// EngineProcess one trial without recording it.
 fn rate(trial: &Trial, dir: &Path) -> Result<Rate, Fault> {
     let mut unrecorded = Unrecorded::start(trial, dir, &Arc::new(Stop::default()))?;
     let measured = unrecorded.measure(trial);
@@ -105,7 +105,7 @@ fn rate(trial: &Trial, dir: &Path) -> Result<Rate, Fault> {
 }
 
 fn missing_counters(dir: &Path) -> Vec<String> {
-    let device = host::filesystem::place_of(dir).ok().and_then(|place| place.device);
+    let device = host::filesystem::find_mount(dir).ok().and_then(|place| place.device);
     observe::open_all(&observe::Subject { engine_pids: observe::EnginePids::Own, device }).1
 }
 

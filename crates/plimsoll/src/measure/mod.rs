@@ -157,7 +157,7 @@ fn describe_run(plan: &Plan, options: &Options, context: &Context) -> RunMeta {
 
 /// The machine and the place, which must be alike for two runs to be compared, and what its disk has shown before.
 fn environment(options: &Options, context: &Context) -> Vec<Fact> {
-    let place = host::filesystem::place_of(&options.dir).map(|place| place.facts()).unwrap_or_default();
+    let place = host::filesystem::find_mount(&options.dir).map(|place| place.facts()).unwrap_or_default();
     let ceilings = ceilings::facts(&options.runs, &place, context);
     let machine = host::machine::facts().into_iter().chain(load::clock_facts());
     machine.chain(place).chain(ceilings).collect()

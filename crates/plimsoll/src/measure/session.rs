@@ -16,9 +16,9 @@ use super::sink::PointSink;
 use crate::cli::Context;
 use crate::exit::Fault;
 use engine::estimate::{chain_bytes, image_bytes};
-use engine::{EngineDef, Instance, Loading, Runs, Start};
+use engine::{EngineDef, EngineProcess, Instance, Loading, Start};
 use host::Volume;
-use host::cgroup::{Cage, Disk, Needs};
+use host::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
 use host::device::Device;
 use host::safety::Room;
 use load::{Beside, Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, StopReason, run_phases};
@@ -52,7 +52,7 @@ pub struct Session<'a> {
 /// The instance that is running, and what its data is. The instance goes before what holds it and the volume that it is on.
 struct Live {
     instance: Box<dyn Instance>,
-    cage: Option<Cage>,
+    cage: Option<CgroupLimits>,
     volume: Option<Volume>,
     def: &'static EngineDef,
     data: String,
@@ -181,7 +181,7 @@ impl<'a> Session<'a> {
         self.stop_live()?;
         let (chain, before) = (self.chain(nth), self.steps_before(nth));
         let live = self.live.insert(start(chain, nth, self.plan, self.options)?);
-        live.cage.iter().filter_map(Cage::warning).for_each(|warning| self.context.note(warning));
+        live.cage.iter().filter_map(CgroupLimits::warning).for_each(|warning| self.context.note(warning));
         live.instance.warnings().iter().for_each(|warning| self.context.note(warning));
         self.interrupted.iter().try_for_each(|run| run.check_engine(&chain[0], &live.instance.facts()))?;
         before.iter().chain([&self.plan.trials[nth]]).try_for_each(|trial| live.instance.check(trial))?;
@@ -286,7 +286,7 @@ impl<'a> Session<'a> {
         match self.live.take() {
             Some(Live { instance, cage, volume, .. }) => {
                 let stopped = instance.stop();
-                let freed = cage.map_or(Ok(()), Cage::remove);
+                let freed = cage.map_or(Ok(()), CgroupLimits::remove);
                 let removed = volume.map_or(Ok(()), Volume::remove);
                 Ok(stopped.and(freed).and(removed)?)
             }
@@ -358,34 +358,36 @@ fn start(chain: &[Trial], nth: usize, plan: &Plan, options: &Options) -> Result<
     let volume = made.map(|(fs, size)| Volume::make(&options.dir, fs.kind, size, trial.seed)).transpose()?;
     let parent = volume.as_ref().map_or(options.dir.as_path(), Volume::mount_point);
     let cage = cage(plan, def.runs, &device_below(trial, volume.as_ref(), &options.dir), volume.is_some())?;
-    let start = Start { engine: def, trial, parent, data: &data, destroy: &options.destroy, cage: cage.as_ref() };
+    let start = Start { engine: def, trial, parent, data: &data, destroy: &options.destroy, cgroups: cage.as_ref() };
     let instance = (def.start)(&start)?;
     Ok(Live { instance, cage, volume, def, data, of_load: Vec::new(), last: nth })
 }
 
 /// What is to hold an instance. Where some points of a plan have a limit all have their engine in a group, so that they differ in
 /// the limit alone, and share their data.
-fn cage(plan: &Plan, runs: Runs, device: &Option<String>, alone: bool) -> Result<Option<Cage>, Fault> {
+fn cage(plan: &Plan, runs: EngineProcess, device: &Option<String>, alone: bool) -> Result<Option<CgroupLimits>, Fault> {
     let any = |limited: fn(&Limits) -> bool| plan.trials.iter().any(|trial| limited(&trial.target.limits));
     let (memory, storage) = (any(|limits| limits.memory.is_some()), any(|limits| !limits.storage.is_none()));
-    let disk = Disk { name: device.as_deref().unwrap_or("none"), alone };
+    let disk = LimitedDisk { name: device.as_deref().unwrap_or("none"), alone };
     let needs = match runs {
-        Runs::Elsewhere => return Ok(None),
-        Runs::Server => Needs { memory, storage: storage.then_some(disk), embedded: false },
-        Runs::InClients | Runs::Embedded => Needs { memory: false, storage: storage.then_some(disk), embedded: true },
+        EngineProcess::Elsewhere => return Ok(None),
+        EngineProcess::Server => LimitNeeds { memory, storage: storage.then_some(disk), embedded: false },
+        EngineProcess::InClients | EngineProcess::Embedded => {
+            LimitNeeds { memory: false, storage: storage.then_some(disk), embedded: true }
+        }
     };
     let needed = needs.memory || needs.storage.is_some();
-    Ok(needed.then(|| Cage::make(&needs)).transpose()?)
+    Ok(needed.then(|| CgroupLimits::make(&needs)).transpose()?)
 }
 
 /// Holds the instance to the limits of `trial`.
 fn hold(live: &Live, trial: &Trial) -> Result<Vec<Fact>, Fault> {
-    Ok(live.cage.as_ref().map_or(Ok(Vec::new()), |cage| cage.hold(&trial.target.limits))?)
+    Ok(live.cage.as_ref().map_or(Ok(Vec::new()), |cage| cage.apply(&trial.target.limits))?)
 }
 
 /// Lets the instance have all there is while its data is made, which is not measured.
 fn lift(live: &Live) -> Result<(), Fault> {
-    Ok(live.cage.as_ref().map_or(Ok(()), Cage::lift)?)
+    Ok(live.cage.as_ref().map_or(Ok(()), CgroupLimits::clear)?)
 }
 
 /// What to say where the kernel killed the engine for what it had taken.
@@ -445,10 +447,10 @@ fn room(trial: &Trial, live: Option<&Live>, dir: &Path) -> Room {
 fn subject(trial: &Trial, live: &Live, dir: &Path) -> Subject {
     let device = device_below(trial, live.volume.as_ref(), dir);
     match live.def.runs {
-        Runs::InClients | Runs::Embedded => Subject { engine_pids: EnginePids::Own, device },
-        Runs::Server => Subject { engine_pids: EnginePids::Processes(live.instance.processes()), device },
+        EngineProcess::InClients | EngineProcess::Embedded => Subject { engine_pids: EnginePids::Own, device },
+        EngineProcess::Server => Subject { engine_pids: EnginePids::Processes(live.instance.processes()), device },
         // What is done here is none of its doing.
-        Runs::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },
+        EngineProcess::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },
     }
 }
 
@@ -461,7 +463,7 @@ fn device_below(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Option<St
 
 /// The block device that the files in `dir` are on.
 fn below(dir: &Path) -> Option<String> {
-    host::filesystem::place_of(dir).ok()?.device
+    host::filesystem::find_mount(dir).ok()?.device
 }
 
 /// Where the point is measured, where that is not what the run says of the directory under measurement.
@@ -470,7 +472,7 @@ fn place_facts(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Vec<Fact> 
         (Some(volume), _) => volume.facts().to_vec(),
         (None, Some(path)) if let Some(device) = Device::at(path) => device.facts(),
         (None, Some(_)) => {
-            host::filesystem::place_of(place_of_data(trial, dir)).map(|place| place.facts()).unwrap_or_default()
+            host::filesystem::find_mount(place_of_data(trial, dir)).map(|place| place.facts()).unwrap_or_default()
         }
         (None, None) => Vec::new(),
     }
@@ -525,7 +527,7 @@ fn closing_facts(live: &mut Live) -> Vec<Fact> {
     facts.push(Fact::new("data.bytes", live.instance.footprint().0.to_string()));
     facts.extend(live.instance.log_footprint().map(|logs| Fact::new("data.log_bytes", logs.0.to_string())));
     facts.extend(live.instance.closing_facts());
-    facts.extend(live.cage.iter().flat_map(Cage::closing_facts));
+    facts.extend(live.cage.iter().flat_map(CgroupLimits::closing_facts));
     facts
 }
 

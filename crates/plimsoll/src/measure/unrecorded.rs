@@ -39,7 +39,8 @@ impl Unrecorded {
     pub fn start(trial: &Trial, dir: &Path, stop: &Arc<Stop>) -> Result<Unrecorded, Fault> {
         let def = engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
         let data = engine::shape_of(trial);
-        let instance = (def.start)(&Start { engine: def, trial, parent: dir, data: &data, destroy: &[], cage: None })?;
+        let instance =
+            (def.start)(&Start { engine: def, trial, parent: dir, data: &data, destroy: &[], cgroups: None })?;
         let mut started = Unrecorded { instance, stop: stop.clone() };
         match started.make_data(trial) {
             Ok(()) => Ok(started),
@@ -47,7 +48,7 @@ impl Unrecorded {
         }
     }
 
-    /// Runs the run phase of `trial`. At least one operation was done in it.
+    /// EngineProcess the run phase of `trial`. At least one operation was done in it.
     pub fn measure(&mut self, trial: &Trial) -> Result<Sums, Fault> {
         self.instance.check(trial)?;
         let loading = self.instance.clients(trial)?;
