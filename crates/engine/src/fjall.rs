@@ -8,7 +8,10 @@
 
 use crate::counters::{ServerSource, in_process_source, own};
 use crate::data_description::DataDescription;
-use crate::engine::{EngineDef, EngineProcess, Instance, Loading, Start, depth_one_only, loaders_for};
+use crate::engine::{
+    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, ResetFor, Start, depth_one_only,
+    loaders_for,
+};
 use crate::kv::{KvDriver, Store, program_of};
 use crate::maintenance::{self, Maintenance};
 use crate::periodic::PeriodicTask;
@@ -35,6 +38,7 @@ pub static FJALL: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: EngineProcess::Embedded,
+    scripted: false,
     // A compaction writes its tables anew before the old ones go, and the journals (512 MiB at most, by fjall's default, and
     // the 64 MiB under way) hold once more what is not yet in tables.
     disk_peak: |data, _| Bytes(2 * data.0 + data.0.min(576 << 20)),
@@ -164,12 +168,12 @@ impl Fjall {
 }
 
 impl Instance for Fjall {
-    fn facts(&self) -> Vec<Fact> {
+    fn report(&self) -> InstanceReport {
         let own = [Fact::new("engine.version", VERSION), Fact::new("durability", durability(self.persist))];
         let cache = self.open.iter().map(|open| open.database.cache_capacity().to_string());
         let persist = Fact::new("fjall.persist_each_batch", format!("{:?}", self.persist));
         let own = own.into_iter().chain(cache.map(|bytes| Fact::new("fjall.cache_bytes", bytes))).chain([persist]);
-        own.chain(self.reset.facts()).collect()
+        InstanceReport { facts: own.chain(self.reset.facts()).collect(), ..InstanceReport::default() }
     }
 
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
@@ -184,7 +188,7 @@ impl Instance for Fjall {
         Ok(Some(self.all(&program.kinds, load, None, loaders_for(load.ops))?))
     }
 
-    fn loaded(&mut self) -> Result<(), TargetError> {
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
         let OpenDatabase { database, keyspaces, .. } = self.open()?;
         quiesce(database, keyspaces).map_err(failed("flush", self.dir.path()))?;
         // Exact as long as no key was put twice.
@@ -192,19 +196,16 @@ impl Instance for Fjall {
         if self.reset.mode != ResetMode::Keep {
             self.reopen(DataReset::keep_copy)?;
         }
-        self.dir.seal(rows)
-    }
-
-    fn facts_of_load(&self) -> Vec<Fact> {
-        self.reset.facts_of_load()
+        self.dir.seal(rows)?;
+        Ok(self.reset.facts_of_load())
     }
 
     fn restores(&self) -> bool {
         self.reset.restores()
     }
 
-    fn begin_again(&mut self, continues: bool) -> Result<(), TargetError> {
-        if !self.reset.is_due(continues, &mut self.made_for) {
+    fn reset(&mut self, purpose: ResetFor) -> Result<(), TargetError> {
+        if !self.reset.is_due(purpose, &mut self.made_for) {
             return Ok(());
         }
         if !self.restores() {
@@ -240,16 +241,9 @@ impl Instance for Fjall {
         self.open.as_ref()?.syncer.as_ref().and_then(PeriodicTask::failure)
     }
 
-    fn footprint(&self) -> Bytes {
-        self.dir.footprint()
-    }
-
-    fn rows(&self) -> Option<u64> {
-        self.dir.amount()
-    }
-
-    fn log_footprint(&self) -> Option<Bytes> {
-        Some(self.dir.footprint_of(&|path| path.as_os_str().as_encoded_bytes().ends_with(b".jnl")))
+    fn space(&self) -> DataSpace {
+        let is_log = |path: &Path| path.as_os_str().as_encoded_bytes().ends_with(b".jnl");
+        DataSpace { total: self.dir.footprint(), logs: Some(self.dir.footprint_of(&is_log)), rows: self.dir.amount() }
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {

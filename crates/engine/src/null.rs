@@ -3,7 +3,9 @@
 //! In: a script in parameters. Out: operations that take as long as the script says. Limits: waits below 1 ms spin, because
 //! the kernel wakes no thread that exactly: such a client keeps one core busy, and more clients than cores disturb each other.
 
-use crate::engine::{EngineDef, EngineProcess, Instance, Loading, depth_one_only, workload_of};
+use crate::engine::{
+    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, depth_one_only, workload_of,
+};
 use host::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
 use model::{Bytes, Entry, Fact, Family, Nanos, Op, Outcome, ParamDef, ParamKind, Params, Tick, Trial};
@@ -23,6 +25,7 @@ pub static NULL: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: EngineProcess::InClients,
+    scripted: true,
     disk_peak: |_, _| Bytes(0),
     version: || Ok(env!("CARGO_PKG_VERSION").into()),
     check: depth_one_only,
@@ -147,16 +150,17 @@ impl Null {
 }
 
 impl Instance for Null {
-    fn facts(&self) -> Vec<Fact> {
-        vec![Fact::new("engine.version", env!("CARGO_PKG_VERSION"))]
+    fn report(&self) -> InstanceReport {
+        let facts = vec![Fact::new("engine.version", env!("CARGO_PKG_VERSION"))];
+        InstanceReport { facts, ..InstanceReport::default() }
     }
 
     fn loaders(&mut self, _: &Trial) -> Result<Option<Loading>, TargetError> {
         Ok(None)
     }
 
-    fn loaded(&mut self) -> Result<(), TargetError> {
-        Ok(())
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
+        Ok(Vec::new())
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
@@ -176,8 +180,8 @@ impl Instance for Null {
         Ok(self.all(&program.kinds, &program.run, program.beside.as_ref(), n))
     }
 
-    fn footprint(&self) -> Bytes {
-        Bytes(0)
+    fn space(&self) -> DataSpace {
+        DataSpace::default()
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {

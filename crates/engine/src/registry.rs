@@ -6,7 +6,6 @@ use crate::data_description::shape_on;
 use crate::engine::{EngineDef, workload_of};
 use crate::{cgroup_counters, file, fjall, mysql, null, postgres, rocksdb, sqlite};
 use model::{Family, Params, Trial};
-use workload::Carried;
 
 /// All engines. A new one is one file and one line here.
 pub const ENGINES: &[&EngineDef] = &[
@@ -46,13 +45,12 @@ pub(crate) fn family_of(trial: &Trial) -> Family {
     *met.expect("the plan was checked: workload and engine share a family")
 }
 
-/// Whether the workload has the step that `params` name on this engine; true where it has no steps.
+/// Whether the engine can perform the step that `params` name; true if the workload has no steps.
 pub fn has_step(engine: &str, workload: &str, params: &Params) -> bool {
     let (Some(engine), Some(workload)) = (find(engine), workload::find(workload)) else { return true };
     let Some((step, _)) = workload.entry.steps() else { return true };
-    let met = workload.entry.families.iter().find(|family| engine.entry.families.contains(family));
-    let Some(make) = workload.kv.filter(|_| met == Some(&Family::Kv)) else { return true };
-    make(params, 0, &Carried::default()).err().is_none_or(|unsupported| unsupported.param != step)
+    let family = workload.entry.families.iter().find(|family| engine.entry.families.contains(family));
+    family != Some(&Family::Kv) || !workload.steps_without_kv.contains(&params.word(step))
 }
 
 /// The engine, the workload and every parameter that shapes the data, as text: what two trials must agree on to share it.

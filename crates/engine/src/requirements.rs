@@ -50,5 +50,5 @@ pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
 
 fn keeps_data_here(trial: &Trial) -> bool {
     let engine = engine_of(trial);
-    engine.runs != EngineProcess::Elsewhere && engine.entry.name != "null"
+    engine.runs != EngineProcess::Elsewhere && !engine.scripted
 }

@@ -5,6 +5,7 @@
 //! engine knew is forgotten.
 
 use crate::data_description::DataDescription;
+use crate::engine::ResetFor;
 use host::copy::{self, Copied};
 use host::data_dir::DataDir;
 use host::error::TargetError;
@@ -111,11 +112,11 @@ impl DataReset {
 
     /// Whether a further point begins with another state than the one before left. One that `continues` a sequence of steps is not
     /// given other data, which would undo them; where data goes back to what was loaded, it is again what it was `made_for`.
-    pub fn is_due(&self, continues: bool, made_for: &mut DataDescription) -> bool {
+    pub fn is_due(&self, purpose: ResetFor, made_for: &mut DataDescription) -> bool {
         match self.mode {
             ResetMode::Keep => false,
             ResetMode::Restart => true,
-            ResetMode::Restore if continues => false,
+            ResetMode::Restore if purpose == ResetFor::NextStep => false,
             ResetMode::Restore => {
                 made_for.forget();
                 true

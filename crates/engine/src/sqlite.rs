@@ -10,7 +10,10 @@
 
 use crate::counters::{ServerSource, in_process_source, own};
 use crate::data_description::DataDescription;
-use crate::engine::{EngineDef, EngineProcess, Instance, Loading, Start, depth_one_only, workload_of};
+use crate::engine::{
+    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, ResetFor, Start, depth_one_only,
+    workload_of,
+};
 use crate::maintenance::{self, Maintenance, RemainingDebt};
 use crate::params;
 use crate::periodic::PeriodicTask;
@@ -41,6 +44,7 @@ pub static SQLITE: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: EngineProcess::Embedded,
+    scripted: false,
     // The log: a checkpoint follows each 4 MiB of it, but not while readers hold it, and a transaction is in it as a whole.
     disk_peak: |data, _| Bytes(data.0 + data.0 / 2 + (64 << 20)),
     version: || Ok(rusqlite::version().into()),
@@ -162,7 +166,7 @@ impl Sqlite {
 }
 
 impl Instance for Sqlite {
-    fn facts(&self) -> Vec<Fact> {
+    fn report(&self) -> InstanceReport {
         let read_back = ["synchronous", "journal_mode", "page_size", "cache_size", "wal_autocheckpoint"];
         let fact = |name: &str| Fact::new(format!("sqlite.{name}"), pragma(&self.admin, name));
         let version = Fact::new("engine.version", rusqlite::version());
@@ -174,10 +178,11 @@ impl Instance for Sqlite {
         };
         let settings = [version, Fact::new("durability", durability)].into_iter().chain(read_back.map(fact));
         let isolation = Fact::new("isolation", "serializable");
-        settings.chain([isolation]).chain(self.reset.facts()).collect()
+        let facts = settings.chain([isolation]).chain(self.reset.facts()).collect();
+        InstanceReport { facts, ..InstanceReport::default() }
     }
 
-    fn closing_facts(&self) -> Vec<Fact> {
+    fn finish_trial(&mut self) -> Vec<Fact> {
         self.debt.take_fact().into_iter().collect()
     }
 
@@ -192,25 +197,22 @@ impl Instance for Sqlite {
         Ok(Some(self.all(LOADING, &program.load_statements, &program.kinds, load, None, 1)))
     }
 
-    fn loaded(&mut self) -> Result<(), TargetError> {
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
         quiesce(&self.admin, &self.params, &self.debt).map_err(failed("checkpoint", &self.database))?;
         let rows = self.rows().map_err(failed("count the rows of", &self.database))?;
         if self.reset.mode != ResetMode::Keep {
             self.reopen(DataReset::keep_copy)?;
         }
-        self.dir.seal(rows)
-    }
-
-    fn facts_of_load(&self) -> Vec<Fact> {
-        self.reset.facts_of_load()
+        self.dir.seal(rows)?;
+        Ok(self.reset.facts_of_load())
     }
 
     fn restores(&self) -> bool {
         self.reset.restores()
     }
 
-    fn begin_again(&mut self, continues: bool) -> Result<(), TargetError> {
-        if !self.reset.is_due(continues, &mut self.made_for) {
+    fn reset(&mut self, purpose: ResetFor) -> Result<(), TargetError> {
+        if !self.reset.is_due(purpose, &mut self.made_for) {
             return Ok(());
         }
         self.reopen(|reset, _, data| reset.restore(data))
@@ -252,16 +254,9 @@ impl Instance for Sqlite {
         self.syncer.as_ref().and_then(PeriodicTask::failure)
     }
 
-    fn footprint(&self) -> Bytes {
-        self.dir.footprint()
-    }
-
-    fn rows(&self) -> Option<u64> {
-        self.dir.amount()
-    }
-
-    fn log_footprint(&self) -> Option<Bytes> {
-        Some(self.dir.footprint_of(&|path| path.as_os_str().as_encoded_bytes().ends_with(b"-wal")))
+    fn space(&self) -> DataSpace {
+        let is_log = |path: &Path| path.as_os_str().as_encoded_bytes().ends_with(b"-wal");
+        DataSpace { total: self.dir.footprint(), logs: Some(self.dir.footprint_of(&is_log)), rows: self.dir.amount() }
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {

@@ -21,7 +21,9 @@ mod verifier;
 mod workers;
 
 use crate::data_description::DataDescription;
-use crate::engine::{EngineDef, EngineProcess, Instance, Loading, Start, slots, workload_of};
+use crate::engine::{
+    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, Start, slots, workload_of,
+};
 use crate::verify::ReadBack;
 use aio::AioFile;
 use buffers::{BufferSizes, Buffers};
@@ -53,6 +55,7 @@ pub static FILE: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: EngineProcess::InClients,
+    scripted: false,
     disk_peak: |data, _| data,
     version: || Ok(kernel()),
     check: |trial| {
@@ -249,7 +252,7 @@ fn unverifiable(device: &std::path::Path) -> TargetError {
 }
 
 impl Instance for FileInstance {
-    fn facts(&self) -> Vec<Fact> {
+    fn report(&self) -> InstanceReport {
         let alignment = match self.alignment {
             Alignment::Direct { offset_align, .. } => format!("{offset_align} B"),
             Alignment::BufferedOnly => "none".into(),
@@ -261,10 +264,10 @@ impl Instance for FileInstance {
         facts.extend((self.preconditioned).then(|| Fact::new("file.written_whole", self.passes.to_string())));
         facts.extend(self.is_null_device().then(|| Fact::new("file.device", "null: what is written is dropped")));
         facts.extend(self.generations.iter().map(Generations::fact));
-        facts
+        InstanceReport { facts, ..InstanceReport::default() }
     }
 
-    fn closing_facts(&self) -> Vec<Fact> {
+    fn finish_trial(&mut self) -> Vec<Fact> {
         let mut facts = self.abilities.map_or(Vec::new(), |_| self.workers.facts());
         if self.fsync_end {
             facts.push(Fact::new("file.fsync_end", files::timed_fsync(&self.paths)));
@@ -321,9 +324,9 @@ impl Instance for FileInstance {
         Ok(Some(Loading { kinds: program.kinds.to_vec(), clients: vec![client], beside: None }))
     }
 
-    fn loaded(&mut self) -> Result<(), TargetError> {
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
         if self.passes == 0 {
-            return Ok(()); // nothing was made, and the file may be somebody else's
+            return Ok(Vec::new()); // nothing was made, and the file may be somebody else's
         }
         let mut size = 0;
         for path in self.paths.iter() {
@@ -334,10 +337,11 @@ impl Instance for FileInstance {
             self.alignment = direct_alignment(&file);
         }
         match &mut self.made {
-            FileOrigin::Here(dir) => dir.seal(size),
-            FileOrigin::Named(named) => named.seal(size),
-            FileOrigin::Device(_) => Ok(()), // nothing is made on it
+            FileOrigin::Here(dir) => dir.seal(size)?,
+            FileOrigin::Named(named) => named.seal(size)?,
+            FileOrigin::Device(_) => {} // nothing is made on it
         }
+        Ok(Vec::new())
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
@@ -366,8 +370,8 @@ impl Instance for FileInstance {
         Ok(Loading { kinds: program.kinds.to_vec(), clients: clients.collect::<Result<_, _>>()?, beside: None })
     }
 
-    fn footprint(&self) -> Bytes {
-        files::footprint(&self.paths)
+    fn space(&self) -> DataSpace {
+        DataSpace { total: files::footprint(&self.paths), ..DataSpace::default() }
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {

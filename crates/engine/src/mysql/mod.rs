@@ -57,6 +57,7 @@ pub static INNODB: EngineDef = EngineDef {
         params: INNODB_PARAMS,
     },
     runs: EngineProcess::Server,
+    scripted: false,
     // Random inserts leave pages half full; undo, temporary tables and the redo log stand beside.
     disk_peak: |data, params| Bytes(2 * data.0 + (256 << 20) + params.bytes("log_size").0),
     version: || programs::version(StorageEngine::InnoDb),
@@ -73,6 +74,7 @@ pub static ROCKSDB: EngineDef = EngineDef {
         params: ROCKSDB_PARAMS,
     },
     runs: EngineProcess::Server,
+    scripted: false,
     // A compaction writes its tables anew before the old ones go; the write-ahead log holds once more what is in memory.
     disk_peak: |data, _| Bytes(2 * data.0 + (512 << 20)),
     version: || programs::version(StorageEngine::RocksDb),
@@ -99,6 +101,7 @@ pub static MYSQL: EngineDef = EngineDef {
         ],
     },
     runs: EngineProcess::Elsewhere,
+    scripted: false,
     // Nothing is on this machine.
     disk_peak: |_, _| Bytes(0),
     version: || Err(format!("named by its URL: --engine {EXAMPLE}")),

@@ -48,6 +48,7 @@ pub static POSTGRES: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: EngineProcess::Server,
+    scripted: false,
     // Rows have headers of 24 bytes, and changed ones stand twice until they are vacuumed. The log of the default size may
     // grow beyond it while a checkpoint is under way.
     disk_peak: |data, params| Bytes(3 * data.0 + (256 << 20) + params.bytes("log_size").0 * 2),
@@ -74,6 +75,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
         ],
     },
     runs: EngineProcess::Elsewhere,
+    scripted: false,
     // Nothing is on this machine.
     disk_peak: |_, _| Bytes(0),
     version: || Err(format!("named by its URL: --engine {EXAMPLE}")),

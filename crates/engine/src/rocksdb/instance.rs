@@ -6,11 +6,13 @@
 
 use super::driver::{RocksdbStore, class_of};
 use super::{RULES, counters, options};
-use crate::engines::{DataDescription, Instance, Loading, Start, loaders_for, sql};
+use crate::data_description::DataDescription;
+use crate::engine::{DataSpace, Instance, InstanceReport, Loading, Start, loaders_for};
 use crate::kv::{KvDriver, program_of};
 use crate::maintenance::{self, Maintenance};
 use crate::periodic::PeriodicTask;
 use crate::server::variables::Variables;
+use crate::sql::OpFailure;
 use ::rocksdb::{DB, Error, Options, WaitForCompactOptions};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
@@ -89,7 +91,7 @@ impl RocksDb {
 }
 
 impl Instance for RocksDb {
-    fn facts(&self) -> Vec<Fact> {
+    fn report(&self) -> InstanceReport {
         let found = options::read_back(&self.data);
         let read_back = |name: &str| found.get(name).cloned();
         let own = [
@@ -105,7 +107,10 @@ impl Instance for RocksDb {
         let set: Vec<&str> = self.variables.iter().map(|(name, _)| name).collect();
         let known = FACTS.into_iter().filter(|name| !set.contains(name));
         let settings = known.filter_map(|name| Some(Fact::new(format!("rocksdb.{name}"), read_back(name)?)));
-        own.into_iter().chain(cache).chain(settings).chain(RULES.facts(&self.variables, read_back)).collect()
+        let facts =
+            own.into_iter().chain(cache).chain(settings).chain(RULES.facts(&self.variables, read_back)).collect();
+        let warnings = RULES.warnings(&self.variables, |name| found.get(name).cloned());
+        InstanceReport { facts, warnings, processes: Vec::new() }
     }
 
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
@@ -114,10 +119,11 @@ impl Instance for RocksDb {
         Ok(Some(self.all(&program.kinds, load, None, loaders_for(load.ops))))
     }
 
-    fn loaded(&mut self) -> Result<(), TargetError> {
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
         quiesce(&self.database).map_err(failed("flush", self.dir.path()))?;
         let tables = self.database.live_files().map_err(failed("list the tables in", self.dir.path()))?;
-        self.dir.seal(tables.iter().map(|table| table.num_entries - table.num_deletions).sum())
+        self.dir.seal(tables.iter().map(|table| table.num_entries - table.num_deletions).sum())?;
+        Ok(Vec::new())
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
@@ -134,11 +140,6 @@ impl Instance for RocksDb {
         vec![counters::source_of(self.database.clone(), self.options.clone())]
     }
 
-    fn warnings(&self) -> Vec<String> {
-        let found = options::read_back(&self.data);
-        RULES.warnings(&self.variables, |name| found.get(name).cloned())
-    }
-
     fn trouble(&self) -> Option<String> {
         let of_syncs = self.syncer.as_ref().and_then(PeriodicTask::failure);
         of_syncs.or_else(|| {
@@ -148,18 +149,11 @@ impl Instance for RocksDb {
         })
     }
 
-    fn footprint(&self) -> Bytes {
-        self.dir.footprint()
-    }
-
-    fn rows(&self) -> Option<u64> {
-        self.dir.amount()
-    }
-
-    /// The write-ahead logs, and the log of which tables there are: both take room in advance, 70 and 4 MiB.
-    fn log_footprint(&self) -> Option<Bytes> {
+    fn space(&self) -> DataSpace {
+        // The write-ahead logs, and the log of which tables there are: both take room in advance, 70 and 4 MiB.
         let is_log = |name: &str| name.ends_with(".log") || name.starts_with("MANIFEST-");
-        Some(self.dir.footprint_of(&|path| path.file_name().and_then(OsStr::to_str).is_some_and(is_log)))
+        let logs = self.dir.footprint_of(&|path| path.file_name().and_then(OsStr::to_str).is_some_and(is_log));
+        DataSpace { total: self.dir.footprint(), logs: Some(logs), rows: self.dir.amount() }
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
@@ -194,12 +188,12 @@ impl Maintenance for RocksdbDrain {
         format!("rocksdb in `{}`", shown(&self.directory))
     }
 
-    fn open(&self) -> Result<(), sql::OpFailure> {
+    fn open(&self) -> Result<(), OpFailure> {
         Ok(())
     }
 
-    fn perform(&self, (): &mut (), _: &KvOp) -> Result<(), sql::OpFailure> {
-        quiesce(&self.database).map_err(|error| sql::OpFailure { class: class_of(&error), text: error.to_string() })
+    fn perform(&self, (): &mut (), _: &KvOp) -> Result<(), OpFailure> {
+        quiesce(&self.database).map_err(|error| OpFailure { class: class_of(&error), text: error.to_string() })
     }
 }
 

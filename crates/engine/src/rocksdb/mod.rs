@@ -37,6 +37,7 @@ pub static ROCKSDB: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: EngineProcess::Embedded,
+    scripted: false,
     // A compaction writes its tables anew before the old ones go. A log is of one memtable (64 MiB) and takes room for a tenth
     // more before it is written; two memtables wait to be flushed and the third is being filled.
     disk_peak: |data, _| Bytes(2 * data.0 + (256 << 20)),

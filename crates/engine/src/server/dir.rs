@@ -69,7 +69,7 @@ impl ServerDir {
         Socket { path, _place: self.place.clone() }
     }
 
-    /// EngineProcess a program that makes the server's files.
+    /// Runs a program that makes the server's files.
     pub fn set_up(&self, program: PathBuf, args: Vec<OsString>) -> Result<(), TargetError> {
         self.launch(program, args).run_to_end()
     }

@@ -17,7 +17,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// ResetMode two looks at a process that is starting or ending.
+/// Between two looks at a process that is starting or ending.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// How long a program that prepares a directory may take: 0.6 s here, and a busy disk may take tens of times as long.
@@ -53,7 +53,7 @@ pub struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// EngineProcess a program that ends by itself.
+    /// Runs a program that ends by itself.
     pub fn run_to_end(self) -> Result<(), TargetError> {
         let server = self.start()?;
         let until = Instant::now() + SETUP_AT_MOST;

@@ -4,7 +4,7 @@
 //! that was verified as far as was asked for; facts that say so. Limits: TLS 1.2 and 1.3 by rustls and ring; names are looked for
 //! in subjectAltName only, as browsers do; no lists of revoked certificates, no channel binding.
 //!
-//! ServerRoute nothing is said, a server on another machine is verified by name, as MariaDB's own client does since 11.4, and one on this
+//! By default a server on another machine is verified by name, as MariaDB's own client does since 11.4, and one on this
 //! machine is not encrypted. PostgreSQL's `prefer` and MySQL's `PREFERRED` would leave to the server what is measured.
 
 use super::url::check_closed;
@@ -76,7 +76,7 @@ pub struct TlsOptions {
     identity: Option<(String, String)>,
 }
 
-/// ServerRoute a server is.
+/// How a server is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerRoute {
     /// Behind a unix socket.
@@ -289,7 +289,7 @@ fn verifier(options: &TlsOptions, provider: Arc<CryptoProvider>) -> Result<Arc<d
     Ok(if by_name { built } else { Arc::new(IssuerOnly(built)) })
 }
 
-/// ServerRoute Debian, Red Hat, SUSE and Alpine keep the issuers that they trust.
+/// Where Debian, Red Hat, SUSE and Alpine keep the issuers that they trust.
 const SYSTEM: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",

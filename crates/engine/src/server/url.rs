@@ -15,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// ServerRoute the server is. The plan fills it in where the engine itself is given as a URL.
+/// Where the server is. The plan fills it in where the engine itself is given as a URL.
 pub const URL: ParamDef = ParamDef {
     name: "url",
     kind: ParamKind::Path,
@@ -26,7 +26,7 @@ pub const URL: ParamDef = ParamDef {
     shapes_data: true,
 };
 
-/// ServerRoute its password is.
+/// Where its password is.
 pub const PASSWORD_FILE: ParamDef = ParamDef {
     name: "password_file",
     kind: ParamKind::Path,

@@ -5,7 +5,7 @@
 //! ended, started or configured.
 
 use crate::data_description::DataDescription;
-use crate::engine::{Instance, Loading, Start, loaders_for};
+use crate::engine::{DataSpace, Instance, InstanceReport, Loading, ResetFor, Start, loaders_for};
 use crate::maintenance::{self, Maintenance, RemainingDebt};
 use crate::reset::{DataReset, ResetMode};
 use crate::server::dir::{ServerDir, Socket};
@@ -282,7 +282,7 @@ fn launch<S: SqlServer>(
 }
 
 impl<S: SqlServer> Instance for SqlServerInstance<S> {
-    fn facts(&self) -> Vec<Fact> {
+    fn report(&self) -> InstanceReport {
         let value = |name: &str| self.variable(name).unwrap_or("unknown".into());
         let (own, durability) = (S::SPEC, self.server.durability(&value));
         let mut facts = vec![Fact::new("engine.version", value(own.version)), Fact::new("durability", durability)];
@@ -296,10 +296,12 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         facts.extend(self.location.facts());
         facts.extend(self.reset.facts());
         facts.extend(self.options.facts());
-        facts
+        let set = own.rules.warnings(&self.variables, |name| self.variable(name));
+        let warnings = self.location.warnings().into_iter().chain(set).collect();
+        InstanceReport { facts, warnings, processes: self.location.processes() }
     }
 
-    fn closing_facts(&self) -> Vec<Fact> {
+    fn finish_trial(&mut self) -> Vec<Fact> {
         let ended = self.location.facts().into_iter().filter(|fact| fact.name == "server.ended");
         self.tally.facts().into_iter().chain(ended).chain(self.debt.take_fact()).collect()
     }
@@ -315,7 +317,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         Ok(Some(self.all(options, program.load_statements, load, None, &program.kinds, loaders_for(load.ops))))
     }
 
-    fn loaded(&mut self) -> Result<(), TargetError> {
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
         let private = self.location.is_private();
         let brought = self.server.quiesce(&mut self.admin.borrow_mut(), &self.tables, private);
         self.debt.set(brought.map_err(|failure| self.failed(failure))?);
@@ -323,19 +325,16 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         if self.reset.mode != ResetMode::Keep {
             self.restart(true, DataReset::keep_copy)?;
         }
-        self.location.seal(rows, self.seed)
-    }
-
-    fn facts_of_load(&self) -> Vec<Fact> {
-        self.reset.facts_of_load()
+        self.location.seal(rows, self.seed)?;
+        Ok(self.reset.facts_of_load())
     }
 
     fn restores(&self) -> bool {
         self.reset.restores()
     }
 
-    fn begin_again(&mut self, continues: bool) -> Result<(), TargetError> {
-        if !self.reset.is_due(continues, &mut self.made_for) {
+    fn reset(&mut self, purpose: ResetFor) -> Result<(), TargetError> {
+        if !self.reset.is_due(purpose, &mut self.made_for) {
             return Ok(());
         }
         self.restart(!self.restores(), |reset, _, data| reset.restore(data))
@@ -359,33 +358,17 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         Ok(self.all(self.options.clone(), program.statements, run, beside, &program.kinds, trial.load.clients))
     }
 
-    fn processes(&self) -> Vec<u32> {
-        self.location.processes()
-    }
-
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {
         self.server.sources(&self.address)
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        let set = S::SPEC.rules.warnings(&self.variables, |name| self.variable(name));
-        self.location.warnings().into_iter().chain(set).collect()
     }
 
     fn trouble(&self) -> Option<String> {
         self.location.trouble(self.tally.has_lost())
     }
 
-    fn footprint(&self) -> Bytes {
-        self.location.footprint(|| Bytes(self.number(S::SPEC.table_bytes).unwrap_or_default()))
-    }
-
-    fn rows(&self) -> Option<u64> {
-        self.location.rows()
-    }
-
-    fn log_footprint(&self) -> Option<Bytes> {
-        self.location.log_footprint()
+    fn space(&self) -> DataSpace {
+        let total = self.location.footprint(|| Bytes(self.number(S::SPEC.table_bytes).unwrap_or_default()));
+        DataSpace { total, logs: self.location.log_footprint(), rows: self.location.rows() }
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {

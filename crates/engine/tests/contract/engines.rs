@@ -270,14 +270,14 @@ fn keys_and_values_are_all_there_after_the_load_and_one_that_is_missing_is_told(
     for engine in key_value() {
         let trial = trial(engine, "oltp", &[("tables", "2")]);
         let mut instance = prepared(&trial, parent.path());
-        assert!(instance.footprint().0 > 2 * 500 * 190, "{engine}: {}", instance.footprint());
-        assert_eq!(instance.rows(), Some(2 * 500), "{engine}");
+        assert!(instance.space().total.0 > 2 * 500 * 190, "{engine}: {}", instance.space().total);
+        assert_eq!(instance.space().rows, Some(2 * 500), "{engine}");
         assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run), (300, 0), "{engine}");
         instance.stop().unwrap();
 
         let mut empty = start(&trial, parent.path()).unwrap();
         drop(empty.loaders(&trial).unwrap());
-        empty.loaded().unwrap();
+        empty.finish_load().unwrap();
         let (outcome, seen) = run(&mut *empty, &trial).unwrap();
         assert!(matches!(outcome.ended, Ended::Failed { class: Some(FailureClass::Corrupt), .. }), "{outcome:?}");
         assert_eq!(seen.total(Phase::Run).0, 0);
@@ -317,7 +317,7 @@ fn a_file_is_read_and_written_directly_and_through_the_page_cache_at_every_depth
             let (ok, failed) = seen.total(Phase::Run);
             assert_eq!((outcome.ended, failed), (Ended::AsPlanned, 0), "{settings:?}: {:?}", seen.events);
             assert!(ok > 0 && seen.counts.len() == 2, "{settings:?}: {:?}", seen.counts);
-            assert_eq!(instance.footprint().0, 8 << 20);
+            assert_eq!(instance.space().total.0, 8 << 20);
             instance.stop().unwrap();
         }
     }
@@ -346,7 +346,7 @@ fn an_embedded_engine_counts_what_its_log_and_its_tables_became() {
         let def = source.describe();
         assert_eq!((def.name.as_str(), def.counters.len()), (engine, source.read().len()));
         assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run).1, 0);
-        instance.loaded().unwrap(); // brings the rows to where they stay
+        instance.finish_load().unwrap(); // brings the rows to where they stay
         let after = source.read();
         let at = def.counters.iter().position(|counter| counter.name == grown).unwrap();
         assert!(after[at].is_some_and(|bytes| bytes > 20_000.0), "{def:?} {after:?}");

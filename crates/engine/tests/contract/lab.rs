@@ -4,7 +4,7 @@ use engine::{ENGINES, EngineDef, EngineProcess, Instance, Loading, Start};
 use host::TargetError;
 use host::filesystem::{Alignment, direct_alignment};
 use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_phases};
-use model::{Bytes, Catalogue, Event, Family, IntervalRow, Nanos, ParamDef, ParamKind, Phase, Tick, Trial};
+use model::{Bytes, Catalogue, Event, Fact, Family, IntervalRow, Nanos, ParamDef, ParamKind, Phase, Tick, Trial};
 use plan::Overrides;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -188,6 +188,8 @@ pub struct Seen {
     pub counts: BTreeMap<(Phase, u8), (u64, u64)>,
     /// What was reported.
     pub events: Vec<String>,
+    /// What the instance said of the load when it was finished.
+    pub load_facts: Vec<Fact>,
 }
 
 impl Seen {
@@ -226,17 +228,22 @@ pub fn prepare(instance: &mut dyn Instance, trial: &Trial) -> Result<(Outcome, S
         outcome = perform(loading, &phase, trial, &mut seen);
     }
     if outcome.ended == Ended::AsPlanned {
-        instance.loaded()?;
+        seen.load_facts = instance.finish_load()?;
     }
     Ok((outcome, seen))
 }
 
 /// An instance for `trial` with its data.
 pub fn prepared(trial: &Trial, parent: &Path) -> Box<dyn Instance> {
+    prepared_with_facts(trial, parent).0
+}
+
+/// The same, and the facts about its load.
+pub fn prepared_with_facts(trial: &Trial, parent: &Path) -> (Box<dyn Instance>, Vec<Fact>) {
     let mut instance = start(trial, parent).unwrap();
     let (outcome, seen) = prepare(&mut *instance, trial).unwrap();
     assert_eq!(outcome.ended, Ended::AsPlanned, "{:?}", seen.events);
-    instance
+    (instance, seen.load_facts)
 }
 
 /// EngineProcess `trial` on `instance`.
@@ -256,7 +263,7 @@ pub fn run_phase(trial: &Trial) -> PhasePlan {
     PhasePlan { phase: Phase::Run, length: phases.run, ops_max: phases.ops_max, pacing: trial.load.pacing }
 }
 
-/// EngineProcess one phase with clients that are there already.
+/// Runs one phase with clients that are there already.
 pub fn perform(loading: Loading, phase: &PhasePlan, trial: &Trial, seen: &mut dyn Sink) -> Outcome {
     let setup = Setup {
         kinds: loading.kinds.len(),
@@ -274,7 +281,7 @@ pub fn load_ops(trial: &Trial) -> Option<u64> {
     let engine = engine::find(&trial.target.engine).unwrap();
     let params = &trial.workload.params;
     match def.entry.families.iter().find(|family| engine.entry.families.contains(family)).unwrap() {
-        _ if engine.entry.name == "null" => None,
+        _ if engine.scripted => None,
         Family::Io => def.io.unwrap()(params, trial.seed, &workload::Carried::default()).load.ops,
         Family::Sql => {
             def.sql.unwrap()(params, trial.seed, &workload::Carried::default()).load.and_then(|load| load.ops)
@@ -294,7 +301,7 @@ pub fn exists(trial: &Trial) -> bool {
 
 /// The value of the fact `name`.
 pub fn fact(instance: &dyn Instance, name: &str) -> Option<String> {
-    instance.facts().into_iter().find(|fact| fact.name == name).map(|fact| fact.value)
+    instance.report().facts.into_iter().find(|fact| fact.name == name).map(|fact| fact.value)
 }
 
 /// A file of somebody else.

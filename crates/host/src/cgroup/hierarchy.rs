@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// What a group may limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
-    /// MemoryGroup and page cache.
+    /// Memory and page cache.
     Memory,
     /// Operations and bytes of block devices.
     Storage,

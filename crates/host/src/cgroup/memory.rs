@@ -27,7 +27,7 @@ impl MemoryGroup {
         let amount = |none: &str| limit.map_or(none.to_owned(), |limit| limit.0.to_string());
         match self.version {
             Version::One => {
-                // MemoryGroup with swap is never less than memory, so it goes out of the way first. Kernels may be without it.
+                // Memory with swap is never less than memory, so it goes out of the way first. Kernels may be without it.
                 let _ = fs::write(self.file("memory.memsw.limit_in_bytes"), "-1");
                 self.write("memory.limit_in_bytes", &amount("-1")).map_err(|error| self.too_small(limit, error))?;
                 let _ = fs::write(self.file("memory.memsw.limit_in_bytes"), amount("-1"));

@@ -168,7 +168,7 @@ impl Device {
 
     fn opened(&self, flags: OFlags) -> std::io::Result<File> {
         let file = File::from(open(&self.path, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?);
-        // ResetMode the look and the opening another node may have been put in its place.
+        // Between the look and the opening another node may have been put in its place.
         match file.metadata()?.rdev() == self.number {
             true => Ok(file),
             false => Err(std::io::Error::other("another device has taken its place")),

@@ -95,7 +95,7 @@ fn ceiling(probe: &Probe, dir: &Path, context: &Context) -> Ceiling {
     Ceiling { name: probe.name, measured }
 }
 
-/// EngineProcess one trial without recording it.
+/// Runs one trial without recording it.
 fn rate(trial: &Trial, dir: &Path) -> Result<Rate, Fault> {
     let mut unrecorded = Unrecorded::start(trial, dir, &Arc::new(Stop::default()))?;
     let measured = unrecorded.measure(trial);

@@ -16,7 +16,7 @@ use super::sink::PointSink;
 use crate::cli::Context;
 use crate::exit::Fault;
 use engine::estimate::{chain_bytes, image_bytes};
-use engine::{EngineDef, EngineProcess, Instance, Loading, Start};
+use engine::{EngineDef, EngineProcess, Instance, Loading, ResetFor, Start};
 use host::Volume;
 use host::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
 use host::device::Device;
@@ -159,7 +159,7 @@ impl<'a> Session<'a> {
         let described: Vec<_> = sources.iter().map(|source| source.describe()).collect();
         let mut facts = vec![Fact::new("engine.process", live.def.runs.as_str())];
         facts.extend(place_facts(trial, live.volume.as_ref(), &self.options.dir));
-        facts.extend(live.instance.facts());
+        facts.extend(live.instance.report().facts);
         facts.extend(hold(live, trial)?);
         facts.extend(notes.into_iter().map(|note| Fact::new("counters.missing", note)));
         facts.extend(kinds.iter().flat_map(kind_facts));
@@ -182,12 +182,13 @@ impl<'a> Session<'a> {
         let (chain, before) = (self.chain(nth), self.steps_before(nth));
         let live = self.live.insert(start(chain, nth, self.plan, self.options)?);
         live.cage.iter().filter_map(CgroupLimits::warning).for_each(|warning| self.context.note(warning));
-        live.instance.warnings().iter().for_each(|warning| self.context.note(warning));
-        self.interrupted.iter().try_for_each(|run| run.check_engine(&chain[0], &live.instance.facts()))?;
+        let report = live.instance.report();
+        report.warnings.iter().for_each(|warning| self.context.note(warning));
+        self.interrupted.iter().try_for_each(|run| run.check_engine(&chain[0], &report.facts))?;
         before.iter().chain([&self.plan.trials[nth]]).try_for_each(|trial| live.instance.check(trial))?;
         let loaders = live.instance.loaders(&chain[0])?;
         if loaders.is_none() {
-            live.instance.loaded()?;
+            live.instance.finish_load()?;
         }
         if before.is_empty() {
             return Ok((loaders, None));
@@ -300,7 +301,7 @@ impl<'a> Session<'a> {
         let live = self.live.as_mut().expect("it fits");
         // Starting and copying is not measured; what holds the point is set before it begins.
         lift(live)?;
-        live.instance.begin_again(continues)?;
+        live.instance.reset(if continues { ResetFor::NextStep } else { ResetFor::NextPoint })?;
         Ok((None, None))
     }
 
@@ -448,7 +449,9 @@ fn subject(trial: &Trial, live: &Live, dir: &Path) -> Subject {
     let device = device_below(trial, live.volume.as_ref(), dir);
     match live.def.runs {
         EngineProcess::InClients | EngineProcess::Embedded => Subject { engine_pids: EnginePids::Own, device },
-        EngineProcess::Server => Subject { engine_pids: EnginePids::Processes(live.instance.processes()), device },
+        EngineProcess::Server => {
+            Subject { engine_pids: EnginePids::Processes(live.instance.report().processes), device }
+        }
         // What is done here is none of its doing.
         EngineProcess::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },
     }
@@ -513,20 +516,22 @@ pub fn perform(
 /// Brings data that was made to rest, and looks at what has come of it.
 fn loaded(live: &mut Live) -> Result<(), Fault> {
     let began = Instant::now();
-    live.instance.loaded()?;
+    let facts_of_load = live.instance.finish_load()?;
+    let space = live.instance.space();
     let rest = Fact::new("load.rest_s", format!("{:.3}", began.elapsed().as_secs_f64()));
-    let bytes = Fact::new("load.bytes", live.instance.footprint().0.to_string());
-    let rows = live.instance.rows().map(|rows| Fact::new("load.rows", rows.to_string()));
-    live.of_load = [rest, bytes].into_iter().chain(rows).chain(live.instance.facts_of_load()).collect();
+    let bytes = Fact::new("load.bytes", space.total.0.to_string());
+    let rows = space.rows.map(|rows| Fact::new("load.rows", rows.to_string()));
+    live.of_load = [rest, bytes].into_iter().chain(rows).chain(facts_of_load).collect();
     Ok(())
 }
 
 /// What is left when the load is over: the size of the data, and what the engine has to say.
 fn closing_facts(live: &mut Live) -> Vec<Fact> {
     let mut facts = std::mem::take(&mut live.of_load);
-    facts.push(Fact::new("data.bytes", live.instance.footprint().0.to_string()));
-    facts.extend(live.instance.log_footprint().map(|logs| Fact::new("data.log_bytes", logs.0.to_string())));
-    facts.extend(live.instance.closing_facts());
+    let space = live.instance.space();
+    facts.push(Fact::new("data.bytes", space.total.0.to_string()));
+    facts.extend(space.logs.map(|logs| Fact::new("data.log_bytes", logs.0.to_string())));
+    facts.extend(live.instance.finish_trial());
     facts.extend(live.cage.iter().flat_map(CgroupLimits::closing_facts));
     facts
 }

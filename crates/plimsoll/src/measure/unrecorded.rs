@@ -48,7 +48,7 @@ impl Unrecorded {
         }
     }
 
-    /// EngineProcess the run phase of `trial`. At least one operation was done in it.
+    /// Runs the run phase of `trial`. At least one operation was done in it.
     pub fn measure(&mut self, trial: &Trial) -> Result<Sums, Fault> {
         self.instance.check(trial)?;
         let loading = self.instance.clients(trial)?;
@@ -72,7 +72,7 @@ impl Unrecorded {
             let prepare = PhasePlan { phase: Phase::Prepare, length: PREPARE_AT_MOST, ops_max: None, pacing };
             self.run(loading, prepare, trial)?;
         }
-        Ok(self.instance.loaded()?)
+        Ok(self.instance.finish_load().map(drop)?)
     }
 
     fn run(&self, loading: Loading, phase: PhasePlan, trial: &Trial) -> Result<Sums, Fault> {
