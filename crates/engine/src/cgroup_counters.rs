@@ -11,14 +11,14 @@ use model::CounterSource;
 /// The source, for the reference.
 static LIMITS: ServerSource = ServerSource {
     name: "limits",
-    help: "memory, reads and writes of an engine that is held to limits, as its control groups count them",
+    help: "memory, reads and writes of an engine with limits, as counted by its control groups",
     counters: &[
         own(Gauge, "memory_bytes", "bytes", "memory of the engine and page cache of its files"),
-        own(Counts, "memory_hits", "count", "times that the memory limit was met and something had to go"),
-        own(Counts, "read_ops", "ops", "reads of who is held to the limit"),
-        own(Counts, "write_ops", "ops", "writes of who is held to the limit"),
-        own(Counts, "read_bytes", "bytes", "bytes read by who is held to the limit"),
-        own(Counts, "write_bytes", "bytes", "bytes written by who is held to the limit"),
+        own(Counts, "memory_hits", "count", "times that the memory limit was reached and pages were dropped"),
+        own(Counts, "read_ops", "ops", "reads of the limited processes"),
+        own(Counts, "write_ops", "ops", "writes of the limited processes"),
+        own(Counts, "read_bytes", "bytes", "bytes read by the limited processes"),
+        own(Counts, "write_bytes", "bytes", "bytes written by the limited processes"),
     ],
 };
 

@@ -61,7 +61,7 @@ impl DataDescription {
             return Ok(());
         }
         Err(TargetError::Unsafe(format!(
-            "the data in `{place}` is not what the trial expects: it was made for `{}`, wanted `{wanted}`",
+            "the data in `{place}` does not fit this trial: it was made for `{}`, but `{wanted}` is needed",
             self.shape
         )))
     }

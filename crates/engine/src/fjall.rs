@@ -55,15 +55,15 @@ pub const SOURCES: &[&ServerSource] = &[&COUNTERS];
 
 static COUNTERS: ServerSource = ServerSource {
     name: "fjall",
-    help: "journals, memtables, compactions and tables of fjall, as the library says (fjall)",
+    help: "journals, memtables, compactions and tables of fjall, as reported by the library (fjall)",
     counters: &[
-        own(Gauge, "journal_bytes", "bytes", "size of the journals, which hold what is not yet in tables"),
-        own(Gauge, "memtable_bytes", "bytes", "memory of all memtables: what is yet to be written to tables"),
-        own(Gauge, "flushes_pending", "count", "memtables that are full and wait to be flushed"),
+        own(Gauge, "journal_bytes", "bytes", "size of the journals, which hold data that is not in tables yet"),
+        own(Gauge, "memtable_bytes", "bytes", "memory of all memtables: data still to be written to tables"),
+        own(Gauge, "flushes_pending", "count", "full memtables that wait to be flushed"),
         own(Gauge, "compactions_running", "count", "compactions under way"),
         own(Counts, "compactions", "ops", "compactions done"),
         own(Counts, "compacting_ns", "ns", "time spent compacting, over all threads"),
-        own(Gauge, "l0_tables", "count", "tables of level 0, each of which a reader may have to look into"),
+        own(Gauge, "l0_tables", "count", "tables in level 0, each of which a read may have to search"),
         own(Gauge, "table_bytes", "bytes", "size of all tables"),
     ],
 };
@@ -424,7 +424,7 @@ fn io_error(error: &Error) -> Option<&std::io::Error> {
 fn text_of(error: &Error) -> String {
     match (io_error(error), error) {
         (Some(error), _) => error.to_string(),
-        (None, Error::Poisoned) => "it takes no more writes, because an earlier one or a flush failed".into(),
+        (None, Error::Poisoned) => "it accepts no more writes, because an earlier write or flush failed".into(),
         (None, error) => error.to_string(),
     }
 }

@@ -41,14 +41,14 @@ const PARAMS: &[ParamDef] = &[
         "stall_every",
         ParamKind::Int { min: 0, max: u64::MAX },
         "0",
-        "operations from one stall to the next; 0 for none",
+        "operations from one stall to the next; 0 = no stalls",
     ),
     duration("stall", "0", "how long a stall freezes the engine"),
-    duration("step_after", "0", "from here on service times change for good; 0 for never"),
-    param("step_factor", FACTOR, "1", "what the step multiplies service times by"),
-    duration("drop_every", "0", "time from one drop to the next; 0 for none"),
+    duration("step_after", "0", "when service times change for good; 0 = never"),
+    param("step_factor", FACTOR, "1", "factor for service times after the step"),
+    duration("drop_every", "0", "time from one drop to the next; 0 = no drops"),
     duration("drop_for", "0", "how long a drop lasts"),
-    param("drop_factor", FACTOR, "1", "what a drop multiplies service times by"),
+    param("drop_factor", FACTOR, "1", "factor for service times during a drop"),
 ];
 
 const fn param(name: &'static str, kind: ParamKind, default: &'static str, help: &'static str) -> ParamDef {

@@ -18,8 +18,8 @@ pub const BETWEEN: ParamDef = ParamDef {
     name: "between",
     kind: ParamKind::OneOf(&["keep", "restart", "restore"]),
     default: "keep",
-    help: "what a point begins with: the engine and data as the point before left them (keep), the engine started anew with cold \
-           caches (restart), or that on a copy of the data as it was loaded (restore; reflink where the file system can)",
+    help: "state before each point: keep (as the previous point left it), restart (cold caches), restore (restart \
+           on a fresh copy of the loaded data, by reflink if the file system can)",
     scales: false,
     shapes_data: true,
 };

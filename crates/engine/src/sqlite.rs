@@ -57,19 +57,19 @@ pub const SOURCES: &[&ServerSource] = &[&COUNTERS];
 
 static COUNTERS: ServerSource = ServerSource {
     name: "sqlite",
-    help: "the log, the database and the memory of SQLite, as its files and the library say (sqlite)",
+    help: "log, database and memory of SQLite, as reported by its files and the library (sqlite)",
     counters: &[
         own(
             Gauge,
             "wal_bytes",
             "bytes",
-            "length of the write-ahead log: its largest so far, because it is written again from the start",
+            "length of the write-ahead log: its largest so far, because SQLite reuses the file from its start",
         ),
         own(
             Counts,
             "wal_restarts",
             "ops",
-            "times that the log began anew after all of it had been written to the database",
+            "times that the log was restarted after all of it was written to the database",
         ),
         own(Gauge, "database_bytes", "bytes", "length of the database file"),
         own(Gauge, "memory_bytes", "bytes", "memory that SQLite holds, caches of all connections included"),
@@ -299,7 +299,7 @@ fn quiesce(connection: &Connection, params: &Params, debt: &RemainingDebt) -> ru
 fn failed(what: &'static str, database: &Path) -> impl Fn(rusqlite::Error) -> TargetError {
     move |error| {
         let full = class_of(&error) == FailureClass::NoSpace;
-        let advice = if full { "; free some space or measure elsewhere" } else { "" };
+        let advice = if full { "; free some space or use another directory" } else { "" };
         TargetError::Failed(format!("sqlite cannot {what} `{}`: {error}{advice}", shown(database)))
     }
 }

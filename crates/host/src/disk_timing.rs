@@ -150,7 +150,7 @@ impl Reader {
         };
         let requests = file.metadata().trying("look at", path)?.len() / REQUEST.0;
         if requests == 0 {
-            let text = format!("`{}` is shorter than {REQUEST}, which is one read; make it longer", shown(path));
+            let text = format!("`{}` is shorter than one read ({REQUEST}); make it longer", shown(path));
             return Err(TargetError::Unsupported(text));
         }
         let memory = vec![0; REQUEST.0 as usize + PAGE];

@@ -17,10 +17,10 @@ pub fn settings(trial: &Trial) -> Result<(), TargetError> {
     let settings = Settings::from_trial(trial);
     let refused = match settings.io {
         _ if settings.direct && settings.readahead != Readahead::Default => {
-            "there is no readahead past the page cache: use direct = `false`, or readahead = `default`"
+            "direct = `true` has no readahead: use direct = `false`, or readahead = `default`"
         }
         Io::Mmap if settings.readahead != Readahead::Default => {
-            "readahead is said of reads, and a mapping has none: use io = `sync`, or readahead = `default`"
+            "readahead applies to reads, which io = `mmap` does not do: use io = `sync`, or readahead = `default`"
         }
         Io::Mmap if settings.direct => "io = `mmap` goes through the page cache: use direct = `false`",
         Io::Mmap if settings.sync != WriteSync::None => {
@@ -42,7 +42,10 @@ pub fn load(trial: &Trial) -> Result<(), TargetError> {
             )
         }
         Pacing::Closed { think } if io.batches() && think.0 > 0 => {
-            format!("think needs io = `sync`: with io = `{word}` there is no client that could think")
+            format!(
+                "think needs io = `sync`: with io = `{word}` a client has many operations in flight and cannot \
+                 pause between them"
+            )
         }
         _ => return Ok(()),
     };
@@ -57,7 +60,7 @@ pub fn verifying(trial: &Trial, program: &IoProgram) -> Result<(), TargetError> 
     let refused = match () {
         _ if !settings.verify => return Ok(()),
         _ if !program.block.0.is_multiple_of(unit) => format!(
-            "verify = `true` checks units of {}: block = `{}` is no multiple of that; use such a block",
+            "verify = `true` checks units of {}, so block = `{}` must be a multiple of that",
             Bytes(unit),
             program.block
         ),
@@ -98,8 +101,8 @@ pub fn alignment(path: &Path, alignment: Alignment, block: Bytes) -> Result<(), 
     match alignment {
         Alignment::Direct { offset_align, .. } if !block.0.is_multiple_of(u64::from(offset_align)) => {
             Err(TargetError::Unsupported(format!(
-                "block = `{block}` is not a multiple of {offset_align} bytes, which O_DIRECT needs on `{}`; use such a \
-                 block or direct = `false`",
+                "block = `{block}` is not a multiple of {offset_align} bytes, which O_DIRECT needs on `{}`; use a \
+                 multiple, or direct = `false`",
                 shown(path)
             )))
         }

@@ -239,14 +239,14 @@ impl FileInstance {
 
 fn several_at(path: &std::path::Path, files: u16) -> TargetError {
     TargetError::Unsupported(format!(
-        "files = `{files}` and the one file at `{}` exclude each other; leave the path out, or use files = `1`",
+        "files = `{files}` cannot be used with the one file at `{}`; leave out the path, or use files = `1`",
         shown(path)
     ))
 }
 
 fn unverifiable(device: &std::path::Path) -> TargetError {
     TargetError::Unsupported(format!(
-        "verify = `true` keeps a table beside what it checks, and beside the block device `{}` is no place; name a file",
+        "verify = `true` needs a table next to the data, which is not possible for the block device `{}`; name a file",
         shown(device)
     ))
 }

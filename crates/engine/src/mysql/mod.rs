@@ -86,7 +86,7 @@ pub static ROCKSDB: EngineDef = EngineDef {
 pub static MYSQL: EngineDef = EngineDef {
     entry: Entry {
         name: "mysql",
-        help: "a MySQL or MariaDB server that somebody else runs, by its URL; works in a schema of its own",
+        help: "an existing MySQL or MariaDB server, given by its URL; works in a schema of its own",
         families: &[Family::Sql],
         params: &[
             URL,
@@ -104,7 +104,7 @@ pub static MYSQL: EngineDef = EngineDef {
     scripted: false,
     // Nothing is on this machine.
     disk_peak: |_, _| Bytes(0),
-    version: || Err(format!("named by its URL: --engine {EXAMPLE}")),
+    version: || Err(format!("give its URL: --engine {EXAMPLE}")),
     check: |trial| {
         session_options::check_trial(trial)?;
         session_options::check_url(trial, &Url::from_params(&trial.target.params, &["mysql"], EXAMPLE)?)

@@ -61,7 +61,7 @@ pub static POSTGRES: EngineDef = EngineDef {
 pub static POSTGRESQL: EngineDef = EngineDef {
     entry: Entry {
         name: "postgresql",
-        help: "a PostgreSQL server that somebody else runs, by its URL; works in a schema of its own",
+        help: "an existing PostgreSQL server, given by its URL; works in a schema of its own",
         families: &[Family::Sql],
         params: &[
             URL,
@@ -78,7 +78,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
     scripted: false,
     // Nothing is on this machine.
     disk_peak: |_, _| Bytes(0),
-    version: || Err(format!("named by its URL: --engine {EXAMPLE}")),
+    version: || Err(format!("give its URL: --engine {EXAMPLE}")),
     check: |trial| {
         session_options::check_trial(trial)?;
         session_options::check_url(trial, &Url::from_params(&trial.target.params, SCHEMES, EXAMPLE)?)

@@ -202,7 +202,7 @@ fn failed(what: &'static str, directory: &Path) -> impl Fn(Error) -> TargetError
     let directory = shown(directory);
     move |error| {
         let full = class_of(&error) == FailureClass::NoSpace;
-        let advice = if full { "; free some space or measure elsewhere" } else { "" };
+        let advice = if full { "; free some space or use another directory" } else { "" };
         TargetError::Failed(format!("rocksdb cannot {what} `{directory}`: {error}{advice}"))
     }
 }

@@ -81,7 +81,7 @@ impl DataLocation {
             DataLocation::Private(server_dir) => server_dir.dir.check(data, seed),
             DataLocation::External(external) if external.sealed.is_some_and(|(_, made_of)| made_of == seed) => Ok(()),
             DataLocation::External(external) => {
-                let text = format!("the data in {} is incomplete or has another seed than {seed}", external.shown);
+                let text = format!("the data in {} is incomplete, or its seed is not {seed}", external.shown);
                 Err(TargetError::Unsafe(text))
             }
         }
@@ -121,10 +121,11 @@ impl DataLocation {
         let DataLocation::External(external) = self else { return Vec::new() };
         let warning = |fact: &Fact| match fact.name.as_str() {
             OTHERS if fact.value.parse::<u64>().is_ok_and(|others| others > 0) => Some(format!(
-                "{} other clients were at work on the server within the last {RECENT_S} s: they and the load measure each other",
+                "{} other clients used the server within the last {RECENT_S} s: they disturb the measurement, and \
+                 the load disturbs them",
                 fact.value
             )),
-            LEFT => Some(format!("left on the server by a run that was killed: {}; drop them by hand", fact.value)),
+            LEFT => Some(format!("schemas left on the server by a killed run: {}; drop them by hand", fact.value)),
             _ => None,
         };
         external.facts.iter().filter_map(warning).collect()
@@ -171,7 +172,8 @@ pub fn schema_left(server: &str, name: &str, why: &str) -> TargetError {
 /// The error that the server called `server` has a schema `name` that plimsoll did not make.
 pub fn schema_taken(server: &str, name: &str) -> TargetError {
     TargetError::Unsafe(format!(
-        "{server} has a schema `{name}` already, which plimsoll did not make; it was left as it is: rename it, or measure elsewhere"
+        "{server} has a schema `{name}` that plimsoll did not make; it was left as it is: rename it, or use \
+         another server"
     ))
 }
 

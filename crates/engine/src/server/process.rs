@@ -168,7 +168,7 @@ impl Server {
         let how = self.ended().map_or("ended".to_owned(), |status| format!("ended by {}", ending(status)));
         let said = last_words(&self.log);
         let full = said.contains("No space left on device") || said.contains("Disk is full");
-        let advice = if full { "; free some space or measure elsewhere" } else { "" };
+        let advice = if full { "; free some space or use another directory" } else { "" };
         let said = if said.is_empty() { "it left no word".to_owned() } else { format!("its last words: {said}") };
         TargetError::Failed(format!("{} {how}; {said}{advice}", self.name))
     }
@@ -212,7 +212,7 @@ impl Server {
             }
         }
         Err(TargetError::Failed(format!(
-            "{} (process {}) cannot be ended: it waits for its disk",
+            "{} (process {}) cannot be ended: it is waiting for its disk",
             self.name,
             self.pid()
         )))

@@ -20,8 +20,9 @@ pub const URL: ParamDef = ParamDef {
     name: "url",
     kind: ParamKind::Path,
     default: "",
-    help: "where the server is; given as the engine: `--engine mysql://user@host:3306/`; with TLS as its own clients say it: \
-           `?ssl-mode=VERIFY_IDENTITY&ssl-ca=FILE`, for PostgreSQL `?sslmode=verify-full&sslrootcert=FILE`",
+    help: "URL of the server, usually given as the engine: `--engine mysql://user@host:3306/`. TLS options are \
+           those of the server's own clients: `?ssl-mode=VERIFY_IDENTITY&ssl-ca=FILE`, for PostgreSQL \
+           `?sslmode=verify-full&sslrootcert=FILE`",
     scales: false,
     shapes_data: true,
 };
@@ -31,8 +32,8 @@ pub const PASSWORD_FILE: ParamDef = ParamDef {
     name: "password_file",
     kind: ParamKind::Path,
     default: "",
-    help: "file that holds the password and nothing else, or `ask`: on the terminal, before anything is measured; without it the \
-           password is in PLIMSOLL_PASSWORD",
+    help: "file that holds only the password, or `ask` to be asked on the terminal before anything is measured; \
+           default: the environment variable PLIMSOLL_PASSWORD",
     scales: false,
     shapes_data: false,
 };
@@ -64,7 +65,7 @@ impl Url {
             |why: &str| TargetError::Unsupported(format!("{why}; name the server as in `--engine {example}`"));
         let Some((scheme, rest)) = text.split_once("://") else { return Err(refused("a URL is missing")) };
         if !schemes.contains(&scheme) {
-            return Err(refused("the URL is that of another kind of server"));
+            return Err(refused("the URL is for another kind of server"));
         }
         let words = if scheme == "mysql" { &tls::MYSQL } else { &tls::POSTGRES };
         parse(text, rest, words).map_err(|why| refused(&why))
@@ -74,7 +75,7 @@ impl Url {
 /// What is wrong is told without the URL: a password may be in it.
 fn parse(text: &str, rest: &str, words: &'static tls::OptionNames) -> Result<Url, String> {
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return Err("a URL holds no blanks and no control characters".into());
+        return Err("a URL must not contain blanks or control characters".into());
     }
     let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
     let (login, database) = rest.split_once('/').unwrap_or((rest, ""));
@@ -110,7 +111,7 @@ fn taken_apart(options: &str) -> Result<Vec<(String, String)>, &'static str> {
         let (name, value) = option.split_once('=').ok_or("an option of the URL has no value")?;
         let name = name.to_ascii_lowercase().replace('_', "-");
         if taken.iter().any(|(known, _)| *known == name) {
-            return Err("an option of the URL stands there twice");
+            return Err("an option of the URL is given twice");
         }
         taken.push((name, decoded(value)?));
     }

@@ -71,7 +71,7 @@ impl OpFailure {
 
 /// The error of a server, called `server`, that failed beside the operations.
 pub fn server_error(server: &str, failure: OpFailure) -> TargetError {
-    let advice = if failure.class == FailureClass::NoSpace { "; free some space or measure elsewhere" } else { "" };
+    let advice = if failure.class == FailureClass::NoSpace { "; free some space or use another directory" } else { "" };
     TargetError::Failed(format!("{server}: {}{advice}", failure.text))
 }
 

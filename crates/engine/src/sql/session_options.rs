@@ -13,8 +13,8 @@ pub const STATEMENTS: ParamDef = ParamDef {
     name: "statements",
     kind: ParamKind::OneOf(&["prepared", "plain"]),
     default: "prepared",
-    help: "how statements come to the engine: prepared once per connection, or as plain text that is parsed each time (SQLite: \
-           prepared anew each time)",
+    help: "how statements are sent: prepared once per connection, or as plain text that is parsed each time \
+           (SQLite: prepared each time)",
     scales: false,
     shapes_data: false,
 };
@@ -24,7 +24,7 @@ pub const ISOLATION: ParamDef = ParamDef {
     name: "isolation",
     kind: ParamKind::OneOf(&["default", "read-uncommitted", "read-committed", "repeatable-read", "serializable"]),
     default: "default",
-    help: "isolation level of the clients' transactions; default: the server's own",
+    help: "isolation level of the clients' transactions; default = the server's own",
     scales: false,
     shapes_data: false,
 };
@@ -34,7 +34,7 @@ pub const CONNECTION: ParamDef = ParamDef {
     name: "connection",
     kind: ParamKind::OneOf(&["kept", "per-transaction"]),
     default: "kept",
-    help: "connections are kept, or each operation opens and closes one of its own, which is part of its response time",
+    help: "keep connections open, or open and close one for each operation, counted in its response time",
     scales: false,
     shapes_data: false,
 };
@@ -44,7 +44,7 @@ pub const RECONNECT: ParamDef = ParamDef {
     name: "reconnect",
     kind: ParamKind::OneOf(&["again", "stop"]),
     default: "again",
-    help: "after a lost connection, where failures are counted: connect again, or end the point",
+    help: "after a lost connection, if failures are counted: connect again, or end the point",
     scales: false,
     shapes_data: false,
 };
@@ -55,8 +55,8 @@ pub const RETRIES_FOR: ParamDef = ParamDef {
     kind: ParamKind::Duration,
     // Less than the grace time by default, so that the end of a phase does not find a client still trying.
     default: "5s",
-    help: "how long an operation is tried again that lost against others (deadlock, lock wait, serialization), within its response \
-           time; 0 = a conflict is a failure",
+    help: "retry after deadlock, lock timeout or serialization failure for up to this long (counted in the \
+           response time); 0 = count as failed",
     scales: false,
     shapes_data: false,
 };
@@ -66,8 +66,8 @@ pub const THREADS: ParamDef = ParamDef {
     name: "threads",
     kind: ParamKind::Int { min: 0, max: 16_384 },
     default: "0",
-    help: "on how many threads the clients are served, each with a connection of its own; 0 = a thread each. Fewer cost less CPU, \
-           and an answer waits until its thread has looked at those before it",
+    help: "client threads, 0 = one per client. With fewer, connections are multiplexed: less CPU, but a reply may \
+           wait for its thread",
     scales: false,
     shapes_data: false,
 };
@@ -195,12 +195,14 @@ pub fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     let (threads, clients) = (trial.target.params.int(THREADS.name), trial.load.clients);
     if threads > clients.into() {
         return Err(TargetError::Unsupported(format!(
-            "threads = `{threads}` is more than there are clients (`{clients}`): use at most as many, or 0 for a thread each"
+            "threads ({threads}) exceeds clients ({clients}); raise --clients, use at most {clients} threads, or 0 \
+             for one thread per client"
         )));
     }
     match (client_threads(trial), connection_lifetime(&trial.target.params)) {
         (ClientThreads::Shared(_), ConnectionLifetime::PerTransaction) => Err(TargetError::Unsupported(format!(
-            "threads = `{threads}` for {clients} clients needs connection = `kept`: while one connects, its neighbours would wait"
+            "threads = `{threads}` for {clients} clients needs connection = `kept`: while one client connects, the \
+             others on its thread would wait"
         ))),
         _ => Ok(()),
     }
@@ -210,7 +212,7 @@ pub fn check_trial(trial: &Trial) -> Result<(), TargetError> {
 pub fn check_url(trial: &Trial, url: &Url) -> Result<(), TargetError> {
     match (client_threads(trial), &url.tls) {
         (ClientThreads::Shared(shared), Some(_)) => Err(TargetError::Unsupported(format!(
-            "threads = `{shared}` for {} clients needs a connection without TLS: leave `threads` out, or TLS",
+            "threads = `{shared}` for {} clients does not work over TLS; leave out `threads` or TLS",
             trial.load.clients
         ))),
         _ => Ok(()),

@@ -131,7 +131,7 @@ fn open_plain(dir: impl AsFd, path: &Path) -> Result<Option<File>, TargetError> 
     };
     let file = match open(OFlags::empty()) {
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
-        Err(Errno::LOOP) => return Err(refused(path, "is a symlink or behind one, and is not followed")),
+        Err(Errno::LOOP) => return Err(refused(path, "is a symlink or is reached through one, which is not followed")),
         opened => File::from(opened.trying("open", path)?),
     };
     if !file.metadata().trying("look at", path)?.is_file() {
@@ -163,7 +163,7 @@ fn states(table: &mut File, path: &Path) -> Result<Vec<u64>, TargetError> {
 }
 
 fn no_table(path: &Path) -> TargetError {
-    refused(path, "is no table of generations, or it is damaged")
+    refused(path, "is not a table of generations, or is damaged")
 }
 
 fn refused(path: &Path, why: &str) -> TargetError {

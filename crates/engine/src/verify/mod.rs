@@ -88,7 +88,7 @@ impl Damage {
             (least, newest) => format!("generation {least} to {newest}"),
         };
         let found = match self.found {
-            None => "what is no unit, or a damaged one".into(),
+            None => "no unit, or a damaged one".into(),
             Some(FoundUnit { same_set: false, .. }) => "a unit of other data".into(),
             Some(FoundUnit { generation, file, at, .. }) if (file, at) == (self.file, self.at) => {
                 format!("generation {generation}")
@@ -182,7 +182,7 @@ mod tests {
             (unit(PLACE, 4), "Right"),
             (
                 vec![0; UNIT],
-                "corrupt unit at 8192 in `/d/data.1`: expected generation 3 to 4, found what is no unit, or a damaged one",
+                "corrupt unit at 8192 in `/d/data.1`: expected generation 3 to 4, found no unit, or a damaged one",
             ),
             (unit(PLACE, 2), "stale unit at 8192 in `/d/data.1`: expected generation 3 to 4, found generation 2"),
             (

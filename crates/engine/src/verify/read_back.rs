@@ -70,7 +70,7 @@ impl Checked {
         let sorts =
             [of(self.corrupt, "corrupt"), of(self.stale, "stale"), of(self.misdirected, "misdirected")].into_iter();
         let sorts: Vec<String> = sorts.flatten().collect();
-        let unsure = of(self.unsure, "could not be judged: writes overlapped there").map(|text| format!("; {text}"));
+        let unsure = of(self.unsure, "could not be checked: writes overlapped there").map(|text| format!("; {text}"));
         let unsure = unsure.unwrap_or_default();
         match sorts.is_empty() {
             true => format!("{units}, none damaged{unsure}"),

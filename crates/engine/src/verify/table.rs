@@ -116,10 +116,10 @@ impl Table {
             true => Head::read(&file).trying("read", path)?,
             false => None,
         };
-        let Some(head) = head else { return Err(refused(path, "is no table of generations, or it is damaged")) };
+        let Some(head) = head else { return Err(refused(path, "is not a table of generations, or is damaged")) };
         if !head.knows_generations() {
-            let why = "was in use when the machine went down, so what the data holds is not known; check it with \
-                       `plimsoll verify`, then remove both and begin anew";
+            let why = "was in use when the machine went down, so the state of the data is unknown; check it with \
+                       `plimsoll verify`, then remove both and start again";
             return Err(refused(path, why));
         }
         let table = Table::map(path, file, head)?;

@@ -53,7 +53,10 @@ impl ControlGroup {
             let procs_fd = procs_fd.trying("open", &processes).inspect_err(|_| drop(fs::remove_dir(&path)))?;
             return Ok(ControlGroup { path, procs_fd: Arc::new(procs_fd), home: home.into(), _locked: locked });
         }
-        Err(TargetError::Failed(format!("cannot make a group in `{}`: others take each away again", shown(parent))))
+        Err(TargetError::Failed(format!(
+            "cannot make a control group in `{}`: another process keeps removing it",
+            shown(parent)
+        )))
     }
 
     /// Its directory.

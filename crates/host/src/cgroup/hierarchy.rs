@@ -69,8 +69,8 @@ pub fn find(resource: Resource) -> Result<Hierarchy, TargetError> {
     let controller = resource.controller(Version::Two);
     new(resource, &mounts, &groups).ok_or_else(|| {
         TargetError::Unsupported(format!(
-            "`{}` needs a control group with the controller `{controller}`, and none that plimsoll is in hands it on; as root: \
-             echo +{controller} > /sys/fs/cgroup/cgroup.subtree_control",
+            "`{}` needs a control group with the controller `{controller}`, which is not enabled for plimsoll's \
+             group; as root: echo +{controller} > /sys/fs/cgroup/cgroup.subtree_control",
             resource.key()
         ))
     })

@@ -79,7 +79,8 @@ impl MemoryGroup {
         };
         let used = Bytes(used as u64);
         TargetError::Failed(format!(
-            "memory_limit = `{limit}` is less than the server takes, {used}; raise the limit or shrink the `cache`"
+            "memory_limit = `{limit}` is less than the server already uses ({used}); raise the limit or shrink the \
+             `cache`"
         ))
     }
 

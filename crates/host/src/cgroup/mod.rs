@@ -68,7 +68,8 @@ fn check_resource(resource: Resource) -> Result<(), TargetError> {
     let parent = hierarchy::find(resource)?.parent;
     let writable = rustix::fs::access(&parent, rustix::fs::Access::WRITE_OK).is_ok();
     let refused = || {
-        let text = "make a group in `{}`, which is not yours; run as root".replace("{}", &parent.display().to_string());
+        let text = "make a control group in `{}`, which you may not write to; run as root"
+            .replace("{}", &parent.display().to_string());
         TargetError::Unsupported(format!("`{}` needs to {text}", resource.key()))
     };
     writable.then_some(()).ok_or_else(refused)
@@ -163,8 +164,8 @@ impl CgroupLimits {
     pub fn warning(&self) -> Option<&'static str> {
         let partly = self.storage.as_ref().is_some_and(|storage| !storage.holds_all());
         partly.then_some(
-            "storage_limit holds reads, direct writes and what the engine syncs itself; what the kernel writes for it later is not \
-             held: with `fs` the whole device is",
+            "storage_limit applies to reads, direct writes and writes that the engine syncs; it does not apply to \
+             what the kernel writes back later. With `fs` it applies to everything",
         )
     }
 

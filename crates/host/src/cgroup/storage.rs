@@ -57,7 +57,7 @@ impl StorageGroup {
     /// The part that `group` has of `device`, or all of it where the rules are those of the `whole` device.
     pub fn new(version: Version, group: PathBuf, device: &str, whole: bool) -> Result<StorageGroup, TargetError> {
         let (device, number) = disk_of(device).ok_or_else(|| {
-            let text = "storage_limit cannot be held: the kernel knows no disk";
+            let text = "storage_limit is not possible: the kernel has no disk";
             TargetError::Unsupported(format!("{text} `{device}` under the data; choose another `--dir`, or use `fs`"))
         })?;
         Ok(StorageGroup { version, group, device, number, whole })

@@ -79,7 +79,8 @@ impl LoopDevice {
         const TRIES: u32 = 20;
         let control = File::options().read(true).write(true).open(CONTROL).map_err(|error| {
             let text = format!(
-                "cannot open `{CONTROL}`: {error}; `fs` needs loop devices: `modprobe loop`, or a root that may"
+                "cannot open `{CONTROL}`: {error}; `fs` needs loop devices: run `modprobe loop`, or allow them in \
+                 this container"
             );
             TargetError::Unsupported(text)
         })?;
@@ -98,7 +99,7 @@ impl LoopDevice {
             clear_limits(number);
             return Ok(LoopDevice { number, _open: device });
         }
-        Err(TargetError::Failed(format!("cannot attach a loop device: others took each of {TRIES}")))
+        Err(TargetError::Failed(format!("cannot attach a loop device: other processes took each of {TRIES} free ones")))
     }
 
     /// Its node in `/dev`.

@@ -99,7 +99,7 @@ pub fn check(spec: &FileSystemSpec, data: Bytes) -> Result<(), TargetError> {
     let FileSystemSpec { kind, size } = *spec;
     if !rustix::process::geteuid().is_root() {
         return Err(TargetError::Unsupported(format!(
-            "fs = `{kind}` needs root, to mount it; run as root, or mount one yourself and name it with `--dir`"
+            "fs = `{kind}` needs root, to mount it; run as root, or mount one yourself and use it with `--dir`"
         )));
     }
     program(kind)?;
@@ -118,7 +118,9 @@ fn allocate(path: &Path, size: Bytes) -> Result<File, TargetError> {
     let image = File::from(open(path, flags, Mode::from_raw_mode(0o600)).trying("create", path)?);
     match fallocate(&image, FallocateFlags::empty(), 0, size.0) {
         Err(Errno::OPNOTSUPP) => Err(TargetError::Unsupported(
-            "the file system of this directory cannot allocate a file, so no `fs` can be made in it; choose another `--dir`".into(),
+            "the file system of this directory cannot allocate files, so `fs` does not work in it; choose another \
+             `--dir`"
+                .into(),
         )),
         allocated => allocated.trying("allocate", path).map(|()| image),
     }
@@ -187,7 +189,7 @@ fn mount_on(kind: FileSystem, device: &LoopDevice, mount_point: &Path) -> Result
         }
         Err(Errno::PERM | Errno::ACCESS) => {
             let text =
-                "this root may not mount, as in many a container; mount a file system outside and name it with `--dir`";
+                "root may not mount here, as in many containers; mount a file system outside and use it with `--dir`";
             Err(TargetError::Unsupported(text.into()))
         }
         mounted => mounted.trying("mount", device.path()),
@@ -216,7 +218,7 @@ fn unmount_from(mount_point: &Path, way: &Path, image: Option<Backing>) -> Resul
     for mounted in mounts.iter().rev().filter(|mounted| mounted.mount_point == mount_point) {
         let device = Path::new(&mounted.source).strip_prefix("/dev").ok().and_then(Path::to_str);
         if !device.zip(image).is_some_and(|(device, image)| loop_device::is_on(device, image)) {
-            let text = format!("`{}` has something else mounted on it, which was left", shown(mount_point));
+            let text = format!("`{}` has something else mounted on it; it was left", shown(mount_point));
             return Err(TargetError::Unsafe(text));
         }
         match unmount(way, UnmountFlags::NOFOLLOW) {
