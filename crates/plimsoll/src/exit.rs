@@ -4,6 +4,7 @@
 
 use crate::signals;
 use analysis::Validity;
+use host::TargetError;
 use load::StopReason;
 use plan::PlanError;
 use report::ReportError;
@@ -11,7 +12,6 @@ use runner::RunnerError;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 use store::StoreError;
-use target::TargetError;
 
 /// The exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

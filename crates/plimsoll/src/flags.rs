@@ -6,11 +6,11 @@
 use crate::exit::Fault;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use host::device::Consent;
 use model::{Entry, ParamDef, ParamKind};
 use plan::Overrides;
 use runner::RunSite;
 use std::path::{Path, PathBuf};
-use target::device::Consent;
 
 /// What a run needs in addition to its plan.
 pub struct Options {

@@ -3,11 +3,11 @@
 //! In: the errors of every crate that measures, and the reasons why a load ended early. Out: one line for people, and what it makes
 //! of the point that was being measured. Limits: it knows no exit codes; whoever calls decides what a program makes of it.
 
+use host::TargetError;
 use load::StopReason;
 use model::PointState;
 use plan::PlanError;
 use store::StoreError;
-use target::TargetError;
 use thiserror::Error;
 
 /// Why a run was not measured, or not to its end.

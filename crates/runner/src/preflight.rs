@@ -6,12 +6,12 @@
 use crate::ceilings;
 use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
+use host::TargetError;
+use host::device::{Consent, Device};
 use model::{Bytes, Catalogue, Fact, Plan, RunMeta, Trial};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{RunWriter, StoreError};
-use target::TargetError;
-use target::device::{Consent, Device};
 
 /// Where a run is measured and where it is recorded.
 #[derive(Clone, Debug)]
@@ -33,13 +33,13 @@ pub fn check_before_run(
 ) -> Result<(), RunnerError> {
     check_abilities(plan, catalogue)?;
     check_place(plan, site, catalogue, observer)?;
-    Ok(target::server::url::ask_for_passwords(plan.trials.iter().map(|trial| &trial.target.params))?)
+    Ok(engine::server::url::ask_for_passwords(plan.trials.iter().map(|trial| &trial.target.params))?)
 }
 
 /// Refuses a plan with a point that its engine cannot perform, before the points before it are measured.
 pub fn check_abilities(plan: &Plan, catalogue: &Catalogue) -> Result<(), RunnerError> {
     let engine =
-        |trial: &Trial| target::find(&trial.target.engine).expect("the plan was checked against the catalogue");
+        |trial: &Trial| engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
     plan.trials.iter().try_for_each(|trial| (engine(trial).check)(trial))?;
     plan::chains(plan, catalogue).into_iter().try_for_each(|chain| check_first_step(&plan.trials[chain.start]))
 }
@@ -63,12 +63,12 @@ pub fn check_place(
     catalogue: &Catalogue,
     observer: &mut dyn RunObserver,
 ) -> Result<(), RunnerError> {
-    target::safety::check_directory(&site.dir)?;
-    let swept = target::dataset::sweep_abandoned(&site.dir);
-    let groups = target::limits::sweep_abandoned();
+    host::safety::check_directory(&site.dir)?;
+    let swept = host::data_dir::sweep_abandoned(&site.dir, host::volume::release);
+    let groups = host::cgroup::sweep_abandoned();
     swept.notes.iter().chain(&groups).for_each(|text| note(observer, text));
     if let Some(used) = swept.in_use.first() {
-        let used = target::error::shown(used);
+        let used = host::error::shown(used);
         let text = format!("another plimsoll run is using this directory (`{used}`); wait until it finishes");
         return Err(RunnerError::Unsafe(text));
     }
@@ -80,8 +80,8 @@ pub fn check_place(
 /// Checks that the file systems can be made that points are measured on, and that the block devices may be written that they name.
 pub fn check_targets(plan: &Plan, site: &RunSite) -> Result<(), TargetError> {
     plan.trials.iter().try_for_each(|trial| {
-        target::volume::check(trial)?;
-        target::limits::check(trial)?;
+        engine::requirements::check_file_system(trial)?;
+        engine::requirements::check_limits(trial)?;
         check_device(trial, site)
     })
 }
@@ -89,7 +89,7 @@ pub fn check_targets(plan: &Plan, site: &RunSite) -> Result<(), TargetError> {
 /// Refuses a device that holds the directories of data or run files.
 fn check_device(trial: &Trial, site: &RunSite) -> Result<(), TargetError> {
     let device = trial.target.path.as_deref().and_then(Device::at);
-    match device.filter(|_| target::estimate::writes(trial)) {
+    match device.filter(|_| engine::estimate::writes(trial)) {
         Some(device) => device.check_destroy(&site.destroy, &[&site.dir, existing_ancestor(&site.runs)]),
         None => Ok(()),
     }
@@ -102,9 +102,9 @@ fn existing_ancestor(dir: &Path) -> &Path {
 
 /// The data of one point, or of the steps of one sequence, is on the disk at a time. Engines that keep nothing need no room.
 fn check_room(steps: &[Trial], dir: &Path) -> Result<(), TargetError> {
-    match target::estimate::chain_bytes(steps) {
+    match engine::estimate::chain_bytes(steps) {
         Bytes(0) => Ok(()),
-        need => target::safety::check_space(data_location(&steps[0], dir), need),
+        need => host::safety::check_space(data_location(&steps[0], dir), need),
     }
 }
 
@@ -119,9 +119,9 @@ pub(crate) fn data_location<'a>(trial: &'a Trial, dir: &'a Path) -> &'a Path {
 
 /// The machine and the place, which must be alike for two runs to be compared, and the ceilings that its disk has shown before.
 pub fn environment(site: &RunSite, observer: &mut dyn RunObserver) -> Vec<Fact> {
-    let place = target::filesystem::place_of(&site.dir).map(|place| place.facts()).unwrap_or_default();
+    let place = host::filesystem::find_mount(&site.dir).map(|place| place.facts()).unwrap_or_default();
     let ceilings = ceilings::facts(&site.runs, &place, observer);
-    let machine = target::machine::facts().into_iter().chain(load::clock_facts());
+    let machine = host::machine::facts().into_iter().chain(load::clock_facts());
     machine.chain(place).chain(ceilings).collect()
 }
 
@@ -132,7 +132,7 @@ pub fn create_run(
     observer: &mut dyn RunObserver,
 ) -> Result<(PathBuf, RunWriter), RunnerError> {
     std::fs::create_dir_all(&site.runs).map_err(|error| {
-        let runs = target::error::shown(&site.runs);
+        let runs = host::error::shown(&site.runs);
         RunnerError::Unsafe(format!("cannot create the directory `{runs}` for run files: {error}; use --runs"))
     })?;
     create_run_file(describe_run(plan, site, observer), &site.runs)
@@ -162,6 +162,6 @@ fn create_run_file(meta: RunMeta, runs: &Path) -> Result<(PathBuf, RunWriter), R
             created => return Ok((run_file, created?)),
         }
     }
-    let runs = target::error::shown(runs);
+    let runs = host::error::shown(runs);
     Err(RunnerError::Unsafe(format!("`{runs}` already holds {TRIES} runs of this second; start again")))
 }

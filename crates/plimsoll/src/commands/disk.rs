@@ -2,7 +2,7 @@
 //! size.
 //!
 //! In: a directory. Out: the facts of the file system and the disk; the four timings of `hdparm -tT`, three times, as hdparm
-//! prints them (`target::disk` says what they are); random reads with O_DIRECT by io_uring at four block sizes and two depths.
+//! prints them (`host::disk_timing` says what they are); random reads with O_DIRECT by io_uring at four block sizes and two depths.
 //!
 //! The ceilings are remembered among the run files (`store::ceilings`), so that later runs on this disk are set beside them.
 //!
@@ -17,6 +17,8 @@ use crate::output;
 use crate::output::progress::NotesOnly;
 use crate::signals;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use host::DataDir;
+use host::disk_timing::{REQUEST, Reads, TIMINGS, Timing, Via, time_reads};
 use load::{Stop, StopReason};
 use model::{Bytes, Fact, Nanos, Plan, Trial, units::three_digits};
 use plan::Overrides;
@@ -25,8 +27,6 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use target::DataDir;
-use target::disk::{REQUEST, Reads, TIMINGS, Timing, Via, time_reads};
 
 /// How often each timing is taken.
 const REPEATS: u32 = 3;
@@ -59,7 +59,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     runner::check_place(&plan, &site, &context.catalogue, &mut NotesOnly(context))?;
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
-    let place = target::filesystem::place_of(&site.dir);
+    let place = host::filesystem::find_mount(&site.dir);
     let facts = place.map(|place| place.facts()).unwrap_or_default();
     let measured = measure_disk(plan, &site.dir, &stop, context);
     if stop.reason() == Some(StopReason::Interrupted) {
@@ -77,7 +77,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 /// The ceilings that could be measured, to be set beside later runs.
 fn remembered(measured: &Measured) -> Vec<store::ceilings::Ceiling> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let kernel = target::machine::kernel();
+    let kernel = host::machine::kernel();
     let one = |ceiling: &Ceiling| {
         Some(store::ceilings::Ceiling {
             operation: operation(ceiling).into(),
@@ -188,7 +188,8 @@ impl Repeats {
     /// Once more. What is not possible here is kept as such; a disk that fails ends everything.
     fn repeat(&mut self, path: &Path, time: Nanos, stop: &Stop) -> Result<(), Fault> {
         let Ok(timed) = &mut self.timed else { return Ok(()) };
-        match possible(time_reads(path, self.via, self.reads, time, stop).map_err(Fault::from))? {
+        match possible(time_reads(path, self.via, self.reads, time, &|| stop.reason().is_some()).map_err(Fault::from))?
+        {
             Ok(timing) => timed.push(timing),
             Err(fault) => self.timed = Err(fault),
         }

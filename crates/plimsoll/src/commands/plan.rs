@@ -6,10 +6,10 @@ use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output::{self, label};
 use clap::{Arg, ArgMatches, Command};
+use engine::estimate::{chain_bytes, written_bytes_at_most};
 use model::units::three_digits;
 use model::{Bytes, Plan};
 use std::fmt::Write as _;
-use target::estimate::{chain_bytes, written_bytes_at_most};
 
 /// The command.
 pub fn clap() -> Command {
@@ -34,9 +34,9 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         output::print(&needs.text(&plan));
     }
     let site = flags::options(matches).site;
-    target::safety::check_directory(&site.dir)?;
+    host::safety::check_directory(&site.dir)?;
     runner::check_targets(&plan, &site)?;
-    target::safety::check_space(&site.dir, needs.disk)?;
+    host::safety::check_space(&site.dir, needs.disk)?;
     Ok(Exit::Done)
 }
 

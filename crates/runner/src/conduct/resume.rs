@@ -53,7 +53,7 @@ impl Resumed {
     /// The run in `run_file`, on the machine that `environment` describes.
     pub fn open(run_file: &Path, environment: &[Fact], catalogue: &model::Catalogue) -> Result<Resumed, RunnerError> {
         let head = store::read_meta(run_file)?;
-        let shown = target::error::shown(run_file);
+        let shown = host::error::shown(run_file);
         let refused = |why: String| RunnerError::Unsupported(format!("`{shown}` cannot be resumed: {why}"));
         let (done, planned) = (complete_points(&head), head.meta.plan.trials.len());
         if done.len() == planned {
@@ -112,7 +112,7 @@ fn gap(last: Tick, by_wall: Tick) -> (Tick, String) {
 /// complete point each.
 fn complete_points(head: &RunHead) -> Vec<PointId> {
     let mut left: Vec<&PointHead> = head.points.iter().filter(|point| point.state == PointState::Complete).collect();
-    let mut take = |trial: &Trial| {
+    let take = |trial: &Trial| {
         let found = left.iter().position(|point| point.trial == *trial)?;
         Some(PointId(left.remove(found).id))
     };

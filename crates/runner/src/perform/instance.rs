@@ -6,21 +6,22 @@
 use crate::error::RunnerError;
 use crate::messages::Assignment;
 use crate::preflight::{RunSite, data_location};
+use engine::estimate::image_bytes;
+use engine::{EngineDef, EngineProcess, Instance, Start};
+use host::Volume;
+use host::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
+use host::device::Device;
+use host::safety::Room;
 use model::{CounterSource, Fact, Limits, Plan, Trial};
 use observe::{EnginePids, Subject};
 use std::path::Path;
 use std::time::Instant;
-use target::device::Device;
-use target::estimate::image_bytes;
-use target::limits::{Cage, Disk, Needs};
-use target::safety::Room;
-use target::{EngineDef, Instance, Runs, Start, Volume};
 use workload::Reuse;
 
 /// The instance that is running, and what its data is.
 pub(super) struct RunningInstance {
     pub instance: Box<dyn Instance>,
-    cage: Option<Cage>,
+    cgroup: Option<CgroupLimits>,
     volume: Option<Volume>,
     def: &'static EngineDef,
     /// What its data was made for.
@@ -51,31 +52,37 @@ impl RunningInstance {
     pub fn start(assignment: &Assignment, limits: LimitKinds, site: &RunSite) -> Result<RunningInstance, RunnerError> {
         let chain = &assignment.sequence.steps;
         let trial = &chain[0];
-        let def = target::find(&trial.target.engine).expect("the plan was checked against the catalogue");
+        let def = engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
         let data = data_of(chain);
         let made = trial.target.fs.zip(image_bytes(chain));
         let volume = made.map(|(fs, size)| Volume::make(&site.dir, fs.kind, size, trial.seed)).transpose()?;
         let parent = volume.as_ref().map_or(site.dir.as_path(), Volume::mount_point);
-        let cage = cage(limits, def.runs, &device_below(trial, volume.as_ref(), &site.dir), volume.is_some())?;
-        let start = Start { trial, parent, data: &data, destroy: &site.destroy, cage: cage.as_ref() };
+        let cgroup =
+            cgroup_limits(limits, def.runs, &device_below(trial, volume.as_ref(), &site.dir), volume.is_some())?;
+        let start = Start { engine: def, trial, parent, data: &data, destroy: &site.destroy, cgroups: cgroup.as_ref() };
         let instance = (def.start)(&start)?;
         let last = assignment.trial.clone();
-        Ok(RunningInstance { instance, cage, volume, def, data, load_facts: Vec::new(), last })
+        Ok(RunningInstance { instance, cgroup, volume, def, data, load_facts: Vec::new(), last })
     }
 
     /// What people should know before the load begins.
     pub fn warnings(&self) -> Vec<String> {
-        self.cage.iter().filter_map(Cage::warning).map(Into::into).chain(self.instance.warnings()).collect()
+        self.cgroup
+            .iter()
+            .filter_map(CgroupLimits::warning)
+            .map(Into::into)
+            .chain(self.instance.report().warnings)
+            .collect()
     }
 
     /// Applies the limits of `trial`, and says which they are.
     pub fn apply_limits(&self, trial: &Trial) -> Result<Vec<Fact>, RunnerError> {
-        Ok(self.cage.as_ref().map_or(Ok(Vec::new()), |cage| cage.hold(&trial.target.limits))?)
+        Ok(self.cgroup.as_ref().map_or(Ok(Vec::new()), |cgroup| cgroup.apply(&trial.target.limits))?)
     }
 
     /// Lifts the limits while data is made or copied, which is not measured.
     pub fn lift_limits(&self) -> Result<(), RunnerError> {
-        Ok(self.cage.as_ref().map_or(Ok(()), Cage::lift)?)
+        Ok(self.cgroup.as_ref().map_or(Ok(()), CgroupLimits::clear)?)
     }
 
     /// The counters to read while `trial` runs, and which are missing.
@@ -85,7 +92,7 @@ impl RunningInstance {
         let disk_below = self.volume.as_ref().and_then(|_| observe::sources::disk::of(&device_of_dir(dir)?).ok());
         sources.extend(disk_below);
         sources.extend(self.instance.sources());
-        sources.extend(self.cage.iter().flat_map(Cage::sources));
+        sources.extend(self.cgroup.iter().flat_map(engine::cgroup_counters::sources));
         (sources, missing)
     }
 
@@ -93,7 +100,7 @@ impl RunningInstance {
     pub fn facts(&self, trial: &Trial, dir: &Path) -> Result<Vec<Fact>, RunnerError> {
         let mut facts = vec![Fact::new("engine.process", self.def.runs.as_str())];
         facts.extend(place_facts(trial, self.volume.as_ref(), dir));
-        facts.extend(self.instance.facts());
+        facts.extend(self.instance.report().facts);
         facts.extend(self.apply_limits(trial)?);
         Ok(facts)
     }
@@ -101,21 +108,23 @@ impl RunningInstance {
     /// The data is made: waits until the engine has settled, and keeps what making it has shown.
     pub fn note_loaded(&mut self) -> Result<(), RunnerError> {
         let began = Instant::now();
-        self.instance.loaded()?;
+        let engine_facts = self.instance.finish_load()?;
         let rest = Fact::new("load.rest_s", format!("{:.3}", began.elapsed().as_secs_f64()));
-        let bytes = Fact::new("load.bytes", self.instance.footprint().0.to_string());
-        let rows = self.instance.rows().map(|rows| Fact::new("load.rows", rows.to_string()));
-        self.load_facts = [rest, bytes].into_iter().chain(rows).chain(self.instance.facts_of_load()).collect();
+        let space = self.instance.space();
+        let bytes = Fact::new("load.bytes", space.total.0.to_string());
+        let rows = space.rows.map(|rows| Fact::new("load.rows", rows.to_string()));
+        self.load_facts = [rest, bytes].into_iter().chain(rows).chain(engine_facts).collect();
         Ok(())
     }
 
     /// What is known when the load is over: the size of the data, and what the engine reports then.
     pub fn closing_facts(&mut self) -> Vec<Fact> {
         let mut facts = std::mem::take(&mut self.load_facts);
-        facts.push(Fact::new("data.bytes", self.instance.footprint().0.to_string()));
-        facts.extend(self.instance.log_footprint().map(|logs| Fact::new("data.log_bytes", logs.0.to_string())));
-        facts.extend(self.instance.closing_facts());
-        facts.extend(self.cage.iter().flat_map(Cage::closing_facts));
+        let space = self.instance.space();
+        facts.push(Fact::new("data.bytes", space.total.0.to_string()));
+        facts.extend(space.logs.map(|logs| Fact::new("data.log_bytes", logs.0.to_string())));
+        facts.extend(self.instance.finish_trial());
+        facts.extend(self.cgroup.iter().flat_map(CgroupLimits::closing_facts));
         facts
     }
 
@@ -123,14 +132,14 @@ impl RunningInstance {
     /// failed, a process that the kernel killed for its memory.
     pub fn explain(&self, measured: Result<(), RunnerError>) -> Result<(), RunnerError> {
         let measured = measured.and(self.instance.trouble().map_or(Ok(()), |text| Err(RunnerError::failed(text))));
-        let killed = self.cage.as_ref().and_then(Cage::trouble);
+        let killed = self.cgroup.as_ref().and_then(CgroupLimits::trouble);
         killed.map_or(measured, |text| Err(RunnerError::failed(text)))
     }
 
     /// Stops the engine and removes its data, its limits and its volume.
     pub fn stop(self) -> Result<(), RunnerError> {
         let stopped = self.instance.stop();
-        let freed = self.cage.map_or(Ok(()), Cage::remove);
+        let freed = self.cgroup.map_or(Ok(()), CgroupLimits::remove);
         let removed = self.volume.map_or(Ok(()), Volume::remove);
         Ok(stopped.and(freed).and(removed)?)
     }
@@ -143,16 +152,23 @@ pub(super) fn data_reuse(trial: &Trial) -> Reuse {
 }
 
 /// The group that an engine is held in, if some trial of the run has a limit.
-fn cage(limits: LimitKinds, runs: Runs, device: &Option<String>, alone: bool) -> Result<Option<Cage>, RunnerError> {
+fn cgroup_limits(
+    limits: LimitKinds,
+    runs: EngineProcess,
+    device: &Option<String>,
+    alone: bool,
+) -> Result<Option<CgroupLimits>, RunnerError> {
     let LimitKinds { memory, storage } = limits;
-    let disk = Disk { name: device.as_deref().unwrap_or("none"), alone };
+    let disk = LimitedDisk { name: device.as_deref().unwrap_or("none"), alone };
     let needs = match runs {
-        Runs::Elsewhere => return Ok(None),
-        Runs::Server => Needs { memory, storage: storage.then_some(disk), embedded: false },
-        Runs::InClients | Runs::Embedded => Needs { memory: false, storage: storage.then_some(disk), embedded: true },
+        EngineProcess::Elsewhere => return Ok(None),
+        EngineProcess::Server => LimitNeeds { memory, storage: storage.then_some(disk), embedded: false },
+        EngineProcess::InClients | EngineProcess::Embedded => {
+            LimitNeeds { memory: false, storage: storage.then_some(disk), embedded: true }
+        }
     };
     let needed = needs.memory || needs.storage.is_some();
-    Ok(needed.then(|| Cage::make(&needs)).transpose()?)
+    Ok(needed.then(|| CgroupLimits::make(&needs)).transpose()?)
 }
 
 /// What the data of `chain` is: what the manifest says, and what two points must agree on to share it.
@@ -165,7 +181,7 @@ pub(super) fn data_of(chain: &[Trial]) -> String {
         1 => String::new(),
         passes => format!(" precondition={passes}"),
     };
-    format!("{} seed={}{path}{fs}{precondition}", target::shape_of(trial), trial.seed)
+    format!("{} seed={}{path}{fs}{precondition}", engine::shape_of(trial), trial.seed)
 }
 
 /// Where the data of `trial` may grow.
@@ -180,10 +196,12 @@ pub(super) fn room(trial: &Trial, running: Option<&RunningInstance>, dir: &Path)
 fn subject(trial: &Trial, running: &RunningInstance, dir: &Path) -> Subject {
     let device = device_below(trial, running.volume.as_ref(), dir);
     match running.def.runs {
-        Runs::InClients | Runs::Embedded => Subject { engine_pids: EnginePids::Own, device },
-        Runs::Server => Subject { engine_pids: EnginePids::Processes(running.instance.processes()), device },
+        EngineProcess::InClients | EngineProcess::Embedded => Subject { engine_pids: EnginePids::Own, device },
+        EngineProcess::Server => {
+            Subject { engine_pids: EnginePids::Processes(running.instance.report().processes), device }
+        }
         // What is done here is none of its doing.
-        Runs::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },
+        EngineProcess::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },
     }
 }
 
@@ -196,7 +214,7 @@ fn device_below(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Option<St
 
 /// The block device that the files in `dir` are on.
 fn device_of_dir(dir: &Path) -> Option<String> {
-    target::filesystem::place_of(dir).ok()?.device
+    host::filesystem::find_mount(dir).ok()?.device
 }
 
 /// Where the point is measured, where that is not what the run says of the directory under measurement.
@@ -205,7 +223,7 @@ fn place_facts(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Vec<Fact> 
         (Some(volume), _) => volume.facts().to_vec(),
         (None, Some(path)) if let Some(device) = Device::at(path) => device.facts(),
         (None, Some(_)) => {
-            target::filesystem::place_of(data_location(trial, dir)).map(|place| place.facts()).unwrap_or_default()
+            host::filesystem::find_mount(data_location(trial, dir)).map(|place| place.facts()).unwrap_or_default()
         }
         (None, None) => Vec::new(),
     }

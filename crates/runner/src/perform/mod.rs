@@ -15,6 +15,9 @@ use crate::PREPARE_AT_MOST;
 use crate::error::RunnerError;
 use crate::messages::{Assignment, Deliver, Message, Opened, Performer};
 use crate::preflight::RunSite;
+use engine::estimate::chain_bytes;
+use engine::{Loading, ResetFor};
+use host::safety::Room;
 use instance::{LimitKinds, RunningInstance, data_of, data_reuse};
 use load::{Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, StopReason, run_phases};
 use model::{Fact, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
@@ -23,9 +26,6 @@ use replay::{Replayed, StepReplayer};
 use sink::PhaseSink;
 use std::sync::Arc;
 use std::time::Duration;
-use target::Loading;
-use target::estimate::chain_bytes;
-use target::safety::Room;
 use workload::Reuse;
 
 /// Performs trials on this host.
@@ -80,7 +80,7 @@ impl<'a> TrialPerformer<'a> {
         let running = self.running.as_mut().expect("it fits");
         // Starting and copying is not measured, so limits are off until the trial is opened.
         running.lift_limits()?;
-        running.instance.begin_again(continues)?;
+        running.instance.reset(if continues { ResetFor::NextStep } else { ResetFor::NextPoint })?;
         Ok(InitialPhase::Run(running.instance.clients(&assignment.trial)?))
     }
 
@@ -95,11 +95,11 @@ impl<'a> TrialPerformer<'a> {
         let (steps, before) = (&assignment.sequence.steps, assignment.sequence.steps_before());
         let running = self.running.insert(RunningInstance::start(assignment, self.limits, self.site)?);
         running.warnings().into_iter().for_each(|warning| conductor.deliver(Message::Note(warning)));
-        conductor.accept_engine(&steps[0], &running.instance.facts())?;
+        conductor.accept_engine(&steps[0], &running.instance.report().facts)?;
         before.iter().chain([&assignment.trial]).try_for_each(|trial| running.instance.check(trial))?;
         let loaders = running.instance.loaders(&steps[0])?;
         if loaders.is_none() {
-            running.instance.loaded()?;
+            running.instance.finish_load()?;
         }
         if !before.is_empty() {
             let replayed = self.replay(assignment, loaders, conductor)?;

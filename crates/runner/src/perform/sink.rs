@@ -5,9 +5,9 @@
 
 use super::CurrentTrial;
 use crate::messages::{Deliver, Message};
+use host::safety::Room;
 use load::{Sink, Stop, StopReason};
 use model::{Bytes, Event, EventKind, IntervalRow, Phase, Tick};
-use target::safety::Room;
 
 /// The sink of the phases of one trial.
 pub(super) struct PhaseSink<'a> {
@@ -32,7 +32,7 @@ impl PhaseSink<'_> {
 
 /// Other programs fill disks, too: ends the load before the reserve is touched.
 pub(super) fn stop_if_full(grows_in: Option<&Room>, stop: &Stop) {
-    let full = grows_in.and_then(target::safety::room_left) == Some(Bytes(0));
+    let full = grows_in.and_then(host::safety::room_left) == Some(Bytes(0));
     if full && stop.reason().is_none() {
         stop.request(StopReason::Limit);
     }

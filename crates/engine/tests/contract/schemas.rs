@@ -1,0 +1,66 @@
+//! Schemas on a server of somebody else: what plimsoll did not make is left as it is.
+
+use crate::lab::{directory, fact, found, prepared, servers, start, trial};
+use host::TargetError;
+use model::Trial;
+use std::path::Path;
+use std::process::Command;
+
+/// A name of the kind that plimsoll gives its schemas.
+const TAKEN: &str = "plimsoll_0123456789abcdef";
+
+/// A trial that visits the server `engine`, which is in `theirs`.
+fn visiting(engine: &str, theirs: &Path) -> Trial {
+    let socket = |name| found(theirs, name).display().to_string();
+    let (visitor, url) = match engine {
+        "postgres" => {
+            ("postgresql", format!("postgres://plimsoll@localhost/postgres?socket={}", socket(".s.PGSQL.5432")))
+        }
+        _ => ("mysql", format!("mysql://root@localhost/?socket={}", socket("m.sock"))),
+    };
+    trial(visitor, "oltp", &[("url", url.as_str())])
+}
+
+/// What the server in `theirs` answers.
+fn ask(engine: &str, theirs: &Path, statements: &str) -> String {
+    let mut client = Command::new(if engine == "postgres" { "psql" } else { "mariadb" });
+    match engine {
+        "postgres" => {
+            let socket = found(theirs, ".s.PGSQL.5432");
+            client.args(["-qAt", "-U", "plimsoll", "-c", statements, "postgres", "-h"]).arg(socket.parent().unwrap())
+        }
+        _ => client.args(["-N", "-uroot", "-e", statements, "-S"]).arg(found(theirs, "m.sock")),
+    };
+    let said = client.output().unwrap();
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    String::from_utf8(said.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+fn a_server_that_has_a_schema_of_plimsolls_name_is_refused_and_left_as_it_is() {
+    let parent = directory();
+    for engine in servers().map(|engine| engine.entry.name).filter(|name| *name != "mariadb:rocksdb") {
+        // Somebody else's for whom it is visited.
+        let theirs = prepared(&trial(engine, "oltp", &[]), parent.path());
+        let ask = |statements: &str| ask(engine, parent.path(), statements);
+        let schemas = || ask("SELECT schema_name FROM information_schema.schemata ORDER BY schema_name");
+        ask(&format!(
+            "CREATE SCHEMA {TAKEN}; CREATE TABLE {TAKEN}.sbtest1 (id INT); INSERT INTO {TAKEN}.sbtest1 VALUES (7)"
+        ));
+        let before = schemas();
+        let visiting = visiting(engine, parent.path());
+
+        let refused = start(&visiting, parent.path()).err().expect("a refusal");
+        let text = refused.to_string();
+        assert!(matches!(refused, TargetError::Unsafe(_)) && text.contains(TAKEN) && text.contains("left as it is"));
+        assert_eq!((schemas(), ask(&format!("SELECT sum(id) FROM {TAKEN}.sbtest1"))), (before.clone(), "7".into()));
+
+        // With the marker it is one that a killed plimsoll left: that is told, and it stays all the same.
+        ask(&format!("CREATE TABLE {TAKEN}.plimsoll_marker (made_by VARCHAR(20), name VARCHAR(64))"));
+        let visitor = prepared(&visiting, parent.path());
+        assert_eq!(fact(&*visitor, "server.left_schemas").as_deref(), Some(TAKEN));
+        visitor.stop().unwrap();
+        assert_eq!((schemas(), ask(&format!("SELECT sum(id) FROM {TAKEN}.sbtest1"))), (before, "7".into()));
+        theirs.stop().unwrap();
+    }
+}
