@@ -83,14 +83,14 @@ pub struct Fault {
     pub exit: Exit,
     /// One line: what happened, the value, what to do.
     pub text: String,
-    /// Whether stdout has the JSON that tells of it already.
-    pub told: bool,
+    /// Whether stdout already has the result with this fault in it.
+    pub reported: bool,
 }
 
 impl Fault {
     /// A fault that ends with `exit`.
     pub fn new(exit: Exit, text: impl Into<String>) -> Fault {
-        Fault { exit, text: text.into(), told: false }
+        Fault { exit, text: text.into(), reported: false }
     }
 
     /// The target failed while it was measured.

@@ -43,7 +43,7 @@ fn keep_files_from_others() {
 
 /// Reports what went wrong: one line on stderr, or with `--json` the error object on stdout.
 fn report_fault(fault: &Fault, context: &cli::Context) -> Exit {
-    if context.json && !fault.told {
+    if context.json && !fault.reported {
         output::json::error(fault);
     }
     crate::output::say(format_args!("plimsoll: {}", fault.text));

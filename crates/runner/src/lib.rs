@@ -5,7 +5,7 @@
 //! exit codes and no analysis: what the numbers mean is for those that read the run file.
 //!
 //! It has two halves that meet in a few messages: `conduct` decides which trial is next, when it starts and what is recorded, and
-//! knows no engine; `perform` performs one trial on this host. A [`Strategy`] says what comes next: an expanded plan, or a search.
+//! knows no engine; `perform` performs one trial on this host. A [`Strategy`] decides what comes next: an expanded plan, or a search.
 
 mod ad_hoc;
 mod catalogue;

@@ -1,4 +1,4 @@
-//! What the two halves of a session tell each other: the conductor decides which trial is next and records it, a performer performs
+//! The messages between the two halves of a session: the conductor decides which trial is next and records it, a performer performs
 //! it on a host.
 //!
 //! In: an [`Assignment`] from the conductor: prepare it, then go at a time. Out: an [`Opened`] instance, rows while it works, and how
@@ -42,7 +42,7 @@ impl Sequence {
 /// An instance that is ready for the load of a trial.
 #[derive(Clone, Debug)]
 pub struct Opened {
-    /// What the host and the engine say of themselves.
+    /// Facts about the host and the engine.
     pub facts: Vec<Fact>,
     /// The names of the kinds of operation.
     pub kinds: Vec<String>,
@@ -50,14 +50,14 @@ pub struct Opened {
     pub sources: Vec<SourceDef>,
 }
 
-/// What a performer tells the conductor.
+/// A message from a performer to the conductor.
 #[derive(Debug)]
 pub enum Message {
-    /// Something that people should know, in one line.
+    /// A note for the user, in one line.
     Note(String),
     /// The instance is ready: the point can be entered into the run file. Everything below comes after it.
     Opened(Opened),
-    /// Clients in the background work beside those of the run.
+    /// Clients in the background work at the same time as those of the run.
     Background {
         /// The kinds of their operations.
         kinds: Vec<OpKind>,
@@ -90,7 +90,7 @@ pub enum Message {
     },
     /// The last readings of the counters, after the load.
     LastReadings(Vec<CounterSample>, Vec<Event>),
-    /// What was learnt after the instance was opened.
+    /// Facts that became known after the instance was opened.
     Facts(Vec<Fact>),
     /// Rows of steps that are performed again and are not recorded.
     Unrecorded(Vec<IntervalRow>),
@@ -100,7 +100,7 @@ pub enum Message {
 
 /// The conductor as a performer sees it.
 pub trait Deliver {
-    /// An engine was started for `trial` and says `facts` of itself. The conductor may refuse it before data is made.
+    /// An engine was started for `trial`, and `facts` are its facts. The conductor may refuse it before data is made.
     fn accept_engine(&mut self, trial: &Trial, facts: &[Fact]) -> Result<(), RunnerError>;
 
     /// Takes a message.
@@ -118,8 +118,8 @@ pub trait Performer {
     /// Warms up and runs the trial that is ready, from the time `at` on.
     fn go(&mut self, at: Tick, conductor: &mut dyn Deliver) -> Result<(), RunnerError>;
 
-    /// Ends a trial that was opened and went as `measured` says: the last readings, what the engine reports afterwards, and the check
-    /// of what was written. Returns how it went in the end.
+    /// Ends a trial that was opened and whose load ended as `measured`: the last readings, what the engine reports afterwards, and the check
+    /// of what was written. Returns the final result.
     fn settle(&mut self, measured: Result<(), RunnerError>, conductor: &mut dyn Deliver) -> Result<(), RunnerError>;
 
     /// Whether `next` can be performed on the instance that runs.

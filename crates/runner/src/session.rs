@@ -17,17 +17,17 @@ use store::RunWriter;
 
 /// A session of the run that a run file is of.
 pub struct Session<'a> {
-    /// What was asked for.
+    /// The plan.
     pub plan: &'a Plan,
-    /// Where it is measured.
+    /// The directory to measure.
     pub site: &'a RunSite,
-    /// Where it is recorded.
+    /// The run file.
     pub writer: &'a mut RunWriter,
-    /// Who may end it early.
+    /// The request to end it early.
     pub stop: Arc<Stop>,
-    /// Who is told what happens.
+    /// The receiver of its events.
     pub observer: &'a mut dyn RunObserver,
-    /// What went before, if the run is resumed.
+    /// The earlier sessions, if the run is resumed.
     pub interruption: Option<Interruption>,
 }
 

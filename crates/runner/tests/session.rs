@@ -1,6 +1,6 @@
 //! Whole sessions without a process: the engine null, a temporary directory, events in memory.
 //!
-//! In: plans from flags, and a strategy that decides by what is done. Out: what the run file holds and what the observer was told.
+//! In: plans from flags, and a strategy that decides by what is done. Out: what the run file holds and the events of the observer.
 //! Limits: figures of speed are not looked at.
 
 use load::{Stop, StopReason};
@@ -31,7 +31,7 @@ impl Lab {
     }
 }
 
-/// Keeps what it is told, and asks for the end at the first interval of a point.
+/// Keeps the events as lines, and requests a stop at the first interval of a point.
 #[derive(Default)]
 struct Recorded {
     lines: Vec<String>,
@@ -162,7 +162,7 @@ fn a_strategy_decides_the_next_trial_by_the_points_that_are_done_and_each_point_
     writer.finish().unwrap();
     let run = store::read(&run_file).unwrap();
     assert_eq!(run.points.iter().map(|point| point.trial.load.clients).collect::<Vec<_>>(), [1, 2, 4]);
-    assert_eq!(run.meta.plan.trials.len(), 1, "the plan says what was asked for");
+    assert_eq!(run.meta.plan.trials.len(), 1, "the plan is what was asked for");
 }
 
 #[test]

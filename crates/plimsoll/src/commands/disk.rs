@@ -2,9 +2,9 @@
 //! size.
 //!
 //! In: a directory. Out: the facts of the file system and the disk; the four timings of `hdparm -tT`, three times, as hdparm
-//! prints them (`host::disk_timing` says what they are); random reads with O_DIRECT by io_uring at four block sizes and two depths.
+//! prints them (see `host::disk_timing`); random reads with O_DIRECT by io_uring at four block sizes and two depths.
 //!
-//! The ceilings are remembered among the run files (`store::ceilings`), so that later runs on this disk are set beside them.
+//! The ceilings are remembered among the run files (`store::ceilings`), so that later runs on this disk can be compared with them.
 //!
 //! Limits: nothing else is recorded. One file is made for all of it and removed at the end; the file system lies between it
 //! and the disk. What is not possible here (no O_DIRECT, no io_uring) is said in its place, and the rest is measured. Random writes
@@ -74,7 +74,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     Ok(Exit::Done)
 }
 
-/// The ceilings that could be measured, to be set beside later runs.
+/// The ceilings that could be measured, for comparison with later runs.
 fn remembered(measured: &Measured) -> Vec<store::ceilings::Ceiling> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let kernel = host::machine::kernel();

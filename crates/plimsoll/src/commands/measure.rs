@@ -70,7 +70,7 @@ fn conclude(
     let run = store::read(run_file)?;
     if let (Err(fault), true) = (&measured, run.points.is_empty()) {
         if made == Made::Now {
-            let _ = std::fs::remove_file(run_file); // nothing is in it, and the fault tells why
+            let _ = std::fs::remove_file(run_file); // it is empty, and the fault has the reason
         }
         let text = if is_interruption(fault) { "interrupted before anything was measured" } else { &fault.text };
         return Err(Fault::new(fault.exit, text));
@@ -85,7 +85,7 @@ fn conclude(
                 true => format!("{}; resume with `{}`", fault.text, resume_command(run_file, made, &options.site)),
                 false => fault.text,
             };
-            Err(Fault { told: true, text, ..fault })
+            Err(Fault { reported: true, text, ..fault })
         }
     }
 }

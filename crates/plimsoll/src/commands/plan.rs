@@ -110,11 +110,11 @@ mod tests {
 
     #[test]
     fn the_time_of_points_that_end_by_their_rows_is_not_estimated() {
-        let told = |seconds, until_rows| {
+        let shown = |seconds, until_rows| {
             time(&plan::Estimate { points: 7, data_sets: 1, seconds, until_rows, warnings: Vec::new() })
         };
-        assert_eq!(told(210.0, 0), "at most 210 s, plus loading the data");
-        assert_eq!(told(60.0, 5), "at most 60.0 s, plus loading the data; 5 points run until their rows are inserted");
-        assert_eq!(told(0.0, 7), "until all rows are inserted");
+        assert_eq!(shown(210.0, 0), "at most 210 s, plus loading the data");
+        assert_eq!(shown(60.0, 5), "at most 60.0 s, plus loading the data; 5 points run until their rows are inserted");
+        assert_eq!(shown(0.0, 7), "until all rows are inserted");
     }
 }

@@ -43,7 +43,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         0 => Ok(Exit::Done),
         units => {
             let text = format!("{units} units of 4 KiB are not what was written");
-            Err(Fault { told: true, ..Fault::new(Exit::TargetFailed, text) })
+            Err(Fault { reported: true, ..Fault::new(Exit::TargetFailed, text) })
         }
     }
 }

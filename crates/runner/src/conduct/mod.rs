@@ -91,7 +91,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Stops the instance as the last phase of `point`, which went as `measured` says. Returns how it went in the end.
+    /// Stops the instance as the last phase of `point`, whose load ended as `measured`. Returns the final result.
     fn clean_up(
         &mut self,
         point: PointId,

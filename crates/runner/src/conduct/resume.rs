@@ -1,6 +1,6 @@
 //! Resumes a run that was interrupted: where it goes on, and whether what is still to be measured is comparable with what is there.
 //!
-//! In: a run file that is no longer recorded. Out: its plan, the points that are complete, and an event that tells of the gap.
+//! In: a run file that is no longer recorded. Out: its plan, the points that are complete, and an event for the gap.
 //! What the file holds stays as it is: the analysis leaves out an attempt that was measured again.
 //! Limits: another version of plimsoll, machine, kernel, file system or engine is refused. Other differences are reported and kept
 //! as an event.
@@ -144,7 +144,7 @@ fn difference(before: &Fact, now: &Fact) -> String {
 }
 
 impl Interruption {
-    /// The event that tells of it, the first time this is called.
+    /// The event for it, the first time this is called.
     pub fn take_event(&mut self) -> Option<Event> {
         Some(Event::new(self.over, EventKind::ClockGap, self.text.take()?))
     }

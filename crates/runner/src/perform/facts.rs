@@ -1,7 +1,6 @@
-//! What a trial says of itself in the run file.
+//! The facts of a trial in the run file.
 //!
-//! In: an assignment, the kinds of its operations. Out: facts. Limits: what engine and host say of themselves comes from the running
-//! instance.
+//! In: an assignment, the kinds of its operations. Out: facts. Limits: facts about engine and host come from the running instance.
 
 use crate::messages::Assignment;
 use load::Beside;

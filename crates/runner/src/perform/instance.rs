@@ -65,7 +65,7 @@ impl RunningInstance {
         Ok(RunningInstance { instance, cgroup, volume, def, data, load_facts: Vec::new(), last })
     }
 
-    /// What people should know before the load begins.
+    /// Warnings for the user before the load begins.
     pub fn warnings(&self) -> Vec<String> {
         self.cgroup
             .iter()
@@ -75,7 +75,7 @@ impl RunningInstance {
             .collect()
     }
 
-    /// Applies the limits of `trial`, and says which they are.
+    /// Applies the limits of `trial`, and returns them as facts.
     pub fn apply_limits(&self, trial: &Trial) -> Result<Vec<Fact>, RunnerError> {
         Ok(self.cgroup.as_ref().map_or(Ok(Vec::new()), |cgroup| cgroup.apply(&trial.target.limits))?)
     }
@@ -96,7 +96,7 @@ impl RunningInstance {
         (sources, missing)
     }
 
-    /// What engine and host say of themselves for `trial`, whose limits are applied.
+    /// Facts about engine and host for `trial`, whose limits are applied.
     pub fn facts(&self, trial: &Trial, dir: &Path) -> Result<Vec<Fact>, RunnerError> {
         let mut facts = vec![Fact::new("engine.process", self.def.runs.as_str())];
         facts.extend(place_facts(trial, self.volume.as_ref(), dir));
@@ -128,8 +128,8 @@ impl RunningInstance {
         facts
     }
 
-    /// How a load went that went as `measured` says, with what only the engine and the kernel know: a sync in the background that
-    /// failed, a process that the kernel killed for its memory.
+    /// The result of a load, which ended as `measured`, with failures outside of its operations: a background sync that failed, a
+    /// process that the kernel killed because of its memory.
     pub fn explain(&self, measured: Result<(), RunnerError>) -> Result<(), RunnerError> {
         let measured = measured.and(self.instance.trouble().map_or(Ok(()), |text| Err(RunnerError::failed(text))));
         let killed = self.cgroup.as_ref().and_then(CgroupLimits::trouble);
@@ -171,7 +171,7 @@ fn cgroup_limits(
     Ok(needed.then(|| CgroupLimits::make(&needs)).transpose()?)
 }
 
-/// What the data of `chain` is: what the manifest says, and what two points must agree on to share it.
+/// The description of the data of `chain`, which its manifest has; points with the same description can share data.
 pub(super) fn data_of(chain: &[Trial]) -> String {
     let trial = &chain[0];
     let path = trial.target.path.as_ref().map_or(String::new(), |path| format!(" path={}", path.display()));
@@ -200,7 +200,7 @@ fn subject(trial: &Trial, running: &RunningInstance, dir: &Path) -> Subject {
         EngineProcess::Server => {
             Subject { engine_pids: EnginePids::Processes(running.instance.report().processes), device }
         }
-        // What is done here is none of its doing.
+        // Nothing on this machine is that server's work.
         EngineProcess::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },
     }
 }
@@ -217,7 +217,7 @@ fn device_of_dir(dir: &Path) -> Option<String> {
     host::filesystem::find_mount(dir).ok()?.device
 }
 
-/// Where the point is measured, where that is not what the run says of the directory under measurement.
+/// Facts about the place that is measured, if it is not the directory of the run.
 fn place_facts(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Vec<Fact> {
     match (volume, &trial.target.path) {
         (Some(volume), _) => volume.facts().to_vec(),

@@ -46,8 +46,8 @@ struct CurrentTrial {
     sampler: Sampler,
     /// Where its data may grow; `None` if it cannot.
     grows_in: Option<Room>,
-    /// Whether the conductor was told why the load ended early.
-    stop_told: bool,
+    /// Whether there was an event with the reason why the load ended early.
+    stop_recorded: bool,
     next: InitialPhase,
 }
 
@@ -126,7 +126,7 @@ impl<'a> TrialPerformer<'a> {
         replayer.perform(&mut *running.instance, loaders, assignment.sequence.steps_before())
     }
 
-    /// Tells the conductor what the trial will run on, and begins to watch it.
+    /// Reports to the conductor what the trial will run on, and begins to read its counters.
     fn open(
         &mut self,
         assignment: &Assignment,
@@ -156,7 +156,7 @@ impl<'a> TrialPerformer<'a> {
         let clock = self.clock;
         let sampler = Sampler::start(sources, trial.phases.interval, move || clock.now());
         let (trial, kinds) = (trial.clone(), kinds.len());
-        self.current = Some(CurrentTrial { trial, kinds, sampler, grows_in, stop_told: false, next });
+        self.current = Some(CurrentTrial { trial, kinds, sampler, grows_in, stop_recorded: false, next });
         Ok(())
     }
 

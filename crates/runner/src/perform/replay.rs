@@ -18,9 +18,9 @@ use std::sync::Arc;
 pub(super) struct StepReplayer<'a> {
     /// The clock of the run.
     pub clock: &'a MonotonicClock,
-    /// What may end them.
+    /// The request to stop them.
     pub stop: &'a Arc<Stop>,
-    /// What is told of them.
+    /// The receiver of their rows.
     pub conductor: &'a mut dyn Deliver,
     /// Where their data grows.
     pub grows_in: Option<Room>,

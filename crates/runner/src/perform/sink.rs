@@ -17,7 +17,7 @@ pub(super) struct PhaseSink<'a> {
 }
 
 impl PhaseSink<'_> {
-    /// The event that tells, once, why the load ends early.
+    /// The event, once, with the reason why the load ends early.
     fn stop_event(&mut self, now: Tick) -> Option<Event> {
         let text = match self.stop.reason()? {
             StopReason::Interrupted => "interrupted by a signal",
@@ -25,7 +25,7 @@ impl PhaseSink<'_> {
             StopReason::Failure => return None, // the failure has an event of its own
             StopReason::Unrecorded => return None, // this cannot be recorded either
         };
-        let first = !std::mem::replace(&mut self.current.stop_told, true);
+        let first = !std::mem::replace(&mut self.current.stop_recorded, true);
         first.then(|| Event::new(now, EventKind::Stopped, text))
     }
 }
