@@ -104,7 +104,7 @@ fn ctrl_c_removes_the_file_and_says_so() {
     assert!(sent.success());
     let finished: Finished = child.wait_with_output().unwrap().into();
     assert_eq!((finished.exit, finished.stdout.as_str()), (130, ""), "{}", finished.stderr);
-    assert!(finished.stderr.contains("interrupted; the file is removed"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("interrupted; the file was removed"), "{}", finished.stderr);
     assert_eq!(lab.left_behind(), Vec::<String>::new());
 }
 

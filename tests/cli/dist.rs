@@ -21,6 +21,20 @@ fn every_distribution_is_drawn_from_and_fits_its_law_in_80_columns() {
 }
 
 #[test]
+fn more_distributions_than_colours_and_a_trillion_keys_are_drawn_from() {
+    let lab = Lab::new();
+    let eight = "uniform,zipf:0.3,zipf:0.5,zipf:0.7,zipf:0.9,zipf:1,zipf:1.1,zipf:1.3";
+    let dist = lab.json(&[SMALL, &[eight, "--out", "charts"]].concat());
+    assert_eq!(dist["distributions"].as_array().unwrap().len(), 8);
+    assert!(!dist["files"].as_array().unwrap().is_empty());
+    let dist = lab.json(&["dist", "--n", "1099511627776", "--draws", "1e5"]);
+    for distribution in dist["distributions"].as_array().unwrap() {
+        let sigmas = distribution["chi_square_sigmas"].as_f64().unwrap();
+        assert!(sigmas.abs() < 4.0, "{distribution}");
+    }
+}
+
+#[test]
 fn the_same_seed_draws_the_same_and_another_seed_does_not() {
     let lab = Lab::new();
     let most_hit =
@@ -54,9 +68,10 @@ fn what_cannot_be_drawn_is_refused_in_one_line_and_nothing_is_written() {
         (&["zipff:0.9"][..], 2, "did you mean `zipf:0.9`?"),
         (&["zipf:101"], 2, "THETA a number from 0 to 100"),
         (&["special:1:75:12:1"], 2, "3 arguments at most"),
-        (&["zipf,zipf,zipf,zipf,zipf,zipf,zipf,zipf"], 2, "`8` distributions"),
         (&["--n", "0"], 2, "`n` cannot be `0`"),
-        (&["--n", "1e12"], 2, "from 1 to 100000000"),
+        (&["--n", "1e13"], 2, "from 1 to 1099511627776"),
+        (&["--n", "1e12", "--draws", "1e9"], 2, "from 1 to 200000000"),
+        (&["--n", "1e12", "--out", "charts"], 2, "charts take at most 100000000 keys"),
         (&["--draws", "1.5"], 2, "`1e6`"),
         (&["--seed", "-1"], 2, "--seed"),
         (&["uniform", "--n", "10", "--draws", "10", "--out", "mine"], 3, "`mine` is not empty"),

@@ -50,6 +50,7 @@ fn ctrl_c_in_a_warmup_keeps_the_points_before_it() {
     signal(&child, "INT");
     let finished: Finished = child.wait_with_output().unwrap().into();
     assert_eq!(finished.exit, 130, "{}", finished.stderr);
+    assert!(finished.stderr.contains("; resume with `plimsoll run --resume last`"), "{}", finished.stderr);
     let run = finished.json();
     assert_eq!((&run["points"][0]["state"], &run["points"][1]["state"]), (&"complete".into(), &"partial".into()));
     assert!(run["points"][0]["ops"].as_u64().unwrap() > 0);

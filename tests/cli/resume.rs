@@ -126,13 +126,9 @@ fn a_run_is_gone_on_with_only_where_that_makes_sense() {
     let elsewhere = ["run", "--resume", "last", "--dir", other.path().to_str().unwrap()];
     refused(&elsewhere, 3, "is in use: its recorder is still at work");
     assert_eq!(child.wait().unwrap().code(), Some(0), "whoever records it was not disturbed");
-    refused(&["run", "--resume", "last"], 2, "cannot go on: all 2 points of it are complete");
+    refused(&["run", "--resume", "last"], 2, "cannot be resumed: all its 2 points are complete");
     refused(&["run", "--resume", "nobody"], 2, "there is no run `nobody`");
-    refused(
-        &["run", "--resume", "last", "--clients", "4"],
-        2,
-        "--clients: the run goes on with the plan it began with",
-    );
+    refused(&["run", "--resume", "last", "--clients", "4"], 2, "--clients: a resumed run keeps its plan");
     refused(&["run", "quick", "--resume", "last"], 2, "cannot be used with");
 }
 
@@ -154,7 +150,7 @@ fn another_version_and_another_machine_are_refused_and_another_setting_is_told()
         assert!(finished.exit == 2 && finished.stderr.contains(why), "{} {}", finished.exit, finished.stderr);
     };
     set("plimsoll_version", "\"0.0.1\"");
-    asked("plimsoll `0.0.1` recorded it");
+    asked("recorded by plimsoll `0.0.1`");
     set("plimsoll_version", &version);
     let other = |name: &str, value: &str| {
         let mut facts: Vec<Value> = serde_json::from_str(&environment).unwrap();
@@ -163,12 +159,13 @@ fn another_version_and_another_machine_are_refused_and_another_setting_is_told()
         set("environment", &serde_json::to_string(&facts).unwrap());
     };
     other("cpu.model", "abacus");
-    asked("`cpu.model` was `abacus` and is ");
+    asked("`cpu.model` changed from `abacus` to ");
     other("os", "Plan 9");
     drop(db);
     let finished = lab.run(&["run", "--resume", file.to_str().unwrap(), "--no-report"]);
     assert_eq!(finished.exit, 0, "{}", finished.stderr);
-    assert!(finished.stderr.contains("`os` was `Plan 9` and is "), "{}", finished.stderr);
+    let text = "earlier points of this run used `Plan 9`";
+    assert!(finished.stderr.contains("`os` changed from `Plan 9` to ") && finished.stderr.contains(text));
 }
 
 /// Steps of a second each: 200 commits with a pause of 5 ms behind each, drained at once.

@@ -172,7 +172,7 @@ fn what_a_killed_plimsoll_wrote_is_whole_and_a_flipped_byte_in_it_is_found() {
         let run_file = lab.run_files().pop().unwrap();
         let in_use = lab.run(&["verify", run_file.to_str().unwrap()]);
         assert_eq!(in_use.exit, 3, "{}", in_use.stderr);
-        assert!(in_use.stderr.contains("a plimsoll is using the data"), "{}", in_use.stderr);
+        assert!(in_use.stderr.contains("another plimsoll run is using the data"), "{}", in_use.stderr);
         child.kill().unwrap();
         child.wait().unwrap();
         let whole = verify(&lab, &run_file);
@@ -194,7 +194,7 @@ fn nothing_to_verify_is_one_line_and_the_code_of_a_wrong_command() {
     let lab = Lab::new();
     let plain = lab.json(&["file", "--file-size", "1MiB", "--time", "50ms", "--no-report"]);
     let gone = lab.json(&verified(&["1MiB", "--time", "50ms"]));
-    for (run, why) in [(plain, "with verify = `true`"), (gone, "the data of this run is gone")] {
+    for (run, why) in [(plain, "with verify = `true`"), (gone, "the data of this run was removed")] {
         let run_file = run_file(&lab, &run);
         let refused = lab.run(&["verify", run_file.to_str().unwrap()]);
         assert_eq!((refused.exit, refused.stderr.lines().count()), (2, 1), "{}", refused.stderr);
@@ -220,10 +220,10 @@ fn a_run_file_that_names_the_files_of_others_opens_none_of_them() {
     fs::write(lab.path().join("x"), "mine").unwrap();
     for (table, why) in [
         (link.join("f0.plimsoll.generations"), "symlink"),
-        (dir.join("plimsoll.generations"), "no data directory"),
-        (lab.path().join("x.plimsoll.generations"), "no table"),
-        (PathBuf::from("/etc/passwd"), "no table"),
-        (PathBuf::from("plimsoll.generations"), "no table"),
+        (dir.join("plimsoll.generations"), "not a data directory"),
+        (lab.path().join("x.plimsoll.generations"), "not a table"),
+        (PathBuf::from("/etc/passwd"), "not a table"),
+        (PathBuf::from("plimsoll.generations"), "not a table"),
     ] {
         point_to(&table);
         let refused = lab.run(&["verify", run_file.to_str().unwrap()]);
@@ -244,10 +244,10 @@ fn verified_data_is_made_used_and_left_by_its_rules() {
     fs::write(lab.path().join("mine"), vec![1; 2 << 20]).unwrap();
     let foreign = lab.run(&verified(&["2MiB", "--path", "mine", "--mode", "rndrd", "--time", "50ms"]));
     assert_eq!(foreign.exit, 3, "{}", foreign.stderr);
-    assert!(foreign.stderr.contains("nothing to check it by"), "{}", foreign.stderr);
+    assert!(foreign.stderr.contains("so it cannot be checked"), "{}", foreign.stderr);
     for (flags, why) in [
-        (["--block", "512B"], "block = `512 B` is no multiple"),
-        (["--block", "6000B"], "is no multiple"),
+        (["--block", "512B"], "so block = `512 B` must be a multiple"),
+        (["--block", "6000B"], "must be a multiple"),
         (["--dedupe", "10"], "use dedupe = `0`"),
     ] {
         let refused = lab.run(&[&verified(&["2MiB", "--time", "50ms"])[..], &flags].concat());

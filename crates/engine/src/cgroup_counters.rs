@@ -3,22 +3,22 @@
 //! In: the groups of a point. Out: one source. Limits: storage is counted for the groups' own processes, and for a device that is
 //! limited as a whole, for whoever uses it. What the kernel writes later in its own name is not in a group of version 1.
 
-use crate::counters::{ServerSource, own, within};
-use host::cgroup::Cage;
+use crate::counters::{ServerSource, in_process_source, own};
+use host::cgroup::CgroupLimits;
 use model::CounterKind::{Counter as Counts, Gauge};
 use model::CounterSource;
 
 /// The source, for the reference.
 static LIMITS: ServerSource = ServerSource {
     name: "limits",
-    help: "memory, reads and writes of an engine that is held to limits, as its control groups count them",
+    help: "memory, reads and writes of an engine with limits, as counted by its control groups",
     counters: &[
         own(Gauge, "memory_bytes", "bytes", "memory of the engine and page cache of its files"),
-        own(Counts, "memory_hits", "count", "times that the memory limit was met and something had to go"),
-        own(Counts, "read_ops", "ops", "reads of who is held to the limit"),
-        own(Counts, "write_ops", "ops", "writes of who is held to the limit"),
-        own(Counts, "read_bytes", "bytes", "bytes read by who is held to the limit"),
-        own(Counts, "write_bytes", "bytes", "bytes written by who is held to the limit"),
+        own(Counts, "memory_hits", "count", "times that the memory limit was reached and pages were dropped"),
+        own(Counts, "read_ops", "ops", "reads of the limited processes"),
+        own(Counts, "write_ops", "ops", "writes of the limited processes"),
+        own(Counts, "read_bytes", "bytes", "bytes read by the limited processes"),
+        own(Counts, "write_bytes", "bytes", "bytes written by the limited processes"),
     ],
 };
 
@@ -26,7 +26,7 @@ static LIMITS: ServerSource = ServerSource {
 pub(crate) const SOURCES: &[&ServerSource] = &[&LIMITS];
 
 /// The source of a point whose engine is in `cage`.
-pub fn sources(cage: &Cage) -> Vec<Box<dyn CounterSource>> {
+pub fn sources(cage: &CgroupLimits) -> Vec<Box<dyn CounterSource>> {
     let usage = cage.usage();
-    vec![within(&LIMITS, move || usage.read().to_vec())]
+    vec![in_process_source(&LIMITS, move || usage.read().to_vec())]
 }

@@ -67,7 +67,7 @@ pub struct ServerSource {
 }
 
 /// Asks a server for its values by its own names.
-pub trait Ask: Send {
+pub trait CounterQuery: Send {
     /// Connects.
     fn connect(&mut self) -> Option<()>;
     /// All values that it knows; `None` where it does not answer.
@@ -75,24 +75,28 @@ pub trait Ask: Send {
 }
 
 /// A source that reads `source` through `ask`, about `subject`.
-pub fn source(source: &'static ServerSource, subject: &str, ask: impl Ask + 'static) -> Box<dyn CounterSource> {
-    Box::new(Reading { source, subject: subject.to_owned(), ask, connected: false })
+pub fn source(
+    source: &'static ServerSource,
+    subject: &str,
+    ask: impl CounterQuery + 'static,
+) -> Box<dyn CounterSource> {
+    Box::new(QueriedSource { source, subject: subject.to_owned(), ask, connected: false })
 }
 
 /// A source of an engine inside plimsoll: `read` gives a value for each of its counters, in their order.
-pub fn within<F>(source: &'static ServerSource, read: F) -> Box<dyn CounterSource>
+pub fn in_process_source<F>(source: &'static ServerSource, read: F) -> Box<dyn CounterSource>
 where
     F: FnMut() -> Vec<Option<f64>> + Send + 'static,
 {
-    Box::new(Within { source, read })
+    Box::new(InProcessSource { source, read })
 }
 
-struct Within<F> {
+struct InProcessSource<F> {
     source: &'static ServerSource,
     read: F,
 }
 
-impl<F: FnMut() -> Vec<Option<f64>> + Send> CounterSource for Within<F> {
+impl<F: FnMut() -> Vec<Option<f64>> + Send> CounterSource for InProcessSource<F> {
     fn describe(&self) -> SourceDef {
         let counters = self.source.counters.iter().map(Counter::def).collect();
         SourceDef { name: self.source.name.into(), subject: self.source.name.into(), counters }
@@ -103,14 +107,14 @@ impl<F: FnMut() -> Vec<Option<f64>> + Send> CounterSource for Within<F> {
     }
 }
 
-struct Reading<A> {
+struct QueriedSource<A> {
     source: &'static ServerSource,
     subject: String,
     ask: A,
     connected: bool,
 }
 
-impl<A: Ask> CounterSource for Reading<A> {
+impl<A: CounterQuery> CounterSource for QueriedSource<A> {
     fn describe(&self) -> SourceDef {
         let counters = self.source.counters.iter().map(Counter::def).collect();
         SourceDef { name: self.source.name.into(), subject: self.subject.clone(), counters }

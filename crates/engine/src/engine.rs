@@ -4,7 +4,7 @@
 //! it in the first family that both have. Knows no engine: the list of them is in [`crate::registry`].
 
 use crate::verify::ReadBack;
-use host::cgroup::Cage;
+use host::cgroup::CgroupLimits;
 use host::device::Consent;
 use host::error::TargetError;
 use load::{Beside, Client, Crews, OpSource};
@@ -17,7 +17,9 @@ pub struct EngineDef {
     /// Name, help, families and parameters.
     pub entry: model::Entry,
     /// In which process its work is done.
-    pub runs: Runs,
+    pub runs: EngineProcess,
+    /// Whether it only plays a script: it stores nothing, and nothing of the machine but its clock shapes its times.
+    pub scripted: bool,
     /// The most space that data of so many bytes takes with these parameters while it is made and changed: logs, copies under way.
     pub disk_peak: fn(Bytes, &Params) -> Bytes,
     /// Its version, or why it cannot be used here and what to install.
@@ -30,7 +32,7 @@ pub struct EngineDef {
 
 /// In which process the work of an engine is done, and so whose CPU is whose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Runs {
+pub enum EngineProcess {
     /// There is no engine: the client's system calls are the work.
     InClients,
     /// In plimsoll's own process, on the clients' threads and its own.
@@ -41,14 +43,14 @@ pub enum Runs {
     Elsewhere,
 }
 
-impl Runs {
+impl EngineProcess {
     /// The value of the fact `engine.process`.
     pub fn as_str(self) -> &'static str {
         match self {
-            Runs::InClients => "none",
-            Runs::Embedded => "embedded",
-            Runs::Server => "own",
-            Runs::Elsewhere => "elsewhere",
+            EngineProcess::InClients => "none",
+            EngineProcess::Embedded => "embedded",
+            EngineProcess::Server => "own",
+            EngineProcess::Elsewhere => "elsewhere",
         }
     }
 }
@@ -66,7 +68,7 @@ pub struct Start<'a> {
     /// Block devices that the user allows to be overwritten.
     pub destroy: &'a [Consent],
     /// What a server is to be held in, where points limit it.
-    pub cage: Option<&'a Cage>,
+    pub cgroups: Option<&'a CgroupLimits>,
 }
 
 /// Clients ready to be started, and what they do.
@@ -104,87 +106,100 @@ impl From<Loading> for Crews {
     }
 }
 
+/// What an instance reports of itself before a load begins.
+#[derive(Debug, Default)]
+pub struct InstanceReport {
+    /// Its version, and its settings as read back from the engine.
+    pub facts: Vec<Fact>,
+    /// What the user should know before the load begins.
+    pub warnings: Vec<String>,
+    /// The processes that do the engine's work, with all that they start. Empty if plimsoll's own process does it.
+    pub processes: Vec<u32>,
+}
+
+/// How much data an instance has, and the space that it takes on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DataSpace {
+    /// All of it, logs included.
+    pub total: Bytes,
+    /// The logs. An engine keeps as much log as it was allowed to, however little data there is. `None` if it cannot be known.
+    pub logs: Option<Bytes>,
+    /// Rows that the load made, counted by the engine after it. `None` if there are none, or the engine cannot count them.
+    pub rows: Option<u64>,
+}
+
+/// What an instance is reset for: who uses its data next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResetFor {
+    /// A point of its own. It may begin with a fresh copy of the loaded data.
+    NextPoint,
+    /// The next step of a sequence, which needs the data as the step before left it.
+    NextStep,
+}
+
 /// A running engine with its data.
+///
+/// The order of calls, where `*` may repeat:
+///
+/// ```text
+/// check*  ->  loaders  ->  finish_load  ->  ( clients  ->  finish_trial  ->  read_back  ->  reset )*  ->  stop
+/// ```
+///
+/// Between `loaders` and `finish_load`, and after `clients`, the caller runs the clients that it was given. An instance may be
+/// stopped at any time, after a failure as well. The order is not in the types: the clients run while the instance stays with
+/// the caller, in one place for loading and measuring, and after a failure it must still be there to be stopped.
 pub trait Instance {
-    /// What it says of itself: version, and settings as read back.
-    fn facts(&self) -> Vec<Fact>;
+    /// Version, settings, warnings and processes, as of now.
+    fn report(&self) -> InstanceReport;
 
-    /// What is known only when the load of a trial is over.
-    fn closing_facts(&self) -> Vec<Fact> {
-        Vec::new()
-    }
-
-    /// Refuses what this kernel or this place cannot do for `trial`, beside what [`EngineDef::check`] refuses. Asked before data
-    /// is made for it.
+    /// Refuses what this kernel or this directory cannot do for `trial`, in addition to what [`EngineDef::check`] refuses.
     fn check(&mut self, _: &Trial) -> Result<(), TargetError> {
         Ok(())
     }
 
-    /// The clients that make the data; `None` where there is nothing to make. Called once, before any other clients.
+    /// The clients that make the data. `None` if there is nothing to make.
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError>;
 
-    /// The data is made, or there was nothing to make: brings it to rest (syncs, checkpoints) and seals it.
-    fn loaded(&mut self) -> Result<(), TargetError>;
+    /// Quiesces the engine after the load (syncs, checkpoints) and marks the data as complete. Also called if there was nothing to
+    /// load. Returns facts about the load.
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError>;
 
-    /// What there is to say of the data that was made, when it is.
-    fn facts_of_load(&self) -> Vec<Fact> {
-        Vec::new()
-    }
-
-    /// Whether it can begin any further trial with the data as it was loaded, whatever the trials before did to it.
+    /// Whether [`Instance::reset`] can bring back the data as it was loaded, whatever the trials before did to it.
     fn restores(&self) -> bool {
         false
     }
 
-    /// Called before the clients of each trial but the first: brings engine and data to what the trial is to begin with. One that
-    /// `continues` a sequence of steps goes on with the data of the step before.
-    fn begin_again(&mut self, _continues: bool) -> Result<(), TargetError> {
+    /// Brings engine and data to the state that the next trial begins with.
+    fn reset(&mut self, _: ResetFor) -> Result<(), TargetError> {
         Ok(())
     }
 
-    /// The clients of `trial`. Refuses data that is not what the trial expects.
+    /// The clients of `trial`. Refuses data that was not made for it.
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError>;
 
-    /// Reads back all that was written since it was last read back, and checks it; `None` where nothing was, or nothing says
-    /// what it should be. `go_on` is told how many of how many bytes are done, and may end it.
+    /// Facts that are known only after the load of a trial. Counters in them begin again from zero.
+    fn finish_trial(&mut self) -> Vec<Fact> {
+        Vec::new()
+    }
+
+    /// Reads back and checks all that was written since the last call. `None` if nothing was written, or if the data is not
+    /// verified. `go_on` gets the bytes done and the total; it returns false to end the check.
     fn read_back(&mut self, _go_on: &mut dyn FnMut(Bytes, Bytes) -> bool) -> Result<Option<ReadBack>, TargetError> {
         Ok(None)
     }
 
-    /// The processes that do the engine's work, with all that they start; none where plimsoll's own does it.
-    fn processes(&self) -> Vec<u32> {
-        Vec::new()
-    }
-
-    /// The counters that the engine keeps of itself, read over a connection of their own.
+    /// The engine's own counters, read over a connection of their own.
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {
         Vec::new()
     }
 
-    /// What the user is to be told before the load begins.
-    fn warnings(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// What went wrong beside the operations since the start, where anything did: a sync in the background that failed.
+    /// What went wrong outside of the operations since the start, such as a background sync that failed.
     fn trouble(&self) -> Option<String> {
         None
     }
 
-    /// Space that the data takes on disk.
-    fn footprint(&self) -> Bytes;
-
-    /// How many rows the load has made, as the engine counted them when it was over; `None` where none were made, or nothing
-    /// counts them.
-    fn rows(&self) -> Option<u64> {
-        None
-    }
-
-    /// The part of it that is logs, which an engine keeps for as much as it was allowed to and not for as much as there is data;
-    /// `None` where it cannot be told.
-    fn log_footprint(&self) -> Option<Bytes> {
-        None
-    }
+    /// Space and rows of the data, as of now.
+    fn space(&self) -> DataSpace;
 
     /// Stops the engine and removes the data that plimsoll made.
     fn stop(self: Box<Self>) -> Result<(), TargetError>;
@@ -209,7 +224,7 @@ pub(crate) fn depth_one_only(trial: &Trial) -> Result<(), TargetError> {
     match trial.load.depth {
         1 => Ok(()),
         depth => Err(TargetError::Unsupported(format!(
-            "engine `{}` performs one operation at a time: depth = `{depth}` does not exist there; use more clients",
+            "engine `{}` performs one operation at a time, so depth = `{depth}` is not possible; use more clients",
             trial.target.engine
         ))),
     }

@@ -67,7 +67,7 @@ fn grown_bytes(trial: &Trial) -> f64 {
 /// writes more than it is given, and a run without `ops_max` writes as much as it can.
 pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
     let (workload, params, seed) = (workload_of(trial), &trial.workload.params, trial.seed);
-    if trial.target.engine == "null" {
+    if engine_of(trial).scripted {
         return Some(Bytes(0));
     }
     if overwrites(trial) {

@@ -6,13 +6,16 @@
 //! Durability: `disk` = each batch is persisted with `SyncAll`; `os` = handed to the operating system at each batch, and
 //! plimsoll persists with `SyncAll` once a second; `none` = the journal stays in the process's buffer.
 
-use crate::counters::{ServerSource, own, within};
-use crate::engine::{EngineDef, Instance, Loading, Runs, Start, depth_one_only, loaders_for};
+use crate::counters::{ServerSource, in_process_source, own};
+use crate::data_description::DataDescription;
+use crate::engine::{
+    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, ResetFor, Start, depth_one_only,
+    loaders_for,
+};
 use crate::kv::{KvDriver, Store, program_of};
-use crate::made_for::MadeFor;
-use crate::maintenance::{self, Chores};
-use crate::periodic::EverySecond;
-use crate::reset::{BETWEEN, Beginnings, Between};
+use crate::maintenance::{self, Maintenance};
+use crate::periodic::PeriodicTask;
+use crate::reset::{BETWEEN, DataReset, ResetMode};
 use crate::{params, sql};
 use ::fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, LsmError as StorageError, PersistMode};
 use host::data_dir::DataDir;
@@ -34,7 +37,8 @@ pub static FJALL: EngineDef = EngineDef {
         families: &[Family::Kv],
         params: PARAMS,
     },
-    runs: Runs::Embedded,
+    runs: EngineProcess::Embedded,
+    scripted: false,
     // A compaction writes its tables anew before the old ones go, and the journals (512 MiB at most, by fjall's default, and
     // the 64 MiB under way) hold once more what is not yet in tables.
     disk_peak: |data, _| Bytes(2 * data.0 + data.0.min(576 << 20)),
@@ -51,15 +55,15 @@ pub const SOURCES: &[&ServerSource] = &[&COUNTERS];
 
 static COUNTERS: ServerSource = ServerSource {
     name: "fjall",
-    help: "journals, memtables, compactions and tables of fjall, as the library says (fjall)",
+    help: "journals, memtables, compactions and tables of fjall, as reported by the library (fjall)",
     counters: &[
-        own(Gauge, "journal_bytes", "bytes", "size of the journals, which hold what is not yet in tables"),
-        own(Gauge, "memtable_bytes", "bytes", "memory of all memtables: what is yet to be written to tables"),
-        own(Gauge, "flushes_pending", "count", "memtables that are full and wait to be flushed"),
+        own(Gauge, "journal_bytes", "bytes", "size of the journals, which hold data that is not in tables yet"),
+        own(Gauge, "memtable_bytes", "bytes", "memory of all memtables: data still to be written to tables"),
+        own(Gauge, "flushes_pending", "count", "full memtables that wait to be flushed"),
         own(Gauge, "compactions_running", "count", "compactions under way"),
         own(Counts, "compactions", "ops", "compactions done"),
         own(Counts, "compacting_ns", "ns", "time spent compacting, over all threads"),
-        own(Gauge, "l0_tables", "count", "tables of level 0, each of which a reader may have to look into"),
+        own(Gauge, "l0_tables", "count", "tables in level 0, each of which a read may have to search"),
         own(Gauge, "table_bytes", "bytes", "size of all tables"),
     ],
 };
@@ -68,38 +72,38 @@ const PARAMS: &[ParamDef] = &[params::DURABILITY, params::CACHE, BETWEEN];
 
 struct Fjall {
     /// Nothing while its files are changed, and where it could not be opened again.
-    open: Option<Open>,
-    watched: Watched,
+    open: Option<OpenDatabase>,
+    watched: WatchedDatabase,
     params: Params,
     /// The names of the key spaces.
     tables: Vec<&'static str>,
     persist: Option<PersistMode>,
-    made_for: MadeFor,
+    made_for: DataDescription,
     /// What points begin with.
-    begins: Beginnings,
+    reset: DataReset,
     own: PathBuf,
     /// The last: fields are dropped in order, and files go after those who have them open.
     dir: DataDir,
 }
 
 /// What counters are read from while it is open: it closes when nobody holds it any more, and a sampler goes on meanwhile.
-type Watched = Arc<Mutex<Option<(Database, Vec<Keyspace>)>>>;
+type WatchedDatabase = Arc<Mutex<Option<(Database, Vec<Keyspace>)>>>;
 
 /// Nothing that can panic changes it under the lock.
-fn locked(watched: &Watched) -> MutexGuard<'_, Option<(Database, Vec<Keyspace>)>> {
+fn locked(watched: &WatchedDatabase) -> MutexGuard<'_, Option<(Database, Vec<Keyspace>)>> {
     watched.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The database. Its threads end when this is dropped, with all clients.
-struct Open {
+struct OpenDatabase {
     /// Persists where durability is `os`.
-    syncer: Option<EverySecond>,
+    syncer: Option<PeriodicTask>,
     keyspaces: Vec<Keyspace>,
     database: Database,
 }
 
-impl Open {
-    fn new(own: &Path, params: &Params, tables: &[&str]) -> Result<Open, TargetError> {
+impl OpenDatabase {
+    fn new(own: &Path, params: &Params, tables: &[&str]) -> Result<OpenDatabase, TargetError> {
         let open = || {
             let cache = params.bytes("cache").0;
             let database = Database::builder(own).cache_size(cache).manual_journal_persist(true).open()?;
@@ -107,7 +111,7 @@ impl Open {
             Ok((keyspaces.collect::<Result<_, Error>>()?, database))
         };
         let (keyspaces, database) = open().map_err(failed("open a database in", own))?;
-        Ok(Open { syncer: sync_each_second(&database, params)?, keyspaces, database })
+        Ok(OpenDatabase { syncer: sync_each_second(&database, params)?, keyspaces, database })
     }
 }
 
@@ -115,13 +119,14 @@ impl Fjall {
     fn start(start: &Start) -> Result<Fjall, TargetError> {
         let mut dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         let (own, params) = (dir.own_directory("fjall")?, start.trial.target.params.clone());
-        let open = Some(Open::new(&own, &params, &[])?);
-        let (persist, made_for, begins) = (persist_mode(&params), MadeFor::new(start), Beginnings::of(&params));
-        let (watched, tables) = (Watched::default(), Vec::new());
-        Ok(Fjall { open, watched, params, tables, persist, made_for, begins, own, dir })
+        let open = Some(OpenDatabase::new(&own, &params, &[])?);
+        let (persist, made_for, reset) =
+            (persist_mode(&params), DataDescription::new(start), DataReset::from_params(&params));
+        let (watched, tables) = (WatchedDatabase::default(), Vec::new());
+        Ok(Fjall { open, watched, params, tables, persist, made_for, reset, own, dir })
     }
 
-    fn open(&self) -> Result<&Open, TargetError> {
+    fn open(&self) -> Result<&OpenDatabase, TargetError> {
         let closed = || TargetError::Failed(format!("fjall in `{}` could not be opened again", shown(self.dir.path())));
         self.open.as_ref().ok_or_else(closed)
     }
@@ -129,12 +134,12 @@ impl Fjall {
     /// Closes the database, does `meanwhile` to its directory, and opens it again.
     fn reopen(
         &mut self,
-        meanwhile: fn(&mut Beginnings, &mut DataDir, &Path) -> Result<(), TargetError>,
+        meanwhile: fn(&mut DataReset, &mut DataDir, &Path) -> Result<(), TargetError>,
     ) -> Result<(), TargetError> {
         let was_watched = locked(&self.watched).take().is_some();
         self.open = None;
-        meanwhile(&mut self.begins, &mut self.dir, &self.own)?;
-        self.open = Some(Open::new(&self.own, &self.params, &self.tables)?);
+        meanwhile(&mut self.reset, &mut self.dir, &self.own)?;
+        self.open = Some(OpenDatabase::new(&self.own, &self.params, &self.tables)?);
         if was_watched {
             self.watch();
         }
@@ -156,19 +161,19 @@ impl Fjall {
         let open = self.open()?;
         Ok(Loading::new(kinds, part, beside, clients, |source, _| {
             let (database, keyspaces) = (open.database.clone(), open.keyspaces.clone());
-            let store = Keyspaces { database, keyspaces, persist: self.persist };
+            let store = FjallStore { database, keyspaces, persist: self.persist };
             Box::new(SyncClient::new(source, KvDriver::new(store, self.dir.path())))
         }))
     }
 }
 
 impl Instance for Fjall {
-    fn facts(&self) -> Vec<Fact> {
+    fn report(&self) -> InstanceReport {
         let own = [Fact::new("engine.version", VERSION), Fact::new("durability", durability(self.persist))];
         let cache = self.open.iter().map(|open| open.database.cache_capacity().to_string());
         let persist = Fact::new("fjall.persist_each_batch", format!("{:?}", self.persist));
         let own = own.into_iter().chain(cache.map(|bytes| Fact::new("fjall.cache_bytes", bytes))).chain([persist]);
-        own.chain(self.begins.facts()).collect()
+        InstanceReport { facts: own.chain(self.reset.facts()).collect(), ..InstanceReport::default() }
     }
 
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
@@ -183,27 +188,24 @@ impl Instance for Fjall {
         Ok(Some(self.all(&program.kinds, load, None, loaders_for(load.ops))?))
     }
 
-    fn loaded(&mut self) -> Result<(), TargetError> {
-        let Open { database, keyspaces, .. } = self.open()?;
-        bring_to_rest(database, keyspaces).map_err(failed("flush", self.dir.path()))?;
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
+        let OpenDatabase { database, keyspaces, .. } = self.open()?;
+        quiesce(database, keyspaces).map_err(failed("flush", self.dir.path()))?;
         // Exact as long as no key was put twice.
         let rows = keyspaces.iter().map(|keyspace| keyspace.approximate_len() as u64).sum();
-        if self.begins.between != Between::Keep {
-            self.reopen(Beginnings::loaded)?;
+        if self.reset.mode != ResetMode::Keep {
+            self.reopen(DataReset::keep_copy)?;
         }
-        self.dir.seal(rows)
-    }
-
-    fn facts_of_load(&self) -> Vec<Fact> {
-        self.begins.facts_of_load()
+        self.dir.seal(rows)?;
+        Ok(self.reset.facts_of_load())
     }
 
     fn restores(&self) -> bool {
-        self.begins.restores()
+        self.reset.restores()
     }
 
-    fn begin_again(&mut self, continues: bool) -> Result<(), TargetError> {
-        if !self.begins.changes(continues, &mut self.made_for) {
+    fn reset(&mut self, purpose: ResetFor) -> Result<(), TargetError> {
+        if !self.reset.is_due(purpose, &mut self.made_for) {
             return Ok(());
         }
         if !self.restores() {
@@ -211,17 +213,17 @@ impl Instance for Fjall {
             let kept = self.open()?.database.persist(PersistMode::SyncAll);
             kept.map_err(failed("persist", self.dir.path()))?;
         }
-        self.reopen(|begins, _, data| begins.again(data))
+        self.reopen(|reset, _, data| reset.restore(data))
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
         self.made_for.check(&self.dir, trial)?;
         let program = program_of(trial, &self.made_for.carried)?;
         if program.drains {
-            let Open { database, keyspaces, .. } = self.open()?;
+            let OpenDatabase { database, keyspaces, .. } = self.open()?;
             let (database, keyspaces) = (database.clone(), keyspaces.clone());
-            let drain = Drain { database, keyspaces, directory: self.dir.path().into() };
-            return Ok(maintenance::loading(&program.run, &program.kinds, trial.load.clients, &drain));
+            let drain = FjallDrain { database, keyspaces, directory: self.dir.path().into() };
+            return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.load.clients, &drain));
         }
         self.all(&program.kinds, &program.run, program.beside.as_ref(), trial.load.clients)
     }
@@ -229,26 +231,19 @@ impl Instance for Fjall {
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {
         self.watch();
         let watched = self.watched.clone();
-        vec![within(&COUNTERS, move || match &*locked(&watched) {
+        vec![in_process_source(&COUNTERS, move || match &*locked(&watched) {
             Some((database, keyspaces)) => values(database, keyspaces),
             None => vec![None; COUNTERS.counters.len()],
         })]
     }
 
     fn trouble(&self) -> Option<String> {
-        self.open.as_ref()?.syncer.as_ref().and_then(EverySecond::failure)
+        self.open.as_ref()?.syncer.as_ref().and_then(PeriodicTask::failure)
     }
 
-    fn footprint(&self) -> Bytes {
-        self.dir.footprint()
-    }
-
-    fn rows(&self) -> Option<u64> {
-        self.dir.amount()
-    }
-
-    fn log_footprint(&self) -> Option<Bytes> {
-        Some(self.dir.footprint_of(&|path| path.as_os_str().as_encoded_bytes().ends_with(b".jnl")))
+    fn space(&self) -> DataSpace {
+        let is_log = |path: &Path| path.as_os_str().as_encoded_bytes().ends_with(b".jnl");
+        DataSpace { total: self.dir.footprint(), logs: Some(self.dir.footprint_of(&is_log)), rows: self.dir.amount() }
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
@@ -279,12 +274,12 @@ const QUIET_FOR: Duration = Duration::from_millis(100);
 
 /// Writes out what is in memory, and waits for the compactions that follow: else they would come during the run and be counted
 /// there.
-fn bring_to_rest(database: &Database, keyspaces: &[Keyspace]) -> Result<(), Error> {
+fn quiesce(database: &Database, keyspaces: &[Keyspace]) -> Result<(), Error> {
     for keyspace in keyspaces {
         keyspace.rotate_memtable_and_wait()?;
     }
     database.persist(PersistMode::SyncAll)?;
-    maintenance::until_quiet(QUIET_FOR, || {
+    maintenance::wait_until_quiet(QUIET_FOR, || {
         let busy = database.outstanding_flushes() > 0 || database.active_compactions() > 0;
         Ok((!busy).then(|| database.compactions_completed()))
     })
@@ -292,13 +287,13 @@ fn bring_to_rest(database: &Database, keyspaces: &[Keyspace]) -> Result<(), Erro
 
 /// A drain as an operation.
 #[derive(Clone)]
-struct Drain {
+struct FjallDrain {
     database: Database,
     keyspaces: Vec<Keyspace>,
     directory: PathBuf,
 }
 
-impl Chores for Drain {
+impl Maintenance for FjallDrain {
     type Op = KvOp;
     type Open = ();
 
@@ -306,13 +301,15 @@ impl Chores for Drain {
         format!("fjall in `{}`", shown(&self.directory))
     }
 
-    fn open(&self) -> Result<(), sql::Failure> {
+    fn open(&self) -> Result<(), sql::OpFailure> {
         Ok(())
     }
 
-    fn perform(&self, (): &mut (), _: &KvOp) -> Result<(), sql::Failure> {
-        bring_to_rest(&self.database, &self.keyspaces)
-            .map_err(|error| sql::Failure { class: Keyspaces::class(&error, &self.directory), text: text_of(&error) })
+    fn perform(&self, (): &mut (), _: &KvOp) -> Result<(), sql::OpFailure> {
+        quiesce(&self.database, &self.keyspaces).map_err(|error| sql::OpFailure {
+            class: FjallStore::class(&error, &self.directory),
+            text: text_of(&error),
+        })
     }
 }
 
@@ -340,7 +337,7 @@ fn durability(persist: Option<PersistMode>) -> &'static str {
     }
 }
 
-fn sync_each_second(database: &Database, params: &Params) -> Result<Option<EverySecond>, TargetError> {
+fn sync_each_second(database: &Database, params: &Params) -> Result<Option<PeriodicTask>, TargetError> {
     if params.word("durability") != "os" {
         return Ok(None);
     }
@@ -349,18 +346,18 @@ fn sync_each_second(database: &Database, params: &Params) -> Result<Option<Every
     let did_not_hold =
         |error: Error| format!("durability = `os` did not hold: fjall cannot persist: {}", text_of(&error));
     let sync = move || database.persist(PersistMode::SyncAll).map_err(did_not_hold);
-    let syncer = EverySecond::start("fjall-sync", sync);
+    let syncer = PeriodicTask::start("fjall-sync", sync);
     syncer.map(Some).map_err(|error| TargetError::Failed(format!("cannot start a thread that syncs: {error}")))
 }
 
 /// One client's key spaces.
-struct Keyspaces {
+struct FjallStore {
     database: Database,
     keyspaces: Vec<Keyspace>,
     persist: Option<PersistMode>,
 }
 
-impl Store for Keyspaces {
+impl Store for FjallStore {
     type Error = Error;
     const ENGINE: &'static str = "fjall";
 
@@ -427,7 +424,7 @@ fn io_error(error: &Error) -> Option<&std::io::Error> {
 fn text_of(error: &Error) -> String {
     match (io_error(error), error) {
         (Some(error), _) => error.to_string(),
-        (None, Error::Poisoned) => "it takes no more writes, because an earlier one or a flush failed".into(),
+        (None, Error::Poisoned) => "it accepts no more writes, because an earlier write or flush failed".into(),
         (None, error) => error.to_string(),
     }
 }

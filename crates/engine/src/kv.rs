@@ -28,20 +28,20 @@ pub trait Store: Send + 'static {
 /// One client.
 pub struct KvDriver<S: Store> {
     store: S,
-    failure: Option<Failure<S::Error>>,
+    failure: Option<KvFailure<S::Error>>,
     directory: PathBuf,
 }
 
 /// Why an operation failed.
-enum Failure<E> {
+enum KvFailure<E> {
     Engine(E),
     /// A key that was loaded is not there.
     Missing,
 }
 
-impl<E> From<E> for Failure<E> {
-    fn from(error: E) -> Failure<E> {
-        Failure::Engine(error)
+impl<E> From<E> for KvFailure<E> {
+    fn from(error: E) -> KvFailure<E> {
+        KvFailure::Engine(error)
     }
 }
 
@@ -52,19 +52,19 @@ impl<S: Store> KvDriver<S> {
     }
 
     /// The bytes of keys and values that were put.
-    fn put(&mut self, op: &KvOp) -> Result<usize, Failure<S::Error>> {
+    fn put(&mut self, op: &KvOp) -> Result<usize, KvFailure<S::Error>> {
         self.store.put(op)?;
         Ok(op.bytes.len())
     }
 
     /// The bytes of keys and values that were got.
-    fn get(&mut self, op: &KvOp) -> Result<usize, Failure<S::Error>> {
+    fn get(&mut self, op: &KvOp) -> Result<usize, KvFailure<S::Error>> {
         let mut bytes = op.bytes.len();
         for entry in &op.entries {
             match self.store.get(op, entry)? {
                 Some(value) => bytes += value,
                 None if op.action == KvAction::Find => {}
-                None => return Err(Failure::Missing),
+                None => return Err(KvFailure::Missing),
             }
         }
         Ok(bytes)
@@ -83,8 +83,8 @@ impl<S: Store> Driver for KvDriver<S> {
             Ok(bytes) => Outcome::Ok { bytes: bytes as u32 },
             Err(failure) => {
                 let class = match &failure {
-                    Failure::Engine(error) => S::class(error, &self.directory),
-                    Failure::Missing => FailureClass::Corrupt,
+                    KvFailure::Engine(error) => S::class(error, &self.directory),
+                    KvFailure::Missing => FailureClass::Corrupt,
                 };
                 self.failure = Some(failure);
                 Outcome::Failed(class)
@@ -94,8 +94,8 @@ impl<S: Store> Driver for KvDriver<S> {
 
     fn describe_failure(&self) -> String {
         let what = match &self.failure {
-            Some(Failure::Engine(error)) => S::text(error, &self.directory),
-            Some(Failure::Missing) => "a key that was put is not there".into(),
+            Some(KvFailure::Engine(error)) => S::text(error, &self.directory),
+            Some(KvFailure::Missing) => "a key that was put is not there".into(),
             None => "no failure".into(),
         };
         format!("{} in `{}`: {what}", S::ENGINE, shown(&self.directory))

@@ -8,12 +8,12 @@
 
 pub mod cgroup_counters;
 mod counters;
+mod data_description;
 mod engine;
 pub mod estimate;
 mod file;
 mod fjall;
 mod kv;
-mod made_for;
 mod maintenance;
 mod mysql;
 mod null;
@@ -29,5 +29,5 @@ mod sql;
 mod sqlite;
 pub mod verify;
 
-pub use engine::{EngineDef, Instance, Loading, Runs, Start};
+pub use engine::{DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, ResetFor, Start};
 pub use registry::{ENGINES, counter_sources, find, has_step, shape_of};

@@ -2,12 +2,12 @@
 //!
 //! In: how to connect, and what to do for an operation. Out: clients whose operations are recorded like any other.
 //! Limits: an operation takes as long as it takes: nothing here gives up waiting but for a connection that is lost, or, where an
-//! engine makes no progress, with what it owes as [`Unpaid`].
+//! engine makes no progress, with what it owes as [`RemainingDebt`].
 //!
 //! Write debt is paid by the same code when data was made and when a step of a workload asks for it.
 
 use crate::engine::{Loading, slots};
-use crate::sql::Failure;
+use crate::sql::OpFailure;
 use load::{Client, Driver, OpSource, SyncClient};
 use model::{Bytes, Fact, Op, Outcome};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Waits until `look` has said the same for `quiet_for`, with nothing left to do: `None` says that there is something. Where
 /// one piece of background work ends, it may begin another, and neither may show for a moment.
-pub(super) fn until_quiet<T: PartialEq, E>(
+pub(super) fn wait_until_quiet<T: PartialEq, E>(
     quiet_for: Duration,
     mut look: impl FnMut() -> Result<Option<T>, E>,
 ) -> Result<(), E> {
@@ -39,16 +39,16 @@ pub(super) fn until_quiet<T: PartialEq, E>(
 
 /// What was still to be written when an engine was to come to rest and made no progress any more. Clones are the same one.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unpaid(Arc<AtomicU64>);
+pub(super) struct RemainingDebt(Arc<AtomicU64>);
 
-impl Unpaid {
+impl RemainingDebt {
     /// So much is left; nothing, where rest was reached.
     pub(super) fn set(&self, left: Bytes) {
         self.0.store(left.0, Relaxed);
     }
 
     /// What is left, as a fact of the point before or in which it was to be paid; told once.
-    pub(super) fn told(&self) -> Option<Fact> {
+    pub(super) fn take_fact(&self) -> Option<Fact> {
         let left = self.0.swap(0, Relaxed);
         (left > 0).then(|| Fact::new("rest.unpaid_bytes", left.to_string()))
     }
@@ -56,7 +56,11 @@ impl Unpaid {
 
 /// Waits until no more than `few` is left, of which `look` says how much there is, or until nothing has become less for
 /// `patience`. Says what is left then; 0 where it is few.
-pub(super) fn until_few<E>(few: u64, patience: Duration, mut look: impl FnMut() -> Result<u64, E>) -> Result<u64, E> {
+pub(super) fn wait_until_few<E>(
+    few: u64,
+    patience: Duration,
+    mut look: impl FnMut() -> Result<u64, E>,
+) -> Result<u64, E> {
     let (mut least, mut since) = (u64::MAX, Instant::now());
     loop {
         let left = look()?;
@@ -74,7 +78,7 @@ pub(super) fn until_few<E>(few: u64, patience: Duration, mut look: impl FnMut() 
 }
 
 /// What opens a client's connection and says what is done for an operation.
-pub(super) trait Chores: Clone + Send + 'static {
+pub(super) trait Maintenance: Clone + Send + 'static {
     /// The family of the operations.
     type Op: Op;
     /// What is open.
@@ -82,39 +86,44 @@ pub(super) trait Chores: Clone + Send + 'static {
     /// The engine, for messages.
     fn engine(&self) -> String;
     /// Opens, on the client's own thread.
-    fn open(&self) -> Result<Self::Open, Failure>;
+    fn open(&self) -> Result<Self::Open, OpFailure>;
     /// Does what `op` asks for.
-    fn perform(&self, open: &mut Self::Open, op: &Self::Op) -> Result<(), Failure>;
+    fn perform(&self, open: &mut Self::Open, op: &Self::Op) -> Result<(), OpFailure>;
 }
 
-/// `clients` clients that do `chores` for the operations of `part`.
-pub(super) fn loading<C: Chores>(part: &Part<C::Op>, kinds: &[Kind], clients: u32, chores: &C) -> Loading {
+/// `clients` clients that do `maintenance` for the operations of `part`.
+pub(super) fn maintenance_clients<C: Maintenance>(
+    part: &Part<C::Op>,
+    kinds: &[Kind],
+    clients: u32,
+    maintenance: &C,
+) -> Loading {
     let client = |slot: Slot| -> Box<dyn Client> {
-        let driver = ChoreDriver { chores: chores.clone(), open: None, failure: String::new() };
+        let driver = MaintenanceDriver { maintenance: maintenance.clone(), open: None, failure: String::new() };
         Box::new(SyncClient::new(OpSource::new(part, slot), driver))
     };
     Loading { kinds: kinds.to_vec(), clients: slots(clients).map(client).collect(), beside: None }
 }
 
 /// One client.
-struct ChoreDriver<C: Chores> {
-    chores: C,
+struct MaintenanceDriver<C: Maintenance> {
+    maintenance: C,
     open: Option<C::Open>,
     failure: String,
 }
 
-impl<C: Chores> Driver for ChoreDriver<C> {
+impl<C: Maintenance> Driver for MaintenanceDriver<C> {
     type Op = C::Op;
 
     fn open(&mut self) -> Result<(), String> {
-        let cannot = |failure: Failure| format!("{}: {}", self.chores.engine(), failure.text);
-        self.open = Some(self.chores.open().map_err(cannot)?);
+        let cannot = |failure: OpFailure| format!("{}: {}", self.maintenance.engine(), failure.text);
+        self.open = Some(self.maintenance.open().map_err(cannot)?);
         Ok(())
     }
 
     fn execute(&mut self, op: &C::Op) -> Outcome {
         let open = self.open.as_mut().expect("opened before the first operation");
-        match self.chores.perform(open, op) {
+        match self.maintenance.perform(open, op) {
             Ok(()) => Outcome::Ok { bytes: 0 },
             Err(failure) => {
                 self.failure = failure.text;
@@ -124,7 +133,7 @@ impl<C: Chores> Driver for ChoreDriver<C> {
     }
 
     fn describe_failure(&self) -> String {
-        format!("{}: {}", self.chores.engine(), self.failure)
+        format!("{}: {}", self.maintenance.engine(), self.failure)
     }
 }
 
@@ -135,10 +144,10 @@ mod tests {
     #[test]
     fn background_work_is_over_when_nothing_is_left_and_a_failure_is_told() {
         let mut says = [None, Some(1), None, Some(2)].into_iter();
-        until_quiet(Duration::ZERO, || Ok::<_, ()>(says.next().expect("it was quiet before"))).unwrap();
+        wait_until_quiet(Duration::ZERO, || Ok::<_, ()>(says.next().expect("it was quiet before"))).unwrap();
         assert_eq!(says.collect::<Vec<_>>(), [None, Some(2)]);
         let mut looks = 0;
-        let told = until_quiet(Duration::MAX, || {
+        let told = wait_until_quiet(Duration::MAX, || {
             looks += 1;
             if looks < 3 { Ok(Some(looks)) } else { Err("gone") }
         });
@@ -149,7 +158,7 @@ mod tests {
     fn a_debt_that_does_not_become_less_any_more_is_told_and_one_that_is_paid_is_not() {
         let left = |patience, says: &[u64]| {
             let mut says = says.iter().copied();
-            until_few(5, patience, || says.next().ok_or("it was over before"))
+            wait_until_few(5, patience, || says.next().ok_or("it was over before"))
         };
         assert_eq!(left(Duration::MAX, &[9, 9, 10, 8, 5]), Ok(0));
         assert_eq!(left(Duration::ZERO, &[9, 9]), Ok(9));
@@ -158,10 +167,10 @@ mod tests {
 
     #[test]
     fn what_is_left_is_told_once_and_nothing_where_rest_was_reached() {
-        let (unpaid, of_instance) = (Unpaid::default(), Unpaid::default());
+        let (debt, of_instance) = (RemainingDebt::default(), RemainingDebt::default());
         let of_client = of_instance.clone();
         of_client.set(Bytes(300 << 14));
-        assert_eq!(of_instance.told(), Some(Fact::new("rest.unpaid_bytes", "4915200")));
-        assert_eq!((of_instance.told(), unpaid.told()), (None, None));
+        assert_eq!(of_instance.take_fact(), Some(Fact::new("rest.unpaid_bytes", "4915200")));
+        assert_eq!((of_instance.take_fact(), debt.take_fact()), (None, None));
     }
 }

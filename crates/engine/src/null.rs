@@ -3,7 +3,9 @@
 //! In: a script in parameters. Out: operations that take as long as the script says. Limits: waits below 1 ms spin, because
 //! the kernel wakes no thread that exactly: such a client keeps one core busy, and more clients than cores disturb each other.
 
-use crate::engine::{EngineDef, Instance, Loading, Runs, depth_one_only, workload_of};
+use crate::engine::{
+    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, depth_one_only, workload_of,
+};
 use host::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
 use model::{Bytes, Entry, Fact, Family, Nanos, Op, Outcome, ParamDef, ParamKind, Params, Tick, Trial};
@@ -22,7 +24,8 @@ pub static NULL: EngineDef = EngineDef {
         families: &[Family::Io, Family::Sql, Family::Kv],
         params: PARAMS,
     },
-    runs: Runs::InClients,
+    runs: EngineProcess::InClients,
+    scripted: true,
     disk_peak: |_, _| Bytes(0),
     version: || Ok(env!("CARGO_PKG_VERSION").into()),
     check: depth_one_only,
@@ -38,14 +41,14 @@ const PARAMS: &[ParamDef] = &[
         "stall_every",
         ParamKind::Int { min: 0, max: u64::MAX },
         "0",
-        "operations from one stall to the next; 0 for none",
+        "operations from one stall to the next; 0 = no stalls",
     ),
     duration("stall", "0", "how long a stall freezes the engine"),
-    duration("step_after", "0", "from here on service times change for good; 0 for never"),
-    param("step_factor", FACTOR, "1", "what the step multiplies service times by"),
-    duration("drop_every", "0", "time from one drop to the next; 0 for none"),
+    duration("step_after", "0", "when service times change for good; 0 = never"),
+    param("step_factor", FACTOR, "1", "factor for service times after the step"),
+    duration("drop_every", "0", "time from one drop to the next; 0 = no drops"),
     duration("drop_for", "0", "how long a drop lasts"),
-    param("drop_factor", FACTOR, "1", "what a drop multiplies service times by"),
+    param("drop_factor", FACTOR, "1", "factor for service times during a drop"),
 ];
 
 const fn param(name: &'static str, kind: ParamKind, default: &'static str, help: &'static str) -> ParamDef {
@@ -116,11 +119,11 @@ struct Null {
     script: Script,
     seed: u64,
     clock: MonotonicClock,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedState {
     ops: AtomicU64,
     frozen_until: AtomicU64,
 }
@@ -147,16 +150,17 @@ impl Null {
 }
 
 impl Instance for Null {
-    fn facts(&self) -> Vec<Fact> {
-        vec![Fact::new("engine.version", env!("CARGO_PKG_VERSION"))]
+    fn report(&self) -> InstanceReport {
+        let facts = vec![Fact::new("engine.version", env!("CARGO_PKG_VERSION"))];
+        InstanceReport { facts, ..InstanceReport::default() }
     }
 
     fn loaders(&mut self, _: &Trial) -> Result<Option<Loading>, TargetError> {
         Ok(None)
     }
 
-    fn loaded(&mut self) -> Result<(), TargetError> {
-        Ok(())
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
+        Ok(Vec::new())
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
@@ -176,8 +180,8 @@ impl Instance for Null {
         Ok(self.all(&program.kinds, &program.run, program.beside.as_ref(), n))
     }
 
-    fn footprint(&self) -> Bytes {
-        Bytes(0)
+    fn space(&self) -> DataSpace {
+        DataSpace::default()
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
@@ -188,7 +192,7 @@ impl Instance for Null {
 struct NullDriver<O> {
     script: Script,
     clock: MonotonicClock,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     rng: Xoshiro256PlusPlus,
     family: PhantomData<fn(O)>,
 }

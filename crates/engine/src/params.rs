@@ -9,7 +9,8 @@ pub(crate) const DURABILITY: ParamDef = ParamDef {
     name: "durability",
     kind: ParamKind::OneOf(&["disk", "os", "none"]),
     default: "disk",
-    help: "a commit is on disk when acknowledged (disk), handed to the system and synced each second (os), or neither (none)",
+    help: "when a commit is acknowledged: after it is on disk (disk), after it is handed to the operating system, \
+           which syncs each second (os), or before either (none)",
     scales: false,
     shapes_data: true,
 };
@@ -29,7 +30,7 @@ pub(crate) const LOG_SIZE: ParamDef = ParamDef {
     name: "log_size",
     kind: ParamKind::Bytes { min: 32 << 20, max: 512 << 30 },
     default: "256MiB",
-    help: "size of the server's log of changes (innodb_log_file_size, max_wal_size)",
+    help: "size of the server's redo log (innodb_log_file_size, max_wal_size)",
     scales: true,
     shapes_data: true,
 };

@@ -9,23 +9,26 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A thread that acts about once a second until dropped.
-pub struct EverySecond {
+pub struct PeriodicTask {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
     failure: Arc<Mutex<Option<String>>>,
 }
 
-impl EverySecond {
+impl PeriodicTask {
     /// Calls `act` once a second from now on.
-    pub fn start(name: &str, act: impl FnMut() -> Result<(), String> + Send + 'static) -> std::io::Result<EverySecond> {
-        EverySecond::every(Duration::from_secs(1), name, act)
+    pub fn start(
+        name: &str,
+        act: impl FnMut() -> Result<(), String> + Send + 'static,
+    ) -> std::io::Result<PeriodicTask> {
+        PeriodicTask::every(Duration::from_secs(1), name, act)
     }
 
     fn every(
         pause: Duration,
         name: &str,
         mut act: impl FnMut() -> Result<(), String> + Send + 'static,
-    ) -> std::io::Result<EverySecond> {
+    ) -> std::io::Result<PeriodicTask> {
         let (stop, stopped) = channel::<()>();
         let failure = Arc::new(Mutex::new(None));
         let first_failure = failure.clone();
@@ -37,7 +40,7 @@ impl EverySecond {
             }
         };
         let thread = std::thread::Builder::new().name(name.into()).spawn(run)?;
-        Ok(EverySecond { stop: Some(stop), thread: Some(thread), failure })
+        Ok(PeriodicTask { stop: Some(stop), thread: Some(thread), failure })
     }
 
     /// The first failure, where there was one.
@@ -51,7 +54,7 @@ fn lock(failure: &Mutex<Option<String>>) -> MutexGuard<'_, Option<String>> {
     failure.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Drop for EverySecond {
+impl Drop for PeriodicTask {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
@@ -72,7 +75,7 @@ mod tests {
             let _ = tell.send(());
             if seen == 1 { Err("the disk said no".into()) } else { Ok(()) }
         };
-        let every = EverySecond::every(Duration::from_micros(1), "test", act).unwrap();
+        let every = PeriodicTask::every(Duration::from_micros(1), "test", act).unwrap();
         (0..3).for_each(|_| told.recv().unwrap());
         assert_eq!(every.failure(), Some("the disk said no".into()));
     }

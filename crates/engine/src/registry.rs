@@ -2,11 +2,10 @@
 //!
 //! In: a trial or a name. Out: the engine. Limits: a plan is checked against the catalogue before anything here is asked.
 
+use crate::data_description::shape_on;
 use crate::engine::{EngineDef, workload_of};
-use crate::made_for::shape_on;
 use crate::{cgroup_counters, file, fjall, mysql, null, postgres, rocksdb, sqlite};
 use model::{Family, Params, Trial};
-use workload::Carried;
 
 /// All engines. A new one is one file and one line here.
 pub const ENGINES: &[&EngineDef] = &[
@@ -46,13 +45,12 @@ pub(crate) fn family_of(trial: &Trial) -> Family {
     *met.expect("the plan was checked: workload and engine share a family")
 }
 
-/// Whether the workload has the step that `params` name on this engine; true where it has no steps.
+/// Whether the engine can perform the step that `params` name; true if the workload has no steps.
 pub fn has_step(engine: &str, workload: &str, params: &Params) -> bool {
     let (Some(engine), Some(workload)) = (find(engine), workload::find(workload)) else { return true };
     let Some((step, _)) = workload.entry.steps() else { return true };
-    let met = workload.entry.families.iter().find(|family| engine.entry.families.contains(family));
-    let Some(make) = workload.kv.filter(|_| met == Some(&Family::Kv)) else { return true };
-    make(params, 0, &Carried::default()).err().is_none_or(|unsupported| unsupported.param != step)
+    let family = workload.entry.families.iter().find(|family| engine.entry.families.contains(family));
+    family != Some(&Family::Kv) || !workload.steps_without_kv.contains(&params.word(step))
 }
 
 /// The engine, the workload and every parameter that shapes the data, as text: what two trials must agree on to share it.
@@ -63,7 +61,7 @@ pub fn shape_of(trial: &Trial) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Runs;
+    use crate::engine::EngineProcess;
 
     #[test]
     fn every_engine_is_found_by_its_name_and_performs_something() {
@@ -72,9 +70,13 @@ mod tests {
             assert!(!def.entry.families.is_empty(), "{}", def.entry.name);
             match (def.version)() {
                 Ok(version) => assert!(!version.is_empty()),
-                Err(missing) if def.runs == Runs::Server => assert!(missing.contains("apt-get install"), "{missing}"),
-                Err(missing) if def.runs == Runs::Embedded => assert!(missing.contains("--features"), "{missing}"),
-                Err(named) => assert!(def.runs == Runs::Elsewhere && named.contains("://"), "{named}"),
+                Err(missing) if def.runs == EngineProcess::Server => {
+                    assert!(missing.contains("apt-get install"), "{missing}")
+                }
+                Err(missing) if def.runs == EngineProcess::Embedded => {
+                    assert!(missing.contains("--features"), "{missing}")
+                }
+                Err(named) => assert!(def.runs == EngineProcess::Elsewhere && named.contains("://"), "{named}"),
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! In: a trial. Out: nothing, or a refusal before anything is made. Limits: room on the disk is [`host::safety`]'s to look at.
 
-use crate::engine::Runs;
+use crate::engine::EngineProcess;
 use crate::estimate::data_bytes;
 use crate::registry::engine_of;
 use host::error::TargetError;
@@ -17,8 +17,10 @@ pub fn check_file_system(trial: &Trial) -> Result<(), TargetError> {
     let Some(spec) = &trial.target.fs else { return Ok(()) };
     let name = &trial.target.engine;
     if !keeps_data_here(trial) {
-        let text =
-            format!("engine `{name}` keeps no data here, so fs = `{}` means nothing to it; leave it out", spec.kind);
+        let text = format!(
+            "engine `{name}` keeps no data on this machine, so fs = `{}` has no effect; leave it out",
+            spec.kind
+        );
         return Err(TargetError::Unsupported(text));
     }
     host::volume::check(spec, data_bytes(trial))
@@ -33,22 +35,24 @@ pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
         return Ok(());
     }
     if !keeps_data_here(trial) {
-        return refused(format!("engine `{name}` keeps no data here, so limits mean nothing to it; leave them out"));
+        return refused(format!(
+            "engine `{name}` keeps no data on this machine, so limits have no effect; leave them out"
+        ));
     }
-    if let (Some(memory), true) = (limits.memory, runs != Runs::Server) {
-        let text = "works inside plimsoll, whose load generator would be limited, too";
+    if let (Some(memory), true) = (limits.memory, runs != EngineProcess::Server) {
+        let text = "runs inside plimsoll, so the limit would slow the load generator as well";
         return refused(format!("memory_limit = `{memory}`: engine `{name}` {text}; limit its `cache`"));
     }
     if let (Some(memory), Some(Value::Bytes(cache))) = (limits.memory, trial.target.params.0.get("cache"))
         && memory.0 < cache.0 + BESIDE_CACHE.0
     {
         let text = "the kernel would kill the server; raise the limit or shrink the cache";
-        return refused(format!("memory_limit = `{memory}` is too little beside cache = `{cache}`: {text}"));
+        return refused(format!("memory_limit = `{memory}` is too small for cache = `{cache}`: {text}"));
     }
     host::cgroup::check(&limits)
 }
 
 fn keeps_data_here(trial: &Trial) -> bool {
     let engine = engine_of(trial);
-    engine.runs != Runs::Elsewhere && engine.entry.name != "null"
+    engine.runs != EngineProcess::Elsewhere && !engine.scripted
 }

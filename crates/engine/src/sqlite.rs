@@ -8,15 +8,18 @@
 //! log once a second; `none` = synchronous OFF. In WAL mode all three keep the database consistent after a crash of the
 //! process. (<https://sqlite.org/pragma.html#pragma_synchronous>)
 
-use crate::counters::{ServerSource, own, within};
-use crate::engine::{EngineDef, Instance, Loading, Runs, Start, depth_one_only, workload_of};
-use crate::made_for::MadeFor;
-use crate::maintenance::{self, Chores, Unpaid};
+use crate::counters::{ServerSource, in_process_source, own};
+use crate::data_description::DataDescription;
+use crate::engine::{
+    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, ResetFor, Start, depth_one_only,
+    workload_of,
+};
+use crate::maintenance::{self, Maintenance, RemainingDebt};
 use crate::params;
-use crate::periodic::EverySecond;
-use crate::reset::{BETWEEN, Beginnings, Between};
-use crate::sql::session_options::{self, Statements};
-use crate::sql::{Failure, only};
+use crate::periodic::PeriodicTask;
+use crate::reset::{BETWEEN, DataReset, ResetMode};
+use crate::sql::session_options::{self, ConnectionLifetime, StatementMode};
+use crate::sql::{OpFailure, keep_used};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
 use load::{Driver, SyncClient};
@@ -40,7 +43,8 @@ pub static SQLITE: EngineDef = EngineDef {
         families: &[Family::Sql],
         params: PARAMS,
     },
-    runs: Runs::Embedded,
+    runs: EngineProcess::Embedded,
+    scripted: false,
     // The log: a checkpoint follows each 4 MiB of it, but not while readers hold it, and a transaction is in it as a whole.
     disk_peak: |data, _| Bytes(data.0 + data.0 / 2 + (64 << 20)),
     version: || Ok(rusqlite::version().into()),
@@ -53,19 +57,19 @@ pub const SOURCES: &[&ServerSource] = &[&COUNTERS];
 
 static COUNTERS: ServerSource = ServerSource {
     name: "sqlite",
-    help: "the log, the database and the memory of SQLite, as its files and the library say (sqlite)",
+    help: "log, database and memory of SQLite, as reported by its files and the library (sqlite)",
     counters: &[
         own(
             Gauge,
             "wal_bytes",
             "bytes",
-            "length of the write-ahead log: its largest so far, because it is written again from the start",
+            "length of the write-ahead log: its largest so far, because SQLite reuses the file from its start",
         ),
         own(
             Counts,
             "wal_restarts",
             "ops",
-            "times that the log began anew after all of it had been written to the database",
+            "times that the log was restarted after all of it was written to the database",
         ),
         own(Gauge, "database_bytes", "bytes", "length of the database file"),
         own(Gauge, "memory_bytes", "bytes", "memory that SQLite holds, caches of all connections included"),
@@ -86,15 +90,15 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 
 struct Sqlite {
     /// Syncs the log where durability is `os`.
-    syncer: Option<EverySecond>,
+    syncer: Option<PeriodicTask>,
     /// Keeps the log in place while clients come and go, and reads the settings back.
-    keeper: Connection,
+    admin: Connection,
     params: Params,
     tables: Vec<String>,
-    made_for: MadeFor,
-    unpaid: Unpaid,
+    made_for: DataDescription,
+    debt: RemainingDebt,
     /// What points begin with.
-    begins: Beginnings,
+    reset: DataReset,
     database: PathBuf,
     /// The last: fields are dropped in order, and files go after those who have them open.
     dir: DataDir,
@@ -106,25 +110,25 @@ impl Sqlite {
         let own = dir.own_directory("sqlite")?;
         let database = own.join("plimsoll.db");
         let params = start.trial.target.params.clone();
-        let keeper = connect(&database, &params, 0).map_err(failed("open a new database at", &database))?;
-        sort_in(&keeper, &own).map_err(failed("keep temporary files beside", &database))?;
+        let admin = connect(&database, &params, 0).map_err(failed("open a new database at", &database))?;
+        sort_in(&admin, &own).map_err(failed("keep temporary files beside", &database))?;
         let syncer = sync_each_second(&database, &params)?;
-        let (begins, made_for) = (Beginnings::of(&params), MadeFor::new(start));
-        let (tables, unpaid) = (Vec::new(), Unpaid::default());
-        Ok(Sqlite { syncer, keeper, params, tables, made_for, unpaid, begins, database, dir })
+        let (reset, made_for) = (DataReset::from_params(&params), DataDescription::new(start));
+        let (tables, debt) = (Vec::new(), RemainingDebt::default());
+        Ok(Sqlite { syncer, admin, params, tables, made_for, debt, reset, database, dir })
     }
 
     /// Closes the database, does `meanwhile` to its directory, and opens it again.
     fn reopen(
         &mut self,
-        meanwhile: fn(&mut Beginnings, &mut DataDir, &Path) -> Result<(), TargetError>,
+        meanwhile: fn(&mut DataReset, &mut DataDir, &Path) -> Result<(), TargetError>,
     ) -> Result<(), TargetError> {
         // Closed first: to open and close the file beside SQLite gives up the locks that SQLite has on it.
         self.syncer = None;
         let nothing = Connection::open_in_memory().map_err(failed("stand still for", &self.database))?;
-        drop(std::mem::replace(&mut self.keeper, nothing));
-        meanwhile(&mut self.begins, &mut self.dir, self.database.parent().expect("it is in a directory"))?;
-        self.keeper = connect(&self.database, &self.params, 0).map_err(failed("open", &self.database))?;
+        drop(std::mem::replace(&mut self.admin, nothing));
+        meanwhile(&mut self.reset, &mut self.dir, self.database.parent().expect("it is in a directory"))?;
+        self.admin = connect(&self.database, &self.params, 0).map_err(failed("open", &self.database))?;
         self.syncer = sync_each_second(&self.database, &self.params)?;
         Ok(())
     }
@@ -132,14 +136,14 @@ impl Sqlite {
     /// Counted and not assumed: what is sealed is what is there.
     fn rows(&self) -> rusqlite::Result<u64> {
         let count = |table: &String| {
-            self.keeper.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0))
+            self.admin.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0))
         };
         self.tables.iter().map(|table| count(table).map(|rows| rows as u64)).sum()
     }
 
     fn all(
         &self,
-        says: Says,
+        mode: ClientMode,
         statements: &[String],
         kinds: &[Kind],
         part: &Part<SqlOp>,
@@ -151,8 +155,8 @@ impl Sqlite {
             let driver = SqliteDriver {
                 database: self.database.clone(),
                 params: self.params.clone(),
-                says,
-                statements: source.statements().map_or_else(|| statements.clone(), |used| only(&statements, used)),
+                mode,
+                statements: source.statements().map_or_else(|| statements.clone(), |used| keep_used(&statements, used)),
                 connection: None,
                 failure: String::new(),
             };
@@ -162,11 +166,11 @@ impl Sqlite {
 }
 
 impl Instance for Sqlite {
-    fn facts(&self) -> Vec<Fact> {
+    fn report(&self) -> InstanceReport {
         let read_back = ["synchronous", "journal_mode", "page_size", "cache_size", "wal_autocheckpoint"];
-        let fact = |name: &str| Fact::new(format!("sqlite.{name}"), pragma(&self.keeper, name));
+        let fact = |name: &str| Fact::new(format!("sqlite.{name}"), pragma(&self.admin, name));
         let version = Fact::new("engine.version", rusqlite::version());
-        let durability = match pragma(&self.keeper, "synchronous").as_str() {
+        let durability = match pragma(&self.admin, "synchronous").as_str() {
             "2" => "disk",
             "1" => "os",
             "0" => "none",
@@ -174,17 +178,18 @@ impl Instance for Sqlite {
         };
         let settings = [version, Fact::new("durability", durability)].into_iter().chain(read_back.map(fact));
         let isolation = Fact::new("isolation", "serializable");
-        settings.chain([isolation]).chain(self.begins.facts()).collect()
+        let facts = settings.chain([isolation]).chain(self.reset.facts()).collect();
+        InstanceReport { facts, ..InstanceReport::default() }
     }
 
-    fn closing_facts(&self) -> Vec<Fact> {
-        self.unpaid.told().into_iter().collect()
+    fn finish_trial(&mut self) -> Vec<Fact> {
+        self.debt.take_fact().into_iter().collect()
     }
 
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
         let program = program_of(trial, &self.made_for.carried);
         for table in &program.schema {
-            self.keeper.execute_batch(&create_table(table)).map_err(failed("create a table in", &self.database))?;
+            self.admin.execute_batch(&create_table(table)).map_err(failed("create a table in", &self.database))?;
             self.tables.push(table.name.clone());
         }
         let Some(load) = &program.load else { return Ok(None) };
@@ -192,41 +197,43 @@ impl Instance for Sqlite {
         Ok(Some(self.all(LOADING, &program.load_statements, &program.kinds, load, None, 1)))
     }
 
-    fn loaded(&mut self) -> Result<(), TargetError> {
-        bring_to_rest(&self.keeper, &self.params, &self.unpaid).map_err(failed("checkpoint", &self.database))?;
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
+        quiesce(&self.admin, &self.params, &self.debt).map_err(failed("checkpoint", &self.database))?;
         let rows = self.rows().map_err(failed("count the rows of", &self.database))?;
-        if self.begins.between != Between::Keep {
-            self.reopen(Beginnings::loaded)?;
+        if self.reset.mode != ResetMode::Keep {
+            self.reopen(DataReset::keep_copy)?;
         }
-        self.dir.seal(rows)
-    }
-
-    fn facts_of_load(&self) -> Vec<Fact> {
-        self.begins.facts_of_load()
+        self.dir.seal(rows)?;
+        Ok(self.reset.facts_of_load())
     }
 
     fn restores(&self) -> bool {
-        self.begins.restores()
+        self.reset.restores()
     }
 
-    fn begin_again(&mut self, continues: bool) -> Result<(), TargetError> {
-        if !self.begins.changes(continues, &mut self.made_for) {
+    fn reset(&mut self, purpose: ResetFor) -> Result<(), TargetError> {
+        if !self.reset.is_due(purpose, &mut self.made_for) {
             return Ok(());
         }
-        self.reopen(|begins, _, data| begins.again(data))
+        self.reopen(|reset, _, data| reset.restore(data))
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
         self.made_for.check(&self.dir, trial)?;
         let program = program_of(trial, &self.made_for.carried);
         if program.work != Work::Calls {
-            let (database, params, unpaid) = (self.database.clone(), self.params.clone(), self.unpaid.clone());
-            let chores = SqliteChores { database, params, unpaid, work: program.work.into() };
-            return Ok(maintenance::loading(&program.run, &program.kinds, trial.load.clients, &chores));
+            let (database, params, debt) = (self.database.clone(), self.params.clone(), self.debt.clone());
+            let maintenance = SqliteMaintenance { database, params, debt, work: program.work.into() };
+            return Ok(maintenance::maintenance_clients(
+                &program.run,
+                &program.kinds,
+                trial.load.clients,
+                &maintenance,
+            ));
         }
         let (run, beside) = (&program.run, program.beside.as_ref());
         Ok(self.all(
-            Says::of(&trial.target.params),
+            ClientMode::from_params(&trial.target.params),
             &program.statements,
             &program.kinds,
             run,
@@ -237,33 +244,26 @@ impl Instance for Sqlite {
 
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {
         let (database, log) = (self.database.clone(), log_of(&self.database));
-        vec![within(&COUNTERS, move || {
+        vec![in_process_source(&COUNTERS, move || {
             let length = |path: &Path| std::fs::metadata(path).ok().map(|file| file.len() as f64);
             vec![length(&log), restarts(&log), length(&database), memory_used()]
         })]
     }
 
     fn trouble(&self) -> Option<String> {
-        self.syncer.as_ref().and_then(EverySecond::failure)
+        self.syncer.as_ref().and_then(PeriodicTask::failure)
     }
 
-    fn footprint(&self) -> Bytes {
-        self.dir.footprint()
-    }
-
-    fn rows(&self) -> Option<u64> {
-        self.dir.amount()
-    }
-
-    fn log_footprint(&self) -> Option<Bytes> {
-        Some(self.dir.footprint_of(&|path| path.as_os_str().as_encoded_bytes().ends_with(b"-wal")))
+    fn space(&self) -> DataSpace {
+        let is_log = |path: &Path| path.as_os_str().as_encoded_bytes().ends_with(b"-wal");
+        DataSpace { total: self.dir.footprint(), logs: Some(self.dir.footprint_of(&is_log)), rows: self.dir.amount() }
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
-        let Sqlite { syncer, keeper, dir, .. } = *self;
+        let Sqlite { syncer, admin, dir, .. } = *self;
         drop(syncer);
-        let _ = sort_in(&keeper, Path::new("")); // where it does not answer, nothing is sorted any more
-        drop(keeper);
+        let _ = sort_in(&admin, Path::new("")); // where it does not answer, nothing is sorted any more
+        drop(admin);
         dir.remove()
     }
 }
@@ -282,7 +282,7 @@ fn whole_tables_only(program: &SqlProgram) -> Result<(), TargetError> {
 
 /// Moves the log into the database, synced whatever the durability: the device is not to write it while something else is
 /// measured. Where somebody reads for longer than a connection waits, what could not be moved is told.
-fn bring_to_rest(connection: &Connection, params: &Params, unpaid: &Unpaid) -> rusqlite::Result<()> {
+fn quiesce(connection: &Connection, params: &Params, debt: &RemainingDebt) -> rusqlite::Result<()> {
     let synchronous = synchronous(params);
     connection.execute_batch("PRAGMA synchronous = FULL")?;
     let frames = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
@@ -291,7 +291,7 @@ fn bring_to_rest(connection: &Connection, params: &Params, unpaid: &Unpaid) -> r
     })?;
     connection.execute_batch(&format!("PRAGMA synchronous = {synchronous}"))?;
     let page: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
-    unpaid.set(Bytes((frames * page).max(0) as u64));
+    debt.set(Bytes((frames * page).max(0) as u64));
     Ok(())
 }
 
@@ -299,7 +299,7 @@ fn bring_to_rest(connection: &Connection, params: &Params, unpaid: &Unpaid) -> r
 fn failed(what: &'static str, database: &Path) -> impl Fn(rusqlite::Error) -> TargetError {
     move |error| {
         let full = class_of(&error) == FailureClass::NoSpace;
-        let advice = if full { "; free some space or measure elsewhere" } else { "" };
+        let advice = if full { "; free some space or use another directory" } else { "" };
         TargetError::Failed(format!("sqlite cannot {what} `{}`: {error}{advice}", shown(database)))
     }
 }
@@ -344,7 +344,7 @@ fn pragma(connection: &Connection, name: &str) -> String {
     }
 }
 
-fn sync_each_second(database: &Path, params: &Params) -> Result<Option<EverySecond>, TargetError> {
+fn sync_each_second(database: &Path, params: &Params) -> Result<Option<PeriodicTask>, TargetError> {
     if params.word("durability") != "os" {
         return Ok(None);
     }
@@ -356,7 +356,7 @@ fn sync_each_second(database: &Path, params: &Params) -> Result<Option<EverySeco
         }
         _ => Ok(()),
     };
-    let syncer = EverySecond::start("sqlite-sync", sync);
+    let syncer = PeriodicTask::start("sqlite-sync", sync);
     syncer.map(Some).map_err(|error| TargetError::io("start a thread that syncs", database, &error))
 }
 
@@ -411,14 +411,14 @@ fn column_text(column: &Column, primary_key: &str) -> String {
 
 /// What clients do but statements.
 #[derive(Clone)]
-struct SqliteChores {
+struct SqliteMaintenance {
     database: PathBuf,
     params: Params,
-    unpaid: Unpaid,
+    debt: RemainingDebt,
     work: Arc<Work>,
 }
 
-impl Chores for SqliteChores {
+impl Maintenance for SqliteMaintenance {
     type Op = SqlOp;
     type Open = Connection;
 
@@ -426,14 +426,14 @@ impl Chores for SqliteChores {
         format!("sqlite on `{}`", shown(&self.database))
     }
 
-    fn open(&self) -> Result<Connection, Failure> {
+    fn open(&self) -> Result<Connection, OpFailure> {
         connect(&self.database, &self.params, 0).map_err(failure)
     }
 
-    fn perform(&self, connection: &mut Connection, op: &SqlOp) -> Result<(), Failure> {
+    fn perform(&self, connection: &mut Connection, op: &SqlOp) -> Result<(), OpFailure> {
         let done = match &*self.work {
             Work::Calls => unreachable!("statements have clients of their own"),
-            Work::Drain => bring_to_rest(connection, &self.params, &self.unpaid),
+            Work::Drain => quiesce(connection, &self.params, &self.debt),
             Work::Indexes(tables) => {
                 let mut asked = op.calls.iter().map(|call| create_indexes(&tables[call.statement as usize]));
                 asked.try_for_each(|statements| connection.execute_batch(&statements))
@@ -443,23 +443,26 @@ impl Chores for SqliteChores {
     }
 }
 
-fn failure(error: rusqlite::Error) -> Failure {
-    Failure { class: class_of(&error), text: error.to_string() }
+fn failure(error: rusqlite::Error) -> OpFailure {
+    OpFailure { class: class_of(&error), text: error.to_string() }
 }
 
 /// How a client says its statements.
 #[derive(Clone, Copy)]
-struct Says {
-    statements: Statements,
-    connection: session_options::Connection,
+struct ClientMode {
+    statements: StatementMode,
+    connection: ConnectionLifetime,
 }
 
 /// The load is not what is measured.
-const LOADING: Says = Says { statements: Statements::Prepared, connection: session_options::Connection::Kept };
+const LOADING: ClientMode = ClientMode { statements: StatementMode::Prepared, connection: ConnectionLifetime::Kept };
 
-impl Says {
-    fn of(params: &Params) -> Says {
-        Says { statements: session_options::statements(params), connection: session_options::connection(params) }
+impl ClientMode {
+    fn from_params(params: &Params) -> ClientMode {
+        ClientMode {
+            statements: session_options::statement_mode(params),
+            connection: session_options::connection_lifetime(params),
+        }
     }
 }
 
@@ -467,7 +470,7 @@ impl Says {
 struct SqliteDriver {
     database: PathBuf,
     params: Params,
-    says: Says,
+    mode: ClientMode,
     statements: Arc<[String]>,
     /// Opened on the client's own thread.
     connection: Option<Connection>,
@@ -487,17 +490,17 @@ impl Driver for SqliteDriver {
         };
         let cannot = |error| format!("sqlite cannot open `{}`: {error}", shown(&self.database));
         let connection = open().map_err(cannot)?;
-        self.connection = (self.says.connection == session_options::Connection::Kept).then_some(connection);
+        self.connection = (self.mode.connection == ConnectionLifetime::Kept).then_some(connection);
         Ok(())
     }
 
     fn execute(&mut self, op: &SqlOp) -> Outcome {
-        let done = match self.says.connection {
-            session_options::Connection::Kept => {
+        let done = match self.mode.connection {
+            ConnectionLifetime::Kept => {
                 let connection = self.connection.as_ref().expect("opened before the first operation");
                 self.perform(connection, op)
             }
-            session_options::Connection::PerTransaction => connect(&self.database, &self.params, self.statements.len())
+            ConnectionLifetime::PerTransaction => connect(&self.database, &self.params, self.statements.len())
                 .and_then(|connection| self.perform(&connection, op)),
         };
         let Err(error) = done else { return Outcome::Ok { bytes: 0 } };
@@ -512,7 +515,7 @@ impl Driver for SqliteDriver {
 
 impl SqliteDriver {
     fn perform(&self, connection: &Connection, op: &SqlOp) -> rusqlite::Result<()> {
-        let done = perform(connection, self.says.statements, &self.statements, op);
+        let done = perform(connection, self.mode.statements, &self.statements, op);
         if done.is_err() && !connection.is_autocommit() {
             let _ = connection.execute_batch("ROLLBACK"); // the first error is the one to report
         }
@@ -520,7 +523,7 @@ impl SqliteDriver {
     }
 }
 
-fn perform(connection: &Connection, how: Statements, statements: &[String], op: &SqlOp) -> rusqlite::Result<()> {
+fn perform(connection: &Connection, how: StatementMode, statements: &[String], op: &SqlOp) -> rusqlite::Result<()> {
     if !op.transaction {
         return perform_calls(connection, how, statements, op);
     }
@@ -532,18 +535,23 @@ fn perform(connection: &Connection, how: Statements, statements: &[String], op: 
     Ok(())
 }
 
-fn perform_calls(connection: &Connection, how: Statements, statements: &[String], op: &SqlOp) -> rusqlite::Result<()> {
+fn perform_calls(
+    connection: &Connection,
+    how: StatementMode,
+    statements: &[String],
+    op: &SqlOp,
+) -> rusqlite::Result<()> {
     let mut args = &op.args[..];
     for call in &op.calls {
         let (mine, rest) = args.split_at(call.args as usize);
         args = rest;
         let text = &statements[call.statement as usize];
         match how {
-            Statements::Prepared => {
+            StatementMode::Prepared => {
                 let mut statement = connection.prepare_cached(text)?;
                 execute(&mut statement, mine, &op.text)?;
             }
-            Statements::Plain => execute(&mut connection.prepare(text)?, mine, &op.text)?,
+            StatementMode::Plain => execute(&mut connection.prepare(text)?, mine, &op.text)?,
         }
     }
     Ok(())
@@ -605,15 +613,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let params = Params([("durability".to_owned(), Value::Word("os".into()))].into());
         let open = || Connection::open(dir.path().join("db")).unwrap();
-        let (writer, reader, unpaid) = (open(), open(), Unpaid::default());
+        let (writer, reader, debt) = (open(), open(), RemainingDebt::default());
         writer.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1)").unwrap();
         reader.execute_batch("BEGIN; SELECT * FROM t").unwrap();
         writer.execute_batch("INSERT INTO t VALUES (2)").unwrap();
         writer.busy_timeout(Duration::ZERO).unwrap();
-        bring_to_rest(&writer, &params, &unpaid).unwrap();
-        assert!(unpaid.told().is_some_and(|left| left.value.parse::<u64>().unwrap() >= 512));
+        quiesce(&writer, &params, &debt).unwrap();
+        assert!(debt.take_fact().is_some_and(|left| left.value.parse::<u64>().unwrap() >= 512));
         reader.execute_batch("COMMIT").unwrap();
-        bring_to_rest(&writer, &params, &unpaid).unwrap();
-        assert_eq!(unpaid.told(), None);
+        quiesce(&writer, &params, &debt).unwrap();
+        assert_eq!(debt.take_fact(), None);
     }
 }

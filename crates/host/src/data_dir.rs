@@ -189,7 +189,8 @@ impl DataDir {
         }
         let state = if found.complete { "complete" } else { "incomplete" };
         Err(TargetError::Unsafe(format!(
-            "the data in `{}` is not what the trial expects: it is {state}, `{}` with seed {}; wanted `{data}` with seed {seed}",
+            "the data in `{}` does not fit this trial: it is {state}, `{}` with seed {}; `{data}` with seed {seed} \
+             is needed",
             shown(&self.path),
             found.data,
             found.seed
@@ -258,7 +259,7 @@ fn make_locked(parent: &Path) -> Result<(PathBuf, File), TargetError> {
         }
     }
     Err(TargetError::Failed(format!(
-        "cannot make a data directory in `{}`: others take each away again",
+        "cannot make a data directory in `{}`: another process keeps removing it",
         shown(parent)
     )))
 }
@@ -320,7 +321,9 @@ pub fn look(dir: &Path) -> Result<Look, TargetError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let held = match openat2(CWD, dir, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
         Err(Errno::NOENT) => return Ok(Look::Gone),
-        Err(Errno::LOOP | Errno::NOTDIR) => return Err(no_data("is a symlink, behind one, or no directory")),
+        Err(Errno::LOOP | Errno::NOTDIR) => {
+            return Err(no_data("is a symlink, is reached through one, or is not a directory"));
+        }
         opened => File::from(opened.trying("open", dir)?),
     };
     match flock(&held, FlockOperation::NonBlockingLockShared) {
@@ -329,14 +332,14 @@ pub fn look(dir: &Path) -> Result<Look, TargetError> {
     }
     match read_manifest(&held) {
         Some(manifest) if named && manifest.host == host() => Ok(Look::Abandoned(held)),
-        _ => Err(no_data("is no data directory that a plimsoll on this machine has made")),
+        _ => Err(no_data("is not a data directory made by plimsoll on this machine")),
     }
 }
 
 /// `None` where the directory is in use.
 fn sweep_one(dir: &Path, release: ReleaseVolume) -> Option<String> {
     let left = |why: &str| Some(format!("left `{}`: {why}", shown(dir)));
-    let Ok(locked) = open_directory(dir) else { return left("it has the name of a data directory and is none") };
+    let Ok(locked) = open_directory(dir) else { return left("it is named like a data directory but is not one") };
     let ours = locked.metadata().is_ok_and(|meta| meta.uid() == rustix::process::geteuid().as_raw());
     if !ours {
         return left("it belongs to another user");
@@ -398,7 +401,7 @@ fn remove_listed(
     let mut names = manifest.files.iter().chain(&manifest.directories).chain(of_volume);
     if let Some(foreign) = names.find(|name| !is_plain_name(name)) {
         let text = format!(
-            "the manifest in `{}` lists `{}`, which is no plain name; nothing was removed",
+            "the manifest in `{}` lists `{}`, which is not a plain file name; nothing was removed",
             shown(dir),
             foreign.escape_debug()
         );
@@ -419,7 +422,7 @@ fn remove_listed(
         absent_is_fine(fs::remove_file(inside(locked, &names.image))).trying("remove", dir.join(&names.image))?;
     }
     if let Some(stranger) = first_stranger(locked) {
-        let text = format!("`{}` is not plimsoll's and was left, with its directory", shown(&dir.join(stranger)));
+        let text = format!("`{}` was not made by plimsoll; it and its directory were left", shown(&dir.join(stranger)));
         return Err(TargetError::Unsafe(text));
     }
     for name in [MANIFEST_NEW, MANIFEST] {

@@ -150,7 +150,7 @@ impl Reader {
         };
         let requests = file.metadata().trying("look at", path)?.len() / REQUEST.0;
         if requests == 0 {
-            let text = format!("`{}` is shorter than {REQUEST}, which is one read; make it longer", shown(path));
+            let text = format!("`{}` is shorter than one read ({REQUEST}); make it longer", shown(path));
             return Err(TargetError::Unsupported(text));
         }
         let memory = vec![0; REQUEST.0 as usize + PAGE];
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn dropped_pages_are_fetched_from_the_disk_again_and_cached_ones_are_not() {
         let (_dir, path) = file_of(8);
-        let place = crate::filesystem::place_of(path.parent().unwrap()).unwrap();
+        let place = crate::filesystem::find_mount(path.parent().unwrap()).unwrap();
         let timed = |reads| time_reads(&path, Via::Buffered, reads, SHORT, &|| false).unwrap();
         assert!(timed(Reads::Cached).disk_share().is_none_or(|share| share < 0.1));
         if place.device.is_some() {

@@ -23,14 +23,16 @@ impl TargetError {
     pub fn io(what: &str, path: &Path, error: &io::Error) -> TargetError {
         let text = |advice: &str| format!("cannot {what} `{}`: {error}{advice}", shown(path));
         match error.raw_os_error() {
-            Some(libc::ENOENT | libc::ENOTDIR) => TargetError::Unsupported(text("; name a place that exists")),
+            Some(libc::ENOENT | libc::ENOTDIR) => TargetError::Unsupported(text("; use a path that exists")),
             Some(libc::EACCES | libc::EPERM | libc::EROFS) => {
-                TargetError::Unsafe(text("; choose a place that you may write to"))
+                TargetError::Unsafe(text("; check its permissions, or use another path"))
             }
             Some(libc::ENOSPC) if no_inodes_in(path) => {
-                TargetError::Failed(text(" and no inodes; remove some files or measure elsewhere"))
+                TargetError::Failed(text(", because no inodes are left; remove some files or use another directory"))
             }
-            Some(libc::ENOSPC | libc::EDQUOT) => TargetError::Failed(text("; free some space or measure elsewhere")),
+            Some(libc::ENOSPC | libc::EDQUOT) => {
+                TargetError::Failed(text("; free some space or use another directory"))
+            }
             _ => TargetError::Failed(text("")),
         }
     }

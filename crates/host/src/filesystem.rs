@@ -1,6 +1,6 @@
 //! Where a directory's data lives: the file system, the block device under it, and what direct I/O asks for there.
 //!
-//! In: a directory or an open file. Out: a [`Place`], its facts, an [`Alignment`].
+//! In: a directory or an open file. Out: a [`Mount`], its facts, an [`Alignment`].
 //!
 //! Limits: Linux. Of a file system over several devices (btrfs, ZFS) the one that it was mounted by is given, of an overlay,
 //! a network file system or tmpfs none. Facts hold no path and no free space: two runs that differ only in those are alike.
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// Where a directory's data lives.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Mount {
     /// The type of the file system: `ext4`.
     pub filesystem: String,
     /// Where it is mounted.
@@ -33,14 +33,14 @@ pub struct Place {
 }
 
 /// Finds out where the data of `dir` lives.
-pub fn place_of(dir: &Path) -> io::Result<Place> {
+pub fn find_mount(dir: &Path) -> io::Result<Mount> {
     let dir = dir.canonicalize()?;
     let mounts = mounts()?;
     let device_number = std::fs::metadata(&dir)?.dev();
     let not_mounted = || io::Error::other(format!("`{}` is in no mount of `/proc/self/mountinfo`", dir.display()));
-    let mount = mount_of(&mounts, &dir, mount_id(&dir), device_number).ok_or_else(not_mounted)?;
+    let mount = entry_of(&mounts, &dir, mount_id(&dir), device_number).ok_or_else(not_mounted)?;
     let space = rustix::fs::statvfs(&dir)?;
-    Ok(Place {
+    Ok(Mount {
         filesystem: mount.filesystem.clone(),
         mount_point: mount.mount_point.clone(),
         mount_options: mount.options.clone(),
@@ -52,12 +52,12 @@ pub fn place_of(dir: &Path) -> io::Result<Place> {
     })
 }
 
-impl Place {
+impl Mount {
     /// What must be alike for two runs to be compared: the file system, its options, and the disk with its settings.
     pub fn facts(&self) -> Vec<Fact> {
         let mut facts = vec![
             Fact::new("filesystem", &self.filesystem),
-            Fact::new("filesystem.options", without_places(&self.mount_options)),
+            Fact::new("filesystem.options", without_paths(&self.mount_options)),
             Fact::new("filesystem.total_bytes", self.total.0.to_string()),
         ];
         facts.extend(barrier(&self.mount_options).map(|barrier| Fact::new("filesystem.barrier", barrier)));
@@ -132,13 +132,13 @@ fn read_at_alignment(file: &File, align: usize) -> io::Result<()> {
 }
 
 /// What is mounted, in the order of mounting.
-pub fn mounts() -> io::Result<Vec<Mount>> {
+pub fn mounts() -> io::Result<Vec<MountEntry>> {
     Ok(parse_mountinfo(&String::from_utf8_lossy(&std::fs::read("/proc/self/mountinfo")?)))
 }
 
 /// One line of `/proc/self/mountinfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mount {
+pub struct MountEntry {
     id: u64,
     /// The number of its block device; with major 0 where it has none, or several.
     pub device: u64,
@@ -152,11 +152,11 @@ pub struct Mount {
 
 /// Reads `id parent major:minor root mount-point options [optional fields] - type source super-options`. A line of another
 /// form is passed over.
-fn parse_mountinfo(text: &str) -> Vec<Mount> {
+fn parse_mountinfo(text: &str) -> Vec<MountEntry> {
     text.lines().filter_map(parse_mount).collect()
 }
 
-fn parse_mount(line: &str) -> Option<Mount> {
+fn parse_mount(line: &str) -> Option<MountEntry> {
     let (mount, super_block) = line.split_once(" - ")?;
     let &[id, _, device, _, mount_point, options, ..] = mount.split(' ').collect::<Vec<_>>().as_slice() else {
         return None;
@@ -165,7 +165,7 @@ fn parse_mount(line: &str) -> Option<Mount> {
     let (filesystem, source, super_options) =
         (super_block.next()?, super_block.next()?, super_block.next().unwrap_or(""));
     let (major, minor) = device.split_once(':')?;
-    Some(Mount {
+    Some(MountEntry {
         id: id.parse().ok()?,
         device: makedev(major.parse().ok()?, minor.parse().ok()?),
         mount_point: PathBuf::from(unescaped(mount_point)),
@@ -202,8 +202,8 @@ fn mount_id(dir: &Path) -> Option<u64> {
 
 /// The mount that `dir` (without symlinks) is in: the one with the mount's number, else the innermost with the device's
 /// number, else the innermost. Of mounts over each other the last is seen.
-fn mount_of<'a>(mounts: &'a [Mount], dir: &Path, mount_id: Option<u64>, device: u64) -> Option<&'a Mount> {
-    let innermost = |of_device: &dyn Fn(&Mount) -> bool| {
+fn entry_of<'a>(mounts: &'a [MountEntry], dir: &Path, mount_id: Option<u64>, device: u64) -> Option<&'a MountEntry> {
+    let innermost = |of_device: &dyn Fn(&MountEntry) -> bool| {
         let around = mounts.iter().filter(|mount| dir.starts_with(&mount.mount_point) && of_device(mount));
         around.max_by_key(|mount| mount.mount_point.components().count())
     };
@@ -226,7 +226,7 @@ fn source_device(source: &str) -> Option<String> {
 
 /// The options but those that hold a path or an address (`subvol=/home/ann`, `upperdir=...`, `addr=...`): they say nothing about
 /// the speed, and something about the owner.
-fn without_places(options: &str) -> String {
+fn without_paths(options: &str) -> String {
     let told = options.split(',').filter(|option| !option.contains('/') && !option.contains("addr="));
     told.collect::<Vec<_>>().join(",")
 }
@@ -293,9 +293,9 @@ mod tests {
 a line that no kernel wrote
 ";
 
-    fn found(mountinfo: &str, dir: &str, id: Option<u64>, device: (u32, u32)) -> Mount {
+    fn found(mountinfo: &str, dir: &str, id: Option<u64>, device: (u32, u32)) -> MountEntry {
         let mounts = parse_mountinfo(mountinfo);
-        mount_of(&mounts, Path::new(dir), id, makedev(device.0, device.1)).unwrap().clone()
+        entry_of(&mounts, Path::new(dir), id, makedev(device.0, device.1)).unwrap().clone()
     }
 
     #[test]
@@ -339,7 +339,7 @@ a line that no kernel wrote
     #[test]
     fn options_that_name_paths_and_addresses_are_no_facts() {
         let options = "rw,compress=zstd:3,subvol=/home/ann,upperdir=/u,clientaddr=10.0.0.7,addr=10.0.0.8,noatime";
-        assert_eq!(without_places(options), "rw,compress=zstd:3,noatime");
+        assert_eq!(without_paths(options), "rw,compress=zstd:3,noatime");
     }
 
     #[test]
@@ -373,7 +373,7 @@ a line that no kernel wrote
 
     #[test]
     fn this_directory_is_in_a_place_with_room_and_its_device_is_in_diskstats() {
-        let place = place_of(Path::new(".")).unwrap();
+        let place = find_mount(Path::new(".")).unwrap();
         assert!(Path::new(".").canonicalize().unwrap().starts_with(&place.mount_point));
         assert!(place.free <= place.total && place.total > Bytes(0), "{place:?}");
         let diskstats = std::fs::read_to_string("/proc/diskstats").unwrap();
@@ -384,9 +384,9 @@ a line that no kernel wrote
 
     #[test]
     fn proc_is_on_no_device_and_a_directory_that_is_not_there_is_an_error() {
-        let place = place_of(Path::new("/proc")).unwrap();
+        let place = find_mount(Path::new("/proc")).unwrap();
         assert_eq!((place.filesystem.as_str(), place.device), ("proc", None));
-        assert_eq!(place_of(Path::new("/proc/nosuch")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(find_mount(Path::new("/proc/nosuch")).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

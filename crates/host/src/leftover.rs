@@ -37,7 +37,11 @@ fn end_if_server_of(pid: Pid, dir: &Path) -> Result<(), TargetError> {
     if !(names(&command_line(pid), dir) || works_in(pid, dir)) || asked_to_end(&process) {
         return Ok(());
     }
-    let text = format!("process {} is a server in `{}` and cannot be ended", pid.as_raw_nonzero(), shown(dir));
+    let text = format!(
+        "process {} is a server working in `{}` and cannot be ended; end it and try again",
+        pid.as_raw_nonzero(),
+        shown(dir)
+    );
     Err(TargetError::Unsafe(text))
 }
 

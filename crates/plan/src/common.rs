@@ -21,64 +21,48 @@ pub(crate) const AUTO: &str = "auto";
 
 /// All common keys with their defaults.
 pub const DEFAULTS: &[CommonKey] = &[
-    key(
-        "engine",
-        "",
-        "what is measured; without it the first engine made for the workload's family of operations alone",
-    ),
-    key("workload", "", "what it is asked to do; must be named"),
-    key("path", "", "a file or block device to measure on; without it plimsoll makes its own data"),
+    key("engine", "", "engine to benchmark [default: the first that supports the workload]"),
+    key("workload", "", "workload to run; required"),
+    key("path", "", "existing file or block device to measure on [default: plimsoll creates its own data]"),
     key(
         "fs",
         NONE,
-        "file system that is made for the point: `ext4`, `ext4:nobarrier`, `xfs`, `btrfs`, `btrfs:zstd:3` (zstd:1-15, zlib:1-9, \
-         lzo); needs root; `none` measures the directory as it is",
+        "file system to create for each point: `ext4`, `ext4:nobarrier`, `xfs`, `btrfs`, `btrfs:zstd:3` (zstd:1-15, zlib:1-9, \
+         lzo); needs root; `none` uses the directory as it is",
     ),
-    key("fs_size", AUTO, "its size; `auto` is what the data needs"),
+    key("fs_size", AUTO, "size of that file system; `auto` = what the data needs"),
     key(
         "memory_limit",
         NONE,
-        "the most memory that the server's processes and the page cache of their files may take; scales; needs root",
+        "memory limit of the server's processes and the page cache of their files; scales; needs root",
     ),
     key(
         "storage_limit",
         NONE,
-        "the most that may be asked of the device under the data: `iops=2000`, `bps=200MiB`, or `read_iops`, `write_iops`, \
+        "I/O limit on the device under the data: `iops=2000`, `bps=200MiB`, or `read_iops`, `write_iops`, \
          `read_bps`, `write_bps`, joined by `+`; needs root",
     ),
-    key("clients", "1", "clients at once, from 1; in an open loop the most that serve at once"),
-    key("depth", "1", "operations that one client keeps under way; above 1 only where the engine batches"),
+    key("clients", "1", "number of concurrent clients (open loop: the maximum)"),
+    key("depth", "1", "queue depth: operations in flight per client; above 1 only for engines that batch"),
     key("think", "0s", "pause of a client between two operations (closed loop)"),
-    key(
-        "rate",
-        NONE,
-        "operations per second that fall due, whatever the target does (open loop); `none` is the closed loop",
-    ),
-    key("arrivals", "constant", "how they fall due: `constant` (equal distances) or `poisson` (independent users)"),
-    key("time", "30s", "length of the run phase, at most"),
+    key("rate", NONE, "request rate per second, kept even if the engine is slow (open loop); `none` = closed loop"),
+    key("arrivals", "constant", "open loop: requests at `constant` intervals or `poisson` (independent users)"),
+    key("time", "30s", "maximum duration of the run phase"),
     key(
         "until",
         "time",
-        "what ends the run phase: `time`, or `steady` (the rate of five rounds in a row is level, by SNIA's rule)",
+        "when the run phase ends: `time`, or `steady` (five rounds in a row at a steady rate, by SNIA's rule)",
     ),
-    key(
-        "round",
-        "60s",
-        "until = steady: length of one round, a whole number of intervals; rounds follow without a break",
-    ),
-    key("rounds_max", "25", "until = steady: the run phase ends after this many rounds, steady or not"),
-    key(
-        "precondition",
-        "2",
-        "until = steady: how often files are written whole before the run phase, the making of them included",
-    ),
-    key("warmup", "0s", "load before the run phase, recorded and not counted"),
-    key("interval", "1s", "length of one recorded interval; the run phase's length where that is shorter"),
-    key("grace", "10s", "how long operations under way at the end may take before their clients are given up"),
-    key("ops_max", NONE, "the run phase ends after this many operations, where that is sooner"),
-    key("on_error", "stop", "when an operation fails: `stop` ends the point, `count` goes on"),
-    key("repeat", "1", "how often each point is measured; repeats are interleaved A B B A"),
-    key("seed", "1", "where all randomness comes from; same seed, same operations"),
+    key("round", "60s", "until = steady: duration of a round, a whole number of intervals"),
+    key("rounds_max", "25", "until = steady: maximum number of rounds"),
+    key("precondition", "2", "until = steady: full passes written before the run phase, including the initial fill"),
+    key("warmup", "0s", "duration of the load before the run phase; recorded, but not counted"),
+    key("interval", "1s", "length of a recorded interval; at most the run phase"),
+    key("grace", "10s", "how long to wait for in-flight operations at the end of a phase"),
+    key("ops_max", NONE, "maximum number of operations in the run phase"),
+    key("on_error", "stop", "when an operation fails: `stop` the point, or `count` the failure and continue"),
+    key("repeat", "1", "number of repeats of each point, interleaved A B B A"),
+    key("seed", "1", "seed of all random numbers; the same seed gives the same operations"),
 ];
 
 const fn key(name: &'static str, default: &'static str, help: &'static str) -> CommonKey {

@@ -21,7 +21,7 @@ pub(crate) struct Document<'a> {
     pub(crate) title: Option<Written<'a>>,
     /// The keys outside of sweeps: defaults of all sweeps.
     pub(crate) defaults: Vec<Setting<'a>>,
-    pub(crate) sweeps: Vec<Sweep<'a>>,
+    pub(crate) sweeps: Vec<SweepTable<'a>>,
 }
 
 impl<'a> Document<'a> {
@@ -33,7 +33,7 @@ impl<'a> Document<'a> {
 
 /// One `[[sweep]]`.
 #[derive(Debug)]
-pub(crate) struct Sweep<'a> {
+pub(crate) struct SweepTable<'a> {
     pub(crate) place: Place<'a>,
     pub(crate) settings: Vec<Setting<'a>>,
 }
@@ -118,7 +118,7 @@ impl<'a> Lines<'a> {
         Place::Line { origin: self.origin, line: self.number(span.start) }
     }
 
-    fn sweeps(&self, value: &Value<'_>) -> Result<Vec<Sweep<'a>>, PlanError> {
+    fn sweeps(&self, value: &Value<'_>) -> Result<Vec<SweepTable<'a>>, PlanError> {
         let refused = |value: &Value<'_>| {
             self.place(value.span()).error("`sweep` is not a list of tables: begin each sweep with `[[sweep]]`")
         };
@@ -130,7 +130,7 @@ impl<'a> Lines<'a> {
                 _ => self.settings(key, value),
             });
             let settings: Vec<Vec<_>> = settings.collect::<Result<_, _>>()?;
-            Ok(Sweep { place: self.place(value.span()), settings: settings.concat() })
+            Ok(SweepTable { place: self.place(value.span()), settings: settings.concat() })
         };
         list.iter().map(sweep).collect()
     }

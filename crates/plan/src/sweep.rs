@@ -4,7 +4,7 @@
 //! Limits: a plan has at most 10,000 trials; what would be more is refused before it is expanded.
 
 use crate::common;
-use crate::document::{Document, Setting, Sweep, Written};
+use crate::document::{Document, Setting, SweepTable, Written};
 use crate::error::{Place, PlanError, hint, listed, shown};
 use crate::point::Choice;
 use crate::text;
@@ -33,7 +33,7 @@ pub(crate) fn expand<'a>(
     let in_sweeps = document.sweeps.iter().flat_map(|sweep| &sweep.settings);
     known_keys(document.defaults.iter().chain(in_sweeps).chain(overrides), catalogue)?;
     // Without a sweep the plan itself is one.
-    let itself = [Sweep { place: document.place, settings: Vec::new() }];
+    let itself = [SweepTable { place: document.place, settings: Vec::new() }];
     let sweeps = if document.sweeps.is_empty() { &itself } else { document.sweeps.as_slice() };
     let mut points = Vec::new();
     let mut taken_anywhere = BTreeSet::new();

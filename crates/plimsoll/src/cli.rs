@@ -1,7 +1,7 @@
-//! The command line: what clap is told, and how its complaints are put into one line.
+//! The command line: the definition for clap, and its errors in one line.
 //!
 //! In: the commands. Out: clap's command, and the flags that all commands share.
-//! Limits: values of flags that a plan knows are texts here; the crate `plan` reads and checks them.
+//! Limits: values of the flags that are keys of a plan are text here; the crate `plan` parses and checks them.
 
 use crate::commands;
 use crate::exit::{Exit, Fault};
@@ -37,13 +37,14 @@ impl Context {
         std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
     }
 
-    /// Columns of a table on stdout: 80, or those of the terminal where it is wider.
+    /// Columns of a table on stdout.
     pub fn width(&self) -> usize {
-        let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-        columns.unwrap_or(80).clamp(80, 160)
+        let columns = std::env::var("COLUMNS").ok();
+        let terminal = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
+        table_width(columns.as_deref(), terminal.map(|size| size.ws_col))
     }
 
-    /// Says something to people, unless told to be quiet.
+    /// Prints a note for people, unless --quiet is given.
     pub fn note(&self, text: impl std::fmt::Display) {
         if !self.quiet {
             crate::output::say(format_args!("plimsoll: {text}"));
@@ -51,8 +52,17 @@ impl Context {
     }
 }
 
-/// Looks for the programs of servers where `--engine-bin` says. No plan can say it: where they are is a matter of this machine, and
-/// what runs here is no part of an experiment.
+/// The variable COLUMNS if it is set, else the width of the terminal, within what a table can use; 80 if there is no terminal.
+fn table_width(columns: Option<&str>, terminal: Option<u16>) -> usize {
+    const NARROWEST: usize = 80;
+    const WIDEST: usize = 200;
+    let given = columns.and_then(|text| text.parse().ok());
+    let terminal = terminal.filter(|columns| *columns > 0).map(usize::from);
+    given.or(terminal).unwrap_or(NARROWEST).clamp(NARROWEST, WIDEST)
+}
+
+/// Looks for the programs of servers in the directory of `--engine-bin` first. It is no key of a plan, because where they are
+/// installed is a matter of this machine and not of the experiment.
 pub fn look_first(matches: &ArgMatches) -> Result<(), Fault> {
     let dir = matches.get_one::<String>("engine-bin").filter(|dir| !dir.is_empty());
     Ok(dir.map_or(Ok(()), |dir| engine::server::program::look_first_in(Path::new(dir)))?)
@@ -70,11 +80,10 @@ pub fn command() -> Command {
         .after_help("Start with `plimsoll quick`: 60 seconds, no root, no server.")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .disable_help_subcommand(true)
         .max_term_width(100)
         .arg(json.help("Print one JSON object on stdout and nothing else"))
         .arg(quiet.help("Print no progress and no notes"))
-        .arg(engine_bin.hide_env_values(true).help("Look for the programs of servers in this directory first"))
+        .arg(engine_bin.hide_env_values(true).help("Directory to search first for the programs of servers"))
         .subcommands(commands::all().into_iter().map(|command| command.clap()))
 }
 
@@ -124,7 +133,7 @@ fn one_line(error: &clap::Error) -> String {
 }
 
 fn see_help(meant: &str) -> &'static str {
-    if meant.is_empty() { "; `plimsoll --help` lists what there is" } else { "" }
+    if meant.is_empty() { "; see `plimsoll --help` and `plimsoll COMMAND --help`" } else { "" }
 }
 
 fn first_text(value: &ContextValue) -> Option<String> {
@@ -132,5 +141,20 @@ fn first_text(value: &ContextValue) -> Option<String> {
         ContextValue::String(text) => Some(text.clone()),
         ContextValue::Strings(texts) => texts.first().cloned(),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_as_wide_as_the_terminal_unless_columns_is_set() {
+        assert_eq!(table_width(None, Some(120)), 120);
+        assert_eq!(table_width(Some("100"), Some(120)), 100);
+        assert_eq!(table_width(None, None), 80);
+        assert_eq!(table_width(None, Some(0)), 80, "a terminal that does not know its size");
+        assert_eq!([table_width(None, Some(40)), table_width(None, Some(2000))], [80, 200]);
+        assert_eq!(table_width(Some("wide"), Some(120)), 120);
     }
 }

@@ -36,11 +36,14 @@ pub enum Exit {
 
 /// Every exit code with its meaning, for the reference.
 pub const EXITS: &[(Exit, &str)] = &[
-    (Exit::Done, "what was asked was done"),
-    (Exit::Internal, "internal error: a bug, or the system broke under plimsoll itself"),
+    (Exit::Done, "success"),
+    (Exit::Internal, "internal error: a bug, or the system failed under plimsoll itself"),
     (Exit::Usage, "the command line or the plan is wrong"),
-    (Exit::Refused, "refused for safety: other people's data, or a disk that would fill up; nothing was written"),
-    (Exit::TargetFailed, "the target failed; what was measured is kept and marked"),
+    (
+        Exit::Refused,
+        "refused for safety: the data of others was at risk, or the disk would fill up; nothing was written",
+    ),
+    (Exit::TargetFailed, "the engine failed; what was measured is kept and marked"),
     (Exit::Invalid, "measured, but a point is invalid (only with --strict)"),
     (Exit::Interrupted, "interrupted by Ctrl-C; what was measured is kept"),
     (Exit::Terminated, "terminated; what was measured is kept"),
@@ -80,14 +83,14 @@ pub struct Fault {
     pub exit: Exit,
     /// One line: what happened, the value, what to do.
     pub text: String,
-    /// Whether stdout has the JSON that tells of it already.
-    pub told: bool,
+    /// Whether stdout already has the result with this fault in it.
+    pub reported: bool,
 }
 
 impl Fault {
     /// A fault that ends with `exit`.
     pub fn new(exit: Exit, text: impl Into<String>) -> Fault {
-        Fault { exit, text: text.into(), told: false }
+        Fault { exit, text: text.into(), reported: false }
     }
 
     /// The target failed while it was measured.

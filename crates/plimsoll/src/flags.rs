@@ -10,7 +10,7 @@ use host::device::Consent;
 use model::{Entry, ParamDef, ParamKind};
 use plan::Overrides;
 use runner::RunSite;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a run needs in addition to its plan.
 pub struct Options {
@@ -22,6 +22,11 @@ pub struct Options {
     pub strict: bool,
 }
 
+/// The directory of run files, if --runs is not given.
+pub const RUNS: &str = "plimsoll-runs";
+/// The directory to measure, if --dir is not given.
+pub const DIR: &str = ".";
+
 const COMMON: &str = "Load and plan";
 const OUTPUT: &str = "Output";
 
@@ -30,16 +35,17 @@ pub fn with_common(command: Command) -> Command {
     let set = Arg::new("set").long("set").value_name("KEY=VALUE").action(ArgAction::Append).help_heading(COMMON);
     let common = plan::DEFAULTS.iter().filter(|key| key.name != "workload");
     let command = command.args(common.map(|key| flag(key.name, key.help, key.default, COMMON)));
-    command.arg(set.help("Set any key of the plan; stronger than the flag of that name")).arg(destroy())
+    command.arg(set.help("Set a key of the plan; overrides the flag of the same name")).arg(destroy())
 }
 
-/// `--destroy`. No environment variable and no key of a plan: whoever destroys a device says so where he says what is to run.
+/// `--destroy`. It is no environment variable and no key of a plan, so that you allow it each time.
 fn destroy() -> Arg {
     let destroy = Arg::new("destroy").long("destroy").value_name("DEV=SERIAL").action(ArgAction::Append);
-    let destroy = destroy.value_parser(|text: &str| {
-        Consent::parse(text).ok_or("name a device and its serial number, such as `/dev/sdb=S3Z8NB0K`")
-    });
-    destroy.help_heading(COMMON).help("Allow a block device in `path` to be overwritten: its node and serial number")
+    let destroy =
+        destroy.value_parser(|text: &str| Consent::parse(text).ok_or("use DEVICE=SERIAL, such as `/dev/sdb=S3Z8NB0K`"));
+    destroy
+        .help_heading(COMMON)
+        .help("Allow a block device given by --path to be overwritten: device and serial number")
 }
 
 /// Adds one flag for each parameter of `entry` that is not there yet, under a heading such as `engine sqlite`.
@@ -62,7 +68,7 @@ pub fn with_params(command: Command, what: &str, entry: &Entry) -> Command {
     }))
 }
 
-/// What is taken where `def` is not named.
+/// The default of `def`, as help shows it.
 pub fn shown_default(def: &ParamDef) -> &'static str {
     if matches!(def.kind, ParamKind::Steps(_)) { "all, in this order" } else { def.default }
 }
@@ -81,18 +87,27 @@ pub fn with_scale(command: Command) -> Command {
         .env("PLIMSOLL_SCALE")
         .allow_hyphen_values(true);
     command
-        .arg(scale.help_heading(COMMON).help("Multiply rows, file sizes and caches together: 0.01 for a small machine"))
+        .arg(scale.help_heading(COMMON).help("Multiply rows, file sizes and cache sizes by this factor, such as 0.01"))
 }
 
 /// Adds the flags that say where results go.
 pub fn with_output(command: Command) -> Command {
-    let runs = Arg::new("runs").long("runs").value_name("DIR").default_value("plimsoll-runs").env("PLIMSOLL_RUNS");
     let no_report = Arg::new("no-report").long("no-report").action(ArgAction::SetTrue);
     let strict = Arg::new("strict").long("strict").action(ArgAction::SetTrue);
     command
-        .arg(runs.help_heading(OUTPUT).help("Where run files and reports go"))
-        .arg(no_report.help_heading(OUTPUT).help("Keep the run file and write no report"))
-        .arg(strict.help_heading(OUTPUT).help("Exit with 5 where a point is invalid"))
+        .arg(runs("Directory for run files and reports").help_heading(OUTPUT))
+        .arg(no_report.help_heading(OUTPUT).help("Write the run file, but no report"))
+        .arg(strict.help_heading(OUTPUT).help("Exit with code 5 if a point is invalid"))
+}
+
+/// `--runs`: the directory of run files.
+pub fn runs(help: &'static str) -> Arg {
+    Arg::new("runs").long("runs").value_name("DIR").default_value(RUNS).env("PLIMSOLL_RUNS").help(help)
+}
+
+/// The value of `--runs`.
+pub fn runs_dir(matches: &ArgMatches) -> &Path {
+    Path::new(matches.get_one::<String>("runs").expect("it has a default"))
 }
 
 /// `--dir`: what is measured.
@@ -100,9 +115,9 @@ pub fn directory() -> Arg {
     Arg::new("dir")
         .long("dir")
         .value_name("DIR")
-        .default_value(".")
+        .default_value(DIR)
         .env("PLIMSOLL_DIR")
-        .help("The directory to measure: data is made in it")
+        .help("Directory to measure; data is created in it")
 }
 
 /// The factor of `--scale`.
@@ -120,8 +135,8 @@ pub fn options(matches: &ArgMatches) -> Options {
     let set = |name| matches.try_get_one::<bool>(name).ok().flatten() == Some(&true);
     Options {
         site: RunSite {
-            dir: path("dir", "."),
-            runs: path("runs", "plimsoll-runs"),
+            dir: path("dir", DIR),
+            runs: path("runs", RUNS),
             destroy: matches.try_get_many("destroy").ok().flatten().map_or(Vec::new(), |all| all.cloned().collect()),
         },
         report: !set("no-report"),
@@ -142,14 +157,14 @@ pub fn overrides(matches: &ArgMatches) -> Result<Overrides, Fault> {
     Ok(Overrides(all))
 }
 
-/// Refuses keys of a plan on the command line, beside a flag that names a plan whose values stand.
+/// Refuses keys of a plan on the command line together with a flag that names a plan whose values are kept.
 pub fn no_keys(matches: &ArgMatches, beside: &str) -> Result<(), Fault> {
     let written = |id: &&str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let mut keys = matches.ids().map(|id| id.as_str()).filter(|id| is_key(id) || ["scale", "set"].contains(id));
     keys.find(written).map_or(Ok(()), |id| {
         let flag = id.replace('_', "-");
         Err(Fault::usage(format!(
-            "--{flag}: the run goes on with the plan it began with; leave it out beside --{beside}"
+            "--{flag}: a resumed run keeps its plan; leave the flag out together with --{beside}"
         )))
     })
 }

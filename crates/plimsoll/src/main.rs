@@ -11,9 +11,11 @@ mod output;
 mod signals;
 
 use exit::{Exit, Fault};
+use rustix::fs::Mode;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    keep_files_from_others();
     let matches = match cli::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return cli::refuse(&error),
@@ -21,7 +23,7 @@ fn main() -> ExitCode {
     let context = cli::Context::new(&matches);
     let (name, arguments) = matches.subcommand().expect("clap requires a command");
     let done = cli::look_first(arguments).and_then(|()| commands::find(name).execute(arguments, &context));
-    let exit = done.unwrap_or_else(|fault| tell(&fault, &context));
+    let exit = done.unwrap_or_else(|fault| report_fault(&fault, &context));
     match output::broken() {
         Some(why) if exit == Exit::Done => {
             output::say(format_args!("plimsoll: cannot write the output: {why}"));
@@ -31,9 +33,17 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what went wrong: one line on stderr, or with `--json` the error object on stdout.
-fn tell(fault: &Fault, context: &cli::Context) -> Exit {
-    if context.json && !fault.told {
+/// Others may not read what plimsoll makes, and its group may not write it, whatever the umask allows: files are 0640 at most,
+/// directories 0750.
+fn keep_files_from_others() {
+    let others = Mode::WGRP | Mode::RWXO;
+    let given = rustix::process::umask(others);
+    rustix::process::umask(given | others);
+}
+
+/// Reports what went wrong: one line on stderr, or with `--json` the error object on stdout.
+fn report_fault(fault: &Fault, context: &cli::Context) -> Exit {
+    if context.json && !fault.reported {
         output::json::error(fault);
     }
     crate::output::say(format_args!("plimsoll: {}", fault.text));

@@ -11,8 +11,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::SeqCst};
 
-/// What comes so soon after the first is the same request told twice: `timeout` signals its child and then the whole process
-/// group, which the child is in. Nobody presses keys again so fast and means it.
+/// A signal so soon after the first is the same request sent twice: `timeout` signals its child and then the whole process
+/// group, which the child is in. A person who means a second request is slower.
 const SAME_REQUEST: Nanos = Nanos::from_millis(250);
 
 /// The signal that came, 0 for none.

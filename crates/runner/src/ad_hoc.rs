@@ -1,4 +1,4 @@
-//! Trials that are measured and not recorded: what `doctor` and `disk` say once and nobody analyses.
+//! Trials that are measured and not recorded: `doctor` and `disk` print their totals.
 //!
 //! In: a trial, a directory, what may stop it. Out: its sums. Limits: no intervals, no counters, no warmup; one instance
 //! serves all trials that are measured on it, which must agree on its data.
@@ -39,7 +39,8 @@ impl AdHocRun {
     pub fn start(trial: &Trial, dir: &Path, stop: &Arc<Stop>) -> Result<AdHocRun, RunnerError> {
         let def = engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
         let data = engine::shape_of(trial);
-        let instance = (def.start)(&Start { engine: def, trial, parent: dir, data: &data, destroy: &[], cage: None })?;
+        let instance =
+            (def.start)(&Start { engine: def, trial, parent: dir, data: &data, destroy: &[], cgroups: None })?;
         let mut started = AdHocRun { instance, stop: stop.clone() };
         match started.make_data(trial) {
             Ok(()) => Ok(started),
@@ -71,7 +72,7 @@ impl AdHocRun {
             let prepare = PhasePlan { phase: Phase::Prepare, length: PREPARE_AT_MOST, ops_max: None, pacing };
             self.run(loading, prepare, trial)?;
         }
-        Ok(self.instance.loaded()?)
+        Ok(self.instance.finish_load().map(drop)?)
     }
 
     fn run(&self, loading: Loading, phase: PhasePlan, trial: &Trial) -> Result<PhaseTotals, RunnerError> {
@@ -94,7 +95,7 @@ fn check(outcome: Outcome) -> Result<(), RunnerError> {
         Ended::Failed { text, .. } => Err(RunnerError::failed(text)),
         Ended::Stopped(reason) => Err(RunnerError::Stopped(reason)),
         Ended::AsPlanned if !outcome.hung.is_empty() => {
-            let text = format!("{} clients were still blocked when the grace time was over", outcome.hung.len());
+            let text = format!("{} clients were still blocked at the end of the grace time", outcome.hung.len());
             Err(RunnerError::failed(text))
         }
         Ended::AsPlanned => Ok(()),

@@ -1,8 +1,8 @@
-//! The load line of the disk: remembered when `plimsoll disk` measures it, entered as facts when a run begins on that disk.
+//! The ceilings of a disk: kept when `plimsoll disk` measures them, and entered as facts when a run begins on that disk.
 //!
 //! In: the facts of a place, and ceilings. Out: the file `ceilings.json` among the run files, or facts
-//! `ceiling.OPERATION.BLOCK.DEPTH`, which are all that the reading half sees. Limits: nothing here ever ends a measurement: what
-//! cannot be read or written is said and left out.
+//! `ceiling.OPERATION.BLOCK.DEPTH`, which are all that the reading half sees. Limits: nothing here ever ends a measurement: if
+//! the ceilings cannot be read or written, a note is printed and they are left out.
 
 use crate::events::{RunObserver, note};
 use chrono::{DateTime, Utc};
@@ -14,7 +14,7 @@ use store::ceilings::{Ceiling, DiskIdentity, recall, remember};
 pub fn keep(runs: &Path, facts: &[Fact], measured: &[Ceiling], observer: &mut dyn RunObserver) {
     let Some(disk) = DiskIdentity::of(facts).filter(|_| !measured.is_empty()) else { return };
     if let Err(error) = remember(runs, &disk, measured) {
-        note(observer, format!("the ceilings are not remembered in `{}`: {error}; use --runs", runs.display()));
+        note(observer, format!("cannot keep the maximum rates in `{}`: {error}; use --runs", runs.display()));
     }
 }
 
@@ -30,7 +30,7 @@ pub fn facts(runs: &Path, place: &[Fact], observer: &mut dyn RunObserver) -> Vec
 fn as_facts(known: &[Ceiling]) -> Vec<Fact> {
     let name = |one: &Ceiling| format!("ceiling.{}.{}.{}", one.operation, one.block_bytes, one.depth);
     let each = known.iter().map(|one| Fact::new(name(one), format!("{:.0} ops/s", one.ops_per_s)));
-    // The oldest: what is said of all of them must hold for each.
+    // The date of the oldest holds for all of them.
     let oldest = known.iter().min_by_key(|one| one.measured_unix_ms);
     let of_all = oldest.into_iter().flat_map(|oldest| {
         let at: DateTime<Utc> = DateTime::from_timestamp_millis(oldest.measured_unix_ms as i64).unwrap_or_default();
@@ -55,9 +55,9 @@ mod tests {
             kernel: "6.18.5".into(),
         };
         let facts = as_facts(&[one(1, 1_795_200_000_000), one(32, 1_795_100_000_000)]);
-        let told: Vec<String> = facts.iter().map(|fact| format!("{} {}", fact.name, fact.value)).collect();
-        assert_eq!(told[..2], ["ceiling.read.16384.1 5912 ops/s", "ceiling.read.16384.32 5912 ops/s"]);
-        assert_eq!(told[2..], ["ceiling.measured 2026-11-19 14:53 UTC", "ceiling.kernel 6.18.5"]);
+        let shown: Vec<String> = facts.iter().map(|fact| format!("{} {}", fact.name, fact.value)).collect();
+        assert_eq!(shown[..2], ["ceiling.read.16384.1 5912 ops/s", "ceiling.read.16384.32 5912 ops/s"]);
+        assert_eq!(shown[2..], ["ceiling.measured 2026-11-19 14:53 UTC", "ceiling.kernel 6.18.5"]);
         assert_eq!(as_facts(&[]), []);
     }
 }

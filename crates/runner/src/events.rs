@@ -1,4 +1,4 @@
-//! What a run tells while it is measured.
+//! The events of a run while it is measured.
 //!
 //! In: the session calls [`RunObserver::on`] for each [`RunEvent`], in the order in which they happen. Out: whatever the observer
 //! makes of them: a progress bar, lines, a list in a test. Limits: an observer cannot change or end a run, and is called by the
@@ -9,7 +9,7 @@ use model::{Bytes, IntervalRow, Phase, PointState, Trial};
 /// What happened.
 #[derive(Clone, Copy, Debug)]
 pub enum RunEvent<'a> {
-    /// Something that people should know, in one line.
+    /// A note for the user, in one line.
     Note(&'a str),
     /// A point begins.
     PointBegan {
@@ -41,7 +41,7 @@ pub trait RunObserver {
     fn on(&mut self, event: RunEvent<'_>);
 }
 
-/// Tells `observer` something in one line.
+/// Sends a note to `observer`.
 pub(crate) fn note(observer: &mut dyn RunObserver, text: impl std::fmt::Display) {
     observer.on(RunEvent::Note(&text.to_string()));
 }

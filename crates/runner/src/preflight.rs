@@ -119,7 +119,7 @@ pub(crate) fn data_location<'a>(trial: &'a Trial, dir: &'a Path) -> &'a Path {
 
 /// The machine and the place, which must be alike for two runs to be compared, and the ceilings that its disk has shown before.
 pub fn environment(site: &RunSite, observer: &mut dyn RunObserver) -> Vec<Fact> {
-    let place = host::filesystem::place_of(&site.dir).map(|place| place.facts()).unwrap_or_default();
+    let place = host::filesystem::find_mount(&site.dir).map(|place| place.facts()).unwrap_or_default();
     let ceilings = ceilings::facts(&site.runs, &place, observer);
     let machine = host::machine::facts().into_iter().chain(load::clock_facts());
     machine.chain(place).chain(ceilings).collect()

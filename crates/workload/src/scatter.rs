@@ -44,6 +44,25 @@ impl Scatter {
         key
     }
 
+    /// The rank of `key`, which must be below n: [`Scatter::place`] the other way round. Not for the hot path.
+    pub fn rank(&self, key: u64) -> u64 {
+        debug_assert!(key < self.n);
+        let mut rank = self.step_back(key);
+        while rank >= self.n {
+            rank = self.step_back(rank);
+        }
+        rank
+    }
+
+    /// Undoes a step. A shift by half of the bits or more, xored twice, shifts everything out.
+    fn step_back(&self, mut word: u64) -> u64 {
+        for (factor, addend) in ROUNDS.into_iter().rev() {
+            word ^= word >> self.shift;
+            word = word.wrapping_sub(addend).wrapping_mul(inverse(factor)) & self.mask;
+        }
+        word
+    }
+
     #[inline]
     fn step(&self, mut word: u64) -> u64 {
         for (factor, addend) in ROUNDS {
@@ -52,6 +71,12 @@ impl Scatter {
         }
         word
     }
+}
+
+/// The number that gives 1 when multiplied by `odd`, modulo 2^64. Newton's iteration doubles the correct bits, 3 at first (Warren,
+/// Hacker's Delight, 2nd edition 2012, section 10-16).
+fn inverse(odd: u64) -> u64 {
+    (0..5).fold(odd, |guess, _| guess.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(guess))))
 }
 
 #[cfg(test)]
@@ -64,6 +89,7 @@ mod tests {
         let mut seen = vec![false; n as usize];
         for rank in 0..n {
             let key = scatter.place(rank) as usize;
+            assert_eq!(scatter.rank(key as u64), rank, "n = {n}");
             assert!(!std::mem::replace(&mut seen[key], true), "n = {n}: key {key} is taken twice");
         }
     }
@@ -78,6 +104,7 @@ mod tests {
         for n in [u64::MAX, (1 << 63) + 1, 1 << 63, (1 << 53) - 1] {
             assert!((0..1_000).all(|rank| Scatter::new(n).place(rank) < n));
             assert!(Scatter::new(n).place(n - 1) < n);
+            assert!((0..1_000).all(|rank| Scatter::new(n).rank(Scatter::new(n).place(rank)) == rank));
         }
     }
 

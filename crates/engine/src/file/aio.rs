@@ -7,7 +7,7 @@
 
 use super::buffers::Buffers;
 use super::files::Files;
-use super::in_flight::UnderWay;
+use super::in_flight::InFlight;
 use super::verifier::Verifier;
 use host::error::TargetError;
 use libc::{SYS_io_destroy, SYS_io_getevents, SYS_io_setup, SYS_io_submit, c_long, syscall};
@@ -49,20 +49,20 @@ const IOCB_CMD_FSYNC: u16 = 2;
 const IOCB_CMD_FDSYNC: u16 = 3;
 
 /// What the kernel keeps operations in.
-struct Context(u64);
+struct AioContext(u64);
 
-impl Context {
-    fn new(operations: u32) -> Result<Context, Error> {
+impl AioContext {
+    fn new(operations: u32) -> Result<AioContext, Error> {
         let mut context = 0u64;
         // SAFETY: the kernel writes one word to a place of our own.
         match unsafe { syscall(SYS_io_setup, c_long::from(operations), &raw mut context) } {
-            0 => Ok(Context(context)),
+            0 => Ok(AioContext(context)),
             _ => Err(Error::last_os_error()),
         }
     }
 }
 
-impl Drop for Context {
+impl Drop for AioContext {
     /// Waits for everything under way in it.
     fn drop(&mut self) {
         // SAFETY: made by io_setup and used by nobody from here on.
@@ -76,7 +76,7 @@ pub fn probe(operations: u32) -> Result<(), TargetError> {
         Some(libc::EAGAIN) => "raise `sysctl fs.aio-max-nr`, or use a lower depth or fewer clients",
         _ => "use io = `uring` or io = `sync`",
     };
-    Context::new(operations).map(drop).map_err(|error| {
+    AioContext::new(operations).map(drop).map_err(|error| {
         let text = format!("asynchronous I/O with {operations} operations under way cannot be set up here: {error}");
         TargetError::Unsupported(format!("{text}; {}", advice(&error)))
     })
@@ -85,8 +85,8 @@ pub fn probe(operations: u32) -> Result<(), TargetError> {
 /// Performs reads, writes and syncs by io_submit and io_getevents.
 pub struct AioFile {
     /// Dropped before the slots: their buffers are not freed under an operation.
-    context: Option<Context>,
-    slots: UnderWay,
+    context: Option<AioContext>,
+    slots: InFlight,
     iocbs: Box<[Iocb]>,
     /// Addresses of the entries of `iocbs` to submit. As numbers, because a driver moves between threads before it is opened.
     queued: Vec<usize>,
@@ -99,7 +99,7 @@ impl AioFile {
         let depth = buffers.count() as usize;
         AioFile {
             context: None,
-            slots: UnderWay::new(files, buffers, verifier),
+            slots: InFlight::new(files, buffers, verifier),
             iocbs: vec![Iocb::default(); depth].into(),
             queued: Vec::with_capacity(depth),
             events: vec![IoEvent::default(); depth].into(),
@@ -112,7 +112,7 @@ impl AioFile {
         while taken < self.queued.len() {
             let rest = &self.queued[taken..];
             // SAFETY: each address is that of an entry of `iocbs`, which names an open file and, unless it is a sync, a block
-            // that holds its length and belongs to its slot alone until it is completed (see `UnderWay`).
+            // that holds its length and belongs to its slot alone until it is completed (see `InFlight`).
             let submitted = unsafe { syscall(SYS_io_submit, context, rest.len() as c_long, rest.as_ptr()) };
             match (submitted, Error::last_os_error().raw_os_error().unwrap_or(0)) {
                 (1.., _) => taken += submitted as usize,
@@ -163,7 +163,8 @@ impl BatchDriver for AioFile {
     }
 
     fn open(&mut self) -> Result<(), String> {
-        let context = Context::new(self.depth()).map_err(|error| format!("cannot set up asynchronous I/O: {error}"))?;
+        let context =
+            AioContext::new(self.depth()).map_err(|error| format!("cannot set up asynchronous I/O: {error}"))?;
         self.context = Some(context);
         Ok(())
     }
@@ -180,7 +181,7 @@ impl BatchDriver for AioFile {
                 IoKind::Fsync => IOCB_CMD_FSYNC,
                 IoKind::Fdatasync => IOCB_CMD_FDSYNC,
             },
-            fd: self.slots.files.of(op).as_raw_fd() as u32,
+            fd: self.slots.files.file_of(op).as_raw_fd() as u32,
             ..Iocb::default()
         };
         // The kernel refuses a sync that names memory.
@@ -192,7 +193,7 @@ impl BatchDriver for AioFile {
 
     #[inline]
     fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>) {
-        let Some(Context(context)) = self.context.as_ref().filter(|_| self.slots.buffers().is_some()) else {
+        let Some(AioContext(context)) = self.context.as_ref().filter(|_| self.slots.buffers().is_some()) else {
             return self.slots.lose_all("io_submit", &Error::other("the context is gone"), done);
         };
         let context = *context;

@@ -38,7 +38,7 @@ pub struct Content {
 
 /// How much memory one client has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct BufferSizes {
     /// Operations under way.
     pub depth: u32,
     /// The most that one moves.
@@ -47,13 +47,13 @@ pub struct Room {
     pub windows: u32,
 }
 
-impl Room {
+impl BufferSizes {
     /// For each of `clients` that keep `depth` operations of `block` under way.
-    pub fn new(clients: u32, depth: u32, block: Bytes, writes: bool, content: Content) -> Room {
+    pub fn new(clients: u32, depth: u32, block: Bytes, writes: bool, content: Content) -> BufferSizes {
         let pool = if content.dedupe > 0 { POOL_REPEATING } else { POOL };
         let each = (pool / u64::from(clients)).max(POOL_LEAST);
         let windows = (each / u64::from(depth) / stride(block) as u64).max(1);
-        Room { depth, block, windows: if writes { windows as u32 } else { 0 } }
+        BufferSizes { depth, block, windows: if writes { windows as u32 } else { 0 } }
     }
 
     /// All of it.
@@ -71,18 +71,18 @@ fn stride(block: Bytes) -> usize {
 pub struct Buffers {
     start: *mut u8,
     layout: Layout,
-    room: Room,
+    room: BufferSizes,
     stride: usize,
     /// The block of each slot that its operation uses: 0 to read into, from 1 on to write from.
     in_use: Box<[u32]>,
     /// The block that each slot wrote from last.
     written: Box<[u32]>,
     stamps: u64,
-    repeats: Option<Repeats>,
+    repeats: Option<DedupeState>,
 }
 
 /// Which writes repeat an earlier one.
-struct Repeats {
+struct DedupeState {
     percent: u32,
     /// What is written whole or not at all: a block of the run.
     grain: usize,
@@ -97,11 +97,11 @@ unsafe impl Send for Buffers {}
 
 impl Buffers {
     /// The memory of `room` with `content`, where `grain` bytes are repeated together.
-    pub fn new(room: Room, content: Content, grain: Bytes, seed: u64) -> Buffers {
+    pub fn new(room: BufferSizes, content: Content, grain: Bytes, seed: u64) -> Buffers {
         let mut buffers = Buffers::zeroed(room);
         buffers.fill(content, seed);
         let blocks = buffers.layout.size() / PAGE;
-        buffers.repeats = (content.dedupe > 0).then(|| Repeats {
+        buffers.repeats = (content.dedupe > 0).then(|| DedupeState {
             percent: content.dedupe.into(),
             grain: (grain.0 as usize).next_multiple_of(PAGE),
             owed: 0,
@@ -111,7 +111,7 @@ impl Buffers {
     }
 
     /// The memory of `room`, of zeros that take none until somebody touches them.
-    pub fn zeroed(room: Room) -> Buffers {
+    pub fn zeroed(room: BufferSizes) -> Buffers {
         let layout = Layout::from_size_align(room.bytes().0 as usize, PAGE)
             .expect("the caller looked whether they fit in memory");
         assert!(layout.size() > 0, "a plan has no empty block and no depth 0");
@@ -226,7 +226,7 @@ impl Buffers {
     }
 }
 
-impl Repeats {
+impl DedupeState {
     /// Whether the next grain, which begins at `page` of the memory, repeats what was first written from there.
     fn next_repeats(&mut self, page: usize) -> bool {
         self.owed += self.percent;
@@ -251,7 +251,7 @@ mod tests {
     use std::io::Write;
 
     fn buffers(depth: u32, block: Bytes, content: Content) -> Buffers {
-        Buffers::new(Room::new(1, depth, block, true, content), content, block, 1)
+        Buffers::new(BufferSizes::new(1, depth, block, true, content), content, block, 1)
     }
 
     fn bytes_of(buffers: &Buffers, slot: u32, len: usize) -> Vec<u8> {
@@ -313,7 +313,7 @@ mod tests {
             [(16 << 10, 16 << 10, 30), (1 << 20, 16 << 10, 50), (4096, 4096, 90), (512, 512, 50)]
         {
             let content = Content { compressible: 0, dedupe };
-            let room = Room::new(1, 1, Bytes(block), true, content);
+            let room = BufferSizes::new(1, 1, Bytes(block), true, content);
             let mut buffers = Buffers::new(room, content, Bytes(grain), 1);
             let file = written(&mut buffers, ((16 << 20) / block) as u32, block as usize);
             for piece in [grain.min(4096), grain] {
@@ -325,12 +325,12 @@ mod tests {
 
     #[test]
     fn all_clients_together_stay_below_what_a_user_may_register_and_each_has_some() {
-        let room = |clients, depth, block| Room::new(clients, depth, Bytes(block), true, Content::default());
+        let room = |clients, depth, block| BufferSizes::new(clients, depth, Bytes(block), true, Content::default());
         assert_eq!(room(1, 16, 16 << 10).bytes(), Bytes((4 << 20) + (256 << 10)));
         assert_eq!(room(4, 1, 16 << 10).windows, 64);
         assert_eq!(room(1000, 1, 16 << 10).windows, 4);
         assert_eq!(room(1, 64, 16 << 20).windows, 1);
-        assert_eq!(Room::new(1, 16, Bytes(512), false, Content::default()).bytes(), Bytes::from_kib(64));
+        assert_eq!(BufferSizes::new(1, 16, Bytes(512), false, Content::default()).bytes(), Bytes::from_kib(64));
     }
 
     #[test]

@@ -14,13 +14,13 @@ use workload::IoProgram;
 
 /// Refuses settings that exclude each other.
 pub fn settings(trial: &Trial) -> Result<(), TargetError> {
-    let settings = Settings::of(trial);
+    let settings = Settings::from_trial(trial);
     let refused = match settings.io {
         _ if settings.direct && settings.readahead != Readahead::Default => {
-            "there is no readahead past the page cache: use direct = `false`, or readahead = `default`"
+            "direct = `true` has no readahead: use direct = `false`, or readahead = `default`"
         }
         Io::Mmap if settings.readahead != Readahead::Default => {
-            "readahead is said of reads, and a mapping has none: use io = `sync`, or readahead = `default`"
+            "readahead applies to reads, which io = `mmap` does not do: use io = `sync`, or readahead = `default`"
         }
         Io::Mmap if settings.direct => "io = `mmap` goes through the page cache: use direct = `false`",
         Io::Mmap if settings.sync != WriteSync::None => {
@@ -33,7 +33,7 @@ pub fn settings(trial: &Trial) -> Result<(), TargetError> {
 
 /// Refuses loads that this way of doing I/O cannot carry.
 pub fn load(trial: &Trial) -> Result<(), TargetError> {
-    let (io, word, depth) = (Settings::of(trial).io, trial.target.params.word("io"), trial.load.depth);
+    let (io, word, depth) = (Settings::from_trial(trial).io, trial.target.params.word("io"), trial.load.depth);
     let refused = match trial.load.pacing {
         _ if !io.batches() && depth > 1 => {
             format!(
@@ -42,7 +42,10 @@ pub fn load(trial: &Trial) -> Result<(), TargetError> {
             )
         }
         Pacing::Closed { think } if io.batches() && think.0 > 0 => {
-            format!("think needs io = `sync`: with io = `{word}` there is no client that could think")
+            format!(
+                "think needs io = `sync`: with io = `{word}` a client has many operations in flight and cannot \
+                 pause between them"
+            )
         }
         _ => return Ok(()),
     };
@@ -51,13 +54,13 @@ pub fn load(trial: &Trial) -> Result<(), TargetError> {
 
 /// Refuses data that cannot be checked in the way that was asked for.
 pub fn verifying(trial: &Trial, program: &IoProgram) -> Result<(), TargetError> {
-    let (settings, unit, memory) = (Settings::of(trial), UNIT as u64, memory_of_machine());
+    let (settings, unit, memory) = (Settings::from_trial(trial), UNIT as u64, memory_of_machine());
     let data = u64::from(program.files) * program.file_bytes.0;
     let table = Bytes(data / unit * 8);
     let refused = match () {
         _ if !settings.verify => return Ok(()),
         _ if !program.block.0.is_multiple_of(unit) => format!(
-            "verify = `true` checks units of {}: block = `{}` is no multiple of that; use such a block",
+            "verify = `true` checks units of {}, so block = `{}` must be a multiple of that",
             Bytes(unit),
             program.block
         ),
@@ -98,8 +101,8 @@ pub fn alignment(path: &Path, alignment: Alignment, block: Bytes) -> Result<(), 
     match alignment {
         Alignment::Direct { offset_align, .. } if !block.0.is_multiple_of(u64::from(offset_align)) => {
             Err(TargetError::Unsupported(format!(
-                "block = `{block}` is not a multiple of {offset_align} bytes, which O_DIRECT needs on `{}`; use such a \
-                 block or direct = `false`",
+                "block = `{block}` is not a multiple of {offset_align} bytes, which O_DIRECT needs on `{}`; use a \
+                 multiple, or direct = `false`",
                 shown(path)
             )))
         }

@@ -106,7 +106,7 @@ impl Files {
 
     /// The file that `op` names.
     #[inline]
-    pub fn of(&self, op: &IoOp) -> &File {
+    pub fn file_of(&self, op: &IoOp) -> &File {
         &self.open[op.file as usize]
     }
 
@@ -154,7 +154,7 @@ pub fn check_sizes(paths: &Paths, each: Bytes) -> Result<(), TargetError> {
         let size = size_of(&open_one(path, Opening::READING)?).trying("look at", path)?;
         if size < each {
             return Err(TargetError::Unsafe(format!(
-                "`{}` has {size} and the trial expects file_size = `{each}`; use the size that it has",
+                "`{}` has {size} but the trial expects file_size = `{each}`; use the size of the file",
                 shown(path)
             )));
         }

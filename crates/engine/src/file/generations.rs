@@ -29,7 +29,7 @@ impl Generations {
     /// Those of the new data in `dir`.
     pub fn in_directory(dir: &mut DataDir, program: &IoProgram, seed: u64) -> Result<Generations, TargetError> {
         let path = dir.own_file(TABLE_NAME)?;
-        Table::create(&path, program.files, program.file_bytes, seed).map(Generations::of)
+        Table::create(&path, program.files, program.file_bytes, seed).map(Generations::on_table)
     }
 
     /// Those of the file at `path`, new or found there.
@@ -37,12 +37,12 @@ impl Generations {
         let at = table_beside(path);
         if !named.is_full() {
             discard(path)?;
-            return Table::create(&at, 1, program.file_bytes, seed).map(Generations::of);
+            return Table::create(&at, 1, program.file_bytes, seed).map(Generations::on_table);
         }
         if !named.is_plimsolls() || fs::symlink_metadata(&at).is_err() {
             return Err(TargetError::Unsafe(format!(
-                "`{}` was not filled by plimsoll with verify = `true`, so there is nothing to check it by; name a path where \
-                 nothing is, or use verify = `false`",
+                "`{}` was not filled by plimsoll with verify = `true`, so it cannot be checked; use a path where \
+                 nothing exists yet, or verify = `false`",
                 shown(path)
             )));
         }
@@ -50,15 +50,15 @@ impl Generations {
         let covered = Bytes(table.head().units_each * UNIT as u64);
         if table.head().files != 1 || covered < program.file_bytes {
             return Err(TargetError::Unsafe(format!(
-                "`{}` is of {covered} and the trial expects file_size = `{}`; use the size that it has",
+                "`{}` has {covered} but the trial expects file_size = `{}`; use the size of the file",
                 shown(&at),
                 program.file_bytes
             )));
         }
-        Ok(Generations::of(table))
+        Ok(Generations::on_table(table))
     }
 
-    fn of(table: Table) -> Generations {
+    fn on_table(table: Table) -> Generations {
         Generations { table: Arc::new(table), awake: false, unread: false }
     }
 
@@ -128,7 +128,7 @@ pub fn check_unverified_writes(path: &Path) -> Result<(), TargetError> {
         return Ok(());
     }
     Err(TargetError::Unsafe(format!(
-        "`{}` was filled with verify = `true`, and what is written without it could not be told from damage; use verify = \
+        "`{}` was filled with verify = `true`, so writes without verification would look like damage; use verify = \
          `true` or another path",
         shown(path)
     )))

@@ -11,7 +11,7 @@ use load::Done;
 use model::{FailureClass, IoKind, IoOp, Outcome};
 
 /// The slots of one client.
-pub struct UnderWay {
+pub struct InFlight {
     pub files: Files,
     /// `None` once the kernel is lost: then nothing more is begun.
     buffers: Option<Buffers>,
@@ -22,11 +22,11 @@ pub struct UnderWay {
     lost: Option<String>,
 }
 
-impl UnderWay {
+impl InFlight {
     /// As many empty slots as `buffers` has blocks.
-    pub fn new(files: Files, buffers: Buffers, verifier: Option<Verifier>) -> UnderWay {
+    pub fn new(files: Files, buffers: Buffers, verifier: Option<Verifier>) -> InFlight {
         let ops = vec![None; buffers.count() as usize];
-        UnderWay { files, buffers: Some(buffers), ops, verifier, failure: LastFailure::default(), lost: None }
+        InFlight { files, buffers: Some(buffers), ops, verifier, failure: LastFailure::default(), lost: None }
     }
 
     /// How many slots there are.
@@ -74,7 +74,7 @@ impl UnderWay {
         let len = op.len.0 as usize;
         // SAFETY: `block` vouches for `len` bytes; they are initialised, and the kernel is done with them.
         let written = unsafe { std::slice::from_raw_parts(buffers.block(slot, len), len) };
-        self.failure.short_write(op, self.files.of(op), &written[moved..])
+        self.failure.short_write(op, self.files.file_of(op), &written[moved..])
     }
 
     /// `what` itself failed: everything under way is lost. Its buffers may still be written to and are never freed.
@@ -95,7 +95,7 @@ impl UnderWay {
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for InFlight {
     fn drop(&mut self) {
         if self.ops.iter().any(Option::is_some) {
             std::mem::forget(self.buffers.take()); // the kernel may still write to them

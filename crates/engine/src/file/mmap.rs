@@ -112,8 +112,8 @@ impl Driver for MmapFile {
                 Ok(())
             }
             // A sync of the file covers the pages that were changed through a mapping.
-            IoKind::Fsync => retry_on_intr(|| fsync(self.files.of(op))),
-            IoKind::Fdatasync => retry_on_intr(|| fdatasync(self.files.of(op))),
+            IoKind::Fsync => retry_on_intr(|| fsync(self.files.file_of(op))),
+            IoKind::Fdatasync => retry_on_intr(|| fdatasync(self.files.file_of(op))),
         };
         match synced {
             Ok(()) => Outcome::Ok { bytes: len as u32 },

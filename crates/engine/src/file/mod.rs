@@ -20,11 +20,13 @@ mod uring;
 mod verifier;
 mod workers;
 
-use crate::engine::{EngineDef, Instance, Loading, Runs, Start, slots, workload_of};
-use crate::made_for::MadeFor;
+use crate::data_description::DataDescription;
+use crate::engine::{
+    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, Start, slots, workload_of,
+};
 use crate::verify::ReadBack;
 use aio::AioFile;
-use buffers::{Buffers, Room};
+use buffers::{BufferSizes, Buffers};
 use files::{Files, Opening, Paths};
 use generations::Generations;
 use host::data_dir::DataDir;
@@ -52,7 +54,8 @@ pub static FILE: EngineDef = EngineDef {
         families: &[Family::Io],
         params: PARAMS,
     },
-    runs: Runs::InClients,
+    runs: EngineProcess::InClients,
+    scripted: false,
     disk_peak: |data, _| data,
     version: || Ok(kernel()),
     check: |trial| {
@@ -68,8 +71,8 @@ pub static FILE: EngineDef = EngineDef {
 /// The files under measurement.
 struct FileInstance {
     paths: Paths,
-    made: Made,
-    made_for: MadeFor,
+    made: FileOrigin,
+    made_for: DataDescription,
     /// Where the data is verified.
     generations: Option<Generations>,
     /// Loads begun so far: each writes other content.
@@ -87,7 +90,7 @@ struct FileInstance {
 }
 
 /// Whose the files are.
-enum Made {
+enum FileOrigin {
     /// In a data directory; removed at the end.
     Here(DataDir),
     /// At the path that the user named; it stays, once it is filled.
@@ -97,7 +100,7 @@ enum Made {
 }
 
 /// How the clients of one trial do their I/O, with what they share.
-enum Way {
+enum IoMethod {
     Sync,
     Uring(RingAbilities, Arc<Workers>),
     Aio,
@@ -107,20 +110,20 @@ enum Way {
 impl FileInstance {
     fn start(start: &Start) -> Result<FileInstance, TargetError> {
         let trial = start.trial;
-        let (program, verify) = (program_of(trial), Settings::of(trial).verify);
+        let (program, verify) = (program_of(trial), Settings::from_trial(trial).verify);
         let (paths, made, generations) = match &trial.target.path {
             None => {
                 let mut dir = DataDir::create(start.parent, start.data, trial.seed)?;
                 let paths = files::make(&mut dir, program.files)?;
                 let table = verify.then(|| Generations::in_directory(&mut dir, &program, trial.seed)).transpose()?;
-                (paths, Made::Here(dir), table)
+                (paths, FileOrigin::Here(dir), table)
             }
             Some(path) if program.files > 1 => return Err(several_at(path, program.files)),
             Some(path) if verify && Device::at(path).is_some() => return Err(unverifiable(path)),
             Some(path) if let Some(device) = Device::at(path) => {
                 let mut device = RawDevice::new(device, start.destroy);
                 device.check_writes(program.writes || trial.phases.precondition() > 1)?;
-                (Paths::from([path.clone()]), Made::Device(device), None)
+                (Paths::from([path.clone()]), FileOrigin::Device(device), None)
             }
             Some(path) => {
                 let named = NamedFile::open_or_make(path, program.file_bytes, program.writes)?;
@@ -129,14 +132,14 @@ impl FileInstance {
                 if table.is_none() && !named.is_full() {
                     generations::discard(path)?;
                 }
-                (Paths::from([path.clone()]), Made::Named(named), table)
+                (Paths::from([path.clone()]), FileOrigin::Named(named), table)
             }
         };
         let alignment = direct_alignment(&files::open_one(&paths[0], Opening::READING)?);
         Ok(FileInstance {
             paths,
             made,
-            made_for: MadeFor::new(start),
+            made_for: DataDescription::new(start),
             generations,
             loads: 0,
             abilities: None,
@@ -152,8 +155,8 @@ impl FileInstance {
     fn passes_for(&self, trial: &Trial, program: &IoProgram) -> Result<u32, TargetError> {
         let asked = trial.phases.precondition();
         match &self.made {
-            Made::Named(named) if named.is_null() => Ok(0),
-            Made::Named(named) if named.is_full() => {
+            FileOrigin::Named(named) if named.is_null() => Ok(0),
+            FileOrigin::Named(named) if named.is_full() => {
                 named.check_precondition(asked)?;
                 if asked > 1 && self.generations.is_none() {
                     generations::check_unverified_writes(&self.paths[0])?;
@@ -162,18 +165,18 @@ impl FileInstance {
                 Ok(asked - 1)
             }
             // There is nothing to make on a device; what is written before the run is what was asked for, and nothing else.
-            Made::Device(_) if asked > 1 => {
+            FileOrigin::Device(_) if asked > 1 => {
                 files::check_sizes(&self.paths, program.file_bytes)?;
                 Ok(asked)
             }
-            Made::Device(_) => Ok(0),
+            FileOrigin::Device(_) => Ok(0),
             _ => Ok(asked),
         }
     }
 
     /// Whether everything that is written is dropped.
     fn is_null_device(&self) -> bool {
-        matches!(&self.made, Made::Named(named) if named.is_null())
+        matches!(&self.made, FileOrigin::Named(named) if named.is_null())
     }
 
     /// Clients are about to be made, which write or do not.
@@ -185,12 +188,14 @@ impl FileInstance {
         }
     }
 
-    fn way(&self, settings: Settings, program: &IoProgram) -> Result<Way, TargetError> {
+    fn io_method(&self, settings: Settings, program: &IoProgram) -> Result<IoMethod, TargetError> {
         Ok(match settings.io {
-            Io::Sync => Way::Sync,
-            Io::Uring => Way::Uring(self.abilities.expect("found out by `check`"), self.workers.clone()),
-            Io::Aio => Way::Aio,
-            Io::Mmap => Way::Mmap(mmap::map_all(&self.paths, program.file_bytes, settings.opening(program.writes))?),
+            Io::Sync => IoMethod::Sync,
+            Io::Uring => IoMethod::Uring(self.abilities.expect("found out by `check`"), self.workers.clone()),
+            Io::Aio => IoMethod::Aio,
+            Io::Mmap => {
+                IoMethod::Mmap(mmap::map_all(&self.paths, program.file_bytes, settings.opening(program.writes))?)
+            }
         })
     }
 
@@ -198,25 +203,25 @@ impl FileInstance {
         &self,
         trial: &Trial,
         program: &IoProgram,
-        way: &Way,
+        method: &IoMethod,
         slot: Slot,
     ) -> Result<Box<dyn Client>, TargetError> {
-        let settings = Settings::of(trial);
+        let settings = Settings::from_trial(trial);
         let files = Files::open(&self.paths, settings.opening(program.writes))?;
         let source = OpSource::new(&program.run, slot);
         let seed = self.content_seed(trial, slot);
         let buffers = Buffers::new(room(trial, program), settings.content, program.block, seed);
         let verifier = self.verifier(trial.load.depth, program.block);
-        Ok(match way {
-            Way::Sync => Box::new(SyncClient::new(source, SyncFile::new(files, buffers, verifier))),
-            Way::Mmap(mapped) => {
+        Ok(match method {
+            IoMethod::Sync => Box::new(SyncClient::new(source, SyncFile::new(files, buffers, verifier))),
+            IoMethod::Mmap(mapped) => {
                 Box::new(SyncClient::new(source, MmapFile::new(mapped.clone(), files, buffers, verifier)))
             }
-            Way::Uring(abilities, workers) => {
+            IoMethod::Uring(abilities, workers) => {
                 let driver = UringFile::new(files, buffers, verifier, *abilities, workers.clone());
                 Box::new(BatchClient::new(source, driver, settings.stamp))
             }
-            Way::Aio => Box::new(BatchClient::new(source, AioFile::new(files, buffers, verifier), settings.stamp)),
+            IoMethod::Aio => Box::new(BatchClient::new(source, AioFile::new(files, buffers, verifier), settings.stamp)),
         })
     }
 
@@ -234,20 +239,20 @@ impl FileInstance {
 
 fn several_at(path: &std::path::Path, files: u16) -> TargetError {
     TargetError::Unsupported(format!(
-        "files = `{files}` and the one file at `{}` exclude each other; leave the path out, or use files = `1`",
+        "files = `{files}` cannot be used with the one file at `{}`; leave out the path, or use files = `1`",
         shown(path)
     ))
 }
 
 fn unverifiable(device: &std::path::Path) -> TargetError {
     TargetError::Unsupported(format!(
-        "verify = `true` keeps a table beside what it checks, and beside the block device `{}` is no place; name a file",
+        "verify = `true` needs a table next to the data, which is not possible for the block device `{}`; name a file",
         shown(device)
     ))
 }
 
 impl Instance for FileInstance {
-    fn facts(&self) -> Vec<Fact> {
+    fn report(&self) -> InstanceReport {
         let alignment = match self.alignment {
             Alignment::Direct { offset_align, .. } => format!("{offset_align} B"),
             Alignment::BufferedOnly => "none".into(),
@@ -259,10 +264,10 @@ impl Instance for FileInstance {
         facts.extend((self.preconditioned).then(|| Fact::new("file.written_whole", self.passes.to_string())));
         facts.extend(self.is_null_device().then(|| Fact::new("file.device", "null: what is written is dropped")));
         facts.extend(self.generations.iter().map(Generations::fact));
-        facts
+        InstanceReport { facts, ..InstanceReport::default() }
     }
 
-    fn closing_facts(&self) -> Vec<Fact> {
+    fn finish_trial(&mut self) -> Vec<Fact> {
         let mut facts = self.abilities.map_or(Vec::new(), |_| self.workers.facts());
         if self.fsync_end {
             facts.push(Fact::new("file.fsync_end", files::timed_fsync(&self.paths)));
@@ -272,9 +277,9 @@ impl Instance for FileInstance {
 
     fn read_back(&mut self, go_on: &mut dyn FnMut(Bytes, Bytes) -> bool) -> Result<Option<ReadBack>, TargetError> {
         let full = match &self.made {
-            Made::Here(dir) => dir.manifest().complete,
-            Made::Named(named) => named.is_full(),
-            Made::Device(_) => false,
+            FileOrigin::Here(dir) => dir.manifest().complete,
+            FileOrigin::Named(named) => named.is_full(),
+            FileOrigin::Device(_) => false,
         };
         let direct = matches!(self.alignment, Alignment::Direct { .. });
         match &mut self.generations {
@@ -284,7 +289,7 @@ impl Instance for FileInstance {
     }
 
     fn check(&mut self, trial: &Trial) -> Result<(), TargetError> {
-        let (program, settings) = (program_of(trial), Settings::of(trial));
+        let (program, settings) = (program_of(trial), Settings::from_trial(trial));
         if settings.direct {
             check::alignment(&self.paths[0], self.alignment, program.block)?;
         }
@@ -304,14 +309,14 @@ impl Instance for FileInstance {
         if self.passes == 0 {
             return Ok(None);
         }
-        let content = Settings::of(trial).content;
+        let content = Settings::from_trial(trial).content;
         // A trial through the page cache finds its files there: they were filled through it, too.
-        let direct = Settings::of(trial).direct && matches!(self.alignment, Alignment::Direct { .. });
+        let direct = Settings::from_trial(trial).direct && matches!(self.alignment, Alignment::Direct { .. });
         files::lift_limit(program.files.into());
         let files = Files::open(&self.paths, Opening::filling(direct))?;
         let slot = Slot { client: 0, clients: 1 };
         self.begin_load(true)?;
-        let room = Room::new(1, 1, program.fill_block, true, content);
+        let room = BufferSizes::new(1, 1, program.fill_block, true, content);
         let buffers = Buffers::new(room, content, program.block, self.content_seed(trial, slot));
         let driver = SyncFile::new(files, buffers, self.verifier(1, program.fill_block));
         let load = program.load.repeated(self.passes);
@@ -319,9 +324,9 @@ impl Instance for FileInstance {
         Ok(Some(Loading { kinds: program.kinds.to_vec(), clients: vec![client], beside: None }))
     }
 
-    fn loaded(&mut self) -> Result<(), TargetError> {
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
         if self.passes == 0 {
-            return Ok(()); // nothing was made, and the file may be somebody else's
+            return Ok(Vec::new()); // nothing was made, and the file may be somebody else's
         }
         let mut size = 0;
         for path in self.paths.iter() {
@@ -332,24 +337,25 @@ impl Instance for FileInstance {
             self.alignment = direct_alignment(&file);
         }
         match &mut self.made {
-            Made::Here(dir) => dir.seal(size),
-            Made::Named(named) => named.seal(size),
-            Made::Device(_) => Ok(()), // nothing is made on it
+            FileOrigin::Here(dir) => dir.seal(size)?,
+            FileOrigin::Named(named) => named.seal(size)?,
+            FileOrigin::Device(_) => {} // nothing is made on it
         }
+        Ok(Vec::new())
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
-        let (program, settings) = (program_of(trial), Settings::of(trial));
+        let (program, settings) = (program_of(trial), Settings::from_trial(trial));
         match &mut self.made {
-            Made::Here(dir) => self.made_for.check(dir, trial)?,
-            Made::Named(named) => {
+            FileOrigin::Here(dir) => self.made_for.check(dir, trial)?,
+            FileOrigin::Named(named) => {
                 named.check_reads(program.reads)?;
                 named.check_writes(program.writes)?;
                 if program.writes && self.generations.is_none() {
                     generations::check_unverified_writes(&self.paths[0])?;
                 }
             }
-            Made::Device(device) => device.check_writes(program.writes)?,
+            FileOrigin::Device(device) => device.check_writes(program.writes)?,
         }
         self.check(trial)?;
         if !self.is_null_device() {
@@ -359,20 +365,20 @@ impl Instance for FileInstance {
         self.workers = Arc::default();
         self.fsync_end = program.writes && settings.fsync_end;
         self.begin_load(program.writes)?;
-        let way = self.way(settings, &program)?;
-        let clients = slots(trial.load.clients).map(|slot| self.client(trial, &program, &way, slot));
+        let method = self.io_method(settings, &program)?;
+        let clients = slots(trial.load.clients).map(|slot| self.client(trial, &program, &method, slot));
         Ok(Loading { kinds: program.kinds.to_vec(), clients: clients.collect::<Result<_, _>>()?, beside: None })
     }
 
-    fn footprint(&self) -> Bytes {
-        files::footprint(&self.paths)
+    fn space(&self) -> DataSpace {
+        DataSpace { total: files::footprint(&self.paths), ..DataSpace::default() }
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
         let FileInstance { made, generations, paths, .. } = *self;
         match made {
-            Made::Here(dir) => dir.remove(),
-            Made::Named(named) => {
+            FileOrigin::Here(dir) => dir.remove(),
+            FileOrigin::Named(named) => {
                 let rested = match generations {
                     Some(generations) if named.is_full() => generations.rest(&paths),
                     Some(generations) => {
@@ -383,15 +389,15 @@ impl Instance for FileInstance {
                 };
                 rested.and(named.discard_unfilled())
             }
-            Made::Device(_) => Ok(()),
+            FileOrigin::Device(_) => Ok(()),
         }
     }
 }
 
 /// The memory of each client of `trial`.
-fn room(trial: &Trial, program: &IoProgram) -> Room {
-    let content = Settings::of(trial).content;
-    Room::new(trial.load.clients, trial.load.depth, program.block, program.writes, content)
+fn room(trial: &Trial, program: &IoProgram) -> BufferSizes {
+    let content = Settings::from_trial(trial).content;
+    BufferSizes::new(trial.load.clients, trial.load.depth, program.block, program.writes, content)
 }
 
 fn program_of(trial: &Trial) -> IoProgram {

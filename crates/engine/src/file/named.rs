@@ -92,7 +92,7 @@ impl NamedFile {
             return Ok(());
         }
         Err(TargetError::Unsafe(format!(
-            "`{}` was not made by plimsoll and this trial would overwrite it; name a path where nothing is",
+            "`{}` was not made by plimsoll and this trial would overwrite it; use a path where nothing exists yet",
             shown(&self.path)
         )))
     }
@@ -133,7 +133,7 @@ fn make(path: &Path, size: Bytes) -> Result<Owner, TargetError> {
     host::safety::check_space(parent, size)?;
     let note = note_path(path);
     if fs::symlink_metadata(&note).is_ok() {
-        let text = format!("`{}` is there and its file is not; remove it or name another path", shown(&note));
+        let text = format!("`{}` exists but its file does not; remove it or use another path", shown(&note));
         return Err(TargetError::Unsafe(text));
     }
     let file = make_empty(path)?;

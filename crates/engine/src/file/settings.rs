@@ -13,7 +13,8 @@ pub const PARAMS: &[ParamDef] = &[
         name: "io",
         kind: ParamKind::OneOf(&["sync", "uring", "aio", "mmap"]),
         default: "uring",
-        help: "one pread/pwrite at a time, io_uring or libaio with `depth` under way, or copies from and to a mapping",
+        help: "one pread/pwrite at a time (sync), io_uring or libaio with `depth` operations in flight (uring, \
+               aio), or copies to and from a mapping (mmap)",
         scales: false,
         shapes_data: false,
     },
@@ -29,7 +30,7 @@ pub const PARAMS: &[ParamDef] = &[
         name: "readahead",
         kind: ParamKind::OneOf(&["default", "sequential", "random"]),
         default: "default",
-        help: "what the kernel is told of the order of reads through the page cache (posix_fadvise)",
+        help: "access pattern announced to the kernel for reads through the page cache (posix_fadvise)",
         scales: false,
         shapes_data: false,
     },
@@ -37,7 +38,8 @@ pub const PARAMS: &[ParamDef] = &[
         name: "sync",
         kind: ParamKind::OneOf(&["none", "osync", "odsync"]),
         default: "none",
-        help: "files are opened with O_SYNC or O_DSYNC: each write is on the device, with or without all of its metadata",
+        help: "open files with O_SYNC or O_DSYNC, so that each write returns after it is on the device, with or \
+               without all of its metadata",
         scales: false,
         shapes_data: false,
     },
@@ -45,7 +47,7 @@ pub const PARAMS: &[ParamDef] = &[
         name: "fsync_end",
         kind: ParamKind::Bool,
         default: "false",
-        help: "sync all files when the load is over; how long that takes is recorded and in no operation's time",
+        help: "sync all files after the load; the time is recorded, but not as part of any operation",
         scales: false,
         shapes_data: false,
     },
@@ -69,7 +71,8 @@ pub const PARAMS: &[ParamDef] = &[
         name: "verify",
         kind: ParamKind::Bool,
         default: "false",
-        help: "each 4 KiB written says what it is; reads are checked, and after the run all of it; some 0.3 us of CPU per 4 KiB",
+        help: "stamp each 4 KiB written with what it is; check each read, and all data after the run; costs about \
+               0.3 us of CPU per 4 KiB",
         scales: false,
         shapes_data: true,
     },
@@ -107,7 +110,7 @@ pub enum Io {
 
 impl Settings {
     /// Those of `trial`.
-    pub fn of(trial: &Trial) -> Settings {
+    pub fn from_trial(trial: &Trial) -> Settings {
         let params = &trial.target.params;
         Settings {
             io: match params.word("io") {

@@ -38,7 +38,7 @@ impl Driver for SyncFile {
 
     #[inline]
     fn execute(&mut self, op: &IoOp) -> Outcome {
-        let (file, len) = (self.files.of(op), op.len.0 as usize);
+        let (file, len) = (self.files.file_of(op), op.len.0 as usize);
         let moved = match op.io {
             IoKind::Read => {
                 // SAFETY: `block` vouches for `len` bytes; they are initialised and only this driver uses them.

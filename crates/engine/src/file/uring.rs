@@ -4,9 +4,9 @@
 //! Limits: Linux 5.11 and later; what newer kernels offer (registered buffers, one issuer, deferred task work) is probed once
 //! per instance and used where it works.
 
-use super::buffers::{Buffers, Room};
+use super::buffers::{BufferSizes, Buffers};
 use super::files::Files;
-use super::in_flight::UnderWay;
+use super::in_flight::InFlight;
 use super::verifier::Verifier;
 use super::workers::Workers;
 use host::error::TargetError;
@@ -32,7 +32,7 @@ impl RingAbilities {
     ///
     /// # Errors
     /// Where the kernel has no io_uring for this process, or one that cannot wait with a timeout.
-    pub fn probe(clients: u32, room: Room) -> Result<RingAbilities, TargetError> {
+    pub fn probe(clients: u32, room: BufferSizes) -> Result<RingAbilities, TargetError> {
         let unusable = |error: std::io::Error| {
             TargetError::Unsupported(format!(
                 "io_uring cannot be used here: {error} (see `sysctl kernel.io_uring_disabled` or the container's seccomp \
@@ -46,7 +46,7 @@ impl RingAbilities {
             return Err(unusable(std::io::Error::other("the kernel is older than Linux 5.11")));
         }
         let registered_buffers =
-            register(&ring, &Buffers::zeroed(Room { depth: clients * room.depth, ..room })).is_ok();
+            register(&ring, &Buffers::zeroed(BufferSizes { depth: clients * room.depth, ..room })).is_ok();
         Ok(RingAbilities { registered_buffers, deferred, plain_queue })
     }
 
@@ -89,7 +89,7 @@ fn register(ring: &IoUring, buffers: &Buffers) -> std::io::Result<()> {
 pub struct UringFile {
     /// Made on the client's own thread: with one issuer, the maker is the only user. Dropped before the slots.
     ring: Option<IoUring>,
-    slots: UnderWay,
+    slots: InFlight,
     registered: bool,
     abilities: RingAbilities,
     workers: Arc<Workers>,
@@ -104,7 +104,7 @@ impl UringFile {
         abilities: RingAbilities,
         workers: Arc<Workers>,
     ) -> Self {
-        let slots = UnderWay::new(files, buffers, verifier);
+        let slots = InFlight::new(files, buffers, verifier);
         UringFile { ring: None, slots, registered: false, abilities, workers }
     }
 }
@@ -143,7 +143,7 @@ impl BatchDriver for UringFile {
             (IoKind::Fdatasync, _) => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
         };
         // SAFETY: the entry names a registered file and, unless it is a sync, a block that holds its whole length and belongs to
-        // its slot alone; the blocks live until the ring is dropped, or are never freed (see `UnderWay`).
+        // its slot alone; the blocks live until the ring is dropped, or are never freed (see `InFlight`).
         let pushed = unsafe { ring.submission().push(&entry.user_data(slot.into())) };
         pushed.expect("the ring has an entry for every slot");
     }

@@ -6,7 +6,7 @@
 
 use super::buffers::Buffers;
 use super::errno::LastFailure;
-use crate::verify::{Damage, Expected, Header, Judged, Place, State, Table, UNIT};
+use crate::verify::{BlockAddress, Damage, Expected, Header, Judged, Table, UNIT, UnitState};
 use model::{Bytes, IoKind, IoOp, Offset, Outcome};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub struct Verifier {
     /// The operation in each slot.
     ops: Box<[IoOp]>,
     /// What was known of its units when it began, so many for each slot.
-    before: Box<[State]>,
+    before: Box<[UnitState]>,
     units: usize,
 }
 
@@ -56,7 +56,7 @@ impl Verifier {
     /// For `depth` slots whose operations move at most `block`.
     pub fn new(table: Arc<Table>, depth: u32, block: Bytes) -> Verifier {
         let units = block.0 as usize / UNIT;
-        let before = vec![State::default(); depth as usize * units].into();
+        let before = vec![UnitState::default(); depth as usize * units].into();
         Verifier { table, ops: vec![IoOp::default(); depth as usize].into(), before, units }
     }
 
@@ -108,6 +108,6 @@ impl Verifier {
 }
 
 /// The place of the unit of `op` with that number.
-fn place(set: u64, op: &IoOp, nth: u64) -> Place {
-    Place { set, file: op.file, at: Offset(op.at.0 + nth * UNIT as u64) }
+fn place(set: u64, op: &IoOp, nth: u64) -> BlockAddress {
+    BlockAddress { set, file: op.file, at: Offset(op.at.0 + nth * UNIT as u64) }
 }

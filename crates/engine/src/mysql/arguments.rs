@@ -3,7 +3,7 @@
 //! In: parameters, the variables of a plan. Out: arguments. Limits: no configuration but these; what plans may say is in [`RULES`].
 
 use super::programs::ROCKSDB_PLUGIN;
-use super::storage::Storage;
+use super::storage::StorageEngine;
 use crate::server::program;
 use crate::server::variables::{Rules, Variables};
 use model::Params;
@@ -149,7 +149,7 @@ pub fn install_arguments(data: &Path, variables: &Variables) -> Vec<OsString> {
     args
 }
 
-pub fn server_arguments(storage: Storage, data: &Path, params: &Params, variables: &Variables) -> Vec<OsString> {
+pub fn server_arguments(storage: StorageEngine, data: &Path, params: &Params, variables: &Variables) -> Vec<OsString> {
     // No files but these: --no-defaults must come first.
     let mut args: Vec<OsString> = vec!["--no-defaults".into(), path_option("datadir", data)];
     args.extend(own_tree());
@@ -162,8 +162,8 @@ pub fn server_arguments(storage: Storage, data: &Path, params: &Params, variable
     args.push(option("max-prepared-stmt-count", 1 << 20));
     args.push("--skip-innodb-buffer-pool-dump-at-shutdown".into());
     args.extend(match storage {
-        Storage::InnoDb => innodb_arguments(params),
-        Storage::RocksDb => rocksdb_arguments(params),
+        StorageEngine::InnoDb => innodb_arguments(params),
+        StorageEngine::RocksDb => rocksdb_arguments(params),
     });
     // The last of two counts.
     args.extend(variables.iter().map(|(name, value)| option(name, value)));

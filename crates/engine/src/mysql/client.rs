@@ -9,11 +9,11 @@ use crate::server::network::CONNECT_AT_MOST;
 use crate::server::tls::{self, Tls};
 use crate::server::url::{Password, Url};
 use crate::sql::literals::Dialect;
-use crate::sql::multiplex::{Next, Polled};
-use crate::sql::server_instance::Link;
-use crate::sql::session_options::Manner;
-use crate::sql::statement::{Prepares, Speaker};
-use crate::sql::{Connect, Failure, Session, Speaks, only, transact};
+use crate::sql::multiplex::{Command, PollableSession};
+use crate::sql::server_instance::AdminConnection;
+use crate::sql::session_options::SessionOptions;
+use crate::sql::statement::{PreparingConnection, StatementExecutor};
+use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
 use ::mysql::prelude::Queryable;
 use ::mysql::{Conn, Error, Opts, OptsBuilder, Row, Value, from_value_opt};
 use host::error::TargetError;
@@ -25,7 +25,7 @@ use std::time::Duration;
 
 /// A server, and as whom to come there.
 #[derive(Clone)]
-pub struct Address {
+pub struct MysqlAddress {
     opts: Opts,
     /// Where connections are encrypted.
     way: Option<Way>,
@@ -35,36 +35,36 @@ pub struct Address {
     _socket: Option<Socket>,
 }
 
-impl Address {
+impl MysqlAddress {
     /// The server behind a private socket, which knows one user.
-    pub fn private(socket: Socket, shown: String) -> Address {
+    pub fn private(socket: Socket, shown: String) -> MysqlAddress {
         let opts = OptsBuilder::new().socket(Some(socket.path.as_str())).user(Some("root"));
-        Address { opts: of_all(opts), way: None, shown, _socket: Some(socket) }
+        MysqlAddress { opts: of_all(opts), way: None, shown, _socket: Some(socket) }
     }
 
     /// A server that somebody else runs.
-    pub fn foreign(url: &Url, password: Option<&Password>) -> Result<Address, TargetError> {
+    pub fn external(url: &Url, password: Option<&Password>) -> Result<MysqlAddress, TargetError> {
         let port = url.port.unwrap_or(3306);
         let opts = OptsBuilder::new().user(Some(&url.user)).pass(password.map(Password::reveal));
         let opts = opts.socket(url.socket.as_deref()).ip_or_hostname(Some(&url.host)).tcp_port(port);
         let tls = url.tls.as_ref().map(|wanted| Tls::new(wanted, &url.host)).transpose()?;
         let way = tls.map(|tls| Way { host: url.host.clone(), port, tls });
-        Ok(Address { opts: of_all(opts), way, shown: format!("`{}`", url.text), _socket: None })
+        Ok(MysqlAddress { opts: of_all(opts), way, shown: format!("`{}`", url.text), _socket: None })
     }
 
     /// The same with the database `name` as the current one.
-    pub fn in_database(&self, name: &str) -> Address {
+    pub fn in_database(&self, name: &str) -> MysqlAddress {
         let opts = OptsBuilder::from_opts(self.opts.clone()).db_name(Some(name)).into();
-        Address { opts, ..self.clone() }
+        MysqlAddress { opts, ..self.clone() }
     }
 
     /// A connection that gives up after `patience` without an answer.
-    pub fn connect(&self, patience: Duration) -> Result<Conn, Failure> {
+    pub fn connect(&self, patience: Duration) -> Result<Conn, OpFailure> {
         self.open(patience).map(|(connection, _)| connection)
     }
 
     /// The same, and what it goes through where it is encrypted.
-    fn open(&self, patience: Duration) -> Result<(Conn, Option<Tunnel>), Failure> {
+    fn open(&self, patience: Duration) -> Result<(Conn, Option<Tunnel>), OpFailure> {
         let opts = OptsBuilder::from_opts(self.opts.clone());
         let timed = opts.read_timeout(Some(patience)).write_timeout(Some(patience));
         let timed = timed.tcp_connect_timeout(Some(patience.min(CONNECT_AT_MOST)));
@@ -97,29 +97,29 @@ fn of_all(opts: OptsBuilder) -> Opts {
 #[derive(Clone)]
 pub struct ConnectMysql {
     /// Where to,
-    pub address: Address,
+    pub address: MysqlAddress,
     /// what to say there,
     pub statements: Arc<[String]>,
     /// and how.
-    pub manner: Manner,
+    pub options: SessionOptions,
 }
 
 impl ConnectMysql {
     /// A connection at the isolation level of the clients.
-    pub fn connection(&self) -> Result<Conn, Failure> {
+    pub fn connection(&self) -> Result<Conn, OpFailure> {
         self.open().map(|(connection, _)| connection)
     }
 
-    fn open(&self) -> Result<(Conn, Option<Tunnel>), Failure> {
-        let (mut connection, tunnel) = self.address.open(self.manner.patience)?;
-        if let Some(level) = &self.manner.isolation {
+    fn open(&self) -> Result<(Conn, Option<Tunnel>), OpFailure> {
+        let (mut connection, tunnel) = self.address.open(self.options.patience)?;
+        if let Some(level) = &self.options.isolation {
             connection.query_drop(format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")).map_err(failure)?;
         }
         Ok((connection, tunnel))
     }
 
     /// The same for statements, over which the crate has no part any more.
-    fn wire(&self) -> Result<Wire, Failure> {
+    fn wire(&self) -> Result<Wire, OpFailure> {
         Ok(Wire::new(match self.open()? {
             (connection, None) => WireSocket::Plain(connection),
             (connection, Some(tunnel)) => WireSocket::Encrypted(tunnel.taken_over(connection)?),
@@ -127,59 +127,59 @@ impl ConnectMysql {
     }
 }
 
-impl Connect for ConnectMysql {
+impl SessionFactory for ConnectMysql {
     type Session = MysqlSession;
 
     fn server(&self) -> String {
         self.address.shown.clone()
     }
 
-    fn only(&self, used: &[u16]) -> Self {
-        Self { statements: only(&self.statements, used), ..self.clone() }
+    fn with_statements(&self, used: &[u16]) -> Self {
+        Self { statements: keep_used(&self.statements, used), ..self.clone() }
     }
 
-    fn manner(&self) -> &Manner {
-        &self.manner
+    fn options(&self) -> &SessionOptions {
+        &self.options
     }
 
     fn with_patience(&self, patience: Duration) -> Self {
-        Self { manner: Manner { patience, ..self.manner.clone() }, ..self.clone() }
+        Self { options: SessionOptions { patience, ..self.options.clone() }, ..self.clone() }
     }
 
-    fn connect(&self) -> Result<MysqlSession, Failure> {
-        let speaker = Speaker::new(self.wire()?, &self.statements, &self.manner, Dialect::Mysql);
-        Ok(MysqlSession { speaker: speaker.map_err(wire_failure)? })
+    fn connect(&self) -> Result<MysqlSession, OpFailure> {
+        let executor = StatementExecutor::new(self.wire()?, &self.statements, &self.options, Dialect::Mysql);
+        Ok(MysqlSession { executor: executor.map_err(wire_failure)? })
     }
 }
 
 /// A connection, and how statements are said over it.
 pub struct MysqlSession {
-    speaker: Speaker<Wire>,
+    executor: StatementExecutor<Wire>,
 }
 
-impl Session for MysqlSession {
-    fn perform(&mut self, op: &SqlOp) -> Result<(), Failure> {
-        transact(&mut self.speaker, op).map_err(wire_failure)
+impl SqlSession for MysqlSession {
+    fn perform(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
+        run_transaction(&mut self.executor, op).map_err(wire_failure)
     }
 
-    fn roll_back(&mut self) -> Result<(), Failure> {
-        self.speaker.say("ROLLBACK").map_err(wire_failure)
+    fn roll_back(&mut self) -> Result<(), OpFailure> {
+        self.executor.run_text("ROLLBACK").map_err(wire_failure)
     }
 }
 
-impl Link for Conn {
-    fn run(&mut self, statement: &str) -> Result<(), Failure> {
+impl AdminConnection for Conn {
+    fn run(&mut self, statement: &str) -> Result<(), OpFailure> {
         self.query_drop(statement).map_err(failure)
     }
 
-    fn rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, Failure> {
+    fn rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, OpFailure> {
         let text = |value: Value| from_value_opt::<Option<String>>(value).ok().flatten();
         let rows = self.query_map(question, |row: Row| row.unwrap().into_iter().map(text).collect());
         rows.map_err(failure)
     }
 }
 
-impl Prepares for Wire {
+impl PreparingConnection for Wire {
     type Error = WireError;
 
     fn prepare(&mut self, text: &str) -> Result<(), WireError> {
@@ -202,57 +202,59 @@ impl Prepares for Wire {
     }
 }
 
-impl Polled for MysqlSession {
-    fn stop_waiting(&mut self) -> Result<(), Failure> {
-        self.speaker.wire.stop_waiting().map_err(|cause| io_failure(&cause))
+impl PollableSession for MysqlSession {
+    fn stop_waiting(&mut self) -> Result<(), OpFailure> {
+        self.executor.wire.stop_waiting().map_err(|cause| io_failure(&cause))
     }
 
     fn socket(&self) -> BorrowedFd<'_> {
-        self.speaker.wire.socket()
+        self.executor.wire.socket()
     }
 
     #[inline]
-    fn put(&mut self, next: Next<'_>) -> Result<(), Failure> {
-        self.speaker.put(next).map_err(wire_failure)
+    fn put(&mut self, next: Command<'_>) -> Result<(), OpFailure> {
+        self.executor.put(next).map_err(wire_failure)
     }
 
     #[inline]
-    fn send_some(&mut self) -> Result<bool, Failure> {
-        self.speaker.wire.send_some().map_err(wire_failure)
+    fn send_some(&mut self) -> Result<bool, OpFailure> {
+        self.executor.wire.send_some().map_err(wire_failure)
     }
 
     #[inline]
-    fn take_some(&mut self, _: &SqlOp) -> Result<bool, Failure> {
-        self.speaker.wire.take_some().map_err(wire_failure)
+    fn take_some(&mut self, _: &SqlOp) -> Result<bool, OpFailure> {
+        self.executor.wire.take_some().map_err(wire_failure)
     }
 }
 
 /// What an error of the crate means here.
 #[cold]
-pub fn failure(error: Error) -> Failure {
+pub fn failure(error: Error) -> OpFailure {
     match error {
-        Error::MySqlError(said) => Failure::told(class_of(said.code, &said.message), &said.to_string()),
+        Error::MySqlError(said) => OpFailure::from_server(class_of(said.code, &said.message), &said.to_string()),
         Error::IoError(cause) => io_failure(&cause),
-        Error::CodecError(_) => Failure::told(FailureClass::Lost, &format!("the connection was lost: {error}")),
-        Error::DriverError(_) => Failure::told(FailureClass::Lost, &error.to_string()),
-        _ => Failure::told(FailureClass::Other, &error.to_string()),
+        Error::CodecError(_) => {
+            OpFailure::from_server(FailureClass::Lost, &format!("the connection was lost: {error}"))
+        }
+        Error::DriverError(_) => OpFailure::from_server(FailureClass::Lost, &error.to_string()),
+        _ => OpFailure::from_server(FailureClass::Other, &error.to_string()),
     }
 }
 
 /// What an error under load means here.
 #[cold]
-pub fn wire_failure(error: WireError) -> Failure {
+pub fn wire_failure(error: WireError) -> OpFailure {
     match error {
-        WireError::Said { code, text } => Failure::told(class_of(code, &text), &text),
+        WireError::Said { code, text } => OpFailure::from_server(class_of(code, &text), &text),
         WireError::Io(cause) => io_failure(&cause),
     }
 }
 
-fn io_failure(cause: &io::Error) -> Failure {
+fn io_failure(cause: &io::Error) -> OpFailure {
     match cause.kind() {
         // Nothing was sent.
-        ErrorKind::InvalidInput => Failure::told(FailureClass::Other, &cause.to_string()),
-        _ => Failure::lost(cause),
+        ErrorKind::InvalidInput => OpFailure::from_server(FailureClass::Other, &cause.to_string()),
+        _ => OpFailure::connection_lost(cause),
     }
 }
 

@@ -3,9 +3,9 @@
 //! In: an address. Out: sources that ask SHOW GLOBAL STATUS for what they need, some 0.3 ms of the server's CPU a reading.
 //! Limits: `innodb.data_written` is pages and doublewrite without the redo log, which is `innodb.os_log_written`.
 
-use super::client::Address;
-use super::storage::Storage;
-use crate::counters::{Ask, Counter, PATIENCE, ServerSource, grows, level, source};
+use super::client::MysqlAddress;
+use super::storage::StorageEngine;
+use crate::counters::{Counter, CounterQuery, PATIENCE, ServerSource, grows, level, source};
 use ::mysql::Conn;
 use ::mysql::prelude::Queryable;
 use model::CounterSource;
@@ -55,14 +55,14 @@ pub static MYROCKS: ServerSource = ServerSource {
         grows("bytes_written", "Rocksdb_bytes_written", "bytes", "bytes of keys and values written by clients"),
         grows("block_cache_hit", "Rocksdb_block_cache_hit", "ops", "blocks found in the block cache"),
         grows("block_cache_miss", "Rocksdb_block_cache_miss", "ops", "blocks not found in it"),
-        grows("stall_ns", "Rocksdb_stall_micros", "ns", "time for which writers were held up").times(1e3),
+        grows("stall_ns", "Rocksdb_stall_micros", "ns", "time for which writers were stalled").times(1e3),
         grows("stall_stops", "Rocksdb_stall_total_stops", "ops", "times that writers were stopped"),
         grows("stall_slowdowns", "Rocksdb_stall_total_slowdowns", "ops", "times that writers were slowed down"),
         level("memtable_bytes", "Rocksdb_memtable_total", "bytes", "memory of all memtables"),
         level("memtable_unflushed", "Rocksdb_memtable_unflushed", "bytes", "of it not yet on disk but in the log"),
-        level("immutable_memtables", "immutable_memtables", "count", "memtables that are full and wait to be flushed"),
+        level("immutable_memtables", "immutable_memtables", "count", "full memtables that wait to be flushed"),
         level("compactions_pending", "compactions_pending", "count", "column families that wait for a compaction"),
-        level("l0_files", "l0_files", "count", "files of level 0, each of which a reader may have to look into"),
+        level("l0_files", "l0_files", "count", "files in level 0, each of which a read may have to search"),
         level(
             "pending_compaction_bytes",
             "pending_compaction_bytes",
@@ -81,26 +81,26 @@ const PAGE_SIZE: &str = "Innodb_page_size";
 /// What MyRocks says of its tree. A level that is larger than its target has a score above 1: its size over the target. That of
 /// level 0 goes by its number of files, and all of it moves. (<https://github.com/facebook/rocksdb/wiki/Leveled-Compaction>)
 const TREE: &str = "\
-    SELECT 'l0_files', CAST(COALESCE(sum(value), 0) AS CHAR) FROM information_schema.rocksdb_compaction_stats \
-    WHERE level = 'L0' AND type = 'NumFiles' \
-    UNION ALL SELECT 'pending_compaction_bytes', CAST(COALESCE(sum(size.value * \
-    IF(size.level = 'L0', score.value >= 1, greatest(0, 1 - 1 / score.value))), 0) AS CHAR) \
-    FROM information_schema.rocksdb_compaction_stats size JOIN information_schema.rocksdb_compaction_stats score \
-    USING (cf_name, level) \
-    WHERE size.type = 'SizeBytes' AND score.type = 'Score' AND size.level LIKE 'L%' AND score.value > 0 \
-    UNION ALL SELECT lower(replace(replace(stat_type, 'NUM_IMMUTABLE_MEM_TABLE', 'immutable_memtables'), \
-    'COMPACTION_PENDING', 'compactions_pending')), CAST(sum(value) AS CHAR) FROM information_schema.rocksdb_cfstats \
-    WHERE stat_type IN ('NUM_IMMUTABLE_MEM_TABLE', 'COMPACTION_PENDING') GROUP BY stat_type";
+                    SELECT 'l0_files', CAST(COALESCE(sum(value), 0) AS CHAR) FROM information_schema.rocksdb_compaction_stats \
+                    WHERE level = 'L0' AND type = 'NumFiles' \
+                    UNION ALL SELECT 'pending_compaction_bytes', CAST(COALESCE(sum(size.value * \
+                    IF(size.level = 'L0', score.value >= 1, greatest(0, 1 - 1 / score.value))), 0) AS CHAR) \
+                    FROM information_schema.rocksdb_compaction_stats size JOIN information_schema.rocksdb_compaction_stats score \
+                    USING (cf_name, level) \
+                    WHERE size.type = 'SizeBytes' AND score.type = 'Score' AND size.level LIKE 'L%' AND score.value > 0 \
+                    UNION ALL SELECT lower(replace(replace(stat_type, 'NUM_IMMUTABLE_MEM_TABLE', 'immutable_memtables'), \
+                    'COMPACTION_PENDING', 'compactions_pending')), CAST(sum(value) AS CHAR) FROM information_schema.rocksdb_cfstats \
+                    WHERE stat_type IN ('NUM_IMMUTABLE_MEM_TABLE', 'COMPACTION_PENDING') GROUP BY stat_type";
 
 /// The sources of a server with this storage.
-pub fn sources(storage: Storage, address: &Address) -> Vec<Box<dyn CounterSource>> {
+pub fn sources(storage: StorageEngine, address: &MysqlAddress) -> Vec<Box<dyn CounterSource>> {
     let which = match storage {
-        Storage::InnoDb => &INNODB,
-        Storage::RocksDb => &MYROCKS,
+        StorageEngine::InnoDb => &INNODB,
+        StorageEngine::RocksDb => &MYROCKS,
     };
     let questions = match storage {
-        Storage::InnoDb => vec![question(which.counters)],
-        Storage::RocksDb => vec![question(which.counters), TREE.to_owned()],
+        StorageEngine::InnoDb => vec![question(which.counters)],
+        StorageEngine::RocksDb => vec![question(which.counters), TREE.to_owned()],
     };
     vec![source(which, "mariadb", Status { address: address.clone(), questions, connection: None })]
 }
@@ -112,13 +112,13 @@ fn question(counters: &[Counter]) -> String {
 }
 
 struct Status {
-    address: Address,
+    address: MysqlAddress,
     /// The first must be answered; versions may not know what the others ask.
     questions: Vec<String>,
     connection: Option<Conn>,
 }
 
-impl Ask for Status {
+impl CounterQuery for Status {
     fn connect(&mut self) -> Option<()> {
         self.connection = None;
         self.connection = Some(self.address.connect(PATIENCE).ok()?);

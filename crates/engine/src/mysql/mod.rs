@@ -24,18 +24,18 @@ mod tunnel;
 mod wire;
 
 use crate::counters::ServerSource;
-use crate::engine::{EngineDef, Instance, Runs, Start};
+use crate::engine::{EngineDef, EngineProcess, Instance, Start};
 use crate::server::dir::Socket;
-use crate::server::location::Foreign;
+use crate::server::location::ExternalSchema;
 use crate::server::url::{PASSWORD_FILE, Password, URL, Url};
 use crate::server::variables::Variables;
-use crate::sql::Failure;
-use crate::sql::server_instance::{Own, Served, SqlServer};
-use crate::sql::session_options::{self, Manner};
+use crate::sql::OpFailure;
+use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
+use crate::sql::session_options::{self, SessionOptions};
 use ::mysql::Conn;
 use ::mysql::prelude::Queryable;
 use arguments::{CONNECTIONS_MAX, RULES, SOCKET, install_arguments, server_arguments};
-use client::{Address, ConnectMysql, failure};
+use client::{ConnectMysql, MysqlAddress, failure};
 use host::error::TargetError;
 use model::{Bytes, CounterSource, Entry, Family, ParamDef, ParamKind, Params, Trial};
 use params::{INNODB_PARAMS, ROCKSDB_PARAMS};
@@ -45,7 +45,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use storage::Storage;
+use storage::StorageEngine;
 use workload::Table;
 
 /// The engine `mariadb:innodb`.
@@ -56,12 +56,13 @@ pub static INNODB: EngineDef = EngineDef {
         families: &[Family::Sql],
         params: INNODB_PARAMS,
     },
-    runs: Runs::Server,
+    runs: EngineProcess::Server,
+    scripted: false,
     // Random inserts leave pages half full; undo, temporary tables and the redo log stand beside.
     disk_peak: |data, params| Bytes(2 * data.0 + (256 << 20) + params.bytes("log_size").0),
-    version: || programs::version(Storage::InnoDb),
-    check: |trial| check(Storage::InnoDb, trial),
-    start: |start| Ok(Box::new(Served::start(Mariadb { storage: Storage::InnoDb }, start)?)),
+    version: || programs::version(StorageEngine::InnoDb),
+    check: |trial| check(StorageEngine::InnoDb, trial),
+    start: |start| Ok(Box::new(SqlServerInstance::start(Mariadb { storage: StorageEngine::InnoDb }, start)?)),
 };
 
 /// The engine `mariadb:rocksdb`.
@@ -72,19 +73,20 @@ pub static ROCKSDB: EngineDef = EngineDef {
         families: &[Family::Sql],
         params: ROCKSDB_PARAMS,
     },
-    runs: Runs::Server,
+    runs: EngineProcess::Server,
+    scripted: false,
     // A compaction writes its tables anew before the old ones go; the write-ahead log holds once more what is in memory.
     disk_peak: |data, _| Bytes(2 * data.0 + (512 << 20)),
-    version: || programs::version(Storage::RocksDb),
-    check: |trial| check(Storage::RocksDb, trial),
-    start: |start| Ok(Box::new(Served::start(Mariadb { storage: Storage::RocksDb }, start)?)),
+    version: || programs::version(StorageEngine::RocksDb),
+    check: |trial| check(StorageEngine::RocksDb, trial),
+    start: |start| Ok(Box::new(SqlServerInstance::start(Mariadb { storage: StorageEngine::RocksDb }, start)?)),
 };
 
 /// The engine `mysql`.
 pub static MYSQL: EngineDef = EngineDef {
     entry: Entry {
         name: "mysql",
-        help: "a MySQL or MariaDB server that somebody else runs, by its URL; works in a schema of its own",
+        help: "an existing MySQL or MariaDB server, given by its URL; works in a schema of its own",
         families: &[Family::Sql],
         params: &[
             URL,
@@ -98,13 +100,14 @@ pub static MYSQL: EngineDef = EngineDef {
             session_options::THREADS,
         ],
     },
-    runs: Runs::Elsewhere,
+    runs: EngineProcess::Elsewhere,
+    scripted: false,
     // Nothing is on this machine.
     disk_peak: |_, _| Bytes(0),
-    version: || Err(format!("named by its URL: --engine {EXAMPLE}")),
+    version: || Err(format!("give its URL: --engine {EXAMPLE}")),
     check: |trial| {
-        session_options::check(trial)?;
-        session_options::check_over(trial, &Url::of(&trial.target.params, &["mysql"], EXAMPLE)?)
+        session_options::check_trial(trial)?;
+        session_options::check_url(trial, &Url::from_params(&trial.target.params, &["mysql"], EXAMPLE)?)
     },
     start: visit,
 };
@@ -126,8 +129,8 @@ pub const SOURCES: &[&ServerSource] = &[&counters::INNODB, &counters::MYROCKS];
 const CONNECTIONS_KEPT: u32 = 10;
 const DATABASE: &str = "plimsoll";
 
-fn check(storage: Storage, trial: &Trial) -> Result<(), TargetError> {
-    session_options::check(trial)?;
+fn check(storage: StorageEngine, trial: &Trial) -> Result<(), TargetError> {
+    session_options::check_trial(trial)?;
     let missing = |why| TargetError::Unsupported(format!("engine `{}`: {why}", trial.target.engine));
     programs::all_here(storage).map_err(missing)?;
     RULES.check(&RULES.variables(&trial.target.params))
@@ -135,22 +138,22 @@ fn check(storage: Storage, trial: &Trial) -> Result<(), TargetError> {
 
 fn visit(start: &Start) -> Result<Box<dyn Instance>, TargetError> {
     let asked = start.trial.target.params.word(STORAGE.name);
-    let storage = if asked == "RocksDB" { Storage::RocksDb } else { Storage::InnoDb };
-    Ok(Box::new(Served::visit(Mariadb { storage }, start)?))
+    let storage = if asked == "RocksDB" { StorageEngine::RocksDb } else { StorageEngine::InnoDb };
+    Ok(Box::new(SqlServerInstance::open_external(Mariadb { storage }, start)?))
 }
 
 /// MariaDB, or MySQL.
 #[derive(Clone)]
 struct Mariadb {
-    storage: Storage,
+    storage: StorageEngine,
 }
 
 impl SqlServer for Mariadb {
-    type Address = Address;
-    type Link = Conn;
-    type Connect = ConnectMysql;
+    type Address = MysqlAddress;
+    type Admin = Conn;
+    type Sessions = ConnectMysql;
 
-    const OWN: &'static Own = &Own {
+    const SPEC: &'static ServerSpec = &ServerSpec {
         name: "mariadb",
         user: "mysql",
         program: SERVER,
@@ -178,34 +181,34 @@ impl SqlServer for Mariadb {
         server_arguments(self.storage, data, params, variables)
     }
 
-    fn private(socket: Socket, shown: String) -> Address {
-        Address::private(socket, shown)
+    fn private_address(socket: Socket, shown: String) -> MysqlAddress {
+        MysqlAddress::private(socket, shown)
     }
 
-    fn settle(keeper: &mut Conn, address: Address) -> Result<Address, Failure> {
-        let made = keeper.query_drop(format!("CREATE DATABASE {DATABASE}"));
-        made.and_then(|()| keeper.query_drop(format!("USE {DATABASE}"))).map_err(failure)?;
+    fn create_schema(admin: &mut Conn, address: MysqlAddress) -> Result<MysqlAddress, OpFailure> {
+        let made = admin.query_drop(format!("CREATE DATABASE {DATABASE}"));
+        made.and_then(|()| admin.query_drop(format!("USE {DATABASE}"))).map_err(failure)?;
         Ok(address.in_database(DATABASE))
     }
 
-    fn visit(params: &Params) -> Result<(Address, Conn, Foreign), TargetError> {
-        let url = Url::of(params, &["mysql"], EXAMPLE)?;
-        external::visit(&Address::foreign(&url, Password::of(params)?.as_ref())?, &url)
+    fn open_external(params: &Params) -> Result<(MysqlAddress, Conn, ExternalSchema), TargetError> {
+        let url = Url::from_params(params, &["mysql"], EXAMPLE)?;
+        external::create_schema(&MysqlAddress::external(&url, Password::from_params(params)?.as_ref())?, &url)
     }
 
-    fn link(address: &Address, patience: Duration) -> Result<Conn, Failure> {
+    fn connect_admin(address: &MysqlAddress, patience: Duration) -> Result<Conn, OpFailure> {
         address.connect(patience)
     }
 
-    fn shown(address: &Address) -> &str {
+    fn display_name(address: &MysqlAddress) -> &str {
         address.shown()
     }
 
-    fn connect(address: Address, statements: Arc<[String]>, manner: Manner) -> ConnectMysql {
-        ConnectMysql { address, statements, manner }
+    fn session_factory(address: MysqlAddress, statements: Arc<[String]>, options: SessionOptions) -> ConnectMysql {
+        ConnectMysql { address, statements, options }
     }
 
-    fn link_of(connect: &ConnectMysql) -> Result<Conn, Failure> {
+    fn connect_as_client(connect: &ConnectMysql) -> Result<Conn, OpFailure> {
         connect.connection()
     }
 
@@ -239,15 +242,15 @@ impl SqlServer for Mariadb {
         tables::add_indexes(table).into_iter().collect()
     }
 
-    fn bring_to_rest(&self, keeper: &mut Conn, tables: &[String], private: bool) -> Result<Bytes, Failure> {
-        quiesce::bring(keeper, self.storage, tables, private).map_err(failure)
+    fn quiesce(&self, admin: &mut Conn, tables: &[String], private: bool) -> Result<Bytes, OpFailure> {
+        quiesce::quiesce_tables(admin, self.storage, tables, private).map_err(failure)
     }
 
     fn check_connections(clients: u32, most: Option<String>) -> Result<(), TargetError> {
         check_connections(clients, most)
     }
 
-    fn sources(&self, address: &Address) -> Vec<Box<dyn CounterSource>> {
+    fn sources(&self, address: &MysqlAddress) -> Vec<Box<dyn CounterSource>> {
         counters::sources(self.storage, address)
     }
 }

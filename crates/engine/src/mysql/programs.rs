@@ -1,6 +1,6 @@
 //! The programs of MariaDB, and where they are.
 
-use super::storage::Storage;
+use super::storage::StorageEngine;
 use crate::server::program::Program;
 
 const PLACES: &[&str] = &["/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/mysql/bin"];
@@ -16,13 +16,13 @@ pub const ROCKSDB_PLUGIN: Program = Program {
 };
 
 /// The version of the server, where all is there that it needs with `storage`.
-pub fn version(storage: Storage) -> Result<String, String> {
+pub fn version(storage: StorageEngine) -> Result<String, String> {
     all_here(storage)?;
     SERVER.version()
 }
 
 /// What is missing of what the server needs with `storage`, and how to install it.
-pub fn all_here(storage: Storage) -> Result<(), String> {
-    let needed = [Some(&SERVER), Some(&INSTALL), (storage == Storage::RocksDb).then_some(&ROCKSDB_PLUGIN)];
+pub fn all_here(storage: StorageEngine) -> Result<(), String> {
+    let needed = [Some(&SERVER), Some(&INSTALL), (storage == StorageEngine::RocksDb).then_some(&ROCKSDB_PLUGIN)];
     needed.into_iter().flatten().try_for_each(|program| program.find().map(drop))
 }

@@ -8,9 +8,9 @@
 //! At rest, InnoDB has purged what was deleted and has at most 4 MiB of dirty pages; RocksDB has flushed its memtables and has
 //! no compaction pending or under way.
 
-use super::storage::Storage;
+use super::storage::StorageEngine;
 use super::tables::quoted;
-use crate::maintenance::{until_few, until_quiet};
+use crate::maintenance::{wait_until_few, wait_until_quiet};
 use ::mysql::prelude::Queryable;
 use ::mysql::{Conn, Error};
 use model::Bytes;
@@ -22,22 +22,27 @@ const DIRTY_PAGES_LEFT: u64 = 256;
 const NO_PROGRESS_FOR: Duration = Duration::from_secs(60);
 
 /// Writes out what was put off for `tables`, so that whatever comes next does not pay for it. Says what is left.
-pub fn bring(connection: &mut Conn, storage: Storage, tables: &[String], private: bool) -> Result<Bytes, Error> {
+pub fn quiesce_tables(
+    connection: &mut Conn,
+    storage: StorageEngine,
+    tables: &[String],
+    private: bool,
+) -> Result<Bytes, Error> {
     for table in tables {
         connection.query_drop(format!("ANALYZE TABLE {}", quoted(table)))?;
     }
     match storage {
         // The settings of others are theirs.
         _ if !private => Ok(Bytes(0)),
-        Storage::InnoDb => rest_of_innodb(connection, tables),
-        Storage::RocksDb => rest_of_rocksdb(connection).map(|()| Bytes(0)),
+        StorageEngine::InnoDb => quiesce_innodb(connection, tables),
+        StorageEngine::RocksDb => quiesce_rocksdb(connection).map(|()| Bytes(0)),
     }
 }
 
 /// Making a table ready for export flushes its pages at once. What is left is the undo log and the server's own tables;
 /// where that is much, InnoDB flushes it by itself within some seconds while it may hold no dirty pages, as fast as its I/O
 /// capacity lets it.
-fn rest_of_innodb(connection: &mut Conn, tables: &[String]) -> Result<Bytes, Error> {
+fn quiesce_innodb(connection: &mut Conn, tables: &[String]) -> Result<Bytes, Error> {
     // Setting it waits until so few transactions are left to be purged. Purging makes pages dirty, so it comes first.
     connection.query_drop("SET GLOBAL innodb_max_purge_lag_wait = 0")?;
     for table in tables {
@@ -52,7 +57,7 @@ fn rest_of_innodb(connection: &mut Conn, tables: &[String]) -> Result<Bytes, Err
     let was: (String, String, String) = connection.query_first(asked)?.expect("a SELECT without a table has a row");
     connection.query_drop("SET GLOBAL innodb_io_capacity_max = 100000, innodb_io_capacity = 100000")?;
     connection.query_drop("SET GLOBAL innodb_max_dirty_pages_pct = 0")?;
-    let left = until_few(DIRTY_PAGES_LEFT, NO_PROGRESS_FOR, || dirty_pages(connection))?;
+    let left = wait_until_few(DIRTY_PAGES_LEFT, NO_PROGRESS_FOR, || dirty_pages(connection))?;
     let left = Bytes(left * page_bytes(connection)?);
     names
         .iter()
@@ -75,7 +80,7 @@ fn page_bytes(connection: &mut Conn) -> Result<u64, Error> {
 const QUIET_FOR: Duration = Duration::from_millis(500);
 
 /// A compaction that runs is not pending any more; it shows by what it reads and writes.
-fn rest_of_rocksdb(connection: &mut Conn) -> Result<(), Error> {
+fn quiesce_rocksdb(connection: &mut Conn) -> Result<(), Error> {
     connection.query_drop("SET GLOBAL rocksdb_force_flush_memtable_now = 1")?;
     let pending = "SELECT CAST(COALESCE(sum(value), 0) AS UNSIGNED) FROM information_schema.rocksdb_cfstats \
                    WHERE stat_type IN ('COMPACTION_PENDING', 'MEM_TABLE_FLUSH_PENDING', 'NUM_IMMUTABLE_MEM_TABLE')";
@@ -87,5 +92,5 @@ fn rest_of_rocksdb(connection: &mut Conn) -> Result<(), Error> {
         Ok((pending == 0).then_some(moved))
     };
     // Where nothing was ever flushed there is nothing to wait for.
-    if look()? == Some(0) { Ok(()) } else { until_quiet(QUIET_FOR, look) }
+    if look()? == Some(0) { Ok(()) } else { wait_until_quiet(QUIET_FOR, look) }
 }

@@ -2,34 +2,34 @@
 
 /// What is under the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Storage {
+pub enum StorageEngine {
     /// A B-tree with redo log.
     InnoDb,
     /// MyRocks, a log-structured merge tree.
     RocksDb,
 }
 
-impl Storage {
+impl StorageEngine {
     /// As CREATE TABLE names it.
     pub fn as_str(self) -> &'static str {
         match self {
-            Storage::InnoDb => "InnoDB",
-            Storage::RocksDb => "RocksDB",
+            StorageEngine::InnoDb => "InnoDB",
+            StorageEngine::RocksDb => "RocksDB",
         }
     }
 
     /// The variable that decides about durability.
     pub fn durability_variable(self) -> &'static str {
         match self {
-            Storage::InnoDb => "innodb_flush_log_at_trx_commit",
-            Storage::RocksDb => "rocksdb_flush_log_at_trx_commit",
+            StorageEngine::InnoDb => "innodb_flush_log_at_trx_commit",
+            StorageEngine::RocksDb => "rocksdb_flush_log_at_trx_commit",
         }
     }
 
     /// The variables that are read back as facts.
     pub fn variables(self) -> &'static [&'static str] {
         match self {
-            Storage::InnoDb => &[
+            StorageEngine::InnoDb => &[
                 "innodb_flush_log_at_trx_commit",
                 "innodb_buffer_pool_size",
                 "innodb_log_file_size",
@@ -44,7 +44,7 @@ impl Storage {
                 "transaction_isolation",
                 "tx_isolation",
             ],
-            Storage::RocksDb => &[
+            StorageEngine::RocksDb => &[
                 "rocksdb_flush_log_at_trx_commit",
                 "rocksdb_manual_wal_flush",
                 "rocksdb_block_cache_size",

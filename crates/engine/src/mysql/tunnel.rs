@@ -16,7 +16,7 @@ use super::client::{failure, wire_failure};
 use super::wire::{ERR, HEADER, OK, WireError, said};
 use crate::server::network::{self, CONNECT_AT_MOST};
 use crate::server::tls::{Encrypted, Tls};
-use crate::sql::Failure;
+use crate::sql::OpFailure;
 use ::mysql::{Conn, OptsBuilder};
 use model::FailureClass;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -44,7 +44,7 @@ pub struct Way {
 
 impl Way {
     /// Has the crate log in with `opts`: its connection, and what that goes through.
-    pub fn open(&self, opts: OptsBuilder, patience: Duration) -> Result<(Conn, Tunnel), Failure> {
+    pub fn open(&self, opts: OptsBuilder, patience: Duration) -> Result<(Conn, Tunnel), OpFailure> {
         let mut server = network::connect(&self.host, self.port, patience).map_err(lost)?;
         let greeting = packet(&mut server).map_err(lost)?;
         self.check(&greeting).map_err(wire_failure)?;
@@ -144,7 +144,7 @@ pub struct Tunnel(JoinHandle<io::Result<Channel>>);
 
 impl Tunnel {
     /// The encrypted connection itself, without the crate's, which has said all that it has to say.
-    pub fn taken_over(self, connection: Conn) -> Result<Channel, Failure> {
+    pub fn taken_over(self, connection: Conn) -> Result<Channel, OpFailure> {
         drop(connection);
         self.ended().map_err(lost)
     }
@@ -297,8 +297,8 @@ fn is_refusal(error: &io::Error) -> bool {
     error.kind() == ErrorKind::PermissionDenied
 }
 
-fn lost(error: io::Error) -> Failure {
-    Failure { class: FailureClass::Lost, ..wire_failure(error.into()) }
+fn lost(error: io::Error) -> OpFailure {
+    OpFailure { class: FailureClass::Lost, ..wire_failure(error.into()) }
 }
 
 #[cfg(test)]

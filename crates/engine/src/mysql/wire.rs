@@ -10,7 +10,7 @@
 //! <https://mariadb.com/kb/en/result-set-packets/>
 
 use super::tunnel::Channel;
-use crate::sql::recv_buffer::{self, Inbox};
+use crate::sql::recv_buffer::{self, RecvBuffer};
 use ::mysql::Conn;
 use model::SqlArg;
 use std::hint::black_box;
@@ -45,7 +45,7 @@ pub struct Wire {
     out: Vec<u8>,
     /// and how much of it was, where the socket does not wait.
     sent: usize,
-    inbox: Inbox,
+    inbox: RecvBuffer,
     /// How far the answer was taken.
     part: Part,
     /// The statement that is executed, where it is not a text.
@@ -104,11 +104,11 @@ const MORE_RESULTS: u16 = 0x0008;
 impl Wire {
     /// Takes `socket` over.
     pub fn new(socket: Socket) -> Wire {
-        let (statements, out, inbox) = (Vec::new(), Vec::new(), Inbox::new());
+        let (statements, out, inbox) = (Vec::new(), Vec::new(), RecvBuffer::new());
         Wire { socket, statements, out, sent: 0, inbox, part: Part::First, executing: None }
     }
 
-    /// Prepares a statement. They are numbered from 0 on.
+    /// PreparingConnection a statement. They are numbered from 0 on.
     pub fn prepare(&mut self, text: &str) -> Result<(), WireError> {
         begin(&mut self.out, COM_STMT_PREPARE);
         self.out.extend_from_slice(text.as_bytes());
@@ -244,7 +244,7 @@ impl Write for Socket {
 }
 
 /// The number of a statement that was prepared. Its arguments and columns are described behind it, which nobody needs here.
-fn take_prepared(inbox: &mut Inbox, socket: &mut impl Read) -> Result<u32, WireError> {
+fn take_prepared(inbox: &mut RecvBuffer, socket: &mut impl Read) -> Result<u32, WireError> {
     let answer = packet(inbox, socket)?;
     let (&[OK, id @ .., _, _, _, _], _) = answer.split_first_chunk::<9>().ok_or_else(nonsense)? else {
         return Err(nonsense().into());
@@ -261,7 +261,7 @@ fn take_prepared(inbox: &mut Inbox, socket: &mut impl Read) -> Result<u32, WireE
 
 /// Takes one answer whole: whether another one follows. `part` is how far it has come, also where the socket has no more for now.
 #[inline]
-fn take_answer(inbox: &mut Inbox, socket: &mut impl Read, part: &mut Part) -> Result<bool, WireError> {
+fn take_answer(inbox: &mut RecvBuffer, socket: &mut impl Read, part: &mut Part) -> Result<bool, WireError> {
     loop {
         let body = packet(inbox, socket)?;
         match part {
@@ -292,7 +292,7 @@ fn described(first: &[u8]) -> Option<u64> {
 
 /// The body of the next packet, which is never empty. An error that the server tells is one here.
 #[inline]
-fn packet<'a>(inbox: &'a mut Inbox, socket: &mut impl Read) -> Result<&'a [u8], WireError> {
+fn packet<'a>(inbox: &'a mut RecvBuffer, socket: &mut impl Read) -> Result<&'a [u8], WireError> {
     let header = inbox.peek(HEADER, socket)?;
     let length = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
     if length == 0 || length >= PACKET_MAX {
@@ -446,7 +446,7 @@ mod tests {
     /// Takes one answer of `bodies`, and says how many bytes of it are left.
     fn taken(bodies: &[&[u8]]) -> (Result<bool, WireError>, usize) {
         let bytes = packets(bodies);
-        let (mut inbox, mut socket) = (Inbox::new(), &bytes[..]);
+        let (mut inbox, mut socket) = (RecvBuffer::new(), &bytes[..]);
         let answer = take_answer(&mut inbox, &mut socket, &mut Part::First);
         let mut left = 0;
         while inbox.peek(1, &mut socket).is_ok() {
@@ -487,7 +487,7 @@ mod tests {
     fn an_answer_that_is_not_there_yet_is_taken_as_far_as_it_is() {
         let bytes = packets(&[&[1], b"a column", END, ROW, &[7; 300], END]);
         for piece in [1, 3, 50, 1000] {
-            let (mut inbox, mut socket, mut part) = (Inbox::new(), Slow(&bytes, piece, false), Part::First);
+            let (mut inbox, mut socket, mut part) = (RecvBuffer::new(), Slow(&bytes, piece, false), Part::First);
             let answer = loop {
                 match take_answer(&mut inbox, &mut socket, &mut part) {
                     Err(WireError::Io(error)) if error.kind() == ErrorKind::WouldBlock => {}
@@ -503,13 +503,16 @@ mod tests {
         let described = [OK, 7, 1, 0, 0, 1, 0, 2, 0, 0, 0, 0];
         let bytes =
             packets(&[&described, b"first", b"second", END, b"column", END, &[OK, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]);
-        let (mut inbox, mut socket) = (Inbox::new(), &bytes[..]);
+        let (mut inbox, mut socket) = (RecvBuffer::new(), &bytes[..]);
         let mut next = || take_prepared(&mut inbox, &mut socket);
         assert_eq!((next().unwrap(), next().unwrap()), (0x107, 8));
         assert!(matches!(next(), Err(WireError::Io(_))));
         for body in [&[OK, 7][..], &[1, 0, 0, 0, 0, 0, 0, 0, 0]] {
             let bytes = packets(&[body]);
-            assert!(matches!(take_prepared(&mut Inbox::new(), &mut &bytes[..]), Err(WireError::Io(_))), "{body:?}");
+            assert!(
+                matches!(take_prepared(&mut RecvBuffer::new(), &mut &bytes[..]), Err(WireError::Io(_))),
+                "{body:?}"
+            );
         }
     }
 

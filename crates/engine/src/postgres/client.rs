@@ -9,11 +9,11 @@ use crate::server::network;
 use crate::server::tls::{self, Tls};
 use crate::server::url::{Password, Url};
 use crate::sql::literals::Dialect;
-use crate::sql::multiplex::{Next, Polled};
-use crate::sql::server_instance::Link;
-use crate::sql::session_options::Manner;
-use crate::sql::statement::{Prepares, Speaker};
-use crate::sql::{Connect, Failure, Session, Speaks, only, transact};
+use crate::sql::multiplex::{Command, PollableSession};
+use crate::sql::server_instance::AdminConnection;
+use crate::sql::session_options::SessionOptions;
+use crate::sql::statement::{PreparingConnection, StatementExecutor};
+use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
 use host::error::TargetError;
 use model::{Fact, FailureClass, SqlArg, SqlOp};
 use std::io::{self, ErrorKind};
@@ -24,7 +24,7 @@ use std::time::Duration;
 
 /// A server, and as whom to come there.
 #[derive(Clone)]
-pub struct Address {
+pub struct PostgresAddress {
     way: Way,
     user: String,
     password: Option<Password>,
@@ -35,15 +35,15 @@ pub struct Address {
     shown: String,
 }
 
-impl Address {
+impl PostgresAddress {
     /// The server behind a private socket, which trusts whoever gets there.
-    pub fn private(socket: Socket, user: &str, shown: String) -> Address {
+    pub fn private(socket: Socket, user: &str, shown: String) -> PostgresAddress {
         let (way, user, database) = (Way::Private(socket), user.into(), "postgres".into());
-        Address { way, user, password: None, database, schema: None, shown }
+        PostgresAddress { way, user, password: None, database, schema: None, shown }
     }
 
     /// A server that somebody else runs.
-    pub fn foreign(url: &Url, password: Option<Password>) -> Result<Address, TargetError> {
+    pub fn external(url: &Url, password: Option<Password>) -> Result<PostgresAddress, TargetError> {
         let tls = url.tls.as_ref().map(|wanted| Tls::new(wanted, &url.host)).transpose()?;
         let way = match &url.socket {
             Some(path) => Way::Socket(path.clone()),
@@ -51,16 +51,16 @@ impl Address {
         };
         let database = url.database.clone().unwrap_or_else(|| url.user.clone());
         let shown = format!("`{}`", url.text);
-        Ok(Address { way, user: url.user.clone(), password, database, schema: None, shown })
+        Ok(PostgresAddress { way, user: url.user.clone(), password, database, schema: None, shown })
     }
 
     /// The same with names in `schema`.
-    pub fn in_schema(&self, schema: &str) -> Address {
-        Address { schema: Some(schema.into()), ..self.clone() }
+    pub fn in_schema(&self, schema: &str) -> PostgresAddress {
+        PostgresAddress { schema: Some(schema.into()), ..self.clone() }
     }
 
     /// A connection that gives up after `patience` without an answer.
-    pub fn connect(&self, patience: Duration) -> Result<Wire, Failure> {
+    pub fn connect(&self, patience: Duration) -> Result<Wire, OpFailure> {
         let open = || -> Result<Wire, WireError> {
             let login = Login {
                 user: &self.user,
@@ -116,18 +116,18 @@ impl Way {
 #[derive(Clone)]
 pub struct ConnectPostgres {
     /// Where to,
-    pub address: Address,
+    pub address: PostgresAddress,
     /// what to say there, with `?` for each value,
     pub statements: Arc<[String]>,
     /// and how.
-    pub manner: Manner,
+    pub options: SessionOptions,
 }
 
 impl ConnectPostgres {
     /// A connection at the isolation level of the clients.
-    pub fn connection(&self) -> Result<Wire, Failure> {
-        let mut wire = self.address.connect(self.manner.patience)?;
-        if let Some(level) = &self.manner.isolation {
+    pub fn connection(&self) -> Result<Wire, OpFailure> {
+        let mut wire = self.address.connect(self.options.patience)?;
+        if let Some(level) = &self.options.isolation {
             let set = format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}");
             wire.run(&set).map_err(failure)?;
         }
@@ -135,30 +135,31 @@ impl ConnectPostgres {
     }
 }
 
-impl Connect for ConnectPostgres {
+impl SessionFactory for ConnectPostgres {
     type Session = PostgresSession;
 
     fn server(&self) -> String {
         self.address.shown.clone()
     }
 
-    fn manner(&self) -> &Manner {
-        &self.manner
+    fn options(&self) -> &SessionOptions {
+        &self.options
     }
 
-    fn only(&self, used: &[u16]) -> Self {
-        Self { statements: only(&self.statements, used), ..self.clone() }
+    fn with_statements(&self, used: &[u16]) -> Self {
+        Self { statements: keep_used(&self.statements, used), ..self.clone() }
     }
 
     fn with_patience(&self, patience: Duration) -> Self {
-        Self { manner: Manner { patience, ..self.manner.clone() }, ..self.clone() }
+        Self { options: SessionOptions { patience, ..self.options.clone() }, ..self.clone() }
     }
 
-    fn connect(&self) -> Result<PostgresSession, Failure> {
+    fn connect(&self) -> Result<PostgresSession, OpFailure> {
         let named = Named { wire: self.connection()?, names: Vec::new() };
-        let speaker = Speaker::new(named, &self.statements, &self.manner, Dialect::Postgres).map_err(failure)?;
+        let executor =
+            StatementExecutor::new(named, &self.statements, &self.options, Dialect::Postgres).map_err(failure)?;
         let deletes = self.statements.iter().map(|text| is_delete(text)).collect();
-        Ok(PostgresSession { speaker, deletes })
+        Ok(PostgresSession { executor, deletes })
     }
 }
 
@@ -166,18 +167,18 @@ const UNIQUE_VIOLATION: &str = "23505";
 
 /// A connection, and how statements are said over it.
 pub struct PostgresSession {
-    speaker: Speaker<Named>,
+    executor: StatementExecutor<Named>,
     /// Which statements delete rows, by their numbers.
     deletes: Vec<bool>,
 }
 
-impl Session for PostgresSession {
-    fn perform(&mut self, op: &SqlOp) -> Result<(), Failure> {
-        transact(&mut self.speaker, op).map_err(|error| self.judged(op, error))
+impl SqlSession for PostgresSession {
+    fn perform(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
+        run_transaction(&mut self.executor, op).map_err(|error| self.judged(op, error))
     }
 
-    fn roll_back(&mut self) -> Result<(), Failure> {
-        self.speaker.say("ROLLBACK").map_err(failure)
+    fn roll_back(&mut self) -> Result<(), OpFailure> {
+        self.executor.run_text("ROLLBACK").map_err(failure)
     }
 }
 
@@ -188,12 +189,12 @@ fn is_delete(statement: &str) -> bool {
 impl PostgresSession {
     /// What an error of `op` means.
     #[cold]
-    fn judged(&self, op: &SqlOp, error: WireError) -> Failure {
+    fn judged(&self, op: &SqlOp, error: WireError) -> OpFailure {
         match error {
             // A transaction that deletes a row and inserts it again. Of two that do so at once with the same row, the later finds
             // nothing to delete, and then the row of the other: at READ COMMITTED that is how it loses.
             WireError::Said { code, text } if self.replaces(op) && code == UNIQUE_VIOLATION => {
-                Failure { class: FailureClass::Conflict, text }
+                OpFailure { class: FailureClass::Conflict, text }
             }
             error => failure(error),
         }
@@ -205,12 +206,12 @@ impl PostgresSession {
     }
 }
 
-impl Link for Wire {
-    fn run(&mut self, statement: &str) -> Result<(), Failure> {
+impl AdminConnection for Wire {
+    fn run(&mut self, statement: &str) -> Result<(), OpFailure> {
         self.run(statement).map_err(failure)
     }
 
-    fn rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, Failure> {
+    fn rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, OpFailure> {
         self.rows(question).map_err(failure)
     }
 }
@@ -221,7 +222,7 @@ struct Named {
     names: Vec<String>,
 }
 
-impl Prepares for Named {
+impl PreparingConnection for Named {
     type Error = WireError;
 
     fn prepare(&mut self, text: &str) -> Result<(), WireError> {
@@ -247,40 +248,40 @@ impl Prepares for Named {
     }
 }
 
-impl Polled for PostgresSession {
-    fn stop_waiting(&mut self) -> Result<(), Failure> {
-        self.speaker.wire.wire.stop_waiting().map_err(|error| failure(error.into()))
+impl PollableSession for PostgresSession {
+    fn stop_waiting(&mut self) -> Result<(), OpFailure> {
+        self.executor.wire.wire.stop_waiting().map_err(|error| failure(error.into()))
     }
 
     fn socket(&self) -> BorrowedFd<'_> {
-        self.speaker.wire.wire.socket()
+        self.executor.wire.wire.socket()
     }
 
     #[inline]
-    fn put(&mut self, next: Next<'_>) -> Result<(), Failure> {
-        self.speaker.put(next).map_err(failure)
+    fn put(&mut self, next: Command<'_>) -> Result<(), OpFailure> {
+        self.executor.put(next).map_err(failure)
     }
 
     #[inline]
-    fn send_some(&mut self) -> Result<bool, Failure> {
-        self.speaker.wire.wire.send_some().map_err(failure)
+    fn send_some(&mut self) -> Result<bool, OpFailure> {
+        self.executor.wire.wire.send_some().map_err(failure)
     }
 
     #[inline]
-    fn take_some(&mut self, op: &SqlOp) -> Result<bool, Failure> {
-        self.speaker.wire.wire.take_some().map_err(|error| self.judged(op, error))
+    fn take_some(&mut self, op: &SqlOp) -> Result<bool, OpFailure> {
+        self.executor.wire.wire.take_some().map_err(|error| self.judged(op, error))
     }
 }
 
 /// What an error means here.
 #[cold]
-pub fn failure(error: WireError) -> Failure {
+pub fn failure(error: WireError) -> OpFailure {
     match error {
-        WireError::Said { code, text } => Failure::told(class_of(&code), &text),
+        WireError::Said { code, text } => OpFailure::from_server(class_of(&code), &text),
         WireError::Io(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
-            Failure::told(FailureClass::Lost, &cause.to_string())
+            OpFailure::from_server(FailureClass::Lost, &cause.to_string())
         }
-        WireError::Io(cause) => Failure::lost(&cause),
+        WireError::Io(cause) => OpFailure::connection_lost(&cause),
     }
 }
 

@@ -4,23 +4,23 @@
 //! process of the server reports once a second at most, so a value is up to a second old. Bytes that PostgreSQL 18 counts
 //! elsewhere are gaps.
 
-use super::client::Address;
+use super::client::PostgresAddress;
 use super::wire::Wire;
-use crate::counters::{Ask, PATIENCE, ServerSource, grows, level, source};
+use crate::counters::{CounterQuery, PATIENCE, ServerSource, grows, level, source};
 use model::CounterSource;
 use std::collections::HashMap;
 
 /// PostgreSQL.
 pub static POSTGRES: ServerSource = ServerSource {
     name: "postgres",
-    help: "write-ahead log, checkpoints, buffers and transactions, as the statistics views say (postgres)",
+    help: "write-ahead log, checkpoints, buffers and transactions, as reported by the statistics views (postgres)",
     counters: &[
         grows("wal_bytes", "wal_bytes", "bytes", "bytes of write-ahead log made"),
         grows("wal_records", "wal_records", "ops", "records of write-ahead log made"),
         grows("wal_fpi", "wal_fpi", "ops", "full page images among them: first changes after a checkpoint"),
         grows("wal_write", "wal_write", "ops", "writes of the write-ahead log"),
         grows("wal_sync", "wal_sync", "ops", "syncs of the write-ahead log"),
-        grows("wal_buffers_full", "wal_buffers_full", "ops", "waits for room in the log's buffers"),
+        grows("wal_buffers_full", "wal_buffers_full", "ops", "waits for space in the log buffers"),
         grows("checkpoints_timed", "checkpoints_timed", "ops", "checkpoints that were due"),
         grows("checkpoints_requested", "checkpoints_req", "ops", "checkpoints because the log was full, or on request"),
         grows("buffers_checkpoint", "buffers_checkpoint", "ops", "pages written by checkpoints"),
@@ -30,7 +30,7 @@ pub static POSTGRES: ServerSource = ServerSource {
         grows("backend_fsyncs", "buffers_backend_fsync", "ops", "syncs that clients' own processes had to do"),
         grows("commits", "xact_commit", "ops", "transactions committed"),
         grows("rollbacks", "xact_rollback", "ops", "transactions rolled back"),
-        grows("blocks_read", "blks_read", "ops", "pages asked for that were not in shared buffers"),
+        grows("blocks_read", "blks_read", "ops", "pages requested that were not in shared buffers"),
         grows("blocks_hit", "blks_hit", "ops", "pages found in shared buffers"),
         grows("deadlocks", "deadlocks", "ops", "transactions given up in a deadlock"),
         grows("temp_bytes", "temp_bytes", "bytes", "bytes written to temporary files"),
@@ -43,31 +43,31 @@ const PAGES: &str = "page_write_bytes";
 
 /// The views as pairs of column and value. A column that a version lacks is not among them.
 const QUESTION: &str = "\
-    SELECT key, value FROM pg_stat_wal v, jsonb_each_text(to_jsonb(v)) \
-    UNION ALL SELECT key, value FROM pg_stat_bgwriter v, jsonb_each_text(to_jsonb(v)) \
-    UNION ALL SELECT key, value FROM pg_stat_database v, jsonb_each_text(to_jsonb(v)) WHERE v.datname = current_database() \
-    UNION ALL SELECT 'block_size', current_setting('block_size') \
-    UNION ALL SELECT 'checkpoint_age', pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::text \
-    FROM pg_control_checkpoint()";
+                        SELECT key, value FROM pg_stat_wal v, jsonb_each_text(to_jsonb(v)) \
+                        UNION ALL SELECT key, value FROM pg_stat_bgwriter v, jsonb_each_text(to_jsonb(v)) \
+                        UNION ALL SELECT key, value FROM pg_stat_database v, jsonb_each_text(to_jsonb(v)) WHERE v.datname = current_database() \
+                        UNION ALL SELECT 'block_size', current_setting('block_size') \
+                        UNION ALL SELECT 'checkpoint_age', pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::text \
+                        FROM pg_control_checkpoint()";
 
 /// From PostgreSQL 17 on checkpoints have a view of their own, with names of its own.
 const CHECKPOINTER: &str = " UNION ALL \
-    SELECT CASE key WHEN 'num_timed' THEN 'checkpoints_timed' WHEN 'num_requested' THEN 'checkpoints_req' \
-    WHEN 'buffers_written' THEN 'buffers_checkpoint' ELSE key END, value \
-    FROM pg_stat_checkpointer v, jsonb_each_text(to_jsonb(v))";
+                            SELECT CASE key WHEN 'num_timed' THEN 'checkpoints_timed' WHEN 'num_requested' THEN 'checkpoints_req' \
+                            WHEN 'buffers_written' THEN 'buffers_checkpoint' ELSE key END, value \
+                            FROM pg_stat_checkpointer v, jsonb_each_text(to_jsonb(v))";
 
 /// The sources of a server.
-pub fn sources(address: &Address) -> Vec<Box<dyn CounterSource>> {
+pub fn sources(address: &PostgresAddress) -> Vec<Box<dyn CounterSource>> {
     vec![source(&POSTGRES, "postgres", Views { address: address.clone(), question: String::new(), wire: None })]
 }
 
 struct Views {
-    address: Address,
+    address: PostgresAddress,
     question: String,
     wire: Option<Wire>,
 }
 
-impl Ask for Views {
+impl CounterQuery for Views {
     fn connect(&mut self) -> Option<()> {
         self.wire = None;
         let mut wire = self.address.connect(PATIENCE).ok()?;

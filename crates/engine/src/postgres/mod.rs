@@ -17,18 +17,18 @@ mod tables;
 mod wire;
 
 use crate::counters::ServerSource;
-use crate::engine::{EngineDef, Runs};
+use crate::engine::{EngineDef, EngineProcess};
 use crate::params;
 use crate::reset::BETWEEN;
 use crate::server::dir::Socket;
-use crate::server::location::Foreign;
+use crate::server::location::ExternalSchema;
 use crate::server::program::Program;
 use crate::server::url::{PASSWORD_FILE, Password, URL, Url};
 use crate::server::variables::{Rules, Variables};
-use crate::sql::server_instance::{Own, Served, SqlServer};
-use crate::sql::session_options::{self, Manner};
-use crate::sql::{Failure, connections, program_of};
-use client::{Address, ConnectPostgres, failure};
+use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
+use crate::sql::session_options::{self, SessionOptions};
+use crate::sql::{OpFailure, connections_needed, program_of};
+use client::{ConnectPostgres, PostgresAddress, failure};
 use host::error::TargetError;
 use model::{Bytes, CounterSource, Entry, Family, ParamDef, ParamKind, Params, Trial};
 use rustix::process::Signal;
@@ -47,20 +47,21 @@ pub static POSTGRES: EngineDef = EngineDef {
         families: &[Family::Sql],
         params: PARAMS,
     },
-    runs: Runs::Server,
+    runs: EngineProcess::Server,
+    scripted: false,
     // Rows have headers of 24 bytes, and changed ones stand twice until they are vacuumed. The log of the default size may
     // grow beyond it while a checkpoint is under way.
     disk_peak: |data, params| Bytes(3 * data.0 + (256 << 20) + params.bytes("log_size").0 * 2),
     version,
     check,
-    start: |start| Ok(Box::new(Served::start(Postgres, start)?)),
+    start: |start| Ok(Box::new(SqlServerInstance::start(Postgres, start)?)),
 };
 
 /// The engine `postgresql`.
 pub static POSTGRESQL: EngineDef = EngineDef {
     entry: Entry {
         name: "postgresql",
-        help: "a PostgreSQL server that somebody else runs, by its URL; works in a schema of its own",
+        help: "an existing PostgreSQL server, given by its URL; works in a schema of its own",
         families: &[Family::Sql],
         params: &[
             URL,
@@ -73,15 +74,16 @@ pub static POSTGRESQL: EngineDef = EngineDef {
             session_options::THREADS,
         ],
     },
-    runs: Runs::Elsewhere,
+    runs: EngineProcess::Elsewhere,
+    scripted: false,
     // Nothing is on this machine.
     disk_peak: |_, _| Bytes(0),
-    version: || Err(format!("named by its URL: --engine {EXAMPLE}")),
+    version: || Err(format!("give its URL: --engine {EXAMPLE}")),
     check: |trial| {
-        session_options::check(trial)?;
-        session_options::check_over(trial, &Url::of(&trial.target.params, SCHEMES, EXAMPLE)?)
+        session_options::check_trial(trial)?;
+        session_options::check_url(trial, &Url::from_params(&trial.target.params, SCHEMES, EXAMPLE)?)
     },
-    start: |start| Ok(Box::new(Served::visit(Postgres, start)?)),
+    start: |start| Ok(Box::new(SqlServerInstance::open_external(Postgres, start)?)),
 };
 
 const SCHEMES: &[&str] = &["postgres", "postgresql"];
@@ -202,11 +204,11 @@ fn version() -> Result<String, String> {
 }
 
 fn check(trial: &Trial) -> Result<(), TargetError> {
-    session_options::check(trial)?;
+    session_options::check_trial(trial)?;
     let missing = |why| TargetError::Unsupported(format!("engine `postgres`: {why}"));
     [&SERVER, &INSTALL].into_iter().try_for_each(|program| program.find().map(drop)).map_err(missing)?;
     RULES.check(&RULES.variables(&trial.target.params))?;
-    let clients = connections(trial, &program_of(trial, &Carried::default()));
+    let clients = connections_needed(trial, &program_of(trial, &Carried::default()));
     if clients + CONNECTIONS_KEPT <= CONNECTIONS_MAX {
         return Ok(());
     }
@@ -221,11 +223,11 @@ fn check(trial: &Trial) -> Result<(), TargetError> {
 struct Postgres;
 
 impl SqlServer for Postgres {
-    type Address = Address;
-    type Link = Wire;
-    type Connect = ConnectPostgres;
+    type Address = PostgresAddress;
+    type Admin = Wire;
+    type Sessions = ConnectPostgres;
 
-    const OWN: &'static Own = &Own {
+    const SPEC: &'static ServerSpec = &ServerSpec {
         name: "postgres",
         user: "postgres",
         program: SERVER,
@@ -254,33 +256,37 @@ impl SqlServer for Postgres {
         server_arguments(data, params, variables)
     }
 
-    fn private(socket: Socket, shown: String) -> Address {
-        Address::private(socket, ROLE, shown)
+    fn private_address(socket: Socket, shown: String) -> PostgresAddress {
+        PostgresAddress::private(socket, ROLE, shown)
     }
 
     /// The database that a new server has will do.
-    fn settle(_: &mut Wire, address: Address) -> Result<Address, Failure> {
+    fn create_schema(_: &mut Wire, address: PostgresAddress) -> Result<PostgresAddress, OpFailure> {
         Ok(address)
     }
 
-    fn visit(params: &Params) -> Result<(Address, Wire, Foreign), TargetError> {
-        let url = Url::of(params, SCHEMES, EXAMPLE)?;
-        external::visit(&Address::foreign(&url, Password::of(params)?)?, &url)
+    fn open_external(params: &Params) -> Result<(PostgresAddress, Wire, ExternalSchema), TargetError> {
+        let url = Url::from_params(params, SCHEMES, EXAMPLE)?;
+        external::create_schema(&PostgresAddress::external(&url, Password::from_params(params)?)?, &url)
     }
 
-    fn link(address: &Address, patience: Duration) -> Result<Wire, Failure> {
+    fn connect_admin(address: &PostgresAddress, patience: Duration) -> Result<Wire, OpFailure> {
         address.connect(patience)
     }
 
-    fn shown(address: &Address) -> &str {
+    fn display_name(address: &PostgresAddress) -> &str {
         address.shown()
     }
 
-    fn connect(address: Address, statements: Arc<[String]>, manner: Manner) -> ConnectPostgres {
-        ConnectPostgres { address, statements, manner }
+    fn session_factory(
+        address: PostgresAddress,
+        statements: Arc<[String]>,
+        options: SessionOptions,
+    ) -> ConnectPostgres {
+        ConnectPostgres { address, statements, options }
     }
 
-    fn link_of(connect: &ConnectPostgres) -> Result<Wire, Failure> {
+    fn connect_as_client(connect: &ConnectPostgres) -> Result<Wire, OpFailure> {
         connect.connection()
     }
 
@@ -313,12 +319,12 @@ impl SqlServer for Postgres {
         tables::indexes(table)
     }
 
-    fn bring_to_rest(&self, keeper: &mut Wire, tables: &[String], private: bool) -> Result<Bytes, Failure> {
-        quiesce::bring(keeper, tables, private).map_err(failure)?;
+    fn quiesce(&self, admin: &mut Wire, tables: &[String], private: bool) -> Result<Bytes, OpFailure> {
+        quiesce::quiesce_tables(admin, tables, private).map_err(failure)?;
         Ok(Bytes(0))
     }
 
-    fn sources(&self, address: &Address) -> Vec<Box<dyn CounterSource>> {
+    fn sources(&self, address: &PostgresAddress) -> Vec<Box<dyn CounterSource>> {
         counters::sources(address)
     }
 }

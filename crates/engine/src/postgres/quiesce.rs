@@ -9,7 +9,7 @@ use super::tables::quoted;
 use super::wire::{Wire, WireError};
 
 /// Writes out what was put off for `tables`, so that whatever comes next does not pay for it.
-pub fn bring(wire: &mut Wire, tables: &[String], private: bool) -> Result<(), WireError> {
+pub fn quiesce_tables(wire: &mut Wire, tables: &[String], private: bool) -> Result<(), WireError> {
     for table in tables {
         wire.run(&format!("VACUUM (ANALYZE) {}", quoted(table)))?;
     }

@@ -9,7 +9,7 @@
 //! asynchronous runtime: without a time-out on a unix socket, and with a task switch for each statement.
 
 use crate::server::tls::{Encrypted, Tls};
-use crate::sql::recv_buffer::{self, Inbox};
+use crate::sql::recv_buffer::{self, RecvBuffer};
 use bytes::{Buf, BytesMut};
 use postgres_protocol::IsNull;
 use postgres_protocol::authentication::md5_hash;
@@ -70,7 +70,7 @@ pub struct Wire {
     stream: Stream,
     /// What is to be sent next.
     out: BytesMut,
-    inbox: Inbox,
+    inbox: RecvBuffer,
     /// What the server said was wrong, while it has more to say.
     said: Option<WireError>,
 }
@@ -83,7 +83,7 @@ const HEADER: usize = 5;
 impl Wire {
     /// Logs in over `stream`.
     pub fn open(stream: Stream, login: &Login) -> Result<Wire, WireError> {
-        let mut wire = Wire { stream, out: BytesMut::new(), inbox: Inbox::new(), said: None };
+        let mut wire = Wire { stream, out: BytesMut::new(), inbox: RecvBuffer::new(), said: None };
         let path = login.schema.map(|schema| format!("-c search_path={schema}"));
         let named = [("user", login.user), ("database", login.database), ("client_encoding", "UTF8")];
         let named = named.into_iter().chain(path.as_deref().map(|path| ("options", path)));
@@ -94,7 +94,7 @@ impl Wire {
         Ok(wire)
     }
 
-    /// Prepares `text` under `name`.
+    /// PreparingConnection `text` under `name`.
     pub fn prepare(&mut self, name: &str, text: &str) -> Result<(), WireError> {
         frontend::parse(name, text, [], &mut self.out)?;
         frontend::sync(&mut self.out);
@@ -363,7 +363,7 @@ mod tests {
     fn told(bytes: &[u8]) -> Wire {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(bytes).unwrap();
-        Wire { stream: Stream::Unix(ours), out: BytesMut::new(), inbox: Inbox::new(), said: None }
+        Wire { stream: Stream::Unix(ours), out: BytesMut::new(), inbox: RecvBuffer::new(), said: None }
     }
 
     #[test]

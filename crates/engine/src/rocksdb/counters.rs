@@ -4,7 +4,7 @@
 //! ticker is a sum over cores without a lock of the writers; a property takes the database's mutex for as long as it takes to look.
 
 use super::COUNTERS;
-use crate::counters::{Ask, source};
+use crate::counters::{CounterQuery, source};
 use ::rocksdb::statistics::Ticker;
 use ::rocksdb::{DB, Options};
 use model::CounterSource;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 const STALLS: &str = "rocksdb.cf-write-stall-stats";
 
 /// The source of `database`.
-pub fn of(database: Arc<DB>, options: Options) -> Box<dyn CounterSource> {
+pub fn source_of(database: Arc<DB>, options: Options) -> Box<dyn CounterSource> {
     source(&COUNTERS, "rocksdb", Statistics { database, options })
 }
 
@@ -24,7 +24,7 @@ struct Statistics {
     options: Options,
 }
 
-impl Ask for Statistics {
+impl CounterQuery for Statistics {
     fn connect(&mut self) -> Option<()> {
         Some(())
     }

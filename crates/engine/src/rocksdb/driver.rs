@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// One client's way to its keys.
-pub struct Keys {
+pub struct RocksdbStore {
     database: Arc<DB>,
     reads: ReadOptions,
     writes: WriteOptions,
@@ -18,14 +18,14 @@ pub struct Keys {
     key: Vec<u8>,
 }
 
-impl Keys {
+impl RocksdbStore {
     /// Those of `database`, written as `params` say.
-    pub fn new(database: Arc<DB>, params: &Params) -> Keys {
-        Keys { database, reads: ReadOptions::default(), writes: options::of_writes(params), key: Vec::new() }
+    pub fn new(database: Arc<DB>, params: &Params) -> RocksdbStore {
+        RocksdbStore { database, reads: ReadOptions::default(), writes: options::of_writes(params), key: Vec::new() }
     }
 }
 
-impl Store for Keys {
+impl Store for RocksdbStore {
     type Error = Error;
     const ENGINE: &'static str = "rocksdb";
 

@@ -4,13 +4,15 @@
 //! was put twice or removed, and never less than the keys that there are. Rest is what RocksDB itself waits for: everything flushed, no
 //! compaction due; levels may be fuller than they are to be by less than what makes a compaction due.
 
-use super::driver::{Keys, class_of};
+use super::driver::{RocksdbStore, class_of};
 use super::{RULES, counters, options};
-use crate::engines::{Instance, Loading, MadeFor, Start, loaders_for, sql};
+use crate::data_description::DataDescription;
+use crate::engine::{DataSpace, Instance, InstanceReport, Loading, Start, loaders_for};
 use crate::kv::{KvDriver, program_of};
-use crate::maintenance::{self, Chores};
-use crate::periodic::EverySecond;
+use crate::maintenance::{self, Maintenance};
+use crate::periodic::PeriodicTask;
 use crate::server::variables::Variables;
+use crate::sql::OpFailure;
 use ::rocksdb::{DB, Error, Options, WaitForCompactOptions};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
@@ -42,13 +44,13 @@ const FACTS: [&str; 10] = [
 /// A running database.
 pub struct RocksDb {
     /// Syncs the log where durability is `os`.
-    syncer: Option<EverySecond>,
+    syncer: Option<PeriodicTask>,
     database: Arc<DB>,
     /// Hold the statistics.
     options: Options,
     params: Params,
     variables: Variables,
-    made_for: MadeFor,
+    made_for: DataDescription,
     /// Where RocksDB has its files, in
     data: PathBuf,
     /// the last: fields are dropped in order, and files go after those who have them open.
@@ -60,13 +62,13 @@ impl RocksDb {
     pub fn start(start: &Start) -> Result<RocksDb, TargetError> {
         let params = start.trial.target.params.clone();
         let variables = RULES.variables(&params);
-        let options = options::of(&params, &variables)?;
+        let options = options::from_params(&params, &variables)?;
         let mut dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         let data = dir.own_directory("rocksdb")?;
         let opened = DB::open(&options, &data).map_err(failed("open a new database in", dir.path()));
         let database = Arc::new(opened.map_err(|error| RULES.blamed(&variables, error))?);
         let syncer = sync_each_second(&database, &params)?;
-        let made_for = MadeFor::new(start);
+        let made_for = DataDescription::new(start);
         let made = RocksDb { syncer, database, options, params, variables, made_for, data, dir };
         let found = options::read_back(&made.data);
         RULES.known(&made.variables, |name| found.get(name).cloned()).map(|()| made)
@@ -74,7 +76,7 @@ impl RocksDb {
 
     fn all(&self, kinds: &[Kind], part: &Part<KvOp>, beside: Option<&Beside<KvOp>>, clients: u32) -> Loading {
         Loading::new(kinds, part, beside, clients, |source, _| {
-            let keys = Keys::new(self.database.clone(), &self.params);
+            let keys = RocksdbStore::new(self.database.clone(), &self.params);
             Box::new(SyncClient::new(source, KvDriver::new(keys, self.dir.path())))
         })
     }
@@ -89,7 +91,7 @@ impl RocksDb {
 }
 
 impl Instance for RocksDb {
-    fn facts(&self) -> Vec<Fact> {
+    fn report(&self) -> InstanceReport {
         let found = options::read_back(&self.data);
         let read_back = |name: &str| found.get(name).cloned();
         let own = [
@@ -105,7 +107,10 @@ impl Instance for RocksDb {
         let set: Vec<&str> = self.variables.iter().map(|(name, _)| name).collect();
         let known = FACTS.into_iter().filter(|name| !set.contains(name));
         let settings = known.filter_map(|name| Some(Fact::new(format!("rocksdb.{name}"), read_back(name)?)));
-        own.into_iter().chain(cache).chain(settings).chain(RULES.facts(&self.variables, read_back)).collect()
+        let facts =
+            own.into_iter().chain(cache).chain(settings).chain(RULES.facts(&self.variables, read_back)).collect();
+        let warnings = RULES.warnings(&self.variables, |name| found.get(name).cloned());
+        InstanceReport { facts, warnings, processes: Vec::new() }
     }
 
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
@@ -114,33 +119,29 @@ impl Instance for RocksDb {
         Ok(Some(self.all(&program.kinds, load, None, loaders_for(load.ops))))
     }
 
-    fn loaded(&mut self) -> Result<(), TargetError> {
-        bring_to_rest(&self.database).map_err(failed("flush", self.dir.path()))?;
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
+        quiesce(&self.database).map_err(failed("flush", self.dir.path()))?;
         let tables = self.database.live_files().map_err(failed("list the tables in", self.dir.path()))?;
-        self.dir.seal(tables.iter().map(|table| table.num_entries - table.num_deletions).sum())
+        self.dir.seal(tables.iter().map(|table| table.num_entries - table.num_deletions).sum())?;
+        Ok(Vec::new())
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
         self.made_for.check(&self.dir, trial)?;
         let program = program_of(trial, &self.made_for.carried)?;
         if program.drains {
-            let drain = Drain { database: self.database.clone(), directory: self.dir.path().into() };
-            return Ok(maintenance::loading(&program.run, &program.kinds, trial.load.clients, &drain));
+            let drain = RocksdbDrain { database: self.database.clone(), directory: self.dir.path().into() };
+            return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.load.clients, &drain));
         }
         Ok(self.all(&program.kinds, &program.run, program.beside.as_ref(), trial.load.clients))
     }
 
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {
-        vec![counters::of(self.database.clone(), self.options.clone())]
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        let found = options::read_back(&self.data);
-        RULES.warnings(&self.variables, |name| found.get(name).cloned())
+        vec![counters::source_of(self.database.clone(), self.options.clone())]
     }
 
     fn trouble(&self) -> Option<String> {
-        let of_syncs = self.syncer.as_ref().and_then(EverySecond::failure);
+        let of_syncs = self.syncer.as_ref().and_then(PeriodicTask::failure);
         of_syncs.or_else(|| {
             let errors = self.database.property_int_value("rocksdb.background-errors").ok().flatten();
             let errors = errors.filter(|errors| *errors > 0)?;
@@ -148,18 +149,11 @@ impl Instance for RocksDb {
         })
     }
 
-    fn footprint(&self) -> Bytes {
-        self.dir.footprint()
-    }
-
-    fn rows(&self) -> Option<u64> {
-        self.dir.amount()
-    }
-
-    /// The write-ahead logs, and the log of which tables there are: both take room in advance, 70 and 4 MiB.
-    fn log_footprint(&self) -> Option<Bytes> {
+    fn space(&self) -> DataSpace {
+        // The write-ahead logs, and the log of which tables there are: both take room in advance, 70 and 4 MiB.
         let is_log = |name: &str| name.ends_with(".log") || name.starts_with("MANIFEST-");
-        Some(self.dir.footprint_of(&|path| path.file_name().and_then(OsStr::to_str).is_some_and(is_log)))
+        let logs = self.dir.footprint_of(&|path| path.file_name().and_then(OsStr::to_str).is_some_and(is_log));
+        DataSpace { total: self.dir.footprint(), logs: Some(logs), rows: self.dir.amount() }
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
@@ -172,7 +166,7 @@ impl Instance for RocksDb {
 
 /// Writes out what is in memory, syncs, and waits until no compaction is under way or due: else they would come during the run and
 /// be counted there.
-fn bring_to_rest(database: &DB) -> Result<(), Error> {
+fn quiesce(database: &DB) -> Result<(), Error> {
     let mut wait = WaitForCompactOptions::default();
     wait.set_flush(true);
     database.wait_for_compact(&wait)?;
@@ -181,12 +175,12 @@ fn bring_to_rest(database: &DB) -> Result<(), Error> {
 
 /// A drain as an operation.
 #[derive(Clone)]
-struct Drain {
+struct RocksdbDrain {
     database: Arc<DB>,
     directory: PathBuf,
 }
 
-impl Chores for Drain {
+impl Maintenance for RocksdbDrain {
     type Op = KvOp;
     type Open = ();
 
@@ -194,12 +188,12 @@ impl Chores for Drain {
         format!("rocksdb in `{}`", shown(&self.directory))
     }
 
-    fn open(&self) -> Result<(), sql::Failure> {
+    fn open(&self) -> Result<(), OpFailure> {
         Ok(())
     }
 
-    fn perform(&self, (): &mut (), _: &KvOp) -> Result<(), sql::Failure> {
-        bring_to_rest(&self.database).map_err(|error| sql::Failure { class: class_of(&error), text: error.to_string() })
+    fn perform(&self, (): &mut (), _: &KvOp) -> Result<(), OpFailure> {
+        quiesce(&self.database).map_err(|error| OpFailure { class: class_of(&error), text: error.to_string() })
     }
 }
 
@@ -208,19 +202,19 @@ fn failed(what: &'static str, directory: &Path) -> impl Fn(Error) -> TargetError
     let directory = shown(directory);
     move |error| {
         let full = class_of(&error) == FailureClass::NoSpace;
-        let advice = if full { "; free some space or measure elsewhere" } else { "" };
+        let advice = if full { "; free some space or use another directory" } else { "" };
         TargetError::Failed(format!("rocksdb cannot {what} `{directory}`: {error}{advice}"))
     }
 }
 
-fn sync_each_second(database: &Arc<DB>, params: &Params) -> Result<Option<EverySecond>, TargetError> {
+fn sync_each_second(database: &Arc<DB>, params: &Params) -> Result<Option<PeriodicTask>, TargetError> {
     if params.word("durability") != "os" {
         return Ok(None);
     }
     let database = database.clone();
     let did_not_hold = |error: Error| format!("durability = `os` did not hold: rocksdb cannot sync: {error}");
     let sync = move || database.flush_wal(true).map_err(did_not_hold);
-    let syncer = EverySecond::start("rocksdb-sync", sync);
+    let syncer = PeriodicTask::start("rocksdb-sync", sync);
     syncer.map(Some).map_err(|error| TargetError::Failed(format!("cannot start a thread that syncs: {error}")))
 }
 

@@ -20,7 +20,7 @@ mod instance;
 mod options;
 
 use crate::counters::{ServerSource, grows, level};
-use crate::engine::{EngineDef, Instance, Runs, Start, depth_one_only};
+use crate::engine::{EngineDef, EngineProcess, Instance, Start, depth_one_only};
 use crate::kv::program_of;
 use crate::params;
 use crate::server::variables::Rules;
@@ -36,7 +36,8 @@ pub static ROCKSDB: EngineDef = EngineDef {
         families: &[Family::Kv],
         params: PARAMS,
     },
-    runs: Runs::Embedded,
+    runs: EngineProcess::Embedded,
+    scripted: false,
     // A compaction writes its tables anew before the old ones go. A log is of one memtable (64 MiB) and takes room for a tenth
     // more before it is written; two memtables wait to be flushed and the third is being filled.
     disk_peak: |data, _| Bytes(2 * data.0 + (256 << 20)),
@@ -51,7 +52,8 @@ pub const SOURCES: &[&ServerSource] = &[&COUNTERS];
 /// Known as RocksDB's tickers and properties; names and units are those of the source `myrocks` where the meaning is the same.
 static COUNTERS: ServerSource = ServerSource {
     name: "rocksdb",
-    help: "write-ahead log, flushes, compactions and stalls of RocksDB, as its statistics and properties say (rocksdb)",
+    help: "write-ahead log, flushes, compactions and stalls of RocksDB, as reported by its statistics and \
+           properties (rocksdb)",
     counters: &[
         grows("wal_bytes", "rocksdb.wal.bytes", "bytes", "bytes written to the write-ahead log"),
         grows("wal_synced", "rocksdb.wal.synced", "ops", "syncs of the write-ahead log"),
@@ -67,29 +69,29 @@ static COUNTERS: ServerSource = ServerSource {
         grows("bytes_written", "rocksdb.bytes.written", "bytes", "bytes of keys and values written by clients"),
         grows("block_cache_hit", "rocksdb.block.cache.hit", "ops", "blocks found in the block cache"),
         grows("block_cache_miss", "rocksdb.block.cache.miss", "ops", "blocks not found in it"),
-        grows("stall_ns", "rocksdb.stall.micros", "ns", "time for which writers were held up").times(1e3),
-        grows("stall_stops", "total-stops", "ops", "times that writers were to be stopped"),
-        grows("stall_slowdowns", "total-delays", "ops", "times that writers were to be slowed down"),
+        grows("stall_ns", "rocksdb.stall.micros", "ns", "time for which writers were stalled").times(1e3),
+        grows("stall_stops", "total-stops", "ops", "times that writers were stopped"),
+        grows("stall_slowdowns", "total-delays", "ops", "times that writers were slowed down"),
         level("memtable_bytes", "rocksdb.size-all-mem-tables", "bytes", "memory of all memtables"),
         level("memtable_unflushed", "rocksdb.cur-size-all-mem-tables", "bytes", "of it not yet on disk but in the log"),
         level(
             "immutable_memtables",
             "rocksdb.num-immutable-mem-table",
             "count",
-            "memtables that are full and wait to be flushed",
+            "full memtables that wait to be flushed",
         ),
         level("compactions_running", "rocksdb.num-running-compactions", "count", "compactions under way"),
         level(
             "l0_files",
             "rocksdb.num-files-at-level0",
             "count",
-            "files of level 0, each of which a reader may have to look into",
+            "files in level 0, each of which a read may have to search",
         ),
         level(
             "pending_compaction_bytes",
             "rocksdb.estimate-pending-compaction-bytes",
             "bytes",
-            "bytes that compactions have to rewrite until every level has its size, as RocksDB estimates",
+            "bytes that compactions must rewrite until every level has its target size, as estimated by RocksDB",
         ),
         level("table_bytes", "rocksdb.live-sst-files-size", "bytes", "size of all tables"),
     ],

@@ -35,7 +35,7 @@ const OF_TABLES: [&str; 14] = [
 ];
 
 /// What a database is opened with.
-pub fn of(params: &Params, variables: &Variables) -> Result<Options, TargetError> {
+pub fn from_params(params: &Params, variables: &Variables) -> Result<Options, TargetError> {
     let mut ours = ours(params);
     let text = text_of(variables);
     if text.is_empty() {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// A user of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
+pub struct ServerAccount {
     /// Its name.
     pub name: String,
     /// Its number,
@@ -18,9 +18,9 @@ pub struct Account {
     pub gid: u32,
 }
 
-impl Account {
+impl ServerAccount {
     /// The user that a server of root's is to run as; `None` where plimsoll is not root and servers run as plimsoll does.
-    pub fn for_server(preferred: &str) -> Result<Option<Account>, TargetError> {
+    pub fn for_server(preferred: &str) -> Result<Option<ServerAccount>, TargetError> {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);
         }
@@ -44,8 +44,8 @@ impl Account {
             let meta = std::fs::metadata(place).trying("look at", place)?;
             if !self.may_enter(meta.mode(), meta.uid(), meta.gid()) {
                 return Err(TargetError::Unsafe(format!(
-                    "the server runs as the user `{}`, who cannot enter `{}`; measure in another directory (`--dir`), or let \
-                     others pass by `chmod o+x`",
+                    "the server runs as the user `{}`, which may not enter `{}`; use another directory (`--dir`), \
+                     or allow it with `chmod o+x`",
                     self.name,
                     shown(place)
                 )));
@@ -65,10 +65,10 @@ impl Account {
 }
 
 /// The user `name` of a file in the format of `/etc/passwd`. A user with root's number is no use.
-fn account_of(users: &str, name: &str) -> Option<Account> {
+fn account_of(users: &str, name: &str) -> Option<ServerAccount> {
     let fields = users.lines().map(|line| line.split(':').collect::<Vec<_>>()).find(|fields| fields[0] == name)?;
     let number = |at: usize| fields.get(at)?.parse::<u32>().ok().filter(|number| *number != 0);
-    Some(Account { name: name.into(), uid: number(2)?, gid: number(3)? })
+    Some(ServerAccount { name: name.into(), uid: number(2)?, gid: number(3)? })
 }
 
 #[cfg(test)]
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_user_is_found_by_its_name_and_root_under_no_name() {
-        assert_eq!(account_of(USERS, "mysql"), Some(Account { name: "mysql".into(), uid: 102, gid: 105 }));
+        assert_eq!(account_of(USERS, "mysql"), Some(ServerAccount { name: "mysql".into(), uid: 102, gid: 105 }));
         assert_eq!(
             [account_of(USERS, "root"), account_of(USERS, "toor"), account_of(USERS, "mys")],
             [None, None, None]
@@ -102,7 +102,7 @@ mod tests {
         let inner = dir.path().join("inner");
         std::fs::create_dir(&inner).unwrap();
         std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
-        let stranger = Account { name: "stranger".into(), uid: 54_321, gid: 54_321 };
+        let stranger = ServerAccount { name: "stranger".into(), uid: 54_321, gid: 54_321 };
         let text = stranger.check_way_to(&inner).unwrap_err().to_string();
         assert!(text.contains(&format!("cannot enter `{}`", dir.path().display())), "{text}");
     }

@@ -1,12 +1,12 @@
 //! The directory of a private server: with a sub-directory that belongs to the server's user, its log and its socket.
 //!
-//! In: where the user wants measured, as whom the server runs. Out: a [`Home`] whose server is gone before its files are.
+//! In: where the user wants measured, as whom the server runs. Out: a [`ServerDir`] whose server is gone before its files are.
 //! Limits: a socket is found through the directory's handle (`/proc/self/fd/N/NAME`), because the address of a socket holds
 //! 107 bytes at most and paths are longer.
 
-use super::account::Account;
+use super::account::ServerAccount;
 use super::process::{Launch, Server, ending};
-use host::cgroup::Cage;
+use host::cgroup::CgroupLimits;
 use host::data_dir::DataDir;
 use host::error::{IoContext, TargetError};
 use host::leftover;
@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A server's directory, and the server where it runs.
-pub struct Home {
+pub struct ServerDir {
     /// Before the directory: fields are dropped in order.
     server: Option<Server>,
-    account: Option<Account>,
+    account: Option<ServerAccount>,
     /// The server's own sub-directory, absolute,
     data: PathBuf,
     /// its handle,
@@ -30,15 +30,15 @@ pub struct Home {
     log: PathBuf,
     end_by: Signal,
     /// Of the groups that hold its processes.
-    entrances: Vec<Arc<OwnedFd>>,
+    cgroup_fds: Vec<Arc<OwnedFd>>,
     /// All of it.
     pub dir: DataDir,
 }
 
-impl Home {
+impl ServerDir {
     /// Makes the directory `name` in `dir` for a server that runs as `user` where plimsoll is root.
-    pub fn make(mut dir: DataDir, name: &str, user: &str, end_by: Signal) -> Result<Home, TargetError> {
-        let account = Account::for_server(user)?;
+    pub fn make(mut dir: DataDir, name: &str, user: &str, end_by: Signal) -> Result<ServerDir, TargetError> {
+        let account = ServerAccount::for_server(user)?;
         let log = dir.own_file("server.log")?;
         std::fs::File::create_new(&log).trying("create", &log)?;
         let data = dir.own_directory(name)?.canonicalize().trying("look at", dir.path())?;
@@ -49,12 +49,12 @@ impl Home {
         }
         let place =
             open(&data, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).trying("open", &data)?;
-        Ok(Home { server: None, account, data, place: Arc::new(place), log, end_by, entrances: Vec::new(), dir })
+        Ok(ServerDir { server: None, account, data, place: Arc::new(place), log, end_by, cgroup_fds: Vec::new(), dir })
     }
 
-    /// What is started from now on is in `cage` from its first instruction on.
-    pub fn held_in(mut self, cage: Option<&Cage>) -> Home {
-        self.entrances = cage.map_or(Vec::new(), Cage::entrances);
+    /// What is started from now on is in `cgroups` from its first instruction on.
+    pub fn limited_by(mut self, cgroups: Option<&CgroupLimits>) -> ServerDir {
+        self.cgroup_fds = cgroups.map_or(Vec::new(), CgroupLimits::cgroup_fds);
         self
     }
 
@@ -117,7 +117,7 @@ impl Home {
 
     /// Stops the server and removes the directory.
     pub fn remove(self) -> Result<(), TargetError> {
-        let Home { server, data, dir, .. } = self;
+        let ServerDir { server, data, dir, .. } = self;
         server.map_or(Ok(()), Server::stop)?;
         // Where its first process was killed, others of it may be on their way out.
         leftover::end_servers_of(&data)?;
@@ -126,7 +126,7 @@ impl Home {
 
     fn launch(&self, program: PathBuf, args: Vec<OsString>) -> Launch<'_> {
         let (directory, account, log) = (&*self.data, self.account.as_ref(), &*self.log);
-        Launch { program, args, directory, account, log, end_by: self.end_by, entrances: &self.entrances }
+        Launch { program, args, directory, account, log, end_by: self.end_by, cgroup_fds: &self.cgroup_fds }
     }
 }
 

@@ -3,7 +3,7 @@
 //! In: a private home, or a schema that was made. Out: what both can be asked. Limits: a foreign server is never configured,
 //! and nothing on it but the schema, which is dropped by its marker only, is ever changed.
 
-use super::dir::Home;
+use super::dir::ServerDir;
 use super::url::is_schema_name;
 use host::error::TargetError;
 use model::{Bytes, Fact};
@@ -20,15 +20,15 @@ pub const RECENT_S: u32 = 5;
 pub const LEFT: &str = "server.left_schemas";
 
 /// Where the data is.
-pub enum Place {
+pub enum DataLocation {
     /// On a private server.
-    Private(Box<Home>),
+    Private(Box<ServerDir>),
     /// On somebody else's.
-    Foreign(Foreign),
+    External(ExternalSchema),
 }
 
 /// A schema on somebody else's server. Dropped with this, if it was not removed before.
-pub struct Foreign {
+pub struct ExternalSchema {
     /// The server and the schema, for messages.
     pub shown: String,
     /// What there is to say of the server.
@@ -38,10 +38,10 @@ pub struct Foreign {
     remove: Option<DropSchema>,
 }
 
-impl Foreign {
+impl ExternalSchema {
     /// The schema that `remove` drops.
-    pub fn new(shown: String, facts: Vec<Fact>, remove: DropSchema) -> Foreign {
-        Foreign { shown, facts, sealed: None, remove: Some(remove) }
+    pub fn new(shown: String, facts: Vec<Fact>, remove: DropSchema) -> ExternalSchema {
+        ExternalSchema { shown, facts, sealed: None, remove: Some(remove) }
     }
 
     fn remove(&mut self) -> Result<(), TargetError> {
@@ -49,27 +49,27 @@ impl Foreign {
     }
 }
 
-impl Drop for Foreign {
+impl Drop for ExternalSchema {
     fn drop(&mut self) {
         let _ = self.remove(); // nobody is left to be told
     }
 }
 
-impl Place {
+impl DataLocation {
     /// For messages.
     pub fn shown(&self) -> String {
         match self {
-            Place::Private(home) => host::error::shown(home.dir.path()),
-            Place::Foreign(foreign) => foreign.shown.clone(),
+            DataLocation::Private(server_dir) => host::error::shown(server_dir.dir.path()),
+            DataLocation::External(external) => external.shown.clone(),
         }
     }
 
     /// Marks the data as complete.
     pub fn seal(&mut self, rows: u64, seed: u64) -> Result<(), TargetError> {
         match self {
-            Place::Private(home) => home.dir.seal(rows),
-            Place::Foreign(foreign) => {
-                foreign.sealed = Some((rows, seed));
+            DataLocation::Private(server_dir) => server_dir.dir.seal(rows),
+            DataLocation::External(external) => {
+                external.sealed = Some((rows, seed));
                 Ok(())
             }
         }
@@ -78,10 +78,10 @@ impl Place {
     /// Refuses data that is incomplete or of another description or seed.
     pub fn check(&self, data: &str, seed: u64) -> Result<(), TargetError> {
         match self {
-            Place::Private(home) => home.dir.check(data, seed),
-            Place::Foreign(foreign) if foreign.sealed.is_some_and(|(_, made_of)| made_of == seed) => Ok(()),
-            Place::Foreign(foreign) => {
-                let text = format!("the data in {} is incomplete or has another seed than {seed}", foreign.shown);
+            DataLocation::Private(server_dir) => server_dir.dir.check(data, seed),
+            DataLocation::External(external) if external.sealed.is_some_and(|(_, made_of)| made_of == seed) => Ok(()),
+            DataLocation::External(external) => {
+                let text = format!("the data in {} is incomplete, or its seed is not {seed}", external.shown);
                 Err(TargetError::Unsafe(text))
             }
         }
@@ -90,75 +90,76 @@ impl Place {
     /// The rows of complete data.
     pub fn rows(&self) -> Option<u64> {
         match self {
-            Place::Private(home) => home.dir.amount(),
-            Place::Foreign(foreign) => foreign.sealed.map(|(rows, _)| rows),
+            DataLocation::Private(server_dir) => server_dir.dir.amount(),
+            DataLocation::External(external) => external.sealed.map(|(rows, _)| rows),
         }
     }
 
     /// Whether the server is plimsoll's own.
     pub fn is_private(&self) -> bool {
-        matches!(self, Place::Private(_))
+        matches!(self, DataLocation::Private(_))
     }
 
     /// The server's processes, where they are known.
     pub fn processes(&self) -> Vec<u32> {
         match self {
-            Place::Private(home) => home.processes(),
-            Place::Foreign(_) => Vec::new(),
+            DataLocation::Private(server_dir) => server_dir.processes(),
+            DataLocation::External(_) => Vec::new(),
         }
     }
 
     /// What there is to say of the server.
     pub fn facts(&self) -> Vec<Fact> {
         match self {
-            Place::Private(home) => home.facts(),
-            Place::Foreign(foreign) => foreign.facts.clone(),
+            DataLocation::Private(server_dir) => server_dir.facts(),
+            DataLocation::External(external) => external.facts.clone(),
         }
     }
 
     /// What the user is to be told before the load begins.
     pub fn warnings(&self) -> Vec<String> {
-        let Place::Foreign(foreign) = self else { return Vec::new() };
+        let DataLocation::External(external) = self else { return Vec::new() };
         let warning = |fact: &Fact| match fact.name.as_str() {
             OTHERS if fact.value.parse::<u64>().is_ok_and(|others| others > 0) => Some(format!(
-                "{} other clients were at work on the server within the last {RECENT_S} s: they and the load measure each other",
+                "{} other clients used the server within the last {RECENT_S} s: they disturb the measurement, and \
+                 the load disturbs them",
                 fact.value
             )),
-            LEFT => Some(format!("left on the server by a run that was killed: {}; drop them by hand", fact.value)),
+            LEFT => Some(format!("schemas left on the server by a killed run: {}; drop them by hand", fact.value)),
             _ => None,
         };
-        foreign.facts.iter().filter_map(warning).collect()
+        external.facts.iter().filter_map(warning).collect()
     }
 
     /// What there is to say where the server has ended by itself.
     pub fn trouble(&self, suspected: bool) -> Option<String> {
         match self {
-            Place::Private(home) => home.trouble(suspected),
-            Place::Foreign(_) => None,
+            DataLocation::Private(server_dir) => server_dir.trouble(suspected),
+            DataLocation::External(_) => None,
         }
     }
 
     /// What the data takes; `asked` is what a foreign server says.
     pub fn footprint(&self, asked: impl FnOnce() -> Bytes) -> Bytes {
         match self {
-            Place::Private(home) => home.dir.footprint(),
-            Place::Foreign(_) => asked(),
+            DataLocation::Private(server_dir) => server_dir.dir.footprint(),
+            DataLocation::External(_) => asked(),
         }
     }
 
     /// The part of it that is logs: redo log, write-ahead log; `None` of a foreign server.
     pub fn log_footprint(&self) -> Option<Bytes> {
         match self {
-            Place::Private(home) => Some(home.dir.footprint_of(&is_log)),
-            Place::Foreign(_) => None,
+            DataLocation::Private(server_dir) => Some(server_dir.dir.footprint_of(&is_log)),
+            DataLocation::External(_) => None,
         }
     }
 
     /// Stops the server and removes its directory, or drops the schema.
     pub fn remove(self) -> Result<(), TargetError> {
         match self {
-            Place::Private(home) => home.remove(),
-            Place::Foreign(mut foreign) => foreign.remove(),
+            DataLocation::Private(server_dir) => server_dir.remove(),
+            DataLocation::External(mut external) => external.remove(),
         }
     }
 }
@@ -171,7 +172,8 @@ pub fn schema_left(server: &str, name: &str, why: &str) -> TargetError {
 /// The error that the server called `server` has a schema `name` that plimsoll did not make.
 pub fn schema_taken(server: &str, name: &str) -> TargetError {
     TargetError::Unsafe(format!(
-        "{server} has a schema `{name}` already, which plimsoll did not make; it was left as it is: rename it, or measure elsewhere"
+        "{server} has a schema `{name}` that plimsoll did not make; it was left as it is: rename it, or use \
+         another server"
     ))
 }
 

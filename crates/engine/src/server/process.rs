@@ -4,7 +4,7 @@
 //! Limits: a server dies with the *thread* that started it (PR_SET_PDEATHSIG), so instances are started on a thread that
 //! stays. What a killed plimsoll could not take with it is found by [`host::leftover`] at the next start.
 
-use super::account::Account;
+use super::account::ServerAccount;
 use host::error::{IoContext, TargetError, shown};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use std::ffi::OsString;
@@ -43,13 +43,13 @@ pub struct Launch<'a> {
     /// Where it works: a directory that `account` may enter.
     pub directory: &'a Path,
     /// As whom; `None` as plimsoll itself.
-    pub account: Option<&'a Account>,
+    pub account: Option<&'a ServerAccount>,
     /// The file that takes what it says.
     pub log: &'a Path,
     /// What ends it when plimsoll dies.
     pub end_by: Signal,
     /// Of the groups that hold it.
-    pub entrances: &'a [Arc<OwnedFd>],
+    pub cgroup_fds: &'a [Arc<OwnedFd>],
 }
 
 impl Launch<'_> {
@@ -81,9 +81,9 @@ impl Launch<'_> {
             // With a user given, the standard library gives up all further groups of root, too.
             command.gid(account.gid).uid(account.uid);
         }
-        let (parent, end_by, entrances) = (std::process::id(), self.end_by, self.entrances.to_vec());
+        let (parent, end_by, cgroup_fds) = (std::process::id(), self.end_by, self.cgroup_fds.to_vec());
         // SAFETY: between fork and exec only system calls are made.
-        unsafe { command.pre_exec(move || before_exec(parent, end_by, &entrances)) };
+        unsafe { command.pre_exec(move || before_exec(parent, end_by, &cgroup_fds)) };
         let child = command.spawn().trying("start", &self.program)?;
         let name = self.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Server { child, name, log: self.log.to_owned(), end_by, gone: false })
@@ -95,9 +95,9 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 /// In the child, after it has become the other user: a change of user forgets the signal. Its files are for itself only, and
 /// it may open as many as the system lets it. Whether it may enter a group is asked of who has opened the entrance.
-fn before_exec(parent: u32, end_by: Signal, entrances: &[Arc<OwnedFd>]) -> std::io::Result<()> {
-    for entrance in entrances {
-        rustix::io::write(&**entrance, b"0")?;
+fn before_exec(parent: u32, end_by: Signal, cgroup_fds: &[Arc<OwnedFd>]) -> std::io::Result<()> {
+    for fd in cgroup_fds {
+        rustix::io::write(&**fd, b"0")?;
     }
     rustix::process::set_parent_process_death_signal(Some(end_by))?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
@@ -168,7 +168,7 @@ impl Server {
         let how = self.ended().map_or("ended".to_owned(), |status| format!("ended by {}", ending(status)));
         let said = last_words(&self.log);
         let full = said.contains("No space left on device") || said.contains("Disk is full");
-        let advice = if full { "; free some space or measure elsewhere" } else { "" };
+        let advice = if full { "; free some space or use another directory" } else { "" };
         let said = if said.is_empty() { "it left no word".to_owned() } else { format!("its last words: {said}") };
         TargetError::Failed(format!("{} {how}; {said}{advice}", self.name))
     }
@@ -212,7 +212,7 @@ impl Server {
             }
         }
         Err(TargetError::Failed(format!(
-            "{} (process {}) cannot be ended: it waits for its disk",
+            "{} (process {}) cannot be ended: it is waiting for its disk",
             self.name,
             self.pid()
         )))
@@ -290,7 +290,7 @@ mod tests {
             account: None,
             log,
             end_by: Signal::KILL,
-            entrances: &[],
+            cgroup_fds: &[],
         }
     }
 

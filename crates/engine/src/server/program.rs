@@ -30,7 +30,7 @@ const INSIDE: [&str; 6] = ["", "bin", "sbin", "libexec", "scripts", "lib/plugin"
 /// Where it is no directory.
 pub fn look_first_in(dir: &Path) -> Result<(), TargetError> {
     let absolute = dir.canonicalize().ok().filter(|dir| dir.is_dir());
-    let none = || TargetError::Unsupported(format!("--engine-bin: `{}` is no directory", shown(dir)));
+    let none = || TargetError::Unsupported(format!("--engine-bin: `{}` is not a directory", shown(dir)));
     absolute.map(|dir| drop(FIRST.set(dir))).ok_or_else(none)
 }
 
@@ -61,11 +61,11 @@ impl Program {
         let asked = Command::new(&path).arg("--version").stdin(Stdio::null()).output();
         let said = asked.map_err(|error| format!("cannot start `{}`: {error}", path.display()))?;
         let said = String::from_utf8_lossy(&said.stdout).into_owned();
-        version_in(&said).ok_or_else(|| format!("`{}` does not say which version it is", path.display()))
+        version_in(&said).ok_or_else(|| format!("`{}` does not print its version", path.display()))
     }
 
     fn missing(&self) -> String {
-        format!("not installed: `{}` is not to be found; on Debian: apt-get install {}", self.name, self.package)
+        format!("not installed: `{}` was not found; on Debian: apt-get install {}", self.name, self.package)
     }
 }
 

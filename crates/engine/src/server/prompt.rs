@@ -21,7 +21,7 @@ pub fn ask(question: &str) -> io::Result<String> {
 }
 
 fn ask_on(terminal: File, question: &str) -> io::Result<String> {
-    let mut silent = Silent::of(terminal)?;
+    let mut silent = SilentTerminal::open(terminal)?;
     write!(silent.terminal, "{question}: ")?;
     let answer = read_line(&mut silent.terminal);
     writeln!(silent.terminal)?;
@@ -29,22 +29,22 @@ fn ask_on(terminal: File, question: &str) -> io::Result<String> {
 }
 
 /// A terminal that shows nothing of what is typed; as it was when dropped.
-struct Silent {
+struct SilentTerminal {
     terminal: File,
     was: Termios,
 }
 
-impl Silent {
-    fn of(terminal: File) -> io::Result<Silent> {
+impl SilentTerminal {
+    fn open(terminal: File) -> io::Result<SilentTerminal> {
         let was = tcgetattr(&terminal)?;
         let mut silent = was.clone();
         silent.local_modes &= !(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
         tcsetattr(&terminal, OptionalActions::Flush, &silent)?;
-        Ok(Silent { terminal, was })
+        Ok(SilentTerminal { terminal, was })
     }
 }
 
-impl Drop for Silent {
+impl Drop for SilentTerminal {
     fn drop(&mut self) {
         let _ = tcsetattr(&self.terminal, OptionalActions::Flush, &self.was); // the terminal may be gone
     }

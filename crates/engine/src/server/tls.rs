@@ -4,7 +4,7 @@
 //! that was verified as far as was asked for; facts that say so. Limits: TLS 1.2 and 1.3 by rustls and ring; names are looked for
 //! in subjectAltName only, as browsers do; no lists of revoked certificates, no channel binding.
 //!
-//! Where nothing is said, a server on another machine is verified by name, as MariaDB's own client does since 11.4, and one on this
+//! By default a server on another machine is verified by name, as MariaDB's own client does since 11.4, and one on this
 //! machine is not encrypted. PostgreSQL's `prefer` and MySQL's `PREFERRED` would leave to the server what is measured.
 
 use super::url::check_closed;
@@ -23,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 
 /// What a server's clients call the options.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Words {
+pub struct OptionNames {
     /// How far it goes,
     mode: &'static str,
     /// with the words for: nothing is encrypted; encrypted; the issuer is verified; the issuer and the name are.
@@ -37,7 +37,7 @@ pub struct Words {
 }
 
 /// libpq's.
-pub static POSTGRES: Words = Words {
+pub static POSTGRES: OptionNames = OptionNames {
     mode: "sslmode",
     modes: ["disable", "require", "verify-ca", "verify-full"],
     issuers: "sslrootcert",
@@ -46,7 +46,7 @@ pub static POSTGRES: Words = Words {
 };
 
 /// MySQL's, which it writes in capitals.
-pub static MYSQL: Words = Words {
+pub static MYSQL: OptionNames = OptionNames {
     mode: "ssl-mode",
     modes: ["DISABLED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"],
     issuers: "ssl-ca",
@@ -56,85 +56,91 @@ pub static MYSQL: Words = Words {
 
 /// How far a server must show who it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trust {
+pub enum Verify {
     /// Not at all.
-    Anyone,
+    None,
     /// By a certificate of an issuer that is trusted.
-    Issuer,
+    Ca,
     /// And the certificate is for the host in the URL.
-    Name,
+    Full,
 }
 
 /// What a URL says where the connection is to be encrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    words: &'static Words,
-    trust: Trust,
+pub struct TlsOptions {
+    names: &'static OptionNames,
+    verify: Verify,
     /// A file; those that this system knows where there is none.
     issuers: Option<String>,
     /// The files of the client's own certificate and of its key.
     identity: Option<(String, String)>,
 }
 
-/// Where a server is.
+/// How a server is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Where {
+pub enum ServerRoute {
     /// Behind a unix socket.
     Socket,
     /// On this machine.
-    Here,
+    Loopback,
     /// On another one.
     Network,
 }
 
-impl Wanted {
-    /// What the options `said` mean: names in small letters, and values. `None` is no encryption.
-    pub fn of(words: &'static Words, said: &[(String, String)], server: Where) -> Result<Option<Wanted>, String> {
-        let Words { mode, modes, issuers, certificate, key } = words;
+impl TlsOptions {
+    /// What the options `given` mean: names in small letters, and values. `None` is no encryption.
+    pub fn parse(
+        names: &'static OptionNames,
+        given: &[(String, String)],
+        server: ServerRoute,
+    ) -> Result<Option<TlsOptions>, String> {
+        let OptionNames { mode, modes, issuers, certificate, key } = names;
         let known = [mode, issuers, certificate, key];
-        if said.iter().any(|(name, _)| !known.contains(&&name.as_str())) {
+        if given.iter().any(|(name, _)| !known.contains(&&name.as_str())) {
             return Err(format!(
                 "the URL has an option other than `socket`, `{mode}`, `{issuers}`, `{certificate}` and `{key}`"
             ));
         }
-        if server == Where::Socket && !said.is_empty() {
+        if server == ServerRoute::Socket && !given.is_empty() {
             return Err("over a unix socket nothing is encrypted: leave out the options of TLS, or `socket`".into());
         }
-        let of = |option: &str| said.iter().find(|(name, _)| name == option).map(|(_, value)| value.clone());
-        let trust = match of(mode) {
-            None if said.is_empty() && server != Where::Network => None,
-            None => Some(Trust::Name),
-            Some(word) => words.trust(&word)?,
+        let of = |option: &str| given.iter().find(|(name, _)| name == option).map(|(_, value)| value.clone());
+        let verify = match of(mode) {
+            None if given.is_empty() && server != ServerRoute::Network => None,
+            None => Some(Verify::Full),
+            Some(word) => names.verify(&word)?,
         };
         let [plain, anyone, issuer, name] = modes;
-        match (trust, of(issuers)) {
-            (None, _) if said.len() > 1 => {
+        match (verify, of(issuers)) {
+            (None, _) if given.len() > 1 => {
                 Err(format!("with `{mode}={plain}` nothing is verified: leave out the other options"))
             }
-            (Some(Trust::Anyone), Some(_)) => Err(format!(
+            (Some(Verify::None), Some(_)) => Err(format!(
                 "`{mode}={anyone}` verifies nothing: leave out `{issuers}`, or write `{issuer}` or `{name}`"
             )),
-            (Some(Trust::Issuer), None) => Err(format!(
+            (Some(Verify::Ca), None) => Err(format!(
                 "`{mode}={issuer}` needs `{issuers}=FILE`: issuers that this system knows have certified everybody"
             )),
             (None, _) => Ok(None),
-            (Some(trust), file) => match (of(certificate), of(key)) {
-                (None, None) => Ok(Some(Wanted { words, trust, issuers: file, identity: None })),
-                (Some(own), Some(key)) => Ok(Some(Wanted { words, trust, issuers: file, identity: Some((own, key)) })),
+            (Some(verify), file) => match (of(certificate), of(key)) {
+                (None, None) => Ok(Some(TlsOptions { names, verify, issuers: file, identity: None })),
+                (Some(own), Some(key)) => {
+                    Ok(Some(TlsOptions { names, verify, issuers: file, identity: Some((own, key)) }))
+                }
                 _ => Err(format!("`{certificate}` and `{key}` are needed together")),
             },
         }
     }
 }
 
-impl Words {
+impl OptionNames {
     /// What the value of the mode means; `None` is no encryption.
-    fn trust(&self, word: &str) -> Result<Option<Trust>, String> {
-        let all = [None, Some(Trust::Anyone), Some(Trust::Issuer), Some(Trust::Name)];
+    fn verify(&self, word: &str) -> Result<Option<Verify>, String> {
+        let all = [None, Some(Verify::None), Some(Verify::Ca), Some(Verify::Full)];
         let nth = self.modes.iter().position(|mode| mode.eq_ignore_ascii_case(word));
         nth.map(|nth| all[nth]).ok_or_else(|| {
             let [a, b, c, d] = self.modes;
-            let Words { mode, .. } = self;
+            let OptionNames { mode, .. } = self;
             format!("`{mode}` is `{a}`, `{b}`, `{c}` or `{d}`: whether it is encrypted is not left to the server")
         })
     }
@@ -149,18 +155,18 @@ pub struct Tls {
     config: Arc<ClientConfig>,
     /// The host in the URL.
     name: ServerName<'static>,
-    wanted: Wanted,
+    options: TlsOptions,
     /// What the first connection agreed on, and so every other.
     agreed: Arc<OnceLock<String>>,
 }
 
 impl Tls {
-    /// Reads the files that are `wanted` for a server on `host`.
-    pub fn new(wanted: &Wanted, host: &str) -> Result<Tls, TargetError> {
+    /// Reads the files that are `options` for a server on `host`.
+    pub fn new(options: &TlsOptions, host: &str) -> Result<Tls, TargetError> {
         let no_name = |_| TargetError::Unsupported(format!("`{host}` is no name of a host, which TLS needs"));
         let name = ServerName::try_from(host.to_owned()).map_err(no_name)?;
-        let (config, wanted, agreed) = (Arc::new(configured(wanted)?), wanted.clone(), Arc::default());
-        Ok(Tls { config, name, wanted, agreed })
+        let (config, options, agreed) = (Arc::new(configured(options)?), options.clone(), Arc::default());
+        Ok(Tls { config, name, options, agreed })
     }
 
     /// Encrypts `stream`, whose server waits for that: the handshake is done, and the server is verified.
@@ -179,7 +185,7 @@ impl Tls {
 
     /// The error that the server has no TLS.
     pub fn is_missing(&self) -> io::Error {
-        let Words { mode, modes: [plain, ..], .. } = self.wanted.words;
+        let OptionNames { mode, modes: [plain, ..], .. } = self.options.names;
         refused(format!("it has no TLS; give it a certificate, or write `{mode}={plain}`: then nothing is encrypted"))
     }
 
@@ -192,13 +198,13 @@ impl Tls {
 
     /// Why there is no connection, and what to do.
     fn why(&self, error: &rustls::Error) -> String {
-        let Words { mode, modes: [_, anyone, issuer, _], issuers, .. } = self.wanted.words;
+        let OptionNames { mode, modes: [_, anyone, issuer, _], issuers, .. } = self.options.names;
         let unverified = format!("or write `{mode}={anyone}`, which encrypts and verifies nothing");
         let host = self.name.to_str();
         match error {
             rustls::Error::InvalidCertificate(wrong) => match wrong {
                 CertificateError::UnknownIssuer => {
-                    let known = self.wanted.issuers.as_ref().map_or("this system".into(), |file| format!("`{file}`"));
+                    let known = self.options.issuers.as_ref().map_or("this system".into(), |file| format!("`{file}`"));
                     format!(
                         "its certificate is of an issuer that {known} does not know; name that one by `{issuers}=FILE`, {unverified}"
                     )
@@ -230,10 +236,10 @@ impl Tls {
 /// What a run tells of the encryption of its connections.
 pub fn facts(tls: Option<&Tls>) -> Vec<Fact> {
     let Some(tls) = tls else { return vec![Fact::new("server.tls", "none")] };
-    let verified = match tls.wanted.trust {
-        Trust::Anyone => "nothing",
-        Trust::Issuer => "issuer",
-        Trust::Name => "issuer and name",
+    let verified = match tls.options.verify {
+        Verify::None => "nothing",
+        Verify::Ca => "issuer",
+        Verify::Full => "issuer and name",
     };
     let agreed = tls.agreed.get().map_or("unknown", String::as_str);
     vec![Fact::new("server.tls", agreed), Fact::new("server.tls_verified", verified)]
@@ -244,12 +250,12 @@ fn refused(why: String) -> io::Error {
     io::Error::new(ErrorKind::PermissionDenied, why)
 }
 
-fn configured(wanted: &Wanted) -> Result<ClientConfig, TargetError> {
+fn configured(options: &TlsOptions) -> Result<ClientConfig, TargetError> {
     let provider = Arc::new(ring::default_provider());
     let broken = |error: rustls::Error| TargetError::Unsupported(format!("TLS cannot be used: {error}"));
     let versions = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
-    let verified = versions.map_err(broken)?.dangerous().with_custom_certificate_verifier(verifier(wanted, provider)?);
-    let mut config = match &wanted.identity {
+    let verified = versions.map_err(broken)?.dangerous().with_custom_certificate_verifier(verifier(options, provider)?);
+    let mut config = match &options.identity {
         None => verified.with_no_client_auth(),
         Some((own, key)) => {
             let told = |error| TargetError::Unsupported(format!("`{own}` and `{key}` cannot be used: {error}"));
@@ -261,14 +267,14 @@ fn configured(wanted: &Wanted) -> Result<ClientConfig, TargetError> {
     Ok(config)
 }
 
-fn verifier(wanted: &Wanted, provider: Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, TargetError> {
-    let by_name = match wanted.trust {
-        Trust::Anyone => return Ok(Arc::new(Anyone(provider))),
-        Trust::Issuer => false,
-        Trust::Name => true,
+fn verifier(options: &TlsOptions, provider: Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, TargetError> {
+    let by_name = match options.verify {
+        Verify::None => return Ok(Arc::new(AcceptAny(provider))),
+        Verify::Ca => false,
+        Verify::Full => true,
     };
     let mut roots = RootCertStore::empty();
-    match &wanted.issuers {
+    match &options.issuers {
         Some(file) => {
             let told = |error| {
                 TargetError::Unsupported(format!("`{file}` holds what is no certificate of an issuer: {error}"))
@@ -276,7 +282,7 @@ fn verifier(wanted: &Wanted, provider: Arc<CryptoProvider>) -> Result<Arc<dyn Se
             certificates(Path::new(file))?.into_iter().try_for_each(|issuer| roots.add(issuer)).map_err(told)?;
         }
         // What one of hundreds is has no say in the others.
-        None => drop(roots.add_parsable_certificates(known_to_the_system(wanted.words)?)),
+        None => drop(roots.add_parsable_certificates(known_to_the_system(options.names)?)),
     }
     let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
     let built = built.map_err(|error| TargetError::Unsupported(format!("nobody can be verified: {error}")))?;
@@ -291,10 +297,10 @@ const SYSTEM: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
-fn known_to_the_system(words: &Words) -> Result<Vec<CertificateDer<'static>>, TargetError> {
+fn known_to_the_system(names: &OptionNames) -> Result<Vec<CertificateDer<'static>>, TargetError> {
     let file = SYSTEM.iter().map(Path::new).find(|path| path.exists());
     let missing = || {
-        let Words { issuers, mode, modes: [_, anyone, ..], .. } = words;
+        let OptionNames { issuers, mode, modes: [_, anyone, ..], .. } = names;
         let text = "this system knows no issuers of certificates (package `ca-certificates`)";
         TargetError::Unsupported(format!("{text}; name one by `{issuers}=FILE`, or write `{mode}={anyone}`"))
     };
@@ -323,9 +329,9 @@ fn no_pem(path: &Path, what: &str) -> TargetError {
 
 /// Takes whatever certificate there is, also one that could not be looked at.
 #[derive(Debug)]
-struct Anyone(Arc<CryptoProvider>);
+struct AcceptAny(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anyone {
+impl ServerCertVerifier for AcceptAny {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,
@@ -411,32 +417,42 @@ impl ServerCertVerifier for IssuerOnly {
 mod tests {
     use super::*;
 
-    fn wanted(words: &'static Words, said: &[(&str, &str)], server: Where) -> Result<Option<Wanted>, String> {
-        let said: Vec<_> = said.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-        Wanted::of(words, &said, server)
+    fn options(
+        names: &'static OptionNames,
+        given: &[(&str, &str)],
+        server: ServerRoute,
+    ) -> Result<Option<TlsOptions>, String> {
+        let given: Vec<_> = given.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        TlsOptions::parse(names, &given, server)
     }
 
     #[test]
     fn a_server_on_another_machine_is_verified_where_nothing_is_said_and_one_on_this_machine_is_not_encrypted() {
-        let trust = |server| wanted(&POSTGRES, &[], server).unwrap().map(|wanted| wanted.trust);
-        assert_eq!([Where::Socket, Where::Here, Where::Network].map(trust), [None, None, Some(Trust::Name)]);
+        let verify = |server| options(&POSTGRES, &[], server).unwrap().map(|options| options.verify);
+        assert_eq!(
+            [ServerRoute::Socket, ServerRoute::Loopback, ServerRoute::Network].map(verify),
+            [None, None, Some(Verify::Full)]
+        );
     }
 
     #[test]
     fn each_server_is_told_in_its_own_words() {
-        let of = |words, said: &[(&str, &str)]| wanted(words, said, Where::Here).unwrap().map(|wanted| wanted.trust);
-        assert_eq!(of(&POSTGRES, &[("sslmode", "require")]), Some(Trust::Anyone));
-        assert_eq!(of(&POSTGRES, &[("sslmode", "verify-ca"), ("sslrootcert", "ca.pem")]), Some(Trust::Issuer));
-        assert_eq!(of(&POSTGRES, &[("sslrootcert", "ca.pem")]), Some(Trust::Name));
-        assert_eq!(of(&MYSQL, &[("ssl-mode", "verify_identity")]), Some(Trust::Name));
+        let of = |names, given: &[(&str, &str)]| {
+            options(names, given, ServerRoute::Loopback).unwrap().map(|options| options.verify)
+        };
+        assert_eq!(of(&POSTGRES, &[("sslmode", "require")]), Some(Verify::None));
+        assert_eq!(of(&POSTGRES, &[("sslmode", "verify-ca"), ("sslrootcert", "ca.pem")]), Some(Verify::Ca));
+        assert_eq!(of(&POSTGRES, &[("sslrootcert", "ca.pem")]), Some(Verify::Full));
+        assert_eq!(of(&MYSQL, &[("ssl-mode", "verify_identity")]), Some(Verify::Full));
         assert_eq!(of(&MYSQL, &[("ssl-mode", "DISABLED")]), None);
-        let own = wanted(&MYSQL, &[("ssl-cert", "c.pem"), ("ssl-key", "k.pem")], Where::Here).unwrap().unwrap();
+        let own =
+            options(&MYSQL, &[("ssl-cert", "c.pem"), ("ssl-key", "k.pem")], ServerRoute::Loopback).unwrap().unwrap();
         assert_eq!(own.identity, Some(("c.pem".into(), "k.pem".into())));
     }
 
     #[test]
     fn what_would_not_be_what_was_meant_is_refused() {
-        for (said, why) in [
+        for (given, why) in [
             (&[("sslmode", "prefer")][..], "not left to the server"),
             (&[("ssl-mode", "REQUIRED")], "other than `socket`, `sslmode`"),
             (&[("sslmode", "disable"), ("sslrootcert", "ca.pem")], "nothing is verified"),
@@ -444,10 +460,10 @@ mod tests {
             (&[("sslmode", "verify-ca")], "needs `sslrootcert=FILE`"),
             (&[("sslcert", "c.pem")], "needed together"),
         ] {
-            let told = wanted(&POSTGRES, said, Where::Network).unwrap_err();
+            let told = options(&POSTGRES, given, ServerRoute::Network).unwrap_err();
             assert!(told.contains(why), "{told}");
         }
-        assert!(wanted(&MYSQL, &[("ssl-mode", "DISABLED")], Where::Socket).unwrap_err().contains("unix socket"));
+        assert!(options(&MYSQL, &[("ssl-mode", "DISABLED")], ServerRoute::Socket).unwrap_err().contains("unix socket"));
     }
 
     #[test]
@@ -455,10 +471,10 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), b"0\x82 DER").unwrap();
         let path = file.path().to_str().unwrap();
-        let wanted = wanted(&MYSQL, &[("ssl-ca", path)], Where::Here).unwrap().unwrap();
-        let told = Tls::new(&wanted, "localhost").err().unwrap().to_string();
+        let options = options(&MYSQL, &[("ssl-ca", path)], ServerRoute::Loopback).unwrap().unwrap();
+        let told = Tls::new(&options, "localhost").err().unwrap().to_string();
         assert!(told.contains(path) && told.contains("BEGIN CERTIFICATE"), "{told}");
-        let gone = Wanted { issuers: Some("/nonexistent".into()), ..wanted };
+        let gone = TlsOptions { issuers: Some("/nonexistent".into()), ..options };
         assert!(Tls::new(&gone, "localhost").err().unwrap().to_string().contains("`/nonexistent`"));
     }
 
@@ -493,9 +509,9 @@ mod tests {
     /// What it is to shake hands with a server whose certificate is for `name` with `change`.
     fn met(name: &str, mode: &str, change: impl Fn(&mut rcgen::CertificateParams)) -> Result<Vec<Fact>, String> {
         let (address, issuer) = served(name, change);
-        let said = [("ssl-mode", mode), ("ssl-ca", issuer.path().to_str().unwrap())];
-        let said = if mode == "required" { &said[..1] } else { &said };
-        let tls = Tls::new(&wanted(&MYSQL, said, Where::Here).unwrap().unwrap(), "localhost").unwrap();
+        let given = [("ssl-mode", mode), ("ssl-ca", issuer.path().to_str().unwrap())];
+        let given = if mode == "required" { &given[..1] } else { &given };
+        let tls = Tls::new(&options(&MYSQL, given, ServerRoute::Loopback).unwrap().unwrap(), "localhost").unwrap();
         tls.over(TcpStream::connect(address).unwrap()).map_err(|error| error.to_string())?;
         Ok(facts(Some(&tls)))
     }

@@ -6,7 +6,7 @@
 //! shell histories and in run files.
 
 use super::prompt;
-use super::tls::{self, Wanted, Where};
+use super::tls::{self, ServerRoute, TlsOptions};
 use host::error::{IoContext, TargetError, shown};
 use model::{ParamDef, ParamKind, Params};
 use std::collections::BTreeMap;
@@ -20,8 +20,9 @@ pub const URL: ParamDef = ParamDef {
     name: "url",
     kind: ParamKind::Path,
     default: "",
-    help: "where the server is; given as the engine: `--engine mysql://user@host:3306/`; with TLS as its own clients say it: \
-           `?ssl-mode=VERIFY_IDENTITY&ssl-ca=FILE`, for PostgreSQL `?sslmode=verify-full&sslrootcert=FILE`",
+    help: "URL of the server, usually given as the engine: `--engine mysql://user@host:3306/`. TLS options are \
+           those of the server's own clients: `?ssl-mode=VERIFY_IDENTITY&ssl-ca=FILE`, for PostgreSQL \
+           `?sslmode=verify-full&sslrootcert=FILE`",
     scales: false,
     shapes_data: true,
 };
@@ -31,8 +32,8 @@ pub const PASSWORD_FILE: ParamDef = ParamDef {
     name: "password_file",
     kind: ParamKind::Path,
     default: "",
-    help: "file that holds the password and nothing else, or `ask`: on the terminal, before anything is measured; without it the \
-           password is in PLIMSOLL_PASSWORD",
+    help: "file that holds only the password, or `ask` to be asked on the terminal before anything is measured; \
+           default: the environment variable PLIMSOLL_PASSWORD",
     scales: false,
     shapes_data: false,
 };
@@ -53,18 +54,18 @@ pub struct Url {
     /// The path of a socket, which is then used in place of the host.
     pub socket: Option<String>,
     /// How the connection is to be encrypted, where it is.
-    pub tls: Option<Wanted>,
+    pub tls: Option<TlsOptions>,
 }
 
 impl Url {
     /// The URL among `params`, which `scheme` begins; `example` is told where there is none.
-    pub fn of(params: &Params, schemes: &[&str], example: &str) -> Result<Url, TargetError> {
+    pub fn from_params(params: &Params, schemes: &[&str], example: &str) -> Result<Url, TargetError> {
         let text = params.word(URL.name);
         let refused =
             |why: &str| TargetError::Unsupported(format!("{why}; name the server as in `--engine {example}`"));
         let Some((scheme, rest)) = text.split_once("://") else { return Err(refused("a URL is missing")) };
         if !schemes.contains(&scheme) {
-            return Err(refused("the URL is that of another kind of server"));
+            return Err(refused("the URL is for another kind of server"));
         }
         let words = if scheme == "mysql" { &tls::MYSQL } else { &tls::POSTGRES };
         parse(text, rest, words).map_err(|why| refused(&why))
@@ -72,9 +73,9 @@ impl Url {
 }
 
 /// What is wrong is told without the URL: a password may be in it.
-fn parse(text: &str, rest: &str, words: &'static tls::Words) -> Result<Url, String> {
+fn parse(text: &str, rest: &str, words: &'static tls::OptionNames) -> Result<Url, String> {
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return Err("a URL holds no blanks and no control characters".into());
+        return Err("a URL must not contain blanks or control characters".into());
     }
     let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
     let (login, database) = rest.split_once('/').unwrap_or((rest, ""));
@@ -94,11 +95,11 @@ fn parse(text: &str, rest: &str, words: &'static tls::Words) -> Result<Url, Stri
         return Err("the URL names no user or no host".into());
     }
     let server = match socket {
-        Some(_) => Where::Socket,
-        None if is_here(host) => Where::Here,
-        None => Where::Network,
+        Some(_) => ServerRoute::Socket,
+        None if is_here(host) => ServerRoute::Loopback,
+        None => ServerRoute::Network,
     };
-    let tls = Wanted::of(words, &of_tls, server)?;
+    let tls = TlsOptions::parse(words, &of_tls, server)?;
     let database = (!database.is_empty()).then(|| decoded(database)).transpose()?;
     Ok(Url { text: text.into(), user: decoded(user)?, host: host.into(), port, database, socket, tls })
 }
@@ -110,7 +111,7 @@ fn taken_apart(options: &str) -> Result<Vec<(String, String)>, &'static str> {
         let (name, value) = option.split_once('=').ok_or("an option of the URL has no value")?;
         let name = name.to_ascii_lowercase().replace('_', "-");
         if taken.iter().any(|(known, _)| *known == name) {
-            return Err("an option of the URL stands there twice");
+            return Err("an option of the URL is given twice");
         }
         taken.push((name, decoded(value)?));
     }
@@ -174,7 +175,7 @@ pub struct Password(String);
 
 impl Password {
     /// The password that `params` and the environment lead to, where there is one.
-    pub fn of(params: &Params) -> Result<Option<Password>, TargetError> {
+    pub fn from_params(params: &Params) -> Result<Option<Password>, TargetError> {
         let file = params.word(PASSWORD_FILE.name);
         if file.is_empty() {
             return Ok(std::env::var("PLIMSOLL_PASSWORD").ok().map(Password));
@@ -227,7 +228,7 @@ mod tests {
 
     fn url(text: &str) -> Result<Url, TargetError> {
         let params = Params([(URL.name.to_owned(), Value::Word(text.into()))].into());
-        Url::of(&params, &["mysql"], "mysql://user@host/")
+        Url::from_params(&params, &["mysql"], "mysql://user@host/")
     }
 
     #[test]

@@ -43,11 +43,11 @@ impl Rules {
         }
         if self.closed.iter().any(|pattern| matches(pattern, name)) {
             return Some(
-                "cannot be set: it would lead the server out of its directory, or the measurement stands on it".into(),
+                "cannot be set: it would let the server leave its directory, or the measurement depends on it".into(),
             );
         }
         let path = value.contains('/') || value.contains("..");
-        path.then(|| format!("cannot be `{value}`: a path of this machine is no part of an experiment"))
+        path.then(|| format!("cannot be `{value}`: a path of this machine does not belong in a plan"))
     }
 
     /// As facts, each as `read_back` says it is.
@@ -60,7 +60,7 @@ impl Rules {
     pub fn warnings(&self, variables: &Variables, read_back: impl Fn(&str) -> Option<String>) -> Vec<String> {
         let told = |(name, asked): &(String, String)| {
             let found = read_back(name).filter(|found| !are_same(asked, found))?;
-            Some(format!("{}.{name} = `{asked}` was asked for, and the server took `{found}`", self.server))
+            Some(format!("{}.{name} = `{asked}` was requested, but the server uses `{found}`", self.server))
         };
         variables.0.iter().filter_map(told).collect()
     }
@@ -168,7 +168,7 @@ mod tests {
             assert!(are_same(asked, found), "{asked} {found}");
         }
         let warnings = RULES.warnings(&set(&[("maria.capacity", "5")]), |_| Some("100".into()));
-        assert_eq!(warnings, ["maria.capacity = `5` was asked for, and the server took `100`"]);
+        assert_eq!(warnings, ["maria.capacity = `5` was requested, but the server uses `100`"]);
     }
 
     #[test]

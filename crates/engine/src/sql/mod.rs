@@ -5,7 +5,7 @@
 //! that share threads are in [`multiplex`].
 //!
 //! A transaction that lost against another (deadlock, serialization) is rolled back and performed again, as long as the trial's
-//! [`Manner`] says; its response time holds all attempts, and the instance counts them. What fails then is a conflict.
+//! [`SessionOptions`] says; its response time holds all attempts, and the instance counts them. What fails then is a conflict.
 //! A lost connection fails its operation. Where the load goes on after failures, the next operation connects again, after a
 //! pause that doubles from 50 ms to a second: so an outage is a gap in the timeline and not a million failures.
 //! With a connection per transaction an operation opens one, and closes it, within its response time.
@@ -21,8 +21,8 @@ use crate::engine::{Loading, workload_of};
 use host::error::TargetError;
 use load::{Driver, OpSource, SyncClient};
 use model::{Fact, FailureClass, Outcome, SqlArg, SqlOp, Trial};
-use multiplex::{Crowd, Polled};
-use session_options::{Connection, Manner, Threads};
+use multiplex::{PollableSession, SharedThreads};
+use session_options::{ClientThreads, ConnectionLifetime, SessionOptions};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -36,30 +36,30 @@ pub const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// Why an operation failed.
 #[derive(Debug)]
-pub struct Failure {
+pub struct OpFailure {
     /// Its class.
     pub class: FailureClass,
     /// What the server or the system said.
     pub text: String,
 }
 
-impl Failure {
+impl OpFailure {
     /// Of this class, with what a stranger said: one line, whatever is in it.
-    pub fn told(class: FailureClass, text: &str) -> Failure {
-        Failure { class, text: text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() }
+    pub fn from_server(class: FailureClass, text: &str) -> OpFailure {
+        OpFailure { class, text: text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() }
     }
 
     /// A server that says nothing for longer than its client waits.
-    pub fn silent() -> Failure {
-        Failure { class: FailureClass::Lost, text: "it did not answer in time".into() }
+    pub fn timed_out() -> OpFailure {
+        OpFailure { class: FailureClass::Lost, text: "it did not answer in time".into() }
     }
 
     /// A connection that failed by `cause`.
     #[cold]
-    pub fn lost(cause: &io::Error) -> Failure {
-        let told = |text: &str| Failure::told(FailureClass::Lost, text);
+    pub fn connection_lost(cause: &io::Error) -> OpFailure {
+        let told = |text: &str| OpFailure::from_server(FailureClass::Lost, text);
         match cause.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => Failure::silent(),
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => OpFailure::timed_out(),
             // rustls says more, with an address of its documentation.
             ErrorKind::UnexpectedEof => told("the connection was lost: unexpected end of file"),
             // It was not let in, or did not let us in.
@@ -70,58 +70,58 @@ impl Failure {
 }
 
 /// The error of a server, called `server`, that failed beside the operations.
-pub fn failed(server: &str, failure: Failure) -> TargetError {
-    let advice = if failure.class == FailureClass::NoSpace { "; free some space or measure elsewhere" } else { "" };
+pub fn server_error(server: &str, failure: OpFailure) -> TargetError {
+    let advice = if failure.class == FailureClass::NoSpace { "; free some space or use another directory" } else { "" };
     TargetError::Failed(format!("{server}: {}{advice}", failure.text))
 }
 
 /// Makes connections to one server for one list of statements.
-pub trait Connect: Clone + Send + 'static {
+pub trait SessionFactory: Clone + Send + 'static {
     /// A connection.
-    type Session: Session;
+    type Session: SqlSession;
     /// The server, for messages: `mariadb in /data`.
     fn server(&self) -> String;
     /// How its clients talk to it.
-    fn manner(&self) -> &Manner;
+    fn options(&self) -> &SessionOptions;
     /// The same for a client that executes but those of the statements that are `used`, by their numbers.
-    fn only(&self, used: &[u16]) -> Self;
+    fn with_statements(&self, used: &[u16]) -> Self;
     /// The same for one who gives up after `patience` without an answer.
     fn with_patience(&self, patience: Duration) -> Self;
     /// Connects, and prepares statements as the manner says.
-    fn connect(&self) -> Result<Self::Session, Failure>;
+    fn connect(&self) -> Result<Self::Session, OpFailure>;
 }
 
 /// A connection with its prepared statements.
-pub trait Session: Send + 'static {
+pub trait SqlSession: Send + 'static {
     /// Performs one operation whole.
-    fn perform(&mut self, op: &SqlOp) -> Result<(), Failure>;
+    fn perform(&mut self, op: &SqlOp) -> Result<(), OpFailure>;
     /// Gives up the transaction under way, where there is one.
-    fn roll_back(&mut self) -> Result<(), Failure>;
+    fn roll_back(&mut self) -> Result<(), OpFailure>;
 }
 
 /// A connection over which a server is told statements.
-pub trait Speaks {
+pub trait SqlConnection {
     /// Why it did not do one.
     type Error;
     /// Has a text without arguments performed.
-    fn say(&mut self, text: &str) -> Result<(), Self::Error>;
+    fn run_text(&mut self, text: &str) -> Result<(), Self::Error>;
     /// Has statement number `statement` performed; texts among its arguments are in `text`.
     fn call(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), Self::Error>;
 }
 
 /// Performs the calls of `op`, between BEGIN and COMMIT where it is a transaction.
 #[inline]
-pub fn transact<S: Speaks>(server: &mut S, op: &SqlOp) -> Result<(), S::Error> {
+pub fn run_transaction<S: SqlConnection>(server: &mut S, op: &SqlOp) -> Result<(), S::Error> {
     if !op.transaction {
         return call_all(server, op);
     }
-    server.say("BEGIN")?;
+    server.run_text("BEGIN")?;
     call_all(server, op)?;
-    server.say("COMMIT")
+    server.run_text("COMMIT")
 }
 
 #[inline]
-fn call_all<S: Speaks>(server: &mut S, op: &SqlOp) -> Result<(), S::Error> {
+fn call_all<S: SqlConnection>(server: &mut S, op: &SqlOp) -> Result<(), S::Error> {
     let mut args = &op.args[..];
     for call in &op.calls {
         let (mine, rest) = args.split_at(call.args as usize);
@@ -133,7 +133,7 @@ fn call_all<S: Speaks>(server: &mut S, op: &SqlOp) -> Result<(), S::Error> {
 
 /// What the clients of an instance did beside their operations.
 #[derive(Default)]
-pub struct Tally {
+pub struct ClientTally {
     /// Operations performed again.
     pub again: AtomicU64,
     /// Connections made anew.
@@ -142,7 +142,7 @@ pub struct Tally {
     pub lost: AtomicU64,
 }
 
-impl Tally {
+impl ClientTally {
     /// Whether any connection was lost.
     pub fn has_lost(&self) -> bool {
         self.lost.load(Relaxed) > 0
@@ -162,21 +162,21 @@ pub fn program_of(trial: &Trial, carried: &Carried) -> SqlProgram {
 }
 
 /// How many connections the clients of `trial` need for its `program`.
-pub fn connections(trial: &Trial, program: &SqlProgram) -> u32 {
+pub fn connections_needed(trial: &Trial, program: &SqlProgram) -> u32 {
     trial.load.clients * if program.beside.is_some() { 2 } else { 1 }
 }
 
 /// `clients` clients for `part`, and as many for what is done `beside`: a thread each, or some that serve several each.
-pub fn loading(
+pub fn sql_clients(
     part: &Part<SqlOp>,
     beside: Option<&Beside<SqlOp>>,
     kinds: &[Kind],
     clients: u32,
-    connect: &impl Connect<Session: Polled>,
-    tally: &Arc<Tally>,
+    connect: &impl SessionFactory<Session: PollableSession>,
+    tally: &Arc<ClientTally>,
 ) -> Loading {
-    if let Threads::Shared(threads) = connect.manner().threads {
-        return multiplex::loading(part, beside, kinds, Crowd { clients, threads }, connect, tally);
+    if let ClientThreads::Shared(threads) = connect.options().threads {
+        return multiplex::multiplexed_clients(part, beside, kinds, SharedThreads { clients, threads }, connect, tally);
     }
     Loading::new(kinds, part, beside, clients, |source, _| {
         let connect = for_source(connect, &source);
@@ -185,20 +185,20 @@ pub fn loading(
 }
 
 /// How a client connects that takes its operations from `source`.
-pub fn for_source<C: Connect>(connect: &C, source: &OpSource<SqlOp>) -> C {
-    source.statements().map_or_else(|| connect.clone(), |used| connect.only(used))
+pub fn for_source<C: SessionFactory>(connect: &C, source: &OpSource<SqlOp>) -> C {
+    source.statements().map_or_else(|| connect.clone(), |used| connect.with_statements(used))
 }
 
 /// `statements` for a client that executes but those that are `used`: in place of the others, so that all keep their numbers,
 /// stands one of no size. A server keeps 3 MB for a statement with 7,000 arguments, for each connection.
-pub fn only(statements: &[String], used: &[u16]) -> Arc<[String]> {
+pub fn keep_used(statements: &[String], used: &[u16]) -> Arc<[String]> {
     let mut kept = vec![String::from("SELECT 1"); statements.len()];
     used.iter().for_each(|number| kept[*number as usize].clone_from(&statements[*number as usize]));
     kept.into()
 }
 
 /// One client.
-struct SqlDriver<C: Connect> {
+struct SqlDriver<C: SessionFactory> {
     connect: C,
     /// Opened on the client's own thread; `None` again while it is lost.
     session: Option<C::Session>,
@@ -209,18 +209,18 @@ struct SqlDriver<C: Connect> {
     /// Whether the load is to end for that.
     is_over: bool,
     failure: String,
-    tally: Arc<Tally>,
+    tally: Arc<ClientTally>,
 }
 
-impl<C: Connect> SqlDriver<C> {
-    fn new(connect: C, tally: Arc<Tally>) -> Self {
+impl<C: SessionFactory> SqlDriver<C> {
+    fn new(connect: C, tally: Arc<ClientTally>) -> Self {
         let (is_lost, is_over) = (false, false);
         SqlDriver { connect, session: None, pause: PAUSE, is_lost, is_over, failure: String::new(), tally }
     }
 
     /// The connection, made anew where there is none.
     #[inline]
-    fn session(&mut self) -> Result<&mut C::Session, Failure> {
+    fn session(&mut self) -> Result<&mut C::Session, OpFailure> {
         if self.session.is_none() {
             match self.is_lost {
                 true => self.connect_again()?,
@@ -230,12 +230,12 @@ impl<C: Connect> SqlDriver<C> {
         Ok(self.session.as_mut().expect("connected above"))
     }
 
-    fn connect_now(&self) -> Result<C::Session, Failure> {
-        self.connect.connect().map_err(|failure| Failure { class: FailureClass::Lost, ..failure })
+    fn connect_now(&self) -> Result<C::Session, OpFailure> {
+        self.connect.connect().map_err(|failure| OpFailure { class: FailureClass::Lost, ..failure })
     }
 
     #[cold]
-    fn connect_again(&mut self) -> Result<(), Failure> {
+    fn connect_again(&mut self) -> Result<(), OpFailure> {
         std::thread::sleep(self.pause);
         self.pause = (2 * self.pause).min(PAUSE_MAX);
         self.session = Some(self.connect_now()?);
@@ -261,15 +261,15 @@ impl<C: Connect> SqlDriver<C> {
 
     /// What to do about a failed attempt: `None` where the operation is to be performed again.
     #[cold]
-    fn give_up(&mut self, failure: Failure, began: &mut Option<Instant>) -> Option<FailureClass> {
-        let Failure { class, text } = failure;
+    fn give_up(&mut self, failure: OpFailure, began: &mut Option<Instant>) -> Option<FailureClass> {
+        let OpFailure { class, text } = failure;
         let usable = class != FailureClass::Lost && self.session.as_mut().is_some_and(|it| it.roll_back().is_ok());
         if !usable {
             (self.session, self.is_lost) = (None, true);
         }
-        let manner = self.connect.manner();
-        self.is_over = manner.ends_with(class);
-        if usable && manner.tries_again(class, began) {
+        let options = self.connect.options();
+        self.is_over = options.ends_load_on(class);
+        if usable && options.retries(class, began) {
             self.tally.again.fetch_add(1, Relaxed);
             return None;
         }
@@ -279,19 +279,19 @@ impl<C: Connect> SqlDriver<C> {
     }
 }
 
-impl<C: Connect> Driver for SqlDriver<C> {
+impl<C: SessionFactory> Driver for SqlDriver<C> {
     type Op = SqlOp;
 
     fn open(&mut self) -> Result<(), String> {
-        let cannot = |failure: Failure| format!("cannot connect to {}: {}", self.connect.server(), failure.text);
+        let cannot = |failure: OpFailure| format!("cannot connect to {}: {}", self.connect.server(), failure.text);
         let session = self.connect.connect().map_err(cannot)?;
-        self.session = (self.connect.manner().connection == Connection::Kept).then_some(session);
+        self.session = (self.connect.options().connection == ConnectionLifetime::Kept).then_some(session);
         Ok(())
     }
 
     fn execute(&mut self, op: &SqlOp) -> Outcome {
         let outcome = self.attempt(op);
-        if self.connect.manner().connection == Connection::PerTransaction {
+        if self.connect.options().connection == ConnectionLifetime::PerTransaction {
             self.session = None;
         }
         outcome
@@ -311,65 +311,65 @@ mod tests {
     //! The policy on a scripted connection; the real servers are in the contract tests.
 
     use super::*;
-    use crate::sql::session_options::{Reconnect, Statements};
+    use crate::sql::session_options::{ReconnectPolicy, StatementMode};
     use std::sync::Mutex;
 
     /// What the next attempts do, the last first; roll-backs and connections are counted.
     #[derive(Clone)]
-    struct Script(Arc<Mutex<Vec<Option<FailureClass>>>>, Arc<AtomicU64>, Manner, Arc<AtomicU64>);
+    struct Script(Arc<Mutex<Vec<Option<FailureClass>>>>, Arc<AtomicU64>, SessionOptions, Arc<AtomicU64>);
 
-    impl Connect for Script {
+    impl SessionFactory for Script {
         type Session = Script;
         fn server(&self) -> String {
             "a server".into()
         }
-        fn manner(&self) -> &Manner {
+        fn options(&self) -> &SessionOptions {
             &self.2
         }
-        fn only(&self, _: &[u16]) -> Script {
+        fn with_statements(&self, _: &[u16]) -> Script {
             self.clone()
         }
         fn with_patience(&self, _: Duration) -> Script {
             self.clone()
         }
-        fn connect(&self) -> Result<Script, Failure> {
+        fn connect(&self) -> Result<Script, OpFailure> {
             self.3.fetch_add(1, Relaxed);
             Ok(self.clone())
         }
     }
 
-    impl Session for Script {
-        fn perform(&mut self, _: &SqlOp) -> Result<(), Failure> {
+    impl SqlSession for Script {
+        fn perform(&mut self, _: &SqlOp) -> Result<(), OpFailure> {
             match self.0.lock().unwrap().pop().flatten() {
                 None => Ok(()),
-                Some(class) => Err(Failure { class, text: format!("it was {}", class.as_str()) }),
+                Some(class) => Err(OpFailure { class, text: format!("it was {}", class.as_str()) }),
             }
         }
-        fn roll_back(&mut self) -> Result<(), Failure> {
+        fn roll_back(&mut self) -> Result<(), OpFailure> {
             self.1.fetch_add(1, Relaxed);
             Ok(())
         }
     }
 
-    fn manner() -> Manner {
-        Manner {
-            statements: Statements::Prepared,
+    fn options() -> SessionOptions {
+        SessionOptions {
+            statements: StatementMode::Prepared,
             isolation: None,
-            connection: Connection::Kept,
-            reconnect: Reconnect::Again,
+            connection: ConnectionLifetime::Kept,
+            reconnect: ReconnectPolicy::Again,
             retries_for: Duration::from_secs(3600),
             patience: Duration::from_secs(1),
-            threads: Threads::Each,
+            threads: ClientThreads::Each,
         }
     }
 
     fn driver(script: &[Option<FailureClass>]) -> (SqlDriver<Script>, Script) {
-        driver_of(script, manner())
+        driver_of(script, options())
     }
 
-    fn driver_of(script: &[Option<FailureClass>], manner: Manner) -> (SqlDriver<Script>, Script) {
+    fn driver_of(script: &[Option<FailureClass>], options: SessionOptions) -> (SqlDriver<Script>, Script) {
         let attempts = Arc::new(Mutex::new(script.iter().rev().copied().collect()));
-        let script = Script(attempts, Arc::default(), manner, Arc::default());
+        let script = Script(attempts, Arc::default(), options, Arc::default());
         let mut driver = SqlDriver::new(script.clone(), Arc::default());
         driver.open().unwrap();
         (driver, script)
@@ -383,7 +383,7 @@ mod tests {
     #[test]
     fn statements_of_others_have_no_size_and_all_keep_their_numbers() {
         let all = ["INSERT", "DELETE", "UPDATE"].map(String::from);
-        assert_eq!(*only(&all, &[2, 0]), ["INSERT", "SELECT 1", "UPDATE"]);
+        assert_eq!(*keep_used(&all, &[2, 0]), ["INSERT", "SELECT 1", "UPDATE"]);
     }
 
     #[test]
@@ -397,15 +397,15 @@ mod tests {
     #[test]
     fn without_retries_a_conflict_is_a_failure() {
         let (mut driver, script) =
-            driver_of(&[Some(FailureClass::Conflict)], Manner { retries_for: Duration::ZERO, ..manner() });
+            driver_of(&[Some(FailureClass::Conflict)], SessionOptions { retries_for: Duration::ZERO, ..options() });
         assert_eq!(driver.execute(&SqlOp::default()), Outcome::Failed(FailureClass::Conflict));
         assert_eq!((script.1.load(Relaxed), counts(&driver)), (1, ["0".into(), "0".into()]));
     }
 
     #[test]
     fn a_connection_per_transaction_is_made_for_each_and_is_no_lost_one() {
-        let manner = Manner { connection: Connection::PerTransaction, ..manner() };
-        let (mut driver, script) = driver_of(&[None, Some(FailureClass::Conflict), None, None], manner);
+        let options = SessionOptions { connection: ConnectionLifetime::PerTransaction, ..options() };
+        let (mut driver, script) = driver_of(&[None, Some(FailureClass::Conflict), None, None], options);
         let made_to_look = script.3.load(Relaxed);
         (0..3).for_each(|_| assert_eq!(driver.execute(&SqlOp::default()), Outcome::Ok { bytes: 0 }));
         assert_eq!((script.3.load(Relaxed) - made_to_look, counts(&driver)), (3, ["1".into(), "0".into()]));
@@ -414,12 +414,12 @@ mod tests {
     #[test]
     fn a_lost_connection_is_the_end_where_the_clients_are_to_stop() {
         let lost = [Some(FailureClass::Other), Some(FailureClass::Lost)];
-        for reconnect in [Reconnect::Again, Reconnect::Stop] {
-            let (mut driver, _) = driver_of(&lost, Manner { reconnect, ..manner() });
+        for reconnect in [ReconnectPolicy::Again, ReconnectPolicy::Stop] {
+            let (mut driver, _) = driver_of(&lost, SessionOptions { reconnect, ..options() });
             driver.execute(&SqlOp::default());
             assert!(!driver.is_over(), "another failure");
             driver.execute(&SqlOp::default());
-            assert_eq!(driver.is_over(), reconnect == Reconnect::Stop);
+            assert_eq!(driver.is_over(), reconnect == ReconnectPolicy::Stop);
         }
     }
 

@@ -15,8 +15,8 @@
 //! takes those along who wait for the same, so that an outage costs one attempt a pause and not one for each client.
 
 use crate::engine::Loading;
-use crate::sql::session_options::Manner;
-use crate::sql::{Connect, Failure, PAUSE, PAUSE_MAX, Session, Tally, for_source};
+use crate::sql::session_options::SessionOptions;
+use crate::sql::{ClientTally, OpFailure, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, for_source};
 use load::{BatchClient, BatchDriver, Client, Done, OpSource, Stamp};
 use model::{FailureClass, Nanos, Outcome, SqlArg, SqlOp};
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
@@ -32,21 +32,21 @@ use std::time::{Duration, Instant};
 use workload::{Beside, Kind, Part, Slot};
 
 /// A connection on which answers are looked for and not waited for.
-pub trait Polled: Session {
+pub trait PollableSession: SqlSession {
     /// From here on nothing here waits.
-    fn stop_waiting(&mut self) -> Result<(), Failure>;
+    fn stop_waiting(&mut self) -> Result<(), OpFailure>;
     /// The socket.
     fn socket(&self) -> BorrowedFd<'_>;
     /// Makes ready what is to be sent.
-    fn put(&mut self, next: Next<'_>) -> Result<(), Failure>;
+    fn put(&mut self, next: Command<'_>) -> Result<(), OpFailure>;
     /// Sends as much of it as there is room for: whether that was all.
-    fn send_some(&mut self) -> Result<bool, Failure>;
+    fn send_some(&mut self) -> Result<bool, OpFailure>;
     /// Takes what has come of the answer, for `op`: whether that was all. Otherwise the socket had nothing more.
-    fn take_some(&mut self, op: &SqlOp) -> Result<bool, Failure>;
+    fn take_some(&mut self, op: &SqlOp) -> Result<bool, OpFailure>;
 }
 
 /// What a server is told.
-pub enum Next<'a> {
+pub enum Command<'a> {
     /// A text without arguments.
     Text(&'a str),
     /// A statement with its arguments.
@@ -62,7 +62,7 @@ pub enum Next<'a> {
 
 /// How many clients, and on how many threads.
 #[derive(Clone, Copy)]
-pub struct Crowd {
+pub struct SharedThreads {
     /// Clients.
     pub clients: u32,
     /// Threads, at most as many.
@@ -76,59 +76,61 @@ const ANSWER_AT_MOST: Duration = Duration::from_secs(2);
 const AHEAD_MAX: usize = 2;
 
 /// How much one look finds; the others are found by the next.
-const FOUND_MAX: usize = 64;
+const READY_MAX: usize = 64;
 
 /// How often is looked who has waited too long for an answer.
 const SWEEP_EVERY: Duration = Duration::from_millis(100);
 
-/// The clients of `crowd` for `part`, and as many on as many threads for what is done `beside`.
-pub fn loading<C: Connect<Session: Polled>>(
+/// The clients of `sharing` for `part`, and as many on as many threads for what is done `beside`.
+pub fn multiplexed_clients<C: SessionFactory<Session: PollableSession>>(
     part: &Part<SqlOp>,
     beside: Option<&Beside<SqlOp>>,
     kinds: &[Kind],
-    crowd: Crowd,
+    sharing: SharedThreads,
     connect: &C,
-    tally: &Arc<Tally>,
+    tally: &Arc<ClientTally>,
 ) -> Loading {
-    let all = |part: &Part<SqlOp>| (0..crowd.threads).map(|nth| thread(part, crowd, nth, connect, tally)).collect();
+    let all = |part: &Part<SqlOp>| {
+        (0..sharing.threads).map(|nth| client_of_thread(part, sharing, nth, connect, tally)).collect()
+    };
     let beside = beside.map(|beside| load::Beside {
         clients: all(&beside.part),
         kinds: beside.kinds.clone(),
-        per_s: beside.per_client_s * f64::from(crowd.clients),
+        per_s: beside.per_client_s * f64::from(sharing.clients),
     });
     Loading { kinds: kinds.to_vec(), clients: all(part), beside }
 }
 
-/// Thread number `nth` of `crowd`.
-fn thread<C: Connect<Session: Polled>>(
+/// Thread number `nth` of `sharing`.
+fn client_of_thread<C: SessionFactory<Session: PollableSession>>(
     part: &Part<SqlOp>,
-    crowd: Crowd,
+    sharing: SharedThreads,
     nth: u32,
     connect: &C,
-    tally: &Arc<Tally>,
+    tally: &Arc<ClientTally>,
 ) -> Box<dyn Client> {
     let sources: Vec<OpSource<SqlOp>> =
-        slots_of(crowd, nth).map(|slot| OpSource::with_ahead(part, slot, AHEAD_MAX)).collect();
-    let connects = sources.iter().map(|source| for_source(connect, source)).collect();
-    Box::new(BatchClient::new(sources, CrowdDriver::new(connects, tally.clone()), Stamp::Each))
+        slots_of(sharing, nth).map(|slot| OpSource::with_ahead(part, slot, AHEAD_MAX)).collect();
+    let factories = sources.iter().map(|source| for_source(connect, source)).collect();
+    Box::new(BatchClient::new(sources, MultiplexedDriver::new(factories, tally.clone()), Stamp::Each))
 }
 
-/// Those of `crowd` who are on thread number `nth`: neighbours by their numbers, as many as on the others or one more.
-fn slots_of(crowd: Crowd, nth: u32) -> impl Iterator<Item = Slot> {
-    let Crowd { clients, threads } = crowd;
+/// Those of `sharing` who are on thread number `nth`: neighbours by their numbers, as many as on the others or one more.
+fn slots_of(sharing: SharedThreads, nth: u32) -> impl Iterator<Item = Slot> {
+    let SharedThreads { clients, threads } = sharing;
     let first = |nth: u32| (u64::from(nth) * u64::from(clients) / u64::from(threads)) as u32;
     (first(nth)..first(nth + 1)).map(move |client| Slot { client, clients })
 }
 
 /// A client's connection and what is under way on it.
-struct Seat<C: Connect> {
+struct Connection<C: SessionFactory> {
     connect: C,
     /// Opened on the clients' own thread; `None` again while it is lost.
     session: Option<C::Session>,
     /// Whether the socket is watched for room, too.
     is_full: bool,
     op: SqlOp,
-    stands: Stands,
+    state: OpState,
     /// When it was first seen to say nothing to what it was told last; `None` where nobody has looked since.
     silent_since: Option<Instant>,
     /// When the operation first lost against others.
@@ -136,11 +138,11 @@ struct Seat<C: Connect> {
 }
 
 /// Where an operation stands: what is being answered.
-enum Stands {
+enum OpState {
     /// Nothing: there is no operation.
     Idle,
     /// Nothing yet: there is no connection.
-    Waits,
+    Unconnected,
     /// BEGIN.
     Begin,
     /// Call number `nth`; the arguments of the next begin at `args`.
@@ -148,75 +150,75 @@ enum Stands {
     /// COMMIT.
     Commit,
     /// ROLLBACK, for this.
-    RollBack(Failure),
+    RollBack(OpFailure),
 }
 
 /// The connections of one thread.
-struct CrowdDriver<C: Connect> {
-    seats: Vec<Seat<C>>,
+struct MultiplexedDriver<C: SessionFactory> {
+    connections: Vec<Connection<C>>,
     /// Watches the sockets; made on the clients' own thread.
     epoll: Option<OwnedFd>,
     /// For whom the last look found something that nobody has seen to, the last first.
-    found: Vec<u32>,
+    ready: Vec<u32>,
     /// Pushed and not started.
-    fresh: Vec<u32>,
+    pushed: Vec<u32>,
     /// Whose operations wait for a connection.
     waiting: VecDeque<u32>,
     /// When the next of them may try, and the pause after an attempt in vain.
     connect_at: Instant,
     pause: Duration,
     /// When was last looked, and when it is to be seen next who has waited too long.
-    looked: Instant,
-    sweep_at: Instant,
+    polled_at: Instant,
+    check_silence_at: Instant,
     is_over: bool,
     failure: String,
-    tally: Arc<Tally>,
+    tally: Arc<ClientTally>,
 }
 
-impl<C: Connect<Session: Polled>> CrowdDriver<C> {
-    fn new(connects: Vec<C>, tally: Arc<Tally>) -> Self {
+impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
+    fn new(factories: Vec<C>, tally: Arc<ClientTally>) -> Self {
         let now = Instant::now();
-        let seat = |connect| Seat {
+        let connection = |connect| Connection {
             connect,
             session: None,
             is_full: false,
             op: SqlOp::default(),
-            stands: Stands::Idle,
+            state: OpState::Idle,
             silent_since: None,
             began: None,
         };
-        let seats: Vec<Seat<C>> = connects.into_iter().map(seat).collect();
-        let many = seats.len();
-        CrowdDriver {
+        let connections: Vec<Connection<C>> = factories.into_iter().map(connection).collect();
+        let many = connections.len();
+        MultiplexedDriver {
             epoll: None,
-            found: Vec::with_capacity(FOUND_MAX),
-            fresh: Vec::with_capacity(many),
+            ready: Vec::with_capacity(READY_MAX),
+            pushed: Vec::with_capacity(many),
             waiting: VecDeque::with_capacity(many),
             connect_at: now,
             pause: PAUSE,
-            looked: now,
-            sweep_at: now,
+            polled_at: now,
+            check_silence_at: now,
             is_over: false,
             failure: String::new(),
             tally,
-            seats,
+            connections,
         }
     }
 
-    fn manner(&self) -> &Manner {
-        self.seats[0].connect.manner()
+    fn options(&self) -> &SessionOptions {
+        self.connections[0].connect.options()
     }
 
     /// Takes over the new connection of `slot`.
-    fn seat(&mut self, slot: u32, mut session: C::Session) -> Result<(), Failure> {
-        let io = |errno: Errno| Failure { class: FailureClass::Other, text: std::io::Error::from(errno).to_string() };
+    fn adopt(&mut self, slot: u32, mut session: C::Session) -> Result<(), OpFailure> {
+        let io = |errno: Errno| OpFailure { class: FailureClass::Other, text: std::io::Error::from(errno).to_string() };
         session.stop_waiting()?;
         if self.epoll.is_none() {
             self.epoll = Some(epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io)?);
         }
         epoll::add(self.epoll(), session.socket(), EventData::new_u64(slot.into()), ANSWERS).map_err(io)?;
-        let seat = &mut self.seats[slot as usize];
-        (seat.session, seat.is_full) = (Some(session), false);
+        let connection = &mut self.connections[slot as usize];
+        (connection.session, connection.is_full) = (Some(session), false);
         Ok(())
     }
 
@@ -227,47 +229,47 @@ impl<C: Connect<Session: Polled>> CrowdDriver<C> {
     /// Starts the operation of `slot`, from its beginning.
     #[inline]
     fn start(&mut self, slot: u32, done: &mut Vec<Done>) {
-        let seat = &mut self.seats[slot as usize];
-        if seat.session.is_none() {
-            seat.stands = Stands::Waits;
+        let connection = &mut self.connections[slot as usize];
+        if connection.session.is_none() {
+            connection.state = OpState::Unconnected;
             return self.wait_for_connection(slot);
         }
-        let first = if seat.op.transaction { Stands::Begin } else { next_call(&seat.op, 0, 0) };
-        self.tell(slot, first, done);
+        let first = if connection.op.transaction { OpState::Begin } else { next_call(&connection.op, 0, 0) };
+        self.send_command(slot, first, done);
     }
 
     /// Tells the server what `next` stands for; nothing where the operation is through.
     #[inline]
-    fn tell(&mut self, slot: u32, next: Stands, done: &mut Vec<Done>) {
-        let seat = &mut self.seats[slot as usize];
-        (seat.stands, seat.silent_since) = (next, None);
-        let Some(said) = said(&seat.stands, &seat.op) else {
+    fn send_command(&mut self, slot: u32, next: OpState, done: &mut Vec<Done>) {
+        let connection = &mut self.connections[slot as usize];
+        (connection.state, connection.silent_since) = (next, None);
+        let Some(command) = command_for(&connection.state, &connection.op) else {
             return self.finish(slot, Outcome::Ok { bytes: 0 }, done);
         };
-        let session = seat.session.as_mut().expect("connected: it stands at a statement");
-        match session.put(said) {
-            Ok(()) => self.send(slot, done),
-            Err(failure) => self.fail(slot, failure, done),
+        let session = connection.session.as_mut().expect("connected: it stands at a statement");
+        match session.put(command) {
+            Ok(()) => self.send_pending(slot, done),
+            Err(failure) => self.handle_failure(slot, failure, done),
         }
     }
 
     /// Sends what was put, as far as there is room.
     #[inline]
-    fn send(&mut self, slot: u32, done: &mut Vec<Done>) {
-        let seat = &mut self.seats[slot as usize];
-        let Some(session) = &mut seat.session else { return };
+    fn send_pending(&mut self, slot: u32, done: &mut Vec<Done>) {
+        let connection = &mut self.connections[slot as usize];
+        let Some(session) = &mut connection.session else { return };
         match session.send_some() {
-            Ok(all) if all != seat.is_full => {}
-            Ok(all) => self.watch(slot, !all),
-            Err(failure) => self.fail(slot, failure, done),
+            Ok(all) if all != connection.is_full => {}
+            Ok(all) => self.watch_for_room(slot, !all),
+            Err(failure) => self.handle_failure(slot, failure, done),
         }
     }
 
     /// Watches the socket of `slot` for room to send, or no longer.
     #[cold]
-    fn watch(&mut self, slot: u32, is_full: bool) {
-        self.seats[slot as usize].is_full = is_full;
-        let Some(session) = &self.seats[slot as usize].session else { return };
+    fn watch_for_room(&mut self, slot: u32, is_full: bool) {
+        self.connections[slot as usize].is_full = is_full;
+        let Some(session) = &self.connections[slot as usize].session else { return };
         let flags = if is_full { ANSWERS | EventFlags::OUT } else { ANSWERS };
         // What cannot be watched is found by those who look for silence.
         let _ = epoll::modify(self.epoll(), session.socket(), EventData::new_u64(slot.into()), flags);
@@ -275,53 +277,53 @@ impl<C: Connect<Session: Polled>> CrowdDriver<C> {
 
     /// Something came for `slot`, or there is room again.
     #[inline]
-    fn hear(&mut self, slot: u32, done: &mut Vec<Done>) {
-        let seat = &mut self.seats[slot as usize];
-        if matches!(seat.stands, Stands::Idle | Stands::Waits) {
+    fn receive_answer(&mut self, slot: u32, done: &mut Vec<Done>) {
+        let connection = &mut self.connections[slot as usize];
+        if matches!(connection.state, OpState::Idle | OpState::Unconnected) {
             return; // the end of a connection that nobody uses: the next to use it will see
         }
-        seat.silent_since = None;
-        if seat.is_full {
-            return self.send(slot, done);
+        connection.silent_since = None;
+        if connection.is_full {
+            return self.send_pending(slot, done);
         }
-        let Some(session) = &mut seat.session else { return };
-        match session.take_some(&seat.op) {
-            Ok(true) => self.answered(slot, done),
+        let Some(session) = &mut connection.session else { return };
+        match session.take_some(&connection.op) {
+            Ok(true) => self.advance(slot, done),
             Ok(false) => {}
-            Err(failure) => self.fail(slot, failure, done),
+            Err(failure) => self.handle_failure(slot, failure, done),
         }
     }
 
     /// The server has done what the operation of `slot` stands at.
     #[inline]
-    fn answered(&mut self, slot: u32, done: &mut Vec<Done>) {
-        let seat = &mut self.seats[slot as usize];
-        let next = match std::mem::replace(&mut seat.stands, Stands::Idle) {
-            Stands::Begin => next_call(&seat.op, 0, 0),
-            Stands::Call { nth, args } => next_call(&seat.op, nth + 1, args),
-            Stands::RollBack(failure) => return self.rolled_back(slot, failure, done),
-            Stands::Commit | Stands::Idle | Stands::Waits => Stands::Idle,
+    fn advance(&mut self, slot: u32, done: &mut Vec<Done>) {
+        let connection = &mut self.connections[slot as usize];
+        let next = match std::mem::replace(&mut connection.state, OpState::Idle) {
+            OpState::Begin => next_call(&connection.op, 0, 0),
+            OpState::Call { nth, args } => next_call(&connection.op, nth + 1, args),
+            OpState::RollBack(failure) => return self.rolled_back(slot, failure, done),
+            OpState::Commit | OpState::Idle | OpState::Unconnected => OpState::Idle,
         };
-        self.tell(slot, next, done);
+        self.send_command(slot, next, done);
     }
 
     /// What the operation of `slot` stands at failed.
     #[cold]
-    fn fail(&mut self, slot: u32, failure: Failure, done: &mut Vec<Done>) {
-        let seat = &mut self.seats[slot as usize];
-        match std::mem::replace(&mut seat.stands, Stands::Idle) {
+    fn handle_failure(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<Done>) {
+        let connection = &mut self.connections[slot as usize];
+        match std::mem::replace(&mut connection.state, OpState::Idle) {
             // A connection on which nothing can be given up is of no use, and the operation failed for what was before.
-            Stands::RollBack(cause) => self.lose(slot, cause, done),
-            _ if failure.class == FailureClass::Lost => self.lose(slot, failure, done),
-            _ => self.tell(slot, Stands::RollBack(failure), done),
+            OpState::RollBack(cause) => self.drop_connection(slot, cause, done),
+            _ if failure.class == FailureClass::Lost => self.drop_connection(slot, failure, done),
+            _ => self.send_command(slot, OpState::RollBack(failure), done),
         }
     }
 
     /// The operation of `slot` was given up: it is performed again, or it has failed.
     #[cold]
-    fn rolled_back(&mut self, slot: u32, failure: Failure, done: &mut Vec<Done>) {
-        let seat = &mut self.seats[slot as usize];
-        if seat.connect.manner().tries_again(failure.class, &mut seat.began) {
+    fn rolled_back(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<Done>) {
+        let connection = &mut self.connections[slot as usize];
+        if connection.connect.options().retries(failure.class, &mut connection.began) {
             self.tally.again.fetch_add(1, Relaxed);
             return self.start(slot, done);
         }
@@ -330,15 +332,15 @@ impl<C: Connect<Session: Polled>> CrowdDriver<C> {
 
     /// The connection of `slot` is lost, and its operation with it.
     #[cold]
-    fn lose(&mut self, slot: u32, failure: Failure, done: &mut Vec<Done>) {
-        self.seats[slot as usize].session = None; // which closes the socket, so it is not watched any more
+    fn drop_connection(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<Done>) {
+        self.connections[slot as usize].session = None; // which closes the socket, so it is not watched any more
         self.give_up(slot, failure, done);
     }
 
     #[cold]
-    fn give_up(&mut self, slot: u32, failure: Failure, done: &mut Vec<Done>) {
-        let Failure { class, text } = failure;
-        self.is_over |= self.manner().ends_with(class);
+    fn give_up(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<Done>) {
+        let OpFailure { class, text } = failure;
+        self.is_over |= self.options().ends_load_on(class);
         self.tally.lost.fetch_add(u64::from(class == FailureClass::Lost), Relaxed);
         self.failure = text;
         self.finish(slot, Outcome::Failed(class), done);
@@ -346,7 +348,7 @@ impl<C: Connect<Session: Polled>> CrowdDriver<C> {
 
     #[inline]
     fn finish(&mut self, slot: u32, outcome: Outcome, done: &mut Vec<Done>) {
-        self.seats[slot as usize].stands = Stands::Idle;
+        self.connections[slot as usize].state = OpState::Idle;
         done.push(Done { slot, outcome });
     }
 
@@ -362,20 +364,20 @@ impl<C: Connect<Session: Polled>> CrowdDriver<C> {
     /// Connects one of those who wait, where it is time; who cannot takes the others along.
     #[cold]
     fn connect_one(&mut self, done: &mut Vec<Done>) {
-        let Some(slot) = self.waiting.pop_front_if(|_| self.looked >= self.connect_at) else { return };
-        let connect = &self.seats[slot as usize].connect;
-        let hurried = connect.with_patience(connect.manner().patience.min(ANSWER_AT_MOST));
-        match hurried.connect().and_then(|session| self.seat(slot, session)) {
+        let Some(slot) = self.waiting.pop_front_if(|_| self.polled_at >= self.connect_at) else { return };
+        let connect = &self.connections[slot as usize].connect;
+        let hurried = connect.with_patience(connect.options().patience.min(ANSWER_AT_MOST));
+        match hurried.connect().and_then(|session| self.adopt(slot, session)) {
             Ok(()) => {
                 self.pause = PAUSE;
                 self.tally.reconnected.fetch_add(1, Relaxed);
                 self.start(slot, done);
             }
-            Err(Failure { text, .. }) => {
+            Err(OpFailure { text, .. }) => {
                 self.pause = (2 * self.pause).min(PAUSE_MAX);
                 self.connect_at = Instant::now() + self.pause;
                 let all: Vec<u32> = std::iter::once(slot).chain(self.waiting.drain(..)).collect();
-                let lost = || Failure { class: FailureClass::Lost, text: text.clone() };
+                let lost = || OpFailure { class: FailureClass::Lost, text: text.clone() };
                 all.into_iter().for_each(|slot| self.give_up(slot, lost(), done));
             }
         }
@@ -383,21 +385,21 @@ impl<C: Connect<Session: Polled>> CrowdDriver<C> {
 
     /// Looks once which sockets have something, for `timeout` at most.
     #[inline]
-    fn look(&mut self, timeout: Nanos) {
+    fn poll_sockets(&mut self, timeout: Nanos) {
         let timeout = Duration::from_nanos(timeout.0).min(self.until_attempt());
         let epoll = self.epoll.as_ref().expect("made when the clients were opened");
         // epoll waits for whole milliseconds: too long for what falls due before. Poll does not.
         let whole = timeout.as_nanos().is_multiple_of(1_000_000);
         if !whole && poll(&mut [PollFd::new(epoll, PollFlags::IN)], Some(&timespec(timeout))) == Ok(0) {
-            self.looked = Instant::now();
+            self.polled_at = Instant::now();
             return;
         }
         let timeout = if whole { timeout } else { Duration::ZERO };
         // Where a signal comes, the loop asks again.
-        if let Ok((found, _)) = epoll::wait(epoll, &mut [MaybeUninit::uninit(); FOUND_MAX], Some(&timespec(timeout))) {
-            self.found.extend(found.iter().rev().map(|event: &Event| event.data.u64() as u32));
+        if let Ok((ready, _)) = epoll::wait(epoll, &mut [MaybeUninit::uninit(); READY_MAX], Some(&timespec(timeout))) {
+            self.ready.extend(ready.iter().rev().map(|event: &Event| event.data.u64() as u32));
         }
-        self.looked = Instant::now();
+        self.polled_at = Instant::now();
     }
 
     /// Until somebody may try to connect; for ever where nobody waits for it.
@@ -412,20 +414,20 @@ impl<C: Connect<Session: Polled>> CrowdDriver<C> {
     /// Gives up the connections whose server has said nothing for too long. That is counted from the first time that it is seen
     /// here: the last look may have been long before the server was told anything, where all clients thought meanwhile.
     #[inline]
-    fn sweep(&mut self, done: &mut Vec<Done>) {
-        if self.looked < self.sweep_at {
+    fn end_silent_connections(&mut self, done: &mut Vec<Done>) {
+        if self.polled_at < self.check_silence_at {
             return;
         }
-        self.sweep_at = self.looked + SWEEP_EVERY;
-        let (patience, looked) = (self.manner().patience, self.looked);
-        for slot in 0..self.seats.len() as u32 {
-            let seat = &mut self.seats[slot as usize];
-            if matches!(seat.stands, Stands::Idle | Stands::Waits) {
+        self.check_silence_at = self.polled_at + SWEEP_EVERY;
+        let (patience, polled_at) = (self.options().patience, self.polled_at);
+        for slot in 0..self.connections.len() as u32 {
+            let connection = &mut self.connections[slot as usize];
+            if matches!(connection.state, OpState::Idle | OpState::Unconnected) {
                 continue;
             }
-            let since = *seat.silent_since.get_or_insert(looked);
-            if looked.saturating_duration_since(since) > patience {
-                self.fail(slot, Failure::silent(), done);
+            let since = *connection.silent_since.get_or_insert(polled_at);
+            if polled_at.saturating_duration_since(since) > patience {
+                self.handle_failure(slot, OpFailure::timed_out(), done);
             }
         }
     }
@@ -440,51 +442,51 @@ fn timespec(time: Duration) -> Timespec {
 
 /// Where an operation stands when call number `nth` is next, whose arguments begin at `args`.
 #[inline]
-fn next_call(op: &SqlOp, nth: usize, args: usize) -> Stands {
+fn next_call(op: &SqlOp, nth: usize, args: usize) -> OpState {
     match op.calls.get(nth) {
-        Some(call) => Stands::Call { nth, args: args + call.args as usize },
-        None if op.transaction => Stands::Commit,
-        None => Stands::Idle,
+        Some(call) => OpState::Call { nth, args: args + call.args as usize },
+        None if op.transaction => OpState::Commit,
+        None => OpState::Idle,
     }
 }
 
 /// What is said to have the server do what `op` stands at.
 #[inline]
-fn said<'a>(stands: &Stands, op: &'a SqlOp) -> Option<Next<'a>> {
-    Some(match *stands {
-        Stands::Idle | Stands::Waits => return None,
-        Stands::Begin => Next::Text("BEGIN"),
-        Stands::Commit => Next::Text("COMMIT"),
-        Stands::RollBack(_) => Next::Text("ROLLBACK"),
-        Stands::Call { nth, args } => {
+fn command_for<'a>(state: &OpState, op: &'a SqlOp) -> Option<Command<'a>> {
+    Some(match *state {
+        OpState::Idle | OpState::Unconnected => return None,
+        OpState::Begin => Command::Text("BEGIN"),
+        OpState::Commit => Command::Text("COMMIT"),
+        OpState::RollBack(_) => Command::Text("ROLLBACK"),
+        OpState::Call { nth, args } => {
             let call = op.calls[nth];
             let args = &op.args[args - call.args as usize..args];
-            Next::Call { statement: call.statement, args, text: &op.text }
+            Command::Call { statement: call.statement, args, text: &op.text }
         }
     })
 }
 
 /// Makes `mine` what `op` is, in the buffers that it has.
 #[inline]
-fn keep(mine: &mut SqlOp, op: &SqlOp) {
+fn copy_op(mine: &mut SqlOp, op: &SqlOp) {
     (mine.op_kind, mine.transaction, mine.writes) = (op.op_kind, op.transaction, op.writes);
     mine.calls.clone_from(&op.calls);
     mine.args.clone_from(&op.args);
     mine.text.clone_from(&op.text);
 }
 
-impl<C: Connect<Session: Polled>> BatchDriver for CrowdDriver<C> {
+impl<C: SessionFactory<Session: PollableSession>> BatchDriver for MultiplexedDriver<C> {
     type Op = SqlOp;
 
     fn depth(&self) -> u32 {
-        self.seats.len() as u32
+        self.connections.len() as u32
     }
 
     fn open(&mut self) -> Result<(), String> {
-        for slot in 0..self.seats.len() as u32 {
-            let connect = &self.seats[slot as usize].connect;
+        for slot in 0..self.connections.len() as u32 {
+            let connect = &self.connections[slot as usize].connect;
             let server = connect.server();
-            let connected = connect.connect().and_then(|session| self.seat(slot, session));
+            let connected = connect.connect().and_then(|session| self.adopt(slot, session));
             connected.map_err(|failure| format!("cannot connect to {server}: {}", failure.text))?;
         }
         Ok(())
@@ -492,31 +494,31 @@ impl<C: Connect<Session: Polled>> BatchDriver for CrowdDriver<C> {
 
     #[inline]
     fn push(&mut self, slot: u32, op: &SqlOp) {
-        let seat = &mut self.seats[slot as usize];
-        keep(&mut seat.op, op);
-        seat.began = None;
-        self.fresh.push(slot);
+        let connection = &mut self.connections[slot as usize];
+        copy_op(&mut connection.op, op);
+        connection.began = None;
+        self.pushed.push(slot);
     }
 
     #[inline]
     fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>) {
-        while let Some(slot) = self.fresh.pop() {
+        while let Some(slot) = self.pushed.pop() {
             self.start(slot, done);
         }
-        if done.is_empty() && self.found.is_empty() {
-            self.look(timeout);
-            self.sweep(done);
+        if done.is_empty() && self.ready.is_empty() {
+            self.poll_sockets(timeout);
+            self.end_silent_connections(done);
             self.connect_one(done);
         }
         while done.is_empty()
-            && let Some(slot) = self.found.pop()
+            && let Some(slot) = self.ready.pop()
         {
-            self.hear(slot, done);
+            self.receive_answer(slot, done);
         }
     }
 
     fn describe_failure(&self) -> String {
-        format!("{}: {}", self.seats[0].connect.server(), self.failure)
+        format!("{}: {}", self.connections[0].connect.server(), self.failure)
     }
 
     fn is_over(&self) -> bool {
@@ -529,7 +531,7 @@ mod tests {
     //! The way of operations on sockets whose other ends are here; the real servers are in the contract tests.
 
     use super::*;
-    use crate::sql::session_options::{Connection, Reconnect, Statements, Threads};
+    use crate::sql::session_options::{ClientThreads, ConnectionLifetime, ReconnectPolicy, StatementMode};
     use model::SqlCall;
     use std::io::{ErrorKind, Read, Write};
     use std::os::unix::net::UnixStream;
@@ -542,7 +544,7 @@ mod tests {
         ends: Arc<Mutex<Vec<Option<UnixStream>>>>,
         is_gone: Arc<AtomicBool>,
         attempts: Arc<AtomicU32>,
-        manner: Manner,
+        options: SessionOptions,
     }
 
     /// A client's end: commands are lines, and answers are letters.
@@ -551,25 +553,25 @@ mod tests {
         out: Vec<u8>,
     }
 
-    fn lost(text: &str) -> Failure {
-        Failure { class: FailureClass::Lost, text: text.into() }
+    fn lost(text: &str) -> OpFailure {
+        OpFailure { class: FailureClass::Lost, text: text.into() }
     }
 
-    impl Connect for Server {
+    impl SessionFactory for Server {
         type Session = Line;
         fn server(&self) -> String {
             "a server".into()
         }
-        fn manner(&self) -> &Manner {
-            &self.manner
+        fn options(&self) -> &SessionOptions {
+            &self.options
         }
-        fn only(&self, _: &[u16]) -> Server {
+        fn with_statements(&self, _: &[u16]) -> Server {
             self.clone()
         }
         fn with_patience(&self, _: Duration) -> Server {
             self.clone()
         }
-        fn connect(&self) -> Result<Line, Failure> {
+        fn connect(&self) -> Result<Line, OpFailure> {
             self.attempts.fetch_add(1, Relaxed);
             if self.is_gone.load(Relaxed) {
                 return Err(lost("it is not there"));
@@ -580,32 +582,32 @@ mod tests {
         }
     }
 
-    impl Session for Line {
-        fn perform(&mut self, _: &SqlOp) -> Result<(), Failure> {
+    impl SqlSession for Line {
+        fn perform(&mut self, _: &SqlOp) -> Result<(), OpFailure> {
             unreachable!("nobody waits here")
         }
-        fn roll_back(&mut self) -> Result<(), Failure> {
+        fn roll_back(&mut self) -> Result<(), OpFailure> {
             unreachable!("nobody waits here")
         }
     }
 
-    impl Polled for Line {
-        fn stop_waiting(&mut self) -> Result<(), Failure> {
+    impl PollableSession for Line {
+        fn stop_waiting(&mut self) -> Result<(), OpFailure> {
             self.socket.set_nonblocking(true).map_err(|error| lost(&error.to_string()))
         }
         fn socket(&self) -> BorrowedFd<'_> {
             self.socket.as_fd()
         }
-        fn put(&mut self, next: Next<'_>) -> Result<(), Failure> {
+        fn put(&mut self, next: Command<'_>) -> Result<(), OpFailure> {
             self.out = match next {
-                Next::Text(text) => format!("{text}\n").into(),
-                Next::Call { statement, args, text } => {
+                Command::Text(text) => format!("{text}\n").into(),
+                Command::Call { statement, args, text } => {
                     [format!("{statement} {args:?} ").as_bytes(), text, b"\n"].concat()
                 }
             };
             Ok(())
         }
-        fn send_some(&mut self) -> Result<bool, Failure> {
+        fn send_some(&mut self) -> Result<bool, OpFailure> {
             match self.socket.write(&self.out) {
                 Ok(sent) => drop(self.out.drain(..sent)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -613,11 +615,11 @@ mod tests {
             }
             Ok(self.out.is_empty())
         }
-        fn take_some(&mut self, _: &SqlOp) -> Result<bool, Failure> {
+        fn take_some(&mut self, _: &SqlOp) -> Result<bool, OpFailure> {
             let mut letter = [0];
             match self.socket.read(&mut letter) {
                 Ok(1) if letter == *b"y" => Ok(true),
-                Ok(1) => Err(Failure { class: FailureClass::Conflict, text: "deadlock".into() }),
+                Ok(1) => Err(OpFailure { class: FailureClass::Conflict, text: "deadlock".into() }),
                 Ok(_) => Err(lost("it hung up")),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
                 Err(error) => Err(lost(&error.to_string())),
@@ -648,18 +650,18 @@ mod tests {
     }
 
     /// A server and its clients on one thread, which wait for an answer as long as `patience`.
-    fn clients(count: usize, patience: Duration) -> (Server, CrowdDriver<Server>) {
-        let manner = Manner {
-            statements: Statements::Prepared,
+    fn clients(count: usize, patience: Duration) -> (Server, MultiplexedDriver<Server>) {
+        let options = SessionOptions {
+            statements: StatementMode::Prepared,
             isolation: None,
-            connection: Connection::Kept,
-            reconnect: Reconnect::Again,
+            connection: ConnectionLifetime::Kept,
+            reconnect: ReconnectPolicy::Again,
             retries_for: Duration::from_secs(3600),
             patience,
-            threads: Threads::Shared(1),
+            threads: ClientThreads::Shared(1),
         };
-        let server = Server { ends: Arc::default(), is_gone: Arc::default(), attempts: Arc::default(), manner };
-        let mut driver = CrowdDriver::new(vec![server.clone(); count], Arc::default());
+        let server = Server { ends: Arc::default(), is_gone: Arc::default(), attempts: Arc::default(), options };
+        let mut driver = MultiplexedDriver::new(vec![server.clone(); count], Arc::default());
         driver.open().unwrap();
         (server, driver)
     }
@@ -672,14 +674,14 @@ mod tests {
     }
 
     /// What one look finds.
-    fn look(driver: &mut CrowdDriver<Server>) -> Vec<Done> {
+    fn look(driver: &mut MultiplexedDriver<Server>) -> Vec<Done> {
         let mut done = Vec::new();
         driver.submit_and_wait(Nanos(0), &mut done);
         done
     }
 
     /// Looks until an operation is done.
-    fn until_done(driver: &mut CrowdDriver<Server>) -> Vec<Done> {
+    fn until_done(driver: &mut MultiplexedDriver<Server>) -> Vec<Done> {
         let mut done = Vec::new();
         while done.is_empty() {
             driver.submit_and_wait(Nanos::from_millis(100), &mut done);
@@ -689,7 +691,7 @@ mod tests {
 
     const OK: Outcome = Outcome::Ok { bytes: 0 };
 
-    fn counts(driver: &CrowdDriver<Server>) -> [String; 2] {
+    fn counts(driver: &MultiplexedDriver<Server>) -> [String; 2] {
         let facts = driver.tally.facts();
         [0, 1].map(|nth| facts[nth].value.clone())
     }
@@ -733,7 +735,7 @@ mod tests {
     #[test]
     fn without_time_for_retries_a_conflict_is_a_failure_after_its_roll_back() {
         let (server, mut driver) = clients(1, HOUR);
-        driver.seats[0].connect.manner.retries_for = Duration::ZERO;
+        driver.connections[0].connect.options.retries_for = Duration::ZERO;
         driver.push(0, &operation(false));
         look(&mut driver);
         server.answer(0, b"n");
@@ -756,19 +758,19 @@ mod tests {
             driver.submit_and_wait(Nanos::from_millis(20), &mut done);
             server.answer_if_asked(1);
             done.retain(|done| done.slot == 0);
-            if matches!(driver.seats[1].stands, Stands::Idle) {
+            if matches!(driver.connections[1].state, OpState::Idle) {
                 driver.push(1, &operation(false));
             }
         }
         assert_eq!(done, [Done { slot: 0, outcome: Outcome::Failed(FailureClass::Lost) }]);
-        assert!(driver.describe_failure().contains("did not answer") && driver.seats[1].session.is_some());
+        assert!(driver.describe_failure().contains("did not answer") && driver.connections[1].session.is_some());
     }
 
     #[test]
     fn a_server_is_not_lost_because_nobody_looked_for_long_before_it_was_told_anything() {
         let (server, mut driver) = clients(1, HOUR);
         // All clients thought for two hours.
-        driver.looked -= 2 * HOUR;
+        driver.polled_at -= 2 * HOUR;
         driver.push(0, &operation(false));
         assert_eq!(look(&mut driver), []);
         server.answer(0, b"y");
@@ -803,14 +805,14 @@ mod tests {
 
     #[test]
     fn a_lost_connection_is_the_end_where_the_clients_are_to_stop() {
-        for reconnect in [Reconnect::Again, Reconnect::Stop] {
+        for reconnect in [ReconnectPolicy::Again, ReconnectPolicy::Stop] {
             let (server, mut driver) = clients(1, HOUR);
-            driver.seats[0].connect.manner.reconnect = reconnect;
+            driver.connections[0].connect.options.reconnect = reconnect;
             driver.push(0, &operation(true));
             look(&mut driver);
             server.ends.lock().unwrap()[0] = None;
             until_done(&mut driver);
-            assert_eq!(driver.is_over(), reconnect == Reconnect::Stop);
+            assert_eq!(driver.is_over(), reconnect == ReconnectPolicy::Stop);
         }
     }
 
@@ -821,7 +823,7 @@ mod tests {
         let long = SqlOp { calls: vec![call], text: vec![b'x'; 3 << 20], ..SqlOp::default() };
         [0, 1].into_iter().zip([&long, &operation(false)]).for_each(|(slot, op)| driver.push(slot, op));
         assert_eq!(look(&mut driver), []);
-        assert!(driver.seats[0].is_full && !driver.seats[1].is_full);
+        assert!(driver.connections[0].is_full && !driver.connections[1].is_full);
         server.answer(1, b"y");
         look(&mut driver);
         server.answer(1, b"y");
@@ -831,7 +833,7 @@ mod tests {
             received += server.answer(0, b"").len();
             look(&mut driver);
         }
-        assert!(!driver.seats[0].is_full);
+        assert!(!driver.connections[0].is_full);
         server.ends.lock().unwrap()[0].as_mut().unwrap().write_all(b"y").unwrap();
         assert_eq!(until_done(&mut driver), [Done { slot: 0, outcome: OK }]);
     }
@@ -839,7 +841,7 @@ mod tests {
     #[test]
     fn the_clients_are_spread_over_the_threads_and_none_is_left_out() {
         for (clients, threads) in [(16, 2), (7, 3), (512, 5), (9, 8)] {
-            let of_thread = |nth| slots_of(Crowd { clients, threads }, nth).map(|slot| slot.client).collect();
+            let of_thread = |nth| slots_of(SharedThreads { clients, threads }, nth).map(|slot| slot.client).collect();
             let all: Vec<Vec<u32>> = (0..threads).map(of_thread).collect();
             assert!(all.iter().flatten().copied().eq(0..clients), "{all:?}");
             let counts = all.iter().map(Vec::len);

@@ -9,17 +9,17 @@ use std::io::{self, ErrorKind, Read};
 const AT_FIRST: usize = 16 << 10;
 
 /// Bytes received, of which some are taken.
-pub struct Inbox {
+pub struct RecvBuffer {
     buffer: Vec<u8>,
     /// `buffer[at..end]` was received and not taken.
     at: usize,
     end: usize,
 }
 
-impl Inbox {
+impl RecvBuffer {
     /// An empty one.
-    pub fn new() -> Inbox {
-        Inbox { buffer: vec![0; AT_FIRST], at: 0, end: 0 }
+    pub fn new() -> RecvBuffer {
+        RecvBuffer { buffer: vec![0; AT_FIRST], at: 0, end: 0 }
     }
 
     /// The next `bytes` bytes, not taken yet; `socket` is read until they are there.
@@ -86,7 +86,7 @@ mod tests {
     fn what_comes_in_pieces_is_put_together_whatever_their_size() {
         let text: Vec<u8> = (0..100_000u32).map(|n| n as u8).collect();
         for piece in [1, 7, 16_384, 100_000] {
-            let (mut inbox, mut socket) = (Inbox::new(), Pieces(&text, piece));
+            let (mut inbox, mut socket) = (RecvBuffer::new(), Pieces(&text, piece));
             let mut seen = Vec::new();
             for length in [1, 20_000, 3, 70_000, 9_996] {
                 inbox.peek(length, &mut socket).unwrap();
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_message_that_is_cut_off_is_an_end_that_nobody_expected() {
-        let error = Inbox::new().peek(4, &mut Pieces(b"abc", 2)).unwrap_err();
+        let error = RecvBuffer::new().peek(4, &mut Pieces(b"abc", 2)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
     }
 }

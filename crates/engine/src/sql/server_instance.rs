@@ -4,17 +4,17 @@
 //! [`Instance`]. Limits: one connection asks everything beside the load, and never while clients wait; a server of others is never
 //! ended, started or configured.
 
-use crate::engine::{Instance, Loading, Start, loaders_for};
-use crate::made_for::MadeFor;
-use crate::maintenance::{self, Chores, Unpaid};
-use crate::reset::{Beginnings, Between};
-use crate::server::dir::{Home, Socket};
-use crate::server::location::{Foreign, Place};
+use crate::data_description::DataDescription;
+use crate::engine::{DataSpace, Instance, InstanceReport, Loading, ResetFor, Start, loaders_for};
+use crate::maintenance::{self, Maintenance, RemainingDebt};
+use crate::reset::{DataReset, ResetMode};
+use crate::server::dir::{ServerDir, Socket};
+use crate::server::location::{DataLocation, ExternalSchema};
 use crate::server::program::Program;
 use crate::server::variables::{Rules, Variables};
-use crate::sql::multiplex::Polled;
-use crate::sql::session_options::{self, Manner, Threads};
-use crate::sql::{Connect, Failure, Tally, connections, failed, loading, program_of};
+use crate::sql::multiplex::PollableSession;
+use crate::sql::session_options::{self, ClientThreads, SessionOptions};
+use crate::sql::{ClientTally, OpFailure, SessionFactory, connections_needed, program_of, server_error, sql_clients};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
 use model::{Bytes, CounterSource, Fact, Params, SqlOp, Trial};
@@ -27,10 +27,10 @@ use std::time::Duration;
 use workload::{Beside, Kind, Part, Table, Work};
 
 /// Counting rows and flushing take as long as they take, and the load may leave much to be written out.
-const KEEPER_PATIENCE: Duration = Duration::from_secs(600);
+const ADMIN_PATIENCE: Duration = Duration::from_secs(600);
 
 /// What is the same for all servers of a kind.
-pub struct Own {
+pub struct ServerSpec {
     /// What a private one is called: in messages, as its directory, before the dot of its facts.
     pub name: &'static str,
     /// As whom it runs where plimsoll is root.
@@ -56,14 +56,14 @@ pub struct Own {
 }
 
 /// A connection over which a server is told and asked beside the load.
-pub trait Link: Send + 'static {
+pub trait AdminConnection: Send + 'static {
     /// Has `statement` performed.
-    fn run(&mut self, statement: &str) -> Result<(), Failure>;
+    fn run(&mut self, statement: &str) -> Result<(), OpFailure>;
     /// The rows that answer `question`, each value as text.
-    fn rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, Failure>;
+    fn rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, OpFailure>;
 
     /// The last value of the answer's first row.
-    fn value(&mut self, question: &str) -> Result<Option<String>, Failure> {
+    fn value(&mut self, question: &str) -> Result<Option<String>, OpFailure> {
         Ok(self.rows(question)?.into_iter().next().and_then(|row| row.into_iter().last()?))
     }
 }
@@ -73,12 +73,12 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     /// Where a server is, and as whom to come there.
     type Address: Clone + Send + Sync + 'static;
     /// A connection beside the load.
-    type Link: Link;
+    type Admin: AdminConnection;
     /// How clients connect.
-    type Connect: Connect<Session: Polled>;
+    type Sessions: SessionFactory<Session: PollableSession>;
 
     /// What is the same for all of the kind.
-    const OWN: &'static Own;
+    const SPEC: &'static ServerSpec;
 
     /// Refuses what cannot be done for `trial`, or not here.
     fn check(&self, trial: &Trial) -> Result<(), TargetError>;
@@ -87,19 +87,19 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     /// For the server on them.
     fn arguments(&self, data: &Path, params: &Params, variables: &Variables) -> Vec<OsString>;
     /// The server behind a private socket.
-    fn private(socket: Socket, shown: String) -> Self::Address;
+    fn private_address(socket: Socket, shown: String) -> Self::Address;
     /// Makes in a new server what tables are made in, and says where that is.
-    fn settle(link: &mut Self::Link, address: Self::Address) -> Result<Self::Address, Failure>;
+    fn create_schema(link: &mut Self::Admin, address: Self::Address) -> Result<Self::Address, OpFailure>;
     /// Makes a schema on the server of somebody else that `params` name.
-    fn visit(params: &Params) -> Result<(Self::Address, Self::Link, Foreign), TargetError>;
+    fn open_external(params: &Params) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
     /// A connection that gives up after `patience` without an answer.
-    fn link(address: &Self::Address, patience: Duration) -> Result<Self::Link, Failure>;
+    fn connect_admin(address: &Self::Address, patience: Duration) -> Result<Self::Admin, OpFailure>;
     /// The server, for messages.
-    fn shown(address: &Self::Address) -> &str;
-    /// Clients that say `statements` in their `manner`,
-    fn connect(address: Self::Address, statements: Arc<[String]>, manner: Manner) -> Self::Connect;
+    fn display_name(address: &Self::Address) -> &str;
+    /// Clients that say `statements` in their `options`,
+    fn session_factory(address: Self::Address, statements: Arc<[String]>, options: SessionOptions) -> Self::Sessions;
     /// and a connection as theirs are.
-    fn link_of(connect: &Self::Connect) -> Result<Self::Link, Failure>;
+    fn connect_as_client(connect: &Self::Sessions) -> Result<Self::Admin, OpFailure>;
     /// The question for the value of a variable.
     fn variable(name: &str) -> String;
     /// The variables that are read back as facts.
@@ -114,7 +114,7 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     fn indexes(table: &Table) -> Vec<String>;
     /// Writes out what was put off for `tables`, as far as that can be asked of a server that is not `private`; what is left where
     /// it makes no progress any more.
-    fn bring_to_rest(&self, link: &mut Self::Link, tables: &[String], private: bool) -> Result<Bytes, Failure>;
+    fn quiesce(&self, link: &mut Self::Admin, tables: &[String], private: bool) -> Result<Bytes, OpFailure>;
     /// Refuses so many connections where the server, which says how many it takes at most, would turn some away.
     fn check_connections(_clients: u32, _most: Option<String>) -> Result<(), TargetError> {
         Ok(())
@@ -124,68 +124,74 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
 }
 
 /// A server with the data that was made on it.
-pub struct Served<S: SqlServer> {
+pub struct SqlServerInstance<S: SqlServer> {
     server: S,
     /// Counts rows and reads settings back, never while clients wait.
-    keeper: RefCell<S::Link>,
+    admin: RefCell<S::Admin>,
     address: S::Address,
     tables: Vec<String>,
     /// Of the data that is made.
     seed: u64,
-    tally: Arc<Tally>,
-    unpaid: Unpaid,
-    made_for: MadeFor,
+    tally: Arc<ClientTally>,
+    debt: RemainingDebt,
+    made_for: DataDescription,
     /// That the plan sets.
     variables: Variables,
     /// What points begin with, and what a private server is started with for it.
-    begins: Beginnings,
+    reset: DataReset,
     params: Params,
     /// Of the clients of the last trial, or the first.
-    manner: Manner,
-    place: Place,
+    options: SessionOptions,
+    location: DataLocation,
 }
 
-impl<S: SqlServer> Served<S> {
+impl<S: SqlServer> SqlServerInstance<S> {
     /// Starts `server` in a directory of its own.
     pub fn start(server: S, start: &Start) -> Result<Self, TargetError> {
         server.check(start.trial)?;
-        let (own, params) = (S::OWN, &start.trial.target.params);
+        let (own, params) = (S::SPEC, &start.trial.target.params);
         let variables = own.rules.variables(params);
         let blamed = |error| own.rules.blamed(&variables, error);
         let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
-        let mut home = Home::make(dir, own.name, own.user, own.killed_by)?.held_in(start.cage);
-        home.set_up(own.install.needed()?, server.install_arguments(home.data(), &variables)).map_err(blamed)?;
-        let address = S::private(home.socket(own.socket), format!("{} in `{}`", own.name, shown(home.dir.path())));
-        let mut keeper = launch(&server, &mut home, &address, params, &variables).map_err(blamed)?;
-        let said = S::shown(&address).to_owned();
-        let address = S::settle(&mut keeper, address).map_err(|failure| failed(&said, failure))?;
-        let (place, begins) = (Place::Private(Box::new(home)), Beginnings::of(params));
-        let made = Served { variables, begins, ..Served::at(server, start, address, keeper, place) };
+        let mut server_dir = ServerDir::make(dir, own.name, own.user, own.killed_by)?.limited_by(start.cgroups);
+        server_dir
+            .set_up(own.install.needed()?, server.install_arguments(server_dir.data(), &variables))
+            .map_err(blamed)?;
+        let address = S::private_address(
+            server_dir.socket(own.socket),
+            format!("{} in `{}`", own.name, shown(server_dir.dir.path())),
+        );
+        let mut admin = launch(&server, &mut server_dir, &address, params, &variables).map_err(blamed)?;
+        let said = S::display_name(&address).to_owned();
+        let address = S::create_schema(&mut admin, address).map_err(|failure| server_error(&said, failure))?;
+        let (location, reset) = (DataLocation::Private(Box::new(server_dir)), DataReset::from_params(params));
+        let made =
+            SqlServerInstance { variables, reset, ..SqlServerInstance::at(server, start, address, admin, location) };
         own.rules.known(&made.variables, |name| made.variable(name)).map(|()| made)
     }
 
     /// Makes a schema on a server that somebody else runs.
-    pub fn visit(server: S, start: &Start) -> Result<Self, TargetError> {
-        let (address, keeper, foreign) = S::visit(&start.trial.target.params)?;
-        Ok(Served::at(server, start, address, keeper, Place::Foreign(foreign)))
+    pub fn open_external(server: S, start: &Start) -> Result<Self, TargetError> {
+        let (address, admin, external) = S::open_external(&start.trial.target.params)?;
+        Ok(SqlServerInstance::at(server, start, address, admin, DataLocation::External(external)))
     }
 
     /// A server that runs and is left as it is.
-    fn at(server: S, start: &Start, address: S::Address, keeper: S::Link, place: Place) -> Self {
-        Served {
+    fn at(server: S, start: &Start, address: S::Address, admin: S::Admin, location: DataLocation) -> Self {
+        SqlServerInstance {
             server,
-            keeper: RefCell::new(keeper),
+            admin: RefCell::new(admin),
             address,
             tables: Vec::new(),
             seed: start.trial.seed,
             tally: Arc::default(),
-            unpaid: Unpaid::default(),
-            made_for: MadeFor::new(start),
+            debt: RemainingDebt::default(),
+            made_for: DataDescription::new(start),
             variables: Variables::default(),
-            begins: Beginnings::unchanged(),
+            reset: DataReset::unchanged(),
             params: start.trial.target.params.clone(),
-            manner: Manner::of(start.trial),
-            place,
+            options: SessionOptions::from_trial(start.trial),
+            location,
         }
     }
 
@@ -193,48 +199,48 @@ impl<S: SqlServer> Served<S> {
     fn restart(
         &mut self,
         in_order: bool,
-        meanwhile: fn(&mut Beginnings, &mut DataDir, &Path) -> Result<(), TargetError>,
+        meanwhile: fn(&mut DataReset, &mut DataDir, &Path) -> Result<(), TargetError>,
     ) -> Result<(), TargetError> {
-        let Place::Private(home) = &mut self.place else { return Ok(()) };
-        home.end(in_order.then_some(S::OWN.ended_by))?;
-        let data = home.data().to_owned();
-        meanwhile(&mut self.begins, &mut home.dir, &data)?;
-        self.keeper = RefCell::new(launch(&self.server, home, &self.address, &self.params, &self.variables)?);
+        let DataLocation::Private(server_dir) = &mut self.location else { return Ok(()) };
+        server_dir.end(in_order.then_some(S::SPEC.ended_by))?;
+        let data = server_dir.data().to_owned();
+        meanwhile(&mut self.reset, &mut server_dir.dir, &data)?;
+        self.admin = RefCell::new(launch(&self.server, server_dir, &self.address, &self.params, &self.variables)?);
         Ok(())
     }
 
     fn all(
         &self,
-        manner: Manner,
+        options: SessionOptions,
         statements: Vec<String>,
         part: &Part<SqlOp>,
         beside: Option<&Beside<SqlOp>>,
         kinds: &[Kind],
         clients: u32,
     ) -> Loading {
-        let connect = S::connect(self.address.clone(), statements.into(), manner);
-        loading(part, beside, kinds, clients, &connect, &self.tally)
+        let connect = S::session_factory(self.address.clone(), statements.into(), options);
+        sql_clients(part, beside, kinds, clients, &connect, &self.tally)
     }
 
     fn run(&self, statement: &str) -> Result<(), TargetError> {
-        self.keeper.borrow_mut().run(statement).map_err(|failure| self.failed(failure))
+        self.admin.borrow_mut().run(statement).map_err(|failure| self.failed(failure))
     }
 
     /// The number that answers `question`; 0 where none does.
     fn number(&self, question: &str) -> Result<u64, TargetError> {
-        let answer = self.keeper.borrow_mut().value(question).map_err(|failure| self.failed(failure))?;
+        let answer = self.admin.borrow_mut().value(question).map_err(|failure| self.failed(failure))?;
         Ok(answer.and_then(|text| text.parse().ok()).unwrap_or_default())
     }
 
     fn variable(&self, name: &str) -> Option<String> {
-        self.keeper.borrow_mut().value(&S::variable(name)).ok().flatten()
+        self.admin.borrow_mut().value(&S::variable(name)).ok().flatten()
     }
 
     /// The level at which the clients' transactions are, as the server has it.
     fn isolation(&self) -> Option<String> {
-        let connect = S::connect(self.address.clone(), [].into(), self.manner.clone());
-        let mut link = S::link_of(&connect).ok()?;
-        let told = S::OWN.isolation.iter().find_map(|question| link.value(question).ok()?);
+        let connect = S::session_factory(self.address.clone(), [].into(), self.options.clone());
+        let mut link = S::connect_as_client(&connect).ok()?;
+        let told = S::SPEC.isolation.iter().find_map(|question| link.value(question).ok()?);
         told.map(|told| session_options::isolation_word(&told))
     }
 
@@ -245,40 +251,40 @@ impl<S: SqlServer> Served<S> {
     }
 
     /// What clients need to do other work on the data than statements.
-    fn chores(&self, work: Work) -> ServerChores<S> {
-        ServerChores {
+    fn maintenance(&self, work: Work) -> ServerMaintenance<S> {
+        ServerMaintenance {
             server: self.server.clone(),
             address: self.address.clone(),
             tables: self.tables.clone().into(),
-            private: self.place.is_private(),
-            unpaid: self.unpaid.clone(),
+            private: self.location.is_private(),
+            debt: self.debt.clone(),
             work: work.into(),
         }
     }
 
-    fn failed(&self, failure: Failure) -> TargetError {
-        failed(S::shown(&self.address), failure)
+    fn failed(&self, failure: OpFailure) -> TargetError {
+        server_error(S::display_name(&self.address), failure)
     }
 }
 
-/// Starts the server of `home` and connects to it.
+/// Starts the server of `server_dir` and connects to it.
 fn launch<S: SqlServer>(
     server: &S,
-    home: &mut Home,
+    server_dir: &mut ServerDir,
     address: &S::Address,
     params: &Params,
     variables: &Variables,
-) -> Result<S::Link, TargetError> {
-    let arguments = server.arguments(home.data(), params, variables);
-    let answers = || S::link(address, KEEPER_PATIENCE).map(drop).map_err(|failure| failure.text);
-    home.start(S::OWN.program.needed()?, arguments, answers)?;
-    S::link(address, KEEPER_PATIENCE).map_err(|failure| failed(S::shown(address), failure))
+) -> Result<S::Admin, TargetError> {
+    let arguments = server.arguments(server_dir.data(), params, variables);
+    let answers = || S::connect_admin(address, ADMIN_PATIENCE).map(drop).map_err(|failure| failure.text);
+    server_dir.start(S::SPEC.program.needed()?, arguments, answers)?;
+    S::connect_admin(address, ADMIN_PATIENCE).map_err(|failure| server_error(S::display_name(address), failure))
 }
 
-impl<S: SqlServer> Instance for Served<S> {
-    fn facts(&self) -> Vec<Fact> {
+impl<S: SqlServer> Instance for SqlServerInstance<S> {
+    fn report(&self) -> InstanceReport {
         let value = |name: &str| self.variable(name).unwrap_or("unknown".into());
-        let (own, durability) = (S::OWN, self.server.durability(&value));
+        let (own, durability) = (S::SPEC, self.server.durability(&value));
         let mut facts = vec![Fact::new("engine.version", value(own.version)), Fact::new("durability", durability)];
         let known = self.server.variables().iter().filter_map(|name| Some((name, self.variable(name)?)));
         facts.extend(known.map(|(name, value)| Fact::new(format!("{}.{name}", own.rules.server), value)));
@@ -287,15 +293,17 @@ impl<S: SqlServer> Instance for Served<S> {
         let set: Vec<Fact> = set.into_iter().filter(|fact| !told(fact)).collect();
         facts.extend(set);
         facts.push(Fact::new("isolation", self.isolation().unwrap_or("unknown".into())));
-        facts.extend(self.place.facts());
-        facts.extend(self.begins.facts());
-        facts.extend(self.manner.facts());
-        facts
+        facts.extend(self.location.facts());
+        facts.extend(self.reset.facts());
+        facts.extend(self.options.facts());
+        let set = own.rules.warnings(&self.variables, |name| self.variable(name));
+        let warnings = self.location.warnings().into_iter().chain(set).collect();
+        InstanceReport { facts, warnings, processes: self.location.processes() }
     }
 
-    fn closing_facts(&self) -> Vec<Fact> {
-        let ended = self.place.facts().into_iter().filter(|fact| fact.name == "server.ended");
-        self.tally.facts().into_iter().chain(ended).chain(self.unpaid.told()).collect()
+    fn finish_trial(&mut self) -> Vec<Fact> {
+        let ended = self.location.facts().into_iter().filter(|fact| fact.name == "server.ended");
+        self.tally.facts().into_iter().chain(ended).chain(self.debt.take_fact()).collect()
     }
 
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
@@ -305,117 +313,98 @@ impl<S: SqlServer> Instance for Served<S> {
             self.tables.push(table.name.clone());
         }
         let Some(load) = &program.load else { return Ok(None) };
-        let manner = Manner::of_loaders(trial);
-        Ok(Some(self.all(manner, program.load_statements, load, None, &program.kinds, loaders_for(load.ops))))
+        let options = SessionOptions::for_loading(trial);
+        Ok(Some(self.all(options, program.load_statements, load, None, &program.kinds, loaders_for(load.ops))))
     }
 
-    fn loaded(&mut self) -> Result<(), TargetError> {
-        let private = self.place.is_private();
-        let brought = self.server.bring_to_rest(&mut self.keeper.borrow_mut(), &self.tables, private);
-        self.unpaid.set(brought.map_err(|failure| self.failed(failure))?);
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
+        let private = self.location.is_private();
+        let brought = self.server.quiesce(&mut self.admin.borrow_mut(), &self.tables, private);
+        self.debt.set(brought.map_err(|failure| self.failed(failure))?);
         let rows = self.count_rows()?;
-        if self.begins.between != Between::Keep {
-            self.restart(true, Beginnings::loaded)?;
+        if self.reset.mode != ResetMode::Keep {
+            self.restart(true, DataReset::keep_copy)?;
         }
-        self.place.seal(rows, self.seed)
-    }
-
-    fn facts_of_load(&self) -> Vec<Fact> {
-        self.begins.facts_of_load()
+        self.location.seal(rows, self.seed)?;
+        Ok(self.reset.facts_of_load())
     }
 
     fn restores(&self) -> bool {
-        self.begins.restores()
+        self.reset.restores()
     }
 
-    fn begin_again(&mut self, continues: bool) -> Result<(), TargetError> {
-        if !self.begins.changes(continues, &mut self.made_for) {
+    fn reset(&mut self, purpose: ResetFor) -> Result<(), TargetError> {
+        if !self.reset.is_due(purpose, &mut self.made_for) {
             return Ok(());
         }
-        self.restart(!self.restores(), |begins, _, data| begins.again(data))
+        self.restart(!self.restores(), |reset, _, data| reset.restore(data))
     }
 
     fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
-        self.made_for.check_on(&self.place, trial)?;
+        self.made_for.check_on(&self.location, trial)?;
         let program = program_of(trial, &self.made_for.carried);
-        S::check_connections(connections(trial, &program), self.variable("max_connections"))?;
-        self.manner = Manner::of(trial);
+        S::check_connections(connections_needed(trial, &program), self.variable("max_connections"))?;
+        self.options = SessionOptions::from_trial(trial);
         if program.work != Work::Calls {
-            self.manner.threads = Threads::Each;
-            return Ok(maintenance::loading(
+            self.options.threads = ClientThreads::Each;
+            return Ok(maintenance::maintenance_clients(
                 &program.run,
                 &program.kinds,
                 trial.load.clients,
-                &self.chores(program.work),
+                &self.maintenance(program.work),
             ));
         }
         let (run, beside) = (&program.run, program.beside.as_ref());
-        Ok(self.all(self.manner.clone(), program.statements, run, beside, &program.kinds, trial.load.clients))
-    }
-
-    fn processes(&self) -> Vec<u32> {
-        self.place.processes()
+        Ok(self.all(self.options.clone(), program.statements, run, beside, &program.kinds, trial.load.clients))
     }
 
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {
         self.server.sources(&self.address)
     }
 
-    fn warnings(&self) -> Vec<String> {
-        let set = S::OWN.rules.warnings(&self.variables, |name| self.variable(name));
-        self.place.warnings().into_iter().chain(set).collect()
-    }
-
     fn trouble(&self) -> Option<String> {
-        self.place.trouble(self.tally.has_lost())
+        self.location.trouble(self.tally.has_lost())
     }
 
-    fn footprint(&self) -> Bytes {
-        self.place.footprint(|| Bytes(self.number(S::OWN.table_bytes).unwrap_or_default()))
-    }
-
-    fn rows(&self) -> Option<u64> {
-        self.place.rows()
-    }
-
-    fn log_footprint(&self) -> Option<Bytes> {
-        self.place.log_footprint()
+    fn space(&self) -> DataSpace {
+        let total = self.location.footprint(|| Bytes(self.number(S::SPEC.table_bytes).unwrap_or_default()));
+        DataSpace { total, logs: self.location.log_footprint(), rows: self.location.rows() }
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
         // The data goes with it, so it need not shut down in order: it is killed, which takes milliseconds.
-        self.place.remove()
+        self.location.remove()
     }
 }
 
 /// What clients do but statements.
 #[derive(Clone)]
-struct ServerChores<S: SqlServer> {
+struct ServerMaintenance<S: SqlServer> {
     server: S,
     address: S::Address,
     tables: Arc<[String]>,
     private: bool,
-    unpaid: Unpaid,
+    debt: RemainingDebt,
     work: Arc<Work>,
 }
 
-impl<S: SqlServer> Chores for ServerChores<S> {
+impl<S: SqlServer> Maintenance for ServerMaintenance<S> {
     type Op = SqlOp;
-    type Open = S::Link;
+    type Open = S::Admin;
 
     fn engine(&self) -> String {
-        S::shown(&self.address).to_owned()
+        S::display_name(&self.address).to_owned()
     }
 
-    fn open(&self) -> Result<S::Link, Failure> {
-        S::link(&self.address, maintenance::PATIENCE)
+    fn open(&self) -> Result<S::Admin, OpFailure> {
+        S::connect_admin(&self.address, maintenance::PATIENCE)
     }
 
-    fn perform(&self, link: &mut S::Link, op: &SqlOp) -> Result<(), Failure> {
+    fn perform(&self, link: &mut S::Admin, op: &SqlOp) -> Result<(), OpFailure> {
         match &*self.work {
             Work::Calls => unreachable!("statements have clients of their own"),
             Work::Drain => {
-                self.unpaid.set(self.server.bring_to_rest(link, &self.tables, self.private)?);
+                self.debt.set(self.server.quiesce(link, &self.tables, self.private)?);
                 Ok(())
             }
             Work::Indexes(tables) => {

@@ -1,6 +1,6 @@
 //! How the clients of an SQL engine talk to it: the parameters of the clients' side, which no data depends on.
 //!
-//! In: a trial. Out: a [`Manner`]. Limits: the load is always made over kept connections with prepared statements, at the server's
+//! In: a trial. Out: a [`SessionOptions`]. Limits: the load is always made over kept connections with prepared statements, at the server's
 //! own isolation: it is to be over soon, and its rows are the same.
 
 use crate::server::url::Url;
@@ -13,8 +13,8 @@ pub const STATEMENTS: ParamDef = ParamDef {
     name: "statements",
     kind: ParamKind::OneOf(&["prepared", "plain"]),
     default: "prepared",
-    help: "how statements come to the engine: prepared once per connection, or as plain text that is parsed each time (SQLite: \
-           prepared anew each time)",
+    help: "how statements are sent: prepared once per connection, or as plain text that is parsed each time \
+           (SQLite: prepared each time)",
     scales: false,
     shapes_data: false,
 };
@@ -24,7 +24,7 @@ pub const ISOLATION: ParamDef = ParamDef {
     name: "isolation",
     kind: ParamKind::OneOf(&["default", "read-uncommitted", "read-committed", "repeatable-read", "serializable"]),
     default: "default",
-    help: "isolation level of the clients' transactions; default: the server's own",
+    help: "isolation level of the clients' transactions; default = the server's own",
     scales: false,
     shapes_data: false,
 };
@@ -34,7 +34,7 @@ pub const CONNECTION: ParamDef = ParamDef {
     name: "connection",
     kind: ParamKind::OneOf(&["kept", "per-transaction"]),
     default: "kept",
-    help: "connections are kept, or each operation opens and closes one of its own, which is part of its response time",
+    help: "keep connections open, or open and close one for each operation, counted in its response time",
     scales: false,
     shapes_data: false,
 };
@@ -44,7 +44,7 @@ pub const RECONNECT: ParamDef = ParamDef {
     name: "reconnect",
     kind: ParamKind::OneOf(&["again", "stop"]),
     default: "again",
-    help: "after a lost connection, where failures are counted: connect again, or end the point",
+    help: "after a lost connection, if failures are counted: connect again, or end the point",
     scales: false,
     shapes_data: false,
 };
@@ -55,8 +55,8 @@ pub const RETRIES_FOR: ParamDef = ParamDef {
     kind: ParamKind::Duration,
     // Less than the grace time by default, so that the end of a phase does not find a client still trying.
     default: "5s",
-    help: "how long an operation is tried again that lost against others (deadlock, lock wait, serialization), within its response \
-           time; 0 = a conflict is a failure",
+    help: "retry after deadlock, lock timeout or serialization failure for up to this long (counted in the \
+           response time); 0 = count as failed",
     scales: false,
     shapes_data: false,
 };
@@ -66,15 +66,15 @@ pub const THREADS: ParamDef = ParamDef {
     name: "threads",
     kind: ParamKind::Int { min: 0, max: 16_384 },
     default: "0",
-    help: "on how many threads the clients are served, each with a connection of its own; 0 = a thread each. Fewer cost less CPU, \
-           and an answer waits until its thread has looked at those before it",
+    help: "client threads, 0 = one per client. With fewer, connections are multiplexed: less CPU, but a reply may \
+           wait for its thread",
     scales: false,
     shapes_data: false,
 };
 
 /// Whether statements are prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Statements {
+pub enum StatementMode {
     /// Once per connection.
     Prepared,
     /// Never.
@@ -83,7 +83,7 @@ pub enum Statements {
 
 /// How long a connection lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Connection {
+pub enum ConnectionLifetime {
     /// As long as its client.
     Kept,
     /// As long as an operation.
@@ -92,7 +92,7 @@ pub enum Connection {
 
 /// After a lost connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reconnect {
+pub enum ReconnectPolicy {
     /// The client connects again.
     Again,
     /// The load ends.
@@ -101,7 +101,7 @@ pub enum Reconnect {
 
 /// Who serves the clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Threads {
+pub enum ClientThreads {
     /// A thread each.
     Each,
     /// So many threads, fewer than there are clients.
@@ -114,122 +114,128 @@ const SILENCE_MAX: Duration = Duration::from_secs(30);
 
 /// How the clients of a trial talk to their server.
 #[derive(Clone, Debug)]
-pub struct Manner {
+pub struct SessionOptions {
     /// Whether they prepare their statements.
-    pub statements: Statements,
+    pub statements: StatementMode,
     /// The isolation level in the words of SQL, where it is not the server's own.
     pub isolation: Option<String>,
     /// How long their connections last.
-    pub connection: Connection,
+    pub connection: ConnectionLifetime,
     /// What becomes of a lost one.
-    pub reconnect: Reconnect,
+    pub reconnect: ReconnectPolicy,
     /// How long they try again what lost against others.
     pub retries_for: Duration,
     /// How long they wait for an answer.
     pub patience: Duration,
     /// Who serves them.
-    pub threads: Threads,
+    pub threads: ClientThreads,
 }
 
-impl Manner {
+impl SessionOptions {
     /// That of the clients of `trial`.
-    pub fn of(trial: &Trial) -> Manner {
+    pub fn from_trial(trial: &Trial) -> SessionOptions {
         let params = &trial.target.params;
         let Nanos(retries_for) = params.nanos(RETRIES_FOR.name);
-        Manner {
-            statements: statements(params),
-            isolation: isolation(params),
-            connection: connection(params),
-            reconnect: if params.word(RECONNECT.name) == "stop" { Reconnect::Stop } else { Reconnect::Again },
+        SessionOptions {
+            statements: statement_mode(params),
+            isolation: isolation_level(params),
+            connection: connection_lifetime(params),
+            reconnect: if params.word(RECONNECT.name) == "stop" {
+                ReconnectPolicy::Stop
+            } else {
+                ReconnectPolicy::Again
+            },
             retries_for: Duration::from_nanos(retries_for),
-            threads: threads(trial),
-            ..Manner::of_loaders(trial)
+            threads: client_threads(trial),
+            ..SessionOptions::for_loading(trial)
         }
     }
 
     /// That of the clients that make the data of `trial`.
-    pub fn of_loaders(trial: &Trial) -> Manner {
+    pub fn for_loading(trial: &Trial) -> SessionOptions {
         let Nanos(grace) = trial.phases.grace;
-        Manner {
-            statements: Statements::Prepared,
+        SessionOptions {
+            statements: StatementMode::Prepared,
             isolation: None,
-            connection: Connection::Kept,
-            reconnect: Reconnect::Again,
+            connection: ConnectionLifetime::Kept,
+            reconnect: ReconnectPolicy::Again,
             retries_for: Duration::from_secs(5),
             patience: SILENCE_MAX.max(Duration::from_nanos(grace)),
-            threads: Threads::Each,
+            threads: ClientThreads::Each,
         }
     }
 
     /// Whether all statements are prepared when a connection is made. One that serves one operation prepares what that needs.
     pub fn prepares_all(&self) -> bool {
-        self.statements == Statements::Prepared && self.connection == Connection::Kept
+        self.statements == StatementMode::Prepared && self.connection == ConnectionLifetime::Kept
     }
 
     /// Whether an operation that failed with `class`, for the first time when it `began` to, is performed again.
-    pub fn tries_again(&self, class: FailureClass, began: &mut Option<Instant>) -> bool {
+    pub fn retries(&self, class: FailureClass, began: &mut Option<Instant>) -> bool {
         let mut since = || began.get_or_insert_with(Instant::now).elapsed();
         class == FailureClass::Conflict && since() < self.retries_for
     }
 
     /// What is to be known of clients that share threads, where they do.
     pub fn facts(&self) -> Option<Fact> {
-        let Threads::Shared(threads) = self.threads else { return None };
+        let ClientThreads::Shared(threads) = self.threads else { return None };
         let told = format!("{threads}; an answer waits until its thread has looked at those before it");
         Some(Fact::new("client.threads", told))
     }
 
     /// Whether a failure of `class` ends the load, whatever becomes of others.
-    pub fn ends_with(&self, class: FailureClass) -> bool {
-        class == FailureClass::Lost && self.reconnect == Reconnect::Stop
+    pub fn ends_load_on(&self, class: FailureClass) -> bool {
+        class == FailureClass::Lost && self.reconnect == ReconnectPolicy::Stop
     }
 }
 
 /// Refuses what no client of a server can do: several operations at once, and threads that cannot be shared.
-pub fn check(trial: &Trial) -> Result<(), TargetError> {
+pub fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     crate::engine::depth_one_only(trial)?;
     let (threads, clients) = (trial.target.params.int(THREADS.name), trial.load.clients);
     if threads > clients.into() {
         return Err(TargetError::Unsupported(format!(
-            "threads = `{threads}` is more than there are clients (`{clients}`): use at most as many, or 0 for a thread each"
+            "threads ({threads}) exceeds clients ({clients}); raise --clients, use at most {clients} threads, or 0 \
+             for one thread per client"
         )));
     }
-    match (self::threads(trial), connection(&trial.target.params)) {
-        (Threads::Shared(_), Connection::PerTransaction) => Err(TargetError::Unsupported(format!(
-            "threads = `{threads}` for {clients} clients needs connection = `kept`: while one connects, its neighbours would wait"
+    match (client_threads(trial), connection_lifetime(&trial.target.params)) {
+        (ClientThreads::Shared(_), ConnectionLifetime::PerTransaction) => Err(TargetError::Unsupported(format!(
+            "threads = `{threads}` for {clients} clients needs connection = `kept`: while one client connects, the \
+             others on its thread would wait"
         ))),
         _ => Ok(()),
     }
 }
 
 /// Refuses threads that are shared over an encrypted connection to `url`: what TLS keeps back does not show at the socket.
-pub fn check_over(trial: &Trial, url: &Url) -> Result<(), TargetError> {
-    match (threads(trial), &url.tls) {
-        (Threads::Shared(shared), Some(_)) => Err(TargetError::Unsupported(format!(
-            "threads = `{shared}` for {} clients needs a connection without TLS: leave `threads` out, or TLS",
+pub fn check_url(trial: &Trial, url: &Url) -> Result<(), TargetError> {
+    match (client_threads(trial), &url.tls) {
+        (ClientThreads::Shared(shared), Some(_)) => Err(TargetError::Unsupported(format!(
+            "threads = `{shared}` for {} clients does not work over TLS; leave out `threads` or TLS",
             trial.load.clients
         ))),
         _ => Ok(()),
     }
 }
 
-fn threads(trial: &Trial) -> Threads {
+fn client_threads(trial: &Trial) -> ClientThreads {
     let threads = trial.target.params.int(THREADS.name) as u32;
-    if (1..trial.load.clients).contains(&threads) { Threads::Shared(threads) } else { Threads::Each }
+    if (1..trial.load.clients).contains(&threads) { ClientThreads::Shared(threads) } else { ClientThreads::Each }
 }
 
 /// Whether the clients of `params` prepare their statements.
-pub fn statements(params: &Params) -> Statements {
-    if params.word(STATEMENTS.name) == "plain" { Statements::Plain } else { Statements::Prepared }
+pub fn statement_mode(params: &Params) -> StatementMode {
+    if params.word(STATEMENTS.name) == "plain" { StatementMode::Plain } else { StatementMode::Prepared }
 }
 
 /// How long the connections of `params` last.
-pub fn connection(params: &Params) -> Connection {
-    if params.word(CONNECTION.name) == "kept" { Connection::Kept } else { Connection::PerTransaction }
+pub fn connection_lifetime(params: &Params) -> ConnectionLifetime {
+    if params.word(CONNECTION.name) == "kept" { ConnectionLifetime::Kept } else { ConnectionLifetime::PerTransaction }
 }
 
 /// `READ COMMITTED`.
-fn isolation(params: &Params) -> Option<String> {
+fn isolation_level(params: &Params) -> Option<String> {
     let word = params.word(ISOLATION.name);
     (word != "default").then(|| word.replace('-', " ").to_uppercase())
 }

@@ -1,20 +1,20 @@
 //! How an operation's statements are said over a connection: prepared at once, prepared when they are needed, or as plain text.
 //!
-//! In: a wire that prepares and executes, statements with `?`, the manner of the clients. Out: a [`Speaker`] that takes statements by
+//! In: a wire that prepares and executes, statements with `?`, the manner of the clients. Out: a [`StatementExecutor`] that takes statements by
 //! their numbers. Limits: what a wire has prepared stays prepared as long as it is open.
 
-use crate::sql::Speaks;
+use crate::sql::SqlConnection;
 use crate::sql::literals::{Dialect, Plain};
-use crate::sql::multiplex::Next;
-use crate::sql::session_options::{Manner, Statements};
+use crate::sql::multiplex::Command;
+use crate::sql::session_options::{SessionOptions, StatementMode};
 use model::SqlArg;
 use std::sync::Arc;
 
 /// A connection that numbers what it prepares from 0 on.
-pub trait Prepares {
+pub trait PreparingConnection {
     /// Why it did not do something.
     type Error;
-    /// Prepares `text`, with `?` for each value, under the next number.
+    /// PreparingConnection `text`, with `?` for each value, under the next number.
     fn prepare(&mut self, text: &str) -> Result<(), Self::Error>;
     /// Makes ready what executes what is prepared under `number`; texts among its arguments are in `text`.
     fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), Self::Error>;
@@ -25,14 +25,14 @@ pub trait Prepares {
 }
 
 /// A connection, and how statements are said over it.
-pub struct Speaker<W> {
+pub struct StatementExecutor<W> {
     /// The connection, for who does not wait for it.
     pub wire: W,
-    says: Says,
+    mode: ExecutionMode,
 }
 
 /// How statements are said.
-enum Says {
+enum ExecutionMode {
     /// They are prepared, under their own numbers.
     Prepared,
     /// They are prepared when they are first needed: those that were, each at the place that is its number there.
@@ -41,38 +41,45 @@ enum Says {
     Plain(Plain, String),
 }
 
-impl<W: Prepares> Speaker<W> {
-    /// Says `statements` over the new `wire` in this `manner`.
-    pub fn new(mut wire: W, statements: &Arc<[String]>, manner: &Manner, dialect: Dialect) -> Result<Self, W::Error> {
-        let says = match manner.statements {
-            Statements::Plain => Says::Plain(Plain::new(statements, dialect), String::new()),
-            Statements::Prepared if manner.prepares_all() => {
+impl<W: PreparingConnection> StatementExecutor<W> {
+    /// ExecutionMode `statements` over the new `wire` in this `options`.
+    pub fn new(
+        mut wire: W,
+        statements: &Arc<[String]>,
+        options: &SessionOptions,
+        dialect: Dialect,
+    ) -> Result<Self, W::Error> {
+        let mode = match options.statements {
+            StatementMode::Plain => ExecutionMode::Plain(Plain::new(statements, dialect), String::new()),
+            StatementMode::Prepared if options.prepares_all() => {
                 statements.iter().try_for_each(|text| wire.prepare(text))?;
-                Says::Prepared
+                ExecutionMode::Prepared
             }
-            Statements::Prepared => Says::WhenNeeded { statements: statements.clone(), prepared: Vec::new() },
+            StatementMode::Prepared => {
+                ExecutionMode::WhenNeeded { statements: statements.clone(), prepared: Vec::new() }
+            }
         };
-        Ok(Speaker { wire, says })
+        Ok(StatementExecutor { wire, mode })
     }
 
     /// Makes ready what is said next.
     #[inline]
-    pub fn put(&mut self, next: Next<'_>) -> Result<(), W::Error> {
+    pub fn put(&mut self, next: Command<'_>) -> Result<(), W::Error> {
         match next {
-            Next::Text(text) => self.wire.put_text(text),
-            Next::Call { statement, args, text } => self.put_call(statement, args, text),
+            Command::Text(text) => self.wire.put_text(text),
+            Command::Call { statement, args, text } => self.put_call(statement, args, text),
         }
     }
 
     #[inline]
     fn put_call(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), W::Error> {
-        match &mut self.says {
-            Says::Prepared => self.wire.put_execution(statement.into(), args, text),
-            Says::Plain(plain, said) => {
+        match &mut self.mode {
+            ExecutionMode::Prepared => self.wire.put_execution(statement.into(), args, text),
+            ExecutionMode::Plain(plain, said) => {
                 plain.write(said, statement.into(), args, text);
                 self.wire.put_text(said)
             }
-            Says::WhenNeeded { statements, prepared } => {
+            ExecutionMode::WhenNeeded { statements, prepared } => {
                 let number = when_needed(&mut self.wire, statements, prepared, statement)?;
                 self.wire.put_execution(number, args, text)
             }
@@ -80,11 +87,11 @@ impl<W: Prepares> Speaker<W> {
     }
 }
 
-impl<W: Prepares> Speaks for Speaker<W> {
+impl<W: PreparingConnection> SqlConnection for StatementExecutor<W> {
     type Error = W::Error;
 
     #[inline]
-    fn say(&mut self, text: &str) -> Result<(), W::Error> {
+    fn run_text(&mut self, text: &str) -> Result<(), W::Error> {
         self.wire.put_text(text)?;
         self.wire.call()
     }
@@ -97,7 +104,7 @@ impl<W: Prepares> Speaks for Speaker<W> {
 }
 
 /// The number under which `statement` is prepared, now where it was not.
-fn when_needed<W: Prepares>(
+fn when_needed<W: PreparingConnection>(
     wire: &mut W,
     statements: &[String],
     prepared: &mut Vec<u16>,
@@ -116,13 +123,13 @@ mod tests {
     //! The numbers, on a wire that writes down what it is told; the real servers are in the contract tests.
 
     use super::*;
-    use crate::sql::session_options::{Connection, Reconnect, Threads};
+    use crate::sql::session_options::{ClientThreads, ConnectionLifetime, ReconnectPolicy};
     use std::time::Duration;
 
     #[derive(Default)]
     struct Written(Vec<String>);
 
-    impl Prepares for Written {
+    impl PreparingConnection for Written {
         type Error = &'static str;
         fn prepare(&mut self, text: &str) -> Result<(), &'static str> {
             self.0.push(format!("prepare {text}"));
@@ -141,15 +148,15 @@ mod tests {
         }
     }
 
-    fn speaker(statements: Statements, connection: Connection) -> Speaker<Written> {
-        let (isolation, reconnect, second) = (None, Reconnect::Again, Duration::from_secs(1));
-        let (retries_for, patience, threads) = (second, second, Threads::Each);
-        let manner = Manner { statements, isolation, connection, reconnect, retries_for, patience, threads };
+    fn speaker(statements: StatementMode, connection: ConnectionLifetime) -> StatementExecutor<Written> {
+        let (isolation, reconnect, second) = (None, ReconnectPolicy::Again, Duration::from_secs(1));
+        let (retries_for, patience, threads) = (second, second, ClientThreads::Each);
+        let options = SessionOptions { statements, isolation, connection, reconnect, retries_for, patience, threads };
         let all: Arc<[String]> = ["a", "b", "c"].map(String::from).into();
-        Speaker::new(Written::default(), &all, &manner, Dialect::Postgres).unwrap()
+        StatementExecutor::new(Written::default(), &all, &options, Dialect::Postgres).unwrap()
     }
 
-    fn said(statements: Statements, connection: Connection) -> Vec<String> {
+    fn said(statements: StatementMode, connection: ConnectionLifetime) -> Vec<String> {
         let mut speaker = speaker(statements, connection);
         [2, 0, 2].into_iter().for_each(|number| speaker.call(number, &[], &[]).unwrap());
         speaker.wire.0
@@ -157,17 +164,18 @@ mod tests {
 
     #[test]
     fn statements_are_executed_by_the_numbers_under_which_they_were_prepared() {
-        let all = said(Statements::Prepared, Connection::Kept);
+        let all = said(StatementMode::Prepared, ConnectionLifetime::Kept);
         assert_eq!(all, ["prepare a", "prepare b", "prepare c", "execute 2", "execute 0", "execute 2"]);
-        let needed = said(Statements::Prepared, Connection::PerTransaction);
+        let needed = said(StatementMode::Prepared, ConnectionLifetime::PerTransaction);
         assert_eq!(needed, ["prepare c", "execute 0", "prepare a", "execute 1", "execute 0"]);
-        assert_eq!(said(Statements::Plain, Connection::Kept), ["c", "a", "c"]);
+        assert_eq!(said(StatementMode::Plain, ConnectionLifetime::Kept), ["c", "a", "c"]);
     }
 
     #[test]
     fn a_statement_that_could_not_be_prepared_has_no_number() {
-        let mut speaker = speaker(Statements::Prepared, Connection::PerTransaction);
-        speaker.says = Says::WhenNeeded { statements: ["bad".into(), "a".into()].into(), prepared: Vec::new() };
+        let mut speaker = speaker(StatementMode::Prepared, ConnectionLifetime::PerTransaction);
+        speaker.mode =
+            ExecutionMode::WhenNeeded { statements: ["bad".into(), "a".into()].into(), prepared: Vec::new() };
         assert!(speaker.call(0, &[], &[]).is_err() && speaker.call(1, &[], &[]).is_ok());
         assert_eq!(speaker.wire.0, ["prepare bad", "prepare a", "execute 0"]);
     }

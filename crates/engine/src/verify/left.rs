@@ -5,7 +5,7 @@
 //! directory that a symlink leads to. What is in use is not touched.
 
 use super::read_back::{ReadBack, Written, read_back};
-use super::state::State;
+use super::state::UnitState;
 use super::table::Head;
 use host::data_dir::{self, Look};
 use host::error::{IoContext, TargetError, shown};
@@ -37,7 +37,7 @@ pub enum Left {
 }
 
 /// The files of a data set and its table, open. Whatever is held keeps others from using them.
-struct Open {
+struct OpenTable {
     table: File,
     files: Vec<File>,
     paths: Vec<PathBuf>,
@@ -50,24 +50,24 @@ pub fn check_left(table: &Path, go_on: &mut dyn FnMut(Bytes, Bytes) -> bool) -> 
         Some(path) => open_named(table, &path)?,
         None => open_directory(table)?,
     };
-    let (Open { mut table, files, paths, _held }, head) = match opened {
-        Found::Data(open, head) => (open, head),
-        Found::Gone => return Ok(Left::Gone),
-        Found::InUse => return Ok(Left::InUse),
+    let (OpenTable { mut table, files, paths, _held }, head) = match opened {
+        OpenedTable::Data(open, head) => (open, head),
+        OpenedTable::Gone => return Ok(Left::Gone),
+        OpenedTable::InUse => return Ok(Left::InUse),
     };
     let states = states(&mut table, &paths[0])?;
     let generations_known = head.knows_generations();
-    let state = &|unit: u64| State(states.get(unit as usize).copied().unwrap_or(0));
+    let state = &|unit: u64| UnitState(states.get(unit as usize).copied().unwrap_or(0));
     let (set, units_each) = (head.set, head.units_each);
     let written = Written { files: &files, paths: &paths, set, units_each, state, generations_known };
     let checked = read_back(&written, go_on)?;
     Ok(Left::Checked { found: ReadBack { checked, paths }, generations_known })
 }
 
-enum Found {
+enum OpenedTable {
     Gone,
     InUse,
-    Data(Open, Head),
+    Data(OpenTable, Head),
 }
 
 /// The table's place beside the file at `path`.
@@ -84,31 +84,31 @@ fn named_file(table: &Path) -> Option<PathBuf> {
     Some(table.with_file_name(name))
 }
 
-fn open_named(table_path: &Path, path: &Path) -> Result<Found, TargetError> {
-    let Some(table) = open_plain(CWD, table_path)? else { return Ok(Found::Gone) };
+fn open_named(table_path: &Path, path: &Path) -> Result<OpenedTable, TargetError> {
+    let Some(table) = open_plain(CWD, table_path)? else { return Ok(OpenedTable::Gone) };
     match flock(&table, FlockOperation::NonBlockingLockShared) {
-        Err(Errno::WOULDBLOCK) => return Ok(Found::InUse),
+        Err(Errno::WOULDBLOCK) => return Ok(OpenedTable::InUse),
         locked => locked.trying("lock", table_path)?,
     }
-    let Some(file) = open_plain(CWD, path)? else { return Ok(Found::Gone) };
+    let Some(file) = open_plain(CWD, path)? else { return Ok(OpenedTable::Gone) };
     let head = head_of(&table, table_path)?;
     if head.files != 1 {
         return Err(no_table(table_path));
     }
-    Ok(Found::Data(Open { table, files: vec![file], paths: vec![path.into()], _held: None }, head))
+    Ok(OpenedTable::Data(OpenTable { table, files: vec![file], paths: vec![path.into()], _held: None }, head))
 }
 
-fn open_directory(table_path: &Path) -> Result<Found, TargetError> {
+fn open_directory(table_path: &Path) -> Result<OpenedTable, TargetError> {
     let is_table = table_path.file_name().is_some_and(|name| name == TABLE_NAME);
     let Some(dir) = table_path.parent().filter(|_| is_table && table_path.is_absolute()) else {
         return Err(no_table(table_path));
     };
     let held = match data_dir::look(dir)? {
-        Look::Gone => return Ok(Found::Gone),
-        Look::InUse => return Ok(Found::InUse),
+        Look::Gone => return Ok(OpenedTable::Gone),
+        Look::InUse => return Ok(OpenedTable::InUse),
         Look::Abandoned(held) => held,
     };
-    let Some(table) = open_plain(&held, Path::new(TABLE_NAME))? else { return Ok(Found::Gone) };
+    let Some(table) = open_plain(&held, Path::new(TABLE_NAME))? else { return Ok(OpenedTable::Gone) };
     let head = head_of(&table, table_path)?;
     let names: Vec<PathBuf> = match head.files {
         1 => vec!["data".into()],
@@ -116,11 +116,11 @@ fn open_directory(table_path: &Path) -> Result<Found, TargetError> {
     };
     let mut files = Vec::new();
     for name in &names {
-        let Some(file) = open_plain(&held, name)? else { return Ok(Found::Gone) };
+        let Some(file) = open_plain(&held, name)? else { return Ok(OpenedTable::Gone) };
         files.push(file);
     }
     let paths = names.iter().map(|name| dir.join(name)).collect();
-    Ok(Found::Data(Open { table, files, paths, _held: Some(held) }, head))
+    Ok(OpenedTable::Data(OpenTable { table, files, paths, _held: Some(held) }, head))
 }
 
 /// Opens a plain file for reading; `None` where there is none.
@@ -131,7 +131,7 @@ fn open_plain(dir: impl AsFd, path: &Path) -> Result<Option<File>, TargetError> 
     };
     let file = match open(OFlags::empty()) {
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
-        Err(Errno::LOOP) => return Err(refused(path, "is a symlink or behind one, and is not followed")),
+        Err(Errno::LOOP) => return Err(refused(path, "is a symlink or is reached through one, which is not followed")),
         opened => File::from(opened.trying("open", path)?),
     };
     if !file.metadata().trying("look at", path)?.is_file() {
@@ -148,7 +148,7 @@ fn ends_with_table(path: &Path) -> bool {
 }
 
 fn head_of(table: &File, path: &Path) -> Result<Head, TargetError> {
-    Head::of(table)
+    Head::read(table)
         .trying("read", path)?
         .filter(|head| head.files > 0 && head.files <= u64::from(u16::MAX) && head.units_each > 0)
         .ok_or_else(|| no_table(path))
@@ -163,7 +163,7 @@ fn states(table: &mut File, path: &Path) -> Result<Vec<u64>, TargetError> {
 }
 
 fn no_table(path: &Path) -> TargetError {
-    refused(path, "is no table of generations, or it is damaged")
+    refused(path, "is not a table of generations, or is damaged")
 }
 
 fn refused(path: &Path, why: &str) -> TargetError {
@@ -172,7 +172,7 @@ fn refused(path: &Path, why: &str) -> TargetError {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Header, Place, Table, UNIT};
+    use super::super::{BlockAddress, Header, Table, UNIT};
     use super::*;
     use model::Offset;
     use std::os::unix::fs::FileExt;
@@ -184,7 +184,7 @@ mod tests {
         let mut content = vec![7; 8 * UNIT];
         for (nth, unit) in (0..).zip(content.chunks_exact_mut(UNIT)) {
             (0..2).for_each(|_| {
-                let place = Place { set: table.head().set, file: 0, at: Offset(nth * UNIT as u64) };
+                let place = BlockAddress { set: table.head().set, file: 0, at: Offset(nth * UNIT as u64) };
                 Header { place, generation: table.begin(nth) }.seal(unit);
                 table.end(nth, true);
             });
@@ -208,8 +208,8 @@ mod tests {
         let file = File::options().read(true).write(true).open(&path).unwrap();
         let mut old = vec![7; UNIT];
         let writable = File::options().read(true).write(true).open(&table).unwrap();
-        let head = Head::of(&writable).unwrap().unwrap();
-        Header { place: Place { set: head.set, file: 0, at: Offset(0) }, generation: 1 }.seal(&mut old);
+        let head = Head::read(&writable).unwrap().unwrap();
+        Header { place: BlockAddress { set: head.set, file: 0, at: Offset(0) }, generation: 1 }.seal(&mut old);
         file.write_all_at(&old, 0).unwrap();
         file.write_all_at(b"x", 3 * UNIT as u64 + 100).unwrap();
         assert_eq!(damaged(&table), (1, 1));

@@ -17,9 +17,9 @@ pub use left::{Left, check_left};
 pub(crate) use left::{TABLE_NAME, table_beside};
 pub use read_back::{Checked, DAMAGE_KEPT, ReadBack};
 pub(crate) use read_back::{Written, read_back};
-pub(crate) use state::State;
+pub(crate) use state::UnitState;
 pub(crate) use table::Table;
-pub(crate) use unit::{Header, Place, UNIT};
+pub(crate) use unit::{BlockAddress, Header, UNIT};
 
 use host::error::shown;
 use model::Offset;
@@ -29,7 +29,7 @@ use std::path::PathBuf;
 /// How a unit is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Sort {
+pub enum DamageKind {
     /// Its content is not that of its checksum, or it has no header.
     Corrupt,
     /// It is what an earlier write left there; a later one was acknowledged.
@@ -38,13 +38,13 @@ pub enum Sort {
     Misdirected,
 }
 
-impl Sort {
+impl DamageKind {
     /// The word used in files and messages.
     pub fn as_str(self) -> &'static str {
         match self {
-            Sort::Corrupt => "corrupt",
-            Sort::Stale => "stale",
-            Sort::Misdirected => "misdirected",
+            DamageKind::Corrupt => "corrupt",
+            DamageKind::Stale => "stale",
+            DamageKind::Misdirected => "misdirected",
         }
     }
 }
@@ -53,7 +53,7 @@ impl Sort {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// How.
-    pub sort: Sort,
+    pub sort: DamageKind,
     /// The number of the file that it is in,
     pub file: u16,
     /// and where in that.
@@ -63,12 +63,12 @@ pub struct Damage {
     /// and the highest.
     pub newest: u64,
     /// What is there, where it says so.
-    pub found: Option<Found>,
+    pub found: Option<FoundUnit>,
 }
 
 /// What a unit in the wrong says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundUnit {
     /// Its generation.
     pub generation: u64,
     /// Whether it is of this data set.
@@ -88,12 +88,12 @@ impl Damage {
             (least, newest) => format!("generation {least} to {newest}"),
         };
         let found = match self.found {
-            None => "what is no unit, or a damaged one".into(),
-            Some(Found { same_set: false, .. }) => "a unit of other data".into(),
-            Some(Found { generation, file, at, .. }) if (file, at) == (self.file, self.at) => {
+            None => "no unit, or a damaged one".into(),
+            Some(FoundUnit { same_set: false, .. }) => "a unit of other data".into(),
+            Some(FoundUnit { generation, file, at, .. }) if (file, at) == (self.file, self.at) => {
                 format!("generation {generation}")
             }
-            Some(Found { generation, file, at, .. }) => {
+            Some(FoundUnit { generation, file, at, .. }) => {
                 format!("generation {generation} of file {file} at {}", at.0)
             }
         };
@@ -113,7 +113,7 @@ pub(crate) enum Judged {
 /// What may be found in a unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {
-    pub place: Place,
+    pub place: BlockAddress,
     /// The lowest generation,
     pub least: u64,
     /// and the highest.
@@ -124,7 +124,7 @@ pub(crate) struct Expected {
 
 impl Expected {
     /// What a read of the unit at `place` may find that began when `before` was known of it and ended when `after` was.
-    pub(crate) fn read(place: Place, before: State, after: State) -> Expected {
+    pub(crate) fn read(place: BlockAddress, before: UnitState, after: UnitState) -> Expected {
         let mixed = before.may_be_mixed() || !before.quiet_until(after);
         Expected { place, least: before.least(), newest: after.issued(), mixed }
     }
@@ -132,14 +132,16 @@ impl Expected {
     /// Judges `unit`.
     pub(crate) fn judge(&self, unit: &[u8]) -> Judged {
         let Expected { place, least, newest, mixed } = *self;
-        let (sort, header) = match Header::of(unit) {
+        let (sort, header) = match Header::parse(unit) {
             None if mixed => return Judged::Unsure,
-            None => (Sort::Corrupt, None),
-            Some(header) if header.place != place || header.generation > newest => (Sort::Misdirected, Some(header)),
-            Some(header) if header.generation < least => (Sort::Stale, Some(header)),
+            None => (DamageKind::Corrupt, None),
+            Some(header) if header.place != place || header.generation > newest => {
+                (DamageKind::Misdirected, Some(header))
+            }
+            Some(header) if header.generation < least => (DamageKind::Stale, Some(header)),
             Some(_) => return Judged::Right,
         };
-        let found = header.map(|Header { place: Place { set, file, at }, generation }| Found {
+        let found = header.map(|Header { place: BlockAddress { set, file, at }, generation }| FoundUnit {
             generation,
             same_set: set == place.set,
             file,
@@ -155,10 +157,10 @@ mod tests {
     use model::Bytes;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-    const PLACE: Place = Place { set: 9, file: 1, at: Offset(8192) };
+    const PLACE: BlockAddress = BlockAddress { set: 9, file: 1, at: Offset(8192) };
     const EXPECTED: Expected = Expected { place: PLACE, least: 3, newest: 4, mixed: false };
 
-    fn unit(place: Place, generation: u64) -> Vec<u8> {
+    fn unit(place: BlockAddress, generation: u64) -> Vec<u8> {
         let mut unit = vec![0xa5; UNIT];
         Header { place, generation }.seal(&mut unit);
         unit
@@ -173,14 +175,14 @@ mod tests {
 
     #[test]
     fn the_three_sorts_are_told_apart_and_say_what_was_expected_and_found() {
-        let elsewhere = Place { at: Offset(0), file: 0, ..PLACE };
-        let foreign = Place { set: 8, ..PLACE };
+        let elsewhere = BlockAddress { at: Offset(0), file: 0, ..PLACE };
+        let foreign = BlockAddress { set: 8, ..PLACE };
         let cases = [
             (unit(PLACE, 3), "Right"),
             (unit(PLACE, 4), "Right"),
             (
                 vec![0; UNIT],
-                "corrupt unit at 8192 in `/d/data.1`: expected generation 3 to 4, found what is no unit, or a damaged one",
+                "corrupt unit at 8192 in `/d/data.1`: expected generation 3 to 4, found no unit, or a damaged one",
             ),
             (unit(PLACE, 2), "stale unit at 8192 in `/d/data.1`: expected generation 3 to 4, found generation 2"),
             (
@@ -206,7 +208,7 @@ mod tests {
         let table = Table::create(&dir.path().join(TABLE_NAME), 1, Bytes(UNITS * UNIT as u64), 1).unwrap();
         let device: Vec<AtomicU64> = (0..UNITS as usize * UNIT / 8).map(|_| AtomicU64::new(0)).collect();
         let words = |unit: u64| &device[unit as usize * UNIT / 8..][..UNIT / 8];
-        let place = |unit: u64| Place { set: 1, file: 0, at: Offset(unit * UNIT as u64) };
+        let place = |unit: u64| BlockAddress { set: 1, file: 0, at: Offset(unit * UNIT as u64) };
         let write = |unit: u64, filler: u8| {
             let (mut content, generation) = (vec![filler; UNIT], table.begin(unit));
             Header { place: place(unit), generation }.seal(&mut content);
@@ -238,7 +240,7 @@ mod tests {
         assert_eq!(read(0), Some(Judged::Right));
         let parts = old.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
         words(0).iter().zip(parts).for_each(|(word, part)| word.store(part, Relaxed));
-        assert!(matches!(read(0), Some(Judged::Wrong(Damage { sort: Sort::Stale, .. }))));
+        assert!(matches!(read(0), Some(Judged::Wrong(Damage { sort: DamageKind::Stale, .. }))));
     }
 
     #[test]

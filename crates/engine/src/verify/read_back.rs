@@ -5,7 +5,7 @@
 //! because the page cache would give back what was written and not what the device holds. A unit that was never written is
 //! not looked at.
 
-use super::{Damage, Expected, Judged, Place, Sort, State, UNIT};
+use super::{BlockAddress, Damage, DamageKind, Expected, Judged, UNIT, UnitState};
 use host::error::{IoContext, TargetError};
 use model::{Bytes, Offset};
 use std::fs::File;
@@ -70,7 +70,7 @@ impl Checked {
         let sorts =
             [of(self.corrupt, "corrupt"), of(self.stale, "stale"), of(self.misdirected, "misdirected")].into_iter();
         let sorts: Vec<String> = sorts.flatten().collect();
-        let unsure = of(self.unsure, "could not be judged: writes overlapped there").map(|text| format!("; {text}"));
+        let unsure = of(self.unsure, "could not be checked: writes overlapped there").map(|text| format!("; {text}"));
         let unsure = unsure.unwrap_or_default();
         match sorts.is_empty() {
             true => format!("{units}, none damaged{unsure}"),
@@ -96,9 +96,9 @@ impl Checked {
             Judged::Unsure => self.unsure += 1,
             Judged::Wrong(damage) => {
                 match damage.sort {
-                    Sort::Corrupt => self.corrupt += 1,
-                    Sort::Stale => self.stale += 1,
-                    Sort::Misdirected => self.misdirected += 1,
+                    DamageKind::Corrupt => self.corrupt += 1,
+                    DamageKind::Stale => self.stale += 1,
+                    DamageKind::Misdirected => self.misdirected += 1,
                 }
                 self.first.push(damage);
             }
@@ -117,7 +117,7 @@ pub(crate) struct Written<'a> {
     /// How many units each file has.
     pub units_each: u64,
     /// What is known of a unit, counted through all files.
-    pub state: &'a (dyn Fn(u64) -> State + Sync),
+    pub state: &'a (dyn Fn(u64) -> UnitState + Sync),
     /// Whether the generations in it are those of the data.
     pub generations_known: bool,
 }
@@ -206,7 +206,7 @@ fn check_units(written: &Written, first: u64, memory: &[u8], checked: &mut Check
         let state = (written.state)(nth);
         if state.issued() > 0 {
             let (file, at) = (nth / written.units_each, nth % written.units_each * UNIT as u64);
-            let place = Place { set: written.set, file: file as u16, at: Offset(at) };
+            let place = BlockAddress { set: written.set, file: file as u16, at: Offset(at) };
             let expected = Expected::read(place, state, (written.state)(nth));
             let any = Expected { least: 0, newest: u64::MAX, ..expected };
             checked.count(if written.generations_known { expected } else { any }.judge(unit));
@@ -243,18 +243,19 @@ mod tests {
         for (file, path) in (0..).zip(&paths) {
             let mut content = vec![0x5a; EACH as usize * UNIT];
             for (nth, unit) in (0..).zip(content.chunks_exact_mut(UNIT)) {
-                Header { place: Place { set: 1, file, at: Offset(nth * UNIT as u64) }, generation: 2 }.seal(unit);
+                Header { place: BlockAddress { set: 1, file, at: Offset(nth * UNIT as u64) }, generation: 2 }
+                    .seal(unit);
             }
             std::fs::write(path, content).unwrap();
         }
         (paths.iter().map(|path| File::open(path).unwrap()).collect(), paths)
     }
 
-    fn twice_written(_: u64) -> State {
-        State::default().begun().ended(true).begun().ended(true)
+    fn twice_written(_: u64) -> UnitState {
+        UnitState::default().begun().ended(true).begun().ended(true)
     }
 
-    fn checked(files: &[File], paths: &[PathBuf], state: &(dyn Fn(u64) -> State + Sync)) -> Checked {
+    fn checked(files: &[File], paths: &[PathBuf], state: &(dyn Fn(u64) -> UnitState + Sync)) -> Checked {
         let written = Written { files, paths, set: 1, units_each: EACH, state, generations_known: true };
         read_back(&written, &mut |_, _| true).unwrap()
     }
@@ -270,13 +271,16 @@ mod tests {
             file.write_all_at(content, unit * UNIT as u64).unwrap();
         };
         let mut old = vec![0; UNIT];
-        Header { place: Place { set: 1, file: 1, at: Offset(7 * UNIT as u64) }, generation: 1 }.seal(&mut old);
+        Header { place: BlockAddress { set: 1, file: 1, at: Offset(7 * UNIT as u64) }, generation: 1 }.seal(&mut old);
         change(1, 7, &old);
         change(1, 299, b"x");
         change(0, 270, &std::fs::read(&paths[0]).unwrap()[..UNIT]);
         let found = checked(&files, &paths, &twice_written);
         let first: Vec<_> = found.first.iter().map(|damage| (damage.sort, damage.file, damage.at.0 >> 12)).collect();
-        assert_eq!(first, [(Sort::Misdirected, 0, 270), (Sort::Stale, 1, 7), (Sort::Corrupt, 1, 299)]);
+        assert_eq!(
+            first,
+            [(DamageKind::Misdirected, 0, 270), (DamageKind::Stale, 1, 7), (DamageKind::Corrupt, 1, 299)]
+        );
         assert_eq!(found.summary(), "3 of 600 units of 4 KiB are damaged (1 corrupt, 1 stale, 1 misdirected)");
     }
 
@@ -284,7 +288,7 @@ mod tests {
     fn what_was_never_written_is_not_looked_at_and_what_is_cut_off_is_damaged() {
         let dir = tempfile::tempdir().unwrap();
         let (files, paths) = make(dir.path());
-        let first_half = |unit| if unit < EACH { twice_written(unit) } else { State::default() };
+        let first_half = |unit| if unit < EACH { twice_written(unit) } else { UnitState::default() };
         assert_eq!(checked(&files, &paths, &first_half).units, EACH);
         File::options().write(true).open(&paths[0]).unwrap().set_len(290 * UNIT as u64 + 5).unwrap();
         let found = checked(&files, &paths, &first_half);

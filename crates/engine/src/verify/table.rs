@@ -7,7 +7,7 @@
 //! writes them when it likes, before or after the data that they speak of. So its head says whether all was at rest (data and
 //! table synced), and in which life of the machine it was used: see [`Head::knows_generations`].
 
-use super::state::State;
+use super::state::UnitState;
 use super::unit::{UNIT, xxh64};
 use host::error::{IoContext, TargetError, shown};
 use model::Bytes;
@@ -67,7 +67,7 @@ impl Head {
     }
 
     /// The head of `file`; `None` where it is no table, or not whole.
-    pub fn of(file: &File) -> std::io::Result<Option<Head>> {
+    pub fn read(file: &File) -> std::io::Result<Option<Head>> {
         let mut page = [0; HEAD as usize];
         match file.read_exact_at(&mut page, 0) {
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -113,18 +113,18 @@ impl Table {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(open(path, flags, Mode::empty()).trying("open", path)?);
         let head = match file.metadata().trying("look at", path)?.is_file() {
-            true => Head::of(&file).trying("read", path)?,
+            true => Head::read(&file).trying("read", path)?,
             false => None,
         };
-        let Some(head) = head else { return Err(refused(path, "is no table of generations, or it is damaged")) };
+        let Some(head) = head else { return Err(refused(path, "is not a table of generations, or is damaged")) };
         if !head.knows_generations() {
-            let why = "was in use when the machine went down, so what the data holds is not known; check it with \
-                       `plimsoll verify`, then remove both and begin anew";
+            let why = "was in use when the machine went down, so the state of the data is unknown; check it with \
+                       `plimsoll verify`, then remove both and start again";
             return Err(refused(path, why));
         }
         let table = Table::map(path, file, head)?;
         for unit in 0..head.files * head.units_each {
-            table.change(unit, State::abandoned);
+            table.change(unit, UnitState::abandoned);
         }
         Ok(table)
     }
@@ -159,9 +159,9 @@ impl Table {
 
     /// What is known of `unit` now. What was read of it before is older than this look, what is read afterwards is not.
     #[inline]
-    pub fn look(&self, unit: u64) -> State {
+    pub fn look(&self, unit: u64) -> UnitState {
         fence(SeqCst); // also against reads of a mapping, which are no system calls
-        let state = State(self.state(unit).load(SeqCst));
+        let state = UnitState(self.state(unit).load(SeqCst));
         fence(SeqCst);
         state
     }
@@ -169,7 +169,7 @@ impl Table {
     /// A write of `unit` begins: its generation. To be called before any of it is written.
     #[inline]
     pub fn begin(&self, unit: u64) -> u64 {
-        let generation = self.change(unit, State::begun).begun().issued();
+        let generation = self.change(unit, UnitState::begun).begun().issued();
         fence(SeqCst);
         generation
     }
@@ -183,9 +183,9 @@ impl Table {
 
     /// Changes the state of `unit`; what it was before.
     #[inline]
-    fn change(&self, unit: u64, change: impl Fn(State) -> State) -> State {
-        let changed = self.state(unit).try_update(SeqCst, SeqCst, |state| Some(change(State(state)).0));
-        changed.map(State).expect("every state can be changed")
+    fn change(&self, unit: u64, change: impl Fn(UnitState) -> UnitState) -> UnitState {
+        let changed = self.state(unit).try_update(SeqCst, SeqCst, |state| Some(change(UnitState(state)).0));
+        changed.map(UnitState).expect("every state can be changed")
     }
 
     #[inline]
@@ -273,7 +273,7 @@ mod tests {
         drop(table);
         let again = Table::open(&path).unwrap();
         assert_eq!((again.head().set, again.head().files, again.head().units_each), (set, 2, 16));
-        assert_eq!(again.look(17), State::default().begun().ended(true));
+        assert_eq!(again.look(17), UnitState::default().begun().ended(true));
         assert!(again.look(18).may_be_mixed() && !again.look(0).may_be_mixed());
         assert_eq!(again.begin(17), 2, "generations go on");
     }
@@ -293,7 +293,7 @@ mod tests {
         table.rest().unwrap();
         let in_another_life = |at_rest| {
             let file = File::options().read(true).write(true).open(&path).unwrap();
-            let head = Head::of(&file).unwrap().unwrap();
+            let head = Head::read(&file).unwrap().unwrap();
             Head { boot: head.boot.wrapping_add(1), at_rest, ..head }.save(&file).unwrap();
         };
         drop(table);

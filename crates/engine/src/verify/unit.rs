@@ -19,7 +19,7 @@ const MAGIC: u64 = u64::from_le_bytes(*b"plimunit");
 
 /// Where a unit belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct BlockAddress {
     /// The data set: a number of its own.
     pub set: u64,
     /// Which file of it.
@@ -32,7 +32,7 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Where it was written to.
-    pub place: Place,
+    pub place: BlockAddress,
     /// Which write of that place it was, from 1.
     pub generation: u64,
 }
@@ -49,11 +49,11 @@ impl Header {
     }
 
     /// The header of `unit`; `None` where it has none, or the checksum is not that of its content.
-    pub fn of(unit: &[u8]) -> Option<Header> {
+    pub fn parse(unit: &[u8]) -> Option<Header> {
         let word = |at: usize| u64::from_le_bytes(unit[at..at + 8].try_into().expect("8 bytes are 8 bytes"));
         let whole = word(0) == MAGIC && word(8) == xxh64(&unit[UNSUMMED..]);
         let file = u16::try_from(word(40)).ok().filter(|_| whole)?;
-        Some(Header { place: Place { set: word(16), file, at: Offset(word(24)) }, generation: word(32) })
+        Some(Header { place: BlockAddress { set: word(16), file, at: Offset(word(24)) }, generation: word(32) })
     }
 }
 
@@ -95,7 +95,7 @@ pub(super) fn xxh64(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    const HERE: Header = Header { place: Place { set: 77, file: 3, at: Offset(8192) }, generation: 5 };
+    const HERE: Header = Header { place: BlockAddress { set: 77, file: 3, at: Offset(8192) }, generation: 5 };
 
     fn sealed() -> Vec<u8> {
         let mut unit: Vec<u8> = (0..UNIT).map(|at| (at * 31 / 7) as u8).collect();
@@ -122,11 +122,11 @@ mod tests {
     #[test]
     fn a_unit_says_what_it_is_until_any_byte_of_it_is_changed() {
         let unit = sealed();
-        assert_eq!(Header::of(&unit), Some(HERE));
+        assert_eq!(Header::parse(&unit), Some(HERE));
         for at in 0..UNIT {
             let mut damaged = unit.clone();
             damaged[at] ^= 0x10;
-            assert_eq!(Header::of(&damaged), None, "byte {at}");
+            assert_eq!(Header::parse(&damaged), None, "byte {at}");
         }
     }
 
@@ -135,7 +135,7 @@ mod tests {
         let (mut torn, mut later) = (sealed(), vec![7; UNIT]);
         Header { generation: 6, ..HERE }.seal(&mut later);
         torn[..512].copy_from_slice(&later[..512]);
-        assert_eq!((Header::of(&torn), Header::of(&[0; UNIT])), (None, None));
-        assert!(Header::of(&later).is_some());
+        assert_eq!((Header::parse(&torn), Header::parse(&[0; UNIT])), (None, None));
+        assert!(Header::parse(&later).is_some());
     }
 }

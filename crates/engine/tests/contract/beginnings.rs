@@ -1,8 +1,10 @@
 //! What points begin with: data as the point before left it, an engine started anew, data as it was loaded; on file systems that
 //! share blocks and on those that copy.
 
-use crate::lab::{custom_trial, directory, fact, names_in, prepare, prepared, run, sql_engines, start, trial};
-use engine::Instance;
+use crate::lab::{
+    custom_trial, directory, fact, names_in, prepare, prepared, prepared_with_facts, run, sql_engines, start, trial,
+};
+use engine::{Instance, ResetFor};
 use host::Volume;
 use model::{Bytes, FileSystem, OnError, Phase, Trial};
 use std::path::Path;
@@ -28,7 +30,7 @@ fn data_that_is_restored_has_the_rows_of_the_load_and_no_others() {
         let mut instance = prepared(&adding, parent.path());
         assert!(instance.restores() && fact(&*instance, "data.state").unwrap() == "loaded");
         assert_eq!((counted(&mut *instance, &adding), counted(&mut *instance, &adding).0), ((300, 0), 0), "{engine}");
-        instance.begin_again(false).unwrap();
+        instance.reset(ResetFor::NextPoint).unwrap();
         let state = fact(&*instance, "data.state").unwrap();
         assert!(["restored (copy)", "restored (reflink)"].contains(&state.as_str()), "{state}");
         assert_eq!(counted(&mut *instance, &adding), (300, 0), "{engine}: what was added is gone");
@@ -39,7 +41,7 @@ fn data_that_is_restored_has_the_rows_of_the_load_and_no_others() {
         let settings = [("between", "restore"), ("durability", "none"), ("time", "60s")];
         let [gone, back] = [gone, back].map(|text| custom_trial(engine, text, &settings));
         assert_eq!(counted(&mut *instance, &gone), (300, 0));
-        instance.begin_again(false).unwrap();
+        instance.reset(ResetFor::NextPoint).unwrap();
         assert_eq!(counted(&mut *instance, &back), (0, 300), "{engine}: what was deleted is there");
         instance.stop().unwrap();
         assert_eq!(names_in(parent.path()), NOTHING);
@@ -52,12 +54,12 @@ fn an_engine_that_is_restarted_goes_on_with_its_data() {
     for engine in sql_engines() {
         let adding = adding(engine, "restart");
         let mut instance = prepared(&adding, parent.path());
-        let first = instance.processes();
+        let first = instance.report().processes;
         assert!(!instance.restores());
         assert_eq!(counted(&mut *instance, &adding), (300, 0));
-        instance.begin_again(true).unwrap();
+        instance.reset(ResetFor::NextStep).unwrap();
         assert_eq!(fact(&*instance, "data.state").unwrap(), "restarted");
-        assert!(first.is_empty() || first != instance.processes(), "{first:?}");
+        assert!(first.is_empty() || first != instance.report().processes, "{first:?}");
         assert_eq!(counted(&mut *instance, &adding), (0, 300), "{engine}: the rows are there already");
         instance.stop().unwrap();
         assert_eq!(names_in(parent.path()), NOTHING);
@@ -70,10 +72,12 @@ fn an_engine_that_is_kept_has_what_the_point_before_left_and_is_not_started_anew
     for engine in sql_engines() {
         let adding = adding(engine, "keep");
         let mut instance = prepared(&adding, parent.path());
-        let first = instance.processes();
+        let first = instance.report().processes;
         assert_eq!(counted(&mut *instance, &adding), (300, 0));
-        instance.begin_again(false).unwrap();
-        assert!(!instance.restores() && fact(&*instance, "data.state").is_none() && first == instance.processes());
+        instance.reset(ResetFor::NextPoint).unwrap();
+        assert!(
+            !instance.restores() && fact(&*instance, "data.state").is_none() && first == instance.report().processes
+        );
         assert_eq!(counted(&mut *instance, &adding), (0, 300), "{engine}: the rows are there already");
         instance.stop().unwrap();
         assert_eq!(names_in(parent.path()), NOTHING);
@@ -106,12 +110,12 @@ fn fjall_that_is_restarted_has_every_key_that_was_in_its_buffers() {
     // A sampler goes on while the database is closed.
     let mut source = instance.sources().remove(0);
     assert_eq!(counted(&mut *instance, &inserting), (300, 0));
-    instance.begin_again(true).unwrap();
+    instance.reset(ResetFor::NextStep).unwrap();
     assert_eq!(fact(&*instance, "data.state").unwrap(), "restarted");
     assert!(source.read().iter().all(Option::is_some), "it reads what is open now");
     assert_eq!(keys_on_disk(parent.path()), [900; 4]);
     assert_eq!(counted(&mut *instance, &inserting), (300, 0));
-    instance.begin_again(true).unwrap();
+    instance.reset(ResetFor::NextStep).unwrap();
     assert_eq!(keys_on_disk(parent.path()), [1800; 4], "the second point went on with the first one's rows");
     instance.stop().unwrap();
     assert_eq!(names_in(parent.path()), NOTHING);
@@ -121,12 +125,12 @@ fn fjall_that_is_restarted_has_every_key_that_was_in_its_buffers() {
 fn fjall_that_is_restored_has_the_keys_of_the_load_and_no_others() {
     let parent = directory();
     let inserting = inserting("restore");
-    let mut instance = prepared(&inserting, parent.path());
-    assert!(instance.restores() && instance.facts_of_load().iter().any(|fact| fact.name == "load.copy_s"));
+    let (mut instance, load_facts) = prepared_with_facts(&inserting, parent.path());
+    assert!(instance.restores() && load_facts.iter().any(|fact| fact.name == "load.copy_s"));
     assert_eq!(counted(&mut *instance, &inserting), (300, 0));
-    instance.begin_again(true).unwrap();
+    instance.reset(ResetFor::NextStep).unwrap();
     assert_eq!(fact(&*instance, "data.state").unwrap(), "loaded", "a step that goes on keeps its data");
-    instance.begin_again(false).unwrap();
+    instance.reset(ResetFor::NextPoint).unwrap();
     assert!(fact(&*instance, "data.state").unwrap().starts_with("restored ("));
     assert_eq!(keys_on_disk(parent.path()), [0; 4]);
     assert_eq!(counted(&mut *instance, &inserting), (300, 0));
@@ -138,7 +142,7 @@ fn fjall_that_is_restored_has_the_keys_of_the_load_and_no_others() {
     prepare(&mut *instance, &reading).unwrap();
     for _ in 0..2 {
         assert_eq!(counted(&mut *instance, &reading), (300, 0));
-        instance.begin_again(false).unwrap();
+        instance.reset(ResetFor::NextPoint).unwrap();
     }
     assert_eq!(keys_on_disk(parent.path()), [500]);
     instance.stop().unwrap();
@@ -172,11 +176,11 @@ fn data_is_restored_by_reflink_where_the_file_system_can_and_is_whole() {
 /// The data of `engine` in `parent` is copied and restored in this way, and is what it was.
 fn restored_by(engine: &str, parent: &Path, how: &str) {
     let adding = adding(engine, "restore");
-    let mut instance = prepared(&adding, parent);
-    let copied = instance.facts_of_load().into_iter().find(|fact| fact.name == "load.copy").unwrap();
+    let (mut instance, load_facts) = prepared_with_facts(&adding, parent);
+    let copied = load_facts.into_iter().find(|fact| fact.name == "load.copy").unwrap();
     for _ in 0..2 {
         assert_eq!(counted(&mut *instance, &adding), (300, 0), "{engine}");
-        instance.begin_again(false).unwrap();
+        instance.reset(ResetFor::NextPoint).unwrap();
         assert_eq!(fact(&*instance, "data.state").unwrap(), format!("restored ({how})"), "{engine}");
         assert!(fact(&*instance, "data.restore_s").unwrap().parse::<f64>().is_ok());
     }

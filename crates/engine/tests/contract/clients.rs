@@ -116,7 +116,7 @@ fn serializable_transactions_that_are_not_tried_again_are_counted_as_conflicts()
         let failed = (0..20).map(|_| run(&mut *instance, &trial).unwrap().1).find(|seen| seen.total(Phase::Run).1 > 0);
         let events = failed.expect("4 clients on 10 rows did not meet").events;
         assert!(events.iter().all(|text| text.starts_with("conflict: ")), "{engine}: {events:?}");
-        let retries = instance.closing_facts().into_iter().find(|fact| fact.name == "client.retries").unwrap();
+        let retries = instance.finish_trial().into_iter().find(|fact| fact.name == "client.retries").unwrap();
         assert_eq!(retries.value, "0");
         instance.stop().unwrap();
     }

@@ -105,10 +105,9 @@ fn the_steps_of_the_insert_benchmark_end_with_all_of_their_rows() {
 #[test]
 fn threads_that_cannot_be_shared_are_refused_with_what_to_do() {
     for engine in servers() {
-        for (threads, connection, why) in [
-            ("17", "kept", "threads = `17` is more than there are clients (`16`)"),
-            ("2", "per-transaction", "needs connection = `kept`"),
-        ] {
+        for (threads, connection, why) in
+            [("17", "kept", "threads (17) exceeds clients (16)"), ("2", "per-transaction", "needs connection = `kept`")]
+        {
             let trial = sixteen(engine.entry.name, &[("threads", threads), ("connection", connection)]);
             let Err(TargetError::Unsupported(text)) = (engine.check)(&trial) else { panic!("{threads} were taken") };
             assert!(text.contains(why), "{text}");

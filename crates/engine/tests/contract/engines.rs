@@ -4,7 +4,7 @@ use crate::lab::{
     MOMENT, can_run, directory, embedded, exists, fact, found, key_value, load_ops, names_in, pairs, prepare, prepared,
     quick_pairs, run, settings, start, trial, with_companions,
 };
-use engine::{EngineDef, Instance, Runs};
+use engine::{EngineDef, EngineProcess, Instance};
 use host::TargetError;
 use load::Ended;
 use model::{FailureClass, Phase, Trial, Value};
@@ -19,7 +19,7 @@ const NOTHING: [String; 0] = [];
 /// good is made anew in between.
 fn live(trial: &Trial, parent: &Path) {
     let fresh = (workload::find(&trial.workload.name).unwrap().data_reuse)(&trial.workload.params) == Reuse::Fresh;
-    let server = engine::find(&trial.target.engine).unwrap().runs == Runs::Server;
+    let server = engine::find(&trial.target.engine).unwrap().runs == EngineProcess::Server;
     let mut instance = start(trial, parent).unwrap();
     load_whole(&mut *instance, trial);
     for clients in if server && fresh { vec![3] } else { vec![1, 3] } {
@@ -59,13 +59,13 @@ fn run_with(instance: &mut dyn Instance, trial: &Trial, clients: u32) {
 
 #[test]
 fn every_engine_lives_through_every_workload_with_every_word_of_its_parameters() {
-    all_live(|engine| engine.runs != Runs::Server);
+    all_live(|engine| engine.runs != EngineProcess::Server);
 }
 
 /// Beside the others, because servers take a second to start.
 #[test]
 fn every_server_lives_through_every_workload_with_every_word_of_its_parameters() {
-    all_live(|engine| engine.runs == Runs::Server);
+    all_live(|engine| engine.runs == EngineProcess::Server);
 }
 
 fn all_live(which: impl Fn(&EngineDef) -> bool) {
@@ -270,14 +270,14 @@ fn keys_and_values_are_all_there_after_the_load_and_one_that_is_missing_is_told(
     for engine in key_value() {
         let trial = trial(engine, "oltp", &[("tables", "2")]);
         let mut instance = prepared(&trial, parent.path());
-        assert!(instance.footprint().0 > 2 * 500 * 190, "{engine}: {}", instance.footprint());
-        assert_eq!(instance.rows(), Some(2 * 500), "{engine}");
+        assert!(instance.space().total.0 > 2 * 500 * 190, "{engine}: {}", instance.space().total);
+        assert_eq!(instance.space().rows, Some(2 * 500), "{engine}");
         assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run), (300, 0), "{engine}");
         instance.stop().unwrap();
 
         let mut empty = start(&trial, parent.path()).unwrap();
         drop(empty.loaders(&trial).unwrap());
-        empty.loaded().unwrap();
+        empty.finish_load().unwrap();
         let (outcome, seen) = run(&mut *empty, &trial).unwrap();
         assert!(matches!(outcome.ended, Ended::Failed { class: Some(FailureClass::Corrupt), .. }), "{outcome:?}");
         assert_eq!(seen.total(Phase::Run).0, 0);
@@ -317,7 +317,7 @@ fn a_file_is_read_and_written_directly_and_through_the_page_cache_at_every_depth
             let (ok, failed) = seen.total(Phase::Run);
             assert_eq!((outcome.ended, failed), (Ended::AsPlanned, 0), "{settings:?}: {:?}", seen.events);
             assert!(ok > 0 && seen.counts.len() == 2, "{settings:?}: {:?}", seen.counts);
-            assert_eq!(instance.footprint().0, 8 << 20);
+            assert_eq!(instance.space().total.0, 8 << 20);
             instance.stop().unwrap();
         }
     }
@@ -346,7 +346,7 @@ fn an_embedded_engine_counts_what_its_log_and_its_tables_became() {
         let def = source.describe();
         assert_eq!((def.name.as_str(), def.counters.len()), (engine, source.read().len()));
         assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run).1, 0);
-        instance.loaded().unwrap(); // brings the rows to where they stay
+        instance.finish_load().unwrap(); // brings the rows to where they stay
         let after = source.read();
         let at = def.counters.iter().position(|counter| counter.name == grown).unwrap();
         assert!(after[at].is_some_and(|bytes| bytes > 20_000.0), "{def:?} {after:?}");

@@ -74,7 +74,7 @@ fn several_files_share_the_size_and_are_all_read_and_written() {
             // 75 expected, some of them in the same of 128 blocks.
             assert!((20..=75 * 2).contains(&written), "{io}: {written} blocks of file {file}");
         }
-        assert_eq!(instance.footprint().0, 8 << 20);
+        assert_eq!(instance.space().total.0, 8 << 20);
         instance.stop().unwrap();
         assert_eq!(names_in(parent), Vec::<String>::new());
     }
@@ -131,7 +131,7 @@ fn a_sync_at_the_end_is_timed_where_the_load_writes_and_asked_for_it() {
         let trial = trial("file", "file", &settings);
         let mut instance = prepared(&trial, parent.path());
         run(&mut *instance, &trial).unwrap();
-        let seen = instance.closing_facts().into_iter().find(|fact| fact.name == "file.fsync_end");
+        let seen = instance.finish_trial().into_iter().find(|fact| fact.name == "file.fsync_end");
         assert_eq!(seen.is_some(), timed, "{settings:?}: {seen:?}");
         assert!(seen.is_none_or(|fact| fact.value.ends_with('s') && !fact.value.contains("failed")));
         instance.stop().unwrap();
@@ -155,7 +155,7 @@ fn operations_that_the_kernel_hands_to_workers_are_told_from_those_that_it_perfo
             // On a disk whose queue others have filled the kernel hands over what it would perform itself.
             let seen = (0..5).map(|_| {
                 run(&mut *instance, &trial).unwrap();
-                instance.closing_facts().remove(0)
+                instance.finish_trial().remove(0)
             });
             let seen: Vec<Fact> = seen.collect();
             let expected = Fact::new("uring.punted", punted);

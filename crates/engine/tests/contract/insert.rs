@@ -59,7 +59,7 @@ impl Sink for Arrivals {
 
 /// What the engine counts in its tables: rows, and on a key-value engine the entries of indexes too.
 fn counted(instance: &mut dyn Instance, parent: &Path) -> u64 {
-    instance.loaded().unwrap();
+    instance.finish_load().unwrap();
     let manifest = std::fs::read_to_string(found(parent, "MANIFEST.json")).unwrap();
     let amount = manifest.split("\"amount\":").nth(1).expect("the manifest says how much there is");
     let digits: String = amount.trim_start().chars().take_while(char::is_ascii_digit).collect();

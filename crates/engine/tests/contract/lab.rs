@@ -1,10 +1,10 @@
 //! A bench for the contract tests: small trials from the declared defaults, and instances driven as the binary drives them.
 
-use engine::{ENGINES, EngineDef, Instance, Loading, Runs, Start};
+use engine::{ENGINES, EngineDef, EngineProcess, Instance, Loading, Start};
 use host::TargetError;
 use host::filesystem::{Alignment, direct_alignment};
 use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_phases};
-use model::{Bytes, Catalogue, Event, Family, IntervalRow, Nanos, ParamDef, ParamKind, Phase, Tick, Trial};
+use model::{Bytes, Catalogue, Event, Fact, Family, IntervalRow, Nanos, ParamDef, ParamKind, Phase, Tick, Trial};
 use plan::Overrides;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -73,12 +73,12 @@ pub fn pairs() -> impl Iterator<Item = (&'static EngineDef, &'static WorkloadDef
 
 /// The same, with one workload only for each server: they take a second to start.
 pub fn quick_pairs() -> impl Iterator<Item = (&'static EngineDef, &'static WorkloadDef)> {
-    pairs().filter(|(engine, workload)| engine.runs != Runs::Server || workload.entry.name == "oltp")
+    pairs().filter(|(engine, workload)| engine.runs != EngineProcess::Server || workload.entry.name == "oltp")
 }
 
 /// The servers among the engines, as far as they are to be had here.
 pub fn servers() -> impl Iterator<Item = &'static EngineDef> {
-    ENGINES.iter().copied().filter(|engine| engine.runs == Runs::Server && is_here(engine))
+    ENGINES.iter().copied().filter(|engine| engine.runs == EngineProcess::Server && is_here(engine))
 }
 
 /// The SQL engines that are to be had here and run in a directory of plimsoll's own.
@@ -89,7 +89,10 @@ pub fn sql_engines() -> impl Iterator<Item = &'static str> {
 
 /// The databases that work inside plimsoll, as far as it was built with them.
 pub fn embedded() -> impl Iterator<Item = &'static str> {
-    ENGINES.iter().filter(|engine| engine.runs == Runs::Embedded && is_here(engine)).map(|engine| engine.entry.name)
+    ENGINES
+        .iter()
+        .filter(|engine| engine.runs == EngineProcess::Embedded && is_here(engine))
+        .map(|engine| engine.entry.name)
 }
 
 /// Those of them that keep keys and values.
@@ -108,7 +111,7 @@ fn is_here(engine: &EngineDef) -> bool {
 /// the defaults stand for themselves, and the engine's words are tried with one workload.
 pub fn settings(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str, &'static str)> {
     let all = [vec![("seed", "1")], words(engine, workload)].concat();
-    if engine.runs != Runs::Server {
+    if engine.runs != EngineProcess::Server {
         return all;
     }
     let is_default = |defs: &[ParamDef], (name, word): &(&str, &str)| {
@@ -195,6 +198,8 @@ pub struct Seen {
     pub counts: BTreeMap<(Phase, u8), (u64, u64)>,
     /// What was reported.
     pub events: Vec<String>,
+    /// What the instance said of the load when it was finished.
+    pub load_facts: Vec<Fact>,
 }
 
 impl Seen {
@@ -221,7 +226,7 @@ impl Sink for Seen {
 pub fn start(trial: &Trial, parent: &Path) -> Result<Box<dyn Instance>, TargetError> {
     let data = format!("{} {}", trial.target.engine, trial.workload.name);
     let engine = engine::find(&trial.target.engine).unwrap();
-    (engine.start)(&Start { engine, trial, parent, data: &data, destroy: &[], cage: None })
+    (engine.start)(&Start { engine, trial, parent, data: &data, destroy: &[], cgroups: None })
 }
 
 /// Makes the data of `instance`, as far as it can be made, and seals it where it could.
@@ -233,25 +238,30 @@ pub fn prepare(instance: &mut dyn Instance, trial: &Trial) -> Result<(Outcome, S
         outcome = perform(loading, &phase, trial, &mut seen);
     }
     if outcome.ended == Ended::AsPlanned {
-        instance.loaded()?;
+        seen.load_facts = instance.finish_load()?;
     }
     Ok((outcome, seen))
 }
 
 /// An instance for `trial` with its data.
 pub fn prepared(trial: &Trial, parent: &Path) -> Box<dyn Instance> {
+    prepared_with_facts(trial, parent).0
+}
+
+/// The same, and the facts about its load.
+pub fn prepared_with_facts(trial: &Trial, parent: &Path) -> (Box<dyn Instance>, Vec<Fact>) {
     let mut instance = start(trial, parent).unwrap();
     let (outcome, seen) = prepare(&mut *instance, trial).unwrap();
     assert_eq!(outcome.ended, Ended::AsPlanned, "{:?}", seen.events);
-    instance
+    (instance, seen.load_facts)
 }
 
-/// Runs `trial` on `instance`.
+/// EngineProcess `trial` on `instance`.
 pub fn run(instance: &mut dyn Instance, trial: &Trial) -> Result<(Outcome, Seen), TargetError> {
     Ok(run_loading(instance.clients(trial)?, trial))
 }
 
-/// Runs `trial` with clients that are there already.
+/// EngineProcess `trial` with clients that are there already.
 pub fn run_loading(loading: Loading, trial: &Trial) -> (Outcome, Seen) {
     let mut seen = Seen::default();
     (perform(loading, &run_phase(trial), trial, &mut seen), seen)
@@ -281,7 +291,7 @@ pub fn load_ops(trial: &Trial) -> Option<u64> {
     let engine = engine::find(&trial.target.engine).unwrap();
     let params = &trial.workload.params;
     match def.entry.families.iter().find(|family| engine.entry.families.contains(family)).unwrap() {
-        _ if engine.entry.name == "null" => None,
+        _ if engine.scripted => None,
         Family::Io => def.io.unwrap()(params, trial.seed, &workload::Carried::default()).load.ops,
         Family::Sql => {
             def.sql.unwrap()(params, trial.seed, &workload::Carried::default()).load.and_then(|load| load.ops)
@@ -301,7 +311,7 @@ pub fn exists(trial: &Trial) -> bool {
 
 /// The value of the fact `name`.
 pub fn fact(instance: &dyn Instance, name: &str) -> Option<String> {
-    instance.facts().into_iter().find(|fact| fact.name == name).map(|fact| fact.value)
+    instance.report().facts.into_iter().find(|fact| fact.name == name).map(|fact| fact.value)
 }
 
 /// A file of somebody else.

@@ -27,7 +27,7 @@ fn somebody_elses_file_is_read_and_never_written() {
 
     let mut instance = start(&reading, parent.path()).unwrap();
     assert!(instance.loaders(&reading).unwrap().is_none());
-    instance.loaded().unwrap();
+    instance.finish_load().unwrap();
     assert_eq!(run(&mut *instance, &reading).unwrap().1.total(Phase::Run), (300, 0));
     refused(instance.clients(&writing).err());
     refused(instance.clients(&trial_on(&path, &[("file_size", "4MiB")])).err());
@@ -49,7 +49,7 @@ fn the_null_device_is_written_and_says_that_it_stores_nothing() {
         }
         let mut instance = start(&writing, parent.path()).unwrap();
         assert!(instance.loaders(&writing).unwrap().is_none(), "there is nothing to fill");
-        instance.loaded().unwrap();
+        instance.finish_load().unwrap();
         assert_eq!(fact(&*instance, "file.device").unwrap(), "null: what is written is dropped");
         assert_eq!(run(&mut *instance, &writing).unwrap().1.total(Phase::Run), (300, 0));
         let reading = instance.clients(&trial_on(null, &[("mode", "rndrw")])).err().unwrap();
@@ -73,7 +73,7 @@ fn a_file_that_is_absent_is_made_and_filled_and_used_again() {
 
     let mut second = start(&writing, parent.path()).unwrap();
     assert!(second.loaders(&writing).unwrap().is_none(), "it is full");
-    second.loaded().unwrap();
+    second.finish_load().unwrap();
     assert_eq!(run(&mut *second, &writing).unwrap().1.total(Phase::Run), (300, 0));
     second.stop().unwrap();
     assert_eq!(names_in(parent.path()), Vec::<String>::new());
@@ -119,7 +119,8 @@ fn files_are_written_whole_as_often_as_the_trial_asks_and_those_of_others_never(
         let mut instance = start(trial, parent.path()).unwrap();
         let (outcome, seen) = prepare(&mut *instance, trial).unwrap();
         assert_eq!(outcome.ended, Ended::AsPlanned);
-        let fact = instance.facts().into_iter().find(|fact| fact.name == "file.written_whole").map(|fact| fact.value);
+        let fact =
+            instance.report().facts.into_iter().find(|fact| fact.name == "file.written_whole").map(|fact| fact.value);
         assert_eq!(run(&mut *instance, trial).unwrap().1.total(Phase::Run), (300, 0));
         instance.stop().unwrap();
         (seen.total(Phase::Prepare), fact)

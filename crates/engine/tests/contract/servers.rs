@@ -14,7 +14,7 @@ const NOTHING: [String; 0] = [];
 
 /// The engine's first process.
 fn pid_of(instance: &dyn Instance) -> Pid {
-    Pid::from_raw(instance.processes()[0] as i32).unwrap()
+    Pid::from_raw(instance.report().processes[0] as i32).unwrap()
 }
 
 /// Whether the process is there and at work: one that has ended may wait for an init that is slow to look.
@@ -81,7 +81,7 @@ fn variables_of_a_plan_reach_the_server_and_wrong_ones_are_the_fault_of_the_plan
         };
         let instance = start(&of(variable, value), parent.path()).unwrap();
         assert_eq!(fact(&*instance, &format!("{server}.{variable}")).as_deref(), Some(told));
-        assert_eq!(instance.warnings(), NOTHING);
+        assert_eq!(instance.report().warnings, NOTHING);
         instance.stop().unwrap();
         for (variable, value, why) in [("no_such_thing", "1", "no_such_thing"), ("port", "1", "cannot be set")] {
             let Err(error) = start(&of(variable, value), parent.path()) else { panic!("{variable} was taken") };
@@ -114,7 +114,7 @@ fn a_server_that_is_killed_ends_the_point_or_is_counted_and_leaves_nothing() {
             assert!(ok > 0, "{ok} done");
             let trouble = instance.trouble().unwrap();
             assert!(trouble.contains("ended by signal 9"), "{trouble}");
-            assert!(instance.closing_facts().iter().any(|f| f.name == "server.ended" && f.value == "signal 9"));
+            assert!(instance.finish_trial().iter().any(|f| f.name == "server.ended" && f.value == "signal 9"));
             instance.stop().unwrap();
             assert!(!runs(pid));
             assert_eq!(names_in(parent.path()), NOTHING);
@@ -173,7 +173,7 @@ fn transactions_that_lose_against_others_are_performed_again() {
         let met = (0..20).any(|_| {
             let (outcome, seen) = run(&mut *instance, &trial).unwrap();
             assert_eq!((outcome.ended, seen.total(Phase::Run)), (Ended::AsPlanned, (150, 0)), "{:?}", seen.events);
-            let retries = instance.closing_facts().into_iter().find(|fact| fact.name == "client.retries").unwrap();
+            let retries = instance.finish_trial().into_iter().find(|fact| fact.name == "client.retries").unwrap();
             retries.value != "0"
         });
         assert!(met, "{}: 4 clients on 10 rows did not meet", engine.entry.name);
@@ -186,7 +186,7 @@ fn a_server_runs_unprivileged_in_a_directory_that_is_closed_to_others() {
     let parent = directory();
     for engine in servers() {
         let mut instance = start(&trial(engine.entry.name, "insert", &[]), parent.path()).unwrap();
-        let process = std::fs::metadata(format!("/proc/{}", instance.processes()[0])).unwrap();
+        let process = std::fs::metadata(format!("/proc/{}", instance.report().processes[0])).unwrap();
         let own = found(parent.path(), if engine.entry.name == "postgres" { "PG_VERSION" } else { "m.sock" });
         let directory = std::fs::metadata(own.parent().unwrap()).unwrap();
         assert_eq!((directory.permissions().mode() & 0o777, directory.uid()), (0o700, process.uid()));
@@ -302,7 +302,7 @@ fn comes_back(parent: &Path, threads: &str) {
     killer.join().unwrap();
     let (ok, failed) = seen.total(Phase::Run);
     assert_eq!((outcome.ended, failed), (Ended::AsPlanned, 1), "{:?}", seen.events);
-    let reconnects = instance.closing_facts().into_iter().find(|fact| fact.name == "client.reconnects").unwrap();
+    let reconnects = instance.finish_trial().into_iter().find(|fact| fact.name == "client.reconnects").unwrap();
     assert!(ok > 0 && reconnects.value == "1", "{ok} done, {} reconnects", reconnects.value);
     instance.stop().unwrap();
 }

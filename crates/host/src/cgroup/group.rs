@@ -27,17 +27,17 @@ const DEPTH_MAX: usize = 16;
 
 /// A group.
 #[derive(Debug)]
-pub struct OwnGroup {
+pub struct ControlGroup {
     path: PathBuf,
-    entrance: Arc<OwnedFd>,
+    procs_fd: Arc<OwnedFd>,
     /// The group that plimsoll itself comes from.
     home: PathBuf,
     _locked: File,
 }
 
-impl OwnGroup {
+impl ControlGroup {
     /// Makes a group in `parent`, for processes that come from `home`.
-    pub fn make(parent: &Path, home: &Path) -> Result<OwnGroup, TargetError> {
+    pub fn make(parent: &Path, home: &Path) -> Result<ControlGroup, TargetError> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         const TRIES: u32 = 100;
         for _ in 0..TRIES {
@@ -49,11 +49,14 @@ impl OwnGroup {
             // Another plimsoll may have swept it away in the moment before it was locked.
             let Some(locked) = lock(&path).filter(|_| path.exists()) else { continue };
             let processes = path.join(PROCESSES);
-            let entrance = open(&processes, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
-            let entrance = entrance.trying("open", &processes).inspect_err(|_| drop(fs::remove_dir(&path)))?;
-            return Ok(OwnGroup { path, entrance: Arc::new(entrance), home: home.into(), _locked: locked });
+            let procs_fd = open(&processes, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
+            let procs_fd = procs_fd.trying("open", &processes).inspect_err(|_| drop(fs::remove_dir(&path)))?;
+            return Ok(ControlGroup { path, procs_fd: Arc::new(procs_fd), home: home.into(), _locked: locked });
         }
-        Err(TargetError::Failed(format!("cannot make a group in `{}`: others take each away again", shown(parent))))
+        Err(TargetError::Failed(format!(
+            "cannot make a control group in `{}`: another process keeps removing it",
+            shown(parent)
+        )))
     }
 
     /// Its directory.
@@ -62,13 +65,13 @@ impl OwnGroup {
     }
 
     /// What a process writes `0` to, to enter.
-    pub fn entrance(&self) -> Arc<OwnedFd> {
-        self.entrance.clone()
+    pub fn procs_fd(&self) -> Arc<OwnedFd> {
+        self.procs_fd.clone()
     }
 
     /// Plimsoll itself enters, with all its threads.
     pub fn enter(&self) -> Result<(), TargetError> {
-        rustix::io::write(&*self.entrance, b"0").map(drop).trying("enter the group", &self.path)
+        rustix::io::write(&*self.procs_fd, b"0").map(drop).trying("enter the group", &self.path)
     }
 
     /// Removes it, when the last process has left; plimsoll itself leaves where it had entered.

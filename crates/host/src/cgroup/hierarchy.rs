@@ -60,7 +60,7 @@ impl Resource {
 ///
 /// # Errors
 /// Where this kernel or this container has none, with what to do.
-pub fn of(resource: Resource) -> Result<Hierarchy, TargetError> {
+pub fn find(resource: Resource) -> Result<Hierarchy, TargetError> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let (mounts, groups) = (read("/proc/self/mounts"), read("/proc/self/cgroup"));
     if let Some(found) = old(resource, &mounts, &groups) {
@@ -69,8 +69,8 @@ pub fn of(resource: Resource) -> Result<Hierarchy, TargetError> {
     let controller = resource.controller(Version::Two);
     new(resource, &mounts, &groups).ok_or_else(|| {
         TargetError::Unsupported(format!(
-            "`{}` needs a control group with the controller `{controller}`, and none that plimsoll is in hands it on; as root: \
-             echo +{controller} > /sys/fs/cgroup/cgroup.subtree_control",
+            "`{}` needs a control group with the controller `{controller}`, which is not enabled for plimsoll's \
+             group; as root: echo +{controller} > /sys/fs/cgroup/cgroup.subtree_control",
             resource.key()
         ))
     })

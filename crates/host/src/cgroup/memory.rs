@@ -11,19 +11,19 @@ use std::path::PathBuf;
 
 /// A group whose memory can be limited.
 #[derive(Clone, Debug)]
-pub struct Memory {
+pub struct MemoryGroup {
     version: Version,
     group: PathBuf,
 }
 
-impl Memory {
+impl MemoryGroup {
     /// The memory of `group`.
-    pub fn new(version: Version, group: PathBuf) -> Memory {
-        Memory { version, group }
+    pub fn new(version: Version, group: PathBuf) -> MemoryGroup {
+        MemoryGroup { version, group }
     }
 
     /// Sets the limit, forgets what was used at most, and says what the limit is; `None` where there is none.
-    pub fn hold(&self, limit: Option<Bytes>) -> Result<Option<Bytes>, TargetError> {
+    pub fn apply(&self, limit: Option<Bytes>) -> Result<Option<Bytes>, TargetError> {
         let amount = |none: &str| limit.map_or(none.to_owned(), |limit| limit.0.to_string());
         match self.version {
             Version::One => {
@@ -79,7 +79,8 @@ impl Memory {
         };
         let used = Bytes(used as u64);
         TargetError::Failed(format!(
-            "memory_limit = `{limit}` is less than the server takes, {used}; raise the limit or shrink the `cache`"
+            "memory_limit = `{limit}` is less than the server already uses ({used}); raise the limit or shrink the \
+             `cache`"
         ))
     }
 
@@ -118,13 +119,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let put = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
         let get = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
-        let memory = Memory::new(Version::Two, dir.path().into());
+        let memory = MemoryGroup::new(Version::Two, dir.path().into());
         put("memory.current", "1234\n");
         put("memory.peak", "5678\n");
         put("memory.events", "low 0\nhigh 0\nmax 7\noom 1\noom_kill 1\noom_group_kill 0\n");
-        assert_eq!(memory.hold(Some(Bytes::from_mib(1))).unwrap(), Some(Bytes::from_mib(1)));
+        assert_eq!(memory.apply(Some(Bytes::from_mib(1))).unwrap(), Some(Bytes::from_mib(1)));
         assert_eq!((get("memory.max"), get("memory.swap.max")), ("1048576".into(), "0".into()));
-        assert_eq!(memory.hold(None).unwrap(), None);
+        assert_eq!(memory.apply(None).unwrap(), None);
         assert_eq!((get("memory.max"), get("memory.swap.max")), ("max".into(), "max".into()));
         assert_eq!((memory.used(), memory.hits(), memory.kills()), (Some(1234.0), Some(7.0), 1));
         let told: Vec<String> =

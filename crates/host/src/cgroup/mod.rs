@@ -1,6 +1,6 @@
 //! Limits of memory and storage: the engine is held to less than the machine has, in control groups of plimsoll's own.
 //!
-//! In: what the points of an instance are to be limited to, where its data is. Out: a [`Cage`] which a server enters before it
+//! In: what the points of an instance are to be limited to, where its data is. Out: a [`CgroupLimits`] which a server enters before it
 //! runs and whose limits can be changed while it does; counters of what is used; groups that are gone afterwards. Limits: root, or
 //! a hierarchy that was handed over. A limit of operations does not say how large they are: what is joined into one counts once.
 //!
@@ -27,31 +27,31 @@ mod memory;
 mod storage;
 
 use crate::error::TargetError;
-use group::OwnGroup;
+use group::ControlGroup;
 use hierarchy::{Hierarchy, Resource, Version};
-use memory::Memory;
+use memory::MemoryGroup;
 use model::{Fact, Limits, StorageLimit};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use storage::Storage;
+use storage::StorageGroup;
 
 pub use group::sweep_abandoned;
-pub use storage::lift_from;
+pub use storage::clear_rules_of;
 
 /// What an instance is to be limited in, by any of its points.
 #[derive(Clone, Copy, Debug)]
-pub struct Needs<'a> {
+pub struct LimitNeeds<'a> {
     /// Its memory.
     pub memory: bool,
     /// Its part of this device.
-    pub storage: Option<Disk<'a>>,
+    pub storage: Option<LimitedDisk<'a>>,
     /// Whether plimsoll's own process does its work.
     pub embedded: bool,
 }
 
 /// The device under the data.
 #[derive(Clone, Copy, Debug)]
-pub struct Disk<'a> {
+pub struct LimitedDisk<'a> {
     /// Its name in `/proc/diskstats`.
     pub name: &'a str,
     /// Whether it is there for this data alone.
@@ -61,14 +61,15 @@ pub struct Disk<'a> {
 /// Refuses limits that this machine cannot hold, before anything is made.
 pub fn check(limits: &Limits) -> Result<(), TargetError> {
     let wanted = [(limits.memory.is_some(), Resource::Memory), (!limits.storage.is_none(), Resource::Storage)];
-    wanted.into_iter().filter(|(wanted, _)| *wanted).try_for_each(|(_, resource)| possible(resource))
+    wanted.into_iter().filter(|(wanted, _)| *wanted).try_for_each(|(_, resource)| check_resource(resource))
 }
 
-fn possible(resource: Resource) -> Result<(), TargetError> {
-    let parent = hierarchy::of(resource)?.parent;
+fn check_resource(resource: Resource) -> Result<(), TargetError> {
+    let parent = hierarchy::find(resource)?.parent;
     let writable = rustix::fs::access(&parent, rustix::fs::Access::WRITE_OK).is_ok();
     let refused = || {
-        let text = "make a group in `{}`, which is not yours; run as root".replace("{}", &parent.display().to_string());
+        let text = "make a control group in `{}`, which you may not write to; run as root"
+            .replace("{}", &parent.display().to_string());
         TargetError::Unsupported(format!("`{}` needs to {text}", resource.key()))
     };
     writable.then_some(()).ok_or_else(refused)
@@ -77,30 +78,30 @@ fn possible(resource: Resource) -> Result<(), TargetError> {
 /// The groups that hold an instance, with limits that can be changed while it runs. Removed when it is dropped; the instance goes
 /// before.
 #[derive(Debug)]
-pub struct Cage {
-    groups: Vec<OwnGroup>,
-    memory: Option<Memory>,
-    storage: Option<Storage>,
+pub struct CgroupLimits {
+    groups: Vec<ControlGroup>,
+    memory: Option<MemoryGroup>,
+    storage: Option<StorageGroup>,
     embedded: bool,
 }
 
-impl Cage {
+impl CgroupLimits {
     /// Makes the groups. Nothing is limited yet.
-    pub fn make(needs: &Needs) -> Result<Cage, TargetError> {
-        let memory = needs.memory.then(|| hierarchy::of(Resource::Memory)).transpose()?;
-        let storage = needs.storage.map(|disk| Ok((disk, hierarchy::of(Resource::Storage)?))).transpose()?;
-        let mut cage = Cage { groups: Vec::new(), memory: None, storage: None, embedded: needs.embedded };
+    pub fn make(needs: &LimitNeeds) -> Result<CgroupLimits, TargetError> {
+        let memory = needs.memory.then(|| hierarchy::find(Resource::Memory)).transpose()?;
+        let storage = needs.storage.map(|disk| Ok((disk, hierarchy::find(Resource::Storage)?))).transpose()?;
+        let mut cage = CgroupLimits { groups: Vec::new(), memory: None, storage: None, embedded: needs.embedded };
         if let Some(hierarchy) = &memory {
             let other = storage.as_ref().map(|(_, other)| other);
-            cage.memory = Some(Memory::new(hierarchy.version, cage.group_in(hierarchy, other)?));
+            cage.memory = Some(MemoryGroup::new(hierarchy.version, cage.group_in(hierarchy, other)?));
         }
         if let Some((disk, hierarchy)) = storage {
             let whole = disk.alone && storage::holds_whole_devices(&hierarchy);
             let at = if whole { hierarchy.outermost.clone() } else { cage.group_in(&hierarchy, memory.as_ref())? };
-            cage.storage = Some(Storage::new(hierarchy.version, at, disk.name, whole)?);
+            cage.storage = Some(StorageGroup::new(hierarchy.version, at, disk.name, whole)?);
         }
         if needs.embedded {
-            cage.groups.iter().try_for_each(OwnGroup::enter)?;
+            cage.groups.iter().try_for_each(ControlGroup::enter)?;
         }
         Ok(cage)
     }
@@ -118,25 +119,25 @@ impl Cage {
         }
         let parents = [Some(hierarchy), both].into_iter().flatten().map(|hierarchy| &hierarchy.parent);
         let parent = parents.min_by_key(|parent| parent.components().count()).expect("there is one");
-        let made = OwnGroup::make(parent, &hierarchy.own)?;
+        let made = ControlGroup::make(parent, &hierarchy.own)?;
         let path = made.path().to_owned();
         self.groups.push(made);
         Ok(path)
     }
 
     /// Where a server enters: it writes a `0` to each before it becomes its program.
-    pub fn entrances(&self) -> Vec<Arc<OwnedFd>> {
-        self.groups.iter().map(OwnGroup::entrance).collect()
+    pub fn cgroup_fds(&self) -> Vec<Arc<OwnedFd>> {
+        self.groups.iter().map(ControlGroup::procs_fd).collect()
     }
 
     /// Holds the instance to `limits` from now on, and says what the kernel made of them.
-    pub fn hold(&self, limits: &Limits) -> Result<Vec<Fact>, TargetError> {
+    pub fn apply(&self, limits: &Limits) -> Result<Vec<Fact>, TargetError> {
         let mut facts = Vec::new();
         if let Some(memory) = &self.memory {
-            facts.extend(memory.hold(limits.memory)?.map(|held| Fact::new("limit.memory_bytes", held.0.to_string())));
+            facts.extend(memory.apply(limits.memory)?.map(|held| Fact::new("limit.memory_bytes", held.0.to_string())));
         }
         if let Some(storage) = &self.storage {
-            let held = storage.hold(&limits.storage)?;
+            let held = storage.apply(&limits.storage)?;
             facts.push(Fact::new("limit.storage", held.to_string()));
             facts.extend((!held.is_none()).then(|| storage.facts()).into_iter().flatten());
         }
@@ -144,13 +145,13 @@ impl Cage {
     }
 
     /// Lets it have all there is, for work that is not measured.
-    pub fn lift(&self) -> Result<(), TargetError> {
-        self.hold(&Limits::default()).map(drop)
+    pub fn clear(&self) -> Result<(), TargetError> {
+        self.apply(&Limits::default()).map(drop)
     }
 
     /// What it took at most since the limits were set, and whether the kernel had to kill.
     pub fn closing_facts(&self) -> Vec<Fact> {
-        self.memory.iter().flat_map(Memory::closing_facts).collect()
+        self.memory.iter().flat_map(MemoryGroup::closing_facts).collect()
     }
 
     /// What to say where the kernel killed the server for want of memory.
@@ -163,8 +164,8 @@ impl Cage {
     pub fn warning(&self) -> Option<&'static str> {
         let partly = self.storage.as_ref().is_some_and(|storage| !storage.holds_all());
         partly.then_some(
-            "storage_limit holds reads, direct writes and what the engine syncs itself; what the kernel writes for it later is not \
-             held: with `fs` the whole device is",
+            "storage_limit applies to reads, direct writes and writes that the engine syncs; it does not apply to \
+             what the kernel writes back later. With `fs` it applies to everything",
         )
     }
 
@@ -179,31 +180,32 @@ impl Cage {
     }
 
     fn open(&mut self) -> Result<(), TargetError> {
-        let lifted = self.storage.take().map_or(Ok(()), |storage| storage.hold(&StorageLimit::default()).map(drop));
+        let lifted = self.storage.take().map_or(Ok(()), |storage| storage.apply(&StorageLimit::default()).map(drop));
         let embedded = self.embedded;
         let removed = self.groups.drain(..).try_for_each(|group| group.remove(embedded));
         lifted.and(removed)
     }
 }
 
-/// Reads how much is used by what a [`Cage`] holds.
+/// Reads how much is used by what a [`CgroupLimits`] holds.
 #[derive(Clone, Debug)]
 pub struct UsageReader {
-    memory: Option<Memory>,
-    storage: Option<Storage>,
+    memory: Option<MemoryGroup>,
+    storage: Option<StorageGroup>,
 }
 
 impl UsageReader {
     /// Bytes of memory, times that the memory limit was met, reads, writes, bytes read, bytes written; `None` for what is not limited
     /// or not counted.
     pub fn read(&self) -> [Option<f64>; 6] {
-        let [reads, writes, read_bytes, written_bytes] = self.storage.as_ref().map_or([None; 4], Storage::used);
-        let (used, hits) = (self.memory.as_ref().and_then(Memory::used), self.memory.as_ref().and_then(Memory::hits));
+        let [reads, writes, read_bytes, written_bytes] = self.storage.as_ref().map_or([None; 4], StorageGroup::used);
+        let (used, hits) =
+            (self.memory.as_ref().and_then(MemoryGroup::used), self.memory.as_ref().and_then(MemoryGroup::hits));
         [used, hits, reads, writes, read_bytes, written_bytes]
     }
 }
 
-impl Drop for Cage {
+impl Drop for CgroupLimits {
     /// Where nobody removed it, because a start failed. What cannot be removed now is left to the next start.
     fn drop(&mut self) {
         let _ = self.open();
@@ -226,13 +228,13 @@ mod tests {
 
     #[test]
     fn limits_can_be_set_changed_and_lifted_and_leave_nothing() {
-        if !is_root() || possible(Resource::Memory).is_err() {
+        if !is_root() || check_resource(Resource::Memory).is_err() {
             return;
         }
-        let cage = Cage::make(&Needs { memory: true, storage: None, embedded: false }).unwrap();
+        let cage = CgroupLimits::make(&LimitNeeds { memory: true, storage: None, embedded: false }).unwrap();
         let path = cage.groups[0].path().to_owned();
         let held = |mib: Option<u64>| {
-            let facts = cage.hold(&Limits { memory: mib.map(Bytes::from_mib), ..Limits::default() }).unwrap();
+            let facts = cage.apply(&Limits { memory: mib.map(Bytes::from_mib), ..Limits::default() }).unwrap();
             facts.first().map(|fact| fact.value.parse::<u64>().unwrap() >> 20)
         };
         assert_eq!([Some(300), Some(100), Some(200), None].map(held), [Some(300), Some(100), Some(200), None]);
@@ -243,11 +245,11 @@ mod tests {
 
     #[test]
     fn the_groups_of_a_plimsoll_that_is_gone_are_swept_and_those_of_others_are_not() {
-        let Some(hierarchy) = is_root().then(|| hierarchy::of(Resource::Memory).ok()).flatten() else { return };
+        let Some(hierarchy) = is_root().then(|| hierarchy::find(Resource::Memory).ok()).flatten() else { return };
         let left = hierarchy.parent.join("plimsoll-1-999999");
         let others = hierarchy.parent.join("plimsoll-notes");
         [&left, &others].iter().for_each(|dir| fs::create_dir(dir).unwrap());
-        let cage = Cage::make(&Needs { memory: true, storage: None, embedded: false }).unwrap();
+        let cage = CgroupLimits::make(&LimitNeeds { memory: true, storage: None, embedded: false }).unwrap();
         let notes = sweep_abandoned();
         assert!(notes.iter().any(|note| note.contains("plimsoll-1-999999")), "{notes:?}");
         let there = [left.exists(), others.exists(), cage.groups[0].path().exists()];
@@ -257,11 +259,11 @@ mod tests {
 
     #[test]
     fn a_disk_that_is_not_there_is_refused_by_its_name() {
-        if !is_root() || possible(Resource::Storage).is_err() {
+        if !is_root() || check_resource(Resource::Storage).is_err() {
             return;
         }
-        let disk = Disk { name: "nosuch0", alone: false };
-        let made = Cage::make(&Needs { memory: false, storage: Some(disk), embedded: false });
+        let disk = LimitedDisk { name: "nosuch0", alone: false };
+        let made = CgroupLimits::make(&LimitNeeds { memory: false, storage: Some(disk), embedded: false });
         let text = made.unwrap_err().to_string();
         assert!(text.contains("`nosuch0`") && text.contains("storage_limit"), "{text}");
     }

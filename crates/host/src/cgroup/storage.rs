@@ -10,17 +10,17 @@ use model::{Fact, StorageLimit};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The files of version 1, in the order of [`Rule`].
+/// The files of version 1, in the order of [`ThrottleRule`].
 const FILES: [&str; 4] = ["read_iops", "write_iops", "read_bps", "write_bps"];
 /// And the words of version 2.
 const WORDS: [&str; 4] = ["riops", "wiops", "rbps", "wbps"];
 
 /// Reads, writes, bytes read, bytes written.
-type Rule = [Option<u64>; 4];
+type ThrottleRule = [Option<u64>; 4];
 
 /// A device whose use can be limited.
 #[derive(Clone, Debug)]
-pub struct Storage {
+pub struct StorageGroup {
     version: Version,
     group: PathBuf,
     device: String,
@@ -36,12 +36,12 @@ pub fn holds_whole_devices(hierarchy: &Hierarchy) -> bool {
 }
 
 /// Takes rules off the device that is called `number`, which is plimsoll's own and on its way out.
-pub fn lift_from(number: &str) {
-    let Ok(hierarchy) = super::hierarchy::of(super::Resource::Storage) else { return };
+pub fn clear_rules_of(number: &str) {
+    let Ok(hierarchy) = super::hierarchy::find(super::Resource::Storage) else { return };
     if !holds_whole_devices(&hierarchy) {
         return;
     }
-    let storage = Storage {
+    let storage = StorageGroup {
         version: Version::One,
         group: hierarchy.outermost,
         device: String::new(),
@@ -53,14 +53,14 @@ pub fn lift_from(number: &str) {
     }
 }
 
-impl Storage {
+impl StorageGroup {
     /// The part that `group` has of `device`, or all of it where the rules are those of the `whole` device.
-    pub fn new(version: Version, group: PathBuf, device: &str, whole: bool) -> Result<Storage, TargetError> {
+    pub fn new(version: Version, group: PathBuf, device: &str, whole: bool) -> Result<StorageGroup, TargetError> {
         let (device, number) = disk_of(device).ok_or_else(|| {
-            let text = "storage_limit cannot be held: the kernel knows no disk";
+            let text = "storage_limit is not possible: the kernel has no disk";
             TargetError::Unsupported(format!("{text} `{device}` under the data; choose another `--dir`, or use `fs`"))
         })?;
-        Ok(Storage { version, group, device, number, whole })
+        Ok(StorageGroup { version, group, device, number, whole })
     }
 
     /// Whether nothing of the engine's I/O escapes the rules.
@@ -69,7 +69,7 @@ impl Storage {
     }
 
     /// Sets the rules and says what they are.
-    pub fn hold(&self, limit: &StorageLimit) -> Result<StorageLimit, TargetError> {
+    pub fn apply(&self, limit: &StorageLimit) -> Result<StorageLimit, TargetError> {
         self.write([limit.read_iops, limit.write_iops, limit.read_bytes_per_s, limit.write_bytes_per_s])?;
         let [read_iops, write_iops, read_bytes_per_s, write_bytes_per_s] = self.read();
         Ok(StorageLimit { read_iops, write_iops, read_bytes_per_s, write_bytes_per_s })
@@ -100,7 +100,7 @@ impl Storage {
         }
     }
 
-    fn write(&self, rule: Rule) -> Result<(), TargetError> {
+    fn write(&self, rule: ThrottleRule) -> Result<(), TargetError> {
         match self.version {
             Version::One => FILES.iter().zip(rule).try_for_each(|(name, most)| {
                 // Zero takes the rule away.
@@ -118,7 +118,7 @@ impl Storage {
         }
     }
 
-    fn read(&self) -> Rule {
+    fn read(&self) -> ThrottleRule {
         let lines = |path: &Path| fs::read_to_string(path).unwrap_or_default();
         match self.version {
             Version::One => FILES.map(|name| {
@@ -166,15 +166,15 @@ mod tests {
         write_bytes_per_s: Some(4096),
     };
 
-    fn storage(version: Version, dir: &Path) -> Storage {
-        Storage { version, group: dir.into(), device: "vda".into(), number: "254:0".into(), whole: false }
+    fn storage(version: Version, dir: &Path) -> StorageGroup {
+        StorageGroup { version, group: dir.into(), device: "vda".into(), number: "254:0".into(), whole: false }
     }
 
     #[test]
     fn version_one_has_a_file_for_each_rule_and_counts_what_was_served() {
         let dir = tempfile::tempdir().unwrap();
         let one = storage(Version::One, dir.path());
-        assert_eq!(one.hold(&LIMIT).unwrap(), LIMIT);
+        assert_eq!(one.apply(&LIMIT).unwrap(), LIMIT);
         let written = fs::read_to_string(dir.path().join("blkio.throttle.write_bps_device")).unwrap();
         assert_eq!(written, "254:0 4096");
         let served =
@@ -187,7 +187,7 @@ mod tests {
     fn version_two_has_one_line_for_a_device() {
         let dir = tempfile::tempdir().unwrap();
         let two = storage(Version::Two, dir.path());
-        assert_eq!(two.hold(&LIMIT).unwrap(), LIMIT);
+        assert_eq!(two.apply(&LIMIT).unwrap(), LIMIT);
         let written = fs::read_to_string(dir.path().join("io.max")).unwrap();
         assert_eq!(written, "254:0 riops=500 wiops=500 rbps=max wbps=4096");
         fs::write(

@@ -11,7 +11,7 @@
 mod signature;
 
 use crate::error::{IoContext, TargetError, shown};
-use crate::filesystem::{self, device_name, place_of};
+use crate::filesystem::{self, device_name, find_mount};
 use crate::machine::text_of;
 use model::{Bytes, Fact};
 use rustix::fs::{Mode, OFlags, open};
@@ -138,7 +138,7 @@ impl Device {
     /// Opened so that nobody else can mount it or open it likewise.
     fn claimed(&self) -> Result<File, TargetError> {
         self.opened(OFlags::RDWR | OFlags::EXCL).map_err(|error| match error.raw_os_error() {
-            Some(libc::EBUSY) => self.refused("is in use by somebody; free it first, or name another device"),
+            Some(libc::EBUSY) => self.refused("is in use; free it first, or name another device"),
             _ => TargetError::io("open", &self.path, &error),
         })
     }
@@ -150,7 +150,7 @@ impl Device {
         // What the kernel has claimed for somebody that the above does not show: a file system over several devices.
         let claimed = || {
             let error = self.opened(OFlags::RDONLY | OFlags::EXCL).err()?;
-            (error.raw_os_error() == Some(libc::EBUSY)).then(|| "is open exclusively by somebody".to_owned())
+            (error.raw_os_error() == Some(libc::EBUSY)).then(|| "is opened exclusively by another process".to_owned())
         };
         used.or_else(claimed)
     }
@@ -161,7 +161,7 @@ impl Device {
         let size = size_of(&device).trying("look at", &self.path)?;
         let found = signature::found(&device, size.0).trying("read", &self.path)?;
         Ok(match found.as_slice() {
-            [] => "holds nothing that plimsoll knows".to_owned(),
+            [] => "holds no data that plimsoll recognises".to_owned(),
             found => format!("holds {}", found.join(", ")),
         })
     }
@@ -171,7 +171,7 @@ impl Device {
         // Between the look and the opening another node may have been put in its place.
         match file.metadata()?.rdev() == self.number {
             true => Ok(file),
-            false => Err(std::io::Error::other("another device has taken its place")),
+            false => Err(std::io::Error::other("it is now another device")),
         }
     }
 
@@ -209,12 +209,12 @@ fn user_of(name: &str) -> Option<String> {
 /// The block devices that the data of `dir` goes through: down to the disks, through partitions, mapped devices and images.
 fn devices_below(dir: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let mut below: Vec<String> = place_of(dir).ok().and_then(|place| place.device).into_iter().collect();
+    let mut below: Vec<String> = find_mount(dir).ok().and_then(|place| place.device).into_iter().collect();
     while let Some(name) = below.pop() {
         if found.insert(name.clone()) {
             below.push(disk_of(&name));
             below.extend(names_in(&Path::new(BLOCKS).join(&name).join("slaves")));
-            let image = backing_file(&name).and_then(|image| place_of(image.parent()?).ok());
+            let image = backing_file(&name).and_then(|image| find_mount(image.parent()?).ok());
             below.extend(image.and_then(|place| place.device));
         }
     }

@@ -7,7 +7,7 @@
 //! A device is set to clear itself when its last user is gone. So one that is attached and not yet mounted goes with the process,
 //! however that ends, and one that is mounted goes with its mount.
 
-use crate::cgroup::lift_from;
+use crate::cgroup::clear_rules_of;
 use crate::error::{IoContext, TargetError};
 use crate::machine::text_of;
 use rustix::fs::{Mode, OFlags, makedev, open};
@@ -62,7 +62,7 @@ pub struct Backing {
 
 impl Backing {
     /// The file that `metadata` is of.
-    pub fn of(metadata: &Metadata) -> Backing {
+    pub fn from_metadata(metadata: &Metadata) -> Backing {
         Backing { device: metadata.dev(), inode: metadata.ino() }
     }
 }
@@ -79,7 +79,8 @@ impl LoopDevice {
         const TRIES: u32 = 20;
         let control = File::options().read(true).write(true).open(CONTROL).map_err(|error| {
             let text = format!(
-                "cannot open `{CONTROL}`: {error}; `fs` needs loop devices: `modprobe loop`, or a root that may"
+                "cannot open `{CONTROL}`: {error}; `fs` needs loop devices: run `modprobe loop`, or allow them in \
+                 this container"
             );
             TargetError::Unsupported(text)
         })?;
@@ -95,10 +96,10 @@ impl LoopDevice {
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => continue,
                 done => done.trying("attach", &path)?,
             }
-            lift_limits(number);
+            clear_limits(number);
             return Ok(LoopDevice { number, _open: device });
         }
-        Err(TargetError::Failed(format!("cannot attach a loop device: others took each of {TRIES}")))
+        Err(TargetError::Failed(format!("cannot attach a loop device: other processes took each of {TRIES} free ones")))
     }
 
     /// Its node in `/dev`.
@@ -118,8 +119,8 @@ impl LoopDevice {
 }
 
 /// Takes off device `number` what it, or who had its number before, was limited to.
-pub fn lift_limits(number: u32) {
-    text_of(Path::new("/sys/block").join(name(number)).join("dev")).iter().for_each(|device| lift_from(device));
+pub fn clear_limits(number: u32) {
+    text_of(Path::new("/sys/block").join(name(number)).join("dev")).iter().for_each(|device| clear_rules_of(device));
 }
 
 /// The devices whose backing file is `image`.

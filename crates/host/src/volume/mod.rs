@@ -69,7 +69,7 @@ impl Volume {
             Fact::new("fs.made_by", made_by),
         ];
         let mount_point = dir.path().join(&names.mount_point);
-        facts.extend(filesystem::place_of(&mount_point).map(|place| place.facts()).unwrap_or_default());
+        facts.extend(filesystem::find_mount(&mount_point).map(|place| place.facts()).unwrap_or_default());
         Ok(Volume { mount_point, device: device.name(), facts, dir })
     }
 
@@ -99,7 +99,7 @@ pub fn check(spec: &FileSystemSpec, data: Bytes) -> Result<(), TargetError> {
     let FileSystemSpec { kind, size } = *spec;
     if !rustix::process::geteuid().is_root() {
         return Err(TargetError::Unsupported(format!(
-            "fs = `{kind}` needs root, to mount it; run as root, or mount one yourself and name it with `--dir`"
+            "fs = `{kind}` needs root, to mount it; run as root, or mount one yourself and use it with `--dir`"
         )));
     }
     program(kind)?;
@@ -118,7 +118,9 @@ fn allocate(path: &Path, size: Bytes) -> Result<File, TargetError> {
     let image = File::from(open(path, flags, Mode::from_raw_mode(0o600)).trying("create", path)?);
     match fallocate(&image, FallocateFlags::empty(), 0, size.0) {
         Err(Errno::OPNOTSUPP) => Err(TargetError::Unsupported(
-            "the file system of this directory cannot allocate a file, so no `fs` can be made in it; choose another `--dir`".into(),
+            "the file system of this directory cannot allocate files, so `fs` does not work in it; choose another \
+             `--dir`"
+                .into(),
         )),
         allocated => allocated.trying("allocate", path).map(|()| image),
     }
@@ -187,7 +189,7 @@ fn mount_on(kind: FileSystem, device: &LoopDevice, mount_point: &Path) -> Result
         }
         Err(Errno::PERM | Errno::ACCESS) => {
             let text =
-                "this root may not mount, as in many a container; mount a file system outside and name it with `--dir`";
+                "root may not mount here, as in many containers; mount a file system outside and use it with `--dir`";
             Err(TargetError::Unsupported(text.into()))
         }
         mounted => mounted.trying("mount", device.path()),
@@ -200,11 +202,11 @@ fn mount_on(kind: FileSystem, device: &LoopDevice, mount_point: &Path) -> Result
 /// Where something else is mounted there, which stays.
 pub fn release(locked: &File, names: &VolumeNames) -> Result<(), TargetError> {
     let image = fs::symlink_metadata(inside(locked, &names.image)).ok().filter(|image| image.is_file());
-    let image = image.map(|image| Backing::of(&image));
+    let image = image.map(|image| Backing::from_metadata(&image));
     let dir = Path::new("/proc/self/fd").join(locked.as_raw_fd().to_string());
     let mount_point = fs::read_link(&dir).trying("look at", &dir)?.join(&names.mount_point);
     // A device clears itself when it is unmounted; what it was limited to would stay, for the next that gets its number.
-    image.iter().flat_map(|image| loop_device::attached_to(*image)).for_each(loop_device::lift_limits);
+    image.iter().flat_map(|image| loop_device::attached_to(*image)).for_each(loop_device::clear_limits);
     unmount_from(&mount_point, &inside(locked, &names.mount_point), image)?;
     let Some(image) = image else { return Ok(()) };
     loop_device::attached_to(image).into_iter().try_for_each(|number| loop_device::detach(number, image))
@@ -216,7 +218,7 @@ fn unmount_from(mount_point: &Path, way: &Path, image: Option<Backing>) -> Resul
     for mounted in mounts.iter().rev().filter(|mounted| mounted.mount_point == mount_point) {
         let device = Path::new(&mounted.source).strip_prefix("/dev").ok().and_then(Path::to_str);
         if !device.zip(image).is_some_and(|(device, image)| loop_device::is_on(device, image)) {
-            let text = format!("`{}` has something else mounted on it, which was left", shown(mount_point));
+            let text = format!("`{}` has something else mounted on it; it was left", shown(mount_point));
             return Err(TargetError::Unsafe(text));
         }
         match unmount(way, UnmountFlags::NOFOLLOW) {

@@ -2,7 +2,10 @@
 //!
 //! In: for an embedded engine this process, else the engine's processes and their descendants. Out: sums since they began.
 //!
-//! Limits: of an embedded engine the load generator is part. Buffered writes count when they dirty the page cache, in the
+//! The I/O of plimsoll's own recording does not count: the thread that opens the source is the one that writes the run file, and the
+//! thread that reads it is the sampler. The I/O of both is subtracted.
+//!
+//! Limits: the CPU time and memory of an embedded engine include the load generator. Buffered writes count when they dirty the page cache, in the
 //! process that does it; what a filesystem's or the kernel's own threads write counts for nobody. They count by what the page
 //! cache holds them in: where that is large (ext4 since Linux 6.16, XFS and btrfs before), 8 KiB that are written into a piece of
 //! 1 MiB and synced count as 1 MiB, each time (seen on 6.18: 300 writes counted as 300 MiB, and 2.6 times what the device wrote
@@ -108,22 +111,62 @@ impl From<crate::process_tree::Reading> for Totals {
 
 /// This process.
 struct Own {
-    /// Missing where the kernel is built without I/O accounting.
-    io: Option<ProcFile>,
+    /// Missing if the kernel is built without I/O accounting.
+    io: Option<OwnIo>,
     statm: ProcFile,
+}
+
+/// The I/O of this process without that of plimsoll's recording.
+struct OwnIo {
+    process: ProcFile,
+    /// The thread that writes the run file and the one that reads the counters, by number.
+    recording: Vec<(i32, ProcFile)>,
+}
+
+impl OwnIo {
+    fn open() -> Option<OwnIo> {
+        let process = ProcFile::open("/proc/self/io").ok()?;
+        let mut io = OwnIo { process, recording: Vec::with_capacity(2) };
+        io.add_this_thread()?;
+        Some(io)
+    }
+
+    /// Bytes read and written. The threads are read after the process, so that what they write in between is never counted as the
+    /// engine's; the next reading has what was taken off too much.
+    fn read(&mut self) -> Option<(u64, u64)> {
+        self.add_this_thread()?;
+        let (mut read, mut written, mut cancelled) = parse_io(self.process.read().ok()?);
+        for (_, thread) in &mut self.recording {
+            let own = parse_io(thread.read().ok()?);
+            read = read.saturating_sub(own.0);
+            written = written.saturating_sub(own.1);
+            cancelled = cancelled.saturating_sub(own.2);
+        }
+        Some((read, written.saturating_sub(cancelled)))
+    }
+
+    /// The thread that opens the source and the one that reads it record.
+    fn add_this_thread(&mut self) -> Option<()> {
+        let thread = rustix::thread::gettid().as_raw_nonzero().get();
+        if !self.recording.iter().any(|(known, _)| *known == thread) {
+            let io = ProcFile::open(format!("/proc/self/task/{thread}/io")).ok()?;
+            self.recording.push((thread, io));
+        }
+        Some(())
+    }
 }
 
 impl Own {
     fn open() -> Result<Own, SourceMissing> {
-        Ok(Own { io: ProcFile::open("/proc/self/io").ok(), statm: ProcFile::open("/proc/self/statm")? })
+        Ok(Own { io: OwnIo::open(), statm: ProcFile::open("/proc/self/statm")? })
     }
 
     fn read(&mut self) -> Totals {
-        let io = self.io.as_mut().and_then(|file| file.read().ok()).map(parse_io);
+        let io = self.io.as_mut().and_then(OwnIo::read);
         let usage = own_usage();
         Totals {
-            read_bytes: io.map(|(read, _, _)| read),
-            write_bytes: io.map(|(_, written, cancelled)| written.saturating_sub(cancelled)),
+            read_bytes: io.map(|(read, _)| read),
+            write_bytes: io.map(|(_, written)| written),
             cpu_user_ns: nanos(usage.ru_utime),
             cpu_system_ns: nanos(usage.ru_stime),
             context_switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,
@@ -178,6 +221,28 @@ mod tests {
         // Ticks are 10 ms, each of the two sums is rounded, and other tests run beside this one in the same process.
         assert!((cpu(&a) - cpu(&b)).abs() < 1e9, "{a:?} {b:?}");
         assert!(a[5].unwrap() > 1e5 && (a[5].unwrap() / b[5].unwrap() - 1.0).abs() < 0.5, "{a:?} {b:?}");
+    }
+
+    /// Writes so many bytes and waits until they are on disk, in a directory where the kernel accounts for writes.
+    fn write_and_sync(bytes: usize) {
+        let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        std::io::Write::write_all(&mut file, &vec![7; bytes]).unwrap();
+        file.sync_all().unwrap();
+    }
+
+    #[test]
+    fn what_the_recorder_and_the_sampler_write_is_not_the_engines() {
+        const RECORDED: usize = 64 << 20;
+        // Opened by this thread: the recorder. Read by this thread too: the sampler.
+        let mut source = source(EnginePids::Own);
+        let before = source.read()[1].unwrap();
+        write_and_sync(RECORDED);
+        let recorded = source.read()[1].unwrap() - before;
+        std::thread::spawn(|| write_and_sync(RECORDED)).join().unwrap();
+        let both = source.read()[1].unwrap() - before;
+        // Other tests write little, and the bytes of a file that is removed may be taken off again.
+        assert!(recorded < RECORDED as f64 / 4.0, "{recorded}");
+        assert!(both - recorded > RECORDED as f64 / 2.0, "{both}");
     }
 
     #[test]

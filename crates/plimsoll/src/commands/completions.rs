@@ -8,7 +8,7 @@ use clap_complete::Shell;
 /// The command.
 pub fn clap() -> Command {
     let shell = Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(Shell));
-    Command::new("completions").arg(shell).about("Print completions for a shell: bash, zsh, fish, elvish, powershell")
+    Command::new("completions").arg(shell).about("Print shell completions")
 }
 
 /// Does it.

@@ -2,9 +2,9 @@
 //! size.
 //!
 //! In: a directory. Out: the facts of the file system and the disk; the four timings of `hdparm -tT`, three times, as hdparm
-//! prints them (`host::disk_timing` says what they are); random reads with O_DIRECT by io_uring at four block sizes and two depths.
+//! prints them (see `host::disk_timing`); random reads with O_DIRECT by io_uring at four block sizes and two depths.
 //!
-//! The ceilings are remembered among the run files (`store::ceilings`), so that later runs on this disk are set beside them.
+//! The ceilings are remembered among the run files (`store::ceilings`), so that later runs on this disk can be compared with them.
 //!
 //! Limits: nothing else is recorded. One file is made for all of it and removed at the end; the file system lies between it
 //! and the disk. What is not possible here (no O_DIRECT, no io_uring) is said in its place, and the rest is measured. Random writes
@@ -39,18 +39,17 @@ const DEPTHS: [&str; 2] = ["1", "32"];
 
 /// The command.
 pub fn clap() -> Command {
-    let dir = Arg::new("dir").value_name("DIR").default_value(".").help("A directory on the disk of interest");
+    let dir = Arg::new("dir").value_name("DIR").default_value(".").help("Directory on the disk to measure");
     let time = Arg::new("time").long("time").value_name("TIME").default_value("3s").env("PLIMSOLL_TIME");
     let size = Arg::new("file-size").long("file-size").value_name("SIZE").default_value("512MiB");
-    let runs = Arg::new("runs").long("runs").value_name("DIR").default_value("plimsoll-runs").env("PLIMSOLL_RUNS");
     let write = Arg::new("write").long("write").action(ArgAction::SetTrue);
     Command::new("disk")
-        .about("Look at the disk: the timings of hdparm -tT, its settings, its ceiling per block size")
+        .about("Examine a disk: its settings, read timings as of hdparm -tT, and its maximum rate per block size")
         .arg(dir)
-        .arg(time.hide_env(true).help("Length of each of the 12 timings"))
-        .arg(size.env("PLIMSOLL_FILE_SIZE").hide_env(true).help("Size of the file that is made, read and removed"))
-        .arg(write.help("Measure random writes, too, on the same file"))
-        .arg(runs.help("The directory of run files: the ceilings are remembered there for later runs"))
+        .arg(time.hide_env(true).help("Duration of each of the 12 timings"))
+        .arg(size.env("PLIMSOLL_FILE_SIZE").hide_env(true).help("Size of the temporary file"))
+        .arg(write.help("Also measure random writes, on the same file"))
+        .arg(flags::runs("Directory of run files; the maximum rates are kept there for later runs"))
 }
 
 /// Does it.
@@ -60,11 +59,11 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     runner::check_place(&plan, &site, &context.catalogue, &mut NotesOnly(context))?;
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
-    let place = host::filesystem::place_of(&site.dir);
+    let place = host::filesystem::find_mount(&site.dir);
     let facts = place.map(|place| place.facts()).unwrap_or_default();
     let measured = measure_disk(plan, &site.dir, &stop, context);
     if stop.reason() == Some(StopReason::Interrupted) {
-        return Err(Fault::new(signals::exit(), "interrupted; the file is removed and nothing was kept"));
+        return Err(Fault::new(signals::exit(), "interrupted; the file was removed and no results were kept"));
     }
     let measured = measured?;
     ceilings::keep(&site.runs, &facts, &remembered(&measured), &mut NotesOnly(context));
@@ -75,7 +74,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     Ok(Exit::Done)
 }
 
-/// The ceilings that could be measured, to be set beside later runs.
+/// The ceilings that could be measured, for comparison with later runs.
 fn remembered(measured: &Measured) -> Vec<store::ceilings::Ceiling> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let kernel = host::machine::kernel();
@@ -109,11 +108,11 @@ fn ceilings_plan(matches: &ArgMatches, context: &Context) -> Result<Plan, Fault>
     let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let plan = plan::from_flags("file", &Overrides(keys.into()), 1.0, &context.catalogue)?;
     if plan.trials.len() != modes.len() * BLOCKS.len() * DEPTHS.len() {
-        return Err(Fault::usage("--time and --file-size take one value each here"));
+        return Err(Fault::usage("--time and --file-size take one value each"));
     }
     match file_bytes(&plan.trials[0]) {
         size if size < REQUEST => {
-            let text = format!("--file-size: `{size}` is less than one read of the timings ({REQUEST}); use more");
+            let text = format!("--file-size: `{size}` is smaller than one read ({REQUEST}); use a larger size");
             Err(Fault::usage(text))
         }
         _ => Ok(plan),
@@ -157,11 +156,11 @@ fn measure_disk(mut plan: Plan, dir: &Path, stop: &Arc<Stop>, context: &Context)
     let mut data = DataDir::create(dir, "disk", plan.trials[0].seed)?;
     let path = data.own_directory("disk")?.join("data");
     plan.trials.iter_mut().for_each(|trial| on_file(trial, &path));
-    context.note(format!("making a file of {file} in `{}`", dir.display()));
+    context.note(format!("writing a file of {file} in `{}`", dir.display()));
     let mut ad_hoc = AdHocRun::start(&plan.trials[0], dir, stop)?;
-    context.note(format!("timing reads: {} times {time}", REPEATS as usize * TIMINGS.len()));
+    context.note(format!("timing reads: {} runs of {time}", REPEATS as usize * TIMINGS.len()));
     let timings = timings(&path, time, stop)?;
-    context.note(format!("ceilings: {} times {}", plan.trials.len(), time_of(&plan.trials[0])));
+    context.note(format!("maximum rates: {} runs of {}", plan.trials.len(), time_of(&plan.trials[0])));
     let ceilings = plan.trials.iter().map(|trial| ceiling(&mut ad_hoc, trial)).collect::<Result<_, _>>()?;
     ad_hoc.stop()?;
     data.remove()?;
@@ -230,7 +229,7 @@ fn text(facts: &[Fact], measured: &Measured, width: usize) -> String {
     facts.iter().for_each(|fact| text += &fact_lines(fact, width));
     let _ = writeln!(text, "\nsequential reads of a file of {} (MB as hdparm has it: 2^20 bytes)", measured.file);
     measured.timings.iter().for_each(|timing| text += &timing_lines(timing));
-    text += "\nceiling of random access: O_DIRECT, io_uring, 1 client (MB: 10^6 bytes)\n";
+    text += "\nmaximum rate of random access: O_DIRECT, io_uring, 1 client (MB: 10^6 bytes)\n";
     let _ = writeln!(text, "  {:6} {:>8} {:>6} {:>12} {:>10} {:>10}", "", "block", "depth", "IOPS", "MB/s", "p99");
     measured.ceilings.iter().for_each(|ceiling| text += &ceiling_line(ceiling));
     text
@@ -254,7 +253,7 @@ fn fact_lines(fact: &Fact, width: usize) -> String {
 fn timing_lines(repeats: &Repeats) -> String {
     let doubt = |timing: &Timing| timing.doubt().map_or(String::new(), |doubt| format!("   ^ {doubt}\n"));
     match &repeats.timed {
-        Err(fault) => format!(" Timing {}: not here: {}\n", repeats.name(), fault.text),
+        Err(fault) => format!(" Timing {}: not possible here: {}\n", repeats.name(), fault.text),
         Ok(timed) => timed.iter().map(|timing| hdparm_line(repeats.name(), timing) + &doubt(timing)).collect(),
     }
 }
@@ -276,7 +275,7 @@ fn ceiling_line(ceiling: &Ceiling) -> String {
     let mode = operation(ceiling);
     let head = format!("  {mode:6} {:>8} {:>6}", ceiling.block.to_string(), ceiling.depth);
     match &ceiling.measured {
-        Err(fault) => format!("{head} not here: {}\n", fault.text),
+        Err(fault) => format!("{head} not possible here: {}\n", fault.text),
         Ok(sums) => {
             let (mb_per_s, p99) = (three_digits(sums.bytes_per_s() / 1e6), Nanos(p99_ns(sums)).to_string());
             format!("{head} {:>12.0} {mb_per_s:>10} {p99:>10}\n", sums.ops_per_s())
@@ -369,7 +368,7 @@ mod tests {
     fn a_timing_that_cannot_be_taken_says_why_in_its_place() {
         let timed = Err(Fault::usage("`d` is on a file system without O_DIRECT"));
         let lines = timing_lines(&Repeats { via: Via::Direct, reads: Reads::Disk, timed });
-        assert_eq!(lines, " Timing O_DIRECT disk reads: not here: `d` is on a file system without O_DIRECT\n");
+        assert_eq!(lines, " Timing O_DIRECT disk reads: not possible here: `d` is on a file system without O_DIRECT\n");
     }
 
     #[test]

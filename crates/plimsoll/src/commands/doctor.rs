@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub fn clap() -> Command {
     Command::new("doctor")
         .arg(flags::directory())
-        .about("Look at this machine: what can be measured, and plimsoll's own ceiling")
+        .about("Check this machine: what can be measured here, and how fast plimsoll itself is")
 }
 
 /// Does it.
@@ -29,7 +29,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     host::safety::check_directory(&dir)?;
     let left = host::data_dir::sweep_abandoned(&dir, host::volume::release).notes;
     let mut facts = host::machine::facts();
-    facts.extend(host::filesystem::place_of(&dir).map(|place| place.facts()).unwrap_or_default());
+    facts.extend(host::filesystem::find_mount(&dir).map(|place| place.facts()).unwrap_or_default());
     facts.extend(load::clock_facts());
     let missing = missing_counters(&dir);
     let ceilings: Vec<Ceiling> = PROBES.iter().map(|probe| ceiling(probe, &dir, context)).collect();
@@ -73,8 +73,8 @@ const PROBES: &[Probe] = &[
     probe("page cache, 4 KiB pread", "file", &[("io", "sync"), CACHED, SMALL, FILE]),
     probe("page cache, 4 KiB io_uring depth 32", "file", &[("io", "uring"), ("depth", "32"), CACHED, SMALL, FILE]),
     probe("disk, 4 KiB io_uring depth 32", "file", &[("io", "uring"), ("depth", "32"), SMALL, FILE]),
-    probe("inserts made, not performed", "insert", &[("engine", "null"), STEP, ENDLESS, SINGLE]),
-    probe("oltp read_write made, not performed", "oltp", &[("engine", "null"), ("mix", "read_write")]),
+    probe("insert generator alone (no engine)", "insert", &[("engine", "null"), STEP, ENDLESS, SINGLE]),
+    probe("oltp read_write generator alone (no engine)", "oltp", &[("engine", "null"), ("mix", "read_write")]),
 ];
 
 /// How fast plimsoll itself was.
@@ -105,7 +105,7 @@ fn rate(trial: &Trial, dir: &Path) -> Result<Rate, Fault> {
 }
 
 fn missing_counters(dir: &Path) -> Vec<String> {
-    let device = host::filesystem::place_of(dir).ok().and_then(|place| place.device);
+    let device = host::filesystem::find_mount(dir).ok().and_then(|place| place.device);
     observe::open_all(&observe::Subject { engine_pids: observe::EnginePids::Own, device }).1
 }
 
@@ -116,16 +116,16 @@ fn text(facts: &[Fact], missing: &[String], ceilings: &[Ceiling], left: &[String
     }
     text += "\ncounters\n";
     let _ = match missing {
-        [] => writeln!(text, "  all sources are here"),
+        [] => writeln!(text, "  all counters are readable"),
         missing => missing.iter().try_for_each(|note| writeln!(text, "  {note}")),
     };
-    text += "\nplimsoll's own ceiling (no number measured here can be above it)\n";
+    text += "\nplimsoll's own speed (one second each)\n";
     for Ceiling { name, measured } in ceilings {
         let _ = match measured {
             Ok(rate) => {
-                writeln!(text, "  {name:38} {:>12.0} ops/s {:>9.0} ns CPU/op", rate.ops_per_s, rate.cpu_ns_per_op)
+                writeln!(text, "  {name:44} {:>12.0} ops/s {:>9.0} ns CPU/op", rate.ops_per_s, rate.cpu_ns_per_op)
             }
-            Err(fault) => writeln!(text, "  {name:38} {}", fault.text),
+            Err(fault) => writeln!(text, "  {name:44} {}", fault.text),
         };
     }
     left.iter().for_each(|note| text.extend(["\n", note, "\n"]));

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 /// The command.
 pub fn clap() -> Command {
-    Command::new("engines").about("List the engines, with their versions and the workloads they perform")
+    Command::new("engines").about("List the engines with their versions and the workloads that they support")
 }
 
 /// Does it.

@@ -7,7 +7,7 @@ use clap::{Arg, ArgMatches, Command};
 
 /// The command.
 pub fn clap() -> Command {
-    let code = Arg::new("code").value_name("CODE").help("The code of a finding; without it all codes are listed");
+    let code = Arg::new("code").value_name("CODE").help("Code of a finding [default: list all codes]");
     Command::new("explain").arg(code).about("Explain a finding by its code")
 }
 
@@ -16,11 +16,9 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let Some(code) = matches.get_one::<String>("code") else { return list(context) };
     let Some(known) = analysis::explain(code) else {
         let codes: Vec<_> = analysis::explanations().map(|known| known.code).collect();
-        return Err(Fault::usage(format!(
-            "there is no finding `{}`; the codes are {}",
-            code.escape_debug(),
-            codes.join(", ")
-        )));
+        let meant = plan::text::hint(code, codes.iter().copied());
+        let known = if meant.is_empty() { format!("; the codes are {}", codes.join(", ")) } else { meant };
+        return Err(Fault::usage(format!("there is no finding `{}`{known}", code.escape_debug())));
     };
     match context.json {
         true => output::json::print(&json(&known)),

@@ -1,31 +1,29 @@
 //! `plimsoll export RUN`: the numbers of a recorded run for other programs.
 
+use super::list;
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
 use clap::{Arg, ArgMatches, Command};
-use std::path::Path;
 
 /// The command.
 pub fn clap() -> Command {
-    let run = Arg::new("run").value_name("RUN").required(true).help("A run file");
     let format = Arg::new("format").long("format").value_parser(["csv", "jsonl"]).default_value("csv");
     let what = Arg::new("what").long("what").value_parser(["points", "intervals"]).default_value("points");
-    Command::new("export")
-        .arg(run)
-        .arg(format.help("CSV with a header, or one JSON object a line"))
-        .arg(what.help("One line a point, or one line an interval of a point"))
+    list::run_arguments(Command::new("export"))
+        .arg(format.help("CSV with a header, or one JSON object per line"))
+        .arg(what.help("One line per point, or one line per interval of each point"))
         .about("Print the numbers of a recorded run as CSV or JSON lines")
 }
 
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let word = |name| matches.get_one::<String>(name).expect("it has a default").as_str();
-    let run = store::read(Path::new(word("run")))?;
+    let run = store::read(&list::run_file(matches)?)?;
     let analysis = analysis::analyse(&run);
     if context.json {
         return Err(Fault::usage(
-            "export has formats of its own: use `--format jsonl`; for one object, `plimsoll show RUN --json`",
+            "export does not take --json: use `--format jsonl`, or `plimsoll show RUN --json` for one object",
         ));
     }
     output::print(&match (word("format"), word("what")) {

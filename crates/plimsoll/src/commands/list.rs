@@ -2,6 +2,7 @@
 
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};
+use crate::flags;
 use crate::output;
 use clap::{Arg, ArgMatches, Command};
 use model::PointState;
@@ -11,13 +12,12 @@ use store::RunHead;
 
 /// The command.
 pub fn clap() -> Command {
-    let runs = Arg::new("runs").long("runs").value_name("DIR").default_value("plimsoll-runs").env("PLIMSOLL_RUNS");
-    Command::new("list").arg(runs.help("The directory of run files")).about("List recorded runs")
+    Command::new("list").arg(flags::runs("Directory of run files")).about("List recorded runs")
 }
 
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
-    let dir = Path::new(matches.get_one::<String>("runs").expect("it has a default"));
+    let dir = flags::runs_dir(matches);
     let heads: Vec<(PathBuf, Result<RunHead, String>)> = run_files(dir)?
         .into_iter()
         .map(|path| (path.clone(), store::read_meta(&path).map_err(|error| error.to_string())))
@@ -29,18 +29,30 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     Ok(Exit::Done)
 }
 
-/// The run file that `text` names: the file itself, a run in `dir` by its name, or `last` for the youngest there.
+/// The argument that names a recorded run, and the flag that names the directory to look in.
+pub fn run_arguments(command: Command) -> Command {
+    let run = Arg::new("run").value_name("RUN").required(true);
+    command.arg(run.help("Run file, name of a run in --runs, or `last`")).arg(flags::runs("Directory of run files"))
+}
+
+/// The run file that the arguments of [`run_arguments`] name.
+pub fn run_file(matches: &ArgMatches) -> Result<PathBuf, Fault> {
+    find(matches.get_one::<String>("run").expect("required"), flags::runs_dir(matches))
+}
+
+/// The run file that `text` names: the file itself, a run in `dir` by its name, or `last` for the newest there.
 pub fn find(text: &str, dir: &Path) -> Result<PathBuf, Fault> {
     let named = dir.join(format!("{text}.{}", store::EXTENSION));
     match text {
-        file if Path::new(file).is_file() => Ok(file.into()),
+        // What it is and whether it can be read is for the reader to tell.
+        file if Path::new(file).exists() => Ok(file.into()),
         "last" => {
-            run_files(dir)?.pop().ok_or_else(|| Fault::usage(format!("there are no runs in `{}`", dir.display())))
+            run_files(dir)?.pop().ok_or_else(|| Fault::usage(format!("there are no runs in `{}`", output::shown(dir))))
         }
         _ if named.is_file() => Ok(named),
         _ => Err(Fault::usage(format!(
-            "there is no run `{text}`: neither a file nor a run in `{}`; `plimsoll list` names them",
-            dir.display()
+            "there is no run `{text}`: neither a file nor a run in `{}`; `plimsoll list` shows the runs",
+            output::shown(dir)
         ))),
     }
 }
@@ -48,7 +60,7 @@ pub fn find(text: &str, dir: &Path) -> Result<PathBuf, Fault> {
 /// The run files of `dir`, the oldest first.
 fn run_files(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
     let cannot = |error| {
-        Fault::usage(format!("cannot list `{}`: {error}; name the directory of run files by --runs", dir.display()))
+        Fault::usage(format!("cannot list `{}`: {error}; name the directory of run files with --runs", dir.display()))
     };
     let entries = std::fs::read_dir(dir).map_err(cannot)?;
     let paths = entries.flatten().map(|entry| entry.path());
@@ -61,13 +73,11 @@ fn run_files(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
 fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)]) -> String {
     let mut text = String::new();
     for (path, head) in heads {
-        let _ = match head {
-            Ok(head) => writeln!(text, "{}\n    {}", path.display(), in_a_line(head)),
-            Err(error) => writeln!(text, "{}\n    {error}", path.display()),
-        };
+        let about = head.as_ref().map_or_else(|error| output::escaped(error).into_owned(), in_a_line);
+        let _ = writeln!(text, "{}\n    {about}", output::shown(path));
     }
     if text.is_empty() {
-        let _ = writeln!(text, "no runs in `{}` yet; `plimsoll quick` makes one", dir.display());
+        let _ = writeln!(text, "no runs in `{}` yet; `plimsoll quick` records one", output::shown(dir));
     }
     text
 }

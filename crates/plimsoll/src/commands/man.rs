@@ -6,7 +6,7 @@ use clap::{Arg, ArgMatches, Command};
 
 /// The command.
 pub fn clap() -> Command {
-    let name = Arg::new("command").value_name("COMMAND").help("A command; without it the page of plimsoll itself");
+    let name = Arg::new("command").value_name("COMMAND").help("Command [default: the page of plimsoll itself]");
     Command::new("man").arg(name).about("Print the man page (try `plimsoll man | man -l -`)")
 }
 

@@ -7,11 +7,11 @@ use crate::cli::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags::Options;
 use crate::output::progress::{NotesOnly, Progress};
-use crate::{output, signals};
+use crate::{flags, output, signals};
 use analysis::Analysis;
 use load::Stop;
-use model::{Plan, RunData};
-use runner::{Resumed, Session};
+use model::{Plan, PointState, RunData};
+use runner::{Resumed, RunSite, Session};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::RunWriter;
@@ -21,8 +21,9 @@ pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exi
     let mut progress = Progress::start(plan, context);
     let stop = ready(plan, options, context)?;
     let (run_file, mut writer) = runner::create_run(plan, &options.site, &mut progress)?;
-    let session = Session::new(plan, &options.site, &context.catalogue, &mut writer, stop, &mut progress);
-    let measured = session.measure_all().map_err(Fault::from);
+    let (site, observer) = (&options.site, &mut progress);
+    let session = Session { plan, site, writer: &mut writer, stop, observer, interruption: None };
+    let measured = session.measure_all(&context.catalogue).map_err(Fault::from);
     let finished = writer.finish().map_err(Fault::from);
     conclude(&run_file, Made::Now, measured.and(finished), options, context)
 }
@@ -30,22 +31,20 @@ pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exi
 /// Measures the points of the run in `run_file` that are not complete, into the same file.
 pub fn resume_run(run_file: &Path, options: &Options, context: &Context) -> Result<Exit, Fault> {
     let environment = runner::environment(&options.site, &mut NotesOnly(context));
-    let resumed = Resumed::of(run_file, &environment, &context.catalogue)?;
+    let resumed = Resumed::open(run_file, &environment, &context.catalogue)?;
     let stop = ready(&resumed.plan, options, context)?;
     let mut writer = RunWriter::reopen(run_file)?;
-    resumed
-        .unlike()
-        .iter()
-        .for_each(|unlike| context.note(format_args!("{unlike}: the points before stood on the other")));
-    let (plan, first, interruption) = resumed.interruption(writer.last_tick()?);
+    resumed.differences().iter().for_each(|difference| context.note(difference));
+    let (plan, interruption) = resumed.into_interruption(writer.last_tick()?);
     let mut progress = Progress::start(&plan, context);
-    let session = Session::new(&plan, &options.site, &context.catalogue, &mut writer, stop, &mut progress);
-    let measured = session.go_on(first, interruption).measure_all().map_err(Fault::from);
+    let (site, observer) = (&options.site, &mut progress);
+    let session = Session { plan: &plan, site, writer: &mut writer, stop, observer, interruption: Some(interruption) };
+    let measured = session.measure_all(&context.catalogue).map_err(Fault::from);
     let finished = writer.finish().map_err(Fault::from);
     conclude(run_file, Made::Before, measured.and(finished), options, context)
 }
 
-/// What comes before any measurement: can the plan be run here, and what ends it early?
+/// Checks that the plan can be run here, and lets signals end it.
 fn ready(plan: &Plan, options: &Options, context: &Context) -> Result<Arc<Stop>, Fault> {
     runner::check_before_run(plan, &options.site, &context.catalogue, &mut NotesOnly(context))?;
     let stop = Arc::new(Stop::default());
@@ -53,14 +52,14 @@ fn ready(plan: &Plan, options: &Options, context: &Context) -> Result<Arc<Stop>,
     Ok(stop)
 }
 
-/// Whose a run file is: one that was there before is never removed.
+/// Whether this session made the run file: one that existed before is never removed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Made {
     Now,
     Before,
 }
 
-/// Reads the run back, reports it, and says how it ended. What was measured is reported whatever happened.
+/// Reads the run back, reports it, and returns how it ended. What was measured is reported whatever happened.
 fn conclude(
     run_file: &Path,
     made: Made,
@@ -71,26 +70,64 @@ fn conclude(
     let run = store::read(run_file)?;
     if let (Err(fault), true) = (&measured, run.points.is_empty()) {
         if made == Made::Now {
-            let _ = std::fs::remove_file(run_file); // there is nothing in it, and the fault says why
+            let _ = std::fs::remove_file(run_file); // it is empty, and the fault has the reason
         }
-        return Err(Fault::new(fault.exit, fault.text.clone()));
+        let text = if is_interruption(fault) { "interrupted before anything was measured" } else { &fault.text };
+        return Err(Fault::new(fault.exit, text));
     }
     let analysis = analysis::analyse(&run);
     let report = if options.report { Some(report::write(&analysis, &report_dir(run_file))?.html) } else { None };
-    tell(&analysis, &run, run_file, report.as_deref(), context);
+    print_result(&analysis, &run, run_file, report.as_deref(), context);
     match measured {
         Ok(()) => Ok(Exit::of_validity(analysis.points.iter().map(|point| point.validity).max(), options.strict)),
-        Err(fault) => Err(Fault { told: true, ..fault }),
+        Err(fault) => {
+            let text = match is_interruption(&fault) && is_incomplete(&run) {
+                true => format!("{}; resume with `{}`", fault.text, resume_command(run_file, made, &options.site)),
+                false => fault.text,
+            };
+            Err(Fault { reported: true, text, ..fault })
+        }
     }
 }
 
-fn tell(analysis: &Analysis, run: &RunData, run_file: &Path, report: Option<&Path>, context: &Context) {
+fn is_interruption(fault: &Fault) -> bool {
+    matches!(fault.exit, Exit::Interrupted | Exit::Terminated)
+}
+
+fn is_incomplete(run: &RunData) -> bool {
+    let complete = run.points.iter().filter(|point| point.state == PointState::Complete).count();
+    complete < run.meta.plan.trials.len()
+}
+
+/// The command that resumes the run in `run_file`, ready to paste.
+fn resume_command(run_file: &Path, made: Made, site: &RunSite) -> String {
+    let run = match made {
+        Made::Now => "last".to_owned(),
+        Made::Before => quoted(run_file),
+    };
+    let mut command = format!("plimsoll run --resume {run}");
+    for (flag, dir, default) in [("--dir", &site.dir, flags::DIR), ("--runs", &site.runs, flags::RUNS)] {
+        if dir != Path::new(default) {
+            command += &format!(" {flag} {}", quoted(dir));
+        }
+    }
+    command
+}
+
+/// `path` as a word of a shell.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@%".contains(c);
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+fn print_result(analysis: &Analysis, run: &RunData, run_file: &Path, report: Option<&Path>, context: &Context) {
     if context.json {
         return output::json::print(&output::json::run(analysis, run, run_file, report));
     }
     output::print(&report::terminal::summary(analysis, context.width(), context.colour()));
     let shown = report.unwrap_or(run_file);
-    output::print(&format!("\n{} {}\n", if report.is_some() { "report:" } else { "run file:" }, shown.display()));
+    output::print(&format!("\n{} {}\n", if report.is_some() { "report:" } else { "run file:" }, output::shown(shown)));
 }
 
 /// Where the report of a run file goes.
@@ -98,4 +135,19 @@ pub fn report_dir(run_file: &Path) -> PathBuf {
     let mut name = run_file.file_stem().unwrap_or_default().to_owned();
     name.push("-report");
     run_file.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_resumes_names_what_is_not_the_default() {
+        let site = |dir: &str, runs: &str| RunSite { dir: dir.into(), runs: runs.into(), destroy: Vec::new() };
+        let last = |site| resume_command(Path::new("r/x.plimsoll"), Made::Now, &site);
+        assert_eq!(last(site(".", "plimsoll-runs")), "plimsoll run --resume last");
+        assert_eq!(last(site("/mnt/a b", "r")), "plimsoll run --resume last --dir '/mnt/a b' --runs r");
+        let before = resume_command(Path::new("r/x.plimsoll"), Made::Before, &site(".", "plimsoll-runs"));
+        assert_eq!(before, "plimsoll run --resume r/x.plimsoll");
+    }
 }

@@ -71,7 +71,7 @@ pub fn all() -> Vec<CommandDef> {
 /// The command that clap has matched.
 pub fn find(name: &str) -> CommandDef {
     let found = all().into_iter().find(|command| command.clap().get_name() == name);
-    found.expect("clap matches only commands that it was told of")
+    found.expect("clap matches only commands that it knows")
 }
 
 impl CommandDef {

@@ -13,11 +13,13 @@ use std::fmt::Write as _;
 
 /// The command.
 pub fn clap() -> Command {
-    let plan =
-        Arg::new("plan").value_name("PLAN").required(true).help("A plan file, or a built-in plan (`plimsoll plans`)");
+    let plan = Arg::new("plan")
+        .value_name("PLAN")
+        .required(true)
+        .help("Plan file, or name of a built-in plan (`plimsoll plans`)");
     let command = Command::new("plan").arg(plan).arg(flags::directory());
     flags::with_scale(flags::with_common(command))
-        .about("Dry run: points, time, peak disk, bytes written, warnings, refusals")
+        .about("Show what a plan would do, without running it: points, time, disk space, warnings")
 }
 
 /// Does it.
@@ -61,7 +63,7 @@ impl Needs {
         for (nth, label) in (1..).zip(label::all(plan)) {
             let _ = writeln!(text, "{nth:4}  {label}");
         }
-        let written = self.written.map_or("not known beforehand".to_string(), |bytes| format!("{bytes} at most"));
+        let written = self.written.map_or("unknown in advance".to_string(), |bytes| format!("at most {bytes}"));
         let _ = write!(
             text,
             "\npoints         {}\ndata sets      {}\ntime           {}\npeak disk      about {}\nwritten        {written}\n",
@@ -94,11 +96,11 @@ impl Needs {
 
 /// How long it takes, as far as that is known before.
 fn time(estimate: &plan::Estimate) -> String {
-    let bounded = format!("{} s at most, and making the data", three_digits(estimate.seconds));
+    let bounded = format!("at most {} s, plus loading the data", three_digits(estimate.seconds));
     match estimate.until_rows {
         0 => bounded,
-        all if all == estimate.points => "until all rows are in".to_owned(),
-        some => format!("{bounded}; {some} points until their rows are in"),
+        all if all == estimate.points => "until all rows are inserted".to_owned(),
+        some => format!("{bounded}; {some} points run until their rows are inserted"),
     }
 }
 
@@ -107,12 +109,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_of_points_that_take_as_long_as_they_take_is_not_foretold() {
-        let told = |seconds, until_rows| {
+    fn the_time_of_points_that_end_by_their_rows_is_not_estimated() {
+        let shown = |seconds, until_rows| {
             time(&plan::Estimate { points: 7, data_sets: 1, seconds, until_rows, warnings: Vec::new() })
         };
-        assert_eq!(told(210.0, 0), "210 s at most, and making the data");
-        assert_eq!(told(60.0, 5), "60.0 s at most, and making the data; 5 points until their rows are in");
-        assert_eq!(told(0.0, 7), "until all rows are in");
+        assert_eq!(shown(210.0, 0), "at most 210 s, plus loading the data");
+        assert_eq!(shown(60.0, 5), "at most 60.0 s, plus loading the data; 5 points run until their rows are inserted");
+        assert_eq!(shown(0.0, 7), "until all rows are inserted");
     }
 }

@@ -1,4 +1,4 @@
-//! `plimsoll plans`: the built-in plans. Also where every command finds a plan by name or file.
+//! `plimsoll plans`: the built-in plans. Every command finds a plan by name or file here.
 
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};

@@ -8,10 +8,9 @@ use clap::{Arg, ArgMatches, Command};
 
 /// The command.
 pub fn clap() -> Command {
-    let dir =
-        Arg::new("dir").value_name("DIR").default_value(".").help("The directory to measure, on the disk of interest");
+    let dir = Arg::new("dir").value_name("DIR").default_value(".").help("Directory on the disk to measure");
     flags::with_output(flags::with_scale(Command::new("quick").arg(dir)))
-        .about("60 seconds, no root, no server: this disk, the embedded engines, a report, a verdict")
+        .about("Measure this disk and the embedded engines in 60 seconds; needs no root and no server")
 }
 
 /// Does it.

@@ -1,11 +1,13 @@
 //! `plimsoll report RUN...`: report.html, charts, Markdown and CSV of recorded runs.
 
+use super::list;
 use super::measure::report_dir;
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};
+use crate::flags;
 use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The command.
 pub fn clap() -> Command {
@@ -13,10 +15,11 @@ pub fn clap() -> Command {
     let out = Arg::new("out")
         .long("out")
         .value_name("DIR")
-        .help("Where it goes (with one RUN; default: beside the run file)");
+        .help("Directory to write to (only with one RUN) [default: next to the run file]");
     Command::new("report")
-        .arg(runs.help("Run files"))
+        .arg(runs.help("Run files, names of runs in --runs, or `last`"))
         .arg(out)
+        .arg(flags::runs("Directory of run files"))
         .about("Write the report of recorded runs: HTML, charts, Markdown, CSV")
 }
 
@@ -25,17 +28,18 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let runs: Vec<&String> = matches.get_many("run").into_iter().flatten().collect();
     let out = matches.get_one::<String>("out").map(PathBuf::from);
     if out.is_some() && runs.len() > 1 {
-        return Err(Fault::usage("--out takes one RUN; without it each report stands beside its run file"));
+        return Err(Fault::usage("--out takes one RUN; without --out each report is written next to its run file"));
     }
     let mut written = Vec::new();
     for run in runs {
-        let analysis = analysis::analyse(&store::read(Path::new(run))?);
-        let dir = out.clone().unwrap_or_else(|| report_dir(Path::new(run)));
+        let run_file = list::find(run, flags::runs_dir(matches))?;
+        let analysis = analysis::analyse(&store::read(&run_file)?);
+        let dir = out.clone().unwrap_or_else(|| report_dir(&run_file));
         written.push(report::write(&analysis, &dir)?.html);
     }
     match context.json {
         true => output::json::print(&serde_json::json!({"schema": "plimsoll.report/1", "reports": written})),
-        false => written.iter().for_each(|html| output::print(&format!("{}\n", html.display()))),
+        false => written.iter().for_each(|html| output::print(&format!("{}\n", output::shown(html)))),
     }
     Ok(Exit::Done)
 }

@@ -11,11 +11,11 @@ pub fn clap() -> Command {
     let plan = Arg::new("plan").value_name("PLAN").required_unless_present("resume").conflicts_with("resume");
     let resume = Arg::new("resume").long("resume").value_name("RUN");
     let command = Command::new("run")
-        .arg(plan.help("A plan file, or a built-in plan (`plimsoll plans`)"))
-        .arg(resume.help("Go on with a run that was interrupted: its file, its name in --runs, or `last`"))
+        .arg(plan.help("Plan file, or name of a built-in plan (`plimsoll plans`)"))
+        .arg(resume.help("Resume an interrupted run: its file, its name in --runs, or `last`"))
         .arg(flags::directory());
     flags::with_output(flags::with_scale(flags::with_common(command)))
-        .about("Run a plan: every point of its matrix, then the report")
+        .about("Run a plan: measure every point of its matrix, then write the report")
 }
 
 /// Does it.

@@ -2,13 +2,14 @@
 //!
 //! In: a run file whose points were measured with `verify = true`. Out: the units that are not what was written, by sort.
 //! Limits: reads only, and only what is left: the file of `--path`, or the data directory of a plimsoll that was killed, which
-//! the next plimsoll that measures there removes. After a crash of the machine while data was written nobody knows which
-//! generation should be there: stale units are not told then.
+//! the next plimsoll that measures there removes. If the machine crashed while data was written, it is unknown which generation
+//! should be there, so stale units are not reported.
 
+use super::list;
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use engine::verify::{DAMAGE_KEPT, Left, ReadBack, check_left};
 use model::{Bytes, RunData};
 use serde_json::{Value, json};
@@ -17,10 +18,8 @@ use std::time::{Duration, Instant};
 
 /// The command.
 pub fn clap() -> Command {
-    let run = Arg::new("run").value_name("RUN").required(true).help("A run file");
-    Command::new("verify")
-        .arg(run)
-        .about("Check what a run with `verify = true` has written and left, without changing it")
+    list::run_arguments(Command::new("verify"))
+        .about("Check the data that a run with `verify = true` wrote and left behind; reads only")
 }
 
 /// Data that was checked.
@@ -31,8 +30,8 @@ struct Checked {
 
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
-    let path = Path::new(matches.get_one::<String>("run").expect("required"));
-    let checked = check_all(&store::read(path)?, context)?;
+    let path = list::run_file(matches)?;
+    let checked = check_all(&store::read(&path)?, context)?;
     match context.json {
         true => output::json::print(&json!({
             "schema": "plimsoll.verify/1", "run": path, "data": checked.iter().map(json_of).collect::<Vec<_>>(),
@@ -44,7 +43,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         0 => Ok(Exit::Done),
         units => {
             let text = format!("{units} units of 4 KiB are not what was written");
-            Err(Fault { told: true, ..Fault::new(Exit::TargetFailed, text) })
+            Err(Fault { reported: true, ..Fault::new(Exit::TargetFailed, text) })
         }
     }
 }
@@ -72,21 +71,22 @@ fn check_all(run: &RunData, context: &Context) -> Result<Vec<Checked>, Fault> {
     match (all.is_empty(), in_use) {
         (false, _) => Ok(all),
         (true, Some(table)) => {
-            let text = format!("a plimsoll is using the data of `{}`; wait for its end", table.escape_debug());
+            let text =
+                format!("another plimsoll run is using the data of `{}`; wait until it finishes", table.escape_debug());
             Err(Fault::new(Exit::Refused, text))
         }
         (true, None) => Err(Fault::usage(
-            "nothing to verify: the data of this run is gone; it stays where --path names a file, or where plimsoll was killed",
+            "nothing to verify: the data of this run was removed; it is kept only in a file named by --path, or if plimsoll was killed",
         )),
     }
 }
 
-/// Says once a second how far the reading is.
+/// Notes once a second how far the check is.
 fn progress(context: &Context) -> impl FnMut(Bytes, Bytes) -> bool {
     let mut said = Instant::now();
     move |done, total| {
         if said.elapsed() >= Duration::from_secs(1) {
-            context.note(format_args!("{} % of {total} are read", done.0 * 100 / total.0.max(1)));
+            context.note(format_args!("{} % of {total} checked", done.0 * 100 / total.0.max(1)));
             said = Instant::now();
         }
         true
@@ -102,7 +102,7 @@ fn text(data: &Checked) -> String {
         [] => String::new(),
     };
     if !generations_known {
-        text += "  the machine went down while this was written: units that are too old are not told\n";
+        text += "  the machine crashed while this was written: stale units cannot be recognised\n";
     }
     data.found.lines().for_each(|line| text += &format!("  {line}\n"));
     if checked.damaged() > DAMAGE_KEPT as u64 {

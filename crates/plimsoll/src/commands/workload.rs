@@ -19,7 +19,7 @@ pub fn clap(def: &WorkloadDef) -> Command {
         command = flags::with_params(command, "engine", &engine.entry);
     }
     flags::with_output(flags::with_scale(flags::with_common(command)))
-        .arg(print.help("Print the small plan that these flags are, and run nothing"))
+        .arg(print.help("Print these flags as a plan file, and run nothing"))
 }
 
 /// Does it.

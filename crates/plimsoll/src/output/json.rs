@@ -14,7 +14,7 @@ pub fn print(value: &Value) {
     super::print(&format!("{value}\n"));
 }
 
-/// Prints the object that stands in place of the result where there is none.
+/// Prints the object that replaces the result if there is none.
 pub fn error(fault: &Fault) {
     print(&json!({"schema": "plimsoll.error/1", "exit": fault.exit.code(), "error": fault.text}));
 }
@@ -78,7 +78,7 @@ fn numbers(summary: &Summary) -> Value {
     serde_json::to_value(summary).expect("numbers are plain data")
 }
 
-/// What an insert cost, beside what an operation cost.
+/// The cost of an insert, in addition to the cost of an operation.
 fn of_inserts(cost: &InsertCost) -> Map<String, Value> {
     match serde_json::to_value(cost).expect("numbers are plain data") {
         Value::Object(all) => all,

@@ -28,7 +28,7 @@ fn settings(trial: &Trial) -> Vec<(String, String)> {
     let mode = trial.workload.params.0.get("mode").map(ToString::to_string);
     let used = params.filter(|(name, _)| analysis::is_used(name, mode.as_deref()));
     let mut all: Vec<(String, String)> = used.map(|(name, value)| (name.clone(), value.to_string())).collect();
-    let place = [("path", trial.target.path.as_ref().map(|path| path.display().to_string()))];
+    let place = [("path", trial.target.path.as_ref().map(|path| super::shown(path)))];
     let place =
         place.into_iter().chain([("fs", Some(trial.target.fs.map_or("none".into(), |fs| fs.kind.to_string())))]);
     let limits = [

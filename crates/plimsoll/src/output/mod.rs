@@ -7,7 +7,9 @@ pub mod json;
 pub mod label;
 pub mod progress;
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// Why stdout could not be written to.
@@ -22,12 +24,44 @@ pub fn print(text: &str) {
     }
 }
 
-/// Why the output is not whole, where it is not.
+/// Why the output is not complete; `None` if it is.
 pub fn broken() -> Option<&'static str> {
     BROKEN.get().map(String::as_str)
 }
 
-/// Says `text` on stderr, as a line of its own.
+/// Prints `text` on stderr, as a line of its own without control characters.
 pub fn say(text: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", escaped(&text.to_string()));
+}
+
+/// `path` as it may be printed.
+pub fn shown(path: &Path) -> String {
+    escaped(&path.display().to_string()).into_owned()
+}
+
+/// `text` with its control characters escaped: names of files and arguments may hold some, and a terminal would obey them.
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return text.into();
+    }
+    let mut safe = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c.is_control() {
+            true => safe.extend(c.escape_default()),
+            false => safe.push(c),
+        }
+    }
+    safe.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_escaped_and_nothing_else_is() {
+        assert_eq!(escaped("a\x1b[31m\nb\u{9b}c"), "a\\u{1b}[31m\\nb\\u{9b}c");
+        assert_eq!(escaped("Zürich `5 %`"), "Zürich `5 %`");
+        assert_eq!(shown(Path::new("d/\tf")), "d/\\tf");
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! In: the plan, the rows of each interval. Out: what is running, how fast, how long it still takes.
 //! Limits: the time left is that of warmup and run phases; making data is not foreseen, nor how long a point takes that ends when
-//! its rows are in: there the operations done are told, and a `+` behind the time says that such points are still to come.
+//! its rows are inserted: for those the operations done are shown, and a `+` after the time means that such points are to come.
 
 use super::label;
 use crate::cli::Context;
@@ -28,12 +28,12 @@ pub struct Progress {
     since: Instant,
 }
 
-/// What is known of a point before it is measured.
+/// The expected length of a point.
 #[derive(Clone, Copy)]
 struct Planned {
-    /// How long it takes at most; `None` where it takes as long as it takes.
+    /// How long it takes at most; `None` if that is unknown.
     seconds: Option<f64>,
-    /// How many operations its run has; `None` where its time ends it.
+    /// How many operations its run has; `None` if its time ends it.
     ops: Option<u64>,
 }
 
@@ -54,7 +54,7 @@ impl RunObserver for NotesOnly<'_> {
     }
 }
 
-/// How often people look.
+/// How often the progress is updated.
 const LINE_EVERY: Duration = Duration::from_secs(1);
 const BAR_EVERY: Duration = Duration::from_millis(200);
 
@@ -147,7 +147,7 @@ impl Progress {
         }
     }
 
-    /// What is still to be done, as far as it is known.
+    /// The work left, as far as it is known.
     fn left(&self) -> String {
         let own = self.planned[self.point].ops.filter(|_| self.phase == Phase::Run);
         left(&self.planned[self.point..], self.point_began.elapsed().as_secs_f64(), own.map(|ops| (self.done, ops)))
@@ -169,7 +169,7 @@ impl RunObserver for Progress {
     }
 }
 
-/// What is left of the point that stands first in `planned`, in which `passed_s` are over, and of those after it; and how many of
+/// The time left of the first point in `planned`, of which `passed_s` are over, and of those after it; and how many of
 /// its operations are done. A phase may end before its time, none lasts longer.
 fn left(planned: &[Planned], passed_s: f64, done: Option<(u64, u64)>) -> String {
     let own = planned.first().and_then(|own| own.seconds).map_or(0.0, |own| own - passed_s.min(own));
@@ -208,11 +208,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_is_told_where_it_is_known_and_operations_where_they_are() {
+    fn the_time_left_is_shown_if_it_is_known_and_the_operations_if_they_are() {
         let timed = |seconds| Planned { seconds: Some(seconds), ops: None };
         let counted = Planned { seconds: None, ops: Some(20_000) };
         assert_eq!(left(&[timed(30.0), timed(60.0)], 10.0, None), "1:20 left");
-        assert_eq!(left(&[timed(30.0), timed(60.0)], 99.0, None), "1:00 left", "it waits for what is under way");
+        assert_eq!(left(&[timed(30.0), timed(60.0)], 99.0, None), "1:00 left", "it waits for the current point");
         assert_eq!(left(&[counted, timed(60.0)], 7.0, Some((12_000, 20_000))), "12.0k of 20.0k ops, 1:00+ left");
         assert_eq!(left(&[counted], 7.0, Some((56, 400))), "56 of 400 ops, 0:00+ left");
         assert_eq!(left(&[timed(30.0), counted], 0.0, None), "0:30+ left");

@@ -12,6 +12,7 @@
 //! A new distribution is one file and one line in [`DISTRIBUTIONS`], and a variant of [`Distribution`], because a draw in
 //! the hot path is a match and not a virtual call; the compiler asks for it.
 
+pub mod fit;
 pub mod gaussian;
 pub mod hotspot;
 pub mod latest;
@@ -98,6 +99,14 @@ impl Distribution {
         match self {
             Distribution::Zipf(zipf) => zipf.key(place),
             _ => place,
+        }
+    }
+
+    /// The place of `key` in the order in which the law is written: [`Distribution::key`] the other way round. Not for the hot path.
+    pub fn place(&self, key: u64) -> u64 {
+        match self {
+            Distribution::Zipf(zipf) => zipf.rank_of(key),
+            _ => key,
         }
     }
 

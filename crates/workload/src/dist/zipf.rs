@@ -68,6 +68,11 @@ impl Zipf {
         self.scatter.place(rank)
     }
 
+    /// The rank of `key`, which must be below n.
+    pub fn rank_of(&self, key: u64) -> u64 {
+        self.scatter.rank(key)
+    }
+
     /// The next rank from 0, the most popular.
     #[inline]
     pub fn rank(&self, rng: &mut Rng) -> u64 {

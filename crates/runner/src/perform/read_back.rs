@@ -1,6 +1,6 @@
 //! The check of what a point has written, after its load and before its data is removed.
 //!
-//! In: what the instance found. Out: facts and events for the run file, and a fault where data is damaged. Limits: it takes as
+//! In: what the instance found. Out: facts and events for the run file, and an error if data is damaged. Limits: it takes as
 //! long as reading all data takes, and is in no number of the point.
 
 use crate::error::RunnerError;
@@ -11,7 +11,7 @@ use model::{Event, EventKind, Fact, Nanos, Tick};
 const EVENTS_MAX: usize = 10;
 
 /// What the run file keeps of it; it took `took`.
-pub fn facts(found: &ReadBack, took: Nanos) -> Vec<Fact> {
+pub(super) fn facts(found: &ReadBack, took: Nanos) -> Vec<Fact> {
     let checked = &found.checked;
     let stopped = if checked.stopped { ", stopped before the end" } else { "" };
     let counts = [
@@ -25,13 +25,13 @@ pub fn facts(found: &ReadBack, took: Nanos) -> Vec<Fact> {
 }
 
 /// The first damaged units, as failures at `at`.
-pub fn events(found: &ReadBack, at: Tick) -> Vec<Event> {
+pub(super) fn events(found: &ReadBack, at: Tick) -> Vec<Event> {
     let lines = found.lines().take(EVENTS_MAX);
     lines.map(|line| Event::new(at, EventKind::Failure, format!("corrupt: read back: {line}"))).collect()
 }
 
-/// The fault that it is.
-pub fn damage(found: &ReadBack) -> Result<(), RunnerError> {
+/// An error if any of it is damaged.
+pub(super) fn check_damage(found: &ReadBack) -> Result<(), RunnerError> {
     match found.lines().next() {
         None => Ok(()),
         Some(first) => {

@@ -4,7 +4,7 @@
 //! Limits: data on somebody else's server carries its description in this process only.
 
 use crate::engine::{EngineDef, Start, workload_of};
-use crate::server::location::Place;
+use crate::server::location::DataLocation;
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
 use model::{ParamDef, Params, Trial};
@@ -23,7 +23,7 @@ pub(crate) fn shape_on(engine: &EngineDef, trial: &Trial) -> String {
 }
 
 /// What an instance made its data for.
-pub(crate) struct MadeFor {
+pub(crate) struct DataDescription {
     engine: &'static EngineDef,
     /// As the manifest says it.
     data: String,
@@ -32,10 +32,10 @@ pub(crate) struct MadeFor {
     pub(crate) carried: Carried,
 }
 
-impl MadeFor {
-    pub(crate) fn new(start: &Start) -> MadeFor {
+impl DataDescription {
+    pub(crate) fn new(start: &Start) -> DataDescription {
         let shape = shape_on(start.engine, start.trial);
-        MadeFor { engine: start.engine, data: start.data.into(), shape, carried: Carried::default() }
+        DataDescription { engine: start.engine, data: start.data.into(), shape, carried: Carried::default() }
     }
 
     /// The data is again as it was loaded: no trial has gone on with it.
@@ -50,9 +50,9 @@ impl MadeFor {
     }
 
     /// The same of data on a server.
-    pub(crate) fn check_on(&self, place: &Place, trial: &Trial) -> Result<(), TargetError> {
-        place.check(&self.data, trial.seed)?;
-        self.check_shape(&place.shown(), trial)
+    pub(crate) fn check_on(&self, location: &DataLocation, trial: &Trial) -> Result<(), TargetError> {
+        location.check(&self.data, trial.seed)?;
+        self.check_shape(&location.shown(), trial)
     }
 
     fn check_shape(&self, place: &str, trial: &Trial) -> Result<(), TargetError> {
@@ -61,7 +61,7 @@ impl MadeFor {
             return Ok(());
         }
         Err(TargetError::Unsafe(format!(
-            "the data in `{place}` is not what the trial expects: it was made for `{}`, wanted `{wanted}`",
+            "the data in `{place}` does not fit this trial: it was made for `{}`, but `{wanted}` is needed",
             self.shape
         )))
     }

@@ -1,4 +1,5 @@
-//! Rounds while they are measured: intervals are summed into rounds, and the rule says when the rate is steady.
+//! The judge of a run until steady: sums intervals into rounds while they are measured, and applies the rule of
+//! [`model::steady`] to them.
 //!
 //! In: the interval rows of the run phase. Out: whether the last five rounds are steady, so that the run can end.
 //! Limits: a round is judged an interval after its end, because clients deliver an interval with their first operation after it. A
@@ -7,15 +8,15 @@
 use model::steady::Window;
 use model::{IntervalRow, Nanos, OpKind, Phase, Phases, Tick};
 
-/// The rounds of one run phase.
+/// The rounds of one run phase, and whether they are steady.
 #[derive(Debug)]
-pub struct SteadyJudge {
+pub(crate) struct SteadyJudge {
     round: Nanos,
     interval: Nanos,
     start: Tick,
-    /// Kinds of operation that clients beside those of the run perform.
+    /// Kinds of operation that clients in the background perform.
     left_out: Vec<OpKind>,
-    /// Operations done in each round so far; those of the round under way stand last.
+    /// Operations done in each round so far, the current round last.
     ok: Vec<u64>,
     /// Rounds that were judged.
     judged: usize,
@@ -23,14 +24,14 @@ pub struct SteadyJudge {
 }
 
 impl SteadyJudge {
-    /// Those of a run phase that lasts until it is steady.
-    pub fn of(phases: &Phases) -> Option<SteadyJudge> {
+    /// The judge of a run phase that lasts until it is steady; `None` if its time ends it.
+    pub fn from_phases(phases: &Phases) -> Option<SteadyJudge> {
         let (round, interval) = (phases.round()?, phases.interval);
         let (start, left_out, ok) = (Tick(u64::MAX), Vec::new(), Vec::new());
         Some(SteadyJudge { round, interval, start, left_out, ok, judged: 0, steady: false })
     }
 
-    /// Operations of `kinds` are none of the run.
+    /// Operations of `kinds` do not count.
     pub fn leave_out(&mut self, kinds: &[OpKind]) {
         self.left_out = kinds.to_vec();
     }
@@ -87,7 +88,7 @@ mod tests {
             grace: Nanos(SECOND),
             until: Until::Steady { round: Nanos(2 * SECOND), precondition: 1 },
         };
-        let mut rounds = SteadyJudge::of(&phases).expect("there are rounds until steady");
+        let mut rounds = SteadyJudge::from_phases(&phases).expect("there are rounds until steady");
         rounds.begin(Tick(START));
         rounds
     }
@@ -145,13 +146,13 @@ mod tests {
     }
 
     #[test]
-    fn operations_of_clients_beside_the_run_are_in_no_round() {
+    fn operations_of_clients_in_the_background_are_in_no_round() {
         let mut rounds = rounds();
         rounds.leave_out(&[OpKind(1)]);
         for second in 1..=11 {
-            let mut beside = row(Phase::Run, second as u32 - 1, second * 1_000);
-            beside.kinds[0].kind = OpKind(1);
-            rounds.add(&[row(Phase::Run, second as u32 - 1, 100), beside], at(second));
+            let mut background = row(Phase::Run, second as u32 - 1, second * 1_000);
+            background.kinds[0].kind = OpKind(1);
+            rounds.add(&[row(Phase::Run, second as u32 - 1, 100), background], at(second));
         }
         assert!(rounds.are_steady());
     }

@@ -1,33 +1,33 @@
-//! Steps that are performed again because the data that they left is gone: a run that was interrupted goes on in the middle of a
-//! sequence, and its next step needs what the steps before it made.
+//! Steps that are performed again because the data that they left is gone: a run was interrupted in the middle of a sequence, and
+//! its next step needs what the steps before it made.
 //!
 //! In: a new instance, and the steps before the point. Out: their data, when they began and ended, and an event for each.
-//! Limits: nobody measures them. Their own points stand in the run file already, from when they were measured.
+//! Limits: they are not measured. Their own points are in the run file already, from when they were measured.
 
+use super::sink::stop_if_full;
+use super::{perform, phases, prepare_phase, setup};
 use crate::error::RunnerError;
-use crate::events::{RunEvent, RunObserver};
-use crate::session::{perform, phases, prepare, setup};
-use crate::sink::watch_space;
-use engine::{Instance, Loading};
+use crate::messages::{Deliver, Message};
+use engine::{Instance, Loading, ResetFor};
 use host::safety::Room;
 use load::{Clock, MonotonicClock, Sink, Stop};
 use model::{Event, EventKind, IntervalRow, Phase, Tick, Trial};
 use std::sync::Arc;
 
 /// What steps that are performed again need.
-pub struct StepReplayer<'a> {
+pub(super) struct StepReplayer<'a> {
     /// The clock of the run.
     pub clock: &'a MonotonicClock,
-    /// What may end them.
+    /// The request to stop them.
     pub stop: &'a Arc<Stop>,
-    /// Where people see them.
-    pub observer: &'a mut dyn RunObserver,
+    /// The receiver of their rows.
+    pub conductor: &'a mut dyn Deliver,
     /// Where their data grows.
     pub grows_in: Option<Room>,
 }
 
 /// What was performed again, as a phase of the point that needed it.
-pub struct Replayed {
+pub(super) struct Replayed {
     /// When it began,
     pub start: Tick,
     /// and ended.
@@ -38,6 +38,19 @@ pub struct Replayed {
     pub steps: Vec<String>,
 }
 
+impl Replayed {
+    /// The phase `prepare` of the point, as messages.
+    pub fn into_messages(self) -> [Message; 3] {
+        let Replayed { start, end, events, .. } = self;
+        let rows = Message::LastReadings(Vec::new(), events);
+        [
+            Message::PhaseBegan(Phase::Prepare, start),
+            rows,
+            Message::PhaseEnded { phase: Phase::Prepare, end, offered: 0, unserved: 0 },
+        ]
+    }
+}
+
 /// The sink of a step: it counts.
 struct OpCounter<'a, 'b> {
     replayer: &'a mut StepReplayer<'b>,
@@ -45,7 +58,7 @@ struct OpCounter<'a, 'b> {
 }
 
 impl StepReplayer<'_> {
-    /// Makes the data of `instance` by `loaders`, where they are, and performs `steps` on it.
+    /// Makes the data of `instance` by `loaders`, if there are any, and performs `steps` on it.
     pub fn perform(
         &mut self,
         instance: &mut dyn Instance,
@@ -54,13 +67,13 @@ impl StepReplayer<'_> {
     ) -> Result<Replayed, RunnerError> {
         let start = self.clock.now();
         if let (Some(loading), Some(first)) = (loaders, steps.first()) {
-            self.run(loading, first, &[prepare()])?;
-            instance.loaded()?;
+            self.run(loading, first, &[prepare_phase()])?;
+            instance.finish_load()?;
         }
         let mut events = Vec::new();
         for (nth, trial) in steps.iter().enumerate() {
             if nth > 0 {
-                instance.begin_again(true)?;
+                instance.reset(ResetFor::NextStep)?;
             }
             let began = self.clock.now();
             let loading = instance.clients(trial)?;
@@ -70,7 +83,7 @@ impl StepReplayer<'_> {
             let text = format!("`{}` performed again: {ops} operations in {seconds:.1} s", step(trial));
             events.push(Event::new(now, EventKind::Phase, text));
         }
-        instance.begin_again(true)?; // the point itself is a later step
+        instance.reset(ResetFor::NextStep)?; // the point itself is a later step
         Ok(Replayed { start, end: self.clock.now(), events, steps: steps.iter().map(step).collect() })
     }
 
@@ -95,8 +108,8 @@ impl Sink for OpCounter<'_, '_> {
 
     fn interval(&mut self, rows: Vec<IntervalRow>, _: Vec<Event>, _: Tick) {
         self.ops += rows.iter().flat_map(|row| &row.kinds).map(|kind| kind.ok).sum::<u64>();
-        watch_space(self.replayer.grows_in.as_ref(), self.replayer.stop);
-        self.replayer.observer.on(RunEvent::Interval(&rows));
+        stop_if_full(self.replayer.grows_in.as_ref(), self.replayer.stop);
+        self.replayer.conductor.deliver(Message::Unrecorded(rows));
     }
 
     fn end_phase(&mut self, _: Phase, _: Tick, _: u64, _: u64) {}

@@ -1,0 +1,124 @@
+//! Conducts a run: which trial is next, when it starts, what is recorded of it.
+//!
+//! In: a strategy, a performer, a run file. Out: every point recorded. Limits: it knows no engine and reads no data back: what a
+//! trial needs and does is the performer's part.
+
+mod recorder;
+pub(crate) mod resume;
+pub(crate) mod steady;
+pub(crate) mod strategy;
+
+use crate::error::RunnerError;
+use crate::events::{RunEvent, RunObserver};
+use crate::messages::{Assignment, Performer, Sequence};
+use load::{Clock, MonotonicClock, Stop};
+use model::{Phase, PointState};
+use recorder::PointRecorder;
+use resume::Interruption;
+use std::sync::Arc;
+use steady::SteadyJudge;
+use store::{PointId, RunWriter};
+use strategy::Strategy;
+
+/// Conducts one run.
+pub(crate) struct Conductor<'a> {
+    pub writer: &'a mut RunWriter,
+    pub observer: &'a mut dyn RunObserver,
+    pub stop: Arc<Stop>,
+    pub clock: MonotonicClock,
+    /// The points that are complete, in the order in which they were measured.
+    pub done: Vec<PointId>,
+    /// What went before, if the run was resumed.
+    pub interruption: Option<Interruption>,
+}
+
+impl Conductor<'_> {
+    /// Measures every trial that `strategy` asks for, or as many as can be. The data of the last instance is removed in any case.
+    pub fn run(mut self, strategy: &mut dyn Strategy, performer: &mut dyn Performer) -> Result<(), RunnerError> {
+        let measured = self.measure_all(strategy, performer);
+        let removed = performer.clear();
+        self.observer.on(RunEvent::SessionEnded);
+        measured.and(removed)
+    }
+
+    fn measure_all(&mut self, strategy: &mut dyn Strategy, performer: &mut dyn Performer) -> Result<(), RunnerError> {
+        let mut next = next_assignment(strategy, &self.done);
+        while let Some(assignment) = next {
+            let (point, measured) = self.measure(&assignment, performer)?;
+            // The strategy may look at the point before it decides, so the point is finished first.
+            self.finish(point, &measured)?;
+            next = measured.is_ok().then(|| self.next_after(point, strategy)).flatten();
+            let kept = next.as_ref().is_some_and(|next| performer.can_keep(next));
+            let ended = if kept { measured } else { self.clean_up(point, measured, performer)? };
+            self.observer.on(RunEvent::PointEnded(point_state(&ended)));
+            ended?;
+        }
+        Ok(())
+    }
+
+    fn next_after(&mut self, point: PointId, strategy: &mut dyn Strategy) -> Option<Assignment> {
+        self.done.push(point);
+        next_assignment(strategy, &self.done)
+    }
+
+    /// Measures one trial. An error is one that came before its point was opened.
+    fn measure(
+        &mut self,
+        assignment: &Assignment,
+        performer: &mut dyn Performer,
+    ) -> Result<(PointId, Result<(), RunnerError>), RunnerError> {
+        let trial = &assignment.trial;
+        self.observer.on(RunEvent::PointBegan { number: self.done.len(), trial });
+        let mut recorder = PointRecorder {
+            writer: &mut *self.writer,
+            observer: &mut *self.observer,
+            stop: &self.stop,
+            trial,
+            interruption: &mut self.interruption,
+            judge: SteadyJudge::from_phases(&trial.phases),
+            point: None,
+            broken: None,
+        };
+        let ready = performer.prepare(assignment, &mut recorder);
+        let measured = ready.and_then(|()| performer.go(self.clock.now(), &mut recorder));
+        let measured = performer.settle(measured, &mut recorder);
+        // A recording that broke explains more than the load that was stopped for it.
+        let measured = recorder.broken.map_or(measured, |error| Err(error.into()));
+        match (recorder.point, measured) {
+            (Some(point), measured) => Ok((point, measured)),
+            (None, Err(error)) => Err(error),
+            (None, Ok(())) => unreachable!("a trial that was measured was opened"),
+        }
+    }
+
+    /// Stops the instance as the last phase of `point`, whose load ended as `measured`. Returns the final result.
+    fn clean_up(
+        &mut self,
+        point: PointId,
+        measured: Result<(), RunnerError>,
+        performer: &mut dyn Performer,
+    ) -> Result<Result<(), RunnerError>, RunnerError> {
+        self.writer.begin_phase(point, Phase::Cleanup, self.clock.now())?;
+        let removed = performer.clear();
+        self.writer.end_phase(point, Phase::Cleanup, self.clock.now(), 0, 0)?;
+        if measured.is_ok() && removed.is_err() {
+            self.finish(point, &removed)?;
+        }
+        Ok(measured.and(removed))
+    }
+
+    fn finish(&mut self, point: PointId, measured: &Result<(), RunnerError>) -> Result<(), RunnerError> {
+        let error = measured.as_ref().err().map(ToString::to_string);
+        Ok(self.writer.finish_point(point, point_state(measured), error.as_deref())?)
+    }
+}
+
+fn point_state(measured: &Result<(), RunnerError>) -> PointState {
+    measured.as_ref().map_or_else(RunnerError::point_state, |()| PointState::Complete)
+}
+
+fn next_assignment(strategy: &mut dyn Strategy, done: &[PointId]) -> Option<Assignment> {
+    let trial = strategy.next(done)?;
+    let sequence = strategy.sequence(done.len()).unwrap_or_else(|| Sequence::alone(&trial, done.len()));
+    Some(Assignment { trial, sequence })
+}

@@ -1,0 +1,110 @@
+//! Records one point: what its performer delivers goes into the run file, once per interval, and to the observer.
+//!
+//! In: the messages of a performer. Out: the point in the run file, events for the observer, and the word that a run by rounds is
+//! steady. Limits: a run file that cannot be written ends the load; what it holds is kept.
+
+use super::resume::Interruption;
+use super::steady::SteadyJudge;
+use crate::error::RunnerError;
+use crate::events::{RunEvent, RunObserver};
+use crate::messages::{Deliver, Message, Opened};
+use load::{Stop, StopReason};
+use model::{Event, Fact, IntervalRow, Phase, Tick, Trial};
+use store::{Batch, PointId, RunWriter, StoreError};
+
+/// The recorder of one point.
+pub(super) struct PointRecorder<'a> {
+    pub writer: &'a mut RunWriter,
+    pub observer: &'a mut dyn RunObserver,
+    pub stop: &'a Stop,
+    pub trial: &'a Trial,
+    /// What went before, if the run was resumed.
+    pub interruption: &'a mut Option<Interruption>,
+    /// What the run phase is judged by; `None` if its time ends it.
+    pub judge: Option<SteadyJudge>,
+    /// The point, as soon as it is opened.
+    pub point: Option<PointId>,
+    /// The first error of the run file.
+    pub broken: Option<StoreError>,
+}
+
+impl PointRecorder<'_> {
+    fn open(&mut self, opened: &Opened) {
+        match self.writer.begin_point(self.trial, &opened.facts, &opened.kinds, &opened.sources) {
+            Ok(point) => self.point = Some(point),
+            Err(error) => self.note_broken(error),
+        }
+        if let Some(event) = self.interruption.as_mut().and_then(Interruption::take_event) {
+            self.record(&Batch { events: &[event], ..Batch::default() });
+        }
+    }
+
+    fn begin_phase(&mut self, phase: Phase, start: Tick) {
+        self.observer.on(RunEvent::PhaseBegan(phase));
+        if let (Phase::Run, Some(judge)) = (phase, &mut self.judge) {
+            judge.begin(start);
+        }
+        self.write(|writer, point| writer.begin_phase(point, phase, start));
+    }
+
+    fn add_rows(&mut self, rows: &[IntervalRow], batch: &Batch, at: Tick) {
+        self.record(batch);
+        self.observer.on(RunEvent::Interval(rows));
+        if let Some(judge) = &mut self.judge {
+            judge.add(rows, at);
+        }
+    }
+
+    fn record(&mut self, batch: &Batch) {
+        self.write(|writer, point| writer.record(point, batch));
+    }
+
+    /// A failed write does not end the point here, but a load that is no longer recorded is pointless: it is asked to stop.
+    fn write(&mut self, work: impl FnOnce(&mut RunWriter, PointId) -> Result<(), StoreError>) {
+        let Some(point) = self.point else { return };
+        if let Err(error) = work(self.writer, point) {
+            self.note_broken(error);
+        }
+    }
+
+    fn note_broken(&mut self, error: StoreError) {
+        self.broken.get_or_insert(error);
+        self.stop.request(StopReason::Unrecorded);
+    }
+}
+
+impl Deliver for PointRecorder<'_> {
+    fn accept_engine(&mut self, trial: &Trial, facts: &[Fact]) -> Result<(), RunnerError> {
+        self.interruption.iter().try_for_each(|interruption| interruption.check_engine(trial, facts))
+    }
+
+    fn deliver(&mut self, message: Message) {
+        match message {
+            Message::Note(text) => self.observer.on(RunEvent::Note(&text)),
+            Message::Opened(opened) => self.open(&opened),
+            Message::Background { kinds, facts } => {
+                self.write(|writer, point| writer.add_facts(point, &facts));
+                self.judge.iter_mut().for_each(|judge| judge.leave_out(&kinds));
+            }
+            Message::PhaseBegan(phase, start) => self.begin_phase(phase, start),
+            Message::Rows { intervals, counters, events, at } => {
+                let batch = Batch { intervals: &intervals, counters: &counters, events: &events };
+                self.add_rows(&intervals, &batch, at);
+            }
+            Message::PhaseEnded { phase, end, offered, unserved } => {
+                self.write(|writer, point| writer.end_phase(point, phase, end, offered, unserved));
+            }
+            Message::LastReadings(counters, events) => {
+                let events: &[Event] = &events;
+                self.record(&Batch { counters: &counters, events, ..Batch::default() });
+            }
+            Message::Facts(facts) => self.write(|writer, point| writer.add_facts(point, &facts)),
+            Message::Unrecorded(rows) => self.observer.on(RunEvent::Interval(&rows)),
+            Message::ReadingBack(done, total) => self.observer.on(RunEvent::ReadingBack { done, total }),
+        }
+    }
+
+    fn is_enough(&self) -> bool {
+        self.judge.as_ref().is_some_and(SteadyJudge::are_steady)
+    }
+}

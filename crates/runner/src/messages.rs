@@ -1,0 +1,130 @@
+//! The messages between the two halves of a session: the conductor decides which trial is next and records it, a performer performs
+//! it on a host.
+//!
+//! In: an [`Assignment`] from the conductor: prepare it, then go at a time. Out: an [`Opened`] instance, rows while it works, and how
+//! it ended. Limits: both halves are in one process today and share the request to stop.
+
+use crate::error::RunnerError;
+use model::{Bytes, CounterSample, Event, Fact, IntervalRow, OpKind, Phase, SourceDef, Tick, Trial};
+
+/// One trial to perform, and the sequence of steps that it belongs to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assignment {
+    /// The trial.
+    pub trial: Trial,
+    /// Where it is in a sequence of steps that share one data set.
+    pub sequence: Sequence,
+}
+
+/// A sequence of steps that share one data set, and the step that is meant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sequence {
+    /// All its steps in order. A trial that is no step of a sequence is alone.
+    pub steps: Vec<Trial>,
+    /// Which of them is meant, from 0.
+    pub place: usize,
+    /// The number of its first step in the plan, from 0.
+    pub first: usize,
+}
+
+impl Sequence {
+    /// A trial that is no step of a sequence.
+    pub fn alone(trial: &Trial, first: usize) -> Sequence {
+        Sequence { steps: vec![trial.clone()], place: 0, first }
+    }
+
+    /// The steps before the one that is meant.
+    pub fn steps_before(&self) -> &[Trial] {
+        &self.steps[..self.place]
+    }
+}
+
+/// An instance that is ready for the load of a trial.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// Facts about the host and the engine.
+    pub facts: Vec<Fact>,
+    /// The names of the kinds of operation.
+    pub kinds: Vec<String>,
+    /// The counters that are read while the load runs.
+    pub sources: Vec<SourceDef>,
+}
+
+/// A message from a performer to the conductor.
+#[derive(Debug)]
+pub enum Message {
+    /// A note for the user, in one line.
+    Note(String),
+    /// The instance is ready: the point can be entered into the run file. Everything below comes after it.
+    Opened(Opened),
+    /// Clients in the background work at the same time as those of the run.
+    Background {
+        /// The kinds of their operations.
+        kinds: Vec<OpKind>,
+        /// How many they are, what they do, at which rate.
+        facts: Vec<Fact>,
+    },
+    /// A phase begins.
+    PhaseBegan(Phase, Tick),
+    /// What happened in an interval.
+    Rows {
+        /// What the clients did: increments.
+        intervals: Vec<IntervalRow>,
+        /// What the counter sources read.
+        counters: Vec<CounterSample>,
+        /// What else happened.
+        events: Vec<Event>,
+        /// Now.
+        at: Tick,
+    },
+    /// A phase is over.
+    PhaseEnded {
+        /// Which.
+        phase: Phase,
+        /// When it ended.
+        end: Tick,
+        /// Arrivals that fell due in its open loops.
+        offered: u64,
+        /// Those of them that were never performed.
+        unserved: u64,
+    },
+    /// The last readings of the counters, after the load.
+    LastReadings(Vec<CounterSample>, Vec<Event>),
+    /// Facts that became known after the instance was opened.
+    Facts(Vec<Fact>),
+    /// Rows of steps that are performed again and are not recorded.
+    Unrecorded(Vec<IntervalRow>),
+    /// So many bytes of so many were read back.
+    ReadingBack(Bytes, Bytes),
+}
+
+/// The conductor as a performer sees it.
+pub trait Deliver {
+    /// An engine was started for `trial`, and `facts` are its facts. The conductor may refuse it before data is made.
+    fn accept_engine(&mut self, trial: &Trial, facts: &[Fact]) -> Result<(), RunnerError>;
+
+    /// Takes a message.
+    fn deliver(&mut self, message: Message);
+
+    /// Whether what was delivered is enough, so that the run phase can end.
+    fn is_enough(&self) -> bool;
+}
+
+/// A host that performs trials, one after the other.
+pub trait Performer {
+    /// Starts or resets what the trial needs and makes its data. The trial is ready when this returns.
+    fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn Deliver) -> Result<(), RunnerError>;
+
+    /// Warms up and runs the trial that is ready, from the time `at` on.
+    fn go(&mut self, at: Tick, conductor: &mut dyn Deliver) -> Result<(), RunnerError>;
+
+    /// Ends a trial that was opened and whose load ended as `measured`: the last readings, what the engine reports afterwards, and the check
+    /// of what was written. Returns the final result.
+    fn settle(&mut self, measured: Result<(), RunnerError>, conductor: &mut dyn Deliver) -> Result<(), RunnerError>;
+
+    /// Whether `next` can be performed on the instance that runs.
+    fn can_keep(&self, next: &Assignment) -> bool;
+
+    /// Stops the instance and removes its data.
+    fn clear(&mut self) -> Result<(), RunnerError>;
+}

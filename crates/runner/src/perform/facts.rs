@@ -1,0 +1,37 @@
+//! The facts of a trial in the run file.
+//!
+//! In: an assignment, the kinds of its operations. Out: facts. Limits: facts about engine and host come from the running instance.
+
+use crate::messages::Assignment;
+use load::Beside;
+use model::{Fact, Trial};
+use workload::Kind;
+
+/// The kinds of its operations, its place in a sequence, and where it ends by itself.
+pub(super) fn of_trial(assignment: &Assignment, kinds: &[Kind]) -> Vec<Fact> {
+    let sequence = Some(&assignment.sequence).filter(|sequence| sequence.steps.len() > 1);
+    let sequence = sequence.map(|sequence| Fact::new("sequence", (sequence.first + 1).to_string()));
+    let ops = run_ops(&assignment.trial).map(|ops| Fact::new("run.ops", ops.to_string()));
+    kinds.iter().flat_map(kind_facts).chain(sequence).chain(ops).collect()
+}
+
+/// How many operations the run of `trial` has, if it ends by itself.
+fn run_ops(trial: &Trial) -> Option<u64> {
+    workload::find(&trial.workload.name)?.run_ops(&trial.workload.params)
+}
+
+/// What one operation of a kind amounts to, if it is not one statement without rows.
+fn kind_facts(kind: &Kind) -> Vec<Fact> {
+    let queries =
+        (kind.queries != 1.0).then(|| Fact::new(format!("queries_per_op.{}", kind.name), kind.queries.to_string()));
+    let rows = (kind.rows > 0.0).then(|| Fact::new(format!("rows_per_op.{}", kind.name), kind.rows.to_string()));
+    queries.into_iter().chain(rows).collect()
+}
+
+/// The clients in the background: the kinds of their operations, and how many of these fall due per second over all of them.
+pub(super) fn of_background(background: &Beside, kinds: &[Kind]) -> [Fact; 3] {
+    let names: Vec<&str> = background.kinds.iter().map(|kind| kinds[usize::from(kind.0)].name).collect();
+    let clients = background.count().to_string();
+    let facts = [("clients", clients), ("kinds", names.join(",")), ("per_s", background.per_s.to_string())];
+    facts.map(|(name, value)| Fact::new(format!("beside.{name}"), value))
+}

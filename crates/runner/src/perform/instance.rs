@@ -1,0 +1,230 @@
+//! The instance that runs on this host, with what holds it: its data, its file system, its limits.
+//!
+//! In: an assignment, the place to measure. Out: an engine's instance, what is known of it, and the counters to read. Limits: one
+//! instance at a time; it goes before the limits that hold it and before the volume that its data is on.
+
+use crate::error::RunnerError;
+use crate::messages::Assignment;
+use crate::preflight::{RunSite, data_location};
+use engine::estimate::image_bytes;
+use engine::{EngineDef, EngineProcess, Instance, Start};
+use host::Volume;
+use host::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
+use host::device::Device;
+use host::safety::Room;
+use model::{CounterSource, Fact, Limits, Plan, Trial};
+use observe::{EnginePids, Subject};
+use std::path::Path;
+use std::time::Instant;
+use workload::Reuse;
+
+/// The instance that is running, and what its data is.
+pub(super) struct RunningInstance {
+    pub instance: Box<dyn Instance>,
+    cgroup: Option<CgroupLimits>,
+    volume: Option<Volume>,
+    def: &'static EngineDef,
+    /// What its data was made for.
+    pub data: String,
+    /// What making it has shown; taken by the trial that it was made for.
+    load_facts: Vec<Fact>,
+    /// The last trial that began on it.
+    pub last: Trial,
+}
+
+/// Which limits some trial of the run has. If one has a limit, all have their engine in a group, so that they differ in the limit
+/// alone, and share their data.
+#[derive(Clone, Copy)]
+pub(super) struct LimitKinds {
+    memory: bool,
+    storage: bool,
+}
+
+impl LimitKinds {
+    pub fn from_plan(plan: &Plan) -> LimitKinds {
+        let any = |limited: fn(&Limits) -> bool| plan.trials.iter().any(|trial| limited(&trial.target.limits));
+        LimitKinds { memory: any(|limits| limits.memory.is_some()), storage: any(|limits| !limits.storage.is_none()) }
+    }
+}
+
+impl RunningInstance {
+    /// Starts the engine for the steps of the sequence of `assignment`.
+    pub fn start(assignment: &Assignment, limits: LimitKinds, site: &RunSite) -> Result<RunningInstance, RunnerError> {
+        let chain = &assignment.sequence.steps;
+        let trial = &chain[0];
+        let def = engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
+        let data = data_of(chain);
+        let made = trial.target.fs.zip(image_bytes(chain));
+        let volume = made.map(|(fs, size)| Volume::make(&site.dir, fs.kind, size, trial.seed)).transpose()?;
+        let parent = volume.as_ref().map_or(site.dir.as_path(), Volume::mount_point);
+        let cgroup =
+            cgroup_limits(limits, def.runs, &device_below(trial, volume.as_ref(), &site.dir), volume.is_some())?;
+        let start = Start { engine: def, trial, parent, data: &data, destroy: &site.destroy, cgroups: cgroup.as_ref() };
+        let instance = (def.start)(&start)?;
+        let last = assignment.trial.clone();
+        Ok(RunningInstance { instance, cgroup, volume, def, data, load_facts: Vec::new(), last })
+    }
+
+    /// Warnings for the user before the load begins.
+    pub fn warnings(&self) -> Vec<String> {
+        self.cgroup
+            .iter()
+            .filter_map(CgroupLimits::warning)
+            .map(Into::into)
+            .chain(self.instance.report().warnings)
+            .collect()
+    }
+
+    /// Applies the limits of `trial`, and returns them as facts.
+    pub fn apply_limits(&self, trial: &Trial) -> Result<Vec<Fact>, RunnerError> {
+        Ok(self.cgroup.as_ref().map_or(Ok(Vec::new()), |cgroup| cgroup.apply(&trial.target.limits))?)
+    }
+
+    /// Lifts the limits while data is made or copied, which is not measured.
+    pub fn lift_limits(&self) -> Result<(), RunnerError> {
+        Ok(self.cgroup.as_ref().map_or(Ok(()), CgroupLimits::clear)?)
+    }
+
+    /// The counters to read while `trial` runs, and which are missing.
+    pub fn sources(&self, trial: &Trial, dir: &Path) -> (Vec<Box<dyn CounterSource>>, Vec<String>) {
+        let (mut sources, missing) = observe::open_all(&subject(trial, self, dir));
+        // Below a volume is the disk that its image is on.
+        let disk_below = self.volume.as_ref().and_then(|_| observe::sources::disk::of(&device_of_dir(dir)?).ok());
+        sources.extend(disk_below);
+        sources.extend(self.instance.sources());
+        sources.extend(self.cgroup.iter().flat_map(engine::cgroup_counters::sources));
+        (sources, missing)
+    }
+
+    /// Facts about engine and host for `trial`, whose limits are applied.
+    pub fn facts(&self, trial: &Trial, dir: &Path) -> Result<Vec<Fact>, RunnerError> {
+        let mut facts = vec![Fact::new("engine.process", self.def.runs.as_str())];
+        facts.extend(place_facts(trial, self.volume.as_ref(), dir));
+        facts.extend(self.instance.report().facts);
+        facts.extend(self.apply_limits(trial)?);
+        Ok(facts)
+    }
+
+    /// The data is made: waits until the engine has settled, and keeps what making it has shown.
+    pub fn note_loaded(&mut self) -> Result<(), RunnerError> {
+        let began = Instant::now();
+        let engine_facts = self.instance.finish_load()?;
+        let rest = Fact::new("load.rest_s", format!("{:.3}", began.elapsed().as_secs_f64()));
+        let space = self.instance.space();
+        let bytes = Fact::new("load.bytes", space.total.0.to_string());
+        let rows = space.rows.map(|rows| Fact::new("load.rows", rows.to_string()));
+        self.load_facts = [rest, bytes].into_iter().chain(rows).chain(engine_facts).collect();
+        Ok(())
+    }
+
+    /// What is known when the load is over: the size of the data, and what the engine reports then.
+    pub fn closing_facts(&mut self) -> Vec<Fact> {
+        let mut facts = std::mem::take(&mut self.load_facts);
+        let space = self.instance.space();
+        facts.push(Fact::new("data.bytes", space.total.0.to_string()));
+        facts.extend(space.logs.map(|logs| Fact::new("data.log_bytes", logs.0.to_string())));
+        facts.extend(self.instance.finish_trial());
+        facts.extend(self.cgroup.iter().flat_map(CgroupLimits::closing_facts));
+        facts
+    }
+
+    /// The result of a load, which ended as `measured`, with failures outside of its operations: a background sync that failed, a
+    /// process that the kernel killed because of its memory.
+    pub fn explain(&self, measured: Result<(), RunnerError>) -> Result<(), RunnerError> {
+        let measured = measured.and(self.instance.trouble().map_or(Ok(()), |text| Err(RunnerError::failed(text))));
+        let killed = self.cgroup.as_ref().and_then(CgroupLimits::trouble);
+        killed.map_or(measured, |text| Err(RunnerError::failed(text)))
+    }
+
+    /// Stops the engine and removes its data, its limits and its volume.
+    pub fn stop(self) -> Result<(), RunnerError> {
+        let stopped = self.instance.stop();
+        let freed = self.cgroup.map_or(Ok(()), CgroupLimits::remove);
+        let removed = self.volume.map_or(Ok(()), Volume::remove);
+        Ok(stopped.and(freed).and(removed)?)
+    }
+}
+
+/// What a trial does with the data that it finds.
+pub(super) fn data_reuse(trial: &Trial) -> Reuse {
+    let def = workload::find(&trial.workload.name).expect("the plan was checked against the catalogue");
+    (def.data_reuse)(&trial.workload.params)
+}
+
+/// The group that an engine is held in, if some trial of the run has a limit.
+fn cgroup_limits(
+    limits: LimitKinds,
+    runs: EngineProcess,
+    device: &Option<String>,
+    alone: bool,
+) -> Result<Option<CgroupLimits>, RunnerError> {
+    let LimitKinds { memory, storage } = limits;
+    let disk = LimitedDisk { name: device.as_deref().unwrap_or("none"), alone };
+    let needs = match runs {
+        EngineProcess::Elsewhere => return Ok(None),
+        EngineProcess::Server => LimitNeeds { memory, storage: storage.then_some(disk), embedded: false },
+        EngineProcess::InClients | EngineProcess::Embedded => {
+            LimitNeeds { memory: false, storage: storage.then_some(disk), embedded: true }
+        }
+    };
+    let needed = needs.memory || needs.storage.is_some();
+    Ok(needed.then(|| CgroupLimits::make(&needs)).transpose()?)
+}
+
+/// The description of the data of `chain`, which its manifest has; points with the same description can share data.
+pub(super) fn data_of(chain: &[Trial]) -> String {
+    let trial = &chain[0];
+    let path = trial.target.path.as_ref().map_or(String::new(), |path| format!(" path={}", path.display()));
+    let made = trial.target.fs.zip(image_bytes(chain));
+    let fs = made.map_or(String::new(), |(fs, size)| format!(" fs={} fs_size={size}", fs.kind));
+    let precondition = match trial.phases.precondition() {
+        1 => String::new(),
+        passes => format!(" precondition={passes}"),
+    };
+    format!("{} seed={}{path}{fs}{precondition}", engine::shape_of(trial), trial.seed)
+}
+
+/// Where the data of `trial` may grow.
+pub(super) fn room(trial: &Trial, running: Option<&RunningInstance>, dir: &Path) -> Room {
+    match running.and_then(|running| running.volume.as_ref()) {
+        Some(volume) => Room::Own(volume.mount_point().into()),
+        None => Room::Shared(data_location(trial, dir).into()),
+    }
+}
+
+/// What the counters are of: the engine's processes or this one, and the device under the data.
+fn subject(trial: &Trial, running: &RunningInstance, dir: &Path) -> Subject {
+    let device = device_below(trial, running.volume.as_ref(), dir);
+    match running.def.runs {
+        EngineProcess::InClients | EngineProcess::Embedded => Subject { engine_pids: EnginePids::Own, device },
+        EngineProcess::Server => {
+            Subject { engine_pids: EnginePids::Processes(running.instance.report().processes), device }
+        }
+        // Nothing on this machine is that server's work.
+        EngineProcess::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },
+    }
+}
+
+/// The block device that the data of `trial` is on: that of its volume, the one it names, or the one below its directory.
+fn device_below(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Option<String> {
+    let raw = || Some(Device::at(trial.target.path.as_deref()?)?.name().to_owned());
+    let device = volume.map(|volume| volume.device().to_owned()).or_else(raw);
+    device.or_else(|| device_of_dir(data_location(trial, dir)))
+}
+
+/// The block device that the files in `dir` are on.
+fn device_of_dir(dir: &Path) -> Option<String> {
+    host::filesystem::find_mount(dir).ok()?.device
+}
+
+/// Facts about the place that is measured, if it is not the directory of the run.
+fn place_facts(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Vec<Fact> {
+    match (volume, &trial.target.path) {
+        (Some(volume), _) => volume.facts().to_vec(),
+        (None, Some(path)) if let Some(device) = Device::at(path) => device.facts(),
+        (None, Some(_)) => {
+            host::filesystem::find_mount(data_location(trial, dir)).map(|place| place.facts()).unwrap_or_default()
+        }
+        (None, None) => Vec::new(),
+    }
+}

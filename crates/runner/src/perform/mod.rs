@@ -1,0 +1,360 @@
+//! Performs one trial after the other on this host: instance, load, sampler.
+//!
+//! In: assignments, and the word to go. Out: messages to the conductor: what was opened, rows once per interval, how it ended.
+//! Limits: one instance runs at a time. It records nothing and does not know which trial comes next; it goes on with the instance
+//! that runs if the next trial can use its data. If a session begins in the middle of a sequence of steps, the steps before are
+//! performed again on new data.
+
+mod facts;
+mod instance;
+mod read_back;
+mod replay;
+mod sink;
+
+use crate::PREPARE_AT_MOST;
+use crate::error::RunnerError;
+use crate::messages::{Assignment, Deliver, Message, Opened, Performer};
+use crate::preflight::RunSite;
+use engine::estimate::chain_bytes;
+use engine::{Loading, ResetFor};
+use host::safety::Room;
+use instance::{LimitKinds, RunningInstance, data_of, data_reuse};
+use load::{Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, StopReason, run_phases};
+use model::{Fact, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
+use observe::Sampler;
+use replay::{Replayed, StepReplayer};
+use sink::PhaseSink;
+use std::sync::Arc;
+use std::time::Duration;
+use workload::Reuse;
+
+/// Performs trials on this host.
+pub(crate) struct TrialPerformer<'a> {
+    site: &'a RunSite,
+    limits: LimitKinds,
+    clock: MonotonicClock,
+    stop: Arc<Stop>,
+    running: Option<RunningInstance>,
+    current: Option<CurrentTrial>,
+}
+
+/// A trial from its opening to its end.
+struct CurrentTrial {
+    trial: Trial,
+    /// How many kinds of operation it has.
+    kinds: usize,
+    sampler: Sampler,
+    /// Where its data may grow; `None` if it cannot.
+    grows_in: Option<Room>,
+    /// Whether there was an event with the reason why the load ended early.
+    stop_recorded: bool,
+    next: InitialPhase,
+}
+
+/// What the clients of a trial do next.
+enum InitialPhase {
+    /// The instance is new: they make its data.
+    Prepare(Loading),
+    /// The data is there: they warm up and run.
+    Run(Loading),
+    /// They are done, or failed.
+    Nothing,
+}
+
+impl InitialPhase {
+    fn take(&mut self) -> InitialPhase {
+        std::mem::replace(self, InitialPhase::Nothing)
+    }
+}
+
+impl<'a> TrialPerformer<'a> {
+    /// The performer of the trials of `plan` at `site`, whose ticks are those of `clock`.
+    pub fn new(plan: &Plan, site: &'a RunSite, clock: MonotonicClock, stop: Arc<Stop>) -> Self {
+        let limits = LimitKinds::from_plan(plan);
+        TrialPerformer { site, limits, clock, stop, running: None, current: None }
+    }
+
+    /// Lets a trial begin on the instance that runs, in the state that its plan asks for.
+    fn reset(&mut self, assignment: &Assignment) -> Result<InitialPhase, RunnerError> {
+        let continues = self.continues_sequence(assignment);
+        let running = self.running.as_mut().expect("it fits");
+        // Starting and copying is not measured, so limits are off until the trial is opened.
+        running.lift_limits()?;
+        running.instance.reset(if continues { ResetFor::NextStep } else { ResetFor::NextPoint })?;
+        Ok(InitialPhase::Run(running.instance.clients(&assignment.trial)?))
+    }
+
+    /// Starts a new instance for a trial. If the trial is a later step of a sequence, the data is made and the steps before it are
+    /// performed here; else the clients that make the data are still to be run.
+    fn start(
+        &mut self,
+        assignment: &Assignment,
+        conductor: &mut dyn Deliver,
+    ) -> Result<(InitialPhase, Option<Replayed>), RunnerError> {
+        self.clear()?;
+        let (steps, before) = (&assignment.sequence.steps, assignment.sequence.steps_before());
+        let running = self.running.insert(RunningInstance::start(assignment, self.limits, self.site)?);
+        running.warnings().into_iter().for_each(|warning| conductor.deliver(Message::Note(warning)));
+        conductor.accept_engine(&steps[0], &running.instance.report().facts)?;
+        before.iter().chain([&assignment.trial]).try_for_each(|trial| running.instance.check(trial))?;
+        let loaders = running.instance.loaders(&steps[0])?;
+        if loaders.is_none() {
+            running.instance.finish_load()?;
+        }
+        if !before.is_empty() {
+            let replayed = self.replay(assignment, loaders, conductor)?;
+            let running = self.running.as_mut().expect("started above");
+            return Ok((InitialPhase::Run(running.instance.clients(&assignment.trial)?), Some(replayed)));
+        }
+        let next = match loaders {
+            Some(loading) => InitialPhase::Prepare(loading),
+            None => InitialPhase::Run(running.instance.clients(&assignment.trial)?),
+        };
+        Ok((next, None))
+    }
+
+    fn replay(
+        &mut self,
+        assignment: &Assignment,
+        loaders: Option<Loading>,
+        conductor: &mut dyn Deliver,
+    ) -> Result<Replayed, RunnerError> {
+        let grows_in = self.room_to_grow(assignment);
+        let running = self.running.as_mut().expect("started");
+        running.lift_limits()?;
+        let mut replayer = StepReplayer { clock: &self.clock, stop: &self.stop, conductor, grows_in };
+        replayer.perform(&mut *running.instance, loaders, assignment.sequence.steps_before())
+    }
+
+    /// Reports to the conductor what the trial will run on, and begins to read its counters.
+    fn open(
+        &mut self,
+        assignment: &Assignment,
+        next: InitialPhase,
+        replayed: Option<Replayed>,
+        conductor: &mut dyn Deliver,
+    ) -> Result<(), RunnerError> {
+        let trial = &assignment.trial;
+        let grows_in = self.room_to_grow(assignment);
+        let running = self.running.as_mut().expect("started, or it fits");
+        running.last = trial.clone();
+        let kinds = match &next {
+            InitialPhase::Prepare(loading) | InitialPhase::Run(loading) => loading.kinds.clone(),
+            InitialPhase::Nothing => unreachable!("a trial has clients when it is opened"),
+        };
+        let (sources, missing) = running.sources(trial, &self.site.dir);
+        let mut facts = running.facts(trial, &self.site.dir)?;
+        facts.extend(missing.into_iter().map(|note| Fact::new("counters.missing", note)));
+        facts.extend(facts::of_trial(assignment, &kinds));
+        facts.extend(replayed.iter().map(|replayed| Fact::new("prepare.steps", replayed.steps.join(", "))));
+        conductor.deliver(Message::Opened(Opened {
+            facts,
+            kinds: kinds.iter().map(|kind| kind.name.to_owned()).collect(),
+            sources: sources.iter().map(|source| source.describe()).collect(),
+        }));
+        replayed.into_iter().flat_map(Replayed::into_messages).for_each(|message| conductor.deliver(message));
+        let clock = self.clock;
+        let sampler = Sampler::start(sources, trial.phases.interval, move || clock.now());
+        let (trial, kinds) = (trial.clone(), kinds.len());
+        self.current = Some(CurrentTrial { trial, kinds, sampler, grows_in, stop_recorded: false, next });
+        Ok(())
+    }
+
+    /// Makes the data of a trial that was opened on a new instance.
+    fn make_data(&mut self, loading: Loading, conductor: &mut dyn Deliver) -> Result<InitialPhase, RunnerError> {
+        self.running().lift_limits()?;
+        // Data with a hole in it is not measured, whatever the plan makes of failures in the run.
+        self.run(loading, &[prepare_phase()], OnError::Stop, conductor)?;
+        let trial = self.current.as_ref().expect("opened").trial.clone();
+        let running = self.running();
+        running.note_loaded()?;
+        running.apply_limits(&trial)?;
+        Ok(InitialPhase::Run(running.instance.clients(&trial)?))
+    }
+
+    /// Lets the clients of `loading` do their work in `phases`.
+    fn run(
+        &mut self,
+        loading: Loading,
+        phases: &[PhasePlan],
+        on_error: OnError,
+        conductor: &mut dyn Deliver,
+    ) -> Result<(), RunnerError> {
+        let current = self.current.as_mut().expect("opened");
+        if let Some(background) = &loading.beside {
+            let facts = facts::of_background(background, &loading.kinds).into();
+            conductor.deliver(Message::Background { kinds: background.kinds.clone(), facts });
+        }
+        let setup = Setup { on_error, ..setup(&current.trial, current.kinds) };
+        let mut sink = PhaseSink { current, stop: &self.stop, conductor };
+        perform(loading, phases, &setup, &self.clock, &self.stop, &mut sink)
+    }
+
+    /// Reads back what was written and checks it, if it can be: also after an operation that failed, which may have found damage;
+    /// not after a request to stop, and not after a client that is still blocked.
+    fn read_back(&mut self, measured: Result<(), RunnerError>, conductor: &mut dyn Deliver) -> Result<(), RunnerError> {
+        let (reason, started) = (self.stop.reason(), self.clock.now());
+        let running = match &mut self.running {
+            Some(running) if measured.is_ok() || reason == Some(StopReason::Failure) && !is_blocked(&measured) => {
+                running
+            }
+            _ => return measured,
+        };
+        let stop = &self.stop;
+        let found = running.instance.read_back(&mut |done, total| {
+            conductor.deliver(Message::ReadingBack(done, total));
+            stop.reason() == reason && !stop.is_interrupted()
+        });
+        let found = match found {
+            Ok(Some(found)) => found,
+            Ok(None) => return measured,
+            Err(error) => return measured.and(Err(error.into())),
+        };
+        let now = self.clock.now();
+        conductor.deliver(Message::Facts(read_back::facts(&found, now.since(started))));
+        conductor.deliver(Message::LastReadings(Vec::new(), read_back::events(&found, now)));
+        let reason = if stop.is_interrupted() { Some(StopReason::Interrupted) } else { stop.reason() };
+        let stopped = reason.filter(|_| found.checked.stopped).map(|reason| Err(RunnerError::Stopped(reason)));
+        measured.and(read_back::check_damage(&found)).and(stopped.unwrap_or(Ok(())))
+    }
+
+    /// Where the data of a trial may grow; `None` if it does not.
+    fn room_to_grow(&self, assignment: &Assignment) -> Option<Room> {
+        let grows = chain_bytes(&assignment.sequence.steps).0 > 0;
+        grows.then(|| instance::room(&assignment.trial, self.running.as_ref(), &self.site.dir))
+    }
+
+    /// Whether a trial can begin with the data as the one before left it.
+    fn fits_data_left(&self, assignment: &Assignment) -> bool {
+        match data_reuse(&assignment.trial) {
+            // A trial that changed its rows leaves nothing that another could begin with.
+            Reuse::Shared => self.running.as_ref().is_none_or(|running| data_reuse(&running.last) == Reuse::Shared),
+            Reuse::Fresh => false,
+            Reuse::Continues { .. } => self.follows_last(assignment),
+        }
+    }
+
+    fn continues_sequence(&self, assignment: &Assignment) -> bool {
+        !assignment.sequence.steps_before().is_empty() && self.fits_data_left(assignment)
+    }
+
+    /// Whether the trial before, on the instance that runs, was the step before this one.
+    fn follows_last(&self, assignment: &Assignment) -> bool {
+        let before = assignment.sequence.steps_before().last();
+        before.is_some_and(|before| self.running.as_ref().is_some_and(|running| running.last == *before))
+    }
+
+    fn running(&mut self) -> &mut RunningInstance {
+        self.running.as_mut().expect("a trial that was opened has an instance")
+    }
+
+    /// Waits for a start that is agreed on, or until the load is asked to stop.
+    fn wait_until(&self, at: Tick) {
+        while self.clock.now() < at && self.stop.reason().is_none() {
+            let left = at.since(self.clock.now());
+            std::thread::sleep(Duration::from_nanos(left.0).min(STOP_CHECK));
+        }
+    }
+}
+
+/// How often a wait looks whether it is asked to stop.
+const STOP_CHECK: Duration = Duration::from_millis(100);
+
+impl Performer for TrialPerformer<'_> {
+    fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn Deliver) -> Result<(), RunnerError> {
+        let (next, replayed) = match self.can_keep(assignment) {
+            true => (self.reset(assignment)?, None),
+            false => self.start(assignment, conductor)?,
+        };
+        self.open(assignment, next, replayed, conductor)?;
+        let next = match self.current.as_mut().expect("opened above").next.take() {
+            InitialPhase::Prepare(loading) => self.make_data(loading, conductor)?,
+            ready => ready,
+        };
+        self.current.as_mut().expect("opened above").next = next;
+        Ok(())
+    }
+
+    fn go(&mut self, at: Tick, conductor: &mut dyn Deliver) -> Result<(), RunnerError> {
+        self.wait_until(at);
+        let current = self.current.as_mut().expect("prepared");
+        let InitialPhase::Run(loading) = current.next.take() else {
+            unreachable!("a trial runs once, when it is ready")
+        };
+        let (phases, on_error) = (phases(&current.trial), current.trial.on_error);
+        self.run(loading, &phases, on_error, conductor)
+    }
+
+    fn settle(&mut self, measured: Result<(), RunnerError>, conductor: &mut dyn Deliver) -> Result<(), RunnerError> {
+        let Some(current) = self.current.take() else { return measured };
+        let (counters, events) = current.sampler.stop();
+        conductor.deliver(Message::LastReadings(counters, events));
+        let running = self.running();
+        let measured = running.explain(measured);
+        if !is_blocked(&measured) {
+            conductor.deliver(Message::Facts(running.closing_facts()));
+        }
+        self.read_back(measured, conductor)
+    }
+
+    fn can_keep(&self, next: &Assignment) -> bool {
+        let fits = |running: &&RunningInstance| running.data == data_of(&next.sequence.steps);
+        let Some(running) = self.running.as_ref().filter(fits) else { return false };
+        self.fits_data_left(next) || running.instance.restores() && next.sequence.steps_before().is_empty()
+    }
+
+    fn clear(&mut self) -> Result<(), RunnerError> {
+        self.running.take().map_or(Ok(()), RunningInstance::stop)
+    }
+}
+
+/// The making of the data.
+fn prepare_phase() -> PhasePlan {
+    let pacing = Pacing::Closed { think: Nanos(0) };
+    PhasePlan { phase: Phase::Prepare, length: PREPARE_AT_MOST, ops_max: None, pacing }
+}
+
+/// The phases of `trial` on data that is there.
+fn phases(trial: &Trial) -> Vec<PhasePlan> {
+    let pacing = trial.load.pacing;
+    let warmup = PhasePlan { phase: Phase::Warmup, length: trial.phases.warmup, ops_max: None, pacing };
+    let run = PhasePlan { phase: Phase::Run, length: trial.phases.run, ops_max: trial.phases.ops_max, pacing };
+    [warmup, run].into_iter().filter(|phase| phase.length.0 > 0).collect()
+}
+
+/// What all phases of `trial` have in common, with so many kinds of operation.
+fn setup(trial: &Trial, kinds: usize) -> Setup {
+    let (phases, on_error, seed) = (&trial.phases, trial.on_error, trial.seed);
+    Setup { kinds, interval: phases.interval, grace: phases.grace, on_error, seed }
+}
+
+/// Lets the clients of `loading` do their work in `phases`.
+fn perform(
+    loading: Loading,
+    phases: &[PhasePlan],
+    setup: &Setup,
+    clock: &MonotonicClock,
+    stop: &Arc<Stop>,
+    sink: &mut dyn Sink,
+) -> Result<(), RunnerError> {
+    check_outcome(run_phases(loading, phases, setup, clock, stop, sink))
+}
+
+fn is_blocked(measured: &Result<(), RunnerError>) -> bool {
+    measured.as_ref().is_err_and(RunnerError::is_blocked)
+}
+
+fn check_outcome(outcome: Outcome) -> Result<(), RunnerError> {
+    let blocked = !outcome.hung.is_empty();
+    match outcome.ended {
+        Ended::AsPlanned if !blocked => Ok(()),
+        Ended::AsPlanned => {
+            let text = format!("{} clients were still blocked at the end of the grace time", outcome.hung.len());
+            Err(RunnerError::Failed { text, blocked })
+        }
+        Ended::Stopped(reason) => Err(RunnerError::Stopped(reason)),
+        Ended::Failed { text, .. } => {
+            Err(RunnerError::Failed { text: format!("{text}; what was measured is kept"), blocked })
+        }
+    }
+}

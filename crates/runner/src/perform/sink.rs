@@ -1,0 +1,62 @@
+//! Where the load's results go: to the conductor, once per interval, with the counters read meanwhile.
+//!
+//! In: interval rows and events of the load, readings of the sampler. Out: messages to the conductor, and a request to stop before the
+//! disk is full. Limits: it is called by the collector of the load and must return within an interval.
+
+use super::CurrentTrial;
+use crate::messages::{Deliver, Message};
+use host::safety::Room;
+use load::{Sink, Stop, StopReason};
+use model::{Bytes, Event, EventKind, IntervalRow, Phase, Tick};
+
+/// The sink of the phases of one trial.
+pub(super) struct PhaseSink<'a> {
+    pub current: &'a mut CurrentTrial,
+    pub stop: &'a Stop,
+    pub conductor: &'a mut dyn Deliver,
+}
+
+impl PhaseSink<'_> {
+    /// The event, once, with the reason why the load ends early.
+    fn stop_event(&mut self, now: Tick) -> Option<Event> {
+        let text = match self.stop.reason()? {
+            StopReason::Interrupted => "interrupted by a signal",
+            StopReason::Limit => "the disk is nearly full: its reserve would be touched",
+            StopReason::Failure => return None, // the failure has an event of its own
+            StopReason::Unrecorded => return None, // this cannot be recorded either
+        };
+        let first = !std::mem::replace(&mut self.current.stop_recorded, true);
+        first.then(|| Event::new(now, EventKind::Stopped, text))
+    }
+}
+
+/// Other programs fill disks, too: ends the load before the reserve is touched.
+pub(super) fn stop_if_full(grows_in: Option<&Room>, stop: &Stop) {
+    let full = grows_in.and_then(host::safety::room_left) == Some(Bytes(0));
+    if full && stop.reason().is_none() {
+        stop.request(StopReason::Limit);
+    }
+}
+
+impl Sink for PhaseSink<'_> {
+    fn begin_phase(&mut self, phase: Phase, start: Tick) {
+        self.current.sampler.read_now();
+        self.conductor.deliver(Message::PhaseBegan(phase, start));
+    }
+
+    fn interval(&mut self, intervals: Vec<IntervalRow>, mut events: Vec<Event>, now: Tick) {
+        let (counters, seen) = self.current.sampler.drain();
+        events.extend(seen);
+        stop_if_full(self.current.grows_in.as_ref(), self.stop);
+        events.extend(self.stop_event(now));
+        self.conductor.deliver(Message::Rows { intervals, counters, events, at: now });
+    }
+
+    fn is_enough(&self) -> bool {
+        self.conductor.is_enough()
+    }
+
+    fn end_phase(&mut self, phase: Phase, end: Tick, offered: u64, unserved: u64) {
+        self.conductor.deliver(Message::PhaseEnded { phase, end, offered, unserved });
+    }
+}

@@ -1,0 +1,179 @@
+//! Whole sessions without a process: the engine null, a temporary directory, events in memory.
+//!
+//! In: plans from flags, and a strategy that decides by what is done. Out: what the run file holds and the events of the observer.
+//! Limits: figures of speed are not looked at.
+
+use load::{Stop, StopReason};
+use model::{Phase, Plan, PointData, PointState, Trial};
+use plan::Overrides;
+use runner::{Resumed, RunEvent, RunObserver, RunSite, RunnerError, Session, Strategy};
+use std::path::PathBuf;
+use std::sync::Arc;
+use store::{PointId, RunWriter};
+use tempfile::TempDir;
+
+/// A directory to measure and to record in.
+struct Lab {
+    _dir: TempDir,
+    site: RunSite,
+}
+
+impl Lab {
+    fn new() -> Lab {
+        let dir = tempfile::tempdir().unwrap();
+        let site = RunSite { dir: dir.path().into(), runs: dir.path().join("runs"), destroy: Vec::new() };
+        Lab { _dir: dir, site }
+    }
+
+    fn create(&self, plan: &Plan) -> (PathBuf, RunWriter) {
+        runner::check_before_run(plan, &self.site, &runner::catalogue(), &mut Recorded::default()).unwrap();
+        runner::create_run(plan, &self.site, &mut Recorded::default()).unwrap()
+    }
+}
+
+/// Keeps the events as lines, and requests a stop at the first interval of a point.
+#[derive(Default)]
+struct Recorded {
+    lines: Vec<String>,
+    stop_in: Option<(usize, Arc<Stop>)>,
+    points: usize,
+}
+
+impl RunObserver for Recorded {
+    fn on(&mut self, event: RunEvent<'_>) {
+        match event {
+            RunEvent::Note(text) => self.lines.push(text.into()),
+            RunEvent::PointBegan { number, trial } => {
+                self.points = number + 1;
+                self.lines.push(format!("point {number}: {} clients", trial.load.clients));
+            }
+            RunEvent::PhaseBegan(phase) => self.lines.push(phase.as_str().into()),
+            RunEvent::Interval(_) => {
+                self.stop_in.iter().filter(|(point, _)| *point == self.points).for_each(|(_, stop)| {
+                    stop.request(StopReason::Interrupted);
+                })
+            }
+            RunEvent::ReadingBack { .. } => {}
+            RunEvent::PointEnded(state) => self.lines.push(state.as_str().into()),
+            RunEvent::SessionEnded => self.lines.push("ended".into()),
+        }
+    }
+}
+
+/// Short trials of the scripted engine, with these keys.
+fn plan_of(workload: &str, keys: &[(&str, &str)]) -> Plan {
+    let fixed = [("engine", "null"), ("interval", "50ms")];
+    let timed = [("time", "150ms"), ("warmup", "0s")];
+    let timed = timed.iter().filter(|_| !keys.contains(&("until", "steady")));
+    let keys = fixed.iter().chain(timed).chain(keys).map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    plan::from_flags(workload, &Overrides(keys), 1.0, &runner::catalogue()).unwrap()
+}
+
+fn measure(plan: &Plan, lab: &Lab, writer: &mut RunWriter, recorded: &mut Recorded) -> Result<(), RunnerError> {
+    let stop = recorded.stop_in.as_ref().map_or_else(Arc::default, |(_, stop)| stop.clone());
+    let session = Session { plan, site: &lab.site, writer, stop, observer: recorded, interruption: None };
+    session.measure_all(&runner::catalogue())
+}
+
+fn ops(point: &PointData) -> u64 {
+    let intervals = &point.phase(Phase::Run).unwrap().intervals;
+    intervals.iter().flat_map(|interval| &interval.kinds).map(|kind| kind.ok).sum()
+}
+
+#[test]
+fn a_session_records_every_point_of_its_plan_and_tells_what_it_does() {
+    let (lab, plan) = (Lab::new(), plan_of("file", &[("clients", "1,2")]));
+    let (run_file, mut writer) = lab.create(&plan);
+    let mut recorded = Recorded::default();
+    measure(&plan, &lab, &mut writer, &mut recorded).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(
+        recorded.lines,
+        ["point 0: 1 clients", "run", "complete", "point 1: 2 clients", "run", "complete", "ended"]
+    );
+    let run = store::read(&run_file).unwrap();
+    assert_eq!(run.points.iter().map(|point| &point.trial).collect::<Vec<_>>(), plan.trials.iter().collect::<Vec<_>>());
+    assert!(run.points.iter().all(|point| point.state == PointState::Complete && ops(point) > 0));
+    // The instance is kept for the second point, so only the last one ends with cleaning up.
+    let cleaned: Vec<bool> = run.points.iter().map(|point| point.phase(Phase::Cleanup).is_some()).collect();
+    assert_eq!(cleaned, [false, true]);
+}
+
+#[test]
+fn a_session_that_is_interrupted_is_resumed_at_the_point_that_was_measured() {
+    let (lab, plan) = (Lab::new(), plan_of("file", &[("clients", "1,2,3"), ("time", "400ms")]));
+    let (run_file, mut writer) = lab.create(&plan);
+    let mut recorded = Recorded { stop_in: Some((2, Arc::default())), ..Recorded::default() };
+    let ended = measure(&plan, &lab, &mut writer, &mut recorded).unwrap_err();
+    assert!(matches!(ended, RunnerError::Stopped(StopReason::Interrupted)), "{ended}");
+    writer.finish().unwrap();
+
+    let environment = runner::environment(&lab.site, &mut Recorded::default());
+    let resumed = Resumed::open(&run_file, &environment, &runner::catalogue()).unwrap();
+    assert_eq!(resumed.done, [PointId(1)]);
+    let mut writer = RunWriter::reopen(&run_file).unwrap();
+    let (plan, interruption) = resumed.into_interruption(writer.last_tick().unwrap());
+    let mut recorded = Recorded::default();
+    let (stop, observer, interruption) = (Arc::default(), &mut recorded, Some(interruption));
+    let session = Session { plan: &plan, site: &lab.site, writer: &mut writer, stop, observer, interruption };
+    session.measure_all(&runner::catalogue()).unwrap();
+    writer.finish().unwrap();
+    assert_eq!((recorded.lines[0].as_str(), recorded.points), ("point 1: 2 clients", 3));
+    let run = store::read(&run_file).unwrap();
+    let states: Vec<PointState> = run.points.iter().map(|point| point.state).collect();
+    assert_eq!(states, [PointState::Complete, PointState::Partial, PointState::Complete, PointState::Complete]);
+    assert!(run.points[2].events.iter().any(|event| event.text.starts_with("the run was interrupted and resumed")));
+    let refused = Resumed::open(&run_file, &environment, &runner::catalogue()).err().unwrap();
+    assert!(refused.to_string().contains("all its 3 points are complete"), "{refused}");
+}
+
+#[test]
+fn equal_trials_need_a_complete_point_each() {
+    let (lab, mut plan) = (Lab::new(), plan_of("file", &[("time", "400ms")]));
+    plan.trials.push(plan.trials[0].clone());
+    let (run_file, mut writer) = lab.create(&plan);
+    let mut recorded = Recorded { stop_in: Some((2, Arc::default())), ..Recorded::default() };
+    measure(&plan, &lab, &mut writer, &mut recorded).unwrap_err();
+    writer.finish().unwrap();
+    let environment = runner::environment(&lab.site, &mut Recorded::default());
+    let resumed = Resumed::open(&run_file, &environment, &runner::catalogue()).unwrap();
+    assert_eq!(resumed.done, [PointId(1)]);
+}
+
+/// Doubles the clients until there are four.
+struct Doubling(Trial);
+
+impl Strategy for Doubling {
+    fn next(&mut self, done: &[PointId]) -> Option<Trial> {
+        let mut trial = self.0.clone();
+        trial.load.clients = 1 << done.len();
+        (trial.load.clients <= 4).then_some(trial)
+    }
+}
+
+#[test]
+fn a_strategy_decides_the_next_trial_by_the_points_that_are_done_and_each_point_keeps_its_own_trial() {
+    let (lab, plan) = (Lab::new(), plan_of("file", &[]));
+    let (run_file, mut writer) = lab.create(&plan);
+    let mut recorded = Recorded::default();
+    let (stop, observer) = (Arc::default(), &mut recorded);
+    let session = Session { plan: &plan, site: &lab.site, writer: &mut writer, stop, observer, interruption: None };
+    session.measure(&mut Doubling(plan.trials[0].clone())).unwrap();
+    writer.finish().unwrap();
+    let run = store::read(&run_file).unwrap();
+    assert_eq!(run.points.iter().map(|point| point.trial.load.clients).collect::<Vec<_>>(), [1, 2, 4]);
+    assert_eq!(run.meta.plan.trials.len(), 1, "the plan is what was asked for");
+}
+
+#[test]
+fn a_run_until_steady_ends_when_it_is_steady() {
+    let steady = [("until", "steady"), ("round", "100ms"), ("rounds_max", "200"), ("service", "1ms")];
+    let (lab, plan) = (Lab::new(), plan_of("file", &steady));
+    let (run_file, mut writer) = lab.create(&plan);
+    measure(&plan, &lab, &mut writer, &mut Recorded::default()).unwrap();
+    writer.finish().unwrap();
+    let run = store::read(&run_file).unwrap();
+    let phase = run.points[0].phase(Phase::Run).unwrap();
+    let seconds = phase.end.since(phase.start).as_secs_f64();
+    assert!((0.5..19.0).contains(&seconds), "{seconds}");
+}
