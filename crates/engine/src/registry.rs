@@ -53,7 +53,7 @@ pub fn has_step(engine: &str, workload: &str, params: &Params) -> bool {
     family != Some(&Family::Kv) || !workload.steps_without_kv.contains(&params.word(step))
 }
 
-/// The engine, the workload and every parameter that shapes the data, as text: what two trials must agree on to share it.
+/// The engine, the workload and every parameter that shapes the data, as text. Two trials must agree on it to share it.
 pub fn shape_of(trial: &Trial) -> String {
     shape_on(engine_of(trial), trial)
 }

@@ -16,7 +16,7 @@ use workload::Reuse;
 const NOTHING: [String; 0] = [];
 
 /// The whole life of an instance: started, loaded, run by one client and by three, stopped. Data that the run changes for
-/// good is made anew in between.
+/// good is made again in between.
 fn live(trial: &Trial, parent: &Path) {
     let fresh = (workload::find(&trial.workload.name).unwrap().data_reuse)(&trial.workload.params) == Reuse::Fresh;
     let server = engine::find(&trial.target.engine).unwrap().runs == EngineProcess::Server;

@@ -219,7 +219,7 @@ pub fn start(trial: &Trial, parent: &Path) -> Result<Box<dyn Instance>, TargetEr
     (engine.start)(&Start { engine, trial, parent, data: &data, destroy: &[], cgroups: None })
 }
 
-/// Makes the data of `instance`, as far as it can be made, and seals it where it could.
+/// Makes the data of `instance`, as far as it can be made, and seals it if it could.
 pub fn prepare(instance: &mut dyn Instance, trial: &Trial) -> Result<(Outcome, Seen), TargetError> {
     let (mut seen, mut outcome) = (Seen::default(), Outcome { ended: Ended::AsPlanned, hung: Vec::new() });
     if let Some(loading) = instance.loaders(trial)? {
@@ -275,7 +275,7 @@ pub fn perform(loading: Loading, phase: &PhasePlan, trial: &Trial, seen: &mut dy
     run_phases(loading, &[*phase], &setup, &MonotonicClock::start(), &Arc::new(Stop::default()), seen)
 }
 
-/// How many operations the load part of `trial` has; `None` where nothing is loaded.
+/// How many operations the load part of `trial` has; `None` if nothing is loaded.
 pub fn load_ops(trial: &Trial) -> Option<u64> {
     let def = workload::find(&trial.workload.name).unwrap();
     let engine = engine::find(&trial.target.engine).unwrap();
@@ -304,7 +304,7 @@ pub fn fact(instance: &dyn Instance, name: &str) -> Option<String> {
     instance.report().facts.into_iter().find(|fact| fact.name == name).map(|fact| fact.value)
 }
 
-/// A file of somebody else.
+/// A file that plimsoll did not make.
 pub fn foreign_file(path: &Path, size: Bytes) -> Vec<u8> {
     let content: Vec<u8> = (0..size.0).map(|at| (at * 31 / 7) as u8).collect();
     std::fs::write(path, &content).unwrap();
