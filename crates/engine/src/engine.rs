@@ -17,7 +17,7 @@ pub struct EngineDef {
     /// Name, help, families and parameters.
     pub entry: model::Entry,
     /// In which process its work is done.
-    pub runs: EngineProcess,
+    pub runs: EngineLocation,
     /// Whether it only plays a script: it stores nothing, and nothing of the machine but its clock shapes its times.
     pub scripted: bool,
     /// The most space that data of so many bytes takes with these parameters while it is made and changed: logs, copies in progress.
@@ -32,7 +32,7 @@ pub struct EngineDef {
 
 /// In which process the work of an engine is done, and so whose CPU time it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EngineProcess {
+pub enum EngineLocation {
     /// There is no engine: the client's system calls are the work.
     InClients,
     /// In plimsoll's own process, on the clients' threads and its own.
@@ -43,14 +43,14 @@ pub enum EngineProcess {
     Elsewhere,
 }
 
-impl EngineProcess {
+impl EngineLocation {
     /// The value of the fact `engine.process`.
     pub fn as_str(self) -> &'static str {
         match self {
-            EngineProcess::InClients => "none",
-            EngineProcess::Embedded => "embedded",
-            EngineProcess::Server => "own",
-            EngineProcess::Elsewhere => "elsewhere",
+            EngineLocation::InClients => "none",
+            EngineLocation::Embedded => "embedded",
+            EngineLocation::Server => "own",
+            EngineLocation::Elsewhere => "elsewhere",
         }
     }
 }

@@ -9,7 +9,7 @@
 use crate::counters::{ServerSource, in_process_source, own};
 use crate::data_description::DataDescription;
 use crate::engine::{
-    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, ResetFor, Start, depth_one_only,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, Loading, ResetFor, Start, depth_one_only,
     loaders_for,
 };
 use crate::kv::{KvDriver, Store, program_of};
@@ -37,7 +37,7 @@ pub static FJALL: EngineDef = EngineDef {
         families: &[Family::Kv],
         params: PARAMS,
     },
-    runs: EngineProcess::Embedded,
+    runs: EngineLocation::Embedded,
     scripted: false,
     // A compaction writes its tables again before the old ones go, and the journals (512 MiB at most, by fjall's default, and
     // the 64 MiB in flight) hold once more what is not yet in tables.

@@ -61,7 +61,7 @@ pub fn shape_of(trial: &Trial) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::EngineProcess;
+    use crate::engine::EngineLocation;
 
     #[test]
     fn every_engine_is_found_by_its_name_and_performs_something() {
@@ -70,13 +70,13 @@ mod tests {
             assert!(!def.entry.families.is_empty(), "{}", def.entry.name);
             match (def.version)() {
                 Ok(version) => assert!(!version.is_empty()),
-                Err(missing) if def.runs == EngineProcess::Server => {
+                Err(missing) if def.runs == EngineLocation::Server => {
                     assert!(missing.contains("apt-get install"), "{missing}")
                 }
-                Err(missing) if def.runs == EngineProcess::Embedded => {
+                Err(missing) if def.runs == EngineLocation::Embedded => {
                     assert!(missing.contains("--features"), "{missing}")
                 }
-                Err(named) => assert!(def.runs == EngineProcess::Elsewhere && named.contains("://"), "{named}"),
+                Err(named) => assert!(def.runs == EngineLocation::Elsewhere && named.contains("://"), "{named}"),
             }
         }
     }

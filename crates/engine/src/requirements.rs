@@ -2,7 +2,7 @@
 //!
 //! In: a trial. Out: nothing, or a refusal before anything is made. Limits: room on the disk is [`host::safety`]'s to look at.
 
-use crate::engine::EngineProcess;
+use crate::engine::EngineLocation;
 use crate::estimate::data_bytes;
 use crate::registry::engine_of;
 use host::error::TargetError;
@@ -38,7 +38,7 @@ pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
             "engine `{name}` keeps no data on this machine, so limits have no effect; leave them out"
         ));
     }
-    if let (Some(memory), true) = (limits.memory, runs != EngineProcess::Server) {
+    if let (Some(memory), true) = (limits.memory, runs != EngineLocation::Server) {
         let text = "runs inside plimsoll, so the limit would slow the load generator as well";
         return refused(format!("memory_limit = `{memory}`: engine `{name}` {text}; limit its `cache`"));
     }
@@ -53,5 +53,5 @@ pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
 
 fn keeps_data_here(trial: &Trial) -> bool {
     let engine = engine_of(trial);
-    engine.runs != EngineProcess::Elsewhere && !engine.scripted
+    engine.runs != EngineLocation::Elsewhere && !engine.scripted
 }

@@ -11,7 +11,7 @@
 use crate::counters::{ServerSource, in_process_source, own};
 use crate::data_description::DataDescription;
 use crate::engine::{
-    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, ResetFor, Start, depth_one_only,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, Loading, ResetFor, Start, depth_one_only,
     workload_of,
 };
 use crate::maintenance::{self, Maintenance, RemainingDebt};
@@ -43,7 +43,7 @@ pub static SQLITE: EngineDef = EngineDef {
         families: &[Family::Sql],
         params: PARAMS,
     },
-    runs: EngineProcess::Embedded,
+    runs: EngineLocation::Embedded,
     scripted: false,
     // The log: a checkpoint follows each 4 MiB of it, but not while readers hold it, and a transaction is in it as a whole.
     disk_peak: |data, _| Bytes(data.0 + data.0 / 2 + (64 << 20)),

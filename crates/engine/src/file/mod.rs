@@ -22,7 +22,7 @@ mod workers;
 
 use crate::data_description::DataDescription;
 use crate::engine::{
-    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, Start, slots, workload_of,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, Loading, Start, slots, workload_of,
 };
 use crate::verify::ReadBack;
 use aio::AioFile;
@@ -54,7 +54,7 @@ pub static FILE: EngineDef = EngineDef {
         families: &[Family::Io],
         params: PARAMS,
     },
-    runs: EngineProcess::InClients,
+    runs: EngineLocation::InClients,
     scripted: false,
     disk_peak: |data, _| data,
     version: || Ok(kernel()),

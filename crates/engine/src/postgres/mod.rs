@@ -17,7 +17,7 @@ mod tables;
 mod wire;
 
 use crate::counters::ServerSource;
-use crate::engine::{EngineDef, EngineProcess};
+use crate::engine::{EngineDef, EngineLocation};
 use crate::params;
 use crate::reset::BETWEEN;
 use crate::server::dir::Socket;
@@ -47,7 +47,7 @@ pub static POSTGRES: EngineDef = EngineDef {
         families: &[Family::Sql],
         params: PARAMS,
     },
-    runs: EngineProcess::Server,
+    runs: EngineLocation::Server,
     scripted: false,
     // Rows have headers of 24 bytes, and changed ones stand twice until they are vacuumed. The log of the default size may
     // grow beyond it while a checkpoint is in flight.
@@ -74,7 +74,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
             session_options::THREADS,
         ],
     },
-    runs: EngineProcess::Elsewhere,
+    runs: EngineLocation::Elsewhere,
     scripted: false,
     // Nothing is on this machine.
     disk_peak: |_, _| Bytes(0),

@@ -17,7 +17,7 @@ use ::rocksdb::{DB, Error, Options, WaitForCompactOptions};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
 use load::SyncClient;
-use model::{Bytes, CounterSource, Fact, FailureClass, KvOp, Params, Trial};
+use model::{CounterSource, Fact, FailureClass, KvOp, Params, Trial};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -20,7 +20,7 @@ mod instance;
 mod options;
 
 use crate::counters::{ServerSource, grows, level};
-use crate::engine::{EngineDef, EngineProcess, Instance, Start, depth_one_only};
+use crate::engine::{EngineDef, EngineLocation, Instance, Start, depth_one_only};
 use crate::kv::program_of;
 use crate::params;
 use crate::server::variables::Rules;
@@ -36,7 +36,7 @@ pub static ROCKSDB: EngineDef = EngineDef {
         families: &[Family::Kv],
         params: PARAMS,
     },
-    runs: EngineProcess::Embedded,
+    runs: EngineLocation::Embedded,
     scripted: false,
     // A compaction writes its tables again before the old ones go. A log is of one memtable (64 MiB) and takes room for a tenth
     // more before it is written; two memtables wait to be flushed and the third is being filled.

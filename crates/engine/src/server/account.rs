@@ -44,7 +44,7 @@ impl ServerAccount {
             let meta = std::fs::metadata(place).trying("look at", place)?;
             if !self.may_enter(meta.mode(), meta.uid(), meta.gid()) {
                 return Err(TargetError::Unsafe(format!(
-                    "the server runs as the user `{}`, which may not enter `{}`; use another directory (`--dir`), \
+                    "the server runs as the user `{}`, which cannot enter `{}`; use another directory (`--dir`), \
                      or allow it with `chmod o+x`",
                     self.name,
                     shown(place)

@@ -324,7 +324,7 @@ mod tests {
         for content in [&b"short"[..], &[0; 8192], &other_length, &damaged] {
             std::fs::write(&path, content).unwrap();
             let error = Table::open(&path).unwrap_err();
-            assert!(matches!(error, TargetError::Unsafe(_)) && error.to_string().contains("no table"), "{error}");
+            assert!(matches!(error, TargetError::Unsafe(_)) && error.to_string().contains("not a table"), "{error}");
         }
         std::fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();

@@ -1,6 +1,6 @@
 //! A bench for the contract tests: small trials from the declared defaults, and instances driven as the binary drives them.
 
-use engine::{ENGINES, EngineDef, EngineProcess, Instance, Loading, Start};
+use engine::{ENGINES, EngineDef, EngineLocation, Instance, Loading, Start};
 use host::TargetError;
 use host::filesystem::{Alignment, direct_alignment};
 use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_phases};
@@ -63,12 +63,12 @@ pub fn pairs() -> impl Iterator<Item = (&'static EngineDef, &'static WorkloadDef
 
 /// The same, with one workload only for each server: they take a second to start.
 pub fn quick_pairs() -> impl Iterator<Item = (&'static EngineDef, &'static WorkloadDef)> {
-    pairs().filter(|(engine, workload)| engine.runs != EngineProcess::Server || workload.entry.name == "oltp")
+    pairs().filter(|(engine, workload)| engine.runs != EngineLocation::Server || workload.entry.name == "oltp")
 }
 
 /// The servers among the engines, as far as they are to be had here.
 pub fn servers() -> impl Iterator<Item = &'static EngineDef> {
-    ENGINES.iter().copied().filter(|engine| engine.runs == EngineProcess::Server && is_here(engine))
+    ENGINES.iter().copied().filter(|engine| engine.runs == EngineLocation::Server && is_here(engine))
 }
 
 /// The SQL engines that are to be had here and run in a directory of plimsoll's own.
@@ -81,7 +81,7 @@ pub fn sql_engines() -> impl Iterator<Item = &'static str> {
 pub fn embedded() -> impl Iterator<Item = &'static str> {
     ENGINES
         .iter()
-        .filter(|engine| engine.runs == EngineProcess::Embedded && is_here(engine))
+        .filter(|engine| engine.runs == EngineLocation::Embedded && is_here(engine))
         .map(|engine| engine.entry.name)
 }
 
@@ -101,7 +101,7 @@ fn is_here(engine: &EngineDef) -> bool {
 /// the defaults stand for themselves, and the engine's words are tried with one workload.
 pub fn settings(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str, &'static str)> {
     let all = [vec![("seed", "1")], words(engine, workload)].concat();
-    if engine.runs != EngineProcess::Server {
+    if engine.runs != EngineLocation::Server {
         return all;
     }
     let is_default = |defs: &[ParamDef], (name, word): &(&str, &str)| {
@@ -246,12 +246,12 @@ pub fn prepared_with_facts(trial: &Trial, parent: &Path) -> (Box<dyn Instance>, 
     (instance, seen.load_facts)
 }
 
-/// EngineProcess `trial` on `instance`.
+/// EngineLocation `trial` on `instance`.
 pub fn run(instance: &mut dyn Instance, trial: &Trial) -> Result<(Outcome, Seen), TargetError> {
     Ok(run_loading(instance.clients(trial)?, trial))
 }
 
-/// EngineProcess `trial` with clients that are there already.
+/// EngineLocation `trial` with clients that are there already.
 pub fn run_loading(loading: Loading, trial: &Trial) -> (Outcome, Seen) {
     let mut seen = Seen::default();
     (perform(loading, &run_phase(trial), trial, &mut seen), seen)

@@ -16,7 +16,7 @@ use super::sink::PointSink;
 use crate::cli::Context;
 use crate::exit::Fault;
 use engine::estimate::{chain_bytes, image_bytes};
-use engine::{EngineDef, EngineProcess, Instance, Loading, ResetFor, Start};
+use engine::{EngineDef, EngineLocation, Instance, Loading, ResetFor, Start};
 use host::Volume;
 use host::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
 use host::device::Device;
@@ -366,14 +366,19 @@ fn start(chain: &[Trial], nth: usize, plan: &Plan, options: &Options) -> Result<
 
 /// What is to hold an instance. Where some points of a plan have a limit all have their engine in a group, so that they differ in
 /// the limit alone, and share their data.
-fn cage(plan: &Plan, runs: EngineProcess, device: &Option<String>, alone: bool) -> Result<Option<CgroupLimits>, Fault> {
+fn cage(
+    plan: &Plan,
+    runs: EngineLocation,
+    device: &Option<String>,
+    alone: bool,
+) -> Result<Option<CgroupLimits>, Fault> {
     let any = |limited: fn(&Limits) -> bool| plan.trials.iter().any(|trial| limited(&trial.target.limits));
     let (memory, storage) = (any(|limits| limits.memory.is_some()), any(|limits| !limits.storage.is_none()));
     let disk = LimitedDisk { name: device.as_deref().unwrap_or("none"), alone };
     let needs = match runs {
-        EngineProcess::Elsewhere => return Ok(None),
-        EngineProcess::Server => LimitNeeds { memory, storage: storage.then_some(disk), embedded: false },
-        EngineProcess::InClients | EngineProcess::Embedded => {
+        EngineLocation::Elsewhere => return Ok(None),
+        EngineLocation::Server => LimitNeeds { memory, storage: storage.then_some(disk), embedded: false },
+        EngineLocation::InClients | EngineLocation::Embedded => {
             LimitNeeds { memory: false, storage: storage.then_some(disk), embedded: true }
         }
     };
@@ -448,12 +453,12 @@ fn room(trial: &Trial, live: Option<&Live>, dir: &Path) -> Room {
 fn subject(trial: &Trial, live: &Live, dir: &Path) -> Subject {
     let device = device_below(trial, live.volume.as_ref(), dir);
     match live.def.runs {
-        EngineProcess::InClients | EngineProcess::Embedded => Subject { engine_pids: EnginePids::Own, device },
-        EngineProcess::Server => {
+        EngineLocation::InClients | EngineLocation::Embedded => Subject { engine_pids: EnginePids::Own, device },
+        EngineLocation::Server => {
             Subject { engine_pids: EnginePids::Processes(live.instance.report().processes), device }
         }
         // What is done here is none of its doing.
-        EngineProcess::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },
+        EngineLocation::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },
     }
 }
 
