@@ -1,7 +1,7 @@
 //! `limits`: what the engine used of what it may have, as its control groups count it.
 //!
 //! In: the groups of a point. Out: one source. Limits: storage is counted for the groups' own processes, and for a device that is
-//! limited as a whole, for whoever uses it. What the kernel writes later in its own name is not in a group of version 1.
+//! limited as a whole, for anything that uses it. What the kernel writes later in its own name is not in a group of version 1.
 
 use crate::counters::{ServerSource, in_process_source, own};
 use host::cgroup::CgroupLimits;

@@ -2,7 +2,7 @@
 //!
 //! In: a table of counters and a way to ask for their values. Out: a [`CounterSource`]. Limits: what this
 //! version of the server does not know is a gap of that counter; a server that does not answer within [`PATIENCE`] is a gap of
-//! all, and is connected to anew at the next reading. A server that was started anew would count from zero again.
+//! all, and is connected to again at the next reading. A server that was restarted would count from zero again.
 
 use model::{CounterDef, CounterKind, CounterSource, SourceDef};
 use std::collections::HashMap;
@@ -70,7 +70,7 @@ pub struct ServerSource {
 pub trait CounterQuery: Send {
     /// Connects.
     fn connect(&mut self) -> Option<()>;
-    /// All values that it knows; `None` where it does not answer.
+    /// All values that it knows; `None` if it does not answer.
     fn values(&mut self) -> Option<HashMap<String, String>>;
 }
 

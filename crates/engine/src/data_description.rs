@@ -1,7 +1,7 @@
 //! What data was made for, so that it is measured only by trials that expect just that data.
 //!
 //! In: a trial, the engine that it runs on. Out: a text that two trials must agree on to share data; a refusal of other data.
-//! Limits: data on somebody else's server carries its description in this process only.
+//! Limits: data on an existing server carries its description in this process only.
 
 use crate::engine::{EngineDef, Start, workload_of};
 use crate::server::location::DataLocation;
@@ -10,7 +10,7 @@ use host::error::{TargetError, shown};
 use model::{ParamDef, Params, Trial};
 use workload::Carried;
 
-/// `engine`, the workload and every parameter that shapes the data, as text: what two trials must agree on to share it.
+/// `engine`, the workload and every parameter that shapes the data, as text. Two trials must agree on it to share it.
 pub(crate) fn shape_on(engine: &EngineDef, trial: &Trial) -> String {
     let shaping = |defs: &'static [ParamDef], params: &Params| -> String {
         let taken = |def: &'static ParamDef| params.0.iter().filter(|(name, _)| def.takes(name));

@@ -17,12 +17,12 @@ pub struct EngineDef {
     /// Name, help, families and parameters.
     pub entry: model::Entry,
     /// In which process its work is done.
-    pub runs: EngineProcess,
+    pub runs: EngineLocation,
     /// Whether it only plays a script: it stores nothing, and nothing of the machine but its clock shapes its times.
     pub scripted: bool,
-    /// The most space that data of so many bytes takes with these parameters while it is made and changed: logs, copies under way.
+    /// The most space that data of so many bytes takes with these parameters while it is made and changed: logs, copies in progress.
     pub disk_peak: fn(Bytes, &Params) -> Bytes,
-    /// Its version, or why it cannot be used here and what to install.
+    /// Its version, or why it cannot be used on this machine and what to install.
     pub version: fn() -> Result<String, String>,
     /// Refuses what the engine cannot do for a trial, wherever it is.
     pub check: fn(&Trial) -> Result<(), TargetError>,
@@ -30,27 +30,27 @@ pub struct EngineDef {
     pub start: fn(&Start) -> Result<Box<dyn Instance>, TargetError>,
 }
 
-/// In which process the work of an engine is done, and so whose CPU is whose.
+/// In which process the work of an engine is done, and so whose CPU time it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EngineProcess {
+pub enum EngineLocation {
     /// There is no engine: the client's system calls are the work.
     InClients,
     /// In plimsoll's own process, on the clients' threads and its own.
     Embedded,
     /// In processes of the engine's own, which [`Instance::processes`] names.
     Server,
-    /// On a server that somebody else runs: nothing is known of its processes.
+    /// On a server that plimsoll did not start: nothing is known of its processes.
     Elsewhere,
 }
 
-impl EngineProcess {
+impl EngineLocation {
     /// The value of the fact `engine.process`.
     pub fn as_str(self) -> &'static str {
         match self {
-            EngineProcess::InClients => "none",
-            EngineProcess::Embedded => "embedded",
-            EngineProcess::Server => "own",
-            EngineProcess::Elsewhere => "elsewhere",
+            EngineLocation::InClients => "none",
+            EngineLocation::Embedded => "embedded",
+            EngineLocation::Server => "own",
+            EngineLocation::Elsewhere => "elsewhere",
         }
     }
 }
@@ -67,7 +67,7 @@ pub struct Start<'a> {
     pub data: &'a str,
     /// Block devices that the user allows to be overwritten.
     pub destroy: &'a [Consent],
-    /// What a server is to be held in, where points limit it.
+    /// The control groups that a server starts in, if points have limits.
     pub cgroups: Option<&'a CgroupLimits>,
 }
 
@@ -77,12 +77,12 @@ pub struct Loading {
     pub kinds: Vec<Kind>,
     /// One per client.
     pub clients: Vec<Box<dyn Client>>,
-    /// Others that work beside them.
+    /// The background load.
     pub beside: Option<Beside>,
 }
 
 impl Loading {
-    /// `part` for `clients` clients, each of which `client` makes, and beside each of them one for `beside`.
+    /// `clients` clients for `part`, made by `client`, and as many for the background load `beside`.
     pub(crate) fn new<O: Op + 'static>(
         kinds: &[Kind],
         part: &Part<O>,
@@ -205,7 +205,7 @@ pub trait Instance {
     fn stop(self: Box<Self>) -> Result<(), TargetError>;
 }
 
-/// More loaders than this gain nothing on a data set that fits one machine, and would be clients by themselves.
+/// More loaders than this gain nothing on a data set that fits one machine.
 const LOADERS_MAX: u64 = 8;
 
 /// How many clients make a data set of `ops` operations at once: one for each core that plimsoll may use.

@@ -1,8 +1,8 @@
-//! What a trial will take of the disk, before it runs.
+//! Estimates before a run: how much space a trial needs, and how much it writes.
 //!
-//! In: a trial, or the steps of a sequence on one data set. Out: the space that it needs at most while it runs, and the bytes that it writes where that can be known.
-//! Limits: an estimate, to refuse what cannot fit and to say what to expect. How fast a closed loop will be is what the run is
-//! to find out; who runs it asks [`host::safety::room_left`] meanwhile.
+//! In: a trial, or the steps of a sequence on one data set. Out: the most space that it needs while it runs, and the bytes that it
+//! writes if they can be known. Limits: an estimate, to refuse what cannot fit. The speed of a closed loop is not known before the
+//! run; the caller asks [`host::safety::room_left`] during it.
 
 use crate::engine::workload_of;
 use crate::registry::{engine_of, family_of};
@@ -28,7 +28,7 @@ pub fn chain_bytes(steps: &[Trial]) -> Bytes {
     image_bytes(steps).unwrap_or_else(|| peak_bytes(steps))
 }
 
-/// The size of the image of the file system that is made for `steps`; `None` where none is.
+/// The size of the image of the file system that is made for `steps`; `None` if none is.
 pub fn image_bytes(steps: &[Trial]) -> Option<Bytes> {
     let fs = steps.first()?.target.fs?;
     Some(fs.size.unwrap_or_else(|| volume::image_for(fs.kind, peak_bytes(steps))))
@@ -63,7 +63,7 @@ fn grown_bytes(trial: &Trial) -> f64 {
     growth.0 as f64 * ops_at_most(trial, growth)
 }
 
-/// The most bytes that warmup and run of `trial` write, beside making its data; `None` where that cannot be known: an engine
+/// The most bytes that warmup and run of `trial` write, beside making its data; `None` if that cannot be known: an engine
 /// writes more than it is given, and a run without `ops_max` writes as much as it can.
 pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
     let (workload, params, seed) = (workload_of(trial), &trial.workload.params, trial.seed);

@@ -9,7 +9,7 @@
 use crate::counters::{ServerSource, in_process_source, own};
 use crate::data_description::DataDescription;
 use crate::engine::{
-    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, ResetFor, Start, depth_one_only,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, Loading, ResetFor, Start, depth_one_only,
     loaders_for,
 };
 use crate::kv::{KvDriver, Store, program_of};
@@ -37,10 +37,10 @@ pub static FJALL: EngineDef = EngineDef {
         families: &[Family::Kv],
         params: PARAMS,
     },
-    runs: EngineProcess::Embedded,
+    runs: EngineLocation::Embedded,
     scripted: false,
-    // A compaction writes its tables anew before the old ones go, and the journals (512 MiB at most, by fjall's default, and
-    // the 64 MiB under way) hold once more what is not yet in tables.
+    // A compaction writes its tables again before the old ones go, and the journals (512 MiB at most, by fjall's default, and
+    // the 64 MiB in flight) hold once more what is not yet in tables.
     disk_peak: |data, _| Bytes(2 * data.0 + data.0.min(576 << 20)),
     version: || Ok(VERSION.into()),
     check: |trial| depth_one_only(trial).and_then(|()| program_of(trial, &Carried::default()).map(drop)),
@@ -71,7 +71,7 @@ static COUNTERS: ServerSource = ServerSource {
 const PARAMS: &[ParamDef] = &[params::DURABILITY, params::CACHE, BETWEEN];
 
 struct Fjall {
-    /// Nothing while its files are changed, and where it could not be opened again.
+    /// Nothing while its files are changed, and if it could not be opened again.
     open: Option<OpenDatabase>,
     watched: WatchedDatabase,
     params: Params,
@@ -79,14 +79,14 @@ struct Fjall {
     tables: Vec<&'static str>,
     persist: Option<PersistMode>,
     made_for: DataDescription,
-    /// What points begin with.
+    /// What is reset before each point.
     reset: DataReset,
     own: PathBuf,
-    /// The last: fields are dropped in order, and files go after those who have them open.
+    /// The last: fields are dropped in order, and files go after those that have them open.
     dir: DataDir,
 }
 
-/// What counters are read from while it is open: it closes when nobody holds it any more, and a sampler goes on meanwhile.
+/// What counters are read from while the database is open. It closes when nothing holds it any more, while the sampler goes on.
 type WatchedDatabase = Arc<Mutex<Option<(Database, Vec<Keyspace>)>>>;
 
 /// Nothing that can panic changes it under the lock.
@@ -392,8 +392,8 @@ impl Store for FjallStore {
 /// A file system with less free is full: what did not fit has been given up again.
 const FULL_BELOW: Bytes = Bytes::from_mib(1);
 
-/// Of those who write when a write fails, one hears why, and the others that the engine takes no more writes. That is to
-/// count as the same failure where it can be known.
+/// When a write fails, one client gets the reason, and the others only learn that the engine takes no more writes. They count as
+/// the same failure if that can be known.
 fn class_of(error: &Error, free: impl FnOnce() -> Bytes) -> FailureClass {
     match (io_error(error), error) {
         (Some(error), _) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
@@ -407,7 +407,7 @@ fn class_of(error: &Error, free: impl FnOnce() -> Bytes) -> FailureClass {
     }
 }
 
-/// What an unprivileged user may still write where `directory` is; all there is where the system does not say.
+/// What an unprivileged user may still write where `directory` is; all there is if the system does not say.
 fn free_bytes(directory: &Path) -> Bytes {
     let free = rustix::fs::statvfs(directory).map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize));
     Bytes(free.unwrap_or(u64::MAX))

@@ -17,7 +17,7 @@ pub trait Store: Send + 'static {
     const ENGINE: &'static str;
     /// Puts all entries of `op` and removes others, as one batch.
     fn put(&mut self, op: &KvOp) -> Result<(), Self::Error>;
-    /// Gets the key of `entry`: the bytes of its value, which was looked at; `None` where it is not there.
+    /// Gets the key of `entry`: the bytes of its value, which was looked at; `None` if it is not there.
     fn get(&mut self, op: &KvOp, entry: &KvEntry) -> Result<Option<usize>, Self::Error>;
     /// The class of `error` in an engine in `directory`.
     fn class(error: &Self::Error, directory: &Path) -> FailureClass;

@@ -1,10 +1,10 @@
-//! What is done to a data set as a whole, by a client as an operation of its own: its indexes are made, its write debt is paid.
+//! Maintenance of a whole data set as an operation of a client: index builds, and draining of pending writes.
 //!
 //! In: how to connect, and what to do for an operation. Out: clients whose operations are recorded like any other.
-//! Limits: an operation takes as long as it takes: nothing here gives up waiting but for a connection that is lost, or, where an
-//! engine makes no progress, with what it owes as [`RemainingDebt`].
+//! Limits: an operation has no time limit. It ends early only if the connection is lost, or if an engine makes no progress; then
+//! the writes still pending are kept as [`RemainingDebt`].
 //!
-//! Write debt is paid by the same code when data was made and when a step of a workload asks for it.
+//! The same code drains pending writes after the load and when a step of a workload asks for it.
 
 use crate::engine::{Loading, slots};
 use crate::sql::OpFailure;
@@ -15,13 +15,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use workload::{Kind, Part, Slot};
 
-/// A connection for work on a data set as a whole waits for an answer this long: a day.
+/// How long a maintenance connection waits for an answer: a day.
 pub(super) const PATIENCE: Duration = Duration::from_secs(86_400);
 
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Waits until `look` has said the same for `quiet_for`, with nothing left to do: `None` says that there is something. Where
-/// one piece of background work ends, it may begin another, and neither may show for a moment.
+/// Waits until `look` has returned the same value for `quiet_for`; `None` means that there is work left. The wait is needed because
+/// background work that ends may start more, and for a moment neither may show.
 pub(super) fn wait_until_quiet<T: PartialEq, E>(
     quiet_for: Duration,
     mut look: impl FnMut() -> Result<Option<T>, E>,
@@ -37,25 +37,25 @@ pub(super) fn wait_until_quiet<T: PartialEq, E>(
     Ok(())
 }
 
-/// What was still to be written when an engine was to come to rest and made no progress any more. Clones are the same one.
+/// Writes still pending when an engine was quiesced but made no progress any more. Clones share the value.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RemainingDebt(Arc<AtomicU64>);
 
 impl RemainingDebt {
-    /// So much is left; nothing, where rest was reached.
+    /// Stores how much is left; 0 if the engine is quiesced.
     pub(super) fn set(&self, left: Bytes) {
         self.0.store(left.0, Relaxed);
     }
 
-    /// What is left, as a fact of the point before or in which it was to be paid; told once.
+    /// What is left, as a fact of the point that should have drained it. Returned once.
     pub(super) fn take_fact(&self) -> Option<Fact> {
         let left = self.0.swap(0, Relaxed);
         (left > 0).then(|| Fact::new("rest.unpaid_bytes", left.to_string()))
     }
 }
 
-/// Waits until no more than `few` is left, of which `look` says how much there is, or until nothing has become less for
-/// `patience`. Says what is left then; 0 where it is few.
+/// Waits until `look` returns at most `few`, or until it has not fallen for `patience`. Returns what is left then; 0 if it is at
+/// most `few`.
 pub(super) fn wait_until_few<E>(
     few: u64,
     patience: Duration,
@@ -77,21 +77,21 @@ pub(super) fn wait_until_few<E>(
     }
 }
 
-/// What opens a client's connection and says what is done for an operation.
+/// Opens a client's connection and performs maintenance operations on it.
 pub(super) trait Maintenance: Clone + Send + 'static {
     /// The family of the operations.
     type Op: Op;
-    /// What is open.
+    /// The connection.
     type Open: Send;
     /// The engine, for messages.
     fn engine(&self) -> String;
-    /// Opens, on the client's own thread.
+    /// Opens it, on the client's own thread.
     fn open(&self) -> Result<Self::Open, OpFailure>;
-    /// Does what `op` asks for.
+    /// Performs `op`.
     fn perform(&self, open: &mut Self::Open, op: &Self::Op) -> Result<(), OpFailure>;
 }
 
-/// `clients` clients that do `maintenance` for the operations of `part`.
+/// `clients` clients that perform `maintenance` for the operations of `part`.
 pub(super) fn maintenance_clients<C: Maintenance>(
     part: &Part<C::Op>,
     kinds: &[Kind],

@@ -4,7 +4,7 @@
 //! the kernel wakes no thread that exactly: such a client keeps one core busy, and more clients than cores disturb each other.
 
 use crate::engine::{
-    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, depth_one_only, workload_of,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, Loading, depth_one_only, workload_of,
 };
 use host::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
@@ -24,7 +24,7 @@ pub static NULL: EngineDef = EngineDef {
         families: &[Family::Io, Family::Sql, Family::Kv],
         params: PARAMS,
     },
-    runs: EngineProcess::InClients,
+    runs: EngineLocation::InClients,
     scripted: true,
     disk_peak: |_, _| Bytes(0),
     version: || Ok(env!("CARGO_PKG_VERSION").into()),

@@ -1,4 +1,4 @@
-//! Does something about once a second, beside the load: what makes `durability = os` mean the same on every embedded engine.
+//! Does something about once a second, outside of the load: what makes `durability = os` mean the same on every embedded engine.
 //!
 //! In: what to do. Out: it is done until the value is dropped; the first failure is kept, because the kernel reports
 //! a failed sync once and forgets it. Limits: a sync that takes longer than a second delays the next.
@@ -43,7 +43,7 @@ impl PeriodicTask {
         Ok(PeriodicTask { stop: Some(stop), thread: Some(thread), failure })
     }
 
-    /// The first failure, where there was one.
+    /// The first failure, if there was one.
     pub fn failure(&self) -> Option<String> {
         lock(&self.failure).clone()
     }

@@ -53,7 +53,7 @@ pub fn has_step(engine: &str, workload: &str, params: &Params) -> bool {
     family != Some(&Family::Kv) || !workload.steps_without_kv.contains(&params.word(step))
 }
 
-/// The engine, the workload and every parameter that shapes the data, as text: what two trials must agree on to share it.
+/// The engine, the workload and every parameter that shapes the data, as text. Two trials must agree on it to share it.
 pub fn shape_of(trial: &Trial) -> String {
     shape_on(engine_of(trial), trial)
 }
@@ -61,7 +61,7 @@ pub fn shape_of(trial: &Trial) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::EngineProcess;
+    use crate::engine::EngineLocation;
 
     #[test]
     fn every_engine_is_found_by_its_name_and_performs_something() {
@@ -70,13 +70,13 @@ mod tests {
             assert!(!def.entry.families.is_empty(), "{}", def.entry.name);
             match (def.version)() {
                 Ok(version) => assert!(!version.is_empty()),
-                Err(missing) if def.runs == EngineProcess::Server => {
+                Err(missing) if def.runs == EngineLocation::Server => {
                     assert!(missing.contains("apt-get install"), "{missing}")
                 }
-                Err(missing) if def.runs == EngineProcess::Embedded => {
+                Err(missing) if def.runs == EngineLocation::Embedded => {
                     assert!(missing.contains("--features"), "{missing}")
                 }
-                Err(named) => assert!(def.runs == EngineProcess::Elsewhere && named.contains("://"), "{named}"),
+                Err(named) => assert!(def.runs == EngineLocation::Elsewhere && named.contains("://"), "{named}"),
             }
         }
     }

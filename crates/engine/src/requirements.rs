@@ -2,17 +2,16 @@
 //!
 //! In: a trial. Out: nothing, or a refusal before anything is made. Limits: room on the disk is [`host::safety`]'s to look at.
 
-use crate::engine::EngineProcess;
+use crate::engine::EngineLocation;
 use crate::estimate::data_bytes;
 use crate::registry::engine_of;
 use host::error::TargetError;
 use model::{Bytes, Trial, Value};
 
-/// With less beside its cache no server lives. MariaDB took some 97 MiB with a cache of 16 MiB and 16 clients.
+/// No server works with less memory than this in addition to its cache. MariaDB took some 97 MiB with a cache of 16 MiB and 16 clients.
 const BESIDE_CACHE: Bytes = Bytes::from_mib(32);
 
-/// Refuses the file system of `trial` where this machine cannot make it, or where it is too small for the data, before anything
-/// is written.
+/// Refuses a file system that this machine cannot make, or that is too small for the data of `trial`.
 pub fn check_file_system(trial: &Trial) -> Result<(), TargetError> {
     let Some(spec) = &trial.target.fs else { return Ok(()) };
     let name = &trial.target.engine;
@@ -26,7 +25,7 @@ pub fn check_file_system(trial: &Trial) -> Result<(), TargetError> {
     host::volume::check(spec, data_bytes(trial))
 }
 
-/// Refuses limits that cannot be held for the engine of `trial` or on this machine, before anything is made.
+/// Refuses limits that cannot be applied to the engine of `trial`, or on this machine.
 pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
     let limits = trial.target.limits;
     let (name, runs) = (&trial.target.engine, engine_of(trial).runs);
@@ -39,7 +38,7 @@ pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
             "engine `{name}` keeps no data on this machine, so limits have no effect; leave them out"
         ));
     }
-    if let (Some(memory), true) = (limits.memory, runs != EngineProcess::Server) {
+    if let (Some(memory), true) = (limits.memory, runs != EngineLocation::Server) {
         let text = "runs inside plimsoll, so the limit would slow the load generator as well";
         return refused(format!("memory_limit = `{memory}`: engine `{name}` {text}; limit its `cache`"));
     }
@@ -54,5 +53,5 @@ pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
 
 fn keeps_data_here(trial: &Trial) -> bool {
     let engine = engine_of(trial);
-    engine.runs != EngineProcess::Elsewhere && !engine.scripted
+    engine.runs != EngineLocation::Elsewhere && !engine.scripted
 }

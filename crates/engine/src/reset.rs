@@ -1,4 +1,4 @@
-//! What becomes of data and engine between two points.
+//! What is reset before a point: nothing, the engine with its caches, or the data as well.
 //!
 //! In: the parameter `mode`. Out: the words, and the copy of the data that points begin with, with how it was made. Limits:
 //! `restart` and `restore` are for engines whose data is a directory of plimsoll's own; caches are cold after both, and what the
@@ -13,7 +13,7 @@ use model::{Fact, ParamDef, ParamKind, Params};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What an engine does before each point.
+/// What is reset before each point.
 pub const BETWEEN: ParamDef = ParamDef {
     name: "between",
     kind: ParamKind::OneOf(&["keep", "restart", "restore"]),
@@ -24,14 +24,14 @@ pub const BETWEEN: ParamDef = ParamDef {
     shapes_data: true,
 };
 
-/// The word of a trial.
+/// What a trial asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResetMode {
     /// Everything stays as it is.
     Keep,
-    /// The engine is started anew.
+    /// The engine is restarted.
     Restart,
-    /// The engine is started anew on the data as it was loaded.
+    /// The engine is restarted on the data as it was loaded.
     Restore,
 }
 
@@ -46,13 +46,13 @@ impl ResetMode {
     }
 }
 
-/// What a point begins with, and the copy that it takes where it begins with one.
+/// Resets the data of an instance, from a copy if the mode is [`ResetMode::Restore`].
 pub struct DataReset {
     /// What was asked for.
     pub mode: ResetMode,
-    /// Where the data is as it was loaded, and how it came there.
+    /// The copy of the loaded data, and how it was made.
     copy: Option<(PathBuf, Copied)>,
-    /// What the data in use is; nothing where everything stays as it is.
+    /// What the data in use is; `None` if nothing is ever reset.
     state: Option<DataState>,
 }
 
@@ -71,12 +71,12 @@ impl DataReset {
         DataReset { mode, copy: None, state }
     }
 
-    /// Those of an engine that is never started anew: somebody else's server.
+    /// Those of an engine that is never restarted: an existing server.
     pub fn unchanged() -> DataReset {
         DataReset { mode: ResetMode::Keep, copy: None, state: None }
     }
 
-    /// The engine stands still with its data in `data`, which was just made: keeps a copy of it in `dir` where one is wanted.
+    /// After the load, with the engine stopped and its data in `data`: keeps a copy in `dir` if the mode needs one.
     pub fn keep_copy(&mut self, dir: &mut DataDir, data: &Path) -> Result<(), TargetError> {
         if self.mode != ResetMode::Restore {
             return copy::chill(data);
@@ -87,7 +87,7 @@ impl DataReset {
         Ok(())
     }
 
-    /// The engine stands still with its data in `data`: makes it what a further point begins with.
+    /// Before a further point, with the engine stopped and its data in `data`: restores the copy, or drops caches.
     pub fn restore(&mut self, data: &Path) -> Result<(), TargetError> {
         self.state = Some(match &self.copy {
             None => {
@@ -110,8 +110,8 @@ impl DataReset {
         self.copy.is_some()
     }
 
-    /// Whether a further point begins with another state than the one before left. One that `continues` a sequence of steps is not
-    /// given other data, which would undo them; where data goes back to what was loaded, it is again what it was `made_for`.
+    /// Whether something is reset for `purpose`. The next step of a sequence keeps the data, because a restore would undo the steps
+    /// before it. If the data is restored, `made_for` forgets the steps that changed it.
     pub fn is_due(&self, purpose: ResetFor, made_for: &mut DataDescription) -> bool {
         match self.mode {
             ResetMode::Keep => false,
@@ -124,7 +124,7 @@ impl DataReset {
         }
     }
 
-    /// What the data in use is, and what it took to make a copy of it.
+    /// The state of the data in use, and how long the restore took.
     pub fn facts(&self) -> Vec<Fact> {
         let state = |state: String| Fact::new("data.state", state);
         match &self.state {
@@ -137,7 +137,7 @@ impl DataReset {
         }
     }
 
-    /// How the copy of the data as it was loaded came to be, where one is kept.
+    /// How the copy of the loaded data was made, if one is kept.
     pub fn facts_of_load(&self) -> Vec<Fact> {
         let facts = |(_, copied): &(PathBuf, Copied)| {
             [Fact::new("load.copy", copied.how()), seconds_fact("load.copy_s", copied)]

@@ -11,7 +11,7 @@
 use crate::counters::{ServerSource, in_process_source, own};
 use crate::data_description::DataDescription;
 use crate::engine::{
-    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, ResetFor, Start, depth_one_only,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, Loading, ResetFor, Start, depth_one_only,
     workload_of,
 };
 use crate::maintenance::{self, Maintenance, RemainingDebt};
@@ -43,7 +43,7 @@ pub static SQLITE: EngineDef = EngineDef {
         families: &[Family::Sql],
         params: PARAMS,
     },
-    runs: EngineProcess::Embedded,
+    runs: EngineLocation::Embedded,
     scripted: false,
     // The log: a checkpoint follows each 4 MiB of it, but not while readers hold it, and a transaction is in it as a whole.
     disk_peak: |data, _| Bytes(data.0 + data.0 / 2 + (64 << 20)),
@@ -91,16 +91,16 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 struct Sqlite {
     /// Syncs the log where durability is `os`.
     syncer: Option<PeriodicTask>,
-    /// Keeps the log in place while clients come and go, and reads the settings back.
+    /// Keeps the log in place while clients connect and disconnect, and reads the settings back.
     admin: Connection,
     params: Params,
     tables: Vec<String>,
     made_for: DataDescription,
     debt: RemainingDebt,
-    /// What points begin with.
+    /// What is reset before each point.
     reset: DataReset,
     database: PathBuf,
-    /// The last: fields are dropped in order, and files go after those who have them open.
+    /// The last: fields are dropped in order, and files go after those that have them open.
     dir: DataDir,
 }
 
@@ -133,7 +133,7 @@ impl Sqlite {
         Ok(())
     }
 
-    /// Counted and not assumed: what is sealed is what is there.
+    /// Rows are counted, not assumed.
     fn rows(&self) -> rusqlite::Result<u64> {
         let count = |table: &String| {
             self.admin.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0))
@@ -281,7 +281,7 @@ fn whole_tables_only(program: &SqlProgram) -> Result<(), TargetError> {
 }
 
 /// Moves the log into the database, synced whatever the durability: the device is not to write it while something else is
-/// measured. Where somebody reads for longer than a connection waits, what could not be moved is told.
+/// measured. If a reader blocks it for longer than a connection waits, what could not be moved is kept as the remaining debt.
 fn quiesce(connection: &Connection, params: &Params, debt: &RemainingDebt) -> rusqlite::Result<()> {
     let synchronous = synchronous(params);
     connection.execute_batch("PRAGMA synchronous = FULL")?;
@@ -366,7 +366,7 @@ fn log_of(database: &Path) -> PathBuf {
     log.into()
 }
 
-/// How often the log began anew, as its header says in its fourth number; none while it is empty.
+/// How often the log started again, as its header says in its fourth number; none while it is empty.
 /// (<https://sqlite.org/fileformat.html#the_write_ahead_log>) Of SQLite's files only the log may be opened past it.
 fn restarts(log: &Path) -> Option<f64> {
     let mut header = [0; 16];
@@ -409,7 +409,7 @@ fn column_text(column: &Column, primary_key: &str) -> String {
     format!("{} {kind}{key}{not_null}", column.name)
 }
 
-/// What clients do but statements.
+/// Maintenance of a database.
 #[derive(Clone)]
 struct SqliteMaintenance {
     database: PathBuf,
@@ -447,7 +447,7 @@ fn failure(error: rusqlite::Error) -> OpFailure {
     OpFailure { class: class_of(&error), text: error.to_string() }
 }
 
-/// How a client says its statements.
+/// How a client executes its statements.
 #[derive(Clone, Copy)]
 struct ClientMode {
     statements: StatementMode,

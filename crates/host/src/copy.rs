@@ -1,4 +1,4 @@
-//! Copies of data directories: shared with the original where the file system can, byte by byte elsewhere.
+//! Copies of data directories: shared with the original if the file system can, byte by byte elsewhere.
 //!
 //! In: two directories of plimsoll's own. Out: the same files with the same owners and rights, on disk and out of the page cache; how
 //! that was done. Limits: files and directories; sockets and symlinks are left out. Nobody may write to the original meanwhile.

@@ -91,7 +91,7 @@ impl DataDir {
     /// Makes a new directory inside `parent` for the data described by `data`.
     ///
     /// # Errors
-    /// Where the directory cannot be made. Nothing is left behind then.
+    /// If the directory cannot be made. Nothing is left behind then.
     pub fn create(parent: &Path, data: &str, seed: u64) -> Result<DataDir, TargetError> {
         let (path, locked) = make_locked(parent)?;
         let manifest = Manifest {
@@ -181,7 +181,7 @@ impl DataDir {
         self.manifest.complete.then_some(self.manifest.amount)
     }
 
-    /// Refuses data that is not what a trial expects.
+    /// Refuses data that does not fit a trial.
     pub fn check(&self, data: &str, seed: u64) -> Result<(), TargetError> {
         let found = &self.manifest;
         if found.complete && found.data == data && found.seed == seed && found.generator_version == GENERATOR_VERSION {
@@ -197,7 +197,7 @@ impl DataDir {
         )))
     }
 
-    /// Space that everything in it takes on disk, but for the copy of the data as it was loaded, which no engine works on.
+    /// Space that everything in it takes on disk, without the copy of the loaded data, which no engine works on.
     pub fn footprint(&self) -> Bytes {
         self.footprint_of(&|_| true)
     }
@@ -211,7 +211,7 @@ impl DataDir {
     /// Removes what the manifest lists, the manifest and the directory.
     ///
     /// # Errors
-    /// Where something cannot be removed or is not plimsoll's. What was there of others stays.
+    /// If something cannot be removed, or was not made by plimsoll. What plimsoll did not make stays.
     pub fn remove(mut self) -> Result<(), TargetError> {
         self.removed = true;
         self.remove_listed()
@@ -233,8 +233,8 @@ impl DataDir {
 }
 
 impl Drop for DataDir {
-    /// Where nobody stopped the instance, because its start failed or something panicked. What cannot be removed now is left
-    /// to the next start, which says so.
+    /// For an instance that was not stopped, because its start failed or something panicked. What cannot be removed now is left
+    /// to the next start, which reports it.
     fn drop(&mut self) {
         if !self.removed {
             let _ = self.remove_listed();
@@ -264,7 +264,7 @@ fn make_locked(parent: &Path) -> Result<(PathBuf, File), TargetError> {
     )))
 }
 
-/// The lock of a directory that was made a moment ago; `None` where somebody else was quicker.
+/// The lock of a directory that was made a moment ago; `None` if another process was quicker.
 fn lock_new(dir: &Path) -> Option<File> {
     let file = open_directory(dir).ok()?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
@@ -285,7 +285,7 @@ fn open_directory(dir: &Path) -> rustix::io::Result<File> {
 /// What a sweep found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// One line for each directory that nobody uses: removed, or why it was left.
+    /// One line for each directory that is not in use: removed, or why it was left.
     pub notes: Vec<String>,
     /// Data directories of plimsolls that are running.
     pub in_use: Vec<PathBuf>,
@@ -336,7 +336,7 @@ pub fn look(dir: &Path) -> Result<Look, TargetError> {
     }
 }
 
-/// `None` where the directory is in use.
+/// `None` if the directory is in use.
 fn sweep_one(dir: &Path, release: ReleaseVolume) -> Option<String> {
     let left = |why: &str| Some(format!("left `{}`: {why}", shown(dir)));
     let Ok(locked) = open_directory(dir) else { return left("it is named like a data directory but is not one") };
@@ -380,7 +380,7 @@ pub fn inside(locked: &File, name: &str) -> PathBuf {
     Path::new("/proc/self/fd").join(locked.as_raw_fd().to_string()).join(name)
 }
 
-/// The manifest of a directory; `None` where it is missing, damaged or of an unknown format.
+/// The manifest of a directory; `None` if it is missing, damaged or of an unknown format.
 fn read_manifest(locked: &File) -> Option<Manifest> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = File::from(open(inside(locked, MANIFEST), flags, Mode::empty()).ok()?);

@@ -11,7 +11,7 @@
 //! The same is done here, with these differences:
 //! - a file is read and not the device: raw devices need root and often cannot be opened at all, so a file system lies
 //!   between, which costs little for requests of this size where the file is in few pieces;
-//! - the file is shorter than 3 s of reading: at its end reading begins anew, after its pages have been dropped from the page
+//! - the file is shorter than 3 s of reading: at its end reading starts again, after its pages have been dropped from the page
 //!   cache, which is not timed. A cache below the file system (of a RAID controller, of a hypervisor) that holds the whole
 //!   file makes the second round faster than the disk is;
 //! - whether it was the disk that delivered is counted and not assumed: see [`Timing::doubt`];
@@ -77,14 +77,14 @@ pub struct Timing {
     pub bytes: Bytes,
     /// How long that took.
     pub took: Nanos,
-    /// How much of it the kernel fetched from a block device, readahead included; `None` where it does not count that.
+    /// How much of it the kernel fetched from a block device, readahead included; `None` if it does not count that.
     pub from_disk: Option<Bytes>,
 }
 
 /// Reads the file at `path` for `length`, or until `stop` says so, which is asked after each request.
 ///
 /// # Errors
-/// Where the file cannot be read, or is shorter than one request; [`TargetError::Unsupported`] where its file system has no
+/// If the file cannot be read, or is shorter than one request; [`TargetError::Unsupported`] where its file system has no
 /// O_DIRECT.
 pub fn time_reads(
     path: &Path,

@@ -3,7 +3,7 @@
 //! In: directories of an abandoned data directory. Out: no server works in them any more.
 //! Limits: a server is recognised by its command line, which names its data directory (`--datadir=DIR`, `-D DIR`), or by its
 //! program where it works in the directory (PostgreSQL's processes give themselves other command lines). A process that only
-//! has a file there open is nobody's server and is left alone. Servers of another machine or PID namespace are not seen.
+//! has a file there open is not a server and is left alone. Servers of another machine or PID namespace are not seen.
 
 use crate::error::{TargetError, shown};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -23,7 +23,7 @@ const FORCED_S: i64 = 10;
 /// Ends every server that works in `dir`.
 ///
 /// # Errors
-/// Where one cannot be ended. It still writes there then.
+/// If one cannot be ended. It still writes there then.
 pub fn end_servers_of(dir: &Path) -> Result<(), TargetError> {
     let Ok(dir) = dir.canonicalize() else { return Ok(()) };
     let Ok(processes) = std::fs::read_dir("/proc") else { return Ok(()) };

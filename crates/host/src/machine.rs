@@ -37,7 +37,7 @@ pub fn kernel() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// The text of a file without the white space around it; `None` where it cannot be read or is empty.
+/// The text of a file without the white space around it; `None` if it cannot be read or is empty.
 pub fn text_of(path: impl AsRef<Path>) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?.trim().to_owned();
     (!text.is_empty()).then_some(text)

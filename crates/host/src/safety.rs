@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const RESERVE_LEAST: Bytes = Bytes::from_gib(1);
 const RESERVE_SHARE: u64 = 20;
 
-/// Refuses `dir` where it is not a directory of its own name: a symlink may lead anywhere, a device has no files.
+/// Refuses `dir` if it is not a directory of its own name: a symlink may lead anywhere, a device has no files.
 pub fn check_directory(dir: &Path) -> Result<(), TargetError> {
     let kind = fs::symlink_metadata(dir).trying("look at", dir)?.file_type();
     let is = match kind {
@@ -34,7 +34,7 @@ pub fn reserve(total: Bytes) -> Bytes {
     RESERVE_LEAST.max(Bytes(total.0 / RESERVE_SHARE))
 }
 
-/// Refuses a plan that needs `need` bytes in `dir` where they are not there beside the reserve.
+/// Refuses a plan that needs `need` bytes in `dir` if they are not there beside the reserve.
 pub fn check_space(dir: &Path, need: Bytes) -> Result<(), TargetError> {
     let (free, total) = free_and_total(dir)?;
     let reserve = reserve(total);
@@ -57,7 +57,7 @@ pub enum Room {
     Own(PathBuf),
 }
 
-/// Bytes that may still be written in `room` before its reserve is touched; `None` where the file system does not say.
+/// Bytes that may still be written in `room` before its reserve is touched; `None` if the file system does not say.
 pub fn room_left(room: &Room) -> Option<Bytes> {
     let (dir, reserve): (_, fn(Bytes) -> Bytes) = match room {
         Room::Shared(dir) => (dir, reserve),

@@ -1,4 +1,4 @@
-//! Several operations under way on one thread, by the older asynchronous I/O of Linux: what libaio wraps, and what the
+//! Several operations in flight on one thread, by the older asynchronous I/O of Linux: what libaio wraps, and what the
 //! `async` of sysbench and the `libaio` of fio are.
 //!
 //! In: open files and one buffer per slot. Out: operations submitted by one system call and completed by another.
@@ -63,14 +63,14 @@ impl AioContext {
 }
 
 impl Drop for AioContext {
-    /// Waits for everything under way in it.
+    /// Waits for everything in flight in it.
     fn drop(&mut self) {
         // SAFETY: made by io_setup and used by nobody from here on.
         unsafe { syscall(SYS_io_destroy, self.0) };
     }
 }
 
-/// Refuses more operations under way over all clients than the kernel allows.
+/// Refuses more operations in flight over all clients than the kernel allows.
 pub fn probe(operations: u32) -> Result<(), TargetError> {
     let advice = |error: &Error| match error.raw_os_error() {
         Some(libc::EAGAIN) => "raise `sysctl fs.aio-max-nr`, or use a lower depth or fewer clients",

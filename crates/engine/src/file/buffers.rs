@@ -1,11 +1,11 @@
-//! Memory for I/O: for each operation under way a block to read into and some to write from, filled as the trial says.
+//! Memory for I/O: for each operation in flight a block to read into and some to write from, filled as the trial says.
 //!
 //! In: how many, how large, which content, a seed. Out: pointers that O_DIRECT and registered buffers accept, valid for the
-//! length that was asked for. Limits: lives as long as the driver that owns it; a driver with operations under way must not
+//! length that was asked for. Limits: lives as long as the driver that owns it; a driver with operations in flight must not
 //! drop it.
 //!
 //! No two writes have the same content, unless they are asked to: a counter is stamped into each 4 KiB of each write. That
-//! costs 5 ns for 16 KiB, where making the bytes anew would cost 2 us; and because the bytes come from a larger memory than
+//! costs 5 ns for 16 KiB, where making the bytes again would cost 2 us; and because the bytes come from a larger memory than
 //! the nearest cache, a write of 16 KiB through the page cache costs 6 to 10 % more CPU than of one block again and again.
 //! What lies between the stamps comes back after [`POOL`] bytes of writes: who compresses 128 KiB at once sees 3 % of random
 //! writes twice, and one with a window above the pool sees all of them. `compressible` is true of each 4 KiB: so much of its end is one word again and again. `dedupe` is true of
@@ -39,7 +39,7 @@ pub struct Content {
 /// How much memory one client has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferSizes {
-    /// Operations under way.
+    /// Operations in flight.
     pub depth: u32,
     /// The most that one moves.
     pub block: Bytes,
@@ -48,7 +48,7 @@ pub struct BufferSizes {
 }
 
 impl BufferSizes {
-    /// For each of `clients` that keep `depth` operations of `block` under way.
+    /// For each of `clients` that keep `depth` operations of `block` in flight.
     pub fn new(clients: u32, depth: u32, block: Bytes, writes: bool, content: Content) -> BufferSizes {
         let pool = if content.dedupe > 0 { POOL_REPEATING } else { POOL };
         let each = (pool / u64::from(clients)).max(POOL_LEAST);
@@ -125,7 +125,7 @@ impl Buffers {
         Buffers { start, layout, room, stride: stride(room.block), in_use, written, stamps: 0, repeats: None }
     }
 
-    /// How many operations may be under way.
+    /// How many operations may be in flight.
     pub fn count(&self) -> u32 {
         self.room.depth
     }
@@ -138,7 +138,7 @@ impl Buffers {
     /// The first of `len` bytes of the block that `slot` uses.
     #[inline]
     pub fn block(&self, slot: u32, len: usize) -> *mut u8 {
-        // An assertion and not a check in debug builds alone: whoever writes beyond a block writes into foreign memory.
+        // An assertion and not a check in debug builds alone: anything that writes beyond a block writes into foreign memory.
         assert!(len <= self.stride && slot < self.count(), "an operation is no longer than its block");
         self.start.wrapping_add(self.offset(slot))
     }
@@ -166,7 +166,7 @@ impl Buffers {
         self.block(slot, len)
     }
 
-    /// The same with content that differs from every earlier write, or repeats one where that is asked for.
+    /// The same with content that differs from every earlier write, or repeats one if that is asked for.
     #[inline]
     pub fn fresh_to_write(&mut self, slot: u32, len: usize) -> *mut u8 {
         let block = self.room_to_write(slot, len);
@@ -186,7 +186,7 @@ impl Buffers {
         let within = if len - at < PAGE { 0 } else { place / PAGE % (PAGE / CACHE_LINE) * CACHE_LINE };
         let word = self.start.wrapping_add(place + within).cast::<u64>();
         // SAFETY: within 4 KiB that begin below `len` in the slot's block, whose memory ends at a page's end, is owned by us, and
-        // not under way (its slot was free); aligned to a cache line.
+        // not in flight (its slot was free); aligned to a cache line.
         unsafe { word.write(stamp.wrapping_mul(0x9e37_79b9_7f4a_7c15)) };
     }
 

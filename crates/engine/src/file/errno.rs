@@ -60,7 +60,7 @@ impl LastFailure {
         FailureClass::Corrupt
     }
 
-    /// What happened in one of the files at `paths`, for people.
+    /// What happened in one of the files at `paths`, for messages.
     pub fn describe(&self, paths: &[PathBuf]) -> String {
         let path = host::error::shown(&paths[self.op.file as usize]);
         let what = self.op.io.as_str();

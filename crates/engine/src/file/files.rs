@@ -121,7 +121,7 @@ impl Files {
     }
 }
 
-/// Opens the file at `path`. Reading it leaves its access time alone where that is allowed (to the owner, and to root): the check
+/// Opens the file at `path`. Reading it leaves its access time alone if that is allowed (to the owner, and to root): the check
 /// whether the time is due costs each read of the page cache some 35 ns, and the write of it would be I/O that nobody asked for.
 pub fn open_one(path: &Path, opening: Opening) -> Result<File, TargetError> {
     let flags = opening.flags();
@@ -182,7 +182,7 @@ fn metadata(path: &Path) -> Result<Metadata, TargetError> {
     std::fs::metadata(path).trying("look at", path)
 }
 
-/// Lifts the soft limit of open files so that `more` can be opened, as far as the hard limit goes. Where that is too low, the
+/// Lifts the soft limit of open files so that `more` can be opened, as far as the hard limit goes. If that is too low, the
 /// opening fails and says so.
 pub fn lift_limit(more: u64) {
     if let Some(lifted) = lifted(getrlimit(Resource::Nofile), more) {
@@ -193,7 +193,7 @@ pub fn lift_limit(more: u64) {
 /// What the process has open beside the files under measurement, generously.
 const OPEN_BESIDE: u64 = 256;
 
-/// The limit that `more` files need; `None` where `limit` is enough or cannot be lifted.
+/// The limit that `more` files need; `None` if `limit` is enough or cannot be lifted.
 fn lifted(limit: Rlimit, more: u64) -> Option<Rlimit> {
     let needed = more.saturating_add(OPEN_BESIDE).min(limit.maximum.unwrap_or(u64::MAX));
     limit.current.is_some_and(|current| current < needed).then_some(Rlimit { current: Some(needed), ..limit })

@@ -114,7 +114,7 @@ impl Generations {
     }
 }
 
-/// The file at `path`, so that what it holds comes from the device where that can be had.
+/// The file at `path`, so that what it holds comes from the device if that can be had.
 fn to_read_back(path: &Path, direct: bool) -> Result<File, TargetError> {
     open_one(path, Opening::filling(false))?.sync_all().trying("sync", path)?;
     let file = open_one(path, Opening { direct, ..Opening::READING })?;
@@ -134,7 +134,7 @@ pub fn check_unverified_writes(path: &Path) -> Result<(), TargetError> {
     )))
 }
 
-/// Removes the table beside the file at `path`, which is not full, where there is one.
+/// Removes the table beside the file at `path`, which is not full, if there is one.
 pub fn discard(path: &Path) -> Result<(), TargetError> {
     let at = table_beside(path);
     if fs::symlink_metadata(&at).is_err() {

@@ -1,7 +1,7 @@
-//! What a driver with several operations under way remembers of them: files, buffers, and the operation in each slot.
+//! What a driver with several operations in flight remembers of them: files, buffers, and the operation in each slot.
 //!
 //! In: operations that begin, results of system calls that end them. Out: memory for each, and how it ended. Limits: memory
-//! that the kernel may still write to is never freed; where operations are under way at the end, their buffers are left.
+//! that the kernel may still write to is never freed; where operations are in flight at the end, their buffers are left.
 
 use super::buffers::Buffers;
 use super::errno::LastFailure;
@@ -15,7 +15,7 @@ pub struct InFlight {
     pub files: Files,
     /// `None` once the kernel is lost: then nothing more is begun.
     buffers: Option<Buffers>,
-    /// The operation in each slot; `None` where nothing is under way.
+    /// The operation in each slot; `None` if nothing is in flight.
     ops: Vec<Option<IoOp>>,
     verifier: Option<Verifier>,
     failure: LastFailure,
@@ -67,7 +67,7 @@ impl InFlight {
         Done { slot, outcome }
     }
 
-    /// Why `op`, which is no longer under way in `slot`, moved only `moved` bytes.
+    /// Why `op`, which is no longer in flight in `slot`, moved only `moved` bytes.
     #[cold]
     fn short(&mut self, op: &IoOp, slot: u32, moved: usize) -> FailureClass {
         let (IoKind::Write, Some(buffers)) = (op.io, &self.buffers) else { return self.failure.short(op, moved) };
@@ -77,7 +77,7 @@ impl InFlight {
         self.failure.short_write(op, self.files.file_of(op), &written[moved..])
     }
 
-    /// `what` itself failed: everything under way is lost. Its buffers may still be written to and are never freed.
+    /// `what` itself failed: everything in flight is lost. Its buffers may still be written to and are never freed.
     #[cold]
     pub fn lose_all(&mut self, what: &str, error: &std::io::Error, done: &mut Vec<Done>) {
         self.lost = Some(format!("{what} on `{}`: {error}", host::error::shown(&self.files.paths()[0])));
@@ -89,7 +89,7 @@ impl InFlight {
         }
     }
 
-    /// What happened at the last failure, for people.
+    /// What happened at the last failure, for messages.
     pub fn describe_failure(&self) -> String {
         self.lost.clone().unwrap_or_else(|| self.failure.describe(self.files.paths()))
     }

@@ -2,7 +2,7 @@
 //!
 //! In: a trial of the family io. Out: files that plimsoll made (or one that the user named), and clients that read and write
 //! them by pread/pwrite, by a mapping, by io_uring or by the older asynchronous I/O.
-//! Limits: a file of somebody else is read and never written; a block device is written where the user named it as to be
+//! Limits: a file that plimsoll did not make is read and never written; a block device is written if the user named it as to be
 //! destroyed, and is left as the load left it. The null device is written, which measures plimsoll alone.
 
 mod aio;
@@ -22,7 +22,7 @@ mod workers;
 
 use crate::data_description::DataDescription;
 use crate::engine::{
-    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, Start, slots, workload_of,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, Loading, Start, slots, workload_of,
 };
 use crate::verify::ReadBack;
 use aio::AioFile;
@@ -54,7 +54,7 @@ pub static FILE: EngineDef = EngineDef {
         families: &[Family::Io],
         params: PARAMS,
     },
-    runs: EngineProcess::InClients,
+    runs: EngineLocation::InClients,
     scripted: false,
     disk_peak: |data, _| data,
     version: || Ok(kernel()),
@@ -79,9 +79,9 @@ struct FileInstance {
     loads: u64,
     abilities: Option<RingAbilities>,
     alignment: Alignment,
-    /// Those that the trial under way has been found to have.
+    /// Those that the current trial has been found to have.
     workers: Arc<Workers>,
-    /// Whether the trial under way writes and wants a sync at its end.
+    /// Whether the current trial writes and wants a sync at its end.
     fsync_end: bool,
     /// How often this instance writes the files whole before anything is measured.
     passes: u32,
@@ -151,7 +151,7 @@ impl FileInstance {
         })
     }
 
-    /// How often the files are to be written whole: all that `trial` asks for where they are made, one less where they are full.
+    /// How often the files are to be written whole: all that `trial` asks for if they are made, one less if they are full.
     fn passes_for(&self, trial: &Trial, program: &IoProgram) -> Result<u32, TargetError> {
         let asked = trial.phases.precondition();
         match &self.made {
@@ -326,14 +326,14 @@ impl Instance for FileInstance {
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
         if self.passes == 0 {
-            return Ok(Vec::new()); // nothing was made, and the file may be somebody else's
+            return Ok(Vec::new()); // nothing was made, and the file may be not made by plimsoll
         }
         let mut size = 0;
         for path in self.paths.iter() {
             let file = files::open_one(path, Opening::filling(false))?;
             file.sync_all().trying("sync", path)?;
             size += file.metadata().trying("look at", path)?.len();
-            // Where the kernel does not say, only a file that is no longer empty can be tried.
+            // If the kernel does not say, only a file that is no longer empty can be tried.
             self.alignment = direct_alignment(&file);
         }
         match &mut self.made {

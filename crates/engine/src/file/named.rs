@@ -1,7 +1,7 @@
-//! A file at a path that the user named: made if absent, read if it is somebody else's, written only if plimsoll made it.
+//! A file at a path that the user named: made if absent, read if it is not made by plimsoll, written only if plimsoll made it.
 //!
 //! In: the path. Out: what may be done with it. Limits: beside a file that it makes, plimsoll keeps `NAME.plimsoll.json`
-//! with the file's identity; without that note, or where it does not fit, the file counts as somebody else's.
+//! with the file's identity; without that note, or if it does not fit, the file counts as not made by plimsoll.
 //!
 //! The null device may be named as well, for writes: it holds nothing that could be lost and stores nothing, so what is measured
 //! is plimsoll and the system calls alone.
@@ -50,7 +50,7 @@ struct Note {
 }
 
 impl NamedFile {
-    /// The file at `path`; made empty where there is none.
+    /// The file at `path`; made empty if there is none.
     pub fn open_or_make(path: &Path, size: Bytes, writes: bool) -> Result<NamedFile, TargetError> {
         let owner = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => make(path, size)?,
@@ -86,7 +86,7 @@ impl NamedFile {
         matches!(self.owner, Owner::Plimsoll { .. })
     }
 
-    /// Refuses to write to somebody else's file.
+    /// Refuses to write to a file that plimsoll did not make.
     pub fn check_writes(&self, writes: bool) -> Result<(), TargetError> {
         if !writes || self.owner != Owner::Somebody {
             return Ok(());
@@ -97,7 +97,7 @@ impl NamedFile {
         )))
     }
 
-    /// Refuses to write somebody else's file whole before it is measured.
+    /// Refuses to write a file that plimsoll did not make whole before it is measured.
     pub fn check_precondition(&self, passes: u32) -> Result<(), TargetError> {
         if passes <= 1 || self.owner != Owner::Somebody {
             return Ok(());
@@ -116,7 +116,7 @@ impl NamedFile {
         Ok(())
     }
 
-    /// Removes the file and its note where plimsoll made it and did not fill it: nobody can use that.
+    /// Removes the file and its note if plimsoll made it and did not fill it: nobody can use that.
     pub fn discard_unfilled(self) -> Result<(), TargetError> {
         let meta = fs::symlink_metadata(&self.path).trying("look at", &self.path)?;
         if self.is_full() || !meta.is_file() || owner_of_plain(&self.path, &meta) != (Owner::Plimsoll { full: false }) {
@@ -138,7 +138,7 @@ fn make(path: &Path, size: Bytes) -> Result<Owner, TargetError> {
     }
     let file = make_empty(path)?;
     let noted = file.metadata().trying("look at", path).and_then(|meta| write_note(path, &meta, 0));
-    // Without its note it would count as somebody else's from now on.
+    // Without its note it would count as not made by plimsoll from now on.
     noted.inspect_err(|_| drop(fs::remove_file(path)))?;
     Ok(Owner::Plimsoll { full: false })
 }
@@ -160,7 +160,7 @@ fn leads_to(path: &Path) -> TargetError {
     TargetError::Unsafe(format!("`{}` is a symlink; name what it leads to: {target}", shown(path)))
 }
 
-/// A file with a second name may be reached under it: it counts as somebody else's.
+/// A file with a second name may be reached under it: it counts as not made by plimsoll.
 fn owner_of_plain(path: &Path, meta: &Metadata) -> Owner {
     match read_note(&note_path(path)) {
         Some(note) if (note.device, note.inode, meta.nlink()) == (meta.dev(), meta.ino(), 1) => {
@@ -170,7 +170,7 @@ fn owner_of_plain(path: &Path, meta: &Metadata) -> Owner {
     }
 }
 
-/// The note at `note`; `None` where there is none, or something else. Follows no symlink and waits for no pipe.
+/// The note at `note`; `None` if there is none, or something else. Follows no symlink and waits for no pipe.
 fn read_note(note: &Path) -> Option<Note> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut text = Vec::new();

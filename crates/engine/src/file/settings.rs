@@ -151,7 +151,7 @@ impl Settings {
 }
 
 impl Io {
-    /// Whether one client keeps several operations under way.
+    /// Whether one client keeps several operations in flight.
     pub fn batches(self) -> bool {
         matches!(self, Io::Uring | Io::Aio)
     }

@@ -1,4 +1,4 @@
-//! Many operations under way on one thread, by io_uring.
+//! Many operations in flight on one thread, by io_uring.
 //!
 //! In: open files and one buffer per slot. Out: operations submitted and completed in batches, one system call for both.
 //! Limits: Linux 5.11 and later; what newer kernels offer (registered buffers, one issuer, deferred task work) is probed once
@@ -31,7 +31,7 @@ impl RingAbilities {
     /// Tries on a small ring, with as much memory as all clients will need, each of them `room`.
     ///
     /// # Errors
-    /// Where the kernel has no io_uring for this process, or one that cannot wait with a timeout.
+    /// If the kernel has no io_uring for this process, or one that cannot wait with a timeout.
     pub fn probe(clients: u32, room: BufferSizes) -> Result<RingAbilities, TargetError> {
         let unusable = |error: std::io::Error| {
             TargetError::Unsupported(format!(
@@ -122,7 +122,7 @@ impl BatchDriver for UringFile {
         let ring = build(entries, self.abilities.deferred, self.abilities.plain_queue).map_err(cannot)?;
         let fds: Vec<RawFd> = self.slots.files.all().iter().map(AsRawFd::as_raw_fd).collect();
         ring.submitter().register_files(&fds).map_err(cannot)?;
-        // Where the limit of locked memory is too low for all of them, plain buffers do; they cost more and are not wrong.
+        // If the limit of locked memory is too low for all of them, plain buffers do; they cost more and are not wrong.
         self.registered = self.abilities.registered_buffers
             && self.slots.buffers().is_some_and(|all| all.all().1 <= REGISTERED_MAX && register(&ring, all).is_ok());
         self.ring = Some(ring);

@@ -30,7 +30,7 @@ pub fn prepare(verifier: &mut Option<Verifier>, buffers: &mut Buffers, slot: u32
         (IoKind::Read | IoKind::Fsync | IoKind::Fdatasync, _) => buffers.room_to_read(slot, len),
     };
     if let Some(verifier) = verifier {
-        // SAFETY: the buffers vouch for `len` bytes; they are initialised, and the slot has no operation under way.
+        // SAFETY: the buffers vouch for `len` bytes; they are initialised, and the slot has no operation in flight.
         verifier.begin(slot, op, unsafe { std::slice::from_raw_parts_mut(memory, len) });
     }
     memory

@@ -24,7 +24,7 @@ mod tunnel;
 mod wire;
 
 use crate::counters::ServerSource;
-use crate::engine::{EngineDef, EngineProcess, Instance, Start};
+use crate::engine::{EngineDef, EngineLocation, Instance, Start};
 use crate::server::dir::Socket;
 use crate::server::location::ExternalSchema;
 use crate::server::url::{PASSWORD_FILE, Password, URL, Url};
@@ -56,7 +56,7 @@ pub static INNODB: EngineDef = EngineDef {
         families: &[Family::Sql],
         params: INNODB_PARAMS,
     },
-    runs: EngineProcess::Server,
+    runs: EngineLocation::Server,
     scripted: false,
     // Random inserts leave pages half full; undo, temporary tables and the redo log stand beside.
     disk_peak: |data, params| Bytes(2 * data.0 + (256 << 20) + params.bytes("log_size").0),
@@ -73,7 +73,7 @@ pub static ROCKSDB: EngineDef = EngineDef {
         families: &[Family::Sql],
         params: ROCKSDB_PARAMS,
     },
-    runs: EngineProcess::Server,
+    runs: EngineLocation::Server,
     scripted: false,
     // A compaction writes its tables anew before the old ones go; the write-ahead log holds once more what is in memory.
     disk_peak: |data, _| Bytes(2 * data.0 + (512 << 20)),
@@ -100,7 +100,7 @@ pub static MYSQL: EngineDef = EngineDef {
             session_options::THREADS,
         ],
     },
-    runs: EngineProcess::Elsewhere,
+    runs: EngineLocation::Elsewhere,
     scripted: false,
     // Nothing is on this machine.
     disk_peak: |_, _| Bytes(0),

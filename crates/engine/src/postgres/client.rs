@@ -36,13 +36,13 @@ pub struct PostgresAddress {
 }
 
 impl PostgresAddress {
-    /// The server behind a private socket, which trusts whoever gets there.
+    /// The server behind a private socket, which trusts anything that gets there.
     pub fn private(socket: Socket, user: &str, shown: String) -> PostgresAddress {
         let (way, user, database) = (Way::Private(socket), user.into(), "postgres".into());
         PostgresAddress { way, user, password: None, database, schema: None, shown }
     }
 
-    /// A server that somebody else runs.
+    /// A server that plimsoll did not start.
     pub fn external(url: &Url, password: Option<Password>) -> Result<PostgresAddress, TargetError> {
         let tls = url.tls.as_ref().map(|wanted| Tls::new(wanted, &url.host)).transpose()?;
         let way = match &url.socket {

@@ -1,8 +1,8 @@
-//! PostgreSQL servers that somebody else runs: looked at before anything is made, and left as they were.
+//! PostgreSQL servers that plimsoll did not start: looked at before anything is made, and left as they were.
 //!
 //! In: an address. Out: a schema of plimsoll's own, with its marker, in the database that the URL names. Limits: what the
 //! user's rights hide is not seen; a schema that a killed plimsoll left is named, and dropped by hand; one of plimsoll's name without
-//! its marker is somebody else's, and the server is refused.
+//! its marker is not made by plimsoll, and the server is refused.
 
 use super::client::{PostgresAddress, failure};
 use super::tables::quoted;
@@ -101,7 +101,7 @@ fn first(rows: Result<Vec<Vec<Option<String>>>, WireError>) -> Option<String> {
     rows.ok()?.into_iter().flatten().next().flatten()
 }
 
-/// Drops the schema `name` where its marker says that it is plimsoll's.
+/// Drops the schema `name` where its marker reports that it is plimsoll's.
 fn remove(server: &PostgresAddress, name: &str) -> Result<(), TargetError> {
     let told = |text: String| schema_left(server.shown(), name, &text);
     let mut wire = server.connect(PATIENCE).map_err(|failure| told(failure.text))?;

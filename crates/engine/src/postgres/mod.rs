@@ -2,7 +2,7 @@
 //!
 //! In: a trial of the family sql. Out: one connection, and so one server process, per client over a unix socket, statements
 //! prepared once. The server has a directory of its own, no network and no configuration but its defaults and what stands
-//! here; it is read back as facts. Limits: it runs as the user `postgres` (or `nobody`) where plimsoll is root.
+//! here; it is read back as facts. Limits: it runs as the user `postgres` (or `nobody`) if plimsoll is root.
 //!
 //! Durability: `disk` = fsync and synchronous_commit on; `os` = fsync on, synchronous_commit off: commits are handed to the
 //! system and synced by the WAL writer every 200 ms, so that a killed server, too, may lose up to 0.6 s, where InnoDB and
@@ -17,7 +17,7 @@ mod tables;
 mod wire;
 
 use crate::counters::ServerSource;
-use crate::engine::{EngineDef, EngineProcess};
+use crate::engine::{EngineDef, EngineLocation};
 use crate::params;
 use crate::reset::BETWEEN;
 use crate::server::dir::Socket;
@@ -47,10 +47,10 @@ pub static POSTGRES: EngineDef = EngineDef {
         families: &[Family::Sql],
         params: PARAMS,
     },
-    runs: EngineProcess::Server,
+    runs: EngineLocation::Server,
     scripted: false,
     // Rows have headers of 24 bytes, and changed ones stand twice until they are vacuumed. The log of the default size may
-    // grow beyond it while a checkpoint is under way.
+    // grow beyond it while a checkpoint is in flight.
     disk_peak: |data, params| Bytes(3 * data.0 + (256 << 20) + params.bytes("log_size").0 * 2),
     version,
     check,
@@ -74,7 +74,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
             session_options::THREADS,
         ],
     },
-    runs: EngineProcess::Elsewhere,
+    runs: EngineLocation::Elsewhere,
     scripted: false,
     // Nothing is on this machine.
     disk_peak: |_, _| Bytes(0),

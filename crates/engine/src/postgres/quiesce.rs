@@ -1,8 +1,8 @@
-//! Bringing tables to rest: what PostgreSQL put off writing is written.
+//! Quiescing tables: what PostgreSQL put off writing is written.
 //!
-//! In: a connection of its own. Out: tables at rest. Limits: on a server of others there is no checkpoint.
+//! In: a connection of its own. Out: quiesced tables. Limits: an existing server gets no checkpoint.
 //!
-//! At rest, tables are vacuumed, which also marks their rows as seen by all (the first readers would have to write that
+//! Once quiesced, tables are vacuumed, which also marks their rows as seen by all (the first readers would have to write that
 //! otherwise), and all dirty pages are written by a checkpoint.
 
 use super::tables::quoted;

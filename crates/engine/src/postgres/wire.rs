@@ -47,7 +47,7 @@ impl From<io::Error> for WireError {
 pub struct Login<'a> {
     /// The user.
     pub user: &'a str,
-    /// The password, where there is one.
+    /// The password, if there is one.
     pub password: Option<&'a str>,
     /// The database.
     pub database: &'a str,
@@ -228,7 +228,7 @@ impl Wire {
         sent
     }
 
-    /// Takes all messages up to the one that says that the server waits again; `row` gets the body of each row. Where the socket
+    /// Takes all messages up to the one that says that the server waits again; `row` gets the body of each row. If the socket
     /// has nothing more for now, it goes on there when it is called again.
     #[inline]
     fn until_ready(&mut self, mut row: impl FnMut(&[u8])) -> Result<(), WireError> {
@@ -265,7 +265,7 @@ impl Stream {
         let mut asked = BytesMut::new();
         frontend::ssl_request(&mut asked);
         stream.write_all(&asked)?;
-        // One byte, and nothing of what somebody else may have put behind it.
+        // One byte, and nothing of what another process may have put behind it.
         let mut answer = [0];
         stream.read_exact(&mut answer)?;
         match answer {

@@ -70,7 +70,7 @@ mod tests {
         options.create_if_missing(true);
         options.enable_statistics();
         let database = Arc::new(DB::open(&options, dir.path()).unwrap());
-        let mut source = of(database.clone(), options);
+        let mut source = source_of(database.clone(), options);
         let def = source.describe();
         let before = source.read();
         assert!(before.iter().all(Option::is_some), "{def:?} {before:?}");

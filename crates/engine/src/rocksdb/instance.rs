@@ -17,7 +17,7 @@ use ::rocksdb::{DB, Error, Options, WaitForCompactOptions};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
 use load::SyncClient;
-use model::{Bytes, CounterSource, Fact, FailureClass, KvOp, Params, Trial};
+use model::{CounterSource, Fact, FailureClass, KvOp, Params, Trial};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ pub struct RocksDb {
     made_for: DataDescription,
     /// Where RocksDB has its files, in
     data: PathBuf,
-    /// the last: fields are dropped in order, and files go after those who have them open.
+    /// the last: fields are dropped in order, and files go after those that have them open.
     dir: DataDir,
 }
 
@@ -164,7 +164,7 @@ impl Instance for RocksDb {
     }
 }
 
-/// Writes out what is in memory, syncs, and waits until no compaction is under way or due: else they would come during the run and
+/// Writes out what is in memory, syncs, and waits until no compaction is running or due: else they would come during the run and
 /// be counted there.
 fn quiesce(database: &DB) -> Result<(), Error> {
     let mut wait = WaitForCompactOptions::default();

@@ -1,6 +1,6 @@
 //! RocksDB, embedded: the log-structured merge tree under MyRocks, without a server around it.
 //!
-//! In: a trial of the family kv. Out: clients that put atomic batches and get keys. Limits: is there only where plimsoll was built
+//! In: a trial of the family kv. Out: clients that put atomic batches and get keys. Limits: is there only if plimsoll was built
 //! with the cargo feature `rocksdb`, which compiles RocksDB's C++ (docs/journal/2026-11-21-rocksdb.md); elsewhere it is known by
 //! name and parameters, and refuses each trial with what to do. The batch of an operation is built inside the measured time, as
 //! an application would build it. All tables are in one column family, their keys behind the number of the table in four bytes, as
@@ -20,7 +20,7 @@ mod instance;
 mod options;
 
 use crate::counters::{ServerSource, grows, level};
-use crate::engine::{EngineDef, EngineProcess, Instance, Start, depth_one_only};
+use crate::engine::{EngineDef, EngineLocation, Instance, Start, depth_one_only};
 use crate::kv::program_of;
 use crate::params;
 use crate::server::variables::Rules;
@@ -36,9 +36,9 @@ pub static ROCKSDB: EngineDef = EngineDef {
         families: &[Family::Kv],
         params: PARAMS,
     },
-    runs: EngineProcess::Embedded,
+    runs: EngineLocation::Embedded,
     scripted: false,
-    // A compaction writes its tables anew before the old ones go. A log is of one memtable (64 MiB) and takes room for a tenth
+    // A compaction writes its tables again before the old ones go. A log is of one memtable (64 MiB) and takes room for a tenth
     // more before it is written; two memtables wait to be flushed and the third is being filled.
     disk_peak: |data, _| Bytes(2 * data.0 + (256 << 20)),
     version,

@@ -112,7 +112,7 @@ mod tests {
 
     fn opened(set: &[(&str, &str)]) -> Result<BTreeMap<String, String>, TargetError> {
         let (dir, params) = (tempfile::tempdir().unwrap(), params(set));
-        let options = of(&params, &RULES.variables(&params))?;
+        let options = from_params(&params, &RULES.variables(&params))?;
         drop(::rocksdb::DB::open(&options, dir.path()).unwrap());
         Ok(read_back(dir.path()))
     }

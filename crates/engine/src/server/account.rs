@@ -1,6 +1,6 @@
-//! As whom a private server runs: never as root.
+//! The user that a private server runs as: never as root.
 //!
-//! In: the name of the user that the engine's package makes. Out: that user, or `nobody`; none where plimsoll itself is not root.
+//! In: the name of the user that the engine's package makes. Out: that user, or `nobody`; none if plimsoll itself is not root.
 //! Limits: users of `/etc/passwd`; access by ACL is not looked at, only by mode.
 
 use host::error::{IoContext, TargetError, shown};
@@ -19,7 +19,7 @@ pub struct ServerAccount {
 }
 
 impl ServerAccount {
-    /// The user that a server of root's is to run as; `None` where plimsoll is not root and servers run as plimsoll does.
+    /// The user that a server of root's is to run as; `None` if plimsoll is not root and servers run as plimsoll does.
     pub fn for_server(preferred: &str) -> Result<Option<ServerAccount>, TargetError> {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);
@@ -44,7 +44,7 @@ impl ServerAccount {
             let meta = std::fs::metadata(place).trying("look at", place)?;
             if !self.may_enter(meta.mode(), meta.uid(), meta.gid()) {
                 return Err(TargetError::Unsafe(format!(
-                    "the server runs as the user `{}`, which may not enter `{}`; use another directory (`--dir`), \
+                    "the server runs as the user `{}`, which cannot enter `{}`; use another directory (`--dir`), \
                      or allow it with `chmod o+x`",
                     self.name,
                     shown(place)

@@ -1,6 +1,6 @@
 //! The directory of a private server: with a sub-directory that belongs to the server's user, its log and its socket.
 //!
-//! In: where the user wants measured, as whom the server runs. Out: a [`ServerDir`] whose server is gone before its files are.
+//! In: where the user wants measured, the user that the server runs as. Out: a [`ServerDir`] whose server is gone before its files are.
 //! Limits: a socket is found through the directory's handle (`/proc/self/fd/N/NAME`), because the address of a socket holds
 //! 107 bytes at most and paths are longer.
 
@@ -36,7 +36,7 @@ pub struct ServerDir {
 }
 
 impl ServerDir {
-    /// Makes the directory `name` in `dir` for a server that runs as `user` where plimsoll is root.
+    /// Makes the directory `name` in `dir` for a server that runs as `user` if plimsoll is root.
     pub fn make(mut dir: DataDir, name: &str, user: &str, end_by: Signal) -> Result<ServerDir, TargetError> {
         let account = ServerAccount::for_server(user)?;
         let log = dir.own_file("server.log")?;
@@ -100,7 +100,7 @@ impl ServerDir {
         self.server.iter().map(Server::pid).collect()
     }
 
-    /// What there is to say where the server has ended by itself. A server that is `suspected` is given the time that a killed
+    /// What there is to say if the server has ended by itself. A server that is `suspected` is given the time that a killed
     /// process takes to give back its memory: its connections break first.
     pub fn trouble(&self, suspected: bool) -> Option<String> {
         let server = self.server.as_ref()?;
@@ -108,7 +108,7 @@ impl ServerDir {
         ended.then(|| server.died().to_string())
     }
 
-    /// As whom the server runs, and how it ended where it has.
+    /// As whom the server runs, and how it ended if it has.
     pub fn facts(&self) -> Vec<Fact> {
         let user = self.account.as_ref().map(|account| Fact::new("server.user", account.name.as_str()));
         let ended = self.server.as_ref().and_then(Server::ended);

@@ -1,6 +1,6 @@
-//! Where the data of a server is: a directory of plimsoll's own, or a schema of its own on somebody else's server.
+//! Where the data of a server is: a directory of plimsoll's own, or a schema of its own on an existing server.
 //!
-//! In: a private home, or a schema that was made. Out: what both can be asked. Limits: a foreign server is never configured,
+//! In: a private server directory, or a schema that was made. Out: one interface to both. Limits: a foreign server is never configured,
 //! and nothing on it but the schema, which is dropped by its marker only, is ever changed.
 
 use super::dir::ServerDir;
@@ -12,26 +12,26 @@ use std::path::Path;
 /// Drops a schema of plimsoll's own, when it has seen its marker.
 pub type DropSchema = Box<dyn FnMut() -> Result<(), TargetError>>;
 
-/// The fact of a foreign server that counts its other clients,
+/// The fact of an existing server that counts its other clients,
 pub const OTHERS: &str = "server.other_clients";
 /// which were at work so many seconds ago at most.
 pub const RECENT_S: u32 = 5;
 /// The fact that names schemas that were left there.
 pub const LEFT: &str = "server.left_schemas";
 
-/// Where the data is.
+/// The location of the data.
 pub enum DataLocation {
     /// On a private server.
     Private(Box<ServerDir>),
-    /// On somebody else's.
+    /// On an existing server.
     External(ExternalSchema),
 }
 
-/// A schema on somebody else's server. Dropped with this, if it was not removed before.
+/// A schema on an existing server. Dropped with this, if it was not removed before.
 pub struct ExternalSchema {
     /// The server and the schema, for messages.
     pub shown: String,
-    /// What there is to say of the server.
+    /// What is known of the server.
     pub facts: Vec<Fact>,
     /// The rows and the seed of the complete data.
     sealed: Option<(u64, u64)>,
@@ -108,7 +108,7 @@ impl DataLocation {
         }
     }
 
-    /// What there is to say of the server.
+    /// What is known of the server.
     pub fn facts(&self) -> Vec<Fact> {
         match self {
             DataLocation::Private(server_dir) => server_dir.facts(),
@@ -116,7 +116,7 @@ impl DataLocation {
         }
     }
 
-    /// What the user is to be told before the load begins.
+    /// What the user should know before the load begins.
     pub fn warnings(&self) -> Vec<String> {
         let DataLocation::External(external) = self else { return Vec::new() };
         let warning = |fact: &Fact| match fact.name.as_str() {
@@ -131,7 +131,7 @@ impl DataLocation {
         external.facts.iter().filter_map(warning).collect()
     }
 
-    /// What there is to say where the server has ended by itself.
+    /// What there is to say if the server has ended by itself.
     pub fn trouble(&self, suspected: bool) -> Option<String> {
         match self {
             DataLocation::Private(server_dir) => server_dir.trouble(suspected),
@@ -177,8 +177,8 @@ pub fn schema_taken(server: &str, name: &str) -> TargetError {
     ))
 }
 
-/// What there is to say of the schemas that begin as plimsoll's do: their names, and whether plimsoll's marker is in them. One that a
-/// killed plimsoll left is named; one of plimsoll's kind of name without its marker is somebody else's, and the server is refused.
+/// What is known of the schemas that begin as plimsoll's do: their names, and whether plimsoll's marker is in them. One that a
+/// killed plimsoll left is named; one of plimsoll's kind of name without its marker is not made by plimsoll, and the server is refused.
 pub fn schemas_there(server: &str, found: &[(String, bool)]) -> Result<Option<Fact>, TargetError> {
     if let Some((name, _)) = found.iter().find(|(name, is_marked)| !is_marked && is_schema_name(name)) {
         return Err(schema_taken(server, name));

@@ -1,4 +1,4 @@
-//! Servers: mostly private ones, which plimsoll starts in a directory of its own, and some that somebody else runs.
+//! Servers: mostly private ones, which plimsoll starts in a directory of its own, and some that plimsoll did not start.
 //!
 //! In: a program or a URL. Out: where a server and its data are, how it is reached, and how it is removed. Limits: what the kinds of
 //! servers have of their own is with their engines.

@@ -1,6 +1,6 @@
 //! Servers: mostly private ones, processes that plimsoll starts in a directory of its own, and that do not outlive it.
 //!
-//! In: a program with its arguments, where it is to work, as whom. Out: a running [`Server`] with its last words where it ends.
+//! In: a program with its arguments, where it is to work, as whom. Out: a running [`Server`] with the end of its log where it ends.
 //! Limits: a server dies with the *thread* that started it (PR_SET_PDEATHSIG), so instances are started on a thread that
 //! stays. What a killed plimsoll could not take with it is found by [`host::leftover`] at the next start.
 
@@ -114,7 +114,7 @@ pub struct Server {
     name: String,
     log: PathBuf,
     end_by: Signal,
-    /// Waited for; its number may be somebody else's by now.
+    /// Waited for; its number may belong to another process by now.
     gone: bool,
 }
 
@@ -124,7 +124,7 @@ impl Server {
         self.child.id()
     }
 
-    /// Asks `ready` until it says yes. Its last error is told where it never does.
+    /// Asks `ready` until it says yes. Its last error is reported if it never does.
     pub fn wait_until_ready(&self, mut ready: impl FnMut() -> Result<(), String>) -> Result<(), TargetError> {
         let until = Instant::now() + READY_AT_MOST;
         while let Err(why) = ready() {
@@ -163,7 +163,7 @@ impl Server {
         true
     }
 
-    /// What to say where it has ended and should not have.
+    /// What to say if it has ended and should not have.
     pub fn died(&self) -> TargetError {
         let how = self.ended().map_or("ended".to_owned(), |status| format!("ended by {}", ending(status)));
         let said = last_words(&self.log);

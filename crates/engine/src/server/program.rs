@@ -27,7 +27,7 @@ const INSIDE: [&str; 6] = ["", "bin", "sbin", "libexec", "scripts", "lib/plugin"
 /// From now on programs are looked for in `dir` and its usual sub-directories first. To be said once, before any is looked for.
 ///
 /// # Errors
-/// Where it is no directory.
+/// If it is no directory.
 pub fn look_first_in(dir: &Path) -> Result<(), TargetError> {
     let absolute = dir.canonicalize().ok().filter(|dir| dir.is_dir());
     let none = || TargetError::Unsupported(format!("--engine-bin: `{}` is not a directory", shown(dir)));
@@ -50,7 +50,7 @@ impl Program {
         found.ok_or_else(|| self.missing())
     }
 
-    /// The same for who cannot go on without it.
+    /// The same for code that cannot go on without it.
     pub fn needed(&self) -> Result<PathBuf, TargetError> {
         self.find().map_err(TargetError::Unsupported)
     }

@@ -1,7 +1,7 @@
-//! TLS to a server that somebody else runs: what its URL says of it, and the encrypted stream.
+//! TLS to a server that plimsoll did not start: what its URL says of it, and the encrypted stream.
 //!
-//! In: options of a URL in the server's own words, files in PEM, a connected socket. Out: a stream that is encrypted to a server
-//! that was verified as far as was asked for; facts that say so. Limits: TLS 1.2 and 1.3 by rustls and ring; names are looked for
+//! In: TLS options of a URL, files in PEM, a connected socket. Out: an encrypted stream to a server that was verified as the
+//! options ask; facts about both. Limits: TLS 1.2 and 1.3 by rustls and ring; names are looked for
 //! in subjectAltName only, as browsers do; no lists of revoked certificates, no channel binding.
 //!
 //! By default a server on another machine is verified by name, as MariaDB's own client does since 11.4, and one on this
@@ -54,14 +54,14 @@ pub static MYSQL: OptionNames = OptionNames {
     key: "ssl-key",
 };
 
-/// How far a server must show who it is.
+/// How far the certificate of a server is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verify {
     /// Not at all.
     None,
-    /// By a certificate of an issuer that is trusted.
+    /// It must be signed by a trusted CA.
     Ca,
-    /// And the certificate is for the host in the URL.
+    /// It must also be for the host in the URL.
     Full,
 }
 
@@ -70,7 +70,7 @@ pub enum Verify {
 pub struct TlsOptions {
     names: &'static OptionNames,
     verify: Verify,
-    /// A file; those that this system knows where there is none.
+    /// A file; those that this system knows if there is none.
     issuers: Option<String>,
     /// The files of the client's own certificate and of its key.
     identity: Option<(String, String)>,
@@ -262,7 +262,7 @@ fn configured(options: &TlsOptions) -> Result<ClientConfig, TargetError> {
             verified.with_client_auth_cert(certificates(Path::new(own))?, private_key(Path::new(key))?).map_err(told)?
         }
     };
-    // The servers' own clients make each connection anew: with a connection for each transaction that is what it costs.
+    // The servers' own clients open a new connection each time: with a connection for each transaction that is what it costs.
     config.resumption = Resumption::disabled();
     Ok(config)
 }

@@ -1,4 +1,4 @@
-//! Servers that somebody else runs, named by a URL; and the password, which is never part of it.
+//! Servers that plimsoll did not start, named by a URL; and the password, which is never part of it.
 //!
 //! In: `mysql://user@host:3306/db`, `postgres://user@localhost/db?socket=/run/s.sock`, the environment. Out: where to go and
 //! as whom. Limits: of options only `socket` and those of TLS, in the words of the server's own clients. A password comes from a file
@@ -15,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Where the server is. The plan fills it in where the engine itself is given as a URL.
+/// Where the server is. The plan fills it in if the engine itself is given as a URL.
 pub const URL: ParamDef = ParamDef {
     name: "url",
     kind: ParamKind::Path,
@@ -58,7 +58,7 @@ pub struct Url {
 }
 
 impl Url {
-    /// The URL among `params`, which `scheme` begins; `example` is told where there is none.
+    /// The URL among `params`, which `scheme` begins; `example` is told if there is none.
     pub fn from_params(params: &Params, schemes: &[&str], example: &str) -> Result<Url, TargetError> {
         let text = params.word(URL.name);
         let refused =
@@ -174,7 +174,7 @@ fn answers() -> MutexGuard<'static, BTreeMap<String, Password>> {
 pub struct Password(String);
 
 impl Password {
-    /// The password that `params` and the environment lead to, where there is one.
+    /// The password that `params` and the environment lead to, if there is one.
     pub fn from_params(params: &Params) -> Result<Option<Password>, TargetError> {
         let file = params.word(PASSWORD_FILE.name);
         if file.is_empty() {

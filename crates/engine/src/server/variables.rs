@@ -36,7 +36,7 @@ impl Rules {
         })
     }
 
-    /// Servers take the beginning of a name for the name where it is the only one that begins so.
+    /// Servers take the beginning of a name for the name if it is the only one that begins so.
     fn refusal(&self, name: &str, value: &str) -> Option<String> {
         if let Some((_, parameter)) = self.by_parameter.iter().find(|(own, _)| own.starts_with(name)) {
             return Some(format!("follows from `{parameter}`: set that"));

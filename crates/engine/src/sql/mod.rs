@@ -1,13 +1,12 @@
-//! What the SQL servers have in common: a client that performs transactions over a connection, tries again what the server
-//! gave up for another's sake, and comes back when the connection was lost.
+//! What all SQL servers share: a client that performs transactions over a connection, retries conflicts, and reconnects.
 //!
 //! In: how to connect, and what a connection does. Out: a [`Driver`]. Limits: one connection per client, and one thread; clients
 //! that share threads are in [`multiplex`].
 //!
-//! A transaction that lost against another (deadlock, serialization) is rolled back and performed again, as long as the trial's
-//! [`SessionOptions`] says; its response time holds all attempts, and the instance counts them. What fails then is a conflict.
-//! A lost connection fails its operation. Where the load goes on after failures, the next operation connects again, after a
-//! pause that doubles from 50 ms to a second: so an outage is a gap in the timeline and not a million failures.
+//! A transaction that fails with a conflict (deadlock, serialization failure) is rolled back and retried for as long as the trial's
+//! [`SessionOptions`] allow. Its response time includes all attempts, and the instance counts them. After that it fails as a conflict.
+//! A lost connection fails its operation. If the load goes on after failures, the next operation connects again, after a
+//! pause that doubles from 50 ms to a second, so that an outage is a gap in the timeline and not a million failures.
 //! With a connection per transaction an operation opens one, and closes it, within its response time.
 
 pub mod literals;
@@ -39,17 +38,17 @@ pub const PAUSE_MAX: Duration = Duration::from_secs(1);
 pub struct OpFailure {
     /// Its class.
     pub class: FailureClass,
-    /// What the server or the system said.
+    /// The message of the server or the system.
     pub text: String,
 }
 
 impl OpFailure {
-    /// Of this class, with what a stranger said: one line, whatever is in it.
+    /// A failure of this class, with a message from outside, made one line.
     pub fn from_server(class: FailureClass, text: &str) -> OpFailure {
         OpFailure { class, text: text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() }
     }
 
-    /// A server that says nothing for longer than its client waits.
+    /// No answer within the time that the client waits.
     pub fn timed_out() -> OpFailure {
         OpFailure { class: FailureClass::Lost, text: "it did not answer in time".into() }
     }
@@ -62,14 +61,14 @@ impl OpFailure {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => OpFailure::timed_out(),
             // rustls says more, with an address of its documentation.
             ErrorKind::UnexpectedEof => told("the connection was lost: unexpected end of file"),
-            // It was not let in, or did not let us in.
+            // One side refused the other; the message is complete.
             ErrorKind::PermissionDenied => told(&cause.to_string()),
             _ => told(&format!("the connection was lost: {cause}")),
         }
     }
 }
 
-/// The error of a server, called `server`, that failed beside the operations.
+/// The error of a server, called `server`, that failed outside of the operations.
 pub fn server_error(server: &str, failure: OpFailure) -> TargetError {
     let advice = if failure.class == FailureClass::NoSpace { "; free some space or use another directory" } else { "" };
     TargetError::Failed(format!("{server}: {}{advice}", failure.text))
@@ -81,13 +80,13 @@ pub trait SessionFactory: Clone + Send + 'static {
     type Session: SqlSession;
     /// The server, for messages: `mariadb in /data`.
     fn server(&self) -> String;
-    /// How its clients talk to it.
+    /// The session options of its clients.
     fn options(&self) -> &SessionOptions;
-    /// The same for a client that executes but those of the statements that are `used`, by their numbers.
+    /// The same for a client that executes only the statements that are `used`, by their numbers.
     fn with_statements(&self, used: &[u16]) -> Self;
-    /// The same for one who gives up after `patience` without an answer.
+    /// The same for a client that gives up after `patience` without an answer.
     fn with_patience(&self, patience: Duration) -> Self;
-    /// Connects, and prepares statements as the manner says.
+    /// Connects, and prepares statements as the session options say.
     fn connect(&self) -> Result<Self::Session, OpFailure>;
 }
 
@@ -95,21 +94,21 @@ pub trait SessionFactory: Clone + Send + 'static {
 pub trait SqlSession: Send + 'static {
     /// Performs one operation whole.
     fn perform(&mut self, op: &SqlOp) -> Result<(), OpFailure>;
-    /// Gives up the transaction under way, where there is one.
+    /// Rolls back the open transaction, if any.
     fn roll_back(&mut self) -> Result<(), OpFailure>;
 }
 
-/// A connection over which a server is told statements.
+/// A connection that runs statements.
 pub trait SqlConnection {
-    /// Why it did not do one.
+    /// Why a statement failed.
     type Error;
-    /// Has a text without arguments performed.
+    /// Runs a text without arguments.
     fn run_text(&mut self, text: &str) -> Result<(), Self::Error>;
-    /// Has statement number `statement` performed; texts among its arguments are in `text`.
+    /// Runs statement number `statement`. Its text arguments are in `text`.
     fn call(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), Self::Error>;
 }
 
-/// Performs the calls of `op`, between BEGIN and COMMIT where it is a transaction.
+/// Performs the calls of `op`, between BEGIN and COMMIT if it is a transaction.
 #[inline]
 pub fn run_transaction<S: SqlConnection>(server: &mut S, op: &SqlOp) -> Result<(), S::Error> {
     if !op.transaction {
@@ -131,12 +130,12 @@ fn call_all<S: SqlConnection>(server: &mut S, op: &SqlOp) -> Result<(), S::Error
     Ok(())
 }
 
-/// What the clients of an instance did beside their operations.
+/// What the clients of an instance did in addition to their operations.
 #[derive(Default)]
 pub struct ClientTally {
-    /// Operations performed again.
+    /// Operations that were retried.
     pub again: AtomicU64,
-    /// Connections made anew.
+    /// Connections opened again.
     pub reconnected: AtomicU64,
     /// Operations that failed for a lost connection.
     pub lost: AtomicU64,
@@ -166,7 +165,7 @@ pub fn connections_needed(trial: &Trial, program: &SqlProgram) -> u32 {
     trial.load.clients * if program.beside.is_some() { 2 } else { 1 }
 }
 
-/// `clients` clients for `part`, and as many for what is done `beside`: a thread each, or some that serve several each.
+/// `clients` clients for `part`, and as many for the background load `beside`: one thread each, or fewer threads that multiplex.
 pub fn sql_clients(
     part: &Part<SqlOp>,
     beside: Option<&Beside<SqlOp>>,
@@ -184,13 +183,13 @@ pub fn sql_clients(
     })
 }
 
-/// How a client connects that takes its operations from `source`.
+/// The session factory of a client that takes its operations from `source`.
 pub fn for_source<C: SessionFactory>(connect: &C, source: &OpSource<SqlOp>) -> C {
     source.statements().map_or_else(|| connect.clone(), |used| connect.with_statements(used))
 }
 
-/// `statements` for a client that executes but those that are `used`: in place of the others, so that all keep their numbers,
-/// stands one of no size. A server keeps 3 MB for a statement with 7,000 arguments, for each connection.
+/// `statements` for a client that executes only those that are `used`. The others are replaced by a tiny one, so that all keep
+/// their numbers: a server needs 3 MB for a statement with 7,000 arguments, for each connection.
 pub fn keep_used(statements: &[String], used: &[u16]) -> Arc<[String]> {
     let mut kept = vec![String::from("SELECT 1"); statements.len()];
     used.iter().for_each(|number| kept[*number as usize].clone_from(&statements[*number as usize]));
@@ -206,7 +205,7 @@ struct SqlDriver<C: SessionFactory> {
     pause: Duration,
     /// Whether the last connection was lost, and not just closed.
     is_lost: bool,
-    /// Whether the load is to end for that.
+    /// Whether the load should end because of that.
     is_over: bool,
     failure: String,
     tally: Arc<ClientTally>,
@@ -218,7 +217,7 @@ impl<C: SessionFactory> SqlDriver<C> {
         SqlDriver { connect, session: None, pause: PAUSE, is_lost, is_over, failure: String::new(), tally }
     }
 
-    /// The connection, made anew where there is none.
+    /// The connection, opened again if there is none.
     #[inline]
     fn session(&mut self) -> Result<&mut C::Session, OpFailure> {
         if self.session.is_none() {
@@ -245,7 +244,7 @@ impl<C: SessionFactory> SqlDriver<C> {
         Ok(())
     }
 
-    /// Performs `op`, again and again where it loses against others.
+    /// Performs `op`, and retries it after conflicts.
     #[inline]
     fn attempt(&mut self, op: &SqlOp) -> Outcome {
         let mut began = None;
@@ -259,7 +258,7 @@ impl<C: SessionFactory> SqlDriver<C> {
         }
     }
 
-    /// What to do about a failed attempt: `None` where the operation is to be performed again.
+    /// What to do about a failed attempt: `None` if the operation is to be performed again.
     #[cold]
     fn give_up(&mut self, failure: OpFailure, began: &mut Option<Instant>) -> Option<FailureClass> {
         let OpFailure { class, text } = failure;

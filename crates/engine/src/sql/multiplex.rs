@@ -1,18 +1,18 @@
-//! Clients of an SQL server that share threads: a thread serves many connections, each of which has one operation under way.
+//! Clients of an SQL server that share threads: a thread serves many connections, each of which has one operation in flight.
 //!
-//! In: how to connect, and a connection that need not be waited for. Out: a [`BatchDriver`] whose slots are clients, each with
-//! operations of its own. Limits: connections are kept; a statement that does not fit into the socket at once goes on when there is
-//! room, and holds nobody up.
+//! In: how to connect, and a non-blocking connection. Out: a [`BatchDriver`] whose slots are clients, each with operations of its
+//! own. Limits: connections are kept open. A statement that does not fit into the socket buffer is continued when there is room,
+//! and delays no other client.
 //!
-//! An operation is stamped alone, before its first statement is sent and after its last answer was read: two looks at the clock,
-//! as a client with a thread of its own has them. What differs is in between: an answer that has come waits until the thread has
-//! looked at those before it and has sent what follows them. So a thread that has too much to do makes times longer and not
-//! shorter, and they are those that a program would see which is built like this. The driver hands over one operation at a time
-//! for it, and looks at the sockets again only when it has been through all that the last look had found.
+//! Each operation has its own two stamps, before its first statement is sent and after its last answer is read, as with a thread
+//! per client. The difference is in between: an answer that has arrived waits until the thread has handled those before it and
+//! has sent what follows them. So an overloaded thread makes times longer, never shorter, and they are the times that an
+//! event-driven program would see. For that, the driver hands over one operation at a time, and polls the sockets again only when
+//! it has handled all that the last poll found.
 //!
-//! What becomes of an operation that lost against others, and of a lost connection, is as in [`super`]. Connecting again does
-//! wait: it holds up the neighbours on its thread, for [`ANSWER_AT_MOST`] where the server does not answer. Who cannot connect
-//! takes those along who wait for the same, so that an outage costs one attempt a pause and not one for each client.
+//! Conflicts and lost connections are treated as in [`super`]. Reconnecting does block: it delays the other clients of its thread,
+//! by at most [`ANSWER_AT_MOST`] if the server does not answer. If it fails, all clients that wait for a connection fail with it,
+//! so an outage costs one attempt per pause, not one per client.
 
 use crate::engine::Loading;
 use crate::sql::session_options::SessionOptions;
@@ -31,21 +31,21 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use workload::{Beside, Kind, Part, Slot};
 
-/// A connection on which answers are looked for and not waited for.
+/// A non-blocking connection.
 pub trait PollableSession: SqlSession {
-    /// From here on nothing here waits.
+    /// Makes the socket non-blocking.
     fn stop_waiting(&mut self) -> Result<(), OpFailure>;
     /// The socket.
     fn socket(&self) -> BorrowedFd<'_>;
-    /// Makes ready what is to be sent.
+    /// Puts a command into the send buffer.
     fn put(&mut self, next: Command<'_>) -> Result<(), OpFailure>;
-    /// Sends as much of it as there is room for: whether that was all.
+    /// Sends as much as the socket takes; true if that was all.
     fn send_some(&mut self) -> Result<bool, OpFailure>;
-    /// Takes what has come of the answer, for `op`: whether that was all. Otherwise the socket had nothing more.
+    /// Reads what has arrived of the answer to `op`; true if that was all of it.
     fn take_some(&mut self, op: &SqlOp) -> Result<bool, OpFailure>;
 }
 
-/// What a server is told.
+/// What is sent to a server.
 pub enum Command<'a> {
     /// A text without arguments.
     Text(&'a str),
@@ -69,16 +69,16 @@ pub struct SharedThreads {
     pub threads: u32,
 }
 
-/// How long a client that connects again waits for each answer, which its neighbours do with it.
+/// How long a client that reconnects waits for each answer. The other clients of its thread wait with it.
 const ANSWER_AT_MOST: Duration = Duration::from_secs(2);
 
-/// Operations of a client that are made at a time: with those of hundreds the caches are full.
+/// Operations made ahead per client: with more, hundreds of clients would fill the CPU caches.
 const AHEAD_MAX: usize = 2;
 
-/// How much one look finds; the others are found by the next.
+/// Events taken by one poll; the others are left to the next.
 const READY_MAX: usize = 64;
 
-/// How often is looked who has waited too long for an answer.
+/// How often connections are checked for answers that are overdue.
 const SWEEP_EVERY: Duration = Duration::from_millis(100);
 
 /// The clients of `sharing` for `part`, and as many on as many threads for what is done `beside`.
@@ -115,41 +115,41 @@ fn client_of_thread<C: SessionFactory<Session: PollableSession>>(
     Box::new(BatchClient::new(sources, MultiplexedDriver::new(factories, tally.clone()), Stamp::Each))
 }
 
-/// Those of `sharing` who are on thread number `nth`: neighbours by their numbers, as many as on the others or one more.
+/// The clients on thread number `nth`: neighbours by their numbers, as many as on the others or one more.
 fn slots_of(sharing: SharedThreads, nth: u32) -> impl Iterator<Item = Slot> {
     let SharedThreads { clients, threads } = sharing;
     let first = |nth: u32| (u64::from(nth) * u64::from(clients) / u64::from(threads)) as u32;
     (first(nth)..first(nth + 1)).map(move |client| Slot { client, clients })
 }
 
-/// A client's connection and what is under way on it.
+/// One client's connection, with its operation.
 struct Connection<C: SessionFactory> {
     connect: C,
-    /// Opened on the clients' own thread; `None` again while it is lost.
+    /// Opened on the clients' own thread. `None` while it is lost.
     session: Option<C::Session>,
-    /// Whether the socket is watched for room, too.
+    /// Whether the socket buffer is full, so that it is watched for room.
     is_full: bool,
     op: SqlOp,
     state: OpState,
-    /// When it was first seen to say nothing to what it was told last; `None` where nobody has looked since.
+    /// When the answer was first found missing; `None` if that was not checked since the last command.
     silent_since: Option<Instant>,
-    /// When the operation first lost against others.
+    /// When the operation first failed with a conflict.
     began: Option<Instant>,
 }
 
-/// Where an operation stands: what is being answered.
+/// What the operation of a connection waits for.
 enum OpState {
-    /// Nothing: there is no operation.
+    /// There is no operation.
     Idle,
-    /// Nothing yet: there is no connection.
+    /// It waits for a connection.
     Unconnected,
-    /// BEGIN.
+    /// The answer to BEGIN.
     Begin,
-    /// Call number `nth`; the arguments of the next begin at `args`.
+    /// The answer to call number `nth`. The arguments of the next call begin at `args`.
     Call { nth: usize, args: usize },
-    /// COMMIT.
+    /// The answer to COMMIT.
     Commit,
-    /// ROLLBACK, for this.
+    /// The answer to ROLLBACK, sent because of this failure.
     RollBack(OpFailure),
 }
 
@@ -158,16 +158,16 @@ struct MultiplexedDriver<C: SessionFactory> {
     connections: Vec<Connection<C>>,
     /// Watches the sockets; made on the clients' own thread.
     epoll: Option<OwnedFd>,
-    /// For whom the last look found something that nobody has seen to, the last first.
+    /// Slots with events from the last poll that are not handled yet, in reverse order.
     ready: Vec<u32>,
-    /// Pushed and not started.
+    /// Slots with an operation that is not started yet.
     pushed: Vec<u32>,
-    /// Whose operations wait for a connection.
+    /// Slots whose operations wait for a connection.
     waiting: VecDeque<u32>,
-    /// When the next of them may try, and the pause after an attempt in vain.
+    /// When the next of them may try, and the pause after a failed attempt.
     connect_at: Instant,
     pause: Duration,
-    /// When was last looked, and when it is to be seen next who has waited too long.
+    /// When the sockets were last polled, and when overdue answers are checked next.
     polled_at: Instant,
     check_silence_at: Instant,
     is_over: bool,
@@ -209,7 +209,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         self.connections[0].connect.options()
     }
 
-    /// Takes over the new connection of `slot`.
+    /// Takes over a new connection for `slot`.
     fn adopt(&mut self, slot: u32, mut session: C::Session) -> Result<(), OpFailure> {
         let io = |errno: Errno| OpFailure { class: FailureClass::Other, text: std::io::Error::from(errno).to_string() };
         session.stop_waiting()?;
@@ -238,7 +238,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         self.send_command(slot, first, done);
     }
 
-    /// Tells the server what `next` stands for; nothing where the operation is through.
+    /// Sends the command of `next`, or finishes the operation if there is none left.
     #[inline]
     fn send_command(&mut self, slot: u32, next: OpState, done: &mut Vec<Done>) {
         let connection = &mut self.connections[slot as usize];
@@ -253,7 +253,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         }
     }
 
-    /// Sends what was put, as far as there is room.
+    /// Sends what is in the buffer, as far as there is room.
     #[inline]
     fn send_pending(&mut self, slot: u32, done: &mut Vec<Done>) {
         let connection = &mut self.connections[slot as usize];
@@ -271,16 +271,16 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         self.connections[slot as usize].is_full = is_full;
         let Some(session) = &self.connections[slot as usize].session else { return };
         let flags = if is_full { ANSWERS | EventFlags::OUT } else { ANSWERS };
-        // What cannot be watched is found by those who look for silence.
+        // If it cannot be watched, the check for overdue answers finds it.
         let _ = epoll::modify(self.epoll(), session.socket(), EventData::new_u64(slot.into()), flags);
     }
 
-    /// Something came for `slot`, or there is room again.
+    /// The socket of `slot` has an answer, or room again.
     #[inline]
     fn receive_answer(&mut self, slot: u32, done: &mut Vec<Done>) {
         let connection = &mut self.connections[slot as usize];
         if matches!(connection.state, OpState::Idle | OpState::Unconnected) {
-            return; // the end of a connection that nobody uses: the next to use it will see
+            return; // the server closed an idle connection: the next operation on it will notice
         }
         connection.silent_since = None;
         if connection.is_full {
@@ -294,7 +294,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         }
     }
 
-    /// The server has done what the operation of `slot` stands at.
+    /// The last command of `slot` was answered.
     #[inline]
     fn advance(&mut self, slot: u32, done: &mut Vec<Done>) {
         let connection = &mut self.connections[slot as usize];
@@ -307,19 +307,19 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         self.send_command(slot, next, done);
     }
 
-    /// What the operation of `slot` stands at failed.
+    /// The last command of `slot` failed.
     #[cold]
     fn handle_failure(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<Done>) {
         let connection = &mut self.connections[slot as usize];
         match std::mem::replace(&mut connection.state, OpState::Idle) {
-            // A connection on which nothing can be given up is of no use, and the operation failed for what was before.
+            // A connection that cannot roll back is useless. The operation failed for the first reason.
             OpState::RollBack(cause) => self.drop_connection(slot, cause, done),
             _ if failure.class == FailureClass::Lost => self.drop_connection(slot, failure, done),
             _ => self.send_command(slot, OpState::RollBack(failure), done),
         }
     }
 
-    /// The operation of `slot` was given up: it is performed again, or it has failed.
+    /// The operation of `slot` was rolled back: it is retried, or it has failed.
     #[cold]
     fn rolled_back(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<Done>) {
         let connection = &mut self.connections[slot as usize];
@@ -333,7 +333,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     /// The connection of `slot` is lost, and its operation with it.
     #[cold]
     fn drop_connection(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<Done>) {
-        self.connections[slot as usize].session = None; // which closes the socket, so it is not watched any more
+        self.connections[slot as usize].session = None; // closes the socket, which ends the watch
         self.give_up(slot, failure, done);
     }
 
@@ -352,7 +352,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         done.push(Done { slot, outcome });
     }
 
-    /// The first who waits does so for a pause, as who connects again does alone.
+    /// The first client that waits does so for a pause, as a client with a thread of its own does.
     #[cold]
     fn wait_for_connection(&mut self, slot: u32) {
         if self.waiting.is_empty() {
@@ -361,7 +361,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         self.waiting.push_back(slot);
     }
 
-    /// Connects one of those who wait, where it is time; who cannot takes the others along.
+    /// Connects one waiting client when it is time. If that fails, all waiting clients fail with it.
     #[cold]
     fn connect_one(&mut self, done: &mut Vec<Done>) {
         let Some(slot) = self.waiting.pop_front_if(|_| self.polled_at >= self.connect_at) else { return };
@@ -383,7 +383,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         }
     }
 
-    /// Looks once which sockets have something, for `timeout` at most.
+    /// Polls the sockets once, for at most `timeout`.
     #[inline]
     fn poll_sockets(&mut self, timeout: Nanos) {
         let timeout = Duration::from_nanos(timeout.0).min(self.until_attempt());
@@ -395,14 +395,14 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
             return;
         }
         let timeout = if whole { timeout } else { Duration::ZERO };
-        // Where a signal comes, the loop asks again.
+        // If a signal comes, the loop asks again.
         if let Ok((ready, _)) = epoll::wait(epoll, &mut [MaybeUninit::uninit(); READY_MAX], Some(&timespec(timeout))) {
             self.ready.extend(ready.iter().rev().map(|event: &Event| event.data.u64() as u32));
         }
         self.polled_at = Instant::now();
     }
 
-    /// Until somebody may try to connect; for ever where nobody waits for it.
+    /// Time until the next attempt to connect; for ever if no client waits for it.
     #[inline]
     fn until_attempt(&self) -> Duration {
         match self.waiting.is_empty() {
@@ -411,8 +411,8 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         }
     }
 
-    /// Gives up the connections whose server has said nothing for too long. That is counted from the first time that it is seen
-    /// here: the last look may have been long before the server was told anything, where all clients thought meanwhile.
+    /// Gives up connections whose answer is overdue. The wait is counted from the first check here: the last poll may have been long
+    /// before the command was sent, if all clients were in think time.
     #[inline]
     fn end_silent_connections(&mut self, done: &mut Vec<Done>) {
         if self.polled_at < self.check_silence_at {
@@ -433,14 +433,14 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     }
 }
 
-/// Each answer is told once. It is read until there is nothing more, so nothing is missed.
+/// Edge-triggered: each answer is announced once. It is read until nothing is left, so nothing is missed.
 const ANSWERS: EventFlags = EventFlags::IN.union(EventFlags::ET);
 
 fn timespec(time: Duration) -> Timespec {
     Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() }
 }
 
-/// Where an operation stands when call number `nth` is next, whose arguments begin at `args`.
+/// The state of an operation whose next call is number `nth`, with arguments from `args` on.
 #[inline]
 fn next_call(op: &SqlOp, nth: usize, args: usize) -> OpState {
     match op.calls.get(nth) {
@@ -450,7 +450,7 @@ fn next_call(op: &SqlOp, nth: usize, args: usize) -> OpState {
     }
 }
 
-/// What is said to have the server do what `op` stands at.
+/// The command that brings `op` into `state`.
 #[inline]
 fn command_for<'a>(state: &OpState, op: &'a SqlOp) -> Option<Command<'a>> {
     Some(match *state {
@@ -466,7 +466,7 @@ fn command_for<'a>(state: &OpState, op: &'a SqlOp) -> Option<Command<'a>> {
     })
 }
 
-/// Makes `mine` what `op` is, in the buffers that it has.
+/// Copies `op` into the buffers of `mine`.
 #[inline]
 fn copy_op(mine: &mut SqlOp, op: &SqlOp) {
     (mine.op_kind, mine.transaction, mine.writes) = (op.op_kind, op.transaction, op.writes);
@@ -628,7 +628,7 @@ mod tests {
     }
 
     impl Server {
-        /// Answers connection number `nth` where something came over it.
+        /// Answers connection number `nth` if something came over it.
         fn answer_if_asked(&self, nth: usize) {
             let mut ends = self.ends.lock().unwrap();
             let end = ends[nth].as_mut().expect("it is open");

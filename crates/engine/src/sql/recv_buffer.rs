@@ -58,7 +58,7 @@ impl RecvBuffer {
     }
 }
 
-/// What a socket that does not wait gave or took; `None` where it could not for now.
+/// What a socket that does not wait gave or took; `None` if it could not for now.
 #[inline]
 pub fn if_ready(done: io::Result<usize>) -> io::Result<Option<usize>> {
     match done {

@@ -1,8 +1,8 @@
-//! The instance of an SQL server: started in a directory of plimsoll's own, or visited by its URL; told, asked and started anew.
+//! The instance of an SQL server: a private one in a directory of plimsoll's own, or an existing one given by its URL.
 //!
 //! In: what one kind of server has of its own ([`SqlServer`]: programs, arguments, words for tables and settings). Out: an
-//! [`Instance`]. Limits: one connection asks everything beside the load, and never while clients wait; a server of others is never
-//! ended, started or configured.
+//! [`Instance`]. Limits: one control connection (`admin`) makes all queries outside of the load, and never while clients wait; an
+//! existing server is never started, stopped or configured.
 
 use crate::data_description::DataDescription;
 use crate::engine::{DataSpace, Instance, InstanceReport, Loading, ResetFor, Start, loaders_for};
@@ -26,14 +26,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use workload::{Beside, Kind, Part, Table, Work};
 
-/// Counting rows and flushing take as long as they take, and the load may leave much to be written out.
+/// Counting rows and flushing have no time limit of their own, and a load may leave much to be written.
 const ADMIN_PATIENCE: Duration = Duration::from_secs(600);
 
-/// What is the same for all servers of a kind.
+/// The constants of one kind of server.
 pub struct ServerSpec {
-    /// What a private one is called: in messages, as its directory, before the dot of its facts.
+    /// The name of a private one: in messages, of its directory, and as the prefix of its facts.
     pub name: &'static str,
-    /// As whom it runs where plimsoll is root.
+    /// The user that it runs as if plimsoll is root.
     pub user: &'static str,
     /// Its program,
     pub program: Program,
@@ -41,28 +41,28 @@ pub struct ServerSpec {
     pub install: Program,
     /// Its socket, in its directory.
     pub socket: &'static str,
-    /// What ends it at once with all that it has started,
+    /// The signal that kills it with all its processes,
     pub killed_by: Signal,
-    /// and what asks it to end in order, without waiting for clients.
+    /// and the one that shuts it down cleanly, without waiting for clients.
     pub ended_by: Signal,
-    /// What plans may say of it.
+    /// Which of its variables a plan may set.
     pub rules: Rules,
-    /// The variable that is its version.
+    /// The variable that holds its version.
     pub version: &'static str,
-    /// How a connection is asked for its isolation level. Servers know one or the other.
+    /// Queries for the isolation level of a connection. Each server knows one of them.
     pub isolation: &'static [&'static str],
-    /// How the server is asked what the tables take.
+    /// The query for the size of the tables, in bytes.
     pub table_bytes: &'static str,
 }
 
-/// A connection over which a server is told and asked beside the load.
+/// A control connection, used outside of the load.
 pub trait AdminConnection: Send + 'static {
-    /// Has `statement` performed.
+    /// Runs `statement`.
     fn run(&mut self, statement: &str) -> Result<(), OpFailure>;
-    /// The rows that answer `question`, each value as text.
+    /// The rows of the query `question`, each value as text.
     fn rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, OpFailure>;
 
-    /// The last value of the answer's first row.
+    /// The last value of the first row.
     fn value(&mut self, question: &str) -> Result<Option<String>, OpFailure> {
         Ok(self.rows(question)?.into_iter().next().and_then(|row| row.into_iter().last()?))
     }
@@ -70,52 +70,52 @@ pub trait AdminConnection: Send + 'static {
 
 /// What one kind of server has of its own.
 pub trait SqlServer: Clone + Send + Sync + 'static {
-    /// Where a server is, and as whom to come there.
+    /// The address of a server, with the login.
     type Address: Clone + Send + Sync + 'static;
-    /// A connection beside the load.
+    /// A control connection.
     type Admin: AdminConnection;
     /// How clients connect.
     type Sessions: SessionFactory<Session: PollableSession>;
 
-    /// What is the same for all of the kind.
+    /// The constants of this kind.
     const SPEC: &'static ServerSpec;
 
-    /// Refuses what cannot be done for `trial`, or not here.
+    /// Refuses a trial that this kind of server, or this machine, cannot run.
     fn check(&self, trial: &Trial) -> Result<(), TargetError>;
-    /// For the program that makes the files in `data`.
+    /// Arguments of the program that makes the files in `data`.
     fn install_arguments(&self, data: &Path, variables: &Variables) -> Vec<OsString>;
-    /// For the server on them.
+    /// Arguments of the server on them.
     fn arguments(&self, data: &Path, params: &Params, variables: &Variables) -> Vec<OsString>;
-    /// The server behind a private socket.
+    /// The address of the server behind a private socket.
     fn private_address(socket: Socket, shown: String) -> Self::Address;
-    /// Makes in a new server what tables are made in, and says where that is.
+    /// Makes the schema for the tables on a new private server, and returns its address.
     fn create_schema(link: &mut Self::Admin, address: Self::Address) -> Result<Self::Address, OpFailure>;
-    /// Makes a schema on the server of somebody else that `params` name.
+    /// Makes a schema on the existing server that `params` name.
     fn open_external(params: &Params) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
     /// A connection that gives up after `patience` without an answer.
     fn connect_admin(address: &Self::Address, patience: Duration) -> Result<Self::Admin, OpFailure>;
     /// The server, for messages.
     fn display_name(address: &Self::Address) -> &str;
-    /// Clients that say `statements` in their `options`,
+    /// Makes the connections of clients that execute `statements` with `options`,
     fn session_factory(address: Self::Address, statements: Arc<[String]>, options: SessionOptions) -> Self::Sessions;
-    /// and a connection as theirs are.
+    /// and a control connection with the same session options.
     fn connect_as_client(connect: &Self::Sessions) -> Result<Self::Admin, OpFailure>;
-    /// The question for the value of a variable.
+    /// The query for the value of a variable.
     fn variable(name: &str) -> String;
     /// The variables that are read back as facts.
     fn variables(&self) -> &'static [&'static str];
-    /// The word of durability that the variables amount to, by their values.
+    /// The durability (`disk`, `os`, `none`) that results from the values of its variables.
     fn durability(&self, value: &dyn Fn(&str) -> String) -> &'static str;
     /// `name` as an identifier.
     fn quoted(name: &str) -> String;
     /// The statements that make `table` with its indexes,
     fn create(&self, table: &Table) -> Vec<String>;
-    /// and those that make the indexes of one that is there without them.
+    /// and those that add its indexes to a table without them.
     fn indexes(table: &Table) -> Vec<String>;
-    /// Writes out what was put off for `tables`, as far as that can be asked of a server that is not `private`; what is left where
-    /// it makes no progress any more.
+    /// Writes out what is pending for `tables`, as far as a server that is not `private` allows it. Returns the bytes left if it
+    /// makes no progress any more.
     fn quiesce(&self, link: &mut Self::Admin, tables: &[String], private: bool) -> Result<Bytes, OpFailure>;
-    /// Refuses so many connections where the server, which says how many it takes at most, would turn some away.
+    /// Refuses more connections than `most`, the limit of the server.
     fn check_connections(_clients: u32, _most: Option<String>) -> Result<(), TargetError> {
         Ok(())
     }
@@ -126,21 +126,21 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
 /// A server with the data that was made on it.
 pub struct SqlServerInstance<S: SqlServer> {
     server: S,
-    /// Counts rows and reads settings back, never while clients wait.
+    /// The control connection. Not used while clients wait.
     admin: RefCell<S::Admin>,
     address: S::Address,
     tables: Vec<String>,
-    /// Of the data that is made.
+    /// The seed of the data.
     seed: u64,
     tally: Arc<ClientTally>,
     debt: RemainingDebt,
     made_for: DataDescription,
-    /// That the plan sets.
+    /// Variables that the plan sets.
     variables: Variables,
-    /// What points begin with, and what a private server is started with for it.
+    /// What is reset before each point.
     reset: DataReset,
     params: Params,
-    /// Of the clients of the last trial, or the first.
+    /// Those of the clients of the last trial, or of the first.
     options: SessionOptions,
     location: DataLocation,
 }
@@ -170,13 +170,13 @@ impl<S: SqlServer> SqlServerInstance<S> {
         own.rules.known(&made.variables, |name| made.variable(name)).map(|()| made)
     }
 
-    /// Makes a schema on a server that somebody else runs.
+    /// Makes a schema on an existing server.
     pub fn open_external(server: S, start: &Start) -> Result<Self, TargetError> {
         let (address, admin, external) = S::open_external(&start.trial.target.params)?;
         Ok(SqlServerInstance::at(server, start, address, admin, DataLocation::External(external)))
     }
 
-    /// A server that runs and is left as it is.
+    /// The instance on a server that is running.
     fn at(server: S, start: &Start, address: S::Address, admin: S::Admin, location: DataLocation) -> Self {
         SqlServerInstance {
             server,
@@ -195,7 +195,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         }
     }
 
-    /// Ends the server, in order where its data is to stay, does `meanwhile` to its directory, and starts it again.
+    /// Stops a private server (cleanly if `in_order`), runs `meanwhile` on its directory, and starts it again.
     fn restart(
         &mut self,
         in_order: bool,
@@ -226,7 +226,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         self.admin.borrow_mut().run(statement).map_err(|failure| self.failed(failure))
     }
 
-    /// The number that answers `question`; 0 where none does.
+    /// The number that the query `question` returns; 0 if it returns none.
     fn number(&self, question: &str) -> Result<u64, TargetError> {
         let answer = self.admin.borrow_mut().value(question).map_err(|failure| self.failed(failure))?;
         Ok(answer.and_then(|text| text.parse().ok()).unwrap_or_default())
@@ -236,7 +236,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         self.admin.borrow_mut().value(&S::variable(name)).ok().flatten()
     }
 
-    /// The level at which the clients' transactions are, as the server has it.
+    /// The isolation level of the clients' transactions, as reported by the server.
     fn isolation(&self) -> Option<String> {
         let connect = S::session_factory(self.address.clone(), [].into(), self.options.clone());
         let mut link = S::connect_as_client(&connect).ok()?;
@@ -244,13 +244,13 @@ impl<S: SqlServer> SqlServerInstance<S> {
         told.map(|told| session_options::isolation_word(&told))
     }
 
-    /// Counted and not assumed: what is sealed is what is there.
+    /// Rows are counted, not assumed.
     fn count_rows(&self) -> Result<u64, TargetError> {
         let count = |table: &String| self.number(&format!("SELECT count(*) FROM {}", S::quoted(table)));
         self.tables.iter().map(count).sum()
     }
 
-    /// What clients need to do other work on the data than statements.
+    /// What clients need for maintenance.
     fn maintenance(&self, work: Work) -> ServerMaintenance<S> {
         ServerMaintenance {
             server: self.server.clone(),
@@ -377,7 +377,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     }
 }
 
-/// What clients do but statements.
+/// Maintenance on an SQL server.
 #[derive(Clone)]
 struct ServerMaintenance<S: SqlServer> {
     server: S,

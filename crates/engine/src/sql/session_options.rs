@@ -1,14 +1,14 @@
-//! How the clients of an SQL engine talk to it: the parameters of the clients' side, which no data depends on.
+//! Session options of the clients of an SQL engine: parameters that do not shape the data.
 //!
-//! In: a trial. Out: a [`SessionOptions`]. Limits: the load is always made over kept connections with prepared statements, at the server's
-//! own isolation: it is to be over soon, and its rows are the same.
+//! In: a trial. Out: a [`SessionOptions`]. Limits: data is always loaded over kept connections with prepared statements, at
+//! the server's own isolation level, because that is fast and the rows are the same.
 
 use crate::server::url::Url;
 use host::error::TargetError;
 use model::{Fact, FailureClass, Nanos, ParamDef, ParamKind, Params, Trial};
 use std::time::{Duration, Instant};
 
-/// How a statement comes to the engine.
+/// How statements are sent.
 pub const STATEMENTS: ParamDef = ParamDef {
     name: "statements",
     kind: ParamKind::OneOf(&["prepared", "plain"]),
@@ -39,7 +39,7 @@ pub const CONNECTION: ParamDef = ParamDef {
     shapes_data: false,
 };
 
-/// What becomes of a client that has lost its connection.
+/// What a client does after it has lost its connection.
 pub const RECONNECT: ParamDef = ParamDef {
     name: "reconnect",
     kind: ParamKind::OneOf(&["again", "stop"]),
@@ -49,7 +49,7 @@ pub const RECONNECT: ParamDef = ParamDef {
     shapes_data: false,
 };
 
-/// How long an operation that lost against others is tried again.
+/// For how long conflicts are retried.
 pub const RETRIES_FOR: ParamDef = ParamDef {
     name: "retries_for",
     kind: ParamKind::Duration,
@@ -99,20 +99,20 @@ pub enum ReconnectPolicy {
     Stop,
 }
 
-/// Who serves the clients.
+/// Which threads run the clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientThreads {
-    /// A thread each.
+    /// One thread for each client.
     Each,
     /// So many threads, fewer than there are clients.
     Shared(u32),
 }
 
-/// A server that says nothing for so long is lost, or for the trial's grace time where that is longer. A stall below it is a
-/// measurement and no failure.
+/// A connection without an answer for this long, or for the trial's grace time if that is longer, is lost. A shorter stall is
+/// a measurement and not a failure.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
 
-/// How the clients of a trial talk to their server.
+/// The session options of a trial's clients.
 #[derive(Clone, Debug)]
 pub struct SessionOptions {
     /// Whether they prepare their statements.
@@ -121,18 +121,18 @@ pub struct SessionOptions {
     pub isolation: Option<String>,
     /// How long their connections last.
     pub connection: ConnectionLifetime,
-    /// What becomes of a lost one.
+    /// What happens after one is lost.
     pub reconnect: ReconnectPolicy,
-    /// How long they try again what lost against others.
+    /// For how long they retry conflicts.
     pub retries_for: Duration,
     /// How long they wait for an answer.
     pub patience: Duration,
-    /// Who serves them.
+    /// Which threads run them.
     pub threads: ClientThreads,
 }
 
 impl SessionOptions {
-    /// That of the clients of `trial`.
+    /// Those of the clients of `trial`.
     pub fn from_trial(trial: &Trial) -> SessionOptions {
         let params = &trial.target.params;
         let Nanos(retries_for) = params.nanos(RETRIES_FOR.name);
@@ -151,7 +151,7 @@ impl SessionOptions {
         }
     }
 
-    /// That of the clients that make the data of `trial`.
+    /// Those of the clients that load the data of `trial`.
     pub fn for_loading(trial: &Trial) -> SessionOptions {
         let Nanos(grace) = trial.phases.grace;
         SessionOptions {
@@ -170,26 +170,26 @@ impl SessionOptions {
         self.statements == StatementMode::Prepared && self.connection == ConnectionLifetime::Kept
     }
 
-    /// Whether an operation that failed with `class`, for the first time when it `began` to, is performed again.
+    /// Whether an operation that failed with `class` is retried. `began` is when it first failed.
     pub fn retries(&self, class: FailureClass, began: &mut Option<Instant>) -> bool {
         let mut since = || began.get_or_insert_with(Instant::now).elapsed();
         class == FailureClass::Conflict && since() < self.retries_for
     }
 
-    /// What is to be known of clients that share threads, where they do.
+    /// A fact about threads that clients share, if they do.
     pub fn facts(&self) -> Option<Fact> {
         let ClientThreads::Shared(threads) = self.threads else { return None };
         let told = format!("{threads}; an answer waits until its thread has looked at those before it");
         Some(Fact::new("client.threads", told))
     }
 
-    /// Whether a failure of `class` ends the load, whatever becomes of others.
+    /// Whether a failure of `class` ends the load.
     pub fn ends_load_on(&self, class: FailureClass) -> bool {
         class == FailureClass::Lost && self.reconnect == ReconnectPolicy::Stop
     }
 }
 
-/// Refuses what no client of a server can do: several operations at once, and threads that cannot be shared.
+/// Refuses what no client of a server can do: several operations in flight, and threads that cannot be shared.
 pub fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     crate::engine::depth_one_only(trial)?;
     let (threads, clients) = (trial.target.params.int(THREADS.name), trial.load.clients);
@@ -208,7 +208,7 @@ pub fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     }
 }
 
-/// Refuses threads that are shared over an encrypted connection to `url`: what TLS keeps back does not show at the socket.
+/// Refuses shared threads over TLS: data that TLS has buffered does not show at the socket.
 pub fn check_url(trial: &Trial, url: &Url) -> Result<(), TargetError> {
     match (client_threads(trial), &url.tls) {
         (ClientThreads::Shared(shared), Some(_)) => Err(TargetError::Unsupported(format!(
@@ -240,7 +240,7 @@ fn isolation_level(params: &Params) -> Option<String> {
     (word != "default").then(|| word.replace('-', " ").to_uppercase())
 }
 
-/// A server's word for a level as one of [`ISOLATION`]: `REPEATABLE-READ`, `repeatable read`.
+/// A server's name of a level (`REPEATABLE-READ`, `repeatable read`) in the words of [`ISOLATION`].
 pub fn isolation_word(told: &str) -> String {
     told.trim().to_lowercase().replace(' ', "-")
 }

@@ -1,7 +1,7 @@
-//! How an operation's statements are said over a connection: prepared at once, prepared when they are needed, or as plain text.
+//! How statements are executed over a connection: all prepared at its start, prepared when first needed, or as plain text.
 //!
-//! In: a wire that prepares and executes, statements with `?`, the manner of the clients. Out: a [`StatementExecutor`] that takes statements by
-//! their numbers. Limits: what a wire has prepared stays prepared as long as it is open.
+//! In: a connection that prepares and executes, statements with `?`, the session options. Out: a [`StatementExecutor`] that takes
+//! statements by their numbers. Limits: a prepared statement stays prepared as long as the connection is open.
 
 use crate::sql::SqlConnection;
 use crate::sql::literals::{Dialect, Plain};
@@ -12,32 +12,32 @@ use std::sync::Arc;
 
 /// A connection that numbers what it prepares from 0 on.
 pub trait PreparingConnection {
-    /// Why it did not do something.
+    /// Why something failed.
     type Error;
     /// PreparingConnection `text`, with `?` for each value, under the next number.
     fn prepare(&mut self, text: &str) -> Result<(), Self::Error>;
-    /// Makes ready what executes what is prepared under `number`; texts among its arguments are in `text`.
+    /// Puts the execution of prepared statement `number` into the send buffer. Its text arguments are in `text`.
     fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), Self::Error>;
-    /// Makes ready what executes a text without arguments.
+    /// Puts the execution of a text without arguments into the send buffer.
     fn put_text(&mut self, text: &str) -> Result<(), Self::Error>;
-    /// Sends what was made ready and takes all that is answered.
+    /// Sends the buffer and reads the whole answer.
     fn call(&mut self) -> Result<(), Self::Error>;
 }
 
-/// A connection, and how statements are said over it.
+/// A connection, and how statements are executed over it.
 pub struct StatementExecutor<W> {
-    /// The connection, for who does not wait for it.
+    /// The connection, for non-blocking use.
     pub wire: W,
     mode: ExecutionMode,
 }
 
-/// How statements are said.
+/// How statements are executed.
 enum ExecutionMode {
-    /// They are prepared, under their own numbers.
+    /// All are prepared, under their own numbers.
     Prepared,
-    /// They are prepared when they are first needed: those that were, each at the place that is its number there.
+    /// Each is prepared when it is first needed. `prepared[n]` is the statement that has number `n` on the connection.
     WhenNeeded { statements: Arc<[String]>, prepared: Vec<u16> },
-    /// As texts, which are made in one buffer.
+    /// As plain text, built in one buffer.
     Plain(Plain, String),
 }
 
@@ -62,7 +62,7 @@ impl<W: PreparingConnection> StatementExecutor<W> {
         Ok(StatementExecutor { wire, mode })
     }
 
-    /// Makes ready what is said next.
+    /// Puts the next command into the send buffer.
     #[inline]
     pub fn put(&mut self, next: Command<'_>) -> Result<(), W::Error> {
         match next {
@@ -103,7 +103,7 @@ impl<W: PreparingConnection> SqlConnection for StatementExecutor<W> {
     }
 }
 
-/// The number under which `statement` is prepared, now where it was not.
+/// The number under which `statement` is prepared; it is prepared now if it was not before.
 fn when_needed<W: PreparingConnection>(
     wire: &mut W,
     statements: &[String],

@@ -78,7 +78,7 @@ pub(crate) fn table_beside(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// The file that the table at `table` stands beside; `None` where it stands in a data directory.
+/// The file that the table at `table` stands beside; `None` if it stands in a data directory.
 fn named_file(table: &Path) -> Option<PathBuf> {
     let name = table.file_name()?.to_str()?.strip_suffix(TABLE_NAME)?.strip_suffix('.')?;
     Some(table.with_file_name(name))
@@ -123,7 +123,7 @@ fn open_directory(table_path: &Path) -> Result<OpenedTable, TargetError> {
     Ok(OpenedTable::Data(OpenTable { table, files, paths, _held: Some(held) }, head))
 }
 
-/// Opens a plain file for reading; `None` where there is none.
+/// Opens a plain file for reading; `None` if there is none.
 fn open_plain(dir: impl AsFd, path: &Path) -> Result<Option<File>, TargetError> {
     let open = |more| {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | more;
@@ -137,7 +137,7 @@ fn open_plain(dir: impl AsFd, path: &Path) -> Result<Option<File>, TargetError> 
     if !file.metadata().trying("look at", path)?.is_file() {
         return Err(refused(path, "is no plain file"));
     }
-    // What the device holds, and not what the page cache remembers, where that can be had.
+    // What the device holds, and not what the page cache remembers if that can be had.
     let direct = matches!(direct_alignment(&file), Alignment::Direct { .. }) && !ends_with_table(path);
     let direct = if direct { open(OFlags::DIRECT).ok().map(File::from) } else { None };
     Ok(Some(direct.unwrap_or(file)))

@@ -80,7 +80,7 @@ pub struct FoundUnit {
 }
 
 impl Damage {
-    /// What is wrong in which of the files at `paths`, for people.
+    /// What is wrong in which of the files at `paths`, for messages.
     pub fn describe(&self, paths: &[PathBuf]) -> String {
         let path = paths.get(usize::from(self.file)).map_or(String::new(), |path| shown(path));
         let expected = match (self.least, self.newest) {

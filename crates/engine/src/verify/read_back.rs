@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 pub const DAMAGE_KEPT: usize = 100;
 /// What one read reads,
 const READ: usize = 1 << 20;
-/// and how many are under way: enough for the full speed of an SSD.
+/// and how many are in flight: enough for the full speed of an SSD.
 const READERS: usize = 4;
 
 /// What was found.

@@ -11,7 +11,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnitState(pub u64);
 
-// From the lowest bit: the writes begun; how many of them are above the lowest generation; how many are under way; doubt.
+// From the lowest bit: the writes begun; how many of them are above the lowest generation; how many are in flight; doubt.
 const ISSUED_BITS: u32 = 35;
 const LAG_BITS: u32 = 16;
 const IN_FLIGHT_BITS: u32 = 12;
@@ -46,7 +46,7 @@ impl UnitState {
         self.0 >> (ISSUED_BITS + LAG_BITS) & IN_FLIGHT_MAX
     }
 
-    /// With writes under way: whether they overlap. At rest: whether the content may be a mixture.
+    /// With writes in flight: whether they overlap. At rest: whether the content may be a mixture.
     fn doubt(self) -> bool {
         self.0 >> (ISSUED_BITS + LAG_BITS + IN_FLIGHT_BITS) == 1
     }
@@ -68,7 +68,7 @@ impl UnitState {
         }
     }
 
-    /// After those who wrote were killed: what was under way may have been done, in part or not.
+    /// After those that wrote were killed: what was in flight may have been done, in part or not.
     pub fn abandoned(self) -> UnitState {
         UnitState::new(self.issued(), self.lag(), 0, self.doubt() || self.in_flight() > 0)
     }
@@ -143,7 +143,7 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Step {
         Begin,
-        /// The write under way with that number takes effect,
+        /// The write in flight with that number takes effect,
         Apply(usize),
         /// and is acknowledged.
         End(usize, bool),

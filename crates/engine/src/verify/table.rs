@@ -42,12 +42,12 @@ pub struct Head {
 
 impl Head {
     /// Whether the generations that the table names are those of the data. After a crash of the machine they are not where
-    /// writes were under way: data and table were written back at different times.
+    /// writes were in flight: data and table were written back at different times.
     pub fn knows_generations(&self) -> bool {
         self.at_rest || self.boot == boot()
     }
 
-    /// The length of the table's file; `None` where no file is that long.
+    /// The length of the table's file; `None` if no file is that long.
     fn file_bytes(&self) -> Option<u64> {
         self.files.checked_mul(self.units_each)?.checked_mul(8)?.checked_add(HEAD)
     }
@@ -66,7 +66,7 @@ impl Head {
         file.sync_all()
     }
 
-    /// The head of `file`; `None` where it is no table, or not whole.
+    /// The head of `file`; `None` if it is no table, or not whole.
     pub fn read(file: &File) -> std::io::Result<Option<Head>> {
         let mut page = [0; HEAD as usize];
         match file.read_exact_at(&mut page, 0) {
@@ -108,7 +108,7 @@ impl Table {
         Table::map(path, file, head)
     }
 
-    /// Opens the table at `path`. What was under way when it was left is in doubt from now on.
+    /// Opens the table at `path`. What was in flight when it was left is in doubt from now on.
     pub fn open(path: &Path) -> Result<Table, TargetError> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(open(path, flags, Mode::empty()).trying("open", path)?);
@@ -215,7 +215,7 @@ impl Table {
 impl Drop for Table {
     fn drop(&mut self) {
         let len = self.head.file_bytes().expect("it was mapped") as usize;
-        // SAFETY: mapped in `map` with this length; whoever uses it holds it alive.
+        // SAFETY: mapped in `map` with this length; anything that uses it holds it alive.
         let _ = unsafe { munmap(self.start.cast(), len) };
     }
 }
@@ -324,7 +324,7 @@ mod tests {
         for content in [&b"short"[..], &[0; 8192], &other_length, &damaged] {
             std::fs::write(&path, content).unwrap();
             let error = Table::open(&path).unwrap_err();
-            assert!(matches!(error, TargetError::Unsafe(_)) && error.to_string().contains("no table"), "{error}");
+            assert!(matches!(error, TargetError::Unsafe(_)) && error.to_string().contains("not a table"), "{error}");
         }
         std::fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();

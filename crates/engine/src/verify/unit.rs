@@ -48,7 +48,7 @@ impl Header {
         unit[8..UNSUMMED].copy_from_slice(&sum.to_le_bytes());
     }
 
-    /// The header of `unit`; `None` where it has none, or the checksum is not that of its content.
+    /// The header of `unit`; `None` if it has none, or the checksum is not that of its content.
     pub fn parse(unit: &[u8]) -> Option<Header> {
         let word = |at: usize| u64::from_le_bytes(unit[at..at + 8].try_into().expect("8 bytes are 8 bytes"));
         let whole = word(0) == MAGIC && word(8) == xxh64(&unit[UNSUMMED..]);

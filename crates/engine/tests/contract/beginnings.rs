@@ -1,4 +1,4 @@
-//! What points begin with: data as the point before left it, an engine started anew, data as it was loaded; on file systems that
+//! What points begin with: data as the point before left it, an engine restarted, data as it was loaded; on file systems that
 //! share blocks and on those that copy.
 
 use crate::lab::{

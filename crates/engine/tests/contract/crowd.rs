@@ -44,7 +44,7 @@ fn the_server_counts_as_many_operations_as_the_clients() {
                 let trial = sixteen(engine, &[("mix", mix), ("ops_max", "2000"), ("statements", statements)]);
                 let before = count(engine, parent.path(), counter);
                 assert_eq!(done(&mut *instance, &trial), 2_000, "{engine} {mix}");
-                // PostgreSQL's processes tell what they did when they end, and once a second; it and those who ask commit, too.
+                // PostgreSQL's processes tell what they did when they end, and once a second; it and those that ask commit, too.
                 let until = Instant::now() + Duration::from_secs(20);
                 let counted = loop {
                     let counted = count(engine, parent.path(), counter) - before;

@@ -4,7 +4,7 @@ use crate::lab::{
     MOMENT, can_run, directory, embedded, exists, fact, found, key_value, load_ops, names_in, pairs, prepare, prepared,
     quick_pairs, run, settings, start, trial, with_companions,
 };
-use engine::{EngineDef, EngineProcess, Instance};
+use engine::{EngineDef, EngineLocation, Instance};
 use host::TargetError;
 use load::Ended;
 use model::{FailureClass, Phase, Trial, Value};
@@ -16,10 +16,10 @@ use workload::Reuse;
 const NOTHING: [String; 0] = [];
 
 /// The whole life of an instance: started, loaded, run by one client and by three, stopped. Data that the run changes for
-/// good is made anew in between.
+/// good is made again in between.
 fn live(trial: &Trial, parent: &Path) {
     let fresh = (workload::find(&trial.workload.name).unwrap().data_reuse)(&trial.workload.params) == Reuse::Fresh;
-    let server = engine::find(&trial.target.engine).unwrap().runs == EngineProcess::Server;
+    let server = engine::find(&trial.target.engine).unwrap().runs == EngineLocation::Server;
     let mut instance = start(trial, parent).unwrap();
     load_whole(&mut *instance, trial);
     for clients in if server && fresh { vec![3] } else { vec![1, 3] } {
@@ -59,13 +59,13 @@ fn run_with(instance: &mut dyn Instance, trial: &Trial, clients: u32) {
 
 #[test]
 fn every_engine_lives_through_every_workload_with_every_word_of_its_parameters() {
-    all_live(|engine| engine.runs != EngineProcess::Server);
+    all_live(|engine| engine.runs != EngineLocation::Server);
 }
 
 /// Beside the others, because servers take a second to start.
 #[test]
 fn every_server_lives_through_every_workload_with_every_word_of_its_parameters() {
-    all_live(|engine| engine.runs == EngineProcess::Server);
+    all_live(|engine| engine.runs == EngineLocation::Server);
 }
 
 fn all_live(which: impl Fn(&EngineDef) -> bool) {

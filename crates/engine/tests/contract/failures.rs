@@ -16,7 +16,7 @@ struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// `None` where it takes rights that this process does not have.
+    /// `None` if it takes rights that this process does not have.
     fn mount() -> Option<SmallDisk> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("skipped: needs root: a small file system cannot be mounted");
@@ -117,7 +117,7 @@ fn databases_that_fill_the_disk_say_so_and_go() {
                 assert_no_space(&outcome.ended, disk.path());
                 let (ok, failed) = seen.total(Phase::Run);
                 assert!(ok > 0 && failed > 0, "{ok} done, {failed} failed");
-                // How many commits fill it differs: SQLite's log is begun anew only in a moment in which no client reads it, and
+                // How many commits fill it differs: SQLite's log is begun again only in a moment in which no client reads it, and
                 // with several clients it can take nearly all of the disk.
                 let bytes = instance.space().total;
                 assert!(bytes > Bytes::from_mib(7), "{engine} {durability} {clients}: {ok} done in {bytes}");

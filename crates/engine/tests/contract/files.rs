@@ -46,7 +46,7 @@ fn several(parent: &Path, count: usize) -> Vec<PathBuf> {
     (0..count).map(|file| found(parent, &format!("data.{file}"))).collect()
 }
 
-/// Performs the test of that name in a process of its own; `None` where this is that process.
+/// Performs the test of that name in a process of its own; `None` if this is that process.
 fn in_a_child(name: &str) -> Option<Output> {
     const CHILD: &str = "PLIMSOLL_TEST_IN_A_CHILD";
     let program = std::env::current_exe().unwrap();

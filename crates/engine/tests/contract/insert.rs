@@ -37,7 +37,7 @@ fn perform(instance: &mut dyn Instance, engine: &str, step: &str, more: &[(&str,
     seen.counts[&(Phase::Run, 0)].0
 }
 
-/// What became of the arrivals of a run phase, beside what else was seen of it.
+/// What became of the arrivals of a run phase, in addition to what else was seen of it.
 #[derive(Default)]
 struct Arrivals {
     seen: Seen,

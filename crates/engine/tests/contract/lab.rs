@@ -1,6 +1,6 @@
 //! A bench for the contract tests: small trials from the declared defaults, and instances driven as the binary drives them.
 
-use engine::{ENGINES, EngineDef, EngineProcess, Instance, Loading, Start};
+use engine::{ENGINES, EngineDef, EngineLocation, Instance, Loading, Start};
 use host::TargetError;
 use host::filesystem::{Alignment, direct_alignment};
 use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_phases};
@@ -63,12 +63,12 @@ pub fn pairs() -> impl Iterator<Item = (&'static EngineDef, &'static WorkloadDef
 
 /// The same, with one workload only for each server: they take a second to start.
 pub fn quick_pairs() -> impl Iterator<Item = (&'static EngineDef, &'static WorkloadDef)> {
-    pairs().filter(|(engine, workload)| engine.runs != EngineProcess::Server || workload.entry.name == "oltp")
+    pairs().filter(|(engine, workload)| engine.runs != EngineLocation::Server || workload.entry.name == "oltp")
 }
 
 /// The servers among the engines, as far as they are to be had here.
 pub fn servers() -> impl Iterator<Item = &'static EngineDef> {
-    ENGINES.iter().copied().filter(|engine| engine.runs == EngineProcess::Server && is_here(engine))
+    ENGINES.iter().copied().filter(|engine| engine.runs == EngineLocation::Server && is_here(engine))
 }
 
 /// The SQL engines that are to be had here and run in a directory of plimsoll's own.
@@ -81,7 +81,7 @@ pub fn sql_engines() -> impl Iterator<Item = &'static str> {
 pub fn embedded() -> impl Iterator<Item = &'static str> {
     ENGINES
         .iter()
-        .filter(|engine| engine.runs == EngineProcess::Embedded && is_here(engine))
+        .filter(|engine| engine.runs == EngineLocation::Embedded && is_here(engine))
         .map(|engine| engine.entry.name)
 }
 
@@ -101,7 +101,7 @@ fn is_here(engine: &EngineDef) -> bool {
 /// the defaults stand for themselves, and the engine's words are tried with one workload.
 pub fn settings(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str, &'static str)> {
     let all = [vec![("seed", "1")], words(engine, workload)].concat();
-    if engine.runs != EngineProcess::Server {
+    if engine.runs != EngineLocation::Server {
         return all;
     }
     let is_default = |defs: &[ParamDef], (name, word): &(&str, &str)| {
@@ -219,7 +219,7 @@ pub fn start(trial: &Trial, parent: &Path) -> Result<Box<dyn Instance>, TargetEr
     (engine.start)(&Start { engine, trial, parent, data: &data, destroy: &[], cgroups: None })
 }
 
-/// Makes the data of `instance`, as far as it can be made, and seals it where it could.
+/// Makes the data of `instance`, as far as it can be made, and seals it if it could.
 pub fn prepare(instance: &mut dyn Instance, trial: &Trial) -> Result<(Outcome, Seen), TargetError> {
     let (mut seen, mut outcome) = (Seen::default(), Outcome { ended: Ended::AsPlanned, hung: Vec::new() });
     if let Some(loading) = instance.loaders(trial)? {
@@ -246,12 +246,12 @@ pub fn prepared_with_facts(trial: &Trial, parent: &Path) -> (Box<dyn Instance>, 
     (instance, seen.load_facts)
 }
 
-/// EngineProcess `trial` on `instance`.
+/// EngineLocation `trial` on `instance`.
 pub fn run(instance: &mut dyn Instance, trial: &Trial) -> Result<(Outcome, Seen), TargetError> {
     Ok(run_loading(instance.clients(trial)?, trial))
 }
 
-/// EngineProcess `trial` with clients that are there already.
+/// EngineLocation `trial` with clients that are there already.
 pub fn run_loading(loading: Loading, trial: &Trial) -> (Outcome, Seen) {
     let mut seen = Seen::default();
     (perform(loading, &run_phase(trial), trial, &mut seen), seen)
@@ -275,7 +275,7 @@ pub fn perform(loading: Loading, phase: &PhasePlan, trial: &Trial, seen: &mut dy
     run_phases(loading, &[*phase], &setup, &MonotonicClock::start(), &Arc::new(Stop::default()), seen)
 }
 
-/// How many operations the load part of `trial` has; `None` where nothing is loaded.
+/// How many operations the load part of `trial` has; `None` if nothing is loaded.
 pub fn load_ops(trial: &Trial) -> Option<u64> {
     let def = workload::find(&trial.workload.name).unwrap();
     let engine = engine::find(&trial.target.engine).unwrap();
@@ -304,7 +304,7 @@ pub fn fact(instance: &dyn Instance, name: &str) -> Option<String> {
     instance.report().facts.into_iter().find(|fact| fact.name == name).map(|fact| fact.value)
 }
 
-/// A file of somebody else.
+/// A file that plimsoll did not make.
 pub fn foreign_file(path: &Path, size: Bytes) -> Vec<u8> {
     let content: Vec<u8> = (0..size.0).map(|at| (at * 31 / 7) as u8).collect();
     std::fs::write(path, &content).unwrap();

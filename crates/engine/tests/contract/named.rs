@@ -1,4 +1,4 @@
-//! A file at a path that the user named: made if absent, read if it is somebody else's, written only if plimsoll made it.
+//! A file at a path that the user named: made if absent, read if it is not made by plimsoll, written only if plimsoll made it.
 
 use crate::lab::{can_run, directory, fact, foreign_file, names_in, prepare, prepared, run, start, trial};
 use host::TargetError;

@@ -1,4 +1,4 @@
-//! Schemas on a server of somebody else: what plimsoll did not make is left as it is.
+//! Schemas on a server of another process: what plimsoll did not make is left as it is.
 
 use crate::lab::{directory, fact, found, prepared, servers, start, trial};
 use host::TargetError;

@@ -59,7 +59,7 @@ impl Resource {
 /// Where a group that limits `resource` is made.
 ///
 /// # Errors
-/// Where this kernel or this container has none, with what to do.
+/// If this kernel or this container has none, with what to do.
 pub fn find(resource: Resource) -> Result<Hierarchy, TargetError> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let (mounts, groups) = (read("/proc/self/mounts"), read("/proc/self/cgroup"));

@@ -22,7 +22,7 @@ impl MemoryGroup {
         MemoryGroup { version, group }
     }
 
-    /// Sets the limit, forgets what was used at most, and says what the limit is; `None` where there is none.
+    /// Sets the limit, forgets what was used at most, and says what the limit is; `None` if there is none.
     pub fn apply(&self, limit: Option<Bytes>) -> Result<Option<Bytes>, TargetError> {
         let amount = |none: &str| limit.map_or(none.to_owned(), |limit| limit.0.to_string());
         match self.version {

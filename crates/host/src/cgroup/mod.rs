@@ -38,12 +38,12 @@ use storage::StorageGroup;
 pub use group::sweep_abandoned;
 pub use storage::clear_rules_of;
 
-/// What an instance is to be limited in, by any of its points.
+/// Which limits any point of an instance has.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitNeeds<'a> {
     /// Its memory.
     pub memory: bool,
-    /// Its part of this device.
+    /// Its use of this device.
     pub storage: Option<LimitedDisk<'a>>,
     /// Whether plimsoll's own process does its work.
     pub embedded: bool,
@@ -125,12 +125,13 @@ impl CgroupLimits {
         Ok(path)
     }
 
-    /// Where a server enters: it writes a `0` to each before it becomes its program.
+    /// A handle on the list of processes of each group. A server enters the groups by writing `0` to each before it starts its
+    /// program.
     pub fn cgroup_fds(&self) -> Vec<Arc<OwnedFd>> {
         self.groups.iter().map(ControlGroup::procs_fd).collect()
     }
 
-    /// Holds the instance to `limits` from now on, and says what the kernel made of them.
+    /// Applies `limits` from now on. Returns facts with the limits as the kernel took them.
     pub fn apply(&self, limits: &Limits) -> Result<Vec<Fact>, TargetError> {
         let mut facts = Vec::new();
         if let Some(memory) = &self.memory {
@@ -144,23 +145,23 @@ impl CgroupLimits {
         Ok(facts)
     }
 
-    /// Lets it have all there is, for work that is not measured.
+    /// Removes the limits for the time being, for work that is not measured.
     pub fn clear(&self) -> Result<(), TargetError> {
         self.apply(&Limits::default()).map(drop)
     }
 
-    /// What it took at most since the limits were set, and whether the kernel had to kill.
+    /// The most memory used since the limits were set, and whether the kernel killed a process.
     pub fn closing_facts(&self) -> Vec<Fact> {
         self.memory.iter().flat_map(MemoryGroup::closing_facts).collect()
     }
 
-    /// What to say where the kernel killed the server for want of memory.
+    /// A message if the kernel killed the server because it was out of memory.
     pub fn trouble(&self) -> Option<String> {
         let killed = self.memory.as_ref().is_some_and(|memory| memory.kills() > 0);
         killed.then(|| "the kernel killed the server: it needs more memory than memory_limit allows".into())
     }
 
-    /// What the user is to know of storage limits that not all writes are held to.
+    /// A warning for the user if the storage limit does not apply to all writes.
     pub fn warning(&self) -> Option<&'static str> {
         let partly = self.storage.as_ref().is_some_and(|storage| !storage.holds_all());
         partly.then_some(
@@ -169,7 +170,7 @@ impl CgroupLimits {
         )
     }
 
-    /// What reads how much the groups use, for as long as they are there.
+    /// A reader of what the groups use, for as long as they exist.
     pub fn usage(&self) -> UsageReader {
         UsageReader { memory: self.memory.clone(), storage: self.storage.clone() }
     }
@@ -206,7 +207,7 @@ impl UsageReader {
 }
 
 impl Drop for CgroupLimits {
-    /// Where nobody removed it, because a start failed. What cannot be removed now is left to the next start.
+    /// For groups that were not removed, because a start failed. What cannot be removed now is left to the next start.
     fn drop(&mut self) {
         let _ = self.open();
     }

@@ -29,7 +29,7 @@ pub struct StorageGroup {
     whole: bool,
 }
 
-/// Whether rules of the outermost group of `hierarchy` hold whoever writes to a device.
+/// Whether rules of the outermost group of `hierarchy` hold anything that writes to a device.
 pub fn holds_whole_devices(hierarchy: &Hierarchy) -> bool {
     let is_real = hierarchy.outermost.join("release_agent").exists();
     hierarchy.version == Version::One && hierarchy.own == hierarchy.outermost && is_real

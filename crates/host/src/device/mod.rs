@@ -65,7 +65,7 @@ impl RawDevice {
         RawDevice { device, destroy: destroy.to_vec(), claim: None }
     }
 
-    /// Refuses to write where that was not consented to or somebody uses the device; from then on nobody else can.
+    /// Refuses to write if the user did not consent or the device is in use. From then on no other process can use it.
     pub fn check_writes(&mut self, writes: bool) -> Result<(), TargetError> {
         if writes && self.claim.is_none() {
             self.device.check_destroy(&self.destroy, &[])?;
@@ -76,7 +76,7 @@ impl RawDevice {
 }
 
 impl Device {
-    /// The block device at `path`; `None` where something else is there, or nothing. A symlink is something else.
+    /// The block device at `path`; `None` if something else is there, or nothing. A symlink is something else.
     pub fn at(path: &Path) -> Option<Device> {
         let meta = fs::symlink_metadata(path).ok().filter(|meta| meta.file_type().is_block_device())?;
         let name = device_name(meta.rdev())?;
@@ -110,7 +110,7 @@ impl Device {
         serial.or_else(behind).unwrap_or_else(by_size)
     }
 
-    /// Refuses to overwrite the device where it is in use, below `/` or one of `protected`, or where `destroy` does not name it.
+    /// Refuses to overwrite the device if it is in use, below `/` or one of `protected`, or if `destroy` does not name it.
     pub fn check_destroy(&self, destroy: &[Consent], protected: &[&Path]) -> Result<(), TargetError> {
         let protected = [Path::new("/")].into_iter().chain(protected.iter().copied());
         let below = protected.into_iter().find(|dir| devices_below(dir).contains(&self.name));
@@ -143,7 +143,7 @@ impl Device {
         })
     }
 
-    /// Who uses it or one of its partitions; `None` where nobody does.
+    /// What uses it or one of its partitions; `None` if nothing does.
     fn user(&self) -> Option<String> {
         let members = [vec![self.name.clone()], partitions(&self.name)].concat();
         let used = members.iter().find_map(|member| user_of(member));

@@ -1,7 +1,7 @@
 //! Loop devices: a file seen as a block device.
 //!
-//! In: an open image. Out: a device that reads and writes it, past the page cache where the file system below can. Limits:
-//! Linux 5.8 and newer (LOOP_CONFIGURE); the numbers are those of `linux/loop.h`. A device is ours where the kernel says that
+//! In: an open image. Out: a device that reads and writes it, past the page cache if the file system below can. Limits:
+//! Linux 5.8 and newer (LOOP_CONFIGURE); the numbers are those of `linux/loop.h`. A device is ours if the kernel says that
 //! its backing file is our image, by device and inode; names prove nothing.
 //!
 //! A device is set to clear itself when its last user is gone. So one that is attached and not yet mounted goes with the process,

@@ -1,5 +1,5 @@
 //! A volume: a file system of plimsoll's own in an image file, mounted on a loop device, so that file systems can be measured
-//! beside each other on one disk, without a partition to spare.
+//! next to each other on one disk, without a partition to spare.
 //!
 //! In: the directory under measurement, a file system, a size. Out: a mount point with nothing in it, its device, its facts;
 //! unmounted, detached and removed at the end. Limits: needs root. Below the volume lie a loop device and the file system of the
@@ -8,8 +8,8 @@
 //! - The image is allocated in full, so that the disk cannot fill up under the file system. It is allocated and not written:
 //!   a file system below that marks such extents pays for that when a block is written first. Data is made before it is
 //!   measured, so this concerns what grows during the run.
-//! - The loop device reads and writes past the page cache where the file system below can: what is read twice would come from a
-//!   cache that no device has. Where it cannot, the fact `fs.loop_direct` says so.
+//! - The loop device reads and writes past the page cache if the file system below can: what is read twice would come from a
+//!   cache that no device has. If it cannot, the fact `fs.loop_direct` says so.
 //! - The image is in a data directory whose manifest names it and its mount point. However the process ends, the next start
 //!   unmounts what is mounted there from that image, and nothing else.
 
@@ -54,7 +54,7 @@ impl Volume {
     /// Makes `kind` with `size` in an image in `parent`, and mounts it.
     ///
     /// # Errors
-    /// Where this machine cannot, with what is missing. Nothing is left behind then.
+    /// If this machine cannot, with what is missing. Nothing is left behind then.
     pub fn make(parent: &Path, kind: FileSystem, size: Bytes, seed: u64) -> Result<Volume, TargetError> {
         let mut dir = DataDir::create(parent, &format!("fs={kind} fs_size={size}"), seed)?;
         let names = dir.own_volume(release)?;
@@ -199,7 +199,7 @@ fn mount_on(kind: FileSystem, device: &LoopDevice, mount_point: &Path) -> Result
 /// Unmounts and detaches what stands on the image of the data directory `locked`: at its end, or where its process was killed.
 ///
 /// # Errors
-/// Where something else is mounted there, which stays.
+/// If something else is mounted there, which stays.
 pub fn release(locked: &File, names: &VolumeNames) -> Result<(), TargetError> {
     let image = fs::symlink_metadata(inside(locked, &names.image)).ok().filter(|image| image.is_file());
     let image = image.map(|image| Backing::from_metadata(&image));

@@ -7,7 +7,7 @@ use crate::error::RunnerError;
 use crate::messages::Assignment;
 use crate::preflight::{RunSite, data_location};
 use engine::estimate::image_bytes;
-use engine::{EngineDef, EngineProcess, Instance, Start};
+use engine::{EngineDef, EngineLocation, Instance, Start};
 use host::Volume;
 use host::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
 use host::device::Device;
@@ -154,16 +154,16 @@ pub(super) fn data_reuse(trial: &Trial) -> Reuse {
 /// The group that an engine is held in, if some trial of the run has a limit.
 fn cgroup_limits(
     limits: LimitKinds,
-    runs: EngineProcess,
+    runs: EngineLocation,
     device: &Option<String>,
     alone: bool,
 ) -> Result<Option<CgroupLimits>, RunnerError> {
     let LimitKinds { memory, storage } = limits;
     let disk = LimitedDisk { name: device.as_deref().unwrap_or("none"), alone };
     let needs = match runs {
-        EngineProcess::Elsewhere => return Ok(None),
-        EngineProcess::Server => LimitNeeds { memory, storage: storage.then_some(disk), embedded: false },
-        EngineProcess::InClients | EngineProcess::Embedded => {
+        EngineLocation::Elsewhere => return Ok(None),
+        EngineLocation::Server => LimitNeeds { memory, storage: storage.then_some(disk), embedded: false },
+        EngineLocation::InClients | EngineLocation::Embedded => {
             LimitNeeds { memory: false, storage: storage.then_some(disk), embedded: true }
         }
     };
@@ -196,12 +196,12 @@ pub(super) fn room(trial: &Trial, running: Option<&RunningInstance>, dir: &Path)
 fn subject(trial: &Trial, running: &RunningInstance, dir: &Path) -> Subject {
     let device = device_below(trial, running.volume.as_ref(), dir);
     match running.def.runs {
-        EngineProcess::InClients | EngineProcess::Embedded => Subject { engine_pids: EnginePids::Own, device },
-        EngineProcess::Server => {
+        EngineLocation::InClients | EngineLocation::Embedded => Subject { engine_pids: EnginePids::Own, device },
+        EngineLocation::Server => {
             Subject { engine_pids: EnginePids::Processes(running.instance.report().processes), device }
         }
         // Nothing on this machine is that server's work.
-        EngineProcess::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },
+        EngineLocation::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },
     }
 }
 
