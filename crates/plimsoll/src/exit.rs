@@ -164,3 +164,22 @@ impl From<ReportError> for Fault {
 fn names_no_directory(reason: &std::io::Error) -> bool {
     matches!(reason.kind(), ErrorKind::NotADirectory | ErrorKind::AlreadyExists | ErrorKind::NotFound)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_errors_of_a_run_have_the_codes_that_scripts_rely_on() {
+        let code = |error: RunnerError| Fault::from(error).exit.code();
+        let codes = [
+            code(RunnerError::Unsupported("step".into())),
+            code(RunnerError::Unsafe("in use".into())),
+            code(RunnerError::Target(TargetError::Unsafe("not ours".into()))),
+            code(RunnerError::failed("disk I/O error")),
+            code(RunnerError::Stopped(StopReason::Limit)),
+            code(RunnerError::Stopped(StopReason::Unrecorded)),
+        ];
+        assert_eq!(codes, [2, 3, 3, 4, 4, 4]);
+    }
+}

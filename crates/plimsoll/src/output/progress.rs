@@ -149,8 +149,10 @@ impl Progress {
 
     /// The work left, as far as it is known.
     fn left(&self) -> String {
-        let own = self.planned[self.point].ops.filter(|_| self.phase == Phase::Run);
-        left(&self.planned[self.point..], self.point_began.elapsed().as_secs_f64(), own.map(|ops| (self.done, ops)))
+        // A search may measure more points than its plan names.
+        let planned = self.planned.get(self.point..).unwrap_or_default();
+        let ops = planned.first().and_then(|point| point.ops).filter(|_| self.phase == Phase::Run);
+        left(planned, self.point_began.elapsed().as_secs_f64(), ops.map(|ops| (self.done, ops)))
     }
 }
 
