@@ -21,7 +21,7 @@ pub use program::{
     Work,
 };
 
-use model::{Bytes, Entry, Op, Params};
+use model::{Bytes, Entry, Op, Params, WorkTraits};
 
 /// All workloads. A new one is one file and one line here.
 pub const WORKLOADS: &[&WorkloadDef] = &[&file::FILE, &insert::INSERT, &oltp::OLTP];
@@ -45,6 +45,8 @@ pub type Make<P> = fn(&Params, u64, &Carried) -> P;
 pub struct WorkloadDef {
     /// Name, help, families and parameters.
     pub entry: Entry,
+    /// What its parameters mean, for code that judges a run.
+    pub traits: fn(&Params) -> WorkTraits,
     /// Whether trials may share a prepared data set.
     pub data_reuse: fn(&Params) -> Reuse,
     /// About how much space the prepared data takes at rest in a B-tree, and a file exactly.
