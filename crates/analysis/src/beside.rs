@@ -5,8 +5,8 @@
 //! Limits: arrivals beside a run are constant, so the share of the recorded ones that is theirs is computed and not read. What the
 //! engine and the generator used (CPU, I/O, context switches) cannot be told apart: that stays divided by the operations of both.
 
-use crate::rates::{PerOp, Rate};
-use crate::summary::{PhaseTimes, Quantiles};
+use crate::numbers::quantiles::{PhaseTimes, Quantiles};
+use crate::numbers::rates::{PerOp, Rate};
 use crate::text::{count, rate, time};
 use crate::window::{Tally, Window};
 use model::{Background, Interval, KindInterval, Phase, PhaseData, PointData};
@@ -105,7 +105,7 @@ impl Group {
         let (offered, unserved) = self.arrivals(run);
         let phase = PhaseData { start, end, offered, unserved, intervals, ..*run };
         let window = Window::of(&phase, counted.origin, &point.trial);
-        let (times, done) = (PhaseTimes::of(&window), Rate::of(&window, |kind| kind.ok as f64));
+        let (times, done) = (PhaseTimes::from_window(&window), Rate::of(&window, |kind| kind.ok as f64));
         Some(Beside {
             kinds: self.names.clone(),
             clients: self.clients,
@@ -118,8 +118,8 @@ impl Group {
             failed: window.recorded.failed,
             late: window.recorded.late,
             unserved,
-            response_ns: Quantiles::of(&times.response),
-            service_ns: Quantiles::of(&times.service),
+            response_ns: Quantiles::from_times(&times.response),
+            service_ns: Quantiles::from_times(&times.service),
         })
     }
 

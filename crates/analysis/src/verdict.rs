@@ -12,7 +12,7 @@ use crate::detect::unlike_durability::durability;
 use crate::losses::{Loss, sentences};
 use crate::sweep::{Axis, Step, Sweep, sweeps};
 use crate::text::{count, megabytes, plural, rate, time};
-use crate::{PointAnalysis, Span, Validity};
+use crate::{PointAnalysis, Validity};
 use std::collections::BTreeMap;
 
 /// What a line of a terminal holds.
@@ -311,11 +311,10 @@ fn drifts(point: &PointAnalysis) -> bool {
 /// The point in which somebody was kept waiting longest by a stall or by others, and for how long: the longest stretch or
 /// service time, whichever is longer.
 fn longest_wait(points: &[PointAnalysis]) -> Option<(&PointAnalysis, f64)> {
-    let length = |span: &Span| span.to_s - span.from_s;
     let longest = |point: &PointAnalysis| {
-        let spans = point.series.iter().flat_map(|series| &series.stalls);
+        let stalls = point.shape.iter().flat_map(|shape| &shape.stalls);
         let slowest = point.summary.as_ref().and_then(|summary| summary.service_ns).map_or(0.0, |q| q.max as f64 / 1e9);
-        spans.map(length).fold(slowest, f64::max)
+        stalls.map(|stall| stall.span.length_s()).fold(slowest, f64::max)
     };
     let kept = points.iter().filter(|point| has(point, "stall") || has(point, "starvation"));
     kept.map(|point| (point, longest(point))).max_by(|a, b| a.1.total_cmp(&b.1))

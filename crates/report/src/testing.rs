@@ -6,7 +6,8 @@
 use crate::figure::{Body, Figure, Panel};
 use analysis::{
     Amounts, Analysis, Beside, Cost, CounterSeries, Finding, GeneratorCost, InsertCost, Inserted, IntervalPoint,
-    PointAnalysis, Projection, Quantiles, Rounds, Series, Severity, Span, Summary, Validity, WorstInterval,
+    PointAnalysis, Projection, Quantiles, Rounds, Series, Severity, Shape, Span, Stall, Summary, Validity,
+    WorstInterval,
 };
 use hdrhistogram::Histogram;
 use model::histogram::new_hdr;
@@ -154,7 +155,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         .map(|i| interval(sketch, f64::from(i) * length_s - 1.0, length_s, service_ns, &mut noise))
         .collect();
     let response = histogram(service_ns, &mut noise);
-    let stalls = sketch.stall.map(|(from_s, to_s)| Span { from_s, to_s }).into_iter().collect();
+    let stall = sketch.stall.map(|(from_s, to_s)| Stall { span: Span { from_s, to_s }, rate_share: 0.01 });
     let counters = counters(sketch, &intervals, &mut noise);
     let counted = Span { from_s: 0.0, to_s: intervals.last().map_or(0.0, |i| i.at_s + i.length_s) };
     let series = Series {
@@ -164,9 +165,6 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         service: response.clone(),
         response,
         counters,
-        stalls,
-        levels: Vec::new(),
-        drops: Vec::new(),
         amounts: Amounts::default(),
     };
     PointAnalysis {
@@ -187,6 +185,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         inserts: None,
         projection: None,
         series: Some(series),
+        shape: Some(Shape { stalls: stall.into_iter().collect(), ..Shape::default() }),
         rounds: None,
         findings: Vec::new(),
         validity: Validity::Valid,

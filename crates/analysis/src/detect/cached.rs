@@ -3,7 +3,7 @@
 //! In: bytes read by the file workload, and the counters of the disk. Out: a warning.
 //! Limits: a cache inside the device or below the virtual machine is not seen; other readers of the disk hide a cache.
 
-use super::{Detector, Measured, PointView};
+use super::detector::{Detector, Measured, PointView};
 use crate::counters::{growth_of_least, growth_of_most};
 use crate::facts::param;
 use crate::text::{megabytes, percent};

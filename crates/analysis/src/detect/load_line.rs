@@ -5,7 +5,7 @@
 //! one stands for the point's mean size, and nothing is said where that is more than four times off. What others did on the
 //! device counts as an engine's, unless its own counters show that most was theirs; of a file point its operations are known.
 
-use super::{Detector, Measured, PointView};
+use super::detector::{Detector, Measured, PointView};
 use crate::counters::{growth_of_all, growth_of_most};
 use crate::facts::{fact, param, slots};
 use crate::text::{percent, rate};

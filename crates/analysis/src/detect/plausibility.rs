@@ -3,7 +3,7 @@
 //! In: counts, bytes, histograms, arrivals. Out: an error for each contradiction.
 //! Limits: data that is wrong in the same way everywhere agrees with itself.
 
-use super::{Detector, Measured, PointView};
+use super::detector::{Detector, Measured, PointView};
 use crate::facts::{is_scripted, param, slots};
 use crate::text::plural;
 use crate::{Finding, Quantiles, Severity};
