@@ -18,7 +18,7 @@
 //! `seqwr` overwrites blocks that the fill has written: what sysbench calls `seqrewr`. Its `seqwr` makes the files anew and so
 //! times the allocation of space as well; a second word for the same writes would promise what is not there.
 
-use crate::dist::{self, Distribution};
+use crate::distribution::{self, Distribution};
 use crate::program::{IoProgram, Kind, Part, Slot};
 use crate::random::{Rng, Words, rng};
 use crate::{Carried, Reuse, Workload, WorkloadDef};
@@ -220,7 +220,7 @@ fn run(params: &Params, seed: u64, blocks: Blocks) -> Part<IoOp> {
 }
 
 fn transfers(params: &Params, seed: u64, blocks: Blocks) -> Part<IoOp> {
-    let access = dist::of(params.access("access"), blocks.count());
+    let access = distribution::of(params.access("access"), blocks.count());
     let random = |read_share: f64| Part::new(None, 1, move |slot| Random::new(slot, seed, blocks, access, read_share));
     let sequential = |io| match params.word("cursor") {
         "region" => Part::new(None, 1, move |slot| Region::new(slot, blocks, io)),

@@ -7,7 +7,7 @@
 //! share depends on the others.
 
 mod carried;
-pub mod dist;
+pub mod distribution;
 pub mod file;
 pub mod insert;
 pub mod oltp;
@@ -155,7 +155,7 @@ mod tests {
 
     fn parse_access(text: &str) -> Access {
         let (name, args) = text.split_once(':').unwrap_or((text, ""));
-        assert!(dist::find(name).is_some(), "{name} is no distribution");
+        assert!(distribution::find(name).is_some(), "{name} is no distribution");
         let args = args.split(':').filter(|arg| !arg.is_empty()).map(|arg| arg.parse().unwrap());
         Access { name: name.to_string(), args: args.collect() }
     }
@@ -334,7 +334,7 @@ mod tests {
                 });
                 (io, sql, kv)
             };
-            for (i, name) in dist::DISTRIBUTIONS.iter().map(|dist| dist.entry.name).enumerate() {
+            for (i, name) in distribution::DISTRIBUTIONS.iter().map(|dist| dist.entry.name).enumerate() {
                 assert!(ops_of(name, 7) == ops_of(name, 7), "{}: {name}", def.entry.name);
                 assert!((i == 0) == (ops_of(name, 7) == ops_of("uniform", 7)), "{}: {name}", def.entry.name);
             }

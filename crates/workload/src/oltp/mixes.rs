@@ -10,7 +10,7 @@
 use super::RUN;
 use super::rows::{Data, kv_key, push_c, push_insert};
 use crate::Workload;
-use crate::dist::Distribution;
+use crate::distribution::Distribution;
 use crate::program::{Slot, call_with_ints, push_entry};
 use crate::random::{Rng, Words, below, rng};
 use model::{KvAction, KvOp, OpClass, SqlArg, SqlCall, SqlOp};

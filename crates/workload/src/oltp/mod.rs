@@ -13,7 +13,7 @@ mod custom;
 mod mixes;
 mod rows;
 
-use crate::dist;
+use crate::distribution;
 use crate::program::{Column, ColumnKind, Index, Kind, KvProgram, Part, SqlProgram, Table, Work};
 use crate::{Carried, Reuse, Unsupported, WorkloadDef};
 use custom::{Custom, CustomOperations};
@@ -176,7 +176,7 @@ fn sql(params: &Params, seed: u64, _: &Carried) -> SqlProgram {
 
 fn custom_sql(params: &Params, seed: u64) -> SqlProgram {
     let data = Data::new(params, seed);
-    let access = dist::of(params.access("access"), data.rows);
+    let access = distribution::of(params.access("access"), data.rows);
     let ops = params.statements(STATEMENT.name);
     let custom = Arc::new(Custom::new(ops, data.tables, params.flag("transaction")));
     let next_id = Arc::new(AtomicU64::new(data.rows + 1));
@@ -207,7 +207,7 @@ fn on_tables(params: &Params, data: Data, load: OpKind, run: Part<SqlOp>) -> Sql
 
 fn mix_sql(params: &Params, seed: u64, mix: &'static Mix) -> SqlProgram {
     let data = Data::new(params, seed);
-    let access = dist::of(params.access("access"), data.rows);
+    let access = distribution::of(params.access("access"), data.rows);
     let transaction = params.flag("transaction") && mix.calls() > 1;
     let next_id = Arc::new(AtomicU64::new(data.rows + 1));
     let on_every_table = |statements: &[Statement]| -> Vec<String> {
@@ -231,7 +231,7 @@ fn kv(params: &Params, seed: u64, _: &Carried) -> Result<KvProgram, Unsupported>
         return Err(Unsupported { workload: "oltp", param: "mix", value: mix.to_string(), instead: "point_select" });
     }
     let data = Data::new(params, seed);
-    let access = dist::of(params.access("access"), data.rows);
+    let access = distribution::of(params.access("access"), data.rows);
     Ok(KvProgram {
         tables: vec!["row"],
         writes: false,
