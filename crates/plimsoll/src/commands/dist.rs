@@ -12,7 +12,6 @@ use crate::exit::{Exit, Fault};
 use crate::output;
 use clap::{Arg, ArgMatches, Command};
 use model::{Access, units::three_digits};
-use report::figure::Figure;
 use report::hits::Hits;
 use report::with_separators;
 use std::fmt::Write as _;
@@ -20,8 +19,8 @@ use std::path::Path;
 use std::time::Instant;
 use workload::distribution::{self, DISTRIBUTIONS, Distribution};
 
-/// As many lines as a figure has colours. Further distributions are drawn in further figures.
-const LINES_MAX: usize = report::figure::Colour::ALL.len();
+/// As many as there are colours.
+const SPECS_MAX: usize = report::figure::Colour::ALL.len();
 /// 1.6 GB of memory.
 const KEYS_MAX: u64 = 100_000_000;
 /// What a count of 32 bits holds, should all draws be one key.
@@ -66,7 +65,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let files = match out {
         Some(dir) => {
             let hits: Vec<Hits> = all.iter_mut().filter_map(|look: &mut Look| look.hits.take()).collect();
-            report::write_figures(&figures(&hits), dir)?
+            report::write_figures(&report::hits::figures(&hits), dir)?
         }
         None => Vec::new(),
     };
@@ -79,19 +78,6 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     }
     files.iter().for_each(|file| context.note(format!("written: `{}`", file.display())));
     Ok(Exit::Done)
-}
-
-/// The figures of all distributions. The second part of many has `-2` behind the names of its figures, and so on.
-fn figures(hits: &[Hits]) -> Vec<Figure> {
-    let parts = (1..).zip(hits.chunks(LINES_MAX));
-    let of_part = |(part, hits): (usize, &[Hits])| {
-        let mut figures = report::hits::figures(hits);
-        if part > 1 {
-            figures.iter_mut().for_each(|figure| figure.id = format!("{}-{part}", figure.id));
-        }
-        figures
-    };
-    parts.flat_map(of_part).collect()
 }
 
 /// What the command line asks for.
@@ -107,6 +93,12 @@ impl Asked {
     fn read(matches: &ArgMatches, context: &Context) -> Result<Asked, Fault> {
         let given = |name| matches.get_one::<String>(name).expect("it has a default").as_str();
         let specs = plan::accesses("SPEC", given("specs"), &context.catalogue)?;
+        if specs.len() > SPECS_MAX {
+            return Err(Fault::usage(format!(
+                "SPEC: `{}` distributions at once; use {SPECS_MAX} at most",
+                specs.len()
+            )));
+        }
         Ok(Asked {
             specs,
             keys: plan::count("n", given("n"), 1, KEYS_MAX)?,
@@ -358,16 +350,6 @@ mod tests {
         assert!((z(118.498) - 1.2816).abs() < 0.01 && (z(149.449) - 3.0902).abs() < 0.01, "{}", z(149.449));
         assert!((z(99.334) - 0.0).abs() < 0.01);
         assert_eq!(Fit { chi_square: 200.0, freedom: 100 }.verdict(), "does not fit the law");
-    }
-
-    #[test]
-    fn more_distributions_than_colours_are_drawn_in_further_figures() {
-        let asked = Asked { specs: Vec::new(), keys: 1_000, draws: 1_000, seed: 1, charts: true };
-        let access = Access { name: "uniform".into(), args: Vec::new() };
-        let hits: Vec<Hits> = (0..LINES_MAX + 1).filter_map(|_| look_at(&access, &asked).hits).collect();
-        let ids: Vec<String> = figures(&hits).into_iter().map(|figure| figure.id).collect();
-        let names: std::collections::BTreeSet<&String> = ids.iter().collect();
-        assert_eq!((hits.len(), names.len()), (LINES_MAX + 1, ids.len()), "{ids:?}");
     }
 
     #[test]
