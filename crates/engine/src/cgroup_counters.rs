@@ -6,7 +6,7 @@
 use crate::counters::{ServerSource, in_process_source, own};
 use host::cgroup::CgroupLimits;
 use model::CounterKind::{Counter as Counts, Gauge};
-use model::CounterSource;
+use model::{CounterRole, CounterSource};
 
 /// The source, for the reference.
 static LIMITS: ServerSource = ServerSource {
@@ -15,10 +15,12 @@ static LIMITS: ServerSource = ServerSource {
     counters: &[
         own(Gauge, "memory_bytes", "bytes", "memory of the engine and page cache of its files"),
         own(Counts, "memory_hits", "count", "times that the memory limit was reached and pages were dropped"),
-        own(Counts, "read_ops", "ops", "reads of the limited processes"),
-        own(Counts, "write_ops", "ops", "writes of the limited processes"),
-        own(Counts, "read_bytes", "bytes", "bytes read by the limited processes"),
-        own(Counts, "write_bytes", "bytes", "bytes written by the limited processes"),
+        own(Counts, "read_ops", "ops", "reads of the limited processes").read_as(CounterRole::LimitedReadOps),
+        own(Counts, "write_ops", "ops", "writes of the limited processes").read_as(CounterRole::LimitedWriteOps),
+        own(Counts, "read_bytes", "bytes", "bytes read by the limited processes")
+            .read_as(CounterRole::LimitedReadBytes),
+        own(Counts, "write_bytes", "bytes", "bytes written by the limited processes")
+            .read_as(CounterRole::LimitedWriteBytes),
     ],
 };
 

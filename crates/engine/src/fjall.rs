@@ -22,7 +22,9 @@ use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
 use load::SyncClient;
 use model::CounterKind::{Counter as Counts, Gauge};
-use model::{Bytes, CounterSource, Entry, Fact, FailureClass, Family, KvEntry, KvOp, ParamDef, Params, Trial};
+use model::{
+    Bytes, CounterRole, CounterSource, Entry, Fact, FailureClass, Family, KvEntry, KvOp, ParamDef, Params, Trial,
+};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -57,8 +59,10 @@ static COUNTERS: ServerSource = ServerSource {
     name: "fjall",
     help: "journals, memtables, compactions and tables of fjall, as reported by the library (fjall)",
     counters: &[
-        own(Gauge, "journal_bytes", "bytes", "size of the journals, which hold data that is not in tables yet"),
-        own(Gauge, "memtable_bytes", "bytes", "memory of all memtables: data still to be written to tables"),
+        own(Gauge, "journal_bytes", "bytes", "size of the journals, which hold data that is not in tables yet")
+            .read_as(CounterRole::LogAge),
+        own(Gauge, "memtable_bytes", "bytes", "memory of all memtables: data still to be written to tables")
+            .read_as(CounterRole::Memtable),
         own(Gauge, "flushes_pending", "count", "full memtables that wait to be flushed"),
         own(Gauge, "compactions_running", "count", "compactions under way"),
         own(Counts, "compactions", "ops", "compactions done"),

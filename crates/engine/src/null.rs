@@ -8,7 +8,7 @@ use crate::engine::{
 };
 use host::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
-use model::{Bytes, Entry, Fact, Family, Nanos, Op, Outcome, ParamDef, ParamKind, Params, Tick, Trial};
+use model::{Bytes, Entry, Fact, Family, Nanos, Op, Outcome, ParamDef, ParamKind, ParamRole, Params, Tick, Trial};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::marker::PhantomData;
@@ -52,7 +52,17 @@ const PARAMS: &[ParamDef] = &[
 ];
 
 const fn param(name: &'static str, kind: ParamKind, default: &'static str, help: &'static str) -> ParamDef {
-    ParamDef { name, kind, default, help, scales: false, shapes_data: true }
+    ParamDef {
+        name,
+        kind,
+        default,
+        help,
+        scales: false,
+        shapes_data: true,
+        role: ParamRole::Tuning,
+        meaning: None,
+        used_if: None,
+    }
 }
 
 const fn duration(name: &'static str, default: &'static str, help: &'static str) -> ParamDef {

@@ -2,7 +2,7 @@
 //!
 //! Limits: what each engine makes of a value is in the engine's file.
 
-use model::{ParamDef, ParamKind};
+use model::{Meaning, ParamDef, ParamKind, ParamRole};
 
 /// How safe a commit is: one word for all engines. Each engine's file says what it does for each.
 pub(crate) const DURABILITY: ParamDef = ParamDef {
@@ -13,6 +13,9 @@ pub(crate) const DURABILITY: ParamDef = ParamDef {
            which syncs each second (os), or before either (none)",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Ground,
+    meaning: Some(Meaning::Durability),
+    used_if: None,
 };
 
 /// The engine's own cache.
@@ -23,6 +26,9 @@ pub(crate) const CACHE: ParamDef = ParamDef {
     help: "size of the engine's own cache (SQLite: of each connection)",
     scales: true,
     shapes_data: true,
+    role: ParamRole::Size,
+    meaning: Some(Meaning::Cache),
+    used_if: None,
 };
 
 /// A server's log of changes, which bounds how long it may put off writing pages.
@@ -33,4 +39,7 @@ pub(crate) const LOG_SIZE: ParamDef = ParamDef {
     help: "size of the server's redo log (innodb_log_file_size, max_wal_size)",
     scales: true,
     shapes_data: true,
+    role: ParamRole::Size,
+    meaning: None,
+    used_if: None,
 };

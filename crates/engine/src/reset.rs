@@ -9,7 +9,7 @@ use crate::engine::ResetFor;
 use host::copy::{self, Copied};
 use host::data_dir::DataDir;
 use host::error::TargetError;
-use model::{Fact, ParamDef, ParamKind, Params};
+use model::{Fact, ParamDef, ParamKind, ParamRole, Params};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -22,6 +22,9 @@ pub const BETWEEN: ParamDef = ParamDef {
            on a fresh copy of the loaded data, by reflink if the file system can)",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Ground,
+    meaning: None,
+    used_if: None,
 };
 
 /// What a trial asks for.

@@ -346,6 +346,7 @@ fn meta() -> RunMeta {
             scale: 1.0,
             trials: Vec::new(),
         },
+        machine: Default::default(),
         environment: vec![
             Fact::new("kernel.release", "6.18.0"),
             Fact::new("cpu.usable", "2"),
@@ -455,6 +456,8 @@ fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) -> u
             seed: 1,
         },
         facts: Vec::new(),
+        traits: Default::default(),
+        params: Vec::new(),
         kinds: vec!["write".into()],
         phases: vec![PhaseData { phase: Phase::Run, start, end, unserved: 0, offered: 0, intervals }],
         sources: Vec::new(),

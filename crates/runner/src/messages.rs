@@ -5,7 +5,10 @@
 //! it ended. Limits: both halves are in one process today and share the request to stop.
 
 use crate::error::RunnerError;
-use model::{Bytes, CounterSample, Event, Fact, IntervalRow, OpKind, Phase, SourceDef, Tick, Trial};
+use model::{
+    Background, Bytes, CounterSample, Event, Fact, IntervalRow, KindDef, OpKind, Phase, PointParam, PointTraits,
+    SourceDef, Tick, Trial,
+};
 
 /// One trial to perform, and the sequence of steps that it belongs to.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,8 +47,12 @@ impl Sequence {
 pub struct Opened {
     /// Facts about the host and the engine.
     pub facts: Vec<Fact>,
-    /// The names of the kinds of operation.
-    pub kinds: Vec<String>,
+    /// What workload and engine declare of the trial.
+    pub traits: PointTraits,
+    /// Its parameters with their roles.
+    pub params: Vec<PointParam>,
+    /// The kinds of operation.
+    pub kinds: Vec<KindDef>,
     /// The counters that are read while the load runs.
     pub sources: Vec<SourceDef>,
 }
@@ -61,7 +68,9 @@ pub enum Message {
     Background {
         /// The kinds of their operations.
         kinds: Vec<OpKind>,
-        /// How many they are, what they do, at which rate.
+        /// How many clients they are, and their rate.
+        clients: Background,
+        /// The same for people.
         facts: Vec<Fact>,
     },
     /// A phase begins.

@@ -8,7 +8,7 @@ use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
 use host::TargetError;
 use host::device::{Consent, Device};
-use model::{Bytes, Catalogue, Fact, Plan, RunMeta, Trial};
+use model::{Bytes, Catalogue, Fact, Machine, Plan, RunMeta, Trial};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{RunWriter, StoreError};
@@ -141,12 +141,14 @@ pub fn create_run(
 fn describe_run(plan: &Plan, site: &RunSite, observer: &mut dyn RunObserver) -> RunMeta {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let started = chrono::DateTime::from_timestamp(now.as_secs() as i64, 0).unwrap_or_default();
+    let environment = environment(site, observer);
     RunMeta {
         run_id: format!("{}-{}", started.format("%Y%m%d-%H%M%S"), plan.name),
         started_unix_ms: now.as_millis() as u64,
         plimsoll_version: env!("CARGO_PKG_VERSION").into(),
         plan: plan.clone(),
-        environment: environment(site, observer),
+        machine: Machine::from_facts(&environment),
+        environment,
     }
 }
 

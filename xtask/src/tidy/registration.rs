@@ -6,7 +6,9 @@
 
 use super::Problem;
 use crate::workspace::TextFile;
-use syn::{Expr, Item, Type};
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::{Expr, Ident, Item, Path, Token, Type};
 
 /// One explicit slice.
 struct Slice {
@@ -30,8 +32,8 @@ const SLICES: &[Slice] = &[
     },
     Slice {
         name: "DISTRIBUTIONS",
-        file: "crates/workload/src/dist/mod.rs",
-        folder: "crates/workload/src/dist/",
+        file: "crates/workload/src/distribution/mod.rs",
+        folder: "crates/workload/src/distribution/",
         entry: "DistributionDef",
     },
     Slice {
@@ -85,13 +87,19 @@ fn problems(slice: &Slice, files: &[TextFile]) -> Vec<Problem> {
 }
 
 fn unlisted(file: &TextFile, name: &Name, slice: &Slice) -> Problem {
-    let line = format!("&{}::{},", name.module, name.constant);
+    let line = match slice.entry {
+        "DistributionDef" => format!("{}::{} of TYPE,", name.module, name.constant),
+        _ => format!("&{}::{},", name.module, name.constant),
+    };
     Problem::new(&file.path, format!("is in no slice; add the line `{line}` to `{}` in {}", slice.name, slice.file))
 }
 
 /// The entries of the slice `name`; `None` where the text has no such slice.
 fn listed(text: &str, name: &str) -> Option<Vec<Name>> {
     let file = syn::parse_file(text).ok()?;
+    if let Some(lines) = file.items.iter().find_map(|item| lines_of_macro(item, name)) {
+        return Some(lines.iter().filter_map(|line| name_of(&line.0)).collect());
+    }
     let value = file.items.iter().find_map(|item| match item {
         Item::Const(item) if item.ident == name => Some(&*item.expr),
         Item::Static(item) if item.ident == name => Some(&*item.expr),
@@ -99,6 +107,29 @@ fn listed(text: &str, name: &str) -> Option<Vec<Name>> {
     })?;
     let Expr::Array(array) = behind_reference(value) else { return None };
     Some(array.elems.iter().filter_map(entry_name).collect())
+}
+
+/// A line `module::ENTRY of Type`, from which a macro makes the slice.
+struct MacroLine(Path);
+
+impl Parse for MacroLine {
+    fn parse(input: ParseStream) -> syn::Result<MacroLine> {
+        let path = input.parse()?;
+        while !input.is_empty() && !input.peek(Token![,]) {
+            input.parse::<Ident>()?;
+        }
+        Ok(MacroLine(path))
+    }
+}
+
+/// The lines of the macro that has the slice's name in lower case, if `item` is its call.
+fn lines_of_macro(item: &Item, name: &str) -> Option<Punctuated<MacroLine, Token![,]>> {
+    match item {
+        Item::Macro(item) if item.mac.path.is_ident(&name.to_lowercase()) => {
+            item.mac.parse_body_with(Punctuated::parse_terminated).ok()
+        }
+        _ => None,
+    }
 }
 
 fn behind_reference(expr: &Expr) -> &Expr {
@@ -110,7 +141,11 @@ fn behind_reference(expr: &Expr) -> &Expr {
 
 fn entry_name(expr: &Expr) -> Option<Name> {
     let Expr::Path(path) = behind_reference(expr) else { return None };
-    let mut words = path.path.segments.iter().rev().map(|segment| segment.ident.to_string());
+    name_of(&path.path)
+}
+
+fn name_of(path: &Path) -> Option<Name> {
+    let mut words = path.segments.iter().rev().map(|segment| segment.ident.to_string());
     let constant = words.next()?;
     Some(Name { module: words.next()?, constant })
 }
@@ -190,5 +225,12 @@ mod tests {
         let values = "pub const DETECTORS: &[Detector] = &[stall::DETECTOR];";
         let name = Name { module: "stall".into(), constant: "DETECTOR".into() };
         assert_eq!(listed(values, "DETECTORS"), Some(vec![name]));
+    }
+
+    #[test]
+    fn the_lines_of_a_macro_are_read_like_a_slice() {
+        let lines = "distributions! { zipf::ZIPF of Zipf, latest::LATEST of Latest, }";
+        let name = |module: &str| Name { module: module.into(), constant: module.to_uppercase() };
+        assert_eq!(listed(lines, "DISTRIBUTIONS"), Some(vec![name("zipf"), name("latest")]));
     }
 }

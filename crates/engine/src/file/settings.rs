@@ -5,7 +5,7 @@
 use super::buffers::Content;
 use super::files::{Opening, Readahead, WriteSync};
 use load::Stamp;
-use model::{ParamDef, ParamKind, Trial};
+use model::{Meaning, ParamDef, ParamKind, ParamRole, Trial, UsedIf};
 
 /// As `engines` list them.
 pub const PARAMS: &[ParamDef] = &[
@@ -17,6 +17,9 @@ pub const PARAMS: &[ParamDef] = &[
                aio), or copies to and from a mapping (mmap)",
         scales: false,
         shapes_data: false,
+        role: ParamRole::Tuning,
+        meaning: Some(Meaning::IoInterface { kernel_aio: "aio" }),
+        used_if: None,
     },
     ParamDef {
         name: "direct",
@@ -25,6 +28,9 @@ pub const PARAMS: &[ParamDef] = &[
         help: "O_DIRECT: past the page cache, so that the device is measured and not the memory",
         scales: false,
         shapes_data: true,
+        role: ParamRole::Ground,
+        meaning: Some(Meaning::DirectIo),
+        used_if: None,
     },
     ParamDef {
         name: "readahead",
@@ -33,6 +39,9 @@ pub const PARAMS: &[ParamDef] = &[
         help: "access pattern announced to the kernel for reads through the page cache (posix_fadvise)",
         scales: false,
         shapes_data: false,
+        role: ParamRole::Tuning,
+        meaning: None,
+        used_if: None,
     },
     ParamDef {
         name: "sync",
@@ -42,6 +51,9 @@ pub const PARAMS: &[ParamDef] = &[
                without all of its metadata",
         scales: false,
         shapes_data: false,
+        role: ParamRole::Ground,
+        meaning: None,
+        used_if: Some(UsedIf { param: "mode", one_of: &["rndwr", "rndrw", "seqwr"] }),
     },
     ParamDef {
         name: "fsync_end",
@@ -50,6 +62,9 @@ pub const PARAMS: &[ParamDef] = &[
         help: "sync all files after the load; the time is recorded, but not as part of any operation",
         scales: false,
         shapes_data: false,
+        role: ParamRole::Tuning,
+        meaning: None,
+        used_if: Some(UsedIf { param: "mode", one_of: &["rndwr", "rndrw", "seqwr"] }),
     },
     ParamDef {
         name: "compressible",
@@ -58,6 +73,9 @@ pub const PARAMS: &[ParamDef] = &[
         help: "percent of what is written that a compressor removes, of each 4 KiB",
         scales: false,
         shapes_data: true,
+        role: ParamRole::Ground,
+        meaning: None,
+        used_if: None,
     },
     ParamDef {
         name: "dedupe",
@@ -66,6 +84,9 @@ pub const PARAMS: &[ParamDef] = &[
         help: "percent of the blocks written that repeat the content of an earlier one",
         scales: false,
         shapes_data: true,
+        role: ParamRole::Ground,
+        meaning: None,
+        used_if: None,
     },
     ParamDef {
         name: "verify",
@@ -75,6 +96,9 @@ pub const PARAMS: &[ParamDef] = &[
                0.3 us of CPU per 4 KiB",
         scales: false,
         shapes_data: true,
+        role: ParamRole::Ground,
+        meaning: None,
+        used_if: None,
     },
     ParamDef {
         name: "stamp",
@@ -83,6 +107,9 @@ pub const PARAMS: &[ParamDef] = &[
         help: "uring and aio: times that an operation shares with its batch, or exact ones, each with a system call of its own",
         scales: false,
         shapes_data: false,
+        role: ParamRole::Tuning,
+        meaning: None,
+        used_if: None,
     },
 ];
 

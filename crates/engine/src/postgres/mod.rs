@@ -30,7 +30,7 @@ use crate::sql::session_options::{self, SessionOptions};
 use crate::sql::{OpFailure, connections_needed, program_of};
 use client::{ConnectPostgres, PostgresAddress, failure};
 use host::error::TargetError;
-use model::{Bytes, CounterSource, Entry, Family, ParamDef, ParamKind, Params, Trial};
+use model::{Bytes, CounterSource, Entry, Family, ParamDef, ParamKind, ParamRole, Params, Trial};
 use rustix::process::Signal;
 use std::ffi::OsString;
 use std::path::Path;
@@ -112,6 +112,9 @@ const VARIABLES: ParamDef = ParamDef {
     help: "any setting of the server, such as `--set postgres.work_mem=16MB`; read back as the fact of that name",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
 };
 
 /// What plans may not say of the server.

@@ -25,7 +25,7 @@ use crate::kv::program_of;
 use crate::params;
 use crate::server::variables::Rules;
 use host::error::TargetError;
-use model::{Bytes, Entry, Family, ParamDef, ParamKind, Trial};
+use model::{Bytes, CounterRole, Entry, Family, ParamDef, ParamKind, ParamRole, Trial};
 use workload::Carried;
 
 /// The engine `rocksdb`.
@@ -55,17 +55,21 @@ static COUNTERS: ServerSource = ServerSource {
     help: "write-ahead log, flushes, compactions and stalls of RocksDB, as reported by its statistics and \
            properties (rocksdb)",
     counters: &[
-        grows("wal_bytes", "rocksdb.wal.bytes", "bytes", "bytes written to the write-ahead log"),
+        grows("wal_bytes", "rocksdb.wal.bytes", "bytes", "bytes written to the write-ahead log")
+            .read_as(CounterRole::LogWritten),
         grows("wal_synced", "rocksdb.wal.synced", "ops", "syncs of the write-ahead log"),
-        grows("flush_write_bytes", "rocksdb.flush.write.bytes", "bytes", "bytes written by flushes of memtables"),
+        grows("flush_write_bytes", "rocksdb.flush.write.bytes", "bytes", "bytes written by flushes of memtables")
+            .read_as(CounterRole::PagesWritten),
         grows("compact_read_bytes", "rocksdb.compact.read.bytes", "bytes", "bytes read by compactions"),
-        grows("compact_write_bytes", "rocksdb.compact.write.bytes", "bytes", "bytes written by compactions"),
+        grows("compact_write_bytes", "rocksdb.compact.write.bytes", "bytes", "bytes written by compactions")
+            .read_as(CounterRole::CompactionWritten),
         grows(
             "table_read_bytes",
             "rocksdb.last.level.read.bytes+rocksdb.non.last.level.read.bytes",
             "bytes",
             "bytes read from tables, by clients and compactions",
-        ),
+        )
+        .read_as(CounterRole::EngineRead),
         grows("bytes_written", "rocksdb.bytes.written", "bytes", "bytes of keys and values written by clients"),
         grows("block_cache_hit", "rocksdb.block.cache.hit", "ops", "blocks found in the block cache"),
         grows("block_cache_miss", "rocksdb.block.cache.miss", "ops", "blocks not found in it"),
@@ -73,7 +77,8 @@ static COUNTERS: ServerSource = ServerSource {
         grows("stall_stops", "total-stops", "ops", "times that writers were stopped"),
         grows("stall_slowdowns", "total-delays", "ops", "times that writers were slowed down"),
         level("memtable_bytes", "rocksdb.size-all-mem-tables", "bytes", "memory of all memtables"),
-        level("memtable_unflushed", "rocksdb.cur-size-all-mem-tables", "bytes", "of it not yet on disk but in the log"),
+        level("memtable_unflushed", "rocksdb.cur-size-all-mem-tables", "bytes", "of it not yet on disk but in the log")
+            .read_as(CounterRole::Memtable),
         level(
             "immutable_memtables",
             "rocksdb.num-immutable-mem-table",
@@ -92,7 +97,8 @@ static COUNTERS: ServerSource = ServerSource {
             "rocksdb.estimate-pending-compaction-bytes",
             "bytes",
             "bytes that compactions must rewrite until every level has its target size, as estimated by RocksDB",
-        ),
+        )
+        .read_as(CounterRole::PendingCompaction),
         level("table_bytes", "rocksdb.live-sst-files-size", "bytes", "size of all tables"),
     ],
 };
@@ -110,6 +116,9 @@ const OPTIONS: ParamDef = ParamDef {
            fact of that name",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
 };
 
 /// What plans may not say of RocksDB.

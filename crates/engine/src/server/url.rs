@@ -8,7 +8,7 @@
 use super::prompt;
 use super::tls::{self, ServerRoute, TlsOptions};
 use host::error::{IoContext, TargetError, shown};
-use model::{ParamDef, ParamKind, Params};
+use model::{ParamDef, ParamKind, ParamRole, Params};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
@@ -25,6 +25,9 @@ pub const URL: ParamDef = ParamDef {
            `?sslmode=verify-full&sslrootcert=FILE`",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Ground,
+    meaning: None,
+    used_if: None,
 };
 
 /// Where its password is.
@@ -36,6 +39,9 @@ pub const PASSWORD_FILE: ParamDef = ParamDef {
            default: the environment variable PLIMSOLL_PASSWORD",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Ground,
+    meaning: None,
+    used_if: None,
 };
 
 /// A server, and as whom to come there.

@@ -5,7 +5,7 @@
 
 use crate::server::url::Url;
 use host::error::TargetError;
-use model::{Fact, FailureClass, Nanos, ParamDef, ParamKind, Params, Trial};
+use model::{Fact, FailureClass, Meaning, Nanos, ParamDef, ParamKind, ParamRole, Params, Trial};
 use std::time::{Duration, Instant};
 
 /// How statements are sent.
@@ -17,6 +17,9 @@ pub const STATEMENTS: ParamDef = ParamDef {
            (SQLite: prepared each time)",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
 };
 
 /// What transactions may see of each other.
@@ -27,6 +30,9 @@ pub const ISOLATION: ParamDef = ParamDef {
     help: "isolation level of the clients' transactions; default = the server's own",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Ground,
+    meaning: None,
+    used_if: None,
 };
 
 /// How long a connection lasts.
@@ -37,6 +43,9 @@ pub const CONNECTION: ParamDef = ParamDef {
     help: "keep connections open, or open and close one for each operation, counted in its response time",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
 };
 
 /// What a client does after it has lost its connection.
@@ -47,6 +56,9 @@ pub const RECONNECT: ParamDef = ParamDef {
     help: "after a lost connection, if failures are counted: connect again, or end the point",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
 };
 
 /// For how long conflicts are retried.
@@ -59,6 +71,9 @@ pub const RETRIES_FOR: ParamDef = ParamDef {
            response time); 0 = count as failed",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
 };
 
 /// How many threads the clients have.
@@ -70,6 +85,9 @@ pub const THREADS: ParamDef = ParamDef {
            wait for its thread",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Tuning,
+    meaning: Some(Meaning::ClientThreads),
+    used_if: None,
 };
 
 /// Whether statements are prepared.

@@ -18,8 +18,8 @@ use report::with_separators;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
-use workload::dist::fit::{ChiSquareFit, DENSE_MAX, DrawCounter, DrawCounts, FitVerdict, LawComparison};
-use workload::dist::{self, DISTRIBUTIONS, Distribution};
+use workload::distribution::fit::{ChiSquareFit, DENSE_MAX, DrawCounter, DrawCounts, FitVerdict, LawComparison};
+use workload::distribution::{self, DISTRIBUTIONS, Distribution};
 
 const KEYS_MAX: u64 = 1 << 40;
 /// The most that a count of 32 bits holds, should all draws be one key.
@@ -131,7 +131,7 @@ struct MostHit {
 }
 
 fn look_at(access: &Access, asked: &DistArguments) -> Look {
-    let distribution = dist::of(access, asked.keys);
+    let distribution = distribution::of(access, asked.keys);
     let (counts, ns_per_draw) = draw(&distribution, asked);
     let law = distribution.law();
     let comparison = LawComparison::new(&counts, asked.keys, asked.draws, &*law);
@@ -151,7 +151,7 @@ fn look_at(access: &Access, asked: &DistArguments) -> Look {
 /// takes the CPU away in some of them.
 fn draw(distribution: &Distribution, asked: &DistArguments) -> (DrawCounts, f64) {
     let (mut counter, mut costs) = (DrawCounter::new(asked.keys, asked.draws), Vec::new());
-    let (mut rng, mut batch) = (dist::rng(asked.seed, 0), [0u64; BATCH]);
+    let (mut rng, mut batch) = (distribution::rng(asked.seed, 0), [0u64; BATCH]);
     let mut left = asked.draws;
     while left > 0 {
         let keys = &mut batch[..left.min(BATCH as u64) as usize];

@@ -10,7 +10,7 @@ use crate::events::{RunEvent, RunObserver};
 use crate::messages::{Deliver, Message, Opened};
 use load::{Stop, StopReason};
 use model::{Event, Fact, IntervalRow, Phase, Tick, Trial};
-use store::{Batch, PointId, RunWriter, StoreError};
+use store::{Batch, NewPoint, PointId, RunWriter, StoreError};
 
 /// The recorder of one point.
 pub(super) struct PointRecorder<'a> {
@@ -30,7 +30,15 @@ pub(super) struct PointRecorder<'a> {
 
 impl PointRecorder<'_> {
     fn open(&mut self, opened: &Opened) {
-        match self.writer.begin_point(self.trial, &opened.facts, &opened.kinds, &opened.sources) {
+        let new_point = NewPoint {
+            trial: self.trial,
+            facts: &opened.facts,
+            traits: &opened.traits,
+            params: &opened.params,
+            kinds: &opened.kinds,
+            sources: &opened.sources,
+        };
+        match self.writer.begin_point(&new_point) {
             Ok(point) => self.point = Some(point),
             Err(error) => self.note_broken(error),
         }
@@ -82,7 +90,8 @@ impl Deliver for PointRecorder<'_> {
         match message {
             Message::Note(text) => self.observer.on(RunEvent::Note(&text)),
             Message::Opened(opened) => self.open(&opened),
-            Message::Background { kinds, facts } => {
+            Message::Background { kinds, clients, facts } => {
+                self.write(|writer, point| writer.set_background(point, &kinds, clients));
                 self.write(|writer, point| writer.add_facts(point, &facts));
                 self.judge.iter_mut().for_each(|judge| judge.leave_out(&kinds));
             }

@@ -1,11 +1,13 @@
-//! The facts of a trial in the run file.
+//! The facts and declarations of a trial in the run file.
 //!
-//! In: an assignment, the kinds of its operations. Out: facts. Limits: facts about engine and host come from the running instance.
+//! In: an assignment, the kinds of its operations, its engine. Out: facts for people, and what workload and engine declare for the
+//! analysis. Limits: facts about engine and host come from the running instance.
 
 use crate::messages::Assignment;
+use engine::EngineDef;
 use load::Beside;
-use model::{Fact, Trial};
-use workload::Kind;
+use model::{EngineTraits, Fact, KindDef, ParamOwner, PointParam, PointTraits, Trial};
+use workload::{Kind, WorkloadDef};
 
 /// The kinds of its operations, its place in a sequence, and where it ends by itself.
 pub(super) fn of_trial(assignment: &Assignment, kinds: &[Kind]) -> Vec<Fact> {
@@ -34,4 +36,32 @@ pub(super) fn of_background(background: &Beside, kinds: &[Kind]) -> [Fact; 3] {
     let clients = background.count().to_string();
     let facts = [("clients", clients), ("kinds", names.join(",")), ("per_s", background.per_s.to_string())];
     facts.map(|(name, value)| Fact::new(format!("beside.{name}"), value))
+}
+
+/// The kinds of operation as the run file declares them.
+pub(super) fn kind_defs(kinds: &[Kind]) -> Vec<KindDef> {
+    let def = |kind: &Kind| {
+        let (queries_per_op, rows_per_op) = (kind.queries, kind.rows);
+        KindDef { queries_per_op, rows_per_op, ..KindDef::new(kind.name, kind.class) }
+    };
+    kinds.iter().map(def).collect()
+}
+
+/// What workload and engine declare of `trial` beyond what facts state.
+pub(super) fn declared_traits(trial: &Trial, def: &EngineDef) -> PointTraits {
+    let engine = EngineTraits::from_params(def.entry.params, &trial.target.params);
+    let engine = EngineTraits { scripted: def.scripted, ..engine };
+    PointTraits { engine, work: (workload_of(trial).traits)(&trial.workload.params), ..PointTraits::default() }
+}
+
+/// The parameters of `trial` with their roles.
+pub(super) fn declared_params(trial: &Trial, def: &EngineDef) -> Vec<PointParam> {
+    let (engine, workload) = (&trial.target.params, &trial.workload.params);
+    let of_engine = PointParam::declared(ParamOwner::Engine, def.entry.params, engine, workload);
+    let of_workload = PointParam::declared(ParamOwner::Workload, workload_of(trial).entry.params, workload, engine);
+    [of_engine, of_workload].concat()
+}
+
+fn workload_of(trial: &Trial) -> &'static WorkloadDef {
+    workload::find(&trial.workload.name).expect("the plan was checked against the catalogue")
 }

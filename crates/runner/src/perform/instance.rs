@@ -23,7 +23,7 @@ pub(super) struct RunningInstance {
     pub instance: Box<dyn Instance>,
     cgroup: Option<CgroupLimits>,
     volume: Option<Volume>,
-    def: &'static EngineDef,
+    pub def: &'static EngineDef,
     /// What its data was made for.
     pub data: String,
     /// What making it has shown; taken by the trial that it was made for.

@@ -20,7 +20,7 @@ use engine::{Loading, ResetFor};
 use host::safety::Room;
 use instance::{LimitKinds, RunningInstance, data_of, data_reuse};
 use load::{Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, StopReason, run_phases};
-use model::{Fact, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
+use model::{Background, Fact, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
 use observe::Sampler;
 use replay::{Replayed, StepReplayer};
 use sink::PhaseSink;
@@ -149,7 +149,9 @@ impl<'a> TrialPerformer<'a> {
         facts.extend(replayed.iter().map(|replayed| Fact::new("prepare.steps", replayed.steps.join(", "))));
         conductor.deliver(Message::Opened(Opened {
             facts,
-            kinds: kinds.iter().map(|kind| kind.name.to_owned()).collect(),
+            traits: facts::declared_traits(trial, running.def),
+            params: facts::declared_params(trial, running.def),
+            kinds: facts::kind_defs(&kinds),
             sources: sources.iter().map(|source| source.describe()).collect(),
         }));
         replayed.into_iter().flat_map(Replayed::into_messages).for_each(|message| conductor.deliver(message));
@@ -182,8 +184,9 @@ impl<'a> TrialPerformer<'a> {
     ) -> Result<(), RunnerError> {
         let current = self.current.as_mut().expect("opened");
         if let Some(background) = &loading.beside {
+            let clients = Background { clients: background.count() as u32, per_s: background.per_s };
             let facts = facts::of_background(background, &loading.kinds).into();
-            conductor.deliver(Message::Background { kinds: background.kinds.clone(), facts });
+            conductor.deliver(Message::Background { kinds: background.kinds.clone(), clients, facts });
         }
         let setup = Setup { on_error, ..setup(&current.trial, current.kinds) };
         let mut sink = PhaseSink { current, stop: &self.stop, conductor };

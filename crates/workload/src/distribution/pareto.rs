@@ -9,7 +9,7 @@
 //! Exact within the rounding of one power. It is self-similar (Gray et al. 1994, "Quickly generating billion-record synthetic
 //! databases", section 3.2): a power law that is bounded by n, not the unbounded law of Pareto.
 
-use super::{Distribution, DistributionDef};
+use super::{Distribution, DistributionDef, HasLaw, Law};
 use crate::random::{Rng, Words, unit};
 use model::{ArgDef, DistributionEntry, Numbers};
 
@@ -23,6 +23,7 @@ pub static PARETO: DistributionDef = DistributionDef {
         help: "as in sysbench: the first H of the keys get 1 - H of the draws, and so on within them; the popular ones are neighbours",
         args: &[H],
     },
+    tested_at: &[&[0.2], &[0.05], &[0.5], &[0.9]],
     make: |n, args| Distribution::Pareto(Pareto::new(n, args[0])),
 };
 
@@ -49,6 +50,13 @@ impl Pareto {
     /// The probability of a key below `key`.
     pub fn below(&self, key: u64) -> f64 {
         (key as f64 / self.n as f64).min(1.0).powf(1.0 / self.power)
+    }
+}
+
+impl HasLaw for Pareto {
+    fn law(&self) -> Law {
+        let own = *self;
+        Box::new(move |key| own.below(key))
     }
 }
 

@@ -10,7 +10,7 @@
 //! YCSB hashes keys to names afterwards unless `insertorder=ordered`; here they stay in order.
 
 use super::zipf::Zipf;
-use super::{Distribution, DistributionDef};
+use super::{Distribution, DistributionDef, HasLaw, Law};
 use crate::random::Rng;
 use model::{ArgDef, DistributionEntry, Numbers};
 
@@ -24,6 +24,7 @@ pub static LATEST: DistributionDef = DistributionDef {
                neighbours",
         args: &[THETA],
     },
+    tested_at: &[&[0.99], &[0.3]],
     make: |n, args| Distribution::Latest(Latest::new(n, args[0])),
 };
 
@@ -51,6 +52,12 @@ impl Latest {
     pub fn below(&self) -> impl Fn(u64) -> f64 + use<> {
         let (n, closer) = (self.n, self.distance.below());
         move |key| 1.0 - closer(n - key.min(n))
+    }
+}
+
+impl HasLaw for Latest {
+    fn law(&self) -> Law {
+        Box::new(self.below())
     }
 }
 

@@ -11,7 +11,7 @@
 //! et al. 1994 (YCSB), an approximation that is visibly off at theta 0.9 and undefined at 1.
 
 use super::law::power_sum;
-use super::{Distribution, DistributionDef};
+use super::{Distribution, DistributionDef, HasLaw};
 use crate::random::{Rng, Words, unit};
 use crate::scatter::Scatter;
 use model::{ArgDef, DistributionEntry, Numbers};
@@ -26,6 +26,7 @@ pub static ZIPF: DistributionDef = DistributionDef {
         help: "the key of rank k is drawn in proportion to k^-THETA; ranks are scattered over the keys",
         args: &[THETA],
     },
+    tested_at: &[&[0.0], &[0.5], &[0.99], &[1.0], &[1.3], &[4.0]],
     make: |n, args| Distribution::Zipf(Zipf::new(n, args[0])),
 };
 
@@ -93,6 +94,20 @@ impl Zipf {
         let sum = power_sum(law.theta, move |x| law.area(x));
         let whole = sum(n);
         move |rank| sum(rank.min(n)) / whole
+    }
+}
+
+impl HasLaw for Zipf {
+    fn law(&self) -> super::Law {
+        Box::new(self.below())
+    }
+
+    fn key(&self, place: u64) -> u64 {
+        Zipf::key(self, place)
+    }
+
+    fn place(&self, key: u64) -> u64 {
+        self.rank_of(key)
     }
 }
 

@@ -11,7 +11,7 @@
 
 use super::gaussian::{ITER, MeanOfUniforms};
 use super::law::mean_of_uniforms_below;
-use super::{Distribution, DistributionDef};
+use super::{Distribution, DistributionDef, HasLaw, Law};
 use crate::random::{Rng, Words, unit};
 use model::{ArgDef, DistributionEntry, Numbers};
 
@@ -26,6 +26,7 @@ pub static SPECIAL: DistributionDef = DistributionDef {
                gaussian with ITER; the popular ones are neighbours",
         args: &[PCT, RES, ITER],
     },
+    tested_at: &[&[1.0, 75.0, 12.0], &[10.0, 30.0, 3.0], &[0.0, 50.0, 12.0], &[100.0, 100.0, 12.0]],
     make: |n, args| Distribution::Special(Special::new(n, args[0] / 100.0, args[1] / 100.0, args[2] as u32)),
 };
 
@@ -75,6 +76,13 @@ impl Special {
                 self.gaussian * mean_of_uniforms_below(at / last, self.mean.iterations) + u - self.gaussian
             }
         }
+    }
+}
+
+impl HasLaw for Special {
+    fn law(&self) -> Law {
+        let own = *self;
+        Box::new(move |key| own.below(key))
     }
 }
 

@@ -9,7 +9,7 @@
 //! n^2 / 12 m; it is a normal law in the middle only, and ends where the normal law has its tails.
 
 use super::law::mean_of_uniforms_below;
-use super::{Distribution, DistributionDef};
+use super::{Distribution, DistributionDef, HasLaw, Law};
 use crate::random::{Rng, Words};
 use model::{ArgDef, DistributionEntry, Numbers};
 
@@ -23,6 +23,7 @@ pub static GAUSSIAN: DistributionDef = DistributionDef {
         help: "as in sysbench: the mean of ITER uniform keys; the popular ones are neighbours in the middle",
         args: &[ITER],
     },
+    tested_at: &[&[1.0], &[2.0], &[12.0], &[30.0]],
     make: |n, args| Distribution::Gaussian(Gaussian::new(n, args[0] as u32)),
 };
 
@@ -73,6 +74,13 @@ impl MeanOfUniforms {
     pub(super) fn draw(&self, rng: &mut Rng) -> u64 {
         let sum: u64 = (0..self.iterations).map(|_| rng.next_u64() >> (u64::BITS - BITS)).sum();
         (sum as f64 * self.top_per_sum) as u64
+    }
+}
+
+impl HasLaw for Gaussian {
+    fn law(&self) -> Law {
+        let own = *self;
+        Box::new(move |key| own.below(key))
     }
 }
 

@@ -3,13 +3,14 @@
 //! In: n. Out: keys in [0, n), about 1.5 ns each. Limits: the bias of [`crate::random`]'s multiplication and shift, a factor
 //! of `1 + n / 2^64` at most.
 
-use super::{Distribution, DistributionDef};
+use super::{Distribution, DistributionDef, HasLaw, Law};
 use crate::random::{Rng, Words, below};
 use model::DistributionEntry;
 
 /// `uniform`.
 pub static UNIFORM: DistributionDef = DistributionDef {
     entry: DistributionEntry { name: "uniform", help: "every key is as likely as every other", args: &[] },
+    tested_at: &[&[]],
     make: |n, _| Distribution::Uniform(Uniform { n: n.max(1) }),
 };
 
@@ -29,6 +30,13 @@ impl Uniform {
     /// The probability of a key below `key`.
     pub fn below(&self, key: u64) -> f64 {
         key.min(self.n) as f64 / self.n as f64
+    }
+}
+
+impl HasLaw for Uniform {
+    fn law(&self) -> Law {
+        let own = *self;
+        Box::new(move |key| own.below(key))
     }
 }
 

@@ -8,7 +8,7 @@
 //! core/.../generator). Exact but for the bias of [`crate::random`]'s multiplication and shift. YCSB hashes keys to names
 //! afterwards unless `insertorder=ordered`; here they stay in order.
 
-use super::{Distribution, DistributionDef};
+use super::{Distribution, DistributionDef, HasLaw, Law};
 use crate::random::{Rng, Words, below, unit};
 use model::{ArgDef, DistributionEntry, Numbers};
 
@@ -23,6 +23,7 @@ pub static HOTSPOT: DistributionDef = DistributionDef {
                others",
         args: &[KEYS, DRAWS],
     },
+    tested_at: &[&[0.2, 0.8], &[0.001, 0.5], &[0.9, 0.1], &[1.0, 0.0]],
     make: |n, args| Distribution::Hotspot(Hotspot::new(n, args[0], args[1])),
 };
 
@@ -54,6 +55,13 @@ impl Hotspot {
     pub fn below(&self, key: u64) -> f64 {
         let (hot, cold) = (key.min(self.hot), key.saturating_sub(self.hot).min(self.cold));
         self.hot_draws * hot as f64 / self.hot as f64 + (1.0 - self.hot_draws) * cold as f64 / self.cold.max(1) as f64
+    }
+}
+
+impl HasLaw for Hotspot {
+    fn law(&self) -> Law {
+        let own = *self;
+        Box::new(move |key| own.below(key))
     }
 }
 
