@@ -31,7 +31,7 @@ pub enum FigureBody {
     Grid {
         /// The x axis of each column.
         x: Axis,
-        /// What the styles stand for, written once for all panels.
+        /// What the styles mean, written once for all panels.
         legend: Vec<(String, SeriesStyle)>,
         /// What distinguishes the columns; empty for the name of an only column.
         columns: Vec<String>,
@@ -117,7 +117,7 @@ pub enum AxisUnit {
 pub struct Panel {
     /// What distinguishes it from its neighbours; empty for a figure of one panel.
     pub title: String,
-    /// A figure worth reading beside the title; may be empty.
+    /// A number worth reading next to the title; may be empty.
     pub note: String,
     /// Its y axis.
     pub y: Axis,
@@ -224,7 +224,7 @@ pub struct BoxMark {
     pub is_hollow: bool,
 }
 
-/// The colours of Okabe and Ito, told apart with any sort of colour vision
+/// The colours of Okabe and Ito, distinct with any sort of colour vision
 /// (<https://jfly.uni-koeln.de/color/>), without the yellow that is lost on white paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -244,7 +244,7 @@ impl Colour {
         [Colour::Blue, Colour::Vermillion, Colour::Green, Colour::Purple, Colour::Orange, Colour::Sky, Colour::Black];
 }
 
-/// What tells the series of one figure apart.
+/// What distinguishes the series of one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeriesStyle {
     /// Its colour.

@@ -1,4 +1,4 @@
-//! Where everything goes in small multiples: the legend on top, columns beside each other with their headings, rows below each
+//! Where everything goes in small multiples: the legend on top, columns side by side with their headings, rows below each
 //! other with one scale and its numbers at the left edge.
 //!
 //! In: the parts of a grid. Out: shapes in the scene. Limits: where the picture is narrow, the columns are below each other, and so
@@ -41,14 +41,14 @@ pub fn draw_multiples(
     y
 }
 
-/// The columns that stand beside each other.
+/// The columns that are side by side.
 struct Block<'a> {
     x: &'a Axis,
     left: f64,
     /// The first of them among all.
     first: usize,
     columns: &'a [String],
-    /// For so many there is room.
+    /// There is room for so many.
     wide: usize,
 }
 

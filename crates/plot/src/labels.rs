@@ -1,7 +1,7 @@
-//! Labels that are too long for their place: shortened so that they can still be told apart.
+//! Labels that are too long for their place: shortened so that they still differ.
 //!
 //! In: labels that are read together, and a width. Out: what is shown of each. Limits: labels that differ in two distant places may
-//! still look alike in a narrow place; whoever needs them whole has to show them elsewhere.
+//! still look alike in a narrow place; if they are needed whole, show them elsewhere.
 
 use std::collections::BTreeSet;
 

@@ -30,7 +30,7 @@ const PANEL_LINES_MAX: usize = 3;
 /// From one name beside a panel to the next.
 const NAME_HEIGHT: f64 = 15.0;
 
-/// Three small multiples beside each other still have room for their ticks.
+/// Three small multiples side by side still have room for their ticks.
 const EXTRA_WIDE: f64 = 1060.0;
 
 /// How wide `figure` is if there is room.
@@ -182,7 +182,7 @@ fn name_series(scene: &mut Scene, series: &[DataSeries], area: &PlotArea) {
     }
 }
 
-/// Long names in two lines while the panel has room for that; else cut so that they can still be told apart.
+/// Long names in two lines while the panel has room for that; else cut so that they still differ.
 fn lines_of_names(names: &[Name], width: f64, height: f64) -> Vec<Vec<String>> {
     let wrapped: Vec<Vec<String>> = names.iter().map(|name| wrap_to(&name.text, SMALL, width, usize::MAX)).collect();
     let lines: usize = wrapped.iter().map(Vec::len).sum();

@@ -10,7 +10,7 @@ use kuva::render::render::{self as raster, PathData, Primitive, TextAnchor};
 
 /// The rasteriser refused a picture.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot draw `{figure}` as PNG: {reason}; the SVG beside it shows the same")]
+#[error("cannot draw `{figure}` as PNG: {reason}; the SVG of the same name shows the same")]
 pub struct PngError {
     /// The figure.
     pub figure: String,

@@ -1,4 +1,4 @@
-//! A scene as an SVG document: scalable, with classes for a style sheet and colours of its own where there is none.
+//! A scene as an SVG document: scalable, with classes for a style sheet, and colours of its own without one.
 //!
 //! In: a scene. Out: text. Limits: no script, no font, no reference to anything outside; the script of the HTML report finds
 //! its way by the classes and the `data-` attributes.

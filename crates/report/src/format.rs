@@ -15,7 +15,7 @@ pub fn nanos_or_dash(ns: Option<u64>) -> String {
     ns.map_or_else(dash, nanos)
 }
 
-/// What stands where nothing could be measured.
+/// In the place of a value that could not be measured.
 pub fn dash() -> String {
     "-".to_owned()
 }

@@ -129,7 +129,7 @@ fn sizes(hits: &Hits) -> String {
 fn by_row(all: &[Hits]) -> Figure {
     let first = &all[0];
     let caption = format!(
-        "{}. Light: the most hit row of each bin of {} neighbours; dark: the mean of the bin. Rows stand in the order of the law: \
+        "{}. Light: the most hit row of each bin of {} neighbours; dark: the mean of the bin. Rows are in the order of the law: \
          row 0 of zipf is its most popular, and the load scatters its rows over the keys.",
         sizes(first),
         bin_rows(first.rows)
@@ -147,7 +147,7 @@ fn zoomed(all: &[&Hits]) -> Figure {
     let tenth = to - from;
     let caption = format!(
         "{}. A tenth of the rows, around the most popular one; bins of {} rows. Light: the most hit row of each bin; dark: the \
-         mean. An axis that a few rows would fill is cut, and says so.",
+         mean. An axis that a few rows would fill is cut, and marked so.",
         sizes(all[0]),
         bin_rows(tenth)
     );
@@ -157,7 +157,7 @@ fn zoomed(all: &[&Hits]) -> Figure {
     figure(&id, title, caption, (from as f64, to as f64), panels)
 }
 
-/// Where the axis ends so that 98 % of the bins fill it, where the others are more than twice as high.
+/// Where the axis ends so that 98 % of the bins fill it; `None` unless the others are more than twice as high.
 fn cut(bins: &[Bin]) -> Option<f64> {
     let mut most: Vec<u32> = bins.iter().map(|bin| bin.most).collect();
     most.sort_unstable();
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn few_rows_and_rows_that_nobody_hit_draw_without_a_number_that_is_none() {
+    fn few_rows_and_rows_without_hits_draw_finite_numbers() {
         for rows in [1usize, 2, 11] {
             let order: Vec<u32> = (0..rows as u32).collect();
             for hits in [0, 7] {

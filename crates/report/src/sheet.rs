@@ -12,10 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// As many as there are colours.
 const ROWS_MAX: usize = Colour::ALL.len();
-/// So many rows of one workload stand on one sheet, whatever their groups: fewer pictures, and what is alike side by side.
+/// So many rows of one workload share a sheet, whatever their groups: fewer pictures, with similar things side by side.
 const ROWS_TOGETHER_MAX: usize = 4;
 
-/// The parameter whose values are the steps of a sequence: what is done in one is nothing like what is done in another.
+/// The parameter whose values are the steps of a sequence: they do entirely different things.
 pub const STEP: &str = "step";
 
 /// The dimension that varies in a sweep.
@@ -23,7 +23,7 @@ pub const STEP: &str = "step";
 pub enum Dimension {
     /// The number of clients.
     Clients,
-    /// The operations that one client keeps under way.
+    /// The operations that one client keeps in flight.
     Depth,
 }
 
@@ -138,12 +138,12 @@ pub fn drawn_sheets(analysis: &Analysis) -> Vec<Sheet<'_>> {
     sheets(analysis).into_iter().filter(|sheet| !sheet.points().iter().all(is_one)).collect()
 }
 
-/// The points of `group` by where they stand in its sweep, each place with its repeats.
+/// The points of `group` by their places in its sweep, each place with its repeats.
 fn places<'a>(group: &Group<'a>) -> Vec<Vec<&'a PointAnalysis>> {
     let mut places: BTreeMap<(u64, u32), Vec<&PointAnalysis>> = BTreeMap::new();
     for point in &group.points {
-        let under_way = u64::from(point.clients) * u64::from(point.depth);
-        places.entry((under_way, point.clients)).or_default().push(point);
+        let in_flight = u64::from(point.clients) * u64::from(point.depth);
+        places.entry((in_flight, point.clients)).or_default().push(point);
     }
     let in_order = |mut repeats: Vec<&'a PointAnalysis>| {
         repeats.sort_by_key(|point| point.repeat);
@@ -246,7 +246,7 @@ fn phases(points: &[&PointAnalysis]) -> Option<String> {
     })
 }
 
-/// `3 s`, or `0.4 to 3 s` where they differ as shown.
+/// `3 s`, or `0.4 to 3 s` if they differ.
 fn seconds_range(values: &[f64]) -> String {
     let (low, high) = values.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
     let (from, to) = (format::seconds(low), format::seconds(high));
@@ -322,7 +322,7 @@ pub fn is_used(name: &str, point: &PointAnalysis) -> bool {
     analysis::is_used(name, point.params.get("mode").map(String::as_str))
 }
 
-/// The few facts that belong beside every number, with the words around them.
+/// The few facts that belong to every number, with the words around them.
 const MACHINE: [(&str, &str, &str); 4] = [
     ("cpu.usable", "", " CPUs"),
     ("kernel.release", "kernel ", ""),

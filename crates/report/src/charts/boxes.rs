@@ -2,7 +2,7 @@
 //!
 //! In: the intervals of the run phase that count. Out: one figure per sheet, one box per row, with the intervals of all its
 //! repeats; fewer than 20 intervals are drawn as dots, since their percentiles would be nearly the extremes.
-//! Limits: percentiles by linear interpolation (Hyndman and Fan 1996, type 7); of repeats of which some are invalid, the others count.
+//! Limits: percentiles by linear interpolation (Hyndman and Fan 1996, type 7); if some repeats are invalid, the others count.
 
 use super::{Chart, invalid_note, ops_axis, trusted};
 use crate::sheet::{Dimension, Sheet, conditions, drawn_sheets};
@@ -97,7 +97,7 @@ fn box_of(x: f64, rates: &[f64], is_hollow: bool) -> BoxMark {
     let percentiles = [0.05, 0.25, 0.50, 0.75, 0.95].map(|q| quantile(rates, q));
     let [p05, .., p95] = percentiles;
     let mut outliers: Vec<f64> = rates.iter().copied().filter(|rate| *rate < p05 || *rate > p95).collect();
-    // Of thousands of dots one upon the other, those are drawn that can be told apart.
+    // Thousands of dots would lie on each other; those that can be seen are drawn.
     let apart = rates.last().map_or(0.0, |most| most / DOTS_APART);
     outliers.dedup_by(|next, kept| *next - *kept < apart);
     BoxMark { x, percentiles, outliers, is_hollow }

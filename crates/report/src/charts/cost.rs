@@ -41,7 +41,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     let sheets = sheets(analysis);
     let mut measured: Vec<&Row> = sheets.iter().flat_map(|sheet| &sheet.rows).collect();
     measured.retain(|row| row.points.iter().any(|point| has_cost(point)));
-    // By groups where there are repeats, else as they were measured.
+    // Repeats are ordered by groups; without repeats the order of measurement stays.
     if measured.iter().all(|row| row.points.len() == 1) {
         measured.sort_by_key(|row| row.points[0].id);
     }

@@ -1,9 +1,9 @@
 //! Rows inserted per second, over the rows inserted and over time: whether an engine keeps its rate while the data grows.
 //!
 //! In: the rows inserted in each interval of points that do little else. Out: for each workload and step one figure over rows and,
-//! where several are to be compared, one over time, in panels and lines by what varies; of repeats the first.
-//! Limits: what inserts at a fixed rate beside queries is not drawn, since that rate was asked for; a band shows the intervals' spread
-//! where a panel has few lines, and the slowest interval is told by its own rate.
+//! to compare several points, one over time; what varies makes panels and lines. Of repeats the first is drawn.
+//! Limits: inserts at a fixed rate in the background are not drawn, since that rate was asked for; a band shows the spread of the
+//! intervals if a panel has few lines, and the slowest interval has its rate in the panel's note.
 
 use super::{Chart, LINES_MAX, is_invalid, trusted_name};
 use crate::facets::{Facet, Split};
@@ -32,9 +32,9 @@ const STEPS_MAX: usize = 400;
 const STEPS_OVER_ROWS_MAX: usize = 120;
 /// More bands on each other show none.
 const BANDS_MAX: usize = 3;
-/// Names of more lines than that say nothing.
+/// The title has the rates of at most so many lines.
 const NAMED_MAX: usize = 3;
-/// More boundaries would hide what is between them.
+/// More boundaries would hide the lines between them.
 const BOUNDARIES_MAX: u64 = 60;
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
@@ -123,14 +123,14 @@ fn series_over_rows(split: &Split, facet: &Facet) -> Vec<DataSeries> {
     std::iter::once(boundaries).chain(bands).chain(lines).collect()
 }
 
-/// Each interval of each line; `None` where there is one line only, which the throughput over time shows.
+/// Each interval of each line; `None` for a single line, which the throughput over time shows.
 fn over_time(part: &Part) -> Option<Figure> {
     let points = part.split.points();
     let (_, end) = super::time_range(points.iter().copied()).filter(|_| part.split.lines.len() > 1)?;
     let y = common_axis(&part.split);
     let panel = |facet: &Facet| Panel {
         title: facet.name.clone(),
-        note: slowest(&part.split, facet).map_or(String::new(), |(line, _, interval)| told(&line, &interval)),
+        note: slowest(&part.split, facet).map_or(String::new(), |(line, _, interval)| slowest_text(&line, &interval)),
         y: y.clone(),
         height: height(&part.split),
         series: series_over_time(&part.split, facet),
@@ -166,7 +166,7 @@ fn down_to_the_slowest(step: &Step) -> Vec<(f64, f64)> {
 }
 
 /// `slowest: mariadb:rocksdb, 1,230/s at 35 s`
-fn told(line: &str, interval: &Inserted) -> String {
+fn slowest_text(line: &str, interval: &Inserted) -> String {
     let line = if line.is_empty() { String::new() } else { format!("{line}, ") };
     let rate = if interval.rows == 0 { "no row".to_owned() } else { format!("{}/s", format::number(interval.per_s())) };
     format!("slowest: {line}{rate} at {}", format::seconds(interval.at_s))
@@ -236,7 +236,7 @@ fn band(steps: &[Step]) -> Mark {
     Mark::Band(steps.iter().map(|step| (step.rows, step.least_per_s, step.most_per_s)).collect())
 }
 
-/// Where the tables of all points of a panel begin a new partition, with the rows; nothing where they differ in it.
+/// Where the tables of all points of a panel begin a new partition, with the rows; nothing if they differ in it.
 fn boundaries(facet: &Facet) -> Vec<(f64, String)> {
     let points: Vec<&PointAnalysis> = facet.lines.iter().flatten().copied().collect();
     let each = |point: &&PointAnalysis| point.series.as_ref().and_then(|series| series.amounts.partition_rows);
@@ -260,14 +260,14 @@ fn means(split: &Split) -> String {
     }
     let lines = split.panels.iter().flat_map(|facet| lines_of(split, facet).map(|line| (facet.name.clone(), line)));
     let lines = lines.filter(|(_, (_, _, point))| !is_invalid(point));
-    let told = lines.map(|(panel, (line, _, point))| {
+    let rates = lines.map(|(panel, (line, _, point))| {
         let all = inserted(point);
         let (rows, seconds) = all.iter().fold((0, 0.0), |(rows, s), i| (rows + i.rows, s + i.length_s));
         let (rate, name) = (format::number(rows as f64 / seconds), format!("{panel} {line}"));
         if name.trim().is_empty() { format!("{rate}/s") } else { format!("{rate}/s ({})", name.trim()) }
     });
-    let told: Vec<String> = told.collect();
-    if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) }
+    let rates: Vec<String> = rates.collect();
+    if rates.is_empty() { String::new() } else { format!(": {}", rates.join(", ")) }
 }
 
 /// What the reader has to know of bands, boundaries and repeats.
@@ -285,7 +285,11 @@ fn notes(part: &Part) -> String {
 }
 
 fn of_repeats(analysis: &Analysis) -> &'static str {
-    if analysis.points.iter().any(|point| point.repeat > 1) { " Of repeats the first." } else { "" }
+    if analysis.points.iter().any(|point| point.repeat > 1) {
+        " The first of each set of repeats is drawn."
+    } else {
+        ""
+    }
 }
 
 /// The slowest interval of a panel, with the line that it is of. Of lines that were all idle there is none.

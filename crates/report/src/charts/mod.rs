@@ -101,7 +101,7 @@ fn subject(group: &Group) -> String {
     format!("{} {}", group.family(), kind_of_access(group)).trim_end().to_owned()
 }
 
-/// The groups by what varies; by their names where that does not tell all of them apart.
+/// The groups by what varies; by their names if that does not distinguish all of them.
 fn split_of<'a>(groups: &[Group<'a>]) -> Split<'a> {
     let points: Vec<&PointAnalysis> = groups.iter().flat_map(|group| group.points.iter().copied()).collect();
     let split = Split::of(&points);
@@ -116,7 +116,8 @@ fn split_of<'a>(groups: &[Group<'a>]) -> Split<'a> {
     }
 }
 
-/// Random and sequential modes stand apart: a disk does some times more of the second, and lines at the floor say nothing.
+/// Random and sequential modes have figures of their own: a disk does several times as many sequential operations, and lines near 0
+/// are of no use.
 fn kind_of_access(group: &Group) -> &'static str {
     match group.points[0].params.get("mode").map(String::as_str) {
         Some("rndrd" | "rndwr" | "rndrw") => "random",
@@ -135,7 +136,7 @@ fn ops_axis(points: &[&PointAnalysis], label: &str) -> Axis {
 
 fn bytes_each(points: &[&PointAnalysis]) -> Option<u32> {
     let each = |summary: &Summary| summary.bytes_per_s / summary.ops_per_s;
-    // The payload of a row says little; that of a block is what a disk is bought for.
+    // MB/s of rows are of little use; those of blocks are what a disk is bought for.
     if points.iter().any(|point| !point.params.contains_key("block")) {
         return None;
     }
@@ -162,7 +163,7 @@ struct Measure {
 enum Together {
     /// Their mean.
     Mean,
-    /// As this says: percentiles are never averaged.
+    /// By a function of their own: percentiles are never averaged.
     As(fn(&[&PointAnalysis]) -> Option<f64>),
 }
 
@@ -331,7 +332,7 @@ fn scale_note(panels: &[Panel]) -> &'static str {
     }
 }
 
-/// The label of a y axis stands above the first of the panels that share it.
+/// The label of a y axis is above the first of the panels that share it.
 fn named_once(mut panels: Vec<Panel>) -> Vec<Panel> {
     for nth in (1..panels.len()).rev() {
         if panels[nth].y.label == panels[nth - 1].y.label {
@@ -341,7 +342,7 @@ fn named_once(mut panels: Vec<Panel>) -> Vec<Panel> {
     panels
 }
 
-/// The intervals as they are drawn: as recorded, or in bins where there are too many.
+/// The intervals as they are drawn: as recorded, or in bins if there are too many.
 fn drawn_intervals(point: &PointAnalysis) -> Vec<&IntervalPoint> {
     let Some(series) = &point.series else { return Vec::new() };
     match series.bins.is_empty() {

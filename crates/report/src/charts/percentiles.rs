@@ -1,7 +1,7 @@
 //! Response time percentiles over time: median, 95th, 99th and maximum of each interval, or of each bin of a long run.
 //!
-//! In: the intervals of each point. Out: one figure per sheet, one panel per row, with a common scale in a sweep; of repeats the first
-//! is drawn. Limits: a percentile of an interval with few operations is nearly its maximum; n of the interval is in the
+//! In: the intervals of each point. Out: one figure per sheet, one panel per row, with a common scale in a sweep; the first
+//! of a set of repeats is drawn. Limits: a percentile of an interval with few operations is nearly its maximum; n of the interval is in the
 //! timeline.
 
 use super::{Chart, drawn_intervals, line_with_dots, marked, named_once, scale_note, shades, shading_note, time_range};
@@ -104,7 +104,7 @@ fn late_note(points: &[&PointAnalysis]) -> &'static str {
     }
 }
 
-/// What the steps of a long run are, where there are any: for captions.
+/// How long the steps of a long run are, for captions; empty if it is drawn in intervals.
 fn step_note(points: &[&PointAnalysis]) -> String {
     let bin = points.iter().filter_map(|p| p.series.as_ref()).find_map(|s| s.bins.first());
     bin.map_or(String::new(), |bin| {

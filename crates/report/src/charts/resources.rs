@@ -33,7 +33,7 @@ const CPU_USES: [(&str, &str, Colour); 5] = [
     ("steal_ns", "steal", Colour::Black),
 ];
 
-/// More pictures of one sort than that nobody looks at.
+/// More pictures of one sort would not be looked at.
 const FIGURES_MAX: usize = 24;
 /// As many values as a panel has places for.
 const VALUES_MAX: usize = 600;

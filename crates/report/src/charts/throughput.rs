@@ -1,7 +1,7 @@
 //! Throughput against clients, or against depth: how far it scales.
 //!
-//! In: the summaries of the points of each sweep. Out: one figure per workload and dimension: one line per group, or, where two things
-//! and more vary beside clients, a panel for each value of one of them, with the response time below.
+//! In: the summaries of the points of each sweep. Out: one figure per workload and dimension: one line per group, or, if two things
+//! or more vary besides clients, a panel for each value of one of them, with the response time below.
 //! Limits: a group of one point has no line and is in the table only.
 
 use super::{Chart, Measure, Sweep, invalid_note, p95, rate_of, sweep_series, sweeps, trusted};
@@ -114,7 +114,7 @@ pub fn lines(analysis: &Analysis, sweep: &Sweep, (id, title): &Names, (y, measur
     }
 }
 
-/// The panels of `sweep` beside each other, one below the other for each of `rows`.
+/// The panels of `sweep` in columns, with a row for each of `rows`.
 pub fn multiples(analysis: &Analysis, sweep: &Sweep, (id, title): &Names, rows: Vec<GridRow>) -> Figure {
     let (points, split) = (sweep.split.points(), &sweep.split);
     let legend = split.lines.iter().enumerate().map(|(nth, line)| (line.clone(), SeriesStyle::nth(nth)));
@@ -140,7 +140,7 @@ pub fn row(sweep: &Sweep, y: Axis, measures: &[(&Measure, Stroke)]) -> GridRow {
     GridRow { y, height: 150.0, cells: sweep.split.panels.iter().map(cell).collect() }
 }
 
-/// In a small panel dots are small, and what is the lesser of two has none.
+/// In a small panel dots are small, and a dashed line has none.
 fn stroked(series: DataSeries, stroke: Stroke) -> DataSeries {
     let restroked = |mark: Mark| match (mark, stroke) {
         (Mark::Line(Stroke::Dashed, points), _) => Some(Mark::Line(Stroke::Dashed, points)),
@@ -158,7 +158,7 @@ fn x_axis(dimension: Dimension, points: &[&PointAnalysis]) -> Axis {
     let places: BTreeSet<u32> = points.iter().map(|point| dimension.of(point)).collect();
     let label = match dimension {
         Dimension::Clients => "clients (log scale)",
-        Dimension::Depth => "depth: operations under way per client (log scale)",
+        Dimension::Depth => "depth: operations in flight per client (log scale)",
     };
     let scale = AxisScale::LogAt(places.into_iter().map(f64::from).collect());
     Axis { label: label.to_owned(), scale, unit: AxisUnit::Count, range: None }

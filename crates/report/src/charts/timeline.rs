@@ -1,4 +1,4 @@
-//! Throughput over time: one dot per interval, or bins with their extremes where there are too many, stalls shaded, the warmup
+//! Throughput over time: one dot per interval, or bins with their extremes if there are too many, stalls shaded, the warmup
 //! in grey.
 //!
 //! In: the intervals of each point. Out: one figure per sheet: a panel per row, small multiples with one scale in a sweep; where
@@ -42,7 +42,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
         _ => 80.0,
     };
     let y = y_axis(sheet, &points);
-    // Rows inserted have a chart of their own in which they stand together.
+    // Rows inserted have a chart of their own that shows them together.
     let inserts = |point: &&PointAnalysis| point.series.as_ref().is_some_and(|s| !s.amounts.inserted.is_empty());
     let is_mixed = sheet.dimension.is_none() && sheet.rows.len() > 1 && !points.iter().all(inserts);
     let together = is_mixed.then(|| draw_together(&sheet.rows, &points));
@@ -78,7 +78,7 @@ fn rates<'a>(points: &'a [&PointAnalysis]) -> impl Iterator<Item = f64> + 'a {
     intervals.map(|i| i.ops_per_s).chain(parts).chain(means).filter(|rate| rate.is_finite())
 }
 
-/// All rows in one panel, a line each; of repeats the first.
+/// All rows in one panel, a line each; the first of a set of repeats is drawn.
 fn draw_together(rows: &[Row], points: &[&PointAnalysis]) -> Panel {
     let line = |(nth, row): (usize, &Row)| DataSeries {
         label: trusted_name(&row.label, row.points[0]),
@@ -122,7 +122,7 @@ fn repeats_note(points: &[&PointAnalysis]) -> String {
     format!("mean {mean}/s of {} repeats{}", points.len(), stall_note(points))
 }
 
-/// `; 2 stalls, 3 s`, where there are any.
+/// `; 2 stalls, 3 s`; empty if there are none.
 fn stall_note(points: &[&PointAnalysis]) -> String {
     let stalls = || points.iter().filter_map(|point| point.shape.as_ref()).flat_map(|shape| &shape.stalls);
     let (count, total) = (stalls().count(), format::seconds(stalls().map(|stall| stall.span.length_s()).sum()));
@@ -180,8 +180,8 @@ fn series(point: &PointAnalysis) -> Vec<DataSeries> {
 /// A shorter part of an interval has too few operations for a rate.
 const PARTIAL_MIN: f64 = 0.1;
 
-/// The part of an interval at the end of what counts, in its middle, with its rate: its operations are in the mean, which would
-/// else not be that of what is drawn.
+/// The part of an interval at the end of what counts, in its middle, with its rate: its operations are in the mean, which
+/// would otherwise not match the dots.
 fn partial_interval(point: &PointAnalysis) -> Option<(f64, f64)> {
     let (series, summary) = (point.series.as_ref()?, point.summary.as_ref()?);
     let whole = series.counted_intervals();
@@ -236,7 +236,7 @@ fn band(bins: &[Bin]) -> Mark {
     Mark::Area(bins.iter().flat_map(ends).collect())
 }
 
-/// How long the steps of a long run are, where there are any: for captions.
+/// How long the steps of a long run are, for captions; empty if it is drawn in intervals.
 pub fn bin_note(points: &[&PointAnalysis]) -> String {
     let binned = points.iter().filter_map(|p| p.series.as_ref()).find(|s| !s.bins.is_empty());
     let lengths = binned.and_then(|s| Some((s.bins.first()?.all.length_s, s.intervals.first()?.length_s)));

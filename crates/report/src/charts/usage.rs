@@ -1,8 +1,8 @@
 //! CPU and disk against clients: what the machine was busy with at each place of a sweep.
 //!
 //! In: the counters `cpu` and `disk` of the points of each sweep over clients. Out: one figure per sweep, a row for each use, with
-//! the panels and lines of its throughput. Limits: means over the part of the run phase that counts, of repeats the mean; CPU in
-//! percent of all CPUs of the machine, whoever used them; over depth there is none, since what is swept there is the disk itself.
+//! the panels and lines of its throughput. Limits: means over the part of the run phase that counts, and over repeats; CPU in
+//! percent of all CPUs of the machine, by whatever process; none over depth, which is a sweep of the disk itself.
 
 use super::resources::counter;
 use super::throughput::{Names, multiples, named, row};
@@ -62,12 +62,12 @@ fn disks(sweep: &Sweep) -> String {
 /// The rows of what was measured; `None` where nothing was.
 fn rows(sweep: &Sweep) -> Option<Vec<GridRow>> {
     let points = sweep.split.points();
-    let told = USES.iter().filter(|(_, _, of)| points.iter().any(|point| of(point).is_some()));
+    let shown = USES.iter().filter(|(_, _, of)| points.iter().any(|point| of(point).is_some()));
     let draw = |(label, unit, of): &Use| {
         let measure = Measure { of: *of, together: Together::Mean };
         GridRow { height: 90.0, ..row(sweep, Axis::from_zero(label, *unit), &[(&measure, Stroke::Solid)]) }
     };
-    let rows: Vec<GridRow> = told.map(draw).collect();
+    let rows: Vec<GridRow> = shown.map(draw).collect();
     (!rows.is_empty()).then_some(rows)
 }
 
@@ -83,7 +83,7 @@ fn cpu(point: &PointAnalysis, name: &str) -> Option<WithInterval> {
     (total > 0.0).then(|| (100.0 * used / total, None))
 }
 
-/// The mean over the readings in the part that counts, each weighed by the time that it stands for.
+/// The mean over the readings in the part that counts, each weighted by its time.
 fn counted_mean(point: &PointAnalysis, counter: &CounterSeries) -> Option<f64> {
     let counted = point.series.as_ref()?.counted;
     let stretches = counter.values.windows(2).map(|pair| (pair[1].0 - pair[0].0, pair[1]));
