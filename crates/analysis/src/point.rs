@@ -5,16 +5,15 @@
 use crate::beside::Group;
 use crate::detect::level_shift::told_levels;
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
-use crate::label::names;
+use crate::dimensions::{Described, describe, target_name};
 use crate::projection::project;
 use crate::series::series;
 use crate::summary::{PhaseTimes, summarise};
 use crate::verdict::verdict;
 use crate::window::Window;
-use crate::{DataLoad, Finding, InsertCost, Projection, Rounds, Series, Summary, Validity};
+use crate::{DataLoad, Finding, InsertCost, Label, Projection, Rounds, Series, Settings, Summary, Validity, Verdict};
 use model::{Fact, Phase, PointData, PointState, RunData, RunMeta};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 /// A run and what it means.
 #[derive(Clone, Debug)]
@@ -25,8 +24,8 @@ pub struct Analysis {
     pub points: Vec<PointAnalysis>,
     /// What concerns the run as a whole.
     pub findings: Vec<Finding>,
-    /// The answer in at most five lines: how much, how steadily, what held it back.
-    pub verdict: Vec<String>,
+    /// The answer: how much, how steadily, what limits it, and how far to trust it.
+    pub verdict: Verdict,
 }
 
 /// One point and what it means.
@@ -48,13 +47,13 @@ pub struct PointAnalysis {
     pub depth: u32,
     /// Which repetition.
     pub repeat: u32,
-    /// The other dimensions under their flag names, as text.
-    pub params: BTreeMap<String, String>,
-    /// What distinguishes this point from the others of the run, for legends: `file rndrd depth 8`.
-    pub label: String,
-    /// What distinguishes its sweep from the others: the label without clients, depth and repeat. Points of one group make
-    /// one line in charts over clients or depth.
-    pub group: String,
+    /// All settings, these among them.
+    pub settings: Settings,
+    /// What distinguishes this point from the others of the run.
+    pub label: Label,
+    /// The number of its group, from 0: points of one group differ at most in clients, depth and repetition, and make one line in
+    /// charts over clients or depth.
+    pub group: usize,
     /// What the target said of itself.
     pub facts: Vec<Fact>,
     /// What making its data cost; `None` where it was there.
@@ -78,10 +77,11 @@ pub struct PointAnalysis {
 /// Analyses `run` with every detector.
 pub fn analyse(run: &RunData) -> Analysis {
     let (standing, dropped) = standing(run);
+    let described = standing.points.iter().zip(describe(&standing.points));
     let points: Vec<PointAnalysis> =
-        standing.points.iter().map(|point| analyse_point(point, &standing, &dropped)).collect();
+        described.map(|(point, names)| analyse_point(point, names, &standing, &dropped)).collect();
     let findings = RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&points)).collect();
-    let verdict = verdict(&points);
+    let verdict = verdict(&points, &run.meta.plan);
     Analysis { meta: run.meta.clone(), points, findings, verdict }
 }
 
@@ -100,7 +100,7 @@ fn standing(run: &RunData) -> (Cow<'_, RunData>, Vec<&PointData>) {
     (Cow::Owned(RunData { meta: run.meta.clone(), points }), dropped)
 }
 
-fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> PointAnalysis {
+fn analyse_point(point: &PointData, names: Described, run: &RunData, dropped: &[&PointData]) -> PointAnalysis {
     let group = Group::of(point);
     let phases = Group::own_phases(group.as_ref(), point);
     let run_phase = phases.iter().find(|phase| phase.phase == Phase::Run);
@@ -135,18 +135,17 @@ fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> Po
     let projection = inserting
         .zip(inserts.as_ref())
         .and_then(|(window, inserts)| project(point, &run.points, run.meta.plan.scale, window, inserts, shifted_at_s));
-    let names = names(point, &run.points);
     let (summary, series) = computed.unzip();
     PointAnalysis {
         id: point.id,
         state: point.state,
         error: point.error.clone(),
-        target: names.target,
+        target: target_name(&point.trial),
         workload: point.trial.workload.name.clone(),
         clients: point.trial.load.clients,
         depth: point.trial.load.depth,
         repeat: point.trial.repeat,
-        params: names.params,
+        settings: names.settings,
         label: names.label,
         group: names.group,
         facts: point.facts.clone(),

@@ -21,6 +21,7 @@ pub mod few_samples;
 pub mod foreign_cpu;
 pub mod hung;
 pub mod incomplete;
+pub mod insert_slowdown;
 pub mod interrupted;
 pub mod knee;
 pub mod level_shift;
@@ -28,7 +29,6 @@ pub mod limit;
 pub mod limit_escaped;
 pub mod littles_law;
 pub mod load_line;
-pub mod loses_inserts;
 pub mod measured_again;
 pub mod memory_shown;
 pub mod not_steady;
@@ -96,7 +96,7 @@ pub const DETECTORS: &[Detector] = &[
 ];
 
 /// Every detector that needs several points.
-pub const RUN_DETECTORS: &[RunDetector] = &[unlike_durability::DETECTOR, loses_inserts::DETECTOR, knee::DETECTOR];
+pub const RUN_DETECTORS: &[RunDetector] = &[unlike_durability::DETECTOR, insert_slowdown::DETECTOR, knee::DETECTOR];
 
 /// What looks for one sort of finding in a point.
 pub struct Detector {

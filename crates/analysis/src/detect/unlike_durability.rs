@@ -43,7 +43,7 @@ fn by_workload(points: &[PointAnalysis]) -> BTreeMap<&str, BTreeMap<&str, BTreeS
 
 /// The durability of `point`, where it has one: as read back from the engine, else as planned.
 pub fn durability(point: &PointAnalysis) -> Option<&str> {
-    fact(&point.facts, "durability").or_else(|| point.params.get("durability").map(String::as_str))
+    fact(&point.facts, "durability").or_else(|| point.settings.word("durability"))
 }
 
 fn finding(workload: &str, words: &BTreeMap<&str, BTreeSet<&str>>) -> Finding {
