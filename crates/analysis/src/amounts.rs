@@ -6,7 +6,7 @@
 
 use crate::chain;
 use crate::facts::param;
-use crate::rates::PerOp;
+use crate::numbers::rates::PerOp;
 use crate::window::Window;
 use model::{Nanos, Phase, PointData, Value};
 

@@ -5,7 +5,7 @@
 //! and by their order. A step that comes again begins a new one.
 
 use crate::facts::fact;
-use crate::rates::PerOp;
+use crate::numbers::rates::PerOp;
 use model::{Params, Phase, PointData, Trial, Value};
 
 /// The parameter whose values are the steps.

@@ -7,7 +7,9 @@
 //! points of the same workload. Nothing here is text for people; the crate `report` words labels.
 
 use crate::chain;
-use model::{Arrivals, Bytes, FileSystem, Nanos, Pacing, Params, PointData, StorageLimit, Trial, Until, Value};
+use model::{
+    Arrivals, Bytes, FileSystem, Nanos, Pacing, ParamOwner, ParamRole, PointData, PointParam, StorageLimit, Trial, Until, Value,
+};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
@@ -125,7 +127,7 @@ pub struct Described {
 
 /// Describes the points of a run, in their order.
 pub fn describe(points: &[PointData]) -> Vec<Described> {
-    let mut all: Vec<Settings> = points.iter().map(|point| Settings::from_trial(&point.trial)).collect();
+    let mut all: Vec<Settings> = points.iter().map(|point| Settings::from_point(point)).collect();
     mark_missing_indexes(points, &mut all);
     fill_in_defaults(points, &mut all);
     let varying = varying_by_scope(points, &all);
@@ -250,14 +252,13 @@ fn number_groups(points: &[PointData], labels: &[Label]) -> Vec<usize> {
 }
 
 impl Settings {
-    fn from_trial(trial: &Trial) -> Settings {
-        let mode = trial.workload.params.0.get(MODE).map(Value::to_string);
-        let is_used = |name: &str| is_used_in(name, mode.as_deref());
+    fn from_point(point: &PointData) -> Settings {
+        let trial = &point.trial;
         let mut all = vec![run_setting("target", Role::Target, SettingValue::Name(target_name(trial)))];
         all.extend(ground(trial));
         all.push(run_setting("workload", Role::Workload, SettingValue::Name(trial.workload.name.clone())));
-        all.extend(param_settings(&trial.workload.params, Scope::Workload, is_used));
-        all.extend(param_settings(&trial.target.params, Scope::Engine, is_used));
+        all.extend(param_settings(point, ParamOwner::Workload));
+        all.extend(param_settings(point, ParamOwner::Engine));
         all.extend(load(trial));
         Settings(all)
     }
@@ -371,23 +372,44 @@ fn load(trial: &Trial) -> [Setting; 5] {
     .map(|(name, role, value)| Setting { scope: Scope::Workload, ..run_setting(name, role, value) })
 }
 
-/// The parameters in `params`, the sort of work first.
-fn param_settings(params: &Params, scope: Scope, is_used: impl Fn(&str) -> bool) -> Vec<Setting> {
-    let setting = |(name, value): (&String, &Value)| param_setting(name, value.clone(), scope, is_used(name));
+/// The parameters of `owner` as the point declares them, what is asked for first. What is not declared is tuning.
+fn param_settings(point: &PointData, owner: ParamOwner) -> Vec<Setting> {
+    let (params, scope) = match owner {
+        ParamOwner::Workload => (&point.trial.workload.params, Scope::Workload),
+        ParamOwner::Engine => (&point.trial.target.params, Scope::Engine),
+    };
+    let setting = |(name, value): (&String, &Value)| {
+        let declared = point.params.iter().find(|param| param.owner == owner && param.name == *name);
+        let (role, used) = declared.map_or((Role::Tuning, true), |param| (role(param), param.used));
+        Setting { role, ..param_setting(name, value.clone(), scope, used) }
+    };
     let mut all: Vec<Setting> = params.0.iter().map(setting).collect();
     all.sort_by_key(|setting| setting.role != Role::Work);
     all
+}
+
+fn role(param: &PointParam) -> Role {
+    match param.role {
+        // What decides the sort of work is more than a detail of it.
+        ParamRole::Work if SORTS_OF_WORK.contains(&param.name.as_str()) => Role::Work,
+        ParamRole::Work | ParamRole::Tuning => Role::Tuning,
+        ParamRole::Ground => Role::Ground,
+        ParamRole::Size => Role::Size,
+    }
 }
 
 fn param_setting(name: &str, value: Value, scope: Scope, used: bool) -> Setting {
     Setting { name: name.to_owned(), role: role_of(name), value: SettingValue::Param(value), used, scope }
 }
 
-// What the run file does not declare: the roles of parameters, and when they are used.
+// What the run file does not declare: which parameters decide the sort of work, and which steps have indexes.
 
 const MODE: &str = "mode";
 const STEP: &str = "step";
 const STORAGE_LIMIT: &str = "storage_limit";
+
+/// Another value of these asks for something else, and not for the same in another way.
+const SORTS_OF_WORK: [&str; 3] = [MODE, "mix", STEP];
 
 /// Settings that are more than tuning.
 const ROLES: [(&str, Role); 15] = [

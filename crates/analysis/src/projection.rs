@@ -18,7 +18,7 @@ use crate::InsertCost;
 use crate::chain;
 use crate::cost::Found;
 use crate::facts::param;
-use crate::rates::PerOp;
+use crate::numbers::rates::PerOp;
 use crate::stats::{mean, students_t};
 use crate::text::{bytes, count, percent};
 use crate::window::Window;

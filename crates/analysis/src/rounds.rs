@@ -156,7 +156,8 @@ mod tests {
             let mut counts = [vec![900; 6], vec![300; 13]].concat();
             counts[at] = 0;
             let found = simulated(&counts).analysis().points.remove(0);
-            found.series.expect("it ran").stalls
+            let stalls = found.shape.expect("it ran").stalls;
+            stalls.into_iter().map(|stall| stall.span).collect::<Vec<_>>()
         };
         assert_eq!(with_stall(2), []);
         // A second of ten without operations is a range far beyond 20 %: the last rounds are what counts.

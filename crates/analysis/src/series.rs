@@ -6,13 +6,10 @@
 use crate::amounts::Amounts;
 use crate::bins::{Bin, bins, intervals_per_bin};
 use crate::counters::readings;
-use crate::detect::{bursts, stall, two_levels};
-use crate::levels::{self, Level};
-use crate::summary::{PhaseTimes, merged};
+use crate::numbers::quantiles::{PhaseTimes, merge_times};
 use crate::window::{Tally, Window, whole_tallies};
 use hdrhistogram::Histogram;
 use model::{CounterKind, Interval, Phase, PhaseData, PointData, SourceDef, Tick};
-use std::ops::Range;
 
 /// Everything about one point that is drawn over time.
 #[derive(Clone, Debug)]
@@ -29,36 +26,8 @@ pub struct Series {
     pub service: Histogram<u64>,
     /// Counters over time.
     pub counters: Vec<CounterSeries>,
-    /// Stalls of the part that counts, to be shaded.
-    pub stalls: Vec<Span>,
-    /// The levels that the rate of the run phase kept to, one after the other: at least one where it has intervals.
-    pub levels: Vec<LevelSpan>,
-    /// Drops of the run phase that were no stalls, to be shaded.
-    pub drops: Vec<DropSpan>,
     /// Queries, and rows inserted.
     pub amounts: Amounts,
-}
-
-/// A stretch of the run phase with one level.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LevelSpan {
-    /// When.
-    pub span: Span,
-    /// The median rate.
-    pub ops_per_s: f64,
-    /// The robust standard deviation of the intervals' rates.
-    pub deviation: f64,
-}
-
-/// A stretch of the run phase far below its level.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DropSpan {
-    /// When.
-    pub span: Span,
-    /// The level that it left.
-    pub from_per_s: f64,
-    /// The median rate in it.
-    pub to_per_s: f64,
 }
 
 impl Series {
@@ -129,41 +98,15 @@ pub fn series(
     let phases: Vec<_> = drawn.map(|phase| (phase, whole_tallies(phase, interval))).collect();
     let in_bins = intervals_per_bin(phases.iter().map(|(_, whole)| whole.len()).sum(), interval);
     let binned = |per_bin| phases.iter().flat_map(|(phase, whole)| bins(phase, whole, window, per_bin)).collect();
-    let mut series = Series {
+    Series {
         intervals: phases.iter().flat_map(|(phase, whole)| interval_points(phase, whole, window)).collect(),
         bins: in_bins.map(binned).unwrap_or_default(),
         counted: Span { from_s: window.seconds_at(window.phase.start), to_s: window.seconds_at(window.phase.end) },
         response: times.response,
         service: times.service,
         counters: counter_series(point, window),
-        stalls: Vec::new(),
-        levels: Vec::new(),
-        drops: Vec::new(),
         amounts: Amounts::of(point, points, window),
-    };
-    let stalls = stall::stretches(series.counted_intervals());
-    series.stalls = stalls.into_iter().map(|stretch| stretch.span).collect();
-    (series.levels, series.drops) = shape(series.counted_intervals(), &series.stalls);
-    series
-}
-
-/// The levels and the drops of `run`, the intervals of a run phase.
-fn shape(run: &[IntervalPoint], stalls: &[Span]) -> (Vec<LevelSpan>, Vec<DropSpan>) {
-    let rates: Vec<f64> = run.iter().map(|point| point.ops_per_s).collect();
-    let levels = levels::levels(&rates);
-    let span = |range: &Range<usize>| {
-        let last = run[range.end - 1];
-        Span { from_s: run[range.start].at_s, to_s: last.at_s + last.length_s }
-    };
-    let drops = levels::drops(&rates, &levels).into_iter();
-    let drops = drops.map(|drop| DropSpan { span: span(&drop.range), from_per_s: drop.from, to_per_s: drop.to });
-    let level =
-        |level: &Level| LevelSpan { span: span(&level.range), ops_per_s: level.median, deviation: level.deviation };
-    // What jumps all the time has no drops: its low state is told as what it is.
-    let is_restless = bursts::of(run).is_some() || two_levels::two_levels(&rates).is_some();
-    let drops = drops.filter(|_| !is_restless);
-    let is_no_stall = |drop: &DropSpan| !stalls.iter().any(|stall| stall.overlap_s(&drop.span) > 0.0);
-    (levels.iter().map(level).collect(), drops.filter(is_no_stall).collect())
+    }
 }
 
 impl Span {
@@ -186,7 +129,7 @@ fn interval_points(phase: &PhaseData, whole: &[Tally], window: &Window) -> Vec<I
 
 /// What is drawn of the stretch `tally`, whose times are in `recorded`.
 pub fn interval_point(tally: &Tally, recorded: &[Interval], window: &Window) -> IntervalPoint {
-    let response = merged(recorded, |kind| &kind.response);
+    let response = merge_times(recorded, |kind| &kind.response);
     let at = |quantile| (!response.is_empty()).then(|| response.value_at_quantile(quantile));
     IntervalPoint {
         at_s: window.seconds_at(tally.start),

@@ -6,12 +6,12 @@
 
 use crate::detect::limit::Limit;
 use crate::detect::overload::tells_of_unserved;
-use crate::detect::unlike_durability::durability;
 use crate::dimensions::{Setting, target_name};
+use crate::durability::durability;
 use crate::repeats::MeanOfRepeats;
 use crate::slowdown::{Comparison, compare};
 use crate::sweep::{Axis, Place, Step, Sweep, sweeps};
-use crate::{Finding, PointAnalysis, Severity, Span, Validity};
+use crate::{Finding, PointAnalysis, Severity, Stall, Validity};
 use model::Plan;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -329,8 +329,8 @@ fn has_drifted(point: &PointAnalysis) -> bool {
 
 /// The longest stall of `point`, or else the longest wait of a client that starved.
 fn longest_wait(point: &PointAnalysis) -> Option<LongestWait> {
-    let length = |span: &Span| span.to_s - span.from_s;
-    let stalls = point.series.iter().flat_map(|series| &series.stalls).map(length);
+    let length = |stall: &Stall| stall.span.to_s - stall.span.from_s;
+    let stalls = point.shape.iter().flat_map(|shape| &shape.stalls).map(length);
     let stall = stalls.filter(|_| has_stalled(point)).reduce(f64::max);
     let slowest = point.summary.as_ref()?.service_ns.map(|times| times.max as f64 / 1e9);
     let seconds = stall.or(slowest.filter(|_| has_starved(point) || has_stalled(point)))?;

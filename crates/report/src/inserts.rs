@@ -6,7 +6,7 @@
 
 use crate::format;
 use crate::wording::label::point_label;
-use analysis::detect::unlike_durability;
+use analysis::durability::{durability, unlike_durabilities};
 use analysis::{Analysis, InsertCost, PointAnalysis};
 
 /// The heading of the table.
@@ -71,7 +71,7 @@ pub const COLUMNS: [Column; 24] = [
     full("data", |l| l.cost.data_bytes.map_or_else(format::dash, format::bytes)),
     full("B/row", |l| number(l.cost.data_bytes_per_row)),
     full("w-amp", |l| number(l.cost.write_amplification)),
-    full("durability", |l| unlike_durability::durability(l.point).map_or_else(format::dash, crate::escape::terminal)),
+    full("durability", |l| durability(l.point).map_or_else(format::dash, crate::escape::terminal)),
 ];
 
 fn number(value: Option<f64>) -> String {
@@ -119,7 +119,7 @@ pub fn lines(analysis: &Analysis) -> Vec<Line<'_>> {
 
 /// What must stand at every table that sets points of unlike durability side by side: one warning for each workload.
 pub fn warnings(analysis: &Analysis) -> Vec<String> {
-    let unlike = unlike_durability::unlike(&analysis.points);
+    let unlike = unlike_durabilities(&analysis.points);
     let warning = |(workload, words): (&str, Vec<&str>)| {
         let text = format!("{workload}: UNLIKE DURABILITY ({}): not to be compared with each other", words.join(", "));
         crate::escape::terminal(&text)

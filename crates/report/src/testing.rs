@@ -6,8 +6,8 @@
 use crate::figure::{Body, Figure, Panel};
 use analysis::{
     Amounts, Analysis, Beside, Cost, CounterSeries, Finding, GeneratorCost, InsertCost, Inserted, IntervalPoint, Label,
-    PointAnalysis, Projection, Quantiles, Rounds, Series, SettingValue, Settings, Severity, Span, Summary, Validity,
-    WorstInterval, verdict,
+    PointAnalysis, Projection, Quantiles, Rounds, Series, SettingValue, Settings, Severity, Shape, Span, Stall, Summary,
+    Validity, WorstInterval, verdict,
 };
 use hdrhistogram::Histogram;
 use model::histogram::new_hdr;
@@ -149,7 +149,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         .map(|i| interval(sketch, f64::from(i) * length_s - 1.0, length_s, service_ns, &mut noise))
         .collect();
     let response = histogram(service_ns, &mut noise);
-    let stalls = sketch.stall.map(|(from_s, to_s)| Span { from_s, to_s }).into_iter().collect();
+    let stall = sketch.stall.map(|(from_s, to_s)| Stall { span: Span { from_s, to_s }, rate_share: 0.01 });
     let counters = counters(sketch, &intervals, &mut noise);
     let counted = Span { from_s: 0.0, to_s: intervals.last().map_or(0.0, |i| i.at_s + i.length_s) };
     let series = Series {
@@ -159,9 +159,6 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         service: response.clone(),
         response,
         counters,
-        stalls,
-        levels: Vec::new(),
-        drops: Vec::new(),
         amounts: Amounts::default(),
     };
     PointAnalysis {
@@ -182,6 +179,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         inserts: None,
         projection: None,
         series: Some(series),
+        shape: Some(Shape { stalls: stall.into_iter().collect(), ..Shape::default() }),
         rounds: None,
         findings: Vec::new(),
         validity: Validity::Valid,
@@ -379,6 +377,7 @@ fn meta() -> RunMeta {
             scale: 1.0,
             trials: Vec::new(),
         },
+        machine: Default::default(),
         environment: vec![
             Fact::new("kernel.release", "6.18.0"),
             Fact::new("cpu.usable", "2"),
@@ -478,6 +477,8 @@ fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) -> u
             seed: 1,
         },
         facts: Vec::new(),
+        traits: Default::default(),
+        params: Vec::new(),
         kinds: vec!["write".into()],
         phases: vec![PhaseData { phase: Phase::Run, start, end, unserved: 0, offered: 0, intervals }],
         sources: Vec::new(),

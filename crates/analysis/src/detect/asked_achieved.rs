@@ -5,12 +5,12 @@
 //! moved is about what the clients asked for: others' I/O and cached blocks would be taken for splits and merges. An overload
 //! is told by its own detector, and clients that hold no depth by `littles-law`.
 
-use super::littles_law::{edge_share, mean_under_way};
-use super::{Detector, Measured, PointView, overload};
-use crate::counters::growth_of_most;
+use super::detector::{Detector, Measured, PointView};
+use super::littles_law::edge_share;
+use super::overload;
 use crate::facts::{fact, is_scripted, param, slots};
+use crate::numbers::achieved::device_growth_per_s;
 use crate::text::{percent, rate};
-use crate::window::Window;
 use crate::{Achieved, Finding, Severity};
 use model::units::three_digits;
 use model::{Bytes, Nanos, Pacing, PointData, Value};
@@ -44,24 +44,6 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let depth = if is_file { depth(view, &measured) } else { None };
     let blocks = if is_file { blocks(view, &measured) } else { Vec::new() };
     depth.into_iter().chain(blocks).chain(open_rate(view, &measured)).collect()
-}
-
-/// What the point achieved of what it was asked for.
-pub fn achieved(point: &PointData, window: &Window) -> Achieved {
-    let device = |counter| grown(point, window, counter);
-    let per_op = |bytes, ops| device(ops).filter(|ops| *ops > 0.0).and_then(|ops| Some(device(bytes)? / ops));
-    Achieved {
-        under_way_mean: mean_under_way(window),
-        device_under_way_mean: device("queue_ns").map(|per_s| per_s / 1e9),
-        device_bytes_per_read: per_op("read_bytes", "read_ops"),
-        device_bytes_per_write: per_op("write_bytes", "write_ops"),
-    }
-}
-
-/// The growth of a counter of the device, per second.
-fn grown(point: &PointData, window: &Window, counter: &str) -> Option<f64> {
-    let phase = window.phase;
-    Some(growth_of_most(point, "disk", counter, phase.start, phase.end)?.per_second())
 }
 
 fn depth(view: &PointView, measured: &Measured) -> Option<Finding> {
@@ -118,7 +100,8 @@ fn blocks(view: &PointView, measured: &Measured) -> Vec<Finding> {
     };
     let achieved = measured.summary.achieved;
     let of = |word: &str, bytes: &str, per_op: Option<f64>| {
-        let (asked, moved) = (bytes_per_s(view.point, measured, word), grown(view.point, measured.window, bytes)?);
+        let (asked, moved) =
+            (bytes_per_s(view.point, measured, word), device_growth_per_s(view.point, measured.window, bytes)?);
         let is_ours = asked > 0.0 && DEVICE_BYTES.contains(&(moved / asked));
         let per_op = per_op.filter(|per_op| is_ours && (per_op / block.0 as f64 - 1.0).abs() > OFF_MAX)?;
         Some(other_blocks(view, word, *block, per_op))
@@ -130,7 +113,7 @@ fn blocks(view: &PointView, measured: &Measured) -> Vec<Finding> {
 /// What the operations of the kind `name` moved, per second.
 fn bytes_per_s(point: &PointData, measured: &Measured, name: &str) -> f64 {
     let kinds = measured.window.inside_recorded().iter().flat_map(|interval| &interval.kinds);
-    let own = kinds.filter(|kind| point.kinds.get(usize::from(kind.kind)).is_some_and(|kind| kind == name));
+    let own = kinds.filter(|kind| point.kinds.get(usize::from(kind.kind)).is_some_and(|kind| kind.name == name));
     own.map(|kind| kind.bytes as f64).sum::<f64>() / measured.summary.seconds.max(1e-9)
 }
 

@@ -3,11 +3,10 @@
 //! In: the rates of intervals shorter than the slices. Out: a note with the period and the share of time without anything.
 //! Limits: intervals of a slice or longer do not show it; then only the slow tail of the service times does.
 
-use super::stall::{decimals, run_part};
-use super::{Detector, Measured, PointView};
-use crate::stats::{mean, median};
-use crate::text::{percent, rate, time};
-use crate::{Finding, IntervalPoint, Severity};
+use super::detector::{Detector, Measured, PointView};
+use crate::shape::bursts::Bursts;
+use crate::text::{decimals, percent, rate, time};
+use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
@@ -24,55 +23,9 @@ pub const DETECTOR: Detector = Detector {
     detect,
 };
 
-const INTERVALS_MIN: usize = 40;
-const OFF_RATE_SHARE: f64 = 0.05;
-// The chance that Poisson arrivals with 10 expected are none is 5e-5.
-const EXPECTED_OPS_MIN: f64 = 10.0;
-const OFF_SHARE: std::ops::RangeInclusive<f64> = 0.2..=0.9;
-const GAPS_MIN: usize = 12;
-const REGULAR_SHARE_MIN: f64 = 0.6;
-const GAP_SPREAD_MAX: f64 = 0.15;
-/// Longer ones are stalls that people see.
-const PERIOD_MAX_S: f64 = 0.25;
-
-/// Bursts at equal distances.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bursts {
-    /// From the beginning of one to that of the next.
-    pub period_s: f64,
-    /// The share of the intervals in which next to nothing was done.
-    pub off_share: f64,
-    /// How many there were.
-    pub count: usize,
-}
-
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
-    of(run_part(&measured)).map(|found| told(&found, &measured)).into_iter().collect()
-}
-
-/// The bursts of `run`, the intervals of a run phase.
-pub fn of(run: &[IntervalPoint]) -> Option<Bursts> {
-    let rates: Vec<f64> = run.iter().map(|point| point.ops_per_s).collect();
-    let (usual, length_s) = (mean(&rates), run.first()?.length_s);
-    if rates.len() < INTERVALS_MIN || usual * length_s < EXPECTED_OPS_MIN {
-        return None;
-    }
-    let off: Vec<bool> = rates.iter().map(|rate| *rate < OFF_RATE_SHARE * usual).collect();
-    let off_share = off.iter().filter(|off| **off).count() as f64 / off.len() as f64;
-    let begins: Vec<usize> = (1..off.len()).filter(|at| off[at - 1] && !off[*at]).collect();
-    let gaps: Vec<f64> = begins.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
-    let period = median(&gaps)?;
-    let regular = gaps.iter().filter(|gap| (*gap - period).abs() <= (GAP_SPREAD_MAX * period).max(0.5)).count();
-    // Intervals cut slices of another length into gaps of one interval more or less; a burst that lies in two intervals can
-    // hide the gap before it.
-    let near: Vec<f64> = gaps.iter().copied().filter(|gap| (gap - period).abs() <= 1.0).collect();
-    let period_s = mean(&near) * length_s;
-    let are_bursts = OFF_SHARE.contains(&off_share)
-        && gaps.len() >= GAPS_MIN
-        && regular as f64 >= REGULAR_SHARE_MIN * gaps.len() as f64
-        && period_s <= PERIOD_MAX_S;
-    are_bursts.then_some(Bursts { period_s, off_share, count: begins.len() })
+    measured.shape.bursts.map(|found| told(&found, &measured)).into_iter().collect()
 }
 
 fn told(found: &Bursts, measured: &Measured) -> Finding {
@@ -104,8 +57,7 @@ fn told(found: &Bursts, measured: &Measured) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::simulate::{NOISES, Random, Simulation};
+    use crate::simulate::Simulation;
     use model::Nanos;
 
     fn every_ms(interval_ms: u64, counts: &[u64]) -> Simulation {
@@ -157,26 +109,5 @@ mod tests {
         let pauses: Vec<u64> = (0..400).map(|at| if at % 20 < 8 { 0 } else { 100 }).collect();
         let simulation = every_ms(50, &pauses);
         assert!(simulation.findings("bursts").is_empty() && !simulation.findings("stall").is_empty());
-    }
-
-    #[test]
-    fn noise_never_comes_in_bursts() {
-        for (name, noise) in NOISES {
-            for seed in 0..200 {
-                let noise = noise(&mut Random::new(seed), 200);
-                let point = |(at, value): (usize, f64)| IntervalPoint {
-                    at_s: at as f64 / 20.0,
-                    length_s: 0.05,
-                    ops_per_s: (1e3 * (1.0 + 0.3 * value)).max(0.0),
-                    bytes_per_s: 0.0,
-                    p50_ns: None,
-                    p95_ns: None,
-                    p99_ns: None,
-                    max_ns: None,
-                };
-                let run: Vec<IntervalPoint> = noise.into_iter().enumerate().map(point).collect();
-                assert_eq!(of(&run), None, "{name}, seed {seed}");
-            }
-        }
     }
 }

@@ -4,7 +4,7 @@
 //! Limits: with an embedded engine its work is on the client threads and cannot be told apart; the scripted engine does
 //! nothing else than use the clients' CPU.
 
-use super::{Detector, Measured, PointView};
+use super::detector::{Detector, Measured, PointView};
 use crate::facts::{cpu_count, is_scripted};
 use crate::text::{percent, time};
 use crate::{Finding, Severity};

@@ -3,7 +3,7 @@
 //! In: the events of the sampler. Out: an error. Limits: gaps before and after the run phase harm nothing and are left out; one
 //! that was noticed soon after the end began before it.
 
-use super::{Detector, PointView};
+use super::detector::{Detector, PointView};
 use crate::text::plural;
 use crate::{Finding, Severity};
 use model::{Event, EventKind, Nanos};

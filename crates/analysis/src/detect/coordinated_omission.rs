@@ -2,7 +2,7 @@
 //!
 //! In: the pacing and the stalls. Out: a note. Limits: how much is hidden cannot be told from a closed loop.
 
-use super::{Detector, PointView, stall};
+use super::detector::{Detector, PointView};
 use crate::text::time;
 use crate::{Finding, Severity};
 use model::Pacing;
@@ -20,8 +20,8 @@ pub const DETECTOR: Detector = Detector {
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let closed = matches!(view.point.trial.load.pacing, Pacing::Closed { .. });
-    let response = view.measured.and_then(|measured| measured.summary.response_ns);
-    let Some(response) = response.filter(|_| closed && stall::seen(view)) else { return Vec::new() };
+    let stalled = view.measured.filter(|measured| closed && measured.shape.has_stalls());
+    let Some(response) = stalled.and_then(|measured| measured.summary.response_ns) else { return Vec::new() };
     let title = "the percentiles of this closed loop do not show the waiting during stalls".to_string();
     let evidence = format!("p99 {}, longest {}", time(response.p99 as f64), time(response.max as f64));
     let next_step = "measure response times at a fixed rate below the maximum: `--rate N`";

@@ -3,7 +3,7 @@
 //! In: the facts of the check after the run, and the failures reported in it. Out: an error. Limits: only data that was
 //! written with `verify` can be checked, and what the load overwrote before it was read back is seen by its reads alone.
 
-use super::{Detector, PointView};
+use super::detector::{Detector, PointView};
 use crate::facts::fact;
 use crate::{Finding, Severity};
 use model::EventKind;

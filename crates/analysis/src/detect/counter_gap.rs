@@ -3,7 +3,7 @@
 //! In: the events of sources that broke or were never there. Out: a note. Limits: what a missing counter would have shown
 //! stays unknown; values that need it are absent, not 0.
 
-use super::{Detector, PointView};
+use super::detector::{Detector, PointView};
 use crate::text::plural;
 use crate::{Finding, Severity};
 use model::EventKind;

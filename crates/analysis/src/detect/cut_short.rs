@@ -3,7 +3,7 @@
 //! In: the fact that says how many operations the run has, and those done. Out: a warning. Limits: a point that was interrupted or
 //! failed says so itself.
 
-use super::{Detector, PointView};
+use super::detector::{Detector, PointView};
 use crate::facts::fact;
 use crate::text::percent;
 use crate::{Finding, Severity};

@@ -3,12 +3,13 @@
 //! In: the drops of the run phase. Out: a note. Limits: stalls are told by their own detector; of noise with a heavy tail the
 //! lowest intervals are no drops, so that irregular drops of a single interval are not found.
 
-use super::stall::decimals;
-use super::{Detector, Measured, PointView};
-use crate::rhythm::period;
+use super::detector::{Detector, Measured, PointView};
+use crate::shape::Shape;
+use crate::shape::drops::DropSpan;
+use crate::shape::rhythm::Period;
 use crate::stats::median;
-use crate::text::{listed, percent, plural, rate};
-use crate::{DropSpan, Finding, Severity};
+use crate::text::{decimals, listed, percent, plural, rate};
+use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
@@ -28,20 +29,20 @@ const LISTED_MAX: usize = 6;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
-    match measured.series.drops.as_slice() {
-        [] => Vec::new(),
-        drops => vec![dropped(drops, &measured)],
+    match measured.shape.drops.is_empty() {
+        true => Vec::new(),
+        false => vec![dropped(measured.shape, &measured)],
     }
 }
 
-fn dropped(drops: &[DropSpan], measured: &Measured) -> Finding {
+fn dropped(shape: &Shape, measured: &Measured) -> Finding {
+    let drops = &shape.drops;
     let digits = decimals(measured.window.whole[0].length);
     let usual = |of: fn(&DropSpan) -> f64| median(&drops.iter().map(of).collect::<Vec<_>>()).unwrap_or(0.0);
     let (from, to, length) = (usual(|d| d.from_per_s), usual(|d| d.to_per_s), usual(|d| d.span.length_s()));
-    let starts: Vec<f64> = drops.iter().map(|drop| drop.span.from_s).collect();
-    let when = match period(&starts) {
-        Some((gap, spread)) => format!("one every {gap:.digits$} s (+-{spread:.digits$} s)"),
-        None => format!("the first at {:.digits$} s", starts[0]),
+    let when = match shape.drop_period {
+        Some(Period { gap_s, spread_s }) => format!("one every {gap_s:.digits$} s (+-{spread_s:.digits$} s)"),
+        None => format!("the first at {:.digits$} s", drops[0].span.from_s),
     };
     let title = format!(
         "{} from {} to {} ({} less) for {length:.digits$} s; {when}",

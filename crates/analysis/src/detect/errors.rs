@@ -3,7 +3,7 @@
 //! In: the counts and the failures reported. Out: a warning, or an error where many failed. Limits: operations that the
 //! engine retried by itself are not failures here.
 
-use super::{Detector, PointView};
+use super::detector::{Detector, PointView};
 use crate::text::{percent, plural};
 use crate::window::Tally;
 use crate::{Finding, Severity};

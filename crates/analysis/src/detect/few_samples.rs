@@ -3,7 +3,7 @@
 //! In: the number of response times. Out: a warning that names the highest percentile that holds. Limits: counts operations
 //! as if independent; those held up by one stall are not.
 
-use super::{Detector, PointView};
+use super::detector::{Detector, PointView};
 use crate::text::plural;
 use crate::{Finding, Severity};
 

@@ -3,7 +3,7 @@
 //! In: the counters of `cpu` and `process`. Out: a warning or an error for stolen time, a warning for other processes.
 //! Limits: kernel threads that work for the target (write-back, compression) count as others; interrupts do not.
 
-use super::{Detector, Measured, PointView};
+use super::detector::{Detector, Measured, PointView};
 use crate::counters::growth_of_all;
 use crate::facts::{EngineProcess, engine_process};
 use crate::text::percent;

@@ -2,7 +2,7 @@
 //!
 //! In: the events of the load loop. Out: an error. Limits: how long their operations would have taken is unknown.
 
-use super::{Detector, PointView};
+use super::detector::{Detector, PointView};
 use crate::{Finding, Severity};
 use model::EventKind;
 

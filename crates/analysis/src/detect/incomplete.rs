@@ -2,7 +2,7 @@
 //!
 //! In: the point's state and error. Out: a warning or an error. Limits: what the user or a limit ended is `interrupted`.
 
-use super::{Detector, PointView};
+use super::detector::{Detector, PointView};
 use crate::facts::fact;
 use crate::{Finding, Severity};
 use model::{EventKind, Phase, PointState};

@@ -2,7 +2,7 @@
 //!
 //! In: the events. Out: a warning. Limits: none.
 
-use super::{Detector, PointView};
+use super::detector::{Detector, PointView};
 use crate::{Finding, Severity};
 use model::EventKind;
 

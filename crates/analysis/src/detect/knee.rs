@@ -3,7 +3,7 @@
 //! In: the points of each group. Out: a note per group with at least three steps.
 //! Limits: a knee is one of the measured steps.
 
-use super::RunDetector;
+use super::detector::RunDetector;
 use crate::dimensions::plain_words;
 use crate::sweep::{Place, Sweep, sweeps};
 use crate::text::{percent, plural, rate};

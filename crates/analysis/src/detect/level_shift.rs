@@ -4,11 +4,10 @@
 //! Limits: needs 20 intervals. A level that is left again soon is a drop, one of next to nothing a stall; a slow change is
 //! left to `unsteady`. Noise that remembers for longer than a twentieth of the run looks like levels.
 
-use super::stall::decimals;
-use super::{Detector, Measured, PointView, two_levels};
-use crate::levels::SHIFT_SHARE_MIN;
-use crate::text::{listed, percent, rate};
-use crate::{Finding, LevelSpan, Series, Severity};
+use super::detector::{Detector, Measured, PointView};
+use crate::shape::levels::LevelSpan;
+use crate::text::{decimals, listed, percent, rate};
+use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
@@ -36,32 +35,12 @@ fn detect(view: &PointView) -> Vec<Finding> {
     if view.rounds.is_some_and(|rounds| rounds.steady().is_some()) {
         return Vec::new();
     }
-    let between_two = two_levels::of(&measured).is_some();
-    let levels = if measured.window.whole.len() < INTERVALS_MIN { Vec::new() } else { told_levels(measured.series) };
-    match levels.len() {
-        0 | 1 => Vec::new(),
-        _ if between_two => Vec::new(),
-        _ => vec![shifted(&levels, &measured)],
+    let is_long_enough = measured.window.whole.len() >= INTERVALS_MIN;
+    let has_shifted = measured.shape.levels.len() > 1 && measured.shape.two_levels.is_none();
+    match is_long_enough && has_shifted {
+        true => vec![shifted(&measured.shape.levels, &measured)],
+        false => Vec::new(),
     }
-}
-
-/// The levels that are told, and between which a line is drawn: those that are no stalls, those alike joined; one where nothing
-/// shifted.
-pub fn told_levels(series: &Series) -> Vec<LevelSpan> {
-    let stalled = |level: &LevelSpan| series.stalls.iter().map(|stall| stall.overlap_s(&level.span)).sum::<f64>();
-    let moving = series.levels.iter().filter(|level| stalled(level) * 2.0 < level.span.length_s());
-    let mut found: Vec<LevelSpan> = Vec::new();
-    for level in moving {
-        match found.last_mut() {
-            Some(last) if is_alike(last, level) => last.span.to_s = level.span.to_s,
-            _ => found.push(*level),
-        }
-    }
-    found
-}
-
-fn is_alike(one: &LevelSpan, other: &LevelSpan) -> bool {
-    (one.ops_per_s - other.ops_per_s).abs() < SHIFT_SHARE_MIN * one.ops_per_s.max(other.ops_per_s)
 }
 
 fn shifted(levels: &[LevelSpan], measured: &Measured) -> Finding {

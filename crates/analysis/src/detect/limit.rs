@@ -4,7 +4,8 @@
 //! is not shown. Limits: a lock, a single writer, a network or a queue inside the engine is not seen here; a device that
 //! works on many requests at once can be busy all the time and still carry more.
 
-use super::{Detector, Measured, PointView, client_bound, foreign_cpu, overload};
+use super::detector::{Detector, Measured, PointView};
+use super::{client_bound, foreign_cpu, overload};
 use crate::counters::growth_of_most;
 use crate::facts::{is_scripted, slots};
 use crate::text::{percent, rate};

@@ -3,7 +3,7 @@
 //! In: the trial's limit, the counters of `disk` and `limits`. Out: a warning for each that was passed. Limits: what others do on the
 //! device counts, too; the counters of `limits` say how much of it was the engine's.
 
-use super::{Detector, Measured, PointView};
+use super::detector::{Detector, Measured, PointView};
 use crate::counters::growth_of_first;
 use crate::facts::fact;
 use crate::{Finding, Severity};

@@ -5,10 +5,10 @@
 //! Limits: the lower bound is for a closed loop with one operation per client, no think time and no failure; the scripted
 //! engine is left out of it, since there the generator is all there is to measure.
 
-use super::{Detector, Measured, PointView};
+use super::detector::{Detector, Measured, PointView};
 use crate::facts::{is_scripted, slots};
+use crate::numbers::achieved::mean_in_flight;
 use crate::text::percent;
-use crate::window::Window;
 use crate::{Finding, Severity};
 use model::units::three_digits;
 use model::{EventKind, Nanos, Pacing, Phase, PointData};
@@ -33,7 +33,7 @@ const LOWER_SHARE: f64 = 0.80;
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
     let slots = slots(view.point) as f64;
-    let Some(under_way) = mean_under_way(measured.window) else { return Vec::new() };
+    let Some(under_way) = mean_in_flight(measured.window) else { return Vec::new() };
     if under_way > slots * UPPER_SHARE {
         return vec![too_many(under_way, slots)];
     }
@@ -42,15 +42,6 @@ fn detect(view: &PointView) -> Vec<Finding> {
         true => vec![elsewhere(under_way, slots)],
         false => Vec::new(),
     }
-}
-
-/// The mean number of operations under way in the whole intervals: the sum of their service times over the time. This is
-/// throughput * mean time, from the same operations.
-pub fn mean_under_way(window: &Window) -> Option<f64> {
-    let kinds = window.whole_recorded().iter().flat_map(|interval| &interval.kinds);
-    let service_ns: f64 = kinds.map(|kind| kind.service.len() as f64 * kind.service.mean_ns()).sum();
-    let seconds: f64 = window.whole.iter().map(|tally| tally.length.as_secs_f64()).sum();
-    (seconds > 0.0).then(|| service_ns / 1e9 / seconds)
 }
 
 /// Operations cut by the beginning and the end of the phase are counted elsewhere: per client, one of the longest.

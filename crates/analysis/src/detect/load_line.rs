@@ -5,7 +5,7 @@
 //! one stands for the point's mean size, and nothing is said where that is more than four times off. What others did on the
 //! device counts as an engine's, unless its own counters show that most was theirs; of a file point its operations are known.
 
-use super::{Detector, Measured, PointView};
+use super::detector::{Detector, Measured, PointView};
 use crate::counters::{growth_of_all, growth_of_most};
 use crate::facts::{fact, param, slots};
 use crate::text::{percent, rate};
@@ -127,7 +127,7 @@ fn flow(point: &PointData, measured: &Measured, word: &str) -> Option<Flow> {
 
 fn own_flow(point: &PointData, measured: &Measured, word: &str) -> Flow {
     let kinds = measured.window.inside_recorded().iter().flat_map(|interval| &interval.kinds);
-    let own = kinds.filter(|kind| point.kinds.get(usize::from(kind.kind)).is_some_and(|kind| kind == word));
+    let own = kinds.filter(|kind| point.kinds.get(usize::from(kind.kind)).is_some_and(|kind| kind.name == word));
     let (ops, bytes) = own.fold((0.0, 0.0), |(ops, bytes), kind| (ops + kind.ok as f64, bytes + kind.bytes as f64));
     let seconds = measured.summary.seconds.max(1e-9);
     Flow { ops: ops / seconds, bytes: bytes / seconds }

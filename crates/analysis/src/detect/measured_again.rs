@@ -3,7 +3,7 @@
 //! In: the attempts, and the fact that says what was performed again before the point. Out: a note. Limits: it judges nothing: whether
 //! the machine was the same is asked before a run goes on.
 
-use super::{Detector, PointView};
+use super::detector::{Detector, PointView};
 use crate::facts::fact;
 use crate::text::plural;
 use crate::{Finding, Severity};

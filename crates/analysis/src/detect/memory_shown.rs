@@ -3,7 +3,7 @@
 //! In: the sizes of data and cache, and what an insert read. Out: a note.
 //! Limits: an LSM tree reads for its compactions even where everything fits, and need not read where nothing does.
 
-use super::{Detector, PointView};
+use super::detector::{Detector, PointView};
 use crate::cost::{Found, READ_BYTES_PER_INSERT_MIN};
 use crate::text::{bytes, kilobytes};
 use crate::{Finding, InsertCost, Severity};

@@ -15,6 +15,7 @@ pub mod coordinated_omission;
 pub mod corrupt;
 pub mod counter_gap;
 pub mod cut_short;
+pub mod detector;
 pub mod drops;
 pub mod errors;
 pub mod few_samples;
@@ -48,9 +49,9 @@ pub mod unsteady;
 pub mod wave;
 pub mod write_debt;
 
-use crate::window::Window;
-use crate::{Finding, InsertCost, PointAnalysis, Rounds, Series, Severity, Summary};
-use model::{Event, EventKind, Fact, PointData};
+pub use detector::{Detector, Explanation, Measured, PointView, RunDetector};
+
+use crate::Finding;
 
 /// Every detector of a point, in the order in which findings are shown.
 pub const DETECTORS: &[Detector] = &[
@@ -98,70 +99,6 @@ pub const DETECTORS: &[Detector] = &[
 /// Every detector that needs several points.
 pub const RUN_DETECTORS: &[RunDetector] = &[unlike_durability::DETECTOR, insert_slowdown::DETECTOR, knee::DETECTOR];
 
-/// What looks for one sort of finding in a point.
-pub struct Detector {
-    /// The stable code of its findings.
-    pub code: &'static str,
-    /// One line: what it finds.
-    pub help: &'static str,
-    /// A paragraph: how it decides, what it means, what to do.
-    pub explain: &'static str,
-    /// Looks.
-    pub detect: fn(&PointView) -> Vec<Finding>,
-}
-
-/// What looks for one sort of finding among the points of a run.
-pub struct RunDetector {
-    /// The stable code of its findings.
-    pub code: &'static str,
-    /// One line: what it finds.
-    pub help: &'static str,
-    /// A paragraph: how it decides, what it means, what to do.
-    pub explain: &'static str,
-    /// Looks.
-    pub detect: fn(&[PointAnalysis]) -> Vec<Finding>,
-}
-
-/// What a detector may look at.
-pub struct PointView<'a> {
-    /// The recorded point.
-    pub point: &'a PointData,
-    /// All points of its run, itself among them.
-    pub others: &'a [PointData],
-    /// Attempts at the same point that broke off before it.
-    pub broken_off: Vec<&'a PointData>,
-    /// The facts of the machine.
-    pub environment: &'a [Fact],
-    /// Its run phase; `None` where it was not reached.
-    pub measured: Option<Measured<'a>>,
-    /// Its rounds; `None` where it does not go by rounds.
-    pub rounds: Option<&'a Rounds>,
-    /// What an insert cost; `None` where it inserts nothing.
-    pub inserts: Option<&'a InsertCost>,
-}
-
-/// The run phase of a point, recorded and computed.
-#[derive(Clone, Copy)]
-pub struct Measured<'a> {
-    /// The phase, cut into what counts.
-    pub window: &'a Window<'a>,
-    /// Its numbers.
-    pub summary: &'a Summary,
-    /// What is drawn of it.
-    pub series: &'a Series,
-}
-
-/// What `plimsoll explain CODE` says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Explanation {
-    /// The code.
-    pub code: &'static str,
-    /// One line: what is found.
-    pub help: &'static str,
-    /// A paragraph: how it is decided, what it means, what to do.
-    pub explain: &'static str,
-}
-
 /// The explanation of the finding `code`.
 pub fn explain(code: &str) -> Option<Explanation> {
     explanations().find(|explanation| explanation.code == code)
@@ -176,37 +113,6 @@ pub fn explanations() -> impl Iterator<Item = Explanation> {
 /// The findings of every detector in `view`.
 pub fn detect_all(view: &PointView) -> Vec<Finding> {
     DETECTORS.iter().flat_map(|detector| (detector.detect)(view)).collect()
-}
-
-impl<'a> PointView<'a> {
-    /// The events of `kind`.
-    fn events(&self, kind: EventKind) -> impl Iterator<Item = &'a Event> {
-        self.point.events.iter().filter(move |event| event.kind == kind)
-    }
-
-    /// When an event happened, for people: in seconds since the run phase began, or before it.
-    fn time_of(&self, event: &Event) -> String {
-        match self.measured.map(|measured| measured.window.seconds_at(event.at)) {
-            Some(at) if at >= 0.0 => format!("at {at:.1} s"),
-            _ => "before the run phase".into(),
-        }
-    }
-}
-
-impl Detector {
-    /// A finding of this detector.
-    fn finding(&self, severity: Severity, title: String, evidence: String, next_step: &str) -> Finding {
-        let next_step = next_step.to_string();
-        Finding { code: self.code.to_string(), severity, title, evidence, next_step }
-    }
-}
-
-impl RunDetector {
-    /// A finding of this detector.
-    fn finding(&self, severity: Severity, title: String, evidence: String, next_step: &str) -> Finding {
-        let next_step = next_step.to_string();
-        Finding { code: self.code.to_string(), severity, title, evidence, next_step }
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! In: the rounds of the run phase. Out: a warning with the last rounds as evidence. Limits: that of the rule, five rounds; see
 //! [`model::steady`].
 
-use super::{Detector, PointView};
+use super::detector::{Detector, PointView};
 use crate::rounds::Rounds;
 use crate::text::{percent, plural, rate};
 use crate::{Finding, Severity};

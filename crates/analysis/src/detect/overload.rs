@@ -3,7 +3,7 @@
 //! In: arrivals offered, late and unserved. Out: a warning. Limits: does not tell a target that is too slow from too few
 //! clients; more clients tell.
 
-use super::{Detector, Measured, PointView};
+use super::detector::{Detector, Measured, PointView};
 use crate::facts::slots;
 use crate::text::{percent, plural, rate};
 use crate::{Finding, Severity};

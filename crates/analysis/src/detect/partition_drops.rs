@@ -5,11 +5,10 @@
 //! their boundaries at different times, and nothing is found. Another cause that comes as often in rows, and at the same moment,
 //! cannot be told from it.
 
-use super::stall::decimals;
-use super::{Detector, Measured, PointView};
+use super::detector::{Detector, Measured, PointView};
 use crate::amounts::Inserted;
 use crate::stats::{mean, median};
-use crate::text::{count, listed, percent, plural, rate};
+use crate::text::{count, decimals, listed, percent, plural, rate};
 use crate::{Finding, Severity};
 use statrs::distribution::{Binomial, DiscreteCDF};
 

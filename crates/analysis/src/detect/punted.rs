@@ -4,7 +4,7 @@
 //! known, and the CPU time is that of the workers who were there at the end. Syncs of files are always handed over, so where a
 //! point has syncs nothing is said: the workers may be theirs alone.
 
-use super::{Detector, Measured, PointView};
+use super::detector::{Detector, Measured, PointView};
 use crate::facts::{fact, param};
 use crate::text::time;
 use crate::{Finding, Severity};

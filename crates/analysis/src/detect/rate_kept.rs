@@ -3,7 +3,7 @@
 //! In: the operations of the clients beside, and the rate that was asked. Out: a warning.
 //! Limits: looks at the whole of what counts; a rate that was missed for a while and caught up with shows in their response times.
 
-use super::{Detector, PointView};
+use super::detector::{Detector, PointView};
 use crate::text::{percent, rate, time};
 use crate::{Beside, Finding, Severity};
 

@@ -3,9 +3,8 @@
 //! In: the service times. Out: a note. Limits: which client it was is not recorded; a target that stood still for all of them
 //! is a stall, and operations that ended during or right after one are left to that detector.
 
-use super::stall::{SlowOps, held_up_alone};
-use super::{Detector, Measured, PointView};
-use crate::facts::slots;
+use super::detector::{Detector, Measured, PointView};
+use crate::shape::stalls::SlowOps;
 use crate::text::{percent, plural, time};
 use crate::{Finding, Severity};
 
@@ -21,15 +20,9 @@ pub const DETECTOR: Detector = Detector {
     detect,
 };
 
-const LONG_NS: u64 = 1_000_000_000;
-// A client that spent a quarter of the run in one operation hardly took part in it.
-const RUN_SHARE: f64 = 0.25;
-
 fn detect(view: &PointView) -> Vec<Finding> {
-    let Some(measured) = view.measured.filter(|_| slots(view.point) > 1) else { return Vec::new() };
-    let run_part_ns = (measured.summary.seconds * RUN_SHARE * 1e9) as u64;
-    let found = held_up_alone(&measured, LONG_NS.min(run_part_ns));
-    found.map(|slow| starved(&slow, view, &measured)).into_iter().collect()
+    let Some(measured) = view.measured else { return Vec::new() };
+    measured.shape.starved_ops.map(|slow| starved(&slow, view, &measured)).into_iter().collect()
 }
 
 fn starved(slow: &SlowOps, view: &PointView, measured: &Measured) -> Finding {

@@ -2,7 +2,8 @@
 //!
 //! In: the rounds of the run phase. Out: a note. Limits: that of the rule, five rounds; see [`model::steady`].
 
-use super::{Detector, PointView, not_steady};
+use super::detector::{Detector, PointView};
+use super::not_steady;
 use crate::text::rate;
 use crate::{Finding, Severity};
 

@@ -3,7 +3,7 @@
 //! In: the counters of `memory` and `psi`. Out: a warning. Limits: a memory limit of a group shows in `psi` only where the
 //! kernel counts it for the whole machine.
 
-use super::{Detector, Measured, PointView};
+use super::detector::{Detector, Measured, PointView};
 use crate::counters::growth_of_all;
 use crate::text::percent;
 use crate::{Finding, Severity};

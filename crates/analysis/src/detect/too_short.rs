@@ -3,7 +3,7 @@
 //! In: the number of whole intervals and the length of the run. Out: a warning. Limits: says nothing of rare events, which a
 //! run of any length may have missed.
 
-use super::{Detector, PointView};
+use super::detector::{Detector, PointView};
 use crate::stats::INTERVALS_MIN;
 use crate::text::plural;
 use crate::{Finding, Severity};

@@ -3,7 +3,7 @@
 //! In: the rates of the whole intervals. Out: a warning for a drift, a note for wide variation.
 //! Limits: needs 16 intervals to compare halves, 8 for a trend; a run that rises and falls again by as much has neither.
 
-use super::{Detector, PointView};
+use super::detector::{Detector, PointView};
 use crate::stats::{Estimate, INTERVALS_MIN, counting_variance_max, estimate_change, estimate_mean, mean, variance};
 use crate::text::{percent, rate};
 use crate::window::Tally;

@@ -4,7 +4,7 @@
 //! where a drain paid; a warning where an engine that was to come to rest did not.
 //! Limits: an engine that does not tell its debt is found out only by a drain; SQLite and PostgreSQL leave pages to the page cache.
 
-use super::{Detector, PointView};
+use super::detector::{Detector, PointView};
 use crate::chain;
 use crate::cost::left_at_rest;
 use crate::text::{bytes, kilobytes, percent};

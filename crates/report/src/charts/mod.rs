@@ -18,9 +18,8 @@ mod usage;
 use crate::facets::Facets;
 use crate::figure::{Axis, Colour, Figure, Mark, Panel, Series, Shade, ShadeKind, Stroke, Unit};
 use crate::sheet::{Dimension, Group, groups};
-use analysis::detect::level_shift;
 use analysis::repeats::{WithInterval, combine_plain};
-use analysis::{Analysis, IntervalPoint, PointAnalysis, Summary};
+use analysis::{Analysis, IntervalPoint, LevelSpan, PointAnalysis, Shape, Span, Summary};
 use std::collections::BTreeMap;
 
 /// A sort of chart.
@@ -236,17 +235,22 @@ fn shades(point: &PointAnalysis) -> Vec<Shade> {
     let before = window.filter(|window| window.from_s > 0.0).map(|window| window.from_s);
     let before = before.map(|to| Shade { from: 0.0, to, kind: ShadeKind::NotCounted });
     let window = window.map(|w| Shade { from: w.from_s, to: w.to_s, kind: ShadeKind::Window });
-    let stalls = series.stalls.iter().map(|s| Shade { from: s.from_s, to: s.to_s, kind: ShadeKind::Stall });
-    let drops = series.drops.iter().map(|d| Shade { from: d.span.from_s, to: d.span.to_s, kind: ShadeKind::Drop });
-    let disturbed = stalls.chain(drops).chain(shifts(point, series));
+    let disturbed = point.shape.iter().flat_map(|shape| disturbances(point, shape));
     warmup.into_iter().chain(before).chain(window).chain(disturbed).collect()
 }
 
-/// The beginnings of all levels but the first that the analysis tells, where it speaks of them.
-fn shifts(point: &PointAnalysis, series: &analysis::Series) -> Vec<Shade> {
-    let is_told = point.findings.iter().any(|finding| finding.code == level_shift::DETECTOR.code);
-    let told = if is_told { level_shift::told_levels(series) } else { Vec::new() };
-    let begins = told.iter().skip(1).map(|level| level.span.from_s);
+fn disturbances(point: &PointAnalysis, shape: &Shape) -> Vec<Shade> {
+    let shade = |span: &Span, kind| Shade { from: span.from_s, to: span.to_s, kind };
+    let stalls = shape.stalls.iter().map(|stall| shade(&stall.span, ShadeKind::Stall));
+    let drops = shape.drops.iter().map(|drop| shade(&drop.span, ShadeKind::Drop));
+    stalls.chain(drops).chain(shifts(point, shape)).collect()
+}
+
+/// The beginnings of all levels but the first, if the point has the finding `level-shift`.
+fn shifts(point: &PointAnalysis, shape: &Shape) -> Vec<Shade> {
+    let is_found = point.findings.iter().any(|finding| finding.code == "level-shift");
+    let levels: &[LevelSpan] = if is_found { &shape.levels } else { &[] };
+    let begins = levels.iter().skip(1).map(|level| level.span.from_s);
     begins.map(|at| Shade { from: at, to: at, kind: ShadeKind::Shift }).collect()
 }
 
@@ -455,11 +459,11 @@ mod tests {
     fn drops_and_shifts_are_shaded_and_named_where_they_are_told() {
         let mut analysis = quick();
         let point = &mut analysis.points[0];
-        let span = |from_s, to_s| analysis::Span { from_s, to_s };
-        let level = |span, ops_per_s| analysis::LevelSpan { span, ops_per_s, deviation: 1.0 };
-        let series = point.series.as_mut().unwrap();
-        series.drops = vec![analysis::DropSpan { span: span(0.5, 1.0), from_per_s: 148.0, to_per_s: 87.0 }];
-        series.levels = vec![level(span(0.0, 2.5), 148.0), level(span(2.5, 4.0), 110.0)];
+        let span = |from_s, to_s| Span { from_s, to_s };
+        let level = |span, ops_per_s| LevelSpan { span, ops_per_s, deviation: 1.0 };
+        let shape = point.shape.as_mut().unwrap();
+        shape.drops = vec![analysis::DropSpan { span: span(0.5, 1.0), from_per_s: 148.0, to_per_s: 87.0 }];
+        shape.levels = vec![level(span(0.0, 2.5), 148.0), level(span(2.5, 4.0), 110.0)];
         assert_eq!(shading_note(&[point]), " Grey: warmup. Yellow: drop. No stall was found.");
         point.findings.push(analysis::Finding {
             code: "level-shift".into(),
@@ -469,8 +473,6 @@ mod tests {
             next_step: String::new(),
         });
         assert!(shades(point).contains(&Shade { from: 2.5, to: 2.5, kind: ShadeKind::Shift }));
-        // A level like the one before it is part of it, as in the sentence that tells the shift.
-        point.series.as_mut().unwrap().levels.push(level(span(3.0, 4.0), 112.0));
         assert_eq!(shades(point).iter().filter(|shade| shade.kind == ShadeKind::Shift).count(), 1);
         let figure = &figures(&analysis, "timeline")[0];
         assert!(figure.caption.contains(" Yellow: drop. Violet line: the level shifted."), "{}", figure.caption);

@@ -53,7 +53,7 @@ fn chosen(analysis: &Analysis) -> Vec<&PointAnalysis> {
     }
     let rate = |p: &PointAnalysis| p.summary.as_ref().map_or(0.0, |s| s.ops_per_s);
     let fastest = |group: &Group| group.points.iter().max_by(|a, b| rate(a).total_cmp(&rate(b))).map(|p| p.id);
-    let stalled = analysis.points.iter().filter(|p| p.series.as_ref().is_some_and(|s| !s.stalls.is_empty()));
+    let stalled = analysis.points.iter().filter(|p| p.shape.as_ref().is_some_and(|shape| !shape.stalls.is_empty()));
     let all: Vec<u32> = groups(analysis).iter().filter_map(fastest).chain(stalled.map(|p| p.id)).collect();
     let drawn: BTreeSet<u32> = all.into_iter().take(FIGURES_MAX).collect();
     analysis.points.iter().filter(|p| drawn.contains(&p.id)).collect()
@@ -246,7 +246,7 @@ mod tests {
             point.summary.as_mut().unwrap().ops_per_s = f64::from(point.id % 20);
         }
         let span = analysis::Span { from_s: 1.0, to_s: 2.0 };
-        analysis.points[4].series.as_mut().unwrap().stalls = vec![span];
+        analysis.points[4].shape.as_mut().unwrap().stalls = vec![analysis::Stall { span, rate_share: 0.0 }];
         let ids = |analysis: &Analysis| chosen(analysis).iter().map(|p| p.id).collect::<Vec<_>>();
         assert_eq!(ids(&analysis), [5, 19, 39]);
         analysis.points.truncate(24);

@@ -111,8 +111,8 @@ fn repeats_note(points: &[&PointAnalysis]) -> String {
 
 /// `; 2 stalls, 3 s`, where there are any.
 fn stall_note(points: &[&PointAnalysis]) -> String {
-    let stalls = || points.iter().filter_map(|point| point.series.as_ref()).flat_map(|series| &series.stalls);
-    let (count, total) = (stalls().count(), format::seconds(stalls().map(|s| s.to_s - s.from_s).sum()));
+    let stalls = || points.iter().filter_map(|point| point.shape.as_ref()).flat_map(|shape| &shape.stalls);
+    let (count, total) = (stalls().count(), format::seconds(stalls().map(|stall| stall.span.length_s()).sum()));
     match count {
         0 => String::new(),
         1 => format!("; 1 stall, {total}"),

@@ -1,6 +1,6 @@
-//! The shape of a series: the levels that it keeps to, the shifts between them, and the drops below them.
+//! The levels that a rate keeps to, and the shifts between them.
 //!
-//! In: one number per interval. Out: [`Level`]s, at least one, and the stretches that lie below them.
+//! In: one number per interval. Out: [`Level`]s, at least one.
 //! How: penalised least squares over all ways to cut the series (optimal partitioning with the pruning of R. Killick,
 //! P. Fearnhead and I. Eckley, "Optimal detection of changepoints with a linear computational cost", JASA 107, 2012), on values
 //! from which lone outliers are cut off. The penalty is in units of the noise's long-run variance, as M. Lavielle and
@@ -10,12 +10,13 @@
 //! Limits: a level lasts at least [`LENGTH_MIN`] intervals, or blocks of them where there are more than [`BLOCKS_MAX`]; what is
 //! shorter is a drop or nothing. A ramp or a slow wave has no levels, only a shift that happens at once counts.
 
-use crate::rhythm::period;
+use super::drops::{Drop, find_drops};
+use crate::Span;
 use crate::stats::{mean, median, robust_deviation};
 use std::ops::Range;
 
 /// The fewest intervals that make a level.
-pub const LENGTH_MIN: usize = 5;
+const LENGTH_MIN: usize = 5;
 
 /// A longer series is looked at in blocks first: the search takes a time that grows with the square of their number.
 const BLOCKS_MAX: usize = 1_500;
@@ -33,7 +34,7 @@ const MEMORY_DOUBT: f64 = 2.5;
 // No counter of a disk is steadier than this for long, and a series without noise needs some.
 const NOISE_SHARE_MIN: f64 = 0.01;
 /// Levels that differ by less are one: two runs on a shared machine differ by as much.
-pub const SHIFT_SHARE_MIN: f64 = 0.10;
+const SHIFT_SHARE_MIN: f64 = 0.10;
 // Nobody sees a shift that the intervals' own variation covers.
 const SHIFT_DEVIATIONS_MIN: f64 = 3.0;
 // Of a straight ramp cut in two, the eighths beside the cut differ by a quarter of what the halves do; of a step by all of it.
@@ -52,14 +53,14 @@ pub struct Level {
 }
 
 impl Level {
-    fn of(values: &[f64], range: Range<usize>) -> Level {
+    fn measure(values: &[f64], range: Range<usize>) -> Level {
         let own = &values[range.clone()];
         Level { median: median(own).unwrap_or(0.0), deviation: robust_deviation(own), range }
     }
 }
 
 /// The levels of `values`: they follow each other without a hole. One where nothing shifts, none of nothing.
-pub fn levels(values: &[f64]) -> Vec<Level> {
+pub fn find_levels(values: &[f64]) -> Vec<Level> {
     if values.is_empty() {
         return Vec::new();
     }
@@ -67,11 +68,11 @@ pub fn levels(values: &[f64]) -> Vec<Level> {
     let blocks: Vec<f64> = values.chunks(block).map(|chunk| median(chunk).unwrap_or(0.0)).collect();
     let cuts = cuts(&without_outliers(&blocks));
     let bounds: Vec<usize> = cuts.iter().map(|cut| cut * block).chain([values.len()]).collect();
-    let mut found: Vec<Level> = bounds.windows(2).map(|pair| Level::of(values, pair[0]..pair[1])).collect();
+    let mut found: Vec<Level> = bounds.windows(2).map(|pair| Level::measure(values, pair[0]..pair[1])).collect();
     join_while(values, &mut found, excursion);
     join_while(values, &mut found, no_shift);
     join_while(values, &mut found, cut_off);
-    settle(values, &mut found, block);
+    refine_shifts(values, &mut found, block);
     found
 }
 
@@ -170,7 +171,7 @@ impl Sums {
 fn join_while(values: &[f64], levels: &mut Vec<Level>, which: fn(&[f64], &[Level]) -> Option<Range<usize>>) {
     while let Some(some) = which(values, levels) {
         let range = levels[some.start].range.start..levels[some.end - 1].range.end;
-        levels.splice(some, [Level::of(values, range)]);
+        levels.splice(some, [Level::measure(values, range)]);
     }
 }
 
@@ -192,7 +193,7 @@ fn excursion(_: &[f64], levels: &[Level]) -> Option<Range<usize>> {
 /// the longest of them.
 fn cut_off(values: &[f64], levels: &[Level]) -> Option<Range<usize>> {
     let is_drop = |level: &Level, neighbour: &Level| {
-        let drops = drops(values, std::slice::from_ref(neighbour));
+        let drops = find_drops(values, std::slice::from_ref(neighbour));
         let alike = |drop: &Drop| (drop.to - level.median).abs() <= (drop.from - drop.to) / 4.0;
         drops.iter().any(alike) && drops.iter().any(|drop| level.range.len() <= 2 * drop.range.len())
     };
@@ -215,7 +216,7 @@ fn no_shift(values: &[f64], levels: &[Level]) -> Option<Range<usize>> {
 }
 
 /// By which share of the higher level two differ.
-pub fn shift_share(before: &Level, after: &Level) -> f64 {
+fn shift_share(before: &Level, after: &Level) -> f64 {
     (after.median - before.median).abs() / before.median.max(after.median).max(f64::MIN_POSITIVE)
 }
 
@@ -232,7 +233,7 @@ fn is_sharp(values: &[f64], pair: &[Level]) -> bool {
 }
 
 /// Moves each shift to the interval at which the values fit both levels best.
-fn settle(values: &[f64], levels: &mut [Level], block: usize) {
+fn refine_shifts(values: &[f64], levels: &mut [Level], block: usize) {
     for nth in 1..levels.len() {
         let (before, after) = (levels[nth - 1].clone(), levels[nth].clone());
         let reach = block + LENGTH_MIN;
@@ -244,80 +245,37 @@ fn settle(values: &[f64], levels: &mut [Level], block: usize) {
             left + values[cut..to].iter().map(|value| (value - after.median).abs()).sum::<f64>()
         };
         let cut = (from..=to).min_by(|a, b| off(*a).total_cmp(&off(*b))).unwrap_or(at);
-        levels[nth - 1] = Level::of(values, before.range.start..cut);
-        levels[nth] = Level::of(values, cut..after.range.end);
+        levels[nth - 1] = Level::measure(values, before.range.start..cut);
+        levels[nth] = Level::measure(values, cut..after.range.end);
     }
 }
 
-// Less than a fifth is not what anybody calls a drop.
-const DROP_SHARE_MIN: f64 = 0.20;
-// Of normal noise one interval in 3.5 million.
-const DROP_DEVIATIONS_MIN: f64 = 5.0;
-// Lone intervals at equal distances: of four gaps at random, all are this equal in one case of a hundred.
-const REGULAR_MIN: usize = 5;
-// Several drops that last on average as long as this, or one of so many intervals: the ends of a tail come singly.
-const LASTING_MIN: usize = 2;
-const LONE_LENGTH_MIN: usize = 3;
-// Of noise with a heavy tail, values that lie a quarter to a half as far below outnumber those that lie far below.
-const HALFWAY_SHARE_MAX: f64 = 0.5;
-
-/// A stretch of intervals far below its level.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Drop {
-    /// Its intervals.
-    pub range: Range<usize>,
-    /// The median of its values.
-    pub to: f64,
-    /// The level that it left.
-    pub from: f64,
+/// A stretch of the run phase with one level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LevelSpan {
+    /// When.
+    pub span: Span,
+    /// The median rate.
+    pub ops_per_s: f64,
+    /// The robust standard deviation of the intervals' rates.
+    pub deviation: f64,
 }
 
-/// The stretches of `values` that lie far below their level: none where they could be the end of a tail of the noise.
-pub fn drops(values: &[f64], levels: &[Level]) -> Vec<Drop> {
-    let found: Vec<Drop> = levels.iter().flat_map(|level| drops_from(values, level)).collect();
-    match are_regular(&found) || (are_lasting(&found) && stand_apart(values, levels, &found)) {
-        true => found,
-        false => Vec::new(),
+/// `levels` without those that are `stalls` for half of their time; neighbours that are alike are joined.
+pub fn settled_levels(levels: impl IntoIterator<Item = LevelSpan>, stalls: &[Span]) -> Vec<LevelSpan> {
+    let stalled_s = |level: &LevelSpan| stalls.iter().map(|stall| stall.overlap_s(&level.span)).sum::<f64>();
+    let mut settled: Vec<LevelSpan> = Vec::new();
+    for level in levels.into_iter().filter(|level| stalled_s(level) * 2.0 < level.span.length_s()) {
+        match settled.last_mut() {
+            Some(last) if are_alike(last, &level) => last.span.to_s = level.span.to_s,
+            _ => settled.push(level),
+        }
     }
+    settled
 }
 
-fn drops_from(values: &[f64], level: &Level) -> Vec<Drop> {
-    let least = (DROP_DEVIATIONS_MIN * level.deviation).max(DROP_SHARE_MIN * level.median);
-    let low = |at: usize| values[at] < level.median - least;
-    let all: Vec<usize> = level.range.clone().collect();
-    let runs = all.chunk_by(|a, b| low(*a) == low(*b)).filter(|run| low(run[0]));
-    let drop = |run: &[usize]| {
-        let range = run[0]..run[run.len() - 1] + 1;
-        Drop { to: median(&values[range.clone()]).unwrap_or(0.0), from: level.median, range }
-    };
-    // What reaches to the end of its level is the way to the next one.
-    runs.map(drop).filter(|drop| drop.range.end < level.range.end && drop.range.start > level.range.start).collect()
-}
-
-fn are_regular(drops: &[Drop]) -> bool {
-    let starts: Vec<f64> = drops.iter().map(|drop| drop.range.start as f64).collect();
-    drops.len() >= REGULAR_MIN && period(&starts).is_some()
-}
-
-fn are_lasting(drops: &[Drop]) -> bool {
-    let dropped: usize = drops.iter().map(|drop| drop.range.len()).sum();
-    match drops.len() {
-        0 => false,
-        1 => dropped >= LONE_LENGTH_MIN,
-        several => dropped >= LASTING_MIN * several,
-    }
-}
-
-/// Whether few values lie between the levels and the drops, the intervals beside a drop left out: these may hold a part of it.
-fn stand_apart(values: &[f64], levels: &[Level], drops: &[Drop]) -> bool {
-    let depths: Vec<f64> = drops.iter().map(|drop| drop.from - drop.to).collect();
-    let Some(depth) = median(&depths) else { return false };
-    let beside = |at: usize| drops.iter().any(|drop| at + 1 >= drop.range.start && at <= drop.range.end);
-    let halfway = |at: &usize, level: &Level| (0.25..0.5).contains(&((level.median - values[*at]) / depth));
-    let between =
-        levels.iter().map(|level| level.range.clone().filter(|at| halfway(at, level) && !beside(*at)).count());
-    let dropped: usize = drops.iter().map(|drop| drop.range.len()).sum();
-    between.sum::<usize>() as f64 <= HALFWAY_SHARE_MAX * dropped as f64
+fn are_alike(one: &LevelSpan, other: &LevelSpan) -> bool {
+    (one.ops_per_s - other.ops_per_s).abs() < SHIFT_SHARE_MIN * one.ops_per_s.max(other.ops_per_s)
 }
 
 #[cfg(test)]
@@ -332,14 +290,14 @@ mod tests {
 
     /// Where levels begin and what they are, to the nearest ten.
     fn shape(values: &[f64]) -> Vec<(usize, f64)> {
-        levels(values).iter().map(|level| (level.range.start, (level.median / 10.0).round() * 10.0)).collect()
+        find_levels(values).iter().map(|level| (level.range.start, (level.median / 10.0).round() * 10.0)).collect()
     }
 
     #[test]
     fn a_limit_lowered_and_raised_again_makes_three_levels_that_begin_where_it_was_changed() {
         for seed in 0..50 {
             let values = noisy(seed, 60, 40.0, |at| if (16..32).contains(&at) { 1_000.0 } else { 3_000.0 });
-            let begins: Vec<usize> = levels(&values).iter().map(|level| level.range.start).collect();
+            let begins: Vec<usize> = find_levels(&values).iter().map(|level| level.range.start).collect();
             assert_eq!(begins, [0, 16, 32], "seed {seed}");
         }
     }
@@ -348,7 +306,7 @@ mod tests {
     fn a_drive_of_380_that_becomes_300_and_unstable_after_4000_s_has_two_levels() {
         let mut random = Random::new(1);
         let one = |at| if at < 4_000 { 380.0 + 5.0 * random.normal() } else { 300.0 + 30.0 * random.normal() };
-        let found = levels(&(0..18_000).map(one).collect::<Vec<f64>>());
+        let found = find_levels(&(0..18_000).map(one).collect::<Vec<f64>>());
         assert!(found.len() == 2 && found[1].range.start.abs_diff(4_000) <= 1, "{found:?}");
         assert!(found[1].deviation > 4.0 * found[0].deviation, "{found:?}");
     }
@@ -358,9 +316,9 @@ mod tests {
         for length in [1, 3, 12, 30] {
             let values = noisy(3, 1_800, 1.5, |at| if at % 120 >= 120 - length { 87.0 } else { 148.0 });
             // The last drop is cut off by the end.
-            let found = levels(&values[..1_799]);
+            let found = find_levels(&values[..1_799]);
             assert_eq!(found.len(), 1, "{length}: {found:?}");
-            let drops = drops(&values[..1_799], &found);
+            let drops = find_drops(&values[..1_799], &found);
             let ranges: Vec<Range<usize>> = drops.iter().map(|drop| drop.range.clone()).collect();
             let expected: Vec<Range<usize>> = (1..15).map(|n| n * 120 - length..n * 120).collect();
             assert_eq!(ranges, expected, "{length}");
@@ -369,21 +327,29 @@ mod tests {
 
     #[test]
     fn a_ramp_a_slow_wave_and_a_level_approached_slowly_have_no_shift() {
-        assert_eq!(levels(&noisy(1, 1_800, 3.0, |at| 375.0 + at as f64 / 10.0)).len(), 1);
-        assert_eq!(levels(&noisy(2, 1_800, 3.0, |at| 375.0 + 25.0 * (at as f64 / 30.0).sin())).len(), 1);
-        assert_eq!(levels(&noisy(3, 1_800, 5.0, |at| 550.0 + 300.0 * (-(at as f64) / 150.0).exp())).len(), 1);
+        assert_eq!(find_levels(&noisy(1, 1_800, 3.0, |at| 375.0 + at as f64 / 10.0)).len(), 1);
+        assert_eq!(find_levels(&noisy(2, 1_800, 3.0, |at| 375.0 + 25.0 * (at as f64 / 30.0).sin())).len(), 1);
+        assert_eq!(find_levels(&noisy(3, 1_800, 5.0, |at| 550.0 + 300.0 * (-(at as f64) / 150.0).exp())).len(), 1);
     }
 
     #[test]
     fn a_lone_outlier_is_neither_a_level_nor_a_drop() {
         let values = noisy(1, 60, 20.0, |at| if at == 30 { 100.0 } else { 1_000.0 });
-        let found = levels(&values);
-        assert_eq!((found.len(), drops(&values, &found)), (1, Vec::new()));
+        let found = find_levels(&values);
+        assert_eq!((found.len(), find_drops(&values, &found)), (1, Vec::new()));
+    }
+
+    #[test]
+    fn levels_that_are_alike_are_joined_and_those_in_a_stall_are_left_out() {
+        let level = |from_s, to_s, ops_per_s| LevelSpan { span: Span { from_s, to_s }, ops_per_s, deviation: 1.0 };
+        let found = [level(0.0, 5.0, 148.0), level(5.0, 9.0, 1.0), level(9.0, 20.0, 150.0), level(20.0, 30.0, 90.0)];
+        let settled = settled_levels(found, &[Span { from_s: 5.0, to_s: 9.0 }]);
+        assert_eq!(settled, [level(0.0, 20.0, 148.0), level(20.0, 30.0, 90.0)]);
     }
 
     #[test]
     fn series_without_noise_and_short_ones_are_taken() {
-        assert_eq!(levels(&[]), Vec::new());
+        assert_eq!(find_levels(&[]), Vec::new());
         for n in [1, 2, 3, 9, 3_000] {
             assert_eq!(shape(&vec![100.0; n]), [(0, 100.0)], "{n}");
             assert_eq!(shape(&vec![0.0; n]), [(0, 0.0)], "{n}");
@@ -397,8 +363,8 @@ mod tests {
         (0..400).fold([0, 0], |[shifted, dropped], seed| {
             let noise = noise(&mut Random::new(seed), n);
             let values: Vec<f64> = noise.iter().map(|value| (1e3 * (1.0 + deviation * value)).max(0.0)).collect();
-            let found = levels(&values);
-            let has_drops = !drops(&values, &found).is_empty();
+            let found = find_levels(&values);
+            let has_drops = !find_drops(&values, &found).is_empty();
             [shifted + usize::from(found.len() > 1), dropped + usize::from(has_drops)]
         })
     }

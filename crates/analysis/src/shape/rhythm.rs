@@ -1,6 +1,6 @@
 //! Moments at equal distances.
 //!
-//! In: when things happened. Out: their period. Limits: a beat that is left out ends the period; of fewer than three moments
+//! In: when things happened. Out: their [`Period`]. Limits: a beat that is left out ends the period; of fewer than three moments
 //! nothing can be said.
 
 use crate::stats::median;
@@ -9,8 +9,17 @@ use crate::stats::median;
 const SPREAD_MAX: f64 = 0.2;
 const MOMENTS_MIN: usize = 3;
 
-/// The median gap between at least three moments and half the range of the gaps, where they are regular.
-pub fn period(moments: &[f64]) -> Option<(f64, f64)> {
+/// How often something happens that happens regularly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Period {
+    /// The median gap, from one beginning to the next.
+    pub gap_s: f64,
+    /// Half the range of the gaps.
+    pub spread_s: f64,
+}
+
+/// The period of at least three moments, if the gaps between them are regular.
+pub fn find_period(moments: &[f64]) -> Option<Period> {
     if moments.len() < MOMENTS_MIN {
         return None;
     }
@@ -18,7 +27,7 @@ pub fn period(moments: &[f64]) -> Option<(f64, f64)> {
     let usual = median(&gaps)?;
     let (least, most) = gaps.iter().fold((f64::MAX, 0f64), |(least, most), gap| (least.min(*gap), most.max(*gap)));
     let spread = (most - least) / 2.0;
-    (spread <= SPREAD_MAX * usual).then_some((usual, spread))
+    (spread <= SPREAD_MAX * usual).then_some(Period { gap_s: usual, spread_s: spread })
 }
 
 #[cfg(test)]
@@ -28,9 +37,9 @@ mod tests {
 
     #[test]
     fn equal_distances_are_a_period_and_others_are_none() {
-        assert_eq!(period(&[5.0, 25.0, 45.5, 65.0]), Some((20.0, 0.5)));
-        assert_eq!(period(&[5.0, 9.0, 40.0, 77.0, 81.0]), None);
-        assert_eq!(period(&[5.0, 25.0]), None);
+        assert_eq!(find_period(&[5.0, 25.0, 45.5, 65.0]), Some(Period { gap_s: 20.0, spread_s: 0.5 }));
+        assert_eq!(find_period(&[5.0, 9.0, 40.0, 77.0, 81.0]), None);
+        assert_eq!(find_period(&[5.0, 25.0]), None);
     }
 
     #[test]
@@ -39,7 +48,7 @@ mod tests {
             let mut random = Random::new(*seed);
             let mut moments: Vec<f64> = (0..5).map(|_| random.uniform()).collect();
             moments.sort_by(f64::total_cmp);
-            period(&moments).is_some()
+            find_period(&moments).is_some()
         });
         let regular = regular.count();
         assert!(regular <= 60, "{regular} of 2000");

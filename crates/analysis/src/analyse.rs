@@ -1,0 +1,194 @@
+//! The whole analysis of a run, point by point.
+//!
+//! In: a recorded run. Out: an [`Analysis`]. Limits: it computes each number once and in this order: window, numbers, series,
+//! shape, findings; nothing before the findings judges.
+
+use crate::beside::{Beside, Group};
+use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
+use crate::dimensions::{Described, describe, target_name};
+use crate::numbers::quantiles::PhaseTimes;
+use crate::numbers::summary::summarise;
+use crate::projection::project;
+use crate::series::series;
+use crate::shape::Shape;
+use crate::verdict::verdict;
+use crate::window::Window;
+use crate::{DataLoad, Finding, InsertCost, PointAnalysis, Rounds, Series, Summary, Validity, Verdict};
+use model::{Phase, PhaseData, PointData, PointState, RunData, RunMeta};
+use std::borrow::Cow;
+
+/// A run and what it means.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// What is known of the run as a whole.
+    pub meta: RunMeta,
+    /// Its points in the order in which they were measured, without attempts that were made again.
+    pub points: Vec<PointAnalysis>,
+    /// What concerns the run as a whole.
+    pub findings: Vec<Finding>,
+    /// The answer: how much, how steadily, what limits it, and how far to trust it.
+    pub verdict: Verdict,
+}
+
+/// Analyses `run` with every detector.
+pub fn analyse(run: &RunData) -> Analysis {
+    let (standing, dropped) = standing(run);
+    let described = standing.points.iter().zip(describe(&standing.points));
+    let points: Vec<PointAnalysis> =
+        described.map(|(point, names)| analyse_point(point, names, &standing, &dropped)).collect();
+    let findings = RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&points)).collect();
+    let verdict = verdict(&points, &run.meta.plan);
+    Analysis { meta: run.meta.clone(), points, findings, verdict }
+}
+
+/// The run without attempts at a point that broke off and were made again when the run went on; and those attempts.
+fn standing(run: &RunData) -> (Cow<'_, RunData>, Vec<&PointData>) {
+    let made_again = |nth: usize, point: &PointData| {
+        point.state != PointState::Complete && run.points[nth + 1..].iter().any(|later| later.trial == point.trial)
+    };
+    let dropped: Vec<&PointData> =
+        run.points.iter().enumerate().filter(|(nth, point)| made_again(*nth, point)).map(|(_, point)| point).collect();
+    if dropped.is_empty() {
+        return (Cow::Borrowed(run), dropped);
+    }
+    let stands = |point: &&PointData| !dropped.iter().any(|dropped| dropped.id == point.id);
+    let points = run.points.iter().filter(stands).cloned().collect();
+    (Cow::Owned(RunData { meta: run.meta.clone(), points }), dropped)
+}
+
+/// What is computed of a run phase before anything is judged.
+struct Computed {
+    summary: Summary,
+    series: Series,
+    shape: Shape,
+}
+
+fn analyse_point(point: &PointData, names: Described, run: &RunData, dropped: &[&PointData]) -> PointAnalysis {
+    let group = Group::of(point);
+    let phases = Group::own_phases(group.as_ref(), point);
+    let run_phase = phases.iter().find(|phase| phase.phase == Phase::Run);
+    let rounds = run_phase.and_then(|phase| Rounds::of(phase, &point.trial));
+    let counted = run_phase.map(|phase| rounds.as_ref().map_or(Cow::Borrowed(phase), |rounds| rounds.counted(phase)));
+    let window = run_phase.zip(counted.as_deref()).map(|(run, counted)| Window::of(counted, run.start, &point.trial));
+    let computed = window.as_ref().map(|window| {
+        let beside = group.as_ref().and_then(|group| group.numbers(point, window));
+        compute(point, &phases, &run.points, window, beside)
+    });
+    let measured = window.as_ref().zip(computed.as_ref()).map(|(window, computed)| Measured {
+        window,
+        summary: &computed.summary,
+        series: &computed.series,
+        shape: &computed.shape,
+    });
+    // Rows that were inserted beside the run cost, too.
+    let recorded = point.phase(Phase::Run).filter(|_| group.is_some());
+    let of_all = recorded.map(|run| Window::of(run, run.start, &point.trial));
+    let inserting = of_all.as_ref().or(window.as_ref());
+    let environment = &run.meta.environment;
+    let inserts = inserting.and_then(|window| InsertCost::of(point, &run.points, environment, window));
+    let view = PointView {
+        point,
+        others: &run.points,
+        broken_off: dropped.iter().filter(|attempt| attempt.trial == point.trial).copied().collect(),
+        environment,
+        measured,
+        rounds: rounds.as_ref(),
+        inserts: inserts.as_ref(),
+    };
+    let findings = detect_all(&view);
+    let shifted_at_s = measured.filter(|_| has(&findings, "level-shift")).and_then(|measured| last_shift_s(&measured));
+    let projection = inserting
+        .zip(inserts.as_ref())
+        .and_then(|(window, inserts)| project(point, &run.points, run.meta.plan.scale, window, inserts, shifted_at_s));
+    let (summary, series, shape) = match computed {
+        Some(Computed { summary, series, shape }) => (Some(summary), Some(series), Some(shape)),
+        None => (None, None, None),
+    };
+    PointAnalysis {
+        id: point.id,
+        state: point.state,
+        error: point.error.clone(),
+        target: target_name(&point.trial),
+        workload: point.trial.workload.name.clone(),
+        clients: point.trial.load.clients,
+        depth: point.trial.load.depth,
+        repeat: point.trial.repeat,
+        settings: names.settings,
+        label: names.label,
+        group: names.group,
+        facts: point.facts.clone(),
+        load: DataLoad::of(point),
+        validity: Validity::from_findings(&findings),
+        summary,
+        inserts,
+        projection,
+        series,
+        shape,
+        rounds,
+        findings,
+    }
+}
+
+fn compute(
+    point: &PointData,
+    phases: &[PhaseData],
+    points: &[PointData],
+    window: &Window,
+    beside: Option<Beside>,
+) -> Computed {
+    let times = PhaseTimes::from_window(window);
+    let summary = summarise(point, window, &times, beside);
+    let series = series(point, phases, points, window, times);
+    let shape = Shape::compute(point, window, &series);
+    Computed { summary, series, shape }
+}
+
+fn has(findings: &[Finding], code: &str) -> bool {
+    findings.iter().any(|finding| finding.code == code)
+}
+
+/// When the rate came to its last level, in seconds of the part of the run that counts.
+fn last_shift_s(measured: &Measured) -> Option<f64> {
+    let last = measured.shape.levels.last()?;
+    Some(last.span.from_s - measured.series.counted.from_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{Random, Simulation, run_of};
+
+    #[test]
+    fn the_same_run_gives_the_same_analysis() {
+        let mut random = Random::new(1);
+        let simulation = Simulation::closed(10, |_| random.exponential(500_000.0) as u64);
+        let run = run_of(vec![simulation.point()], Vec::new());
+        let (first, second) = (analyse(&run), analyse(&run));
+        assert_eq!(format!("{first:?}"), format!("{second:?}"));
+    }
+
+    #[test]
+    fn an_attempt_that_broke_off_gives_way_to_the_one_that_was_made_again() {
+        let at = |id, state| {
+            let mut point = Simulation::counts(&[2000; 10]).point();
+            (point.id, point.state) = (id, state);
+            point
+        };
+        let other = |id| Simulation::counts(&[2000; 10]).with(|point| (point.id, point.trial.seed) = (id, 9)).point();
+        let points = vec![at(1, PointState::Partial), at(2, PointState::Failed), at(3, PointState::Complete), other(4)];
+        let analysed = analyse(&run_of(points, Vec::new())).points;
+        assert_eq!(analysed.iter().map(|point| point.id).collect::<Vec<_>>(), [3, 4]);
+        let alone = analyse(&run_of(vec![at(1, PointState::Partial), other(2)], Vec::new())).points;
+        assert_eq!(alone.len(), 2, "nothing took its place");
+        let twice = analyse(&run_of(vec![at(1, PointState::Complete), at(2, PointState::Complete)], Vec::new())).points;
+        assert_eq!(twice.len(), 2, "what is complete stays");
+    }
+
+    #[test]
+    fn every_point_is_analysed_in_order_with_its_validity() {
+        let points = vec![Simulation::counts(&[2000; 10]).point(), Simulation::counts(&[2000; 3]).point()];
+        let analysed = analyse(&run_of(points, Vec::new())).points;
+        let seen: Vec<(u32, Validity)> = analysed.iter().map(|point| (point.id, point.validity)).collect();
+        assert_eq!(seen, [(1, Validity::Valid), (2, Validity::Indicative)]);
+    }
+}

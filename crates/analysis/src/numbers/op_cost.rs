@@ -1,0 +1,243 @@
+//! What one operation cost: CPU of the clients; CPU, I/O and context switches of the target.
+//!
+//! In: the counters of `process` and `disk`, and the CPU time of the client threads. Out: [`Cost`], [`CostPerQuery`] and
+//! [`GeneratorCost`].
+//! Limits: the costs of foreground and background clients cannot be told apart; they are divided by the operations of both.
+
+use crate::counters::{Growth, done_between, growth_of_all, growth_of_first};
+use crate::facts::{EngineProcess, engine_process};
+use crate::window::Window;
+use model::{Generator, Interval, KindInterval, Phase, PointData};
+use serde::{Deserialize, Serialize};
+
+/// What the generator itself used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorCost {
+    /// CPU of the client threads per operation, user and kernel. With an embedded engine the engine's part on those threads
+    /// cannot be told apart and this is `None`.
+    pub cpu_ns_per_op: Option<f64>,
+    /// The user part of it.
+    pub cpu_user_ns_per_op: Option<f64>,
+    /// CPU of the client threads as a share of one core, summed over threads (2.0 = two cores busy).
+    pub cores_used: Option<f64>,
+    /// Mean lateness of clients that were waiting for an arrival (open loop).
+    pub lag_mean_ns: Option<f64>,
+    /// The worst of it.
+    pub lag_max_ns: Option<u64>,
+}
+
+/// What one operation cost the target. `None` where no source told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Bytes that the engine's processes caused to be read from the block layer, per operation; on a file system that was made for
+    /// the point, those that its device delivered.
+    pub read_bytes_per_op: Option<f64>,
+    /// Bytes that the engine's processes caused to be written to the block layer, per operation; on a file system that was made for
+    /// the point, those that its device took: with its journal, its copies, and compressed.
+    pub written_bytes_per_op: Option<f64>,
+    /// CPU of the engine's processes (or, embedded, of the whole process), per operation.
+    pub engine_cpu_ns_per_op: Option<f64>,
+    /// Context switches of the engine's processes (or, embedded, of the whole process), per operation.
+    pub context_switches_per_op: Option<f64>,
+}
+
+/// The same of one query. `None` where no source told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CostPerQuery {
+    /// Bytes read, as of an operation.
+    pub read_bytes_per_query: Option<f64>,
+    /// Bytes written, as of an operation.
+    pub written_bytes_per_query: Option<f64>,
+    /// CPU of the engine, as of an operation.
+    pub engine_cpu_ns_per_query: Option<f64>,
+    /// Context switches of the engine, as of an operation.
+    pub context_switches_per_query: Option<f64>,
+    /// CPU of the client threads, as the generator's of an operation.
+    pub client_cpu_ns_per_query: Option<f64>,
+}
+
+/// What the client threads used over everything recorded, the grace time included: an operation's cost is all of it.
+fn generator_total(intervals: &[Interval]) -> Generator {
+    intervals.iter().fold(Generator::default(), |mut sum, interval| {
+        sum.add(&interval.generator);
+        sum
+    })
+}
+
+/// What the client threads used in the run phase of `point`, divided by the operations of all clients.
+pub fn generator_cost(point: &PointData, window: &Window) -> GeneratorCost {
+    let used = generator_total(&window.phase.intervals);
+    let cpu_ns = used.cpu_user_ns.saturating_add(used.cpu_system_ns);
+    let told_apart =
+        matches!(engine_process(point), EngineProcess::Own | EngineProcess::None | EngineProcess::Elsewhere);
+    let ops = recorded(point, window, |kind| kind.ok as f64);
+    let ops = Some(ops).filter(|ops| *ops > 0.0 && told_apart && cpu_ns > 0);
+    let inside = generator_total(window.inside_recorded());
+    let inside_ns = inside.cpu_user_ns.saturating_add(inside.cpu_system_ns);
+    let seconds = Some(window.seconds()).filter(|seconds| *seconds > 0.0 && told_apart && cpu_ns > 0);
+    GeneratorCost {
+        cpu_ns_per_op: ops.map(|ops| cpu_ns as f64 / ops),
+        cpu_user_ns_per_op: ops.map(|ops| used.cpu_user_ns as f64 / ops),
+        cores_used: seconds.map(|seconds| inside_ns as f64 / 1e9 / seconds),
+        lag_mean_ns: (used.lag_count > 0).then(|| used.lag_sum_ns as f64 / used.lag_count as f64),
+        lag_max_ns: (used.lag_count > 0).then_some(used.lag_max_ns),
+    }
+}
+
+/// What all clients did in the recorded part of the run phase that counts, the grace time included, each operation as `worth` says.
+fn recorded(point: &PointData, window: &Window, worth: impl Fn(&KindInterval) -> f64) -> f64 {
+    let intervals = point.phase(Phase::Run).into_iter().flat_map(|run| &run.intervals);
+    let counted = intervals.filter(|interval| interval.start >= window.phase.start);
+    counted.flat_map(|interval| &interval.kinds).map(worth).sum()
+}
+
+/// What an operation cost: the growth of the `process` counters, divided by the operations between the same two readings, each of
+/// which counts as `worth` says. Bytes are
+/// those that the processes gave to and took from storage, because a disk serves others, too. The device of a file system that was
+/// made for the point serves nobody else: there its own counters are taken, which hold journals, copies and compression as well.
+pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindInterval) -> f64) -> Cost {
+    let (start, end) = (window.phase.start, window.phase.end);
+    let grown = |counter| growth_of_all(point, "process", counter, start, end);
+    let moved = |counter| match point.trial.target.fs {
+        Some(_) => growth_of_first(point, "disk", counter, start, end),
+        None => grown(counter),
+    };
+    let per_op = |growth: Growth| {
+        let ops = done_between(point, growth.from, growth.to, &worth);
+        (ops > 0.0).then(|| growth.amount / ops)
+    };
+    let engine_cpu = || Some(per_op(grown("cpu_user_ns")?)? + per_op(grown("cpu_system_ns")?)?);
+    let has_engine = matches!(engine_process(point), EngineProcess::Own | EngineProcess::Embedded);
+    Cost {
+        read_bytes_per_op: moved("read_bytes").and_then(per_op),
+        written_bytes_per_op: moved("write_bytes").and_then(per_op),
+        engine_cpu_ns_per_op: if has_engine { engine_cpu() } else { None },
+        context_switches_per_op: grown("context_switches").and_then(per_op),
+    }
+}
+
+/// The same of a query.
+pub fn cost_per_query(point: &PointData, window: &Window, queries: impl Fn(&KindInterval) -> f64) -> CostPerQuery {
+    let all = recorded(point, window, &queries);
+    let per_op = generator_cost(point, window).cpu_ns_per_op;
+    let client_cpu_ns = per_op.map(|cpu_ns| cpu_ns * recorded(point, window, |kind| kind.ok as f64));
+    let cost = cost_per_op(point, window, queries);
+    CostPerQuery {
+        read_bytes_per_query: cost.read_bytes_per_op,
+        written_bytes_per_query: cost.written_bytes_per_op,
+        engine_cpu_ns_per_query: cost.engine_cpu_ns_per_op,
+        context_switches_per_query: cost.context_switches_per_op,
+        client_cpu_ns_per_query: client_cpu_ns.filter(|_| all > 0.0).map(|cpu_ns| cpu_ns / all),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Summary;
+    use crate::simulate::{SECOND, Simulation};
+    use model::Tick;
+
+    fn summary(simulation: &Simulation) -> Summary {
+        simulation.analysis().points.remove(0).summary.expect("it ran")
+    }
+
+    /// A thousand operations per second, each of which reads 100 bytes, writes 4096 and uses 3 us.
+    fn costly(process: &str) -> Simulation {
+        let counters = ["read_bytes", "write_bytes", "cpu_user_ns", "cpu_system_ns", "context_switches"];
+        let values =
+            |second: f64| vec![1e5 * second, 4.096e6 * second + 7.0, 2e6 * second, 1e6 * second, 500.0 * second];
+        let used = Generator { cpu_user_ns: 4_000_000, cpu_system_ns: 6_000_000, ..Generator::default() };
+        Simulation::counts(&[1000; 10]).source("process", &counters, values).generator(used).process(process)
+    }
+
+    #[test]
+    fn the_cost_of_an_operation_is_the_growth_of_the_counters_over_the_operations() {
+        let found = summary(&costly("own"));
+        let expected = Cost {
+            read_bytes_per_op: Some(100.0),
+            written_bytes_per_op: Some(4096.0),
+            engine_cpu_ns_per_op: Some(3000.0),
+            context_switches_per_op: Some(0.5),
+        };
+        assert_eq!(found.cost, expected);
+        assert_eq!(found.generator.cpu_ns_per_op, Some(10_000.0));
+        assert_eq!((found.generator.cpu_user_ns_per_op, found.generator.cores_used), (Some(4_000.0), Some(0.01)));
+    }
+
+    #[test]
+    fn a_query_of_a_transaction_of_twenty_costs_a_twentieth_of_it() {
+        let fact = model::Fact::new("queries_per_op.transaction", "20");
+        let found = summary(&costly("own").with(|point| point.facts.push(fact)));
+        let expected = CostPerQuery {
+            read_bytes_per_query: Some(5.0),
+            written_bytes_per_query: Some(204.8),
+            engine_cpu_ns_per_query: Some(150.0),
+            context_switches_per_query: Some(0.025),
+            client_cpu_ns_per_query: Some(500.0),
+        };
+        assert_eq!((found.cost_per_query, found.cost.read_bytes_per_op), (expected, Some(100.0)));
+    }
+
+    #[test]
+    fn statements_that_made_the_data_a_moment_before_are_no_queries_of_the_run() {
+        let found = |with_load: bool| {
+            let simulation = costly("own").with(|point| {
+                point.counters.iter_mut().for_each(|sample| sample.at.0 = sample.at.0.saturating_sub(SECOND / 100));
+                point.phases[0].start = Tick(SECOND);
+                point.phases[0].intervals.remove(0);
+                let mut load = point.phases[0].clone();
+                (load.phase, load.start, load.end) = (Phase::Prepare, Tick(0), Tick(SECOND));
+                load.intervals.truncate(1);
+                (load.intervals[0].start, load.intervals[0].kinds[0].kind) = (Tick(SECOND - SECOND / 100), 1);
+                point.kinds.push("load".into());
+                point.facts.push(model::Fact::new("queries_per_op.load", "1002"));
+                if with_load {
+                    point.phases.insert(0, load);
+                }
+            });
+            summary(&simulation).cost_per_query
+        };
+        assert_eq!(found(true), found(false));
+        assert!(found(true).engine_cpu_ns_per_query.is_some());
+    }
+
+    #[test]
+    fn on_a_file_system_of_its_own_an_operation_costs_what_the_device_of_that_moved() {
+        let made = costly("own").with(|point| {
+            let kind = model::FileSystem::Xfs;
+            point.trial.target.fs = Some(model::FileSystemSpec { kind, size: None });
+        });
+        let device = |bytes_per_s: f64| move |second: f64| vec![bytes_per_s * second; 2];
+        let counters = ["read_bytes", "write_bytes"];
+        let cost = summary(&made.source("disk", &counters, device(5e6)).source("disk", &counters, device(9e6))).cost;
+        assert_eq!((cost.read_bytes_per_op, cost.written_bytes_per_op), (Some(5000.0), Some(5000.0)));
+        assert_eq!(cost.engine_cpu_ns_per_op, Some(3000.0));
+    }
+
+    #[test]
+    fn readings_that_miss_the_end_are_divided_by_the_operations_between_them() {
+        let early = costly("own").with(|point| point.counters.retain(|sample| sample.at <= Tick(7 * SECOND)));
+        assert_eq!(summary(&early).cost.written_bytes_per_op, Some(4096.0));
+    }
+
+    #[test]
+    fn client_and_engine_are_told_apart_only_where_they_can_be() {
+        let embedded = summary(&costly("embedded"));
+        assert_eq!((embedded.generator.cpu_ns_per_op, embedded.cost.engine_cpu_ns_per_op), (None, Some(3000.0)));
+        let no_engine = summary(&costly("none"));
+        assert_eq!((no_engine.generator.cpu_ns_per_op, no_engine.cost.engine_cpu_ns_per_op), (Some(10_000.0), None));
+        assert_eq!(no_engine.cost.written_bytes_per_op, Some(4096.0));
+        let unknown = summary(&costly("somewhere"));
+        assert_eq!((unknown.generator.cpu_ns_per_op, unknown.cost.engine_cpu_ns_per_op), (None, None));
+    }
+
+    #[test]
+    fn what_no_source_told_is_absent_and_not_zero() {
+        let found = summary(&Simulation::counts(&[1000; 10]));
+        assert_eq!((found.cost, found.generator), (Cost::default(), GeneratorCost::default()));
+        assert_eq!(found.cost_per_query, CostPerQuery::default());
+        let nothing_done = summary(&Simulation::counts(&[0; 10]));
+        assert_eq!((nothing_done.ops_per_s, nothing_done.response_ns), (0.0, None));
+    }
+}

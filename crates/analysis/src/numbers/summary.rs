@@ -1,0 +1,224 @@
+//! The numbers of one point: throughput with its interval, percentiles, the worst second, cost per operation.
+//!
+//! In: the intervals of the run phase and the counter samples that fall into it. Out: a [`Summary`].
+//! Limits: a value that could not be measured is `None`, never 0. Operations that ended after the phase's end (in the grace
+//! time) are in the percentiles, because leaving out the slowest would embellish them, and not in the throughput.
+
+use super::achieved::{Achieved, compute_achieved};
+use super::op_cost::{Cost, CostPerQuery, GeneratorCost, cost_per_op, cost_per_query, generator_cost};
+use super::quantiles::{PhaseTimes, Quantiles};
+use super::rates::{PerOp, Rate};
+use crate::beside::{Beside, success_rate};
+use crate::window::{Tally, Window};
+use model::{KindInterval, Nanos, Pacing, PointData};
+use serde::{Deserialize, Serialize};
+
+/// The numbers of one point over its run phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Length of the run phase.
+    pub seconds: f64,
+    /// Operations done.
+    pub ops: u64,
+    /// Operations failed.
+    pub failed: u64,
+    /// The share of the operations that were done, from 0 to 1, of all clients; `None` where none ended.
+    #[serde(default)]
+    pub success_rate: Option<f64>,
+    /// Arrivals that fell due while every client was busy (open loop).
+    pub late: u64,
+    /// Arrivals that were never started (open loop).
+    pub unserved: u64,
+    /// The rate that the schedule offered; `None` in a closed loop.
+    pub offered_per_s: Option<f64>,
+    /// Operations done per second.
+    pub ops_per_s: f64,
+    /// Its 95 % confidence interval, with autocorrelation between intervals taken into account; `None` with too few.
+    pub ops_per_s_ci95: Option<[f64; 2]>,
+    /// The statements that these were, per second: a transaction is several, an operation of any other kind is one.
+    #[serde(default)]
+    pub queries_per_s: f64,
+    /// Their 95 % confidence interval, as that of the operations.
+    #[serde(default)]
+    pub queries_per_s_ci95: Option<[f64; 2]>,
+    /// Rows inserted per second; `None` where no operation inserts any.
+    #[serde(default)]
+    pub rows_per_s: Option<f64>,
+    /// Their 95 % confidence interval, as that of the operations.
+    #[serde(default)]
+    pub rows_per_s_ci95: Option<[f64; 2]>,
+    /// Payload per second.
+    pub bytes_per_s: f64,
+    /// Response times; `None` where no operation was done.
+    pub response_ns: Option<Quantiles>,
+    /// Service times; `None` where no operation was done.
+    pub service_ns: Option<Quantiles>,
+    /// The second (or interval, where longer) with the fewest operations; `None` where the run has no three of them.
+    pub worst: Option<WorstInterval>,
+    /// What the generator itself used.
+    pub generator: GeneratorCost,
+    /// What one operation cost the target.
+    pub cost: Cost,
+    /// What one query cost the target and the clients.
+    #[serde(default)]
+    pub cost_per_query: CostPerQuery,
+    /// What was achieved of the depth and the block size asked for.
+    #[serde(default)]
+    pub achieved: Achieved,
+    /// What clients beside those of the run did; `None` where there were none. All numbers above are of the run's own clients, but
+    /// for the success rate and for costs, which nobody can tell apart: these are divided by the operations of both.
+    #[serde(default)]
+    pub beside: Option<Beside>,
+}
+
+/// The stretch with the fewest operations.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorstInterval {
+    /// When it began, in seconds since the run phase began.
+    pub at_s: f64,
+    /// How long it is.
+    pub length_s: f64,
+    /// Operations per second in it.
+    pub ops_per_s: f64,
+}
+
+impl Summary {
+    /// Whether queries are worth telling beside operations: where they are not as many.
+    pub fn has_queries(&self) -> bool {
+        (self.queries_per_s - self.ops_per_s).abs() > 1e-6 * self.ops_per_s
+    }
+}
+
+/// The numbers of the run phase of `point`, cut as `window`, with all its response and service times, and what was done `beside`.
+pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside: Option<Beside>) -> Summary {
+    let (inside, per_op) = (window.inside, PerOp::of(point));
+    let (done, queries) = (|kind: &KindInterval| kind.ok as f64, |kind: &KindInterval| per_op.queries(kind));
+    let queries_rate = Rate::of(window, queries);
+    let rows_rate = per_op.rate_of_rows(window);
+    let offered_per_s = match point.trial.load.pacing {
+        Pacing::Closed { .. } => None,
+        Pacing::Open { arrivals } => Some(arrivals.per_s()),
+    };
+    Summary {
+        seconds: window.seconds(),
+        ops: inside.ok,
+        failed: window.recorded.failed,
+        success_rate: success_rate(point),
+        late: window.recorded.late,
+        unserved: window.phase.unserved,
+        offered_per_s,
+        ops_per_s: inside.ops_per_s(),
+        ops_per_s_ci95: Rate::of(window, done).ci95,
+        queries_per_s: queries_rate.per_s,
+        queries_per_s_ci95: queries_rate.ci95,
+        rows_per_s: rows_rate.map(|rate| rate.per_s),
+        rows_per_s_ci95: rows_rate.and_then(|rate| rate.ci95),
+        bytes_per_s: inside.bytes_per_s(),
+        response_ns: Quantiles::from_times(&times.response),
+        service_ns: Quantiles::from_times(&times.service),
+        worst: worst(window).filter(|worst| worst.ops_per_s <= inside.ops_per_s()),
+        generator: generator_cost(point, window),
+        cost: cost_per_op(point, window, done),
+        cost_per_query: cost_per_query(point, window, queries),
+        achieved: compute_achieved(point, window),
+        beside,
+    }
+}
+
+/// The stretch of at least a second, made of neighbouring whole intervals, with the fewest operations; the first of them where
+/// several are. `None` where the run has no three such stretches: the worst of one is the run itself.
+fn worst(window: &Window) -> Option<WorstInterval> {
+    let whole = &window.whole;
+    let first = whole.first()?;
+    let intervals = 1_000_000_000u64.div_ceil(first.length.0.max(1)) as usize;
+    if whole.len() / intervals < STRETCHES_MIN {
+        return None;
+    }
+    let ops = |stretch: &[Tally]| stretch.iter().map(|tally| tally.ok as f64).sum::<f64>();
+    let slowest = whole.windows(intervals).min_by(|a, b| ops(a).total_cmp(&ops(b)))?;
+    // Summed in whole nanoseconds: ten times 0.1 s would be 0.9999999999999999 s.
+    let length_s = Nanos(slowest.iter().map(|tally| tally.length.0).sum()).as_secs_f64();
+    let at_s = window.seconds_at(slowest[0].start);
+    Some(WorstInterval { at_s, length_s, ops_per_s: ops(slowest) / length_s })
+}
+
+const STRETCHES_MIN: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{Random, SECOND, Simulation};
+    use model::Tick;
+
+    fn summary(simulation: &Simulation) -> Summary {
+        simulation.analysis().points.remove(0).summary.expect("it ran")
+    }
+
+    #[test]
+    fn throughput_is_what_ended_inside_the_run_over_its_seconds() {
+        let found = summary(&Simulation::closed(10, |_| 1_000_000));
+        assert_eq!((found.seconds, found.ops, found.ops_per_s), (10.0, 9_999, 999.9));
+        assert_eq!(found.response_ns, found.service_ns);
+    }
+
+    #[test]
+    fn the_interval_of_the_throughput_holds_it_and_needs_eight_intervals() {
+        let mut random = Random::new(5);
+        let counts: Vec<u64> = (0..30).map(|_| 1000 + random.poisson(100.0)).collect();
+        let found = summary(&Simulation::counts(&counts));
+        let [low, high] = found.ops_per_s_ci95.expect("there are 30 intervals");
+        assert!(low < found.ops_per_s && found.ops_per_s < high && high - low < 12.0, "{low} {high}");
+        assert_eq!(summary(&Simulation::counts(&counts[..7])).ops_per_s_ci95, None);
+    }
+
+    #[test]
+    fn an_open_loop_with_stalls_has_the_percentiles_that_theory_gives() {
+        // 0.1 ms of service, 200 ms every 10,000 operations, one each 0.2 ms: who arrives t after the beginning of a stall
+        // waits 200 ms - t / 2, so one percent of the arrivals (20 ms of every 2 s) waits 190 ms or more.
+        let stalling = |seq| if seq % 10_000 == 9_999 { 200_000_000 } else { 100_000 };
+        let found = summary(&Simulation::open(60, 5_000, stalling));
+        let (response, service) = (found.response_ns.expect("it ran"), found.service_ns.expect("it ran"));
+        assert!((response.p99 as f64 / 190e6 - 1.0).abs() < 0.01, "{}", response.p99);
+        assert!((service.p999 as f64 / 100e3 - 1.0).abs() < 0.01, "{}", service.p999);
+        assert_eq!(found.offered_per_s, Some(5_000.0));
+    }
+
+    #[test]
+    fn operations_of_the_grace_time_are_in_the_percentiles_and_not_in_the_throughput() {
+        let found = summary(&Simulation::closed(10, |seq| if seq == 9_000 { 3 * SECOND } else { 1_000_000 }));
+        assert_eq!(found.ops, 9_000);
+        assert!(found.response_ns.expect("it ran").max >= 3 * SECOND);
+    }
+
+    #[test]
+    fn the_worst_second_is_made_of_shorter_intervals() {
+        let quarter = |simulation: Simulation| {
+            simulation.with(|point| {
+                point.trial.phases.interval = Nanos(SECOND / 4);
+                point.phases[0].end = Tick(3 * SECOND);
+                for interval in &mut point.phases[0].intervals {
+                    interval.start = Tick(u64::from(interval.index) * SECOND / 4);
+                    interval.length = Nanos(SECOND / 4);
+                }
+            })
+        };
+        let found = summary(&quarter(Simulation::counts(&[9, 9, 0, 9, 5, 5, 5, 5, 9, 9, 9, 9])));
+        assert_eq!(found.worst, Some(WorstInterval { at_s: 0.5, length_s: 1.0, ops_per_s: 19.0 }));
+        let whole = summary(&Simulation::counts(&[9, 4, 7]));
+        assert_eq!(whole.worst, Some(WorstInterval { at_s: 1.0, length_s: 1.0, ops_per_s: 4.0 }));
+    }
+
+    #[test]
+    fn a_run_of_less_than_three_seconds_has_no_worst_one() {
+        assert_eq!(summary(&Simulation::counts(&[9, 4])).worst, None);
+        let short = Simulation::counts(&[9; 19]).with(|point| {
+            point.trial.phases.interval = Nanos(SECOND / 10);
+            point.phases[0].end = Tick(19 * SECOND / 10);
+            for interval in &mut point.phases[0].intervals {
+                interval.start = Tick(u64::from(interval.index) * SECOND / 10);
+                interval.length = Nanos(SECOND / 10);
+            }
+        });
+        assert_eq!(summary(&short).worst, None);
+    }
+}

@@ -1,0 +1,121 @@
+//! A rate that swings like a wave.
+//!
+//! In: the rates of the intervals. Out: the [`Wave`]. Limits: needs 40 intervals, four waves and four intervals a wave; waves whose
+//! period changes by more than a wave over the run are not found.
+
+use crate::stats::mean;
+
+const INTERVALS_MIN: usize = 40;
+const WAVES_MIN: f64 = 4.0;
+const PERIOD_MIN: f64 = 4.0;
+const VARIANCE_SHARE_MIN: f64 = 0.5;
+const SWING_SHARE_MIN: f64 = 0.1;
+
+/// A sine that the rates follow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wave {
+    /// From one top to the next, in intervals.
+    pub period: f64,
+    /// The mean rate, about which it swings.
+    pub middle: f64,
+    /// From the middle to the top.
+    pub amplitude: f64,
+    /// How much of the variance it carries.
+    pub variance_share: f64,
+}
+
+/// The sine that `rates` follow, if one carries most of their variance.
+pub fn find_wave(rates: &[f64]) -> Option<Wave> {
+    let (n, middle) = (rates.len() as f64, mean(rates));
+    let squares: f64 = rates.iter().map(|rate| (rate - middle).powi(2)).sum();
+    if rates.len() < INTERVALS_MIN || squares <= 0.0 {
+        return None;
+    }
+    // Zeros behind the values make the grid of frequencies at least twice as fine: no wave falls between two of them.
+    let size = (rates.len() * 2).next_power_of_two();
+    let mut spectrum: Vec<(f64, f64)> = rates.iter().map(|rate| (rate - middle, 0.0)).collect();
+    spectrum.resize(size, (0.0, 0.0));
+    transform(&mut spectrum);
+    let (least, most) = ((WAVES_MIN * size as f64 / n).ceil() as usize, (size as f64 / PERIOD_MIN) as usize);
+    let power = |at: usize| spectrum[at].0.powi(2) + spectrum[at].1.powi(2);
+    let at = (least..=most).max_by(|a, b| power(*a).total_cmp(&power(*b)))?;
+    let (amplitude, variance_share) = (2.0 * power(at).sqrt() / n, 2.0 * power(at) / (n * squares));
+    let is_one = variance_share >= VARIANCE_SHARE_MIN && 2.0 * amplitude >= SWING_SHARE_MIN * middle;
+    is_one.then_some(Wave { period: size as f64 / at as f64, middle, amplitude, variance_share })
+}
+
+/// The discrete Fourier transform of a power of two of complex values, in place (J. W. Cooley and J. W. Tukey, Mathematics of
+/// Computation 19, 1965).
+fn transform(values: &mut [(f64, f64)]) {
+    let n = values.len();
+    let bits = n.trailing_zeros();
+    for at in 0..n {
+        let mirrored = at.reverse_bits() >> (usize::BITS - bits);
+        if at < mirrored {
+            values.swap(at, mirrored);
+        }
+    }
+    let mut half = 1;
+    while half < n {
+        let turns: Vec<(f64, f64)> =
+            (0..half).map(|k| (-std::f64::consts::PI * k as f64 / half as f64).sin_cos()).collect();
+        for block in values.chunks_mut(2 * half) {
+            let (left, right) = block.split_at_mut(half);
+            for ((a, b), (sin, cos)) in left.iter_mut().zip(right).zip(&turns) {
+                let turned = (b.0 * cos - b.1 * sin, b.0 * sin + b.1 * cos);
+                (*a, *b) = ((a.0 + turned.0, a.1 + turned.1), (a.0 - turned.0, a.1 - turned.1));
+            }
+        }
+        half *= 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{NOISES, Random};
+
+    fn swinging(n: u64, period: f64, amplitude: f64, deviation: f64) -> Vec<u64> {
+        let mut random = Random::new(1);
+        let phase = |at: u64| (std::f64::consts::TAU * at as f64 / period).sin();
+        (0..n).map(|at| (375.0 + amplitude * phase(at) + deviation * random.normal()) as u64).collect()
+    }
+
+    #[test]
+    fn the_transform_agrees_with_the_definition() {
+        let mut random = Random::new(1);
+        let values: Vec<(f64, f64)> = (0..32).map(|_| (random.normal(), random.normal())).collect();
+        let mut fast = values.clone();
+        transform(&mut fast);
+        for (k, found) in fast.iter().enumerate() {
+            let (mut re, mut im) = (0.0, 0.0);
+            for (at, value) in values.iter().enumerate() {
+                let (sin, cos) = (-std::f64::consts::TAU * (k * at) as f64 / 32.0).sin_cos();
+                re += value.0 * cos - value.1 * sin;
+                im += value.0 * sin + value.1 * cos;
+            }
+            assert!((re - found.0).abs() < 1e-9 && (im - found.1).abs() < 1e-9, "{k}");
+        }
+    }
+
+    #[test]
+    fn a_ramp_a_step_and_small_swings_are_no_waves() {
+        let of = |counts: Vec<u64>| find_wave(&counts.iter().map(|count| *count as f64).collect::<Vec<f64>>());
+        assert_eq!(of((0..400).map(|at| 1_000 + at).collect()), None);
+        assert_eq!(of((0..400).map(|at| if at < 200 { 1_000 } else { 500 }).collect()), None);
+        assert_eq!(of(swinging(400, 40.0, 15.0, 1.0)), None);
+    }
+
+    #[test]
+    fn noise_is_a_wave_in_one_percent_of_runs_at_most() {
+        for (name, noise) in NOISES {
+            let found = (0..400).filter(|seed| {
+                let noise = noise(&mut Random::new(*seed), 60);
+                find_wave(&noise.iter().map(|value| (1e3 * (1.0 + 0.1 * value)).max(0.0)).collect::<Vec<f64>>())
+                    .is_some()
+            });
+            let found = found.count();
+            assert!(found <= 4, "{name}: {found} of 400");
+        }
+    }
+}
