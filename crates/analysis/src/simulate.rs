@@ -5,7 +5,7 @@
 
 use crate::{Analysis, Finding, analyse};
 use model::{
-    Access, Arrivals, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval,
+    Arrivals, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval,
     KindInterval, Load, Machine, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData, PointState,
     PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
@@ -380,9 +380,4 @@ pub fn run_of(points: Vec<PointData>, environment: Vec<Fact>) -> RunData {
 /// Parameters from pairs of name and value.
 pub fn params(pairs: &[(&str, Value)]) -> Params {
     Params(pairs.iter().map(|(name, value)| (name.to_string(), value.clone())).collect())
-}
-
-/// An access distribution.
-pub fn access(name: &str, arg: f64) -> Value {
-    Value::Access(Access { name: name.into(), args: vec![arg] })
 }
