@@ -6,6 +6,7 @@
 use crate::beside::{Beside, Group};
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
 use crate::dimensions::{Described, describe, target_name};
+use crate::finding::Code;
 use crate::numbers::quantiles::PhaseTimes;
 use crate::numbers::summary::summarise;
 use crate::projection::project;
@@ -96,7 +97,8 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, dropped: &[
         inserts: inserts.as_ref(),
     };
     let findings = detect_all(&view);
-    let shifted_at_s = measured.filter(|_| has(&findings, "level-shift")).and_then(|measured| last_shift_s(&measured));
+    let shifted_at_s =
+        measured.filter(|_| has(&findings, Code::LevelShift)).and_then(|measured| last_shift_s(&measured));
     let projection = inserting
         .zip(inserts.as_ref())
         .and_then(|(window, inserts)| project(point, &run.points, run.meta.plan.scale, window, inserts, shifted_at_s));
@@ -143,8 +145,8 @@ fn compute(
     Computed { summary, series, shape }
 }
 
-fn has(findings: &[Finding], code: &str) -> bool {
-    findings.iter().any(|finding| finding.code == code)
+fn has(findings: &[Finding], code: Code) -> bool {
+    findings.iter().any(|finding| finding.code() == code)
 }
 
 /// When the rate came to its last level, in seconds of the part of the run that counts.

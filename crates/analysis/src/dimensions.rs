@@ -8,7 +8,8 @@
 
 use crate::chain;
 use model::{
-    Arrivals, Bytes, FileSystem, Nanos, Pacing, ParamOwner, ParamRole, PointData, PointParam, StorageLimit, Trial, Until, Value,
+    Arrivals, Bytes, FileSystem, Nanos, Pacing, ParamOwner, ParamRole, PointData, PointParam, StorageLimit, Trial,
+    Until, Value,
 };
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};

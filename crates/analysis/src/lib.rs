@@ -1,6 +1,6 @@
 //! Pure functions from a recorded run to what it means.
 //!
-//! In: [`model::RunData`]. Out: an [`Analysis`]: per point a summary, series to draw, findings with their evidence and a
+//! In: [`model::RunData`]. Out: an [`Analysis`]: per point a summary, series to draw, findings with their figures and a
 //! validity; for the run a verdict. Limits: no I/O, no clock, no engine; the same run gives the same analysis, and an old
 //! run analysed by a newer plimsoll profits from its detectors.
 
@@ -40,9 +40,9 @@ pub use beside::Beside;
 pub use bins::Bin;
 pub use cost::InsertCost;
 pub use data_load::DataLoad;
-pub use detect::{DETECTORS, Detector, Explanation, RUN_DETECTORS, explain, explanations};
+pub use detect::{DETECTORS, Detector, RUN_DETECTORS};
 pub use dimensions::{Dimension, Label, Role, Setting, SettingValue, Settings};
-pub use finding::{Finding, Severity, Validity};
+pub use finding::{Code, Detail, DetailKind, Finding, NextStep, Severity, Subject, Validity};
 pub use numbers::achieved::Achieved;
 pub use numbers::op_cost::{Cost, CostPerQuery, GeneratorCost};
 pub use numbers::quantiles::Quantiles;
@@ -55,4 +55,5 @@ pub use shape::Shape;
 pub use shape::drops::DropSpan;
 pub use shape::levels::LevelSpan;
 pub use shape::stalls::Stall;
+pub use sweep::Axis;
 pub use verdict::{Verdict, verdict};

@@ -75,7 +75,7 @@ pub struct CounterSeries {
 }
 
 /// A stretch of time, in seconds since the run phase began.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Span {
     /// Its beginning.
     pub from_s: f64,

@@ -4,10 +4,12 @@
 //! differs between them may be the work itself. Invalid points are counted and named and otherwise left out. Nothing here is a
 //! sentence: the crate `report` words it.
 
-use crate::detect::limit::Limit;
-use crate::detect::overload::tells_of_unserved;
 use crate::dimensions::{Setting, target_name};
 use crate::durability::durability;
+use crate::finding::load::Overload;
+use crate::finding::machine::{Limit, LimitEvidence};
+use crate::finding::rates::Unsteadiness;
+use crate::finding::{Code, DetailKind};
 use crate::repeats::MeanOfRepeats;
 use crate::slowdown::{Comparison, compare};
 use crate::sweep::{Axis, Place, Step, Sweep, sweeps};
@@ -191,7 +193,7 @@ pub struct Trust {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reason {
     /// The code of the findings.
-    pub code: String,
+    pub code: Code,
     /// What they make of the points: indicative or invalid.
     pub validity: Validity,
     /// How many points.
@@ -276,7 +278,7 @@ fn rate_reached(sweep: &Sweep, best: &Step) -> RateReached {
         place: sweep.place(best),
         scaling: scaling(sweep),
         offered_per_s: summaries().find_map(|summary| summary.offered_per_s),
-        is_overloaded: best.points.iter().any(|point| point.findings.iter().any(tells_of_unserved)),
+        is_overloaded: best.points.iter().any(|point| is_overloaded(point)),
         background: background.map(|beside| BackgroundRate {
             kinds: beside.kinds.clone(),
             asked_per_s: beside.asked_per_s,
@@ -284,6 +286,16 @@ fn rate_reached(sweep: &Sweep, best: &Step) -> RateReached {
             kept: beside.kept,
         }),
     }
+}
+
+/// Whether a part of the offered arrivals was never served.
+fn is_overloaded(point: &PointAnalysis) -> bool {
+    figures::<Overload>(point).any(|overload| overload.is_lasting)
+}
+
+/// The figures of the findings of one kind of `point`.
+fn figures<T: DetailKind + 'static>(point: &PointAnalysis) -> impl Iterator<Item = &T> {
+    point.findings.iter().filter_map(|finding| T::in_detail(&finding.detail))
 }
 
 fn scaling(sweep: &Sweep) -> Scaling {
@@ -309,22 +321,20 @@ fn steadiness(points: &[&PointAnalysis]) -> Steadiness {
     }
 }
 
-fn has(point: &PointAnalysis, code: &str) -> bool {
-    point.findings.iter().any(|finding| finding.code == code)
+fn has(point: &PointAnalysis, code: Code) -> bool {
+    point.findings.iter().any(|finding| finding.code() == code)
 }
 
 fn has_stalled(point: &PointAnalysis) -> bool {
-    has(point, "stall")
+    has(point, Code::Stall)
 }
 
 fn has_starved(point: &PointAnalysis) -> bool {
-    has(point, "starvation")
+    has(point, Code::Starvation)
 }
 
-/// A rate that varies is a note, one that does not settle a warning.
 fn has_drifted(point: &PointAnalysis) -> bool {
-    let drifts = |finding: &Finding| finding.code == "unsteady" && finding.severity > Severity::Note;
-    has(point, "not-steady") || point.findings.iter().any(drifts)
+    has(point, Code::NotSteady) || figures::<Unsteadiness>(point).any(Unsteadiness::is_drift)
 }
 
 /// The longest stall of `point`, or else the longest wait of a client that starved.
@@ -362,7 +372,7 @@ impl Steadiness {
 fn bottleneck(points: &[&PointAnalysis]) -> Bottleneck {
     let mut all = Bottleneck::default();
     for point in points {
-        let limits: BTreeSet<Limit> = point.findings.iter().filter_map(Limit::of).collect();
+        let limits: BTreeSet<Limit> = figures::<LimitEvidence>(point).map(LimitEvidence::limit).collect();
         all.judged += usize::from(!limits.is_empty());
         for limit in limits {
             match limit {
@@ -427,24 +437,24 @@ fn trust(points: &[PointAnalysis], plan: &Plan) -> Trust {
 
 /// What weakens points, by gravity: what makes numbers wrong comes before what makes them uncertain. What is not in this list is
 /// between the two.
-const GRAVEST: [&str; 12] = [
-    "corrupt",
-    "incomplete",
-    "interrupted",
-    "hung",
-    "clock-gap",
-    "plausibility",
-    "littles-law",
-    "errors",
-    "limit-escaped",
-    "foreign-cpu",
-    "swap",
-    "client-bound",
+const GRAVEST: [Code; 12] = [
+    Code::Corrupt,
+    Code::Incomplete,
+    Code::Interrupted,
+    Code::Hung,
+    Code::ClockGap,
+    Code::Plausibility,
+    Code::LittlesLaw,
+    Code::Errors,
+    Code::LimitEscaped,
+    Code::ForeignCpu,
+    Code::Swap,
+    Code::ClientBound,
 ];
-const LEAST_GRAVE: [&str; 2] = ["few-samples", "too-short"];
+const LEAST_GRAVE: [Code; 2] = [Code::FewSamples, Code::TooShort];
 
-fn gravity(code: &str) -> (usize, usize) {
-    let place = |codes: &[&str]| codes.iter().position(|known| *known == code);
+fn gravity(code: Code) -> (usize, usize) {
+    let place = |codes: &[Code]| codes.iter().position(|known| *known == code);
     match (place(&GRAVEST), place(&LEAST_GRAVE)) {
         (Some(place), _) => (0, place),
         (None, None) => (1, 0),
@@ -453,17 +463,16 @@ fn gravity(code: &str) -> (usize, usize) {
 }
 
 fn reasons(points: &[PointAnalysis]) -> Vec<Reason> {
-    let mut counts: BTreeMap<(Validity, &str), usize> = BTreeMap::new();
+    let mut counts: BTreeMap<(Validity, Code), usize> = BTreeMap::new();
     for point in points {
         let decides = |finding: &&Finding| Validity::from_findings([*finding]) == point.validity;
         let weakening = point.findings.iter().filter(|finding| finding.severity > Severity::Note).filter(decides);
-        let codes: BTreeSet<&str> = weakening.map(|finding| finding.code.as_str()).collect();
+        let codes: BTreeSet<Code> = weakening.map(Finding::code).collect();
         codes.into_iter().for_each(|code| *counts.entry((point.validity, code)).or_default() += 1);
     }
-    let reason =
-        |((validity, code), points): ((Validity, &str), usize)| Reason { code: code.to_owned(), validity, points };
+    let reason = |((validity, code), points): ((Validity, Code), usize)| Reason { code, validity, points };
     let mut reasons: Vec<Reason> = counts.into_iter().map(reason).collect();
-    reasons.sort_by_key(|reason| (reason.validity, gravity(&reason.code), Reverse(reason.points)));
+    reasons.sort_by_key(|reason| (reason.validity, gravity(reason.code), Reverse(reason.points)));
     reasons
 }
 

@@ -1,57 +1,30 @@
 //! Finds by how much the insert rate of each engine drops when storage slows, and when data outgrows its cache.
 //!
 //! In: the points of a run that insert, on several storage limits or sizes of cache and data. Out: a note for each comparison.
-//! Limits: whether data fits is judged by size; what the reads show is the finding `memory-shown` of the points.
+//! Limits: whether data fits is judged by size; what the reads show is the finding `cache-mismatch` of the points.
 
-use super::RunDetector;
-use crate::dimensions::SettingValue;
-use crate::slowdown::{Change, Slowdown, compare};
-use crate::text::rate;
+use super::detector::RunDetector;
+use crate::finding::comparison::InsertSlowdown;
+use crate::finding::{Code, Subject};
+use crate::slowdown::{Slowdown, compare};
 use crate::{Finding, PointAnalysis, Severity};
 
 /// The entry in the list of detectors of runs.
-pub const DETECTOR: RunDetector = RunDetector {
-    code: "insert-slowdown",
-    help: "how far the insert rate of an engine drops when storage slows or data outgrows the cache",
-    explain: "If a plan has the same inserts with and without a storage limit (`storage_limit`), or with data that fits the cache \
-              and data that does not (`cache`, `memory_limit`, `rows`), each engine is compared with itself. The drop is one minus \
-              the slower rate over the faster, with the 95 % confidence interval of that ratio. Engines differ if their intervals \
-              do not overlap. If the interval contains zero, no drop was shown. Nothing is claimed without an interval: each \
-              rate needs at least eight intervals, or three repeats. More repeats make the intervals narrower.",
-    detect,
-};
+pub const DETECTOR: RunDetector = RunDetector { code: Code::InsertSlowdown, detect };
 
 fn detect(points: &[PointAnalysis]) -> Vec<Finding> {
-    compare(points).slowdowns.iter().map(finding).collect()
-}
-
-fn finding(slowdown: &Slowdown) -> Finding {
-    let percent = |share: f64| format!("{:.0}", share * 100.0);
-    let (share, [low, high]) = (slowdown.drop.share, slowdown.drop.ci95);
-    let what = match (slowdown.is_shown(), slowdown.is_gain()) {
-        (true, _) => {
-            format!("insert rate drops by {} % (95 % CI {} to {})", percent(share), percent(low), percent(high))
-        }
-        (_, true) => {
-            format!("insert rate rises by {} % (95 % CI {} to {})", percent(-share), percent(-high), percent(-low))
-        }
-        _ => format!("no change of the insert rate was shown (95 % CI {} to {} %)", percent(low), percent(high)),
+    let finding = |slowdowns: &[Slowdown]| {
+        Finding::new(Severity::Note, InsertSlowdown { slowdowns: slowdowns.to_vec() }).about(Subject::Run)
     };
-    let change = match &slowdown.change {
-        Change::Storage { from: SettingValue::Absent, to } => format!("storage limited to {to}"),
-        Change::Storage { from, to } => format!("storage limited to {to} instead of {from}"),
-        Change::CacheOutgrown => "data larger than the cache".to_owned(),
-    };
-    let place: String = slowdown.place.iter().map(|one| format!(", {} {}", one.name, one.value)).collect();
-    let title = format!("{}: {what} with {change}{place}", slowdown.target);
-    let evidence = format!("{} before, {} after", rate(slowdown.before.mean), rate(slowdown.after.mean));
-    DETECTOR.finding(Severity::Note, title, evidence, "")
+    compare(points).by_change().map(finding).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::simulate::{inserting_so_many, params, run_of};
-    use crate::slowdown::LeftOutReason;
+    use super::*;
+    use crate::dimensions::plain_words;
+    use crate::simulate::{figures_of, inserting_so_many, params, run_of};
+    use crate::slowdown::{Change, LeftOutReason};
     use crate::{Analysis, analyse};
     use model::{Bytes, Fact, PointData, Value};
 
@@ -78,9 +51,24 @@ mod tests {
         analyse(&run_of(cells.iter().map(point).collect(), Vec::new()))
     }
 
-    fn titles(cells: &[Cell]) -> Vec<String> {
-        let found = run(cells).findings.into_iter().filter(|finding| finding.code == "insert-slowdown");
-        found.map(|finding| finding.title).collect()
+    /// Each slowdown: the engine, the drop and its interval in percent, what changed, and where.
+    fn slowdowns(analysis: &Analysis) -> Vec<String> {
+        let found: Vec<InsertSlowdown> = figures_of(&analysis.findings);
+        let percent = |share: f64| (share * 100.0).round() + 0.0;
+        let one = |slowdown: &Slowdown| {
+            let (drop, place) = (slowdown.drop, plain_words(&slowdown.place));
+            let change = match &slowdown.change {
+                Change::Storage { to, .. } => to.to_string(),
+                Change::CacheOutgrown => "outgrown".to_owned(),
+            };
+            let [low, high] = drop.ci95.map(percent);
+            format!("{}: {} ({low} to {high}) {change} {place}", slowdown.target, percent(drop.share)).trim().to_owned()
+        };
+        found.iter().flat_map(|found| &found.slowdowns).map(one).collect()
+    }
+
+    fn told(cells: &[Cell]) -> Vec<String> {
+        slowdowns(&run(cells))
     }
 
     const SMALL: u64 = 125_000;
@@ -98,11 +86,8 @@ mod tests {
             cell("mariadb:rocksdb", true, SMALL, 864),
             cell("mariadb:innodb", true, SMALL, 3_820),
         ];
-        let expected = [
-            "mariadb:innodb: insert rate drops by 42 % (95 % CI 42 to 42) with storage limited to iops=2000",
-            "mariadb:rocksdb: insert rate drops by 25 % (95 % CI 24 to 25) with storage limited to iops=2000",
-        ];
-        assert_eq!(titles(&cells), expected);
+        let expected = ["mariadb:innodb: 42 (42 to 42) iops=2000", "mariadb:rocksdb: 25 (24 to 25) iops=2000"];
+        assert_eq!(told(&cells), expected);
         let comparison = run(&cells).verdict.comparison.expect("there are two slowdowns");
         assert_eq!((comparison.by_change().count(), comparison.slowdowns.len()), (1, 2));
         assert!(comparison.left_out.is_empty());
@@ -116,19 +101,18 @@ mod tests {
         {
             cells.push(cell("mariadb:innodb", slow, cache, rate));
         }
-        let titles = titles(&cells);
-        assert_eq!(titles.len(), 4, "{titles:?}");
-        let drops = "insert rate drops by 42 %";
-        let has = |parts: [&str; 2]| titles.iter().any(|title| parts.iter().all(|part| title.contains(part)));
-        assert!(has([drops, " with storage limited to iops=2000, cache 122 KiB"]), "{titles:?}");
-        assert!(has(["drops by 76 %", " with data larger than the cache, storage_limit none"]), "{titles:?}");
+        let told = told(&cells);
+        assert_eq!(told.len(), 4, "{told:?}");
+        let has = |ends: [&str; 2]| told.iter().any(|one| one.starts_with(ends[0]) && one.ends_with(ends[1]));
+        assert!(has(["mariadb:innodb: 42 (", ") iops=2000 122 KiB"]), "{told:?}");
+        assert!(has(["mariadb:innodb: 76 (", ") outgrown none"]), "{told:?}");
     }
 
     #[test]
     fn an_engine_that_does_not_care_shows_no_change_and_a_run_without_either_dimension_has_no_sentence() {
         let same = [cell("fjall", false, SMALL, 1_000), cell("fjall", true, SMALL, 1_000)];
-        assert!(titles(&same)[0].starts_with("fjall: no change of the insert rate was shown (95 % CI -1 to 1 %)"));
-        assert!(titles(&[cell("fjall", false, SMALL, 1_000), cell("sqlite", false, SMALL, 500)]).is_empty());
+        assert_eq!(told(&same), ["fjall: 0 (-1 to 1) iops=2000"]);
+        assert!(told(&[cell("fjall", false, SMALL, 1_000), cell("sqlite", false, SMALL, 500)]).is_empty());
     }
 
     #[test]
@@ -152,10 +136,7 @@ mod tests {
             points.extend(cells.iter().enumerate().map(short));
         }
         (0..).zip(&mut points).for_each(|(nth, point)| (point.id, point.trial.repeat) = (nth + 1, nth / 2 + 1));
-        let titles: Vec<String> = analysed(&points).findings.into_iter().map(|finding| finding.title).collect();
-        assert!(
-            titles.iter().any(|title| title.starts_with("fjall: insert rate drops by 60 % (95 % CI")),
-            "{titles:?}"
-        );
+        let told = slowdowns(&analysed(&points));
+        assert!(told[0].starts_with("fjall: 60 ("), "{told:?}");
     }
 }

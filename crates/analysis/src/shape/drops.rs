@@ -81,7 +81,7 @@ fn stand_apart(values: &[f64], levels: &[Level], drops: &[Drop]) -> bool {
 }
 
 /// A stretch of the run phase far below its level.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct DropSpan {
     /// When.
     pub span: Span,

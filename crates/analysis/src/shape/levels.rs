@@ -251,7 +251,7 @@ fn refine_shifts(values: &[f64], levels: &mut [Level], block: usize) {
 }
 
 /// A stretch of the run phase with one level.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct LevelSpan {
     /// When.
     pub span: Span,

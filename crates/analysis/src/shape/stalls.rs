@@ -44,7 +44,7 @@ pub struct Stall {
 }
 
 /// Single operations that took far longer than the others.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct SlowOps {
     /// How many.
     pub count: u64,

@@ -40,7 +40,7 @@ pub fn points_csv(analysis: &Analysis) -> String {
 
 fn identity(point: &PointAnalysis) -> Vec<String> {
     let params: Vec<String> = list_settings(point).iter().map(|(name, one)| format!("{name}={}", one.text)).collect();
-    let codes: Vec<&str> = point.findings.iter().map(|f| f.code.as_str()).collect();
+    let codes: Vec<&str> = point.findings.iter().map(|f| f.code().as_str()).collect();
     vec![
         point.id.to_string(),
         escape::csv(&point_label(point)),

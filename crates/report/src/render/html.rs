@@ -9,14 +9,14 @@ use crate::charts::{Chart, all_figures, cost_columns};
 use crate::cross_table::{CrossTable, cross_tables};
 use crate::escape;
 use crate::figure::{Body, Figure};
-use crate::findings::{Group, Member, grouped};
+use crate::findings::{FindingGroup, Member, grouped};
 use crate::format;
 use crate::inserts;
 use crate::loads::{self, LoadRow};
 use crate::sheet::{Sheet, sheets};
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::verdict::sentences;
-use analysis::{Analysis, Finding, PointAnalysis, Quantiles, Summary, Validity};
+use analysis::{Analysis, PointAnalysis, Quantiles, Summary, Validity};
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, Output, State, escape_formatter};
 use serde::Serialize;
@@ -136,9 +136,9 @@ struct CostCell {
 #[derive(Serialize)]
 struct Block {
     severity: &'static str,
-    code: String,
+    code: &'static str,
     heading: String,
-    next_step: String,
+    next_step: &'static str,
     members: Vec<Item>,
 }
 
@@ -147,8 +147,8 @@ struct Item {
     place: String,
     title: String,
     evidence: String,
-    /// Where not all members have the same.
-    next_step: String,
+    /// Empty if all members have the same.
+    next_step: &'static str,
 }
 
 /// The pictures of one sheet: a link for each chart that has one.
@@ -297,20 +297,19 @@ fn insert_row(line: &inserts::Line) -> InsertRow {
     }
 }
 
-fn block(group: &Group) -> Block {
+fn block(group: &FindingGroup) -> Block {
     let common = group.next_step();
-    let own_step = |finding: &Finding| if common.is_none() { finding.next_step.clone() } else { String::new() };
     let item = |member: &Member| Item {
         place: member.place.clone(),
-        title: member.title.to_owned(),
-        evidence: member.finding.evidence.clone(),
-        next_step: own_step(member.finding),
+        title: member.title(),
+        evidence: member.evidence(),
+        next_step: if common.is_none() { member.next_step() } else { "" },
     };
     Block {
         severity: super::terminal::severity_word(group.severity),
-        code: group.code().to_owned(),
+        code: group.code().as_str(),
         heading: group.heading(),
-        next_step: common.unwrap_or_default().to_owned(),
+        next_step: common.unwrap_or_default(),
         members: group.members.iter().map(item).collect(),
     }
 }

@@ -20,6 +20,13 @@ pub fn sentence(slowdowns: &[Slowdown]) -> String {
     format!("With {}, {}.", circumstances(first), join_and(&clauses))
 }
 
+/// `storage limited to iops=2000: innodb: insert rate drops by 64 % (95 % CI 60 to 68)`, of `slowdowns` by one change at one place.
+pub fn title(slowdowns: &[Slowdown]) -> String {
+    let Some(first) = slowdowns.first() else { return String::new() };
+    let one = |slowdown: &Slowdown| format!("{}: insert rate {}", slowdown.target, change_of_rate(slowdown));
+    format!("{}: {}", circumstances(first), slowdowns.iter().map(one).collect::<Vec<_>>().join("; "))
+}
+
 /// `drops by 64 % (95 % CI 60 to 68)`
 pub fn change_of_rate(slowdown: &Slowdown) -> String {
     let (share, [low, high]) = (slowdown.drop.share, slowdown.drop.ci95);
@@ -68,6 +75,9 @@ mod tests {
         let expected = "With storage limited to iops=2000, the insert rate of mariadb:innodb drops by 64 % (95 % CI 60 to \
                         68) and that of mariadb:rocksdb drops by 21 % (95 % CI 18 to 24).";
         assert_eq!(sentence(&all), expected);
+        let expected = "storage limited to iops=2000: mariadb:innodb: insert rate drops by 64 % (95 % CI 60 to 68); \
+                        mariadb:rocksdb: insert rate drops by 21 % (95 % CI 18 to 24)";
+        assert_eq!(title(&all), expected);
     }
 
     #[test]

@@ -7,14 +7,14 @@ use super::label::{point_label, settings_label};
 use super::list::{join_and, plural};
 use super::numbers::{count, floored_percent, megabytes, rate, seconds, wide_interval};
 use super::slowdown;
-use analysis::detect::limit::Limit;
+use analysis::finding::machine::Limit;
 use analysis::slowdown::Slowdown;
 use analysis::sweep::Place;
 use analysis::verdict::{
     BackgroundRate, Bottleneck, Capacity, GroupVerdict, LongestWait, RateReached, Reason, Scaling, Steadiness, Tally,
     Trust, Unmeasured,
 };
-use analysis::{Analysis, Role, Setting, Validity, Verdict};
+use analysis::{Analysis, Code, Role, Setting, Validity, Verdict};
 use model::Nanos;
 
 /// The most sentences about how much is done.
@@ -465,42 +465,42 @@ fn validity(tally: &Tally, reasons: &[Reason]) -> String {
 fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
     let own = reasons.iter().filter(|reason| reason.validity == validity);
     let words = |reason: &Reason| match points {
-        1 => format!("it {}", reason_words(&reason.code)),
-        _ => format!("{} {}", reason.points, reason_words(&reason.code)),
+        1 => format!("it {}", reason_words(reason.code)),
+        _ => format!("{} {}", reason.points, reason_words(reason.code)),
     };
     let parts: Vec<String> = own.map(words).collect();
     if parts.is_empty() { String::new() } else { format!(" ({})", first_ones(&parts, "reason")) }
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(&str, &str); 22] = [
-    ("corrupt", "read back wrong data"),
-    ("incomplete", "did not complete"),
-    ("interrupted", "stopped early on request"),
-    ("hung", "left clients blocked at the end"),
-    ("clock-gap", "lost time while nothing was recorded"),
-    ("plausibility", "showed impossible numbers"),
-    ("littles-law", "showed rates and times that contradict each other"),
-    ("errors", "had failed operations"),
-    ("limit-escaped", "exceeded the limits that were set"),
-    ("foreign-cpu", "lost CPU time to other processes or the hypervisor"),
-    ("swap", "ran short of memory"),
-    ("client-bound", "hit the limits of the load generator"),
-    ("overload", "did not serve all arrivals in time"),
-    ("background-rate-missed", "missed the rate of the background load"),
-    ("cut-short", "ended before all operations were done"),
-    ("cached", "read from a cache"),
-    ("unsteady", "drifted"),
-    ("not-steady", "did not settle"),
-    ("write-debt", "left writes pending"),
-    ("accounts-differ", "had two counts of bytes written that disagree"),
-    ("few-samples", "had too few operations for the high percentiles"),
-    ("too-short", "ran too short"),
+const REASONS: [(Code, &str); 22] = [
+    (Code::Corrupt, "read back wrong data"),
+    (Code::Incomplete, "did not complete"),
+    (Code::Interrupted, "stopped early on request"),
+    (Code::Hung, "left clients blocked at the end"),
+    (Code::ClockGap, "lost time while nothing was recorded"),
+    (Code::Plausibility, "showed impossible numbers"),
+    (Code::LittlesLaw, "showed rates and times that contradict each other"),
+    (Code::Errors, "had failed operations"),
+    (Code::LimitEscaped, "exceeded the limits that were set"),
+    (Code::ForeignCpu, "lost CPU time to other processes or the hypervisor"),
+    (Code::Swap, "ran short of memory"),
+    (Code::ClientBound, "hit the limits of the load generator"),
+    (Code::Overload, "did not serve all arrivals in time"),
+    (Code::BackgroundRateMissed, "missed the rate of the background load"),
+    (Code::CutShort, "ended before all operations were done"),
+    (Code::Cached, "read from a cache"),
+    (Code::Unsteady, "drifted"),
+    (Code::NotSteady, "did not settle"),
+    (Code::WriteDebt, "left writes pending"),
+    (Code::AccountsDiffer, "had two counts of bytes written that disagree"),
+    (Code::FewSamples, "had too few operations for the high percentiles"),
+    (Code::TooShort, "ran too short"),
 ];
 
-fn reason_words(code: &str) -> String {
+fn reason_words(code: Code) -> String {
     let known = REASONS.iter().find(|(known, _)| *known == code);
-    known.map_or_else(|| format!("had the finding `{code}`"), |(_, words)| (*words).to_owned())
+    known.map_or_else(|| format!("had the finding `{}`", code.as_str()), |(_, words)| (*words).to_owned())
 }
 
 fn success(success: Option<[f64; 2]>) -> String {
@@ -633,11 +633,12 @@ mod tests {
 
     #[test]
     fn the_gravest_reason_is_named_first() {
-        let reason = |code: &str, validity, points| Reason { code: code.into(), validity, points };
+        let reason = |code, validity, points| Reason { code, validity, points };
         let tally = Tally { valid: 3, indicative: 10, invalid: 0 };
-        let told = validity(&tally, &[reason("too-short", Validity::Indicative, 9)]);
+        let told = validity(&tally, &[reason(Code::TooShort, Validity::Indicative, 9)]);
         assert_eq!(told, "3 results are valid, 10 only indicative (9 ran too short).");
-        let reasons = [reason("foreign-cpu", Validity::Indicative, 24), reason("too-short", Validity::Indicative, 28)];
+        let reasons =
+            [reason(Code::ForeignCpu, Validity::Indicative, 24), reason(Code::TooShort, Validity::Indicative, 28)];
         let told = validity(&Tally { valid: 0, indicative: 28, invalid: 0 }, &reasons);
         let expected = "All 28 results are only indicative (24 lost CPU time to other processes or the hypervisor and 28 ran \
                         too short).";

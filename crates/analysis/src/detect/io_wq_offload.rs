@@ -1,0 +1,65 @@
+//! Finds points in which the kernel handed operations of io_uring to worker threads.
+//!
+//! In: the facts `uring.*` of the point. Out: a note with what it cost. Limits: how many operations were handed over is not
+//! known, and the CPU time is that of the workers that were there at the end. Syncs of files are always handed over, so a
+//! point with syncs has no such finding: the workers may be theirs alone.
+
+use super::detector::{Detector, Measured, PointView};
+use crate::facts::{fact, param};
+use crate::finding::machine::IoWorkers;
+use crate::finding::{Code, NextStep};
+use crate::{Finding, Severity};
+use model::Value;
+
+/// The entry in the list of detectors.
+pub const DETECTOR: Detector = Detector { code: Code::IoWqOffload, detect };
+
+fn detect(view: &PointView) -> Vec<Finding> {
+    let Some(measured) = view.measured else { return Vec::new() };
+    let is_offloaded = fact(&view.point.facts, "uring.punted") == Some("yes");
+    let syncs = matches!(param(view.point, "fsync"), Some(Value::Word(word)) if word != "none");
+    match is_offloaded && !syncs {
+        true => vec![offloaded(view, &measured)],
+        false => Vec::new(),
+    }
+}
+
+fn offloaded(view: &PointView, measured: &Measured) -> Finding {
+    let recorded = |name: &str| fact(&view.point.facts, name);
+    let detail = IoWorkers {
+        workers: recorded("uring.workers").and_then(|workers| workers.parse().ok()),
+        workers_cpu: recorded("uring.workers_cpu").map(str::to_owned),
+        client_cpu_ns_per_op: measured.summary.generator.cpu_ns_per_op,
+    };
+    Finding::new(Severity::Note, detail).next(NextStep::CompareWithSync)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{Simulation, params};
+    use model::Fact;
+
+    fn with_workers(fsync: &str) -> Simulation {
+        Simulation::counts(&[1000; 10]).with(|point| {
+            point.trial.workload.name = "file".into();
+            point.trial.workload.params = params(&[("fsync", Value::Word(fsync.into()))]);
+            let facts = [("uring.punted", "yes"), ("uring.workers", "12"), ("uring.workers_cpu", "3.20 s")];
+            point.facts.extend(facts.map(|(name, value)| Fact::new(name, value)));
+        })
+    }
+
+    #[test]
+    fn workers_are_told_with_what_they_cost_and_what_to_compare_with() {
+        let found: IoWorkers = with_workers("none").figures();
+        assert_eq!((found.workers, found.workers_cpu.as_deref()), (Some(12), Some("3.20 s")));
+        assert_eq!(with_workers("none").finding("io-wq-offload").next, NextStep::CompareWithSync);
+    }
+
+    #[test]
+    fn syncs_alone_are_not_blamed_and_no_workers_are_no_finding() {
+        assert!(with_workers("fdatasync").findings("io-wq-offload").is_empty());
+        let none = Simulation::counts(&[1000; 10]).with(|point| point.facts.push(Fact::new("uring.punted", "no")));
+        assert!(none.findings("io-wq-offload").is_empty());
+    }
+}
