@@ -162,15 +162,15 @@ fn stepped() -> Result<(), String> {
     let began = began_ms(&lab);
     let made: Vec<f64> = changes_ms.iter().map(|at| (at - began) / 1e3).collect();
     let analysis = analysis::analyse(&store::read(&lab.run_files()[0]).unwrap());
-    let series = analysis.points[0].series.as_ref().unwrap();
-    let found: Vec<(f64, f64)> = series.levels.iter().map(|level| (level.span.from_s, level.ops_per_s)).collect();
+    let shape = analysis.points[0].shape.as_ref().unwrap();
+    let found: Vec<(f64, f64)> = shape.levels.iter().map(|level| (level.span.from_s, level.ops_per_s)).collect();
     is_so(found.len() == 3, || format!("three levels: {found:?}"))?;
     for ((from_s, rate), (made_s, limit)) in found.iter().zip([(0.0, 1_500.0), (made[0], 500.0), (made[1], 1_500.0)]) {
         is_so((from_s - made_s).abs() <= INTERVAL_S, || format!("made at {made_s} s, found at {from_s} s"))?;
         is_so((rate / limit - 1.0).abs() < 0.05, || format!("{rate}/s at a limit of {limit}/s"))?;
     }
-    is_so(series.stalls.len() == 1, || format!("{:?}", series.stalls))?;
-    let (stall, drop) = (series.stalls[0], (made[2], made[3]));
+    is_so(shape.stalls.len() == 1, || format!("{:?}", shape.stalls))?;
+    let (stall, drop) = (shape.stalls[0].span, (made[2], made[3]));
     let is_near = (stall.from_s - drop.0).abs() <= INTERVAL_S && (stall.to_s - drop.1).abs() <= INTERVAL_S;
     is_so(is_near, || format!("{stall:?} {drop:?}"))?;
     let point = finished.json()["points"][0].clone();

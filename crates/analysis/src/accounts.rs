@@ -1,19 +1,19 @@
-//! What engines say that they read and wrote, apart by what it was for, and what they still have to write.
+//! The bytes that engines read and wrote by their own counters, by purpose, and the bytes that they still have to write.
 //!
-//! In: the counters that an engine keeps of itself. Out: bytes over a stretch of time, and the debt at a moment.
-//! Limits: an engine's own bytes are those that it hands to the file system; what that makes of them, the block layer shows.
-//! PostgreSQL and RocksDB count what they ask for, which may come from the page cache; PostgreSQL has its full page images in its log.
-//! MyRocks does not tell what queries read. A part that an engine does not have or does not tell is `None`, never 0.
+//! In: the counters that an engine keeps of itself. Out: a [`WriteBreakdown`] over a stretch of time, and the [`PendingWrites`] at a
+//! moment. Limits: an engine counts the bytes that it hands to the file system; the block layer shows what becomes of them.
+//! PostgreSQL and RocksDB count what they request, which may come from the page cache; PostgreSQL has its full page images in its
+//! log. MyRocks does not count what queries read. A part that an engine lacks or does not count is `None`, never 0.
 //!
-//! To add an engine: its counters in [`BOOKS`] and [`DEBTS`].
+//! To add an engine: its counters in [`COUNTER_MAPS`] and [`PENDING_WRITES_MAPS`].
 
 use crate::counters::{growth_of_first, level_at};
 use crate::facts::fact;
 use model::{PointData, Tick};
 
-/// Bytes that an engine moved between two readings, by its own account.
+/// Bytes that an engine moved between two readings, by its own counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Account {
+pub struct WriteBreakdown {
     /// Read.
     pub read: Option<f64>,
     /// Written to the redo log or write-ahead log.
@@ -30,7 +30,7 @@ pub struct Account {
 
 /// What an engine still had to write at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Debt {
+pub struct PendingWrites {
     /// Bytes that it will write although nothing more is asked of it.
     pub bytes: Option<f64>,
     /// The log that a crash would have to replay.
@@ -61,8 +61,8 @@ const fn less_pages(counter: &'static str) -> Term {
     Term { sign: -1.0, ..pages(counter) }
 }
 
-/// How an engine keeps its books. A part without a counter is one that the engine does not have or does not tell.
-struct Book {
+/// The counters of an engine by purpose. A purpose without a counter is one that the engine lacks or does not count.
+struct CounterMap {
     source: &'static str,
     page_fact: &'static str,
     page_bytes: f64,
@@ -73,8 +73,8 @@ struct Book {
     doublewrite: &'static [Term],
 }
 
-const BOOKS: &[Book] = &[
-    Book {
+const COUNTER_MAPS: &[CounterMap] = &[
+    CounterMap {
         source: "innodb",
         page_fact: "mariadb.innodb_page_size",
         page_bytes: 16_384.0,
@@ -85,7 +85,7 @@ const BOOKS: &[Book] = &[
         compaction: &[],
         doublewrite: &[pages("dblwr_pages_written")],
     },
-    Book {
+    CounterMap {
         source: "myrocks",
         page_fact: "",
         page_bytes: 0.0,
@@ -95,7 +95,7 @@ const BOOKS: &[Book] = &[
         compaction: &[bytes("compact_write_bytes")],
         doublewrite: &[],
     },
-    Book {
+    CounterMap {
         source: "rocksdb",
         page_fact: "",
         page_bytes: 0.0,
@@ -105,7 +105,7 @@ const BOOKS: &[Book] = &[
         compaction: &[bytes("compact_write_bytes")],
         doublewrite: &[],
     },
-    Book {
+    CounterMap {
         source: "postgres",
         page_fact: "postgres.block_size",
         page_bytes: 8_192.0,
@@ -117,26 +117,26 @@ const BOOKS: &[Book] = &[
     },
 ];
 
-/// The account of the engine of `point` over `start..end`; `None` where it keeps none.
-pub fn account(point: &PointData, start: Tick, end: Tick) -> Option<Account> {
-    let book = BOOKS.iter().find(|book| point.sources.iter().any(|source| source.name == book.source))?;
+/// What the engine of `point` read and wrote over `start..end`; `None` if it has no such counters.
+pub fn write_breakdown(point: &PointData, start: Tick, end: Tick) -> Option<WriteBreakdown> {
+    let map = COUNTER_MAPS.iter().find(|map| point.sources.iter().any(|source| source.name == map.source))?;
     let part = |terms: &[Term]| match terms.is_empty() {
         true => None,
-        false => terms.iter().map(|term| book.amount(point, term, start, end)).sum::<Option<f64>>(),
+        false => terms.iter().map(|term| map.amount(point, term, start, end)).sum::<Option<f64>>(),
     };
-    let all = [book.log, book.pages, book.compaction, book.doublewrite];
+    let all = [map.log, map.pages, map.compaction, map.doublewrite];
     let told = all.iter().filter(|terms| !terms.is_empty());
-    Some(Account {
-        read: part(book.read),
-        log: part(book.log),
-        pages: part(book.pages),
-        compaction: part(book.compaction),
-        doublewrite: part(book.doublewrite),
+    Some(WriteBreakdown {
+        read: part(map.read),
+        log: part(map.log),
+        pages: part(map.pages),
+        compaction: part(map.compaction),
+        doublewrite: part(map.doublewrite),
         written: told.map(|terms| part(terms)).sum(),
     })
 }
 
-impl Book {
+impl CounterMap {
     fn amount(&self, point: &PointData, term: &Term, start: Tick, end: Tick) -> Option<f64> {
         let grown = growth_of_first(point, self.source, term.counter, start, end)?.amount;
         Some(term.sign * grown * self.size_of(point, &term.unit))
@@ -150,35 +150,43 @@ impl Book {
     }
 }
 
-/// What an engine owes.
-struct Owed {
+/// The gauges from which the pending writes of an engine follow.
+struct PendingWritesMap {
     source: &'static str,
-    owes: fn(&PointData, Tick) -> Option<f64>,
+    pending_bytes: fn(&PointData, Tick) -> Option<f64>,
     log_age: &'static str,
 }
 
-const DEBTS: &[Owed] = &[
-    Owed { source: "innodb", owes: innodb_owes, log_age: "checkpoint_age" },
-    Owed { source: "myrocks", owes: |point, at| tree_owes(point, "myrocks", at), log_age: "" },
-    Owed { source: "rocksdb", owes: |point, at| tree_owes(point, "rocksdb", at), log_age: "" },
-    Owed { source: "postgres", owes: |_, _| None, log_age: "checkpoint_age" },
+const PENDING_WRITES_MAPS: &[PendingWritesMap] = &[
+    PendingWritesMap { source: "innodb", pending_bytes: innodb_pending_bytes, log_age: "checkpoint_age" },
+    PendingWritesMap {
+        source: "myrocks",
+        pending_bytes: |point, at| tree_pending_bytes(point, "myrocks", at),
+        log_age: "",
+    },
+    PendingWritesMap {
+        source: "rocksdb",
+        pending_bytes: |point, at| tree_pending_bytes(point, "rocksdb", at),
+        log_age: "",
+    },
+    PendingWritesMap { source: "postgres", pending_bytes: |_, _| None, log_age: "checkpoint_age" },
     // The log keeps the length that it once had, so its length is no debt.
-    Owed { source: "sqlite", owes: |_, _| None, log_age: "wal_bytes" },
-    Owed {
+    PendingWritesMap { source: "sqlite", pending_bytes: |_, _| None, log_age: "wal_bytes" },
+    PendingWritesMap {
         source: "fjall",
-        owes: |point, at| level_at(point, "fjall", "memtable_bytes", at),
+        pending_bytes: |point, at| level_at(point, "fjall", "memtable_bytes", at),
         log_age: "journal_bytes",
     },
 ];
 
 /// What the engine of `point` still has to write at `at`.
-pub fn debt(point: &PointData, at: Tick) -> Debt {
-    let owed = DEBTS.iter().find(|owed| point.sources.iter().any(|source| source.name == owed.source));
-    let of = |owed: &Owed| Debt {
-        bytes: (owed.owes)(point, at),
-        log_age_bytes: level_at(point, owed.source, owed.log_age, at),
+pub fn pending_writes(point: &PointData, at: Tick) -> PendingWrites {
+    let map = PENDING_WRITES_MAPS.iter().find(|map| point.sources.iter().any(|source| source.name == map.source));
+    let read = |map: &PendingWritesMap| PendingWrites {
+        bytes: (map.pending_bytes)(point, at),
+        log_age_bytes: level_at(point, map.source, map.log_age, at),
     };
-    owed.map(of).unwrap_or_default()
+    map.map(read).unwrap_or_default()
 }
 
 /// What an LSM tree holds in memory and in its log only: data that is in no table yet.
@@ -189,14 +197,14 @@ pub fn unflushed(point: &PointData, at: Tick) -> Option<f64> {
 }
 
 /// Dirty pages, each of which is written twice where there is a doublewrite buffer.
-fn innodb_owes(point: &PointData, at: Tick) -> Option<f64> {
+fn innodb_pending_bytes(point: &PointData, at: Tick) -> Option<f64> {
     let page = number(point, "mariadb.innodb_page_size").unwrap_or(16_384.0);
     let times = if fact(&point.facts, "mariadb.innodb_doublewrite") == Some("OFF") { 1.0 } else { 2.0 };
     Some(level_at(point, "innodb", "pages_dirty", at)? * page * times)
 }
 
 /// What is in memtables only, and what compactions have to rewrite, where `source` tells.
-fn tree_owes(point: &PointData, source: &str, at: Tick) -> Option<f64> {
+fn tree_pending_bytes(point: &PointData, source: &str, at: Tick) -> Option<f64> {
     let unflushed = level_at(point, source, "memtable_unflushed", at)?;
     Some(unflushed + level_at(point, source, "pending_compaction_bytes", at).unwrap_or(0.0))
 }
@@ -220,7 +228,7 @@ mod tests {
 
     #[test]
     fn pages_and_doublewrite_are_told_apart_and_the_log_is_added() {
-        let found = account(&innodb(), Tick(0), Tick(10 * SECOND)).expect("it keeps books");
+        let found = write_breakdown(&innodb(), Tick(0), Tick(10 * SECOND)).expect("it has counters");
         let half = 200.0 * 4096.0 * 10.0;
         assert_eq!((found.read, found.log, found.compaction), (Some(0.0), Some(1e7), None));
         assert_eq!((found.pages, found.doublewrite, found.written), (Some(half), Some(half), Some(2.0 * half + 1e7)));
@@ -228,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_dirty_page_is_owed_twice_where_there_is_a_doublewrite_buffer() {
-        let owed = |point: &PointData| debt(point, Tick(10 * SECOND)).bytes;
+        let owed = |point: &PointData| pending_writes(point, Tick(10 * SECOND)).bytes;
         let mut point = innodb();
         assert_eq!(owed(&point), Some(50.0 * 4096.0 * 2.0));
         point.facts.push(Fact::new("mariadb.innodb_doublewrite", "OFF"));
@@ -239,16 +247,16 @@ mod tests {
     fn a_part_without_its_counter_is_missing_and_so_is_the_sum() {
         let counters = ["wal_bytes", "flush_write_bytes"];
         let point = Simulation::counts(&[1; 10]).source("myrocks", &counters, |s| vec![5.0 * s, 3.0 * s]).point();
-        let found = account(&point, Tick(0), Tick(10 * SECOND)).expect("it keeps books");
+        let found = write_breakdown(&point, Tick(0), Tick(10 * SECOND)).expect("it has counters");
         assert_eq!((found.log, found.pages, found.compaction, found.written), (Some(50.0), Some(30.0), None, None));
-        assert_eq!(debt(&point, Tick(0)), Debt::default());
+        assert_eq!(pending_writes(&point, Tick(0)), PendingWrites::default());
     }
 
     #[test]
     fn memtables_are_owed_and_hold_data_that_is_in_no_table() {
         let point = Simulation::counts(&[1; 10]).source("fjall", &["memtable_bytes"], |s| vec![7.0 * s]).point();
         let end = Tick(10 * SECOND);
-        assert_eq!((debt(&point, end).bytes, unflushed(&point, end)), (Some(70.0), Some(70.0)));
+        assert_eq!((pending_writes(&point, end).bytes, unflushed(&point, end)), (Some(70.0), Some(70.0)));
         assert_eq!(unflushed(&innodb(), end), None);
     }
 
@@ -258,13 +266,14 @@ mod tests {
         let counters = [&grow[..], &["memtable_unflushed", "pending_compaction_bytes"]].concat();
         let values = |s: f64| vec![2.0 * s, 5.0 * s, 3.0 * s, 4.0 * s, 7.0, 11.0];
         let point = Simulation::counts(&[1; 10]).source("rocksdb", &counters, values).point();
-        let (end, found) = (Tick(10 * SECOND), account(&point, Tick(0), Tick(10 * SECOND)).expect("it keeps books"));
+        let (end, found) =
+            (Tick(10 * SECOND), write_breakdown(&point, Tick(0), Tick(10 * SECOND)).expect("it has counters"));
         assert_eq!((found.read, found.written, found.doublewrite), (Some(20.0), Some(120.0), None));
-        assert_eq!((debt(&point, end).bytes, unflushed(&point, end)), (Some(18.0), Some(7.0)));
+        assert_eq!((pending_writes(&point, end).bytes, unflushed(&point, end)), (Some(18.0), Some(7.0)));
     }
 
     #[test]
     fn an_engine_without_counters_keeps_no_account() {
-        assert_eq!(account(&Simulation::counts(&[1; 10]).point(), Tick(0), Tick(10 * SECOND)), None);
+        assert_eq!(write_breakdown(&Simulation::counts(&[1; 10]).point(), Tick(0), Tick(10 * SECOND)), None);
     }
 }

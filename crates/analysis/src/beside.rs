@@ -1,16 +1,15 @@
 //! What clients beside those of the run did: told apart from the run's own operations, and summed up.
 //!
-//! In: a point whose facts `beside.*` name the kinds of their operations and the rate that was asked for. Out: the phases with the
+//! In: a point that marks the kinds of their operations and has the rate that was asked for. Out: the phases with the
 //! run's own operations alone, of which all headline numbers are made, and [`Beside`].
 //! Limits: arrivals beside a run are constant, so the share of the recorded ones that is theirs is computed and not read. What the
 //! engine and the generator used (CPU, I/O, context switches) cannot be told apart: that stays divided by the operations of both.
 
-use crate::facts::fact;
 use crate::numbers::quantiles::{PhaseTimes, Quantiles};
 use crate::numbers::rates::{PerOp, Rate};
 use crate::text::{count, rate, time};
 use crate::window::{Tally, Window};
-use model::{Interval, KindInterval, Phase, PhaseData, PointData};
+use model::{Background, Interval, KindInterval, Phase, PhaseData, PointData};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -67,7 +66,7 @@ impl Beside {
     }
 }
 
-/// Who works beside the run of a point, as its facts say.
+/// The clients in the background of a point's run, as the point declares them.
 pub struct Group {
     kinds: Vec<u8>,
     names: Vec<String>,
@@ -78,12 +77,10 @@ pub struct Group {
 impl Group {
     /// That of `point`, where there is one.
     pub fn of(point: &PointData) -> Option<Group> {
-        let told = |name: &str| fact(&point.facts, name);
-        let names: Vec<String> = told("beside.kinds")?.split(',').map(str::to_owned).collect();
-        let per_s: f64 = told("beside.per_s")?.parse().ok().filter(|per_s: &f64| *per_s > 0.0 && per_s.is_finite())?;
-        let clients = told("beside.clients").and_then(|clients| clients.parse().ok()).unwrap_or(0);
-        let kinds = (0u8..).zip(&point.kinds).filter(|(_, name)| names.contains(name)).map(|(kind, _)| kind).collect();
-        Some(Group { kinds, names, clients, per_s })
+        let Background { clients, per_s } = point.traits.course.background?;
+        let theirs = || (0u8..).zip(&point.kinds).filter(|(_, kind)| kind.background);
+        let names = theirs().map(|(_, kind)| kind.name.clone()).collect();
+        Some(Group { kinds: theirs().map(|(number, _)| number).collect(), names, clients, per_s })
     }
 
     /// The phases of `point` with the operations of the run's own clients alone; all of them where there are no others.

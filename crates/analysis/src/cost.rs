@@ -8,7 +8,7 @@
 //! Limits: what the engine writes after the run is in no figure but the debt and what a drain paid. Bytes that were still in
 //! the page cache count when they were put there. Where queries ran beside the inserts nothing is divided by rows.
 
-use crate::accounts::{Account, account, debt, unflushed};
+use crate::accounts::{WriteBreakdown, pending_writes, unflushed, write_breakdown};
 use crate::chain;
 use crate::counters::{Growth, done_between, growth_of_all, growth_of_first};
 use crate::facts::{EngineProcess, engine_process, fact, param};
@@ -153,7 +153,7 @@ impl InsertCost {
             block_read_bytes_per_s: totals.read.map(|read| read.per_second()),
             block_written_bytes_per_s: totals.written.map(|written| written.per_second()),
             block_written_bytes: totals.written.map(|written| written.amount),
-            engine_written_bytes: totals.account.written,
+            engine_written_bytes: totals.breakdown.written,
             ..InsertCost::default()
         };
         if does_nothing_else(window, &per_op) {
@@ -173,7 +173,7 @@ impl InsertCost {
         self.block_written_bytes_per_insert = totals.written.and_then(per_insert);
         let rows_between = done_between(point, start, end, totals.weight());
         let own = |bytes: Option<f64>| bytes.filter(|_| rows_between > 0.0).map(|bytes| bytes / rows_between);
-        let Account { read, log, pages, compaction, doublewrite, written } = totals.account;
+        let WriteBreakdown { read, log, pages, compaction, doublewrite, written } = totals.breakdown;
         self.engine_read_bytes_per_insert = own(read);
         self.engine_written_bytes_per_insert = own(written);
         self.engine_log_bytes_per_insert = own(log);
@@ -230,15 +230,15 @@ impl InsertCost {
     }
 
     fn add_debt(&mut self, point: &PointData, all: &[PointData], end: Tick) {
-        let owed = debt(point, end);
-        let begun = point.phase(Phase::Run).and_then(|run| debt(point, run.start).bytes);
+        let pending = pending_writes(point, end);
+        let begun = point.phase(Phase::Run).and_then(|run| pending_writes(point, run.start).bytes);
         self.debt_at_start_bytes = begun;
-        (self.debt_bytes, self.log_age_bytes) = (owed.bytes, owed.log_age_bytes);
-        let Some(paid) = Paid::of(point, all) else { return };
-        let alone = paid.inserting == [point.id];
-        self.drain_written_bytes = paid.drain.filter(|_| alone && !chain::is_drain(point));
-        self.drain_left_bytes = paid.left;
-        self.paid_written_bytes_per_insert = paid.per_insert().filter(|_| alone || chain::is_drain(point));
+        (self.debt_bytes, self.log_age_bytes) = (pending.bytes, pending.log_age_bytes);
+        let Some(drained) = DrainedWrites::until_drain(point, all) else { return };
+        let alone = drained.inserting == [point.id];
+        self.drain_written_bytes = drained.drain.filter(|_| alone && !chain::is_drain(point));
+        self.drain_left_bytes = drained.left;
+        self.paid_written_bytes_per_insert = drained.per_insert().filter(|_| alone || chain::is_drain(point));
     }
 
     /// The data without its logs, and with what is in a log and in memtables only; `None` where that cannot be told.
@@ -269,8 +269,8 @@ impl BlockLayer {
     }
 }
 
-/// What a drain paid for.
-pub struct Paid {
+/// What a drain wrote, with what the steps before it wrote.
+pub struct DrainedWrites {
     /// The points that inserted, by their numbers.
     pub inserting: Vec<u32>,
     /// The rows that they inserted.
@@ -287,19 +287,19 @@ pub struct Paid {
     pub furthest: Option<(u32, f64, f64)>,
 }
 
-impl Paid {
-    /// What was paid for with `point`; `None` where no drain came after it.
-    pub fn of(point: &PointData, all: &[PointData]) -> Option<Paid> {
+impl DrainedWrites {
+    /// Those of the drain that follows `point`; `None` if none does.
+    pub fn until_drain(point: &PointData, all: &[PointData]) -> Option<DrainedWrites> {
         let part = chain::until_paid(point, all);
         let drain = part.last().filter(|last| chain::is_drain(last) && last.phase(Phase::Run).is_some())?;
         let totals: Option<Vec<(u32, Totals)>> = part.iter().map(|one| Some((one.id, Totals::of_run(one)?))).collect();
         let totals = totals?;
         let sum = |of: fn(&Totals) -> Option<f64>| totals.iter().map(|(_, one)| of(one)).sum::<Option<f64>>();
-        Some(Paid {
+        Some(DrainedWrites {
             inserting: totals.iter().filter(|(_, one)| one.rows > 0.0).map(|(id, _)| *id).collect(),
             rows: totals.iter().map(|(_, one)| one.rows).sum(),
             block_written: sum(|one| Some(one.written?.amount)),
-            engine_written: sum(|one| one.account.written),
+            engine_written: sum(|one| one.breakdown.written),
             drain: Totals::of_run(drain)?.written.map(|written| written.amount),
             left: left_at_rest(drain),
             furthest: totals.iter().filter_map(both_accounts).max_by(|a, b| apart(a).total_cmp(&apart(b))),
@@ -312,7 +312,7 @@ impl Paid {
 }
 
 fn both_accounts((id, totals): &(u32, Totals)) -> Option<(u32, f64, f64)> {
-    Some((*id, totals.written?.amount, totals.account.written?))
+    Some((*id, totals.written?.amount, totals.breakdown.written?))
 }
 
 fn apart((_, block, engine): &(u32, f64, f64)) -> f64 {
@@ -325,7 +325,7 @@ struct Totals {
     per_op: PerOp,
     read: Option<Growth>,
     written: Option<Growth>,
-    account: Account,
+    breakdown: WriteBreakdown,
 }
 
 impl Totals {
@@ -342,7 +342,7 @@ impl Totals {
             per_op,
             read: moved("read_bytes"),
             written: moved("write_bytes"),
-            account: account(point, start, end).unwrap_or_default(),
+            breakdown: write_breakdown(point, start, end).unwrap_or_default(),
         }
     }
 

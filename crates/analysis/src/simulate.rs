@@ -5,9 +5,9 @@
 
 use crate::{Analysis, Finding, analyse};
 use model::{
-    Access, Arrivals, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval,
-    KindInterval, Load, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData, PointState, RunData,
-    RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
+    Arrivals, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval,
+    KindInterval, Load, Machine, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData, PointState,
+    PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
 
 /// One second in nanoseconds.
@@ -182,6 +182,8 @@ impl Simulation {
             error: None,
             trial,
             facts: vec![Fact::new("engine.process", "own")],
+            traits: PointTraits::default(),
+            params: Vec::new(),
             kinds: vec!["transaction".into()],
             phases: vec![phase],
             sources: Vec::new(),
@@ -212,6 +214,8 @@ impl Simulation {
             unit: "count".into(),
             kind: CounterKind::Counter,
             help: String::new(),
+            role: None,
+            in_pages: false,
         };
         let source = self.recorded.sources.len() as u16;
         let counters = counters.iter().map(define).collect();
@@ -282,7 +286,7 @@ impl Simulation {
 
     /// The recorded point alone.
     pub fn point(self) -> PointData {
-        self.recorded
+        declared(self.recorded)
     }
 
     /// The analysis of a run of this point alone.
@@ -355,22 +359,25 @@ pub fn stepping(step: &str, seconds: usize, written_per_s: f64, pages_dirty: f64
     simulation.point()
 }
 
+/// `point` with everything declared that it has by name.
+pub fn declared(mut point: PointData) -> PointData {
+    model::legacy::declare(&mut point);
+    point
+}
+
 /// A run of `points`, numbered in order.
-pub fn run_of(mut points: Vec<PointData>, environment: Vec<Fact>) -> RunData {
+pub fn run_of(points: Vec<PointData>, environment: Vec<Fact>) -> RunData {
+    let mut points: Vec<PointData> = points.into_iter().map(declared).collect();
     (1..).zip(&mut points).for_each(|(id, point)| point.id = id);
     let trials = points.iter().map(|point| point.trial.clone()).collect();
     let plan = Plan { name: "test".into(), title: "a test".into(), scale: 1.0, trials };
-    let meta =
-        RunMeta { run_id: "test".into(), started_unix_ms: 0, plimsoll_version: "0.0.0".into(), plan, environment };
+    let machine = Machine::from_facts(&environment);
+    let (run_id, plimsoll_version) = ("test".into(), "0.0.0".into());
+    let meta = RunMeta { run_id, started_unix_ms: 0, plimsoll_version, plan, environment, machine };
     RunData { meta, points }
 }
 
 /// Parameters from pairs of name and value.
 pub fn params(pairs: &[(&str, Value)]) -> Params {
     Params(pairs.iter().map(|(name, value)| (name.to_string(), value.clone())).collect())
-}
-
-/// An access distribution.
-pub fn access(name: &str, arg: f64) -> Value {
-    Value::Access(Access { name: name.into(), args: vec![arg] })
 }

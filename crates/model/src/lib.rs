@@ -1,7 +1,8 @@
 //! The nouns of plimsoll, shared by every other crate.
 //!
 //! In: nothing. Out: the types in which a benchmark is planned ([`trial`], [`params`]), performed ([`op`], [`units`]),
-//! recorded ([`sample`], [`histogram`], [`event`]) and read again ([`run`]).
+//! recorded ([`sample`], [`histogram`], [`event`]) and read again ([`run`]). What both halves share of engines, workloads and
+//! counters is declared in [`role`] and [`traits`].
 //!
 //! Limits: no I/O, no threads, no clock. The measuring half of the program and the reading half meet only here and in the
 //! run file, so what stands here must be understood by both.
@@ -9,13 +10,16 @@
 pub mod event;
 pub mod filesystem;
 pub mod histogram;
+pub mod legacy;
 pub mod limits;
 pub mod op;
 pub mod params;
+pub mod role;
 pub mod run;
 pub mod sample;
 pub mod statement;
 pub mod steady;
+pub mod traits;
 pub mod trial;
 pub mod units;
 
@@ -28,11 +32,16 @@ pub use op::{
     SqlOp,
 };
 pub use params::{
-    Access, ArgDef, Catalogue, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind, Params, Value,
+    Access, ArgDef, Catalogue, DistributionEntry, Entry, Family, Meaning, Numbers, ParamDef, ParamKind, Params, Value,
 };
+pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, UsedIf};
 pub use run::{Interval, KindInterval, PhaseData, PointData, PointState, RunData, RunMeta, Times};
 pub use sample::{
     CounterDef, CounterKind, CounterSample, CounterSource, Fact, Generator, IntervalRow, KindRow, SourceDef,
+};
+pub use traits::{
+    AccessPattern, Background, Course, Damage, DeviceCeiling, EngineProcess, EngineTraits, IoWork, IoWorkers, Machine,
+    PointOutcome, PointTraits, RowWork, StepWork, WorkTraits,
 };
 pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec};
 pub use units::{Bytes, Nanos, Offset, Tick};

@@ -4,6 +4,7 @@
 //! [`Params`] against them, and help, reference and reports iterate the same declarations.
 //! Limits: a parameter has one value in a trial; several values in a plan are several trials.
 
+use crate::role::{ParamRole, UsedIf};
 use crate::statement::CustomOp;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -87,6 +88,38 @@ pub struct ParamDef {
     pub scales: bool,
     /// Whether another value means another data set. Trials that agree on all of these share prepared data.
     pub shapes_data: bool,
+    /// What it is to a point: how labels, charts and comparisons treat a difference.
+    pub role: ParamRole,
+    /// What code outside of the engine reads it as; `None` for most.
+    pub meaning: Option<Meaning>,
+    /// When its value has any effect; `None` for always.
+    pub used_if: Option<UsedIf>,
+}
+
+/// Parameters of engines that the analysis reads, by what they mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// The size of the engine's own cache.
+    Cache,
+    /// How safe a commit is.
+    Durability,
+    /// How many threads serve the clients; 0 for one each.
+    ClientThreads,
+    /// Whether I/O goes past the page cache.
+    DirectIo,
+    /// How operations reach the kernel.
+    IoInterface {
+        /// The word for the kernel's own asynchronous I/O.
+        kernel_aio: &'static str,
+    },
+}
+
+impl ParamDef {
+    /// A parameter of `kind` that works at all times, does not scale and shapes no data.
+    pub const fn new(name: &'static str, role: ParamRole, kind: ParamKind, default: &'static str) -> ParamDef {
+        let (help, scales, shapes_data) = ("", false, false);
+        ParamDef { name, kind, default, help, scales, shapes_data, role, meaning: None, used_if: None }
+    }
 }
 
 impl ParamDef {

@@ -7,7 +7,9 @@
 
 use crate::event::Event;
 use crate::histogram::new_hdr;
+use crate::role::{KindDef, PointParam};
 use crate::sample::{CounterSample, Fact, Generator, SourceDef};
+use crate::traits::{Machine, PointTraits};
 use crate::trial::{Phase, Plan, Trial};
 use crate::units::{Bytes, Nanos, Tick};
 use hdrhistogram::Histogram;
@@ -27,6 +29,9 @@ pub struct RunMeta {
     pub plan: Plan,
     /// The machine, kernel, filesystem and device: what must be alike for two runs to be compared.
     pub environment: Vec<Fact>,
+    /// What code reads of it.
+    #[serde(default)]
+    pub machine: Machine,
 }
 
 /// How a point ended.
@@ -72,10 +77,14 @@ pub struct PointData {
     pub error: Option<String>,
     /// What was planned.
     pub trial: Trial,
-    /// What the target said of itself: version, settings as read back.
+    /// What the target said of itself, for people: version, settings as read back.
     pub facts: Vec<Fact>,
-    /// The names of the workload's kinds of operation; `KindInterval::kind` indexes them.
-    pub kinds: Vec<String>,
+    /// What code reads of it.
+    pub traits: PointTraits,
+    /// The parameters of its trial as engine and workload declare them.
+    pub params: Vec<PointParam>,
+    /// The workload's kinds of operation; `KindInterval::kind` indexes them.
+    pub kinds: Vec<KindDef>,
     /// The phases in order. A phase that was not reached is missing.
     pub phases: Vec<PhaseData>,
     /// The sources of counters.
@@ -90,6 +99,11 @@ impl PointData {
     /// The recorded data of `phase`, where it was reached.
     pub fn phase(&self, phase: Phase) -> Option<&PhaseData> {
         self.phases.iter().find(|p| p.phase == phase)
+    }
+
+    /// The kind of operation of that number, where the point has one.
+    pub fn kind(&self, kind: u8) -> Option<&KindDef> {
+        self.kinds.get(usize::from(kind))
     }
 }
 

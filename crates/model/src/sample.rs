@@ -6,6 +6,7 @@
 
 use crate::histogram::LatencyCounts;
 use crate::op::OpKind;
+use crate::role::CounterRole;
 use crate::trial::Phase;
 use crate::units::{Nanos, Tick};
 use serde::{Deserialize, Serialize};
@@ -113,6 +114,19 @@ pub struct CounterDef {
     pub kind: CounterKind,
     /// One line for the reference.
     pub help: String,
+    /// What code reads it as; `None` for a counter that only people read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<CounterRole>,
+    /// Whether it counts pages of the engine where its role speaks of bytes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_pages: bool,
+}
+
+impl CounterDef {
+    /// The same, which code reads as `role`.
+    pub fn read_as(self, role: CounterRole) -> CounterDef {
+        CounterDef { role: Some(role), ..self }
+    }
 }
 
 /// A source of counters and what it delivers.

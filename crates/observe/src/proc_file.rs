@@ -78,7 +78,8 @@ pub(crate) fn number_after(text: &str, key: &str) -> Option<u64> {
 
 /// The definition of a counter.
 pub(crate) fn counter(name: &str, unit: &str, help: &str) -> CounterDef {
-    CounterDef { name: name.into(), unit: unit.into(), kind: CounterKind::Counter, help: help.into() }
+    let (name, unit, help) = (name.into(), unit.into(), help.into());
+    CounterDef { name, unit, kind: CounterKind::Counter, help, role: None, in_pages: false }
 }
 
 /// The definition of a gauge.

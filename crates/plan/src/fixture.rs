@@ -2,7 +2,9 @@
 //!
 //! In: nothing. Out: a [`Catalogue`]. Limits: the names in `plans/` must stand here, or the tests of the ready plans fail.
 
-use model::{ArgDef, Catalogue, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind, Params, Value};
+use model::{
+    ArgDef, Catalogue, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind, ParamRole, Params, Value,
+};
 
 pub(crate) fn catalogue() -> Catalogue {
     let distributions = DISTRIBUTIONS.to_vec();
@@ -74,15 +76,45 @@ const INSERT: &[ParamDef] = &[
 ];
 
 const fn def(name: &'static str, kind: ParamKind, default: &'static str) -> ParamDef {
-    ParamDef { name, kind, default, help: "", scales: false, shapes_data: false }
+    ParamDef {
+        name,
+        kind,
+        default,
+        help: "",
+        scales: false,
+        shapes_data: false,
+        role: ParamRole::Tuning,
+        meaning: None,
+        used_if: None,
+    }
 }
 
 const fn rows(name: &'static str, kind: ParamKind, default: &'static str) -> ParamDef {
-    ParamDef { name, kind, default, help: "", scales: true, shapes_data: true }
+    ParamDef {
+        name,
+        kind,
+        default,
+        help: "",
+        scales: true,
+        shapes_data: true,
+        role: ParamRole::Tuning,
+        meaning: None,
+        used_if: None,
+    }
 }
 
 const fn shape(name: &'static str, kind: ParamKind, default: &'static str) -> ParamDef {
-    ParamDef { name, kind, default, help: "", scales: false, shapes_data: true }
+    ParamDef {
+        name,
+        kind,
+        default,
+        help: "",
+        scales: false,
+        shapes_data: true,
+        role: ParamRole::Tuning,
+        meaning: None,
+        used_if: None,
+    }
 }
 
 const FACTOR: ParamKind = ParamKind::Float { min: 0.0, max: 1e6 };
@@ -94,6 +126,9 @@ const CACHE: ParamDef = ParamDef {
     help: "",
     scales: true,
     shapes_data: false,
+    role: ParamRole::Size,
+    meaning: None,
+    used_if: None,
 };
 
 const ENGINES: &[Entry] = &[

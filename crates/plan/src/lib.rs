@@ -151,7 +151,7 @@ fn plan_name(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Arrivals, Bytes, Load, Nanos, OnError, Pacing, Phases, Until};
+    use model::{Arrivals, Bytes, Load, Nanos, OnError, Pacing, ParamRole, Phases, Until};
     use proptest::prelude::*;
 
     fn read(text: &str) -> Result<Plan, PlanError> {
@@ -319,6 +319,9 @@ mod tests {
             help: "",
             scales: false,
             shapes_data: true,
+            role: ParamRole::Size,
+            meaning: None,
+            used_if: None,
         }];
         let mut catalogue = fixture::catalogue();
         catalogue.engines[2].params = SHARED;
@@ -671,6 +674,9 @@ mod tests {
             help: "",
             scales: false,
             shapes_data: false,
+            role: ParamRole::Size,
+            meaning: None,
+            used_if: None,
         }];
         let mut catalogue = fixture::catalogue();
         catalogue.workloads[2].params = BROKEN;

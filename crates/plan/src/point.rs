@@ -412,10 +412,19 @@ fn declares(entry: &Entry, key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::{Overrides, fixture, from_flags};
-    use model::{Catalogue, Entry, Family, ParamDef, ParamKind};
+    use model::{Catalogue, Entry, Family, ParamDef, ParamKind, ParamRole};
 
-    const URL: ParamDef =
-        ParamDef { name: "url", kind: ParamKind::Path, default: "", help: "", scales: false, shapes_data: true };
+    const URL: ParamDef = ParamDef {
+        name: "url",
+        kind: ParamKind::Path,
+        default: "",
+        help: "",
+        scales: false,
+        shapes_data: true,
+        role: ParamRole::Ground,
+        meaning: None,
+        used_if: None,
+    };
 
     fn catalogue() -> Catalogue {
         const VARIABLES: ParamDef = ParamDef { name: "maria.*", kind: ParamKind::Variables, ..URL };

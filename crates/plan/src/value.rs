@@ -208,9 +208,20 @@ pub(crate) fn span(time: Nanos) -> String {
 mod tests {
     use super::*;
     use crate::error::Place;
+    use model::ParamRole;
 
     fn value(kind: ParamKind, text: &str, scale: f64) -> Result<Value, String> {
-        let def = ParamDef { name: "p", kind, default: "", help: "", scales: true, shapes_data: false };
+        let def = ParamDef {
+            name: "p",
+            kind,
+            default: "",
+            help: "",
+            scales: true,
+            shapes_data: false,
+            role: ParamRole::Tuning,
+            meaning: None,
+            used_if: None,
+        };
         let written = Written { key: "p".into(), text: text.into(), place: Place::Flag("p") };
         let distributions = crate::fixture::catalogue().distributions;
         param(&def, &written, scale, &distributions).map_err(|error| error.to_string())
@@ -311,6 +322,9 @@ mod tests {
             help: "",
             scales: false,
             shapes_data: true,
+            role: ParamRole::Tuning,
+            meaning: None,
+            used_if: None,
         };
         let written = Written { key: "p".into(), text: "8".into(), place: Place::Flag("p") };
         assert_eq!(param(&def, &written, 0.1, &[]), Ok(Value::Int(8)));

@@ -11,7 +11,7 @@ pub fn all() -> Catalogue {
     Catalogue {
         engines: target::ENGINES.iter().map(|def| def.entry).collect(),
         workloads: workload::WORKLOADS.iter().map(|def| def.entry).collect(),
-        distributions: workload::dist::DISTRIBUTIONS.iter().map(|def| def.entry).collect(),
+        distributions: workload::distribution::DISTRIBUTIONS.iter().map(|def| def.entry).collect(),
         run_ops,
         shares_data,
         has_step: target::has_step,

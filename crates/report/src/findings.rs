@@ -3,7 +3,9 @@
 //! In: an analysis. Out: [`Group`]s. Limits: nothing is left out and nothing is judged; how much of it is shown is for the
 //! page to decide.
 
-use analysis::{Analysis, Finding, Severity};
+use crate::wording::label::{group_label, point_label};
+use analysis::dimensions::plain_words;
+use analysis::{Analysis, Finding, PointAnalysis, Severity};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
@@ -19,7 +21,7 @@ pub struct Group<'a> {
 #[derive(Clone)]
 pub struct Member<'a> {
     /// Where it was made: the point's label, the sweep or workload that a finding of the run is about, or `run`.
-    pub place: &'a str,
+    pub place: String,
     /// What was found, without the place.
     pub title: &'a str,
     /// The whole finding.
@@ -40,16 +42,27 @@ pub fn grouped(analysis: &Analysis) -> Vec<Group<'_>> {
 pub fn members(analysis: &Analysis) -> Vec<Member<'_>> {
     let of_run = analysis.findings.iter().map(|finding| of_run(analysis, finding));
     let of_points = analysis.points.iter().flat_map(|point| {
-        point.findings.iter().map(|finding| Member { place: &point.label, title: &finding.title, finding })
+        point.findings.iter().map(|finding| Member { place: point_label(point), title: &finding.title, finding })
     });
     of_run.chain(of_points).collect()
 }
 
 /// A finding of the run begins with the sweep or workload that it is about, where it is about one.
 fn of_run<'a>(analysis: &'a Analysis, finding: &'a Finding) -> Member<'a> {
-    let names = analysis.points.iter().flat_map(|point| [point.group.as_str(), point.workload.as_str()]);
-    let begun = names.filter_map(|name| Some((name, finding.title.strip_prefix(name)?.strip_prefix(": ")?)));
-    let (place, title) = begun.max_by_key(|(name, _)| name.len()).unwrap_or(("run", &finding.title));
+    let names = |point: &PointAnalysis| {
+        [
+            (plain_words(&point.label.group), group_label(point)),
+            (point.target.clone(), point.target.clone()),
+            (point.workload.clone(), point.workload.clone()),
+        ]
+    };
+    let begun = analysis
+        .points
+        .iter()
+        .flat_map(names)
+        .filter_map(|(begin, name)| Some((name, finding.title.strip_prefix(&begin)?.strip_prefix(": ")?)));
+    let named = begun.max_by_key(|(name, _)| name.len());
+    let (place, title) = named.unwrap_or_else(|| ("run".to_owned(), &finding.title));
     Member { place, title, finding }
 }
 
@@ -205,10 +218,10 @@ mod tests {
     fn a_finding_about_a_sweep_has_the_sweep_for_its_subject() {
         let mut analysis = quick();
         let mut finding = analysis.points.iter().find_map(|p| p.findings.first()).unwrap().clone();
-        finding.title = format!("{}: still rising", analysis.points[0].group);
+        finding.title = "file rndrd: still rising".to_owned();
         analysis.findings = vec![finding.clone(), Finding { title: "something else".into(), ..finding }];
         let found = members(&analysis);
-        assert_eq!((found[0].place, found[0].title), (analysis.points[0].group.as_str(), "still rising"));
-        assert_eq!((found[1].place, found[1].title), ("run", "something else"));
+        assert_eq!((found[0].place.as_str(), found[0].title), ("file rndrd", "still rising"));
+        assert_eq!((found[1].place.as_str(), found[1].title), ("run", "something else"));
     }
 }

@@ -5,7 +5,8 @@
 //! it is too low: a good part of what the inserts cost was still to be written when they ended.
 
 use crate::format;
-use analysis::detect::unlike_durability;
+use crate::wording::label::point_label;
+use analysis::durability::{durability, unlike_durabilities};
 use analysis::{Analysis, InsertCost, PointAnalysis};
 
 /// The heading of the table.
@@ -70,7 +71,7 @@ pub const COLUMNS: [Column; 24] = [
     full("data", |l| l.cost.data_bytes.map_or_else(format::dash, format::bytes)),
     full("B/row", |l| number(l.cost.data_bytes_per_row)),
     full("w-amp", |l| number(l.cost.write_amplification)),
-    full("durability", |l| unlike_durability::durability(l.point).map_or_else(format::dash, crate::escape::terminal)),
+    full("durability", |l| durability(l.point).map_or_else(format::dash, crate::escape::terminal)),
 ];
 
 fn number(value: Option<f64>) -> String {
@@ -118,7 +119,7 @@ pub fn lines(analysis: &Analysis) -> Vec<Line<'_>> {
 
 /// What must stand at every table that sets points of unlike durability side by side: one warning for each workload.
 pub fn warnings(analysis: &Analysis) -> Vec<String> {
-    let unlike = unlike_durability::unlike(&analysis.points);
+    let unlike = unlike_durabilities(&analysis.points);
     let warning = |(workload, words): (&str, Vec<&str>)| {
         let text = format!("{workload}: UNLIKE DURABILITY ({}): not to be compared with each other", words.join(", "));
         crate::escape::terminal(&text)
@@ -129,8 +130,8 @@ pub fn warnings(analysis: &Analysis) -> Vec<String> {
 /// Where the points would end at full size: the points of which the same is told, and what is, in the order of the run; nothing at
 /// full size.
 pub fn projections(analysis: &Analysis) -> Vec<(String, &str)> {
-    let mut told: Vec<(Vec<&str>, &str)> = Vec::new();
-    for (label, text) in analysis.points.iter().filter_map(|p| Some((p.label.as_str(), &p.projection.as_ref()?.text))) {
+    let mut told: Vec<(Vec<String>, &str)> = Vec::new();
+    for (label, text) in analysis.points.iter().filter_map(|p| Some((point_label(p), &p.projection.as_ref()?.text))) {
         match told.iter_mut().find(|(_, known)| known == text) {
             Some((labels, _)) => labels.push(label),
             None => told.push((vec![label], text)),
@@ -226,7 +227,7 @@ mod tests {
         };
         let texts = ["too far", "12 hours", "too far"];
         analysis.points.iter_mut().zip(texts).for_each(|(point, text)| point.projection = Some(told(text)));
-        let labels: Vec<String> = analysis.points.iter().map(|point| point.label.clone()).collect();
+        let labels: Vec<String> = analysis.points.iter().map(point_label).collect();
         let first = (format!("{}, {}", labels[0], labels[2]), "too far");
         assert_eq!(projections(&analysis), [first, (labels[1].clone(), "12 hours")]);
     }

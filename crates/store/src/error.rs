@@ -26,9 +26,18 @@ pub enum StoreError {
         why: String,
     },
     /// The file has a format that this version does not know.
-    #[error("`{}` was made by a newer plimsoll (format {format}; this one reads {}); update plimsoll to read it",
+    #[error("`{}` was made by a newer plimsoll (format {format}; this one reads 1 to {}); update plimsoll to read it",
             path.display(), crate::FORMAT)]
     Newer {
+        /// The run file.
+        path: PathBuf,
+        /// Its format.
+        format: u32,
+    },
+    /// The file has a format that is read and no longer written.
+    #[error("`{}` was recorded by an older plimsoll (format {format}); it can be read, but no points can be added: start a new run",
+            path.display())]
+    Older {
         /// The run file.
         path: PathBuf,
         /// Its format.

@@ -8,7 +8,7 @@
 //! Limits: run and log together up to 8 GiB are copied; `TMPDIR` says where to.
 
 use crate::error::{Fault, StoreError};
-use crate::{APPLICATION_ID, FORMAT, SCHEMA};
+use crate::{APPLICATION_ID, FORMAT, schema_of};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -32,16 +32,21 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 /// An open run file. The connection is closed before the copy is removed: fields drop in order.
 pub(crate) struct RunFile {
     pub(crate) db: Connection,
+    /// The number of its format, one of those that are read.
+    pub(crate) format: u32,
     _copy: Option<TempDir>,
 }
 
 /// Opens the run file at `path`, whose recorder has gone, to be written to again. What its recorder left in a log is moved into it.
 pub(crate) fn reopen(path: &Path) -> Result<Connection, StoreError> {
-    check_identity(path, &read_header(path)?)?;
+    match check_identity(path, &read_header(path)?)? {
+        FORMAT => {}
+        format => return Err(StoreError::Older { path: path.to_owned(), format }),
+    }
     let opened =
         connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(|db| db.busy_timeout(IN_USE_WAIT).map(|()| db));
     let db = opened.map_err(|error| StoreError::sqlite(path, "open", error))?;
-    distrust(&db).and_then(|()| check_schema(&db)).map_err(|fault| fault.at(path))?;
+    distrust(&db).and_then(|()| check_schema(&db, FORMAT)).map_err(|fault| fault.at(path))?;
     // Only the last connection to a file may leave its log: so this tells whether a recorder is still at work.
     match db.pragma_update_and_check(None, "journal_mode", "DELETE", |row| row.get::<_, String>(0)) {
         Ok(mode) if mode == "delete" => Ok(db),
@@ -53,12 +58,13 @@ pub(crate) fn reopen(path: &Path) -> Result<Connection, StoreError> {
 /// Opens the run file at `path`.
 pub(crate) fn open(path: &Path) -> Result<RunFile, StoreError> {
     let header = read_header(path)?;
-    check_identity(path, &header)?;
-    let run = match has_log(path) || in_wal_mode(&header) {
+    let format = check_identity(path, &header)?;
+    let (db, copy) = match has_log(path) || in_wal_mode(&header) {
         true => open_copy(path)?,
-        false => open_in_place(path, &header)?,
+        false => (open_in_place(path, &header)?, None),
     };
-    harden(&run.db).and_then(|()| check_schema(&run.db)).map_err(|fault| fault.at(path))?;
+    let run = RunFile { db, format, _copy: copy };
+    harden(&run.db).and_then(|()| check_schema(&run.db, format)).map_err(|fault| fault.at(path))?;
     Ok(run)
 }
 
@@ -81,8 +87,9 @@ fn read_start(path: &Path, len: u64) -> io::Result<Vec<u8>> {
     Ok(start)
 }
 
-/// Looks at the marks in the file's header (<https://www.sqlite.org/fileformat.html>, 1.3) before SQLite sees the file.
-fn check_identity(path: &Path, header: &[u8]) -> Result<(), StoreError> {
+/// Looks at the marks in the file's header (<https://www.sqlite.org/fileformat.html>, 1.3) before SQLite sees the file, and
+/// returns the number of its format.
+fn check_identity(path: &Path, header: &[u8]) -> Result<u32, StoreError> {
     let refuse = |why: &str| Err(StoreError::not_a_run(path, why));
     if header.is_empty() {
         return refuse("it is empty; its recorder was stopped before it wrote anything, or something else made it");
@@ -94,8 +101,8 @@ fn check_identity(path: &Path, header: &[u8]) -> Result<(), StoreError> {
         return refuse("it is a SQLite database of another program");
     }
     match word(header, 60) {
-        FORMAT => Ok(()),
         0 => Err(StoreError::damaged(path, "its format number is 0")),
+        format if schema_of(format).is_some() => Ok(format),
         format => Err(StoreError::Newer { path: path.to_owned(), format }),
     }
 }
@@ -123,10 +130,9 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Opens a finished run where it lies. SQLite neither writes nor makes a file then.
-fn open_in_place(path: &Path, header: &[u8]) -> Result<RunFile, StoreError> {
+fn open_in_place(path: &Path, header: &[u8]) -> Result<Connection, StoreError> {
     check_length(path, header)?;
-    let db = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
-    Ok(RunFile { db: db.map_err(|error| Fault::Sql(error).at(path))?, _copy: None })
+    connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|error| Fault::Sql(error).at(path))
 }
 
 /// Tells a file that was cut short in plain words. SQLite would notice, and say "malformed".
@@ -145,14 +151,14 @@ fn check_length(path: &Path, header: &[u8]) -> Result<(), StoreError> {
 }
 
 /// Opens a copy of a run with its log, which SQLite then recovers.
-fn open_copy(path: &Path) -> Result<RunFile, StoreError> {
+fn open_copy(path: &Path) -> Result<(Connection, Option<TempDir>), StoreError> {
     let failed =
         |error| StoreError::io(path, "copy to the directory for temporary files (`TMPDIR`) and recover", error);
     let folder = tempfile::Builder::new().prefix("plimsoll-read-").tempdir().map_err(failed)?;
     let copy = folder.path().join("run");
     copy_with_log(path, &copy).map_err(failed)?;
     let db = connect(&copy, OpenFlags::SQLITE_OPEN_READ_WRITE);
-    Ok(RunFile { db: db.map_err(|error| Fault::Sql(error).at(path))?, _copy: Some(folder) })
+    Ok((db.map_err(|error| Fault::Sql(error).at(path))?, Some(folder)))
 }
 
 /// Copies database and log, while a recorder may go on writing. The log after the database: so each page that was not yet in
@@ -249,24 +255,24 @@ const LIMITS: [(Limit, i32); 9] = [
     (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 1),
 ];
 
-/// Insists that the tables are tables and have the columns of this format, so that no query here runs SQL of a stranger.
+/// Insists that the tables are tables and have the columns of `format`, so that no query here runs SQL of a stranger.
 /// What else is in the file is not looked at: people may add their own indexes and views.
-fn check_schema(db: &Connection) -> Result<(), Fault> {
+fn check_schema(db: &Connection, format: u32) -> Result<(), Fault> {
     let found = table_definitions(db)?;
-    for (name, sql) in expected_tables()? {
+    for (name, sql) in expected_tables(format)? {
         match found.get(&name) {
             Some(there) if *there == sql => {}
-            Some(_) => return Err(Fault::wrong(format!("its table `{name}` has another shape than format {FORMAT}"))),
+            Some(_) => return Err(Fault::wrong(format!("its table `{name}` has another shape than format {format}"))),
             None => return Err(Fault::wrong(format!("its table `{name}` is missing"))),
         }
     }
     Ok(())
 }
 
-/// The names and definitions of this format's tables.
-pub(crate) fn expected_tables() -> Result<BTreeMap<String, String>, Fault> {
+/// The names and definitions of the tables of `format`, which is one that is read.
+pub(crate) fn expected_tables(format: u32) -> Result<BTreeMap<String, String>, Fault> {
     let fresh = Connection::open_in_memory()?;
-    fresh.execute_batch(SCHEMA)?;
+    fresh.execute_batch(schema_of(format).unwrap_or_default())?;
     table_definitions(&fresh)
 }
 
@@ -297,9 +303,11 @@ mod tests {
 
     #[test]
     fn the_schema_makes_all_tables() {
-        let tables: Vec<String> = expected_tables().unwrap().into_keys().collect();
-        let expected = ["counter", "event", "generator", "histogram", "interval", "meta", "phase", "point", "source"];
-        assert_eq!(tables, expected);
+        let tables = |format| expected_tables(format).unwrap().into_keys().collect::<Vec<String>>();
+        let first = ["counter", "event", "generator", "histogram", "interval", "meta", "phase", "point", "source"];
+        assert_eq!(tables(1), first);
+        let added = tables(FORMAT).into_iter().filter(|table| !first.contains(&table.as_str())).collect::<Vec<_>>();
+        assert_eq!((added.join(" "), tables(FORMAT).len()), ("kind param".to_owned(), 11));
     }
 
     #[test]

@@ -11,11 +11,14 @@ use crate::budget::Budget;
 use crate::error::{Fault, StoreError};
 use crate::hdr;
 use crate::open::{self, RunFile};
-use model::{CounterSample, Event, EventKind, Generator, Interval, KindInterval, Nanos, Phase, PhaseData};
-use model::{Fact, PointData, PointState, RunData, RunMeta, SourceDef, Tick, Times, Trial};
+use model::{
+    CounterSample, Event, EventKind, Generator, Interval, KindDef, KindInterval, Machine, Nanos, Phase, PhaseData,
+};
+use model::{
+    Fact, PointData, PointParam, PointState, PointTraits, RunData, RunMeta, SourceDef, Tick, Times, Trial, legacy,
+};
 use rusqlite::Row;
 use rusqlite::types::FromSql;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error as WordError;
@@ -95,7 +98,10 @@ fn read_run(run: &RunFile) -> Result<RunData, Fault> {
     check_tables(run)?;
     let meta = meta_of(run)?;
     let mut points = Points::default();
-    points.read_points(run)?;
+    match run.format {
+        1 => points.read_points_of_format_1(run)?,
+        _ => points.read_points(run)?,
+    }
     points.read_sources(run)?;
     points.read_phases(run)?;
     points.read_intervals(run)?;
@@ -103,12 +109,16 @@ fn read_run(run: &RunFile) -> Result<RunData, Fault> {
     points.read_generator(run)?;
     points.read_counters(run)?;
     points.read_events(run)?;
-    Ok(RunData { meta, points: points.settle()? })
+    let mut points = points.settle()?;
+    if run.format == 1 {
+        points.iter_mut().for_each(legacy::declare);
+    }
+    Ok(RunData { meta, points })
 }
 
 /// Lets SQLite check each table: a page used twice would make rows without end.
 fn check_tables(run: &RunFile) -> Result<(), Fault> {
-    for table in open::expected_tables()?.keys() {
+    for table in open::expected_tables(run.format)?.keys() {
         let mut said: Option<String> = None;
         run.db.pragma(None, "quick_check", table, |row| {
             said.get_or_insert(row.get(0)?);
@@ -131,7 +141,11 @@ fn meta_of(run: &RunFile) -> Result<RunMeta, Fault> {
         Ok(())
     })?;
     let meta = serde_json::from_value(fields.into());
-    meta.map_err(|error| Fault::wrong(format!("table `meta`: {error}")))
+    let mut meta: RunMeta = meta.map_err(|error| Fault::wrong(format!("table `meta`: {error}")))?;
+    if run.format == 1 {
+        meta.machine = Machine::from_facts(&meta.environment);
+    }
+    Ok(meta)
 }
 
 /// Calls `take` with every row that `sql` finds.
@@ -162,12 +176,67 @@ struct Points {
 
 impl Points {
     fn read_points(&mut self, run: &RunFile) -> Result<(), Fault> {
-        let (list, places) = (&mut self.list, &mut self.places);
+        const POINTS: &str = "SELECT id, state, error, trial, facts, traits FROM point ORDER BY id";
+        self.read_points_by(run, POINTS, |row| {
+            let traits = json_cell(row, 5, "point.traits")?;
+            Ok(PointData { traits, ..point_of(row)? })
+        })?;
+        self.read_kinds(run)?;
+        self.read_params(run)
+    }
+
+    /// There kinds of operation are names, and everything else is recovered from facts.
+    fn read_points_of_format_1(&mut self, run: &RunFile) -> Result<(), Fault> {
         const POINTS: &str = "SELECT id, state, error, trial, facts, kinds FROM point ORDER BY id";
-        each_row(run, &mut self.budget, POINTS, |_, row| {
-            let point = point_of(row)?;
+        self.read_points_by(run, POINTS, |row| {
+            let names: Vec<String> = json_cell(row, 5, "point.kinds")?;
+            let kinds = names.iter().map(|name| KindDef::from(name.as_str())).collect();
+            Ok(PointData { kinds, ..point_of(row)? })
+        })
+    }
+
+    fn read_points_by(
+        &mut self,
+        run: &RunFile,
+        sql: &str,
+        point_in: impl Fn(&Row) -> Result<PointData, Fault>,
+    ) -> Result<(), Fault> {
+        let (list, places) = (&mut self.list, &mut self.places);
+        each_row(run, &mut self.budget, sql, |_, row| {
+            let point = point_in(row)?;
             places.insert(point.id, list.len());
             list.push(point);
+            Ok(())
+        })
+    }
+
+    fn read_kinds(&mut self, run: &RunFile) -> Result<(), Fault> {
+        const KINDS: &str =
+            "SELECT point, kind, name, class, background, queries_per_op, rows_per_op FROM kind ORDER BY point, kind";
+        self.each(run, KINDS, |point, _, row| {
+            if whole(row, 1)? != point.kinds.len() as u64 {
+                return Err(Fault::wrong(format!("the kinds of point {} are not numbered from 0", point.id)));
+            }
+            point.kinds.push(KindDef {
+                name: cell(row, 2)?,
+                class: word_cell(row, 3, "kind.class")?,
+                background: cell(row, 4)?,
+                queries_per_op: amount(row, 5)?,
+                rows_per_op: amount(row, 6)?,
+            });
+            Ok(())
+        })
+    }
+
+    fn read_params(&mut self, run: &RunFile) -> Result<(), Fault> {
+        const PARAMS: &str = "SELECT point, owner, name, role, used FROM param";
+        self.each(run, PARAMS, |point, _, row| {
+            point.params.push(PointParam {
+                owner: word_cell(row, 1, "param.owner")?,
+                name: cell(row, 2)?,
+                role: word_cell(row, 3, "param.role")?,
+                used: cell(row, 4)?,
+            });
             Ok(())
         })
     }
@@ -277,9 +346,7 @@ impl Points {
 
     fn read_events(&mut self, run: &RunFile) -> Result<(), Fault> {
         self.each(run, "SELECT point, at_ns, kind, text FROM event", |point, _, row| {
-            let kind: String = cell(row, 2)?;
-            let known = EventKind::deserialize(IntoDeserializer::<WordError>::into_deserializer(kind.as_str()));
-            let kind = known.map_err(|error| Fault::wrong(format!("table `event`: {error}")))?;
+            let kind: EventKind = word_cell(row, 2, "event.kind")?;
             point.events.push(Event { at: Tick(whole(row, 1)?), kind, text: cell(row, 3)? });
             Ok(())
         })
@@ -328,7 +395,9 @@ fn point_of(row: &Row) -> Result<PointData, Fault> {
         error: cell(row, 2)?,
         trial: json_cell(row, 3, "point.trial")?,
         facts: json_cell(row, 4, "point.facts")?,
-        kinds: json_cell(row, 5, "point.kinds")?,
+        traits: PointTraits::default(),
+        params: Vec::new(),
+        kinds: Vec::new(),
         phases: Vec::new(),
         sources: Vec::new(),
         counters: Vec::new(),
@@ -411,6 +480,20 @@ fn cell<T: FromSql>(row: &Row, column: usize) -> Result<T, Fault> {
 fn whole(row: &Row, column: usize) -> Result<u64, Fault> {
     let value: i64 = cell(row, column)?;
     u64::try_from(value).map_err(|_| Fault::wrong(format!("there is {value} where only numbers from 0 can be")))
+}
+
+/// An amount that is finite and not below zero.
+fn amount(row: &Row, column: usize) -> Result<f64, Fault> {
+    let value: f64 = cell(row, column)?;
+    let sound = value.is_finite() && value >= 0.0;
+    sound.then_some(value).ok_or_else(|| Fault::wrong(format!("there is {value} where only amounts from 0 can be")))
+}
+
+/// A word that stands for one of several things.
+fn word_cell<T: DeserializeOwned>(row: &Row, column: usize, what: &str) -> Result<T, Fault> {
+    let word: String = cell(row, column)?;
+    let known = T::deserialize(IntoDeserializer::<WordError>::into_deserializer(word.as_str()));
+    known.map_err(|error| Fault::wrong(format!("`{what}`: {error}")))
 }
 
 /// Parsed JSON. serde_json bounds its depth, and refuses numbers beyond the range of `f64`.

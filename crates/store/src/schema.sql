@@ -1,4 +1,4 @@
--- The run file: one run of plimsoll, format 1 (`PRAGMA user_version`), application_id 0x504C494D ("PLIM").
+-- The run file: one run of plimsoll, format 2 (`PRAGMA user_version`), application_id 0x504C494D ("PLIM").
 --
 -- Times ending in _ns are nanoseconds of the monotonic clock. Those that name a moment (start_ns, end_ns, at_ns) count from
 -- the beginning of the run; meta.started_unix_ms says when that was.
@@ -7,7 +7,8 @@
 
 -- What is known of the run as a whole.
 CREATE TABLE meta (
-    key TEXT NOT NULL PRIMARY KEY, -- run_id, started_unix_ms, plimsoll_version, plan, environment
+    key TEXT NOT NULL PRIMARY KEY, -- run_id, started_unix_ms, plimsoll_version, plan, environment (facts for people), machine
+                                   -- (the same as numbers, for code)
     value TEXT NOT NULL            -- JSON
 ) STRICT;
 
@@ -23,8 +24,31 @@ CREATE TABLE point (
     repeat INTEGER NOT NULL,  -- which repetition, from 1
     params TEXT NOT NULL,     -- JSON object: the parameters of target and workload as a person writes them
     trial TEXT NOT NULL,      -- JSON: everything that was planned for this point
-    facts TEXT NOT NULL,      -- JSON array of {name, value}: what the target said of itself
-    kinds TEXT NOT NULL       -- JSON array: the names of the kinds of operation; the columns named kind index it from 0
+    facts TEXT NOT NULL,      -- JSON array of {name, value}: what the engine reported of itself, for people
+    traits TEXT NOT NULL      -- JSON object: what code reads of the point, {engine, work, course, outcome}; a key that is missing
+                              -- or null is not known. Sizes are in bytes (_bytes), times in seconds (_s)
+) STRICT;
+
+-- A kind of operation of a point.
+CREATE TABLE kind (
+    point INTEGER NOT NULL REFERENCES point (id),
+    kind INTEGER NOT NULL,         -- its number in the point, from 0; the columns of that name in other tables refer to it
+    name TEXT NOT NULL,            -- for tables and charts
+    class TEXT NOT NULL,           -- 'read', 'write', 'read-write', 'sync', 'index' or 'drain'
+    background INTEGER NOT NULL,   -- 1 if clients perform it in the background of the run, at a rate of their own; else 0
+    queries_per_op REAL NOT NULL,  -- statements of one operation, BEGIN and COMMIT included
+    rows_per_op REAL NOT NULL,     -- rows that one operation inserts on average
+    PRIMARY KEY (point, kind)
+) STRICT;
+
+-- A parameter of a point as engine and workload declare it. Its value is in point.params.
+CREATE TABLE param (
+    point INTEGER NOT NULL REFERENCES point (id),
+    owner TEXT NOT NULL,   -- 'engine' or 'workload'
+    name TEXT NOT NULL,
+    role TEXT NOT NULL,    -- 'work' (what an operation does), 'ground' (on what), 'size' (how much of it) or 'tuning'
+    used INTEGER NOT NULL, -- 1 if its value has any effect at this point; else 0
+    PRIMARY KEY (point, owner, name)
 ) STRICT;
 
 -- A source of counters of a point.
@@ -33,7 +57,8 @@ CREATE TABLE source (
     source INTEGER NOT NULL, -- its number in the point, from 0
     name TEXT NOT NULL,      -- 'cpu', 'disk', ...
     subject TEXT NOT NULL,   -- what is observed where there may be several: the device, the process
-    counters TEXT NOT NULL,  -- JSON array of {name, unit, kind, help}, in the order of counter."values"
+    counters TEXT NOT NULL,  -- JSON array of {name, unit, kind, help, role, in_pages}, in the order of counter."values";
+                             -- role: what code reads it as, in_pages: it counts pages where its role speaks of bytes
     PRIMARY KEY (point, source)
 ) STRICT;
 
@@ -44,7 +69,7 @@ CREATE TABLE phase (
     start_ns INTEGER NOT NULL,  -- when it began
     end_ns INTEGER,             -- when it ended; NULL where the recorder was killed before
     offered INTEGER NOT NULL,   -- arrivals that the schedules offered to all clients with an open loop: those of the run, those
-                                -- beside them (facts beside.*) or both together; 0 where there are none
+                                -- in the background (point.traits, course.background) or both together; 0 if there are none
     unserved INTEGER NOT NULL,  -- of these, arrivals that fell due and were never started
     PRIMARY KEY (point, phase)
 ) STRICT;
@@ -56,7 +81,7 @@ CREATE TABLE interval (
     interval INTEGER NOT NULL,  -- its number in the phase, from 0
     start_ns INTEGER NOT NULL,  -- when it began
     length_ns INTEGER NOT NULL, -- how long it is
-    kind INTEGER,               -- index into point.kinds; NULL where nothing ended (the other columns are 0 then)
+    kind INTEGER,               -- kind.kind; NULL where nothing ended (the other columns are 0 then)
     ok INTEGER NOT NULL,        -- operations done
     failed INTEGER NOT NULL,    -- operations failed; they are in no histogram
     bytes INTEGER NOT NULL,     -- payload moved by the operations done

@@ -11,9 +11,11 @@
 use crate::error::StoreError;
 use crate::hdr::Encoder;
 use crate::{APPLICATION_ID, FORMAT, SCHEMA, open};
-use model::{CounterSample, Event, Fact, IntervalRow, KindRow, LatencyCounts};
-use model::{Phase, PointState, RunMeta, SourceDef, Tick, Trial};
-use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
+use model::{Background, CounterSample, Event, Fact, IntervalRow, KindDef, KindRow, LatencyCounts, OpKind};
+use model::{Phase, PointParam, PointState, PointTraits, RunMeta, SourceDef, Tick, Trial};
+use rusqlite::{
+    CachedStatement, Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -41,6 +43,23 @@ pub struct RunWriter {
 /// The number of a point in its run, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PointId(pub u32);
+
+/// What a point declares when it begins.
+#[derive(Clone, Copy, Debug)]
+pub struct NewPoint<'a> {
+    /// What is planned for it.
+    pub trial: &'a Trial,
+    /// What the engine reports of itself, for people. A fact with a typed counterpart is taken over into the traits.
+    pub facts: &'a [Fact],
+    /// What code reads of it, beyond that.
+    pub traits: &'a PointTraits,
+    /// The parameters of its trial as they are declared.
+    pub params: &'a [PointParam],
+    /// The kinds of operation, in the order of their numbers.
+    pub kinds: &'a [KindDef],
+    /// The sources of counters, in the order of their numbers.
+    pub sources: &'a [SourceDef],
+}
 
 /// Everything of one interval tick.
 #[derive(Clone, Copy, Debug, Default)]
@@ -89,26 +108,32 @@ impl RunWriter {
     }
 
     /// Begins a point. It stays `partial` until it is finished.
-    pub fn begin_point(
-        &mut self,
-        trial: &Trial,
-        facts: &[Fact],
-        kinds: &[String],
-        sources: &[SourceDef],
-    ) -> Result<PointId, StoreError> {
+    pub fn begin_point(&mut self, new: &NewPoint) -> Result<PointId, StoreError> {
         self.commit("begin a point in", |tx, _| {
-            let point = insert_point(tx, trial, facts, kinds)?;
-            sources.iter().zip(0u16..).try_for_each(|(source, number)| insert_source(tx, point, number, source))?;
+            let point = insert_point(tx, new)?;
+            (0u8..).zip(new.kinds).try_for_each(|(number, kind)| insert_kind_def(tx, point, number, kind))?;
+            new.params.iter().try_for_each(|param| insert_param(tx, point, param))?;
+            new.sources.iter().zip(0u16..).try_for_each(|(source, number)| insert_source(tx, point, number, source))?;
             Ok(point)
         })
     }
 
-    /// Adds facts that were learnt after the point began.
+    /// Adds facts that were learnt after the point began. Those with a typed counterpart change the point's traits, too.
     pub fn add_facts(&mut self, point: PointId, facts: &[Fact]) -> Result<(), StoreError> {
         self.commit("add facts to", |tx, _| {
             let mut append =
                 tx.prepare_cached("UPDATE point SET facts = json_insert(facts, '$[#]', json(?2)) WHERE id = ?1")?;
-            facts.iter().try_for_each(|fact| append.execute(params![point.0, json(fact)?]).map(drop))
+            facts.iter().try_for_each(|fact| append.execute(params![point.0, json(fact)?]).map(drop))?;
+            change_traits(tx, point, |traits| traits.learn_all(facts))
+        })
+    }
+
+    /// Marks `kinds` of a point as those of clients in the background.
+    pub fn set_background(&mut self, point: PointId, kinds: &[OpKind], clients: Background) -> Result<(), StoreError> {
+        self.commit("mark kinds in", |tx, _| {
+            let mut mark = tx.prepare_cached("UPDATE kind SET background = 1 WHERE point = ?1 AND kind = ?2")?;
+            kinds.iter().try_for_each(|kind| mark.execute(params![point.0, kind.0]).map(drop))?;
+            change_traits(tx, point, |traits| traits.course.background = Some(clients))
         })
     }
 
@@ -228,7 +253,10 @@ fn insert_meta(tx: &Transaction, meta: &RunMeta) -> rusqlite::Result<()> {
     fields.iter().try_for_each(|(key, value)| insert.execute(params![key, value.to_string()]).map(drop))
 }
 
-fn insert_point(tx: &Transaction, trial: &Trial, facts: &[Fact], kinds: &[String]) -> rusqlite::Result<PointId> {
+fn insert_point(tx: &Transaction, new: &NewPoint) -> rusqlite::Result<PointId> {
+    let NewPoint { trial, facts, .. } = new;
+    let mut traits = new.traits.clone();
+    traits.learn_all(facts);
     let target = match &trial.target.path {
         Some(path) => path.display().to_string(),
         None => trial.target.engine.clone(),
@@ -239,7 +267,7 @@ fn insert_point(tx: &Transaction, trial: &Trial, facts: &[Fact], kinds: &[String
     params.extend(trial.target.limits.named());
     let mut insert = statement(
         tx,
-        "INSERT INTO point (state, error, target, workload, clients, depth, repeat, params, trial, facts, kinds)
+        "INSERT INTO point (state, error, target, workload, clients, depth, repeat, params, trial, facts, traits)
          VALUES (?1, NULL, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?;
     insert.execute(params![
@@ -252,9 +280,30 @@ fn insert_point(tx: &Transaction, trial: &Trial, facts: &[Fact], kinds: &[String
         json(&params)?,
         json(trial)?,
         json(facts)?,
-        json(kinds)?,
+        json(&traits)?,
     ])?;
     Ok(PointId(u32::try_from(tx.last_insert_rowid()).expect("a run has fewer than 2^32 points")))
+}
+
+fn insert_kind_def(tx: &Transaction, point: PointId, number: u8, kind: &KindDef) -> rusqlite::Result<()> {
+    let mut insert = statement(tx, "INSERT INTO kind VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+    let KindDef { name, class, background, queries_per_op, rows_per_op } = kind;
+    insert.execute(params![point.0, number, name, word(class)?, background, queries_per_op, rows_per_op]).map(drop)
+}
+
+fn insert_param(tx: &Transaction, point: PointId, param: &PointParam) -> rusqlite::Result<()> {
+    let mut insert = statement(tx, "INSERT INTO param VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    insert.execute(params![point.0, word(&param.owner)?, param.name, word(&param.role)?, param.used]).map(drop)
+}
+
+/// Lets `change` do its work on the traits of `point`.
+fn change_traits(tx: &Transaction, point: PointId, change: impl FnOnce(&mut PointTraits)) -> rusqlite::Result<()> {
+    let text: Option<String> =
+        tx.query_row("SELECT traits FROM point WHERE id = ?1", [point.0], |row| row.get(0)).optional()?;
+    let Some(text) = text else { return Ok(()) };
+    let mut traits: PointTraits = serde_json::from_str(&text).map_err(unwritable)?;
+    change(&mut traits);
+    tx.execute("UPDATE point SET traits = ?2 WHERE id = ?1", params![point.0, json(&traits)?]).map(drop)
 }
 
 fn insert_source(tx: &Transaction, point: PointId, number: u16, source: &SourceDef) -> rusqlite::Result<()> {
@@ -348,9 +397,8 @@ fn insert_counter(tx: &Transaction, point: PointId, sample: &CounterSample) -> r
 }
 
 fn insert_event(tx: &Transaction, point: PointId, event: &Event) -> rusqlite::Result<()> {
-    let kind = serde_json::to_value(event.kind).map_err(unwritable)?;
     let mut insert = statement(tx, "INSERT INTO event VALUES (?1, ?2, ?3, ?4)")?;
-    insert.execute(params![point.0, int(event.at.0), kind.as_str(), event.text]).map(drop)
+    insert.execute(params![point.0, int(event.at.0), word(&event.kind)?, event.text]).map(drop)
 }
 
 fn statement<'a>(tx: &'a Transaction, sql: &str) -> rusqlite::Result<CachedStatement<'a>> {
@@ -364,6 +412,12 @@ fn int(value: u64) -> i64 {
 
 fn json(value: &(impl Serialize + ?Sized)) -> rusqlite::Result<String> {
     serde_json::to_string(value).map_err(unwritable)
+}
+
+/// The word by which one of several things is written.
+fn word(value: &impl Serialize) -> rusqlite::Result<String> {
+    let value = serde_json::to_value(value).map_err(unwritable)?;
+    Ok(value.as_str().expect("it is one of several words").to_owned())
 }
 
 /// What cannot be written as JSON: a path that is not UTF-8.
@@ -419,6 +473,7 @@ mod tests {
             plimsoll_version: "0".into(),
             plan: Plan { name: "full".into(), title: String::new(), scale: 1.0, trials: Vec::new() },
             environment: Vec::new(),
+            machine: Default::default(),
         };
         RunWriter::create(path, &meta).unwrap()
     }

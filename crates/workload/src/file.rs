@@ -18,11 +18,14 @@
 //! `seqwr` overwrites blocks that the fill has written: what sysbench calls `seqrewr`. Its `seqwr` makes the files anew and so
 //! times the allocation of space as well; a second word for the same writes would promise what is not there.
 
-use crate::dist::{self, Distribution};
+use crate::distribution::{self, Distribution};
 use crate::program::{IoProgram, Kind, Part, Slot};
 use crate::random::{Rng, Words, rng};
 use crate::{Carried, Reuse, Workload, WorkloadDef};
-use model::{Bytes, Entry, Family, IoKind, IoOp, Offset, OpKind, ParamDef, ParamKind, Params};
+use model::{
+    AccessPattern, Bytes, Entry, Family, IoKind, IoOp, IoWork, Offset, OpClass, OpKind, ParamDef, ParamKind, ParamRole,
+    Params, UsedIf, WorkTraits,
+};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -35,6 +38,7 @@ pub static FILE: WorkloadDef = WorkloadDef {
         families: &[Family::Io],
         params: &[MODE, BLOCK, FILE_SIZE, FILES, ACCESS, READ_SHARE, CURSOR, FSYNC, FSYNC_EVERY],
     },
+    traits,
     data_reuse: |_| Reuse::Shared,
     data_bytes: |params| Bytes(params.int("files") * file_bytes(params).0),
     // Writes go to blocks that the fill has written.
@@ -51,6 +55,9 @@ const MODE: ParamDef = ParamDef {
     help: "random reads, writes or both; sequential reads or writes (over what is there: sysbench's seqrewr)",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Work,
+    meaning: None,
+    used_if: None,
 };
 const BLOCK: ParamDef = ParamDef {
     name: "block",
@@ -59,6 +66,9 @@ const BLOCK: ParamDef = ParamDef {
     help: "size of each read and write",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Work,
+    meaning: None,
+    used_if: None,
 };
 const FILE_SIZE: ParamDef = ParamDef {
     name: "file_size",
@@ -67,6 +77,9 @@ const FILE_SIZE: ParamDef = ParamDef {
     help: "size of all files together; each is rounded down to 4 KiB and has at least one block",
     scales: true,
     shapes_data: true,
+    role: ParamRole::Size,
+    meaning: None,
+    used_if: None,
 };
 const FILES: ParamDef = ParamDef {
     name: "files",
@@ -75,6 +88,9 @@ const FILES: ParamDef = ParamDef {
     help: "number of files, of equal size",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Size,
+    meaning: None,
+    used_if: None,
 };
 const ACCESS: ParamDef = ParamDef {
     name: "access",
@@ -83,6 +99,9 @@ const ACCESS: ParamDef = ParamDef {
     help: "which blocks random operations go to",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Work,
+    meaning: None,
+    used_if: Some(UsedIf { param: "mode", one_of: &["rndrd", "rndwr", "rndrw"] }),
 };
 const READ_SHARE: ParamDef = ParamDef {
     name: "read_share",
@@ -92,6 +111,9 @@ const READ_SHARE: ParamDef = ParamDef {
     help: "share of reads in mode rndrw, 0 to 1",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Work,
+    meaning: None,
+    used_if: Some(UsedIf { param: "mode", one_of: &["rndrw"] }),
 };
 const CURSOR: ParamDef = ParamDef {
     name: "cursor",
@@ -100,6 +122,9 @@ const CURSOR: ParamDef = ParamDef {
     help: "sequential clients each walk a region of their own, or all share one cursor as in sysbench",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Work,
+    meaning: None,
+    used_if: Some(UsedIf { param: "mode", one_of: &["seqrd", "seqwr"] }),
 };
 
 const FSYNC: ParamDef = ParamDef {
@@ -109,6 +134,9 @@ const FSYNC: ParamDef = ParamDef {
     help: "the call by which clients bring what they wrote to the device, as operations of a kind of their own",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Work,
+    meaning: None,
+    used_if: Some(UsedIf { param: "mode", one_of: &["rndwr", "rndrw", "seqwr"] }),
 };
 const FSYNC_EVERY: ParamDef = ParamDef {
     name: "fsync_every",
@@ -118,6 +146,9 @@ const FSYNC_EVERY: ParamDef = ParamDef {
     help: "writes of a client from one sync of all files to the next, where fsync is not none",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Work,
+    meaning: None,
+    used_if: Some(UsedIf { param: "fsync", one_of: &["fsync", "fdatasync"] }),
 };
 
 const READ: OpKind = OpKind(0);
@@ -145,10 +176,29 @@ fn program(params: &Params, seed: u64, _: &Carried) -> IoProgram {
         fill_block: Bytes(FILL_WRITE),
         reads: matches!(params.word("mode"), "rndrd" | "rndrw" | "seqrd"),
         writes: matches!(params.word("mode"), "rndwr" | "rndrw" | "seqwr"),
-        kinds: ["read", "write", sync_of(params).unwrap_or(IoKind::Fsync).as_str(), "fill"].map(Kind::plain).to_vec(),
+        kinds: kinds(params),
         load: Part::new(Some(fill_writes), 1, move |slot| Fill { writes: slot.share(fill_writes), file_bytes }),
         run: run(params, seed, Blocks { block, files: files.into(), per_file: file_bytes.0 / block.0 }),
     }
+}
+
+fn kinds(params: &Params) -> Vec<Kind> {
+    let sync = sync_of(params).unwrap_or(IoKind::Fsync).as_str();
+    let all = [("read", OpClass::Read), ("write", OpClass::Write), (sync, OpClass::Sync), ("fill", OpClass::Write)];
+    all.map(|(name, class)| Kind::plain(name, class)).to_vec()
+}
+
+fn traits(params: &Params) -> WorkTraits {
+    let (pattern, read_share) = match params.word("mode") {
+        "rndrd" => (AccessPattern::Random, 1.0),
+        "rndwr" => (AccessPattern::Random, 0.0),
+        "rndrw" => (AccessPattern::Random, params.float("read_share")),
+        "seqrd" => (AccessPattern::Sequential, 1.0),
+        "seqwr" => (AccessPattern::Sequential, 0.0),
+        other => unreachable!("`mode` is declared without `{other}`"),
+    };
+    let io = IoWork { block: params.bytes("block"), pattern, read_share, syncs: sync_of(params).is_some() };
+    WorkTraits { io: Some(io), ..WorkTraits::default() }
 }
 
 /// The call that syncs; `None` for no syncs.
@@ -170,7 +220,7 @@ fn run(params: &Params, seed: u64, blocks: Blocks) -> Part<IoOp> {
 }
 
 fn transfers(params: &Params, seed: u64, blocks: Blocks) -> Part<IoOp> {
-    let access = dist::of(params.access("access"), blocks.count());
+    let access = distribution::of(params.access("access"), blocks.count());
     let random = |read_share: f64| Part::new(None, 1, move |slot| Random::new(slot, seed, blocks, access, read_share));
     let sequential = |io| match params.word("cursor") {
         "region" => Part::new(None, 1, move |slot| Region::new(slot, blocks, io)),

@@ -7,7 +7,7 @@
 //! share depends on the others.
 
 mod carried;
-pub mod dist;
+pub mod distribution;
 pub mod file;
 pub mod insert;
 pub mod oltp;
@@ -21,7 +21,7 @@ pub use program::{
     Work,
 };
 
-use model::{Bytes, Entry, Op, Params};
+use model::{Bytes, Entry, Op, Params, WorkTraits};
 
 /// All workloads. A new one is one file and one line here.
 pub const WORKLOADS: &[&WorkloadDef] = &[&file::FILE, &insert::INSERT, &oltp::OLTP];
@@ -45,6 +45,8 @@ pub type Make<P> = fn(&Params, u64, &Carried) -> P;
 pub struct WorkloadDef {
     /// Name, help, families and parameters.
     pub entry: Entry,
+    /// What its parameters mean, for code that judges a run.
+    pub traits: fn(&Params) -> WorkTraits,
     /// Whether trials may share a prepared data set.
     pub data_reuse: fn(&Params) -> Reuse,
     /// About how much space the prepared data takes at rest in a B-tree, and a file exactly.
@@ -153,7 +155,7 @@ mod tests {
 
     fn parse_access(text: &str) -> Access {
         let (name, args) = text.split_once(':').unwrap_or((text, ""));
-        assert!(dist::find(name).is_some(), "{name} is no distribution");
+        assert!(distribution::find(name).is_some(), "{name} is no distribution");
         let args = args.split(':').filter(|arg| !arg.is_empty()).map(|arg| arg.parse().unwrap());
         Access { name: name.to_string(), args: args.collect() }
     }
@@ -332,7 +334,7 @@ mod tests {
                 });
                 (io, sql, kv)
             };
-            for (i, name) in dist::DISTRIBUTIONS.iter().map(|dist| dist.entry.name).enumerate() {
+            for (i, name) in distribution::DISTRIBUTIONS.iter().map(|dist| dist.entry.name).enumerate() {
                 assert!(ops_of(name, 7) == ops_of(name, 7), "{}: {name}", def.entry.name);
                 assert!((i == 0) == (ops_of(name, 7) == ops_of("uniform", 7)), "{}: {name}", def.entry.name);
             }

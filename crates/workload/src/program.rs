@@ -5,7 +5,7 @@
 //! Limits: `kinds` is one list for all parts, those of the run first; an [`model::OpKind`] is an index into it.
 
 use crate::Workload;
-use model::{Bytes, IoOp, KvEntry, KvOp, Op, OpKind, SqlArg, SqlCall, SqlOp};
+use model::{Bytes, IoOp, KvEntry, KvOp, Op, OpClass, OpKind, SqlArg, SqlCall, SqlOp};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -233,6 +233,8 @@ pub enum Work {
 pub struct Kind {
     /// Its name in run files, tables and charts.
     pub name: &'static str,
+    /// What its operations do.
+    pub class: OpClass,
     /// How many statements one operation is, BEGIN and COMMIT included; 1 where operations are no statements.
     pub queries: f64,
     /// How many rows one operation inserts, on the whole: the last of several may insert fewer.
@@ -241,8 +243,8 @@ pub struct Kind {
 
 impl Kind {
     /// One statement, or none, that inserts nothing.
-    pub const fn plain(name: &'static str) -> Kind {
-        Kind { name, queries: 1.0, rows: 0.0 }
+    pub const fn plain(name: &'static str, class: OpClass) -> Kind {
+        Kind { name, class, queries: 1.0, rows: 0.0 }
     }
 }
 

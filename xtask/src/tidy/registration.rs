@@ -35,8 +35,8 @@ const SLICES: &[Slice] = &[
     },
     Slice {
         name: "DISTRIBUTIONS",
-        file: "crates/workload/src/dist/mod.rs",
-        folder: "crates/workload/src/dist/",
+        file: "crates/workload/src/distribution/mod.rs",
+        folder: "crates/workload/src/distribution/",
         entry: "DistributionDef",
     },
     Slice {

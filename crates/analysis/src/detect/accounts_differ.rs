@@ -5,7 +5,7 @@
 
 use super::detector::{Detector, PointView};
 use crate::chain;
-use crate::cost::Paid;
+use crate::cost::DrainedWrites;
 use crate::text::{bytes, percent};
 use crate::{Finding, Severity};
 
@@ -26,8 +26,8 @@ pub const DETECTOR: Detector = Detector {
 const DIFFERENCE_MAX: f64 = 0.10;
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let paid = chain::is_drain(view.point).then(|| Paid::of(view.point, view.others)).flatten();
-    let both = paid.as_ref().and_then(|paid| paid.block_written.zip(paid.engine_written));
+    let drained = chain::is_drain(view.point).then(|| DrainedWrites::until_drain(view.point, view.others)).flatten();
+    let both = drained.as_ref().and_then(|drained| drained.block_written.zip(drained.engine_written));
     let Some((block, engine)) = both.filter(|(block, engine)| block.max(*engine) > 0.0) else { return Vec::new() };
     let difference = (block - engine).abs() / block.max(engine);
     if difference <= DIFFERENCE_MAX {
@@ -39,7 +39,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
         bytes(engine),
         percent(difference)
     );
-    let furthest = paid.as_ref().and_then(|paid| paid.furthest).map(|(id, block, engine)| {
+    let furthest = drained.as_ref().and_then(|drained| drained.furthest).map(|(id, block, engine)| {
         let step = view.others.iter().find(|other| other.id == id).and_then(chain::step).unwrap_or("this one");
         format!("; furthest apart in {step}: {} and {}", bytes(block), bytes(engine))
     });

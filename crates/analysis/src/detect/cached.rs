@@ -8,7 +8,7 @@ use crate::counters::{growth_of_least, growth_of_most};
 use crate::facts::param;
 use crate::text::{megabytes, percent};
 use crate::{Finding, Severity};
-use model::{PointData, Value};
+use model::{OpClass, PointData, Value};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
@@ -45,7 +45,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 
 /// Bytes read by operations of the kind `read`, per second of the run.
 fn read_per_second(point: &PointData, measured: &Measured) -> f64 {
-    let is_read = |kind: u8| point.kinds.get(kind as usize).is_some_and(|name| name == "read");
+    let is_read = |kind: u8| point.kind(kind).is_some_and(|kind| kind.class == OpClass::Read);
     let kinds = measured.window.whole_recorded().iter().flat_map(|interval| &interval.kinds);
     let bytes: f64 = kinds.filter(|kind| is_read(kind.kind)).map(|kind| kind.bytes as f64).sum();
     let seconds: f64 = measured.window.whole.iter().map(|tally| tally.length.as_secs_f64()).sum();

@@ -4,8 +4,9 @@
 //! Limits: a knee is one of the measured steps.
 
 use super::detector::RunDetector;
-use crate::sweep::{Sweep, sweeps};
-use crate::text::{percent, rate};
+use crate::dimensions::plain_words;
+use crate::sweep::{Place, Sweep, sweeps};
+use crate::text::{percent, plural, rate};
 use crate::{Finding, PointAnalysis, Severity};
 
 /// The entry in the list of detectors of runs.
@@ -29,18 +30,26 @@ fn detect(points: &[PointAnalysis]) -> Vec<Finding> {
 fn knee(sweep: &Sweep) -> Finding {
     let (best, knee, last) = (sweep.best(), sweep.knee(), sweep.last());
     let fall = 1.0 - last.ops_per_s() / best.ops_per_s().max(f64::MIN_POSITIVE);
-    let at = sweep.place(knee);
+    let (group, at) = (plain_words(sweep.label), place_words(sweep.place(knee)));
     let title = match (std::ptr::eq(knee, last), fall > FALL_MIN) {
-        (true, _) => format!("{}: still rising at {at}", sweep.group),
+        (true, _) => format!("{group}: still rising at {at}"),
         (false, true) => {
-            format!("{}: knee at {at}; at {} it is {} below its best", sweep.group, sweep.place(last), percent(fall))
+            let last = place_words(sweep.place(last));
+            format!("{group}: knee at {at}; at {last} it is {} below its best", percent(fall))
         }
-        (false, false) => format!("{}: knee at {at}; more adds nothing", sweep.group),
+        (false, false) => format!("{group}: knee at {at}; more adds nothing"),
     };
-    let shown = |step| format!("{} {}", sweep.place(step), rate(step.ops_per_s()));
+    let shown = |step| format!("{} {}", place_words(sweep.place(step)), rate(step.ops_per_s()));
     let evidence = sweep.steps.iter().map(shown).collect::<Vec<_>>().join(", ");
     let next_step = if std::ptr::eq(knee, last) { "measure more clients or depth" } else { "" };
     DETECTOR.finding(Severity::Note, title, evidence, next_step)
+}
+
+/// `depth 8`, `4 clients`.
+fn place_words(place: Place) -> String {
+    let clients = place.clients.map(|n| plural(n as usize, "client"));
+    let depth = place.depth.map(|depth| format!("depth {depth}"));
+    clients.into_iter().chain(depth).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

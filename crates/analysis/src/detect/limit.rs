@@ -11,6 +11,7 @@ use crate::facts::{is_scripted, slots};
 use crate::text::{percent, rate};
 use crate::{Finding, Severity};
 use model::{Nanos, Pacing};
+use serde::Serialize;
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
@@ -35,7 +36,8 @@ const ONE_CORE: std::ops::Range<f64> = 0.85..1.25;
 const SERVED_MIN: f64 = 0.97;
 
 /// What can hold a point back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// The device.
     Disk,

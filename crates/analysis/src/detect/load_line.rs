@@ -127,7 +127,7 @@ fn flow(point: &PointData, measured: &Measured, word: &str) -> Option<Flow> {
 
 fn own_flow(point: &PointData, measured: &Measured, word: &str) -> Flow {
     let kinds = measured.window.inside_recorded().iter().flat_map(|interval| &interval.kinds);
-    let own = kinds.filter(|kind| point.kinds.get(usize::from(kind.kind)).is_some_and(|kind| kind == word));
+    let own = kinds.filter(|kind| point.kinds.get(usize::from(kind.kind)).is_some_and(|kind| kind.name == word));
     let (ops, bytes) = own.fold((0.0, 0.0), |(ops, bytes), kind| (ops + kind.ok as f64, bytes + kind.bytes as f64));
     let seconds = measured.summary.seconds.max(1e-9);
     Flow { ops: ops / seconds, bytes: bytes / seconds }

@@ -22,6 +22,7 @@ pub mod few_samples;
 pub mod foreign_cpu;
 pub mod hung;
 pub mod incomplete;
+pub mod insert_slowdown;
 pub mod interrupted;
 pub mod knee;
 pub mod level_shift;
@@ -29,7 +30,6 @@ pub mod limit;
 pub mod limit_escaped;
 pub mod littles_law;
 pub mod load_line;
-pub mod loses_inserts;
 pub mod measured_again;
 pub mod memory_shown;
 pub mod not_steady;
@@ -97,7 +97,7 @@ pub const DETECTORS: &[Detector] = &[
 ];
 
 /// Every detector that needs several points.
-pub const RUN_DETECTORS: &[RunDetector] = &[unlike_durability::DETECTOR, loses_inserts::DETECTOR, knee::DETECTOR];
+pub const RUN_DETECTORS: &[RunDetector] = &[unlike_durability::DETECTOR, insert_slowdown::DETECTOR, knee::DETECTOR];
 
 /// The explanation of the finding `code`.
 pub fn explain(code: &str) -> Option<Explanation> {

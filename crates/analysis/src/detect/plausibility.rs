@@ -7,7 +7,7 @@ use super::detector::{Detector, Measured, PointView};
 use crate::facts::{is_scripted, param, slots};
 use crate::text::plural;
 use crate::{Finding, Quantiles, Severity};
-use model::{KindInterval, PointData, Value};
+use model::{KindInterval, OpClass, PointData, Value};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector {
@@ -67,8 +67,7 @@ fn block_bytes(point: &PointData, measured: &Measured) -> Option<Contradiction> 
         Some(Value::Bytes(block)) if point.trial.workload.name == "file" && !is_scripted(point) => *block,
         _ => return None,
     };
-    let name = |kind: &KindInterval| point.kinds.get(kind.kind as usize).map(String::as_str);
-    let moves = |kind: &&KindInterval| !matches!(name(kind), Some("fsync" | "fdatasync"));
+    let moves = |kind: &&KindInterval| point.kind(kind.kind).is_none_or(|kind| kind.class != OpClass::Sync);
     let kinds = measured.window.phase.intervals.iter().flat_map(|interval| &interval.kinds).filter(moves);
     let (ok, bytes) = kinds.fold((0, 0), |(ok, bytes), kind| (ok + kind.ok, bytes + kind.bytes));
     let expected = ok as f64 * block.0 as f64;

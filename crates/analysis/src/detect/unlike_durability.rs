@@ -4,7 +4,8 @@
 //! Limits: trusts what the engine says; whether the device keeps its promise is not known.
 
 use super::detector::RunDetector;
-use crate::facts::fact;
+pub use crate::durability::durability;
+use crate::durability::durability_by_workload;
 use crate::{Finding, PointAnalysis, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,30 +21,8 @@ pub const DETECTOR: RunDetector = RunDetector {
 };
 
 fn detect(points: &[PointAnalysis]) -> Vec<Finding> {
-    let words = by_workload(points);
+    let words = durability_by_workload(points);
     words.iter().filter(|(_, words)| words.len() > 1).map(|(workload, words)| finding(workload, words)).collect()
-}
-
-/// The workloads whose points have unlike durability, with the words for it.
-pub fn unlike(points: &[PointAnalysis]) -> Vec<(&str, Vec<&str>)> {
-    let words = by_workload(points);
-    let unlike = words.into_iter().filter(|(_, words)| words.len() > 1);
-    unlike.map(|(workload, words)| (workload, words.into_keys().collect())).collect()
-}
-
-/// By workload and word of durability, the targets.
-fn by_workload(points: &[PointAnalysis]) -> BTreeMap<&str, BTreeMap<&str, BTreeSet<&str>>> {
-    let mut by_workload: BTreeMap<&str, BTreeMap<&str, BTreeSet<&str>>> = BTreeMap::new();
-    for point in points {
-        let Some(durability) = durability(point) else { continue };
-        by_workload.entry(&point.workload).or_default().entry(durability).or_default().insert(&point.target);
-    }
-    by_workload
-}
-
-/// The durability of `point`, where it has one: as read back from the engine, else as planned.
-pub fn durability(point: &PointAnalysis) -> Option<&str> {
-    fact(&point.facts, "durability").or_else(|| point.params.get("durability").map(String::as_str))
 }
 
 fn finding(workload: &str, words: &BTreeMap<&str, BTreeSet<&str>>) -> Finding {

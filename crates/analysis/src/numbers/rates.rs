@@ -1,9 +1,8 @@
 //! Rates with their intervals: of operations, and of the queries and the rows that these amount to.
 //!
-//! In: the part of a phase that counts; the facts `queries_per_op.KIND` (1 where it is missing) and `rows_per_op.KIND` (0).
+//! In: the part of a phase that counts; what each kind of operation amounts to, as the point declares it.
 //! Out: [`Rate`]s. Limits: operations that failed amount to nothing.
 
-use crate::facts::fact;
 use crate::stats::estimate_mean;
 use crate::window::Window;
 use model::{Interval, KindInterval, PointData};
@@ -40,14 +39,10 @@ pub struct PerOp {
 }
 
 impl PerOp {
-    /// As the facts of `point` say.
+    /// As the kinds of `point` declare it.
     pub fn of(point: &PointData) -> PerOp {
-        let all = |name: &str, otherwise: f64| {
-            let told = |kind: &String| fact(&point.facts, &format!("{name}.{kind}"))?.parse::<f64>().ok();
-            let sound = |value: &f64| value.is_finite() && *value >= 0.0;
-            point.kinds.iter().map(|kind| told(kind).filter(sound).unwrap_or(otherwise)).collect()
-        };
-        PerOp { queries: all("queries_per_op", 1.0), rows: all("rows_per_op", 0.0) }
+        let queries = point.kinds.iter().map(|kind| kind.queries_per_op).collect();
+        PerOp { queries, rows: point.kinds.iter().map(|kind| kind.rows_per_op).collect() }
     }
 
     /// The statements that the operations done of `kind` were.

@@ -5,7 +5,7 @@
 
 use crate::proc_file::{NeverDown, ProcFile, counter};
 use crate::{CounterSource, SourceEntry, SourceMissing, Subject};
-use model::SourceDef;
+use model::{CounterRole, SourceDef};
 use rustix::time::{ClockId, clock_gettime};
 
 /// The source.
@@ -33,13 +33,19 @@ impl CounterSource for Cpu {
             name: ENTRY.name.into(),
             subject: "machine".into(),
             counters: vec![
-                counter("user_ns", "ns", "all CPUs in user mode, niced processes and guests included"),
-                counter("system_ns", "ns", "all CPUs in the kernel, interrupts not included"),
-                counter("iowait_ns", "ns", "all CPUs idle while a task waited for I/O"),
-                counter("steal_ns", "ns", "time that the hypervisor gave to others"),
-                counter("softirq_ns", "ns", "all CPUs in interrupts, hard and soft"),
-                counter("idle_ns", "ns", "all CPUs idle"),
-                counter("self_ns", "ns", "CPU time of plimsoll's own process, an embedded engine included"),
+                counter("user_ns", "ns", "all CPUs in user mode, niced processes and guests included")
+                    .read_as(CounterRole::MachineCpuUser),
+                counter("system_ns", "ns", "all CPUs in the kernel, interrupts not included")
+                    .read_as(CounterRole::MachineCpuSystem),
+                counter("iowait_ns", "ns", "all CPUs idle while a task waited for I/O")
+                    .read_as(CounterRole::MachineCpuIowait),
+                counter("steal_ns", "ns", "time that the hypervisor gave to others")
+                    .read_as(CounterRole::MachineCpuSteal),
+                counter("softirq_ns", "ns", "all CPUs in interrupts, hard and soft")
+                    .read_as(CounterRole::MachineCpuSoftirq),
+                counter("idle_ns", "ns", "all CPUs idle").read_as(CounterRole::MachineCpuIdle),
+                counter("self_ns", "ns", "CPU time of plimsoll's own process, an embedded engine included")
+                    .read_as(CounterRole::PlimsollCpu),
                 counter("sampler_ns", "ns", "CPU time of the thread that reads the counters"),
             ],
         }

@@ -6,7 +6,7 @@
 
 use crate::proc_file::{ProcFile, counter, gauge};
 use crate::{CounterSource, SourceEntry, SourceMissing, Subject};
-use model::SourceDef;
+use model::{CounterRole, SourceDef};
 
 /// The source.
 pub const ENTRY: SourceEntry = SourceEntry {
@@ -47,14 +47,17 @@ impl CounterSource for Disk {
             name: ENTRY.name.into(),
             subject: self.device.clone(),
             counters: vec![
-                counter("read_ops", "ops", "reads completed"),
-                counter("read_bytes", "bytes", "bytes read"),
-                counter("write_ops", "ops", "writes completed"),
-                counter("write_bytes", "bytes", "bytes written"),
+                counter("read_ops", "ops", "reads completed").read_as(CounterRole::DeviceReadOps),
+                counter("read_bytes", "bytes", "bytes read").read_as(CounterRole::DeviceReadBytes),
+                counter("write_ops", "ops", "writes completed").read_as(CounterRole::DeviceWriteOps),
+                counter("write_bytes", "bytes", "bytes written").read_as(CounterRole::DeviceWriteBytes),
                 counter("discard_bytes", "bytes", "bytes discarded (TRIM)"),
-                counter("flush_ops", "ops", "cache flushes completed; a flush of a partition counts for its disk only"),
-                counter("busy_ns", "ns", "time in which at least one operation was in flight"),
-                counter("queue_ns", "ns", "operations in flight, summed over time: its rate is the mean queue depth"),
+                counter("flush_ops", "ops", "cache flushes completed; a flush of a partition counts for its disk only")
+                    .read_as(CounterRole::DeviceFlushOps),
+                counter("busy_ns", "ns", "time in which at least one operation was in flight")
+                    .read_as(CounterRole::DeviceBusy),
+                counter("queue_ns", "ns", "operations in flight, summed over time: its rate is the mean queue depth")
+                    .read_as(CounterRole::DeviceQueue),
                 gauge("in_flight", "ops", "operations in flight at the moment of reading"),
             ],
         }

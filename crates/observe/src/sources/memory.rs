@@ -5,7 +5,7 @@
 
 use crate::proc_file::{ProcFile, counter, gauge, number_after};
 use crate::{CounterSource, SourceEntry, SourceMissing, Subject};
-use model::SourceDef;
+use model::{CounterRole, SourceDef};
 
 /// The source.
 pub const ENTRY: SourceEntry =
@@ -36,8 +36,8 @@ impl CounterSource for Memory {
                 gauge("writeback_bytes", "bytes", "page cache being written"),
                 gauge("cached_bytes", "bytes", "page cache"),
                 gauge("available_bytes", "bytes", "memory that could be had without swapping"),
-                counter("swap_in_pages", "count", "pages swapped in"),
-                counter("swap_out_pages", "count", "pages swapped out"),
+                counter("swap_in_pages", "count", "pages swapped in").read_as(CounterRole::SwapIn),
+                counter("swap_out_pages", "count", "pages swapped out").read_as(CounterRole::SwapOut),
             ],
         }
     }

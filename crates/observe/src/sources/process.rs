@@ -14,7 +14,7 @@
 use crate::proc_file::{NeverDown, ProcFile, counter, gauge};
 use crate::process_tree::{ProcessTree, Usage, parse_io};
 use crate::{CounterSource, EnginePids, SourceEntry, SourceMissing, Subject};
-use model::SourceDef;
+use model::{CounterRole, SourceDef};
 
 /// The source.
 pub const ENTRY: SourceEntry =
@@ -60,15 +60,19 @@ impl CounterSource for Process {
             name: ENTRY.name.into(),
             subject: self.subject.clone(),
             counters: vec![
-                counter("read_bytes", "bytes", "bytes that the engine caused to be read from the block layer"),
+                counter("read_bytes", "bytes", "bytes that the engine caused to be read from the block layer")
+                    .read_as(CounterRole::ProcessReadBytes),
                 counter(
                     "write_bytes",
                     "bytes",
                     "bytes that the engine caused to be written to the block layer; of buffered writes the most",
-                ),
-                counter("cpu_user_ns", "ns", "CPU time of the engine in user mode"),
-                counter("cpu_system_ns", "ns", "CPU time of the engine in the kernel"),
-                counter("context_switches", "count", "context switches of the engine, voluntary and not"),
+                )
+                .read_as(CounterRole::ProcessWriteBytes),
+                counter("cpu_user_ns", "ns", "CPU time of the engine in user mode").read_as(CounterRole::EngineCpuUser),
+                counter("cpu_system_ns", "ns", "CPU time of the engine in the kernel")
+                    .read_as(CounterRole::EngineCpuSystem),
+                counter("context_switches", "count", "context switches of the engine, voluntary and not")
+                    .read_as(CounterRole::EngineContextSwitches),
                 gauge(
                     "rss_bytes",
                     "bytes",

@@ -5,7 +5,7 @@
 
 use crate::proc_file::{ProcFile, counter};
 use crate::{CounterSource, SourceEntry, SourceMissing, Subject};
-use model::SourceDef;
+use model::{CounterRole, SourceDef};
 
 /// The source.
 pub const ENTRY: SourceEntry =
@@ -39,7 +39,8 @@ impl CounterSource for Psi {
                 counter("io_some_ns", "ns", "time in which some task waited for I/O"),
                 counter("io_full_ns", "ns", "time in which tasks waited for I/O and none ran"),
                 counter("memory_some_ns", "ns", "time in which some task waited for memory"),
-                counter("memory_full_ns", "ns", "time in which tasks waited for memory and none ran"),
+                counter("memory_full_ns", "ns", "time in which tasks waited for memory and none ran")
+                    .read_as(CounterRole::MemoryStall),
             ],
         }
     }

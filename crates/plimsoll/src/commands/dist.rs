@@ -17,7 +17,7 @@ use report::with_separators;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
-use workload::dist::{self, DISTRIBUTIONS, Distribution};
+use workload::distribution::{self, DISTRIBUTIONS, Distribution};
 
 /// 1.6 GB of memory.
 const KEYS_MAX: u64 = 100_000_000;
@@ -128,7 +128,7 @@ struct MostHit {
 }
 
 fn look_at(access: &Access, asked: &Asked) -> Look {
-    let distribution = dist::of(access, asked.keys);
+    let distribution = distribution::of(access, asked.keys);
     let (by_key, ns_per_draw) = draw(&distribution, asked);
     // In the order in which the law is written.
     let drawn: Vec<u32> = (0..asked.keys).map(|place| by_key[distribution.key(place) as usize]).collect();
@@ -156,7 +156,7 @@ fn expected_to_be_hit(probability: f64, draws: u64) -> f64 {
 /// takes the CPU away in some of them.
 fn draw(distribution: &Distribution, asked: &Asked) -> (Vec<u32>, f64) {
     let (mut counts, mut costs) = (vec![0u32; asked.keys as usize], Vec::new());
-    let (mut rng, mut batch) = (dist::rng(asked.seed, 0), [0u64; BATCH]);
+    let (mut rng, mut batch) = (distribution::rng(asked.seed, 0), [0u64; BATCH]);
     let mut left = asked.draws;
     while left > 0 {
         let keys = &mut batch[..left.min(BATCH as u64) as usize];

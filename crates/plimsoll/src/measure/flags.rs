@@ -72,7 +72,7 @@ pub fn shown_default(def: &ParamDef) -> &'static str {
 
 /// How the distributions are written.
 fn forms() -> Vec<String> {
-    workload::dist::DISTRIBUTIONS.iter().map(|def| def.entry.form()).collect()
+    workload::distribution::DISTRIBUTIONS.iter().map(|def| def.entry.form()).collect()
 }
 
 /// Adds `--scale`.

@@ -24,7 +24,7 @@ use crate::output;
 use analysis::Analysis;
 use flags::Options;
 use load::Stop;
-use model::{Bytes, Catalogue, Fact, Nanos, Plan, RunMeta, Trial};
+use model::{Bytes, Catalogue, Fact, Machine, Nanos, Plan, RunMeta, Trial};
 use resume::Resumed;
 use session::Session;
 use std::path::{Path, PathBuf};
@@ -146,12 +146,14 @@ fn check_room(steps: &[Trial], dir: &Path) -> Result<(), TargetError> {
 fn describe_run(plan: &Plan, options: &Options, context: &Context) -> RunMeta {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let started = chrono::DateTime::from_timestamp(now.as_secs() as i64, 0).unwrap_or_default();
+    let environment = environment(options, context);
     RunMeta {
         run_id: format!("{}-{}", started.format("%Y%m%d-%H%M%S"), plan.name),
         started_unix_ms: now.as_millis() as u64,
         plimsoll_version: env!("CARGO_PKG_VERSION").into(),
         plan: plan.clone(),
-        environment: environment(options, context),
+        machine: Machine::from_facts(&environment),
+        environment,
     }
 }
 

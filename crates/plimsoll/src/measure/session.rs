@@ -16,19 +16,22 @@ use super::sink::PointSink;
 use crate::cli::Context;
 use crate::exit::Fault;
 use load::{Beside, Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, StopReason, run_phases};
-use model::{Fact, Limits, Nanos, OnError, Pacing, Phase, Plan, PointState, Trial};
+use model::{
+    Background, EngineTraits, Fact, KindDef, Limits, Nanos, OnError, Pacing, ParamOwner, Phase, Plan, PointParam,
+    PointState, PointTraits, Trial,
+};
 use observe::{EnginePids, Sampler, Subject};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-use store::{Batch, PointId, RunWriter};
+use store::{Batch, NewPoint, PointId, RunWriter};
 use target::device::Device;
 use target::estimate::{chain_bytes, image_bytes};
 use target::limits::{Cage, Disk, Needs};
 use target::safety::Room;
 use target::{EngineDef, Instance, Loading, Runs, Start, Volume};
-use workload::{Kind, Reuse};
+use workload::{Kind, Reuse, WorkloadDef};
 
 /// A run under way.
 pub struct Session<'a> {
@@ -151,6 +154,7 @@ impl<'a> Session<'a> {
                 (loading.kinds.clone(), First::Run(loading))
             }
         };
+        let def = live.def;
         let (mut sources, notes) = observe::open_all(&subject(trial, live, &self.options.dir));
         sources.extend(live.volume.as_ref().and_then(|_| observe::sources::disk::of(&below(&self.options.dir)?).ok()));
         sources.extend(live.instance.sources());
@@ -166,8 +170,15 @@ impl<'a> Session<'a> {
         facts.extend(places.map(|places| Fact::new("sequence", (places.start + 1).to_string())));
         facts.extend(replayed.iter().map(|replayed| Fact::new("prepare.steps", replayed.steps.join(", "))));
         facts.extend(run_ops(trial).map(|ops| Fact::new("run.ops", ops.to_string())));
-        let names: Vec<String> = kinds.iter().map(|kind| kind.name.to_owned()).collect();
-        let point = self.writer.begin_point(trial, &facts, &names, &described)?;
+        let declared: Vec<KindDef> = kinds.iter().map(kind_def).collect();
+        let point = self.writer.begin_point(&NewPoint {
+            trial,
+            facts: &facts,
+            traits: &declared_traits(trial, def),
+            params: &declared_params(trial, def),
+            kinds: &declared,
+            sources: &described,
+        })?;
         self.enter_before(point, replayed)?;
         let clock = self.clock;
         let sampler = Sampler::start(sources, trial.phases.interval, move || clock.now());
@@ -226,7 +237,8 @@ impl<'a> Session<'a> {
         let live = self.live.as_mut().expect("opened");
         let run = |loading: Loading, phases: &[PhasePlan], on_error, sink: &mut PointSink| {
             if let Some(beside) = &loading.beside {
-                sink.beside(&beside.kinds, &beside_facts(beside, &loading.kinds));
+                let background = Background { clients: beside.count() as u32, per_s: beside.per_s };
+                sink.beside(&beside.kinds, background, &beside_facts(beside, &loading.kinds));
             }
             let setup = Setup { on_error, ..setup(trial, kinds) };
             perform(loading, phases, &setup, &self.clock, &self.stop, sink)
@@ -371,7 +383,9 @@ fn cage(plan: &Plan, runs: Runs, device: &Option<String>, alone: bool) -> Result
     let needs = match runs {
         Runs::Elsewhere => return Ok(None),
         Runs::Server => Needs { memory, storage: storage.then_some(disk), embedded: false },
-        Runs::InClients | Runs::Embedded => Needs { memory: false, storage: storage.then_some(disk), embedded: true },
+        Runs::InClients | Runs::Scripted | Runs::Embedded => {
+            Needs { memory: false, storage: storage.then_some(disk), embedded: true }
+        }
     };
     let needed = needs.memory || needs.storage.is_some();
     Ok(needed.then(|| Cage::make(&needs)).transpose()?)
@@ -416,6 +430,30 @@ pub fn place_of_data<'a>(trial: &'a Trial, dir: &'a Path) -> &'a Path {
 }
 
 /// What one operation of a kind amounts to, where that is not one statement without rows.
+fn kind_def(kind: &Kind) -> KindDef {
+    let (queries_per_op, rows_per_op) = (kind.queries, kind.rows);
+    KindDef { queries_per_op, rows_per_op, ..KindDef::new(kind.name, kind.class) }
+}
+
+/// What workload and engine declare of `trial` beyond what facts state.
+fn declared_traits(trial: &Trial, def: &EngineDef) -> PointTraits {
+    let engine = EngineTraits::from_params(def.entry.params, &trial.target.params);
+    let engine = EngineTraits { scripted: def.runs == Runs::Scripted, ..engine };
+    PointTraits { engine, work: (workload_of(trial).traits)(&trial.workload.params), ..PointTraits::default() }
+}
+
+/// The workload of `trial`.
+fn workload_of(trial: &Trial) -> &'static WorkloadDef {
+    workload::find(&trial.workload.name).expect("the plan was checked against the catalogue")
+}
+
+fn declared_params(trial: &Trial, def: &EngineDef) -> Vec<PointParam> {
+    let (engine, workload) = (&trial.target.params, &trial.workload.params);
+    let of_engine = PointParam::declared(ParamOwner::Engine, def.entry.params, engine, workload);
+    let of_workload = PointParam::declared(ParamOwner::Workload, workload_of(trial).entry.params, workload, engine);
+    [of_engine, of_workload].concat()
+}
+
 fn kind_facts(kind: &Kind) -> Vec<Fact> {
     let queries =
         (kind.queries != 1.0).then(|| Fact::new(format!("queries_per_op.{}", kind.name), kind.queries.to_string()));
@@ -444,7 +482,7 @@ fn room(trial: &Trial, live: Option<&Live>, dir: &Path) -> Room {
 fn subject(trial: &Trial, live: &Live, dir: &Path) -> Subject {
     let device = device_below(trial, live.volume.as_ref(), dir);
     match live.def.runs {
-        Runs::InClients | Runs::Embedded => Subject { engine_pids: EnginePids::Own, device },
+        Runs::InClients | Runs::Scripted | Runs::Embedded => Subject { engine_pids: EnginePids::Own, device },
         Runs::Server => Subject { engine_pids: EnginePids::Processes(live.instance.processes()), device },
         // What is done here is none of its doing.
         Runs::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },

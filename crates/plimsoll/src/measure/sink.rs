@@ -7,7 +7,7 @@ use super::progress::Progress;
 use super::rounds::Rounds;
 use crate::exit::Fault;
 use load::{Sink, Stop, StopReason};
-use model::{Bytes, CounterSample, Event, EventKind, Fact, IntervalRow, OpKind, Phase, Phases, Tick};
+use model::{Background, Bytes, CounterSample, Event, EventKind, Fact, IntervalRow, OpKind, Phase, Phases, Tick};
 use observe::Sampler;
 use std::sync::Arc;
 use store::{Batch, PointId, RunWriter, StoreError};
@@ -49,9 +49,11 @@ impl<'a> PointSink<'a> {
         PointSink { rounds: Rounds::of(phases), ..self }
     }
 
-    /// Others work beside the clients of the run, as `facts` say; their operations, of `kinds`, are in no round.
-    pub fn beside(&mut self, kinds: &[OpKind], facts: &[Fact]) {
+    /// Clients work in the background of the run; their operations, of `kinds`, are in no round.
+    pub fn beside(&mut self, kinds: &[OpKind], clients: Background, facts: &[Fact]) {
         let written = self.writer.add_facts(self.point, facts);
+        self.note(written);
+        let written = self.writer.set_background(self.point, kinds, clients);
         self.note(written);
         self.rounds.iter_mut().for_each(|rounds| rounds.leave_out(kinds));
     }

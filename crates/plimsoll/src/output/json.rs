@@ -27,7 +27,8 @@ pub fn run(analysis: &Analysis, run: &RunData, run_file: &Path, report: Option<&
         "run": run_file,
         "report": report,
         "state": state(analysis),
-        "verdict": analysis.verdict,
+        "verdict": report::wording::verdict::sentences(analysis),
+        "verdict_detail": analysis.verdict,
         "findings": analysis.findings.iter().map(finding).collect::<Vec<_>>(),
         "points": points.collect::<Vec<_>>(),
     })

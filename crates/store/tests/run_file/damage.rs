@@ -70,7 +70,7 @@ fn a_newer_format_is_refused_politely() {
     let (_folder, path) = finished(1);
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 7).unwrap();
     let refused = refusal(&path).to_string();
-    assert!(refused.contains("made by a newer plimsoll (format 7; this one reads 1)"), "{refused}");
+    assert!(refused.contains("made by a newer plimsoll (format 7; this one reads 1 to 2)"), "{refused}");
 }
 
 #[test]
@@ -154,6 +154,13 @@ fn contents_that_cannot_be_are_named() {
         ("UPDATE counter SET source = 7", "source 7"),
         ("UPDATE source SET source = source + 1 WHERE source = 1", "numbered from 0"),
         ("UPDATE event SET kind = 'rumour'", "rumour"),
+        ("UPDATE kind SET kind = 5 WHERE kind = 1", "not numbered from 0"),
+        ("UPDATE kind SET class = 'guess'", "kind.class"),
+        ("UPDATE kind SET rows_per_op = -1.0", "only amounts from 0"),
+        ("UPDATE kind SET queries_per_op = 9e999", "only amounts from 0"),
+        ("UPDATE param SET role = 'hero'", "param.role"),
+        ("UPDATE param SET owner = 'nobody'", "param.owner"),
+        ("UPDATE point SET traits = '{\"engine\":7}'", "point.traits"),
         ("UPDATE point SET state = 'great'", "`great`"),
         ("UPDATE point SET trial = '{}'", "point.trial"),
         ("UPDATE meta SET value = 'no' WHERE key = 'plan'", "meta.value"),
@@ -202,6 +209,6 @@ fn a_path_that_is_not_text_is_refused_before_it_is_measured() {
     let mut trial = trial();
     trial.target.path = Some(std::ffi::OsString::from_vec(vec![b'/', 0xff]).into());
     let mut run = RunWriter::create(&path, &meta()).unwrap();
-    let refused = run.begin_point(&trial, &[], &[], &[]).unwrap_err();
+    let refused = begin_point(&mut run, &trial).unwrap_err();
     assert!(matches!(refused, StoreError::Unwritable { .. }), "{refused}");
 }

@@ -18,10 +18,11 @@ fn place() -> (TempDir, PathBuf) {
 fn what_is_known_of_run_and_point_is_read_as_written() {
     let (_folder, path) = place();
     let mut run = RunWriter::create(&path, &meta()).unwrap();
-    let first = run.begin_point(&trial(), &[Fact::new("version", "3.54")], &kinds(), &sources()).unwrap();
-    run.add_facts(first, &[Fact::new("page", "4 KiB"), Fact::new("say", "\"'[],")]).unwrap();
+    let first = begin_point(&mut run, &trial()).unwrap();
+    run.add_facts(first, &[Fact::new("data.bytes", "4096"), Fact::new("say", "\"'[],")]).unwrap();
+    run.set_background(first, &[OpKind(1)], Background { clients: 3, per_s: 12.5 }).unwrap();
     run.finish_point(first, PointState::Failed, Some("the engine is gone")).unwrap();
-    let second = run.begin_point(&trial(), &[], &[], &[]).unwrap();
+    let second = run.begin_point(&bare(&trial(), &PointTraits::default())).unwrap();
     run.finish_point(second, PointState::Complete, None).unwrap();
     run.finish().unwrap();
 
@@ -30,9 +31,17 @@ fn what_is_known_of_run_and_point_is_read_as_written() {
     assert_eq!(data.points.iter().map(|point| point.id).collect::<Vec<_>>(), [1, 2]);
     let point = &data.points[0];
     assert_eq!((point.state, point.error.as_deref()), (PointState::Failed, Some("the engine is gone")));
-    assert_eq!((&point.trial, &point.kinds, &point.sources), (&trial(), &kinds(), &sources()));
-    let facts = [Fact::new("version", "3.54"), Fact::new("page", "4 KiB"), Fact::new("say", "\"'[],")];
-    assert_eq!(point.facts, facts);
+    assert_eq!((&point.trial, &point.params, &point.sources), (&trial(), &params(), &sources()));
+    let mut kinds = kinds();
+    kinds[1].background = true;
+    assert_eq!(point.kinds, kinds);
+    let facts = [("version", "3.54"), ("engine.process", "own"), ("data.bytes", "4096"), ("say", "\"'[],")];
+    assert_eq!(point.facts, facts.map(|(name, value)| Fact::new(name, value)));
+    let mut traits = traits();
+    (traits.engine.process, traits.outcome.data_bytes) = (EngineProcess::Own, Some(4_096));
+    traits.course.background = Some(Background { clients: 3, per_s: 12.5 });
+    assert_eq!(point.traits, traits);
+    assert_eq!(data.points[1].traits, PointTraits::default());
 }
 
 #[test]
@@ -168,7 +177,7 @@ fn a_target_with_a_path_is_called_by_it() {
     let mut run = RunWriter::create(&path, &meta()).unwrap();
     let mut trial = trial();
     trial.target.path = Some("/data/f0".into());
-    run.begin_point(&trial, &[], &[], &[]).unwrap();
+    run.begin_point(&bare(&trial, &PointTraits::default())).unwrap();
     run.finish().unwrap();
     assert_eq!(read_meta(&path).unwrap().points[0].target, "/data/f0");
 }

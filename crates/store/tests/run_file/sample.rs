@@ -3,7 +3,7 @@
 use model::*;
 use std::collections::BTreeMap;
 use std::path::Path;
-use store::{Batch, PointId, RunWriter, StoreError};
+use store::{Batch, NewPoint, PointId, RunWriter, StoreError};
 
 pub const SECOND: Nanos = Nanos::from_secs(1);
 
@@ -44,6 +44,7 @@ pub fn meta() -> RunMeta {
         plimsoll_version: "1.2.3".into(),
         plan: Plan { name: "quick".into(), title: "a \"quick\" look".into(), scale: 1.0, trials: vec![trial()] },
         environment: vec![Fact::new("kernel", "6.18.0"), Fact::new("filesystem", "ext4")],
+        machine: Machine { cpus: Some(2), ..Machine::default() },
     }
 }
 
@@ -53,13 +54,16 @@ pub fn sources() -> Vec<SourceDef> {
         unit: "ns".into(),
         kind: CounterKind::Counter,
         help: "one line".into(),
+        role: (name == "user_ns").then_some(CounterRole::MachineCpuUser),
+        in_pages: false,
     };
     let source = |name: &str, counters| SourceDef { name: name.into(), subject: "vda".into(), counters };
     vec![source("cpu", vec![counter("user_ns"), counter("system_ns")]), source("disk", vec![counter("busy_ns")])]
 }
 
-pub fn kinds() -> Vec<String> {
-    vec!["read".into(), "write".into()]
+pub fn kinds() -> Vec<KindDef> {
+    let write = KindDef { queries_per_op: 20.5, rows_per_op: 3.0, ..KindDef::new("write", OpClass::Write) };
+    vec![KindDef::new("read", OpClass::Read), write]
 }
 
 pub fn counts(times_ns: impl IntoIterator<Item = u64>) -> LatencyCounts {
@@ -101,10 +105,40 @@ pub fn reading(at_s: u64, source: u16, values: &[Option<f64>]) -> CounterSample 
     CounterSample { at: Tick(at_s * SECOND.0), source, values: values.to_vec() }
 }
 
+pub fn params() -> Vec<PointParam> {
+    let param = |owner, name: &str, role, used| PointParam { name: name.into(), owner, role, used };
+    vec![
+        param(ParamOwner::Engine, "cache", ParamRole::Size, true),
+        param(ParamOwner::Workload, "access", ParamRole::Work, false),
+    ]
+}
+
+pub fn traits() -> PointTraits {
+    let engine = EngineTraits { cache_bytes: Some(64 << 20), ..EngineTraits::default() };
+    PointTraits { engine, ..PointTraits::default() }
+}
+
+/// A point of `trial` that declares nothing.
+pub fn bare<'a>(trial: &'a Trial, traits: &'a PointTraits) -> NewPoint<'a> {
+    NewPoint { trial, facts: &[], traits, params: &[], kinds: &[], sources: &[] }
+}
+
+/// Begins a point of `trial` that declares everything.
+pub fn begin_point(run: &mut RunWriter, trial: &Trial) -> Result<PointId, StoreError> {
+    run.begin_point(&NewPoint {
+        trial,
+        facts: &[Fact::new("version", "3.54"), Fact::new("engine.process", "own")],
+        traits: &traits(),
+        params: &params(),
+        kinds: &kinds(),
+        sources: &sources(),
+    })
+}
+
 /// Begins a run with one point in its run phase.
 pub fn begin(path: &Path) -> (RunWriter, PointId) {
     let mut run = RunWriter::create(path, &meta()).unwrap();
-    let point = run.begin_point(&trial(), &[Fact::new("version", "3.54")], &kinds(), &sources()).unwrap();
+    let point = begin_point(&mut run, &trial()).unwrap();
     run.begin_phase(point, Phase::Run, Tick(10 * SECOND.0)).unwrap();
     (run, point)
 }

@@ -3,7 +3,7 @@
 use crate::sample::*;
 use model::*;
 use std::path::Path;
-use store::{Batch, RunWriter, read};
+use store::{Batch, NewPoint, RunWriter, read};
 
 const SECONDS: u32 = 3_600;
 const SOURCES: u16 = 6;
@@ -26,7 +26,9 @@ fn an_hour_of_seconds_with_sixty_counters_is_below_12_mb_on_disk_and_its_times_b
 
 fn write_hour(path: &Path) {
     let mut run = RunWriter::create(path, &meta()).unwrap();
-    let point = run.begin_point(&trial(), &[], &kinds(), &six_of_ten()).unwrap();
+    let point = run
+        .begin_point(&NewPoint { sources: &six_of_ten(), kinds: &kinds(), ..bare(&trial(), &PointTraits::default()) })
+        .unwrap();
     run.begin_phase(point, Phase::Run, Tick(0)).unwrap();
     for second in 0..SECONDS {
         let (intervals, counters) = ([busy_second(second)], readings(second));

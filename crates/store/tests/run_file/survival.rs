@@ -134,7 +134,7 @@ fn a_run_whose_recorder_was_killed_is_recorded_further_and_keeps_what_it_holds()
     let path = killed_after(4, folder.path());
     let mut run = RunWriter::reopen(&path).unwrap();
     assert_eq!(run.last_tick().unwrap(), Tick(14 * SECOND.0));
-    let again = run.begin_point(&trial(), &[], &kinds(), &sources()).unwrap();
+    let again = begin_point(&mut run, &trial()).unwrap();
     run.begin_phase(again, Phase::Run, Tick(90 * SECOND.0)).unwrap();
     record(&mut run, again, 0).unwrap();
     run.finish_point(again, PointState::Complete, None).unwrap();
@@ -168,7 +168,7 @@ fn a_trigger_in_a_run_file_is_not_fired_by_recording_further() {
     db.execute_batch("CREATE TRIGGER t AFTER INSERT ON point BEGIN DELETE FROM interval; END").unwrap();
     drop(db);
     let mut run = RunWriter::reopen(&path).unwrap();
-    run.begin_point(&trial(), &[], &kinds(), &sources()).unwrap();
+    begin_point(&mut run, &trial()).unwrap();
     run.finish().unwrap();
     assert_eq!(read(&path).unwrap().points[0].phases[0].intervals.len(), 1);
 }

@@ -8,7 +8,7 @@ use super::MadeFor;
 use crate::copy::{self, Copied};
 use crate::dataset::DataDir;
 use crate::error::TargetError;
-use model::{Fact, ParamDef, ParamKind, Params};
+use model::{Fact, ParamDef, ParamKind, ParamRole, Params};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -21,6 +21,9 @@ pub const BETWEEN: ParamDef = ParamDef {
            caches (restart), or that on a copy of the data as it was loaded (restore; reflink where the file system can)",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Ground,
+    meaning: None,
+    used_if: None,
 };
 
 /// The word of a trial.

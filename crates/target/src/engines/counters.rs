@@ -4,7 +4,7 @@
 //! version of the server does not know is a gap of that counter; a server that does not answer within [`PATIENCE`] is a gap of
 //! all, and is connected to anew at the next reading. A server that was started anew would count from zero again.
 
-use model::{CounterDef, CounterKind, CounterSource, SourceDef};
+use model::{CounterDef, CounterKind, CounterRole, CounterSource, SourceDef};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ pub struct Counter {
     unit: &'static str,
     kind: CounterKind,
     help: &'static str,
+    role: Option<CounterRole>,
+    in_pages: bool,
 }
 
 /// A counter of an engine inside plimsoll, which nobody is asked for by name.
@@ -31,7 +33,7 @@ pub const fn own(kind: CounterKind, name: &'static str, unit: &'static str, help
 
 /// A counter that only grows.
 pub const fn grows(name: &'static str, known_as: &'static str, unit: &'static str, help: &'static str) -> Counter {
-    Counter { name, known_as, factor: 1.0, unit, kind: CounterKind::Counter, help }
+    Counter { name, known_as, factor: 1.0, unit, kind: CounterKind::Counter, help, role: None, in_pages: false }
 }
 
 /// A counter that goes up and down.
@@ -42,12 +44,29 @@ pub const fn level(name: &'static str, known_as: &'static str, unit: &'static st
 impl Counter {
     /// As a source declares it.
     pub fn def(&self) -> CounterDef {
-        CounterDef { name: self.name.into(), unit: self.unit.into(), kind: self.kind, help: self.help.into() }
+        CounterDef {
+            name: self.name.into(),
+            unit: self.unit.into(),
+            kind: self.kind,
+            help: self.help.into(),
+            role: self.role,
+            in_pages: self.in_pages,
+        }
     }
 
     /// What the server calls it.
     pub fn known_as(&self) -> &'static str {
         self.known_as
+    }
+
+    /// The same, which the analysis reads as `role`.
+    pub const fn read_as(self, role: CounterRole) -> Counter {
+        Counter { role: Some(role), ..self }
+    }
+
+    /// The same, which counts pages where `role` speaks of bytes.
+    pub const fn pages_of(self, role: CounterRole) -> Counter {
+        Counter { role: Some(role), in_pages: true, ..self }
     }
 
     /// The same, in a unit of which the server's is `factor`.

@@ -17,7 +17,9 @@ use crate::error::{TargetError, shown};
 use ::fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, LsmError as StorageError, PersistMode};
 use load::SyncClient;
 use model::CounterKind::{Counter as Counts, Gauge};
-use model::{Bytes, CounterSource, Entry, Fact, FailureClass, Family, KvEntry, KvOp, ParamDef, Params, Trial};
+use model::{
+    Bytes, CounterRole, CounterSource, Entry, Fact, FailureClass, Family, KvEntry, KvOp, ParamDef, Params, Trial,
+};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,8 +53,10 @@ static COUNTERS: ServerSource = ServerSource {
     name: "fjall",
     help: "journals, memtables, compactions and tables of fjall, as the library says (fjall)",
     counters: &[
-        own(Gauge, "journal_bytes", "bytes", "size of the journals, which hold what is not yet in tables"),
-        own(Gauge, "memtable_bytes", "bytes", "memory of all memtables: what is yet to be written to tables"),
+        own(Gauge, "journal_bytes", "bytes", "size of the journals, which hold what is not yet in tables")
+            .read_as(CounterRole::LogAge),
+        own(Gauge, "memtable_bytes", "bytes", "memory of all memtables: what is yet to be written to tables")
+            .read_as(CounterRole::Memtable),
         own(Gauge, "flushes_pending", "count", "memtables that are full and wait to be flushed"),
         own(Gauge, "compactions_running", "count", "compactions under way"),
         own(Counts, "compactions", "ops", "compactions done"),

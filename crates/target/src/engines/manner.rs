@@ -5,7 +5,7 @@
 
 use crate::error::TargetError;
 use crate::server::url::Url;
-use model::{Fact, FailureClass, Nanos, ParamDef, ParamKind, Params, Trial};
+use model::{Fact, FailureClass, Meaning, Nanos, ParamDef, ParamKind, ParamRole, Params, Trial};
 use std::time::{Duration, Instant};
 
 /// How a statement comes to the engine.
@@ -17,6 +17,9 @@ pub const STATEMENTS: ParamDef = ParamDef {
            prepared anew each time)",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
 };
 
 /// What transactions may see of each other.
@@ -27,6 +30,9 @@ pub const ISOLATION: ParamDef = ParamDef {
     help: "isolation level of the clients' transactions; default: the server's own",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Ground,
+    meaning: None,
+    used_if: None,
 };
 
 /// How long a connection lasts.
@@ -37,6 +43,9 @@ pub const CONNECTION: ParamDef = ParamDef {
     help: "connections are kept, or each operation opens and closes one of its own, which is part of its response time",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
 };
 
 /// What becomes of a client that has lost its connection.
@@ -47,6 +56,9 @@ pub const RECONNECT: ParamDef = ParamDef {
     help: "after a lost connection, where failures are counted: connect again, or end the point",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
 };
 
 /// How long an operation that lost against others is tried again.
@@ -59,6 +71,9 @@ pub const RETRIES_FOR: ParamDef = ParamDef {
            time; 0 = a conflict is a failure",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
 };
 
 /// How many threads the clients have.
@@ -70,6 +85,9 @@ pub const THREADS: ParamDef = ParamDef {
            and an answer waits until its thread has looked at those before it",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Tuning,
+    meaning: Some(Meaning::ClientThreads),
+    used_if: None,
 };
 
 /// Whether statements are prepared.

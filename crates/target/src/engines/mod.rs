@@ -31,7 +31,7 @@ use crate::limits::Cage;
 use crate::server::place::Place;
 use crate::verify::ReadBack;
 use load::{Beside, Client, Crews, OpSource};
-use model::{Bytes, CounterSource, Fact, Family, Op, ParamDef, ParamKind, Params, Trial};
+use model::{Bytes, CounterSource, Fact, Family, Meaning, Op, ParamDef, ParamKind, ParamRole, Params, Trial};
 use std::path::Path;
 use workload::{Carried, Kind, Part, Slot};
 
@@ -82,6 +82,8 @@ pub struct EngineDef {
 pub enum Runs {
     /// There is no engine: the client's system calls are the work.
     InClients,
+    /// Nowhere: the engine only waits, and what is measured is the generator.
+    Scripted,
     /// In plimsoll's own process, on the clients' threads and its own.
     Embedded,
     /// In processes of the engine's own, which [`Instance::processes`] names.
@@ -94,7 +96,7 @@ impl Runs {
     /// The value of the fact `engine.process`.
     pub fn as_str(self) -> &'static str {
         match self {
-            Runs::InClients => "none",
+            Runs::InClients | Runs::Scripted => "none",
             Runs::Embedded => "embedded",
             Runs::Server => "own",
             Runs::Elsewhere => "elsewhere",
@@ -245,6 +247,9 @@ const DURABILITY: ParamDef = ParamDef {
     help: "a commit is on disk when acknowledged (disk), handed to the system and synced each second (os), or neither (none)",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Ground,
+    meaning: Some(Meaning::Durability),
+    used_if: None,
 };
 
 /// The engine's own cache.
@@ -255,6 +260,9 @@ const CACHE: ParamDef = ParamDef {
     help: "size of the engine's own cache (SQLite: of each connection)",
     scales: true,
     shapes_data: true,
+    role: ParamRole::Size,
+    meaning: Some(Meaning::Cache),
+    used_if: None,
 };
 
 /// A server's log of changes, which bounds how long it may put off writing pages.
@@ -265,6 +273,9 @@ const LOG_SIZE: ParamDef = ParamDef {
     help: "size of the server's log of changes (innodb_log_file_size, max_wal_size)",
     scales: true,
     shapes_data: true,
+    role: ParamRole::Size,
+    meaning: None,
+    used_if: None,
 };
 
 /// More loaders than this gain nothing on a data set that fits one machine, and would be clients by themselves.

@@ -6,7 +6,7 @@
 use super::{EngineDef, Instance, Loading, Runs, depth_one_only, workload_of};
 use crate::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
-use model::{Bytes, Entry, Fact, Family, Nanos, Op, Outcome, ParamDef, ParamKind, Params, Tick, Trial};
+use model::{Bytes, Entry, Fact, Family, Nanos, Op, Outcome, ParamDef, ParamKind, ParamRole, Params, Tick, Trial};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::marker::PhantomData;
@@ -22,7 +22,7 @@ pub static NULL: EngineDef = EngineDef {
         families: &[Family::Io, Family::Sql, Family::Kv],
         params: PARAMS,
     },
-    runs: Runs::InClients,
+    runs: Runs::Scripted,
     disk_peak: |_, _| Bytes(0),
     version: || Ok(env!("CARGO_PKG_VERSION").into()),
     check: depth_one_only,
@@ -49,7 +49,17 @@ const PARAMS: &[ParamDef] = &[
 ];
 
 const fn param(name: &'static str, kind: ParamKind, default: &'static str, help: &'static str) -> ParamDef {
-    ParamDef { name, kind, default, help, scales: false, shapes_data: true }
+    ParamDef {
+        name,
+        kind,
+        default,
+        help,
+        scales: false,
+        shapes_data: true,
+        role: ParamRole::Tuning,
+        meaning: None,
+        used_if: None,
+    }
 }
 
 const fn duration(name: &'static str, default: &'static str, help: &'static str) -> ParamDef {

@@ -20,7 +20,8 @@ use crate::error::{TargetError, shown};
 use load::{Driver, SyncClient};
 use model::CounterKind::{Counter as Counts, Gauge};
 use model::{
-    Bytes, CounterSource, Entry, Fact, FailureClass, Family, Outcome, ParamDef, ParamKind, Params, SqlArg, SqlOp, Trial,
+    Bytes, CounterRole, CounterSource, Entry, Fact, FailureClass, Family, Outcome, ParamDef, ParamKind, Params, SqlArg,
+    SqlOp, Trial,
 };
 use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 use rusqlite::{Connection, ErrorCode, Statement};
@@ -58,7 +59,8 @@ static COUNTERS: ServerSource = ServerSource {
             "wal_bytes",
             "bytes",
             "length of the write-ahead log: its largest so far, because it is written again from the start",
-        ),
+        )
+        .read_as(CounterRole::LogHoldingData),
         own(
             Counts,
             "wal_restarts",

@@ -7,7 +7,7 @@ use super::memory::Memory;
 use super::storage::Storage;
 use crate::engines::counters::{ServerSource, own, within};
 use model::CounterKind::{Counter as Counts, Gauge};
-use model::CounterSource;
+use model::{CounterRole, CounterSource};
 
 /// The source, for the reference.
 pub static LIMITS: ServerSource = ServerSource {
@@ -16,10 +16,12 @@ pub static LIMITS: ServerSource = ServerSource {
     counters: &[
         own(Gauge, "memory_bytes", "bytes", "memory of the engine and page cache of its files"),
         own(Counts, "memory_hits", "count", "times that the memory limit was met and something had to go"),
-        own(Counts, "read_ops", "ops", "reads of who is held to the limit"),
-        own(Counts, "write_ops", "ops", "writes of who is held to the limit"),
-        own(Counts, "read_bytes", "bytes", "bytes read by who is held to the limit"),
-        own(Counts, "write_bytes", "bytes", "bytes written by who is held to the limit"),
+        own(Counts, "read_ops", "ops", "reads of who is held to the limit").read_as(CounterRole::LimitedReadOps),
+        own(Counts, "write_ops", "ops", "writes of who is held to the limit").read_as(CounterRole::LimitedWriteOps),
+        own(Counts, "read_bytes", "bytes", "bytes read by who is held to the limit")
+            .read_as(CounterRole::LimitedReadBytes),
+        own(Counts, "write_bytes", "bytes", "bytes written by who is held to the limit")
+            .read_as(CounterRole::LimitedWriteBytes),
     ],
 };
 

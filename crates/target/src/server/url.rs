@@ -8,7 +8,7 @@
 use super::prompt;
 use super::tls::{self, Wanted, Where};
 use crate::error::{IoContext, TargetError, shown};
-use model::{ParamDef, ParamKind, Params};
+use model::{ParamDef, ParamKind, ParamRole, Params};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
@@ -24,6 +24,9 @@ pub const URL: ParamDef = ParamDef {
            `?ssl-mode=VERIFY_IDENTITY&ssl-ca=FILE`, for PostgreSQL `?sslmode=verify-full&sslrootcert=FILE`",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Ground,
+    meaning: None,
+    used_if: None,
 };
 
 /// Where its password is.
@@ -35,6 +38,9 @@ pub const PASSWORD_FILE: ParamDef = ParamDef {
            password is in PLIMSOLL_PASSWORD",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Ground,
+    meaning: None,
+    used_if: None,
 };
 
 /// A server, and as whom to come there.

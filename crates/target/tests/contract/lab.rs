@@ -153,7 +153,7 @@ fn catalogue() -> Catalogue {
     Catalogue {
         engines: ENGINES.iter().map(|def| def.entry).collect(),
         workloads: WORKLOADS.iter().map(|def| def.entry).collect(),
-        distributions: workload::dist::DISTRIBUTIONS.iter().map(|def| def.entry).collect(),
+        distributions: workload::distribution::DISTRIBUTIONS.iter().map(|def| def.entry).collect(),
         run_ops: |name, params| workload::find(name)?.run_ops(params),
         shares_data: |_, _| true,
         has_step: target::has_step,

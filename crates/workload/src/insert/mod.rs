@@ -29,7 +29,10 @@ use crate::carried::TABLES_MAX;
 use crate::program::{Beside, Kind, KvProgram, Part, SqlProgram, Work};
 use crate::{Carried, Reuse, Unsupported, WorkloadDef};
 use inserts::{Commits, Empty, Inserts, index_part, numbered_part};
-use model::{Bytes, Entry, Family, Op, OpKind, ParamDef, ParamKind, Params};
+use model::{
+    Bytes, Entry, Family, Op, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, RowWork, StepWork, UsedIf,
+    WorkTraits,
+};
 use queries::{Queries, Query};
 use rows::Data;
 use schema::{FORMS, INDEX_NAMES, Schema};
@@ -43,6 +46,7 @@ pub static INSERT: WorkloadDef = WorkloadDef {
         families: &[Family::Sql, Family::Kv],
         params: PARAMS,
     },
+    traits,
     data_reuse: |params| {
         let step = Step::of(params);
         Reuse::Continues { at: step as usize, begins: !matches!(step, Step::Ranges | Step::Points) }
@@ -56,57 +60,80 @@ pub static INSERT: WorkloadDef = WorkloadDef {
 
 const PARAMS: &[ParamDef] = &[
     ParamDef {
-        name: "step",
-        kind: ParamKind::Steps(&STEPS),
-        default: "l.i0",
-        help: "load without indexes, make them, insert, insert a fifth as much by small commits, drain, range and point queries",
-        scales: false,
-        shapes_data: false,
+        help: "the step to run; a plan that names several, or none, runs them in order on the same data: load without indexes (l.i0), \
+               make them (l.x), insert (l.i1), insert a fifth as much in small commits (l.i2), drain, range queries (qr) and \
+               point queries (qp)",
+        ..ParamDef::new("step", ParamRole::Work, ParamKind::Steps(&STEPS), "l.i0")
     },
-    shaping("schema", ParamKind::OneOf(&FORMS), "ibench", "the tables of 2012, or today's with a column of text"),
-    shaping("indexes", int(0, 3), "3", "secondary indexes: the first so many of marketsegment, registersegment, pdc"),
-    ParamDef { scales: true, ..free("rows", int(0, ROWS_MAX), "100000", ROWS_HELP) },
-    free(
-        "rows_per_commit",
-        int(1, 100_000),
-        "50",
-        "rows inserted by each operation of l.i0 and l.i1, which is one commit",
-    ),
-    free("small_commit", int(1, 100_000), "5", "the same for l.i2, and for inserts beside qr and qp"),
-    shaping("tables", int(1, TABLES_MAX as u64), "1", "number of tables; each client works on its own, or shares one"),
-    ParamDef { scales: true, ..shaping("partition_rows", int(0, ROWS_MAX), "0", PARTITION_ROWS_HELP) },
-    shaping("data_bytes", int(0, 4_000), "10", "bytes of text in each row (schema = ibench)"),
-    shaping("incompressible", ParamKind::Float { min: 0.0, max: 1.0 }, "0.5", "share of that text that is random"),
-    free(
-        "delete",
-        ParamKind::Bool,
-        "false",
-        "whether each commit after l.i0 deletes as many of the oldest rows as it inserts",
-    ),
-    free(
-        "insert_rate",
-        int(0, 1_000_000),
-        "100",
-        "rows inserted per second beside each client of qr and qp; 0 for none",
-    ),
-    free("query_rows", int(1, 100_000), "10", "rows that a query of qr reads"),
+    ParamDef {
+        help: "the tables of the 2012 benchmark, or those of today with a text column",
+        shapes_data: true,
+        ..ParamDef::new("schema", ParamRole::Ground, ParamKind::OneOf(&FORMS), "ibench")
+    },
+    ParamDef {
+        help: "number of secondary indexes: the first of marketsegment, registersegment and pdc",
+        shapes_data: true,
+        used_if: Some(UsedIf { param: "step", one_of: &["l.x", "l.i1", "l.i2", "drain", "qr", "qp"] }),
+        ..ParamDef::new("indexes", ParamRole::Ground, int(0, 3), "3")
+    },
+    ParamDef {
+        help: "rows that l.i0 and l.i1 each insert over all clients, and l.i2 a fifth of; 0 = until the time is over",
+        scales: true,
+        ..ParamDef::new("rows", ParamRole::Size, int(0, ROWS_MAX), "100000")
+    },
+    ParamDef {
+        help: "rows per commit in l.i0 and l.i1; each operation is one commit",
+        used_if: Some(UsedIf { param: "step", one_of: &["l.i0", "l.i1"] }),
+        ..ParamDef::new("rows_per_commit", ParamRole::Work, int(1, 100_000), "50")
+    },
+    ParamDef {
+        help: "rows per commit in l.i2, and of the background inserts of qr and qp",
+        used_if: Some(UsedIf { param: "step", one_of: &["l.i2", "qr", "qp"] }),
+        ..ParamDef::new("small_commit", ParamRole::Work, int(1, 100_000), "5")
+    },
+    ParamDef {
+        help: "number of tables; with fewer tables than clients, clients share them",
+        shapes_data: true,
+        ..ParamDef::new("tables", ParamRole::Size, int(1, TABLES_MAX as u64), "1")
+    },
+    ParamDef {
+        help: "rows per partition of a table, by ranges of its key; 0 = no partitions",
+        scales: true,
+        shapes_data: true,
+        ..ParamDef::new("partition_rows", ParamRole::Size, int(0, ROWS_MAX), "0")
+    },
+    ParamDef {
+        help: "bytes of text in each row",
+        shapes_data: true,
+        used_if: IN_TODAYS_TABLES,
+        ..ParamDef::new("data_bytes", ParamRole::Size, int(0, 4_000), "10")
+    },
+    ParamDef {
+        help: "share of that text that is random, 0 to 1",
+        shapes_data: true,
+        used_if: IN_TODAYS_TABLES,
+        ..ParamDef::new("incompressible", ParamRole::Ground, ParamKind::Float { min: 0.0, max: 1.0 }, "0.5")
+    },
+    ParamDef {
+        help: "in every step after l.i0, delete as many of the oldest rows per commit as it inserts",
+        ..ParamDef::new("delete", ParamRole::Work, ParamKind::Bool, "false")
+    },
+    ParamDef {
+        help: "rows inserted per second in the background of each client of qr and qp; 0 = none",
+        used_if: Some(UsedIf { param: "step", one_of: &["qr", "qp"] }),
+        ..ParamDef::new("insert_rate", ParamRole::Work, int(0, 1_000_000), "100")
+    },
+    ParamDef {
+        help: "rows that a query of qr reads",
+        used_if: Some(UsedIf { param: "step", one_of: &["qr"] }),
+        ..ParamDef::new("query_rows", ParamRole::Work, int(1, 100_000), "10")
+    },
 ];
 
+const IN_TODAYS_TABLES: Option<UsedIf> = Some(UsedIf { param: "schema", one_of: &["ibench"] });
 const ROWS_MAX: u64 = 1_000_000_000_000;
-const ROWS_HELP: &str =
-    "rows that l.i0 and l.i1 each insert over all clients, and l.i2 a fifth of; 0: until the time is over";
-const PARTITION_ROWS_HELP: &str = "rows in each partition of a table, by ranges of its key; 0 for none";
-
 const fn int(min: u64, max: u64) -> ParamKind {
     ParamKind::Int { min, max }
-}
-
-const fn free(name: &'static str, kind: ParamKind, default: &'static str, help: &'static str) -> ParamDef {
-    ParamDef { name, kind, default, help, scales: false, shapes_data: false }
-}
-
-const fn shaping(name: &'static str, kind: ParamKind, default: &'static str, help: &'static str) -> ParamDef {
-    ParamDef { name, kind, default, help, scales: false, shapes_data: true }
 }
 
 /// The steps in their order.
@@ -131,13 +158,21 @@ impl Step {
         all[at.expect("`step` is declared with these words")]
     }
 
+    /// How many rows the step inserts in all, where it inserts; 0 where its time ends it.
+    fn rows(self, params: &Params) -> u64 {
+        match self {
+            Step::InsertSmall => params.int("rows").div_ceil(SMALL_SHARE),
+            _ => params.int("rows"),
+        }
+    }
+
     /// What each operation commits, in steps that insert.
     fn commits(self, params: &Params) -> Option<Commits> {
-        let (rows, delete) = (params.int("rows"), params.flag("delete"));
+        let (rows, delete) = (self.rows(params), params.flag("delete"));
         match self {
             Step::Load => Some(Commits::new(rows, params.int("rows_per_commit"), false)),
             Step::Insert => Some(Commits::new(rows, params.int("rows_per_commit"), delete)),
-            Step::InsertSmall => Some(Commits::new(rows.div_ceil(SMALL_SHARE), params.int("small_commit"), delete)),
+            Step::InsertSmall => Some(Commits::new(rows, params.int("small_commit"), delete)),
             Step::Index | Step::Drain | Step::Ranges | Step::Points => None,
         }
     }
@@ -150,6 +185,18 @@ impl Step {
             Step::Load | Step::Index | Step::Insert | Step::InsertSmall | Step::Drain => None,
         }
     }
+}
+
+fn traits(params: &Params) -> WorkTraits {
+    let step = Step::of(params);
+    let rows = RowWork {
+        asked: step.commits(params).map(|_| step.rows(params)).filter(|rows| *rows > 0),
+        payload_bytes: Some(schema::payload_bytes(params)),
+        partition_rows: Some(params.int("partition_rows") * params.int("tables")).filter(|rows| *rows > 0),
+        deletes: params.flag("delete"),
+    };
+    let named = StepWork { name: params.word("step").to_owned(), at: step as u32, drains: step == Step::Drain };
+    WorkTraits { io: None, rows: Some(rows), step: Some(named) }
 }
 
 /// `l.i2` inserts one row for so many of `l.i1`.
@@ -265,11 +312,14 @@ where
 }
 
 fn kinds(step: Step, commits: Option<Commits>, inserts_beside: Option<Aside>) -> Vec<Kind> {
-    let insert = |commits: Commits| Kind { name: "insert", queries: commits.queries(), rows: commits.rows_each() };
+    let insert = |commits: Commits| {
+        let (queries, rows) = (commits.queries(), commits.rows_each());
+        Kind { name: "insert", class: OpClass::Write, queries, rows }
+    };
     let own = match step {
-        Step::Index => Kind::plain("index"),
-        Step::Drain => Kind::plain("drain"),
-        _ => commits.map_or(Kind::plain("query"), insert),
+        Step::Index => Kind::plain("index", OpClass::Index),
+        Step::Drain => Kind::plain("drain", OpClass::Drain),
+        _ => commits.map_or(Kind::plain("query", OpClass::Read), insert),
     };
     std::iter::once(own).chain(inserts_beside.map(|aside| insert(aside.commits))).collect()
 }

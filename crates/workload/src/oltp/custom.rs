@@ -11,7 +11,7 @@ use crate::Workload;
 use crate::program::{Kind, push_text};
 use crate::random::{Rng, Words, below, push_digit_groups};
 use model::statement::{CustomOp, CustomValue, Draw, TABLE};
-use model::{OpKind, SqlArg, SqlCall, SqlOp};
+use model::{OpClass, OpKind, SqlArg, SqlCall, SqlOp};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -76,10 +76,12 @@ impl Custom {
             calls.push(Call { statement: first, is_on_tables: statement.is_on_tables(), values });
         }
         let writes = op.statements.iter().any(|statement| statement.writes());
+        let reads = op.statements.iter().any(|statement| !statement.writes());
+        let class = OpClass::from_effects(reads, writes);
         self.writes |= writes;
         self.weight_total += u64::from(op.weight);
         let queries = op.statements.len() as f64 + if transaction { 2.0 } else { 0.0 };
-        self.kinds.push(Kind { name: lasting(&op.name), queries, rows: 0.0 });
+        self.kinds.push(Kind { name: lasting(&op.name), class, queries, rows: 0.0 });
         let values = distinct.into_iter().map(|value| value.draw).collect();
         self.ops.push(Template { weight_up_to: self.weight_total, transaction, writes, values, calls });
     }

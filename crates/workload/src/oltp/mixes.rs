@@ -10,10 +10,10 @@
 use super::RUN;
 use super::rows::{Data, kv_key, push_c, push_insert};
 use crate::Workload;
-use crate::dist::Distribution;
+use crate::distribution::Distribution;
 use crate::program::{Slot, call_with_ints, push_entry};
 use crate::random::{Rng, Words, below, rng};
-use model::{KvAction, KvOp, SqlArg, SqlCall, SqlOp};
+use model::{KvAction, KvOp, OpClass, SqlArg, SqlCall, SqlOp};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -156,6 +156,12 @@ impl Mix {
     /// Whether it changes anything.
     pub(super) fn writes(&self) -> bool {
         self.statements().into_iter().any(Statement::writes)
+    }
+
+    /// What its operations do.
+    pub(super) fn class(&self) -> OpClass {
+        let reads = self.statements().into_iter().any(|statement| !statement.writes());
+        OpClass::from_effects(reads, self.writes())
     }
 
     /// How many statements one operation executes.

@@ -13,13 +13,13 @@ mod custom;
 mod mixes;
 mod rows;
 
-use crate::dist;
+use crate::distribution;
 use crate::program::{Column, ColumnKind, Index, Kind, KvProgram, Part, SqlProgram, Table, Work};
 use crate::{Carried, Reuse, Unsupported, WorkloadDef};
 use custom::{Custom, CustomOperations};
 use mixes::{MIXES, Mix, Operations, Picks, PointGets, Rows, Statement};
 use model::statement::CustomOp;
-use model::{Bytes, Entry, Family, OpKind, ParamDef, ParamKind, Params, SqlOp};
+use model::{Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, SqlOp, UsedIf, WorkTraits};
 use rows::Data;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -32,6 +32,7 @@ pub static OLTP: WorkloadDef = WorkloadDef {
         families: &[Family::Sql, Family::Kv],
         params: &[MIX, STATEMENT, TABLES, TABLE_ROWS, SECONDARY_INDEX, TRANSACTION, ACCESS],
     },
+    traits: |_| WorkTraits::default(),
     data_reuse: |params| match rows_after(params) {
         Rows::Kept => Reuse::Shared,
         Rows::Fewer | Rows::More => Reuse::Fresh,
@@ -55,6 +56,9 @@ const MIX: ParamDef = ParamDef {
            what the plan file says",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Work,
+    meaning: None,
+    used_if: None,
 };
 const STATEMENT: ParamDef = ParamDef {
     name: "statement",
@@ -63,6 +67,9 @@ const STATEMENT: ParamDef = ParamDef {
     help: "mix = custom: the statements of the plan file, each with a name and a weight",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Work,
+    meaning: None,
+    used_if: Some(UsedIf { param: "mix", one_of: &[CUSTOM] }),
 };
 const TABLES: ParamDef = ParamDef {
     name: "tables",
@@ -71,6 +78,9 @@ const TABLES: ParamDef = ParamDef {
     help: "number of tables",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Size,
+    meaning: None,
+    used_if: None,
 };
 const TABLE_ROWS: ParamDef = ParamDef {
     name: "table_rows",
@@ -80,6 +90,9 @@ const TABLE_ROWS: ParamDef = ParamDef {
     help: "rows in each table",
     scales: true,
     shapes_data: true,
+    role: ParamRole::Size,
+    meaning: None,
+    used_if: None,
 };
 const SECONDARY_INDEX: ParamDef = ParamDef {
     name: "secondary_index",
@@ -88,6 +101,9 @@ const SECONDARY_INDEX: ParamDef = ParamDef {
     help: "whether each table has an index on column k",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Ground,
+    meaning: None,
+    used_if: None,
 };
 const TRANSACTION: ParamDef = ParamDef {
     name: "transaction",
@@ -96,6 +112,9 @@ const TRANSACTION: ParamDef = ParamDef {
     help: "whether the statements of read_only, write_only and read_write stand between BEGIN and COMMIT",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Work,
+    meaning: None,
+    used_if: None,
 };
 const ACCESS: ParamDef = ParamDef {
     name: "access",
@@ -104,6 +123,9 @@ const ACCESS: ParamDef = ParamDef {
     help: "which rows are accessed",
     scales: false,
     shapes_data: false,
+    role: ParamRole::Work,
+    meaning: None,
+    used_if: None,
 };
 
 /// The mix that a plan file spells out.
@@ -154,7 +176,7 @@ fn sql(params: &Params, seed: u64, _: &Carried) -> SqlProgram {
 
 fn custom_sql(params: &Params, seed: u64) -> SqlProgram {
     let data = Data::new(params, seed);
-    let access = dist::of(params.access("access"), data.rows);
+    let access = distribution::of(params.access("access"), data.rows);
     let ops = params.statements(STATEMENT.name);
     let custom = Arc::new(Custom::new(ops, data.tables, params.flag("transaction")));
     let next_id = Arc::new(AtomicU64::new(data.rows + 1));
@@ -185,7 +207,7 @@ fn on_tables(params: &Params, data: Data, load: OpKind, run: Part<SqlOp>) -> Sql
 
 fn mix_sql(params: &Params, seed: u64, mix: &'static Mix) -> SqlProgram {
     let data = Data::new(params, seed);
-    let access = dist::of(params.access("access"), data.rows);
+    let access = distribution::of(params.access("access"), data.rows);
     let transaction = params.flag("transaction") && mix.calls() > 1;
     let next_id = Arc::new(AtomicU64::new(data.rows + 1));
     let on_every_table = |statements: &[Statement]| -> Vec<String> {
@@ -198,7 +220,7 @@ fn mix_sql(params: &Params, seed: u64, mix: &'static Mix) -> SqlProgram {
     SqlProgram {
         statements: on_every_table(&mix.statements()),
         writes: mix.writes(),
-        kinds: vec![Kind { name: mix.name, queries, rows: 0.0 }, data.loading()],
+        kinds: vec![Kind { name: mix.name, class: mix.class(), queries, rows: 0.0 }, data.loading()],
         ..on_tables(params, data, AFTER_ONE, run)
     }
 }
@@ -209,11 +231,11 @@ fn kv(params: &Params, seed: u64, _: &Carried) -> Result<KvProgram, Unsupported>
         return Err(Unsupported { workload: "oltp", param: "mix", value: mix.to_string(), instead: "point_select" });
     }
     let data = Data::new(params, seed);
-    let access = dist::of(params.access("access"), data.rows);
+    let access = distribution::of(params.access("access"), data.rows);
     Ok(KvProgram {
         tables: vec!["row"],
         writes: false,
-        kinds: vec![Kind::plain("point_select"), Kind { queries: 1.0, ..data.loading() }],
+        kinds: vec![Kind::plain("point_select", OpClass::Read), Kind { queries: 1.0, ..data.loading() }],
         load: Some(data.load_part(AFTER_ONE)),
         drains: false,
         run: Part::new(None, 1, move |slot| PointGets(Picks::new(slot, data, access))),
@@ -297,7 +319,7 @@ mod tests {
         }
         let expected = [1, 2, 3].map(|n| format!("SELECT c FROM sbtest{n} WHERE id=?"));
         assert_eq!(seen.into_keys().collect::<Vec<_>>(), expected);
-        assert_eq!((program.kinds[0], program.writes), (Kind::plain("point_select"), false));
+        assert_eq!((program.kinds[0], program.writes), (Kind::plain("point_select", OpClass::Read), false));
     }
 
     #[test]

@@ -9,7 +9,7 @@
 use crate::Workload;
 use crate::program::{Kind, Part, push_entry, push_text};
 use crate::random::{Rng, Words, below, mix, push_digit_groups, rng_of};
-use model::{KvOp, OpKind, Params, SqlArg, SqlCall, SqlOp};
+use model::{KvOp, OpClass, OpKind, Params, SqlArg, SqlCall, SqlOp};
 use std::ops::Range;
 
 /// Rows that one commit of the load inserts: few enough for 200 KB of buffers, many enough that the commit does not count.
@@ -39,7 +39,7 @@ impl Data {
     /// What an operation of the load is: the last of each table may insert fewer rows than the others, so both are means.
     pub(super) fn loading(self) -> Kind {
         let rows = self.rows as f64 / self.commits() as f64;
-        Kind { name: "load", queries: rows + 2.0, rows }
+        Kind { name: "load", class: OpClass::Write, queries: rows + 2.0, rows }
     }
 
     /// The part that fills the tables, by operations of `kind`.

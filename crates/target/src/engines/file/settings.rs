@@ -5,7 +5,7 @@
 use super::buffers::Content;
 use super::files::{Opening, Readahead, WriteSync};
 use load::Stamp;
-use model::{ParamDef, ParamKind, Trial};
+use model::{Meaning, ParamDef, ParamKind, ParamRole, Trial, UsedIf};
 
 /// As `engines` list them.
 pub const PARAMS: &[ParamDef] = &[
@@ -16,6 +16,9 @@ pub const PARAMS: &[ParamDef] = &[
         help: "one pread/pwrite at a time, io_uring or libaio with `depth` under way, or copies from and to a mapping",
         scales: false,
         shapes_data: false,
+        role: ParamRole::Tuning,
+        meaning: Some(Meaning::IoInterface { kernel_aio: "aio" }),
+        used_if: None,
     },
     ParamDef {
         name: "direct",
@@ -24,6 +27,9 @@ pub const PARAMS: &[ParamDef] = &[
         help: "O_DIRECT: past the page cache, so that the device is measured and not the memory",
         scales: false,
         shapes_data: true,
+        role: ParamRole::Ground,
+        meaning: Some(Meaning::DirectIo),
+        used_if: None,
     },
     ParamDef {
         name: "readahead",
@@ -32,6 +38,9 @@ pub const PARAMS: &[ParamDef] = &[
         help: "what the kernel is told of the order of reads through the page cache (posix_fadvise)",
         scales: false,
         shapes_data: false,
+        role: ParamRole::Tuning,
+        meaning: None,
+        used_if: None,
     },
     ParamDef {
         name: "sync",
@@ -40,6 +49,9 @@ pub const PARAMS: &[ParamDef] = &[
         help: "files are opened with O_SYNC or O_DSYNC: each write is on the device, with or without all of its metadata",
         scales: false,
         shapes_data: false,
+        role: ParamRole::Ground,
+        meaning: None,
+        used_if: Some(UsedIf { param: "mode", one_of: &["rndwr", "rndrw", "seqwr"] }),
     },
     ParamDef {
         name: "fsync_end",
@@ -48,6 +60,9 @@ pub const PARAMS: &[ParamDef] = &[
         help: "sync all files when the load is over; how long that takes is recorded and in no operation's time",
         scales: false,
         shapes_data: false,
+        role: ParamRole::Tuning,
+        meaning: None,
+        used_if: Some(UsedIf { param: "mode", one_of: &["rndwr", "rndrw", "seqwr"] }),
     },
     ParamDef {
         name: "compressible",
@@ -56,6 +71,9 @@ pub const PARAMS: &[ParamDef] = &[
         help: "percent of what is written that a compressor removes, of each 4 KiB",
         scales: false,
         shapes_data: true,
+        role: ParamRole::Ground,
+        meaning: None,
+        used_if: None,
     },
     ParamDef {
         name: "dedupe",
@@ -64,6 +82,9 @@ pub const PARAMS: &[ParamDef] = &[
         help: "percent of the blocks written that repeat the content of an earlier one",
         scales: false,
         shapes_data: true,
+        role: ParamRole::Ground,
+        meaning: None,
+        used_if: None,
     },
     ParamDef {
         name: "verify",
@@ -72,6 +93,9 @@ pub const PARAMS: &[ParamDef] = &[
         help: "each 4 KiB written says what it is; reads are checked, and after the run all of it; some 0.3 us of CPU per 4 KiB",
         scales: false,
         shapes_data: true,
+        role: ParamRole::Ground,
+        meaning: None,
+        used_if: None,
     },
     ParamDef {
         name: "stamp",
@@ -80,6 +104,9 @@ pub const PARAMS: &[ParamDef] = &[
         help: "uring and aio: times that an operation shares with its batch, or exact ones, each with a system call of its own",
         scales: false,
         shapes_data: false,
+        role: ParamRole::Tuning,
+        meaning: None,
+        used_if: None,
     },
 ];
 

@@ -8,7 +8,7 @@ use super::storage::Storage;
 use crate::engines::counters::{Ask, Counter, PATIENCE, ServerSource, grows, level, source};
 use ::mysql::Conn;
 use ::mysql::prelude::Queryable;
-use model::CounterSource;
+use model::{CounterRole, CounterSource};
 use std::collections::HashMap;
 
 /// InnoDB.
@@ -16,11 +16,14 @@ pub static INNODB: ServerSource = ServerSource {
     name: "innodb",
     help: "pages, redo log, checkpoint age and waits of InnoDB, as SHOW GLOBAL STATUS says (mariadb:innodb)",
     counters: &[
-        grows("data_read", "Innodb_data_read", "bytes", "bytes read from data files"),
-        grows("data_written", "Innodb_data_written", "bytes", "bytes written to data files, without the redo log"),
-        grows("os_log_written", "Innodb_os_log_written", "bytes", "bytes written to the redo log"),
+        grows("data_read", "Innodb_data_read", "bytes", "bytes read from data files").read_as(CounterRole::EngineRead),
+        grows("data_written", "Innodb_data_written", "bytes", "bytes written to data files, without the redo log")
+            .read_as(CounterRole::DataFilesWritten),
+        grows("os_log_written", "Innodb_os_log_written", "bytes", "bytes written to the redo log")
+            .read_as(CounterRole::LogWritten),
         grows("page_flush_bytes", FLUSHED, "bytes", "bytes of pages written to their place"),
-        grows("dblwr_bytes", DOUBLE, "bytes", "bytes of pages written to the doublewrite buffer before that"),
+        grows("dblwr_bytes", DOUBLE, "bytes", "bytes of pages written to the doublewrite buffer before that")
+            .read_as(CounterRole::DoublewriteWritten),
         grows("log_writes", "Innodb_log_writes", "ops", "writes of the redo log"),
         grows("data_fsyncs", "Innodb_data_fsyncs", "ops", "syncs of data files"),
         grows("pages_flushed", "Innodb_buffer_pool_pages_flushed", "ops", "pages written from the buffer pool"),
@@ -33,9 +36,11 @@ pub static INNODB: ServerSource = ServerSource {
         grows("row_lock_time_ns", "Innodb_row_lock_time", "ns", "time waited for row locks").times(1e6),
         grows("deadlocks", "Innodb_deadlocks", "ops", "transactions given up in a deadlock"),
         level("pages_dirty", "Innodb_buffer_pool_pages_dirty", "count", "pages in memory that are to be written"),
-        level("dirty_bytes", "Innodb_buffer_pool_bytes_dirty", "bytes", "bytes in memory that are to be written"),
+        level("dirty_bytes", "Innodb_buffer_pool_bytes_dirty", "bytes", "bytes in memory that are to be written")
+            .read_as(CounterRole::DirtyPages),
         level("pages_data", "Innodb_buffer_pool_pages_data", "count", "pages of the buffer pool that hold data"),
-        level("checkpoint_age", "Innodb_checkpoint_age", "bytes", "redo log that a crash would have to replay"),
+        level("checkpoint_age", "Innodb_checkpoint_age", "bytes", "redo log that a crash would have to replay")
+            .read_as(CounterRole::LogAge),
         level("checkpoint_max_age", "Innodb_checkpoint_max_age", "bytes", "the most that the redo log has room for"),
         level("history_length", "Innodb_history_list_length", "count", "transactions whose undo log is to be purged"),
         level("threads_running", "Threads_running", "count", "connections that are at work"),
@@ -47,11 +52,11 @@ pub static MYROCKS: ServerSource = ServerSource {
     name: "myrocks",
     help: "write-ahead log, flushes, compactions and stalls of RocksDB, as SHOW GLOBAL STATUS says (mariadb:rocksdb)",
     counters: &[
-        grows("wal_bytes", "Rocksdb_wal_bytes", "bytes", "bytes written to the write-ahead log"),
+        grows("wal_bytes", "Rocksdb_wal_bytes", "bytes", "bytes written to the write-ahead log").read_as(CounterRole::LogWritten),
         grows("wal_synced", "Rocksdb_wal_synced", "ops", "syncs of the write-ahead log"),
-        grows("flush_write_bytes", "Rocksdb_flush_write_bytes", "bytes", "bytes written by flushes of memtables"),
+        grows("flush_write_bytes", "Rocksdb_flush_write_bytes", "bytes", "bytes written by flushes of memtables").read_as(CounterRole::PagesWritten),
         grows("compact_read_bytes", "Rocksdb_compact_read_bytes", "bytes", "bytes read by compactions"),
-        grows("compact_write_bytes", "Rocksdb_compact_write_bytes", "bytes", "bytes written by compactions"),
+        grows("compact_write_bytes", "Rocksdb_compact_write_bytes", "bytes", "bytes written by compactions").read_as(CounterRole::CompactionWritten),
         grows("bytes_written", "Rocksdb_bytes_written", "bytes", "bytes of keys and values written by clients"),
         grows("block_cache_hit", "Rocksdb_block_cache_hit", "ops", "blocks found in the block cache"),
         grows("block_cache_miss", "Rocksdb_block_cache_miss", "ops", "blocks not found in it"),
@@ -59,7 +64,7 @@ pub static MYROCKS: ServerSource = ServerSource {
         grows("stall_stops", "Rocksdb_stall_total_stops", "ops", "times that writers were stopped"),
         grows("stall_slowdowns", "Rocksdb_stall_total_slowdowns", "ops", "times that writers were slowed down"),
         level("memtable_bytes", "Rocksdb_memtable_total", "bytes", "memory of all memtables"),
-        level("memtable_unflushed", "Rocksdb_memtable_unflushed", "bytes", "of it not yet on disk but in the log"),
+        level("memtable_unflushed", "Rocksdb_memtable_unflushed", "bytes", "of it not yet on disk but in the log").read_as(CounterRole::Memtable),
         level("immutable_memtables", "immutable_memtables", "count", "memtables that are full and wait to be flushed"),
         level("compactions_pending", "compactions_pending", "count", "column families that wait for a compaction"),
         level("l0_files", "l0_files", "count", "files of level 0, each of which a reader may have to look into"),
@@ -68,7 +73,7 @@ pub static MYROCKS: ServerSource = ServerSource {
             "pending_compaction_bytes",
             "bytes",
             "bytes by which levels are larger than they are to be, all of level 0 where it is due: the least to be compacted",
-        ),
+        ).read_as(CounterRole::PendingCompaction),
         level("threads_running", "Threads_running", "count", "connections that are at work"),
     ],
 };

@@ -37,7 +37,7 @@ use ::mysql::Conn;
 use ::mysql::prelude::Queryable;
 use arguments::{CONNECTIONS_MAX, RULES, SOCKET, install_arguments, server_arguments};
 use client::{Address, ConnectMysql, failure};
-use model::{Bytes, CounterSource, Entry, Family, ParamDef, ParamKind, Params, Trial};
+use model::{Bytes, CounterSource, Entry, Family, ParamDef, ParamKind, ParamRole, Params, Trial};
 use params::{INNODB_PARAMS, ROCKSDB_PARAMS};
 use programs::{INSTALL, SERVER};
 use rustix::process::Signal;
@@ -117,6 +117,9 @@ const STORAGE: ParamDef = ParamDef {
     help: "what the server keeps the tables in",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Ground,
+    meaning: None,
+    used_if: None,
 };
 
 /// The counter sources of both.

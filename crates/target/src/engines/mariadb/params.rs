@@ -4,7 +4,7 @@
 
 use crate::engines::between::BETWEEN;
 use crate::engines::{self, manner};
-use model::{ParamDef, ParamKind};
+use model::{Meaning, ParamDef, ParamKind, ParamRole};
 
 const FLUSH_METHOD: ParamDef = ParamDef {
     name: "flush_method",
@@ -13,6 +13,9 @@ const FLUSH_METHOD: ParamDef = ParamDef {
     help: "how InnoDB opens and syncs its files (innodb_flush_method)",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
 };
 const IO_CAPACITY: ParamDef = ParamDef {
     name: "io_capacity",
@@ -21,6 +24,9 @@ const IO_CAPACITY: ParamDef = ParamDef {
     help: "writes per second that InnoDB does in the background; ten times as many when it must (innodb_io_capacity)",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
 };
 const VARIABLES: ParamDef = ParamDef {
     name: "mariadb.*",
@@ -29,6 +35,9 @@ const VARIABLES: ParamDef = ParamDef {
     help: "any variable of the server, such as `--set mariadb.innodb_purge_threads=4`; read back as the fact of that name",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
 };
 /// Those of `mariadb:innodb`.
 pub const INNODB_PARAMS: &[ParamDef] = &[
@@ -76,4 +85,7 @@ const DIRECT: ParamDef = ParamDef {
     help: "read, flush and compact past the page cache, as InnoDB does; the write-ahead log stays buffered",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Ground,
+    meaning: Some(Meaning::DirectIo),
+    used_if: None,
 };

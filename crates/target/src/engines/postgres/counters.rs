@@ -7,7 +7,7 @@
 use super::client::Address;
 use super::wire::Wire;
 use crate::engines::counters::{Ask, PATIENCE, ServerSource, grows, level, source};
-use model::CounterSource;
+use model::{CounterRole, CounterSource};
 use std::collections::HashMap;
 
 /// PostgreSQL.
@@ -15,7 +15,7 @@ pub static POSTGRES: ServerSource = ServerSource {
     name: "postgres",
     help: "write-ahead log, checkpoints, buffers and transactions, as the statistics views say (postgres)",
     counters: &[
-        grows("wal_bytes", "wal_bytes", "bytes", "bytes of write-ahead log made"),
+        grows("wal_bytes", "wal_bytes", "bytes", "bytes of write-ahead log made").read_as(CounterRole::LogWritten),
         grows("wal_records", "wal_records", "ops", "records of write-ahead log made"),
         grows("wal_fpi", "wal_fpi", "ops", "full page images among them: first changes after a checkpoint"),
         grows("wal_write", "wal_write", "ops", "writes of the write-ahead log"),
@@ -26,15 +26,18 @@ pub static POSTGRES: ServerSource = ServerSource {
         grows("buffers_checkpoint", "buffers_checkpoint", "ops", "pages written by checkpoints"),
         grows("buffers_clean", "buffers_clean", "ops", "pages written by the background writer"),
         grows("buffers_backend", "buffers_backend", "ops", "pages written by the clients' own processes"),
-        grows("page_write_bytes", PAGES, "bytes", "bytes of pages that these three have written"),
+        grows("page_write_bytes", PAGES, "bytes", "bytes of pages that these three have written")
+            .read_as(CounterRole::PagesWritten),
         grows("backend_fsyncs", "buffers_backend_fsync", "ops", "syncs that clients' own processes had to do"),
         grows("commits", "xact_commit", "ops", "transactions committed"),
         grows("rollbacks", "xact_rollback", "ops", "transactions rolled back"),
-        grows("blocks_read", "blks_read", "ops", "pages asked for that were not in shared buffers"),
+        grows("blocks_read", "blks_read", "ops", "pages asked for that were not in shared buffers")
+            .pages_of(CounterRole::EngineRead),
         grows("blocks_hit", "blks_hit", "ops", "pages found in shared buffers"),
         grows("deadlocks", "deadlocks", "ops", "transactions given up in a deadlock"),
         grows("temp_bytes", "temp_bytes", "bytes", "bytes written to temporary files"),
-        level("checkpoint_age", "checkpoint_age", "bytes", "write-ahead log that a crash would have to replay"),
+        level("checkpoint_age", "checkpoint_age", "bytes", "write-ahead log that a crash would have to replay")
+            .read_as(CounterRole::LogAge),
     ],
 };
 

@@ -29,7 +29,7 @@ use crate::server::program::Program;
 use crate::server::url::{PASSWORD_FILE, Password, URL, Url};
 use crate::server::variables::{Rules, Variables};
 use client::{Address, ConnectPostgres, failure};
-use model::{Bytes, CounterSource, Entry, Family, ParamDef, ParamKind, Params, Trial};
+use model::{Bytes, CounterSource, Entry, Family, ParamDef, ParamKind, ParamRole, Params, Trial};
 use rustix::process::Signal;
 use std::ffi::OsString;
 use std::path::Path;
@@ -109,6 +109,9 @@ const VARIABLES: ParamDef = ParamDef {
     help: "any setting of the server, such as `--set postgres.work_mem=16MB`; read back as the fact of that name",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
 };
 
 /// What plans may not say of the server.

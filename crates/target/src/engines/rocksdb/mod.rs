@@ -24,7 +24,7 @@ use super::kv::program_of;
 use super::{EngineDef, Instance, Runs, Start, depth_one_only};
 use crate::error::TargetError;
 use crate::server::variables::Rules;
-use model::{Bytes, Entry, Family, ParamDef, ParamKind, Trial};
+use model::{Bytes, CounterRole, Entry, Family, ParamDef, ParamKind, ParamRole, Trial};
 use workload::Carried;
 
 /// The engine `rocksdb`.
@@ -52,17 +52,21 @@ static COUNTERS: ServerSource = ServerSource {
     name: "rocksdb",
     help: "write-ahead log, flushes, compactions and stalls of RocksDB, as its statistics and properties say (rocksdb)",
     counters: &[
-        grows("wal_bytes", "rocksdb.wal.bytes", "bytes", "bytes written to the write-ahead log"),
+        grows("wal_bytes", "rocksdb.wal.bytes", "bytes", "bytes written to the write-ahead log")
+            .read_as(CounterRole::LogWritten),
         grows("wal_synced", "rocksdb.wal.synced", "ops", "syncs of the write-ahead log"),
-        grows("flush_write_bytes", "rocksdb.flush.write.bytes", "bytes", "bytes written by flushes of memtables"),
+        grows("flush_write_bytes", "rocksdb.flush.write.bytes", "bytes", "bytes written by flushes of memtables")
+            .read_as(CounterRole::PagesWritten),
         grows("compact_read_bytes", "rocksdb.compact.read.bytes", "bytes", "bytes read by compactions"),
-        grows("compact_write_bytes", "rocksdb.compact.write.bytes", "bytes", "bytes written by compactions"),
+        grows("compact_write_bytes", "rocksdb.compact.write.bytes", "bytes", "bytes written by compactions")
+            .read_as(CounterRole::CompactionWritten),
         grows(
             "table_read_bytes",
             "rocksdb.last.level.read.bytes+rocksdb.non.last.level.read.bytes",
             "bytes",
             "bytes read from tables, by clients and compactions",
-        ),
+        )
+        .read_as(CounterRole::EngineRead),
         grows("bytes_written", "rocksdb.bytes.written", "bytes", "bytes of keys and values written by clients"),
         grows("block_cache_hit", "rocksdb.block.cache.hit", "ops", "blocks found in the block cache"),
         grows("block_cache_miss", "rocksdb.block.cache.miss", "ops", "blocks not found in it"),
@@ -70,7 +74,8 @@ static COUNTERS: ServerSource = ServerSource {
         grows("stall_stops", "total-stops", "ops", "times that writers were to be stopped"),
         grows("stall_slowdowns", "total-delays", "ops", "times that writers were to be slowed down"),
         level("memtable_bytes", "rocksdb.size-all-mem-tables", "bytes", "memory of all memtables"),
-        level("memtable_unflushed", "rocksdb.cur-size-all-mem-tables", "bytes", "of it not yet on disk but in the log"),
+        level("memtable_unflushed", "rocksdb.cur-size-all-mem-tables", "bytes", "of it not yet on disk but in the log")
+            .read_as(CounterRole::Memtable),
         level(
             "immutable_memtables",
             "rocksdb.num-immutable-mem-table",
@@ -89,7 +94,8 @@ static COUNTERS: ServerSource = ServerSource {
             "rocksdb.estimate-pending-compaction-bytes",
             "bytes",
             "bytes that compactions have to rewrite until every level has its size, as RocksDB estimates",
-        ),
+        )
+        .read_as(CounterRole::PendingCompaction),
         level("table_bytes", "rocksdb.live-sst-files-size", "bytes", "size of all tables"),
     ],
 };
@@ -107,6 +113,9 @@ const OPTIONS: ParamDef = ParamDef {
            fact of that name",
     scales: false,
     shapes_data: true,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
 };
 
 /// What plans may not say of RocksDB.

@@ -1,0 +1,30 @@
+//! The durability of points, and which workloads were measured with more than one.
+//!
+//! In: analysed points. Out: the word (`disk`, `os`, `none`) of a point; by workload, the words of its points.
+//! Limits: trusts what the engine reports; whether the device keeps its promise is not known.
+
+use crate::PointAnalysis;
+use crate::facts::fact;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The durability of `point`, if it has one: as read back from the engine, else as planned.
+pub fn durability(point: &PointAnalysis) -> Option<&str> {
+    fact(&point.facts, "durability").or_else(|| point.settings.word("durability"))
+}
+
+/// The workloads whose points have unlike durability, with the words for it.
+pub fn unlike_durabilities(points: &[PointAnalysis]) -> Vec<(&str, Vec<&str>)> {
+    let words = durability_by_workload(points);
+    let unlike = words.into_iter().filter(|(_, words)| words.len() > 1);
+    unlike.map(|(workload, words)| (workload, words.into_keys().collect())).collect()
+}
+
+/// The targets by workload and word of durability.
+pub fn durability_by_workload(points: &[PointAnalysis]) -> BTreeMap<&str, BTreeMap<&str, BTreeSet<&str>>> {
+    let mut by_workload: BTreeMap<&str, BTreeMap<&str, BTreeSet<&str>>> = BTreeMap::new();
+    for point in points {
+        let Some(durability) = durability(point) else { continue };
+        by_workload.entry(&point.workload).or_default().entry(durability).or_default().insert(&point.target);
+    }
+    by_workload
+}

@@ -1,0 +1,246 @@
+//! Roles: what a counter, a parameter or a kind of operation is to the code that judges a run.
+//!
+//! In: each engine, workload and counter source declares the roles of what it brings along. Out: the run file keeps them, and
+//! the reading half finds a value by its role.
+//! Limits: a role says what something is, not what it is called. Names are for people; no code of the reading half compares them.
+
+use crate::params::{ParamDef, Params};
+use serde::{Deserialize, Serialize};
+
+/// What a counter measures, as far as an analysis reads it. Unless the role says otherwise, the counter only grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CounterRole {
+    /// Nanoseconds of all CPUs in user mode.
+    MachineCpuUser,
+    /// Nanoseconds of all CPUs in the kernel, interrupts not included.
+    MachineCpuSystem,
+    /// Nanoseconds of all CPUs in interrupts.
+    MachineCpuSoftirq,
+    /// Nanoseconds of all CPUs that were idle while a task waited for I/O.
+    MachineCpuIowait,
+    /// Nanoseconds of all CPUs that the hypervisor gave to other guests.
+    MachineCpuSteal,
+    /// Nanoseconds of all CPUs that were idle.
+    MachineCpuIdle,
+    /// Nanoseconds of CPU that plimsoll's own process used, with an embedded engine in it.
+    PlimsollCpu,
+    /// Nanoseconds of CPU of the engine in user mode (embedded: of the whole process).
+    EngineCpuUser,
+    /// Nanoseconds of CPU of the engine in the kernel (embedded: of the whole process).
+    EngineCpuSystem,
+    /// Context switches of the engine (embedded: of the whole process).
+    EngineContextSwitches,
+    /// Bytes that the engine's processes caused to be read from the block layer.
+    ProcessReadBytes,
+    /// Bytes that the engine's processes caused to be written to the block layer.
+    ProcessWriteBytes,
+    /// Reads that the device completed.
+    DeviceReadOps,
+    /// Writes that the device completed.
+    DeviceWriteOps,
+    /// Cache flushes that the device completed.
+    DeviceFlushOps,
+    /// Bytes that the device read.
+    DeviceReadBytes,
+    /// Bytes that the device wrote, without discards.
+    DeviceWriteBytes,
+    /// Nanoseconds in which the device had at least one operation in flight.
+    DeviceBusy,
+    /// Operations in flight on the device, summed over time in nanoseconds: its rate is the mean queue depth.
+    DeviceQueue,
+    /// Reads of the control group that a storage limit holds.
+    LimitedReadOps,
+    /// Writes of the control group that a storage limit holds.
+    LimitedWriteOps,
+    /// Bytes read by the control group that a storage limit holds.
+    LimitedReadBytes,
+    /// Bytes written by the control group that a storage limit holds.
+    LimitedWriteBytes,
+    /// Pages swapped in.
+    SwapIn,
+    /// Pages swapped out.
+    SwapOut,
+    /// Nanoseconds in which tasks waited for memory and none ran.
+    MemoryStall,
+    /// Bytes that the engine read from its files, by its own count.
+    EngineRead,
+    /// Bytes written to the redo log or write-ahead log.
+    LogWritten,
+    /// Bytes written as pages to their place, or by flushes of memtables.
+    PagesWritten,
+    /// Bytes written to the doublewrite buffer.
+    DoublewriteWritten,
+    /// Bytes written to data files: pages and doublewrite buffer together.
+    DataFilesWritten,
+    /// Bytes written by compactions.
+    CompactionWritten,
+    /// Bytes of pages in memory that are to be written: a level.
+    DirtyPages,
+    /// Bytes of memtables that are in no table yet: a level.
+    Memtable,
+    /// Bytes that compactions have yet to rewrite: a level.
+    PendingCompaction,
+    /// Bytes of log that a crash would have to replay: a level.
+    LogAge,
+    /// Bytes of a log that may hold most of the data and does not tell how much of it: a level.
+    LogHoldingData,
+}
+
+/// What a parameter is to a point: by it labels, charts and comparisons decide how to treat a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ParamRole {
+    /// What an operation does: mix, mode, block, step.
+    Work,
+    /// What the work is done on, apart from the engine: durability, direct I/O, the tables' form.
+    Ground,
+    /// How much data or cache there is.
+    Size,
+    /// A setting that one tries out: server variables, threads, how I/O is submitted.
+    Tuning,
+}
+
+/// A condition on another parameter of the same point, the engine's or the workload's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UsedIf {
+    /// The other parameter.
+    pub param: &'static str,
+    /// The values, as a person writes them, at which the condition holds.
+    pub one_of: &'static [&'static str],
+}
+
+impl UsedIf {
+    /// Whether the condition holds among the parameters of a point, its own owner's first. A parameter that the point lacks
+    /// rules nothing out.
+    pub fn holds(&self, own: &Params, others: &Params) -> bool {
+        let value = own.0.get(self.param).or_else(|| others.0.get(self.param)).map(ToString::to_string);
+        value.is_none_or(|value| self.one_of.contains(&value.as_str()))
+    }
+}
+
+/// Whose parameter it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ParamOwner {
+    /// The engine's.
+    Engine,
+    /// The workload's.
+    Workload,
+}
+
+/// A parameter of a point, as the run file keeps its declaration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PointParam {
+    /// Its name; its value is in the trial.
+    pub name: String,
+    /// Whose it is.
+    pub owner: ParamOwner,
+    /// What it is to the point.
+    pub role: ParamRole,
+    /// Whether its value has any effect at this point.
+    pub used: bool,
+}
+
+impl PointParam {
+    /// The parameters in `params` as `defs` declare them; `others` are those of the other owner. A value that no declaration takes
+    /// is left out.
+    pub fn declared(owner: ParamOwner, defs: &[ParamDef], params: &Params, others: &Params) -> Vec<PointParam> {
+        let declaration = |name: &String| defs.iter().find(|def| def.takes(name));
+        let declared = |name: &String| {
+            let def = declaration(name)?;
+            let used = def.used_if.is_none_or(|condition| condition.holds(params, others));
+            Some(PointParam { name: name.clone(), owner, role: def.role, used })
+        };
+        params.0.keys().filter_map(declared).collect()
+    }
+}
+
+/// What operations of a kind do to the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OpClass {
+    /// They read.
+    Read,
+    /// They write.
+    Write,
+    /// They read and write.
+    ReadWrite,
+    /// They bring to the device what was written before; they move no bytes.
+    Sync,
+    /// They make indexes.
+    Index,
+    /// They wait until the engine has written what it put off.
+    Drain,
+}
+
+impl OpClass {
+    /// The class of operations that read or write; those that do neither count as reads.
+    pub fn from_effects(reads: bool, writes: bool) -> OpClass {
+        match (reads, writes) {
+            (true, true) => OpClass::ReadWrite,
+            (false, true) => OpClass::Write,
+            (_, false) => OpClass::Read,
+        }
+    }
+}
+
+/// A kind of operation of a point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KindDef {
+    /// Its name in tables and charts.
+    pub name: String,
+    /// What its operations do.
+    pub class: OpClass,
+    /// Whether clients perform it in the background of the run, at a rate of their own.
+    pub background: bool,
+    /// How many statements one operation is, BEGIN and COMMIT included; 1 where operations are no statements.
+    pub queries_per_op: f64,
+    /// How many rows one operation inserts on average.
+    pub rows_per_op: f64,
+}
+
+impl KindDef {
+    /// A kind of the run, one query an operation, that inserts nothing.
+    pub fn new(name: impl Into<String>, class: OpClass) -> KindDef {
+        KindDef { name: name.into(), class, background: false, queries_per_op: 1.0, rows_per_op: 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{ParamKind, Value};
+
+    const MODE: ParamDef = ParamDef {
+        name: "mode",
+        kind: ParamKind::OneOf(&["rndrd", "rndrw"]),
+        default: "rndrd",
+        help: "",
+        scales: false,
+        shapes_data: false,
+        role: ParamRole::Work,
+        meaning: None,
+        used_if: None,
+    };
+    const SHARE: ParamDef = ParamDef {
+        name: "read_share",
+        used_if: Some(UsedIf { param: "mode", one_of: &["rndrw"] }),
+        role: ParamRole::Tuning,
+        ..MODE
+    };
+
+    #[test]
+    fn a_parameter_is_used_only_where_its_condition_holds() {
+        let used = |mode: &str| {
+            let all = [("mode", Value::Word(mode.into())), ("read_share", Value::Float(0.6)), ("other", Value::Int(1))];
+            let params = Params(all.map(|(name, value)| (name.to_owned(), value)).into());
+            let declared = PointParam::declared(ParamOwner::Workload, &[MODE, SHARE], &params, &Params::default());
+            declared.into_iter().map(|param| (param.name, param.role, param.used)).collect::<Vec<_>>()
+        };
+        let expected =
+            |share| vec![("mode".to_owned(), ParamRole::Work, true), ("read_share".into(), ParamRole::Tuning, share)];
+        assert_eq!(used("rndrd"), expected(false));
+        assert_eq!(used("rndrw"), expected(true));
+    }
+}

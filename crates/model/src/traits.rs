@@ -1,0 +1,404 @@
+//! The typed traits of a point and of a machine: everything that code reads, apart from what was planned and counted.
+//!
+//! In: what the plan, the workload, the engine and the session declare, and the facts that they state. Out: [`PointTraits`] and
+//! [`Machine`], which the run file keeps. Facts stay beside them, for people.
+//! Limits: a trait that is not known is `None`, never a guess. The names of the facts that have a typed counterpart stand in
+//! this file alone.
+
+use crate::params::{Meaning, ParamDef, Params, Value};
+use crate::sample::Fact;
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Whose process the engine's work is done in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EngineProcess {
+    /// Processes of the engine's own.
+    Own,
+    /// The client threads and further threads of plimsoll's process.
+    Embedded,
+    /// There is no engine: the client threads do the I/O themselves.
+    None,
+    /// On a server that plimsoll did not start: its processes are not seen, and may be on another machine.
+    Elsewhere,
+    /// It is not known.
+    #[default]
+    Unknown,
+}
+
+impl EngineProcess {
+    /// The word used in facts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EngineProcess::Own => "own",
+            EngineProcess::Embedded => "embedded",
+            EngineProcess::None => "none",
+            EngineProcess::Elsewhere => "elsewhere",
+            EngineProcess::Unknown => "unknown",
+        }
+    }
+
+    fn from_word(word: &str) -> EngineProcess {
+        let known = [EngineProcess::Own, EngineProcess::Embedded, EngineProcess::None, EngineProcess::Elsewhere];
+        known.into_iter().find(|process| process.as_str() == word).unwrap_or_default()
+    }
+}
+
+/// What code reads of a point. Kept in the run file as the JSON object `point.traits`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PointTraits {
+    /// The engine and its settings.
+    pub engine: EngineTraits,
+    /// The workload's parameters, by what they mean.
+    pub work: WorkTraits,
+    /// The point's place in its run.
+    pub course: Course,
+    /// What was counted once, at the end of the load or of the point.
+    pub outcome: PointOutcome,
+}
+
+/// The engine of a point and its settings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EngineTraits {
+    /// Whose process its work is done in.
+    pub process: EngineProcess,
+    /// Whether it only pretends to work, so that nothing but the generator can be learnt from it.
+    pub scripted: bool,
+    /// The durability as read back, or else as planned.
+    pub durability: Option<String>,
+    /// The cache that it was given, in bytes.
+    pub cache_bytes: Option<u64>,
+    /// The threads that serve the clients; `None` where each client has its own.
+    pub client_threads: Option<u64>,
+    /// Whether I/O goes past the page cache; `None` where the engine has no such setting.
+    pub direct_io: Option<bool>,
+    /// Whether the kernel's own asynchronous I/O (libaio) is used, which blocks on buffered files.
+    pub kernel_aio: bool,
+    /// The bytes of one of its pages, by which counters of pages become bytes.
+    pub page_bytes: Option<u64>,
+    /// Whether it has a doublewrite buffer that is switched off.
+    pub doublewrite_off: bool,
+    /// The memory that it may have, in bytes, as the kernel holds it; `None` for all of the machine.
+    pub memory_limit_bytes: Option<u64>,
+    /// The device on which its storage is limited.
+    pub limited_device: Option<String>,
+}
+
+/// What a workload's parameters mean at a point.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WorkTraits {
+    /// Reads and writes of a file; `None` for other families.
+    pub io: Option<IoWork>,
+    /// The rows that it inserts; `None` where it inserts none, or nothing is known of them.
+    pub rows: Option<RowWork>,
+    /// The step of a sequence that it is; `None` where it is in none.
+    pub step: Option<StepWork>,
+}
+
+/// Whether operations follow one another on the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccessPattern {
+    /// Each goes to a block of its own choice.
+    Random,
+    /// Each begins where the one before it ended.
+    Sequential,
+}
+
+/// Reads and writes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IoWork {
+    /// The size of each.
+    pub block: Bytes,
+    /// Where they go.
+    pub pattern: AccessPattern,
+    /// The share of reads among them, 0 to 1.
+    pub read_share: f64,
+    /// Whether clients sync what they wrote by calls of their own.
+    pub syncs: bool,
+}
+
+/// Rows that a workload inserts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RowWork {
+    /// How many the run is to insert, over all clients; `None` where its time ends it.
+    pub asked: Option<u64>,
+    /// The widths of a row's columns, in bytes, without index entries.
+    pub payload_bytes: Option<u64>,
+    /// After so many rows over all tables these begin new partitions; `None` where they have none.
+    pub partition_rows: Option<u64>,
+    /// Whether rows are deleted, too.
+    pub deletes: bool,
+}
+
+/// A step of a sequence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepWork {
+    /// Its name.
+    pub name: String,
+    /// Its place in the order of all steps, from 0.
+    pub at: u32,
+    /// Whether it waits until the engine has written what it put off.
+    pub drains: bool,
+}
+
+/// A point's place in its run, and what was planned for it beyond its trial.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Course {
+    /// The number of its sequence: equal for points that went on with the same data.
+    pub sequence: Option<u32>,
+    /// How many operations its run was to have; `None` where its time ends it.
+    pub run_ops: Option<u64>,
+    /// The steps before it that were performed again, because the run was resumed.
+    pub replayed_steps: Vec<String>,
+    /// The clients in the background of the run.
+    pub background: Option<Background>,
+}
+
+/// Clients that work in the background of a run; the kinds of their operations are marked in [`crate::KindDef`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Background {
+    /// How many they are.
+    pub clients: u32,
+    /// How many operations fall due per second, over all of them.
+    pub per_s: f64,
+}
+
+/// What was counted once, at the end of the load or of the point.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PointOutcome {
+    /// Rows that the load made, as the engine counted them.
+    pub loaded_rows: Option<u64>,
+    /// Bytes that they took on disk.
+    pub loaded_bytes: Option<u64>,
+    /// Seconds that it took after the load until the engine was at rest.
+    pub load_rest_s: Option<f64>,
+    /// Bytes of the data on disk at the end, logs included.
+    pub data_bytes: Option<u64>,
+    /// The part of them that is logs.
+    pub log_bytes: Option<u64>,
+    /// Bytes that the engine had still to write when it made no more progress.
+    pub unpaid_bytes: Option<u64>,
+    /// What was read back and is damaged.
+    pub damage: Damage,
+    /// The threads of the kernel that performed what io_uring could not do without blocking; `None` without io_uring.
+    pub io_workers: Option<IoWorkers>,
+}
+
+/// Units of data that were read back and are not what was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Damage {
+    /// With other contents than were ever written.
+    pub corrupt: u64,
+    /// With contents that had been overwritten.
+    pub stale: u64,
+    /// With contents of another place.
+    pub misdirected: u64,
+}
+
+/// Threads of io_uring's pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoWorkers {
+    /// The most at a time.
+    pub count: u64,
+    /// Their CPU time, for people.
+    pub cpu: Option<String>,
+}
+
+impl PointTraits {
+    /// Takes over what `fact` states, where it has a typed counterpart. A value that cannot be read is left out.
+    pub fn learn(&mut self, fact: &Fact) {
+        let (text, whole, number) = (fact.value.trim(), whole(fact), number(fact));
+        let PointTraits { engine, course, outcome, .. } = self;
+        match fact.name.as_str() {
+            "engine.process" => engine.process = EngineProcess::from_word(text),
+            "durability" => engine.durability = Some(text.to_owned()),
+            "mariadb.innodb_page_size" | "mysql.innodb_page_size" | "postgres.block_size" => engine.page_bytes = whole,
+            "mariadb.innodb_doublewrite" | "mysql.innodb_doublewrite" => engine.doublewrite_off = text == "OFF",
+            "limit.memory_bytes" => engine.memory_limit_bytes = whole,
+            "limit.storage_device" => engine.limited_device = Some(text.to_owned()),
+            "sequence" => course.sequence = whole.and_then(|number| number.try_into().ok()),
+            "run.ops" => course.run_ops = whole,
+            "prepare.steps" => course.replayed_steps = text.split(", ").map(str::to_owned).collect(),
+            "load.rows" => outcome.loaded_rows = whole,
+            "load.bytes" => outcome.loaded_bytes = whole,
+            "load.rest_s" => outcome.load_rest_s = number,
+            "data.bytes" => outcome.data_bytes = whole,
+            "data.log_bytes" => outcome.log_bytes = whole,
+            "rest.unpaid_bytes" => outcome.unpaid_bytes = whole,
+            "verify.corrupt" => outcome.damage.corrupt = whole.unwrap_or(0),
+            "verify.stale" => outcome.damage.stale = whole.unwrap_or(0),
+            "verify.misdirected" => outcome.damage.misdirected = whole.unwrap_or(0),
+            "uring.punted" => drop(outcome.io_workers.get_or_insert(IoWorkers { count: 0, cpu: None })),
+            "uring.workers" => outcome.io_workers_mut().count = whole.unwrap_or(0),
+            "uring.workers_cpu" => outcome.io_workers_mut().cpu = Some(text.to_owned()),
+            _ => {}
+        }
+    }
+
+    /// Takes over what all of `facts` state.
+    pub fn learn_all(&mut self, facts: &[Fact]) {
+        facts.iter().for_each(|fact| self.learn(fact));
+    }
+}
+
+impl PointOutcome {
+    fn io_workers_mut(&mut self) -> &mut IoWorkers {
+        self.io_workers.get_or_insert(IoWorkers { count: 0, cpu: None })
+    }
+}
+
+impl EngineTraits {
+    /// What `params` mean where `defs` declare them with a [`Meaning`].
+    pub fn from_params(defs: &[ParamDef], params: &Params) -> EngineTraits {
+        let mut traits = EngineTraits::default();
+        let meant = defs.iter().filter_map(|def| Some((def.meaning?, params.0.get(def.name)?)));
+        meant.for_each(|(meaning, value)| traits.take(meaning, value));
+        traits
+    }
+
+    fn take(&mut self, meaning: Meaning, value: &Value) {
+        match (meaning, value) {
+            (Meaning::Cache, Value::Bytes(bytes)) => self.cache_bytes = Some(bytes.0).filter(|bytes| *bytes > 0),
+            (Meaning::Durability, Value::Word(word)) => self.durability = Some(word.clone()),
+            (Meaning::ClientThreads, Value::Int(threads)) => self.client_threads = Some(*threads).filter(|n| *n > 0),
+            (Meaning::DirectIo, Value::Bool(direct)) => self.direct_io = Some(*direct),
+            (Meaning::IoInterface { kernel_aio }, Value::Word(word)) => self.kernel_aio = word == kernel_aio,
+            _ => {}
+        }
+    }
+}
+
+/// What code reads of the machine. Kept in the run file under the key `machine` of the table `meta`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Machine {
+    /// CPUs that plimsoll may use, or else all of the machine's.
+    pub cpus: Option<u64>,
+    /// All of its memory, in bytes.
+    pub memory_bytes: Option<u64>,
+    /// The block device under the directory that is measured.
+    pub disk: Option<String>,
+    /// The largest request that the device takes, in bytes.
+    pub request_bytes_max: Option<u64>,
+    /// What the device carried when `plimsoll disk` measured it.
+    pub ceilings: Vec<DeviceCeiling>,
+    /// When the oldest of them was measured, for people.
+    pub ceilings_measured: Option<String>,
+    /// The kernel under which it was.
+    pub ceilings_kernel: Option<String>,
+}
+
+/// How many random operations a device carried.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceCeiling {
+    /// Reads or writes.
+    pub class: crate::role::OpClass,
+    /// The size of each.
+    pub block: Bytes,
+    /// How many were in flight at once.
+    pub depth: u64,
+    /// How many were done per second.
+    pub ops_per_s: f64,
+}
+
+impl Machine {
+    /// What the facts of an environment state.
+    pub fn from_facts(facts: &[Fact]) -> Machine {
+        let named = |name: &str| facts.iter().find(|fact| fact.name == name);
+        let text = |name: &str| named(name).map(|fact| fact.value.clone());
+        let number = |name: &str| named(name).and_then(whole);
+        Machine {
+            cpus: number("cpu.usable").or_else(|| number("cpu.count")).filter(|cpus| *cpus >= 1),
+            memory_bytes: number("memory.total_bytes"),
+            disk: text("disk.device"),
+            request_bytes_max: number("disk.max_request_bytes"),
+            ceilings: facts.iter().filter_map(ceiling).collect(),
+            ceilings_measured: text("ceiling.measured"),
+            ceilings_kernel: text("ceiling.kernel"),
+        }
+    }
+}
+
+/// The fact `ceiling.read.16384.32` = `5912 ops/s`.
+fn ceiling(fact: &Fact) -> Option<DeviceCeiling> {
+    let mut parts = fact.name.strip_prefix("ceiling.")?.split('.');
+    let class = match parts.next()? {
+        "read" => crate::role::OpClass::Read,
+        "write" => crate::role::OpClass::Write,
+        _ => return None,
+    };
+    let (block, depth) = (Bytes(parts.next()?.parse().ok()?), parts.next()?.parse().ok()?);
+    let ops_per_s: f64 = fact.value.strip_suffix(" ops/s")?.parse().ok()?;
+    (block.0 > 0 && ops_per_s > 0.0).then_some(DeviceCeiling { class, block, depth, ops_per_s })
+}
+
+fn whole(fact: &Fact) -> Option<u64> {
+    fact.value.trim().parse().ok()
+}
+
+fn number(fact: &Fact) -> Option<f64> {
+    fact.value.trim().parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::role::OpClass;
+
+    fn learnt(facts: &[(&str, &str)]) -> PointTraits {
+        let mut traits = PointTraits::default();
+        facts.iter().for_each(|(name, value)| traits.learn(&Fact::new(*name, *value)));
+        traits
+    }
+
+    #[test]
+    fn facts_that_code_reads_become_typed_and_others_stay_facts() {
+        let traits = learnt(&[
+            ("engine.process", "elsewhere"),
+            ("load.rest_s", "0.5"),
+            ("data.bytes", "4096"),
+            ("prepare.steps", "l.i0, l.x"),
+            ("uring.punted", "no"),
+            ("engine.version", "3.50"),
+        ]);
+        assert_eq!(traits.engine.process, EngineProcess::Elsewhere);
+        assert_eq!((traits.outcome.load_rest_s, traits.outcome.data_bytes), (Some(0.5), Some(4_096)));
+        assert_eq!(traits.course.replayed_steps, ["l.i0", "l.x"]);
+        assert_eq!(traits.outcome.io_workers, Some(IoWorkers { count: 0, cpu: None }));
+        assert_eq!(learnt(&[("engine.version", "3.50")]), PointTraits::default());
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_read_is_not_known() {
+        assert_eq!(
+            learnt(&[("run.ops", "many"), ("load.rest_s", "-1"), ("engine.process", "?")]),
+            PointTraits::default()
+        );
+    }
+
+    #[test]
+    fn traits_outlive_json_and_old_objects_have_the_defaults() {
+        let traits = learnt(&[("engine.process", "own"), ("uring.workers", "3"), ("sequence", "2")]);
+        let json = serde_json::to_string(&traits).expect("it is plain data");
+        assert_eq!(serde_json::from_str::<PointTraits>(&json).expect("as written"), traits);
+        assert_eq!(serde_json::from_str::<PointTraits>("{}").expect("all is optional"), PointTraits::default());
+    }
+
+    #[test]
+    fn the_machine_has_the_cpus_that_may_be_used_and_the_ceilings_of_its_disk() {
+        let facts =
+            [("cpu.count", "8"), ("cpu.usable", "2"), ("ceiling.read.16384.32", "5912 ops/s"), ("ceiling.x", "1")];
+        let machine = Machine::from_facts(&facts.map(|(name, value)| Fact::new(name, value)));
+        let ceiling = DeviceCeiling { class: OpClass::Read, block: Bytes(16_384), depth: 32, ops_per_s: 5_912.0 };
+        assert_eq!((machine.cpus, machine.ceilings), (Some(2), vec![ceiling]));
+    }
+}

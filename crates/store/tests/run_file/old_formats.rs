@@ -1,0 +1,60 @@
+//! Run files of older formats are read, and what they do not declare is recovered from the names that things had then.
+
+use model::{CounterRole, EngineProcess, OpClass, ParamRole, RunData};
+use std::path::{Path, PathBuf};
+use store::{RunWriter, StoreError, read, read_meta};
+use tempfile::TempDir;
+
+/// A recorded run of format 1: `stall`, `engines` or `killed`.
+fn of_format_1(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(name).join("run.plimsoll")
+}
+
+fn copy(name: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.plimsoll");
+    std::fs::copy(of_format_1(name), &path).expect("a copy");
+    (folder, path)
+}
+
+fn run(name: &str) -> RunData {
+    read(&of_format_1(name)).expect("format 1 is read")
+}
+
+#[test]
+fn a_run_of_format_1_has_roles_kinds_and_traits_by_name() {
+    for name in ["stall", "engines", "killed"] {
+        let run = run(name);
+        assert!(run.meta.machine.cpus.is_some(), "{name}");
+        for point in &run.points {
+            let roles: Vec<CounterRole> =
+                point.sources.iter().flat_map(|source| &source.counters).filter_map(|counter| counter.role).collect();
+            assert!(roles.contains(&CounterRole::MachineCpuIdle), "{name}: {roles:?}");
+            assert_ne!(point.traits.engine.process, EngineProcess::Unknown, "{name}");
+            assert!(
+                !point.kinds.is_empty() && point.params.iter().any(|param| param.role == ParamRole::Work),
+                "{name}"
+            );
+            assert_eq!(read_meta(&of_format_1(name)).expect("its head is read").meta, run.meta);
+        }
+    }
+}
+
+#[test]
+fn what_an_operation_amounts_to_was_a_fact_of_format_1() {
+    let (_folder, path) = copy("engines");
+    let fact = r#"json_insert(facts, '$[#]', json('{"name":"rows_per_op.insert","value":"50"}'))"#;
+    let db = rusqlite::Connection::open(&path).expect("it opens");
+    db.execute(&format!("UPDATE point SET facts = {fact}"), []).expect("it takes a fact");
+    db.close().expect("it closes");
+    let kind = &read(&path).expect("it is read").points[0].kinds[0];
+    assert_eq!((kind.class, kind.background, kind.rows_per_op), (OpClass::Write, false, 50.0));
+}
+
+#[test]
+fn a_run_of_format_1_is_not_recorded_further() {
+    let (_folder, path) = copy("killed");
+    let refused = RunWriter::reopen(&path).err().expect("it is refused");
+    assert!(matches!(refused, StoreError::Older { format: 1, .. }), "{refused}");
+    assert_eq!(refused.to_string().lines().count(), 1);
+}
