@@ -71,7 +71,14 @@ fn findings(analysis: &Analysis) -> String {
     let mut text = String::new();
     for point in &analysis.points {
         let state = point.state.as_str();
-        writeln!(text, "point {} `{}`: {state}, {}", point.id, report::wording::label::point_label(point), point.validity.as_str()).unwrap();
+        writeln!(
+            text,
+            "point {} `{}`: {state}, {}",
+            point.id,
+            report::wording::label::point_label(point),
+            point.validity.as_str()
+        )
+        .unwrap();
         point.findings.iter().for_each(|finding| text.push_str(&one_finding(finding)));
     }
     writeln!(text, "run").unwrap();

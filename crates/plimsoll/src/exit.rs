@@ -161,7 +161,7 @@ impl From<ReportError> for Fault {
         let exit = match &error {
             ReportError::Write { reason, .. } if names_no_directory(reason) => Exit::Usage,
             ReportError::Write { reason, .. } if reason.kind() == ErrorKind::PermissionDenied => Exit::Refused,
-            ReportError::Foreign { .. } => Exit::Refused,
+            ReportError::Foreign { .. } | ReportError::Link { .. } => Exit::Refused,
             _ => Exit::Internal,
         };
         Fault::new(exit, error.to_string())

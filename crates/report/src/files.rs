@@ -1,13 +1,18 @@
 //! Writes the report into a directory.
 //!
 //! In: an analysis and a directory. Out: the files, each complete or not there. Limits: only files of the report's own names
-//! are replaced; pictures of an earlier report that this one no longer has stay.
+//! are replaced; pictures of an earlier report that this one no longer has stay. Inside the directory no symbolic link is followed:
+//! whoever may write there could otherwise choose which file is overwritten.
 
 use crate::charts::all_figures;
-use crate::figure::Figure;
-use crate::{ReportError, html, intervals_csv, markdown, points_csv, render};
+use crate::{ReportError, html, intervals_csv, markdown, points_csv};
 use analysis::Analysis;
-use std::fs;
+use plot::Figure;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// What was written.
@@ -21,31 +26,21 @@ pub struct Written {
 
 /// Marks a directory as one of ours.
 const MARK: &str = ".plimsoll-report";
+const MARK_TEXT: &[u8] = b"The report of a run of plimsoll; its files are replaced by the next one.\n";
 
-/// Refuses a directory with somebody else's files, and marks one that is new or empty.
-fn claim(dir: &Path) -> Result<(), ReportError> {
-    let failed = |reason| ReportError::Write { path: dir.to_owned(), reason };
-    fs::create_dir_all(dir).map_err(failed)?;
-    let mark = dir.join(MARK);
-    let empty = fs::read_dir(dir).map_err(failed)?.next().is_none();
-    match empty || mark.exists() {
-        true => fs::write(&mark, "The report of a run of plimsoll; its files are replaced by the next one.\n")
-            .map_err(failed),
-        false => Err(ReportError::Foreign { path: dir.to_owned() }),
-    }
-}
-
-/// Writes report.html, report.md, points.csv, intervals.csv, charts/*.svg and charts/*.png into `dir`, which is made where it
-/// is missing.
+/// Writes report.html, report.md, points.csv, intervals.csv, charts/*.svg and charts/*.png into `dir`, which is made if it is
+/// missing.
+///
+/// # Errors
+/// If the directory holds files of others or a symbolic link in the place of one of its own, and if something cannot be written.
 pub fn write(analysis: &Analysis, dir: &Path) -> Result<Written, ReportError> {
-    claim(dir)?;
-    let charts = dir.join("charts");
-    fs::create_dir_all(&charts).map_err(|reason| ReportError::Write { path: charts.clone(), reason })?;
+    let report = ReportDir::claim(dir)?;
+    let charts = report.open_inside("charts")?;
     let mut files = vec![
-        replace(dir.join("report.html"), html(analysis)?.as_bytes())?,
-        replace(dir.join("report.md"), markdown(analysis).as_bytes())?,
-        replace(dir.join("points.csv"), points_csv(analysis).as_bytes())?,
-        replace(dir.join("intervals.csv"), intervals_csv(analysis).as_bytes())?,
+        report.replace("report.html", html(analysis)?.as_bytes())?,
+        report.replace("report.md", markdown(analysis).as_bytes())?,
+        report.replace("points.csv", points_csv(analysis).as_bytes())?,
+        report.replace("intervals.csv", intervals_csv(analysis).as_bytes())?,
     ];
     for figure in all_figures(analysis).into_iter().flat_map(|(_, figures)| figures) {
         files.extend(write_figure(&figure, &charts)?);
@@ -53,34 +48,105 @@ pub fn write(analysis: &Analysis, dir: &Path) -> Result<Written, ReportError> {
     Ok(Written { html: files[0].clone(), files })
 }
 
-/// Writes each figure as SVG and PNG into `dir`, which is made where it is missing.
+/// Writes each figure as SVG and PNG into `dir`, which is made if it is missing.
+///
+/// # Errors
+/// As [`write`].
 pub fn write_figures(figures: &[Figure], dir: &Path) -> Result<Vec<PathBuf>, ReportError> {
-    claim(dir)?;
+    let charts = ReportDir::claim(dir)?;
     let mut files = Vec::new();
     for figure in figures {
-        files.extend(write_figure(figure, dir)?);
+        files.extend(write_figure(figure, &charts)?);
     }
     Ok(files)
 }
 
-fn write_figure(figure: &Figure, charts: &Path) -> Result<[PathBuf; 2], ReportError> {
-    let svg = replace(charts.join(format!("{}.svg", figure.id)), render::svg(figure).as_bytes())?;
-    let png = replace(charts.join(format!("{}.png", figure.id)), &render::png(figure)?)?;
+fn write_figure(figure: &Figure, charts: &ReportDir) -> Result<[PathBuf; 2], ReportError> {
+    let svg = charts.replace(&format!("{}.svg", figure.id), plot::render_svg(figure).as_bytes())?;
+    let png = charts.replace(&format!("{}.png", figure.id), &plot::render_png(figure)?)?;
     Ok([svg, png])
 }
 
-/// Written under a name of this process and renamed, so that no reader sees half a file.
-fn replace(path: PathBuf, bytes: &[u8]) -> Result<PathBuf, ReportError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let new = path.with_file_name(format!(".{name}.{}.new", std::process::id()));
-    let written = fs::write(&new, bytes).and_then(|()| fs::rename(&new, &path));
-    match written {
-        Ok(()) => Ok(path),
-        Err(reason) => {
-            // The rename or the write failed: what is left of the new file is ours and of no use.
-            let _ = fs::remove_file(&new);
-            Err(ReportError::Write { path, reason })
+/// An open directory of a report. Names are looked up in it and nowhere else.
+struct ReportDir {
+    path: PathBuf,
+    fd: OwnedFd,
+}
+
+impl ReportDir {
+    /// Opens `path`, which is made if it is missing; refuses one with files of others, and marks one that is new or empty.
+    fn claim(path: &Path) -> Result<ReportDir, ReportError> {
+        let failed = |reason: std::io::Error| ReportError::Write { path: path.to_owned(), reason };
+        std::fs::create_dir_all(path).map_err(failed)?;
+        // The directory itself may be behind a link: its name was chosen by the user.
+        let fd = rustix::fs::open(path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        let dir = ReportDir { path: path.to_owned(), fd: fd.map_err(|errno| failed(errno.into()))? };
+        match dir.file_type(MARK)? {
+            Some(FileType::RegularFile) => {}
+            Some(FileType::Symlink) => return Err(dir.refused_link(MARK)),
+            None if std::fs::read_dir(path).map_err(failed)?.next().is_none() => {}
+            _ => return Err(ReportError::Foreign { path: path.to_owned() }),
         }
+        dir.replace(MARK, MARK_TEXT)?;
+        Ok(dir)
+    }
+
+    /// The directory `name` in it, which is made if it is missing.
+    fn open_inside(&self, name: &str) -> Result<ReportDir, ReportError> {
+        match rustix::fs::mkdirat(&self.fd, name, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(self.failed(name, errno)),
+        }
+        if self.file_type(name)? == Some(FileType::Symlink) {
+            return Err(self.refused_link(name));
+        }
+        // A link that is put there after the look above is not followed, either.
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty()).map_err(|errno| self.failed(name, errno))?;
+        Ok(ReportDir { path: self.path.join(name), fd })
+    }
+
+    /// What `name` is, links not followed; `None` if it is not there.
+    fn file_type(&self, name: &str) -> Result<Option<FileType>, ReportError> {
+        match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(FileType::from_raw_mode(stat.st_mode))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(self.failed(name, errno)),
+        }
+    }
+
+    /// Written under a name of this process and renamed, so that no reader sees half a file, and that a link of that name is
+    /// replaced and not followed.
+    fn replace(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, ReportError> {
+        let new = format!(".{name}.{}.new", std::process::id());
+        let renamed = self.write_new(&new, bytes).and_then(|()| {
+            rustix::fs::renameat(&self.fd, &new, &self.fd, name)?;
+            Ok(())
+        });
+        match renamed {
+            Ok(()) => Ok(self.path.join(name)),
+            Err(reason) => {
+                // The rename or the write failed: what is left of the new file is ours and of no use.
+                let _ = rustix::fs::unlinkat(&self.fd, &new, AtFlags::empty());
+                Err(ReportError::Write { path: self.path.join(name), reason })
+            }
+        }
+    }
+
+    /// A file that was not there before; what a killed process of the same number left is removed.
+    fn write_new(&self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+        let _ = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o666))?;
+        File::from(fd).write_all(bytes)
+    }
+
+    fn failed(&self, name: &str, errno: Errno) -> ReportError {
+        ReportError::Write { path: self.path.join(name), reason: errno.into() }
+    }
+
+    fn refused_link(&self, name: &str) -> ReportError {
+        ReportError::Link { path: self.path.join(name) }
     }
 }
 
@@ -88,6 +154,8 @@ fn replace(path: PathBuf, bytes: &[u8]) -> Result<PathBuf, ReportError> {
 mod tests {
     use super::*;
     use crate::testing::{damaged, quick};
+    use std::fs;
+    use std::os::unix::fs::symlink;
 
     /// Also the way to look at a report: it is left in the target directory.
     #[test]
@@ -135,5 +203,41 @@ mod tests {
         fs::write(&file, "x").unwrap();
         let error = write(&quick(), &file).unwrap_err().to_string();
         assert!(error.contains(&format!("`{}", file.display())), "{error}");
+    }
+
+    /// A directory that is claimed, and one beside it with a file of somebody else.
+    fn claimed_and_other() -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let home = tempfile::tempdir().unwrap();
+        let (dir, other) = (home.path().join("report"), home.path().join("other"));
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("mine"), "mine").unwrap();
+        write_figures(&[], &dir).unwrap();
+        (home, dir, other)
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_mark_or_of_the_charts_is_refused_and_nothing_is_written_behind_it() {
+        for (name, target) in [(MARK, "mine"), ("charts", ".")] {
+            let (_home, dir, other) = claimed_and_other();
+            let _ = fs::remove_file(dir.join(MARK)).and(fs::write(dir.join(MARK), ""));
+            let _ = fs::remove_file(dir.join(name));
+            symlink(other.join(target), dir.join(name)).unwrap();
+            let error = write(&Analysis { points: Vec::new(), ..quick() }, &dir).unwrap_err();
+            assert!(matches!(&error, ReportError::Link { path } if *path == dir.join(name)), "{error}");
+            assert_eq!(fs::read_to_string(other.join("mine")).unwrap(), "mine");
+            assert_eq!(fs::read_dir(&other).unwrap().count(), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn links_with_the_names_of_files_are_replaced_and_not_followed() {
+        let (_home, dir, other) = claimed_and_other();
+        for name in ["report.html".to_owned(), format!(".report.md.{}.new", std::process::id())] {
+            symlink(other.join("mine"), dir.join(name)).unwrap();
+        }
+        write(&Analysis { points: Vec::new(), ..quick() }, &dir).unwrap();
+        assert_eq!(fs::read_to_string(other.join("mine")).unwrap(), "mine");
+        assert!(fs::symlink_metadata(dir.join("report.html")).unwrap().is_file());
+        assert!(fs::read_to_string(dir.join("report.html")).unwrap().contains("<html"));
     }
 }

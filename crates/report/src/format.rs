@@ -3,6 +3,7 @@
 //! In: raw numbers. Out: short text with its unit. Limits: three significant digits; the CSV files have all of them.
 
 use model::units::{Nanos, three_digits};
+use plot::numbers::plain_number;
 
 /// A time: `12.3 ms`.
 pub fn nanos(ns: u64) -> String {
@@ -14,7 +15,7 @@ pub fn nanos_or_dash(ns: Option<u64>) -> String {
     ns.map_or_else(dash, nanos)
 }
 
-/// What stands where nothing could be measured.
+/// In the place of a value that could not be measured.
 pub fn dash() -> String {
     "-".to_owned()
 }
@@ -44,41 +45,9 @@ fn with_separators(value: i64) -> String {
     out
 }
 
-/// A number for an axis: `0`, `500`, `1.5k`, `2M`.
-pub fn short(value: f64) -> String {
-    let (scaled, suffix) = match value.abs() {
-        v if v >= 1e9 => (value / 1e9, "G"),
-        v if v >= 1e6 => (value / 1e6, "M"),
-        v if v >= 1e3 => (value / 1e3, "k"),
-        _ => (value, ""),
-    };
-    format!("{}{suffix}", plain(scaled))
-}
-
-/// A number without needless digits: `1.5`, `20`, `0.05`.
-pub fn plain(value: f64) -> String {
-    if !value.is_finite() {
-        return dash();
-    }
-    let text = format!("{value:.3}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
-}
-
-/// A round time for an axis: `20 us`, `1 ms`.
-pub fn nanos_tick(ns: f64) -> String {
-    let (scaled, unit) = match ns {
-        v if v >= 1e9 => (ns / 1e9, "s"),
-        v if v >= 1e6 => (ns / 1e6, "ms"),
-        v if v >= 1e3 => (ns / 1e3, "us"),
-        _ => (ns, "ns"),
-    };
-    format!("{} {unit}", plain(scaled))
-}
-
 /// Seconds: `0.25 s`, `30 s`.
 pub fn seconds(s: f64) -> String {
-    format!("{} s", plain((s * 100.0).round() / 100.0))
+    format!("{} s", plain_number((s * 100.0).round() / 100.0))
 }
 
 /// Bytes in decimal units, as rates and costs are given: `812 B`, `12.3 KB`, `4.00 MB` (1 KB = 1000 B).
@@ -88,7 +57,7 @@ pub fn bytes(value: f64) -> String {
         v if v >= 999.5e6 => format!("{} GB", three_digits(value / 1e9)),
         v if v >= 999.5e3 => format!("{} MB", three_digits(value / 1e6)),
         v if v >= 999.5 => format!("{} KB", three_digits(value / 1e3)),
-        _ => format!("{} B", plain(three_digits(value).parse().unwrap_or(value))),
+        _ => format!("{} B", plain_number(three_digits(value).parse().unwrap_or(value))),
     }
 }
 
@@ -149,12 +118,6 @@ mod tests {
             ["0.00", "8.12", "81.3", "999", "1,234", "1,234,567"]
         );
         assert_eq!(number(f64::NAN), "-");
-    }
-
-    #[test]
-    fn axis_numbers_are_short() {
-        assert_eq!([0.0, 0.05, 500.0, 1500.0, 2e6].map(short), ["0", "0.05", "500", "1.5k", "2M"]);
-        assert_eq!([500.0, 2e4, 1e6, 1e9].map(nanos_tick), ["500 ns", "20 us", "1 ms", "1 s"]);
     }
 
     #[test]

@@ -5,13 +5,18 @@
 //! Limits: by row, a bin of neighbours shows its most hit row and its mean, since there are more rows than pixels; by rank, a bin
 //! shows its mean.
 
-use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Stroke, Unit};
-use crate::format::{count, plain};
+use crate::format::count;
+use plot::figure::{
+    Axis, AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke,
+};
+use plot::numbers::plain_number;
 
 /// Bins by row: one for each unit of a wide picture.
 const BINS: usize = 700;
 /// Bins by rank to a decade.
 const PER_DECADE: f64 = 12.0;
+/// What a name beside a line takes of the height of a panel.
+const NAME_HEIGHT: f64 = 16.0;
 /// Fewer hits per row than this are below the axis: two rows in a thousand were hit at all.
 const LEAST: f64 = 0.002;
 
@@ -124,7 +129,7 @@ fn sizes(hits: &Hits) -> String {
 fn by_row(all: &[Hits]) -> Figure {
     let first = &all[0];
     let caption = format!(
-        "{}. Light: the most hit row of each bin of {} neighbours; dark: the mean of the bin. Rows stand in the order of the law: \
+        "{}. Light: the most hit row of each bin of {} neighbours; dark: the mean of the bin. Rows are in the order of the law: \
          row 0 of zipf is its most popular, and the load scatters its rows over the keys.",
         sizes(first),
         bin_rows(first.rows)
@@ -142,7 +147,7 @@ fn zoomed(all: &[&Hits]) -> Figure {
     let tenth = to - from;
     let caption = format!(
         "{}. A tenth of the rows, around the most popular one; bins of {} rows. Light: the most hit row of each bin; dark: the \
-         mean. An axis that a few rows would fill is cut, and says so.",
+         mean. An axis that a few rows would fill is cut, and marked so.",
         sizes(all[0]),
         bin_rows(tenth)
     );
@@ -152,7 +157,7 @@ fn zoomed(all: &[&Hits]) -> Figure {
     figure(&id, title, caption, (from as f64, to as f64), panels)
 }
 
-/// Where the axis ends so that 98 % of the bins fill it, where the others are more than twice as high.
+/// Where the axis ends so that 98 % of the bins fill it; `None` unless the others are more than twice as high.
 fn cut(bins: &[Bin]) -> Option<f64> {
     let mut most: Vec<u32> = bins.iter().map(|bin| bin.most).collect();
     most.sort_unstable();
@@ -165,16 +170,15 @@ fn row_panel(hits: &Hits, bins: &[Bin], cut: Option<f64>) -> Panel {
     // An area as narrow as a single bin is too faint to be seen without its outline.
     let outline = bins.iter().map(|bin| (bin.middle, f64::from(bin.most))).collect();
     let mean = bins.iter().map(|bin| (bin.middle, bin.mean)).collect();
-    let series = |colour, marks| Series { label: String::new(), colour, marks };
     let peak = format!("most hit row: {} hits", count(u64::from(hits.most)));
     Panel {
         title: hits.name.clone(),
         note: if cut.is_some() { format!("axis cut; {peak}") } else { peak },
-        y: Axis { range: cut.map(|high| (0.0, high)), ..Axis::from_zero("hits", Unit::Count) },
+        y: Axis { range: cut.map(|high| (0.0, high)), ..Axis::from_zero("hits", AxisUnit::Count) },
         height: 130.0,
         series: vec![
-            series(Colour::Sky, vec![Mark::Area(most), Mark::Line(Stroke::Thin, outline)]),
-            series(Colour::Blue, vec![Mark::Line(Stroke::Solid, mean)]),
+            DataSeries::unnamed(Colour::Sky, vec![Mark::Area(most), Mark::Line(Stroke::Thin, outline)]),
+            DataSeries::unnamed(Colour::Blue, vec![Mark::Line(Stroke::Solid, mean)]),
         ],
         shades: Vec::new(),
     }
@@ -182,14 +186,14 @@ fn row_panel(hits: &Hits, bins: &[Bin], cut: Option<f64>) -> Panel {
 
 fn ranks(all: &[Hits]) -> Figure {
     let series = all.iter().enumerate().flat_map(|(i, hits)| {
-        let (colour, points) = (Colour::nth(i), &hits.by_rank);
+        let (style, points) = (SeriesStyle::nth(i), &hits.by_rank);
         let drawn = points.iter().filter(|p| p.1 > 0.0).map(|p| (p.0, p.1)).collect();
         // A row that is expected less than once in a million times the draws would stretch the axis for nothing.
         let law = points.iter().filter(|p| p.2 > 1e-6).map(|p| (p.0, p.2)).collect();
-        let dots = Series { label: hits.name.clone(), colour, marks: vec![Mark::Dots(2.6, drawn)] };
-        [Series { label: String::new(), colour, marks: vec![Mark::Line(Stroke::Dashed, law)] }, dots]
+        let dots = DataSeries::named(hits.name.clone(), style, vec![Mark::Dots(2.6, drawn)]);
+        [DataSeries::unnamed(style, vec![Mark::Line(Stroke::Dashed, law)]), dots]
     });
-    let log = |label: &str| Axis { label: label.to_owned(), scale: Scale::Log, unit: Unit::Count, range: None };
+    let log = |label: &str| Axis { label: label.to_owned(), scale: AxisScale::Log, unit: AxisUnit::Count, range: None };
     let least =
         all.iter().flat_map(|hits| &hits.by_rank).filter(|p| p.1 > 0.0).map(|p| p.1).fold(f64::INFINITY, f64::min);
     let most = all.iter().map(|hits| f64::from(hits.most)).fold(1.0, f64::max);
@@ -197,23 +201,24 @@ fn ranks(all: &[Hits]) -> Figure {
         title: String::new(),
         note: String::new(),
         y: Axis { range: Some((least.clamp(LEAST, 1.0), most)), ..log("hits per row (log scale)") },
-        height: 340.0,
+        // Each distribution has its name on the right.
+        height: (NAME_HEIGHT * all.len() as f64).max(340.0),
         series: series.collect(),
         shades: Vec::new(),
     };
     let caption = format!(
         "{}. Dots: drawn, each the mean of a bin, {} bins to a factor of 10. Dashed: the law; of zipf, hits(k) = hits(1) / k^theta.",
         sizes(&all[0]),
-        plain(PER_DECADE)
+        plain_number(PER_DECADE)
     );
     let x = Axis { range: Some((1.0, all[0].rows as f64)), ..log("rank of the row, 1 the most popular (log scale)") };
-    let body = Body::Panels { x, panels: vec![panel] };
+    let body = FigureBody::Panels { x, panels: vec![panel] };
     Figure { id: "hits-by-rank".to_owned(), title: "Hits per row by rank".to_owned(), caption, body }
 }
 
 fn figure(id: &str, title: String, caption: String, range: (f64, f64), panels: Vec<Panel>) -> Figure {
-    let x = Axis { label: "row".to_owned(), scale: Scale::Linear, unit: Unit::Count, range: Some(range) };
-    Figure { id: id.to_owned(), title, caption, body: Body::Panels { x, panels } }
+    let x = Axis { label: "row".to_owned(), scale: AxisScale::Linear, unit: AxisUnit::Count, range: Some(range) };
+    Figure { id: id.to_owned(), title, caption, body: FigureBody::Panels { x, panels } }
 }
 
 #[cfg(test)]
@@ -251,6 +256,23 @@ mod tests {
     }
 
     #[test]
+    fn an_eighth_distribution_differs_from_the_first_and_thirty_have_room_for_their_names() {
+        let drawn = |count: usize| {
+            let all: Vec<Hits> = (0..count).map(|nth| peaked(nth, 5)).collect();
+            figures(&all).pop().unwrap()
+        };
+        let figure = drawn(8);
+        let [panel] = crate::testing::panels(&figure) else { panic!("one panel") };
+        let named: Vec<&DataSeries> = panel.series.iter().filter(|series| !series.label.is_empty()).collect();
+        assert_eq!(named.len(), 8);
+        assert_eq!(named[7].style.colour, named[0].style.colour);
+        assert_ne!(named[7].style.pattern, named[0].style.pattern);
+        let figure = drawn(30);
+        assert!(crate::testing::panels(&figure)[0].height >= 30.0 * 15.0);
+        assert!(plot::render_png(&figure).is_ok());
+    }
+
+    #[test]
     fn ranks_are_binned_by_the_logarithm_and_every_row_is_in_one_bin() {
         let drawn: Vec<u32> = vec![3; 1_000];
         let order: Vec<u32> = (0..1_000).rev().collect();
@@ -261,13 +283,13 @@ mod tests {
     }
 
     #[test]
-    fn few_rows_and_rows_that_nobody_hit_draw_without_a_number_that_is_none() {
+    fn few_rows_and_rows_without_hits_draw_finite_numbers() {
         for rows in [1usize, 2, 11] {
             let order: Vec<u32> = (0..rows as u32).collect();
             for hits in [0, 7] {
                 let all = [Hits::new("few", &vec![hits; rows], &vec![0.0; rows], &order)];
                 for figure in figures(&all) {
-                    let svg = crate::render::svg(&figure);
+                    let svg = plot::render_svg(&figure);
                     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{rows} rows, {hits} hits: {svg}");
                 }
             }

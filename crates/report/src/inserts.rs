@@ -15,7 +15,7 @@ pub const TITLE: &str = "What an insert costs";
 /// What the heads mean, in the documents.
 pub const LEGEND: &str = "IPS: rows inserted per second. r and w: read and written, MB/s of the block layer and KB per insert \
     (1 KB = 1000 B; discards are no writes); engine: by the engine's own account, of which log (redo, write-ahead), pages (flushes), \
-    compaction and doublewrite. paid: wKB/i with what the drain wrote; `>`: too low, a debt was left, in paid by the drain. us/i and cs/i: CPU and context \
+    compaction and doublewrite. paid: wKB/i and what the drain after the inserts wrote. `>`: too low, since writes were still pending, for paid even after the drain. us/i and cs/i: CPU and context \
     switches per insert. B/row: data without logs, over rows in the tables. w-amp: bytes written over payload of the rows. d:c:m: data to \
     cache to memory. shown: where the data was found, by reads. A dash could not be measured.";
 

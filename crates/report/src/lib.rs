@@ -1,7 +1,7 @@
 //! From an analysis to what people read: charts, one HTML file, Markdown, CSV, and a summary for the terminal.
 //!
-//! In: an [`analysis::Analysis`]. Out: a directory of files ([`write`]) or their text. Charts make figures ([`figure`]), which
-//! hold data only; `render` draws them.
+//! In: an [`analysis::Analysis`]. Out: a directory of files ([`write`]) or their text. Charts make figures ([`plot::Figure`]),
+//! which hold data only; the crate `plot` draws them.
 //! Limits: nothing is judged here; numbers, findings and validity are the analysis's. All text of a run is hostile until it
 //! is escaped for its place.
 
@@ -9,7 +9,6 @@ pub mod charts;
 mod cross_table;
 mod escape;
 mod facets;
-pub mod figure;
 mod files;
 mod findings;
 mod format;
@@ -24,7 +23,6 @@ pub mod wording;
 
 pub use charts::{CHARTS, Chart};
 pub use escape::terminal as terminal_text;
-pub use figure::Figure;
 pub use files::{Written, write, write_figures};
 pub use format::count as with_separators;
 pub use render::csv::{intervals_csv, points_csv};
@@ -54,9 +52,15 @@ pub enum ReportError {
         /// Which.
         path: PathBuf,
     },
+    /// A symbolic link is in the place of one of the report's own files or directories.
+    #[error("`{path}` is a symbolic link, which plimsoll does not follow; remove it, or name a new directory by --out")]
+    Link {
+        /// Which.
+        path: PathBuf,
+    },
     /// A picture could not be drawn.
     #[error(transparent)]
-    Png(#[from] render::PngError),
+    Png(#[from] plot::PngError),
     /// The template of the HTML report is wrong: a bug.
     #[error("cannot fill the template of the HTML report: {0}; please report this as a bug of plimsoll")]
     Template(#[from] minijinja::Error),

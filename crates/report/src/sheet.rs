@@ -4,15 +4,16 @@
 //! that is little, else a group with several places, or all single places of one workload. The repeats of a place share a row.
 //! Limits: at most seven rows to a sheet; the rest goes to a further sheet, so that every point is drawn somewhere.
 
-use crate::figure::Colour;
 use crate::format;
 use crate::wording::label::{ListedSetting, group_label, list_settings, phrases};
 use analysis::{Analysis, PointAnalysis, Role, Series, Setting};
+use plot::figure::Colour;
+use plot::labels::{Ruler, fit_labels};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// As many as there are colours.
 const ROWS_MAX: usize = Colour::ALL.len();
-/// So many rows of one workload stand on one sheet, whatever their groups: fewer pictures, and what is alike side by side.
+/// So many rows of one workload share a sheet, whatever their groups: fewer pictures, with similar things side by side.
 const ROWS_TOGETHER_MAX: usize = 4;
 
 /// The dimension that varies in a sweep.
@@ -20,7 +21,7 @@ const ROWS_TOGETHER_MAX: usize = 4;
 pub enum Dimension {
     /// The number of clients.
     Clients,
-    /// The operations that one client keeps under way.
+    /// The operations that one client keeps in flight.
     Depth,
 }
 
@@ -137,12 +138,12 @@ pub fn drawn_sheets(analysis: &Analysis) -> Vec<Sheet<'_>> {
     sheets(analysis).into_iter().filter(|sheet| !sheet.points().iter().all(is_one)).collect()
 }
 
-/// The points of `group` by where they stand in its sweep, each place with its repeats.
+/// The points of `group` by their places in its sweep, each place with its repeats.
 fn places<'a>(group: &Group<'a>) -> Vec<Vec<&'a PointAnalysis>> {
     let mut places: BTreeMap<(u64, u32), Vec<&PointAnalysis>> = BTreeMap::new();
     for point in &group.points {
-        let under_way = u64::from(point.clients) * u64::from(point.depth);
-        places.entry((under_way, point.clients)).or_default().push(point);
+        let in_flight = u64::from(point.clients) * u64::from(point.depth);
+        places.entry((in_flight, point.clients)).or_default().push(point);
     }
     let in_order = |mut repeats: Vec<&'a PointAnalysis>| {
         repeats.sort_by_key(|point| point.repeat);
@@ -206,6 +207,7 @@ pub fn conditions(analysis: &Analysis, points: &[&PointAnalysis]) -> String {
     parts.extend(phases(points));
     parts.push(pacing(points));
     parts.extend(common_params(points));
+    parts.extend(engine_versions(points));
     parts.extend(machine(analysis));
     parts.retain(|p| !p.is_empty());
     parts.join("; ")
@@ -245,7 +247,7 @@ fn phases(points: &[&PointAnalysis]) -> Option<String> {
     })
 }
 
-/// `3 s`, or `0.4 to 3 s` where they differ as shown.
+/// `3 s`, or `0.4 to 3 s` if they differ.
 fn seconds_range(values: &[f64]) -> String {
     let (low, high) = values.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
     let (from, to) = (format::seconds(low), format::seconds(high));
@@ -263,7 +265,7 @@ fn pacing(points: &[&PointAnalysis]) -> String {
     }
 }
 
-/// The parameters that all points have alike, those left out that mean nothing in the mode they ran in.
+/// The parameters that all points have alike, what is asked for first, settings last; those that do nothing are left out.
 fn common_params(points: &[&PointAnalysis]) -> Vec<String> {
     let Some((first, rest)) = points.split_first() else { return Vec::new() };
     let others: Vec<BTreeMap<String, ListedSetting>> = rest.iter().map(|point| list_settings(point)).collect();
@@ -272,37 +274,35 @@ fn common_params(points: &[&PointAnalysis]) -> Vec<String> {
     };
     let is_used = |name: &str, own: &ListedSetting| own.used || others.iter().any(|other| other[name].used);
     // A table without partitions is what everybody expects.
-    let is_plain = |name: &str, own: &ListedSetting| name == "partition_rows" && own.text == "0";
+    let is_plain =
+        |name: &str, own: &ListedSetting| name == "partition_rows" && own.text == "0" || does_nothing(&own.text);
     let own = list_settings(first);
     let common = own.iter().filter(|(name, own)| is_common(name, own) && is_used(name, own) && !is_plain(name, own));
-    let mut told: Vec<(&String, &ListedSetting)> = common.collect();
-    told.sort_by_key(|(k, _)| TOLD_FIRST.iter().position(|first| first == k).unwrap_or(TOLD_FIRST.len()));
-    told.into_iter().map(|(name, own)| format!("{name} {}", shortened(&own.text))).take(PARAMS_MAX).collect()
+    let mut shown: Vec<(&String, &ListedSetting)> = common.collect();
+    shown.sort_by_key(|(name, _)| first.settings.get(name).map_or(Role::Tuning, |setting| setting.role));
+    shown.into_iter().map(|(name, own)| format!("{name} {}", shortened(&own.text))).take(PARAMS_MAX).collect()
 }
 
-/// Without these a number on storage, or one of a database, means nothing.
-const TOLD_FIRST: [&str; 17] = [
-    "mode",
-    "io",
-    "direct",
-    "block",
-    "file_size",
-    "files",
-    "fsync",
-    "durability",
-    "cache",
-    "rows_per_commit",
-    "partition_rows",
-    "tables",
-    "table_rows",
-    "access",
-    "rows",
-    "indexes",
-    "schema",
-];
-const PARAMS_MAX: usize = 7;
+/// Whether a value is empty, or a size or a time of 0. A bare 0 may be a number that counts, as that of indexes.
+fn does_nothing(value: &str) -> bool {
+    matches!(value.split_once(' '), Some(("0", _))) || value.is_empty()
+}
 
-/// The few facts that belong beside every number, with the words around them.
+/// The engines with their versions, if they are few.
+fn engine_versions(points: &[&PointAnalysis]) -> Option<String> {
+    let version = |point: &&PointAnalysis| point.facts.iter().find(|fact| fact.name == "engine.version").cloned();
+    let engine =
+        |point: &&PointAnalysis| Some(format!("{} {}", shortened(&point.target), shortened(&version(point)?.value)));
+    let engines: BTreeSet<String> = points.iter().filter_map(engine).collect();
+    let all = engines.into_iter().collect::<Vec<_>>();
+    (1..=ENGINES_MAX).contains(&all.len()).then(|| all.join(", "))
+}
+
+const ENGINES_MAX: usize = 3;
+
+const PARAMS_MAX: usize = 8;
+
+/// The few facts that belong to every number, with the words around them.
 const MACHINE: [(&str, &str, &str); 4] = [
     ("cpu.usable", "", " CPUs"),
     ("kernel.release", "kernel ", ""),
@@ -317,11 +317,11 @@ fn machine(analysis: &Analysis) -> Vec<String> {
     MACHINE.iter().filter_map(shown).collect()
 }
 
+/// A value of at most 36 characters, cut in its middle: paths and URLs differ at their ends.
 fn shortened(value: &str) -> String {
-    match value.char_indices().nth(36) {
-        Some((at, _)) => format!("{}...", &value[..at]),
-        None => value.to_owned(),
-    }
+    const LENGTH_MAX: usize = 36;
+    let ruler = Ruler { measure: |text: &str| text.chars().count() as f64, ellipsis: "..." };
+    fit_labels(&[value.to_owned()], LENGTH_MAX as f64, &ruler).concat()
 }
 
 #[cfg(test)]
@@ -466,6 +466,29 @@ mod tests {
             point.series.as_mut().unwrap().intervals.retain(|i| i.at_s >= 0.0 || point.depth == 1);
         }
         assert!(of(&analysis).contains("; run 0.4 to 3 s after 0 to 1 s warmup; "), "{}", of(&analysis));
+    }
+
+    #[test]
+    fn conditions_begin_with_what_is_asked_and_leave_out_what_does_nothing() {
+        let mut analysis = quick();
+        let url = "mysql://root@localhost/?socket=/var/run/a/very/long/path/mysql.sock";
+        let params = [
+            ("between", "keep"),
+            ("connection", "kept"),
+            ("drop_every", "0 ns"),
+            ("mix", "read_write"),
+            ("password_file", ""),
+            ("stall", "500 ms"),
+            ("zone", url),
+        ];
+        for (name, value) in params {
+            set(&mut analysis.points[0], name, value);
+        }
+        let text = conditions(&analysis, &[&analysis.points[0]]);
+        assert!(text.contains("closed loop; mix read_write; mode rndrd; "), "{text}");
+        assert!(text.contains("stall 500 ms") && text.contains("file 3.50.4"), "{text}");
+        assert!(!text.contains("drop_every") && !text.contains("password_file"), "{text}");
+        assert!(text.contains("zone mysql://") && text.contains("mysql.sock"), "{text}");
     }
 
     #[test]

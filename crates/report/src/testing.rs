@@ -1,9 +1,9 @@
-//! Analyses for tests: a simulated quick run, damaged variants of it, and texts meant to do harm.
+//! Analyses for tests: a simulated quick run ([`quick`]), runs with what a chart asks for ([`with_points`], [`with_counter`],
+//! [`inserting`], [`settled`], [`open_loop`], [`long_runs`]), damaged variants of any, and texts meant to do harm.
 //!
 //! In: nothing. Out: [`Analysis`] values with noise, drifts and stalls, the same on every call.
 //! Limits: the noise is a small multiplicative generator; nothing statistical may be concluded from it.
 
-use crate::figure::{Body, Figure, Panel};
 use analysis::finding::comparison::{PendingShare, WriteDebt};
 use analysis::finding::completeness::{BlockedClients, FewSamples, Interruption, RunLimit, UnfinishedStep};
 use analysis::finding::correctness::{CorruptData, FailedOps, InFlightMismatch};
@@ -23,6 +23,7 @@ use model::{
     Bytes, Fact, Generator, Interval, KindInterval, Load, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases,
     Plan, PointData, PointState, RunData, RunMeta, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
+use plot::figure::{Figure, FigureBody, Panel};
 
 /// Texts that try to become markup, code, a formula, an escape sequence or a second line.
 pub const HOSTILE: [&str; 14] = [
@@ -438,6 +439,21 @@ pub fn with_verdict(analysis: Analysis) -> Analysis {
     Analysis { verdict: verdict(&analysis.points, &analysis.meta.plan), ..analysis }
 }
 
+/// `analysis` with a further counter in each point, whose values are those of `value` at the ends of the intervals.
+pub fn with_counter(
+    mut analysis: Analysis,
+    (source, name, unit): (&str, &str, &str),
+    value: impl Fn(f64) -> f64,
+) -> Analysis {
+    for series in analysis.points.iter_mut().filter_map(|point| point.series.as_mut()) {
+        let ends = series.intervals.iter().map(|interval| interval.at_s + interval.length_s);
+        let values = ends.map(|end| (end, value(end))).collect();
+        let [source, subject, name, unit] = [source, "", name, unit].map(str::to_owned);
+        series.counters.push(CounterSeries { source, subject, name, unit, values });
+    }
+    analysis
+}
+
 /// Three points of so many one-second intervals, as flash disks do it in five hours: standstills of 25 s every 20 minutes and
 /// one of a single second, a level that falls after 4000 s, and waves. Five hours take minutes without optimisation.
 pub fn long_runs(seconds: u64) -> Analysis {
@@ -649,7 +665,11 @@ pub fn inserting(dimensions: &[(&str, &[&str])], seconds: u64) -> Analysis {
         point.inserts = Some(InsertCost { rows, inserts_per_s, ..InsertCost::default() });
         let amounts = Amounts { inserted, partition_rows: Some(1_000_000) };
         if let Some(series) = &mut point.series {
-            series.intervals.iter_mut().for_each(|interval| interval.at_s *= seconds as f64 / 5.0);
+            let scale = seconds as f64 / series.counted.to_s;
+            for interval in &mut series.intervals {
+                (interval.at_s, interval.length_s) = (interval.at_s * scale, interval.length_s * scale);
+            }
+            series.counted.to_s = seconds as f64;
             series.amounts = amounts;
         }
     }
@@ -658,41 +678,41 @@ pub fn inserting(dimensions: &[(&str, &[&str])], seconds: u64) -> Analysis {
 
 /// The panels of a figure that has some.
 pub fn panels(figure: &Figure) -> &[Panel] {
-    let Body::Panels { panels, .. } = &figure.body else { panic!("`{}` has no panels", figure.id) };
+    let FigureBody::Panels { panels, .. } = &figure.body else { panic!("`{}` has no panels", figure.id) };
     panels
 }
 
 /// Analyses in which something is missing or extreme, each with a name for messages.
 pub fn damaged() -> Vec<(&'static str, Analysis)> {
-    vec![
-        ("no points", with_verdict(Analysis { points: vec![], findings: vec![], ..quick() })),
-        ("one point", with_verdict(Analysis { points: quick().points.drain(..1).collect(), ..quick() })),
-        ("not reached", each(|p| (p.summary, p.series, p.state) = (None, None, PointState::Failed))),
-        (
-            "no counters",
-            each(|p| {
-                if let Some(s) = &mut p.series {
-                    s.counters.clear()
-                }
-            }),
-        ),
-        ("no operations", each(without_operations)),
-        (
-            "no intervals",
-            each(|p| {
-                if let Some(s) = &mut p.series {
-                    s.intervals.clear()
-                }
-            }),
-        ),
-        ("not numbers", each(not_numbers)),
+    let mut all = damaged_variants(quick);
+    all.extend([
         ("by rounds", settled()),
         ("no rounds", by_rounds(&[])),
         ("few rounds", by_rounds(&[1.0, f64::NAN])),
         ("rounds without operations", by_rounds(&[0.0; 9])),
-        ("no labels", each(|p| (p.label, p.settings) = (Label::default(), Settings::default()))),
         ("inserts", inserts()),
         ("hostile", hostile()),
+    ]);
+    all
+}
+
+/// The run of `make` with something missing or extreme in each of its points.
+pub fn damaged_variants(make: fn() -> Analysis) -> Vec<(&'static str, Analysis)> {
+    let each = |change: fn(&mut PointAnalysis)| {
+        let mut analysis = make();
+        analysis.points.iter_mut().for_each(change);
+        with_verdict(analysis)
+    };
+    vec![
+        ("no points", with_verdict(Analysis { points: vec![], findings: vec![], ..make() })),
+        ("one point", with_verdict(Analysis { points: make().points.drain(..1).collect(), ..make() })),
+        ("not reached", each(|p| (p.summary, p.series, p.state) = (None, None, PointState::Failed))),
+        ("no counters", each(|p| p.series.iter_mut().for_each(|s| s.counters.clear()))),
+        ("no operations", each(without_operations)),
+        ("no intervals", each(|p| p.series.iter_mut().for_each(|s| s.intervals.clear()))),
+        ("not numbers", each(not_numbers)),
+        ("invalid", each(|p| p.validity = Validity::Invalid)),
+        ("no labels", each(|p| (p.label, p.settings) = (Label::default(), Settings::default()))),
     ]
 }
 
@@ -701,12 +721,6 @@ fn by_rounds(rates: &[f64]) -> Analysis {
     let length = Nanos::from_secs(30);
     analysis.points[0].rounds = Some(Rounds { length, rates: rates.into(), window: Window::last(rates) });
     analysis
-}
-
-fn each(change: impl Fn(&mut PointAnalysis)) -> Analysis {
-    let mut analysis = quick();
-    analysis.points.iter_mut().for_each(change);
-    with_verdict(analysis)
 }
 
 fn without_operations(point: &mut PointAnalysis) {

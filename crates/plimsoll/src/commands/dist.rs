@@ -19,8 +19,6 @@ use std::path::Path;
 use std::time::Instant;
 use workload::distribution::{self, DISTRIBUTIONS, Distribution};
 
-/// As many as there are colours.
-const SPECS_MAX: usize = report::figure::Colour::ALL.len();
 /// 1.6 GB of memory.
 const KEYS_MAX: u64 = 100_000_000;
 /// What a count of 32 bits holds, should all draws be one key.
@@ -93,12 +91,6 @@ impl Asked {
     fn read(matches: &ArgMatches, context: &Context) -> Result<Asked, Fault> {
         let given = |name| matches.get_one::<String>(name).expect("it has a default").as_str();
         let specs = plan::accesses("SPEC", given("specs"), &context.catalogue)?;
-        if specs.len() > SPECS_MAX {
-            return Err(Fault::usage(format!(
-                "SPEC: `{}` distributions at once; use {SPECS_MAX} at most",
-                specs.len()
-            )));
-        }
         Ok(Asked {
             specs,
             keys: plan::count("n", given("n"), 1, KEYS_MAX)?,

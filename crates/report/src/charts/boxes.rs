@@ -1,26 +1,29 @@
 //! Box plots of the throughput of single intervals: how steady each point was, side by side.
 //!
 //! In: the intervals of the run phase that count. Out: one figure per sheet, one box per row, with the intervals of all its
-//! repeats.
-//! Limits: percentiles by linear interpolation (Hyndman and Fan 1996, type 7); below 20 intervals the whiskers are nearly
-//! the extremes.
+//! repeats; fewer than 20 intervals are drawn as dots, since their percentiles would be nearly the extremes.
+//! Limits: percentiles by linear interpolation (Hyndman and Fan 1996, type 7); if some repeats are invalid, the others count.
 
-use super::{Chart, ops_axis};
-use crate::figure::{Axis, Body, BoxMark, Colour, Figure, Mark, Panel, Scale, Series, Unit};
+use super::{Chart, invalid_note, ops_axis, trusted};
 use crate::sheet::{Dimension, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis};
+use plot::figure::{Axis, AxisScale, AxisUnit, BoxMark, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
 
 /// The chart.
 pub const CHART: Chart = Chart {
     id: "boxes",
     title: "Spread of the throughput",
     help: "Half of all intervals lie in the box, 90 % between the whiskers; dots are the rest. The thick line is the median. \
-           A long box means an unsteady system.",
+           A long box means an unsteady system. Fewer than 20 intervals are drawn as dots.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::quick,
 };
 
 /// Dots of that share of the highest rate lie half a unit apart.
 const DOTS_APART: f64 = 500.0;
+/// Fewer values than this have no percentiles 5 and 95.
+const BOX_VALUES_MIN: usize = 20;
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     drawn_sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
@@ -29,19 +32,18 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
     let points = sheet.points();
     let rows = sheet.rows.iter().enumerate();
-    let boxes: Vec<BoxMark> = rows.filter_map(|(x, row)| box_of(x as f64, &row.points)).collect();
-    if boxes.is_empty() {
+    let series: Vec<DataSeries> = rows.filter_map(|(x, row)| spread_of(x as f64, &row.points)).collect();
+    if series.is_empty() {
         return None;
     }
-    let series = vec![Series { label: String::new(), colour: Colour::Blue, marks: vec![Mark::Boxes(boxes)] }];
+    let key = format!("{}{}", key_of(&series), invalid_note(&points));
     let y = ops_axis(&points, "operations/s of single intervals");
     let panel = Panel { title: String::new(), note: String::new(), y, height: 260.0, series, shades: Vec::new() };
-    let key = "Box: percentiles 25, 50, 75. Whiskers: 5 and 95. Dots: intervals beyond";
     Some(Figure {
         id: format!("boxes-{}", sheet.slug),
         title: format!("Throughput of single intervals: {}", sheet.name),
-        caption: format!("{}. {key}.", conditions(analysis, &points)),
-        body: Body::Panels { x: x_axis(sheet), panels: vec![panel] },
+        caption: format!("{}.{key}", conditions(analysis, &points)),
+        body: FigureBody::Panels { x: x_axis(sheet), panels: vec![panel] },
     })
 }
 
@@ -50,22 +52,55 @@ fn x_axis(sheet: &Sheet) -> Axis {
     let number = |dimension: Dimension| sheet.rows.iter().map(|row| dimension.of(row.points[0]).to_string()).collect();
     let names = || sheet.rows.iter().map(|row| row.label.clone()).collect();
     let label = sheet.dimension.map_or("", Dimension::as_str).to_owned();
-    let scale = Scale::Slots(sheet.dimension.map_or_else(names, number));
-    Axis { label, scale, unit: Unit::Count, range: None }
+    let scale = AxisScale::Slots(sheet.dimension.map_or_else(names, number));
+    Axis { label, scale, unit: AxisUnit::Count, range: None }
 }
 
-fn box_of(x: f64, repeats: &[&PointAnalysis]) -> Option<BoxMark> {
-    let series = repeats.iter().filter_map(|point| point.series.as_ref());
+/// What boxes and dots mean, of those that are drawn.
+fn key_of(series: &[DataSeries]) -> String {
+    let has_box = |series: &DataSeries| matches!(series.marks[0], Mark::Boxes(_));
+    let boxes = match series.iter().any(has_box) {
+        true => " Box: percentiles 25, 50, 75. Whiskers: 5 and 95. Dots: intervals beyond.",
+        false => "",
+    };
+    let dots = match series.iter().all(has_box) {
+        true => String::new(),
+        false => format!(" Dots alone: all intervals, fewer than {BOX_VALUES_MIN}."),
+    };
+    boxes.to_owned() + &dots
+}
+
+/// The rates of the intervals of all repeats, as a box or as dots; of the invalid ones only if all are, and then hollow.
+fn spread_of(x: f64, repeats: &[&PointAnalysis]) -> Option<DataSeries> {
+    let trusted = trusted(repeats);
+    let is_hollow = trusted.is_empty();
+    let rates = sorted_rates(if is_hollow { repeats } else { &trusted });
+    let dots = || rates.iter().map(|rate| (x, *rate)).collect();
+    let mark = match rates.len() {
+        0 => return None,
+        BOX_VALUES_MIN.. => Mark::Boxes(vec![box_of(x, &rates, is_hollow)]),
+        _ if is_hollow => Mark::Rings(3.0, dots()),
+        _ => Mark::Dots(3.0, dots()),
+    };
+    Some(DataSeries::unnamed(Colour::Blue, vec![mark]))
+}
+
+fn sorted_rates(points: &[&PointAnalysis]) -> Vec<f64> {
+    let series = points.iter().filter_map(|point| point.series.as_ref());
     let mut rates: Vec<f64> = series.flat_map(|series| series.counted_intervals()).map(|i| i.ops_per_s).collect();
-    rates.retain(|r| r.is_finite());
+    rates.retain(|rate| rate.is_finite());
     rates.sort_by(f64::total_cmp);
-    let percentiles = [0.05, 0.25, 0.50, 0.75, 0.95].map(|q| quantile(&rates, q));
+    rates
+}
+
+fn box_of(x: f64, rates: &[f64], is_hollow: bool) -> BoxMark {
+    let percentiles = [0.05, 0.25, 0.50, 0.75, 0.95].map(|q| quantile(rates, q));
     let [p05, .., p95] = percentiles;
-    let mut outliers: Vec<f64> = rates.iter().copied().filter(|r| *r < p05 || *r > p95).collect();
-    // Of thousands of dots one upon the other, those are drawn that can be told apart.
+    let mut outliers: Vec<f64> = rates.iter().copied().filter(|rate| *rate < p05 || *rate > p95).collect();
+    // Thousands of dots would lie on each other; those that can be seen are drawn.
     let apart = rates.last().map_or(0.0, |most| most / DOTS_APART);
     outliers.dedup_by(|next, kept| *next - *kept < apart);
-    (!rates.is_empty()).then_some(BoxMark { x, percentiles, outliers })
+    BoxMark { x, percentiles, outliers, is_hollow }
 }
 
 /// Type 7 of Hyndman and Fan, "Sample Quantiles in Statistical Packages" (1996). NaN for no values.
@@ -81,6 +116,7 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::sheet::sheets;
+    use crate::testing::{quick, with_points};
 
     #[test]
     fn quantiles_interpolate_between_values() {
@@ -91,40 +127,54 @@ mod tests {
 
     #[test]
     fn warmup_intervals_are_in_no_box() {
-        let analysis = crate::testing::quick();
+        let analysis = quick();
         let point = &analysis.points[0];
-        let all = box_of(0.0, &[point]).unwrap();
         let mut later = point.clone();
         later.series.as_mut().unwrap().intervals.retain(|i| i.at_s >= 0.0);
-        assert_eq!(box_of(0.0, &[&later]), Some(all));
+        assert_eq!(sorted_rates(&[&later]), sorted_rates(&[point]));
     }
 
     #[test]
     fn a_box_holds_the_intervals_of_all_repeats() {
-        let analysis = crate::testing::quick();
+        let analysis = quick();
         let [slow, fast] = [&analysis.points[0], &analysis.points[2]];
-        let both = box_of(0.0, &[slow, fast]).unwrap().percentiles;
-        let (low, high) = (box_of(0.0, &[slow]).unwrap().percentiles, box_of(0.0, &[fast]).unwrap().percentiles);
+        let percentiles = |points: &[&PointAnalysis]| box_of(0.0, &sorted_rates(points), false).percentiles;
+        let (both, low, high) = (percentiles(&[slow, fast]), percentiles(&[slow]), percentiles(&[fast]));
         assert!(both[0] < low[4] && both[4] > high[0], "{both:?}");
     }
 
     #[test]
+    fn few_intervals_are_dots_and_those_of_an_invalid_point_are_hollow() {
+        let mut point = with_points(1).points.remove(0);
+        let mark_of = |point: &PointAnalysis| spread_of(1.0, &[point]).unwrap().marks.remove(0);
+        let Mark::Boxes(boxes) = mark_of(&point) else { panic!("a box") };
+        assert!(!boxes[0].is_hollow);
+        point.validity = analysis::Validity::Invalid;
+        let Mark::Boxes(boxes) = mark_of(&point) else { panic!("a box") };
+        assert!(boxes[0].is_hollow);
+        let series = point.series.as_mut().unwrap();
+        series.intervals.truncate(20);
+        let Mark::Rings(_, dots) = mark_of(&point) else { panic!("rings") };
+        assert_eq!(dots.len(), 19, "one of the twenty is warmup");
+        point.validity = analysis::Validity::Valid;
+        assert!(matches!(mark_of(&point), Mark::Dots(_, dots) if dots.len() == 19));
+        let few = [spread_of(1.0, &[&point]).unwrap()];
+        assert_eq!(key_of(&few), " Dots alone: all intervals, fewer than 20.");
+    }
+
+    #[test]
     fn of_many_intervals_outside_the_whiskers_only_those_apart_are_drawn() {
-        let mut analysis = crate::testing::with_points(1);
-        let intervals = &mut analysis.points[0].series.as_mut().unwrap().intervals;
-        let first = intervals[2];
-        *intervals =
-            (0..20_000).map(|i| analysis::IntervalPoint { ops_per_s: f64::from(i), at_s: 1.0, ..first }).collect();
-        let outliers = box_of(0.0, &[&analysis.points[0]]).unwrap().outliers;
+        let rates: Vec<f64> = (0..20_000).map(f64::from).collect();
+        let outliers = box_of(0.0, &rates, false).outliers;
         assert!((40..=52).contains(&outliers.len()), "{}", outliers.len());
         assert_eq!(outliers[0], 0.0);
     }
 
     #[test]
     fn boxes_of_a_sweep_stand_over_numbers_and_those_of_strangers_over_names() {
-        let analysis = crate::testing::quick();
+        let analysis = quick();
         let axes: Vec<Axis> = sheets(&analysis).iter().map(x_axis).collect();
-        let names = |axis: &Axis| if let Scale::Slots(names) = &axis.scale { names.clone() } else { Vec::new() };
+        let names = |axis: &Axis| if let AxisScale::Slots(names) = &axis.scale { names.clone() } else { Vec::new() };
         assert_eq!((axes[0].label.as_str(), names(&axes[0])), ("depth", vec!["1".to_owned(), "8".into(), "32".into()]));
         assert_eq!((axes[2].label.as_str(), names(&axes[2])[0].as_str()), ("", "sqlite indexes 0"));
     }

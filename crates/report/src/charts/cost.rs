@@ -4,12 +4,12 @@
 //! left undone at the end (dirty pages, compaction) it is too low.
 
 use super::Chart;
-use crate::figure::{BarColumn, Body, Colour, Figure};
 use crate::format;
 use crate::sheet::{Row, conditions, sheets};
 use crate::wording::label::phrases;
 use analysis::repeats::combine_plain;
 use analysis::{Analysis, Cost, PointAnalysis, Role};
+use plot::figure::{BarColumn, Colour, Figure, FigureBody};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -18,6 +18,8 @@ pub const CHART: Chart = Chart {
     help: "What each operation cost the target. Each column has its own scale from 0. Work that was left for later (dirty \
            pages, compaction) is not in it.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::quick,
 };
 
 const ROWS_MAX: usize = 40;
@@ -41,7 +43,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     let sheets = sheets(analysis);
     let mut measured: Vec<&Row> = sheets.iter().flat_map(|sheet| &sheet.rows).collect();
     measured.retain(|row| row.points.iter().any(|point| has_cost(point)));
-    // By groups where there are repeats, else as they were measured.
+    // Repeats are ordered by groups; without repeats the order of measurement stays.
     if measured.iter().all(|row| row.points.len() == 1) {
         measured.sort_by_key(|row| row.points[0].id);
     }
@@ -66,7 +68,7 @@ fn draw_part(analysis: &Analysis, part: usize, rows: &[&Row]) -> Figure {
         id: if part == 0 { "cost".to_owned() } else { format!("cost-{}", part + 1) },
         title: "Cost of one operation".to_owned(),
         caption: format!("{}. Each column has its own scale; 1 KB = 1000 B.", conditions(analysis, &points)),
-        body: Body::Bars {
+        body: FigureBody::Bars {
             rows: rows.iter().map(|row| name(row)).collect(),
             columns: COLUMNS.iter().map(column).filter(is_measured).collect(),
         },
@@ -92,7 +94,7 @@ mod tests {
     use crate::testing::{label, quick, set};
 
     fn bars(analysis: &Analysis) -> (Vec<String>, Vec<BarColumn>) {
-        let Body::Bars { rows, columns } = draw(analysis).remove(0).body else { panic!("bars") };
+        let FigureBody::Bars { rows, columns } = draw(analysis).remove(0).body else { panic!("bars") };
         (rows, columns)
     }
 

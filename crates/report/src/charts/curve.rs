@@ -1,23 +1,26 @@
 //! The percentile curve: which response time which share of the operations kept to, out to the last nines.
 //!
 //! In: the histograms of the run phase. Out: one figure per sheet, one line per row with the times of all its repeats, a dashed
-//! one for the service time where it differs from the response time. Limits: a percentile needs ten operations beyond it to be
-//! drawn.
+//! one for the service time if it differs from the response time. Limits: a percentile needs ten operations beyond it to be
+//! drawn; a mark shows where a line ends for that reason, and the caption has the slowest operation.
 
-use super::Chart;
-use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Stroke, Unit};
+use super::{Chart, is_invalid, trusted_name};
+use crate::format;
 use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
 use analysis::repeats::merge_times;
 use analysis::{Analysis, PointAnalysis};
 use hdrhistogram::Histogram;
+use plot::figure::{Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke};
 
 /// The chart.
 pub const CHART: Chart = Chart {
     id: "curve",
     title: "Percentile curves",
-    help: "Read across: at 99 %, one operation in a hundred took longer. Each further nine takes the same distance. A \
-           curve that turns upwards has a tail.",
+    help: "Read across: at 99 %, one operation in a hundred took longer. The axis is logarithmic in the tail: 90, 99 and \
+           99.9 % are equally spaced. A line ends at the last percentile with ten operations beyond it.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::open_loop,
 };
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
@@ -25,8 +28,8 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 }
 
 fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
-    let lines = sheet.rows.iter().enumerate().flat_map(|(i, row)| lines_of(row, Colour::nth(i)));
-    let series: Vec<Series> = lines.collect();
+    let lines = sheet.rows.iter().enumerate().flat_map(|(i, row)| lines_of(row, SeriesStyle::nth(i)));
+    let series: Vec<DataSeries> = lines.collect();
     if series.is_empty() {
         return None;
     }
@@ -40,9 +43,25 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
     Some(Figure {
         id: format!("curve-{}", sheet.slug),
         title: format!("Percentile curve: {}", sheet.name),
-        caption: format!("{}; n = {}. {note}.", conditions(analysis, &points), operations(&points)),
-        body: Body::Panels { x: x_axis(&points), panels: vec![panel] },
+        caption: format!(
+            "{}; n = {}. {note}.{}",
+            conditions(analysis, &points),
+            operations(&points),
+            slowest_note(sheet)
+        ),
+        body: FigureBody::Panels { x: x_axis(&points), panels: vec![panel] },
     })
+}
+
+/// ` The slowest operation took 1.58 s (indexes 3).`, which may be far above the end of its line.
+fn slowest_note(sheet: &Sheet) -> String {
+    let slowest = |row: &Row| {
+        let response = row.points.iter().filter_map(|point| Some(point.summary.as_ref()?.response_ns?.max));
+        Some((response.max()?, row.label.clone()))
+    };
+    let Some((ns, label)) = sheet.rows.iter().filter_map(slowest).max() else { return String::new() };
+    let of = if sheet.rows.len() > 1 { format!(" ({label})") } else { String::new() };
+    format!(" The slowest operation took {}{of}.", format::nanos(ns))
 }
 
 fn is_closed(point: &PointAnalysis) -> bool {
@@ -53,9 +72,9 @@ fn operations(points: &[&PointAnalysis]) -> String {
     let counts = points.iter().filter_map(|p| p.series.as_ref()).map(|s| s.response.len());
     match (counts.clone().min(), counts.max()) {
         (Some(low), Some(high)) if low != high => {
-            format!("{} to {} operations per point", crate::format::count(low), crate::format::count(high))
+            format!("{} to {} operations per point", format::count(low), format::count(high))
         }
-        (Some(n), _) => format!("{} operations", crate::format::count(n)),
+        (Some(n), _) => format!("{} operations", format::count(n)),
         _ => "0 operations".to_owned(),
     }
 }
@@ -65,8 +84,8 @@ fn x_axis(points: &[&PointAnalysis]) -> Axis {
         points.iter().filter_map(|p| p.series.as_ref()).map(|s| last_percentile(&s.response)).fold(90.0, f64::max);
     Axis {
         label: "percentile of operations".to_owned(),
-        scale: Scale::Tail,
-        unit: Unit::Percent,
+        scale: AxisScale::Tail,
+        unit: AxisUnit::Percent,
         range: Some((0.0, last)),
     }
 }
@@ -77,17 +96,21 @@ fn last_percentile(histogram: &Histogram<u64>) -> f64 {
     (100.0 * (1.0 - beyond)).clamp(0.0, 99.999)
 }
 
-fn lines_of(row: &Row, colour: Colour) -> Vec<Series> {
+fn lines_of(row: &Row, style: SeriesStyle) -> Vec<DataSeries> {
     let response = merge_times(&row.points, |series| &series.response);
     if response.is_empty() {
         return Vec::new();
     }
-    let marks = vec![Mark::Line(Stroke::Solid, curve(&response))];
-    let mut lines = vec![Series { label: row.label.clone(), colour, marks }];
+    let curve_points = curve(&response);
+    let end = vec![*curve_points.last().expect("a curve has a point")];
+    let is_invalid = row.points.iter().all(|point| is_invalid(point));
+    let end = if is_invalid { Mark::Rings(4.0, end) } else { Mark::Dots(4.0, end) };
+    let name = if is_invalid { trusted_name(&row.label, row.points[0]) } else { row.label.clone() };
+    let mut lines = vec![DataSeries::named(name, style, vec![Mark::Line(Stroke::Solid, curve_points), end])];
     let service = merge_times(&row.points, |series| &series.service);
     if row.points.iter().any(|point| !is_closed(point)) && !service.is_empty() {
         let marks = vec![Mark::Line(Stroke::Dashed, curve(&service))];
-        lines.push(Series { label: String::new(), colour, marks });
+        lines.push(DataSeries::unnamed(style, marks));
     }
     lines
 }
@@ -104,7 +127,7 @@ fn curve(histogram: &Histogram<u64>) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::open_loop;
+    use crate::testing::{open_loop, panels, with_points};
 
     #[test]
     fn a_curve_ends_where_ten_operations_lie_beyond() {
@@ -117,10 +140,24 @@ mod tests {
     }
 
     #[test]
+    fn a_line_has_a_mark_at_its_end_and_the_caption_has_the_slowest_operation() {
+        let mut analysis = with_points(2);
+        analysis.points[1].summary.as_mut().unwrap().response_ns.as_mut().unwrap().max = 1_580_000_000;
+        analysis.points[1].validity = analysis::Validity::Invalid;
+        let figure = draw(&analysis).remove(0);
+        assert!(figure.caption.ends_with(" The slowest operation took 1.58 s (clients 2)."), "{}", figure.caption);
+        let [valid, invalid] = panels(&figure)[0].series.as_slice() else { panic!("two lines") };
+        let [Mark::Line(_, line), Mark::Dots(_, end)] = valid.marks.as_slice() else { panic!("{:?}", valid.marks) };
+        assert_eq!(line.last(), end.first());
+        assert!(matches!(invalid.marks[1], Mark::Rings(..)));
+        assert_eq!(invalid.label, "clients 2 (invalid)");
+    }
+
+    #[test]
     fn an_open_loop_has_a_dashed_line_of_service_times() {
         let figures = draw(&open_loop());
-        let Body::Panels { panels, .. } = &figures[0].body else { panic!("panels") };
-        let dashed = |s: &&Series| matches!(s.marks[0], Mark::Line(Stroke::Dashed, _));
+        let FigureBody::Panels { panels, .. } = &figures[0].body else { panic!("panels") };
+        let dashed = |s: &&DataSeries| matches!(s.marks[0], Mark::Line(Stroke::Dashed, _));
         assert_eq!(panels[0].series.iter().filter(dashed).count(), 1);
         assert!(figures[0].caption.contains("Dashed: service time"));
     }

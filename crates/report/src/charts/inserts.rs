@@ -1,25 +1,29 @@
 //! Rows inserted per second, over the rows inserted and over time: whether an engine keeps its rate while the data grows.
 //!
 //! In: the rows inserted in each interval of points that do little else. Out: for each workload and step one figure over rows and,
-//! where several are to be compared, one over time, in panels and lines by what varies; of repeats the first.
-//! Limits: what inserts at a fixed rate beside queries is not drawn, since that rate was asked for; a band shows the intervals' spread
-//! where a panel has few lines, and the slowest interval is told by its own rate.
+//! to compare several points, one over time; what varies makes panels and lines. Of repeats the first is drawn.
+//! Limits: inserts at a fixed rate in the background are not drawn, since that rate was asked for; a band shows the spread of the
+//! intervals if a panel has few lines, and the slowest interval has its rate in the panel's note.
 
-use super::{Chart, LINES_MAX};
+use super::{Chart, LINES_MAX, is_invalid, trusted_name};
 use crate::facets::{Facet, Facets};
-use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Stroke, Unit};
 use crate::format;
 use crate::sheet::{conditions, groups};
 use analysis::{Analysis, Inserted, PointAnalysis};
+use plot::figure::{
+    Axis, AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke,
+};
+use plot::numbers::short_number;
 
 /// The chart.
 pub const CHART: Chart = Chart {
     id: "inserts",
     title: "Rows inserted per second",
-    help: "Over the rows inserted, a rate that falls is one that cannot keep up with the size of the data; dashed lines stand where the \
-           tables begin a new partition. Over time, each interval for itself: how far it lies below its line is how long \
-           somebody waited.",
+    help: "First the insert rate against the rows in the table: a falling line means that inserts slow down as the data grows. \
+           Dashed lines mark where the tables begin a new partition. Then the rate of each interval.",
     draw,
+    #[cfg(test)]
+    fixture: || crate::testing::inserting(&[("indexes", &["0", "3"])], 60),
 };
 
 /// A line of so many steps, over time, still shows each of them;
@@ -28,9 +32,9 @@ const STEPS_MAX: usize = 400;
 const STEPS_OVER_ROWS_MAX: usize = 120;
 /// More bands on each other show none.
 const BANDS_MAX: usize = 3;
-/// Names of more lines than that say nothing.
+/// The title has the rates of at most so many lines.
 const NAMED_MAX: usize = 3;
-/// More boundaries would hide what is between them.
+/// More boundaries would hide the lines between them.
 const BOUNDARIES_MAX: u64 = 60;
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
@@ -89,39 +93,44 @@ fn over_rows(part: &Part) -> Figure {
         shades: Vec::new(),
     };
     let panels = part.split.panels.iter().map(panel).collect();
-    let x = Axis { label: "rows inserted".to_owned(), scale: Scale::Linear, unit: Unit::Count, range: range(&points) };
+    let x = Axis {
+        label: "rows inserted".to_owned(),
+        scale: AxisScale::Linear,
+        unit: AxisUnit::Count,
+        range: range(&points),
+    };
     Figure {
         id: format!("inserts-rows-{}", part.slug),
         title: format!("Inserts over rows, {}{}", part.name, means(&part.split)),
         caption: format!("{}.{}", conditions(part.analysis, &points), notes(part)),
-        body: Body::Panels { x, panels: super::named_once(panels) },
+        body: FigureBody::Panels { x, panels: super::named_once(panels) },
     }
 }
 
 /// Boundaries of partitions, the spread of the intervals of each place, and above them a line for each.
-fn series_over_rows(split: &Facets, facet: &Facet) -> Vec<Series> {
-    let unnamed = |colour, mark| Series { label: String::new(), colour, marks: vec![mark] };
-    let drawn: Vec<(String, Colour, Vec<Step>)> = lines_of(split, facet)
-        .map(|(label, colour, point)| (label, colour, steps(inserted(point), STEPS_OVER_ROWS_MAX)))
+fn series_over_rows(split: &Facets, facet: &Facet) -> Vec<DataSeries> {
+    let drawn: Vec<(String, SeriesStyle, Vec<Step>)> = lines_of(split, facet)
+        .map(|(label, style, point)| (label, style, steps(inserted(point), STEPS_OVER_ROWS_MAX)))
         .collect();
     let has_bands = drawn_lines(facet) <= BANDS_MAX;
-    let bands = drawn.iter().filter(|_| has_bands).map(|(_, colour, steps)| unnamed(*colour, band(steps)));
-    let lines = drawn.iter().map(|(label, colour, steps)| {
+    let bands =
+        drawn.iter().filter(|_| has_bands).map(|(_, style, steps)| DataSeries::unnamed(*style, vec![band(steps)]));
+    let lines = drawn.iter().map(|(label, style, steps)| {
         let line = Mark::Line(Stroke::Solid, steps.iter().map(|step| (step.rows, step.per_s)).collect());
-        Series { label: label.clone(), ..unnamed(*colour, line) }
+        DataSeries::named(label.clone(), *style, vec![line])
     });
-    let boundaries = unnamed(Colour::Black, Mark::Verticals(boundaries(facet)));
+    let boundaries = DataSeries::unnamed(Colour::Black, vec![Mark::Verticals(boundaries(facet))]);
     std::iter::once(boundaries).chain(bands).chain(lines).collect()
 }
 
-/// Each interval of each line; `None` where there is one line only, which the throughput over time shows.
+/// Each interval of each line; `None` for a single line, which the throughput over time shows.
 fn over_time(part: &Part) -> Option<Figure> {
     let points = part.split.points();
     let (_, end) = super::time_range(points.iter().copied()).filter(|_| part.split.lines.len() > 1)?;
     let y = common_axis(&part.split);
     let panel = |facet: &Facet| Panel {
         title: facet.name.clone(),
-        note: slowest(&part.split, facet).map_or(String::new(), |(line, _, interval)| told(&line, &interval)),
+        note: slowest(&part.split, facet).map_or(String::new(), |(line, _, interval)| slowest_text(&line, &interval)),
         y: y.clone(),
         height: height(&part.split),
         series: series_over_time(&part.split, facet),
@@ -133,19 +142,19 @@ fn over_time(part: &Part) -> Option<Figure> {
         id: format!("inserts-time-{}", part.slug),
         title: format!("Inserts of single intervals, {}", part.name),
         caption: format!("{conditions}. Dot: the slowest interval of its panel.{}", of_repeats(part.analysis)),
-        body: Body::Panels { x: Axis::seconds((0.0, end)), panels: super::named_once(panels) },
+        body: FigureBody::Panels { x: super::time_axis((0.0, end)), panels: super::named_once(panels) },
     })
 }
 
-fn series_over_time(split: &Facets, facet: &Facet) -> Vec<Series> {
-    let line = |(label, colour, point): (String, Colour, &PointAnalysis)| {
+fn series_over_time(split: &Facets, facet: &Facet) -> Vec<DataSeries> {
+    let line = |(label, style, point): (String, SeriesStyle, &PointAnalysis)| {
         let places =
             steps(inserted(point), STEPS_MAX).into_iter().flat_map(|step| down_to_the_slowest(&step)).collect();
-        Series { label, colour, marks: vec![Mark::Line(Stroke::Thin, places)] }
+        DataSeries::named(label, style, vec![Mark::Line(Stroke::Thin, places)])
     };
-    let dot = slowest(split, facet).map(|(_, colour, interval)| {
+    let dot = slowest(split, facet).map(|(_, style, interval)| {
         let marks = vec![Mark::Dots(4.5, vec![(interval.at_s + interval.length_s / 2.0, interval.per_s())])];
-        Series { label: String::new(), colour, marks }
+        DataSeries::unnamed(style, marks)
     });
     lines_of(split, facet).map(line).chain(dot).collect()
 }
@@ -157,16 +166,19 @@ fn down_to_the_slowest(step: &Step) -> Vec<(f64, f64)> {
 }
 
 /// `slowest: mariadb:rocksdb, 1,230/s at 35 s`
-fn told(line: &str, interval: &Inserted) -> String {
+fn slowest_text(line: &str, interval: &Inserted) -> String {
     let line = if line.is_empty() { String::new() } else { format!("{line}, ") };
     let rate = if interval.rows == 0 { "no row".to_owned() } else { format!("{}/s", format::number(interval.per_s())) };
     format!("slowest: {line}{rate} at {}", format::seconds(interval.at_s))
 }
 
-/// The lines of a panel that have a point, with their names and colours.
-fn lines_of<'a>(split: &'a Facets, facet: &'a Facet) -> impl Iterator<Item = (String, Colour, &'a PointAnalysis)> {
+/// The lines of a panel that have a point, with their names and styles.
+fn lines_of<'a>(split: &'a Facets, facet: &'a Facet) -> impl Iterator<Item = (String, SeriesStyle, &'a PointAnalysis)> {
     let named = split.lines.iter().zip(&facet.lines).enumerate();
-    named.filter_map(|(nth, (name, points))| Some((name.clone(), Colour::nth(nth), *points.first()?)))
+    named.filter_map(|(nth, (name, points))| {
+        let point = *points.first()?;
+        Some((trusted_name(name, point), SeriesStyle::nth(nth), point))
+    })
 }
 
 fn drawn_lines(facet: &Facet) -> usize {
@@ -183,7 +195,7 @@ fn common_axis(split: &Facets) -> Axis {
     let rates = points.iter().flat_map(|point| steps(inserted(point), STEPS_MAX)).map(|step| step.most_per_s);
     let most = rates.filter(|rate| rate.is_finite()).fold(0.0, f64::max);
     let range = Some((0.0, if most > 0.0 { most * 1.06 } else { 1.0 }));
-    Axis { range, ..Axis::from_zero("rows/s", Unit::Count) }
+    Axis { range, ..Axis::from_zero("rows/s", AxisUnit::Count) }
 }
 
 /// From the first row of any point to the last.
@@ -224,7 +236,7 @@ fn band(steps: &[Step]) -> Mark {
     Mark::Band(steps.iter().map(|step| (step.rows, step.least_per_s, step.most_per_s)).collect())
 }
 
-/// Where the tables of all points of a panel begin a new partition, with the rows; nothing where they differ in it.
+/// Where the tables of all points of a panel begin a new partition, with the rows; nothing if they differ in it.
 fn boundaries(facet: &Facet) -> Vec<(f64, String)> {
     let points: Vec<&PointAnalysis> = facet.lines.iter().flatten().copied().collect();
     let each = |point: &&PointAnalysis| point.series.as_ref().and_then(|series| series.amounts.partition_rows);
@@ -236,24 +248,26 @@ fn boundaries(facet: &Facet) -> Vec<(f64, String)> {
     if all.clone().count() as u64 > BOUNDARIES_MAX {
         return Vec::new();
     }
-    let name = |nth: u64| format::short((nth * rows) as f64);
+    let name = |nth: u64| short_number((nth * rows) as f64);
     all.map(|nth| ((nth * rows) as f64, name(nth))).collect()
 }
 
-/// `: 25,100/s (indexes 0), 9,020/s (indexes 3)`, where there are few.
+/// `: 25,100/s (indexes 0), 9,020/s (indexes 3)`, if they are few; without those that are invalid.
 fn means(split: &Facets) -> String {
     let points = split.points();
     if points.len() > NAMED_MAX {
         return String::new();
     }
     let lines = split.panels.iter().flat_map(|facet| lines_of(split, facet).map(|line| (facet.name.clone(), line)));
-    let told = lines.map(|(panel, (line, _, point))| {
+    let lines = lines.filter(|(_, (_, _, point))| !is_invalid(point));
+    let rates = lines.map(|(panel, (line, _, point))| {
         let all = inserted(point);
         let (rows, seconds) = all.iter().fold((0, 0.0), |(rows, s), i| (rows + i.rows, s + i.length_s));
         let (rate, name) = (format::number(rows as f64 / seconds), format!("{panel} {line}"));
         if name.trim().is_empty() { format!("{rate}/s") } else { format!("{rate}/s ({})", name.trim()) }
     });
-    format!(": {}", told.collect::<Vec<_>>().join(", "))
+    let rates: Vec<String> = rates.collect();
+    if rates.is_empty() { String::new() } else { format!(": {}", rates.join(", ")) }
 }
 
 /// What the reader has to know of bands, boundaries and repeats.
@@ -271,14 +285,17 @@ fn notes(part: &Part) -> String {
 }
 
 fn of_repeats(analysis: &Analysis) -> &'static str {
-    if analysis.points.iter().any(|point| point.repeat > 1) { " Of repeats the first." } else { "" }
+    if analysis.points.iter().any(|point| point.repeat > 1) {
+        " The first of each set of repeats is drawn."
+    } else {
+        ""
+    }
 }
 
 /// The slowest interval of a panel, with the line that it is of. Of lines that were all idle there is none.
-fn slowest<'a>(split: &'a Facets, facet: &'a Facet) -> Option<(String, Colour, Inserted)> {
-    let all = lines_of(split, facet).flat_map(|(name, colour, point)| {
-        inserted(point).iter().map(move |interval| (name.clone(), colour, *interval))
-    });
+fn slowest<'a>(split: &'a Facets, facet: &'a Facet) -> Option<(String, SeriesStyle, Inserted)> {
+    let all = lines_of(split, facet)
+        .flat_map(|(name, style, point)| inserted(point).iter().map(move |interval| (name.clone(), style, *interval)));
     all.min_by(|a, b| a.2.per_s().total_cmp(&b.2.per_s()))
 }
 
@@ -299,7 +316,7 @@ mod tests {
         assert_eq!(boundaries[0], (1_000_000.0, "1M".to_owned()));
         assert!(figures[0].title.ends_with("/s (indexes 3)"), "{}", figures[0].title);
         assert!(figures[0].caption.ends_with("Dashed, with the rows: the tables begin a new partition."));
-        let svg = crate::render::svg(&figures[0]);
+        let svg = plot::render_svg(&figures[0]);
         assert!(svg.contains(">1M<") && svg.contains(">rows inserted<"));
     }
 
@@ -325,7 +342,7 @@ mod tests {
         let [panel] = panels(&figures[1]) else { panic!("one panel") };
         assert_eq!(panel.note, "slowest: mariadb:rocksdb, 7.00/s at 34 s");
         let Mark::Dots(_, dots) = &panel.series[2].marks[0] else { panic!("a dot") };
-        assert_eq!((dots.as_slice(), panel.series[2].colour), (&[(34.5, 7.0)][..], Colour::nth(1)));
+        assert_eq!((dots.as_slice(), panel.series[2].style), (&[(34.5, 7.0)][..], SeriesStyle::nth(1)));
     }
 
     #[test]
@@ -334,6 +351,17 @@ mod tests {
         analysis.points[2].facts.push(model::Fact::new("beside.per_s", "100"));
         let ids: Vec<String> = draw(&analysis).into_iter().map(|figure| figure.id).collect();
         assert_eq!(ids, ["inserts-rows-insert-l-i0", "inserts-rows-insert-l-i1"]);
+    }
+
+    #[test]
+    fn an_invalid_point_is_named_as_such_and_not_in_the_title() {
+        let mut analysis = inserting(&[("indexes", &["0", "3"])], 60);
+        analysis.points[1].validity = analysis::Validity::Invalid;
+        let figure = draw(&analysis).remove(0);
+        assert!(figure.title.contains("(indexes 0)") && !figure.title.contains("indexes 3"), "{}", figure.title);
+        assert!(panels(&figure)[0].series.iter().any(|series| series.label == "indexes 3 (invalid)"));
+        analysis.points[0].validity = analysis::Validity::Invalid;
+        assert!(!draw(&analysis).remove(0).title.contains(':'));
     }
 
     #[test]

@@ -11,15 +11,17 @@ mod p95;
 mod percentiles;
 mod resources;
 mod rounds;
+mod shades;
 mod throughput;
 mod timeline;
 mod usage;
 
 use crate::facets::Facets;
-use crate::figure::{Axis, Colour, Figure, Mark, Panel, Series, Shade, ShadeKind, Stroke, Unit};
 use crate::sheet::{Dimension, Group, groups};
 use analysis::repeats::{WithInterval, combine_plain};
-use analysis::{Analysis, Code, IntervalPoint, LevelSpan, PointAnalysis, Shape, Span, Summary};
+use analysis::{Analysis, IntervalPoint, PointAnalysis, Summary, Validity};
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel, SeriesStyle, Stroke};
+use shades::{shades, shading_note};
 use std::collections::BTreeMap;
 
 /// A sort of chart.
@@ -32,6 +34,9 @@ pub struct Chart {
     pub help: &'static str,
     /// Makes its figures: one per sheet of points, sweep or point, as suits the chart.
     pub draw: fn(&Analysis) -> Vec<Figure>,
+    /// A run that it draws, for the tests that every chart has to pass; `testing` makes such runs.
+    #[cfg(test)]
+    pub fixture: fn() -> Analysis,
 }
 
 /// Every chart, in the order of the report.
@@ -96,7 +101,7 @@ fn subject(group: &Group) -> String {
     format!("{} {}", group.family(), kind_of_access(group)).trim_end().to_owned()
 }
 
-/// The groups by what varies; by their names where that does not tell all of them apart.
+/// The groups by what varies; by their names if that does not distinguish all of them.
 fn split_of<'a>(groups: &[Group<'a>]) -> Facets<'a> {
     let points: Vec<&PointAnalysis> = groups.iter().flat_map(|group| group.points.iter().copied()).collect();
     let split = Facets::of_sweep(&points);
@@ -107,7 +112,8 @@ fn split_of<'a>(groups: &[Group<'a>]) -> Facets<'a> {
     Facets::of_groups(groups.iter().map(|group| (group.name.clone(), group.points.clone())).collect())
 }
 
-/// Random and sequential modes stand apart: a disk does some times more of the second, and lines at the floor say nothing.
+/// Random and sequential modes have figures of their own: a disk does several times as many sequential operations, and lines near 0
+/// are of no use.
 fn kind_of_access(group: &Group) -> &'static str {
     match group.points[0].settings.word("mode") {
         Some("rndrd" | "rndwr" | "rndrw") => "random",
@@ -119,14 +125,14 @@ fn kind_of_access(group: &Group) -> &'static str {
 /// Operations per second from 0, with MB/s on the right where all operations of `points` are blocks of one size.
 fn ops_axis(points: &[&PointAnalysis], label: &str) -> Axis {
     match bytes_each(points) {
-        Some(bytes) => Axis::from_zero(&format!("{label} (left), MB/s (right)"), Unit::CountOf(bytes)),
-        None => Axis::from_zero(label, Unit::Count),
+        Some(bytes) => Axis::from_zero(&format!("{label} (left), MB/s (right)"), AxisUnit::CountOf(bytes)),
+        None => Axis::from_zero(label, AxisUnit::Count),
     }
 }
 
 fn bytes_each(points: &[&PointAnalysis]) -> Option<u32> {
     let each = |summary: &Summary| summary.bytes_per_s / summary.ops_per_s;
-    // The payload of a row says little; that of a block is what a disk is bought for.
+    // MB/s of rows are of little use; those of blocks are what a disk is bought for.
     if points.iter().any(|point| point.settings.get("block").is_none()) {
         return None;
     }
@@ -150,7 +156,7 @@ struct Measure {
 enum Together {
     /// Their mean.
     Mean,
-    /// As this says: percentiles are never averaged.
+    /// By a function of their own: percentiles are never averaged.
     As(fn(&[&PointAnalysis]) -> Option<f64>),
 }
 
@@ -164,28 +170,86 @@ impl Measure {
 }
 
 /// One line through the places, a dot per point, and an interval for a point that has one and no repeats: those show their
-/// spread themselves.
+/// spread themselves. Invalid points are hollow, and the line to them is dashed.
 fn sweep_series(
     (name, points): (&str, &[&PointAnalysis]),
     dimension: Dimension,
-    colour: Colour,
+    style: SeriesStyle,
     measure: &Measure,
-) -> Series {
-    let mut places: BTreeMap<u32, Vec<&PointAnalysis>> = BTreeMap::new();
-    points.iter().for_each(|point| places.entry(dimension.of(point)).or_default().push(point));
+) -> DataSeries {
+    let places = sweep_places(points, dimension, measure);
     let x_of = |point: &PointAnalysis| f64::from(dimension.of(point));
-    let measured = |point: &&PointAnalysis| Some((x_of(point), (measure.of)(point)?));
+    let measured = |point: &&PointAnalysis| Some((x_of(point), (measure.of)(point)?.0));
     let interval = |point: &&PointAnalysis| (measure.of)(point)?.1.map(|[low, high]| (x_of(point), low, high));
-    let line = places.iter().filter_map(|(x, repeats)| Some((f64::from(*x), measure.of_all(repeats)?)));
-    let dots = points.iter().filter_map(measured).map(|(x, (y, _))| (x, y)).collect();
-    let alone = places.values().filter(|repeats| repeats.len() == 1).flatten();
-    let radius = if places.len() == points.len() { 4.0 } else { 2.8 };
-    let marks = vec![
-        Mark::Line(Stroke::Solid, line.collect()),
+    let (invalid, trusted): (Vec<&PointAnalysis>, Vec<&PointAnalysis>) = points.iter().partition(|p| is_invalid(p));
+    let has_repeats =
+        |point: &PointAnalysis| points.iter().filter(|p| dimension.of(p) == dimension.of(point)).count() > 1;
+    let radius = if points.iter().any(|point| has_repeats(point)) { 2.8 } else { 4.0 };
+    let alone = trusted.iter().filter(|point| !has_repeats(point));
+    let mut marks = vec![
+        Mark::Line(Stroke::Solid, trusted_line(&places)),
         Mark::Whiskers(alone.filter_map(interval).collect()),
-        Mark::Dots(radius, dots),
+        Mark::Dots(radius, trusted.iter().filter_map(measured).collect()),
     ];
-    Series { label: name.to_owned(), colour, marks }
+    if !invalid.is_empty() {
+        marks.insert(0, Mark::Line(Stroke::Dashed, doubtful_line(&places)));
+        marks.push(Mark::Rings(radius, invalid.iter().filter_map(measured).collect()));
+    }
+    DataSeries::named(name, style, marks)
+}
+
+/// Where a line goes through at one place of a sweep.
+struct SweepPlace {
+    x: f64,
+    y: f64,
+    /// Not all its repeats are invalid; those that are do not count.
+    is_trusted: bool,
+}
+
+fn sweep_places(points: &[&PointAnalysis], dimension: Dimension, measure: &Measure) -> Vec<SweepPlace> {
+    let mut repeats: BTreeMap<u32, Vec<&PointAnalysis>> = BTreeMap::new();
+    points.iter().for_each(|point| repeats.entry(dimension.of(point)).or_default().push(point));
+    let place = |(x, repeats): (&u32, &Vec<&PointAnalysis>)| {
+        let trusted = trusted(repeats);
+        let is_trusted = !trusted.is_empty();
+        let y = measure.of_all(if is_trusted { &trusted } else { repeats })?;
+        Some(SweepPlace { x: f64::from(*x), y, is_trusted })
+    };
+    repeats.iter().filter_map(place).collect()
+}
+
+/// Through the places that are trusted, broken at the others.
+fn trusted_line(places: &[SweepPlace]) -> Vec<(f64, f64)> {
+    places.iter().map(|place| (place.x, if place.is_trusted { place.y } else { f64::NAN })).collect()
+}
+
+/// From each place that is not trusted to its neighbours.
+fn doubtful_line(places: &[SweepPlace]) -> Vec<(f64, f64)> {
+    let joints = places.windows(2).filter(|pair| !(pair[0].is_trusted && pair[1].is_trusted));
+    joints.flat_map(|pair| [(pair[0].x, pair[0].y), (pair[1].x, pair[1].y), (pair[1].x, f64::NAN)]).collect()
+}
+
+fn is_invalid(point: &PointAnalysis) -> bool {
+    point.validity == Validity::Invalid
+}
+
+/// The points that are not invalid.
+fn trusted<'a>(points: &[&'a PointAnalysis]) -> Vec<&'a PointAnalysis> {
+    points.iter().copied().filter(|point| !is_invalid(point)).collect()
+}
+
+/// How invalid points are drawn, for captions; empty if all are trusted.
+fn invalid_note(points: &[&PointAnalysis]) -> &'static str {
+    if points.iter().any(|point| is_invalid(point)) {
+        " Hollow: invalid points, which the findings explain."
+    } else {
+        ""
+    }
+}
+
+/// The name of a line, with the word that its point is invalid.
+fn trusted_name(name: &str, point: &PointAnalysis) -> String {
+    if is_invalid(point) { format!("{name} (invalid)").trim_start().to_owned() } else { name.to_owned() }
 }
 
 /// Operations per second.
@@ -205,7 +269,7 @@ fn rate_of(points: &[&PointAnalysis]) -> (&'static Measure, Axis) {
     let worked = |point: &&&PointAnalysis| point.summary.as_ref().is_some_and(|s| s.ops > 0);
     let mut working = points.iter().filter(worked).peekable();
     match working.peek().is_some() && working.all(|point| queries_per_s(point).is_some()) {
-        true => (&QUERIES, Axis::from_zero("queries/s", Unit::Count)),
+        true => (&QUERIES, Axis::from_zero("queries/s", AxisUnit::Count)),
         false => (&OPS, ops_axis(points, "operations/s")),
     }
 }
@@ -215,71 +279,39 @@ fn mean_rate(repeats: &[&PointAnalysis]) -> Option<f64> {
     combine_plain(repeats.iter().filter_map(|point| Some(point.summary.as_ref()?.ops_per_s)))
 }
 
-/// From the first warmup interval to the end of the last interval of any of `points`.
+/// From the first warmup interval to the end of what is drawn of any of `points`.
 fn time_range<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> Option<(f64, f64)> {
-    let intervals = points.into_iter().filter_map(|p| p.series.as_ref()).flat_map(|s| &s.intervals);
-    let whole = |range: Option<(f64, f64)>, i: &IntervalPoint| {
-        let (from, to) = range.unwrap_or((i.at_s, i.at_s + i.length_s));
-        Some((from.min(i.at_s), to.max(i.at_s + i.length_s)))
-    };
-    intervals.filter(|i| i.at_s.is_finite() && i.length_s.is_finite()).fold(None, whole)
+    let series = points.into_iter().filter_map(|p| p.series.as_ref()).filter(|series| !series.intervals.is_empty());
+    let ends = series.flat_map(|series| {
+        let whole = series.intervals.iter().map(|i| (i.at_s, i.at_s + i.length_s));
+        // What counts may end with a part of an interval.
+        whole.chain([(series.counted.to_s, series.counted.to_s)])
+    });
+    let finite = ends.filter(|(from, to)| from.is_finite() && to.is_finite());
+    finite.reduce(|(low, high), (from, to)| (low.min(from), high.max(to)))
 }
 
-/// The warmup and rounds that do not count in grey, the window of those that do in blue, stalls in red, drops in yellow, and a
-/// violet line where the level shifted.
-fn shades(point: &PointAnalysis) -> Vec<Shade> {
-    let Some(series) = &point.series else { return Vec::new() };
-    let start = series.intervals.first().map_or(0.0, |i| i.at_s);
-    let warmup = (start < 0.0).then_some(Shade { from: start, to: 0.0, kind: ShadeKind::Warmup });
-    let window = point.rounds.as_ref().and_then(|rounds| rounds.window).map(|_| series.counted);
-    let before = window.filter(|window| window.from_s > 0.0).map(|window| window.from_s);
-    let before = before.map(|to| Shade { from: 0.0, to, kind: ShadeKind::NotCounted });
-    let window = window.map(|w| Shade { from: w.from_s, to: w.to_s, kind: ShadeKind::Window });
-    let disturbed = point.shape.iter().flat_map(|shape| disturbances(point, shape));
-    warmup.into_iter().chain(before).chain(window).chain(disturbed).collect()
+/// From the first warmup interval to the end, as an axis.
+fn time_axis(range: (f64, f64)) -> Axis {
+    Axis::seconds("the run phase began", range)
 }
 
-fn disturbances(point: &PointAnalysis, shape: &Shape) -> Vec<Shade> {
-    let shade = |span: &Span, kind| Shade { from: span.from_s, to: span.to_s, kind };
-    let stalls = shape.stalls.iter().map(|stall| shade(&stall.span, ShadeKind::Stall));
-    let drops = shape.drops.iter().map(|drop| shade(&drop.span, ShadeKind::Drop));
-    stalls.chain(drops).chain(shifts(point, shape)).collect()
+/// Operations per second from 0.
+fn rate_axis() -> Axis {
+    Axis::from_zero("operations/s", AxisUnit::Count)
 }
 
-/// The beginnings of all levels but the first, if the point has the finding `level-shift`.
-fn shifts(point: &PointAnalysis, shape: &Shape) -> Vec<Shade> {
-    let is_found = point.findings.iter().any(|finding| finding.code() == Code::LevelShift);
-    let levels: &[LevelSpan] = if is_found { &shape.levels } else { &[] };
-    let begins = levels.iter().skip(1).map(|level| level.span.from_s);
-    begins.map(|at| Shade { from: at, to: at, kind: ShadeKind::Shift }).collect()
-}
-
-const SHADE_WORDS: [(ShadeKind, &str); 4] = [
-    (ShadeKind::Window, " Blue: the rounds that count."),
-    (ShadeKind::Stall, " Red: stall."),
-    (ShadeKind::Drop, " Yellow: drop."),
-    (ShadeKind::Shift, " Violet line: the level shifted."),
-];
-
-/// What the shading means, where there is any: for captions.
-fn shading_note(points: &[&PointAnalysis]) -> String {
-    let shades: Vec<Shade> = points.iter().flat_map(|p| shades(p)).collect();
-    let has = |kind| shades.iter().any(|s| s.kind == kind);
-    let grey = match (has(ShadeKind::Warmup), has(ShadeKind::NotCounted)) {
-        (true, true) => " Grey: warmup, and rounds that do not count.",
-        (true, false) => " Grey: warmup.",
-        (false, true) => " Grey: rounds that do not count.",
-        (false, false) => "",
-    };
-    let mut note = grey.to_owned();
-    note.extend(SHADE_WORDS.iter().filter(|(kind, _)| has(*kind)).map(|(_, words)| *words));
-    if !note.is_empty() && !has(ShadeKind::Stall) {
-        note += " No stall was found.";
+/// Whether heights may be compared between `panels`, for captions; empty for a single panel.
+fn scale_note(panels: &[Panel]) -> &'static str {
+    let has_one_scale = panels.windows(2).all(|pair| pair[0].y.range.is_some() && pair[0].y.range == pair[1].y.range);
+    match (panels.len() > 1, has_one_scale) {
+        (false, _) => "",
+        (true, true) => " All panels have one scale.",
+        (true, false) => " Each panel has its own scale.",
     }
-    note
 }
 
-/// The label of a y axis stands above the first of the panels that share it.
+/// The label of a y axis is above the first of the panels that share it.
 fn named_once(mut panels: Vec<Panel>) -> Vec<Panel> {
     for nth in (1..panels.len()).rev() {
         if panels[nth].y.label == panels[nth - 1].y.label {
@@ -289,7 +321,7 @@ fn named_once(mut panels: Vec<Panel>) -> Vec<Panel> {
     panels
 }
 
-/// The intervals as they are drawn: as recorded, or in bins where there are too many.
+/// The intervals as they are drawn: as recorded, or in bins if there are too many.
 fn drawn_intervals(point: &PointAnalysis) -> Vec<&IntervalPoint> {
     let Some(series) = &point.series else { return Vec::new() };
     match series.bins.is_empty() {
@@ -311,7 +343,7 @@ fn marked(label: &str, point: &PointAnalysis) -> String {
         other => Some(other.as_str()),
     };
     let validity = match point.validity {
-        analysis::Validity::Valid => None,
+        Validity::Valid => None,
         other => Some(other.as_str()),
     };
     let marks: Vec<&str> = state.into_iter().chain(validity).collect();
@@ -321,28 +353,34 @@ fn marked(label: &str, point: &PointAnalysis) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::Body;
-    use crate::testing::{damaged, quick, set, settled, with_points};
-    use analysis::finding::rates::LevelShifts;
+    use crate::testing::{damaged, damaged_variants, quick, set, with_points};
+    use plot::figure::FigureBody;
 
     fn figures(analysis: &Analysis, id: &str) -> Vec<Figure> {
         CHARTS.iter().filter(|c| c.id == id).flat_map(|c| (c.draw)(analysis)).collect()
     }
 
     #[test]
-    fn every_chart_draws_the_quick_run_or_one_until_steady_or_one_of_inserts() {
-        let runs = [quick(), settled(), crate::testing::inserting(&[("indexes", &["0", "3"])], 60)];
+    fn every_chart_draws_the_run_that_it_brings_with_ids_of_its_own_and_names_n() {
         for chart in CHARTS {
-            assert!(runs.iter().any(|run| !(chart.draw)(run).is_empty()), "{} drew nothing", chart.id);
+            let figures = (chart.draw)(&(chart.fixture)());
+            assert!(!figures.is_empty(), "{} drew nothing", chart.id);
+            let ids: std::collections::BTreeSet<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
+            assert_eq!(ids.len(), figures.len(), "{}", chart.id);
+            assert!(figures.iter().all(|f| f.id.starts_with(chart.id) && f.caption.contains("n = ")), "{}", chart.id);
         }
     }
 
     #[test]
-    fn what_is_shaded_is_explained() {
-        let note = |analysis: &Analysis| shading_note(&[&analysis.points[0]]);
-        assert_eq!(note(&quick()), " Grey: warmup. No stall was found.");
-        let expected = " Grey: warmup, and rounds that do not count. Blue: the rounds that count. No stall was found.";
-        assert_eq!(note(&settled()), expected);
+    fn no_chart_panics_if_something_is_missing_in_the_run_that_it_brings() {
+        for chart in CHARTS {
+            for (what, analysis) in damaged_variants(chart.fixture) {
+                for figure in (chart.draw)(&analysis) {
+                    let svg = plot::render_svg(&figure);
+                    assert!(!svg.contains("NaN") && !svg.contains("inf"), "{what}: {} draws {svg}", chart.id);
+                }
+            }
+        }
     }
 
     #[test]
@@ -357,11 +395,11 @@ mod tests {
     }
 
     #[test]
-    fn no_chart_panics_where_something_is_missing() {
+    fn no_chart_panics_whatever_run_it_gets() {
         for (what, analysis) in damaged() {
             for (chart, figures) in all_figures(&analysis) {
                 for figure in figures {
-                    let svg = crate::render::svg(&figure);
+                    let svg = plot::render_svg(&figure);
                     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{what}: {} draws {svg}", chart.id);
                 }
             }
@@ -371,7 +409,7 @@ mod tests {
     #[test]
     fn every_point_has_a_timeline_panel_and_those_of_several_groups_one_together() {
         let panels = |analysis: &Analysis| -> usize {
-            let count = |f: &Figure| if let Body::Panels { panels, .. } = &f.body { panels.len() } else { 0 };
+            let count = |f: &Figure| if let FigureBody::Panels { panels, .. } = &f.body { panels.len() } else { 0 };
             figures(analysis, "timeline").iter().map(count).sum()
         };
         // Three sweeps of three, and four single points with a panel of all.
@@ -382,14 +420,14 @@ mod tests {
     fn mb_per_second_stand_on_the_right_where_all_operations_are_blocks_of_one_size() {
         let mut analysis = quick();
         let inserts: Vec<&PointAnalysis> = analysis.points[6..10].iter().collect();
-        assert_eq!(ops_axis(&inserts, "operations/s").unit, Unit::Count);
+        assert_eq!(ops_axis(&inserts, "operations/s").unit, AxisUnit::Count);
         analysis.points.truncate(6);
         let unit = |analysis: &Analysis| ops_axis(&analysis.points.iter().collect::<Vec<_>>(), "operations/s").unit;
-        assert_eq!(unit(&analysis), Unit::CountOf(16_384));
+        assert_eq!(unit(&analysis), AxisUnit::CountOf(16_384));
         analysis.points[3].summary.as_mut().unwrap().bytes_per_s *= 0.5;
-        assert_eq!(unit(&analysis), Unit::Count);
+        assert_eq!(unit(&analysis), AxisUnit::Count);
         analysis.points.iter_mut().for_each(|p| p.summary.as_mut().unwrap().bytes_per_s = 0.0);
-        assert_eq!(unit(&analysis), Unit::Count);
+        assert_eq!(unit(&analysis), AxisUnit::Count);
     }
 
     #[test]
@@ -429,7 +467,7 @@ mod tests {
     #[test]
     fn the_line_goes_through_the_mean_rate_of_repeats_and_the_percentile_of_all_their_operations() {
         let line = |id: &str| {
-            let Body::Panels { panels, .. } = figures(&repeated(), id).remove(0).body else { panic!("panels") };
+            let FigureBody::Panels { panels, .. } = figures(&repeated(), id).remove(0).body else { panic!("panels") };
             let Mark::Line(_, line) = &panels[0].series[0].marks[0] else { panic!("a line") };
             line.clone()
         };
@@ -439,8 +477,50 @@ mod tests {
     }
 
     #[test]
+    fn an_invalid_point_is_hollow_off_the_line_and_not_in_the_title() {
+        let mut analysis = with_points(3);
+        for (point, rate) in analysis.points.iter_mut().zip([100.0, 9_000.0, 300.0]) {
+            (point.summary.as_mut().unwrap().ops_per_s, point.summary.as_mut().unwrap().queries_per_s) = (rate, rate);
+        }
+        analysis.points[1].validity = Validity::Invalid;
+        let figure = figures(&analysis, "throughput").remove(0);
+        assert!(figure.title.contains("at most 300/s") && !figure.title.contains("9,000"), "{}", figure.title);
+        assert!(figure.caption.contains("Hollow: invalid points"), "{}", figure.caption);
+        let [panel] = crate::testing::panels(&figure) else { panic!("one panel") };
+        let [
+            Mark::Line(Stroke::Dashed, doubtful),
+            Mark::Line(Stroke::Solid, line),
+            _,
+            Mark::Dots(_, dots),
+            Mark::Rings(_, rings),
+        ] = panel.series[0].marks.as_slice()
+        else {
+            panic!("{:?}", panel.series[0].marks)
+        };
+        assert_eq!((dots.as_slice(), rings.as_slice()), (&[(1.0, 100.0), (3.0, 300.0)][..], &[(2.0, 9_000.0)][..]));
+        assert!(line[1].1.is_nan() && doubtful[1] == (2.0, 9_000.0), "{line:?} {doubtful:?}");
+        for point in &mut analysis.points {
+            point.validity = Validity::Invalid;
+        }
+        let title = figures(&analysis, "throughput").remove(0).title;
+        assert!(!title.contains("at most"), "{title}");
+    }
+
+    #[test]
+    fn an_invalid_repeat_is_hollow_and_not_in_the_mean() {
+        let mut analysis = repeated();
+        analysis.points[1].validity = Validity::Invalid;
+        let figure = figures(&analysis, "throughput").remove(0);
+        let marks = &crate::testing::panels(&figure)[0].series[0].marks;
+        let Mark::Line(Stroke::Solid, line) = &marks[1] else { panic!("a line") };
+        assert_eq!(line.as_slice(), [(1.0, 10.0), (8.0, 100.0)]);
+    }
+
+    #[test]
     fn intervals_are_drawn_where_there_are_no_repeats() {
-        let Body::Panels { panels, .. } = figures(&repeated(), "throughput").remove(0).body else { panic!("panels") };
+        let FigureBody::Panels { panels, .. } = figures(&repeated(), "throughput").remove(0).body else {
+            panic!("panels")
+        };
         let Mark::Whiskers(intervals) = &panels[0].series[0].marks[1] else { panic!("whiskers") };
         assert_eq!(intervals.iter().map(|bar| bar.0).collect::<Vec<_>>(), [1.0]);
     }
@@ -454,28 +534,5 @@ mod tests {
         }
         let figures = figures(&analysis, "throughput");
         assert_eq!(figures.len(), 100usize.div_ceil(LINES_MAX));
-    }
-
-    #[test]
-    fn drops_and_shifts_are_shaded_and_named_where_they_are_told() {
-        let mut analysis = quick();
-        let point = &mut analysis.points[0];
-        let span = |from_s, to_s| Span { from_s, to_s };
-        let level = |span, ops_per_s| LevelSpan { span, ops_per_s, deviation: 1.0 };
-        let shape = point.shape.as_mut().unwrap();
-        shape.drops = vec![analysis::DropSpan { span: span(0.5, 1.0), from_per_s: 148.0, to_per_s: 87.0 }];
-        shape.levels = vec![level(span(0.0, 2.5), 148.0), level(span(2.5, 4.0), 110.0)];
-        assert_eq!(shading_note(&[point]), " Grey: warmup. Yellow: drop. No stall was found.");
-        let shifts = LevelShifts {
-            levels: point.shape.as_ref().unwrap().levels.clone(),
-            interval_ns: model::Nanos::from_millis(250),
-        };
-        point.findings.push(analysis::Finding::new(analysis::Severity::Note, shifts));
-        assert!(shades(point).contains(&Shade { from: 2.5, to: 2.5, kind: ShadeKind::Shift }));
-        assert_eq!(shades(point).iter().filter(|shade| shade.kind == ShadeKind::Shift).count(), 1);
-        let figure = &figures(&analysis, "timeline")[0];
-        assert!(figure.caption.contains(" Yellow: drop. Violet line: the level shifted."), "{}", figure.caption);
-        let svg = crate::render::svg(figure);
-        assert!(svg.contains("f-drop") && svg.contains("f-shift"), "both are drawn");
     }
 }

@@ -5,17 +5,19 @@
 //! Limits: no interval is drawn; percentiles of one run have none that holds under autocorrelation.
 
 use super::throughput::{lines, named};
-use super::{Chart, Measure, Together};
-use crate::figure::{Axis, Figure};
+use super::{Chart, Measure, Together, invalid_note};
 use analysis::Analysis;
 use analysis::repeats::merge_times;
+use plot::figure::{Axis, Figure};
 
 /// The chart.
 pub const CHART: Chart = Chart {
     id: "p95",
     title: "Response time against clients and depth",
-    help: "The 95th percentile: 19 of 20 operations were faster. Where throughput stops rising, this begins to.",
+    help: "The 95th percentile: 19 of 20 operations were faster. It rises when throughput stops rising.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::quick,
 };
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
@@ -25,8 +27,9 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
         let y = Axis::nanos("95th percentile of the response time");
         let mut figure = lines(analysis, sweep, names, (y, &P95));
         if sweep.split.points().iter().any(|point| point.repeat > 1) {
-            figure.caption += " Dots: repeats. Lines: of all their operations together.";
+            figure.caption += " Dots: repeats. Lines: percentiles of all their operations together.";
         }
+        figure.caption += invalid_note(&sweep.split.points());
         figure
     };
     alone.map(draw).collect()

@@ -1,14 +1,14 @@
 //! Response time percentiles over time: median, 95th, 99th and maximum of each interval, or of each bin of a long run.
 //!
-//! In: the intervals of each point. Out: one figure per sheet, one panel per row, with one scale in a sweep; of repeats the first
-//! is drawn. Limits: a percentile of an interval with few operations is nearly its maximum; n of the interval is in the
+//! In: the intervals of each point. Out: one figure per sheet, one panel per row, with a common scale in a sweep; the first
+//! of a set of repeats is drawn. Limits: a percentile of an interval with few operations is nearly its maximum; n of the interval is in the
 //! timeline.
 
-use super::{Chart, drawn_intervals, line_with_dots, marked, named_once, shades, shading_note, time_range};
-use crate::figure::{Axis, Body, Colour, Figure, Panel, Series};
+use super::{Chart, drawn_intervals, line_with_dots, marked, named_once, scale_note, shades, shading_note, time_range};
 use crate::format;
 use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, IntervalPoint, PointAnalysis};
+use plot::figure::{Axis, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -17,6 +17,8 @@ pub const CHART: Chart = Chart {
     help: "Percentiles of each interval on a logarithmic scale. Lines that lie close together mean an even service; a \
            maximum far above the rest means that some operations wait.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::quick,
 };
 
 /// A line of the chart: its name, its colour, and the value that it takes from an interval.
@@ -40,28 +42,69 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
     let common = sheet.dimension.and_then(|_| extent(&points));
     let panel = |row: &Row| Panel {
         title: marked(&row.label, row.points[0]),
-        note: if row.points.len() > 1 { format!("repeat 1 of {}", row.points.len()) } else { String::new() },
+        note: note_of(row),
         y: Axis { range: common, ..Axis::nanos("response time") },
         height,
-        series: LINES.iter().map(|line| draw_line(row.points[0], line)).collect(),
+        series: LINES.iter().map(|line| draw_line(row.points[0], line)).chain(draw_late(row.points[0])).collect(),
         shades: shades(row.points[0]),
     };
+    let panels = named_once(sheet.rows.iter().map(panel).collect());
     Some(Figure {
         id: format!("percentiles-{}", sheet.slug),
         title: format!("Response time over time: {}", sheet.name),
-        caption: format!("{}.{}{}", conditions(analysis, &points), shading_note(&points), step_note(&points)),
-        body: Body::Panels { x: Axis::seconds(range), panels: named_once(sheet.rows.iter().map(panel).collect()) },
+        caption: format!(
+            "{}.{}{}{}",
+            conditions(analysis, &points),
+            scale_note(&panels),
+            shading_note(&points),
+            step_note(&points) + late_note(&points)
+        ),
+        body: FigureBody::Panels { x: super::time_axis(range), panels },
     })
+}
+
+/// Which repeat is drawn, and the slowest operation if no line shows it.
+fn note_of(row: &Row) -> String {
+    let repeat = (row.points.len() > 1).then(|| format!("repeat 1 of {}", row.points.len()));
+    let late =
+        late_operation(row.points[0]).map(|(_, ns)| format!("slowest {}, after the last interval", format::nanos(ns)));
+    repeat.into_iter().chain(late).collect::<Vec<_>>().join("; ")
+}
+
+/// The end of what counts and the slowest operation, if that ended after the last whole interval: it is in the maximum of the tables,
+/// and in no interval.
+fn late_operation(point: &PointAnalysis) -> Option<(f64, u64)> {
+    let (series, slowest) = (point.series.as_ref()?, point.summary.as_ref()?.response_ns?.max);
+    let drawn = series.intervals.iter().filter_map(|interval| interval.max_ns).max()?;
+    // A histogram's buckets make equal times differ by less than that.
+    let is_late = slowest as f64 > 1.01 * drawn as f64;
+    is_late.then_some((series.counted.to_s, slowest))
+}
+
+/// The late operation as a hollow dot of the colour of the maximum.
+fn draw_late(point: &PointAnalysis) -> Option<DataSeries> {
+    let (at_s, ns) = late_operation(point)?;
+    Some(DataSeries::unnamed(Colour::Vermillion, vec![Mark::Rings(4.0, vec![(at_s, ns as f64)])]))
 }
 
 /// The shortest and the longest time that is drawn.
 fn extent(points: &[&PointAnalysis]) -> Option<(f64, f64)> {
     let times = |i: &IntervalPoint| LINES.iter().filter_map(|line| line.2(i)).collect::<Vec<u64>>();
-    let all: Vec<u64> = points.iter().flat_map(|p| drawn_intervals(p)).flat_map(times).filter(|ns| *ns > 0).collect();
+    let late = points.iter().filter_map(|p| Some(late_operation(p)?.1));
+    let drawn = points.iter().flat_map(|p| drawn_intervals(p)).flat_map(times);
+    let all: Vec<u64> = drawn.chain(late).filter(|ns| *ns > 0).collect();
     Some((*all.iter().min()? as f64, *all.iter().max()? as f64))
 }
 
-/// What the steps of a long run are, where there are any: for captions.
+/// What a hollow dot is, for captions; empty if there is none.
+fn late_note(points: &[&PointAnalysis]) -> &'static str {
+    match points.iter().any(|point| late_operation(point).is_some()) {
+        true => " Hollow: the slowest operation, which ended after the last whole interval.",
+        false => "",
+    }
+}
+
+/// How long the steps of a long run are, for captions; empty if it is drawn in intervals.
 fn step_note(points: &[&PointAnalysis]) -> String {
     let bin = points.iter().filter_map(|p| p.series.as_ref()).find_map(|s| s.bins.first());
     bin.map_or(String::new(), |bin| {
@@ -69,8 +112,33 @@ fn step_note(points: &[&PointAnalysis]) -> String {
     })
 }
 
-fn draw_line(point: &PointAnalysis, (label, colour, value): &Percentile) -> Series {
+fn draw_line(point: &PointAnalysis, (label, colour, value): &Percentile) -> DataSeries {
     let at = |i: &IntervalPoint| (i.at_s + i.length_s / 2.0, value(i).map_or(f64::NAN, |ns| ns as f64));
     let places: Vec<(f64, f64)> = drawn_intervals(point).into_iter().map(at).collect();
-    Series { label: (*label).to_owned(), colour: *colour, marks: line_with_dots(places) }
+    DataSeries::named(*label, *colour, line_with_dots(places))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{panels, with_points};
+
+    #[test]
+    fn an_operation_that_ended_after_the_last_interval_is_a_hollow_dot_within_the_scale() {
+        let mut analysis = with_points(2);
+        let drawn = |analysis: &Analysis| draw(analysis).remove(0);
+        for point in &mut analysis.points {
+            let most = point.series.as_ref().unwrap().intervals.iter().filter_map(|i| i.max_ns).max().unwrap();
+            point.summary.as_mut().unwrap().response_ns.as_mut().unwrap().max = most;
+        }
+        assert!(!drawn(&analysis).caption.contains("Hollow"));
+        analysis.points[1].summary.as_mut().unwrap().response_ns.as_mut().unwrap().max = 4_240_000_000;
+        let figure = drawn(&analysis);
+        assert!(figure.caption.ends_with("Hollow: the slowest operation, which ended after the last whole interval."));
+        let [first, second] = panels(&figure) else { panic!("two panels") };
+        assert_eq!((first.note.as_str(), second.note.as_str()), ("", "slowest 4.24 s, after the last interval"));
+        let Mark::Rings(_, at) = &second.series[4].marks[0] else { panic!("a ring") };
+        assert_eq!(at.as_slice(), [(119.0, 4.24e9)]);
+        assert!(first.y.range.unwrap().1 >= 4.24e9 && first.y.range == second.y.range, "one scale, with room for it");
+    }
 }

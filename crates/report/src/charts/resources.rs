@@ -4,13 +4,13 @@
 //! top of their sweeps, and those that stalled. Limits: CPU in percent of all CPUs of the machine; the disk is the device under
 //! the data, whoever used it.
 
-use super::timeline::{bin_note, draw_point};
+use super::timeline::{bin_note, draw_point, partial_note};
 use super::{Chart, line_with_dots, shades, shading_note, time_range};
-use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Unit};
 use crate::format::slug;
 use crate::sheet::{Group, conditions, groups};
 use crate::wording::label::point_label;
 use analysis::{Analysis, CounterSeries, PointAnalysis};
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
 use std::collections::BTreeSet;
 
 /// The chart.
@@ -19,6 +19,8 @@ pub const CHART: Chart = Chart {
     title: "CPU and disk under the throughput",
     help: "All panels share one time axis: look down from a drop in throughput to what was busy then.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::quick,
 };
 
 const HEIGHT: f64 = 90.0;
@@ -32,7 +34,7 @@ const CPU_USES: [(&str, &str, Colour); 5] = [
     ("steal_ns", "steal", Colour::Black),
 ];
 
-/// More pictures of one sort than that nobody looks at.
+/// More pictures of one sort would not be looked at.
 const FIGURES_MAX: usize = 24;
 /// As many values as a panel has places for.
 const VALUES_MAX: usize = 600;
@@ -40,7 +42,7 @@ const VALUES_MAX: usize = 600;
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     let chosen = chosen(analysis);
     let note = match chosen.len() < analysis.points.len() {
-        true => " Of many points, those are drawn that reach the most in their sweep or stalled.",
+        true => " Drawn: the best point of each sweep, and the points with stalls.",
         false => "",
     };
     chosen.into_iter().filter_map(|point| draw_figure(analysis, point, note)).collect()
@@ -71,8 +73,14 @@ fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option
     Some(Figure {
         id: format!("resources-{}-{}", point.id, slug(&point_label(point))).trim_end_matches('-').to_owned(),
         title: format!("CPU and disk: {}", point_label(point)),
-        caption: format!("{}.{}{}{note}", conditions(analysis, &[point]), shading_note(&[point]), bin_note(&[point])),
-        body: Body::Panels { x: Axis::seconds(range), panels },
+        caption: format!(
+            "{}.{}{}{}{note}",
+            conditions(analysis, &[point]),
+            shading_note(&[point]),
+            bin_note(&[point]),
+            partial_note(&[point])
+        ),
+        body: FigureBody::Panels { x: super::time_axis(range), panels },
     })
 }
 
@@ -92,9 +100,9 @@ fn cpu(point: &PointAnalysis) -> Option<Panel> {
             bounds.push((middle_before(idle, *time), *low, high));
             *low = high;
         }
-        series.push(Series { label: (*label).to_owned(), colour: *colour, marks: vec![Mark::Area(bounds)] });
+        series.push(DataSeries::named(*label, *colour, vec![Mark::Area(bounds)]));
     }
-    let y = Axis { range: Some((0.0, 100.0)), ..Axis::from_zero("percent of all CPUs, stacked", Unit::Percent) };
+    let y = Axis { range: Some((0.0, 100.0)), ..Axis::from_zero("percent of all CPUs, stacked", AxisUnit::Percent) };
     panel(point, "CPU", y, series)
 }
 
@@ -118,18 +126,18 @@ fn disk_operations(point: &PointAnalysis) -> Option<Panel> {
         ("flush_ops", "flushes", Colour::Green),
     ];
     let series = lines.iter().filter_map(|(name, label, colour)| line(point, name, label, *colour, 1.0)).collect();
-    panel(point, &disk_title(point, "operations"), Axis::from_zero("operations/s", Unit::Count), series)
+    panel(point, &disk_title(point, "operations"), Axis::from_zero("operations/s", AxisUnit::Count), series)
 }
 
 fn disk_bytes(point: &PointAnalysis) -> Option<Panel> {
     let lines = [("read_bytes", "read", Colour::Blue), ("write_bytes", "written", Colour::Vermillion)];
     let series = lines.iter().filter_map(|(name, label, colour)| line(point, name, label, *colour, 1e-6)).collect();
-    panel(point, &disk_title(point, "transfer"), Axis::from_zero("MB/s (1 MB = 10^6 bytes)", Unit::Count), series)
+    panel(point, &disk_title(point, "transfer"), Axis::from_zero("MB/s (1 MB = 10^6 bytes)", AxisUnit::Count), series)
 }
 
 fn disk_queue(point: &PointAnalysis) -> Option<Panel> {
     let series = line(point, "queue_ns", "mean", Colour::Purple, 1e-9).into_iter().collect();
-    panel(point, &disk_title(point, "queue"), Axis::from_zero("operations in flight", Unit::Count), series)
+    panel(point, &disk_title(point, "queue"), Axis::from_zero("operations in flight", AxisUnit::Count), series)
 }
 
 fn disk_title(point: &PointAnalysis, what: &str) -> String {
@@ -140,16 +148,16 @@ fn disk_title(point: &PointAnalysis, what: &str) -> String {
     }
 }
 
-fn line(point: &PointAnalysis, name: &str, label: &str, colour: Colour, factor: f64) -> Option<Series> {
+fn line(point: &PointAnalysis, name: &str, label: &str, colour: Colour, factor: f64) -> Option<DataSeries> {
     let counter = thinned(counter(point, "disk", name)?);
     // The readings go on for a moment when the load is over.
     let (from, to) = time_range([point])?;
     let points = middles(&counter).into_iter().filter(|(t, _)| (from..=to).contains(t));
     let points: Vec<(f64, f64)> = points.map(|(t, v)| (t, v * factor)).collect();
-    Some(Series { label: label.to_owned(), colour, marks: line_with_dots(points) })
+    Some(DataSeries::named(label, colour, line_with_dots(points)))
 }
 
-fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<Series>) -> Option<Panel> {
+fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<DataSeries>) -> Option<Panel> {
     let panel =
         Panel { title: title.to_owned(), note: String::new(), y, height: HEIGHT, shades: shades(point), series };
     (!panel.series.is_empty()).then_some(panel)
@@ -207,6 +215,17 @@ mod tests {
         let interval = point.series.as_ref().unwrap().intervals[3];
         let reads = middles(counter(point, "disk", "write_ops").unwrap());
         assert!((reads[3].0 - (interval.at_s + interval.length_s / 2.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_counter_of_another_source_is_found_by_its_names_and_draws_no_panel() {
+        let quick = crate::testing::quick();
+        let panels = |analysis: &Analysis| crate::testing::panels(&draw(analysis)[0]).len();
+        let before = panels(&quick);
+        let analysis = crate::testing::with_counter(quick, ("mariadb", "checkpoint_age", "bytes"), |end| 1e6 * end);
+        let found = counter(&analysis.points[0], "mariadb", "checkpoint_age").expect("it was added");
+        assert_eq!(found.values.last(), Some(&(4.0, 4e6)));
+        assert_eq!(panels(&analysis), before);
     }
 
     #[test]

@@ -1,24 +1,27 @@
 //! The rate of each round of a run until steady, and how the five that count lie between the limits.
 //!
 //! In: the rounds of each point that goes by them. Out: one figure per sheet, one panel per point; none where time ends the runs.
-//! Limits: the band of 10 % to either side of the mean shows the size of the range that is allowed, not its place: what is judged
-//! is the distance between the greatest and the least rate.
+//! Limits: the band of 10 % to either side of the mean shows the size of the range that is allowed, not its place: the
+//! judgement is on the distance between the greatest and the least rate.
 
 use super::{Chart, marked};
-use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Shade, ShadeKind, Stroke, Unit};
 use crate::format;
 use crate::sheet::{Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis, Rounds};
 use model::steady::{RANGE_MAX, WINDOW_ROUNDS, Window};
+use plot::figure::{
+    Axis, AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, Shade, Stroke, Tint,
+};
 
 /// The chart.
 pub const CHART: Chart = Chart {
     id: "rounds",
     title: "Rounds until steady",
-    help: "One dot per round. The shaded rounds are those that count. Their mean has a band of 10 % to either side: steady \
-           rounds are no further apart than it is wide, and the dashed line through them rises or falls by no more than half \
-           of it.",
+    help: "One dot per round. The shaded rounds count. The band shows their mean and 10 % to either side: steady rounds \
+           differ by no more than its width, and the dashed line fitted through them rises or falls by no more than half of it.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::settled,
 };
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
@@ -35,7 +38,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
     let panels = rounds.iter().zip(&points).map(|((label, rounds), point)| Panel {
         title: marked(label, point),
         note: note(rounds),
-        y: Axis::ops_per_s(),
+        y: super::rate_axis(),
         height,
         series: series(rounds),
         shades: rounds.window.iter().map(shade).collect(),
@@ -44,12 +47,12 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
         id: format!("rounds-{}", sheet.slug),
         title: format!("Rate of each round: {}", sheet.name),
         caption: format!("{}.{}", conditions(analysis, &points), KEY),
-        body: Body::Panels { x: x_axis(&rounds, most), panels: panels.collect() },
+        body: FigureBody::Panels { x: x_axis(&rounds, most), panels: panels.collect() },
     })
 }
 
 const KEY: &str =
-    " Shaded: the rounds that count. Band: their mean, 10 % to either side. Dashed: the line through them.";
+    " Shaded: the rounds that count. Band: 10 % to either side of their mean. Dashed: the line fitted through them.";
 
 fn x_axis(rounds: &[(String, Rounds)], most: usize) -> Axis {
     let length =
@@ -58,7 +61,7 @@ fn x_axis(rounds: &[(String, Rounds)], most: usize) -> Axis {
             false => String::new(),
         });
     let range = Some((0.5, most as f64 + 0.5));
-    Axis { label: format!("round{length}"), scale: Scale::Linear, unit: Unit::Count, range }
+    Axis { label: format!("round{length}"), scale: AxisScale::Linear, unit: AxisUnit::Count, range }
 }
 
 /// `steady at round 8: range 6 %, slope -2.1 %`
@@ -71,7 +74,7 @@ fn note(rounds: &Rounds) -> String {
 
 fn shade(window: &Window) -> Shade {
     let (from, to) = ends(window);
-    Shade { from, to, kind: ShadeKind::Window }
+    Shade { from, to, tint: Tint::Blue }
 }
 
 /// The edges of the window: a round takes up half a unit to either side of its number.
@@ -79,12 +82,11 @@ fn ends(window: &Window) -> (f64, f64) {
     (window.first_round() as f64 - 0.5, window.round as f64 + 0.5)
 }
 
-fn series(rounds: &Rounds) -> Vec<Series> {
+fn series(rounds: &Rounds) -> Vec<DataSeries> {
     let dots: Vec<(f64, f64)> = (1..).map(f64::from).zip(rounds.rates.iter().copied()).collect();
-    let unnamed = |colour, marks| Series { label: String::new(), colour, marks };
-    let band = rounds.window.iter().map(|window| unnamed(Colour::Green, vec![band(window)]));
-    let rates = unnamed(Colour::Blue, vec![Mark::Line(Stroke::Thin, dots.clone()), Mark::Dots(4.0, dots)]);
-    let line = rounds.window.iter().map(|window| unnamed(Colour::Black, vec![fitted(window)]));
+    let band = rounds.window.iter().map(|window| DataSeries::unnamed(Colour::Green, vec![band(window)]));
+    let rates = DataSeries::unnamed(Colour::Blue, vec![Mark::Line(Stroke::Thin, dots.clone()), Mark::Dots(4.0, dots)]);
+    let line = rounds.window.iter().map(|window| DataSeries::unnamed(Colour::Black, vec![fitted(window)]));
     band.chain([rates]).chain(line).collect()
 }
 
@@ -109,7 +111,7 @@ mod tests {
     #[test]
     fn a_run_by_rounds_has_its_rates_its_window_its_band_and_its_line() {
         let figures = draw(&settled());
-        let Body::Panels { x, panels } = &figures[0].body else { panic!("panels") };
+        let FigureBody::Panels { x, panels } = &figures[0].body else { panic!("panels") };
         assert_eq!((x.label.as_str(), x.range), ("round of 30 s", Some((0.5, 12.5))));
         assert_eq!((panels[0].shades[0].from, panels[0].shades[0].to), (7.5, 12.5));
         assert!(panels[0].note.starts_with("steady at round 12: range "), "{}", panels[0].note);

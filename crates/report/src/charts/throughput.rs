@@ -1,24 +1,28 @@
 //! Throughput against clients, or against depth: how far it scales.
 //!
-//! In: the summaries of the points of each sweep. Out: one figure per workload and dimension: one line per group, or, where two things
-//! and more vary beside clients, a panel for each value of one of them, with the response time below.
+//! In: the summaries of the points of each sweep. Out: one figure per workload and dimension: one line per group, or, if two things
+//! or more vary besides clients, a panel for each value of one of them, with the response time below.
 //! Limits: a group of one point has no line and is in the table only.
 
-use super::{Chart, Measure, Sweep, p95, rate_of, sweep_series, sweeps};
+use super::{Chart, Measure, Sweep, invalid_note, p95, rate_of, sweep_series, sweeps, trusted};
 use crate::facets::Facets;
-use crate::figure::{Axis, Body, Colour, Figure, GridRow, Mark, Panel, Scale, Series, Stroke, Unit};
 use crate::format;
 use crate::sheet::{Dimension, conditions};
 use analysis::{Analysis, PointAnalysis};
+use plot::figure::{
+    Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, GridRow, Mark, Panel, SeriesStyle, Stroke,
+};
 use std::collections::BTreeSet;
 
 /// The chart.
 pub const CHART: Chart = Chart {
     id: "throughput",
     title: "Throughput against clients and depth",
-    help: "One dot per point with its 95 % confidence interval; of repeats one dot each and a line through their means. Where \
-           a line stops rising, something is full.",
+    help: "Each dot is a point with its 95 % confidence interval. Repeats have a dot each, and the line goes through their means. \
+           If a line stops rising, something is saturated.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::quick,
 };
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
@@ -35,6 +39,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
             false => lines(analysis, sweep, names, (axis, rate)),
         };
         figure.caption += note(&points);
+        figure.caption += invalid_note(&points);
         figure.title += &most(&sweep.split, sweep.dimension, rate, &per);
         figure
     };
@@ -50,14 +55,14 @@ fn note(points: &[&PointAnalysis]) -> &'static str {
     }
 }
 
-/// `: at most 41,300/s (rndrd, depth 32)`, where the highest line is highest.
+/// `: at most 41,300/s (rndrd, depth 32)`: the highest place that is not invalid.
 fn most(split: &Facets, dimension: Dimension, rate: &Measure, per: &str) -> String {
     let lines =
         split.panels.iter().flat_map(|panel| panel.lines.iter().zip(&split.lines).map(move |line| (panel, line)));
     let places = lines.flat_map(|(panel, (points, line))| {
         let name = format!("{} {line}", panel.name);
         places(points, dimension).into_iter().filter_map(move |(x, repeats)| {
-            Some((name.trim().to_owned(), x, rate.of_all(&repeats).filter(|rate| rate.is_finite())?))
+            Some((name.trim().to_owned(), x, rate.of_all(&trusted(&repeats)).filter(|rate| rate.is_finite())?))
         })
     });
     let highest = places.max_by(|a, b| a.2.total_cmp(&b.2));
@@ -96,7 +101,7 @@ pub fn named<'a>(analysis: &'a Analysis, (id, title): (&str, &str)) -> Vec<(Swee
 pub fn lines(analysis: &Analysis, sweep: &Sweep, (id, title): &Names, (y, measure): (Axis, &Measure)) -> Figure {
     let all = sweep.split.panels.iter().flat_map(|panel| panel.lines.iter().zip(&sweep.split.lines));
     let line = |(nth, (points, name)): (usize, (&Vec<&PointAnalysis>, &String))| {
-        sweep_series((name, points), sweep.dimension, Colour::nth(nth), measure)
+        sweep_series((name, points), sweep.dimension, SeriesStyle::nth(nth), measure)
     };
     let series = all.enumerate().map(line).collect();
     let panel = Panel { title: String::new(), note: String::new(), y, height: 280.0, series, shades: Vec::new() };
@@ -105,27 +110,27 @@ pub fn lines(analysis: &Analysis, sweep: &Sweep, (id, title): &Names, (y, measur
         id: id.clone(),
         title: title.clone(),
         caption: format!("{}.", conditions(analysis, &points)),
-        body: Body::Panels { x: x_axis(sweep.dimension, &points), panels: vec![panel] },
+        body: FigureBody::Panels { x: x_axis(sweep.dimension, &points), panels: vec![panel] },
     }
 }
 
-/// The panels of `sweep` beside each other, one below the other for each of `rows`.
+/// The panels of `sweep` in columns, with a row for each of `rows`.
 pub fn multiples(analysis: &Analysis, sweep: &Sweep, (id, title): &Names, rows: Vec<GridRow>) -> Figure {
     let (points, split) = (sweep.split.points(), &sweep.split);
-    let legend = split.lines.iter().enumerate().map(|(nth, line)| (line.clone(), Colour::nth(nth)));
+    let legend = split.lines.iter().enumerate().map(|(nth, line)| (line.clone(), SeriesStyle::nth(nth)));
     let columns = split.panels.iter().map(|panel| panel.name.clone()).collect();
     Figure {
         id: id.clone(),
         title: title.clone(),
         caption: format!("{}.", conditions(analysis, &points)),
-        body: Body::Grid { x: x_axis(sweep.dimension, &points), legend: legend.collect(), columns, rows },
+        body: FigureBody::Grid { x: x_axis(sweep.dimension, &points), legend: legend.collect(), columns, rows },
     }
 }
 
 /// A row of panels: in each the lines of `sweep` there, one for each measure.
 pub fn row(sweep: &Sweep, y: Axis, measures: &[(&Measure, Stroke)]) -> GridRow {
     let line = |nth: usize, points: &[&PointAnalysis], (measure, stroke): &(&Measure, Stroke)| {
-        let series = sweep_series(("", points), sweep.dimension, Colour::nth(nth), measure);
+        let series = sweep_series(("", points), sweep.dimension, SeriesStyle::nth(nth), measure);
         stroked(series, *stroke)
     };
     let cell = |panel: &crate::facets::Facet| {
@@ -135,15 +140,17 @@ pub fn row(sweep: &Sweep, y: Axis, measures: &[(&Measure, Stroke)]) -> GridRow {
     GridRow { y, height: 150.0, cells: sweep.split.panels.iter().map(cell).collect() }
 }
 
-/// In a small panel dots are small, and what is the lesser of two has none.
-fn stroked(series: Series, stroke: Stroke) -> Series {
+/// In a small panel dots are small, and a dashed line has none.
+fn stroked(series: DataSeries, stroke: Stroke) -> DataSeries {
     let restroked = |mark: Mark| match (mark, stroke) {
+        (Mark::Line(Stroke::Dashed, points), _) => Some(Mark::Line(Stroke::Dashed, points)),
         (Mark::Line(_, points), stroke) => Some(Mark::Line(stroke, points)),
         (_, Stroke::Dashed) => None,
         (Mark::Dots(_, points), _) => Some(Mark::Dots(3.0, points)),
+        (Mark::Rings(_, points), _) => Some(Mark::Rings(3.4, points)),
         (other, _) => Some(other),
     };
-    Series { marks: series.marks.into_iter().filter_map(restroked).collect(), ..series }
+    DataSeries { marks: series.marks.into_iter().filter_map(restroked).collect(), ..series }
 }
 
 /// A logarithmic axis with ticks where points are.
@@ -151,8 +158,8 @@ fn x_axis(dimension: Dimension, points: &[&PointAnalysis]) -> Axis {
     let places: BTreeSet<u32> = points.iter().map(|point| dimension.of(point)).collect();
     let label = match dimension {
         Dimension::Clients => "clients (log scale)",
-        Dimension::Depth => "depth: operations under way per client (log scale)",
+        Dimension::Depth => "depth: operations in flight per client (log scale)",
     };
-    let scale = Scale::LogAt(places.into_iter().map(f64::from).collect());
-    Axis { label: label.to_owned(), scale, unit: Unit::Count, range: None }
+    let scale = AxisScale::LogAt(places.into_iter().map(f64::from).collect());
+    Axis { label: label.to_owned(), scale, unit: AxisUnit::Count, range: None }
 }

@@ -1,26 +1,29 @@
-//! Throughput over time: one dot per interval, or bins with their extremes where there are too many, stalls shaded, the warmup
+//! Throughput over time: one dot per interval, or bins with their extremes if there are too many, stalls shaded, the warmup
 //! in grey.
 //!
 //! In: the intervals of each point. Out: one figure per sheet: a panel per row, small multiples with one scale in a sweep; where
-//! the rows are not of one sweep, all of them in one panel above. Limits: an interval is the finest grain; a stall shorter
-//! than one shows in the response times.
+//! the rows are not of one sweep, each with its own scale and all of them in one panel above. Limits: an interval is the finest
+//! grain; a stall shorter than one shows in the response times.
 
-use super::{Chart, drawn_intervals, marked, mean_rate, named_once, ops_axis, shades, shading_note, time_range};
-use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Stroke};
+use super::{
+    Chart, drawn_intervals, marked, mean_rate, named_once, ops_axis, scale_note, shades, shading_note, time_range,
+    trusted_name,
+};
 use crate::format;
 use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
 use analysis::{Analysis, Bin, PointAnalysis};
+use plot::figure::{Axis, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke};
 use std::collections::BTreeMap;
 
 /// The chart.
 pub const CHART: Chart = Chart {
     id: "timeline",
     title: "Throughput over time",
-    help: "One dot per interval. A steady system makes a flat band; drops to the floor are stalls. The dashed line is the \
-           mean of what counts: the run phase, or the window of one that goes by rounds. The panels of a sweep have one scale: \
-           compare their heights and their spread. A long run is drawn in steps, with a band from the slowest to the fastest \
-           interval in each.",
+    help: "One dot per interval. A steady system makes a flat band; drops to the floor are stalls. Dashed: the mean of the measured \
+           phase. A long run is drawn in steps, with a band from the slowest to the fastest interval in each.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::quick,
 };
 
 /// Above this, a panel need not be high to show a band's height.
@@ -39,16 +42,24 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
         _ => 80.0,
     };
     let y = y_axis(sheet, &points);
-    // Rows inserted have a chart of their own in which they stand together.
+    // Rows inserted have a chart of their own that shows them together.
     let inserts = |point: &&PointAnalysis| point.series.as_ref().is_some_and(|s| !s.amounts.inserted.is_empty());
     let is_mixed = sheet.dimension.is_none() && sheet.rows.len() > 1 && !points.iter().all(inserts);
     let together = is_mixed.then(|| draw_together(&sheet.rows, &points));
     let panels = together.into_iter().chain(sheet.rows.iter().map(|row| draw_row(row, y.as_ref(), height)));
+    let panels = named_once(panels.collect());
     Some(Figure {
         id: format!("timeline-{}", sheet.slug),
         title: format!("Throughput over time: {}", sheet.name),
-        caption: format!("{}.{}{}", conditions(analysis, &points), shading_note(&points), bin_note(&points)),
-        body: Body::Panels { x: Axis::seconds(range), panels: named_once(panels.collect()) },
+        caption: format!(
+            "{}.{}{}{}{}",
+            conditions(analysis, &points),
+            scale_note(&panels),
+            shading_note(&points),
+            bin_note(&points),
+            if sheet.rows.iter().any(|row| row.points.len() == 1) { partial_note(&points) } else { "" }
+        ),
+        body: FigureBody::Panels { x: super::time_axis(range), panels },
     })
 }
 
@@ -59,17 +70,19 @@ fn y_axis(sheet: &Sheet, points: &[&PointAnalysis]) -> Option<Axis> {
     sheet.dimension.map(|_| Axis { range, ..ops_axis(points, "operations/s") })
 }
 
-/// What is drawn of the points, highest included.
+/// What is drawn of the points: intervals, the part of one at the end, and means.
 fn rates<'a>(points: &'a [&PointAnalysis]) -> impl Iterator<Item = f64> + 'a {
     let intervals = points.iter().filter_map(|p| p.series.as_ref()).flat_map(|s| &s.intervals);
-    intervals.map(|i| i.ops_per_s).filter(|rate| rate.is_finite())
+    let parts = points.iter().filter_map(|p| Some(partial_interval(p)?.1));
+    let means = points.iter().filter_map(|p| Some(p.summary.as_ref()?.ops_per_s));
+    intervals.map(|i| i.ops_per_s).chain(parts).chain(means).filter(|rate| rate.is_finite())
 }
 
-/// All rows in one panel, a line each; of repeats the first.
+/// All rows in one panel, a line each; the first of a set of repeats is drawn.
 fn draw_together(rows: &[Row], points: &[&PointAnalysis]) -> Panel {
-    let line = |(nth, row): (usize, &Row)| Series {
-        label: row.label.clone(),
-        colour: Colour::nth(nth),
+    let line = |(nth, row): (usize, &Row)| DataSeries {
+        label: trusted_name(&row.label, row.points[0]),
+        style: SeriesStyle::nth(nth),
         marks: vec![Mark::Line(Stroke::Solid, with_drops(row.points[0]))],
     };
     Panel {
@@ -89,9 +102,9 @@ fn draw_row(row: &Row, y: Option<&Axis>, height: f64) -> Panel {
     if row.points.len() == 1 {
         return panel;
     }
-    let line = |(nth, point): (usize, &&PointAnalysis)| Series {
+    let line = |(nth, point): (usize, &&PointAnalysis)| DataSeries {
         label: String::new(),
-        colour: Colour::nth(nth),
+        style: SeriesStyle::nth(nth),
         marks: vec![Mark::Line(Stroke::Thin, with_drops(point))],
     };
     let series = row.points.iter().enumerate().map(line).collect();
@@ -109,7 +122,7 @@ fn repeats_note(points: &[&PointAnalysis]) -> String {
     format!("mean {mean}/s of {} repeats{}", points.len(), stall_note(points))
 }
 
-/// `; 2 stalls, 3 s`, where there are any.
+/// `; 2 stalls, 3 s`; empty if there are none.
 fn stall_note(points: &[&PointAnalysis]) -> String {
     let stalls = || points.iter().filter_map(|point| point.shape.as_ref()).flat_map(|shape| &shape.stalls);
     let (count, total) = (stalls().count(), format::seconds(stalls().map(|stall| stall.span.length_s()).sum()));
@@ -143,21 +156,50 @@ fn mean_note(summary: &analysis::Summary) -> String {
     }
 }
 
-fn series(point: &PointAnalysis) -> Vec<Series> {
+fn series(point: &PointAnalysis) -> Vec<DataSeries> {
     let Some(series) = &point.series else { return Vec::new() };
     let (from, to) = (series.counted.from_s, series.counted.to_s);
     let mean = point.summary.as_ref().map(|s| vec![(from, s.ops_per_s), (to, s.ops_per_s)]).unwrap_or_default();
-    let unnamed = |colour, marks| Series { label: String::new(), colour, marks };
     let dots = places(point);
-    let mut drawn = vec![unnamed(Colour::Black, vec![Mark::Line(Stroke::Dashed, mean)])];
+    let mut drawn = vec![DataSeries::unnamed(Colour::Black, vec![Mark::Line(Stroke::Dashed, mean)])];
     if series.bins.is_empty() {
         let radius = if dots.len() > 300 { 1.6 } else { 3.0 };
-        drawn.push(unnamed(Colour::Blue, vec![Mark::Line(Stroke::Thin, dots.clone()), Mark::Dots(radius, dots)]));
+        drawn.push(DataSeries::unnamed(
+            Colour::Blue,
+            vec![Mark::Line(Stroke::Thin, dots.clone()), Mark::Dots(radius, dots)],
+        ));
     } else {
-        drawn.insert(0, unnamed(Colour::Sky, vec![band(&series.bins)]));
-        drawn.push(unnamed(Colour::Blue, vec![Mark::Line(Stroke::Solid, dots)]));
+        drawn.insert(0, DataSeries::unnamed(Colour::Sky, vec![band(&series.bins)]));
+        drawn.push(DataSeries::unnamed(Colour::Blue, vec![Mark::Line(Stroke::Solid, dots)]));
     }
+    let rest = partial_interval(point).map(|place| Mark::Rings(3.5, vec![place]));
+    drawn.extend(rest.map(|ring| DataSeries::unnamed(Colour::Blue, vec![ring])));
     drawn
+}
+
+/// A shorter part of an interval has too few operations for a rate.
+const PARTIAL_MIN: f64 = 0.1;
+
+/// The part of an interval at the end of what counts, in its middle, with its rate: its operations are in the mean, which
+/// would otherwise not match the dots.
+fn partial_interval(point: &PointAnalysis) -> Option<(f64, f64)> {
+    let (series, summary) = (point.series.as_ref()?, point.summary.as_ref()?);
+    let whole = series.counted_intervals();
+    let last = whole.last()?;
+    let from_s = last.at_s + last.length_s;
+    let length_s = series.counted.to_s - from_s;
+    let ops: f64 = whole.iter().map(|interval| interval.ops_per_s * interval.length_s).sum();
+    let rate = (summary.ops_per_s * summary.seconds - ops) / length_s;
+    let is_drawn = length_s >= PARTIAL_MIN * last.length_s && rate.is_finite();
+    is_drawn.then_some((from_s + length_s / 2.0, rate.max(0.0)))
+}
+
+/// What a hollow dot is, for captions; empty if there is none.
+pub fn partial_note(points: &[&PointAnalysis]) -> &'static str {
+    match points.iter().any(|point| partial_interval(point).is_some()) {
+        true => " Hollow: the part of an interval at the end.",
+        false => "",
+    }
 }
 
 /// The rates in the middle of their intervals, or of their bins.
@@ -194,7 +236,7 @@ fn band(bins: &[Bin]) -> Mark {
     Mark::Area(bins.iter().flat_map(ends).collect())
 }
 
-/// How long the steps of a long run are, where there are any: for captions.
+/// How long the steps of a long run are, for captions; empty if it is drawn in intervals.
 pub fn bin_note(points: &[&PointAnalysis]) -> String {
     let binned = points.iter().filter_map(|p| p.series.as_ref()).find(|s| !s.bins.is_empty());
     let lengths = binned.and_then(|s| Some((s.bins.first()?.all.length_s, s.intervals.first()?.length_s)));
@@ -222,6 +264,10 @@ mod tests {
         let sweep = ranges(of("timeline-file-rndrd"));
         assert!(sweep[0].is_some() && sweep.iter().all(|range| *range == sweep[0]));
         assert!(ranges(of("timeline-insert")).iter().all(Option::is_none));
+        assert!(of("timeline-file-rndrd").caption.contains(" All panels have one scale."));
+        assert!(of("timeline-insert").caption.contains(" Each panel has its own scale."));
+        let drawn: Vec<&str> = CHART.help.matches("scale").collect();
+        assert!(drawn.is_empty(), "the heading is above both sorts of figure");
     }
 
     #[test]
@@ -238,6 +284,31 @@ mod tests {
         let note = |id: usize| draw_point("", &quick().points[id], 100.0).note;
         assert!(note(5).ends_with("; 1 stall, 0.5 s"), "{}", note(5));
         assert!(!note(0).contains("stall"), "{}", note(0));
+    }
+
+    #[test]
+    fn the_part_of_an_interval_at_the_end_is_a_hollow_dot_that_explains_the_mean() {
+        let mut analysis = with_points(1);
+        assert!(partial_interval(&analysis.points[0]).is_none());
+        let point = &mut analysis.points[0];
+        let (series, summary) = (point.series.as_mut().unwrap(), point.summary.as_mut().unwrap());
+        series.intervals.retain(|interval| interval.at_s < 2.0);
+        for interval in &mut series.intervals {
+            interval.ops_per_s = 1_230.0;
+        }
+        // Two whole seconds, and 1,540 operations in half a second.
+        series.counted.to_s = 2.5;
+        (summary.seconds, summary.ops_per_s) = (2.5, (2.0 * 1_230.0 + 1_540.0) / 2.5);
+        let figure = draw(&analysis).remove(0);
+        let marks = panels(&figure)[0].series.iter().flat_map(|series| &series.marks);
+        let rings: Vec<_> =
+            marks.filter_map(|mark| if let Mark::Rings(_, at) = mark { Some(at[0]) } else { None }).collect();
+        assert_eq!(rings.len(), 1);
+        assert!(rings[0].0 == 2.25 && (rings[0].1 - 3_080.0).abs() < 1e-6, "{rings:?}");
+        assert!(figure.caption.contains("Hollow: the part of an interval at the end."), "{}", figure.caption);
+        let FigureBody::Panels { x, .. } = &figure.body else { panic!("panels") };
+        assert_eq!(x.range, Some((-1.0, 2.5)));
+        assert!(rates(&[&analysis.points[0]]).fold(0.0, f64::max) > 3_079.0, "a common scale has room for it");
     }
 
     #[test]

@@ -1,35 +1,37 @@
 //! CPU and disk against clients: what the machine was busy with at each place of a sweep.
 //!
 //! In: the counters `cpu` and `disk` of the points of each sweep over clients. Out: one figure per sweep, a row for each use, with
-//! the panels and lines of its throughput. Limits: means over the part of the run phase that counts, of repeats the mean; CPU in
-//! percent of all CPUs of the machine, whoever used them; over depth there is none, since what is swept there is the disk itself.
+//! the panels and lines of its throughput. Limits: means over the part of the run phase that counts, and over repeats; CPU in
+//! percent of all CPUs of the machine, by whatever process; none over depth, which is a sweep of the disk itself.
 
 use super::resources::counter;
 use super::throughput::{Names, multiples, named, row};
-use super::{Chart, Measure, Sweep, Together, WithInterval};
-use crate::figure::{Axis, Figure, GridRow, Stroke, Unit};
+use super::{Chart, Measure, Sweep, Together, WithInterval, invalid_note};
 use crate::sheet::Dimension;
 use analysis::{Analysis, CounterSeries, PointAnalysis};
+use plot::figure::{Axis, AxisUnit, Figure, GridRow, Stroke};
 use std::collections::BTreeSet;
 
 /// The chart.
 pub const CHART: Chart = Chart {
     id: "usage",
     title: "CPU and disk against clients",
-    help: "Read from the throughput down: what rises with it pays for it, and what has no room left holds it back.",
+    help: "Look for the panel that reaches its maximum where throughput stops rising.",
     draw,
+    #[cfg(test)]
+    fixture: crate::testing::quick,
 };
 
 /// One use: the label of its axis, how its numbers are written, and how much of it a point made.
-type Use = (&'static str, Unit, fn(&PointAnalysis) -> Option<WithInterval>);
+type Use = (&'static str, AxisUnit, fn(&PointAnalysis) -> Option<WithInterval>);
 
 /// What is drawn, from top to bottom.
 const USES: [Use; 5] = [
-    ("disk reads/s", Unit::Count, |p| disk(p, "read_ops")),
-    ("disk writes/s", Unit::Count, |p| disk(p, "write_ops")),
-    ("user CPU, percent of all CPUs", Unit::Percent, |p| cpu(p, "user_ns")),
-    ("system CPU, percent of all CPUs", Unit::Percent, |p| cpu(p, "system_ns")),
-    ("CPU idle and waiting for I/O, percent of all CPUs", Unit::Percent, |p| cpu(p, "iowait_ns")),
+    ("disk reads/s", AxisUnit::Count, |p| disk(p, "read_ops")),
+    ("disk writes/s", AxisUnit::Count, |p| disk(p, "write_ops")),
+    ("user CPU, percent of all CPUs", AxisUnit::Percent, |p| cpu(p, "user_ns")),
+    ("system CPU, percent of all CPUs", AxisUnit::Percent, |p| cpu(p, "system_ns")),
+    ("CPU idle and waiting for I/O, percent of all CPUs", AxisUnit::Percent, |p| cpu(p, "iowait_ns")),
 ];
 
 /// Together they are all the time of the CPUs.
@@ -40,7 +42,8 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     let over_clients = all.iter().filter(|(sweep, _)| sweep.dimension == Dimension::Clients);
     let draw = |(sweep, names): &(Sweep, Names)| {
         let figure = multiples(analysis, sweep, names, rows(sweep)?);
-        Some(Figure { caption: figure.caption + &disks(sweep), ..figure })
+        let caption = figure.caption + &disks(sweep) + invalid_note(&sweep.split.points());
+        Some(Figure { caption, ..figure })
     };
     over_clients.filter_map(draw).collect()
 }
@@ -59,12 +62,12 @@ fn disks(sweep: &Sweep) -> String {
 /// The rows of what was measured; `None` where nothing was.
 fn rows(sweep: &Sweep) -> Option<Vec<GridRow>> {
     let points = sweep.split.points();
-    let told = USES.iter().filter(|(_, _, of)| points.iter().any(|point| of(point).is_some()));
+    let shown = USES.iter().filter(|(_, _, of)| points.iter().any(|point| of(point).is_some()));
     let draw = |(label, unit, of): &Use| {
         let measure = Measure { of: *of, together: Together::Mean };
         GridRow { height: 90.0, ..row(sweep, Axis::from_zero(label, *unit), &[(&measure, Stroke::Solid)]) }
     };
-    let rows: Vec<GridRow> = told.map(draw).collect();
+    let rows: Vec<GridRow> = shown.map(draw).collect();
     (!rows.is_empty()).then_some(rows)
 }
 
@@ -80,7 +83,7 @@ fn cpu(point: &PointAnalysis, name: &str) -> Option<WithInterval> {
     (total > 0.0).then(|| (100.0 * used / total, None))
 }
 
-/// The mean over the readings in the part that counts, each weighed by the time that it stands for.
+/// The mean over the readings in the part that counts, each weighted by its time.
 fn counted_mean(point: &PointAnalysis, counter: &CounterSeries) -> Option<f64> {
     let counted = point.series.as_ref()?.counted;
     let stretches = counter.values.windows(2).map(|pair| (pair[1].0 - pair[0].0, pair[1]));
@@ -94,15 +97,15 @@ fn counted_mean(point: &PointAnalysis, counter: &CounterSeries) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{Body, Mark};
     use crate::testing::quick;
+    use plot::figure::{FigureBody, Mark};
 
     #[test]
     fn a_sweep_over_clients_has_a_row_for_each_use_and_one_over_depth_has_none() {
         let figures = draw(&quick());
         let ids: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
         assert_eq!(ids, ["usage-oltp-clients"]);
-        let Body::Grid { rows, columns, .. } = &figures[0].body else { panic!("a grid") };
+        let FigureBody::Grid { rows, columns, .. } = &figures[0].body else { panic!("a grid") };
         assert_eq!((rows.len(), columns.len()), (USES.len(), 1));
     }
 
@@ -130,7 +133,7 @@ mod tests {
         for point in &mut analysis.points {
             point.series.as_mut().unwrap().counters.retain(|counter| counter.source == "disk");
         }
-        let Body::Grid { rows, .. } = &draw(&analysis)[0].body else { panic!("a grid") };
+        let FigureBody::Grid { rows, .. } = &draw(&analysis)[0].body else { panic!("a grid") };
         assert_eq!(rows.len(), 2);
         let line =
             rows[1].cells[0][0].marks.iter().any(|mark| matches!(mark, Mark::Line(_, points) if points.len() == 3));

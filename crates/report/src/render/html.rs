@@ -8,7 +8,6 @@ use crate::ReportError;
 use crate::charts::{Chart, all_figures, cost_columns};
 use crate::cross_table::{CrossTable, cross_tables};
 use crate::escape;
-use crate::figure::{Body, Figure};
 use crate::findings::{FindingGroup, Member, grouped};
 use crate::format;
 use crate::inserts;
@@ -19,6 +18,7 @@ use crate::wording::verdict::sentences;
 use analysis::{Analysis, PointAnalysis, Quantiles, Summary, Validity};
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, Output, State, escape_formatter};
+use plot::figure::{Figure, FigureBody};
 use serde::Serialize;
 
 const TEMPLATE: &str = include_str!("report.html");
@@ -47,7 +47,7 @@ fn print_value(out: &mut Output, state: &mut State, value: &Value) -> Result<(),
 
 /// Escaped, with what stands between backticks set as code; a backtick without its partner stays one.
 fn coded(text: String) -> Value {
-    let parts: Vec<String> = text.split('`').map(escape::xml).collect();
+    let parts: Vec<String> = text.split('`').map(plot::escape::escape_xml).collect();
     let (pairs, rest) = parts.split_at(parts.len() - (parts.len() + 1) % 2);
     let mut out = String::new();
     for (nth, part) in pairs.iter().enumerate() {
@@ -368,9 +368,9 @@ fn section(chart: &Chart, figures: Vec<&Figure>) -> Section {
     let picture = |f: &&Figure| Picture {
         id: f.id.clone(),
         title: f.title.clone(),
-        svg: super::svg(f),
-        wide: matches!(&f.body, Body::Grid { columns, .. } if columns.len() > 2),
-        narrow: super::svg_narrow(f),
+        svg: plot::render_svg(f),
+        wide: matches!(&f.body, FigureBody::Grid { columns, .. } if columns.len() > 2),
+        narrow: plot::render_narrow_svg(f),
     };
     Section {
         id: chart.id,
@@ -451,7 +451,7 @@ mod tests {
     fn every_picture_is_well_formed_alone_and_its_ids_are_unique_in_the_report() {
         for (_, figures) in all_figures(&quick()).into_iter().chain(all_figures(&hostile())) {
             for figure in figures {
-                for svg in [Some(super::super::svg(&figure)), super::super::svg_narrow(&figure)].into_iter().flatten() {
+                for svg in [Some(plot::render_svg(&figure)), plot::render_narrow_svg(&figure)].into_iter().flatten() {
                     roxmltree::Document::parse(&svg).unwrap_or_else(|e| panic!("{}: {e}", figure.id));
                 }
             }

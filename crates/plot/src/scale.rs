@@ -3,8 +3,8 @@
 //! In: an axis and its data's least and greatest value. Out: positions and labelled ticks.
 //! Limits: ticks are 1, 2 or 5 times a power of ten; a long time axis uses minutes, or hours.
 
-use crate::figure::{Axis, HOURS_FROM_S, MINUTES_FROM_S, Scale, Unit};
-use crate::format;
+use crate::figure::{Axis, AxisScale, AxisUnit, HOURS_FROM_S, MINUTES_FROM_S};
+use crate::numbers::{plain_number, short_number, short_time};
 
 /// An axis with its range decided.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ impl<'a> Scaled<'a> {
     pub fn y(axis: &'a Axis, data: Option<(f64, f64)>) -> Self {
         let (low, high) = axis.range.or(data).unwrap_or((1.0, 1.0));
         match axis.scale {
-            Scale::Log | Scale::LogAt(_) => {
+            AxisScale::Log | AxisScale::LogAt(_) => {
                 // A tenth of room, so that no line lies on the axis.
                 let low = round_down(0.9 * low.max(f64::MIN_POSITIVE));
                 Scaled { axis, low, high: round_up(high.max(low * 1.01)) }
@@ -44,16 +44,18 @@ impl<'a> Scaled<'a> {
     pub fn x(axis: &'a Axis, data: Option<(f64, f64)>) -> Self {
         let (low, high) = axis.range.or(data).unwrap_or((0.0, 1.0));
         match &axis.scale {
-            Scale::Slots(names) => Scaled { axis, low: -0.5, high: (names.len().max(1) as f64) - 0.5 },
-            Scale::Log | Scale::LogAt(_) => {
+            AxisScale::Slots(names) => Scaled { axis, low: -0.5, high: (names.len().max(1) as f64) - 0.5 },
+            AxisScale::Log | AxisScale::LogAt(_) => {
                 let low = low.max(f64::MIN_POSITIVE);
                 Scaled { axis, low: low / 1.12, high: high.max(low) * 1.12 }
             }
-            Scale::Linear | Scale::Tail => Scaled { axis, low, high: if high > low { high } else { low + 1.0 } },
+            AxisScale::Linear | AxisScale::Tail => {
+                Scaled { axis, low, high: if high > low { high } else { low + 1.0 } }
+            }
         }
     }
 
-    /// The place of `value`: 0 at the low end, 1 at the high end. Not finite where the scale has no place for it.
+    /// The place of `value`: 0 at the low end, 1 at the high end. Not finite if the scale has no place for it.
     pub fn position(&self, value: f64) -> f64 {
         let (low, high) = (self.bend(self.low), self.bend(self.high));
         (self.bend(value) - low) / (high - low)
@@ -61,31 +63,31 @@ impl<'a> Scaled<'a> {
 
     fn bend(&self, value: f64) -> f64 {
         match self.axis.scale {
-            Scale::Linear | Scale::Slots(_) => value,
-            Scale::Log | Scale::LogAt(_) => value.log10(),
-            Scale::Tail => -(1.0 - value / 100.0).log10(),
+            AxisScale::Linear | AxisScale::Slots(_) => value,
+            AxisScale::Log | AxisScale::LogAt(_) => value.log10(),
+            AxisScale::Tail => -(1.0 - value / 100.0).log10(),
         }
     }
 
     /// About `want` ticks.
     pub fn ticks(&self, want: usize) -> Vec<Tick> {
         let values = match &self.axis.scale {
-            Scale::Slots(names) => return self.named(names),
-            Scale::Tail => [0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999].into(),
-            Scale::LogAt(values) => values.clone(),
-            Scale::Log => log_ticks(self.low, self.high, want),
-            Scale::Linear => linear_ticks(self.low, self.high, want, self.axis.unit),
+            AxisScale::Slots(names) => return self.named(names),
+            AxisScale::Tail => [0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999].into(),
+            AxisScale::LogAt(values) => values.clone(),
+            AxisScale::Log => log_ticks(self.low, self.high, want),
+            AxisScale::Linear => linear_ticks(self.low, self.high, want, self.axis.unit),
         };
         let inside = |v: &f64| (-1e-9..=1.0 + 1e-9).contains(&self.position(*v));
         values.into_iter().filter(inside).map(|v| Tick { position: self.position(v), label: self.label(v) }).collect()
     }
 
-    /// About `want` ticks of the second scale, in MB; none where the axis has none.
+    /// About `want` ticks of the second scale, in MB; none if the axis has no such scale.
     pub fn second_ticks(&self, want: usize) -> Vec<Tick> {
-        let Unit::CountOf(bytes) = self.axis.unit else { return Vec::new() };
+        let AxisUnit::CountOf(bytes) = self.axis.unit else { return Vec::new() };
         let mb = f64::from(bytes.max(1)) / 1e6;
-        let values = linear_ticks(self.low * mb, self.high * mb, want, Unit::Count);
-        let tick = |value: f64| Tick { position: self.position(value / mb), label: format::short(value) };
+        let values = linear_ticks(self.low * mb, self.high * mb, want, AxisUnit::Count);
+        let tick = |value: f64| Tick { position: self.position(value / mb), label: short_number(value) };
         values.into_iter().map(tick).collect()
     }
 
@@ -96,21 +98,21 @@ impl<'a> Scaled<'a> {
 
     fn label(&self, value: f64) -> String {
         match self.axis.unit {
-            Unit::Nanos => format::nanos_tick(value),
-            Unit::Percent => format!("{} %", format::plain(value)),
-            Unit::Seconds if value == 0.0 => "0".to_owned(),
-            Unit::Seconds if self.high - self.low > HOURS_FROM_S => format!("{} h", format::plain(value / 3_600.0)),
-            Unit::Seconds if self.high - self.low > MINUTES_FROM_S => format!("{} min", format::plain(value / 60.0)),
-            Unit::Seconds => format::plain(value),
-            Unit::Count | Unit::CountOf(_) => format::short(value),
+            AxisUnit::Nanos => short_time(value),
+            AxisUnit::Percent => format!("{} %", plain_number(value)),
+            AxisUnit::Seconds if value == 0.0 => "0".to_owned(),
+            AxisUnit::Seconds if self.high - self.low > HOURS_FROM_S => format!("{} h", plain_number(value / 3_600.0)),
+            AxisUnit::Seconds if self.high - self.low > MINUTES_FROM_S => format!("{} min", plain_number(value / 60.0)),
+            AxisUnit::Seconds => plain_number(value),
+            AxisUnit::Count | AxisUnit::CountOf(_) => short_number(value),
         }
     }
 }
 
-fn linear_ticks(low: f64, high: f64, want: usize, unit: Unit) -> Vec<f64> {
+fn linear_ticks(low: f64, high: f64, want: usize, unit: AxisUnit) -> Vec<f64> {
     let rough = (high - low) / want.max(1) as f64;
     let step = match unit {
-        Unit::Seconds if high - low > MINUTES_FROM_S => {
+        AxisUnit::Seconds if high - low > MINUTES_FROM_S => {
             let minutes = [60.0, 120.0, 300.0, 600.0, 1_200.0, 1_800.0, 3_600.0, 7_200.0];
             minutes.into_iter().find(|s| *s >= rough).unwrap_or_else(|| (rough / 3_600.0).ceil() * 3_600.0)
         }
@@ -155,14 +157,18 @@ fn round_down(value: f64) -> f64 {
 mod tests {
     use super::*;
 
+    fn rate_axis() -> Axis {
+        Axis::from_zero("per second", AxisUnit::Count)
+    }
+
     fn labels(axis: &Axis, data: (f64, f64), want: usize) -> Vec<String> {
         Scaled::y(axis, Some(data)).ticks(want).into_iter().map(|t| t.label).collect()
     }
 
     #[test]
     fn linear_axes_begin_at_zero_and_step_by_one_two_or_five() {
-        assert_eq!(labels(&Axis::ops_per_s(), (8_000.0, 9_000.0), 4), ["0", "5k"]);
-        assert_eq!(labels(&Axis::ops_per_s(), (0.0, 9_000.0), 5), ["0", "2k", "4k", "6k", "8k"]);
+        assert_eq!(labels(&rate_axis(), (8_000.0, 9_000.0), 4), ["0", "5k"]);
+        assert_eq!(labels(&rate_axis(), (0.0, 9_000.0), 5), ["0", "2k", "4k", "6k", "8k"]);
     }
 
     #[test]
@@ -176,7 +182,8 @@ mod tests {
 
     #[test]
     fn each_further_nine_takes_the_same_distance() {
-        let axis = Axis { label: String::new(), scale: Scale::Tail, unit: Unit::Percent, range: Some((0.0, 99.99)) };
+        let axis =
+            Axis { label: String::new(), scale: AxisScale::Tail, unit: AxisUnit::Percent, range: Some((0.0, 99.99)) };
         let ticks = Scaled::x(&axis, None).ticks(9);
         let at = |label: &str| ticks.iter().find(|t| t.label == label).map(|t| t.position).unwrap();
         assert!(
@@ -187,7 +194,7 @@ mod tests {
     #[test]
     fn long_time_axes_use_minutes_and_longer_ones_hours() {
         let shown = |seconds: f64| -> Vec<String> {
-            let axis = Axis::seconds((0.0, seconds));
+            let axis = Axis::seconds("it began", (0.0, seconds));
             Scaled::x(&axis, None).ticks(6).into_iter().map(|t| t.label).collect()
         };
         assert_eq!(shown(3_600.0), ["0", "10 min", "20 min", "30 min", "40 min", "50 min", "60 min"]);
@@ -197,17 +204,17 @@ mod tests {
 
     #[test]
     fn the_second_scale_counts_the_same_in_mb() {
-        let axis = Axis { unit: Unit::CountOf(16_384), ..Axis::ops_per_s() };
+        let axis = Axis { unit: AxisUnit::CountOf(16_384), ..rate_axis() };
         let scaled = Scaled::y(&axis, Some((0.0, 10_000.0)));
         let ticks = scaled.second_ticks(4);
         assert_eq!(ticks.iter().map(|t| t.label.as_str()).collect::<Vec<_>>(), ["0", "50", "100", "150"]);
         assert!((ticks[2].position - scaled.position(100e6 / 16_384.0)).abs() < 1e-9);
-        assert!(Scaled::y(&Axis::ops_per_s(), Some((0.0, 10_000.0))).second_ticks(4).is_empty());
+        assert!(Scaled::y(&rate_axis(), Some((0.0, 10_000.0))).second_ticks(4).is_empty());
     }
 
     #[test]
     fn an_axis_without_data_still_has_ticks() {
-        assert!(!labels(&Axis::ops_per_s(), (0.0, 0.0), 4).is_empty());
+        assert!(!labels(&rate_axis(), (0.0, 0.0), 4).is_empty());
         assert!(!Scaled::y(&Axis::nanos("t"), None).ticks(4).is_empty());
     }
 }

@@ -1,32 +1,35 @@
-//! Where everything goes in small multiples: the legend on top, columns beside each other with their headings, rows below each
+//! Where everything goes in small multiples: the legend on top, columns side by side with their headings, rows below each
 //! other with one scale and its numbers at the left edge.
 //!
-//! In: the parts of a grid. Out: shapes in the scene. Limits: where the picture is narrow, the columns stand below each other, and so
-//! do those that are too many for its width.
+//! In: the parts of a grid. Out: shapes in the scene. Limits: where the picture is narrow, the columns are below each other, and so
+//! are those that are too many for its width.
 
-use super::layout::{
-    EDGE, Frame, LINE_HEIGHT, Place, SMALL, TEXT, WIDE, bold, coordinates, draw_rules, draw_series, extent, text,
-    tick_count, x_labels, y_labels,
+use crate::figure::{Axis, GridRow, Mark, Pattern, SeriesStyle};
+use crate::frame::{
+    EDGE, Frame, LINE_HEIGHT, PlotArea, SMALL, TEXT, coordinates, draw_bold, draw_rules, draw_text, draw_x_labels,
+    draw_y_labels, tick_count, x_extent, y_extent,
 };
-use super::scale::Scaled;
-use super::scene::{Anchor, BOLD, Ink, Scene, Shape, cut, text_width};
-use crate::figure::{Axis, Colour, GridRow, Mark, Scale};
+use crate::layout::WIDE;
+use crate::marks::{dash_of, draw_all_series, push_dots};
+use crate::scale::Scaled;
+use crate::scene::{Anchor, Ink, Scene, Shape};
+use crate::text::{BOLD, text_width, wrap_to};
 
 /// A plot narrower than that has no room for its ticks.
 const COLUMN_MIN: f64 = 220.0;
 const BETWEEN_COLUMNS: f64 = 16.0;
 /// Above a row, for the label of its axis.
-const ROW_HEAD: f64 = 32.0;
+const ROW_HEAD: f64 = 38.0;
 
 /// Draws the whole grid from `top` on. Returns the height of the picture.
 pub fn draw_multiples(
     scene: &mut Scene,
     x: &Axis,
-    legend: &[(String, Colour)],
+    legend: &[(String, SeriesStyle)],
     (columns, rows): (&[String], &[GridRow]),
     top: f64,
 ) -> f64 {
-    let scales: Vec<Scaled> = rows.iter().map(|row| Scaled::y(&row.y, y_extent(row))).collect();
+    let scales: Vec<Scaled> = rows.iter().map(|row| Scaled::y(&row.y, y_extent(&row.y, marks(row)))).collect();
     let left = left_of_plots(rows, &scales);
     let room = scene.width - EDGE - left;
     let fit = if scene.width < WIDE { 1 } else { (room / COLUMN_MIN).max(1.0) as usize };
@@ -38,14 +41,14 @@ pub fn draw_multiples(
     y
 }
 
-/// The columns that stand beside each other.
+/// The columns that are side by side.
 struct Block<'a> {
     x: &'a Axis,
     left: f64,
     /// The first of them among all.
     first: usize,
     columns: &'a [String],
-    /// For so many there is room.
+    /// There is room for so many.
     wide: usize,
 }
 
@@ -55,73 +58,87 @@ impl<'a> Block<'a> {
         let room = scene.width - EDGE - self.left - (across - 1.0) * BETWEEN_COLUMNS;
         let left = self.left + nth as f64 * (room / across + BETWEEN_COLUMNS);
         let right = left + room / across;
-        Frame { x: Scaled::x(self.x, x_extent(rows)), left, right, names: right }
+        Frame { x: Scaled::x(self.x, x_extent(rows.iter().flat_map(marks))), left, right, names: right }
     }
 }
 
 fn draw_block(scene: &mut Scene, block: &Block, rows: &[GridRow], scales: &[Scaled], top: f64) -> f64 {
     let frames: Vec<Frame> = (0..block.columns.len()).map(|nth| block.frame(scene, nth, rows)).collect();
-    let mut y = top;
-    if block.columns.iter().any(|name| !name.is_empty()) {
-        y += 18.0;
-        for (name, frame) in block.columns.iter().zip(&frames) {
-            let name = cut(name, TEXT, (frame.right - frame.left) / BOLD);
-            bold(scene, (frame.left, y), name, TEXT);
-        }
-    }
+    let mut y = top + draw_headings(scene, block, &frames, top);
     for (row, scale) in rows.iter().zip(scales) {
         y += ROW_HEAD;
-        text(
-            scene,
-            (EDGE, y - 9.0),
-            cut(&row.y.label, SMALL, scene.width - 2.0 * EDGE),
-            SMALL,
-            Anchor::Start,
-            Ink::Faint,
-        );
+        let label = wrap_to(&row.y.label, SMALL, scene.width - 2.0 * EDGE, 1).concat();
+        draw_text(scene, (EDGE, y - 14.0), label, SMALL, Anchor::Start, Ink::Faint);
         for (nth, frame) in frames.iter().enumerate() {
-            let place = Place { frame, y: scale, top: y, height: row.height };
-            draw_cell(scene, row, block.first + nth, &place, nth == 0);
+            let area = PlotArea { frame, y: scale, top: y, height: row.height };
+            draw_cell(scene, row, block.first + nth, &area, nth == 0);
         }
         y += row.height;
     }
-    frames.iter().map(|frame| x_labels(scene, block.x, frame, y)).fold(y, f64::max)
+    frames.iter().map(|frame| draw_x_labels(scene, block.x, frame, y)).fold(y, f64::max)
 }
 
-fn draw_cell(scene: &mut Scene, row: &GridRow, nth: usize, place: &Place, is_first: bool) {
-    draw_rules(scene, place);
+/// The names of the columns, each in as many lines as it needs. Returns their height.
+fn draw_headings(scene: &mut Scene, block: &Block, frames: &[Frame], top: f64) -> f64 {
+    const LINES_MAX: usize = 4;
+    let lines_of = |(name, frame): (&String, &Frame)| wrap_to(name, TEXT, frame.width() / BOLD, LINES_MAX);
+    let headings: Vec<Vec<String>> = block.columns.iter().zip(frames).map(lines_of).collect();
+    for (frame, lines) in frames.iter().zip(&headings) {
+        for (nth, line) in lines.iter().enumerate() {
+            draw_bold(scene, (frame.left, top + (nth + 1) as f64 * LINE_HEIGHT), line.clone(), TEXT);
+        }
+    }
+    headings.iter().map(Vec::len).max().unwrap_or(0) as f64 * LINE_HEIGHT
+}
+
+fn draw_cell(scene: &mut Scene, row: &GridRow, nth: usize, area: &PlotArea, is_first: bool) {
+    draw_rules(scene, area);
     if is_first {
-        y_labels(scene, place);
+        draw_y_labels(scene, area);
     }
     match row.cells.get(nth).filter(|cell| cell.iter().flat_map(|s| &s.marks).any(|mark| !coordinates(mark).is_empty()))
     {
-        Some(cell) => draw_series(scene, cell, place),
+        Some(cell) => draw_all_series(scene, cell, area),
         None => {
-            let middle = ((place.frame.left + place.frame.right) / 2.0, place.top + place.height / 2.0 + 5.0);
-            text(scene, middle, "not measured".to_owned(), SMALL, Anchor::Middle, Ink::Faint);
+            let middle = ((area.frame.left + area.frame.right) / 2.0, area.top + area.height / 2.0 + 5.0);
+            draw_text(scene, middle, "not measured".to_owned(), SMALL, Anchor::Middle, Ink::Faint);
         }
     }
 }
 
-/// A line of each colour with its name behind it, in as many lines as they need. Returns where they end.
-fn draw_legend(scene: &mut Scene, legend: &[(String, Colour)], top: f64) -> f64 {
-    const SAMPLE: f64 = 22.0;
+/// A sample of each style with its name behind it, in as many lines as they need. Returns where they end.
+fn draw_legend(scene: &mut Scene, legend: &[(String, SeriesStyle)], top: f64) -> f64 {
+    const SAMPLE: f64 = 30.0;
+    const LINES_MAX: usize = 3;
     if legend.is_empty() {
         return top;
     }
     let (mut x, mut y) = (EDGE, top + 12.0);
-    for (name, colour) in legend {
-        let name = cut(name, SMALL, scene.width - 2.0 * EDGE - SAMPLE - 8.0);
-        let width = SAMPLE + 8.0 + text_width(&name, SMALL);
+    for (name, style) in legend {
+        let room = scene.width - 2.0 * EDGE - SAMPLE - 8.0;
+        let lines = wrap_to(name, SMALL, room, LINES_MAX);
+        let width = SAMPLE + 8.0 + lines.iter().map(|line| text_width(line, SMALL)).fold(0.0, f64::max);
         if x > EDGE && x + width > scene.width - EDGE {
             (x, y) = (EDGE, y + LINE_HEIGHT);
         }
-        let points = vec![(x, y - 4.5), (x + SAMPLE, y - 4.5)];
-        scene.shapes.push(Shape::Line { points, ink: Ink::Data(*colour), width: 3.0, dashed: false });
-        text(scene, (x + SAMPLE + 8.0, y), name, SMALL, Anchor::Start, Ink::Text);
+        draw_sample(scene, *style, (x, y - 4.5), SAMPLE);
+        let further = lines.len().saturating_sub(1) as f64 * LINE_HEIGHT;
+        for (nth, line) in lines.into_iter().enumerate() {
+            let at = (x + SAMPLE + 8.0, y + nth as f64 * LINE_HEIGHT);
+            draw_text(scene, at, line, SMALL, Anchor::Start, Ink::Text);
+        }
         x += width + 20.0;
+        y += further;
     }
     y + 8.0
+}
+
+fn draw_sample(scene: &mut Scene, style: SeriesStyle, (x, y): (f64, f64), length: f64) {
+    let (points, ink) = (vec![(x, y), (x + length, y)], Ink::Data(style.colour));
+    scene.shapes.push(Shape::Line { points, ink, width: 3.0, dash: dash_of(style.pattern) });
+    if style.pattern != Pattern::Plain {
+        push_dots(scene, vec![(x + length / 2.0, y)], 4.0, ink, style.pattern);
+    }
 }
 
 fn left_of_plots(rows: &[GridRow], scales: &[Scaled]) -> f64 {
@@ -133,33 +150,26 @@ fn marks(row: &GridRow) -> impl Iterator<Item = &Mark> {
     row.cells.iter().flatten().flat_map(|series| &series.marks)
 }
 
-/// Least and greatest y of a row; of those above 0 on a logarithmic scale.
-fn y_extent(row: &GridRow) -> Option<(f64, f64)> {
-    let is_log = matches!(row.y.scale, Scale::Log | Scale::LogAt(_));
-    extent(marks(row).flat_map(coordinates).map(|c| c.1).filter(|y| !is_log || *y > 0.0))
-}
-
-fn x_extent(rows: &[GridRow]) -> Option<(f64, f64)> {
-    extent(rows.iter().flat_map(marks).flat_map(coordinates).map(|c| c.0))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::layout::{NARROW, lay_out, width};
     use super::*;
-    use crate::figure::{Body, Figure, Series, Stroke, Unit};
+    use crate::figure::{AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Stroke};
+    use crate::layout::{NARROW, lay_out, width_of};
 
     /// A row for each of `heights`, in so many columns; the line of each cell rises to its column's number.
     fn figure(columns: usize, heights: &[f64]) -> Figure {
         let line = |nth: usize| vec![Mark::Line(Stroke::Solid, vec![(1.0, 1.0), (8.0, 1.0 + nth as f64)])];
-        let cell = |nth| vec![Series { label: String::new(), colour: Colour::Blue, marks: line(nth) }];
-        let row =
-            |height: &f64| GridRow { y: Axis::ops_per_s(), height: *height, cells: (0..columns).map(cell).collect() };
-        let scale = Scale::LogAt(vec![1.0, 8.0]);
-        let x = Axis { label: "clients".into(), scale, unit: Unit::Count, range: None };
-        let legend = vec![("ext4:nobarrier".to_owned(), Colour::Blue); 9];
+        let cell = |nth| vec![DataSeries::unnamed(Colour::Blue, line(nth))];
+        let row = |height: &f64| GridRow {
+            y: Axis::from_zero("operations/s", AxisUnit::Count),
+            height: *height,
+            cells: (0..columns).map(cell).collect(),
+        };
+        let scale = AxisScale::LogAt(vec![1.0, 8.0]);
+        let x = Axis { label: "clients".into(), scale, unit: AxisUnit::Count, range: None };
+        let legend = vec![("ext4:nobarrier".to_owned(), Colour::Blue.into()); 9];
         let columns = (0..columns).map(|nth| format!("column {nth}")).collect();
-        let body = Body::Grid { x, legend, columns, rows: heights.iter().map(row).collect() };
+        let body = FigureBody::Grid { x, legend, columns, rows: heights.iter().map(row).collect() };
         Figure { id: "f".into(), title: "T".into(), caption: "n = 3".into(), body }
     }
 
@@ -175,7 +185,7 @@ mod tests {
     #[test]
     fn columns_stand_beside_each_other_and_share_the_scale_of_their_row() {
         let figure = figure(3, &[100.0, 80.0]);
-        let lines = lines(&lay_out(&figure, width(&figure)));
+        let lines = lines(&lay_out(&figure, width_of(&figure)));
         assert_eq!(lines.len(), 6);
         let (one, two) = (&lines[0], &lines[2]);
         assert!(one[1].0 < two[0].0 && (one[0].1 - two[0].1).abs() < 1e-9, "{one:?} {two:?}");
@@ -213,7 +223,7 @@ mod tests {
     #[test]
     fn a_place_that_was_not_measured_says_so() {
         let mut figure = figure(2, &[100.0]);
-        let Body::Grid { rows, .. } = &mut figure.body else { panic!("a grid") };
+        let FigureBody::Grid { rows, .. } = &mut figure.body else { panic!("a grid") };
         rows[0].cells[1].clear();
         let scene = lay_out(&figure, 760.0);
         let said = |shape: &&Shape| matches!(shape, Shape::Text { text, .. } if text == "not measured");

@@ -1,17 +1,17 @@
-//! A scene as an SVG document: scalable, with classes for a style sheet and colours of its own where there is none.
+//! A scene as an SVG document: scalable, with classes for a style sheet, and colours of its own without one.
 //!
 //! In: a scene. Out: text. Limits: no script, no font, no reference to anything outside; the script of the HTML report finds
 //! its way by the classes and the `data-` attributes.
 
-use super::scene::{Anchor, Ink, Scene, Shape};
-use crate::escape;
+use crate::escape::escape_xml;
 use crate::figure::Figure;
+use crate::scene::{Anchor, Ink, Scene, Shape};
 use std::fmt::Write;
 
 const FONT: &str = "system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif";
 
 /// The document. `figure` gives its identity and its title for screen readers, `class` its class.
-pub fn write(scene: &Scene, figure: &Figure, class: &str) -> String {
+pub fn write_svg(scene: &Scene, figure: &Figure, class: &str) -> String {
     let mut out = String::new();
     open(&mut out, scene, figure, class);
     for (n, shape) in scene.shapes.iter().enumerate() {
@@ -23,7 +23,7 @@ pub fn write(scene: &Scene, figure: &Figure, class: &str) -> String {
 }
 
 fn open(out: &mut String, scene: &Scene, figure: &Figure, class: &str) {
-    let (w, h, id) = (short(scene.width), short(scene.height), escape::xml(&figure.id));
+    let (w, h, id) = (short(scene.width), short(scene.height), escape_xml(&figure.id));
     put(
         out,
         format_args!("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" "),
@@ -41,8 +41,8 @@ fn open(out: &mut String, scene: &Scene, figure: &Figure, class: &str) {
         out,
         format_args!(
             ">\n<title id=\"t-{id}\">{}. {}</title>\n",
-            escape::xml(&figure.title),
-            escape::xml(&figure.caption)
+            escape_xml(&figure.title),
+            escape_xml(&figure.caption)
         ),
     );
 }
@@ -60,8 +60,8 @@ fn write_shape(out: &mut String, shape: &Shape, unique: &str) {
                 ),
             );
         }
-        Shape::Line { points, ink, width, dashed } => {
-            let dash = if *dashed { " stroke-dasharray=\"6 4\"" } else { "" };
+        Shape::Line { points, ink, width, dash } => {
+            let dash = dash_array(dash);
             let style = "fill=\"none\" stroke-linejoin=\"round\" vector-effect=\"non-scaling-stroke\"";
             put(out, format_args!("<path d=\"{}\" {style}{}{dash}", path(points), stroke(*ink, *width)));
             out.push_str("/>");
@@ -81,11 +81,11 @@ fn write_shape(out: &mut String, shape: &Shape, unique: &str) {
                     fill(*ink)
                 ),
             );
-            put(out, format_args!("{}</text>", escape::xml(text)));
+            put(out, format_args!("{}</text>", escape_xml(text)));
         }
         Shape::PlotBegin { x, y, width, height } => {
             let [x, y, w, h] = [*x, *y, *width, *height].map(short);
-            let id = format!("c-{}", escape::xml(unique));
+            let id = format!("c-{}", escape_xml(unique));
             put(
                 out,
                 format_args!(
@@ -98,6 +98,11 @@ fn write_shape(out: &mut String, shape: &Shape, unique: &str) {
         Shape::TicksBegin => out.push_str("<g class=\"ticks\">"),
         Shape::TicksEnd => out.push_str("</g>"),
     }
+}
+
+fn dash_array(dash: &[f64]) -> String {
+    let lengths: Vec<String> = dash.iter().map(|length| short(*length)).collect();
+    if lengths.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{}\"", lengths.join(" ")) }
 }
 
 /// Dots as lines of no length with round ends: a tenth of the text of circles, and round whatever the zoom.
@@ -122,7 +127,7 @@ fn put(out: &mut String, args: std::fmt::Arguments<'_>) {
     out.write_fmt(args).expect("writing to a String cannot fail");
 }
 
-/// At most one decimal: a tenth of a unit is below what anyone sees.
+/// At most one decimal: a tenth of a unit cannot be seen.
 fn short(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)

@@ -3,14 +3,14 @@
 //! In: a scene. Out: the bytes of a PNG of twice the scene's size. Limits: no bold face; the rasteriser reads `$` as the
 //! beginning of a formula, so a dollar is handed over as `\$`.
 
-use super::scene::{Anchor, Ink, Scene, Shape};
+use crate::scene::{Anchor, Ink, Scene, Shape};
 use kuva::RasterBackend;
 use kuva::render::color::Color;
 use kuva::render::render::{self as raster, PathData, Primitive, TextAnchor};
 
 /// The rasteriser refused a picture.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot draw `{figure}` as PNG: {reason}; the SVG beside it shows the same")]
+#[error("cannot draw `{figure}` as PNG: {reason}; the SVG of the same name shows the same")]
 pub struct PngError {
     /// The figure.
     pub figure: String,
@@ -21,7 +21,7 @@ pub struct PngError {
 const PIXELS_PER_UNIT: f32 = 2.0;
 
 /// The picture's bytes. `id` names it in errors.
-pub fn write(scene: &Scene, id: &str) -> Result<Vec<u8>, PngError> {
+pub fn write_png(scene: &Scene, id: &str) -> Result<Vec<u8>, PngError> {
     let mut canvas = raster::Scene::new(scene.width, scene.height);
     for (n, shape) in scene.shapes.iter().enumerate() {
         add(&mut canvas, shape, n);
@@ -42,7 +42,7 @@ fn add(canvas: &mut raster::Scene, shape: &Shape, n: usize) {
             stroke_width: None,
             opacity: Some(*opacity),
         }),
-        Shape::Line { points, ink, width, dashed } => line(canvas, points, *ink, *width, *dashed),
+        Shape::Line { points, ink, width, dash } => add_line(canvas, points, *ink, (*width, dash)),
         Shape::Dots { points, radius, ink } => canvas.add(Primitive::CircleBatch {
             cx: points.iter().map(|p| p.0).collect(),
             cy: points.iter().map(|p| p.1).collect(),
@@ -79,9 +79,9 @@ fn add(canvas: &mut raster::Scene, shape: &Shape, n: usize) {
     }
 }
 
-/// Dashes are cut here: the rasteriser would begin anew at each point, and a curve of short pieces would look solid.
-fn line(canvas: &mut raster::Scene, points: &[(f64, f64)], ink: Ink, width: f64, dashed: bool) {
-    let pieces = if dashed { dashes(points) } else { vec![points.to_vec()] };
+/// Dashes are cut here: the rasteriser would begin its pattern again at each point, and a curve of short pieces would look solid.
+fn add_line(canvas: &mut raster::Scene, points: &[(f64, f64)], ink: Ink, (width, dash): (f64, &[f64])) {
+    let pieces = if dash.is_empty() { vec![points.to_vec()] } else { dashes(points, dash) };
     for piece in pieces {
         let stroke = colour(ink);
         canvas.add(match piece.as_slice() {
@@ -94,11 +94,10 @@ fn line(canvas: &mut raster::Scene, points: &[(f64, f64)], ink: Ink, width: f64,
     }
 }
 
-/// The drawn pieces of a line of 6 units on and 4 off, measured along it.
-fn dashes(points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
-    const LENGTHS: [f64; 2] = [6.0, 4.0];
+/// The drawn pieces of a line whose `lengths` are on and off in turn, measured along it.
+fn dashes(points: &[(f64, f64)], lengths: &[f64]) -> Vec<Vec<(f64, f64)>> {
     let mut pieces = vec![points.iter().take(1).copied().collect::<Vec<_>>()];
-    let (mut phase, mut left) = (0, LENGTHS[0]);
+    let (mut phase, mut left) = (0, lengths[0]);
     for ends in points.windows(2) {
         let (mut from, to) = (ends[0], ends[1]);
         let mut length = (to.0 - from.0).hypot(to.1 - from.1);
@@ -106,22 +105,22 @@ fn dashes(points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
             let part = left / length;
             from = (from.0 + (to.0 - from.0) * part, from.1 + (to.1 - from.1) * part);
             length -= left;
-            extend_or_begin(&mut pieces, phase, from);
-            phase = 1 - phase;
-            left = LENGTHS[phase];
+            extend_or_begin(&mut pieces, phase % 2 == 0, from);
+            phase = (phase + 1) % lengths.len();
+            left = lengths[phase];
         }
         left -= length;
-        if phase == 0 {
-            extend_or_begin(&mut pieces, phase, to);
+        if phase % 2 == 0 {
+            extend_or_begin(&mut pieces, true, to);
         }
     }
     pieces
 }
 
 /// The end of a dash belongs to its piece; the end of a gap begins a new one.
-fn extend_or_begin(pieces: &mut Vec<Vec<(f64, f64)>>, phase: usize, point: (f64, f64)) {
+fn extend_or_begin(pieces: &mut Vec<Vec<(f64, f64)>>, is_drawn: bool, point: (f64, f64)) {
     match pieces.last_mut() {
-        Some(piece) if phase == 0 => piece.push(point),
+        Some(piece) if is_drawn => piece.push(point),
         _ => pieces.push(vec![point]),
     }
 }
@@ -145,8 +144,9 @@ mod tests {
 
     #[test]
     fn dashes_run_on_over_the_points_of_a_curve() {
-        let straight = dashes(&[(0.0, 0.0), (25.0, 0.0)]);
-        let of_pieces = dashes(&(0..=25).map(|x| (f64::from(x), 0.0)).collect::<Vec<_>>());
+        let straight = dashes(&[(0.0, 0.0), (25.0, 0.0)], &[6.0, 4.0]);
+        let points: Vec<_> = (0..=25).map(|x| (f64::from(x), 0.0)).collect();
+        let of_pieces = dashes(&points, &[6.0, 4.0]);
         let ends = |dashes: &[Vec<(f64, f64)>]| -> Vec<(f64, f64)> {
             dashes.iter().map(|d| (d[0].0.round(), d[d.len() - 1].0.round())).collect()
         };
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_picture_is_a_png_twice_the_size_of_its_scene() {
         let scene = Scene { width: 30.0, height: 20.0, ..Scene::default() };
-        let bytes = write(&scene, "f").unwrap();
+        let bytes = write_png(&scene, "f").unwrap();
         let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
         assert!(bytes.starts_with(b"\x89PNG"));
         assert_eq!((number(16), number(20)), (60, 40));
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn text_is_drawn_with_the_rasterisers_own_font_and_dollars_are_no_formulas() {
-        let of = |text: &str| {
+        let png_of = |text: &str| {
             let shape = Shape::Text {
                 x: 2.0,
                 y: 15.0,
@@ -176,9 +176,9 @@ mod tests {
                 bold: false,
             };
             let scene = Scene { width: 80.0, height: 20.0, shapes: vec![shape], time: None };
-            write(&scene, "f").unwrap()
+            write_png(&scene, "f").unwrap()
         };
-        assert_ne!(of("abc"), of(""));
-        assert_ne!(of("$x$"), of("x"));
+        assert_ne!(png_of("abc"), png_of(""));
+        assert_ne!(png_of("$x$"), png_of("x"));
     }
 }

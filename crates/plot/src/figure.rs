@@ -1,24 +1,25 @@
-//! What a chart shows, as data: panels over a shared x axis, small multiples, or a table of bars. Nothing here knows a pixel or a file format.
+//! What a picture shows, as data: panels over a shared x axis, small multiples, or a table of bars. Nothing here knows a pixel or a
+//! file format.
 //!
-//! In: charts make figures from an analysis. Out: `render` lays them out and writes them as SVG and PNG.
+//! In: values, labels and styles. Out: a [`Figure`], which the crate lays out and writes as SVG and PNG.
 //! Limits: one x axis for all panels; a y value that is not finite breaks a line and draws nothing.
 
 /// One picture: title, conditions and what is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Unique in the report, fit for a file name: `timeline-file-rndrd`.
+    /// Unique in a document, fit for a file name: `timeline-file-rndrd`.
     pub id: String,
     /// What it shows, in one line.
     pub title: String,
-    /// n and conditions; printed inside the picture.
+    /// What the reader has to know; printed inside the picture.
     pub caption: String,
     /// What is drawn.
-    pub body: Body,
+    pub body: FigureBody,
 }
 
 /// The sorts of picture.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Body {
+pub enum FigureBody {
     /// Panels above each other over one x axis.
     Panels {
         /// The shared x axis.
@@ -30,9 +31,9 @@ pub enum Body {
     Grid {
         /// The x axis of each column.
         x: Axis,
-        /// What the colours stand for, written once for all panels.
-        legend: Vec<(String, Colour)>,
-        /// What distinguishes the columns; one without a name where there is one.
+        /// What the styles mean, written once for all panels.
+        legend: Vec<(String, SeriesStyle)>,
+        /// What distinguishes the columns; empty for the name of an only column.
         columns: Vec<String>,
         /// From top to bottom.
         rows: Vec<GridRow>,
@@ -54,7 +55,7 @@ pub struct GridRow {
     /// Height of the plot areas.
     pub height: f64,
     /// What is drawn in each column.
-    pub cells: Vec<Vec<Series>>,
+    pub cells: Vec<Vec<DataSeries>>,
 }
 
 /// One measure of a table of bars. Each column has its own scale from 0.
@@ -74,16 +75,16 @@ pub struct Axis {
     /// What is on it, with the unit.
     pub label: String,
     /// How values become positions.
-    pub scale: Scale,
+    pub scale: AxisScale,
     /// How ticks are written.
-    pub unit: Unit,
+    pub unit: AxisUnit,
     /// Least and greatest value; `None` takes them from the data (a linear y axis then begins at 0).
     pub range: Option<(f64, f64)>,
 }
 
 /// How values become positions.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Scale {
+pub enum AxisScale {
     /// Equal differences, equal distances.
     Linear,
     /// Equal ratios, equal distances. Values must be above 0.
@@ -98,12 +99,12 @@ pub enum Scale {
 
 /// How the numbers of an axis are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum AxisUnit {
     /// `1.5k`, `2M`.
     Count,
-    /// As `Count`, of operations of so many bytes each: a second scale on the right counts the same in MB (10^6 bytes).
+    /// As `Count`, of things of so many bytes each: a second scale on the right counts the same in MB (10^6 bytes).
     CountOf(u32),
-    /// Seconds since the run phase began: `10`, `10 min` on long axes, `2 h` on longer ones.
+    /// Seconds: `10`, `10 min` on long axes, `2 h` on longer ones.
     Seconds,
     /// Nanoseconds: `20 us`, `1 ms`.
     Nanos,
@@ -116,55 +117,65 @@ pub enum Unit {
 pub struct Panel {
     /// What distinguishes it from its neighbours; empty for a figure of one panel.
     pub title: String,
-    /// A figure worth reading beside the title; may be empty.
+    /// A number worth reading next to the title; may be empty.
     pub note: String,
     /// Its y axis.
     pub y: Axis,
     /// Height of the plot area, in the units of a picture 760 wide.
     pub height: f64,
     /// What is drawn in it, first at the bottom.
-    pub series: Vec<Series>,
+    pub series: Vec<DataSeries>,
     /// Stretches of the x axis that are shaded.
     pub shades: Vec<Shade>,
 }
 
-/// A shaded stretch of the x axis.
+/// A shaded stretch of the x axis. The caption explains what a tint means.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shade {
-    /// Its beginning.
+    /// Where it begins.
     pub from: f64,
-    /// Its end.
+    /// Where it ends.
     pub to: f64,
-    /// What it means.
-    pub kind: ShadeKind,
+    /// How it looks.
+    pub tint: Tint,
 }
 
-/// What a shaded stretch means.
+/// The looks of a shaded stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShadeKind {
-    /// Before the run phase: drawn, and not counted.
-    Warmup,
-    /// Rounds of the run phase before the window: drawn, and not counted.
-    NotCounted,
-    /// The window of a run that goes by rounds: what counts of it.
-    Window,
-    /// A stall.
-    Stall,
-    /// A drop far below the level, and no stall.
-    Drop,
-    /// The moment at which the level shifted.
-    Shift,
+pub enum Tint {
+    /// Light grey.
+    Grey,
+    /// Light blue.
+    Blue,
+    /// Light red.
+    Red,
+    /// Light yellow.
+    Yellow,
+    /// Violet, for a single moment: a line from top to bottom.
+    Violet,
 }
 
-/// Marks of one colour that belong together.
+/// Marks of one style that belong together.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Series {
+pub struct DataSeries {
     /// Written beside its last value; empty for no label.
     pub label: String,
-    /// Its colour.
-    pub colour: Colour,
+    /// Its colour and pattern.
+    pub style: SeriesStyle,
     /// What is drawn.
     pub marks: Vec<Mark>,
+}
+
+impl DataSeries {
+    /// Marks with a name beside them.
+    pub fn named(label: impl Into<String>, style: impl Into<SeriesStyle>, marks: Vec<Mark>) -> DataSeries {
+        DataSeries { label: label.into(), style: style.into(), marks }
+    }
+
+    /// Marks without a name.
+    pub fn unnamed(style: impl Into<SeriesStyle>, marks: Vec<Mark>) -> DataSeries {
+        DataSeries::named("", style, marks)
+    }
 }
 
 /// Something drawn from data.
@@ -174,6 +185,8 @@ pub enum Mark {
     Line(Stroke, Vec<(f64, f64)>),
     /// One dot per point, of this radius.
     Dots(f64, Vec<(f64, f64)>),
+    /// As `Dots`, hollow: values that are not to be trusted.
+    Rings(f64, Vec<(f64, f64)>),
     /// (x, low, high): a filled area.
     Area(Vec<(f64, f64, f64)>),
     /// (x, low, high): a filled area through which one sees.
@@ -201,15 +214,17 @@ pub enum Stroke {
 /// A box from the 25th to the 75th percentile with whiskers from the 5th to the 95th.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoxMark {
-    /// Where it stands.
+    /// Its place on the x axis.
     pub x: f64,
     /// Percentiles 5, 25, 50, 75 and 95.
     pub percentiles: [f64; 5],
     /// The values outside the whiskers.
     pub outliers: Vec<f64>,
+    /// Drawn in outline only, because its values are not to be trusted.
+    pub is_hollow: bool,
 }
 
-/// The colours of Okabe and Ito, told apart with any sort of colour vision
+/// The colours of Okabe and Ito, distinct with any sort of colour vision
 /// (<https://jfly.uni-koeln.de/color/>), without the yellow that is lost on white paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -224,13 +239,50 @@ pub enum Colour {
 }
 
 impl Colour {
-    /// The colours in the order in which series take them.
+    /// All of them, in the order in which series take them.
     pub const ALL: [Colour; 7] =
         [Colour::Blue, Colour::Vermillion, Colour::Green, Colour::Purple, Colour::Orange, Colour::Sky, Colour::Black];
+}
 
-    /// The colour of the series with that index.
-    pub fn nth(index: usize) -> Colour {
-        Colour::ALL[index % Colour::ALL.len()]
+/// What distinguishes the series of one figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeriesStyle {
+    /// Its colour.
+    pub colour: Colour,
+    /// Its dashes, and the shape of its dots.
+    pub pattern: Pattern,
+}
+
+/// The dashes of a line and the shape of its dots, for more series than there are colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// A solid line, round dots.
+    Plain,
+    /// A dotted line, squares.
+    Dotted,
+    /// Dashes and dots in turn, diamonds.
+    Chain,
+    /// Long dashes, triangles.
+    LongDash,
+}
+
+impl Pattern {
+    /// All of them, in the order in which series take them.
+    pub const ALL: [Pattern; 4] = [Pattern::Plain, Pattern::Dotted, Pattern::Chain, Pattern::LongDash];
+}
+
+impl SeriesStyle {
+    /// The style of the series with that index: all colours in the first pattern, then all in the next. The first 28 differ.
+    pub fn nth(index: usize) -> SeriesStyle {
+        let colour = Colour::ALL[index % Colour::ALL.len()];
+        let pattern = Pattern::ALL[index / Colour::ALL.len() % Pattern::ALL.len()];
+        SeriesStyle { colour, pattern }
+    }
+}
+
+impl From<Colour> for SeriesStyle {
+    fn from(colour: Colour) -> SeriesStyle {
+        SeriesStyle { colour, pattern: Pattern::Plain }
     }
 }
 
@@ -240,32 +292,40 @@ pub const MINUTES_FROM_S: f64 = 600.0;
 pub const HOURS_FROM_S: f64 = 10_800.0;
 
 impl Axis {
-    /// Seconds since the run phase began, from the first warmup interval to the end.
-    pub fn seconds(range: (f64, f64)) -> Axis {
+    /// Time from `range.0` to `range.1` in seconds; `since` completes its label: `seconds since the start`.
+    pub fn seconds(since: &str, range: (f64, f64)) -> Axis {
         let unit = if range.1 - range.0 > MINUTES_FROM_S { "time" } else { "seconds" };
-        let label = format!("{unit} since the run phase began");
-        Axis { label, scale: Scale::Linear, unit: Unit::Seconds, range: Some(range) }
-    }
-
-    /// Operations per second from 0.
-    pub fn ops_per_s() -> Axis {
-        Axis::from_zero("operations/s", Unit::Count)
+        let label = format!("{unit} since {since}");
+        Axis { label, scale: AxisScale::Linear, unit: AxisUnit::Seconds, range: Some(range) }
     }
 
     /// Anything that is drawn from 0.
-    pub fn from_zero(label: &str, unit: Unit) -> Axis {
-        Axis { label: label.to_owned(), scale: Scale::Linear, unit, range: None }
+    pub fn from_zero(label: &str, unit: AxisUnit) -> Axis {
+        Axis { label: label.to_owned(), scale: AxisScale::Linear, unit, range: None }
     }
 
     /// Times on a logarithmic scale.
     pub fn nanos(label: &str) -> Axis {
-        Axis { label: format!("{label} (log scale)"), scale: Scale::Log, unit: Unit::Nanos, range: None }
+        Axis { label: format!("{label} (log scale)"), scale: AxisScale::Log, unit: AxisUnit::Nanos, range: None }
     }
 }
 
 impl Figure {
     /// Whether the x axis is time, so that a cursor can be linked and the time be zoomed.
     pub fn is_over_time(&self) -> bool {
-        matches!(&self.body, Body::Panels { x, .. } if x.unit == Unit::Seconds)
+        matches!(&self.body, FigureBody::Panels { x, .. } if x.unit == AxisUnit::Seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_eighth_series_has_the_colour_of_the_first_and_another_pattern() {
+        let styles: Vec<SeriesStyle> = (0..28).map(SeriesStyle::nth).collect();
+        assert_eq!((styles[7].colour, styles[7].pattern), (styles[0].colour, Pattern::Dotted));
+        let all_differ = (0..28).all(|a| (0..a).all(|b| styles[a] != styles[b]));
+        assert!(all_differ, "{styles:?}");
     }
 }

@@ -1,9 +1,12 @@
 //! A picture as a list of shapes at places: what SVG and PNG have in common.
 //!
 //! In: the layout fills it. Out: the writers of SVG and PNG read it from first to last.
-//! Limits: colours are names ([`Ink`]), so that SVG can leave them to a style sheet; text is measured by estimate.
+//! Limits: colours are names ([`Ink`]), so that SVG can leave them to a style sheet.
 
-use crate::figure::Colour;
+use crate::figure::{Colour, Tint};
+
+/// A line without gaps.
+pub const SOLID: &[f64] = &[];
 
 /// A picture.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +17,7 @@ pub struct Scene {
     pub height: f64,
     /// What is drawn, first at the bottom.
     pub shapes: Vec<Shape>,
-    /// The time axis, where there is one.
+    /// The time axis, if the x axis is one.
     pub time: Option<TimeAxis>,
 }
 
@@ -48,14 +51,8 @@ pub enum Ink {
     Grid,
     /// The axes.
     Axis,
-    /// The ground of the warmup.
-    Warmup,
-    /// The ground of the window of a run that goes by rounds.
-    Window,
-    /// The ground of a stall.
-    Stall,
-    Drop,
-    Shift,
+    /// The ground of a shaded stretch.
+    Shade(Tint),
     /// Data.
     Data(Colour),
 }
@@ -87,7 +84,8 @@ pub enum Shape {
         points: Vec<(f64, f64)>,
         ink: Ink,
         width: f64,
-        dashed: bool,
+        /// Lengths drawn and left out in turn; empty for a solid line.
+        dash: &'static [f64],
     },
     Dots {
         points: Vec<(f64, f64)>,
@@ -130,11 +128,11 @@ impl Ink {
             Ink::Faint => (0x5a, 0x64, 0x70),
             Ink::Grid => (0xe3, 0xe7, 0xec),
             Ink::Axis => (0x8a, 0x94, 0xa0),
-            Ink::Warmup => (0xee, 0xf0, 0xf3),
-            Ink::Window => (0xe4, 0xf1, 0xfa),
-            Ink::Stall => (0xf9, 0xd9, 0xc8),
-            Ink::Drop => (0xfa, 0xf0, 0xc2),
-            Ink::Shift => (0x9a, 0x6b, 0xc4),
+            Ink::Shade(Tint::Grey) => (0xee, 0xf0, 0xf3),
+            Ink::Shade(Tint::Blue) => (0xe4, 0xf1, 0xfa),
+            Ink::Shade(Tint::Red) => (0xf9, 0xd9, 0xc8),
+            Ink::Shade(Tint::Yellow) => (0xfa, 0xf0, 0xc2),
+            Ink::Shade(Tint::Violet) => (0x9a, 0x6b, 0xc4),
             Ink::Data(Colour::Blue) => (0x00, 0x72, 0xb2),
             Ink::Data(Colour::Vermillion) => (0xd5, 0x5e, 0x00),
             Ink::Data(Colour::Green) => (0x00, 0x9e, 0x73),
@@ -153,11 +151,11 @@ impl Ink {
             Ink::Faint => "faint",
             Ink::Grid => "grid",
             Ink::Axis => "axis",
-            Ink::Warmup => "warmup",
-            Ink::Window => "window",
-            Ink::Stall => "stall",
-            Ink::Drop => "drop",
-            Ink::Shift => "shift",
+            Ink::Shade(Tint::Grey) => "tint-grey",
+            Ink::Shade(Tint::Blue) => "tint-blue",
+            Ink::Shade(Tint::Red) => "tint-red",
+            Ink::Shade(Tint::Yellow) => "tint-yellow",
+            Ink::Shade(Tint::Violet) => "tint-violet",
             Ink::Data(Colour::Blue) => "blue",
             Ink::Data(Colour::Vermillion) => "vermillion",
             Ink::Data(Colour::Green) => "green",
@@ -166,77 +164,5 @@ impl Ink {
             Ink::Data(Colour::Sky) => "sky",
             Ink::Data(Colour::Black) => "black",
         }
-    }
-}
-
-/// The width of `text`, estimated from DejaVu Sans, the widest face a reader is likely to see.
-pub fn text_width(text: &str, size: u32) -> f64 {
-    text.chars().map(em_of).sum::<f64>() * f64::from(size)
-}
-
-/// The same in bold, which browsers draw and PNGs do not: DejaVu Sans Bold, the widest of the faces asked for, is a seventh wider.
-pub fn bold_width(text: &str, size: u32) -> f64 {
-    text_width(text, size) * BOLD
-}
-
-/// How many times as wide text is in bold.
-pub const BOLD: f64 = 1.15;
-
-fn em_of(c: char) -> f64 {
-    match c {
-        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '|' | '\'' | ' ' | FIRM_SPACE | 'I' => 0.32,
-        'f' | 't' | 'r' | '(' | ')' | '/' | '-' => 0.40,
-        'm' | 'w' | 'M' | 'W' | '%' | '@' => 0.95,
-        'A'..='Z' => 0.70,
-        c if c.is_ascii() => 0.63,
-        '\u{2E80}'..='\u{FFFF}' | '\u{1F000}'.. => 1.0,
-        _ => 0.70,
-    }
-}
-
-/// `text` cut to `width`, with `...` where something is missing.
-pub fn cut(text: &str, size: u32, width: f64) -> String {
-    if text_width(text, size) <= width {
-        return text.to_owned();
-    }
-    let mut out = String::new();
-    for c in text.chars() {
-        out.push(c);
-        if text_width(&out, size) + text_width("...", size) > width {
-            out.pop();
-            break;
-        }
-    }
-    out + "..."
-}
-
-/// A space at which no line ends.
-pub const FIRM_SPACE: char = '\u{a0}';
-
-/// `text` in lines of at most `width`, broken at spaces; a single word too long is cut.
-pub fn wrap(text: &str, size: u32, width: f64) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(|c: char| c.is_whitespace() && c != FIRM_SPACE).filter(|word| !word.is_empty()) {
-        match lines.last_mut() {
-            Some(line) if text_width(&format!("{line} {word}"), size) <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(cut(word, size, width)),
-        }
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_is_cut_and_wrapped_to_its_width() {
-        assert!(text_width(&cut("a very long label indeed", 13, 80.0), 13) <= 80.0);
-        assert_eq!(cut("short", 13, 80.0), "short");
-        let lines = wrap("n = 12 intervals of 0.25 s, closed loop, one client after the other", 13, 160.0);
-        assert!(lines.len() > 2 && lines.iter().all(|l| text_width(l, 13) <= 160.0), "{lines:?}");
     }
 }

@@ -1,0 +1,88 @@
+//! A table of horizontal bars: a row for each thing, a column for each measure.
+//!
+//! In: names and values. Out: shapes in the scene. Limits: each column has its own scale from 0; names take a third of the width, in
+//! as many lines as they need.
+
+use crate::figure::BarColumn;
+use crate::frame::{EDGE, LINE_HEIGHT, SMALL, draw_rule, draw_text};
+use crate::scene::{Anchor, Ink, Scene, Shape};
+use crate::text::{text_width, wrap, wrap_to};
+
+/// Height of a row with a name of one line.
+const ROW: f64 = 24.0;
+/// Between the columns.
+const GAP: f64 = 16.0;
+/// A name of more lines is no name.
+const NAME_LINES_MAX: usize = 5;
+
+/// Draws the whole table from `top` on. Returns the height of the picture.
+pub fn draw_bars(scene: &mut Scene, rows: &[String], columns: &[BarColumn], top: f64) -> f64 {
+    let names = rows.iter().map(|r| text_width(r, SMALL)).fold(0.0, f64::max).min(scene.width * 0.34);
+    let width = (scene.width - 2.0 * EDGE - names - 6.0) / columns.len().max(1) as f64;
+    let left = EDGE + names + GAP;
+    let mut y = top + draw_heads(scene, columns, left, width, top) + 6.0;
+    for (i, row) in rows.iter().enumerate() {
+        let lines = wrap_to(row, SMALL, names, NAME_LINES_MAX);
+        let height = ROW + lines.len().saturating_sub(1) as f64 * LINE_HEIGHT;
+        for (nth, line) in lines.into_iter().enumerate() {
+            let at = (EDGE, y + 16.0 + nth as f64 * LINE_HEIGHT);
+            draw_text(scene, at, line, SMALL, Anchor::Start, Ink::Text);
+        }
+        for (c, column) in columns.iter().enumerate() {
+            draw_bar(scene, column, i, (left + c as f64 * width, y), width - GAP);
+        }
+        y += height;
+        draw_rule(scene, (EDGE, y - 0.5), (scene.width - EDGE, y - 0.5), Ink::Grid);
+    }
+    y + 12.0
+}
+
+fn draw_heads(scene: &mut Scene, columns: &[BarColumn], left: f64, width: f64, top: f64) -> f64 {
+    let heads: Vec<Vec<String>> = columns.iter().map(|c| wrap(&c.label, SMALL, width - 12.0)).collect();
+    let lines = heads.iter().map(Vec::len).max().unwrap_or(0);
+    for (c, head) in heads.into_iter().enumerate() {
+        for (i, line) in head.into_iter().enumerate() {
+            let at = (left + c as f64 * width, top + (i + 1) as f64 * LINE_HEIGHT);
+            draw_text(scene, at, line, SMALL, Anchor::Start, Ink::Faint);
+        }
+    }
+    lines as f64 * LINE_HEIGHT
+}
+
+/// The bar takes what its longest number leaves, so that a number is beside its bar and never on it.
+fn draw_bar(scene: &mut Scene, column: &BarColumn, row: usize, (x, y): (f64, f64), width: f64) {
+    let known = || column.values.iter().flatten();
+    let greatest = known().map(|v| v.0).fold(0.0, f64::max);
+    let number = known().map(|v| text_width(&v.1, SMALL)).fold(0.0, f64::max) + 6.0;
+    let at = (x, y + 16.0);
+    let Some(Some((value, label))) = column.values.get(row) else {
+        return draw_text(scene, at, "not measured".to_owned(), SMALL, Anchor::Start, Ink::Faint);
+    };
+    let length = if greatest > 0.0 { (width - number).max(0.0) * (value / greatest).max(0.0) } else { 0.0 };
+    let bar = Shape::Rect { x, y: y + 5.0, width: length, height: 14.0, ink: Ink::Data(column.colour), opacity: 1.0 };
+    scene.shapes.push(bar);
+    draw_text(scene, (x + length + 5.0, at.1), label.clone(), SMALL, Anchor::Start, Ink::Text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::Colour;
+
+    #[test]
+    fn a_long_name_takes_several_lines_and_loses_nothing() {
+        let names = ["none", "iops=2000", "iops=4000"]
+            .map(|limit| format!("mariadb:innodb with a storage limit {limit} step l.i1"));
+        let values = names.iter().map(|_| Some((1.0, "1".to_owned()))).collect();
+        let column = BarColumn { label: "written per op".into(), values, colour: Colour::Blue };
+        let mut scene = Scene { width: 760.0, ..Scene::default() };
+        draw_bars(&mut scene, &names, &[column], 0.0);
+        let text = |s: &Shape| match s {
+            Shape::Text { text, ink: Ink::Text, x, .. } if *x == EDGE => Some(text.clone()),
+            _ => None,
+        };
+        let lines: Vec<String> = scene.shapes.iter().filter_map(text).collect();
+        assert_eq!(lines.join(" "), names.join(" "));
+        assert!(lines.len() > 3, "{lines:?}");
+    }
+}

@@ -1,0 +1,366 @@
+//! Where everything in a picture goes: title and caption on top, panels below each other with their left and right edges
+//! in line, names beside the last value of each series.
+//!
+//! In: a figure and a width. Out: a scene, as high as it needs. Limits: names on the right take at most a third of the width;
+//! a note that has no room beside a panel's title is left out.
+
+use crate::bars::draw_bars;
+use crate::figure::{Axis, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle};
+use crate::frame::{
+    EDGE, Frame, LINE_HEIGHT, PlotArea, SMALL, TEXT, draw_bold, draw_grid, draw_text, draw_x_labels, tick_count,
+    x_extent, y_extent,
+};
+use crate::grid::draw_multiples;
+use crate::labels::fit_labels;
+use crate::marks::{draw_all_series, draw_shade};
+use crate::scale::Scaled;
+use crate::scene::{Anchor, Ink, Scene, Shape, TimeAxis};
+use crate::text::{BOLD, FIRM_SPACE, bold_width, ruler, text_width, wrap_to};
+
+/// Fits a page and half a wide screen.
+pub const WIDE: f64 = 760.0;
+/// Fits a phone, with text as large as that around it.
+pub const NARROW: f64 = 440.0;
+const TITLE: u32 = 18;
+/// More lines of title or caption would be a text with a picture.
+const TITLE_LINES_MAX: usize = 4;
+const CAPTION_LINES_MAX: usize = 14;
+/// The heading of a panel.
+const PANEL_LINES_MAX: usize = 3;
+/// From one name beside a panel to the next.
+const NAME_HEIGHT: f64 = 15.0;
+
+/// Three small multiples side by side still have room for their ticks.
+const EXTRA_WIDE: f64 = 1060.0;
+
+/// How wide `figure` is if there is room.
+pub fn width_of(figure: &Figure) -> f64 {
+    match &figure.body {
+        FigureBody::Grid { columns, .. } if columns.len() > 2 => EXTRA_WIDE,
+        _ => WIDE,
+    }
+}
+
+/// Lays out `figure`, `width` wide.
+pub fn lay_out(figure: &Figure, width: f64) -> Scene {
+    let mut scene = Scene { width, ..Scene::default() };
+    let top = draw_head(&mut scene, figure);
+    scene.height = match &figure.body {
+        FigureBody::Panels { x, panels } => draw_panels(&mut scene, figure, x, panels, top),
+        FigureBody::Grid { x, legend, columns, rows } => draw_multiples(&mut scene, x, legend, (columns, rows), top),
+        FigureBody::Bars { rows, columns } => draw_bars(&mut scene, rows, columns, top),
+    };
+    let paper = Shape::Rect { x: 0.0, y: 0.0, width, height: scene.height, ink: Ink::Paper, opacity: 1.0 };
+    scene.shapes.insert(0, paper);
+    scene
+}
+
+/// Title and caption. Returns where they end.
+fn draw_head(scene: &mut Scene, figure: &Figure) -> f64 {
+    let width = scene.width - 2.0 * EDGE;
+    let mut y = 5.0;
+    for line in wrap_to(&figure.title, TITLE, width / BOLD, TITLE_LINES_MAX) {
+        y += 22.0;
+        draw_bold(scene, (EDGE, y), line, TITLE);
+    }
+    y += 4.0;
+    for line in wrap_to(&with_whole_clauses(&figure.caption), SMALL, width, CAPTION_LINES_MAX) {
+        y += LINE_HEIGHT;
+        draw_text(scene, (EDGE, y), line.replace(FIRM_SPACE, " "), SMALL, Anchor::Start, Ink::Faint);
+    }
+    y + 10.0
+}
+
+/// A caption in which no line ends within a short clause: `2 CPUs`, `table_rows 10000`.
+fn with_whole_clauses(caption: &str) -> String {
+    let whole = |clause: &str| match clause.split(' ').count() {
+        0..=3 => clause.replace(' ', &FIRM_SPACE.to_string()),
+        _ => clause.to_owned(),
+    };
+    caption.split("; ").map(whole).collect::<Vec<_>>().join("; ")
+}
+
+fn draw_panels(scene: &mut Scene, figure: &Figure, x: &Axis, panels: &[Panel], top: f64) -> f64 {
+    let ys: Vec<Scaled> = panels.iter().map(|p| Scaled::y(&p.y, y_extent(&p.y, marks_of(p)))).collect();
+    let frame = make_frame(x, panels, &ys, scene.width);
+    let (mut y, mut first_top) = (top, None);
+    for (panel, scaled) in panels.iter().zip(&ys) {
+        y = draw_panel_head(scene, panel, y);
+        first_top.get_or_insert(y);
+        draw_panel(scene, panel, &PlotArea { frame: &frame, y: scaled, top: y, height: panel.height });
+        y += panel.height + 12.0;
+    }
+    let bottom = y - 12.0;
+    if figure.is_over_time() {
+        let (top, from_s, to_s) = (first_top.unwrap_or(top), frame.x.low, frame.x.high);
+        scene.time = Some(TimeAxis { left: frame.left, right: frame.right, top, bottom, from_s, to_s });
+    }
+    draw_x_labels(scene, x, &frame, bottom)
+}
+
+fn marks_of(panel: &Panel) -> impl Iterator<Item = &Mark> {
+    panel.series.iter().flat_map(|series| &series.marks)
+}
+
+fn make_frame<'a>(x: &'a Axis, panels: &[Panel], ys: &[Scaled], width: f64) -> Frame<'a> {
+    let tick_widths =
+        panels.iter().zip(ys).flat_map(|(p, y)| y.ticks(tick_count(p.height))).map(|t| text_width(&t.label, SMALL));
+    let labels = panels.iter().flat_map(|p| &p.series).map(|s| text_width(&s.label, SMALL));
+    let left = EDGE + tick_widths.fold(20.0, f64::max) + 8.0;
+    let widest = labels.fold(0.0, f64::max).min(width / 3.0);
+    let names = width - EDGE - widest;
+    let second_ticks = panels.iter().zip(ys).flat_map(|(p, y)| y.second_ticks(tick_count(p.height)));
+    let second = second_ticks.map(|t| text_width(&t.label, SMALL) + 7.0).fold(0.0, f64::max);
+    let right = names - second - if widest > 0.0 { 10.0 } else { 6.0 };
+    Frame { x: Scaled::x(x, x_extent(panels.iter().flat_map(marks_of))), left, right, names }
+}
+
+/// Title, y label and note in one line above the plot; a long title takes lines of its own. Returns where the plot begins.
+fn draw_panel_head(scene: &mut Scene, panel: &Panel, top: f64) -> f64 {
+    let (mut y, right) = (top + 15.0, scene.width - EDGE);
+    let label_width = text_width(&panel.y.label, SMALL);
+    let mut x = EDGE;
+    let title_end = EDGE + bold_width(&panel.title, TEXT) + 10.0;
+    if title_end + label_width <= right {
+        x = if panel.title.is_empty() { EDGE } else { title_end };
+        draw_bold_line(scene, y, panel.title.clone());
+    } else {
+        for line in wrap_to(&panel.title, TEXT, (right - EDGE) / BOLD, PANEL_LINES_MAX) {
+            draw_bold_line(scene, y, line);
+            y += LINE_HEIGHT;
+        }
+    }
+    let label = wrap_to(&panel.y.label, SMALL, right - x, 1).concat();
+    let end = x + text_width(&label, SMALL) + 10.0;
+    draw_text(scene, (x, y), label, SMALL, Anchor::Start, Ink::Faint);
+    if end + text_width(&panel.note, SMALL) <= right {
+        draw_text(scene, (right, y), panel.note.clone(), SMALL, Anchor::End, Ink::Faint);
+    }
+    y + 13.0
+}
+
+fn draw_bold_line(scene: &mut Scene, y: f64, line: String) {
+    if !line.is_empty() {
+        draw_bold(scene, (EDGE, y), line, TEXT);
+    }
+}
+
+fn draw_panel(scene: &mut Scene, panel: &Panel, area: &PlotArea) {
+    let (x, width) = (area.frame.left, area.frame.width());
+    scene.shapes.push(Shape::PlotBegin { x, y: area.top, width, height: panel.height });
+    panel.shades.iter().for_each(|shade| draw_shade(scene, shade, area));
+    scene.shapes.push(Shape::PlotEnd);
+    draw_grid(scene, area);
+    draw_all_series(scene, &panel.series, area);
+    name_series(scene, &panel.series, area);
+}
+
+/// A name beside the last value of its series.
+struct Name {
+    /// The height of the last value.
+    y: f64,
+    text: String,
+    style: SeriesStyle,
+}
+
+/// Writes each name beside the last value, moved apart where they would overlap.
+fn name_series(scene: &mut Scene, series: &[DataSeries], area: &PlotArea) {
+    let named = series.iter().filter(|s| !s.label.is_empty());
+    let mut names: Vec<Name> =
+        named.filter_map(|s| Some(Name { y: last_y(s, area)?, text: s.label.clone(), style: s.style })).collect();
+    names.sort_by(|a, b| a.y.total_cmp(&b.y));
+    let x = area.frame.names;
+    let lines = lines_of_names(&names, scene.width - 4.0 - x, area.height);
+    let wanted: Vec<(f64, f64)> =
+        names.iter().zip(&lines).map(|(name, lines)| (name.y, lines.len() as f64 * NAME_HEIGHT)).collect();
+    let places = spread(&wanted, area.top - 5.0, area.bottom() + 6.0);
+    for ((name, lines), top) in names.iter().zip(lines).zip(places) {
+        for (nth, line) in lines.into_iter().enumerate() {
+            let y = top + nth as f64 * NAME_HEIGHT + 12.0;
+            draw_text(scene, (x, y), line, SMALL, Anchor::Start, Ink::Data(name.style.colour));
+        }
+    }
+}
+
+/// Long names in two lines while the panel has room for that; else cut so that they still differ.
+fn lines_of_names(names: &[Name], width: f64, height: f64) -> Vec<Vec<String>> {
+    let wrapped: Vec<Vec<String>> = names.iter().map(|name| wrap_to(&name.text, SMALL, width, usize::MAX)).collect();
+    let lines: usize = wrapped.iter().map(Vec::len).sum();
+    if wrapped.iter().all(|lines| lines.len() <= 2) && lines as f64 * NAME_HEIGHT <= height {
+        return wrapped;
+    }
+    let texts: Vec<String> = names.iter().map(|name| name.text.clone()).collect();
+    fit_labels(&texts, width, &ruler(SMALL)).into_iter().map(|text| vec![text]).collect()
+}
+
+fn last_y(series: &DataSeries, area: &PlotArea) -> Option<f64> {
+    series.marks.iter().find_map(|mark| match mark {
+        Mark::Line(_, points) | Mark::Dots(_, points) | Mark::Rings(_, points) => {
+            points.iter().rev().find_map(|p| area.at(*p)).map(|p| p.1)
+        }
+        Mark::Area(bounds) => bounds.last().and_then(|(x, low, high)| area.at((*x, (low + high) / 2.0))).map(|p| p.1),
+        Mark::Band(_) | Mark::Whiskers(_) | Mark::Boxes(_) | Mark::Verticals(_) => None,
+    })
+}
+
+/// The upper edges of blocks with these (middle, height), sorted by their middles: moved apart so that none overlap, within `low` and
+/// `high` while there is room.
+fn spread(wanted: &[(f64, f64)], low: f64, high: f64) -> Vec<f64> {
+    let mut tops: Vec<f64> = Vec::with_capacity(wanted.len());
+    let mut least = low;
+    for (middle, height) in wanted {
+        let top = (middle - height / 2.0).max(least);
+        tops.push(top);
+        least = top + height;
+    }
+    let mut most = high;
+    for (top, (_, height)) in tops.iter_mut().zip(wanted).rev() {
+        *top = top.min(most - height);
+        most = *top;
+    }
+    tops
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{AxisUnit, Colour, Stroke};
+
+    fn figure(panels: Vec<Panel>) -> Figure {
+        let body = FigureBody::Panels { x: Axis::seconds("it began", (0.0, 3.0)), panels };
+        Figure { id: "f".into(), title: "T".into(), caption: "n = 3".into(), body }
+    }
+
+    fn panel(points: Vec<(f64, f64)>, label: &str) -> Panel {
+        let marks = vec![Mark::Line(Stroke::Solid, points)];
+        let series = vec![DataSeries::named(label, Colour::Blue, marks)];
+        Panel {
+            title: String::new(),
+            note: String::new(),
+            y: Axis::from_zero("operations/s", AxisUnit::Count),
+            height: 100.0,
+            series,
+            shades: vec![],
+        }
+    }
+
+    fn lines<'a>(scene: &'a Scene) -> Vec<&'a Vec<(f64, f64)>> {
+        let data = |s: &'a Shape| match s {
+            Shape::Line { points, ink: Ink::Data(_), .. } => Some(points),
+            _ => None,
+        };
+        scene.shapes.iter().filter_map(data).collect()
+    }
+
+    #[test]
+    fn panels_share_their_left_and_right_edges_whatever_their_labels() {
+        let short = panel(vec![(0.0, 1.0), (3.0, 2.0)], "");
+        let long = panel(vec![(0.0, 1e5), (3.0, 123_456.0)], "a long name");
+        let scene = lay_out(&figure(vec![short, long]), WIDE);
+        let lines = lines(&scene);
+        assert_eq!((lines[0][0].0, lines[0][1].0), (lines[1][0].0, lines[1][1].0));
+    }
+
+    #[test]
+    fn the_label_of_the_axis_stands_clear_of_a_bold_title() {
+        let panel = Panel { title: "sqlite oltp (partial, indicative)".into(), ..panel(vec![(0.0, 1.0)], "") };
+        let label = panel.y.label.clone();
+        let scene = lay_out(&figure(vec![panel]), WIDE);
+        let starts = |shape: &Shape| matches!(shape, Shape::Text { text, .. } if *text == label);
+        let Some(Shape::Text { x, .. }) = scene.shapes.iter().find(|shape| starts(shape)) else { panic!("no label") };
+        // 255 units is what a browser drew the title with, in DejaVu Sans Bold.
+        assert!(*x >= EDGE + 255.0 + 8.0, "{x}");
+    }
+
+    #[test]
+    fn a_caption_keeps_what_belongs_together_on_one_line() {
+        let caption = format!("n = 3 intervals of 1 s per point; {}2 CPUs; disk vda", "cache 64 MiB; ".repeat(12));
+        let scene = lay_out(&Figure { caption, ..figure(vec![panel(vec![(0.0, 1.0)], "")]) }, WIDE);
+        let faint = |shape: &Shape| match shape {
+            Shape::Text { text, ink: Ink::Faint, size: SMALL, .. } if text.ends_with(';') => Some(text.clone()),
+            _ => None,
+        };
+        let lines: Vec<String> = scene.shapes.iter().filter_map(faint).collect();
+        assert!(lines.len() > 1 && lines[1..].iter().all(|line| line.starts_with("cache 64 MiB;")), "{lines:?}");
+    }
+
+    #[test]
+    fn a_missing_value_breaks_the_line() {
+        let points = vec![(0.0, 1.0), (0.5, 1.0), (1.0, f64::NAN), (2.0, 1.0), (3.0, 1.0)];
+        assert_eq!(lines(&lay_out(&figure(vec![panel(points, "")]), WIDE)).len(), 2);
+    }
+
+    #[test]
+    fn a_lone_value_between_gaps_is_a_dot() {
+        let points = vec![(0.0, f64::NAN), (1.0, 1.0), (2.0, f64::NAN)];
+        let scene = lay_out(&figure(vec![panel(points, "")]), WIDE);
+        assert!(lines(&scene).is_empty());
+        assert!(scene.shapes.iter().any(|s| matches!(s, Shape::Dots { points, .. } if points.len() == 1)));
+    }
+
+    #[test]
+    fn dots_of_a_short_run_on_the_axis_of_a_long_one_do_not_run_into_a_blot() {
+        let dotted = |seconds: f64, count: u32| {
+            let dots = (0..count).map(|nth| (seconds * f64::from(nth) / f64::from(count), 1.0)).collect();
+            let series = DataSeries::unnamed(Colour::Blue, vec![Mark::Dots(3.0, dots)]);
+            Panel { series: vec![series], ..panel(vec![], "") }
+        };
+        let scene = lay_out(&figure(vec![dotted(0.15, 100), dotted(3.0, 100)]), WIDE);
+        let radius = |s: &Shape| if let Shape::Dots { radius, .. } = s { Some(*radius) } else { None };
+        let radii: Vec<f64> = scene.shapes.iter().filter_map(radius).collect();
+        assert!(radii[0] < 1.0 && radii[1] == 3.0, "{radii:?}");
+    }
+
+    #[test]
+    fn names_are_moved_apart_and_stay_in_the_panel() {
+        let at = |middle: f64| (middle, 15.0);
+        assert_eq!(spread(&[at(50.0), at(51.0), at(52.0)], 0.0, 100.0), [42.5, 57.5, 72.5]);
+        assert_eq!(spread(&[at(98.0), at(99.0), at(100.0)], 0.0, 100.0), [55.0, 70.0, 85.0]);
+    }
+
+    #[test]
+    fn long_names_are_in_two_lines_or_cut_where_they_still_differ() {
+        let name = |limit: &str| format!("mysql://root@localhost/?socket=/run/{limit}/mysql.sock clients 4");
+        let texts_of = |names: &[&str], width: f64| -> Vec<String> {
+            let line = |(nth, limit): (usize, &&str)| {
+                let marks = vec![Mark::Line(Stroke::Solid, vec![(0.0, 1.0), (3.0, nth as f64)])];
+                DataSeries::named(name(limit), SeriesStyle::nth(nth), marks)
+            };
+            let series = names.iter().enumerate().map(line).collect();
+            let scene = lay_out(&figure(vec![Panel { series, ..panel(vec![], "") }]), width);
+            let text = |s: &Shape| match s {
+                Shape::Text { text, ink: Ink::Data(_), .. } => Some(text.clone()),
+                _ => None,
+            };
+            scene.shapes.iter().filter_map(text).collect()
+        };
+        let narrow = texts_of(&["a", "b", "c", "d", "e"], NARROW);
+        let distinct: std::collections::BTreeSet<&String> = narrow.iter().collect();
+        assert_eq!((narrow.len(), distinct.len()), (5, 5), "{narrow:?}");
+        let short = texts_of(&["a"], 2_000.0);
+        assert_eq!(short, [name("a")]);
+    }
+
+    #[test]
+    fn a_long_title_of_a_panel_is_drawn_whole() {
+        let title =
+            "mysql://root@localhost/?socket=/run/a/mysql.sock read_write statements prepared clients 4".to_owned();
+        let scene = lay_out(&figure(vec![Panel { title: title.clone(), ..panel(vec![(0.0, 1.0)], "") }]), NARROW);
+        let bold = |s: &Shape| match s {
+            Shape::Text { text, bold: true, size: TEXT, .. } => Some(text.clone()),
+            _ => None,
+        };
+        let lines: Vec<String> = scene.shapes.iter().filter_map(bold).collect();
+        assert_eq!(lines.join("").replace(' ', ""), title.replace(' ', ""), "{lines:?}");
+    }
+
+    #[test]
+    fn nothing_is_drawn_outside_the_picture() {
+        let scene = lay_out(&figure(vec![panel(vec![(0.0, 1.0), (3.0, 2.0)], "name")]), WIDE);
+        for shape in &scene.shapes {
+            if let Shape::Text { x, y, .. } = shape {
+                assert!((0.0..=WIDE).contains(x) && (0.0..=scene.height).contains(y), "{shape:?}");
+            }
+        }
+    }
+}

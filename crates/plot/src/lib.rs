@@ -1,0 +1,45 @@
+//! From figures to pictures: one layout, written as SVG and as PNG.
+//!
+//! In: a [`Figure`], which holds data, labels and colours. Out: the text of an SVG document or the bytes of a PNG. [`labels`],
+//! [`numbers`] and [`escape`] have what text around a picture needs as well.
+//! Limits: no I/O, no font of the system, and no knowledge of benchmarks: what a figure means is its maker's business.
+
+mod bars;
+pub mod escape;
+pub mod figure;
+mod frame;
+mod grid;
+pub mod labels;
+mod layout;
+mod marks;
+pub mod numbers;
+mod png;
+mod scale;
+mod scene;
+mod svg;
+mod text;
+
+pub use figure::Figure;
+pub use png::PngError;
+
+use figure::FigureBody;
+
+/// The figure as an SVG document, 760 wide or wide enough for its columns, that scales with its surroundings.
+pub fn render_svg(figure: &Figure) -> String {
+    svg::write_svg(&layout::lay_out(figure, layout::width_of(figure)), figure, "chart")
+}
+
+/// The figure for a narrow screen; `None` for one that cannot be narrower: bars in columns.
+pub fn render_narrow_svg(figure: &Figure) -> Option<String> {
+    let is_flexible = matches!(figure.body, FigureBody::Panels { .. } | FigureBody::Grid { .. });
+    let narrow = Figure { id: format!("{}-narrow", figure.id), ..figure.clone() };
+    is_flexible.then(|| svg::write_svg(&layout::lay_out(&narrow, layout::NARROW), &narrow, "chart narrow"))
+}
+
+/// The figure as a PNG of two pixels to a unit.
+///
+/// # Errors
+/// If the rasteriser refuses the picture.
+pub fn render_png(figure: &Figure) -> Result<Vec<u8>, PngError> {
+    png::write_png(&layout::lay_out(figure, layout::width_of(figure)), &figure.id)
+}

@@ -1,0 +1,246 @@
+//! The marks of a series, drawn into a plot area.
+//!
+//! In: series and their plot area. Out: shapes in the scene, clipped to the area. Limits: where dots would run into each other they
+//! become smaller, down to hardly more than the line that joins them.
+
+use crate::figure::{BoxMark, DataSeries, Mark, Pattern, SeriesStyle, Shade, Stroke};
+use crate::frame::{PlotArea, SMALL, draw_text, extent};
+use crate::scene::{Anchor, Ink, SOLID, Scene, Shape};
+use crate::text::text_width;
+
+/// Hardly more than the line that joins them.
+const DOT_MIN: f64 = 0.8;
+/// The line of a hollow dot.
+const RING: f64 = 1.6;
+/// A reference, whatever the pattern of its series.
+const DASHED: &[f64] = &[6.0, 4.0];
+
+/// All marks of all series, and the names of their vertical lines.
+pub fn draw_all_series(scene: &mut Scene, all: &[DataSeries], area: &PlotArea) {
+    // A dot on the edge of the plot is drawn whole: the clip leaves it room.
+    scene.shapes.push(Shape::PlotBegin {
+        x: area.frame.left - 5.0,
+        y: area.top - 5.0,
+        width: area.frame.width() + 10.0,
+        height: area.height + 10.0,
+    });
+    for series in all {
+        series.marks.iter().for_each(|mark| draw_mark(scene, mark, series.style, area));
+    }
+    scene.shapes.push(Shape::PlotEnd);
+    all.iter().for_each(|series| name_verticals(scene, series, area));
+}
+
+/// A shaded stretch over the whole height of the area.
+pub fn draw_shade(scene: &mut Scene, shade: &Shade, area: &PlotArea) {
+    let (from, to) = (area.frame.x_at(shade.from), area.frame.x_at(shade.to));
+    // A stretch shorter than a unit must still be seen, and a single moment.
+    let (width, ink) = ((to - from).max(1.5), Ink::Shade(shade.tint));
+    scene.shapes.push(Shape::Rect { x: from, y: area.top, width, height: area.height, ink, opacity: 1.0 });
+}
+
+fn draw_mark(scene: &mut Scene, mark: &Mark, style: SeriesStyle, area: &PlotArea) {
+    match mark {
+        Mark::Line(stroke, points) => draw_line(scene, *stroke, points, style, area),
+        Mark::Dots(radius, points) => draw_dots(scene, *radius, points, style, area),
+        Mark::Rings(radius, points) => draw_rings(scene, *radius, points, style, area),
+        Mark::Area(bounds) => draw_band(scene, bounds, 0.85, style, area),
+        Mark::Band(bounds) => draw_band(scene, bounds, 0.25, style, area),
+        Mark::Whiskers(bounds) => bounds.iter().for_each(|b| draw_whisker(scene, *b, 5.0, style, area)),
+        Mark::Boxes(boxes) => boxes.iter().for_each(|b| draw_box(scene, b, style, area)),
+        Mark::Verticals(places) => places.iter().for_each(|(x, _)| draw_vertical(scene, *x, style, area)),
+    }
+}
+
+/// The dashes of a line that is the thing to read.
+pub fn dash_of(pattern: Pattern) -> &'static [f64] {
+    match pattern {
+        Pattern::Plain => SOLID,
+        Pattern::Dotted => &[2.0, 3.0],
+        Pattern::Chain => &[9.0, 3.0, 2.0, 3.0],
+        Pattern::LongDash => &[14.0, 5.0],
+    }
+}
+
+/// A line is broken where a value is missing.
+fn draw_line(scene: &mut Scene, stroke: Stroke, points: &[(f64, f64)], style: SeriesStyle, area: &PlotArea) {
+    let (width, dash) = match stroke {
+        Stroke::Thin => (1.0, dash_of(style.pattern)),
+        Stroke::Solid => (2.0, dash_of(style.pattern)),
+        Stroke::Dashed => (1.2, DASHED),
+    };
+    let ink = Ink::Data(style.colour);
+    for run in points.split(|p| area.at(*p).is_none()) {
+        let points = area.all_at(run);
+        match points.len() {
+            0 => {}
+            // A lone value between gaps makes no line.
+            1 => scene.shapes.push(Shape::Dots { points, radius: width / 2.0, ink }),
+            _ => scene.shapes.push(Shape::Line { points, ink, width, dash }),
+        }
+    }
+}
+
+fn draw_dots(scene: &mut Scene, radius: f64, points: &[(f64, f64)], style: SeriesStyle, area: &PlotArea) {
+    let points = area.all_at(points);
+    if !points.is_empty() {
+        let radius = radius.min(room_for_dots(&points));
+        push_dots(scene, points, radius, Ink::Data(style.colour), style.pattern);
+    }
+}
+
+fn draw_rings(scene: &mut Scene, radius: f64, points: &[(f64, f64)], style: SeriesStyle, area: &PlotArea) {
+    let points = area.all_at(points);
+    if !points.is_empty() {
+        push_dots(scene, points.clone(), radius, Ink::Data(style.colour), style.pattern);
+        push_dots(scene, points, (radius - RING).max(0.5), Ink::Paper, style.pattern);
+    }
+}
+
+/// Dots in the shape of their pattern.
+pub fn push_dots(scene: &mut Scene, points: Vec<(f64, f64)>, radius: f64, ink: Ink, pattern: Pattern) {
+    let corners: &[(f64, f64)] = match pattern {
+        Pattern::Plain => return scene.shapes.push(Shape::Dots { points, radius, ink }),
+        Pattern::Dotted => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
+        Pattern::Chain => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
+        Pattern::LongDash => &[(0.0, -1.3), (1.2, 0.9), (-1.2, 0.9)],
+    };
+    for (x, y) in points {
+        let points = corners.iter().map(|(dx, dy)| (x + dx * radius, y + dy * radius)).collect();
+        scene.shapes.push(Shape::Polygon { points, ink, opacity: 1.0 });
+    }
+}
+
+/// The radius of dots that are so close: larger ones would run into a blot, as those of a short run on the axis of a long one.
+/// Dots above each other may touch.
+fn room_for_dots(points: &[(f64, f64)]) -> f64 {
+    let (first, last) = extent(points.iter().map(|point| point.0)).unwrap_or_default();
+    let apart = (last - first) / (points.len() as f64 - 1.0).max(1.0);
+    if apart > 0.0 { (0.75 * apart).max(DOT_MIN) } else { f64::MAX }
+}
+
+fn draw_vertical(scene: &mut Scene, x: f64, style: SeriesStyle, area: &PlotArea) {
+    let x = area.frame.x_at(x);
+    if x.is_finite() {
+        let points = vec![(x, area.top), (x, area.bottom())];
+        scene.shapes.push(Shape::Line { points, ink: Ink::Data(style.colour), width: 0.8, dash: DASHED });
+    }
+}
+
+/// The names of vertical lines beside their upper ends; one that would run into the one before it is left out.
+fn name_verticals(scene: &mut Scene, series: &DataSeries, area: &PlotArea) {
+    let mut free = f64::NEG_INFINITY;
+    let all = series.marks.iter().flat_map(|mark| if let Mark::Verticals(all) = mark { all.as_slice() } else { &[] });
+    for (x, name) in all {
+        let (x, width) = (area.frame.x_at(*x) + 4.0, text_width(name, SMALL));
+        if x < free || x + width > area.frame.right {
+            continue;
+        }
+        free = x + width + 6.0;
+        draw_text(scene, (x, area.top + 12.0), name.clone(), SMALL, Anchor::Start, Ink::Faint);
+    }
+}
+
+fn draw_band(scene: &mut Scene, bounds: &[(f64, f64, f64)], opacity: f64, style: SeriesStyle, area: &PlotArea) {
+    let upper: Vec<_> = bounds.iter().map(|(x, _, high)| (*x, *high)).collect();
+    let lower: Vec<_> = bounds.iter().rev().map(|(x, low, _)| (*x, *low)).collect();
+    let points = area.all_at(&[upper, lower].concat());
+    if points.len() > 2 {
+        scene.shapes.push(Shape::Polygon { points, ink: Ink::Data(style.colour), opacity });
+    }
+}
+
+fn draw_whisker(scene: &mut Scene, (x, low, high): (f64, f64, f64), cap: f64, style: SeriesStyle, area: &PlotArea) {
+    let (Some((x, low)), Some((_, high))) = (area.at((x, low)), area.at((x, high))) else { return };
+    for points in [[(x, low), (x, high)], [(x - cap, low), (x + cap, low)], [(x - cap, high), (x + cap, high)]] {
+        push_outline(scene, points.into(), 1.5, style);
+    }
+}
+
+fn draw_box(scene: &mut Scene, mark: &BoxMark, style: SeriesStyle, area: &PlotArea) {
+    let [p05, p25, p50, p75, p95] = mark.percentiles;
+    let half = ((area.frame.x_at(1.0) - area.frame.x_at(0.0)) * 0.28).min(34.0);
+    draw_whisker(scene, (mark.x, p05, p95), half / 2.0, style, area);
+    let (x, ink) = (area.frame.x_at(mark.x), Ink::Data(style.colour));
+    let (top, bottom) = (area.y_at(p75), area.y_at(p25));
+    let corners = vec![(x - half, top), (x + half, top), (x + half, bottom), (x - half, bottom)];
+    scene.shapes.push(Shape::Polygon { points: corners.clone(), ink: Ink::Paper, opacity: 1.0 });
+    if !mark.is_hollow {
+        scene.shapes.push(Shape::Polygon { points: corners.clone(), ink, opacity: 0.25 });
+    }
+    push_outline(scene, [corners.as_slice(), &corners[..1]].concat(), 1.2, style);
+    let middle = area.y_at(p50);
+    push_outline(scene, vec![(x - half, middle), (x + half, middle)], 2.2, style);
+    let outliers: Vec<_> = mark.outliers.iter().map(|y| (mark.x, *y)).collect();
+    match mark.is_hollow {
+        true => draw_rings(scene, 2.5, &outliers, style, area),
+        false => draw_dots(scene, 2.5, &outliers, style, area),
+    }
+}
+
+fn push_outline(scene: &mut Scene, points: Vec<(f64, f64)>, width: f64, style: SeriesStyle) {
+    scene.shapes.push(Shape::Line { points, ink: Ink::Data(style.colour), width, dash: SOLID });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{Axis, AxisUnit, Colour};
+    use crate::frame::Frame;
+    use crate::scale::Scaled;
+
+    /// What `marks` of the series with that index become in an area of 100 by 100.
+    fn drawn(marks: Vec<Mark>, nth: usize) -> Scene {
+        let (x, y) = (Axis::seconds("it began", (0.0, 10.0)), Axis::from_zero("y", AxisUnit::Count));
+        let frame = Frame { x: Scaled::x(&x, None), left: 0.0, right: 100.0, names: 100.0 };
+        let y = Scaled::y(&y, Some((0.0, 10.0)));
+        let area = PlotArea { frame: &frame, y: &y, top: 0.0, height: 100.0 };
+        let mut scene = Scene::default();
+        draw_all_series(&mut scene, &[DataSeries::unnamed(SeriesStyle::nth(nth), marks)], &area);
+        scene
+    }
+
+    #[test]
+    fn a_hollow_dot_has_paper_inside_a_ring_of_its_colour() {
+        let scene = drawn(vec![Mark::Rings(4.0, vec![(1.0, 2.0)])], 0);
+        let dots = |s: &Shape| if let Shape::Dots { radius, ink, .. } = s { Some((*ink, *radius)) } else { None };
+        let found: Vec<(Ink, f64)> = scene.shapes.iter().filter_map(dots).collect();
+        assert_eq!(found, [(Ink::Data(Colour::Blue), 4.0), (Ink::Paper, 4.0 - RING)]);
+    }
+
+    #[test]
+    fn series_of_one_colour_differ_in_their_dashes_and_in_the_shape_of_their_dots() {
+        let marks = || vec![Mark::Line(Stroke::Solid, vec![(0.0, 1.0), (9.0, 2.0)]), Mark::Dots(3.0, vec![(5.0, 5.0)])];
+        let looks = |nth: usize| -> (Vec<f64>, usize) {
+            let scene = drawn(marks(), nth);
+            let dash = scene
+                .shapes
+                .iter()
+                .find_map(|s| if let Shape::Line { dash, .. } = s { Some(dash.to_vec()) } else { None });
+            let corners = scene
+                .shapes
+                .iter()
+                .find_map(|s| if let Shape::Polygon { points, .. } = s { Some(points.len()) } else { None });
+            (dash.expect("a line"), corners.unwrap_or(0))
+        };
+        assert_eq!(looks(0), (vec![], 0));
+        assert_eq!(looks(7), (vec![2.0, 3.0], 4));
+        assert_eq!(looks(21), (vec![14.0, 5.0], 3));
+    }
+
+    #[test]
+    fn dots_that_are_close_become_small_and_dots_above_each_other_stay() {
+        assert_eq!(room_for_dots(&[(1.0, 5.0), (1.0, 9.0)]), f64::MAX);
+        assert_eq!(room_for_dots(&[(1.0, 5.0), (1.1, 9.0), (1.2, 5.0)]), DOT_MIN);
+    }
+
+    #[test]
+    fn a_box_that_is_not_to_be_trusted_is_an_outline() {
+        let boxed = |is_hollow| {
+            let mark = BoxMark { x: 2.0, percentiles: [1.0, 2.0, 3.0, 4.0, 5.0], outliers: vec![9.0], is_hollow };
+            let scene = drawn(vec![Mark::Boxes(vec![mark])], 0);
+            scene.shapes.iter().filter(|s| matches!(s, Shape::Polygon { ink: Ink::Data(_), .. })).count()
+        };
+        assert_eq!((boxed(false), boxed(true)), (1, 0));
+    }
+}
