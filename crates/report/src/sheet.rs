@@ -1,6 +1,6 @@
 //! Which points belong on one sheet and which make one line.
 //!
-//! In: the points of an analysis. Out: [`Group`]s (one sweep over clients or depth), and [`Sheet`]s: all of a workload where
+//! In: the points of an analysis. Out: [`Group`]s (one sweep over clients or depth), and [`FigurePoints`]: all of a workload where
 //! that is little, else a group with several places, or all single places of one workload. The repeats of a place share a row.
 //! Limits: at most seven rows to a sheet; the rest goes to a further sheet, so that every point is drawn somewhere.
 
@@ -69,7 +69,7 @@ impl Group<'_> {
 
 /// Points that are drawn together.
 #[derive(Clone, Debug)]
-pub struct Sheet<'a> {
+pub struct FigurePoints<'a> {
     /// Part of the figures' ids, unique among the sheets.
     pub slug: String,
     /// What its points have in common.
@@ -89,7 +89,7 @@ pub struct Row<'a> {
     pub points: Vec<&'a PointAnalysis>,
 }
 
-impl<'a> Sheet<'a> {
+impl<'a> FigurePoints<'a> {
     /// All points of all rows.
     pub fn points(&self) -> Vec<&'a PointAnalysis> {
         self.rows.iter().flat_map(|row| row.points.iter().copied()).collect()
@@ -111,7 +111,7 @@ pub fn groups(analysis: &Analysis) -> Vec<Group<'_>> {
 }
 
 /// The sheets: every point is on exactly one.
-pub fn sheets(analysis: &Analysis) -> Vec<Sheet<'_>> {
+pub fn sheets(analysis: &Analysis) -> Vec<FigurePoints<'_>> {
     let groups = groups(analysis);
     let mut drafts: Vec<(String, Vec<Vec<&PointAnalysis>>)> = Vec::new();
     for group in &groups {
@@ -131,7 +131,7 @@ pub fn sheets(analysis: &Analysis) -> Vec<Sheet<'_>> {
 }
 
 /// The sheets that are drawn: a step that is one operation, such as a drain, has a number and no picture.
-pub fn drawn_sheets(analysis: &Analysis) -> Vec<Sheet<'_>> {
+pub fn drawn_sheets(analysis: &Analysis) -> Vec<FigurePoints<'_>> {
     let is_one = |point: &&PointAnalysis| {
         point.settings.step().is_some() && point.summary.as_ref().is_some_and(|summary| summary.ops <= 1)
     };
@@ -153,14 +153,18 @@ fn places<'a>(group: &Group<'a>) -> Vec<Vec<&'a PointAnalysis>> {
 }
 
 /// Sheets of at most [`ROWS_MAX`] rows, of nearly equal numbers.
-fn cut_up<'a>(name: &str, places: &[Vec<&'a PointAnalysis>], slugs: &mut BTreeMap<String, u32>) -> Vec<Sheet<'a>> {
+fn cut_up<'a>(
+    name: &str,
+    places: &[Vec<&'a PointAnalysis>],
+    slugs: &mut BTreeMap<String, u32>,
+) -> Vec<FigurePoints<'a>> {
     let sheets = places.len().div_ceil(ROWS_MAX);
     let firsts: Vec<&PointAnalysis> = places.iter().map(|place| place[0]).collect();
     let row = |place: &Vec<&'a PointAnalysis>| Row { label: short_label(place[0], &firsts), points: place.clone() };
     let one_group = !varies(&firsts, |p| p.group);
     let dimension =
         [Dimension::Clients, Dimension::Depth].into_iter().find(|d| one_group && varies(&firsts, |p| d.of(p)));
-    let part = |(i, part): (usize, &[Vec<&'a PointAnalysis>])| Sheet {
+    let part = |(i, part): (usize, &[Vec<&'a PointAnalysis>])| FigurePoints {
         slug: unique(slugs, &format::slug(name)),
         name: if sheets > 1 { format!("{name}, part {}", i + 1) } else { name.to_owned() },
         rows: part.iter().map(row).collect(),
@@ -330,7 +334,7 @@ mod tests {
     use crate::testing::{label, quick, set, settled, with_points};
     use analysis::SettingValue;
 
-    fn labels<'a>(sheet: &'a Sheet) -> Vec<&'a str> {
+    fn labels<'a>(sheet: &'a FigurePoints) -> Vec<&'a str> {
         sheet.rows.iter().map(|row| row.label.as_str()).collect()
     }
 
@@ -391,7 +395,7 @@ mod tests {
     #[test]
     fn every_point_is_on_exactly_one_sheet() {
         for analysis in [quick(), with_points(40)] {
-            let mut ids: Vec<u32> = sheets(&analysis).iter().flat_map(Sheet::points).map(|p| p.id).collect();
+            let mut ids: Vec<u32> = sheets(&analysis).iter().flat_map(FigurePoints::points).map(|p| p.id).collect();
             ids.sort_unstable();
             assert_eq!(ids, analysis.points.iter().map(|p| p.id).collect::<Vec<_>>());
         }

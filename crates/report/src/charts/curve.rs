@@ -6,7 +6,7 @@
 
 use super::{Chart, is_invalid, trusted_name};
 use crate::format;
-use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
+use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
 use analysis::repeats::merge_times;
 use analysis::{Analysis, PointAnalysis};
 use hdrhistogram::Histogram;
@@ -27,7 +27,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     drawn_sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
 }
 
-fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
+fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
     let lines = sheet.rows.iter().enumerate().flat_map(|(i, row)| lines_of(row, SeriesStyle::nth(i)));
     let series: Vec<DataSeries> = lines.collect();
     if series.is_empty() {
@@ -54,7 +54,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
 }
 
 /// ` The slowest operation took 1.58 s (indexes 3).`, which may be far above the end of its line.
-fn slowest_note(sheet: &Sheet) -> String {
+fn slowest_note(sheet: &FigurePoints) -> String {
     let slowest = |row: &Row| {
         let response = row.points.iter().filter_map(|point| Some(point.summary.as_ref()?.response_ns?.max));
         Some((response.max()?, row.label.clone()))

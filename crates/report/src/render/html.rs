@@ -12,7 +12,7 @@ use crate::findings::{FindingGroup, Member, grouped};
 use crate::format;
 use crate::inserts;
 use crate::loads::{self, LoadRow};
-use crate::sheet::{Sheet, sheets};
+use crate::sheet::{FigurePoints, sheets};
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::verdict::sentences;
 use analysis::{Analysis, PointAnalysis, Quantiles, Summary, Validity};
@@ -320,12 +320,12 @@ fn index(analysis: &Analysis, all: &[(&'static Chart, Vec<Figure>)]) -> (Vec<&'s
     if sheets.len() < SHEETS_INDEXED_MIN {
         return Default::default();
     }
-    let of = |(chart, figures): &(&Chart, Vec<Figure>), sheet: &Sheet| {
+    let of = |(chart, figures): &(&Chart, Vec<Figure>), sheet: &FigurePoints| {
         let id = format!("{}-{}", chart.id, sheet.slug);
         figures.iter().any(|figure| figure.id == id).then_some(id)
     };
     let charts: Vec<_> = all.iter().filter(|chart| sheets.iter().any(|sheet| of(chart, sheet).is_some())).collect();
-    let row = |sheet: &Sheet| IndexRow {
+    let row = |sheet: &FigurePoints| IndexRow {
         name: sheet.name.clone(),
         points: sheet.points().len(),
         figures: charts.iter().map(|chart| of(chart, sheet)).collect(),
