@@ -105,6 +105,8 @@ pub struct ClockGaps {
     pub count: usize,
     /// When the first was noticed, since the run phase began.
     pub first_at_ns: Option<Nanos>,
+    /// For how long it did not run at most; `None` if its readings do not show a gap, because the clocks disagreed.
+    pub longest_ns: Option<Nanos>,
     /// The share of the machine's CPU time that other processes and the hypervisor took; `None` if it is not known.
     pub foreign_cpu_share: Option<Share>,
     /// What the sampler recorded of each.
