@@ -513,7 +513,7 @@ mod tests {
         points[0].phases[0].intervals.truncate(4);
         points[0].phases[0].end.0 = 4_000_000_000;
         let got = lines(points.clone());
-        let together = "steady: 12 of 13, longest 3.00 s; trust: 12 valid, 1 indicative (too-short 1)";
+        let together = "steady: 12 of 13, longest 3.00 s; trust: 11 valid, 2 indicative (too-short 1)";
         assert_eq!(got[3..], ["held back by: not shown 13 of 13 points", together]);
         let alone = lines(vec![points[12].clone()]);
         assert_eq!(alone[1], "steadiness: 1 of 1 point stalled; longest 3.00 s: sqlite oltp");

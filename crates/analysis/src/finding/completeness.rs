@@ -135,6 +135,19 @@ impl ShortRun {
     }
 }
 
+/// A throughput that is known only roughly.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WideInterval {
+    /// The throughput.
+    pub ops_per_s: f64,
+    /// Its 95 % confidence interval.
+    pub ops_per_s_ci95: [f64; 2],
+    /// Half the width of the interval, as a share of the throughput.
+    pub half_width_share: Share,
+    /// The most that does not weaken the point.
+    pub half_width_max: Share,
+}
+
 /// A percentile that reports quote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -149,8 +162,10 @@ pub enum Percentile {
 /// Too few operations for the percentiles quoted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FewSamples {
-    /// Operations done.
+    /// Operations done, the grace time included.
     pub ops: u64,
+    /// Of them, those that ended in the grace time.
+    pub grace_ops: u64,
     /// The highest percentile that they support; `None` if they support none.
     pub highest: Option<Percentile>,
     /// The length of the run.
