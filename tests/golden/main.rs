@@ -14,6 +14,7 @@
 mod diff;
 
 use analysis::{Analysis, Finding, Severity};
+use report::wording::finding::{evidence, next_step, title};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -86,8 +87,9 @@ fn one_finding(finding: &Finding) -> String {
         Severity::Warning => "warning",
         Severity::Error => "error",
     };
-    let mut text = format!("    {} ({severity}): {}\n", finding.code, finding.title);
-    let details = [("evidence", &finding.evidence), ("next step", &finding.next_step)];
+    let mut text = format!("    {} ({severity}): {}\n", finding.code().as_str(), title(&[&finding.detail]));
+    let next = next_step(finding.next).to_owned();
+    let details = [("evidence", evidence(&finding.detail)), ("next step", next)];
     for (what, detail) in details.into_iter().filter(|(_, detail)| !detail.is_empty()) {
         writeln!(text, "        {what}: {detail}").unwrap();
     }

@@ -82,7 +82,8 @@ fn scaled(value: Option<f64>, unit: f64) -> String {
 }
 
 fn marked(line: &Line, value: Option<f64>) -> String {
-    let too_low = value.is_some() && line.point.findings.iter().any(|finding| finding.code == "write-debt");
+    let too_low =
+        value.is_some() && line.point.findings.iter().any(|finding| finding.code() == analysis::Code::WriteDebt);
     format!("{}{}", if too_low { ">" } else { "" }, scaled(value, 1e3))
 }
 

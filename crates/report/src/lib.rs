@@ -20,6 +20,7 @@ pub mod render;
 mod sheet;
 #[cfg(test)]
 mod testing;
+pub mod wording;
 
 pub use charts::{CHARTS, Chart};
 pub use escape::terminal as terminal_text;
@@ -30,6 +31,7 @@ pub use render::csv::{intervals_csv, points_csv};
 pub use render::html::html;
 pub use render::markdown::markdown;
 pub use render::terminal;
+pub use wording::finding::{Explanation, explanation};
 
 use std::path::PathBuf;
 

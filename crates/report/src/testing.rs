@@ -4,10 +4,17 @@
 //! Limits: the noise is a small multiplicative generator; nothing statistical may be concluded from it.
 
 use crate::figure::{Body, Figure, Panel};
+use analysis::finding::comparison::{PendingShare, WriteDebt};
+use analysis::finding::completeness::{BlockedClients, FewSamples, Interruption, RunLimit, UnfinishedStep};
+use analysis::finding::correctness::{CorruptData, FailedOps, InFlightMismatch};
+use analysis::finding::load::HiddenWaits;
+use analysis::finding::machine::{CachedReads, MemoryPressure, MissingCounters};
+use analysis::finding::rates::{HalfRates, LongStalls, Stalls, Unsteadiness};
+use analysis::finding::units::Share;
 use analysis::{
-    Amounts, Analysis, Beside, Cost, CounterSeries, Finding, GeneratorCost, InsertCost, Inserted, IntervalPoint,
-    PointAnalysis, Projection, Quantiles, Rounds, Series, Severity, Shape, Span, Stall, Summary, Validity,
-    WorstInterval,
+    Amounts, Analysis, Beside, Cost, CounterSeries, Detail, Finding, GeneratorCost, InsertCost, Inserted,
+    IntervalPoint, NextStep, PointAnalysis, Projection, Quantiles, Rounds, Series, Severity, Shape, Span, Stall,
+    Subject, Summary, Validity, WorstInterval,
 };
 use hdrhistogram::Histogram;
 use model::histogram::new_hdr;
@@ -53,25 +60,23 @@ struct Sketch {
 pub fn quick() -> Analysis {
     let mut points: Vec<PointAnalysis> =
         sketches().iter().enumerate().map(|(i, s)| point(i as u32 + 1, s, 20, 0.25)).collect();
-    points[5].findings.push(finding(
-        "stall",
-        Severity::Note,
-        "stalled for 0.5 s at 2.0 s",
-        "2 intervals below 20 % of the median rate of 9,810/s",
-    ));
-    points[7].findings.push(finding(
-        "not-steady",
-        Severity::Warning,
-        "the rate fell by 31 % during the run",
-        "first quarter 4,120/s, last quarter 2,843/s",
-    ));
+    points[5].findings.push(Finding::new(Severity::Note, stall()).at(vec![Span { from_s: 2.0, to_s: 2.5 }]));
+    let halves = HalfRates {
+        first_per_s: 4_120.0,
+        first_half_width_per_s: 80.0,
+        second_per_s: 2_843.0,
+        second_half_width_per_s: 90.0,
+    };
+    let drift = Finding::new(Severity::Warning, Unsteadiness::Halves(halves)).next(NextStep::WarmUpLonger);
+    points[7].findings.push(drift);
     points[7].validity = Validity::Indicative;
-    points[12].findings.push(finding(
-        "errors",
-        Severity::Error,
-        "1.8 % of the operations failed",
-        "`database is locked`: 212 of 11,777",
-    ));
+    let failed = FailedOps {
+        failed_ops: 212,
+        done_ops: 11_565,
+        failed_share: Share(0.018),
+        quoted: vec!["`database is locked`".into()],
+    };
+    points[12].findings.push(Finding::new(Severity::Error, failed).next(NextStep::RemoveCause));
     points[12].validity = Validity::Invalid;
     let verdict = [
         "This disk reads 41,300 random 16 KiB blocks/s at depth 32 and writes 10,100/s.",
@@ -321,17 +326,42 @@ pub fn beside() -> Beside {
     }
 }
 
-fn finding(code: &str, severity: Severity, title: &str, evidence: &str) -> Finding {
-    let next_step = match severity {
-        Severity::Note => "",
-        _ => "Run it for longer: `--time 60s`.",
-    };
-    let [code, title, evidence, next_step] = [code, title, evidence, next_step].map(str::to_owned);
-    Finding { code, severity, title, evidence, next_step }
+fn stall() -> Stalls {
+    Stalls::Rates(LongStalls {
+        count: 1,
+        total_ns: Nanos::from_millis(500),
+        longest_ns: Nanos::from_millis(500),
+        longest_at_ns: Nanos::from_secs(2),
+        period: None,
+        usual_per_s: 9_810.0,
+        deepest_share: Share(0.0),
+        interval_ns: Nanos::from_millis(250),
+    })
 }
 
 fn run_finding() -> Finding {
-    finding("foreign-cpu", Severity::Warning, "other processes used 6 % of the CPU", "0.12 of 2 cores, most in point 4")
+    let pressure = MemoryPressure { swapped_in_pages: 0, swapped_out_pages: 120, waited_share: Share(0.0) };
+    Finding::new(Severity::Warning, pressure).about(Subject::Run).next(NextStep::ShrinkMemory)
+}
+
+/// Twelve findings of the run, each of another kind.
+pub fn one_of_many_kinds() -> Vec<Finding> {
+    let (second, quoted) = (Nanos::from_secs(1), || vec!["`quoted`".to_owned()]);
+    let details: [Detail; 12] = [
+        MemoryPressure { swapped_in_pages: 0, swapped_out_pages: 120, waited_share: Share(0.0) }.into(),
+        MissingCounters { quoted: quoted() }.into(),
+        BlockedClients { clients: 1, quoted: quoted() }.into(),
+        HiddenWaits { p99_ns: second, longest_ns: second }.into(),
+        InFlightMismatch { in_flight_mean: 0.4, in_flight_max: 1 }.into(),
+        CachedReads { read_bytes_per_s: 2e6, device_read_bytes_per_s: 1e5 }.into(),
+        FewSamples { ops: 500, highest: None, length_ns: second, failed_ops: 0 }.into(),
+        FailedOps { failed_ops: 1, done_ops: 99, failed_share: Share(0.01), quoted: quoted() }.into(),
+        CorruptData { corrupt_units: 1, stale_units: 0, misdirected_units: 0, quoted: quoted() }.into(),
+        Interruption { at_ns: Some(second), reason: "Ctrl-C".into() }.into(),
+        UnfinishedStep { done_ops: 1, planned_ops: 4, limit: RunLimit::Time { time_ns: second } }.into(),
+        stall().into(),
+    ];
+    details.into_iter().map(|detail| Finding::new(Severity::Warning, detail).about(Subject::Run)).collect()
 }
 
 fn meta() -> RunMeta {
@@ -533,8 +563,15 @@ pub fn inserts() -> Analysis {
         text: format!("where the full size of 100M rows ends cannot be told: {why}"),
         cannot_tell: Some(why),
     });
-    let title = "write debt: 20 % of what the inserts cost was unpaid at the end: wKB/i is too low";
-    analysis.points[0].findings.push(finding("write-debt", Severity::Note, title, "10.1 KB written per insert"));
+    let pending = PendingShare {
+        pending_share: Share(0.2),
+        written_bytes_per_insert: Some(10_100.0),
+        pending_bytes: None,
+        drain_written_bytes: None,
+        drain_left_bytes: None,
+        settled_written_bytes_per_insert: None,
+    };
+    analysis.points[0].findings.push(Finding::new(Severity::Note, WriteDebt::AfterInserts(pending)));
     analysis
 }
 
@@ -666,7 +703,8 @@ pub fn hostile() -> Analysis {
         p.facts.iter_mut().for_each(|f| (f.name, f.value) = (next(), next()));
         p.facts.push(Fact::new("durability", next()));
         p.inserts = Some(InsertCost::default());
-        p.findings.push(finding(&next(), Severity::Note, &next(), &next()));
+        let interruption = Interruption { at_ns: None, reason: next() };
+        p.findings.push(Finding::new(Severity::Note, interruption).about(Subject::Sweep(next())));
     }
     analysis
 }

@@ -6,6 +6,7 @@
 use crate::exit::Fault;
 use analysis::{Analysis, Finding, InsertCost, PointAnalysis, Rounds, Summary};
 use model::{Pacing, PointData, PointState, RunData, Trial, Until, Value as Param};
+use report::wording::finding::{evidence, next_step, title};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -132,6 +133,16 @@ fn param(value: &Param) -> Value {
     }
 }
 
+/// The figures of a finding, and the sentences that reports make of them.
 fn finding(finding: &Finding) -> Value {
-    serde_json::to_value(finding).expect("a finding is plain data")
+    json!({
+        "code": finding.code(),
+        "severity": finding.severity,
+        "subject": finding.subject,
+        "spans": finding.spans,
+        "detail": finding.detail,
+        "title": title(&[&finding.detail]),
+        "evidence": evidence(&finding.detail),
+        "next_step": next_step(finding.next),
+    })
 }

@@ -18,7 +18,7 @@ mod usage;
 use crate::facets::{Facet, Split};
 use crate::figure::{Axis, Colour, Figure, Mark, Panel, Series, Shade, ShadeKind, Stroke, Unit};
 use crate::sheet::{Dimension, Group, groups};
-use analysis::{Analysis, IntervalPoint, LevelSpan, PointAnalysis, Shape, Span, Summary};
+use analysis::{Analysis, Code, IntervalPoint, LevelSpan, PointAnalysis, Shape, Span, Summary};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -269,7 +269,7 @@ fn disturbances(point: &PointAnalysis, shape: &Shape) -> Vec<Shade> {
 
 /// The beginnings of all levels but the first, if the point has the finding `level-shift`.
 fn shifts(point: &PointAnalysis, shape: &Shape) -> Vec<Shade> {
-    let is_found = point.findings.iter().any(|finding| finding.code == "level-shift");
+    let is_found = point.findings.iter().any(|finding| finding.code() == Code::LevelShift);
     let levels: &[LevelSpan] = if is_found { &shape.levels } else { &[] };
     let begins = levels.iter().skip(1).map(|level| level.span.from_s);
     begins.map(|at| Shade { from: at, to: at, kind: ShadeKind::Shift }).collect()
@@ -344,6 +344,7 @@ mod tests {
     use super::*;
     use crate::figure::Body;
     use crate::testing::{damaged, quick, settled, with_points};
+    use analysis::finding::rates::LevelShifts;
 
     fn figures(analysis: &Analysis, id: &str) -> Vec<Figure> {
         CHARTS.iter().filter(|c| c.id == id).flat_map(|c| (c.draw)(analysis)).collect()
@@ -486,13 +487,11 @@ mod tests {
         shape.drops = vec![analysis::DropSpan { span: span(0.5, 1.0), from_per_s: 148.0, to_per_s: 87.0 }];
         shape.levels = vec![level(span(0.0, 2.5), 148.0), level(span(2.5, 4.0), 110.0)];
         assert_eq!(shading_note(&[point]), " Grey: warmup. Yellow: drop. No stall was found.");
-        point.findings.push(analysis::Finding {
-            code: "level-shift".into(),
-            severity: analysis::Severity::Note,
-            title: String::new(),
-            evidence: String::new(),
-            next_step: String::new(),
-        });
+        let shifts = LevelShifts {
+            levels: point.shape.as_ref().unwrap().levels.clone(),
+            interval_ns: model::Nanos::from_millis(250),
+        };
+        point.findings.push(analysis::Finding::new(analysis::Severity::Note, shifts));
         assert!(shades(point).contains(&Shade { from: 2.5, to: 2.5, kind: ShadeKind::Shift }));
         assert_eq!(shades(point).iter().filter(|shade| shade.kind == ShadeKind::Shift).count(), 1);
         let figure = &figures(&analysis, "timeline")[0];

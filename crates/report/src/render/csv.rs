@@ -39,7 +39,7 @@ pub fn points_csv(analysis: &Analysis) -> String {
 
 fn identity(point: &PointAnalysis) -> Vec<String> {
     let params: Vec<String> = point.params.iter().map(|(k, v)| format!("{k}={v}")).collect();
-    let codes: Vec<&str> = point.findings.iter().map(|f| f.code.as_str()).collect();
+    let codes: Vec<&str> = point.findings.iter().map(|f| f.code().as_str()).collect();
     vec![
         point.id.to_string(),
         escape::csv(&point.label),

@@ -8,13 +8,13 @@ use crate::ReportError;
 use crate::charts::{Chart, all_figures, cost_columns};
 use crate::escape;
 use crate::figure::{Body, Figure};
-use crate::findings::{Group, Member, grouped};
+use crate::findings::{FindingGroup, Member, grouped};
 use crate::format;
 use crate::inserts;
 use crate::loads::{self, LoadRow};
 use crate::pivot::{Pivot, pivots};
 use crate::sheet::{Sheet, sheets};
-use analysis::{Analysis, Finding, PointAnalysis, Quantiles, Summary, Validity};
+use analysis::{Analysis, PointAnalysis, Quantiles, Summary, Validity};
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, Output, State, escape_formatter};
 use serde::Serialize;
@@ -134,9 +134,9 @@ struct CostCell {
 #[derive(Serialize)]
 struct Block {
     severity: &'static str,
-    code: String,
+    code: &'static str,
     heading: String,
-    next_step: String,
+    next_step: &'static str,
     members: Vec<Item>,
 }
 
@@ -145,8 +145,8 @@ struct Item {
     place: String,
     title: String,
     evidence: String,
-    /// Where not all members have the same.
-    next_step: String,
+    /// Empty if all members have the same.
+    next_step: &'static str,
 }
 
 /// The pictures of one sheet: a link for each chart that has one.
@@ -292,20 +292,19 @@ fn insert_row<'a>(line: &inserts::Line<'a>) -> InsertRow<'a> {
     InsertRow { label: &line.point.label, cells: inserts::COLUMNS.iter().map(|column| (column.cell)(line)).collect() }
 }
 
-fn block(group: &Group) -> Block {
+fn block(group: &FindingGroup) -> Block {
     let common = group.next_step();
-    let own_step = |finding: &Finding| if common.is_none() { finding.next_step.clone() } else { String::new() };
     let item = |member: &Member| Item {
         place: member.place.to_owned(),
-        title: member.title.to_owned(),
-        evidence: member.finding.evidence.clone(),
-        next_step: own_step(member.finding),
+        title: member.title(),
+        evidence: member.evidence(),
+        next_step: if common.is_none() { member.next_step() } else { "" },
     };
     Block {
         severity: super::terminal::severity_word(group.severity),
-        code: group.code().to_owned(),
+        code: group.code().as_str(),
         heading: group.heading(),
-        next_step: common.unwrap_or_default().to_owned(),
+        next_step: common.unwrap_or_default(),
         members: group.members.iter().map(item).collect(),
     }
 }

@@ -105,10 +105,13 @@ fn findings(analysis: &Analysis) -> String {
 }
 
 fn item(member: &Member) -> String {
-    let (place, title, f) = (member.place, member.title, member.finding);
-    let next = if f.next_step.is_empty() { String::new() } else { format!(" Next: {}", safe(&f.next_step)) };
-    let severity = super::terminal::severity_word(f.severity);
-    format!("- **{severity}** {}: {} ({}). {}.{next}\n", safe(place), safe(title), safe(&f.code), safe(&f.evidence))
+    let (severity, code) = (super::terminal::severity_word(member.finding.severity), member.finding.code().as_str());
+    let (place, title, evidence) = (safe(member.place), safe(&member.title()), safe(&member.evidence()));
+    let next = match member.next_step() {
+        "" => String::new(),
+        step => format!(" Next: {}", safe(step)),
+    };
+    format!("- **{severity}** {place}: {title} ({}). {evidence}.{next}\n", safe(code))
 }
 
 fn costs(analysis: &Analysis) -> String {
@@ -178,7 +181,7 @@ mod tests {
         assert!(text.contains("### Operations per second, insert\n\n|  | indexes 0 | indexes 3 |\n"), "{text}");
         assert!(text.contains("| sqlite insert indexes 3 | 3,"), "{text}");
         assert!(
-            text.contains("**warning** sqlite insert indexes 3: the rate fell by 31 % during the run (not-steady)"),
+            text.contains("**warning** sqlite insert indexes 3: not steady: the second half is 31 % slower than the first (unsteady)"),
             "{text}"
         );
     }

@@ -5,7 +5,7 @@
 
 use super::labels::Labels;
 use crate::escape::terminal as safe;
-use crate::findings::{Group, grouped};
+use crate::findings::{FindingGroup, grouped};
 use crate::format;
 use crate::inserts::{self, COLUMNS as COSTS, Line};
 use crate::loads::{LoadRow, loads};
@@ -185,7 +185,7 @@ impl Page {
         lines
     }
 
-    fn finding(&self, group: &Group) -> Vec<String> {
+    fn finding(&self, group: &FindingGroup) -> Vec<String> {
         let tone = match group.severity {
             Severity::Note => Tone::Faint,
             Severity::Warning => Tone::Caution,
@@ -194,7 +194,11 @@ impl Page {
         let word = format!("{:<8}", severity_word(group.severity));
         let others = group.members.len() - 1;
         let more = if others > 0 { format!(" and {others} more") } else { String::new() };
-        let text = format!("{}{more}: {}", safe(group.members[0].place), unquoted(&group.heading()));
+        let heading = unquoted(&group.heading());
+        let text = match group.is_mixed() {
+            true => heading,
+            false => format!("{}{more}: {heading}", safe(group.members[0].place)),
+        };
         let lines = wrap(&text, self.width - 9);
         let indented = lines.iter().enumerate();
         indented
@@ -282,26 +286,20 @@ fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(2)).collect::<String>() + ".."
 }
 
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        let word = cut(word, width);
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(&word);
-            }
-            _ => lines.push(word),
-        }
-    }
-    lines
+/// `text` in lines of at most `width` characters, broken at spaces; a longer word is broken inside.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let options = textwrap::Options::new(width)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit);
+    textwrap::wrap(text, options).into_iter().map(|line| line.into_owned()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::one_of_many_kinds;
     use crate::testing::{beside, damaged, hostile, inserts, quick};
-    use analysis::Finding;
 
     #[test]
     fn a_label_that_is_too_long_gives_up_its_server_before_its_middle() {
@@ -400,16 +398,14 @@ mod tests {
     #[test]
     fn findings_are_told_without_marks_of_code_and_counted_in_grammar() {
         let mut analysis = quick();
-        let finding = analysis.points.iter().find_map(|p| p.findings.first()).unwrap().clone();
-        let coded =
-            |n: usize| Finding { code: format!("code-{n}"), title: format!("use `--time` {n}"), ..finding.clone() };
         analysis.points.iter_mut().for_each(|point| point.findings.clear());
-        analysis.findings = (0..FINDINGS_MAX + 1).map(coded).collect();
+        analysis.findings = one_of_many_kinds();
+        analysis.findings.truncate(FINDINGS_MAX + 1);
         let text = summary(&analysis, 80, false);
-        assert!(text.contains("run: use --time 0\n"), "{text}");
         assert!(text.contains("\nand 1 more kind of finding in the report\n"), "{text}");
-        analysis.findings.push(coded(99));
+        analysis.findings = one_of_many_kinds();
         assert!(summary(&analysis, 80, false).contains("\nand 2 more kinds of finding in the report\n"));
+        assert_eq!(unquoted("use `--time`"), "use --time");
     }
 
     #[test]
@@ -448,6 +444,6 @@ mod tests {
         assert_eq!(lines[0], "point                            ops/s  ±95 %     p50     p99     max   validity");
         assert_eq!(lines[1], "file rndrd depth 1               5,932  3.0 %  135 us  275 us 2.45 ms      valid");
         assert!(lines[13].ends_with("   invalid"), "{}", lines[13]);
-        assert_eq!(lines[15], "error    sqlite oltp read_write clients 16: 1.8 % of the operations failed");
+        assert_eq!(lines[15], "error    sqlite oltp read_write clients 16: 212 operations failed (1.8 %)");
     }
 }
