@@ -354,7 +354,7 @@ pub fn one_of_many_kinds() -> Vec<Finding> {
         HiddenWaits { p99_ns: second, longest_ns: second }.into(),
         InFlightMismatch { in_flight_mean: 0.4, in_flight_max: 1 }.into(),
         CachedReads { read_bytes_per_s: 2e6, device_read_bytes_per_s: 1e5 }.into(),
-        FewSamples { ops: 500, highest: None, length_ns: second, failed_ops: 0 }.into(),
+        FewSamples { ops: 500, grace_ops: 0, highest: None, length_ns: second, failed_ops: 0 }.into(),
         FailedOps { failed_ops: 1, done_ops: 99, failed_share: Share(0.01), quoted: quoted() }.into(),
         CorruptData { corrupt_units: 1, stale_units: 0, misdirected_units: 0, quoted: quoted() }.into(),
         Interruption { at_ns: Some(second), reason: "Ctrl-C".into() }.into(),

@@ -173,3 +173,10 @@ pub struct FewSamples {
     /// Operations failed.
     pub failed_ops: u64,
 }
+
+impl FewSamples {
+    /// Whether no operation ended before the grace time.
+    pub fn is_all_grace(&self) -> bool {
+        self.ops > 0 && self.ops == self.grace_ops
+    }
+}
