@@ -141,7 +141,7 @@ fn compute(
     let times = PhaseTimes::from_window(window);
     let summary = summarise(point, window, &times, beside);
     let series = series(point, phases, points, window, times);
-    let shape = Shape::compute(point, window, &series);
+    let shape = Shape::compute(point, window, &series, summary.service_ns);
     Computed { summary, series, shape }
 }
 

@@ -118,8 +118,8 @@ impl Group {
             failed: window.recorded.failed,
             late: window.recorded.late,
             unserved,
-            response_ns: Quantiles::from_times(&times.response),
-            service_ns: Quantiles::from_times(&times.service),
+            response_ns: times.response.quantiles(),
+            service_ns: times.service.quantiles(),
         })
     }
 

@@ -6,6 +6,7 @@
 
 use crate::facts::fact;
 use crate::numbers::rates::PerOp;
+use crate::stats::total;
 use model::{Params, Phase, PointData, Trial, Value};
 
 /// The parameter whose values are the steps.
@@ -74,9 +75,9 @@ pub fn rows_before(point: &PointData, all: &[PointData]) -> f64 {
     let of = |one: &&PointData| -> f64 {
         let per_op = PerOp::of(one);
         let phases = one.phases.iter().filter(|phase| one.id != point.id || phase.phase != Phase::Run);
-        phases.map(|phase| per_op.rows_in_all(&phase.intervals)).sum()
+        total(phases.map(|phase| per_op.rows_in_all(&phase.intervals)))
     };
-    up_to(point, all).iter().map(of).sum()
+    total(up_to(point, all).iter().map(of))
 }
 
 fn have_data_in_common(one: &PointData, other: &PointData) -> bool {

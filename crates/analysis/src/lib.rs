@@ -50,7 +50,7 @@ pub use numbers::summary::{Summary, WorstInterval};
 pub use point::PointAnalysis;
 pub use projection::Projection;
 pub use rounds::Rounds;
-pub use series::{CounterSeries, IntervalPoint, Series, Span};
+pub use series::{CounterSeries, IntervalPoint, Series, Span, TailInterval, TailPart};
 pub use shape::Shape;
 pub use shape::drops::DropSpan;
 pub use shape::levels::LevelSpan;

@@ -151,7 +151,7 @@ mod tests {
     }
 
     fn few(highest: Option<Percentile>) -> Detail {
-        FewSamples { ops: 500, highest, length_ns: Nanos::from_secs(1), failed_ops: 0 }.into()
+        FewSamples { ops: 500, grace_ops: 0, highest, length_ns: Nanos::from_secs(1), failed_ops: 0 }.into()
     }
 
     #[test]

@@ -160,6 +160,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
     let counted = Span { from_s: 0.0, to_s: intervals.last().map_or(0.0, |i| i.at_s + i.length_s) };
     let series = Series {
         intervals,
+        tail: Vec::new(),
         bins: Vec::new(),
         counted,
         service: response.clone(),
@@ -310,6 +311,7 @@ fn summary(series: &Series) -> Summary {
     Summary {
         seconds,
         ops: (mean * seconds) as u64,
+        grace_ops: 0,
         failed: 0,
         success_rate: Some(1.0),
         late: 0,
@@ -387,7 +389,7 @@ pub fn one_of_many_kinds() -> Vec<Finding> {
         HiddenWaits { p99_ns: second, longest_ns: second }.into(),
         InFlightMismatch { in_flight_mean: 0.4, in_flight_max: 1 }.into(),
         CachedReads { read_bytes_per_s: 2e6, device_read_bytes_per_s: 1e5 }.into(),
-        FewSamples { ops: 500, highest: None, length_ns: second, failed_ops: 0 }.into(),
+        FewSamples { ops: 500, grace_ops: 0, highest: None, length_ns: second, failed_ops: 0 }.into(),
         FailedOps { failed_ops: 1, done_ops: 99, failed_share: Share(0.01), quoted: quoted() }.into(),
         CorruptData { corrupt_units: 1, stale_units: 0, misdirected_units: 0, quoted: quoted() }.into(),
         Interruption { at_ns: Some(second), reason: "Ctrl-C".into() }.into(),

@@ -158,6 +158,7 @@ kinds! {
     Overload(load::Overload) = "overload",
     BackgroundRateMissed(load::MissedRate) = "background-rate-missed",
     TooShort(completeness::ShortRun) = "too-short",
+    WideInterval(completeness::WideInterval) = "wide-interval",
     FewSamples(completeness::FewSamples) = "few-samples",
     Steady(rates::SteadyRounds) = "steady",
     NotSteady(rates::UnsteadyRounds) = "not-steady",

@@ -3,10 +3,10 @@
 //! In: the figures. Out: titles, evidence and explanations. Limits: recorded errors and events are quoted.
 
 use super::FindingWords;
-use crate::wording::quantity::{counted, percent, plural, range, time, whole};
+use crate::wording::quantity::{counted, percent, plural, range, rate, time, whole};
 use analysis::finding::completeness::{
     BlockedClients, BrokenAttempt, BrokenAttempts, ClockGaps, Ending, FewSamples, IncompletePoint, Interruption,
-    Percentile, Progress, RunLimit, ShortRun, UnfinishedStep,
+    Percentile, Progress, RunLimit, ShortRun, UnfinishedStep, WideInterval,
 };
 use model::Nanos;
 
@@ -148,7 +148,7 @@ impl FindingWords for ClockGaps {
          mean anything.";
 
     fn is_like(&self, other: &Self) -> bool {
-        self.is_crowded() == other.is_crowded()
+        (self.is_crowded(), self.longest_ns.is_some()) == (other.is_crowded(), other.longest_ns.is_some())
     }
 
     fn title(alike: &[&Self]) -> String {
@@ -159,7 +159,11 @@ impl FindingWords for ClockGaps {
             true => format!("; others used {} of the CPU", range(alike, share, percent)),
             false => String::new(),
         };
-        format!("plimsoll did not run for a while, {times}; first noticed at {first} s{cause}")
+        let gap = match alike[0].longest_ns {
+            Some(_) => format!("up to {}", range(alike, |one| one.longest_ns.unwrap_or_default().0 as f64, time)),
+            None => "a while".to_owned(),
+        };
+        format!("plimsoll did not run for {gap}, {times}; first noticed at {first} s{cause}")
     }
 
     fn evidence(&self) -> String {
@@ -210,19 +214,48 @@ impl FindingWords for ShortRun {
     }
 }
 
+impl FindingWords for WideInterval {
+    const SUMMARY: &'static str = "the throughput is known only roughly";
+    const EXPLANATION: &'static str = "The 95 % confidence interval of the throughput reaches more than 20 % to either side of it: the rates of the \
+         intervals differ so much, or drift, that another run of the same length could give a very different number. Compare no \
+         other result with it; run longer. White noise of 10 % has so wide an interval in 5 % of runs of 10 intervals, and in \
+         at most 2 % of longer ones.";
+
+    fn is_like(&self, _: &Self) -> bool {
+        true
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        format!("the throughput is known only to ±{}", range(alike, |one| one.half_width_share.0, percent))
+    }
+
+    fn evidence(&self) -> String {
+        let [low, high] = self.ops_per_s_ci95;
+        let most = percent(self.half_width_max.0);
+        format!(
+            "{}, 95 % interval {} to {}; at most ±{most} is exact enough",
+            rate(self.ops_per_s),
+            rate(low),
+            rate(high)
+        )
+    }
+}
+
 impl FindingWords for FewSamples {
     const SUMMARY: &'static str = "too few operations for the percentiles";
     const EXPLANATION: &'static str = "A percentile is only as reliable as the number of operations above it: with fewer than 10 it depends on chance. So \
          p99.9 needs 10,000 operations, p99 1,000, p95 200 and the median 20. The finding names the highest percentile that \
-         you can quote. A point without any operation has no numbers and is invalid.";
+         you can quote. A point without any operation, or whose only operations ended in the grace time, has no throughput and is \
+         invalid.";
 
     fn is_like(&self, other: &Self) -> bool {
-        (self.highest, self.ops == 0) == (other.highest, other.ops == 0)
+        (self.highest, self.ops == 0, self.is_all_grace()) == (other.highest, other.ops == 0, other.is_all_grace())
     }
 
     fn title(alike: &[&Self]) -> String {
         match alike[0].highest {
             _ if alike[0].ops == 0 => "no operation was done".to_owned(),
+            _ if alike[0].is_all_grace() => "no operation ended within the run phase".to_owned(),
             Some(highest) => format!("too few operations for percentiles above {}", percentile(highest)),
             None => "too few operations for any percentile".to_owned(),
         }
@@ -232,6 +265,10 @@ impl FindingWords for FewSamples {
         match self.ops {
             0 => {
                 format!("{:.2} s of run phase, {} failed", self.length_ns.as_secs_f64(), whole(self.failed_ops as f64))
+            }
+            ops if self.is_all_grace() => {
+                let length_s = self.length_ns.as_secs_f64();
+                format!("{} ended in the grace time, after {length_s:.2} s of run phase", plural(ops, "operation"))
             }
             ops => format!("{}; p99.9 needs 10,000, p99 1,000, p95 200", plural(ops, "operation")),
         }

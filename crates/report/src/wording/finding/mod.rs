@@ -117,6 +117,7 @@ words_of! {
     Overload => loaded::Overload,
     BackgroundRateMissed => loaded::MissedRate,
     TooShort => ended::ShortRun,
+    WideInterval => ended::WideInterval,
     FewSamples => ended::FewSamples,
     Steady => moved::SteadyRounds,
     NotSteady => moved::UnsteadyRounds,
