@@ -22,7 +22,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Those of `phase`; `None` where `trial` does not go by rounds.
+    /// Those of `phase`; `None` if `trial` does not go by rounds.
     pub fn of(phase: &PhaseData, trial: &Trial) -> Option<Rounds> {
         let length = trial.phases.round()?;
         let whole = whole_tallies(phase, trial.phases.interval);
@@ -34,7 +34,7 @@ impl Rounds {
         Some(Rounds { length, rates, window })
     }
 
-    /// The window, where it is steady.
+    /// The window, if it is steady.
     pub fn steady(&self) -> Option<Window> {
         self.window.filter(Window::is_steady)
     }

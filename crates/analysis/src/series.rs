@@ -72,7 +72,7 @@ pub struct IntervalPoint {
     pub ops_per_s: f64,
     /// Payload per second.
     pub bytes_per_s: f64,
-    /// Median response time; `None` where no operation ended in the interval.
+    /// Median response time; `None` if no operation ended in the interval.
     pub p50_ns: Option<u64>,
     /// 95th percentile of it.
     pub p95_ns: Option<u64>,
@@ -205,7 +205,7 @@ fn counter_series(point: &PointData, window: &Window) -> Vec<CounterSeries> {
     (0u16..).zip(&point.sources).flat_map(of_source).collect()
 }
 
-/// The growth per second up to each reading; none where the counter went down (it began anew).
+/// The growth per second up to each reading; none if the counter went down, because it was reset.
 fn rates(readings: &[(Tick, f64)]) -> Vec<(Tick, f64)> {
     let rate = |pair: &[(Tick, f64)]| {
         let ((from, before), (to, after)) = (pair[0], pair[1]);

@@ -128,7 +128,7 @@ pub fn counting_variance_max(n: usize, mean: f64, level: f64) -> f64 {
     mean * quantile / freedom
 }
 
-/// The sum; 0 of nothing, where the one of the standard library is -0 and prints its sign.
+/// The sum; 0 if there are no values. The sum of the standard library is then -0, which prints with its sign.
 pub fn total(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, |sum, value| sum + value)
 }

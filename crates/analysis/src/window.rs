@@ -3,7 +3,7 @@
 //! In: a recorded run phase. Out: a [`Window`]. An interval that the recorder left out at the end (no client ended anything
 //! in it) is an interval with no operation, not a missing one.
 //!
-//! This is the one definition of what is counted where. An operation that ended by the end of the phase is in all numbers. An
+//! This is the one definition of which operations are counted in which number. An operation that ended by the end of the phase is in all numbers. An
 //! operation that was in flight at that end and ended in the grace time is in percentiles, means and maxima of times, because to
 //! leave out the slowest would embellish them; its failure counts; and it is in no rate and in no count of operations done
 //! ([`crate::Summary::ops`]), because the rate's seconds are those of the phase. Charts of intervals show it after the end
@@ -32,7 +32,7 @@ pub struct Window<'a> {
     pub recorded: Tally,
     /// Whether the phase ended because enough operations were done: clients then end one after the other.
     pub ended_by_count: bool,
-    /// Where the whole intervals end and the rest of `phase.intervals` begins.
+    /// The index in `phase.intervals` of the first that is not whole.
     recorded_whole: usize,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Window<'a> {
         self.inside.length.as_secs_f64()
     }
 
-    /// The recorded intervals behind the whole ones, which may be fewer than those.
+    /// The recorded ones among the whole intervals: those at the end in which nothing ended may be missing.
     pub fn whole_recorded(&self) -> &'a [Interval] {
         &self.phase.intervals[..self.recorded_whole]
     }
@@ -172,7 +172,7 @@ fn is_ended_by_count(recorded: &Tally, trial: &Trial) -> bool {
     enough && recorded.length < trial.phases.run
 }
 
-/// The whole intervals of any phase, those that nobody recorded at its end included.
+/// The whole intervals of any phase, including those at its end that were not recorded because nothing ended in them.
 pub fn whole_tallies(phase: &PhaseData, planned: Nanos) -> Vec<Tally> {
     let length = phase.intervals.first().map_or(planned, |interval| interval.length);
     if length.0 == 0 {

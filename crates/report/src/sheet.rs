@@ -1,22 +1,20 @@
 //! Which points belong on one sheet and which make one line.
 //!
-//! In: the points of an analysis. Out: [`Group`]s (one sweep over clients or depth), and [`Sheet`]s: all of a workload where
+//! In: the points of an analysis. Out: [`Group`]s (one sweep over clients or depth), and [`FigurePoints`]: all of a workload where
 //! that is little, else a group with several places, or all single places of one workload. The repeats of a place share a row.
 //! Limits: at most seven rows to a sheet; the rest goes to a further sheet, so that every point is drawn somewhere.
 
 use crate::format;
-use analysis::{Analysis, PointAnalysis, Series};
+use crate::wording::label::{ListedSetting, group_label, list_settings, phrases};
+use analysis::{Analysis, PointAnalysis, Role, Series, Setting};
 use plot::figure::Colour;
 use plot::labels::{Ruler, fit_labels};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// As many as there are colours.
 const ROWS_MAX: usize = Colour::ALL.len();
 /// So many rows of one workload share a sheet, whatever their groups: fewer pictures, with similar things side by side.
 const ROWS_TOGETHER_MAX: usize = 4;
-
-/// The parameter whose values are the steps of a sequence: they do entirely different things.
-pub const STEP: &str = "step";
 
 /// The dimension that varies in a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,7 +47,7 @@ impl Dimension {
 #[derive(Clone, Debug)]
 pub struct Group<'a> {
     /// Its name: what its points have in common.
-    pub name: &'a str,
+    pub name: String,
     /// The workload.
     pub workload: &'a str,
     /// Its points in the order in which they were measured.
@@ -64,14 +62,14 @@ impl Group<'_> {
 
     /// The workload, and the step where it has any: `insert l.i1`.
     pub fn family(&self) -> String {
-        let step = self.points[0].params.get(STEP).map_or(String::new(), |step| format!(" {step}"));
+        let step = self.points[0].settings.step().map_or(String::new(), |step| format!(" {step}"));
         format!("{}{step}", self.workload)
     }
 }
 
 /// Points that are drawn together.
 #[derive(Clone, Debug)]
-pub struct Sheet<'a> {
+pub struct FigurePoints<'a> {
     /// Part of the figures' ids, unique among the sheets.
     pub slug: String,
     /// What its points have in common.
@@ -91,7 +89,7 @@ pub struct Row<'a> {
     pub points: Vec<&'a PointAnalysis>,
 }
 
-impl<'a> Sheet<'a> {
+impl<'a> FigurePoints<'a> {
     /// All points of all rows.
     pub fn points(&self) -> Vec<&'a PointAnalysis> {
         self.rows.iter().flat_map(|row| row.points.iter().copied()).collect()
@@ -100,18 +98,20 @@ impl<'a> Sheet<'a> {
 
 /// The groups in the order of their first points.
 pub fn groups(analysis: &Analysis) -> Vec<Group<'_>> {
+    let mut places: HashMap<usize, usize> = HashMap::new();
     let mut groups: Vec<Group> = Vec::new();
     for point in &analysis.points {
-        match groups.iter_mut().find(|g| g.name == point.group && g.workload == point.workload) {
-            Some(group) => group.points.push(point),
-            None => groups.push(Group { name: &point.group, workload: &point.workload, points: vec![point] }),
+        let place = *places.entry(point.group).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Group { name: group_label(point), workload: &point.workload, points: Vec::new() });
         }
+        groups[place].points.push(point);
     }
     groups
 }
 
 /// The sheets: every point is on exactly one.
-pub fn sheets(analysis: &Analysis) -> Vec<Sheet<'_>> {
+pub fn sheets(analysis: &Analysis) -> Vec<FigurePoints<'_>> {
     let groups = groups(analysis);
     let mut drafts: Vec<(String, Vec<Vec<&PointAnalysis>>)> = Vec::new();
     for group in &groups {
@@ -131,9 +131,9 @@ pub fn sheets(analysis: &Analysis) -> Vec<Sheet<'_>> {
 }
 
 /// The sheets that are drawn: a step that is one operation, such as a drain, has a number and no picture.
-pub fn drawn_sheets(analysis: &Analysis) -> Vec<Sheet<'_>> {
+pub fn drawn_sheets(analysis: &Analysis) -> Vec<FigurePoints<'_>> {
     let is_one = |point: &&PointAnalysis| {
-        point.params.contains_key(STEP) && point.summary.as_ref().is_some_and(|summary| summary.ops <= 1)
+        point.settings.step().is_some() && point.summary.as_ref().is_some_and(|summary| summary.ops <= 1)
     };
     sheets(analysis).into_iter().filter(|sheet| !sheet.points().iter().all(is_one)).collect()
 }
@@ -153,14 +153,18 @@ fn places<'a>(group: &Group<'a>) -> Vec<Vec<&'a PointAnalysis>> {
 }
 
 /// Sheets of at most [`ROWS_MAX`] rows, of nearly equal numbers.
-fn cut_up<'a>(name: &str, places: &[Vec<&'a PointAnalysis>], slugs: &mut BTreeMap<String, u32>) -> Vec<Sheet<'a>> {
+fn cut_up<'a>(
+    name: &str,
+    places: &[Vec<&'a PointAnalysis>],
+    slugs: &mut BTreeMap<String, u32>,
+) -> Vec<FigurePoints<'a>> {
     let sheets = places.len().div_ceil(ROWS_MAX);
     let firsts: Vec<&PointAnalysis> = places.iter().map(|place| place[0]).collect();
     let row = |place: &Vec<&'a PointAnalysis>| Row { label: short_label(place[0], &firsts), points: place.clone() };
-    let one_group = !varies(&firsts, |p| p.group.as_str());
+    let one_group = !varies(&firsts, |p| p.group);
     let dimension =
         [Dimension::Clients, Dimension::Depth].into_iter().find(|d| one_group && varies(&firsts, |p| d.of(p)));
-    let part = |(i, part): (usize, &[Vec<&'a PointAnalysis>])| Sheet {
+    let part = |(i, part): (usize, &[Vec<&'a PointAnalysis>])| FigurePoints {
         slug: unique(slugs, &format::slug(name)),
         name: if sheets > 1 { format!("{name}, part {}", i + 1) } else { name.to_owned() },
         rows: part.iter().map(row).collect(),
@@ -183,9 +187,10 @@ type Value = fn(&PointAnalysis) -> u32;
 /// What distinguishes `point` among `others`: the dimensions that vary, or its group where the groups differ.
 fn short_label(point: &PointAnalysis, others: &[&PointAnalysis]) -> String {
     let mut parts = Vec::new();
-    if varies(others, |p| p.group.as_str()) {
-        let workload = format!(" {}", point.workload);
-        parts.push(point.group.replacen(&workload, "", 1));
+    if varies(others, |p| p.group) {
+        // The sheet's name has the workload.
+        let names_it = |setting: &&Setting| setting.role != Role::Workload;
+        parts.push(phrases(point.label.group.iter().filter(names_it)).join(" "));
     }
     let dimensions: [(&str, Value); 2] = [("clients", |p| p.clients), ("depth", |p| p.depth)];
     for (word, value) in dimensions {
@@ -193,7 +198,7 @@ fn short_label(point: &PointAnalysis, others: &[&PointAnalysis]) -> String {
             parts.push(format!("{word} {}", value(point)));
         }
     }
-    if parts.is_empty() { point.group.clone() } else { parts.join(", ") }
+    if parts.is_empty() { group_label(point) } else { parts.join(", ") }
 }
 
 fn varies<'a, T: Ord>(points: &[&'a PointAnalysis], value: impl Fn(&'a PointAnalysis) -> T) -> bool {
@@ -264,16 +269,22 @@ fn pacing(points: &[&PointAnalysis]) -> String {
     }
 }
 
-/// The parameters that all points have alike, first those without which a number means nothing; those that do nothing are left out.
+/// The parameters that all points have alike, what is asked for first, settings last; those that do nothing are left out.
 fn common_params(points: &[&PointAnalysis]) -> Vec<String> {
     let Some((first, rest)) = points.split_first() else { return Vec::new() };
-    let common = first.params.iter().filter(|(k, v)| rest.iter().all(|p| p.params.get(*k) == Some(*v)));
-    let applies = |name: &str| points.iter().any(|point| is_used(name, point));
+    let others: Vec<BTreeMap<String, ListedSetting>> = rest.iter().map(|point| list_settings(point)).collect();
+    let is_common = |name: &str, own: &ListedSetting| {
+        others.iter().all(|other| other.get(name).is_some_and(|other| other.text == own.text))
+    };
+    let is_used = |name: &str, own: &ListedSetting| own.used || others.iter().any(|other| other[name].used);
     // A table without partitions is what everybody expects.
-    let is_plain = |name: &str, value: &str| name == "partition_rows" && value == "0" || does_nothing(value);
-    let mut shown: Vec<(&String, &String)> = common.filter(|(k, v)| applies(k) && !is_plain(k, v)).collect();
-    shown.sort_by_key(|(k, _)| FIRST_PARAMS.iter().position(|first| first == k).unwrap_or(FIRST_PARAMS.len()));
-    shown.into_iter().map(|(k, v)| format!("{k} {}", shortened(v))).take(PARAMS_MAX).collect()
+    let is_plain =
+        |name: &str, own: &ListedSetting| name == "partition_rows" && own.text == "0" || does_nothing(&own.text);
+    let own = list_settings(first);
+    let common = own.iter().filter(|(name, own)| is_common(name, own) && is_used(name, own) && !is_plain(name, own));
+    let mut shown: Vec<(&String, &ListedSetting)> = common.collect();
+    shown.sort_by_key(|(name, _)| first.settings.get(name).map_or(Role::Tuning, |setting| setting.role));
+    shown.into_iter().map(|(name, own)| format!("{name} {}", shortened(&own.text))).take(PARAMS_MAX).collect()
 }
 
 /// Whether a value is empty, or a size or a time of 0. A bare 0 may be a number that counts, as that of indexes.
@@ -293,34 +304,7 @@ fn engine_versions(points: &[&PointAnalysis]) -> Option<String> {
 
 const ENGINES_MAX: usize = 3;
 
-/// Without these a number on storage, or one of a database, means nothing: what is asked, of how much, and how safely.
-const FIRST_PARAMS: [&str; 19] = [
-    "mix",
-    "statements",
-    "mode",
-    "io",
-    "direct",
-    "block",
-    "file_size",
-    "files",
-    "fsync",
-    "durability",
-    "cache",
-    "rows_per_commit",
-    "partition_rows",
-    "tables",
-    "table_rows",
-    "access",
-    "rows",
-    "indexes",
-    "schema",
-];
-const PARAMS_MAX: usize = 7;
-
-/// Whether the parameter `name` has any effect in the mode that `point` ran in.
-pub fn is_used(name: &str, point: &PointAnalysis) -> bool {
-    analysis::is_used(name, point.params.get("mode").map(String::as_str))
-}
+const PARAMS_MAX: usize = 8;
 
 /// The few facts that belong to every number, with the words around them.
 const MACHINE: [(&str, &str, &str); 4] = [
@@ -347,9 +331,10 @@ fn shortened(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{quick, settled, with_points};
+    use crate::testing::{label, quick, set, settled, with_points};
+    use analysis::SettingValue;
 
-    fn labels<'a>(sheet: &'a Sheet) -> Vec<&'a str> {
+    fn labels<'a>(sheet: &'a FigurePoints) -> Vec<&'a str> {
         sheet.rows.iter().map(|row| row.label.as_str()).collect()
     }
 
@@ -380,7 +365,9 @@ mod tests {
         let mut analysis = quick();
         analysis.points.drain(2..); // two of a sweep
         let mut other = analysis.points[0].clone();
-        (other.id, other.group) = (3, "file rndwr".into());
+        (other.id, other.group) = (3, 1);
+        set(&mut other, "mode", "rndwr");
+        label(&mut other, &["target", "mode"], &["depth"]);
         analysis.points.push(other);
         let sheets = sheets(&analysis);
         assert_eq!((sheets.len(), sheets[0].name.as_str(), sheets[0].dimension), (1, "file", None));
@@ -393,7 +380,8 @@ mod tests {
         analysis.points.drain(..6);
         analysis.points.truncate(4);
         for (point, step) in analysis.points.iter_mut().zip(["l.i0", "qr", "l.i0", "qr"]) {
-            point.params.insert(STEP.into(), step.into());
+            set(point, "step", step);
+            label(point, &["target", "step", "indexes"], &[]);
         }
         let names: Vec<(String, usize)> = sheets(&analysis).iter().map(|s| (s.name.clone(), s.rows.len())).collect();
         assert_eq!(names, [("insert l.i0".to_owned(), 2), ("insert qr".to_owned(), 2)]);
@@ -407,7 +395,7 @@ mod tests {
     #[test]
     fn every_point_is_on_exactly_one_sheet() {
         for analysis in [quick(), with_points(40)] {
-            let mut ids: Vec<u32> = sheets(&analysis).iter().flat_map(Sheet::points).map(|p| p.id).collect();
+            let mut ids: Vec<u32> = sheets(&analysis).iter().flat_map(FigurePoints::points).map(|p| p.id).collect();
             ids.sort_unstable();
             assert_eq!(ids, analysis.points.iter().map(|p| p.id).collect::<Vec<_>>());
         }
@@ -435,7 +423,11 @@ mod tests {
     #[test]
     fn sheets_of_like_names_have_unlike_slugs() {
         let mut analysis = quick();
-        analysis.points.iter_mut().for_each(|p| p.group = format!("\u{e9}{}", p.group.len() % 2));
+        for point in &mut analysis.points {
+            let name = SettingValue::Name("\u{e9}".repeat(1 + point.group % 2));
+            point.settings.set("target", name);
+            label(point, &["target"], &[]);
+        }
         let all = sheets(&analysis);
         let slugs: BTreeSet<&str> = all.iter().map(|s| s.slug.as_str()).collect();
         assert_eq!(slugs.len(), all.len());
@@ -470,7 +462,7 @@ mod tests {
         let mut analysis = quick();
         for (point, seconds) in analysis.points.iter_mut().zip([0.4, 3.0, 1.2]) {
             point.summary.as_mut().unwrap().seconds = seconds;
-            point.params.insert("read_share".into(), "0.6".into());
+            set(point, "read_share", "0.6");
         }
         let of = |analysis: &Analysis| conditions(analysis, &analysis.points.iter().take(3).collect::<Vec<_>>());
         assert!(of(&analysis).contains("; run 0.4 to 3 s after 1 s warmup; "), "{}", of(&analysis));
@@ -483,24 +475,21 @@ mod tests {
     #[test]
     fn conditions_begin_with_what_is_asked_and_leave_out_what_does_nothing() {
         let mut analysis = quick();
-        let point = &mut analysis.points[0];
-        point.params.clear();
         let url = "mysql://root@localhost/?socket=/var/run/a/very/long/path/mysql.sock";
         let params = [
             ("between", "keep"),
             ("connection", "kept"),
             ("drop_every", "0 ns"),
-            ("drop_for", "0 ns"),
-            ("file_share", "1"),
             ("mix", "read_write"),
             ("password_file", ""),
             ("stall", "500 ms"),
-            ("table_rows", "10000"),
             ("zone", url),
         ];
-        point.params.extend(params.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        for (name, value) in params {
+            set(&mut analysis.points[0], name, value);
+        }
         let text = conditions(&analysis, &[&analysis.points[0]]);
-        assert!(text.contains("closed loop; mix read_write; table_rows 10000; between keep; "), "{text}");
+        assert!(text.contains("closed loop; mix read_write; mode rndrd; "), "{text}");
         assert!(text.contains("stall 500 ms") && text.contains("file 3.50.4"), "{text}");
         assert!(!text.contains("drop_every") && !text.contains("password_file"), "{text}");
         assert!(text.contains("zone mysql://") && text.contains("mysql.sock"), "{text}");
@@ -511,8 +500,8 @@ mod tests {
         let mut analysis = quick();
         analysis.points.truncate(1);
         for (mode, is_told) in [("rndrd", false), ("rndrw", true)] {
-            let params = [("mode".to_owned(), mode.to_owned()), ("read_share".to_owned(), "0.6".to_owned())];
-            analysis.points[0].params.extend(params);
+            set(&mut analysis.points[0], "mode", mode);
+            set(&mut analysis.points[0], "read_share", "0.6");
             let text = conditions(&analysis, &[&analysis.points[0]]);
             assert_eq!(text.contains("read_share 0.6"), is_told, "{text}");
         }

@@ -8,6 +8,7 @@ mod circles;
 mod length;
 mod links;
 mod openings;
+mod prose;
 mod registration;
 mod words;
 
@@ -43,6 +44,7 @@ const RULES: &[Rule] = &[
     Rule { name: "circles", check: |tree| Ok(circles::check(&tree.files)) },
     Rule { name: "registration", check: |tree| Ok(registration::check(&tree.files)) },
     Rule { name: "length", check: |tree| length::check(&tree.files) },
+    Rule { name: "prose", check: |tree| prose::check(&tree.files) },
     Rule { name: "words", check: |tree| Ok(words::check(&tree.files)) },
     Rule { name: "links", check: |tree| Ok(links::check(&tree.files, tree.root)) },
     Rule { name: "openings", check: |tree| Ok(openings::check(&tree.files)) },

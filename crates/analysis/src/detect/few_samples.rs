@@ -40,11 +40,14 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let highest = Percentile::ALL.into_iter().find(|percentile| percentile.holds(ops));
     let severity = match highest {
         Some(Percentile::P999) => return Vec::new(),
-        _ if ops == 0 => Severity::Error,
+        // A rate of 0 beside the times of operations that ended too late would be read as one.
+        _ if measured.summary.ops == 0 => Severity::Error,
         _ => Severity::Warning,
     };
-    let (length_ns, failed_ops) = (nanos(measured.summary.seconds), measured.summary.failed);
-    vec![Finding::new(severity, FewSamples { ops, highest, length_ns, failed_ops }).next(NextStep::RunLonger)]
+    let summary = measured.summary;
+    let (length_ns, grace_ops, failed_ops) = (nanos(summary.seconds), summary.grace_ops, summary.failed);
+    let detail = FewSamples { ops, grace_ops, highest, length_ns, failed_ops };
+    vec![Finding::new(severity, detail).next(NextStep::RunLonger)]
 }
 
 #[cfg(test)]
@@ -68,5 +71,14 @@ mod tests {
     fn a_point_without_operations_is_invalid() {
         let finding = Simulation::counts(&[0; 10]).finding("few-samples");
         assert_eq!(finding.severity, Severity::Error);
+    }
+
+    #[test]
+    fn a_point_whose_only_operation_ended_in_the_grace_time_is_invalid() {
+        let simulation = Simulation::closed(8, |_| 9_340_000_000);
+        let finding = simulation.finding("few-samples");
+        assert_eq!(finding.severity, Severity::Error);
+        let found: FewSamples = simulation.figures();
+        assert_eq!((found.ops, found.grace_ops), (1, 1));
     }
 }

@@ -19,8 +19,9 @@ pub const DETECTOR: Detector = Detector { code: Code::Limit, detect };
 
 // At 90 % busy a queue forms nearly always; the rest is the sampling of the counters.
 const BUSY_MIN: f64 = 0.90;
-// A thread that computes all the time is off its core for some per cent of it, and an engine's other threads add a little.
-const ONE_CORE: std::ops::Range<f64> = 0.85..1.25;
+// A thread that computes all the time is off its core for some per cent of it. More than a core, but for what the sampling of the
+// counters adds, is several threads.
+const ONE_CORE: std::ops::Range<f64> = 0.85..1.05;
 // Poisson arrivals over a short run miss their mean rate by a percent or two.
 const SERVED_MIN: f64 = 0.97;
 
@@ -183,8 +184,9 @@ mod tests {
             panic!("it computes on one core")
         };
         assert!((cores - 0.95).abs() < 0.01 && (kernel.0 - 0.6).abs() < 1e-6, "{cores} {kernel:?}");
-        assert_eq!(limit_of(&busy(0.5)), Limit::NotShown);
-        assert_eq!(limit_of(&busy(1.6)), Limit::NotShown);
+        for cores in [0.5, 1.12, 1.6] {
+            assert_eq!(limit_of(&busy(cores)), Limit::NotShown, "{cores}");
+        }
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub mod few_samples;
 pub mod foreign_cpu;
 pub mod hung;
 pub mod incomplete;
+pub mod insert_slowdown;
 pub mod interrupted;
 pub mod io_wq_offload;
 pub mod knee;
@@ -31,7 +32,6 @@ pub mod limit;
 pub mod limit_escaped;
 pub mod littles_law;
 pub mod load_line;
-pub mod loses_inserts;
 pub mod measured_again;
 pub mod not_steady;
 pub mod overload;
@@ -47,6 +47,7 @@ pub mod two_levels;
 pub mod unlike_durability;
 pub mod unsteady;
 pub mod wave;
+pub mod wide_interval;
 pub mod write_debt;
 
 pub use detector::{Detector, Measured, PointView, RunDetector};
@@ -75,6 +76,7 @@ pub const DETECTORS: &[Detector] = &[
     overload::DETECTOR,
     background_rate_missed::DETECTOR,
     too_short::DETECTOR,
+    wide_interval::DETECTOR,
     few_samples::DETECTOR,
     steady::DETECTOR,
     not_steady::DETECTOR,
@@ -97,7 +99,7 @@ pub const DETECTORS: &[Detector] = &[
 ];
 
 /// Every detector that needs several points.
-pub const RUN_DETECTORS: &[RunDetector] = &[unlike_durability::DETECTOR, loses_inserts::DETECTOR, knee::DETECTOR];
+pub const RUN_DETECTORS: &[RunDetector] = &[unlike_durability::DETECTOR, insert_slowdown::DETECTOR, knee::DETECTOR];
 
 /// The findings of every detector in `view`.
 pub fn detect_all(view: &PointView) -> Vec<Finding> {
@@ -136,7 +138,8 @@ mod tests {
             let counts: Vec<u64> = (0..30).map(|_| random.poisson(mean)).collect();
             let findings = Simulation::counts(&counts).analysis().points.remove(0).findings;
             let codes: Vec<&str> = findings.iter().map(|finding| finding.code().as_str()).collect();
-            let expected: &[&str] = if mean < 400.0 { &["few-samples", "limit"] } else { &["limit"] };
+            // A noise of 14 % can look, by chance, as if it had a memory: its interval is then wide.
+            let expected: &[&str] = if mean < 400.0 { &["few-samples", "limit", "wide-interval"] } else { &["limit"] };
             assert!(codes.iter().all(|code| expected.contains(code)), "seed {seed}: {findings:?}");
         }
     }

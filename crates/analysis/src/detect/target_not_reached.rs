@@ -86,7 +86,7 @@ fn blocks(view: &PointView, measured: &Measured) -> Vec<Finding> {
 /// What the operations of the kind `name` moved, per second.
 fn bytes_per_s(point: &PointData, measured: &Measured, name: &str) -> f64 {
     let kinds = measured.window.inside_recorded().iter().flat_map(|interval| &interval.kinds);
-    let own = kinds.filter(|kind| point.kinds.get(usize::from(kind.kind)).is_some_and(|kind| kind == name));
+    let own = kinds.filter(|kind| point.kinds.get(usize::from(kind.kind)).is_some_and(|kind| kind.name == name));
     own.map(|kind| kind.bytes as f64).sum::<f64>() / measured.summary.seconds.max(1e-9)
 }
 

@@ -105,6 +105,8 @@ pub struct ClockGaps {
     pub count: usize,
     /// When the first was noticed, since the run phase began.
     pub first_at_ns: Option<Nanos>,
+    /// For how long it did not run at most; `None` if its readings do not show a gap, because the clocks disagreed.
+    pub longest_ns: Option<Nanos>,
     /// The share of the machine's CPU time that other processes and the hypervisor took; `None` if it is not known.
     pub foreign_cpu_share: Option<Share>,
     /// What the sampler recorded of each.
@@ -133,6 +135,19 @@ impl ShortRun {
     }
 }
 
+/// A throughput that is known only roughly.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WideInterval {
+    /// The throughput.
+    pub ops_per_s: f64,
+    /// Its 95 % confidence interval.
+    pub ops_per_s_ci95: [f64; 2],
+    /// Half the width of the interval, as a share of the throughput.
+    pub half_width_share: Share,
+    /// The most that does not weaken the point.
+    pub half_width_max: Share,
+}
+
 /// A percentile that reports quote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -147,12 +162,21 @@ pub enum Percentile {
 /// Too few operations for the percentiles quoted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FewSamples {
-    /// Operations done.
+    /// Operations done, the grace time included.
     pub ops: u64,
+    /// Of them, those that ended in the grace time.
+    pub grace_ops: u64,
     /// The highest percentile that they support; `None` if they support none.
     pub highest: Option<Percentile>,
     /// The length of the run.
     pub length_ns: Nanos,
     /// Operations failed.
     pub failed_ops: u64,
+}
+
+impl FewSamples {
+    /// Whether no operation ended before the grace time.
+    pub fn is_all_grace(&self) -> bool {
+        self.ops > 0 && self.ops == self.grace_ops
+    }
 }

@@ -8,7 +8,7 @@ use crate::window::Window;
 use model::PointData;
 use serde::{Deserialize, Serialize};
 
-/// What was achieved of what was asked for. `None` where it could not be measured.
+/// What was achieved of the depth and the block size asked for. `None` if it could not be measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Achieved {
     /// The mean number of operations under way, by Little's law.

@@ -14,7 +14,7 @@ use model::{KindInterval, Nanos, Pacing, PointData};
 use serde::{Deserialize, Serialize};
 
 /// The numbers of one point over its run phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Length of the run phase.
     pub seconds: f64,
@@ -25,7 +25,7 @@ pub struct Summary {
     pub grace_ops: u64,
     /// Operations failed, the grace time included.
     pub failed: u64,
-    /// The share of the operations that were done, from 0 to 1, of all clients; `None` where none ended.
+    /// The share of the operations that were done, from 0 to 1, of all clients; `None` if none ended.
     #[serde(default)]
     pub success_rate: Option<f64>,
     /// Arrivals that fell due while every client was busy (open loop).
@@ -44,7 +44,7 @@ pub struct Summary {
     /// Their 95 % confidence interval, as that of the operations.
     #[serde(default)]
     pub queries_per_s_ci95: Option<[f64; 2]>,
-    /// Rows inserted per second; `None` where no operation inserts any.
+    /// Rows inserted per second; `None` if no operation inserts any.
     #[serde(default)]
     pub rows_per_s: Option<f64>,
     /// Their 95 % confidence interval, as that of the operations.
@@ -52,11 +52,11 @@ pub struct Summary {
     pub rows_per_s_ci95: Option<[f64; 2]>,
     /// Payload per second.
     pub bytes_per_s: f64,
-    /// Response times; `None` where no operation was done.
+    /// Response times; `None` if no operation was done.
     pub response_ns: Option<Quantiles>,
-    /// Service times; `None` where no operation was done.
+    /// Service times; `None` if no operation was done.
     pub service_ns: Option<Quantiles>,
-    /// The second (or interval, where longer) with the fewest operations; `None` where the run has no three of them.
+    /// The second (or interval, if longer) with the fewest operations; `None` if the run has no three of them.
     pub worst: Option<WorstInterval>,
     /// What the generator itself used.
     pub generator: GeneratorCost,
@@ -68,8 +68,8 @@ pub struct Summary {
     /// What was achieved of the depth and the block size asked for.
     #[serde(default)]
     pub achieved: Achieved,
-    /// What clients beside those of the run did; `None` where there were none. All numbers above are of the run's own clients, but
-    /// for the success rate and for costs, which nobody can tell apart: these are divided by the operations of both.
+    /// What background clients did; `None` if there were none. All numbers above are of the foreground clients, except the success
+    /// rate and the costs: those cannot be attributed and are divided by the operations of both.
     #[serde(default)]
     pub beside: Option<Beside>,
 }
@@ -86,13 +86,14 @@ pub struct WorstInterval {
 }
 
 impl Summary {
-    /// Whether queries are worth telling beside operations: where they are not as many.
+    /// Whether there are more or fewer queries than operations, so that both rates are worth showing.
     pub fn has_queries(&self) -> bool {
         (self.queries_per_s - self.ops_per_s).abs() > 1e-6 * self.ops_per_s
     }
 }
 
-/// The numbers of the run phase of `point`, cut as `window`, with all its response and service times, and what was done `beside`.
+/// The numbers of the run phase of `point`, cut as `window`, with all its response and service times, and those of its background
+/// clients.
 pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside: Option<Beside>) -> Summary {
     let (inside, per_op) = (window.inside, PerOp::of(point));
     let (done, queries) = (|kind: &KindInterval| kind.ok as f64, |kind: &KindInterval| per_op.queries(kind));
@@ -120,7 +121,7 @@ pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside:
         bytes_per_s: inside.bytes_per_s(),
         response_ns: times.response.quantiles(),
         service_ns: times.service.quantiles(),
-        worst: worst(window).filter(|worst| worst.ops_per_s <= inside.ops_per_s()),
+        worst: find_worst_interval(window).filter(|worst| worst.ops_per_s <= inside.ops_per_s()),
         generator: generator_cost(point, window),
         cost: cost_per_op(point, window, done),
         cost_per_query: cost_per_query(point, window, queries),
@@ -129,9 +130,9 @@ pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside:
     }
 }
 
-/// The stretch of at least a second, made of neighbouring whole intervals, with the fewest operations; the first of them where
-/// several are. `None` where the run has no three such stretches: the worst of one is the run itself.
-fn worst(window: &Window) -> Option<WorstInterval> {
+/// The stretch of at least a second, made of neighbouring whole intervals, with the fewest operations; the first of them if
+/// several are. `None` if the run has fewer than three such stretches: the worst of one is the run itself.
+fn find_worst_interval(window: &Window) -> Option<WorstInterval> {
     let whole = &window.whole;
     let first = whole.first()?;
     let intervals = 1_000_000_000u64.div_ceil(first.length.0.max(1)) as usize;

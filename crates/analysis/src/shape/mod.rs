@@ -18,8 +18,8 @@ use crate::stats::{median, total};
 use crate::window::Window;
 use crate::{IntervalPoint, Series, Span};
 use bursts::{Bursts, find_bursts};
-use drops::{Drop, DropSpan, find_drops};
-use levels::{Level, LevelSpan, SHIFT_SHARE_MIN, find_levels, settled_levels};
+use drops::{DropRange, DropSpan, find_drops};
+use levels::{LevelRange, LevelSpan, SHIFT_SHARE_MIN, find_levels, settled_levels};
 use model::{Interval, Nanos, Pacing, PointData};
 use rhythm::{Period, find_period};
 use stalls::{SlowOpSearch, SlowOps, Stall, find_stalls, usual_rate};
@@ -123,7 +123,7 @@ impl LevelContext {
     }
 
     /// `levels` without those above the offered rate: an open loop that is faster works off what a stall left behind.
-    fn without_backlog(&self, run: &[IntervalPoint], levels: &[Level]) -> Vec<LevelSpan> {
+    fn without_backlog(&self, run: &[IntervalPoint], levels: &[LevelRange]) -> Vec<LevelSpan> {
         let most = self.offered_per_s.map_or(f64::INFINITY, |offered| offered * (1.0 + SHIFT_SHARE_MIN));
         levels.iter().map(|level| level_span(run, level)).filter(|level| level.ops_per_s <= most).collect()
     }
@@ -149,13 +149,14 @@ fn mean_in_flight_of(interval: &Interval) -> f64 {
     service_ns / interval.length.0.max(1) as f64
 }
 
-fn drops_beside_stalls(run: &[IntervalPoint], rates: &[f64], levels: &[Level], stalls: &[Span]) -> Vec<DropSpan> {
-    let drop_span = |drop: Drop| DropSpan { span: span(run, &drop.range), from_per_s: drop.from, to_per_s: drop.to };
+fn drops_beside_stalls(run: &[IntervalPoint], rates: &[f64], levels: &[LevelRange], stalls: &[Span]) -> Vec<DropSpan> {
+    let drop_span =
+        |drop: DropRange| DropSpan { span: span(run, &drop.range), from_per_s: drop.from, to_per_s: drop.to };
     let is_no_stall = |drop: &DropSpan| !stalls.iter().any(|stall| stall.overlap_s(&drop.span) > 0.0);
     find_drops(rates, levels).into_iter().map(drop_span).filter(is_no_stall).collect()
 }
 
-fn level_span(run: &[IntervalPoint], level: &Level) -> LevelSpan {
+fn level_span(run: &[IntervalPoint], level: &LevelRange) -> LevelSpan {
     LevelSpan { span: span(run, &level.range), ops_per_s: level.median, deviation: level.deviation }
 }
 

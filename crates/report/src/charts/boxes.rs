@@ -5,7 +5,7 @@
 //! Limits: percentiles by linear interpolation (Hyndman and Fan 1996, type 7); if some repeats are invalid, the others count.
 
 use super::{Chart, invalid_note, ops_axis, trusted};
-use crate::sheet::{Dimension, Sheet, conditions, drawn_sheets};
+use crate::sheet::{Dimension, FigurePoints, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis};
 use plot::figure::{Axis, AxisScale, AxisUnit, BoxMark, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
 
@@ -29,7 +29,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     drawn_sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
 }
 
-fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
+fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
     let points = sheet.points();
     let rows = sheet.rows.iter().enumerate();
     let series: Vec<DataSeries> = rows.filter_map(|(x, row)| spread_of(x as f64, &row.points)).collect();
@@ -48,7 +48,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
 }
 
 /// Named places; where only clients or depth varies, its numbers are enough.
-fn x_axis(sheet: &Sheet) -> Axis {
+fn x_axis(sheet: &FigurePoints) -> Axis {
     let number = |dimension: Dimension| sheet.rows.iter().map(|row| dimension.of(row.points[0]).to_string()).collect();
     let names = || sheet.rows.iter().map(|row| row.label.clone()).collect();
     let label = sheet.dimension.map_or("", Dimension::as_str).to_owned();

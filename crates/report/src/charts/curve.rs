@@ -4,9 +4,10 @@
 //! one for the service time if it differs from the response time. Limits: a percentile needs ten operations beyond it to be
 //! drawn; a mark shows where a line ends for that reason, and the caption has the slowest operation.
 
-use super::{Chart, is_invalid, merged, trusted_name};
+use super::{Chart, is_invalid, trusted_name};
 use crate::format;
-use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
+use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
+use analysis::repeats::merge_times;
 use analysis::{Analysis, PointAnalysis};
 use hdrhistogram::Histogram;
 use plot::figure::{Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke};
@@ -26,7 +27,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     drawn_sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
 }
 
-fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
+fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
     let lines = sheet.rows.iter().enumerate().flat_map(|(i, row)| lines_of(row, SeriesStyle::nth(i)));
     let series: Vec<DataSeries> = lines.collect();
     if series.is_empty() {
@@ -53,7 +54,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
 }
 
 /// ` The slowest operation took 1.58 s (indexes 3).`, which may be far above the end of its line.
-fn slowest_note(sheet: &Sheet) -> String {
+fn slowest_note(sheet: &FigurePoints) -> String {
     let slowest = |row: &Row| {
         let response = row.points.iter().filter_map(|point| Some(point.summary.as_ref()?.response_ns?.max));
         Some((response.max()?, row.label.clone()))
@@ -96,7 +97,7 @@ fn last_percentile(histogram: &Histogram<u64>) -> f64 {
 }
 
 fn lines_of(row: &Row, style: SeriesStyle) -> Vec<DataSeries> {
-    let response = merged(&row.points, |series| &series.response);
+    let response = merge_times(&row.points, |series| &series.response);
     if response.is_empty() {
         return Vec::new();
     }
@@ -106,7 +107,7 @@ fn lines_of(row: &Row, style: SeriesStyle) -> Vec<DataSeries> {
     let end = if is_invalid { Mark::Rings(4.0, end) } else { Mark::Dots(4.0, end) };
     let name = if is_invalid { trusted_name(&row.label, row.points[0]) } else { row.label.clone() };
     let mut lines = vec![DataSeries::named(name, style, vec![Mark::Line(Stroke::Solid, curve_points), end])];
-    let service = merged(&row.points, |series| &series.service);
+    let service = merge_times(&row.points, |series| &series.service);
     if row.points.iter().any(|point| !is_closed(point)) && !service.is_empty() {
         let marks = vec![Mark::Line(Stroke::Dashed, curve(&service))];
         lines.push(DataSeries::unnamed(style, marks));

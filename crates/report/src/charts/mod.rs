@@ -16,10 +16,10 @@ mod throughput;
 mod timeline;
 mod usage;
 
-use crate::facets::{Facet, Split};
+use crate::facets::Facets;
 use crate::sheet::{Dimension, Group, groups};
+use analysis::repeats::{WithInterval, combine_plain};
 use analysis::{Analysis, IntervalPoint, PointAnalysis, Summary, Validity};
-use hdrhistogram::Histogram;
 use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel, SeriesStyle, Stroke};
 use shades::{shades, shading_note};
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ struct Sweep<'a> {
     /// What they have in common, in words.
     subject: String,
     /// Their points by what distinguishes them.
-    split: Split<'a>,
+    split: Facets<'a>,
 }
 
 /// The groups with at least two places in a sweep, by what they have in common. A sweep without panels has at most [`LINES_MAX`]
@@ -102,24 +102,20 @@ fn subject(group: &Group) -> String {
 }
 
 /// The groups by what varies; by their names if that does not distinguish all of them.
-fn split_of<'a>(groups: &[Group<'a>]) -> Split<'a> {
+fn split_of<'a>(groups: &[Group<'a>]) -> Facets<'a> {
     let points: Vec<&PointAnalysis> = groups.iter().flat_map(|group| group.points.iter().copied()).collect();
-    let split = Split::of(&points);
+    let split = Facets::of_sweep(&points);
     let places = split.panels.iter().flat_map(|panel| &panel.lines).filter(|line| !line.is_empty()).count();
     if places == groups.len() && places > 1 {
         return split;
     }
-    let lines = groups.iter().map(|group| group.points.clone()).collect();
-    Split {
-        panels: vec![Facet { name: String::new(), lines }],
-        lines: groups.iter().map(|group| group.name.to_owned()).collect(),
-    }
+    Facets::of_groups(groups.iter().map(|group| (group.name.clone(), group.points.clone())).collect())
 }
 
 /// Random and sequential modes have figures of their own: a disk does several times as many sequential operations, and lines near 0
 /// are of no use.
 fn kind_of_access(group: &Group) -> &'static str {
-    match group.points[0].params.get("mode").map(String::as_str) {
+    match group.points[0].settings.word("mode") {
         Some("rndrd" | "rndwr" | "rndrw") => "random",
         Some("seqrd" | "seqwr") => "sequential",
         _ => "",
@@ -137,7 +133,7 @@ fn ops_axis(points: &[&PointAnalysis], label: &str) -> Axis {
 fn bytes_each(points: &[&PointAnalysis]) -> Option<u32> {
     let each = |summary: &Summary| summary.bytes_per_s / summary.ops_per_s;
     // MB/s of rows are of little use; those of blocks are what a disk is bought for.
-    if points.iter().any(|point| !point.params.contains_key("block")) {
+    if points.iter().any(|point| point.settings.get("block").is_none()) {
         return None;
     }
     let worked = |point: &&PointAnalysis| point.summary.as_ref().filter(|s| s.ops_per_s > 0.0).map(each);
@@ -147,9 +143,6 @@ fn bytes_each(points: &[&PointAnalysis]) -> Option<u32> {
     let is_whole = |size: f64| (size - whole).abs() < 1e-6 * whole;
     (is_whole(first) && sizes.all(is_whole)).then_some(whole as u32)
 }
-
-/// A value with its interval, where it has one.
-type WithInterval = (f64, Option<[f64; 2]>);
 
 /// What is drawn upwards over clients or depth.
 struct Measure {
@@ -170,7 +163,7 @@ enum Together {
 impl Measure {
     fn of_all(&self, repeats: &[&PointAnalysis]) -> Option<f64> {
         match self.together {
-            Together::Mean => mean(repeats.iter().filter_map(|point| Some((self.of)(point)?.0))),
+            Together::Mean => combine_plain(repeats.iter().filter_map(|point| Some((self.of)(point)?.0))),
             Together::As(together) => together(repeats),
         }
     }
@@ -281,23 +274,9 @@ fn rate_of(points: &[&PointAnalysis]) -> (&'static Measure, Axis) {
     }
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
-    (count > 0.0).then(|| sum / count)
-}
-
 /// The mean rate of the repeats of one place.
 fn mean_rate(repeats: &[&PointAnalysis]) -> Option<f64> {
-    mean(repeats.iter().filter_map(|point| Some(point.summary.as_ref()?.ops_per_s)))
-}
-
-/// The times of all repeats of one place: percentiles are taken of all of them together and never averaged.
-fn merged(repeats: &[&PointAnalysis], which: impl Fn(&analysis::Series) -> &Histogram<u64>) -> Histogram<u64> {
-    let mut all = model::histogram::new_hdr();
-    for series in repeats.iter().filter_map(|point| point.series.as_ref()) {
-        all.add(which(series)).expect("an auto-resizing histogram takes every value");
-    }
-    all
+    combine_plain(repeats.iter().filter_map(|point| Some(point.summary.as_ref()?.ops_per_s)))
 }
 
 /// From the first warmup interval to the end of what is drawn of any of `points`.
@@ -374,7 +353,7 @@ fn marked(label: &str, point: &PointAnalysis) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{damaged, damaged_variants, quick, with_points};
+    use crate::testing::{damaged, damaged_variants, quick, set, with_points};
     use plot::figure::FigureBody;
 
     fn figures(analysis: &Analysis, id: &str) -> Vec<Figure> {
@@ -456,7 +435,7 @@ mod tests {
         let mut analysis = quick();
         analysis.points.truncate(6);
         for point in analysis.points.iter_mut().skip(3) {
-            point.params.insert("mode".into(), "seqrd".into());
+            set(point, "mode", "seqrd");
         }
         let titles: Vec<String> = figures(&analysis, "throughput").into_iter().map(|f| f.title).collect();
         assert!(titles[0].contains("file random") && titles[1].contains("file sequential"), "{titles:?}");
@@ -550,7 +529,7 @@ mod tests {
     fn a_hundred_groups_are_spread_over_several_figures() {
         let mut analysis = with_points(200);
         for (i, point) in analysis.points.iter_mut().enumerate() {
-            point.group = format!("group {}", i / 2);
+            point.group = i / 2;
             point.clients = 1 + (i % 2) as u32;
         }
         let figures = figures(&analysis, "throughput");

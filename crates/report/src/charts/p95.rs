@@ -5,8 +5,9 @@
 //! Limits: no interval is drawn; percentiles of one run have none that holds under autocorrelation.
 
 use super::throughput::{lines, named};
-use super::{Chart, Measure, Together, invalid_note, merged};
+use super::{Chart, Measure, Together, invalid_note};
 use analysis::Analysis;
+use analysis::repeats::merge_times;
 use plot::figure::{Axis, Figure};
 
 /// The chart.
@@ -38,7 +39,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 pub const P95: Measure = Measure {
     of: |p| Some((p.summary.as_ref()?.response_ns?.p95 as f64, None)),
     together: Together::As(|repeats| {
-        let all = merged(repeats, |series| &series.response);
+        let all = merge_times(repeats, |series| &series.response);
         (!all.is_empty()).then(|| all.value_at_quantile(0.95) as f64)
     }),
 };
@@ -47,7 +48,7 @@ pub const P95: Measure = Measure {
 pub const MEAN: Measure = Measure {
     of: |p| Some((p.summary.as_ref()?.response_ns?.mean, None)),
     together: Together::As(|repeats| {
-        let all = merged(repeats, |series| &series.response);
+        let all = merge_times(repeats, |series| &series.response);
         (!all.is_empty()).then(|| all.mean())
     }),
 };

@@ -6,7 +6,7 @@
 
 use super::{Chart, drawn_intervals, line_with_dots, marked, named_once, scale_note, shades, shading_note, time_range};
 use crate::format;
-use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
+use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
 use analysis::{Analysis, IntervalPoint, PointAnalysis};
 use plot::figure::{Axis, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
 
@@ -35,7 +35,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     drawn_sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
 }
 
-fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
+fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
     let points: Vec<&PointAnalysis> = sheet.rows.iter().map(|row| row.points[0]).collect();
     let range = time_range(points.iter().copied())?;
     let height = if points.len() == 1 { 220.0 } else { 110.0 };

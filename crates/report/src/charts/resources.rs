@@ -8,6 +8,7 @@ use super::timeline::{bin_note, draw_point, partial_note};
 use super::{Chart, line_with_dots, shades, shading_note, time_range};
 use crate::format::slug;
 use crate::sheet::{Group, conditions, groups};
+use crate::wording::label::point_label;
 use analysis::{Analysis, CounterSeries, PointAnalysis};
 use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
 use std::collections::BTreeSet;
@@ -70,8 +71,8 @@ fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option
     let mut panels = vec![draw_point("Throughput", point, 110.0)];
     panels.extend(counters);
     Some(Figure {
-        id: format!("resources-{}-{}", point.id, slug(&point.label)).trim_end_matches('-').to_owned(),
-        title: format!("CPU and disk: {}", point.label),
+        id: format!("resources-{}-{}", point.id, slug(&point_label(point))).trim_end_matches('-').to_owned(),
+        title: format!("CPU and disk: {}", point_label(point)),
         caption: format!(
             "{}.{}{}{}{note}",
             conditions(analysis, &[point]),
@@ -260,7 +261,7 @@ mod tests {
     fn of_many_points_the_fastest_of_each_sweep_and_those_that_stalled_are_drawn() {
         let mut analysis = crate::testing::with_points(40);
         for point in &mut analysis.points {
-            point.group = if point.id <= 20 { "first".into() } else { "second".into() };
+            point.group = usize::from(point.id > 20);
             point.summary.as_mut().unwrap().ops_per_s = f64::from(point.id % 20);
         }
         let span = analysis::Span { from_s: 1.0, to_s: 2.0 };

@@ -6,7 +6,7 @@
 
 use super::{Chart, marked};
 use crate::format;
-use crate::sheet::{Sheet, conditions, drawn_sheets};
+use crate::sheet::{FigurePoints, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis, Rounds};
 use model::steady::{RANGE_MAX, WINDOW_ROUNDS, Window};
 use plot::figure::{
@@ -28,7 +28,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     drawn_sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
 }
 
-fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
+fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
     let labelled = sheet.rows.iter().flat_map(|row| row.points.iter().map(|point| (row.label.clone(), *point)));
     let rounds: Vec<(String, Rounds)> =
         labelled.filter_map(|(label, point)| Some((label, point.rounds.clone()?))).collect();

@@ -3,7 +3,7 @@
 //! In: a point with its window, its shape and its findings. Out: shades for panels, and the words for captions.
 //! Limits: a shift of the level is drawn only if the analysis reports it.
 
-use analysis::{LevelSpan, PointAnalysis, Shape, Span};
+use analysis::{Code, LevelSpan, PointAnalysis, Shape, Span};
 use plot::figure::{Shade, Tint};
 
 /// A shaded stretch with what it means.
@@ -71,7 +71,7 @@ fn disturbances(point: &PointAnalysis, shape: &Shape) -> Vec<MarkedSpan> {
 
 /// The beginnings of all levels but the first, if the point has the finding `level-shift`.
 fn shifts(point: &PointAnalysis, shape: &Shape) -> Vec<MarkedSpan> {
-    let is_found = point.findings.iter().any(|finding| finding.code == "level-shift");
+    let is_found = point.findings.iter().any(|finding| finding.code() == Code::LevelShift);
     let levels: &[LevelSpan] = if is_found { &shape.levels } else { &[] };
     let begins = levels.iter().skip(1).map(|level| level.span.from_s);
     begins.map(|at| MarkedSpan { from: at, to: at, kind: SpanKind::Shift }).collect()
@@ -107,6 +107,7 @@ mod tests {
     use super::*;
     use crate::testing::{quick, settled};
     use analysis::Analysis;
+    use analysis::finding::rates::LevelShifts;
 
     #[test]
     fn what_is_shaded_is_explained() {
@@ -126,13 +127,9 @@ mod tests {
         shape.drops = vec![analysis::DropSpan { span: span(0.5, 1.0), from_per_s: 148.0, to_per_s: 87.0 }];
         shape.levels = vec![level(span(0.0, 2.5), 148.0), level(span(2.5, 4.0), 110.0)];
         assert_eq!(shading_note(&[point]), " Grey: warmup. Yellow: drop. No stall was found.");
-        point.findings.push(analysis::Finding {
-            code: "level-shift".into(),
-            severity: analysis::Severity::Note,
-            title: String::new(),
-            evidence: String::new(),
-            next_step: String::new(),
-        });
+        let levels = point.shape.as_ref().unwrap().levels.clone();
+        let shifts = LevelShifts { levels, interval_ns: model::Nanos::from_millis(250) };
+        point.findings.push(analysis::Finding::new(analysis::Severity::Note, shifts));
         assert!(marked_spans(point).contains(&MarkedSpan { from: 2.5, to: 2.5, kind: SpanKind::Shift }));
         assert_eq!(marked_spans(point).iter().filter(|shade| shade.kind == SpanKind::Shift).count(), 1);
         let figure = &(super::super::timeline::CHART.draw)(&analysis)[0];

@@ -5,7 +5,7 @@
 //! Limits: a group of one point has no line and is in the table only.
 
 use super::{Chart, Measure, Sweep, invalid_note, p95, rate_of, sweep_series, sweeps, trusted};
-use crate::facets::Split;
+use crate::facets::Facets;
 use crate::format;
 use crate::sheet::{Dimension, conditions};
 use analysis::{Analysis, PointAnalysis};
@@ -56,7 +56,7 @@ fn note(points: &[&PointAnalysis]) -> &'static str {
 }
 
 /// `: at most 41,300/s (rndrd, depth 32)`: the highest place that is not invalid.
-fn most(split: &Split, dimension: Dimension, rate: &Measure, per: &str) -> String {
+fn most(split: &Facets, dimension: Dimension, rate: &Measure, per: &str) -> String {
     let lines =
         split.panels.iter().flat_map(|panel| panel.lines.iter().zip(&split.lines).map(move |line| (panel, line)));
     let places = lines.flat_map(|(panel, (points, line))| {

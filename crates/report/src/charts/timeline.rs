@@ -10,7 +10,7 @@ use super::{
     trusted_name,
 };
 use crate::format;
-use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
+use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
 use analysis::{Analysis, Bin, PointAnalysis};
 use plot::figure::{Axis, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke};
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     drawn_sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
 }
 
-fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
+fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
     let points = sheet.points();
     let range = time_range(points.iter().copied())?;
     let height = match sheet.rows.len() {
@@ -64,7 +64,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &Sheet) -> Option<Figure> {
 }
 
 /// The common y axis of a sweep; none where the rows have little to do with each other.
-fn y_axis(sheet: &Sheet, points: &[&PointAnalysis]) -> Option<Axis> {
+fn y_axis(sheet: &FigurePoints, points: &[&PointAnalysis]) -> Option<Axis> {
     let highest = rates(points).fold(0.0, f64::max);
     let range = Some((0.0, if highest > 0.0 { highest * 1.06 } else { 1.0 }));
     sheet.dimension.map(|_| Axis { range, ..ops_axis(points, "operations/s") })
