@@ -266,7 +266,7 @@ impl ChiSquareFit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dist::{DISTRIBUTIONS, Distribution, DistributionDef, rng};
+    use crate::distribution::{DISTRIBUTIONS, Distribution, DistributionDef, rng};
 
     fn drawn(distribution: &Distribution, places: u64, draws: u64) -> DrawCounts {
         let (mut counter, mut rng) = (DrawCounter::new(places, draws), rng(1, 0));
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn draws_of_another_law_do_not_fit() {
         for places in [10_000, 1 << 40] {
-            let [zipf, uniform] = ["zipf", "uniform"].map(|name| default_of(crate::dist::find(name).unwrap(), places));
+            let [zipf, uniform] = ["zipf", "uniform"].map(|name| default_of(crate::distribution::find(name).unwrap(), places));
             let counts = drawn(&zipf, places, 100_000);
             let comparison = LawComparison::new(&counts, places, 100_000, &*uniform.law());
             assert_eq!(comparison.chi_square().unwrap().verdict(), FitVerdict::DoesNotFit);
@@ -334,7 +334,7 @@ mod tests {
 
     #[test]
     fn one_place_and_one_draw_are_no_test() {
-        let distribution = default_of(crate::dist::find("special").unwrap(), 1);
+        let distribution = default_of(crate::distribution::find("special").unwrap(), 1);
         let counts = drawn(&distribution, 1, 1);
         let comparison = LawComparison::new(&counts, 1, 1, &*distribution.law());
         assert_eq!((comparison.chi_square(), comparison.share_of_popular(1)), (None, (1.0, 1.0)));
