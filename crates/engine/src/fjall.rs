@@ -114,7 +114,7 @@ impl OpenDatabase {
             let keyspaces = tables.iter().map(|table| database.keyspace(table, KeyspaceCreateOptions::default));
             Ok((keyspaces.collect::<Result<_, Error>>()?, database))
         };
-        let (keyspaces, database) = open().map_err(failed("open a database in", own))?;
+        let (keyspaces, database) = open().map_err(engine_error("open a database in", own))?;
         Ok(OpenDatabase { syncer: sync_each_second(&database, params)?, keyspaces, database })
     }
 }
@@ -155,7 +155,7 @@ impl Fjall {
         *locked(&self.watched) = opened.map(|open| (open.database.clone(), open.keyspaces.clone()));
     }
 
-    fn all(
+    fn part_clients(
         &self,
         kinds: &[Kind],
         part: &Part<KvOp>,
@@ -185,16 +185,16 @@ impl Instance for Fjall {
         let open = self.open.as_mut().expect("nothing has closed it yet");
         for table in &program.tables {
             let keyspace = open.database.keyspace(table, KeyspaceCreateOptions::default);
-            open.keyspaces.push(keyspace.map_err(failed("create a key space in", self.dir.path()))?);
+            open.keyspaces.push(keyspace.map_err(engine_error("create a key space in", self.dir.path()))?);
         }
         self.tables.extend(&program.tables);
         let Some(load) = &program.load else { return Ok(None) };
-        Ok(Some(self.all(&program.kinds, load, None, loaders_for(load.ops))?))
+        Ok(Some(self.part_clients(&program.kinds, load, None, loaders_for(load.ops))?))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
         let OpenDatabase { database, keyspaces, .. } = self.open()?;
-        quiesce(database, keyspaces).map_err(failed("flush", self.dir.path()))?;
+        quiesce(database, keyspaces).map_err(engine_error("flush", self.dir.path()))?;
         // Exact as long as no key was put twice.
         let rows = keyspaces.iter().map(|keyspace| keyspace.approximate_len() as u64).sum();
         if self.reset.mode != ResetMode::Keep {
@@ -215,7 +215,7 @@ impl Instance for Fjall {
         if !self.restores() {
             // The journal may still be in the process's buffer.
             let kept = self.open()?.database.persist(PersistMode::SyncAll);
-            kept.map_err(failed("persist", self.dir.path()))?;
+            kept.map_err(engine_error("persist", self.dir.path()))?;
         }
         self.reopen(|reset, _, data| reset.restore(data))
     }
@@ -229,7 +229,7 @@ impl Instance for Fjall {
             let drain = FjallDrain { database, keyspaces, directory: self.dir.path().into() };
             return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.load.clients, &drain));
         }
-        self.all(&program.kinds, &program.run, program.beside.as_ref(), trial.load.clients)
+        self.part_clients(&program.kinds, &program.run, program.beside.as_ref(), trial.load.clients)
     }
 
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {
@@ -301,7 +301,7 @@ impl Maintenance for FjallDrain {
     type Op = KvOp;
     type Open = ();
 
-    fn engine(&self) -> String {
+    fn engine_name(&self) -> String {
         format!("fjall in `{}`", shown(&self.directory))
     }
 
@@ -318,7 +318,7 @@ impl Maintenance for FjallDrain {
 }
 
 /// `what` is a verb phrase that ends before the path.
-fn failed(what: &'static str, directory: &Path) -> impl Fn(Error) -> TargetError {
+fn engine_error(what: &'static str, directory: &Path) -> impl Fn(Error) -> TargetError {
     move |error| match io_error(&error) {
         Some(error) => TargetError::io(what, directory, error),
         None => TargetError::Failed(format!("fjall cannot {what} `{}`: {}", shown(directory), text_of(&error))),

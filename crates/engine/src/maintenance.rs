@@ -84,7 +84,7 @@ pub(super) trait Maintenance: Clone + Send + 'static {
     /// The connection.
     type Open: Send;
     /// The engine, for messages.
-    fn engine(&self) -> String;
+    fn engine_name(&self) -> String;
     /// Opens it, on the client's own thread.
     fn open(&self) -> Result<Self::Open, OpFailure>;
     /// Performs `op`.
@@ -116,7 +116,7 @@ impl<C: Maintenance> Driver for MaintenanceDriver<C> {
     type Op = C::Op;
 
     fn open(&mut self) -> Result<(), String> {
-        let cannot = |failure: OpFailure| format!("{}: {}", self.maintenance.engine(), failure.text);
+        let cannot = |failure: OpFailure| format!("{}: {}", self.maintenance.engine_name(), failure.text);
         self.open = Some(self.maintenance.open().map_err(cannot)?);
         Ok(())
     }
@@ -133,7 +133,7 @@ impl<C: Maintenance> Driver for MaintenanceDriver<C> {
     }
 
     fn describe_failure(&self) -> String {
-        format!("{}: {}", self.maintenance.engine(), self.failure)
+        format!("{}: {}", self.maintenance.engine_name(), self.failure)
     }
 }
 

@@ -154,7 +154,7 @@ impl Null {
         Box::new(SyncClient::new(source, driver))
     }
 
-    fn all<O: Op>(&self, kinds: &[Kind], run: &Part<O>, beside: Option<&Beside<O>>, clients: u32) -> Loading {
+    fn part_clients<O: Op>(&self, kinds: &[Kind], run: &Part<O>, beside: Option<&Beside<O>>, clients: u32) -> Loading {
         Loading::new(kinds, run, beside, clients, |source, slot| self.client(source, slot))
     }
 }
@@ -178,16 +178,16 @@ impl Instance for Null {
         let (params, n) = (&trial.workload.params, trial.load.clients);
         if let Some(make) = def.io {
             let program = make(params, trial.seed, &Carried::default());
-            return Ok(self.all(&program.kinds, &program.run, None, n));
+            return Ok(self.part_clients(&program.kinds, &program.run, None, n));
         }
         if let Some(make) = def.sql {
             let program = make(params, trial.seed, &Carried::default());
-            return Ok(self.all(&program.kinds, &program.run, program.beside.as_ref(), n));
+            return Ok(self.part_clients(&program.kinds, &program.run, program.beside.as_ref(), n));
         }
         let make = def.kv.expect("a workload has at least one family");
         let program = make(params, trial.seed, &Carried::default())
             .map_err(|error| TargetError::Unsupported(error.to_string()))?;
-        Ok(self.all(&program.kinds, &program.run, program.beside.as_ref(), n))
+        Ok(self.part_clients(&program.kinds, &program.run, program.beside.as_ref(), n))
     }
 
     fn space(&self) -> DataSpace {

@@ -21,10 +21,10 @@ impl PeriodicTask {
         name: &str,
         act: impl FnMut() -> Result<(), String> + Send + 'static,
     ) -> std::io::Result<PeriodicTask> {
-        PeriodicTask::every(Duration::from_secs(1), name, act)
+        PeriodicTask::start_every(Duration::from_secs(1), name, act)
     }
 
-    fn every(
+    fn start_every(
         pause: Duration,
         name: &str,
         mut act: impl FnMut() -> Result<(), String> + Send + 'static,
@@ -35,7 +35,7 @@ impl PeriodicTask {
         let run = move || {
             while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 if let Err(text) = act() {
-                    lock(&first_failure).get_or_insert(text);
+                    lock_failure(&first_failure).get_or_insert(text);
                 }
             }
         };
@@ -45,12 +45,12 @@ impl PeriodicTask {
 
     /// The first failure, if there was one.
     pub fn failure(&self) -> Option<String> {
-        lock(&self.failure).clone()
+        lock_failure(&self.failure).clone()
     }
 }
 
 /// Nothing that can panic runs under the lock.
-fn lock(failure: &Mutex<Option<String>>) -> MutexGuard<'_, Option<String>> {
+fn lock_failure(failure: &Mutex<Option<String>>) -> MutexGuard<'_, Option<String>> {
     failure.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -75,7 +75,7 @@ mod tests {
             let _ = tell.send(());
             if seen == 1 { Err("the disk said no".into()) } else { Ok(()) }
         };
-        let every = PeriodicTask::every(Duration::from_micros(1), "test", act).unwrap();
+        let every = PeriodicTask::start_every(Duration::from_micros(1), "test", act).unwrap();
         (0..3).for_each(|_| told.recv().unwrap());
         assert_eq!(every.failure(), Some("the disk said no".into()));
     }

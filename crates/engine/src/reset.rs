@@ -82,10 +82,10 @@ impl DataReset {
     /// After the load, with the engine stopped and its data in `data`: keeps a copy in `dir` if the mode needs one.
     pub fn keep_copy(&mut self, dir: &mut DataDir, data: &Path) -> Result<(), TargetError> {
         if self.mode != ResetMode::Restore {
-            return copy::chill(data);
+            return copy::drop_caches(data);
         }
         let place = dir.own_copy()?;
-        let how = copy::contents(data, &place)?;
+        let how = copy::copy_contents(data, &place)?;
         self.copy = Some((place, how));
         Ok(())
     }
@@ -94,13 +94,13 @@ impl DataReset {
     pub fn restore(&mut self, data: &Path) -> Result<(), TargetError> {
         self.state = Some(match &self.copy {
             None => {
-                copy::chill(data)?;
+                copy::drop_caches(data)?;
                 DataState::Restarted
             }
             Some((place, _)) => {
                 let began = Instant::now();
-                copy::empty(data)?;
-                let mut copied = copy::contents(place, data)?;
+                copy::remove_contents(data)?;
+                let mut copied = copy::copy_contents(place, data)?;
                 copied.took = began.elapsed();
                 DataState::Restored(copied)
             }
@@ -135,7 +135,7 @@ impl DataReset {
             Some(DataState::Loaded) => vec![state("loaded".into())],
             Some(DataState::Restarted) => vec![state("restarted".into())],
             Some(DataState::Restored(copied)) => {
-                vec![state(format!("restored ({})", copied.how())), seconds_fact("data.restore_s", copied)]
+                vec![state(format!("restored ({})", copied.describe())), seconds_fact("data.restore_s", copied)]
             }
         }
     }
@@ -143,7 +143,7 @@ impl DataReset {
     /// How the copy of the loaded data was made, if one is kept.
     pub fn facts_of_load(&self) -> Vec<Fact> {
         let facts = |(_, copied): &(PathBuf, Copied)| {
-            [Fact::new("load.copy", copied.how()), seconds_fact("load.copy_s", copied)]
+            [Fact::new("load.copy", copied.describe()), seconds_fact("load.copy_s", copied)]
         };
         self.copy.iter().flat_map(facts).collect()
     }

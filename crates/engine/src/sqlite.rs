@@ -112,8 +112,8 @@ impl Sqlite {
         let own = dir.own_directory("sqlite")?;
         let database = own.join("plimsoll.db");
         let params = start.trial.target.params.clone();
-        let admin = connect(&database, &params, 0).map_err(failed("open a new database at", &database))?;
-        sort_in(&admin, &own).map_err(failed("keep temporary files beside", &database))?;
+        let admin = connect(&database, &params, 0).map_err(engine_error("open a new database at", &database))?;
+        sort_in(&admin, &own).map_err(engine_error("keep temporary files beside", &database))?;
         let syncer = sync_each_second(&database, &params)?;
         let (reset, made_for) = (DataReset::from_params(&params), DataDescription::new(start));
         let (tables, debt) = (Vec::new(), RemainingDebt::default());
@@ -127,10 +127,10 @@ impl Sqlite {
     ) -> Result<(), TargetError> {
         // Closed first: to open and close the file beside SQLite gives up the locks that SQLite has on it.
         self.syncer = None;
-        let nothing = Connection::open_in_memory().map_err(failed("stand still for", &self.database))?;
+        let nothing = Connection::open_in_memory().map_err(engine_error("stand still for", &self.database))?;
         drop(std::mem::replace(&mut self.admin, nothing));
         meanwhile(&mut self.reset, &mut self.dir, self.database.parent().expect("it is in a directory"))?;
-        self.admin = connect(&self.database, &self.params, 0).map_err(failed("open", &self.database))?;
+        self.admin = connect(&self.database, &self.params, 0).map_err(engine_error("open", &self.database))?;
         self.syncer = sync_each_second(&self.database, &self.params)?;
         Ok(())
     }
@@ -143,7 +143,7 @@ impl Sqlite {
         self.tables.iter().map(|table| count(table).map(|rows| rows as u64)).sum()
     }
 
-    fn all(
+    fn part_clients(
         &self,
         mode: ClientMode,
         statements: &[String],
@@ -191,17 +191,19 @@ impl Instance for Sqlite {
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
         let program = program_of(trial, &self.made_for.carried);
         for table in &program.schema {
-            self.admin.execute_batch(&create_table(table)).map_err(failed("create a table in", &self.database))?;
+            self.admin
+                .execute_batch(&create_table(table))
+                .map_err(engine_error("create a table in", &self.database))?;
             self.tables.push(table.name.clone());
         }
         let Some(load) = &program.load else { return Ok(None) };
         // One loader: there is one writer at a time.
-        Ok(Some(self.all(LOADING, &program.load_statements, &program.kinds, load, None, 1)))
+        Ok(Some(self.part_clients(LOADING, &program.load_statements, &program.kinds, load, None, 1)))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
-        quiesce(&self.admin, &self.params, &self.debt).map_err(failed("checkpoint", &self.database))?;
-        let rows = self.rows().map_err(failed("count the rows of", &self.database))?;
+        quiesce(&self.admin, &self.params, &self.debt).map_err(engine_error("checkpoint", &self.database))?;
+        let rows = self.rows().map_err(engine_error("count the rows of", &self.database))?;
         if self.reset.mode != ResetMode::Keep {
             self.reopen(DataReset::keep_copy)?;
         }
@@ -234,7 +236,7 @@ impl Instance for Sqlite {
             ));
         }
         let (run, beside) = (&program.run, program.beside.as_ref());
-        Ok(self.all(
+        Ok(self.part_clients(
             ClientMode::from_params(&trial.target.params),
             &program.statements,
             &program.kinds,
@@ -248,7 +250,7 @@ impl Instance for Sqlite {
         let (database, log) = (self.database.clone(), log_of(&self.database));
         vec![in_process_source(&COUNTERS, move || {
             let length = |path: &Path| std::fs::metadata(path).ok().map(|file| file.len() as f64);
-            vec![length(&log), restarts(&log), length(&database), memory_used()]
+            vec![length(&log), log_restarts(&log), length(&database), memory_used()]
         })]
     }
 
@@ -298,7 +300,7 @@ fn quiesce(connection: &Connection, params: &Params, debt: &RemainingDebt) -> ru
 }
 
 /// `what` is a verb phrase that ends before the path of the database.
-fn failed(what: &'static str, database: &Path) -> impl Fn(rusqlite::Error) -> TargetError {
+fn engine_error(what: &'static str, database: &Path) -> impl Fn(rusqlite::Error) -> TargetError {
     move |error| {
         let full = class_of(&error) == FailureClass::NoSpace;
         let advice = if full { "; free some space or use another directory" } else { "" };
@@ -370,7 +372,7 @@ fn log_of(database: &Path) -> PathBuf {
 
 /// How often the log started again, as its header says in its fourth number; none while it is empty.
 /// (<https://sqlite.org/fileformat.html#the_write_ahead_log>) Of SQLite's files only the log may be opened past it.
-fn restarts(log: &Path) -> Option<f64> {
+fn log_restarts(log: &Path) -> Option<f64> {
     let mut header = [0; 16];
     std::fs::File::open(log).ok()?.read_exact(&mut header).ok()?;
     Some(f64::from(u32::from_be_bytes(header[12..].try_into().expect("four bytes"))))
@@ -424,12 +426,12 @@ impl Maintenance for SqliteMaintenance {
     type Op = SqlOp;
     type Open = Connection;
 
-    fn engine(&self) -> String {
+    fn engine_name(&self) -> String {
         format!("sqlite on `{}`", shown(&self.database))
     }
 
     fn open(&self) -> Result<Connection, OpFailure> {
-        connect(&self.database, &self.params, 0).map_err(failure)
+        connect(&self.database, &self.params, 0).map_err(op_failure)
     }
 
     fn perform(&self, connection: &mut Connection, op: &SqlOp) -> Result<(), OpFailure> {
@@ -441,11 +443,11 @@ impl Maintenance for SqliteMaintenance {
                 asked.try_for_each(|statements| connection.execute_batch(&statements))
             }
         };
-        done.map_err(failure)
+        done.map_err(op_failure)
     }
 }
 
-fn failure(error: rusqlite::Error) -> OpFailure {
+fn op_failure(error: rusqlite::Error) -> OpFailure {
     OpFailure { class: class_of(&error), text: error.to_string() }
 }
 

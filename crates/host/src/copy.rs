@@ -26,7 +26,7 @@ pub struct Copied {
 
 impl Copied {
     /// The words in facts.
-    pub fn how(&self) -> String {
+    pub fn describe(&self) -> String {
         match (self.shared, self.whole) {
             (0, _) => "copy".into(),
             (_, 0) => "reflink".into(),
@@ -36,18 +36,18 @@ impl Copied {
 }
 
 /// Copies what is in `from` into the empty directory `to`, and lets both go from the page cache.
-pub fn contents(from: &Path, to: &Path) -> Result<Copied, TargetError> {
+pub fn copy_contents(from: &Path, to: &Path) -> Result<Copied, TargetError> {
     let (began, mut copied) = (Instant::now(), Copied::default());
     copy_entries(from, to, &mut copied)?;
-    sync(to)?;
-    forget(from)?;
-    forget(to)?;
+    sync_file_system(to)?;
+    drop_cached_pages(from)?;
+    drop_cached_pages(to)?;
     Ok(Copied { took: began.elapsed(), ..copied })
 }
 
 /// Removes what is in `dir`, and not the directory itself.
-pub fn empty(dir: &Path) -> Result<(), TargetError> {
-    for entry in entries(dir)? {
+pub fn remove_contents(dir: &Path) -> Result<(), TargetError> {
+    for entry in list_entries(dir)? {
         let path = entry.path();
         let is_directory = entry.file_type().trying("look at", &path)?.is_dir();
         if is_directory { fs::remove_dir_all(&path) } else { fs::remove_file(&path) }.trying("remove", &path)?;
@@ -56,19 +56,19 @@ pub fn empty(dir: &Path) -> Result<(), TargetError> {
 }
 
 /// Writes out what the kernel holds of the files in `dir` and lets it go, so that who reads them next reads from the disk.
-pub fn chill(dir: &Path) -> Result<(), TargetError> {
-    sync(dir)?;
-    forget(dir)
+pub fn drop_caches(dir: &Path) -> Result<(), TargetError> {
+    sync_file_system(dir)?;
+    drop_cached_pages(dir)
 }
 
 /// All of its file system: one call instead of one for each of a thousand small files.
-fn sync(dir: &Path) -> Result<(), TargetError> {
+fn sync_file_system(dir: &Path) -> Result<(), TargetError> {
     let opened = openat(CWD, dir, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
     opened.and_then(syncfs).trying("sync", dir)
 }
 
 fn copy_entries(from: &Path, to: &Path, copied: &mut Copied) -> Result<(), TargetError> {
-    for entry in entries(from)? {
+    for entry in list_entries(from)? {
         let (source, target) = (entry.path(), to.join(entry.file_name()));
         let kind = entry.file_type().trying("look at", &source)?;
         if kind.is_dir() {
@@ -101,12 +101,12 @@ fn same_owner(meta: &fs::Metadata, target: &Path) -> Result<(), TargetError> {
 }
 
 /// Pages that are not written out yet stay: they are not dropped by this, and the copy was synced before.
-fn forget(dir: &Path) -> Result<(), TargetError> {
-    for entry in entries(dir)? {
+fn drop_cached_pages(dir: &Path) -> Result<(), TargetError> {
+    for entry in list_entries(dir)? {
         let path = entry.path();
         let kind = entry.file_type().trying("look at", &path)?;
         if kind.is_dir() {
-            forget(&path)?;
+            drop_cached_pages(&path)?;
         } else if kind.is_file() {
             // Advice only: where the file system takes none, the cache stays warm.
             let _ = fadvise(&open_file(&path)?, 0, None, Advice::DontNeed);
@@ -120,7 +120,7 @@ fn open_file(path: &Path) -> Result<File, TargetError> {
     openat(CWD, path, flags, Mode::empty()).map(File::from).trying("open", path)
 }
 
-fn entries(dir: &Path) -> Result<Vec<DirEntry>, TargetError> {
+fn list_entries(dir: &Path) -> Result<Vec<DirEntry>, TargetError> {
     fs::read_dir(dir).and_then(Iterator::collect).trying("list", dir)
 }
 
@@ -139,13 +139,13 @@ mod tests {
         fs::write(from.join("inner/data"), vec![7; 100_000]).unwrap();
         fs::set_permissions(from.join("inner/data"), Permissions::from_mode(0o640)).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", from.join("link")).unwrap();
-        contents(&from, &to).unwrap();
+        copy_contents(&from, &to).unwrap();
         let meta = fs::metadata(to.join("inner/data")).unwrap();
         assert_eq!((meta.mode() & 0o777, meta.len(), meta.uid()), (0o640, 100_000, fs::metadata(&from).unwrap().uid()));
         assert!(to.join("inner/deep").is_dir() && !to.join("link").exists());
         assert_eq!(fs::read(to.join("inner/data")).unwrap(), vec![7; 100_000]);
-        empty(&to).unwrap();
-        assert!(to.is_dir() && entries(&to).unwrap().is_empty() && from.join("inner/data").exists());
+        remove_contents(&to).unwrap();
+        assert!(to.is_dir() && list_entries(&to).unwrap().is_empty() && from.join("inner/data").exists());
     }
 
     #[test]
@@ -165,10 +165,10 @@ mod tests {
             let (from, to) = (volume.mount_point().join("from"), volume.mount_point().join("to"));
             fs::create_dir(&from).and_then(|()| fs::create_dir(&to)).unwrap();
             fs::write(from.join("data"), vec![7; 64 << 20]).unwrap();
-            chill(&from).unwrap();
+            drop_caches(&from).unwrap();
             let free = || rustix::fs::statvfs(&from).map(|it| it.f_bfree * it.f_frsize).unwrap();
             let before = free();
-            assert_eq!(contents(&from, &to).unwrap().how(), "reflink");
+            assert_eq!(copy_contents(&from, &to).unwrap().describe(), "reflink");
             assert!(before.saturating_sub(free()) < 8 << 20, "{kind}: {before} and then {}", free());
             fs::write(to.join("data"), b"other").unwrap();
             assert_eq!(fs::read(from.join("data")).unwrap(), vec![7; 64 << 20], "{kind}");
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_copy_that_shares_some_of_its_blocks_says_so() {
-        let how = |shared, whole| Copied { shared, whole, took: Duration::ZERO }.how();
+        let how = |shared, whole| Copied { shared, whole, took: Duration::ZERO }.describe();
         assert_eq!([how(3, 0), how(0, 3), how(0, 0)], ["reflink", "copy", "copy"]);
         assert_eq!(how(2, 1), "reflink of 2 files, copy of 1");
     }

@@ -97,7 +97,7 @@ impl DataDir {
         let manifest = Manifest {
             format: MANIFEST_FORMAT,
             made_by: "plimsoll".into(),
-            host: host(),
+            host: host_name(),
             data: data.into(),
             seed,
             generator_version: GENERATOR_VERSION,
@@ -273,7 +273,7 @@ fn lock_new(dir: &Path) -> Option<File> {
     still_there.then_some(file)
 }
 
-fn host() -> String {
+fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
@@ -305,7 +305,7 @@ pub fn sweep_abandoned(parent: &Path, release: ReleaseVolume) -> Swept {
 }
 
 /// What a look at a data directory found.
-pub enum Look {
+pub enum DirState {
     /// It is no longer there.
     Gone,
     /// Its plimsoll is running.
@@ -315,23 +315,23 @@ pub enum Look {
 }
 
 /// Looks at the data directory `dir`, which a run file names, without changing it.
-pub fn look(dir: &Path) -> Result<Look, TargetError> {
+pub fn inspect_dir(dir: &Path) -> Result<DirState, TargetError> {
     let named = dir.file_name().is_some_and(|name| name.to_string_lossy().starts_with(DATA_DIR_PREFIX));
     let no_data = |why: &str| TargetError::Unsafe(format!("`{}` {why}; it is left alone", shown(dir)));
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let held = match openat2(CWD, dir, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        Err(Errno::NOENT) => return Ok(Look::Gone),
+        Err(Errno::NOENT) => return Ok(DirState::Gone),
         Err(Errno::LOOP | Errno::NOTDIR) => {
             return Err(no_data("is a symlink, is reached through one, or is not a directory"));
         }
         opened => File::from(opened.trying("open", dir)?),
     };
     match flock(&held, FlockOperation::NonBlockingLockShared) {
-        Err(Errno::WOULDBLOCK) => return Ok(Look::InUse),
+        Err(Errno::WOULDBLOCK) => return Ok(DirState::InUse),
         locked => locked.trying("lock", dir)?,
     }
     match read_manifest(&held) {
-        Some(manifest) if named && manifest.host == host() => Ok(Look::Abandoned(held)),
+        Some(manifest) if named && manifest.host == host_name() => Ok(DirState::Abandoned(held)),
         _ => Err(no_data("is not a data directory made by plimsoll on this machine")),
     }
 }
@@ -352,7 +352,7 @@ fn sweep_one(dir: &Path, release: ReleaseVolume) -> Option<String> {
     }
     match read_manifest(&locked) {
         None => left("its manifest is missing or damaged; remove it by hand"),
-        Some(manifest) if manifest.host != host() => left("it was made by another machine, which may be using it"),
+        Some(manifest) if manifest.host != host_name() => left("it was made by another machine, which may be using it"),
         Some(manifest) => {
             match end_servers(dir, &manifest).and_then(|()| remove_listed(dir, &locked, &manifest, Some(release))) {
                 Ok(()) => Some(format!("removed `{}`, left by a run that was killed", shown(dir))),

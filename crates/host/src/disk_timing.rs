@@ -297,7 +297,7 @@ mod tests {
     fn a_file_shorter_than_one_request_is_refused_with_what_to_do() {
         let (_dir, path) = file_of(1);
         let error = time_reads(&path, Via::Buffered, Reads::Disk, SHORT, &|| false).unwrap_err().to_string();
-        assert!(error.contains("shorter than 2 MiB") && error.contains("make it longer"), "{error}");
+        assert!(error.contains("shorter than one read (2 MiB)") && error.contains("make it longer"), "{error}");
     }
 
     #[test]

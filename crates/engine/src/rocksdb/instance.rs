@@ -65,7 +65,7 @@ impl RocksDb {
         let options = options::from_params(&params, &variables)?;
         let mut dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         let data = dir.own_directory("rocksdb")?;
-        let opened = DB::open(&options, &data).map_err(failed("open a new database in", dir.path()));
+        let opened = DB::open(&options, &data).map_err(engine_error("open a new database in", dir.path()));
         let database = Arc::new(opened.map_err(|error| RULES.blamed(&variables, error))?);
         let syncer = sync_each_second(&database, &params)?;
         let made_for = DataDescription::new(start);
@@ -74,7 +74,7 @@ impl RocksDb {
         RULES.known(&made.variables, |name| found.get(name).cloned()).map(|()| made)
     }
 
-    fn all(&self, kinds: &[Kind], part: &Part<KvOp>, beside: Option<&Beside<KvOp>>, clients: u32) -> Loading {
+    fn part_clients(&self, kinds: &[Kind], part: &Part<KvOp>, beside: Option<&Beside<KvOp>>, clients: u32) -> Loading {
         Loading::new(kinds, part, beside, clients, |source, _| {
             let keys = RocksdbStore::new(self.database.clone(), &self.params);
             Box::new(SyncClient::new(source, KvDriver::new(keys, self.dir.path())))
@@ -116,12 +116,12 @@ impl Instance for RocksDb {
     fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
         let program = program_of(trial, &self.made_for.carried)?;
         let Some(load) = &program.load else { return Ok(None) };
-        Ok(Some(self.all(&program.kinds, load, None, loaders_for(load.ops))))
+        Ok(Some(self.part_clients(&program.kinds, load, None, loaders_for(load.ops))))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
-        quiesce(&self.database).map_err(failed("flush", self.dir.path()))?;
-        let tables = self.database.live_files().map_err(failed("list the tables in", self.dir.path()))?;
+        quiesce(&self.database).map_err(engine_error("flush", self.dir.path()))?;
+        let tables = self.database.live_files().map_err(engine_error("list the tables in", self.dir.path()))?;
         self.dir.seal(tables.iter().map(|table| table.num_entries - table.num_deletions).sum())?;
         Ok(Vec::new())
     }
@@ -133,7 +133,7 @@ impl Instance for RocksDb {
             let drain = RocksdbDrain { database: self.database.clone(), directory: self.dir.path().into() };
             return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.load.clients, &drain));
         }
-        Ok(self.all(&program.kinds, &program.run, program.beside.as_ref(), trial.load.clients))
+        Ok(self.part_clients(&program.kinds, &program.run, program.beside.as_ref(), trial.load.clients))
     }
 
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {
@@ -184,7 +184,7 @@ impl Maintenance for RocksdbDrain {
     type Op = KvOp;
     type Open = ();
 
-    fn engine(&self) -> String {
+    fn engine_name(&self) -> String {
         format!("rocksdb in `{}`", shown(&self.directory))
     }
 
@@ -198,7 +198,7 @@ impl Maintenance for RocksdbDrain {
 }
 
 /// `what` is a verb phrase that ends before the path.
-fn failed(what: &'static str, directory: &Path) -> impl Fn(Error) -> TargetError {
+fn engine_error(what: &'static str, directory: &Path) -> impl Fn(Error) -> TargetError {
     let directory = shown(directory);
     move |error| {
         let full = class_of(&error) == FailureClass::NoSpace;

@@ -5,7 +5,7 @@
 //! 107 bytes at most and paths are longer.
 
 use super::account::ServerAccount;
-use super::process::{Launch, Server, ending};
+use super::process::{Launch, Server, describe_exit};
 use host::cgroup::CgroupLimits;
 use host::data_dir::DataDir;
 use host::error::{IoContext, TargetError};
@@ -104,15 +104,15 @@ impl ServerDir {
     /// process takes to give back its memory: its connections break first.
     pub fn trouble(&self, suspected: bool) -> Option<String> {
         let server = self.server.as_ref()?;
-        let ended = if suspected { server.ended_soon() } else { server.ended().is_some() };
-        ended.then(|| server.died().to_string())
+        let ended = if suspected { server.exits_soon() } else { server.exit_status().is_some() };
+        ended.then(|| server.exit_error().to_string())
     }
 
     /// As whom the server runs, and how it ended if it has.
     pub fn facts(&self) -> Vec<Fact> {
         let user = self.account.as_ref().map(|account| Fact::new("server.user", account.name.as_str()));
-        let ended = self.server.as_ref().and_then(Server::ended);
-        user.into_iter().chain(ended.map(|status| Fact::new("server.ended", ending(status)))).collect()
+        let ended = self.server.as_ref().and_then(Server::exit_status);
+        user.into_iter().chain(ended.map(|status| Fact::new("server.ended", describe_exit(status)))).collect()
     }
 
     /// Stops the server and removes the directory.

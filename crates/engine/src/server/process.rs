@@ -58,9 +58,9 @@ impl Launch<'_> {
         let server = self.start()?;
         let until = Instant::now() + SETUP_AT_MOST;
         loop {
-            match server.ended() {
+            match server.exit_status() {
                 Some(status) if status.success() => return Ok(()),
-                Some(_) => return Err(server.died()),
+                Some(_) => return Err(server.exit_error()),
                 None if Instant::now() > until => {
                     let text = format!("`{}` did not end within {SETUP_AT_MOST:?}", server.name);
                     return Err(TargetError::Failed(text));
@@ -128,8 +128,8 @@ impl Server {
     pub fn wait_until_ready(&self, mut ready: impl FnMut() -> Result<(), String>) -> Result<(), TargetError> {
         let until = Instant::now() + READY_AT_MOST;
         while let Err(why) = ready() {
-            if self.ended().is_some() {
-                return Err(self.died());
+            if self.exit_status().is_some() {
+                return Err(self.exit_error());
             }
             if Instant::now() > until {
                 let text = format!("{} was not ready within {READY_AT_MOST:?}: {why}", self.name);
@@ -141,7 +141,7 @@ impl Server {
     }
 
     /// How it ended, where it has.
-    pub fn ended(&self) -> Option<ExitStatus> {
+    pub fn exit_status(&self) -> Option<ExitStatus> {
         let pid = Pid::from_child(&self.child);
         // NOWAIT: it stays to be waited for, and its number its own.
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -151,10 +151,10 @@ impl Server {
     }
 
     /// Whether it has ended, or does within a moment.
-    pub fn ended_soon(&self) -> bool {
+    pub fn exits_soon(&self) -> bool {
         const MOMENT: Duration = Duration::from_secs(1);
         let until = Instant::now() + MOMENT;
-        while self.ended().is_none() {
+        while self.exit_status().is_none() {
             if Instant::now() > until {
                 return false;
             }
@@ -164,8 +164,8 @@ impl Server {
     }
 
     /// What to say if it has ended and should not have.
-    pub fn died(&self) -> TargetError {
-        let how = self.ended().map_or("ended".to_owned(), |status| format!("ended by {}", ending(status)));
+    pub fn exit_error(&self) -> TargetError {
+        let how = self.exit_status().map_or("ended".to_owned(), |status| format!("ended by {}", describe_exit(status)));
         let said = last_words(&self.log);
         let full = said.contains("No space left on device") || said.contains("Disk is full");
         let advice = if full { "; free some space or use another directory" } else { "" };
@@ -186,7 +186,7 @@ impl Server {
             Ok(Some(status)) => Err(TargetError::Failed(format!(
                 "{} was asked to shut down and ended by {}; its last words: {}",
                 self.name,
-                ending(status),
+                describe_exit(status),
                 last_words(&self.log)
             ))),
             _ => Ok(()),
@@ -237,7 +237,7 @@ impl Drop for Server {
 }
 
 /// `signal 9`, `exit code 1`.
-pub fn ending(status: ExitStatus) -> String {
+pub fn describe_exit(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(signal), _) => format!("signal {signal}"),
         (None, code) => format!("exit code {}", code.unwrap_or_default()),
@@ -320,7 +320,7 @@ mod tests {
             !stat.is_empty() && !stat.contains(") Z ")
         };
         let (server, grandchild) = start();
-        assert!(runs(grandchild) && server.ended().is_none());
+        assert!(runs(grandchild) && server.exit_status().is_none());
         server.stop().unwrap();
         let until = Instant::now() + KILLED_AT_MOST;
         while runs(grandchild) && Instant::now() < until {}

@@ -209,7 +209,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         Ok(())
     }
 
-    fn all(
+    fn part_clients(
         &self,
         options: SessionOptions,
         statements: Vec<String>,
@@ -314,7 +314,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         }
         let Some(load) = &program.load else { return Ok(None) };
         let options = SessionOptions::for_loading(trial);
-        Ok(Some(self.all(options, program.load_statements, load, None, &program.kinds, loaders_for(load.ops))))
+        Ok(Some(self.part_clients(options, program.load_statements, load, None, &program.kinds, loaders_for(load.ops))))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
@@ -355,7 +355,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             ));
         }
         let (run, beside) = (&program.run, program.beside.as_ref());
-        Ok(self.all(self.options.clone(), program.statements, run, beside, &program.kinds, trial.load.clients))
+        Ok(self.part_clients(self.options.clone(), program.statements, run, beside, &program.kinds, trial.load.clients))
     }
 
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {
@@ -392,7 +392,7 @@ impl<S: SqlServer> Maintenance for ServerMaintenance<S> {
     type Op = SqlOp;
     type Open = S::Admin;
 
-    fn engine(&self) -> String {
+    fn engine_name(&self) -> String {
         S::display_name(&self.address).to_owned()
     }
 

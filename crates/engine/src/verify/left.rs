@@ -7,7 +7,7 @@
 use super::read_back::{ReadBack, Written, read_back};
 use super::state::UnitState;
 use super::table::Head;
-use host::data_dir::{self, Look};
+use host::data_dir::{self, DirState};
 use host::error::{IoContext, TargetError, shown};
 use host::filesystem::{Alignment, direct_alignment};
 use model::Bytes;
@@ -103,10 +103,10 @@ fn open_directory(table_path: &Path) -> Result<OpenedTable, TargetError> {
     let Some(dir) = table_path.parent().filter(|_| is_table && table_path.is_absolute()) else {
         return Err(no_table(table_path));
     };
-    let held = match data_dir::look(dir)? {
-        Look::Gone => return Ok(OpenedTable::Gone),
-        Look::InUse => return Ok(OpenedTable::InUse),
-        Look::Abandoned(held) => held,
+    let held = match data_dir::inspect_dir(dir)? {
+        DirState::Gone => return Ok(OpenedTable::Gone),
+        DirState::InUse => return Ok(OpenedTable::InUse),
+        DirState::Abandoned(held) => held,
     };
     let Some(table) = open_plain(&held, Path::new(TABLE_NAME))? else { return Ok(OpenedTable::Gone) };
     let head = head_of(&table, table_path)?;
