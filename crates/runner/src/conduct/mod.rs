@@ -9,7 +9,7 @@ pub(crate) mod steady;
 pub(crate) mod strategy;
 
 use crate::error::RunnerError;
-use crate::events::{RunEvent, RunObserver};
+use crate::events::{RunEvent, RunObserver, note};
 use crate::messages::{Assignment, Performer, Sequence};
 use load::{Clock, MonotonicClock, Stop};
 use model::{Phase, PointState};
@@ -37,6 +37,7 @@ impl Conductor<'_> {
     pub fn run(mut self, strategy: &mut dyn Strategy, performer: &mut dyn Performer) -> Result<(), RunnerError> {
         let measured = self.measure_all(strategy, performer);
         let removed = performer.clear();
+        self.note_second_error(&measured, &removed);
         self.observer.on(RunEvent::SessionEnded);
         measured.and(removed)
     }
@@ -101,10 +102,18 @@ impl Conductor<'_> {
         self.writer.begin_phase(point, Phase::Cleanup, self.clock.now())?;
         let removed = performer.clear();
         self.writer.end_phase(point, Phase::Cleanup, self.clock.now(), 0, 0)?;
+        self.note_second_error(&measured, &removed);
         if measured.is_ok() && removed.is_err() {
             self.finish(point, &removed)?;
         }
         Ok(measured.and(removed))
+    }
+
+    /// The error of the load is returned; if the data could not be removed either, that must not be lost.
+    fn note_second_error(&mut self, measured: &Result<(), RunnerError>, removed: &Result<(), RunnerError>) {
+        if let (Err(_), Err(error)) = (measured, removed) {
+            note(self.observer, format_args!("the data could not be removed: {error}"));
+        }
     }
 
     fn finish(&mut self, point: PointId, measured: &Result<(), RunnerError>) -> Result<(), RunnerError> {
@@ -121,4 +130,77 @@ fn next_assignment(strategy: &mut dyn Strategy, done: &[PointId]) -> Option<Assi
     let trial = strategy.next(done)?;
     let sequence = strategy.sequence(done.len()).unwrap_or_else(|| Sequence::alone(&trial, done.len()));
     Some(Assignment { trial, sequence })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::messages::{Deliver, Message, Opened};
+    use crate::preflight::{RunSite, create_run};
+    use model::Trial;
+
+    /// A host whose load fails, and whose data cannot be removed.
+    struct Failing;
+
+    impl Performer for Failing {
+        fn prepare(&mut self, _: &Assignment, conductor: &mut dyn Deliver) -> Result<(), RunnerError> {
+            let (facts, kinds, sources) = (Vec::new(), Vec::new(), Vec::new());
+            conductor.deliver(Message::Opened(Opened { facts, kinds, sources }));
+            Ok(())
+        }
+
+        fn go(&mut self, _: model::Tick, _: &mut dyn Deliver) -> Result<(), RunnerError> {
+            Err(RunnerError::failed("the disk failed"))
+        }
+
+        fn settle(&mut self, measured: Result<(), RunnerError>, _: &mut dyn Deliver) -> Result<(), RunnerError> {
+            measured
+        }
+
+        fn can_keep(&self, _: &Assignment) -> bool {
+            true
+        }
+
+        fn clear(&mut self) -> Result<(), RunnerError> {
+            Err(RunnerError::failed("the schema `p` is still there"))
+        }
+    }
+
+    #[derive(Default)]
+    struct Notes(Vec<String>);
+
+    impl RunObserver for Notes {
+        fn on(&mut self, event: RunEvent<'_>) {
+            if let RunEvent::Note(text) = event {
+                self.0.push(text.into());
+            }
+        }
+    }
+
+    struct Forever(Trial);
+
+    impl Strategy for Forever {
+        fn next(&mut self, _: &[PointId]) -> Option<Trial> {
+            Some(self.0.clone())
+        }
+    }
+
+    #[test]
+    fn a_load_that_fails_ends_the_run_and_data_that_cannot_be_removed_is_noted() {
+        let dir = tempfile::tempdir().unwrap();
+        let site = RunSite { dir: dir.path().into(), runs: dir.path().into(), destroy: Vec::new() };
+        let plan = plan::from_flags("file", &plan::Overrides::default(), 1.0, &crate::catalogue()).unwrap();
+        let mut notes = Notes::default();
+        let (run_file, mut writer) = create_run(&plan, &site, &mut notes).unwrap();
+        let (stop, clock, done) = (Arc::default(), MonotonicClock::start(), Vec::new());
+        let (writer_ref, observer) = (&mut writer, &mut notes);
+        let conductor = Conductor { writer: writer_ref, observer, stop, clock, done, interruption: None };
+        let error = conductor.run(&mut Forever(plan.trials[0].clone()), &mut Failing).unwrap_err();
+        writer.finish().unwrap();
+        assert_eq!(error.to_string(), "the disk failed");
+        assert!(notes.0.iter().any(|note| note.contains("the schema `p` is still there")), "{:?}", notes.0);
+        let run = store::read(&run_file).unwrap();
+        let states: Vec<_> = run.points.iter().map(|point| (point.state, point.error.as_deref())).collect();
+        assert_eq!(states, [(PointState::Failed, Some("the disk failed"))]);
+    }
 }
