@@ -60,6 +60,8 @@ pub trait Link: Send + 'static {
     fn run(&mut self, statement: &str) -> Result<(), Failure>;
     /// The rows that answer `question`, each value as text.
     fn rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, Failure>;
+    /// The number that answers `question`, which may take as long as a statement; 0 if it has no row.
+    fn number_patiently(&mut self, question: &str) -> Result<u64, Failure>;
 
     /// The last value of the answer's first row.
     fn value(&mut self, question: &str) -> Result<Option<String>, Failure> {
@@ -219,10 +221,8 @@ impl<S: SqlServer> Served<S> {
         self.keeper.borrow_mut().run(statement).map_err(|failure| self.failed(failure))
     }
 
-    /// The number that answers `question`; 0 where none does.
     fn number(&self, question: &str) -> Result<u64, TargetError> {
-        let answer = self.keeper.borrow_mut().value(question).map_err(|failure| self.failed(failure))?;
-        Ok(answer.and_then(|text| text.parse().ok()).unwrap_or_default())
+        self.keeper.borrow_mut().number_patiently(question).map_err(|failure| self.failed(failure))
     }
 
     fn variable(&self, name: &str) -> Option<String> {

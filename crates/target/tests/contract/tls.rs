@@ -179,7 +179,7 @@ fn mariadb_is_measured_over_tls_that_is_verified_and_not_where_it_cannot_be() {
     let issuer = format!("ssl-ca={}", lab.shown("issuer.pem"));
 
     let without = server(&["--skip-ssl".into()]);
-    lab.refused("mysql", &url("localhost", "ssl-mode=required"), "it has no TLS; give it a certificate");
+    lab.refused("mysql", &url("localhost", "ssl-mode=required"), "the server offers no TLS; give it a certificate");
     drop(without);
 
     let own = [("cert", "server.pem"), ("key", "server.key"), ("ca", "issuer.pem")];
@@ -202,10 +202,18 @@ fn mariadb_is_measured_over_tls_that_is_verified_and_not_where_it_cannot_be() {
     let told = lab.measured("mysql", &url("127.0.0.1", &format!("ssl-mode=VERIFY_CA&{issuer}")));
     assert_eq!(told[1].as_deref(), Some("issuer"));
     let stranger = format!("ssl-ca={}", lab.shown("stranger.pem"));
-    lab.refused("mysql", &url("localhost", &stranger), "of an issuer that `");
-    lab.refused("mysql", &url("localhost", &format!("ssl-mode=VERIFY_CA&{stranger}")), "of an issuer that `");
+    lab.refused("mysql", &url("localhost", &stranger), "signed by a CA that is not in `");
+    lab.refused(
+        "mysql",
+        &url("localhost", &format!("ssl-mode=VERIFY_CA&{stranger}")),
+        "signed by a CA that is not in `",
+    );
     lab.refused("mysql", &url("127.0.0.1", &issuer), "is not for `127.0.0.1` but for");
-    lab.refused("mysql", &url("localhost", "ssl-mode=VERIFY_IDENTITY"), "this system does not know");
+    lab.refused(
+        "mysql",
+        &url("localhost", "ssl-mode=VERIFY_IDENTITY"),
+        "certificate signed by an unknown CA; pass it with",
+    );
     assert_eq!(lab.measured("mysql", &url("127.0.0.1", "ssl-mode=required"))[1].as_deref(), Some("nothing"));
     assert_eq!(lab.measured("mysql", &format!("mysql://plain@localhost:{port}/"))[0].as_deref(), Some("none"));
 
@@ -257,7 +265,7 @@ fn postgresql_is_measured_over_tls_that_is_verified_and_not_where_it_cannot_be()
     let url = |host: &str, options: &str| as_whom("visitor", host, options);
     let issuer = format!("sslrootcert={}", lab.shown("issuer.pem"));
 
-    lab.refused("postgresql", &url("localhost", &issuer), "it has no TLS; give it a certificate");
+    lab.refused("postgresql", &url("localhost", &issuer), "the server offers no TLS; give it a certificate");
     ask("ALTER SYSTEM SET ssl = on");
     ask("SELECT pg_reload_conf()");
     until(|| ask("SHOW ssl") == "on\n");
@@ -275,9 +283,13 @@ fn postgresql_is_measured_over_tls_that_is_verified_and_not_where_it_cannot_be()
     let told = lab.measured("postgresql", &url("127.0.0.1", &format!("sslmode=verify-ca&{issuer}")));
     assert_eq!(told[1].as_deref(), Some("issuer"));
     let stranger = format!("sslrootcert={}", lab.shown("stranger.pem"));
-    lab.refused("postgresql", &url("localhost", &stranger), "of an issuer that `");
+    lab.refused("postgresql", &url("localhost", &stranger), "signed by a CA that is not in `");
     lab.refused("postgresql", &url("127.0.0.1", &issuer), "is not for `127.0.0.1` but for");
-    lab.refused("postgresql", &url("localhost", "sslmode=verify-full"), "this system does not know");
+    lab.refused(
+        "postgresql",
+        &url("localhost", "sslmode=verify-full"),
+        "certificate signed by an unknown CA; pass it with",
+    );
     assert_eq!(lab.measured("postgresql", &url("127.0.0.1", "sslmode=require"))[1].as_deref(), Some("nothing"));
     lab.measured("postgresql", &as_whom("clear", "localhost", &issuer));
 

@@ -13,14 +13,15 @@
 
 mod arguments;
 mod client;
+mod control;
 mod counters;
 mod foreign;
+mod login;
 mod params;
 mod programs;
 mod rest;
 mod storage;
 mod tables;
-mod tunnel;
 mod wire;
 
 use super::counters::ServerSource;
@@ -33,8 +34,6 @@ use crate::server::home::Socket;
 use crate::server::place::Foreign;
 use crate::server::url::{PASSWORD_FILE, Password, URL, Url};
 use crate::server::variables::Variables;
-use ::mysql::Conn;
-use ::mysql::prelude::Queryable;
 use arguments::{CONNECTIONS_MAX, RULES, SOCKET, install_arguments, server_arguments};
 use client::{Address, ConnectMysql, failure};
 use model::{Bytes, CounterSource, Entry, Family, ParamDef, ParamKind, Params, Trial};
@@ -46,6 +45,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use storage::Storage;
+use wire::Wire;
 use workload::Table;
 
 /// The engine `mariadb:innodb`.
@@ -147,7 +147,7 @@ struct Mariadb {
 
 impl SqlServer for Mariadb {
     type Address = Address;
-    type Link = Conn;
+    type Link = Wire;
     type Connect = ConnectMysql;
 
     const OWN: &'static Own = &Own {
@@ -182,18 +182,18 @@ impl SqlServer for Mariadb {
         Address::private(socket, shown)
     }
 
-    fn settle(keeper: &mut Conn, address: Address) -> Result<Address, Failure> {
-        let made = keeper.query_drop(format!("CREATE DATABASE {DATABASE}"));
-        made.and_then(|()| keeper.query_drop(format!("USE {DATABASE}"))).map_err(failure)?;
+    fn settle(keeper: &mut Wire, address: Address) -> Result<Address, Failure> {
+        let made = keeper.run(&format!("CREATE DATABASE {DATABASE}"));
+        made.and_then(|()| keeper.run(&format!("USE {DATABASE}"))).map_err(failure)?;
         Ok(address.in_database(DATABASE))
     }
 
-    fn visit(params: &Params) -> Result<(Address, Conn, Foreign), TargetError> {
+    fn visit(params: &Params) -> Result<(Address, Wire, Foreign), TargetError> {
         let url = Url::of(params, &["mysql"], EXAMPLE)?;
-        foreign::visit(&Address::foreign(&url, Password::of(params)?.as_ref())?, &url)
+        foreign::visit(&Address::foreign(&url, Password::of(params)?)?, &url)
     }
 
-    fn link(address: &Address, patience: Duration) -> Result<Conn, Failure> {
+    fn link(address: &Address, patience: Duration) -> Result<Wire, Failure> {
         address.connect(patience)
     }
 
@@ -205,7 +205,7 @@ impl SqlServer for Mariadb {
         ConnectMysql { address, statements, manner }
     }
 
-    fn link_of(connect: &ConnectMysql) -> Result<Conn, Failure> {
+    fn link_of(connect: &ConnectMysql) -> Result<Wire, Failure> {
         connect.connection()
     }
 
@@ -239,7 +239,7 @@ impl SqlServer for Mariadb {
         tables::add_indexes(table).into_iter().collect()
     }
 
-    fn bring_to_rest(&self, keeper: &mut Conn, tables: &[String], private: bool) -> Result<Bytes, Failure> {
+    fn bring_to_rest(&self, keeper: &mut Wire, tables: &[String], private: bool) -> Result<Bytes, Failure> {
         rest::bring(keeper, self.storage, tables, private).map_err(failure)
     }
 
