@@ -240,7 +240,7 @@ impl<S: SqlServer> Served<S> {
     /// Counted and not assumed: what is sealed is what is there.
     fn count_rows(&self) -> Result<u64, TargetError> {
         let count = |table: &String| self.number(&format!("SELECT count(*) FROM {}", S::quoted(table)));
-        self.tables.iter().map(count).sum()
+        self.tables.iter().try_fold(0u64, |rows, table| Ok(rows.saturating_add(count(table)?)))
     }
 
     /// What clients need to do other work on the data than statements.
