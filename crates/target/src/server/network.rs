@@ -52,16 +52,16 @@ impl Deadline {
 /// An explanation that is a message by itself.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct Explanation(String);
+struct PlainMessage(String);
 
 /// An error of `kind` whose `text` is a message by itself.
 pub fn explained(kind: ErrorKind, text: impl Into<String>) -> io::Error {
-    io::Error::new(kind, Explanation(text.into()))
+    io::Error::new(kind, PlainMessage(text.into()))
 }
 
 /// The message of an error that [`explained`] has made.
 pub fn explanation(error: &io::Error) -> Option<&str> {
-    error.get_ref()?.downcast_ref::<Explanation>().map(|explanation| explanation.0.as_str())
+    error.get_ref()?.downcast_ref::<PlainMessage>().map(|explanation| explanation.0.as_str())
 }
 
 /// The system's words for `error`, without the error's number and without Rust's name for the call.

@@ -3,7 +3,7 @@
 //! In: an address, statements with `?`. Out: sessions that perform operations, and control connections. Limits: those of
 //! [`super::login`] and [`super::wire`].
 
-use super::login::{Login, log_in};
+use super::login::{Credentials, log_in};
 use super::wire::{Wire, WireError};
 use crate::engines::crowd::{Next, Polled};
 use crate::engines::manner::Manner;
@@ -68,7 +68,7 @@ impl Address {
 
     fn open(&self, allowed: Duration, patience: Duration) -> Result<Wire, Failure> {
         let password = self.password.as_ref().map(Password::reveal);
-        let login = Login { user: &self.user, password, database: self.database.as_deref() };
+        let login = Credentials { user: &self.user, password, database: self.database.as_deref() };
         let socket = self.route.connect(Deadline::after(allowed), patience).map_err(|cause| io_failure(&cause))?;
         let stream = log_in(socket, self.route.tls(), &login);
         let mut stream = stream.map_err(|error| self.login_failure(error))?;

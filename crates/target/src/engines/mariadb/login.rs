@@ -23,7 +23,7 @@ use std::io::{BufReader, ErrorKind, Read, Write};
 
 /// The account to log in to, and the database that is current afterwards.
 #[derive(Clone, Copy)]
-pub struct Login<'a> {
+pub struct Credentials<'a> {
     /// The user.
     pub user: &'a str,
     /// The password; none and an empty one are the same to a server.
@@ -33,7 +33,7 @@ pub struct Login<'a> {
 }
 
 /// Logs in over `socket`, which is encrypted first if there is `tls`. The stream keeps the socket's deadline.
-pub fn log_in(socket: PlainStream, tls: Option<&Tls>, login: &Login) -> Result<ServerStream, WireError> {
+pub fn log_in(socket: PlainStream, tls: Option<&Tls>, login: &Credentials) -> Result<ServerStream, WireError> {
     let mut packets = LoginPackets::new(ServerStream::Plain(socket), 0);
     let greeting = packets.read()?;
     let greeting = parse_greeting(&greeting)?;
@@ -224,7 +224,7 @@ impl Abilities {
 const PACKET_MAX: u32 = 16 << 20;
 
 /// The packet that names the account, with the answer to the server's first challenge.
-fn response(challenge: &Challenge, password: &str, login: &Login, abilities: &Abilities) -> Vec<u8> {
+fn response(challenge: &Challenge, password: &str, login: &Credentials, abilities: &Abilities) -> Vec<u8> {
     // The collation in the packet is utf8mb4 from this version on.
     const VERSION: (u16, u16, u16) = (5, 5, 3);
     let plugin = abilities.has(CapabilityFlags::CLIENT_PLUGIN_AUTH).then(|| challenge.plugin.to_common());
@@ -332,7 +332,7 @@ mod tests {
     use std::thread::JoinHandle;
 
     const NONCE: &[u8; 20] = b"abcdefghijklmnopqrst";
-    const LOGIN: Login = Login { user: "jo", password: Some("canary"), database: Some("d") };
+    const LOGIN: Credentials = Credentials { user: "jo", password: Some("canary"), database: Some("d") };
     const ACCEPTED: &[u8] = &[OK, 0, 0, 2, 0, 0, 0];
 
     fn greeting(plugin: &str) -> Vec<u8> {
@@ -384,7 +384,7 @@ mod tests {
     }
 
     /// Logs in over a unix socket.
-    fn over_socket(login: &Login, packets: Vec<(bool, Vec<u8>)>) -> (Result<(), WireError>, Vec<Vec<u8>>) {
+    fn over_socket(login: &Credentials, packets: Vec<(bool, Vec<u8>)>) -> (Result<(), WireError>, Vec<Vec<u8>>) {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let server = serve(theirs, packets);
         let done = log_in(ours.into(), None, login).map(drop);
@@ -457,7 +457,7 @@ mod tests {
         for (plugin, expected) in [("mysql_native_password", &b"jo\0\0"[..]), ("caching_sha2_password", b"jo\0\x01\0")]
         {
             for password in [None, Some("")] {
-                let login = Login { password, ..LOGIN };
+                let login = Credentials { password, ..LOGIN };
                 let (done, received) = over_socket(&login, vec![(false, greeting(plugin)), (true, ACCEPTED.to_vec())]);
                 done.unwrap();
                 assert!(contains(&received[0], &[expected, b"d\0"].concat()), "{received:?}");
