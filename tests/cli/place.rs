@@ -231,7 +231,7 @@ fn an_empty_device_is_measured_with_consent_and_only_read_without() {
     let lab = Lab::new();
     let disk = Disk::new(64);
     let before = disk.hash();
-    refused(&lab, &writes(&disk.node, &[]), 3, &["holds nothing that plimsoll knows", "--destroy"]);
+    refused(&lab, &writes(&disk.node, &[]), 3, &["holds no data that plimsoll recognises", "--destroy"]);
     let mixed = ["file", "--path", &disk.node, "--mode", "rndrd,rndwr"];
     refused(&lab, &[&mixed, &SMALL[..], &SHORT].concat(), 3, &["--destroy"]);
     let read = lab.json(&[&["file", "--path", &disk.node], &SMALL[..], &SHORT].concat());
@@ -363,7 +363,7 @@ fn a_disk_without_inodes_says_so() {
     let flags = [&["file", "--dir", place.text(), "--quiet"], &SMALL[..], &SHORT].concat();
     let finished = lab.run(&flags);
     assert_eq!(finished.exit, 4, "{}", finished.stderr);
-    assert!(finished.stderr.contains("no inodes; remove some files"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("no inodes are left; remove some files"), "{}", finished.stderr);
     assert!(lab.run_files().is_empty());
 }
 

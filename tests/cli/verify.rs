@@ -220,10 +220,10 @@ fn a_run_file_that_names_the_files_of_others_opens_none_of_them() {
     fs::write(lab.path().join("x"), "mine").unwrap();
     for (table, why) in [
         (link.join("f0.plimsoll.generations"), "symlink"),
-        (dir.join("plimsoll.generations"), "no data directory"),
-        (lab.path().join("x.plimsoll.generations"), "no table"),
-        (PathBuf::from("/etc/passwd"), "no table"),
-        (PathBuf::from("plimsoll.generations"), "no table"),
+        (dir.join("plimsoll.generations"), "not a data directory"),
+        (lab.path().join("x.plimsoll.generations"), "not a table"),
+        (PathBuf::from("/etc/passwd"), "not a table"),
+        (PathBuf::from("plimsoll.generations"), "not a table"),
     ] {
         point_to(&table);
         let refused = lab.run(&["verify", run_file.to_str().unwrap()]);
@@ -244,10 +244,10 @@ fn verified_data_is_made_used_and_left_by_its_rules() {
     fs::write(lab.path().join("mine"), vec![1; 2 << 20]).unwrap();
     let foreign = lab.run(&verified(&["2MiB", "--path", "mine", "--mode", "rndrd", "--time", "50ms"]));
     assert_eq!(foreign.exit, 3, "{}", foreign.stderr);
-    assert!(foreign.stderr.contains("nothing to check it by"), "{}", foreign.stderr);
+    assert!(foreign.stderr.contains("so it cannot be checked"), "{}", foreign.stderr);
     for (flags, why) in [
-        (["--block", "512B"], "block = `512 B` is no multiple"),
-        (["--block", "6000B"], "is no multiple"),
+        (["--block", "512B"], "so block = `512 B` must be a multiple"),
+        (["--block", "6000B"], "must be a multiple"),
         (["--dedupe", "10"], "use dedupe = `0`"),
     ] {
         let refused = lab.run(&[&verified(&["2MiB", "--time", "50ms"])[..], &flags].concat());

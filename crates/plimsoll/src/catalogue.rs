@@ -9,12 +9,12 @@ use workload::Reuse;
 /// All engines, workloads and distributions of this binary.
 pub fn all() -> Catalogue {
     Catalogue {
-        engines: target::ENGINES.iter().map(|def| def.entry).collect(),
+        engines: engine::ENGINES.iter().map(|def| def.entry).collect(),
         workloads: workload::WORKLOADS.iter().map(|def| def.entry).collect(),
         distributions: workload::dist::DISTRIBUTIONS.iter().map(|def| def.entry).collect(),
         run_ops,
         shares_data,
-        has_step: target::has_step,
+        has_step: engine::has_step,
     }
 }
 

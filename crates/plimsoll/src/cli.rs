@@ -55,7 +55,7 @@ impl Context {
 /// what runs here is no part of an experiment.
 pub fn look_first(matches: &ArgMatches) -> Result<(), Fault> {
     let dir = matches.get_one::<String>("engine-bin").filter(|dir| !dir.is_empty());
-    Ok(dir.map_or(Ok(()), |dir| target::server::program::look_first_in(Path::new(dir)))?)
+    Ok(dir.map_or(Ok(()), |dir| engine::server::program::look_first_in(Path::new(dir)))?)
 }
 
 /// The whole command line.

@@ -3,6 +3,7 @@
 //! In: the errors of every crate. Out: an [`Exit`] and one line for people. Limits: the codes are a promise to scripts.
 
 use analysis::Validity;
+use host::TargetError;
 use load::StopReason;
 use model::PointState;
 use plan::PlanError;
@@ -10,7 +11,6 @@ use report::ReportError;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 use store::StoreError;
-use target::TargetError;
 
 /// The exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

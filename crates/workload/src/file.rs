@@ -42,6 +42,7 @@ pub static FILE: WorkloadDef = WorkloadDef {
     io: Some(program),
     sql: None,
     kv: None,
+    steps_without_kv: &[],
 };
 
 const MODE: ParamDef = ParamDef {

@@ -57,6 +57,8 @@ pub struct WorkloadDef {
     pub sql: Option<Make<SqlProgram>>,
     /// The program on a key-value engine, where these parameters have one.
     pub kv: Option<Make<Result<KvProgram, Unsupported>>>,
+    /// Those of its steps that a key-value engine cannot perform.
+    pub steps_without_kv: &'static [&'static str],
 }
 
 impl WorkloadDef {

@@ -8,19 +8,20 @@ use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 
 /// Each crate and the crates of the workspace that it may depend on, in data-flow order. The measuring half {plan, workload,
-/// load, target, observe} and the reading half {analysis, report} meet only in `model` and in the run file.
+/// load, host, engine, observe} and the reading half {analysis, report} meet only in `model` and in the run file.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("plan", &["model"]),
     ("workload", &["model"]),
     ("load", &["model", "workload"]),
+    ("host", &["model"]),
     // `plan` for the contract tests, which make their trials from the declared defaults as a user would.
-    ("target", &["model", "plan", "workload", "load"]),
+    ("engine", &["model", "plan", "workload", "load", "host"]),
     ("observe", &["model"]),
     ("store", &["model"]),
     ("analysis", &["model"]),
     ("report", &["model", "analysis"]),
-    ("plimsoll", &["model", "plan", "workload", "load", "target", "observe", "store", "analysis", "report"]),
+    ("plimsoll", &["model", "plan", "workload", "load", "host", "engine", "observe", "store", "analysis", "report"]),
     ("xtask", &[]),
 ];
 
@@ -81,7 +82,7 @@ mod tests {
 
     #[test]
     fn an_arrow_between_the_halves_is_a_problem() {
-        let crates = [one("analysis", &["model"]), one("load", &["analysis"]), one("target", &[])];
+        let crates = [one("analysis", &["model"]), one("load", &["analysis"]), one("host", &[])];
         let found = problems(&crates);
         assert_eq!(found.len(), 1);
         assert!(found[0].to_string().starts_with("crate load: must not depend on `analysis`"), "{}", found[0]);
@@ -99,7 +100,7 @@ mod tests {
 
     #[test]
     fn the_map_itself_keeps_the_two_halves_apart() {
-        let measuring = BTreeSet::from(["plan", "workload", "load", "target", "observe"]);
+        let measuring = BTreeSet::from(["plan", "workload", "load", "host", "engine", "observe"]);
         let reading = BTreeSet::from(["analysis", "report"]);
         let reach = |half: &BTreeSet<&'static str>| {
             let mut seen = half.clone();

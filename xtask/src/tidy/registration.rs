@@ -21,12 +21,7 @@ struct Slice {
 }
 
 const SLICES: &[Slice] = &[
-    Slice {
-        name: "ENGINES",
-        file: "crates/target/src/engines/mod.rs",
-        folder: "crates/target/src/engines/",
-        entry: "EngineDef",
-    },
+    Slice { name: "ENGINES", file: "crates/engine/src/registry.rs", folder: "crates/engine/src/", entry: "EngineDef" },
     Slice {
         name: "WORKLOADS",
         file: "crates/workload/src/lib.rs",
@@ -157,32 +152,32 @@ mod tests {
 
     #[test]
     fn an_engine_in_the_slice_is_registered_as_a_file_or_a_folder() {
-        assert_eq!(found(ENGINES, "crates/target/src/engines/null.rs", NULL), []);
+        assert_eq!(found(ENGINES, "crates/engine/src/null.rs", NULL), []);
         let folder = "static FILE: super::EngineDef = make();";
-        assert_eq!(found(ENGINES, "crates/target/src/engines/file/mod.rs", folder), []);
+        assert_eq!(found(ENGINES, "crates/engine/src/file/mod.rs", folder), []);
     }
 
     #[test]
     fn an_engine_that_is_in_no_slice_is_named_with_the_line_to_add() {
-        let found = found(ENGINES, "crates/target/src/engines/turtle.rs", "pub const TURTLE: EngineDef = make();");
+        let found = found(ENGINES, "crates/engine/src/turtle.rs", "pub const TURTLE: EngineDef = make();");
         assert_eq!(found.len(), 1);
         assert_eq!(
             found[0].to_string(),
-            "crates/target/src/engines/turtle.rs: is in no slice; add the line `&turtle::TURTLE,` to `ENGINES` in \
-             crates/target/src/engines/mod.rs"
+            "crates/engine/src/turtle.rs: is in no slice; add the line `&turtle::TURTLE,` to `ENGINES` in \
+             crates/engine/src/registry.rs"
         );
     }
 
     #[test]
     fn a_mention_in_a_comment_does_not_register() {
         let commented = "pub const ENGINES: &[&EngineDef] = &[/* &null::NULL */];";
-        assert_eq!(found(commented, "crates/target/src/engines/null.rs", NULL).len(), 1);
+        assert_eq!(found(commented, "crates/engine/src/null.rs", NULL).len(), 1);
     }
 
     #[test]
     fn a_helper_without_an_entry_and_a_file_of_another_folder_need_no_line() {
-        assert_eq!(found(ENGINES, "crates/target/src/engines/errno.rs", "pub fn help() {}"), []);
-        assert_eq!(found(ENGINES, "crates/target/src/other.rs", NULL), []);
+        assert_eq!(found(ENGINES, "crates/engine/src/errno.rs", "pub fn help() {}"), []);
+        assert_eq!(found(ENGINES, "crates/host/src/other.rs", NULL), []);
     }
 
     #[test]

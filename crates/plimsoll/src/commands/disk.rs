@@ -2,7 +2,7 @@
 //! size.
 //!
 //! In: a directory. Out: the facts of the file system and the disk; the four timings of `hdparm -tT`, three times, as hdparm
-//! prints them (`target::disk` says what they are); random reads with O_DIRECT by io_uring at four block sizes and two depths.
+//! prints them (`host::disk_timing` says what they are); random reads with O_DIRECT by io_uring at four block sizes and two depths.
 //!
 //! The ceilings are remembered among the run files (`store::ceilings`), so that later runs on this disk are set beside them.
 //!
@@ -16,6 +16,8 @@ use crate::measure::unrecorded::{Sums, Unrecorded};
 use crate::measure::{self, ceilings, flags, signals};
 use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use host::DataDir;
+use host::disk_timing::{REQUEST, Reads, TIMINGS, Timing, Via, time_reads};
 use load::{Stop, StopReason};
 use model::{Bytes, Fact, Nanos, Plan, Trial, units::three_digits};
 use plan::Overrides;
@@ -23,8 +25,6 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use target::DataDir;
-use target::disk::{REQUEST, Reads, TIMINGS, Timing, Via, time_reads};
 
 /// How often each timing is taken.
 const REPEATS: u32 = 3;
@@ -58,7 +58,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     measure::check_place(&plan, &options, context)?;
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
-    let place = target::filesystem::place_of(&options.dir);
+    let place = host::filesystem::find_mount(&options.dir);
     let facts = place.map(|place| place.facts()).unwrap_or_default();
     let measured = measure_disk(plan, &options.dir, &stop, context);
     if stop.reason() == Some(StopReason::Interrupted) {
@@ -76,7 +76,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 /// The ceilings that could be measured, to be set beside later runs.
 fn remembered(measured: &Measured) -> Vec<store::ceilings::Ceiling> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let kernel = target::machine::kernel();
+    let kernel = host::machine::kernel();
     let one = |ceiling: &Ceiling| {
         Some(store::ceilings::Ceiling {
             operation: operation(ceiling).into(),
@@ -187,7 +187,8 @@ impl Repeats {
     /// Once more. What is not possible here is kept as such; a disk that fails ends everything.
     fn repeat(&mut self, path: &Path, time: Nanos, stop: &Stop) -> Result<(), Fault> {
         let Ok(timed) = &mut self.timed else { return Ok(()) };
-        match possible(time_reads(path, self.via, self.reads, time, stop).map_err(Fault::from))? {
+        match possible(time_reads(path, self.via, self.reads, time, &|| stop.reason().is_some()).map_err(Fault::from))?
+        {
             Ok(timing) => timed.push(timing),
             Err(fault) => self.timed = Err(fault),
         }

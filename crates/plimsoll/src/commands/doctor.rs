@@ -26,10 +26,10 @@ pub fn clap() -> Command {
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let dir = flags::options(matches).dir;
-    target::safety::check_directory(&dir)?;
-    let left = target::dataset::sweep_abandoned(&dir).notes;
-    let mut facts = target::machine::facts();
-    facts.extend(target::filesystem::place_of(&dir).map(|place| place.facts()).unwrap_or_default());
+    host::safety::check_directory(&dir)?;
+    let left = host::data_dir::sweep_abandoned(&dir, host::volume::release).notes;
+    let mut facts = host::machine::facts();
+    facts.extend(host::filesystem::find_mount(&dir).map(|place| place.facts()).unwrap_or_default());
     facts.extend(load::clock_facts());
     let missing = missing_counters(&dir);
     let ceilings: Vec<Ceiling> = PROBES.iter().map(|probe| ceiling(probe, &dir, context)).collect();
@@ -105,7 +105,7 @@ fn rate(trial: &Trial, dir: &Path) -> Result<Rate, Fault> {
 }
 
 fn missing_counters(dir: &Path) -> Vec<String> {
-    let device = target::filesystem::place_of(dir).ok().and_then(|place| place.device);
+    let device = host::filesystem::find_mount(dir).ok().and_then(|place| place.device);
     observe::open_all(&observe::Subject { engine_pids: observe::EnginePids::Own, device }).1
 }
 

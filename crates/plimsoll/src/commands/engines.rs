@@ -4,8 +4,8 @@ use crate::cli::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
 use clap::{ArgMatches, Command};
+use engine::{ENGINES, EngineDef};
 use std::fmt::Write as _;
-use target::{ENGINES, EngineDef};
 
 /// The command.
 pub fn clap() -> Command {

@@ -6,10 +6,10 @@ use crate::exit::{Exit, Fault};
 use crate::measure::{self, flags, label};
 use crate::output;
 use clap::{Arg, ArgMatches, Command};
+use engine::estimate::{chain_bytes, written_bytes_at_most};
 use model::units::three_digits;
 use model::{Bytes, Plan};
 use std::fmt::Write as _;
-use target::estimate::{chain_bytes, written_bytes_at_most};
 
 /// The command.
 pub fn clap() -> Command {
@@ -32,9 +32,9 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         output::print(&needs.text(&plan));
     }
     let options = flags::options(matches);
-    target::safety::check_directory(&options.dir)?;
+    host::safety::check_directory(&options.dir)?;
     measure::check_targets(&plan, &options)?;
-    target::safety::check_space(&options.dir, needs.disk)?;
+    host::safety::check_space(&options.dir, needs.disk)?;
     Ok(Exit::Done)
 }
 

@@ -113,7 +113,7 @@ fn counters() -> String {
     for source in observe::SOURCES {
         let _ = writeln!(text, "\n- **{}**: {}", source.name, source.help);
     }
-    for (name, help) in target::counter_sources() {
+    for (name, help) in engine::counter_sources() {
         let _ = writeln!(text, "\n- **{name}**: {help}");
     }
     text

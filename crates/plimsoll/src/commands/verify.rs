@@ -9,11 +9,11 @@ use crate::cli::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
 use clap::{Arg, ArgMatches, Command};
+use engine::verify::{DAMAGE_KEPT, Left, ReadBack, check_left};
 use model::{Bytes, RunData};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use target::verify::{DAMAGE_KEPT, Left, ReadBack, check_left};
 
 /// The command.
 pub fn clap() -> Command {
@@ -95,7 +95,7 @@ fn progress(context: &Context) -> impl FnMut(Bytes, Bytes) -> bool {
 
 fn text(data: &Checked) -> String {
     let Checked { found: ReadBack { checked, paths }, generations_known } = data;
-    let files = paths.iter().map(|path| target::error::shown(path)).collect::<Vec<_>>();
+    let files = paths.iter().map(|path| host::error::shown(path)).collect::<Vec<_>>();
     let mut text = match files.as_slice() {
         [one] => format!("`{one}`: {}\n", checked.summary()),
         [first, rest @ ..] => format!("`{first}` and {} more: {}\n", rest.len(), checked.summary()),

@@ -13,7 +13,7 @@ pub fn clap(def: &WorkloadDef) -> Command {
     let mut command = Command::new(def.entry.name).about(capital(def.entry.help)).arg(flags::directory());
     command = flags::with_params(command, "workload", &def.entry);
     for engine in
-        target::ENGINES.iter().filter(|engine| engine.entry.families.iter().any(|f| def.entry.families.contains(f)))
+        engine::ENGINES.iter().filter(|engine| engine.entry.families.iter().any(|f| def.entry.families.contains(f)))
     {
         command = flags::with_params(command, "engine", &engine.entry);
     }

@@ -6,10 +6,10 @@
 use crate::exit::Fault;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use host::device::Consent;
 use model::{Entry, ParamDef, ParamKind};
 use plan::Overrides;
 use std::path::PathBuf;
-use target::device::Consent;
 
 /// What a run needs beside its plan.
 pub struct Options {

@@ -23,6 +23,8 @@ use crate::exit::{Exit, Fault};
 use crate::output;
 use analysis::Analysis;
 use flags::Options;
+use host::TargetError;
+use host::device::Device;
 use load::Stop;
 use model::{Bytes, Catalogue, Fact, Nanos, Plan, RunMeta, Trial};
 use resume::Resumed;
@@ -31,8 +33,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{RunWriter, StoreError};
-use target::TargetError;
-use target::device::Device;
 
 /// Making data has no deadline: it ends when the data is made.
 const PREPARE_AT_MOST: Nanos = Nanos::from_secs(7 * 24 * 3600);
@@ -66,7 +66,7 @@ pub fn resume_run(run_file: &Path, options: &Options, context: &Context) -> Resu
 fn ready(plan: &Plan, options: &Options, context: &Context) -> Result<Arc<Stop>, Fault> {
     check_abilities(plan, &context.catalogue)?;
     check_place(plan, options, context)?;
-    target::server::url::ask_for_passwords(plan.trials.iter().map(|trial| &trial.target.params))?;
+    engine::server::url::ask_for_passwords(plan.trials.iter().map(|trial| &trial.target.params))?;
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
     Ok(stop)
@@ -75,7 +75,7 @@ fn ready(plan: &Plan, options: &Options, context: &Context) -> Result<Arc<Stop>,
 /// Refuses a plan with a point that its engine cannot perform, before the points before it are measured.
 pub fn check_abilities(plan: &Plan, catalogue: &Catalogue) -> Result<(), Fault> {
     let engine =
-        |trial: &Trial| target::find(&trial.target.engine).expect("the plan was checked against the catalogue");
+        |trial: &Trial| engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
     plan.trials.iter().try_for_each(|trial| (engine(trial).check)(trial))?;
     plan::chains(plan, catalogue).into_iter().try_for_each(|chain| check_beginning(&plan.trials[chain.start]))
 }
@@ -94,9 +94,9 @@ fn check_beginning(trial: &Trial) -> Result<(), Fault> {
 
 /// Looks before anything is written: is this a place to measure, is it free, is there room, did an earlier run leave something?
 pub fn check_place(plan: &Plan, options: &Options, context: &Context) -> Result<(), Fault> {
-    target::safety::check_directory(&options.dir)?;
-    let swept = target::dataset::sweep_abandoned(&options.dir);
-    let groups = target::limits::sweep_abandoned();
+    host::safety::check_directory(&options.dir)?;
+    let swept = host::data_dir::sweep_abandoned(&options.dir, host::volume::release);
+    let groups = host::cgroup::sweep_abandoned();
     swept.notes.iter().chain(&groups).for_each(|note| context.note(note));
     if let Some(used) = swept.in_use.first() {
         let text = format!(
@@ -113,8 +113,8 @@ pub fn check_place(plan: &Plan, options: &Options, context: &Context) -> Result<
 /// Can the file systems be made that points are to be measured on, and may the block devices be written to that they name?
 pub fn check_targets(plan: &Plan, options: &Options) -> Result<(), TargetError> {
     plan.trials.iter().try_for_each(|trial| {
-        target::volume::check(trial)?;
-        target::limits::check(trial)?;
+        engine::requirements::check_file_system(trial)?;
+        engine::requirements::check_limits(trial)?;
         check_device(trial, options)
     })
 }
@@ -122,7 +122,7 @@ pub fn check_targets(plan: &Plan, options: &Options) -> Result<(), TargetError> 
 /// The directories of data and run files may not lie on it.
 fn check_device(trial: &Trial, options: &Options) -> Result<(), TargetError> {
     let device = trial.target.path.as_deref().and_then(Device::at);
-    match device.filter(|_| target::estimate::writes(trial)) {
+    match device.filter(|_| engine::estimate::writes(trial)) {
         Some(device) => device.check_destroy(&options.destroy, &[&options.dir, existing(&options.runs)]),
         None => Ok(()),
     }
@@ -136,9 +136,9 @@ fn existing(dir: &Path) -> &Path {
 
 /// The data of one point, or of the steps of one sequence, is on the disk at a time; where nothing is kept no room is needed.
 fn check_room(steps: &[Trial], dir: &Path) -> Result<(), TargetError> {
-    match target::estimate::chain_bytes(steps) {
+    match engine::estimate::chain_bytes(steps) {
         Bytes(0) => Ok(()),
-        need => target::safety::check_space(session::place_of_data(&steps[0], dir), need),
+        need => host::safety::check_space(session::place_of_data(&steps[0], dir), need),
     }
 }
 
@@ -157,9 +157,9 @@ fn describe_run(plan: &Plan, options: &Options, context: &Context) -> RunMeta {
 
 /// The machine and the place, which must be alike for two runs to be compared, and what its disk has shown before.
 fn environment(options: &Options, context: &Context) -> Vec<Fact> {
-    let place = target::filesystem::place_of(&options.dir).map(|place| place.facts()).unwrap_or_default();
+    let place = host::filesystem::find_mount(&options.dir).map(|place| place.facts()).unwrap_or_default();
     let ceilings = ceilings::facts(&options.runs, &place, context);
-    let machine = target::machine::facts().into_iter().chain(load::clock_facts());
+    let machine = host::machine::facts().into_iter().chain(load::clock_facts());
     machine.chain(place).chain(ceilings).collect()
 }
 

@@ -4,8 +4,8 @@
 //! long as reading all data takes, and is in no number of the point.
 
 use crate::exit::Fault;
+use engine::verify::ReadBack;
 use model::{Event, EventKind, Fact, Nanos, Tick};
-use target::verify::ReadBack;
 
 /// How many damaged units have an event of their own.
 const EVENTS_MAX: usize = 10;

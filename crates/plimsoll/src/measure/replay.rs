@@ -8,11 +8,11 @@ use super::progress::Progress;
 use super::session::{perform, phases, prepare, setup};
 use super::sink::watch_space;
 use crate::exit::Fault;
+use engine::{Instance, Loading, ResetFor};
+use host::safety::Room;
 use load::{Clock, MonotonicClock, Sink, Stop};
 use model::{Event, EventKind, IntervalRow, Phase, Tick, Trial};
 use std::sync::Arc;
-use target::safety::Room;
-use target::{Instance, Loading};
 
 /// What steps that are performed again need.
 pub struct Again<'a> {
@@ -55,12 +55,12 @@ impl Again<'_> {
         let start = self.clock.now();
         if let (Some(loading), Some(first)) = (loaders, steps.first()) {
             self.run(loading, first, &[prepare()])?;
-            instance.loaded()?;
+            instance.finish_load()?;
         }
         let mut events = Vec::new();
         for (nth, trial) in steps.iter().enumerate() {
             if nth > 0 {
-                instance.begin_again(true)?;
+                instance.reset(ResetFor::NextStep)?;
             }
             let began = self.clock.now();
             let loading = instance.clients(trial)?;
@@ -70,7 +70,7 @@ impl Again<'_> {
             let text = format!("`{}` performed again: {ops} operations in {seconds:.1} s", step(trial));
             events.push(Event::new(now, EventKind::Phase, text));
         }
-        instance.begin_again(true)?; // the point itself is a later step
+        instance.reset(ResetFor::NextStep)?; // the point itself is a later step
         Ok(Replayed { start, end: self.clock.now(), events, steps: steps.iter().map(step).collect() })
     }
 

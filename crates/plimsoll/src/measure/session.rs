@@ -15,6 +15,12 @@ use super::signals;
 use super::sink::PointSink;
 use crate::cli::Context;
 use crate::exit::Fault;
+use engine::estimate::{chain_bytes, image_bytes};
+use engine::{EngineDef, EngineProcess, Instance, Loading, ResetFor, Start};
+use host::Volume;
+use host::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
+use host::device::Device;
+use host::safety::Room;
 use load::{Beside, Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, StopReason, run_phases};
 use model::{Fact, Limits, Nanos, OnError, Pacing, Phase, Plan, PointState, Trial};
 use observe::{EnginePids, Sampler, Subject};
@@ -23,11 +29,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use store::{Batch, PointId, RunWriter};
-use target::device::Device;
-use target::estimate::{chain_bytes, image_bytes};
-use target::limits::{Cage, Disk, Needs};
-use target::safety::Room;
-use target::{EngineDef, Instance, Loading, Runs, Start, Volume};
 use workload::{Kind, Reuse};
 
 /// A run under way.
@@ -51,7 +52,7 @@ pub struct Session<'a> {
 /// The instance that is running, and what its data is. The instance goes before what holds it and the volume that it is on.
 struct Live {
     instance: Box<dyn Instance>,
-    cage: Option<Cage>,
+    cage: Option<CgroupLimits>,
     volume: Option<Volume>,
     def: &'static EngineDef,
     data: String,
@@ -154,11 +155,11 @@ impl<'a> Session<'a> {
         let (mut sources, notes) = observe::open_all(&subject(trial, live, &self.options.dir));
         sources.extend(live.volume.as_ref().and_then(|_| observe::sources::disk::of(&below(&self.options.dir)?).ok()));
         sources.extend(live.instance.sources());
-        sources.extend(live.cage.iter().flat_map(Cage::sources));
+        sources.extend(live.cage.iter().flat_map(engine::cgroup_counters::sources));
         let described: Vec<_> = sources.iter().map(|source| source.describe()).collect();
         let mut facts = vec![Fact::new("engine.process", live.def.runs.as_str())];
         facts.extend(place_facts(trial, live.volume.as_ref(), &self.options.dir));
-        facts.extend(live.instance.facts());
+        facts.extend(live.instance.report().facts);
         facts.extend(hold(live, trial)?);
         facts.extend(notes.into_iter().map(|note| Fact::new("counters.missing", note)));
         facts.extend(kinds.iter().flat_map(kind_facts));
@@ -180,13 +181,14 @@ impl<'a> Session<'a> {
         self.stop_live()?;
         let (chain, before) = (self.chain(nth), self.steps_before(nth));
         let live = self.live.insert(start(chain, nth, self.plan, self.options)?);
-        live.cage.iter().filter_map(Cage::warning).for_each(|warning| self.context.note(warning));
-        live.instance.warnings().iter().for_each(|warning| self.context.note(warning));
-        self.interrupted.iter().try_for_each(|run| run.check_engine(&chain[0], &live.instance.facts()))?;
+        live.cage.iter().filter_map(CgroupLimits::warning).for_each(|warning| self.context.note(warning));
+        let report = live.instance.report();
+        report.warnings.iter().for_each(|warning| self.context.note(warning));
+        self.interrupted.iter().try_for_each(|run| run.check_engine(&chain[0], &report.facts))?;
         before.iter().chain([&self.plan.trials[nth]]).try_for_each(|trial| live.instance.check(trial))?;
         let loaders = live.instance.loaders(&chain[0])?;
         if loaders.is_none() {
-            live.instance.loaded()?;
+            live.instance.finish_load()?;
         }
         if before.is_empty() {
             return Ok((loaders, None));
@@ -285,7 +287,7 @@ impl<'a> Session<'a> {
         match self.live.take() {
             Some(Live { instance, cage, volume, .. }) => {
                 let stopped = instance.stop();
-                let freed = cage.map_or(Ok(()), Cage::remove);
+                let freed = cage.map_or(Ok(()), CgroupLimits::remove);
                 let removed = volume.map_or(Ok(()), Volume::remove);
                 Ok(stopped.and(freed).and(removed)?)
             }
@@ -299,7 +301,7 @@ impl<'a> Session<'a> {
         let live = self.live.as_mut().expect("it fits");
         // Starting and copying is not measured; what holds the point is set before it begins.
         lift(live)?;
-        live.instance.begin_again(continues)?;
+        live.instance.reset(if continues { ResetFor::NextStep } else { ResetFor::NextPoint })?;
         Ok((None, None))
     }
 
@@ -351,40 +353,42 @@ fn run_ops(trial: &Trial) -> Option<u64> {
 /// Starts the engine for the steps of `chain`, of which point number `nth` of `plan` is the first to be measured on it.
 fn start(chain: &[Trial], nth: usize, plan: &Plan, options: &Options) -> Result<Live, Fault> {
     let trial = &chain[0];
-    let def = target::find(&trial.target.engine).expect("the plan was checked against the catalogue");
+    let def = engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
     let data = data_of(chain);
     let made = trial.target.fs.zip(image_bytes(chain));
     let volume = made.map(|(fs, size)| Volume::make(&options.dir, fs.kind, size, trial.seed)).transpose()?;
     let parent = volume.as_ref().map_or(options.dir.as_path(), Volume::mount_point);
     let cage = cage(plan, def.runs, &device_below(trial, volume.as_ref(), &options.dir), volume.is_some())?;
-    let start = Start { trial, parent, data: &data, destroy: &options.destroy, cage: cage.as_ref() };
+    let start = Start { engine: def, trial, parent, data: &data, destroy: &options.destroy, cgroups: cage.as_ref() };
     let instance = (def.start)(&start)?;
     Ok(Live { instance, cage, volume, def, data, of_load: Vec::new(), last: nth })
 }
 
 /// What is to hold an instance. Where some points of a plan have a limit all have their engine in a group, so that they differ in
 /// the limit alone, and share their data.
-fn cage(plan: &Plan, runs: Runs, device: &Option<String>, alone: bool) -> Result<Option<Cage>, Fault> {
+fn cage(plan: &Plan, runs: EngineProcess, device: &Option<String>, alone: bool) -> Result<Option<CgroupLimits>, Fault> {
     let any = |limited: fn(&Limits) -> bool| plan.trials.iter().any(|trial| limited(&trial.target.limits));
     let (memory, storage) = (any(|limits| limits.memory.is_some()), any(|limits| !limits.storage.is_none()));
-    let disk = Disk { name: device.as_deref().unwrap_or("none"), alone };
+    let disk = LimitedDisk { name: device.as_deref().unwrap_or("none"), alone };
     let needs = match runs {
-        Runs::Elsewhere => return Ok(None),
-        Runs::Server => Needs { memory, storage: storage.then_some(disk), embedded: false },
-        Runs::InClients | Runs::Embedded => Needs { memory: false, storage: storage.then_some(disk), embedded: true },
+        EngineProcess::Elsewhere => return Ok(None),
+        EngineProcess::Server => LimitNeeds { memory, storage: storage.then_some(disk), embedded: false },
+        EngineProcess::InClients | EngineProcess::Embedded => {
+            LimitNeeds { memory: false, storage: storage.then_some(disk), embedded: true }
+        }
     };
     let needed = needs.memory || needs.storage.is_some();
-    Ok(needed.then(|| Cage::make(&needs)).transpose()?)
+    Ok(needed.then(|| CgroupLimits::make(&needs)).transpose()?)
 }
 
 /// Holds the instance to the limits of `trial`.
 fn hold(live: &Live, trial: &Trial) -> Result<Vec<Fact>, Fault> {
-    Ok(live.cage.as_ref().map_or(Ok(Vec::new()), |cage| cage.hold(&trial.target.limits))?)
+    Ok(live.cage.as_ref().map_or(Ok(Vec::new()), |cage| cage.apply(&trial.target.limits))?)
 }
 
 /// Lets the instance have all there is while its data is made, which is not measured.
 fn lift(live: &Live) -> Result<(), Fault> {
-    Ok(live.cage.as_ref().map_or(Ok(()), Cage::lift)?)
+    Ok(live.cage.as_ref().map_or(Ok(()), CgroupLimits::clear)?)
 }
 
 /// What to say where the kernel killed the engine for what it had taken.
@@ -402,7 +406,7 @@ fn data_of(chain: &[Trial]) -> String {
         1 => String::new(),
         passes => format!(" precondition={passes}"),
     };
-    format!("{} seed={}{path}{fs}{precondition}", target::shape_of(trial), trial.seed)
+    format!("{} seed={}{path}{fs}{precondition}", engine::shape_of(trial), trial.seed)
 }
 
 /// Where the data of `trial` is, or will be.
@@ -444,10 +448,12 @@ fn room(trial: &Trial, live: Option<&Live>, dir: &Path) -> Room {
 fn subject(trial: &Trial, live: &Live, dir: &Path) -> Subject {
     let device = device_below(trial, live.volume.as_ref(), dir);
     match live.def.runs {
-        Runs::InClients | Runs::Embedded => Subject { engine_pids: EnginePids::Own, device },
-        Runs::Server => Subject { engine_pids: EnginePids::Processes(live.instance.processes()), device },
+        EngineProcess::InClients | EngineProcess::Embedded => Subject { engine_pids: EnginePids::Own, device },
+        EngineProcess::Server => {
+            Subject { engine_pids: EnginePids::Processes(live.instance.report().processes), device }
+        }
         // What is done here is none of its doing.
-        Runs::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },
+        EngineProcess::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },
     }
 }
 
@@ -460,7 +466,7 @@ fn device_below(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Option<St
 
 /// The block device that the files in `dir` are on.
 fn below(dir: &Path) -> Option<String> {
-    target::filesystem::place_of(dir).ok()?.device
+    host::filesystem::find_mount(dir).ok()?.device
 }
 
 /// Where the point is measured, where that is not what the run says of the directory under measurement.
@@ -469,7 +475,7 @@ fn place_facts(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Vec<Fact> 
         (Some(volume), _) => volume.facts().to_vec(),
         (None, Some(path)) if let Some(device) = Device::at(path) => device.facts(),
         (None, Some(_)) => {
-            target::filesystem::place_of(place_of_data(trial, dir)).map(|place| place.facts()).unwrap_or_default()
+            host::filesystem::find_mount(place_of_data(trial, dir)).map(|place| place.facts()).unwrap_or_default()
         }
         (None, None) => Vec::new(),
     }
@@ -510,21 +516,23 @@ pub fn perform(
 /// Brings data that was made to rest, and looks at what has come of it.
 fn loaded(live: &mut Live) -> Result<(), Fault> {
     let began = Instant::now();
-    live.instance.loaded()?;
+    let facts_of_load = live.instance.finish_load()?;
+    let space = live.instance.space();
     let rest = Fact::new("load.rest_s", format!("{:.3}", began.elapsed().as_secs_f64()));
-    let bytes = Fact::new("load.bytes", live.instance.footprint().0.to_string());
-    let rows = live.instance.rows().map(|rows| Fact::new("load.rows", rows.to_string()));
-    live.of_load = [rest, bytes].into_iter().chain(rows).chain(live.instance.facts_of_load()).collect();
+    let bytes = Fact::new("load.bytes", space.total.0.to_string());
+    let rows = space.rows.map(|rows| Fact::new("load.rows", rows.to_string()));
+    live.of_load = [rest, bytes].into_iter().chain(rows).chain(facts_of_load).collect();
     Ok(())
 }
 
 /// What is left when the load is over: the size of the data, and what the engine has to say.
 fn closing_facts(live: &mut Live) -> Vec<Fact> {
     let mut facts = std::mem::take(&mut live.of_load);
-    facts.push(Fact::new("data.bytes", live.instance.footprint().0.to_string()));
-    facts.extend(live.instance.log_footprint().map(|logs| Fact::new("data.log_bytes", logs.0.to_string())));
-    facts.extend(live.instance.closing_facts());
-    facts.extend(live.cage.iter().flat_map(Cage::closing_facts));
+    let space = live.instance.space();
+    facts.push(Fact::new("data.bytes", space.total.0.to_string()));
+    facts.extend(space.logs.map(|logs| Fact::new("data.log_bytes", logs.0.to_string())));
+    facts.extend(live.instance.finish_trial());
+    facts.extend(live.cage.iter().flat_map(CgroupLimits::closing_facts));
     facts
 }
 

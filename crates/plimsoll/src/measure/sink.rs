@@ -6,12 +6,12 @@
 use super::progress::Progress;
 use super::rounds::Rounds;
 use crate::exit::Fault;
+use host::safety::Room;
 use load::{Sink, Stop, StopReason};
 use model::{Bytes, CounterSample, Event, EventKind, Fact, IntervalRow, OpKind, Phase, Phases, Tick};
 use observe::Sampler;
 use std::sync::Arc;
 use store::{Batch, PointId, RunWriter, StoreError};
-use target::safety::Room;
 
 /// The sink of one point.
 pub struct PointSink<'a> {
@@ -91,7 +91,7 @@ impl<'a> PointSink<'a> {
 
 /// Others fill disks, too: ends the load before the reserve is touched.
 pub fn watch_space(grows_in: Option<&Room>, stop: &Stop) {
-    let full = grows_in.and_then(target::safety::room_left) == Some(Bytes(0));
+    let full = grows_in.and_then(host::safety::room_left) == Some(Bytes(0));
     if full && stop.reason().is_none() {
         stop.request(StopReason::Limit);
     }

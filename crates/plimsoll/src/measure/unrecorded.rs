@@ -5,11 +5,11 @@
 
 use super::PREPARE_AT_MOST;
 use crate::exit::Fault;
+use engine::{Instance, Loading, Start};
 use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_phases};
 use model::{Event, IntervalRow, LatencyCounts, Nanos, Pacing, Phase, Tick, Trial};
 use std::path::Path;
 use std::sync::Arc;
-use target::{Instance, Loading, Start};
 
 /// An instance with its data, ready for trials.
 pub struct Unrecorded {
@@ -37,9 +37,10 @@ pub struct Sums {
 impl Unrecorded {
     /// Starts the engine of `trial` in `dir` and makes the trial's data.
     pub fn start(trial: &Trial, dir: &Path, stop: &Arc<Stop>) -> Result<Unrecorded, Fault> {
-        let def = target::find(&trial.target.engine).expect("the plan was checked against the catalogue");
-        let data = target::shape_of(trial);
-        let instance = (def.start)(&Start { trial, parent: dir, data: &data, destroy: &[], cage: None })?;
+        let def = engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
+        let data = engine::shape_of(trial);
+        let instance =
+            (def.start)(&Start { engine: def, trial, parent: dir, data: &data, destroy: &[], cgroups: None })?;
         let mut started = Unrecorded { instance, stop: stop.clone() };
         match started.make_data(trial) {
             Ok(()) => Ok(started),
@@ -71,7 +72,7 @@ impl Unrecorded {
             let prepare = PhasePlan { phase: Phase::Prepare, length: PREPARE_AT_MOST, ops_max: None, pacing };
             self.run(loading, prepare, trial)?;
         }
-        Ok(self.instance.loaded()?)
+        Ok(self.instance.finish_load().map(drop)?)
     }
 
     fn run(&self, loading: Loading, phase: PhasePlan, trial: &Trial) -> Result<Sums, Fault> {

@@ -45,6 +45,7 @@ pub static OLTP: WorkloadDef = WorkloadDef {
     io: None,
     sql: Some(sql),
     kv: Some(kv),
+    steps_without_kv: &[],
 };
 
 const MIX: ParamDef = ParamDef {

@@ -1,0 +1,32 @@
+//! `limits`: what the engine used of what it may have, as its control groups count it.
+//!
+//! In: the groups of a point. Out: one source. Limits: storage is counted for the groups' own processes, and for a device that is
+//! limited as a whole, for anything that uses it. What the kernel writes later in its own name is not in a group of version 1.
+
+use crate::counters::{ServerSource, in_process_source, own};
+use host::cgroup::CgroupLimits;
+use model::CounterKind::{Counter as Counts, Gauge};
+use model::CounterSource;
+
+/// The source, for the reference.
+static LIMITS: ServerSource = ServerSource {
+    name: "limits",
+    help: "memory, reads and writes of an engine with limits, as counted by its control groups",
+    counters: &[
+        own(Gauge, "memory_bytes", "bytes", "memory of the engine and page cache of its files"),
+        own(Counts, "memory_hits", "count", "times that the memory limit was reached and pages were dropped"),
+        own(Counts, "read_ops", "ops", "reads of the limited processes"),
+        own(Counts, "write_ops", "ops", "writes of the limited processes"),
+        own(Counts, "read_bytes", "bytes", "bytes read by the limited processes"),
+        own(Counts, "write_bytes", "bytes", "bytes written by the limited processes"),
+    ],
+};
+
+/// All of them.
+pub(crate) const SOURCES: &[&ServerSource] = &[&LIMITS];
+
+/// The source of a point whose engine is in `cage`.
+pub fn sources(cage: &CgroupLimits) -> Vec<Box<dyn CounterSource>> {
+    let usage = cage.usage();
+    vec![in_process_source(&LIMITS, move || usage.read().to_vec())]
+}

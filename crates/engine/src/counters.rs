@@ -1,0 +1,133 @@
+//! Counters that an engine keeps of itself; those of a server are read over a connection of their own.
+//!
+//! In: a table of counters and a way to ask for their values. Out: a [`CounterSource`]. Limits: what this
+//! version of the server does not know is a gap of that counter; a server that does not answer within [`PATIENCE`] is a gap of
+//! all, and is connected to again at the next reading. A server that was restarted would count from zero again.
+
+use model::{CounterDef, CounterKind, CounterSource, SourceDef};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// The sampler reads all sources one after the other: none may hold up the others for long.
+pub const PATIENCE: Duration = Duration::from_secs(1);
+
+/// One counter of a server.
+pub struct Counter {
+    /// Its name in the run file.
+    name: &'static str,
+    /// What the server calls it,
+    known_as: &'static str,
+    /// and what one of its units is in ours.
+    factor: f64,
+    unit: &'static str,
+    kind: CounterKind,
+    help: &'static str,
+}
+
+/// A counter of an engine inside plimsoll, which nobody is asked for by name.
+pub const fn own(kind: CounterKind, name: &'static str, unit: &'static str, help: &'static str) -> Counter {
+    Counter { kind, ..grows(name, name, unit, help) }
+}
+
+/// A counter that only grows.
+pub const fn grows(name: &'static str, known_as: &'static str, unit: &'static str, help: &'static str) -> Counter {
+    Counter { name, known_as, factor: 1.0, unit, kind: CounterKind::Counter, help }
+}
+
+/// A counter that goes up and down.
+pub const fn level(name: &'static str, known_as: &'static str, unit: &'static str, help: &'static str) -> Counter {
+    Counter { kind: CounterKind::Gauge, ..grows(name, known_as, unit, help) }
+}
+
+impl Counter {
+    /// As a source declares it.
+    pub fn def(&self) -> CounterDef {
+        CounterDef { name: self.name.into(), unit: self.unit.into(), kind: self.kind, help: self.help.into() }
+    }
+
+    /// What the server calls it.
+    pub fn known_as(&self) -> &'static str {
+        self.known_as
+    }
+
+    /// The same, in a unit of which the server's is `factor`.
+    pub const fn times(self, factor: f64) -> Counter {
+        Counter { factor, ..self }
+    }
+}
+
+/// What a source of a server is called and what it delivers.
+pub struct ServerSource {
+    /// Its name.
+    pub name: &'static str,
+    /// One line.
+    pub help: &'static str,
+    /// Its counters.
+    pub counters: &'static [Counter],
+}
+
+/// Asks a server for its values by its own names.
+pub trait CounterQuery: Send {
+    /// Connects.
+    fn connect(&mut self) -> Option<()>;
+    /// All values that it knows; `None` if it does not answer.
+    fn values(&mut self) -> Option<HashMap<String, String>>;
+}
+
+/// A source that reads `source` through `ask`, about `subject`.
+pub fn source(
+    source: &'static ServerSource,
+    subject: &str,
+    ask: impl CounterQuery + 'static,
+) -> Box<dyn CounterSource> {
+    Box::new(QueriedSource { source, subject: subject.to_owned(), ask, connected: false })
+}
+
+/// A source of an engine inside plimsoll: `read` gives a value for each of its counters, in their order.
+pub fn in_process_source<F>(source: &'static ServerSource, read: F) -> Box<dyn CounterSource>
+where
+    F: FnMut() -> Vec<Option<f64>> + Send + 'static,
+{
+    Box::new(InProcessSource { source, read })
+}
+
+struct InProcessSource<F> {
+    source: &'static ServerSource,
+    read: F,
+}
+
+impl<F: FnMut() -> Vec<Option<f64>> + Send> CounterSource for InProcessSource<F> {
+    fn describe(&self) -> SourceDef {
+        let counters = self.source.counters.iter().map(Counter::def).collect();
+        SourceDef { name: self.source.name.into(), subject: self.source.name.into(), counters }
+    }
+
+    fn read(&mut self) -> Vec<Option<f64>> {
+        (self.read)()
+    }
+}
+
+struct QueriedSource<A> {
+    source: &'static ServerSource,
+    subject: String,
+    ask: A,
+    connected: bool,
+}
+
+impl<A: CounterQuery> CounterSource for QueriedSource<A> {
+    fn describe(&self) -> SourceDef {
+        let counters = self.source.counters.iter().map(Counter::def).collect();
+        SourceDef { name: self.source.name.into(), subject: self.subject.clone(), counters }
+    }
+
+    fn read(&mut self) -> Vec<Option<f64>> {
+        if !self.connected {
+            self.connected = self.ask.connect().is_some();
+        }
+        let values = if self.connected { self.ask.values() } else { None };
+        self.connected = values.is_some();
+        let values = values.unwrap_or_default();
+        let value = |counter: &Counter| values.get(counter.known_as)?.parse::<f64>().ok().map(|v| v * counter.factor);
+        self.source.counters.iter().map(value).collect()
+    }
+}

@@ -1,0 +1,68 @@
+//! What data was made for, so that it is measured only by trials that expect just that data.
+//!
+//! In: a trial, the engine that it runs on. Out: a text that two trials must agree on to share data; a refusal of other data.
+//! Limits: data on an existing server carries its description in this process only.
+
+use crate::engine::{EngineDef, Start, workload_of};
+use crate::server::location::DataLocation;
+use host::data_dir::DataDir;
+use host::error::{TargetError, shown};
+use model::{ParamDef, Params, Trial};
+use workload::Carried;
+
+/// `engine`, the workload and every parameter that shapes the data, as text. Two trials must agree on it to share it.
+pub(crate) fn shape_on(engine: &EngineDef, trial: &Trial) -> String {
+    let shaping = |defs: &'static [ParamDef], params: &Params| -> String {
+        let taken = |def: &'static ParamDef| params.0.iter().filter(|(name, _)| def.takes(name));
+        let shaping = defs.iter().filter(|def| def.shapes_data).flat_map(taken);
+        shaping.map(|(name, value)| format!(" {name}={value}")).collect()
+    };
+    let of_engine = shaping(engine.entry.params, &trial.target.params);
+    let of_workload = shaping(workload_of(trial).entry.params, &trial.workload.params);
+    format!("{}{of_engine} {}{of_workload}", trial.target.engine, trial.workload.name)
+}
+
+/// What an instance made its data for.
+pub(crate) struct DataDescription {
+    engine: &'static EngineDef,
+    /// As the manifest says it.
+    data: String,
+    shape: String,
+    /// How far the trials on it have come.
+    pub(crate) carried: Carried,
+}
+
+impl DataDescription {
+    pub(crate) fn new(start: &Start) -> DataDescription {
+        let shape = shape_on(start.engine, start.trial);
+        DataDescription { engine: start.engine, data: start.data.into(), shape, carried: Carried::default() }
+    }
+
+    /// The data is again as it was loaded: no trial has gone on with it.
+    pub(crate) fn forget(&mut self) {
+        self.carried = Carried::default();
+    }
+
+    /// Refuses data that is not what `trial` expects.
+    pub(crate) fn check(&self, dir: &DataDir, trial: &Trial) -> Result<(), TargetError> {
+        dir.check(&self.data, trial.seed)?;
+        self.check_shape(&shown(dir.path()), trial)
+    }
+
+    /// The same of data on a server.
+    pub(crate) fn check_on(&self, location: &DataLocation, trial: &Trial) -> Result<(), TargetError> {
+        location.check(&self.data, trial.seed)?;
+        self.check_shape(&location.shown(), trial)
+    }
+
+    fn check_shape(&self, place: &str, trial: &Trial) -> Result<(), TargetError> {
+        let wanted = shape_on(self.engine, trial);
+        if self.shape == wanted {
+            return Ok(());
+        }
+        Err(TargetError::Unsafe(format!(
+            "the data in `{place}` does not fit this trial: it was made for `{}`, but `{wanted}` is needed",
+            self.shape
+        )))
+    }
+}

@@ -1,0 +1,236 @@
+//! What every engine is to the rest of plimsoll: how it presents itself, how it is started, and what a running one can be asked.
+//!
+//! In: a trial. Out: a running [`Instance`]. Limits: an engine performs the families that its entry names; a workload runs on
+//! it in the first family that both have. Knows no engine: the list of them is in [`crate::registry`].
+
+use crate::verify::ReadBack;
+use host::cgroup::CgroupLimits;
+use host::device::Consent;
+use host::error::TargetError;
+use load::{Beside, Client, Crews, OpSource};
+use model::{Bytes, CounterSource, Fact, Op, Params, Trial};
+use std::path::Path;
+use workload::{Kind, Part, Slot};
+
+/// One engine: how it presents itself and how it is started.
+pub struct EngineDef {
+    /// Name, help, families and parameters.
+    pub entry: model::Entry,
+    /// In which process its work is done.
+    pub runs: EngineProcess,
+    /// Whether it only plays a script: it stores nothing, and nothing of the machine but its clock shapes its times.
+    pub scripted: bool,
+    /// The most space that data of so many bytes takes with these parameters while it is made and changed: logs, copies in progress.
+    pub disk_peak: fn(Bytes, &Params) -> Bytes,
+    /// Its version, or why it cannot be used on this machine and what to install.
+    pub version: fn() -> Result<String, String>,
+    /// Refuses what the engine cannot do for a trial, wherever it is.
+    pub check: fn(&Trial) -> Result<(), TargetError>,
+    /// Starts an instance. The data does not exist yet, unless the trial names an existing file.
+    pub start: fn(&Start) -> Result<Box<dyn Instance>, TargetError>,
+}
+
+/// In which process the work of an engine is done, and so whose CPU time it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineProcess {
+    /// There is no engine: the client's system calls are the work.
+    InClients,
+    /// In plimsoll's own process, on the clients' threads and its own.
+    Embedded,
+    /// In processes of the engine's own, which [`Instance::processes`] names.
+    Server,
+    /// On a server that plimsoll did not start: nothing is known of its processes.
+    Elsewhere,
+}
+
+impl EngineProcess {
+    /// The value of the fact `engine.process`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EngineProcess::InClients => "none",
+            EngineProcess::Embedded => "embedded",
+            EngineProcess::Server => "own",
+            EngineProcess::Elsewhere => "elsewhere",
+        }
+    }
+}
+
+/// What an engine is started with.
+pub struct Start<'a> {
+    /// The engine itself.
+    pub engine: &'static EngineDef,
+    /// The first trial that the instance is for.
+    pub trial: &'a Trial,
+    /// The directory that the user wants measured. Data directories are made in it.
+    pub parent: &'a Path,
+    /// The engine and every parameter that shapes the data, as text: what the manifest says of the data.
+    pub data: &'a str,
+    /// Block devices that the user allows to be overwritten.
+    pub destroy: &'a [Consent],
+    /// The control groups that a server starts in, if points have limits.
+    pub cgroups: Option<&'a CgroupLimits>,
+}
+
+/// Clients ready to be started, and what they do.
+pub struct Loading {
+    /// The kinds of operation.
+    pub kinds: Vec<Kind>,
+    /// One per client.
+    pub clients: Vec<Box<dyn Client>>,
+    /// The background load.
+    pub beside: Option<Beside>,
+}
+
+impl Loading {
+    /// `clients` clients for `part`, made by `client`, and as many for the background load `beside`.
+    pub(crate) fn new<O: Op + 'static>(
+        kinds: &[Kind],
+        part: &Part<O>,
+        beside: Option<&workload::Beside<O>>,
+        clients: u32,
+        client: impl Fn(OpSource<O>, Slot) -> Box<dyn Client>,
+    ) -> Loading {
+        let all = |part: &Part<O>| slots(clients).map(|slot| client(OpSource::new(part, slot), slot)).collect();
+        let beside = beside.map(|beside| Beside {
+            clients: all(&beside.part),
+            kinds: beside.kinds.clone(),
+            per_s: beside.per_client_s * f64::from(clients),
+        });
+        Loading { kinds: kinds.to_vec(), clients: all(part), beside }
+    }
+}
+
+impl From<Loading> for Crews {
+    fn from(loading: Loading) -> Crews {
+        Crews { clients: loading.clients, beside: loading.beside }
+    }
+}
+
+/// What an instance reports of itself before a load begins.
+#[derive(Debug, Default)]
+pub struct InstanceReport {
+    /// Its version, and its settings as read back from the engine.
+    pub facts: Vec<Fact>,
+    /// What the user should know before the load begins.
+    pub warnings: Vec<String>,
+    /// The processes that do the engine's work, with all that they start. Empty if plimsoll's own process does it.
+    pub processes: Vec<u32>,
+}
+
+/// How much data an instance has, and the space that it takes on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DataSpace {
+    /// All of it, logs included.
+    pub total: Bytes,
+    /// The logs. An engine keeps as much log as it was allowed to, however little data there is. `None` if it cannot be known.
+    pub logs: Option<Bytes>,
+    /// Rows that the load made, counted by the engine after it. `None` if there are none, or the engine cannot count them.
+    pub rows: Option<u64>,
+}
+
+/// What an instance is reset for: who uses its data next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResetFor {
+    /// A point of its own. It may begin with a fresh copy of the loaded data.
+    NextPoint,
+    /// The next step of a sequence, which needs the data as the step before left it.
+    NextStep,
+}
+
+/// A running engine with its data.
+///
+/// The order of calls, where `*` may repeat:
+///
+/// ```text
+/// check*  ->  loaders  ->  finish_load  ->  ( clients  ->  finish_trial  ->  read_back  ->  reset )*  ->  stop
+/// ```
+///
+/// Between `loaders` and `finish_load`, and after `clients`, the caller runs the clients that it was given. An instance may be
+/// stopped at any time, after a failure as well. The order is not in the types: the clients run while the instance stays with
+/// the caller, in one place for loading and measuring, and after a failure it must still be there to be stopped.
+pub trait Instance {
+    /// Version, settings, warnings and processes, as of now.
+    fn report(&self) -> InstanceReport;
+
+    /// Refuses what this kernel or this directory cannot do for `trial`, in addition to what [`EngineDef::check`] refuses.
+    fn check(&mut self, _: &Trial) -> Result<(), TargetError> {
+        Ok(())
+    }
+
+    /// The clients that make the data. `None` if there is nothing to make.
+    fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError>;
+
+    /// Quiesces the engine after the load (syncs, checkpoints) and marks the data as complete. Also called if there was nothing to
+    /// load. Returns facts about the load.
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError>;
+
+    /// Whether [`Instance::reset`] can bring back the data as it was loaded, whatever the trials before did to it.
+    fn restores(&self) -> bool {
+        false
+    }
+
+    /// Brings engine and data to the state that the next trial begins with.
+    fn reset(&mut self, _: ResetFor) -> Result<(), TargetError> {
+        Ok(())
+    }
+
+    /// The clients of `trial`. Refuses data that was not made for it.
+    fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError>;
+
+    /// Facts that are known only after the load of a trial. Counters in them begin again from zero.
+    fn finish_trial(&mut self) -> Vec<Fact> {
+        Vec::new()
+    }
+
+    /// Reads back and checks all that was written since the last call. `None` if nothing was written, or if the data is not
+    /// verified. `go_on` gets the bytes done and the total; it returns false to end the check.
+    fn read_back(&mut self, _go_on: &mut dyn FnMut(Bytes, Bytes) -> bool) -> Result<Option<ReadBack>, TargetError> {
+        Ok(None)
+    }
+
+    /// The engine's own counters, read over a connection of their own.
+    fn sources(&self) -> Vec<Box<dyn CounterSource>> {
+        Vec::new()
+    }
+
+    /// What went wrong outside of the operations since the start, such as a background sync that failed.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
+    /// Space and rows of the data, as of now.
+    fn space(&self) -> DataSpace;
+
+    /// Stops the engine and removes the data that plimsoll made.
+    fn stop(self: Box<Self>) -> Result<(), TargetError>;
+}
+
+/// More loaders than this gain nothing on a data set that fits one machine.
+const LOADERS_MAX: u64 = 8;
+
+/// How many clients make a data set of `ops` operations at once: one for each core that plimsoll may use.
+pub(crate) fn loaders_for(ops: Option<u64>) -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+    cores.min(LOADERS_MAX).min(ops.unwrap_or(1)).max(1) as u32
+}
+
+/// One slot for each of `clients` clients.
+pub(crate) fn slots(clients: u32) -> impl Iterator<Item = Slot> {
+    (0..clients).map(move |client| Slot { client, clients })
+}
+
+/// Refuses a depth that an engine with one operation at a time cannot have.
+pub(crate) fn depth_one_only(trial: &Trial) -> Result<(), TargetError> {
+    match trial.load.depth {
+        1 => Ok(()),
+        depth => Err(TargetError::Unsupported(format!(
+            "engine `{}` performs one operation at a time, so depth = `{depth}` is not possible; use more clients",
+            trial.target.engine
+        ))),
+    }
+}
+
+/// The workload of `trial`.
+pub(crate) fn workload_of(trial: &Trial) -> &'static workload::WorkloadDef {
+    workload::find(&trial.workload.name).expect("the plan was checked against the catalogue")
+}

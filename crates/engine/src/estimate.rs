@@ -1,0 +1,116 @@
+//! Estimates before a run: how much space a trial needs, and how much it writes.
+//!
+//! In: a trial, or the steps of a sequence on one data set. Out: the most space that it needs while it runs, and the bytes that it
+//! writes if they can be known. Limits: an estimate, to refuse what cannot fit. The speed of a closed loop is not known before the
+//! run; the caller asks [`host::safety::room_left`] during it.
+
+use crate::engine::workload_of;
+use crate::registry::{engine_of, family_of};
+
+use host::volume;
+use model::{Bytes, Family, Nanos, Pacing, Trial};
+use workload::Carried;
+
+/// A closed loop without think time is taken to do this many operations per second: more than any engine here commits, also
+/// without a sync.
+const OPS_PER_S: f64 = 100_000.0;
+/// And its data to grow no faster than this: above, the clients' own CPU time for making and packing rows is the limit.
+const GROWTH_BYTES_PER_S: f64 = 100e6;
+
+/// The most space that `trial` takes: its data, what warmup and run add to it, and what the engine needs beside; or the image of
+/// the file system that is made for it.
+pub fn disk_bytes(trial: &Trial) -> Bytes {
+    chain_bytes(std::slice::from_ref(trial))
+}
+
+/// The same of all steps of a sequence, which go on with one data set: a trial alone, or several.
+pub fn chain_bytes(steps: &[Trial]) -> Bytes {
+    image_bytes(steps).unwrap_or_else(|| peak_bytes(steps))
+}
+
+/// The size of the image of the file system that is made for `steps`; `None` if none is.
+pub fn image_bytes(steps: &[Trial]) -> Option<Bytes> {
+    let fs = steps.first()?.target.fs?;
+    Some(fs.size.unwrap_or_else(|| volume::image_for(fs.kind, peak_bytes(steps))))
+}
+
+/// The data of `trial` when it is made, with what the engine needs beside.
+pub fn data_bytes(trial: &Trial) -> Bytes {
+    let data = (workload_of(trial).data_bytes)(&trial.workload.params);
+    with_copy(trial, (engine_of(trial).disk_peak)(data, &trial.target.params))
+}
+
+/// A copy of the data as it was loaded may take as much again.
+fn with_copy(trial: &Trial, peak: Bytes) -> Bytes {
+    let restores = trial.target.params.0.get("between").is_some_and(|word| word.to_string() == "restore");
+    if restores { Bytes(peak.0.saturating_mul(2)) } else { peak }
+}
+
+fn peak_bytes(steps: &[Trial]) -> Bytes {
+    let Some(trial) = steps.first() else { return Bytes(0) };
+    if trial.target.path.as_ref().is_some_and(|path| path.exists()) {
+        return Bytes(0);
+    }
+    let (workload, engine) = (workload_of(trial), engine_of(trial));
+    let data = (workload.data_bytes)(&trial.workload.params);
+    let grown: f64 = steps.iter().map(grown_bytes).sum();
+    with_copy(trial, (engine.disk_peak)(Bytes(data.0.saturating_add(grown as u64)), &trial.target.params))
+}
+
+/// What warmup and run of `trial` add to its data.
+fn grown_bytes(trial: &Trial) -> f64 {
+    let growth = (workload_of(trial).growth_bytes_per_op)(&trial.workload.params);
+    growth.0 as f64 * ops_at_most(trial, growth)
+}
+
+/// The most bytes that warmup and run of `trial` write, beside making its data; `None` if that cannot be known: an engine
+/// writes more than it is given, and a run without `ops_max` writes as much as it can.
+pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
+    let (workload, params, seed) = (workload_of(trial), &trial.workload.params, trial.seed);
+    if engine_of(trial).scripted {
+        return Some(Bytes(0));
+    }
+    if overwrites(trial) {
+        return None;
+    }
+    let carried = Carried::default();
+    let (writes, block) = match family_of(trial) {
+        Family::Io => {
+            let program = (workload.io?)(params, seed, &carried);
+            (program.writes, Some(program.block))
+        }
+        Family::Sql => ((workload.sql?)(params, seed, &carried).writes, None),
+        Family::Kv => ((workload.kv?)(params, seed, &carried).ok()?.writes, None),
+    };
+    match (writes, block, trial.phases.ops_max, trial.phases.warmup) {
+        (false, ..) => Some(Bytes(0)),
+        (true, Some(block), Some(ops), Nanos(0)) => Some(Bytes(block.0.saturating_mul(ops))),
+        _ => None,
+    }
+}
+
+/// Whether what stands at the path of `trial` is written whole before the run.
+fn overwrites(trial: &Trial) -> bool {
+    trial.target.path.is_some() && trial.phases.precondition() > 1
+}
+
+/// Whether `trial` writes, beside making its data.
+pub fn writes(trial: &Trial) -> bool {
+    written_bytes_at_most(trial) != Some(Bytes(0))
+}
+
+/// Operations of warmup and run. An open loop and think time bound them, and so does a run that ends itself; a closed loop is
+/// guessed.
+fn ops_at_most(trial: &Trial, growth: Bytes) -> f64 {
+    let per_s = match trial.load.pacing {
+        Pacing::Open { arrivals } => arrivals.per_s(),
+        Pacing::Closed { think } => {
+            let guessed = OPS_PER_S.min(GROWTH_BYTES_PER_S / (growth.0 as f64).max(1.0));
+            guessed.min(f64::from(trial.load.clients) / think.as_secs_f64())
+        }
+    };
+    let run = per_s * trial.phases.run.as_secs_f64();
+    let own = workload_of(trial).run_ops(&trial.workload.params);
+    let run = [trial.phases.ops_max, own].into_iter().flatten().fold(run, |run, most| run.min(most as f64));
+    per_s * trial.phases.warmup.as_secs_f64() + run
+}

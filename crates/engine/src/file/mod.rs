@@ -1,0 +1,406 @@
+//! Files as the engine: the storage itself is measured, by system calls of the clients.
+//!
+//! In: a trial of the family io. Out: files that plimsoll made (or one that the user named), and clients that read and write
+//! them by pread/pwrite, by a mapping, by io_uring or by the older asynchronous I/O.
+//! Limits: a file that plimsoll did not make is read and never written; a block device is written if the user named it as to be
+//! destroyed, and is left as the load left it. The null device is written, which measures plimsoll alone.
+
+mod aio;
+mod buffers;
+mod check;
+mod errno;
+mod files;
+mod generations;
+mod in_flight;
+mod mmap;
+mod named;
+mod settings;
+mod sync;
+mod uring;
+mod verifier;
+mod workers;
+
+use crate::data_description::DataDescription;
+use crate::engine::{
+    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, Start, slots, workload_of,
+};
+use crate::verify::ReadBack;
+use aio::AioFile;
+use buffers::{BufferSizes, Buffers};
+use files::{Files, Opening, Paths};
+use generations::Generations;
+use host::data_dir::DataDir;
+use host::device::{Device, RawDevice};
+use host::error::{IoContext, TargetError, shown};
+use host::filesystem::{Alignment, direct_alignment};
+use host::machine::kernel;
+use load::{BatchClient, Client, OpSource, SyncClient};
+use mmap::{Mappings, MmapFile};
+use model::{Bytes, Entry, Fact, Family, Trial};
+use named::NamedFile;
+use settings::{Io, PARAMS, Settings};
+use std::sync::Arc;
+use sync::SyncFile;
+use uring::{RingAbilities, UringFile};
+use verifier::Verifier;
+use workers::Workers;
+use workload::{Carried, IoProgram, Slot};
+
+/// The engine `file`.
+pub static FILE: EngineDef = EngineDef {
+    entry: Entry {
+        name: "file",
+        help: "files: the storage under them is measured, by pread/pwrite, io_uring, aio or mmap",
+        families: &[Family::Io],
+        params: PARAMS,
+    },
+    runs: EngineProcess::InClients,
+    scripted: false,
+    disk_peak: |data, _| data,
+    version: || Ok(kernel()),
+    check: |trial| {
+        check::settings(trial)?;
+        check::load(trial)?;
+        let program = program_of(trial);
+        check::verifying(trial, &program)?;
+        check::memory(trial, &program)
+    },
+    start: |start| Ok(Box::new(FileInstance::start(start)?)),
+};
+
+/// The files under measurement.
+struct FileInstance {
+    paths: Paths,
+    made: FileOrigin,
+    made_for: DataDescription,
+    /// Where the data is verified.
+    generations: Option<Generations>,
+    /// Loads begun so far: each writes other content.
+    loads: u64,
+    abilities: Option<RingAbilities>,
+    alignment: Alignment,
+    /// Those that the current trial has been found to have.
+    workers: Arc<Workers>,
+    /// Whether the current trial writes and wants a sync at its end.
+    fsync_end: bool,
+    /// How often this instance writes the files whole before anything is measured.
+    passes: u32,
+    /// Whether that is more than it takes to make them.
+    preconditioned: bool,
+}
+
+/// Whose the files are.
+enum FileOrigin {
+    /// In a data directory; removed at the end.
+    Here(DataDir),
+    /// At the path that the user named; it stays, once it is filled.
+    Named(NamedFile),
+    /// A block device that the user named. It is measured with what is on it: nothing is made.
+    Device(RawDevice),
+}
+
+/// How the clients of one trial do their I/O, with what they share.
+enum IoMethod {
+    Sync,
+    Uring(RingAbilities, Arc<Workers>),
+    Aio,
+    Mmap(Mappings),
+}
+
+impl FileInstance {
+    fn start(start: &Start) -> Result<FileInstance, TargetError> {
+        let trial = start.trial;
+        let (program, verify) = (program_of(trial), Settings::from_trial(trial).verify);
+        let (paths, made, generations) = match &trial.target.path {
+            None => {
+                let mut dir = DataDir::create(start.parent, start.data, trial.seed)?;
+                let paths = files::make(&mut dir, program.files)?;
+                let table = verify.then(|| Generations::in_directory(&mut dir, &program, trial.seed)).transpose()?;
+                (paths, FileOrigin::Here(dir), table)
+            }
+            Some(path) if program.files > 1 => return Err(several_at(path, program.files)),
+            Some(path) if verify && Device::at(path).is_some() => return Err(unverifiable(path)),
+            Some(path) if let Some(device) = Device::at(path) => {
+                let mut device = RawDevice::new(device, start.destroy);
+                device.check_writes(program.writes || trial.phases.precondition() > 1)?;
+                (Paths::from([path.clone()]), FileOrigin::Device(device), None)
+            }
+            Some(path) => {
+                let named = NamedFile::open_or_make(path, program.file_bytes, program.writes)?;
+                named.check_reads(program.reads)?;
+                let table = verify.then(|| Generations::beside(path, &named, &program, trial.seed)).transpose()?;
+                if table.is_none() && !named.is_full() {
+                    generations::discard(path)?;
+                }
+                (Paths::from([path.clone()]), FileOrigin::Named(named), table)
+            }
+        };
+        let alignment = direct_alignment(&files::open_one(&paths[0], Opening::READING)?);
+        Ok(FileInstance {
+            paths,
+            made,
+            made_for: DataDescription::new(start),
+            generations,
+            loads: 0,
+            abilities: None,
+            alignment,
+            workers: Arc::default(),
+            fsync_end: false,
+            passes: 0,
+            preconditioned: false,
+        })
+    }
+
+    /// How often the files are to be written whole: all that `trial` asks for if they are made, one less if they are full.
+    fn passes_for(&self, trial: &Trial, program: &IoProgram) -> Result<u32, TargetError> {
+        let asked = trial.phases.precondition();
+        match &self.made {
+            FileOrigin::Named(named) if named.is_null() => Ok(0),
+            FileOrigin::Named(named) if named.is_full() => {
+                named.check_precondition(asked)?;
+                if asked > 1 && self.generations.is_none() {
+                    generations::check_unverified_writes(&self.paths[0])?;
+                }
+                files::check_sizes(&self.paths, program.file_bytes)?;
+                Ok(asked - 1)
+            }
+            // There is nothing to make on a device; what is written before the run is what was asked for, and nothing else.
+            FileOrigin::Device(_) if asked > 1 => {
+                files::check_sizes(&self.paths, program.file_bytes)?;
+                Ok(asked)
+            }
+            FileOrigin::Device(_) => Ok(0),
+            _ => Ok(asked),
+        }
+    }
+
+    /// Whether everything that is written is dropped.
+    fn is_null_device(&self) -> bool {
+        matches!(&self.made, FileOrigin::Named(named) if named.is_null())
+    }
+
+    /// Clients are about to be made, which write or do not.
+    fn begin_load(&mut self, writes: bool) -> Result<(), TargetError> {
+        self.loads += 1;
+        match &mut self.generations {
+            Some(generations) if writes => generations.wake(),
+            _ => Ok(()),
+        }
+    }
+
+    fn io_method(&self, settings: Settings, program: &IoProgram) -> Result<IoMethod, TargetError> {
+        Ok(match settings.io {
+            Io::Sync => IoMethod::Sync,
+            Io::Uring => IoMethod::Uring(self.abilities.expect("found out by `check`"), self.workers.clone()),
+            Io::Aio => IoMethod::Aio,
+            Io::Mmap => {
+                IoMethod::Mmap(mmap::map_all(&self.paths, program.file_bytes, settings.opening(program.writes))?)
+            }
+        })
+    }
+
+    fn client(
+        &self,
+        trial: &Trial,
+        program: &IoProgram,
+        method: &IoMethod,
+        slot: Slot,
+    ) -> Result<Box<dyn Client>, TargetError> {
+        let settings = Settings::from_trial(trial);
+        let files = Files::open(&self.paths, settings.opening(program.writes))?;
+        let source = OpSource::new(&program.run, slot);
+        let seed = self.content_seed(trial, slot);
+        let buffers = Buffers::new(room(trial, program), settings.content, program.block, seed);
+        let verifier = self.verifier(trial.load.depth, program.block);
+        Ok(match method {
+            IoMethod::Sync => Box::new(SyncClient::new(source, SyncFile::new(files, buffers, verifier))),
+            IoMethod::Mmap(mapped) => {
+                Box::new(SyncClient::new(source, MmapFile::new(mapped.clone(), files, buffers, verifier)))
+            }
+            IoMethod::Uring(abilities, workers) => {
+                let driver = UringFile::new(files, buffers, verifier, *abilities, workers.clone());
+                Box::new(BatchClient::new(source, driver, settings.stamp))
+            }
+            IoMethod::Aio => Box::new(BatchClient::new(source, AioFile::new(files, buffers, verifier), settings.stamp)),
+        })
+    }
+
+    fn verifier(&self, depth: u32, block: Bytes) -> Option<Verifier> {
+        self.generations.as_ref().map(|generations| Verifier::new(generations.table(), depth, block))
+    }
+
+    /// Where the content comes from that the client in `slot` writes in this load: no other client or load writes the same.
+    fn content_seed(&self, trial: &Trial, slot: Slot) -> u64 {
+        trial.seed
+            ^ self.loads.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            ^ u64::from(slot.client).wrapping_mul(0xd1b5_4a32_d192_ed03)
+    }
+}
+
+fn several_at(path: &std::path::Path, files: u16) -> TargetError {
+    TargetError::Unsupported(format!(
+        "files = `{files}` cannot be used with the one file at `{}`; leave out the path, or use files = `1`",
+        shown(path)
+    ))
+}
+
+fn unverifiable(device: &std::path::Path) -> TargetError {
+    TargetError::Unsupported(format!(
+        "verify = `true` needs a table next to the data, which is not possible for the block device `{}`; name a file",
+        shown(device)
+    ))
+}
+
+impl Instance for FileInstance {
+    fn report(&self) -> InstanceReport {
+        let alignment = match self.alignment {
+            Alignment::Direct { offset_align, .. } => format!("{offset_align} B"),
+            Alignment::BufferedOnly => "none".into(),
+            Alignment::Unknown => "unknown".into(),
+        };
+        let mut facts = vec![Fact::new("engine.version", kernel()), Fact::new("file.direct_alignment", alignment)];
+        facts.extend(self.abilities.iter().flat_map(RingAbilities::facts));
+        // Of files that are just made there is nothing to tell.
+        facts.extend((self.preconditioned).then(|| Fact::new("file.written_whole", self.passes.to_string())));
+        facts.extend(self.is_null_device().then(|| Fact::new("file.device", "null: what is written is dropped")));
+        facts.extend(self.generations.iter().map(Generations::fact));
+        InstanceReport { facts, ..InstanceReport::default() }
+    }
+
+    fn finish_trial(&mut self) -> Vec<Fact> {
+        let mut facts = self.abilities.map_or(Vec::new(), |_| self.workers.facts());
+        if self.fsync_end {
+            facts.push(Fact::new("file.fsync_end", files::timed_fsync(&self.paths)));
+        }
+        facts
+    }
+
+    fn read_back(&mut self, go_on: &mut dyn FnMut(Bytes, Bytes) -> bool) -> Result<Option<ReadBack>, TargetError> {
+        let full = match &self.made {
+            FileOrigin::Here(dir) => dir.manifest().complete,
+            FileOrigin::Named(named) => named.is_full(),
+            FileOrigin::Device(_) => false,
+        };
+        let direct = matches!(self.alignment, Alignment::Direct { .. });
+        match &mut self.generations {
+            Some(generations) if full => generations.read_back(&self.paths, direct, go_on),
+            _ => Ok(None),
+        }
+    }
+
+    fn check(&mut self, trial: &Trial) -> Result<(), TargetError> {
+        let (program, settings) = (program_of(trial), Settings::from_trial(trial));
+        if settings.direct {
+            check::alignment(&self.paths[0], self.alignment, program.block)?;
+        }
+        self.abilities = None;
+        match settings.io {
+            Io::Sync | Io::Mmap => {}
+            Io::Aio => aio::probe(trial.load.clients * trial.load.depth)?,
+            Io::Uring => self.abilities = Some(RingAbilities::probe(trial.load.clients, room(trial, &program))?),
+        }
+        Ok(())
+    }
+
+    fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
+        let program = program_of(trial);
+        self.passes = self.passes_for(trial, &program)?;
+        self.preconditioned = trial.phases.precondition() > 1;
+        if self.passes == 0 {
+            return Ok(None);
+        }
+        let content = Settings::from_trial(trial).content;
+        // A trial through the page cache finds its files there: they were filled through it, too.
+        let direct = Settings::from_trial(trial).direct && matches!(self.alignment, Alignment::Direct { .. });
+        files::lift_limit(program.files.into());
+        let files = Files::open(&self.paths, Opening::filling(direct))?;
+        let slot = Slot { client: 0, clients: 1 };
+        self.begin_load(true)?;
+        let room = BufferSizes::new(1, 1, program.fill_block, true, content);
+        let buffers = Buffers::new(room, content, program.block, self.content_seed(trial, slot));
+        let driver = SyncFile::new(files, buffers, self.verifier(1, program.fill_block));
+        let load = program.load.repeated(self.passes);
+        let client: Box<dyn Client> = Box::new(SyncClient::new(OpSource::new(&load, slot), driver));
+        Ok(Some(Loading { kinds: program.kinds.to_vec(), clients: vec![client], beside: None }))
+    }
+
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
+        if self.passes == 0 {
+            return Ok(Vec::new()); // nothing was made, and the file may be not made by plimsoll
+        }
+        let mut size = 0;
+        for path in self.paths.iter() {
+            let file = files::open_one(path, Opening::filling(false))?;
+            file.sync_all().trying("sync", path)?;
+            size += file.metadata().trying("look at", path)?.len();
+            // If the kernel does not say, only a file that is no longer empty can be tried.
+            self.alignment = direct_alignment(&file);
+        }
+        match &mut self.made {
+            FileOrigin::Here(dir) => dir.seal(size)?,
+            FileOrigin::Named(named) => named.seal(size)?,
+            FileOrigin::Device(_) => {} // nothing is made on it
+        }
+        Ok(Vec::new())
+    }
+
+    fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
+        let (program, settings) = (program_of(trial), Settings::from_trial(trial));
+        match &mut self.made {
+            FileOrigin::Here(dir) => self.made_for.check(dir, trial)?,
+            FileOrigin::Named(named) => {
+                named.check_reads(program.reads)?;
+                named.check_writes(program.writes)?;
+                if program.writes && self.generations.is_none() {
+                    generations::check_unverified_writes(&self.paths[0])?;
+                }
+            }
+            FileOrigin::Device(device) => device.check_writes(program.writes)?,
+        }
+        self.check(trial)?;
+        if !self.is_null_device() {
+            files::check_sizes(&self.paths, program.file_bytes)?;
+        }
+        files::lift_limit(u64::from(trial.load.clients) * u64::from(program.files));
+        self.workers = Arc::default();
+        self.fsync_end = program.writes && settings.fsync_end;
+        self.begin_load(program.writes)?;
+        let method = self.io_method(settings, &program)?;
+        let clients = slots(trial.load.clients).map(|slot| self.client(trial, &program, &method, slot));
+        Ok(Loading { kinds: program.kinds.to_vec(), clients: clients.collect::<Result<_, _>>()?, beside: None })
+    }
+
+    fn space(&self) -> DataSpace {
+        DataSpace { total: files::footprint(&self.paths), ..DataSpace::default() }
+    }
+
+    fn stop(self: Box<Self>) -> Result<(), TargetError> {
+        let FileInstance { made, generations, paths, .. } = *self;
+        match made {
+            FileOrigin::Here(dir) => dir.remove(),
+            FileOrigin::Named(named) => {
+                let rested = match generations {
+                    Some(generations) if named.is_full() => generations.rest(&paths),
+                    Some(generations) => {
+                        drop(generations); // its lock is to be had again
+                        generations::discard(&paths[0])
+                    }
+                    None => Ok(()),
+                };
+                rested.and(named.discard_unfilled())
+            }
+            FileOrigin::Device(_) => Ok(()),
+        }
+    }
+}
+
+/// The memory of each client of `trial`.
+fn room(trial: &Trial, program: &IoProgram) -> BufferSizes {
+    let content = Settings::from_trial(trial).content;
+    BufferSizes::new(trial.load.clients, trial.load.depth, program.block, program.writes, content)
+}
+
+fn program_of(trial: &Trial) -> IoProgram {
+    let make = workload_of(trial).io.expect("the plan was checked: workload and engine share a family");
+    make(&trial.workload.params, trial.seed, &Carried::default())
+}

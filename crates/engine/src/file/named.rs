@@ -1,0 +1,282 @@
+//! A file at a path that the user named: made if absent, read if it is not made by plimsoll, written only if plimsoll made it.
+//!
+//! In: the path. Out: what may be done with it. Limits: beside a file that it makes, plimsoll keeps `NAME.plimsoll.json`
+//! with the file's identity; without that note, or if it does not fit, the file counts as not made by plimsoll.
+//!
+//! The null device may be named as well, for writes: it holds nothing that could be lost and stores nothing, so what is measured
+//! is plimsoll and the system calls alone.
+
+use super::files::make_empty;
+use host::error::{IoContext, TargetError, shown};
+use model::Bytes;
+use rustix::fs::{Mode, OFlags, open};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, Metadata};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+const MADE_BY: &str = "plimsoll";
+const NOTE_BYTES_MAX: u64 = 4096;
+/// What Linux calls /dev/null (Documentation/admin-guide/devices.txt), whatever its name is here.
+const NULL_DEVICE: u64 = libc::makedev(1, 3);
+
+/// A file at a path that the user named.
+pub struct NamedFile {
+    path: PathBuf,
+    owner: Owner,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    /// plimsoll made it; `full` when all of it has been written.
+    Plimsoll {
+        full: bool,
+    },
+    Somebody,
+    /// The null device is everybody's.
+    Nobody,
+}
+
+/// The note beside a file that plimsoll made.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Note {
+    made_by: String,
+    device: u64,
+    inode: u64,
+    /// 0 until the file is full.
+    bytes: u64,
+}
+
+impl NamedFile {
+    /// The file at `path`; made empty if there is none.
+    pub fn open_or_make(path: &Path, size: Bytes, writes: bool) -> Result<NamedFile, TargetError> {
+        let owner = match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => make(path, size)?,
+            Err(error) => return Err(TargetError::io("look at", path, &error)),
+            Ok(meta) => owner_of(path, &meta)?,
+        };
+        let named = NamedFile { path: path.into(), owner };
+        named.check_writes(writes)?;
+        Ok(named)
+    }
+
+    /// Whether there is nothing left to fill.
+    pub fn is_full(&self) -> bool {
+        self.owner != Owner::Plimsoll { full: false }
+    }
+
+    /// Whether it is the null device.
+    pub fn is_null(&self) -> bool {
+        self.owner == Owner::Nobody
+    }
+
+    /// Refuses to read what is never there.
+    pub fn check_reads(&self, reads: bool) -> Result<(), TargetError> {
+        if !reads || !self.is_null() {
+            return Ok(());
+        }
+        let text = format!("`{}` has nothing to read; use mode = `rndwr` or mode = `seqwr`", shown(&self.path));
+        Err(TargetError::Unsupported(text))
+    }
+
+    /// Whether plimsoll made it.
+    pub fn is_plimsolls(&self) -> bool {
+        matches!(self.owner, Owner::Plimsoll { .. })
+    }
+
+    /// Refuses to write to a file that plimsoll did not make.
+    pub fn check_writes(&self, writes: bool) -> Result<(), TargetError> {
+        if !writes || self.owner != Owner::Somebody {
+            return Ok(());
+        }
+        Err(TargetError::Unsafe(format!(
+            "`{}` was not made by plimsoll and this trial would overwrite it; use a path where nothing exists yet",
+            shown(&self.path)
+        )))
+    }
+
+    /// Refuses to write a file that plimsoll did not make whole before it is measured.
+    pub fn check_precondition(&self, passes: u32) -> Result<(), TargetError> {
+        if passes <= 1 || self.owner != Owner::Somebody {
+            return Ok(());
+        }
+        Err(TargetError::Unsafe(format!(
+            "`{}` was not made by plimsoll and precondition = `{passes}` would overwrite it; use precondition = `1`",
+            shown(&self.path)
+        )))
+    }
+
+    /// All of it has been written by plimsoll.
+    pub fn seal(&mut self, bytes: u64) -> Result<(), TargetError> {
+        let meta = fs::symlink_metadata(&self.path).trying("look at", &self.path)?;
+        write_note(&self.path, &meta, bytes)?;
+        self.owner = Owner::Plimsoll { full: true };
+        Ok(())
+    }
+
+    /// Removes the file and its note if plimsoll made it and did not fill it: nobody can use that.
+    pub fn discard_unfilled(self) -> Result<(), TargetError> {
+        let meta = fs::symlink_metadata(&self.path).trying("look at", &self.path)?;
+        if self.is_full() || !meta.is_file() || owner_of_plain(&self.path, &meta) != (Owner::Plimsoll { full: false }) {
+            return Ok(());
+        }
+        fs::remove_file(&self.path).trying("remove", &self.path)?;
+        let note = note_path(&self.path);
+        fs::remove_file(&note).trying("remove", &note)
+    }
+}
+
+fn make(path: &Path, size: Bytes) -> Result<Owner, TargetError> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    host::safety::check_space(parent, size)?;
+    let note = note_path(path);
+    if fs::symlink_metadata(&note).is_ok() {
+        let text = format!("`{}` exists but its file does not; remove it or use another path", shown(&note));
+        return Err(TargetError::Unsafe(text));
+    }
+    let file = make_empty(path)?;
+    let noted = file.metadata().trying("look at", path).and_then(|meta| write_note(path, &meta, 0));
+    // Without its note it would count as not made by plimsoll from now on.
+    noted.inspect_err(|_| drop(fs::remove_file(path)))?;
+    Ok(Owner::Plimsoll { full: false })
+}
+
+fn owner_of(path: &Path, meta: &Metadata) -> Result<Owner, TargetError> {
+    let kind = meta.file_type();
+    let is = match kind {
+        kind if kind.is_symlink() => return Err(leads_to(path)),
+        kind if kind.is_dir() => "a directory; name a file in it",
+        kind if kind.is_char_device() && meta.rdev() == NULL_DEVICE => return Ok(Owner::Nobody),
+        kind if !kind.is_file() => "no plain file; name one",
+        _ => return Ok(owner_of_plain(path, meta)),
+    };
+    Err(TargetError::Unsafe(format!("`{}` is {is}", shown(path))))
+}
+
+fn leads_to(path: &Path) -> TargetError {
+    let target = path.canonicalize().map_or("nothing".to_owned(), |target| format!("`{}`", shown(&target)));
+    TargetError::Unsafe(format!("`{}` is a symlink; name what it leads to: {target}", shown(path)))
+}
+
+/// A file with a second name may be reached under it: it counts as not made by plimsoll.
+fn owner_of_plain(path: &Path, meta: &Metadata) -> Owner {
+    match read_note(&note_path(path)) {
+        Some(note) if (note.device, note.inode, meta.nlink()) == (meta.dev(), meta.ino(), 1) => {
+            Owner::Plimsoll { full: note.bytes > 0 && note.bytes == meta.len() }
+        }
+        _ => Owner::Somebody,
+    }
+}
+
+/// The note at `note`; `None` if there is none, or something else. Follows no symlink and waits for no pipe.
+fn read_note(note: &Path) -> Option<Note> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut text = Vec::new();
+    let file = File::from(open(note, flags, Mode::empty()).ok()?);
+    file.take(NOTE_BYTES_MAX).read_to_end(&mut text).ok()?;
+    serde_json::from_slice::<Note>(&text).ok().filter(|note| note.made_by == MADE_BY)
+}
+
+fn note_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".plimsoll.json");
+    name.into()
+}
+
+fn write_note(path: &Path, meta: &Metadata, bytes: u64) -> Result<(), TargetError> {
+    let note = Note { made_by: MADE_BY.into(), device: meta.dev(), inode: meta.ino(), bytes };
+    let text = serde_json::to_vec(&note).expect("a note is plain data");
+    let note_path = note_path(path);
+    let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(open(&note_path, flags, Mode::from_raw_mode(0o600)).trying("create", &note_path)?);
+    file.write_all(&text).trying("write", &note_path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: Bytes = Bytes::from_kib(4);
+
+    #[test]
+    fn somebody_elses_file_is_read_and_never_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("thesis");
+        fs::write(&path, b"years of work").unwrap();
+        assert!(NamedFile::open_or_make(&path, SIZE, false).unwrap().is_full());
+        let error = NamedFile::open_or_make(&path, SIZE, true).err().unwrap();
+        assert!(matches!(error, TargetError::Unsafe(_)), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), b"years of work");
+    }
+
+    #[test]
+    fn a_file_that_plimsoll_made_may_be_written_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f0");
+        let mut made = NamedFile::open_or_make(&path, SIZE, true).unwrap();
+        assert!(!made.is_full());
+        fs::write(&path, [7; 4096]).unwrap();
+        made.seal(4096).unwrap();
+        assert!(NamedFile::open_or_make(&path, SIZE, true).unwrap().is_full());
+        // Replaced by somebody under the same name: another inode.
+        fs::rename(&path, dir.path().join("old")).unwrap();
+        fs::write(&path, [7; 4096]).unwrap();
+        assert!(NamedFile::open_or_make(&path, SIZE, true).is_err());
+    }
+
+    #[test]
+    fn a_note_that_is_a_symlink_or_a_pipe_is_not_believed_and_not_written_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f0");
+        fs::write(&path, [7; 4096]).unwrap();
+        let meta = fs::metadata(&path).unwrap();
+        write_note(&path, &meta, 4096).unwrap();
+        let (note, elsewhere) = (note_path(&path), dir.path().join("elsewhere"));
+        fs::rename(&note, &elsewhere).unwrap();
+        let before = fs::read(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &note).unwrap();
+        assert!(NamedFile::open_or_make(&path, SIZE, true).is_err());
+        assert!(write_note(&path, &meta, 1).is_err());
+        assert_eq!(fs::read(&elsewhere).unwrap(), before);
+        fs::remove_file(&note).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &note, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        assert!(NamedFile::open_or_make(&path, SIZE, true).is_err());
+    }
+
+    #[test]
+    fn a_file_with_a_second_name_counts_as_somebody_elses() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f0");
+        let mut made = NamedFile::open_or_make(&path, SIZE, true).unwrap();
+        fs::write(&path, [7; 4096]).unwrap();
+        made.seal(4096).unwrap();
+        fs::hard_link(&path, dir.path().join("thesis")).unwrap();
+        assert!(NamedFile::open_or_make(&path, SIZE, true).is_err());
+    }
+
+    #[test]
+    fn the_null_device_may_be_written_and_needs_no_filling() {
+        let null = NamedFile::open_or_make(Path::new("/dev/null"), SIZE, true).unwrap();
+        assert!(null.is_null() && null.is_full());
+        assert!(null.check_reads(true).is_err() && null.check_reads(false).is_ok());
+        null.discard_unfilled().unwrap();
+        assert!(Path::new("/dev/null").exists());
+    }
+
+    #[test]
+    fn links_devices_and_directories_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("target");
+        fs::write(&target, b"x").unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        for (path, word) in
+            [(link.as_path(), "symlink"), (dir.path(), "directory"), (Path::new("/dev/zero"), "no plain file")]
+        {
+            let error = NamedFile::open_or_make(path, SIZE, false).err().unwrap().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+}

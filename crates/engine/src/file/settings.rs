@@ -1,0 +1,158 @@
+//! The parameters of the engine `file`, declared and parsed.
+//!
+//! In: the parameters of a trial. Out: [`Settings`]. Limits: what excludes what is the matter of `check`.
+
+use super::buffers::Content;
+use super::files::{Opening, Readahead, WriteSync};
+use load::Stamp;
+use model::{ParamDef, ParamKind, Trial};
+
+/// As `engines` list them.
+pub const PARAMS: &[ParamDef] = &[
+    ParamDef {
+        name: "io",
+        kind: ParamKind::OneOf(&["sync", "uring", "aio", "mmap"]),
+        default: "uring",
+        help: "one pread/pwrite at a time (sync), io_uring or libaio with `depth` operations in flight (uring, \
+               aio), or copies to and from a mapping (mmap)",
+        scales: false,
+        shapes_data: false,
+    },
+    ParamDef {
+        name: "direct",
+        kind: ParamKind::Bool,
+        default: "true",
+        help: "O_DIRECT: past the page cache, so that the device is measured and not the memory",
+        scales: false,
+        shapes_data: true,
+    },
+    ParamDef {
+        name: "readahead",
+        kind: ParamKind::OneOf(&["default", "sequential", "random"]),
+        default: "default",
+        help: "access pattern announced to the kernel for reads through the page cache (posix_fadvise)",
+        scales: false,
+        shapes_data: false,
+    },
+    ParamDef {
+        name: "sync",
+        kind: ParamKind::OneOf(&["none", "osync", "odsync"]),
+        default: "none",
+        help: "open files with O_SYNC or O_DSYNC, so that each write returns after it is on the device, with or \
+               without all of its metadata",
+        scales: false,
+        shapes_data: false,
+    },
+    ParamDef {
+        name: "fsync_end",
+        kind: ParamKind::Bool,
+        default: "false",
+        help: "sync all files after the load; the time is recorded, but not as part of any operation",
+        scales: false,
+        shapes_data: false,
+    },
+    ParamDef {
+        name: "compressible",
+        kind: ParamKind::Int { min: 0, max: 100 },
+        default: "0",
+        help: "percent of what is written that a compressor removes, of each 4 KiB",
+        scales: false,
+        shapes_data: true,
+    },
+    ParamDef {
+        name: "dedupe",
+        kind: ParamKind::Int { min: 0, max: 100 },
+        default: "0",
+        help: "percent of the blocks written that repeat the content of an earlier one",
+        scales: false,
+        shapes_data: true,
+    },
+    ParamDef {
+        name: "verify",
+        kind: ParamKind::Bool,
+        default: "false",
+        help: "stamp each 4 KiB written with what it is; check each read, and all data after the run; costs about \
+               0.3 us of CPU per 4 KiB",
+        scales: false,
+        shapes_data: true,
+    },
+    ParamDef {
+        name: "stamp",
+        kind: ParamKind::OneOf(&["batch", "each"]),
+        default: "batch",
+        help: "uring and aio: times that an operation shares with its batch, or exact ones, each with a system call of its own",
+        scales: false,
+        shapes_data: false,
+    },
+];
+
+/// What a trial asks of this engine.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    pub io: Io,
+    pub direct: bool,
+    pub readahead: Readahead,
+    pub sync: WriteSync,
+    pub fsync_end: bool,
+    pub stamp: Stamp,
+    pub content: Content,
+    pub verify: bool,
+}
+
+/// How operations reach the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Io {
+    Sync,
+    Uring,
+    Aio,
+    Mmap,
+}
+
+impl Settings {
+    /// Those of `trial`.
+    pub fn from_trial(trial: &Trial) -> Settings {
+        let params = &trial.target.params;
+        Settings {
+            io: match params.word("io") {
+                "sync" => Io::Sync,
+                "uring" => Io::Uring,
+                "aio" => Io::Aio,
+                "mmap" => Io::Mmap,
+                other => unreachable!("`io` is declared without `{other}`"),
+            },
+            direct: params.flag("direct"),
+            readahead: match params.word("readahead") {
+                "default" => Readahead::Default,
+                "sequential" => Readahead::Sequential,
+                "random" => Readahead::Random,
+                other => unreachable!("`readahead` is declared without `{other}`"),
+            },
+            sync: match params.word("sync") {
+                "none" => WriteSync::None,
+                "osync" => WriteSync::All,
+                "odsync" => WriteSync::Data,
+                other => unreachable!("`sync` is declared without `{other}`"),
+            },
+            fsync_end: params.flag("fsync_end"),
+            stamp: match params.word("stamp") {
+                "batch" => Stamp::Batch,
+                "each" => Stamp::Each,
+                other => unreachable!("`stamp` is declared without `{other}`"),
+            },
+            content: Content { compressible: params.int("compressible") as u8, dedupe: params.int("dedupe") as u8 },
+            verify: params.flag("verify"),
+        }
+    }
+
+    /// How the clients open their files.
+    pub fn opening(&self, writes: bool) -> Opening {
+        Opening { direct: self.direct, writes, sync: self.sync, readahead: self.readahead }
+    }
+}
+
+impl Io {
+    /// Whether one client keeps several operations in flight.
+    pub fn batches(self) -> bool {
+        matches!(self, Io::Uring | Io::Aio)
+    }
+}

@@ -1,0 +1,77 @@
+//! One pread, pwrite or fsync at a time.
+//!
+//! In: open files and a buffer. Out: each operation as one system call. Limits: a call that moves less than asked for
+//! counts as failed; it is not continued, because its time would be that of two operations.
+
+use super::buffers::Buffers;
+use super::errno::LastFailure;
+use super::files::Files;
+use super::verifier::{self, Verifier};
+use load::Driver;
+use model::{IoKind, IoOp, Outcome};
+use rustix::fs::{fdatasync, fsync};
+use rustix::io::{pread, pwrite, retry_on_intr};
+
+/// Performs reads, writes and syncs by pread, pwrite and fsync.
+pub struct SyncFile {
+    files: Files,
+    buffers: Buffers,
+    verifier: Option<Verifier>,
+    failure: LastFailure,
+}
+
+impl SyncFile {
+    /// The driver of `files` with one block of `buffers`.
+    pub fn new(files: Files, buffers: Buffers, verifier: Option<Verifier>) -> Self {
+        SyncFile { files, buffers, verifier, failure: LastFailure::default() }
+    }
+}
+
+impl Driver for SyncFile {
+    type Op = IoOp;
+    const ENDS_IN_KERNEL: bool = true;
+
+    #[inline]
+    fn prepare(&mut self, op: &IoOp) {
+        verifier::prepare(&mut self.verifier, &mut self.buffers, 0, op);
+    }
+
+    #[inline]
+    fn execute(&mut self, op: &IoOp) -> Outcome {
+        let (file, len) = (self.files.file_of(op), op.len.0 as usize);
+        let moved = match op.io {
+            IoKind::Read => {
+                // SAFETY: `block` vouches for `len` bytes; they are initialised and only this driver uses them.
+                let into = unsafe { std::slice::from_raw_parts_mut(self.buffers.block(0, len), len) };
+                retry_on_intr(|| pread(file, &mut *into, op.at.0))
+            }
+            IoKind::Write => {
+                // SAFETY: as above.
+                let from = unsafe { std::slice::from_raw_parts(self.buffers.block(0, len), len) };
+                let moved = retry_on_intr(|| pwrite(file, from, op.at.0));
+                if let Ok(bytes) = moved
+                    && bytes < len
+                {
+                    return Outcome::Failed(self.failure.short_write(op, file, &from[bytes..]));
+                }
+                moved
+            }
+            IoKind::Fsync => retry_on_intr(|| fsync(file)).map(|()| 0),
+            IoKind::Fdatasync => retry_on_intr(|| fdatasync(file)).map(|()| 0),
+        };
+        match moved {
+            Ok(bytes) if bytes == len => Outcome::Ok { bytes: len as u32 },
+            Ok(bytes) => Outcome::Failed(self.failure.short(op, bytes)),
+            Err(errno) => Outcome::Failed(self.failure.errno(op, errno.raw_os_error())),
+        }
+    }
+
+    #[inline]
+    fn settle(&mut self, _: &IoOp, outcome: Outcome) -> Outcome {
+        verifier::settled(&self.verifier, &self.buffers, 0, outcome, &mut self.failure)
+    }
+
+    fn describe_failure(&self) -> String {
+        self.failure.describe(self.files.paths())
+    }
+}

@@ -1,0 +1,196 @@
+//! Many operations in flight on one thread, by io_uring.
+//!
+//! In: open files and one buffer per slot. Out: operations submitted and completed in batches, one system call for both.
+//! Limits: Linux 5.11 and later; what newer kernels offer (registered buffers, one issuer, deferred task work) is probed once
+//! per instance and used where it works.
+
+use super::buffers::{BufferSizes, Buffers};
+use super::files::Files;
+use super::in_flight::InFlight;
+use super::verifier::Verifier;
+use super::workers::Workers;
+use host::error::TargetError;
+use io_uring::{IoUring, opcode, types};
+use load::{BatchDriver, Done};
+use model::{Fact, IoKind, IoOp, Nanos, Outcome};
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
+
+/// What io_uring can do here.
+#[derive(Clone, Copy, Debug)]
+pub struct RingAbilities {
+    /// Buffers may be pinned once instead of at every operation.
+    registered_buffers: bool,
+    /// Completions are processed when the client asks, not in interrupts of its other work.
+    deferred: bool,
+    /// The kernel takes submissions in the order of the ring, without an array of indexes beside it.
+    plain_queue: bool,
+}
+
+impl RingAbilities {
+    /// Tries on a small ring, with as much memory as all clients will need, each of them `room`.
+    ///
+    /// # Errors
+    /// If the kernel has no io_uring for this process, or one that cannot wait with a timeout.
+    pub fn probe(clients: u32, room: BufferSizes) -> Result<RingAbilities, TargetError> {
+        let unusable = |error: std::io::Error| {
+            TargetError::Unsupported(format!(
+                "io_uring cannot be used here: {error} (see `sysctl kernel.io_uring_disabled` or the container's seccomp \
+                 profile); use io = `sync`"
+            ))
+        };
+        let deferred = build(8, true, false).is_ok();
+        let plain_queue = build(8, deferred, true).is_ok();
+        let ring = build(8, deferred, plain_queue).map_err(unusable)?;
+        if !ring.params().is_feature_ext_arg() {
+            return Err(unusable(std::io::Error::other("the kernel is older than Linux 5.11")));
+        }
+        let registered_buffers =
+            register(&ring, &Buffers::zeroed(BufferSizes { depth: clients * room.depth, ..room })).is_ok();
+        Ok(RingAbilities { registered_buffers, deferred, plain_queue })
+    }
+
+    /// What a reader of the run wants to know.
+    pub fn facts(&self) -> [Fact; 2] {
+        [
+            Fact::new("uring.registered_buffers", self.registered_buffers.to_string()),
+            Fact::new("uring.deferred_taskrun", self.deferred.to_string()),
+        ]
+    }
+}
+
+fn build(entries: u32, deferred: bool, plain_queue: bool) -> std::io::Result<IoUring> {
+    let mut builder = IoUring::builder();
+    if deferred {
+        builder.setup_single_issuer().setup_defer_taskrun();
+    }
+    if plain_queue {
+        builder.setup_no_sqarray();
+    }
+    builder.build(entries)
+}
+
+/// Of `io_uring_enter`, from linux/io_uring.h.
+const IORING_ENTER_GETEVENTS: u32 = 1;
+
+/// The most memory that the kernel takes as one registered buffer.
+const REGISTERED_MAX: usize = 1 << 30;
+
+fn register(ring: &IoUring, buffers: &Buffers) -> std::io::Result<()> {
+    let (start, len) = buffers.all();
+    let piece = |at| libc::iovec { iov_base: start.wrapping_add(at).cast(), iov_len: REGISTERED_MAX.min(len - at) };
+    let pieces: Vec<libc::iovec> = (0..len).step_by(REGISTERED_MAX).map(piece).collect();
+    // SAFETY: the kernel holds the pages from here on, so that not even freed memory would be written to by mistake; the
+    // pieces lie within one allocation.
+    unsafe { ring.submitter().register_buffers(&pieces) }
+}
+
+/// Performs reads, writes and syncs by io_uring.
+pub struct UringFile {
+    /// Made on the client's own thread: with one issuer, the maker is the only user. Dropped before the slots.
+    ring: Option<IoUring>,
+    slots: InFlight,
+    registered: bool,
+    abilities: RingAbilities,
+    workers: Arc<Workers>,
+}
+
+impl UringFile {
+    /// The driver of `files` with as many slots as `buffers` has blocks. At its end it counts the kernel's `workers`.
+    pub fn new(
+        files: Files,
+        buffers: Buffers,
+        verifier: Option<Verifier>,
+        abilities: RingAbilities,
+        workers: Arc<Workers>,
+    ) -> Self {
+        let slots = InFlight::new(files, buffers, verifier);
+        UringFile { ring: None, slots, registered: false, abilities, workers }
+    }
+}
+
+impl BatchDriver for UringFile {
+    type Op = IoOp;
+
+    fn depth(&self) -> u32 {
+        self.slots.depth()
+    }
+
+    fn open(&mut self) -> Result<(), String> {
+        let cannot = |error: std::io::Error| format!("cannot set up io_uring: {error}");
+        let entries = self.depth().next_power_of_two();
+        let ring = build(entries, self.abilities.deferred, self.abilities.plain_queue).map_err(cannot)?;
+        let fds: Vec<RawFd> = self.slots.files.all().iter().map(AsRawFd::as_raw_fd).collect();
+        ring.submitter().register_files(&fds).map_err(cannot)?;
+        // If the limit of locked memory is too low for all of them, plain buffers do; they cost more and are not wrong.
+        self.registered = self.abilities.registered_buffers
+            && self.slots.buffers().is_some_and(|all| all.all().1 <= REGISTERED_MAX && register(&ring, all).is_ok());
+        self.ring = Some(ring);
+        Ok(())
+    }
+
+    #[inline]
+    fn push(&mut self, slot: u32, op: &IoOp) {
+        let Some(memory) = self.slots.begin(slot, op) else { return };
+        let Some(ring) = &mut self.ring else { return };
+        let (at, len, fd) = (op.at.0, op.len.0 as u32, types::Fixed(op.file.into()));
+        let entry = match (op.io, self.registered) {
+            (IoKind::Read, true) => opcode::ReadFixed::new(fd, memory, len, 0).offset(at).build(),
+            (IoKind::Read, false) => opcode::Read::new(fd, memory, len).offset(at).build(),
+            (IoKind::Write, true) => opcode::WriteFixed::new(fd, memory, len, 0).offset(at).build(),
+            (IoKind::Write, false) => opcode::Write::new(fd, memory, len).offset(at).build(),
+            (IoKind::Fsync, _) => opcode::Fsync::new(fd).build(),
+            (IoKind::Fdatasync, _) => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
+        };
+        // SAFETY: the entry names a registered file and, unless it is a sync, a block that holds its whole length and belongs to
+        // its slot alone; the blocks live until the ring is dropped, or are never freed (see `InFlight`).
+        let pushed = unsafe { ring.submission().push(&entry.user_data(slot.into())) };
+        pushed.expect("the ring has an entry for every slot");
+    }
+
+    #[inline]
+    fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>) {
+        let Some(ring) = self.ring.as_mut().filter(|_| self.slots.buffers().is_some()) else {
+            return self.slots.lose_all("io_uring", &std::io::Error::other("the ring is gone"), done);
+        };
+        let entered = match timeout {
+            Nanos(0) => {
+                let queued = ring.submission().len() as u32; // with what an earlier call could not submit
+                // Completions that the kernel has put off are processed by a call that asks for some, be it none.
+                // SAFETY: the call has no argument that could be of the wrong size.
+                unsafe { ring.submitter().enter::<libc::sigset_t>(queued, 0, IORING_ENTER_GETEVENTS, None) }
+            }
+            Nanos(ns) => {
+                let wait = types::Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32);
+                ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&wait))
+            }
+        };
+        match entered.map_err(|error| (error.raw_os_error(), error)) {
+            // Nothing in time, a signal, or the completion queue wants to be emptied first: all are answered by looking.
+            Ok(_) | Err((Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN), _)) => {
+                for entry in ring.completion() {
+                    done.push(self.slots.finish(entry.user_data() as u32, entry.result().into()));
+                }
+            }
+            Err((_, error)) => self.slots.lose_all("io_uring", &error, done),
+        }
+    }
+
+    #[inline]
+    fn settle(&mut self, done: &Done) -> Outcome {
+        self.slots.settle(done)
+    }
+
+    fn describe_failure(&self) -> String {
+        self.slots.describe_failure()
+    }
+}
+
+impl Drop for UringFile {
+    /// On the client's own thread and with its ring still there: the workers belong to both.
+    fn drop(&mut self) {
+        if self.ring.is_some() {
+            self.workers.count();
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! fjall, embedded: a log-structured merge tree, the LSM beside SQLite's B-tree.
+//!
+//! In: a trial of the family kv. Out: clients that put atomic batches and get keys, one key space per table of the workload.
+//! Limits: the batch of an operation is built inside the measured time, as an application would build it.
+//!
+//! Durability: `disk` = each batch is persisted with `SyncAll`; `os` = handed to the operating system at each batch, and
+//! plimsoll persists with `SyncAll` once a second; `none` = the journal stays in the process's buffer.
+
+use crate::counters::{ServerSource, in_process_source, own};
+use crate::data_description::DataDescription;
+use crate::engine::{
+    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, ResetFor, Start, depth_one_only,
+    loaders_for,
+};
+use crate::kv::{KvDriver, Store, program_of};
+use crate::maintenance::{self, Maintenance};
+use crate::periodic::PeriodicTask;
+use crate::reset::{BETWEEN, DataReset, ResetMode};
+use crate::{params, sql};
+use ::fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, LsmError as StorageError, PersistMode};
+use host::data_dir::DataDir;
+use host::error::{TargetError, shown};
+use load::SyncClient;
+use model::CounterKind::{Counter as Counts, Gauge};
+use model::{Bytes, CounterSource, Entry, Fact, FailureClass, Family, KvEntry, KvOp, ParamDef, Params, Trial};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use workload::{Beside, Carried, Kind, Part};
+
+/// The engine `fjall`.
+pub static FJALL: EngineDef = EngineDef {
+    entry: Entry {
+        name: "fjall",
+        help: "fjall, embedded: a log-structured merge tree of keys and values",
+        families: &[Family::Kv],
+        params: PARAMS,
+    },
+    runs: EngineProcess::Embedded,
+    scripted: false,
+    // A compaction writes its tables again before the old ones go, and the journals (512 MiB at most, by fjall's default, and
+    // the 64 MiB in flight) hold once more what is not yet in tables.
+    disk_peak: |data, _| Bytes(2 * data.0 + data.0.min(576 << 20)),
+    version: || Ok(VERSION.into()),
+    check: |trial| depth_one_only(trial).and_then(|()| program_of(trial, &Carried::default()).map(drop)),
+    start: |start| Ok(Box::new(Fjall::start(start)?)),
+};
+
+/// The release in Cargo.lock; the crate does not tell at run time.
+const VERSION: &str = "3.1.13";
+
+/// Its counter source.
+pub const SOURCES: &[&ServerSource] = &[&COUNTERS];
+
+static COUNTERS: ServerSource = ServerSource {
+    name: "fjall",
+    help: "journals, memtables, compactions and tables of fjall, as reported by the library (fjall)",
+    counters: &[
+        own(Gauge, "journal_bytes", "bytes", "size of the journals, which hold data that is not in tables yet"),
+        own(Gauge, "memtable_bytes", "bytes", "memory of all memtables: data still to be written to tables"),
+        own(Gauge, "flushes_pending", "count", "full memtables that wait to be flushed"),
+        own(Gauge, "compactions_running", "count", "compactions under way"),
+        own(Counts, "compactions", "ops", "compactions done"),
+        own(Counts, "compacting_ns", "ns", "time spent compacting, over all threads"),
+        own(Gauge, "l0_tables", "count", "tables in level 0, each of which a read may have to search"),
+        own(Gauge, "table_bytes", "bytes", "size of all tables"),
+    ],
+};
+
+const PARAMS: &[ParamDef] = &[params::DURABILITY, params::CACHE, BETWEEN];
+
+struct Fjall {
+    /// Nothing while its files are changed, and if it could not be opened again.
+    open: Option<OpenDatabase>,
+    watched: WatchedDatabase,
+    params: Params,
+    /// The names of the key spaces.
+    tables: Vec<&'static str>,
+    persist: Option<PersistMode>,
+    made_for: DataDescription,
+    /// What is reset before each point.
+    reset: DataReset,
+    own: PathBuf,
+    /// The last: fields are dropped in order, and files go after those that have them open.
+    dir: DataDir,
+}
+
+/// What counters are read from while the database is open. It closes when nothing holds it any more, while the sampler goes on.
+type WatchedDatabase = Arc<Mutex<Option<(Database, Vec<Keyspace>)>>>;
+
+/// Nothing that can panic changes it under the lock.
+fn locked(watched: &WatchedDatabase) -> MutexGuard<'_, Option<(Database, Vec<Keyspace>)>> {
+    watched.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The database. Its threads end when this is dropped, with all clients.
+struct OpenDatabase {
+    /// Persists where durability is `os`.
+    syncer: Option<PeriodicTask>,
+    keyspaces: Vec<Keyspace>,
+    database: Database,
+}
+
+impl OpenDatabase {
+    fn new(own: &Path, params: &Params, tables: &[&str]) -> Result<OpenDatabase, TargetError> {
+        let open = || {
+            let cache = params.bytes("cache").0;
+            let database = Database::builder(own).cache_size(cache).manual_journal_persist(true).open()?;
+            let keyspaces = tables.iter().map(|table| database.keyspace(table, KeyspaceCreateOptions::default));
+            Ok((keyspaces.collect::<Result<_, Error>>()?, database))
+        };
+        let (keyspaces, database) = open().map_err(failed("open a database in", own))?;
+        Ok(OpenDatabase { syncer: sync_each_second(&database, params)?, keyspaces, database })
+    }
+}
+
+impl Fjall {
+    fn start(start: &Start) -> Result<Fjall, TargetError> {
+        let mut dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
+        let (own, params) = (dir.own_directory("fjall")?, start.trial.target.params.clone());
+        let open = Some(OpenDatabase::new(&own, &params, &[])?);
+        let (persist, made_for, reset) =
+            (persist_mode(&params), DataDescription::new(start), DataReset::from_params(&params));
+        let (watched, tables) = (WatchedDatabase::default(), Vec::new());
+        Ok(Fjall { open, watched, params, tables, persist, made_for, reset, own, dir })
+    }
+
+    fn open(&self) -> Result<&OpenDatabase, TargetError> {
+        let closed = || TargetError::Failed(format!("fjall in `{}` could not be opened again", shown(self.dir.path())));
+        self.open.as_ref().ok_or_else(closed)
+    }
+
+    /// Closes the database, does `meanwhile` to its directory, and opens it again.
+    fn reopen(
+        &mut self,
+        meanwhile: fn(&mut DataReset, &mut DataDir, &Path) -> Result<(), TargetError>,
+    ) -> Result<(), TargetError> {
+        let was_watched = locked(&self.watched).take().is_some();
+        self.open = None;
+        meanwhile(&mut self.reset, &mut self.dir, &self.own)?;
+        self.open = Some(OpenDatabase::new(&self.own, &self.params, &self.tables)?);
+        if was_watched {
+            self.watch();
+        }
+        Ok(())
+    }
+
+    fn watch(&self) {
+        let opened = self.open.as_ref();
+        *locked(&self.watched) = opened.map(|open| (open.database.clone(), open.keyspaces.clone()));
+    }
+
+    fn all(
+        &self,
+        kinds: &[Kind],
+        part: &Part<KvOp>,
+        beside: Option<&Beside<KvOp>>,
+        clients: u32,
+    ) -> Result<Loading, TargetError> {
+        let open = self.open()?;
+        Ok(Loading::new(kinds, part, beside, clients, |source, _| {
+            let (database, keyspaces) = (open.database.clone(), open.keyspaces.clone());
+            let store = FjallStore { database, keyspaces, persist: self.persist };
+            Box::new(SyncClient::new(source, KvDriver::new(store, self.dir.path())))
+        }))
+    }
+}
+
+impl Instance for Fjall {
+    fn report(&self) -> InstanceReport {
+        let own = [Fact::new("engine.version", VERSION), Fact::new("durability", durability(self.persist))];
+        let cache = self.open.iter().map(|open| open.database.cache_capacity().to_string());
+        let persist = Fact::new("fjall.persist_each_batch", format!("{:?}", self.persist));
+        let own = own.into_iter().chain(cache.map(|bytes| Fact::new("fjall.cache_bytes", bytes))).chain([persist]);
+        InstanceReport { facts: own.chain(self.reset.facts()).collect(), ..InstanceReport::default() }
+    }
+
+    fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
+        let program = program_of(trial, &self.made_for.carried)?;
+        let open = self.open.as_mut().expect("nothing has closed it yet");
+        for table in &program.tables {
+            let keyspace = open.database.keyspace(table, KeyspaceCreateOptions::default);
+            open.keyspaces.push(keyspace.map_err(failed("create a key space in", self.dir.path()))?);
+        }
+        self.tables.extend(&program.tables);
+        let Some(load) = &program.load else { return Ok(None) };
+        Ok(Some(self.all(&program.kinds, load, None, loaders_for(load.ops))?))
+    }
+
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
+        let OpenDatabase { database, keyspaces, .. } = self.open()?;
+        quiesce(database, keyspaces).map_err(failed("flush", self.dir.path()))?;
+        // Exact as long as no key was put twice.
+        let rows = keyspaces.iter().map(|keyspace| keyspace.approximate_len() as u64).sum();
+        if self.reset.mode != ResetMode::Keep {
+            self.reopen(DataReset::keep_copy)?;
+        }
+        self.dir.seal(rows)?;
+        Ok(self.reset.facts_of_load())
+    }
+
+    fn restores(&self) -> bool {
+        self.reset.restores()
+    }
+
+    fn reset(&mut self, purpose: ResetFor) -> Result<(), TargetError> {
+        if !self.reset.is_due(purpose, &mut self.made_for) {
+            return Ok(());
+        }
+        if !self.restores() {
+            // The journal may still be in the process's buffer.
+            let kept = self.open()?.database.persist(PersistMode::SyncAll);
+            kept.map_err(failed("persist", self.dir.path()))?;
+        }
+        self.reopen(|reset, _, data| reset.restore(data))
+    }
+
+    fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
+        self.made_for.check(&self.dir, trial)?;
+        let program = program_of(trial, &self.made_for.carried)?;
+        if program.drains {
+            let OpenDatabase { database, keyspaces, .. } = self.open()?;
+            let (database, keyspaces) = (database.clone(), keyspaces.clone());
+            let drain = FjallDrain { database, keyspaces, directory: self.dir.path().into() };
+            return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.load.clients, &drain));
+        }
+        self.all(&program.kinds, &program.run, program.beside.as_ref(), trial.load.clients)
+    }
+
+    fn sources(&self) -> Vec<Box<dyn CounterSource>> {
+        self.watch();
+        let watched = self.watched.clone();
+        vec![in_process_source(&COUNTERS, move || match &*locked(&watched) {
+            Some((database, keyspaces)) => values(database, keyspaces),
+            None => vec![None; COUNTERS.counters.len()],
+        })]
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.open.as_ref()?.syncer.as_ref().and_then(PeriodicTask::failure)
+    }
+
+    fn space(&self) -> DataSpace {
+        let is_log = |path: &Path| path.as_os_str().as_encoded_bytes().ends_with(b".jnl");
+        DataSpace { total: self.dir.footprint(), logs: Some(self.dir.footprint_of(&is_log)), rows: self.dir.amount() }
+    }
+
+    fn stop(self: Box<Self>) -> Result<(), TargetError> {
+        let Fjall { dir, open, watched, .. } = *self;
+        locked(&watched).take();
+        drop(open); // its threads end before its files go
+        dir.remove()
+    }
+}
+
+/// In the order of [`COUNTERS`].
+fn values(database: &Database, keyspaces: &[Keyspace]) -> Vec<Option<f64>> {
+    let sum = |of: fn(&Keyspace) -> u64| Some(keyspaces.iter().map(of).sum::<u64>() as f64);
+    vec![
+        database.journal_disk_space().ok().map(|bytes| bytes as f64),
+        Some(database.write_buffer_size() as f64),
+        Some(database.outstanding_flushes() as f64),
+        Some(database.active_compactions() as f64),
+        Some(database.compactions_completed() as f64),
+        Some(database.time_compacting().as_nanos() as f64),
+        sum(|keyspace| keyspace.l0_table_count() as u64),
+        sum(Keyspace::disk_space),
+    ]
+}
+
+/// The threads that flush tell those that compact within a millisecond.
+const QUIET_FOR: Duration = Duration::from_millis(100);
+
+/// Writes out what is in memory, and waits for the compactions that follow: else they would come during the run and be counted
+/// there.
+fn quiesce(database: &Database, keyspaces: &[Keyspace]) -> Result<(), Error> {
+    for keyspace in keyspaces {
+        keyspace.rotate_memtable_and_wait()?;
+    }
+    database.persist(PersistMode::SyncAll)?;
+    maintenance::wait_until_quiet(QUIET_FOR, || {
+        let busy = database.outstanding_flushes() > 0 || database.active_compactions() > 0;
+        Ok((!busy).then(|| database.compactions_completed()))
+    })
+}
+
+/// A drain as an operation.
+#[derive(Clone)]
+struct FjallDrain {
+    database: Database,
+    keyspaces: Vec<Keyspace>,
+    directory: PathBuf,
+}
+
+impl Maintenance for FjallDrain {
+    type Op = KvOp;
+    type Open = ();
+
+    fn engine(&self) -> String {
+        format!("fjall in `{}`", shown(&self.directory))
+    }
+
+    fn open(&self) -> Result<(), sql::OpFailure> {
+        Ok(())
+    }
+
+    fn perform(&self, (): &mut (), _: &KvOp) -> Result<(), sql::OpFailure> {
+        quiesce(&self.database, &self.keyspaces).map_err(|error| sql::OpFailure {
+            class: FjallStore::class(&error, &self.directory),
+            text: text_of(&error),
+        })
+    }
+}
+
+/// `what` is a verb phrase that ends before the path.
+fn failed(what: &'static str, directory: &Path) -> impl Fn(Error) -> TargetError {
+    move |error| match io_error(&error) {
+        Some(error) => TargetError::io(what, directory, error),
+        None => TargetError::Failed(format!("fjall cannot {what} `{}`: {}", shown(directory), text_of(&error))),
+    }
+}
+
+fn persist_mode(params: &Params) -> Option<PersistMode> {
+    match params.word("durability") {
+        "disk" => Some(PersistMode::SyncAll),
+        "os" => Some(PersistMode::Buffer),
+        _ => None,
+    }
+}
+
+fn durability(persist: Option<PersistMode>) -> &'static str {
+    match persist {
+        Some(PersistMode::SyncAll | PersistMode::SyncData) => "disk",
+        Some(PersistMode::Buffer) => "os",
+        None => "none",
+    }
+}
+
+fn sync_each_second(database: &Database, params: &Params) -> Result<Option<PeriodicTask>, TargetError> {
+    if params.word("durability") != "os" {
+        return Ok(None);
+    }
+    let database = database.clone();
+    // After a sync that failed, fjall itself refuses all further writes.
+    let did_not_hold =
+        |error: Error| format!("durability = `os` did not hold: fjall cannot persist: {}", text_of(&error));
+    let sync = move || database.persist(PersistMode::SyncAll).map_err(did_not_hold);
+    let syncer = PeriodicTask::start("fjall-sync", sync);
+    syncer.map(Some).map_err(|error| TargetError::Failed(format!("cannot start a thread that syncs: {error}")))
+}
+
+/// One client's key spaces.
+struct FjallStore {
+    database: Database,
+    keyspaces: Vec<Keyspace>,
+    persist: Option<PersistMode>,
+}
+
+impl Store for FjallStore {
+    type Error = Error;
+    const ENGINE: &'static str = "fjall";
+
+    fn put(&mut self, op: &KvOp) -> Result<(), Error> {
+        let mut batch = self.database.batch().durability(self.persist);
+        for entry in &op.entries {
+            batch.insert(&self.keyspaces[entry.table as usize], op.key(entry), op.value(entry));
+        }
+        for entry in &op.removed {
+            batch.remove(&self.keyspaces[entry.table as usize], op.key(entry));
+        }
+        batch.commit()
+    }
+
+    fn get(&mut self, op: &KvOp, entry: &KvEntry) -> Result<Option<usize>, Error> {
+        let value = self.keyspaces[entry.table as usize].get(op.key(entry))?;
+        Ok(value.map(|value| std::hint::black_box(value).len()))
+    }
+
+    fn class(error: &Error, directory: &Path) -> FailureClass {
+        class_of(error, || free_bytes(directory))
+    }
+
+    fn text(error: &Error, directory: &Path) -> String {
+        match error {
+            Error::Poisoned => format!("{}; {} are free on its disk", text_of(error), free_bytes(directory)),
+            error => text_of(error),
+        }
+    }
+}
+
+/// A file system with less free is full: what did not fit has been given up again.
+const FULL_BELOW: Bytes = Bytes::from_mib(1);
+
+/// When a write fails, one client gets the reason, and the others only learn that the engine takes no more writes. They count as
+/// the same failure if that can be known.
+fn class_of(error: &Error, free: impl FnOnce() -> Bytes) -> FailureClass {
+    match (io_error(error), error) {
+        (Some(error), _) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+            FailureClass::NoSpace
+        }
+        (Some(_), _) => FailureClass::Io,
+        (None, Error::Storage(StorageError::ChecksumMismatch { .. })) => FailureClass::Corrupt,
+        (None, Error::Poisoned) if free() < FULL_BELOW => FailureClass::NoSpace,
+        (None, Error::Poisoned) => FailureClass::Lost,
+        (None, _) => FailureClass::Other,
+    }
+}
+
+/// What an unprivileged user may still write where `directory` is; all there is if the system does not say.
+fn free_bytes(directory: &Path) -> Bytes {
+    let free = rustix::fs::statvfs(directory).map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize));
+    Bytes(free.unwrap_or(u64::MAX))
+}
+
+/// The system's error under that of the engine.
+fn io_error(error: &Error) -> Option<&std::io::Error> {
+    match error {
+        Error::Io(error) | Error::Storage(StorageError::Io(error)) => Some(error),
+        _ => None,
+    }
+}
+
+fn text_of(error: &Error) -> String {
+    match (io_error(error), error) {
+        (Some(error), _) => error.to_string(),
+        (None, Error::Poisoned) => "it accepts no more writes, because an earlier write or flush failed".into(),
+        (None, error) => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_the_one_in_the_lock_file() {
+        let lock = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock")).unwrap();
+        assert!(lock.contains(&format!("name = \"fjall\"\nversion = \"{VERSION}\"\n")), "`{VERSION}` is not locked");
+    }
+
+    #[test]
+    fn a_full_disk_is_found_under_every_wrapping() {
+        let full = || std::io::Error::from_raw_os_error(libc::ENOSPC);
+        let class = |error: Error| class_of(&error, || Bytes::from_gib(1));
+        assert_eq!(class(Error::Io(full())), FailureClass::NoSpace);
+        assert_eq!(class(Error::Storage(StorageError::Io(full()))), FailureClass::NoSpace);
+        assert_eq!(class(Error::Io(std::io::Error::from_raw_os_error(libc::EIO))), FailureClass::Io);
+        assert_eq!(class(Error::Poisoned), FailureClass::Lost);
+        assert_eq!(class_of(&Error::Poisoned, || Bytes(4096)), FailureClass::NoSpace);
+        assert_eq!(class(Error::Locked), FailureClass::Other);
+    }
+}

@@ -1,0 +1,109 @@
+//! What the embedded engines of keys and values have in common: a client that puts batches and gets keys, and says what failed.
+//!
+//! In: a [`Store`], which is one client's way into an engine. Out: a [`Driver`]. Limits: keys are got one after the other.
+
+use crate::engine::workload_of;
+use host::error::{TargetError, shown};
+use load::Driver;
+use model::{FailureClass, KvAction, KvEntry, KvOp, Outcome, Trial};
+use std::path::{Path, PathBuf};
+use workload::{Carried, KvProgram};
+
+/// One client's way into an engine.
+pub trait Store: Send + 'static {
+    /// Why it did not do something.
+    type Error: Send;
+    /// The engine's name, for messages.
+    const ENGINE: &'static str;
+    /// Puts all entries of `op` and removes others, as one batch.
+    fn put(&mut self, op: &KvOp) -> Result<(), Self::Error>;
+    /// Gets the key of `entry`: the bytes of its value, which was looked at; `None` if it is not there.
+    fn get(&mut self, op: &KvOp, entry: &KvEntry) -> Result<Option<usize>, Self::Error>;
+    /// The class of `error` in an engine in `directory`.
+    fn class(error: &Self::Error, directory: &Path) -> FailureClass;
+    /// What it says to people.
+    fn text(error: &Self::Error, directory: &Path) -> String;
+}
+
+/// One client.
+pub struct KvDriver<S: Store> {
+    store: S,
+    failure: Option<KvFailure<S::Error>>,
+    directory: PathBuf,
+}
+
+/// Why an operation failed.
+enum KvFailure<E> {
+    Engine(E),
+    /// A key that was loaded is not there.
+    Missing,
+}
+
+impl<E> From<E> for KvFailure<E> {
+    fn from(error: E) -> KvFailure<E> {
+        KvFailure::Engine(error)
+    }
+}
+
+impl<S: Store> KvDriver<S> {
+    /// The client of `store`, an engine in `directory`.
+    pub fn new(store: S, directory: &Path) -> KvDriver<S> {
+        KvDriver { store, failure: None, directory: directory.into() }
+    }
+
+    /// The bytes of keys and values that were put.
+    fn put(&mut self, op: &KvOp) -> Result<usize, KvFailure<S::Error>> {
+        self.store.put(op)?;
+        Ok(op.bytes.len())
+    }
+
+    /// The bytes of keys and values that were got.
+    fn get(&mut self, op: &KvOp) -> Result<usize, KvFailure<S::Error>> {
+        let mut bytes = op.bytes.len();
+        for entry in &op.entries {
+            match self.store.get(op, entry)? {
+                Some(value) => bytes += value,
+                None if op.action == KvAction::Find => {}
+                None => return Err(KvFailure::Missing),
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+impl<S: Store> Driver for KvDriver<S> {
+    type Op = KvOp;
+
+    fn execute(&mut self, op: &KvOp) -> Outcome {
+        let done = match op.action {
+            KvAction::Put => self.put(op),
+            KvAction::Get | KvAction::Find => self.get(op),
+        };
+        match done {
+            Ok(bytes) => Outcome::Ok { bytes: bytes as u32 },
+            Err(failure) => {
+                let class = match &failure {
+                    KvFailure::Engine(error) => S::class(error, &self.directory),
+                    KvFailure::Missing => FailureClass::Corrupt,
+                };
+                self.failure = Some(failure);
+                Outcome::Failed(class)
+            }
+        }
+    }
+
+    fn describe_failure(&self) -> String {
+        let what = match &self.failure {
+            Some(KvFailure::Engine(error)) => S::text(error, &self.directory),
+            Some(KvFailure::Missing) => "a key that was put is not there".into(),
+            None => "no failure".into(),
+        };
+        format!("{} in `{}`: {what}", S::ENGINE, shown(&self.directory))
+    }
+}
+
+/// What `trial` asks of an engine of keys and values, which `carried` holds rows for.
+pub fn program_of(trial: &Trial, carried: &Carried) -> Result<KvProgram, TargetError> {
+    let make = workload_of(trial).kv.expect("the plan was checked: workload and engine share a family");
+    make(&trial.workload.params, trial.seed, carried).map_err(|error| TargetError::Unsupported(error.to_string()))
+}

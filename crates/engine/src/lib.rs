@@ -1,0 +1,33 @@
+//! What is measured: the engines, how each is started, loaded, driven and stopped, and what was written is read back.
+//!
+//! In: a trial, a place on the host. Out: an [`Instance`] that makes the trial's data, gives out clients, says what it is, and
+//! removes what it made. Limits: Linux. What is root's or could harm data of others (devices, mounts, control groups, removal) is
+//! done by the crate `host` and nowhere here.
+//!
+//! To add an engine: one file here with an [`EngineDef`], and its line in [`ENGINES`].
+
+pub mod cgroup_counters;
+mod counters;
+mod data_description;
+mod engine;
+pub mod estimate;
+mod file;
+mod fjall;
+mod kv;
+mod maintenance;
+mod mysql;
+mod null;
+mod params;
+mod periodic;
+mod postgres;
+mod registry;
+pub mod requirements;
+mod reset;
+mod rocksdb;
+pub mod server;
+mod sql;
+mod sqlite;
+pub mod verify;
+
+pub use engine::{DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, ResetFor, Start};
+pub use registry::{ENGINES, counter_sources, find, has_step, shape_of};

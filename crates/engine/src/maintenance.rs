@@ -1,0 +1,176 @@
+//! Maintenance of a whole data set as an operation of a client: index builds, and draining of pending writes.
+//!
+//! In: how to connect, and what to do for an operation. Out: clients whose operations are recorded like any other.
+//! Limits: an operation has no time limit. It ends early only if the connection is lost, or if an engine makes no progress; then
+//! the writes still pending are kept as [`RemainingDebt`].
+//!
+//! The same code drains pending writes after the load and when a step of a workload asks for it.
+
+use crate::engine::{Loading, slots};
+use crate::sql::OpFailure;
+use load::{Client, Driver, OpSource, SyncClient};
+use model::{Bytes, Fact, Op, Outcome};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use workload::{Kind, Part, Slot};
+
+/// How long a maintenance connection waits for an answer: a day.
+pub(super) const PATIENCE: Duration = Duration::from_secs(86_400);
+
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Waits until `look` has returned the same value for `quiet_for`; `None` means that there is work left. The wait is needed because
+/// background work that ends may start more, and for a moment neither may show.
+pub(super) fn wait_until_quiet<T: PartialEq, E>(
+    quiet_for: Duration,
+    mut look: impl FnMut() -> Result<Option<T>, E>,
+) -> Result<(), E> {
+    let (mut seen, mut since) = (look()?, Instant::now());
+    while seen.is_none() || since.elapsed() < quiet_for {
+        std::thread::sleep(LOOK_EVERY);
+        let now = look()?;
+        if now != seen {
+            (seen, since) = (now, Instant::now());
+        }
+    }
+    Ok(())
+}
+
+/// Writes still pending when an engine was quiesced but made no progress any more. Clones share the value.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RemainingDebt(Arc<AtomicU64>);
+
+impl RemainingDebt {
+    /// Stores how much is left; 0 if the engine is quiesced.
+    pub(super) fn set(&self, left: Bytes) {
+        self.0.store(left.0, Relaxed);
+    }
+
+    /// What is left, as a fact of the point that should have drained it. Returned once.
+    pub(super) fn take_fact(&self) -> Option<Fact> {
+        let left = self.0.swap(0, Relaxed);
+        (left > 0).then(|| Fact::new("rest.unpaid_bytes", left.to_string()))
+    }
+}
+
+/// Waits until `look` returns at most `few`, or until it has not fallen for `patience`. Returns what is left then; 0 if it is at
+/// most `few`.
+pub(super) fn wait_until_few<E>(
+    few: u64,
+    patience: Duration,
+    mut look: impl FnMut() -> Result<u64, E>,
+) -> Result<u64, E> {
+    let (mut least, mut since) = (u64::MAX, Instant::now());
+    loop {
+        let left = look()?;
+        if left < least {
+            (least, since) = (left, Instant::now());
+        }
+        if left <= few {
+            return Ok(0);
+        }
+        if since.elapsed() > patience {
+            return Ok(left);
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Opens a client's connection and performs maintenance operations on it.
+pub(super) trait Maintenance: Clone + Send + 'static {
+    /// The family of the operations.
+    type Op: Op;
+    /// The connection.
+    type Open: Send;
+    /// The engine, for messages.
+    fn engine(&self) -> String;
+    /// Opens it, on the client's own thread.
+    fn open(&self) -> Result<Self::Open, OpFailure>;
+    /// Performs `op`.
+    fn perform(&self, open: &mut Self::Open, op: &Self::Op) -> Result<(), OpFailure>;
+}
+
+/// `clients` clients that perform `maintenance` for the operations of `part`.
+pub(super) fn maintenance_clients<C: Maintenance>(
+    part: &Part<C::Op>,
+    kinds: &[Kind],
+    clients: u32,
+    maintenance: &C,
+) -> Loading {
+    let client = |slot: Slot| -> Box<dyn Client> {
+        let driver = MaintenanceDriver { maintenance: maintenance.clone(), open: None, failure: String::new() };
+        Box::new(SyncClient::new(OpSource::new(part, slot), driver))
+    };
+    Loading { kinds: kinds.to_vec(), clients: slots(clients).map(client).collect(), beside: None }
+}
+
+/// One client.
+struct MaintenanceDriver<C: Maintenance> {
+    maintenance: C,
+    open: Option<C::Open>,
+    failure: String,
+}
+
+impl<C: Maintenance> Driver for MaintenanceDriver<C> {
+    type Op = C::Op;
+
+    fn open(&mut self) -> Result<(), String> {
+        let cannot = |failure: OpFailure| format!("{}: {}", self.maintenance.engine(), failure.text);
+        self.open = Some(self.maintenance.open().map_err(cannot)?);
+        Ok(())
+    }
+
+    fn execute(&mut self, op: &C::Op) -> Outcome {
+        let open = self.open.as_mut().expect("opened before the first operation");
+        match self.maintenance.perform(open, op) {
+            Ok(()) => Outcome::Ok { bytes: 0 },
+            Err(failure) => {
+                self.failure = failure.text;
+                Outcome::Failed(failure.class)
+            }
+        }
+    }
+
+    fn describe_failure(&self) -> String {
+        format!("{}: {}", self.maintenance.engine(), self.failure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn background_work_is_over_when_nothing_is_left_and_a_failure_is_told() {
+        let mut says = [None, Some(1), None, Some(2)].into_iter();
+        wait_until_quiet(Duration::ZERO, || Ok::<_, ()>(says.next().expect("it was quiet before"))).unwrap();
+        assert_eq!(says.collect::<Vec<_>>(), [None, Some(2)]);
+        let mut looks = 0;
+        let told = wait_until_quiet(Duration::MAX, || {
+            looks += 1;
+            if looks < 3 { Ok(Some(looks)) } else { Err("gone") }
+        });
+        assert_eq!((told, looks), (Err("gone"), 3));
+    }
+
+    #[test]
+    fn a_debt_that_does_not_become_less_any_more_is_told_and_one_that_is_paid_is_not() {
+        let left = |patience, says: &[u64]| {
+            let mut says = says.iter().copied();
+            wait_until_few(5, patience, || says.next().ok_or("it was over before"))
+        };
+        assert_eq!(left(Duration::MAX, &[9, 9, 10, 8, 5]), Ok(0));
+        assert_eq!(left(Duration::ZERO, &[9, 9]), Ok(9));
+        assert_eq!(left(Duration::MAX, &[9]), Err("it was over before"));
+    }
+
+    #[test]
+    fn what_is_left_is_told_once_and_nothing_where_rest_was_reached() {
+        let (debt, of_instance) = (RemainingDebt::default(), RemainingDebt::default());
+        let of_client = of_instance.clone();
+        of_client.set(Bytes(300 << 14));
+        assert_eq!(of_instance.take_fact(), Some(Fact::new("rest.unpaid_bytes", "4915200")));
+        assert_eq!((of_instance.take_fact(), debt.take_fact()), (None, None));
+    }
+}

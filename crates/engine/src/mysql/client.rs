@@ -1,0 +1,294 @@
+//! Connections to MariaDB: the protocol of MySQL with prepared statements.
+//!
+//! In: an address, statements with `?`. Out: sessions that perform operations, and control connections. Limits: those of
+//! [`super::login`] and [`super::wire`].
+
+use super::login::{Credentials, log_in};
+use super::wire::{Wire, WireError};
+use crate::server::dir::Socket;
+use crate::server::network::{CONTROL_ANSWER, Deadline, Route, TextRows, explanation};
+use crate::server::url::{Password, Url};
+use crate::sql::literals::Dialect;
+use crate::sql::multiplex::{Command, PollableSession};
+use crate::sql::server_instance::AdminConnection;
+use crate::sql::session_options::SessionOptions;
+use crate::sql::statement::{PreparingConnection, StatementExecutor};
+use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
+use host::error::TargetError;
+use model::{Fact, FailureClass, SqlArg, SqlOp};
+use std::io::{self, ErrorKind};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The port of a URL that names none.
+const PORT: u16 = 3306;
+
+/// A server, and the account to log in to.
+#[derive(Clone)]
+pub struct MysqlAddress {
+    route: Route,
+    user: String,
+    password: Option<Password>,
+    /// The current database, if there is one.
+    database: Option<String>,
+    /// For messages.
+    shown: String,
+}
+
+impl MysqlAddress {
+    /// The server behind a private socket, which has one user.
+    pub fn private(socket: Socket, shown: String) -> MysqlAddress {
+        MysqlAddress { route: Route::Private(socket), user: "root".into(), password: None, database: None, shown }
+    }
+
+    /// The server that `url` names.
+    pub fn external(url: &Url, password: Option<Password>) -> Result<MysqlAddress, TargetError> {
+        let (route, shown) = (Route::from_url(url, PORT)?, format!("`{}`", url.text));
+        Ok(MysqlAddress { route, user: url.user.clone(), password, database: None, shown })
+    }
+
+    /// The same with the database `name` as the current one.
+    pub fn in_database(&self, name: &str) -> MysqlAddress {
+        MysqlAddress { database: Some(name.into()), ..self.clone() }
+    }
+
+    /// A control connection, made within [`CONTROL_ANSWER`]. Its statements of set-up may take as long as `patience`.
+    pub fn connect(&self, patience: Duration) -> Result<Wire, OpFailure> {
+        self.open(CONTROL_ANSWER.min(patience), patience)
+    }
+
+    /// A connection for operations. Connecting, and then each read, gives up after `patience`.
+    fn connect_client(&self, patience: Duration) -> Result<Wire, OpFailure> {
+        let mut wire = self.open(patience, patience)?;
+        // The text that workloads write is ASCII, which the server need not convert then.
+        wire.run("SET NAMES latin1").map_err(failure)?;
+        Ok(wire)
+    }
+
+    fn open(&self, allowed: Duration, patience: Duration) -> Result<Wire, OpFailure> {
+        let password = self.password.as_ref().map(Password::reveal);
+        let login = Credentials { user: &self.user, password, database: self.database.as_deref() };
+        let socket = self.route.connect(Deadline::after(allowed), patience).map_err(|cause| io_failure(&cause))?;
+        let stream = log_in(socket, self.route.tls(), &login);
+        let mut stream = stream.map_err(|error| self.login_failure(error))?;
+        stream.set_deadline(None);
+        Ok(Wire::new(stream, patience))
+    }
+
+    /// The failure of a login, with what to do about it.
+    #[cold]
+    fn login_failure(&self, error: WireError) -> OpFailure {
+        let code = if let WireError::Server { code, .. } = error { Some(code) } else { None };
+        let mut failure = failure(error);
+        failure.text.push_str(match code {
+            Some(ACCESS_DENIED | ACCESS_DENIED_NO_PASSWORD) if self.password.is_none() => {
+                "; no password was given: set PLIMSOLL_PASSWORD or use --password-file FILE"
+            }
+            Some(ACCESS_DENIED) if matches!(self.route, Route::Host(_, _, None)) => {
+                "; check the user, the password (PLIMSOLL_PASSWORD or --password-file), and whether the account requires TLS \
+                 (`ssl-mode=REQUIRED`)"
+            }
+            Some(ACCESS_DENIED | ACCESS_DENIED_NO_PASSWORD) => {
+                "; check the user in the URL and the password (PLIMSOLL_PASSWORD or --password-file)"
+            }
+            Some(TLS_REQUIRED) => "; add `ssl-mode=REQUIRED` or stronger to the URL",
+            _ => "",
+        });
+        failure
+    }
+
+    /// How its connections are encrypted.
+    pub fn facts(&self) -> Vec<Fact> {
+        self.route.facts()
+    }
+
+    /// The server, for messages.
+    pub fn shown(&self) -> &str {
+        &self.shown
+    }
+}
+
+/// ER_ACCESS_DENIED_ERROR: wrong user or password.
+const ACCESS_DENIED: u16 = 1045;
+/// ER_ACCESS_DENIED_NO_PASSWORD_ERROR: an account that is checked by other means than a password.
+const ACCESS_DENIED_NO_PASSWORD: u16 = 1698;
+/// ER_SECURE_TRANSPORT_REQUIRED: the server takes no connection in clear text.
+const TLS_REQUIRED: u16 = 3159;
+
+/// How the clients of a trial connect.
+#[derive(Clone)]
+pub struct ConnectMysql {
+    /// The server.
+    pub address: MysqlAddress,
+    /// The statements that clients execute.
+    pub statements: Arc<[String]>,
+    /// How clients execute them.
+    pub options: SessionOptions,
+}
+
+impl ConnectMysql {
+    /// A connection at the isolation level of the clients.
+    pub fn connection(&self) -> Result<Wire, OpFailure> {
+        let mut wire = self.address.connect_client(self.options.patience)?;
+        if let Some(level) = &self.options.isolation {
+            wire.run(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")).map_err(failure)?;
+        }
+        Ok(wire)
+    }
+}
+
+impl SessionFactory for ConnectMysql {
+    type Session = MysqlSession;
+
+    fn server(&self) -> String {
+        self.address.shown.clone()
+    }
+
+    fn with_statements(&self, used: &[u16]) -> Self {
+        Self { statements: keep_used(&self.statements, used), ..self.clone() }
+    }
+
+    fn options(&self) -> &SessionOptions {
+        &self.options
+    }
+
+    fn with_patience(&self, patience: Duration) -> Self {
+        Self { options: SessionOptions { patience, ..self.options.clone() }, ..self.clone() }
+    }
+
+    fn connect(&self) -> Result<MysqlSession, OpFailure> {
+        let executor = StatementExecutor::new(self.connection()?, &self.statements, &self.options, Dialect::Mysql);
+        Ok(MysqlSession { executor: executor.map_err(failure)? })
+    }
+}
+
+/// A connection of a client, and how it executes statements.
+pub struct MysqlSession {
+    executor: StatementExecutor<Wire>,
+}
+
+impl SqlSession for MysqlSession {
+    fn perform(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
+        run_transaction(&mut self.executor, op).map_err(failure)
+    }
+
+    fn roll_back(&mut self) -> Result<(), OpFailure> {
+        self.executor.run_text("ROLLBACK").map_err(failure)
+    }
+}
+
+impl AdminConnection for Wire {
+    fn run(&mut self, statement: &str) -> Result<(), OpFailure> {
+        self.run(statement).map_err(failure)
+    }
+
+    fn rows(&mut self, question: &str) -> Result<TextRows, OpFailure> {
+        self.rows(question).map_err(failure)
+    }
+
+    fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure> {
+        self.number_patiently(question).map_err(failure)
+    }
+}
+
+impl PreparingConnection for Wire {
+    type Error = WireError;
+
+    fn prepare(&mut self, text: &str) -> Result<(), WireError> {
+        self.prepare(text)
+    }
+
+    #[inline]
+    fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
+        self.put_execution(number, args, text)
+    }
+
+    #[inline]
+    fn put_text(&mut self, text: &str) -> Result<(), WireError> {
+        self.put_text(text)
+    }
+
+    #[inline]
+    fn call(&mut self) -> Result<(), WireError> {
+        self.call()
+    }
+}
+
+impl PollableSession for MysqlSession {
+    fn stop_waiting(&mut self) -> Result<(), OpFailure> {
+        self.executor.wire.stop_waiting().map_err(|cause| io_failure(&cause))
+    }
+
+    fn socket(&self) -> BorrowedFd<'_> {
+        self.executor.wire.socket()
+    }
+
+    #[inline]
+    fn put(&mut self, next: Command<'_>) -> Result<(), OpFailure> {
+        self.executor.put(next).map_err(failure)
+    }
+
+    #[inline]
+    fn send_some(&mut self) -> Result<bool, OpFailure> {
+        self.executor.wire.send_some().map_err(failure)
+    }
+
+    #[inline]
+    fn take_some(&mut self, _: &SqlOp) -> Result<bool, OpFailure> {
+        self.executor.wire.take_some().map_err(failure)
+    }
+}
+
+/// The failure that an error of the connection or the server is.
+#[cold]
+pub fn failure(error: WireError) -> OpFailure {
+    match error {
+        WireError::Server { code, text } => OpFailure::from_server(class_of(code, &text), &text),
+        WireError::Io(cause) => io_failure(&cause),
+    }
+}
+
+fn io_failure(cause: &io::Error) -> OpFailure {
+    match (cause.kind(), explanation(cause)) {
+        (_, Some(text)) => OpFailure::from_server(FailureClass::Lost, text),
+        // Nothing was sent.
+        (ErrorKind::InvalidInput, None) => OpFailure::from_server(FailureClass::Other, &cause.to_string()),
+        _ => OpFailure::connection_lost(cause),
+    }
+}
+
+/// The error codes of MariaDB (<https://mariadb.com/kb/en/mariadb-error-code-reference/>).
+fn class_of(code: u16, message: &str) -> FailureClass {
+    match code {
+        // Record has changed since last read; lock wait timeout; deadlock.
+        1020 | 1205 | 1213 => FailureClass::Conflict,
+        // Disk full; table full; and any text with errno 28 (ENOSPC).
+        1021 | 1114 => FailureClass::NoSpace,
+        _ if message.contains("errno: 28") || message.contains("error 28") => FailureClass::NoSpace,
+        // Errors on reading, writing and closing of files.
+        1023 | 1024 | 1026 => FailureClass::Io,
+        // Shutdown in progress; connection killed.
+        1053 | 1927 => FailureClass::Lost,
+        // Corrupt: table, index, InnoDB page.
+        1034 | 1035 | 1194 | 1712 | 1877 => FailureClass::Corrupt,
+        _ => FailureClass::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conflicts_full_disks_and_lost_servers_are_told_apart() {
+        assert_eq!(class_of(1213, "Deadlock found"), FailureClass::Conflict);
+        assert_eq!(class_of(1114, "The table 't' is full"), FailureClass::NoSpace);
+        assert_eq!(
+            class_of(1030, "Got error 28 \"No space left on device\" from storage engine"),
+            FailureClass::NoSpace
+        );
+        assert_eq!(class_of(1053, "Server shutdown in progress"), FailureClass::Lost);
+        assert_eq!(class_of(1064, "You have an error in your SQL syntax"), FailureClass::Other);
+    }
+}

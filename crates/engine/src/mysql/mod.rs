@@ -1,0 +1,280 @@
+//! MariaDB as a private server, with InnoDB or with RocksDB (MyRocks) under its tables; and MySQL or MariaDB by URL.
+//!
+//! In: a trial of the family sql. Out: one connection per client over a unix socket, statements prepared once. The server has
+//! a directory of its own, no network, no binary log and no configuration but what stands here; it is read back as facts.
+//! Limits: MariaDB 10.6 or newer. It runs as the user `mysql` (or `nobody`) where plimsoll is root.
+//!
+//! Durability. InnoDB, by innodb_flush_log_at_trx_commit: `disk` = 1, the redo log is synced at each commit; `os` = 2, it is
+//! written at each commit and synced once a second; `none` = 0, it is written and synced once a second.
+//! (<https://mariadb.com/kb/en/innodb-system-variables/#innodb_flush_log_at_trx_commit>) The doublewrite buffer is on in all.
+//! RocksDB, by rocksdb_flush_log_at_trx_commit: 1, 2 and 0 mean the same for its write-ahead log, but with 2 MariaDB keeps the
+//! log in the process all the same (2 writes a second for thousands of commits were seen) unless rocksdb_manual_wal_flush is
+//! OFF. It is, for `os`: then each commit is written.
+
+mod arguments;
+mod client;
+mod control;
+mod counters;
+mod external;
+mod login;
+mod params;
+mod programs;
+mod quiesce;
+mod storage;
+mod tables;
+mod wire;
+
+use crate::counters::ServerSource;
+use crate::engine::{EngineDef, EngineProcess, Instance, Start};
+use crate::server::dir::Socket;
+use crate::server::location::ExternalSchema;
+use crate::server::url::{PASSWORD_FILE, Password, URL, Url};
+use crate::server::variables::Variables;
+use crate::sql::OpFailure;
+use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
+use crate::sql::session_options::{self, SessionOptions};
+use arguments::{CONNECTIONS_MAX, RULES, SOCKET, install_arguments, server_arguments};
+use client::{ConnectMysql, MysqlAddress, failure};
+use host::error::TargetError;
+use model::{Bytes, CounterSource, Entry, Family, ParamDef, ParamKind, Params, Trial};
+use params::{INNODB_PARAMS, ROCKSDB_PARAMS};
+use programs::{INSTALL, SERVER};
+use rustix::process::Signal;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use storage::StorageEngine;
+use wire::Wire;
+use workload::Table;
+
+/// The engine `mariadb:innodb`.
+pub static INNODB: EngineDef = EngineDef {
+    entry: Entry {
+        name: "mariadb:innodb",
+        help: "MariaDB as a private server, tables in InnoDB: a B-tree with redo log; `mariadb` for short",
+        families: &[Family::Sql],
+        params: INNODB_PARAMS,
+    },
+    runs: EngineProcess::Server,
+    scripted: false,
+    // Random inserts leave pages half full; undo, temporary tables and the redo log stand beside.
+    disk_peak: |data, params| Bytes(2 * data.0 + (256 << 20) + params.bytes("log_size").0),
+    version: || programs::version(StorageEngine::InnoDb),
+    check: |trial| check(StorageEngine::InnoDb, trial),
+    start: |start| Ok(Box::new(SqlServerInstance::start(Mariadb { storage: StorageEngine::InnoDb }, start)?)),
+};
+
+/// The engine `mariadb:rocksdb`.
+pub static ROCKSDB: EngineDef = EngineDef {
+    entry: Entry {
+        name: "mariadb:rocksdb",
+        help: "MariaDB as a private server, tables in RocksDB (MyRocks): a log-structured merge tree",
+        families: &[Family::Sql],
+        params: ROCKSDB_PARAMS,
+    },
+    runs: EngineProcess::Server,
+    scripted: false,
+    // A compaction writes its tables anew before the old ones go; the write-ahead log holds once more what is in memory.
+    disk_peak: |data, _| Bytes(2 * data.0 + (512 << 20)),
+    version: || programs::version(StorageEngine::RocksDb),
+    check: |trial| check(StorageEngine::RocksDb, trial),
+    start: |start| Ok(Box::new(SqlServerInstance::start(Mariadb { storage: StorageEngine::RocksDb }, start)?)),
+};
+
+/// The engine `mysql`.
+pub static MYSQL: EngineDef = EngineDef {
+    entry: Entry {
+        name: "mysql",
+        help: "an existing MySQL or MariaDB server, given by its URL; works in a schema of its own",
+        families: &[Family::Sql],
+        params: &[
+            URL,
+            PASSWORD_FILE,
+            STORAGE,
+            session_options::STATEMENTS,
+            session_options::ISOLATION,
+            session_options::CONNECTION,
+            session_options::RECONNECT,
+            session_options::RETRIES_FOR,
+            session_options::THREADS,
+        ],
+    },
+    runs: EngineProcess::Elsewhere,
+    scripted: false,
+    // Nothing is on this machine.
+    disk_peak: |_, _| Bytes(0),
+    version: || Err(format!("give its URL: --engine {EXAMPLE}")),
+    check: |trial| {
+        session_options::check_trial(trial)?;
+        session_options::check_url(trial, &Url::from_params(&trial.target.params, &["mysql"], EXAMPLE)?)
+    },
+    start: visit,
+};
+
+const EXAMPLE: &str = "mysql://user@host:3306/";
+const STORAGE: ParamDef = ParamDef {
+    name: "storage",
+    kind: ParamKind::OneOf(&["InnoDB", "RocksDB"]),
+    default: "InnoDB",
+    help: "what the server keeps the tables in",
+    scales: false,
+    shapes_data: true,
+};
+
+/// The counter sources of both.
+pub const SOURCES: &[&ServerSource] = &[&counters::INNODB, &counters::MYROCKS];
+
+/// One for the instance itself, one for the counters, and a few for a curious person.
+const CONNECTIONS_KEPT: u32 = 10;
+const DATABASE: &str = "plimsoll";
+
+fn check(storage: StorageEngine, trial: &Trial) -> Result<(), TargetError> {
+    session_options::check_trial(trial)?;
+    let missing = |why| TargetError::Unsupported(format!("engine `{}`: {why}", trial.target.engine));
+    programs::all_here(storage).map_err(missing)?;
+    RULES.check(&RULES.variables(&trial.target.params))
+}
+
+fn visit(start: &Start) -> Result<Box<dyn Instance>, TargetError> {
+    let asked = start.trial.target.params.word(STORAGE.name);
+    let storage = if asked == "RocksDB" { StorageEngine::RocksDb } else { StorageEngine::InnoDb };
+    Ok(Box::new(SqlServerInstance::open_external(Mariadb { storage }, start)?))
+}
+
+/// MariaDB, or MySQL.
+#[derive(Clone)]
+struct Mariadb {
+    storage: StorageEngine,
+}
+
+impl SqlServer for Mariadb {
+    type Address = MysqlAddress;
+    type Admin = Wire;
+    type Sessions = ConnectMysql;
+
+    const SPEC: &'static ServerSpec = &ServerSpec {
+        name: "mariadb",
+        user: "mysql",
+        program: SERVER,
+        install: INSTALL,
+        socket: SOCKET,
+        killed_by: Signal::KILL,
+        ended_by: Signal::TERM,
+        rules: RULES,
+        version: "version",
+        // MySQL and MariaDB from 11.1 on have the first name, MariaDB has always had the second.
+        isolation: &["SELECT @@session.transaction_isolation", "SELECT @@session.tx_isolation"],
+        table_bytes: "SELECT CAST(COALESCE(sum(data_length + index_length), 0) AS UNSIGNED) \
+                      FROM information_schema.tables WHERE table_schema = database()",
+    };
+
+    fn check(&self, trial: &Trial) -> Result<(), TargetError> {
+        check(self.storage, trial)
+    }
+
+    fn install_arguments(&self, data: &Path, variables: &Variables) -> Vec<OsString> {
+        install_arguments(data, variables)
+    }
+
+    fn arguments(&self, data: &Path, params: &Params, variables: &Variables) -> Vec<OsString> {
+        server_arguments(self.storage, data, params, variables)
+    }
+
+    fn private_address(socket: Socket, shown: String) -> MysqlAddress {
+        MysqlAddress::private(socket, shown)
+    }
+
+    fn create_schema(admin: &mut Wire, address: MysqlAddress) -> Result<MysqlAddress, OpFailure> {
+        let made = admin.run(&format!("CREATE DATABASE {DATABASE}"));
+        made.and_then(|()| admin.run(&format!("USE {DATABASE}"))).map_err(failure)?;
+        Ok(address.in_database(DATABASE))
+    }
+
+    fn open_external(params: &Params) -> Result<(MysqlAddress, Wire, ExternalSchema), TargetError> {
+        let url = Url::from_params(params, &["mysql"], EXAMPLE)?;
+        external::create_schema(&MysqlAddress::external(&url, Password::from_params(params)?)?, &url)
+    }
+
+    fn connect_admin(address: &MysqlAddress, patience: Duration) -> Result<Wire, OpFailure> {
+        address.connect(patience)
+    }
+
+    fn display_name(address: &MysqlAddress) -> &str {
+        address.shown()
+    }
+
+    fn session_factory(address: MysqlAddress, statements: Arc<[String]>, options: SessionOptions) -> ConnectMysql {
+        ConnectMysql { address, statements, options }
+    }
+
+    fn connect_as_client(connect: &ConnectMysql) -> Result<Wire, OpFailure> {
+        connect.connection()
+    }
+
+    fn variable(name: &str) -> String {
+        format!("SHOW GLOBAL VARIABLES LIKE '{name}'")
+    }
+
+    fn variables(&self) -> &'static [&'static str] {
+        self.storage.variables()
+    }
+
+    fn durability(&self, value: &dyn Fn(&str) -> String) -> &'static str {
+        let kept_back = value("rocksdb_manual_wal_flush") == "ON";
+        match value(self.storage.durability_variable()).as_str() {
+            "1" => "disk",
+            "2" if !kept_back => "os",
+            "0" | "2" => "none",
+            _ => "unknown",
+        }
+    }
+
+    fn quoted(name: &str) -> String {
+        tables::quoted(name)
+    }
+
+    fn create(&self, table: &Table) -> Vec<String> {
+        vec![tables::create(table, self.storage.as_str())]
+    }
+
+    fn indexes(table: &Table) -> Vec<String> {
+        tables::add_indexes(table).into_iter().collect()
+    }
+
+    fn quiesce(&self, admin: &mut Wire, tables: &[String], private: bool) -> Result<Bytes, OpFailure> {
+        quiesce::quiesce_tables(admin, self.storage, tables, private).map_err(failure)
+    }
+
+    fn check_connections(clients: u32, most: Option<String>) -> Result<(), TargetError> {
+        check_connections(clients, most)
+    }
+
+    fn sources(&self, address: &MysqlAddress) -> Vec<Box<dyn CounterSource>> {
+        counters::sources(self.storage, address)
+    }
+}
+
+/// The server lowers its limit by itself where it may open few files.
+fn check_connections(clients: u32, max_connections: Option<String>) -> Result<(), TargetError> {
+    let most: u32 = max_connections.and_then(|text| text.parse().ok()).unwrap_or(CONNECTIONS_MAX);
+    if clients + CONNECTIONS_KEPT <= most {
+        return Ok(());
+    }
+    Err(TargetError::Unsupported(format!(
+        "{clients} clients do not fit: the server takes max_connections = `{most}`, of which {CONNECTIONS_KEPT} are kept; \
+         raise the limit of open files (`ulimit -n`) or use fewer clients"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_that_the_server_would_turn_away_are_refused_with_its_variable() {
+        check_connections(141, Some("151".into())).unwrap();
+        let text = check_connections(142, Some("151".into())).unwrap_err().to_string();
+        assert!(text.contains("142 clients") && text.contains("max_connections = `151`"), "{text}");
+    }
+}

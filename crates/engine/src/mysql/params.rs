@@ -1,0 +1,81 @@
+//! The parameters of MariaDB's engines, beside those that all servers have.
+//!
+//! Limits: what a parameter means to the server is in [`super::arguments`].
+
+use crate::reset::BETWEEN;
+use crate::{params, sql::session_options};
+use model::{ParamDef, ParamKind};
+
+const FLUSH_METHOD: ParamDef = ParamDef {
+    name: "flush_method",
+    kind: ParamKind::OneOf(&["O_DIRECT", "fsync", "O_DSYNC", "O_DIRECT_NO_FSYNC"]),
+    default: "O_DIRECT",
+    help: "how InnoDB opens and syncs its files (innodb_flush_method)",
+    scales: false,
+    shapes_data: true,
+};
+const IO_CAPACITY: ParamDef = ParamDef {
+    name: "io_capacity",
+    kind: ParamKind::Int { min: 100, max: 1_000_000 },
+    default: "200",
+    help: "writes per second that InnoDB does in the background; ten times as many when it must (innodb_io_capacity)",
+    scales: false,
+    shapes_data: true,
+};
+const VARIABLES: ParamDef = ParamDef {
+    name: "mariadb.*",
+    kind: ParamKind::Variables,
+    default: "",
+    help: "any variable of the server, such as `--set mariadb.innodb_purge_threads=4`; read back as the fact of that name",
+    scales: false,
+    shapes_data: true,
+};
+/// Those of `mariadb:innodb`.
+pub const INNODB_PARAMS: &[ParamDef] = &[
+    params::DURABILITY,
+    CACHE,
+    FLUSH_METHOD,
+    params::LOG_SIZE,
+    IO_CAPACITY,
+    BETWEEN,
+    session_options::STATEMENTS,
+    session_options::ISOLATION,
+    session_options::CONNECTION,
+    session_options::RECONNECT,
+    session_options::RETRIES_FOR,
+    session_options::THREADS,
+    VARIABLES,
+];
+/// InnoDB does not start with less: seen at 5 MiB, not at 6.
+const CACHE: ParamDef = ParamDef {
+    kind: ParamKind::Bytes { min: 6 << 20, max: 1 << 44 },
+    help: "size of the buffer pool",
+    ..params::CACHE
+};
+/// It refuses the others: `MyRocks supports only READ COMMITTED and REPEATABLE READ isolation levels`.
+const ROCKSDB_ISOLATION: ParamDef = ParamDef {
+    kind: ParamKind::OneOf(&["default", "read-committed", "repeatable-read"]),
+    ..session_options::ISOLATION
+};
+/// Those of `mariadb:rocksdb`.
+pub const ROCKSDB_PARAMS: &[ParamDef] = &[
+    params::DURABILITY,
+    params::CACHE,
+    DIRECT,
+    BETWEEN,
+    session_options::STATEMENTS,
+    ROCKSDB_ISOLATION,
+    session_options::CONNECTION,
+    session_options::RECONNECT,
+    session_options::RETRIES_FOR,
+    session_options::THREADS,
+    VARIABLES,
+];
+const DIRECT: ParamDef = ParamDef {
+    name: "direct",
+    kind: ParamKind::Bool,
+    default: "false",
+    help: "read, flush and compact past the page cache, as InnoDB does; the write-ahead log stays buffered",
+    scales: false,
+    shapes_data: true,
+};

@@ -1,0 +1,542 @@
+//! Executes prepared statements on a connection to MariaDB or MySQL: the part of the protocol that a client repeats.
+//!
+//! In: a stream that is logged in, statements, arguments. Out: one write and one read for each statement, between reused buffers; rows
+//! are looked at one by one and not taken apart. Limits: no compression; a statement with its arguments is below 16 MiB.
+//!
+//! A library takes arguments and gives rows by value, which costs a multiple of what is done with them here
+//! (docs/journal/2026-11-21-sql-clients.md). The login is in [`super::login`], control queries are in [`super::control`].
+//! <https://mariadb.com/kb/en/com_stmt_prepare/>, <https://mariadb.com/kb/en/com_stmt_execute/>,
+//! <https://mariadb.com/kb/en/result-set-packets/>
+
+use crate::server::network::{ServerStream, explained};
+use crate::sql::recv_buffer::{self, RecvBuffer};
+use model::SqlArg;
+use std::hint::black_box;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+/// Why a call failed.
+#[derive(Debug)]
+pub enum WireError {
+    /// The connection, which is of no more use.
+    Io(io::Error),
+    /// The server refused. The connection is good for the next call.
+    Server {
+        /// The number of the error.
+        code: u16,
+        /// The SQLSTATE and the text.
+        text: String,
+    },
+}
+
+impl From<io::Error> for WireError {
+    fn from(error: io::Error) -> WireError {
+        WireError::Io(error)
+    }
+}
+
+/// A connection with its prepared statements.
+pub struct Wire {
+    pub(super) stream: ServerStream,
+    /// How long a statement of set-up may take.
+    pub(super) patience: Duration,
+    statements: Vec<Prepared>,
+    /// The command that is sent next,
+    pub(super) out: Vec<u8>,
+    /// and how much of it was sent, if the socket does not wait.
+    sent: usize,
+    pub(super) inbox: RecvBuffer,
+    /// How far the answer was taken.
+    part: Part,
+    /// The prepared statement that is executed, if it is one.
+    executing: Option<usize>,
+}
+
+/// The part of an answer that comes next.
+#[derive(Clone, Copy)]
+enum Part {
+    /// The packet that begins every answer.
+    First,
+    /// So many descriptions of columns, and the packet behind them.
+    Columns(u64),
+    /// Rows, and the packet behind them.
+    Rows,
+}
+
+/// A prepared statement.
+struct Prepared {
+    id: u32,
+    /// The types of its arguments as the server has them; none before the first execution.
+    types: Vec<u8>,
+}
+
+/// Packets have a header of three bytes of length and one that counts them.
+pub const HEADER: usize = 4;
+/// A longer message comes in several packets.
+const PACKET_MAX: usize = (1 << 24) - 1;
+
+const COM_QUERY: u8 = 0x03;
+const COM_STMT_PREPARE: u8 = 0x16;
+const COM_STMT_EXECUTE: u8 = 0x17;
+
+const LONGLONG: u8 = 0x08;
+const DOUBLE: u8 = 0x05;
+const VAR_STRING: u8 = 0xfd;
+
+pub const OK: u8 = 0x00;
+pub const EOF: u8 = 0xfe;
+pub const ERR: u8 = 0xff;
+pub const LOCAL_FILE: u8 = 0xfb;
+/// A row may begin with the same byte, and is longer.
+pub const EOF_BELOW: usize = 9;
+
+/// The bit in the status of an answer if another answer follows.
+const MORE_RESULTS: u16 = 0x0008;
+
+impl Wire {
+    /// A connection over `stream`, which is logged in. A statement of set-up may take as long as `patience`.
+    pub fn new(stream: ServerStream, patience: Duration) -> Wire {
+        let (statements, out, inbox) = (Vec::new(), Vec::new(), RecvBuffer::new());
+        Wire { stream, patience, statements, out, sent: 0, inbox, part: Part::First, executing: None }
+    }
+
+    /// Prepares a statement. Statements are numbered from 0 on.
+    pub fn prepare(&mut self, text: &str) -> Result<(), WireError> {
+        begin(&mut self.out, COM_STMT_PREPARE);
+        self.out.extend_from_slice(text.as_bytes());
+        self.executing = None;
+        self.seal()?;
+        self.stream.write_all(&self.out)?;
+        let id = take_prepared(&mut self.inbox, &mut self.stream)?;
+        self.statements.push(Prepared { id, types: Vec::new() });
+        Ok(())
+    }
+
+    /// Prepares the command that executes statement number `statement`.
+    #[inline]
+    pub fn put_execution(&mut self, statement: usize, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
+        put_execution(&mut self.out, &mut self.statements[statement], args, text);
+        self.executing = Some(statement);
+        self.seal()
+    }
+
+    /// Prepares the command that executes a text without arguments.
+    #[inline]
+    pub fn put_text(&mut self, text: &str) -> Result<(), WireError> {
+        begin(&mut self.out, COM_QUERY);
+        self.out.extend_from_slice(text.as_bytes());
+        self.executing = None;
+        self.seal()
+    }
+
+    /// Sends the command and takes the whole answer.
+    #[inline]
+    pub fn call(&mut self) -> Result<(), WireError> {
+        self.stream.write_all(&self.out)?;
+        self.take_all()
+    }
+
+    /// Makes the socket non-blocking, for [`Wire::send_some`] and [`Wire::take_some`].
+    pub fn stop_waiting(&self) -> io::Result<()> {
+        Ok(rustix::io::ioctl_fionbio(self.socket(), true)?)
+    }
+
+    /// The socket.
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    /// Sends as much of the command as the socket takes. True if that was all of it.
+    #[inline]
+    pub fn send_some(&mut self) -> Result<bool, WireError> {
+        self.sent += recv_buffer::if_ready(self.stream.write(&self.out[self.sent..]))?.unwrap_or(0);
+        Ok(self.sent == self.out.len())
+    }
+
+    /// Takes the part of the answer that has arrived. True if that was all of it.
+    #[inline]
+    pub fn take_some(&mut self) -> Result<bool, WireError> {
+        match self.take_all() {
+            Ok(()) => Ok(true),
+            Err(WireError::Io(error)) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes the whole answer. If a non-blocking socket has no more for now, the next call goes on from there.
+    #[inline]
+    fn take_all(&mut self) -> Result<(), WireError> {
+        loop {
+            match take_answer(&mut self.inbox, &mut self.stream, &mut self.part) {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(error) => {
+                    if matches!(error, WireError::Server { .. }) {
+                        self.forget_types();
+                    }
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// Writes the length of the command into its header.
+    #[inline]
+    fn seal(&mut self) -> Result<(), WireError> {
+        let length = self.out.len() - HEADER;
+        if length >= PACKET_MAX {
+            self.forget_types();
+            return Err(too_long().into());
+        }
+        self.out[..HEADER].copy_from_slice(&(length as u32).to_le_bytes());
+        (self.sent, self.part) = (0, Part::First);
+        Ok(())
+    }
+
+    /// Sends the types of the arguments again next time: the server may not have taken them.
+    #[cold]
+    fn forget_types(&mut self) {
+        if let Some(statement) = self.executing {
+            self.statements[statement].types.clear();
+        }
+    }
+}
+
+impl Drop for Wire {
+    /// A server counts a client that does not take its leave as an aborted one.
+    fn drop(&mut self) {
+        const QUIT: [u8; 5] = [1, 0, 0, 0, 1];
+        let _ = self.stream.write_all(&QUIT); // the server may have closed the connection
+    }
+}
+
+/// The number of a statement that was prepared. The descriptions of its arguments and columns follow it, and are skipped.
+fn take_prepared(inbox: &mut RecvBuffer, socket: &mut impl Read) -> Result<u32, WireError> {
+    let answer = packet(inbox, socket)?;
+    let (&[OK, id @ .., _, _, _, _], _) = answer.split_first_chunk::<9>().ok_or_else(nonsense)? else {
+        return Err(nonsense().into());
+    };
+    let [columns, arguments] = [5, 7].map(|at| status_at(answer, at).unwrap_or_default());
+    for described in [arguments, columns].into_iter().filter(|count| *count > 0) {
+        // Each, and the end of them.
+        for _ in 0..=described {
+            packet(inbox, socket)?;
+        }
+    }
+    Ok(u32::from_le_bytes(id))
+}
+
+/// Takes one whole answer. True if another one follows. `part` is how far it has come, also when a non-blocking socket has no more for
+/// now.
+#[inline]
+fn take_answer(inbox: &mut RecvBuffer, socket: &mut impl Read, part: &mut Part) -> Result<bool, WireError> {
+    loop {
+        let body = packet(inbox, socket)?;
+        match part {
+            Part::First => match body[0] {
+                OK => return status_of_ok(body).map(has_more).ok_or_else(|| nonsense().into()),
+                LOCAL_FILE => return Err(nonsense().into()),
+                _ => *part = Part::Columns(described(body).ok_or_else(nonsense)?),
+            },
+            Part::Columns(0) => *part = Part::Rows,
+            Part::Columns(left) => *left -= 1,
+            Part::Rows if body[0] == EOF && body.len() < EOF_BELOW => {
+                *part = Part::First;
+                return status_at(body, 3).map(has_more).ok_or_else(|| nonsense().into());
+            }
+            // Each row is looked at, as a client would.
+            Part::Rows => drop(black_box(body[body.len() - 1])),
+        }
+    }
+}
+
+/// The number of columns that are described behind the packet `first`. MariaDB describes those of a prepared statement once, and leaves
+/// them out later: one more byte in `first` is then 0.
+#[inline]
+pub fn described(first: &[u8]) -> Option<u64> {
+    let (columns, rest) = number(first)?;
+    Some(if rest.first() == Some(&0) { 0 } else { columns })
+}
+
+/// The body of the next packet, which is never empty. An error packet of the server becomes an error.
+#[inline]
+fn packet<'a>(inbox: &'a mut RecvBuffer, socket: &mut impl Read) -> Result<&'a [u8], WireError> {
+    let header = inbox.peek(HEADER, socket)?;
+    let length = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
+    if length == 0 || length >= PACKET_MAX {
+        return Err(nonsense().into());
+    }
+    inbox.peek(HEADER + length, socket)?;
+    let body = &inbox.take(HEADER + length)[HEADER..];
+    match body[0] {
+        ERR => Err(server_error(body)),
+        _ => Ok(body),
+    }
+}
+
+/// Begins a command. Its length is written when it is complete.
+#[inline]
+fn begin(out: &mut Vec<u8>, command: u8) {
+    out.clear();
+    out.extend_from_slice(&[0, 0, 0, 0, command]);
+}
+
+/// Writes the command that executes `prepared`.
+#[inline]
+fn put_execution(out: &mut Vec<u8>, prepared: &mut Prepared, args: &[SqlArg], text: &[u8]) {
+    begin(out, COM_STMT_EXECUTE);
+    out.extend_from_slice(&prepared.id.to_le_bytes());
+    out.extend_from_slice(&[0, 1, 0, 0, 0]); // no cursor; once
+    if args.is_empty() {
+        return;
+    }
+    out.resize(out.len() + args.len().div_ceil(8), 0); // none is NULL
+    // The server keeps the types of the execution before.
+    if has_types(&prepared.types, args) {
+        out.push(0);
+    } else {
+        prepared.types.clear();
+        prepared.types.extend(args.iter().map(type_of));
+        out.push(1);
+        out.extend(prepared.types.iter().flat_map(|&kind| [kind, 0]));
+    }
+    args.iter().for_each(|arg| put(out, arg, text));
+}
+
+#[inline]
+fn has_types(types: &[u8], args: &[SqlArg]) -> bool {
+    types.len() == args.len() && types.iter().zip(args).all(|(&kind, arg)| kind == type_of(arg))
+}
+
+#[inline]
+fn type_of(arg: &SqlArg) -> u8 {
+    match arg {
+        SqlArg::Int(_) => LONGLONG,
+        SqlArg::Float(_) => DOUBLE,
+        SqlArg::Text { .. } => VAR_STRING,
+    }
+}
+
+#[inline]
+fn put(out: &mut Vec<u8>, arg: &SqlArg, text: &[u8]) {
+    match *arg {
+        SqlArg::Int(value) => out.extend_from_slice(&value.to_le_bytes()),
+        SqlArg::Float(value) => out.extend_from_slice(&value.to_le_bytes()),
+        SqlArg::Text { start, len } => {
+            put_number(out, len);
+            out.extend_from_slice(&text[start as usize..][..len as usize]);
+        }
+    }
+}
+
+/// A number in as many bytes as it needs.
+#[inline]
+fn put_number(out: &mut Vec<u8>, number: u32) {
+    let [a, b, c, d] = number.to_le_bytes();
+    match number {
+        0..=250 => out.push(a),
+        251..=0xffff => out.extend_from_slice(&[0xfc, a, b]),
+        0x1_0000..=0xff_ffff => out.extend_from_slice(&[0xfd, a, b, c]),
+        _ => out.extend_from_slice(&[0xfe, a, b, c, d, 0, 0, 0, 0]),
+    }
+}
+
+/// The length-encoded number at the start of `bytes`, and the bytes behind it.
+#[inline]
+pub fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let (&first, rest) = bytes.split_first()?;
+    let length = match first {
+        0..=250 => return Some((first.into(), rest)),
+        0xfc => 2,
+        0xfd => 3,
+        0xfe => 8,
+        _ => return None,
+    };
+    let (digits, rest) = rest.split_at_checked(length)?;
+    let value = digits.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
+    Some((value, rest))
+}
+
+/// The status in an OK packet: behind the rows that were changed and the last id.
+#[inline]
+pub fn status_of_ok(body: &[u8]) -> Option<u16> {
+    let (_, rest) = number(body.get(1..)?)?;
+    let (_, rest) = number(rest)?;
+    status_at(rest, 0)
+}
+
+#[inline]
+pub fn status_at(body: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(*body.get(at..)?.first_chunk()?))
+}
+
+#[inline]
+pub fn has_more(status: u16) -> bool {
+    status & MORE_RESULTS != 0
+}
+
+/// The error in the body of an ERR packet: a number, and after `#` a SQLSTATE before the text.
+#[cold]
+pub fn server_error(body: &[u8]) -> WireError {
+    let Some((code, text)) = body[1..].split_first_chunk() else { return nonsense().into() };
+    let code = u16::from_le_bytes(*code);
+    let (state, text) = match text.split_first_chunk::<6>() {
+        Some((state, text)) if state[0] == b'#' => (&state[1..], text),
+        _ => (&b"HY000"[..], text),
+    };
+    let [state, text] = [state, text].map(String::from_utf8_lossy);
+    WireError::Server { code, text: format!("ERROR {code} ({state}): {text}") }
+}
+
+/// The error of a server that sent `what`, which the protocol does not allow.
+#[cold]
+pub fn protocol_error(what: String) -> WireError {
+    explained(ErrorKind::InvalidData, format!("the server does not keep to the MySQL protocol: it sent {what}")).into()
+}
+
+#[cold]
+fn too_long() -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, "a statement with its arguments is longer than 16 MiB")
+}
+
+#[cold]
+pub fn nonsense() -> io::Error {
+    explained(ErrorKind::InvalidData, "the server does not keep to the MySQL protocol: it sent a malformed packet")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The packets of `bodies`.
+    fn packets(bodies: &[&[u8]]) -> Vec<u8> {
+        let packet = |body: &&[u8]| [&(body.len() as u32).to_le_bytes()[..3], &[1], body].concat();
+        bodies.iter().flat_map(packet).collect()
+    }
+
+    const END: &[u8] = &[EOF, 0, 0, 2, 0];
+    const ROW: &[u8] = &[0, 0, 3, b'a', b'b', b'c'];
+
+    /// Takes one answer of `bodies`, and says how many bytes of it are left.
+    fn taken(bodies: &[&[u8]]) -> (Result<bool, WireError>, usize) {
+        let bytes = packets(bodies);
+        let (mut inbox, mut socket) = (RecvBuffer::new(), &bytes[..]);
+        let answer = take_answer(&mut inbox, &mut socket, &mut Part::First);
+        let mut left = 0;
+        while inbox.peek(1, &mut socket).is_ok() {
+            left += inbox.take(1).len();
+        }
+        (answer, left)
+    }
+
+    #[test]
+    fn an_answer_is_taken_to_its_end_with_and_without_a_description_of_its_columns() {
+        for bodies in [
+            &[&[1][..], b"a column", END, ROW, ROW, END][..],
+            &[&[1, 1], b"a column", END, ROW, END],
+            &[&[1, 0], END, ROW, END],
+            &[&[2, 0], END, END],
+            &[&[OK, 1, 0, 2, 0, 0, 0]],
+        ] {
+            let (answer, left) = taken(bodies);
+            assert!(matches!(answer, Ok(false)), "{answer:?} of {bodies:?}");
+            assert_eq!(left, 0, "{bodies:?}");
+        }
+    }
+
+    /// A socket that has so many bytes more each time it is asked, and nothing in between.
+    struct Slow<'a>(&'a [u8], usize, bool);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.2 = !self.2;
+            match self.2 {
+                true => Err(ErrorKind::WouldBlock.into()),
+                false => (&mut self.0).take(self.1 as u64).read(buffer),
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_not_there_yet_is_taken_as_far_as_it_is() {
+        let bytes = packets(&[&[1], b"a column", END, ROW, &[7; 300], END]);
+        for piece in [1, 3, 50, 1000] {
+            let (mut inbox, mut socket, mut part) = (RecvBuffer::new(), Slow(&bytes, piece, false), Part::First);
+            let answer = loop {
+                match take_answer(&mut inbox, &mut socket, &mut part) {
+                    Err(WireError::Io(error)) if error.kind() == ErrorKind::WouldBlock => {}
+                    answer => break answer,
+                }
+            };
+            assert!(matches!(answer, Ok(false)) && socket.0.is_empty(), "{answer:?} in pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn a_prepared_statement_has_its_number_and_what_describes_it_is_taken() {
+        let described = [OK, 7, 1, 0, 0, 1, 0, 2, 0, 0, 0, 0];
+        let bytes =
+            packets(&[&described, b"first", b"second", END, b"column", END, &[OK, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]);
+        let (mut inbox, mut socket) = (RecvBuffer::new(), &bytes[..]);
+        let mut next = || take_prepared(&mut inbox, &mut socket);
+        assert_eq!((next().unwrap(), next().unwrap()), (0x107, 8));
+        assert!(matches!(next(), Err(WireError::Io(_))));
+        for body in [&[OK, 7][..], &[1, 0, 0, 0, 0, 0, 0, 0, 0]] {
+            let bytes = packets(&[body]);
+            assert!(
+                matches!(take_prepared(&mut RecvBuffer::new(), &mut &bytes[..]), Err(WireError::Io(_))),
+                "{body:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn of_several_answers_one_is_taken_at_a_time() {
+        let (answer, left) = taken(&[&[OK, 0xfc, 1, 1, 0, 8, 0, 0, 0], &[OK, 0, 0, 2, 0, 0, 0]]);
+        assert!(matches!(answer, Ok(true)) && left == HEADER + 7, "{answer:?}, {left} left");
+    }
+
+    #[test]
+    fn an_error_among_the_rows_ends_the_answer_in_the_words_of_the_server() {
+        let (answer, left) = taken(&[&[1, 0], END, ROW, b"\xff\xbd\x04#40001Deadlock found"]);
+        let Err(WireError::Server { code: 1213, text }) = answer else { panic!("{answer:?}") };
+        assert_eq!((text.as_str(), left), ("ERROR 1213 (40001): Deadlock found", 0));
+    }
+
+    #[test]
+    fn a_server_that_hangs_up_or_talks_nonsense_is_an_error_of_the_connection() {
+        for bodies in
+            [&[][..], &[&[1, 0], END], &[&[]], &[&[OK]], &[&[OK, 0, 0, 2]], &[&[0xfc, 1]], &[&[LOCAL_FILE, 0]]]
+        {
+            let answer = taken(bodies).0;
+            assert!(matches!(answer, Err(WireError::Io(_))), "{answer:?} of {bodies:?}");
+        }
+    }
+
+    #[test]
+    fn arguments_carry_their_types_until_the_server_has_them() {
+        let args = [SqlArg::Int(-2), SqlArg::Text { start: 1, len: 2 }, SqlArg::Float(0.5)];
+        let (mut prepared, mut first, mut second) = (Prepared { id: 7, types: Vec::new() }, Vec::new(), Vec::new());
+        put_execution(&mut first, &mut prepared, &args, b"xyz");
+        put_execution(&mut second, &mut prepared, &args, b"xyz");
+        let head = [0, 0, 0, 0, COM_STMT_EXECUTE, 7, 0, 0, 0, 0, 1, 0, 0, 0, 0];
+        let values = [&(-2i64).to_le_bytes()[..], &[2, b'y', b'z'], &0.5f64.to_le_bytes()].concat();
+        let types = [1, LONGLONG, 0, VAR_STRING, 0, DOUBLE, 0];
+        assert_eq!(first, [&head[..], &types, &values].concat());
+        assert_eq!(second, [&head[..], &[0], &values].concat());
+        put_execution(&mut first, &mut prepared, &[args[1], args[1], args[1]], b"xyz");
+        assert_eq!(first[15..22], [1, VAR_STRING, 0, VAR_STRING, 0, VAR_STRING, 0]);
+    }
+
+    #[test]
+    fn lengths_come_back_as_they_were_put() {
+        for length in [0, 250, 251, 0xffff, 0x1_0000, 0xff_ffff, 0x100_0000, u32::MAX] {
+            let mut bytes = Vec::new();
+            put_number(&mut bytes, length);
+            bytes.push(9);
+            assert_eq!(number(&bytes), Some((length.into(), &[9][..])));
+        }
+        assert_eq!([number(&[]), number(&[0xfc, 1]), number(&[0xff, 1])], [None; 3]);
+    }
+}

@@ -1,0 +1,278 @@
+//! The scripted engine: no I/O, only time. It tests plimsoll itself and shows what stalls, steps and drops look like.
+//!
+//! In: a script in parameters. Out: operations that take as long as the script says. Limits: waits below 1 ms spin, because
+//! the kernel wakes no thread that exactly: such a client keeps one core busy, and more clients than cores disturb each other.
+
+use crate::engine::{
+    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, depth_one_only, workload_of,
+};
+use host::error::TargetError;
+use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
+use model::{Bytes, Entry, Fact, Family, Nanos, Op, Outcome, ParamDef, ParamKind, Params, Tick, Trial};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use workload::{Beside, Carried, Kind, Part, Slot};
+
+/// The engine `null`.
+pub static NULL: EngineDef = EngineDef {
+    entry: Entry {
+        name: "null",
+        help: "no I/O: operations take as long as a script says; shows what plimsoll itself costs and finds",
+        families: &[Family::Io, Family::Sql, Family::Kv],
+        params: PARAMS,
+    },
+    runs: EngineProcess::InClients,
+    scripted: true,
+    disk_peak: |_, _| Bytes(0),
+    version: || Ok(env!("CARGO_PKG_VERSION").into()),
+    check: depth_one_only,
+    start: |start| Ok(Box::new(Null::start(&start.trial.target.params, start.trial.seed))),
+};
+
+const FACTOR: ParamKind = ParamKind::Float { min: 0.0, max: 1e6 };
+
+const PARAMS: &[ParamDef] = &[
+    duration("service", "0", "service time of an operation"),
+    param("service_dist", ParamKind::OneOf(&["constant", "exponential"]), "constant", "how service times vary"),
+    param(
+        "stall_every",
+        ParamKind::Int { min: 0, max: u64::MAX },
+        "0",
+        "operations from one stall to the next; 0 = no stalls",
+    ),
+    duration("stall", "0", "how long a stall freezes the engine"),
+    duration("step_after", "0", "when service times change for good; 0 = never"),
+    param("step_factor", FACTOR, "1", "factor for service times after the step"),
+    duration("drop_every", "0", "time from one drop to the next; 0 = no drops"),
+    duration("drop_for", "0", "how long a drop lasts"),
+    param("drop_factor", FACTOR, "1", "factor for service times during a drop"),
+];
+
+const fn param(name: &'static str, kind: ParamKind, default: &'static str, help: &'static str) -> ParamDef {
+    ParamDef { name, kind, default, help, scales: false, shapes_data: true }
+}
+
+const fn duration(name: &'static str, default: &'static str, help: &'static str) -> ParamDef {
+    param(name, ParamKind::Duration, default, help)
+}
+
+/// Below this a wait spins.
+const SPIN_BELOW: Nanos = Nanos::from_millis(1);
+/// No operation takes longer, whatever the factors make of it: times far beyond would leave the range of the clock.
+const SERVICE_MAX: Nanos = Nanos::from_secs(365 * 86_400);
+
+/// When operations take how long.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Script {
+    service: Nanos,
+    exponential: bool,
+    stall_every: u64,
+    stall: Nanos,
+    step_after: Nanos,
+    step_factor: f64,
+    drop_every: Nanos,
+    drop_for: Nanos,
+    drop_factor: f64,
+}
+
+impl Script {
+    fn new(params: &Params) -> Script {
+        Script {
+            service: params.nanos("service"),
+            exponential: params.word("service_dist") == "exponential",
+            stall_every: params.int("stall_every"),
+            stall: params.nanos("stall"),
+            step_after: params.nanos("step_after"),
+            step_factor: params.float("step_factor"),
+            drop_every: params.nanos("drop_every"),
+            drop_for: params.nanos("drop_for"),
+            drop_factor: params.float("drop_factor"),
+        }
+    }
+
+    /// The service time at `elapsed` since the engine began; `u` is uniform in [0, 1).
+    fn service_at(&self, elapsed: Nanos, u: f64) -> Nanos {
+        let mut ns = self.service.0 as f64;
+        if self.exponential {
+            ns *= -(1.0 - u).ln();
+        }
+        if self.step_after.0 > 0 && elapsed >= self.step_after {
+            ns *= self.step_factor;
+        }
+        // A drop stands at the end of each period, so that the first one does not fall on the start.
+        if self.drop_every.0 > 0 && elapsed.0 % self.drop_every.0 >= self.drop_every.0.saturating_sub(self.drop_for.0) {
+            ns *= self.drop_factor;
+        }
+        Nanos(ns as u64).min(SERVICE_MAX)
+    }
+
+    fn stalls_at(&self, op_number: u64) -> bool {
+        self.stall_every > 0 && op_number.is_multiple_of(self.stall_every)
+    }
+}
+
+/// The engine: its script, and what its clients share.
+struct Null {
+    script: Script,
+    seed: u64,
+    clock: MonotonicClock,
+    shared: Arc<SharedState>,
+}
+
+#[derive(Default)]
+struct SharedState {
+    ops: AtomicU64,
+    frozen_until: AtomicU64,
+}
+
+impl Null {
+    fn start(params: &Params, seed: u64) -> Null {
+        Null { script: Script::new(params), seed, clock: MonotonicClock::start(), shared: Arc::default() }
+    }
+
+    fn client<O: Op>(&self, source: OpSource<O>, slot: Slot) -> Box<dyn Client> {
+        let driver = NullDriver::<O> {
+            script: self.script,
+            clock: self.clock,
+            shared: self.shared.clone(),
+            rng: Xoshiro256PlusPlus::seed_from_u64(self.seed ^ u64::from(slot.client)),
+            family: PhantomData,
+        };
+        Box::new(SyncClient::new(source, driver))
+    }
+
+    fn all<O: Op>(&self, kinds: &[Kind], run: &Part<O>, beside: Option<&Beside<O>>, clients: u32) -> Loading {
+        Loading::new(kinds, run, beside, clients, |source, slot| self.client(source, slot))
+    }
+}
+
+impl Instance for Null {
+    fn report(&self) -> InstanceReport {
+        let facts = vec![Fact::new("engine.version", env!("CARGO_PKG_VERSION"))];
+        InstanceReport { facts, ..InstanceReport::default() }
+    }
+
+    fn loaders(&mut self, _: &Trial) -> Result<Option<Loading>, TargetError> {
+        Ok(None)
+    }
+
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
+        Ok(Vec::new())
+    }
+
+    fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
+        let def = workload_of(trial);
+        let (params, n) = (&trial.workload.params, trial.load.clients);
+        if let Some(make) = def.io {
+            let program = make(params, trial.seed, &Carried::default());
+            return Ok(self.all(&program.kinds, &program.run, None, n));
+        }
+        if let Some(make) = def.sql {
+            let program = make(params, trial.seed, &Carried::default());
+            return Ok(self.all(&program.kinds, &program.run, program.beside.as_ref(), n));
+        }
+        let make = def.kv.expect("a workload has at least one family");
+        let program = make(params, trial.seed, &Carried::default())
+            .map_err(|error| TargetError::Unsupported(error.to_string()))?;
+        Ok(self.all(&program.kinds, &program.run, program.beside.as_ref(), n))
+    }
+
+    fn space(&self) -> DataSpace {
+        DataSpace::default()
+    }
+
+    fn stop(self: Box<Self>) -> Result<(), TargetError> {
+        Ok(())
+    }
+}
+
+struct NullDriver<O> {
+    script: Script,
+    clock: MonotonicClock,
+    shared: Arc<SharedState>,
+    rng: Xoshiro256PlusPlus,
+    family: PhantomData<fn(O)>,
+}
+
+impl<O: Op> Driver for NullDriver<O> {
+    type Op = O;
+
+    #[inline]
+    fn execute(&mut self, _: &O) -> Outcome {
+        if self.script.service.0 > 0 || self.script.stall_every > 0 {
+            self.take_time();
+        }
+        Outcome::Ok { bytes: 0 } // nothing moved
+    }
+
+    fn describe_failure(&self) -> String {
+        "the null engine does not fail".into()
+    }
+}
+
+impl<O> NullDriver<O> {
+    fn take_time(&mut self) {
+        let now = self.clock.now();
+        if self.script.stall_every > 0 && self.script.stalls_at(self.shared.ops.fetch_add(1, Relaxed) + 1) {
+            self.shared.frozen_until.store((now + self.script.stall).0, Relaxed);
+        }
+        let done = now + self.script.service_at(now.since(Tick(0)), self.rng.random());
+        self.wait_until(done.max(Tick(self.shared.frozen_until.load(Relaxed))));
+    }
+
+    fn wait_until(&self, at: Tick) {
+        let now = self.clock.now();
+        if at.since(now) > SPIN_BELOW {
+            self.clock.wait_until(at - SPIN_BELOW);
+        }
+        while self.clock.now() < at {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONSTANT: Script = Script {
+        service: Nanos::from_micros(100),
+        exponential: false,
+        stall_every: 10_000,
+        stall: Nanos::from_millis(200),
+        step_after: Nanos::from_secs(10),
+        step_factor: 2.0,
+        drop_every: Nanos::from_secs(4),
+        drop_for: Nanos::from_secs(1),
+        drop_factor: 10.0,
+    };
+
+    #[test]
+    fn steps_and_drops_multiply_the_service_time() {
+        let at_s = |s| CONSTANT.service_at(Nanos::from_secs(s), 0.0).0 / 1_000;
+        assert_eq!([0, 2, 3, 4, 7, 10, 11, 12].map(at_s), [100, 100, 1_000, 100, 1_000, 200, 2_000, 200]);
+    }
+
+    #[test]
+    fn no_factor_makes_a_time_that_the_clock_cannot_hold() {
+        let script = Script { service: Nanos(u64::MAX), step_factor: 1e6, ..CONSTANT };
+        assert_eq!(script.service_at(Nanos::from_secs(11), 0.0), SERVICE_MAX);
+    }
+
+    #[test]
+    fn every_ten_thousandth_operation_stalls() {
+        assert!(CONSTANT.stalls_at(10_000) && CONSTANT.stalls_at(20_000));
+        assert!(!CONSTANT.stalls_at(1) && !CONSTANT.stalls_at(9_999));
+    }
+
+    #[test]
+    fn exponential_service_times_have_the_mean_asked_for() {
+        let script = Script { exponential: true, ..CONSTANT };
+        let n = 100_000;
+        let sum: u64 = (0..n).map(|i| script.service_at(Nanos(0), (i as f64 + 0.5) / n as f64).0).sum();
+        assert!((sum as f64 / n as f64 / 100_000.0 - 1.0).abs() < 0.001);
+    }
+}

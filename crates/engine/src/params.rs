@@ -1,0 +1,36 @@
+//! The parameters that several engines share.
+//!
+//! Limits: what each engine makes of a value is in the engine's file.
+
+use model::{ParamDef, ParamKind};
+
+/// How safe a commit is: one word for all engines. Each engine's file says what it does for each.
+pub(crate) const DURABILITY: ParamDef = ParamDef {
+    name: "durability",
+    kind: ParamKind::OneOf(&["disk", "os", "none"]),
+    default: "disk",
+    help: "when a commit is acknowledged: after it is on disk (disk), after it is handed to the operating system, \
+           which syncs each second (os), or before either (none)",
+    scales: false,
+    shapes_data: true,
+};
+
+/// The engine's own cache.
+pub(crate) const CACHE: ParamDef = ParamDef {
+    name: "cache",
+    kind: ParamKind::Bytes { min: 1 << 20, max: 1 << 44 },
+    default: "64MiB",
+    help: "size of the engine's own cache (SQLite: of each connection)",
+    scales: true,
+    shapes_data: true,
+};
+
+/// A server's log of changes, which bounds how long it may put off writing pages.
+pub(crate) const LOG_SIZE: ParamDef = ParamDef {
+    name: "log_size",
+    kind: ParamKind::Bytes { min: 32 << 20, max: 512 << 30 },
+    default: "256MiB",
+    help: "size of the server's redo log (innodb_log_file_size, max_wal_size)",
+    scales: true,
+    shapes_data: true,
+};

@@ -1,0 +1,318 @@
+//! Connections to PostgreSQL for the clients of a trial.
+//!
+//! In: an address, statements with `?`, how clients execute them. Out: sessions that perform operations, and control connections.
+//! Limits: those of [`super::wire`].
+
+use super::tables::numbered;
+use super::wire::{Login, Wire, WireError, encrypt};
+use crate::server::dir::Socket;
+use crate::server::network::{CONTROL_ANSWER, Deadline, Route, ServerStream, TextRows, explanation};
+use crate::server::url::{Password, Url};
+use crate::sql::literals::Dialect;
+use crate::sql::multiplex::{Command, PollableSession};
+use crate::sql::server_instance::AdminConnection;
+use crate::sql::session_options::SessionOptions;
+use crate::sql::statement::{PreparingConnection, StatementExecutor};
+use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
+use host::error::TargetError;
+use model::{Fact, FailureClass, SqlArg, SqlOp};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The port of a URL that names none.
+const PORT: u16 = 5432;
+
+/// A server, the role to log in as, and the database.
+#[derive(Clone)]
+pub struct PostgresAddress {
+    route: Route,
+    user: String,
+    password: Option<Password>,
+    database: String,
+    /// The schema of names without one, if it is not the server's choice.
+    schema: Option<String>,
+    /// For messages.
+    shown: String,
+}
+
+impl PostgresAddress {
+    /// The server behind a private socket, which trusts everybody who gets there.
+    pub fn private(socket: Socket, user: &str, shown: String) -> PostgresAddress {
+        let (route, user, database) = (Route::Private(socket), user.into(), "postgres".into());
+        PostgresAddress { route, user, password: None, database, schema: None, shown }
+    }
+
+    /// The server that `url` names.
+    pub fn external(url: &Url, password: Option<Password>) -> Result<PostgresAddress, TargetError> {
+        let (route, user, shown) = (Route::from_url(url, PORT)?, url.user.clone(), format!("`{}`", url.text));
+        let database = url.database.clone().unwrap_or_else(|| user.clone());
+        Ok(PostgresAddress { route, user, password, database, schema: None, shown })
+    }
+
+    /// The same with names in `schema`.
+    pub fn in_schema(&self, schema: &str) -> PostgresAddress {
+        PostgresAddress { schema: Some(schema.into()), ..self.clone() }
+    }
+
+    /// A control connection, made within [`CONTROL_ANSWER`]. Its statements of set-up may take as long as `patience`.
+    pub fn connect(&self, patience: Duration) -> Result<Wire, OpFailure> {
+        self.open(CONTROL_ANSWER.min(patience), patience)
+    }
+
+    fn open(&self, allowed: Duration, patience: Duration) -> Result<Wire, OpFailure> {
+        let open = || -> Result<Wire, WireError> {
+            let socket = self.route.connect(Deadline::after(allowed), patience)?;
+            let stream = match self.route.tls() {
+                None => ServerStream::Plain(socket),
+                Some(tls) => encrypt(socket, tls)?,
+            };
+            let login = Login {
+                user: &self.user,
+                password: self.password.as_ref().map(Password::reveal),
+                database: &self.database,
+                schema: self.schema.as_deref(),
+            };
+            Wire::open(stream, &login, patience)
+        };
+        open().map_err(login_failure)
+    }
+
+    /// The database that it logs in to, and the role.
+    pub fn database_and_user(&self) -> [&str; 2] {
+        [&self.database, &self.user]
+    }
+
+    /// The server, for messages.
+    pub fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// How its connections are encrypted.
+    pub fn facts(&self) -> Vec<Fact> {
+        self.route.facts()
+    }
+}
+
+/// The failure of a login, with what to do about it.
+#[cold]
+fn login_failure(error: WireError) -> OpFailure {
+    const WRONG_PASSWORD: &str = "28P01";
+    const NO_SUCH_DATABASE: &str = "3D000";
+    let advice = match &error {
+        WireError::Server { code, .. } if code == WRONG_PASSWORD => {
+            "; check the user in the URL and the password (PLIMSOLL_PASSWORD or --password-file)"
+        }
+        WireError::Server { code, .. } if code == NO_SUCH_DATABASE => {
+            "; name a database that exists: postgres://user@host/DATABASE"
+        }
+        _ => "",
+    };
+    let mut failure = failure(error);
+    failure.text.push_str(advice);
+    failure
+}
+
+/// How the clients of a trial connect.
+#[derive(Clone)]
+pub struct ConnectPostgres {
+    /// The server.
+    pub address: PostgresAddress,
+    /// The statements that clients execute, with `?` for each value.
+    pub statements: Arc<[String]>,
+    /// How clients execute them.
+    pub options: SessionOptions,
+}
+
+impl ConnectPostgres {
+    /// A connection at the isolation level of the clients.
+    pub fn connection(&self) -> Result<Wire, OpFailure> {
+        let mut wire = self.address.open(self.options.patience, self.options.patience)?;
+        if let Some(level) = &self.options.isolation {
+            let set = format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}");
+            wire.run(&set).map_err(failure)?;
+        }
+        Ok(wire)
+    }
+}
+
+impl SessionFactory for ConnectPostgres {
+    type Session = PostgresSession;
+
+    fn server(&self) -> String {
+        self.address.shown.clone()
+    }
+
+    fn options(&self) -> &SessionOptions {
+        &self.options
+    }
+
+    fn with_statements(&self, used: &[u16]) -> Self {
+        Self { statements: keep_used(&self.statements, used), ..self.clone() }
+    }
+
+    fn with_patience(&self, patience: Duration) -> Self {
+        Self { options: SessionOptions { patience, ..self.options.clone() }, ..self.clone() }
+    }
+
+    fn connect(&self) -> Result<PostgresSession, OpFailure> {
+        let named = Named { wire: self.connection()?, names: Vec::new() };
+        let executor =
+            StatementExecutor::new(named, &self.statements, &self.options, Dialect::Postgres).map_err(failure)?;
+        let deletes = self.statements.iter().map(|text| is_delete(text)).collect();
+        Ok(PostgresSession { executor, deletes })
+    }
+}
+
+const UNIQUE_VIOLATION: &str = "23505";
+
+/// A connection of a client, and how it executes statements.
+pub struct PostgresSession {
+    executor: StatementExecutor<Named>,
+    /// Which statements delete rows, by their numbers.
+    deletes: Vec<bool>,
+}
+
+impl SqlSession for PostgresSession {
+    fn perform(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
+        run_transaction(&mut self.executor, op).map_err(|error| self.judged(op, error))
+    }
+
+    fn roll_back(&mut self) -> Result<(), OpFailure> {
+        self.executor.run_text("ROLLBACK").map_err(failure)
+    }
+}
+
+fn is_delete(statement: &str) -> bool {
+    statement.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("DELETE"))
+}
+
+impl PostgresSession {
+    /// The failure that an error of `op` is.
+    #[cold]
+    fn judged(&self, op: &SqlOp, error: WireError) -> OpFailure {
+        match error {
+            // A transaction deletes a row and inserts it again. If two do so at once with the same row, the later one finds nothing to
+            // delete, and then the row of the other: at READ COMMITTED this is how it loses the conflict.
+            WireError::Server { code, text } if self.replaces(op) && code == UNIQUE_VIOLATION => {
+                OpFailure { class: FailureClass::Conflict, text }
+            }
+            error => failure(error),
+        }
+    }
+
+    /// Whether `op` may insert what it has deleted itself.
+    fn replaces(&self, op: &SqlOp) -> bool {
+        op.transaction && op.calls.iter().any(|call| self.deletes[usize::from(call.statement)])
+    }
+}
+
+impl AdminConnection for Wire {
+    fn run(&mut self, statement: &str) -> Result<(), OpFailure> {
+        self.run(statement).map_err(failure)
+    }
+
+    fn rows(&mut self, question: &str) -> Result<TextRows, OpFailure> {
+        self.rows(question).map_err(failure)
+    }
+
+    fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure> {
+        self.number_patiently(question).map_err(failure)
+    }
+}
+
+/// A connection with the names under which its statements are prepared, by their numbers.
+struct Named {
+    wire: Wire,
+    names: Vec<String>,
+}
+
+impl PreparingConnection for Named {
+    type Error = WireError;
+
+    fn prepare(&mut self, text: &str) -> Result<(), WireError> {
+        let name = format!("s{}", self.names.len());
+        self.wire.prepare(&name, &numbered(text))?;
+        self.names.push(name);
+        Ok(())
+    }
+
+    #[inline]
+    fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
+        self.wire.put_execution(&self.names[number], args, text)
+    }
+
+    #[inline]
+    fn put_text(&mut self, text: &str) -> Result<(), WireError> {
+        self.wire.put_text(text)
+    }
+
+    #[inline]
+    fn call(&mut self) -> Result<(), WireError> {
+        self.wire.call()
+    }
+}
+
+impl PollableSession for PostgresSession {
+    fn stop_waiting(&mut self) -> Result<(), OpFailure> {
+        self.executor.wire.wire.stop_waiting().map_err(|error| failure(error.into()))
+    }
+
+    fn socket(&self) -> BorrowedFd<'_> {
+        self.executor.wire.wire.socket()
+    }
+
+    #[inline]
+    fn put(&mut self, next: Command<'_>) -> Result<(), OpFailure> {
+        self.executor.put(next).map_err(failure)
+    }
+
+    #[inline]
+    fn send_some(&mut self) -> Result<bool, OpFailure> {
+        self.executor.wire.wire.send_some().map_err(failure)
+    }
+
+    #[inline]
+    fn take_some(&mut self, op: &SqlOp) -> Result<bool, OpFailure> {
+        self.executor.wire.wire.take_some().map_err(|error| self.judged(op, error))
+    }
+}
+
+/// The failure that an error of the connection or the server is.
+#[cold]
+pub fn failure(error: WireError) -> OpFailure {
+    match error {
+        WireError::Server { code, text } => OpFailure::from_server(class_of(&code), &text),
+        WireError::Io(cause) => match explanation(&cause) {
+            Some(text) => OpFailure::from_server(FailureClass::Lost, text),
+            None => OpFailure::connection_lost(&cause),
+        },
+    }
+}
+
+/// The SQLSTATEs of PostgreSQL (<https://www.postgresql.org/docs/current/errcodes-appendix.html>).
+fn class_of(code: &str) -> FailureClass {
+    match code {
+        // Serialization failure, deadlock, lock not available.
+        "40001" | "40P01" | "55P03" => FailureClass::Conflict,
+        "53100" => FailureClass::NoSpace,
+        "58030" => FailureClass::Io,
+        "XX001" | "XX002" => FailureClass::Corrupt,
+        // Connection exceptions; the server ends, has crashed or is starting.
+        "57P01" | "57P02" | "57P03" => FailureClass::Lost,
+        code if code.starts_with("08") => FailureClass::Lost,
+        _ => FailureClass::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conflicts_full_disks_and_lost_servers_are_told_apart() {
+        let classes = ["40001", "40P01", "53100", "57P01", "08006", "42601"].map(class_of);
+        use FailureClass::{Conflict, Lost, NoSpace, Other};
+        assert_eq!(classes, [Conflict, Conflict, NoSpace, Lost, Lost, Other]);
+    }
+}

@@ -1,0 +1,382 @@
+//! PostgreSQL as a private server, and by URL.
+//!
+//! In: a trial of the family sql. Out: one connection, and so one server process, per client over a unix socket, statements
+//! prepared once. The server has a directory of its own, no network and no configuration but its defaults and what stands
+//! here; it is read back as facts. Limits: it runs as the user `postgres` (or `nobody`) if plimsoll is root.
+//!
+//! Durability: `disk` = fsync and synchronous_commit on; `os` = fsync on, synchronous_commit off: commits are handed to the
+//! system and synced by the WAL writer every 200 ms, so that a killed server, too, may lose up to 0.6 s, where InnoDB and
+//! SQLite lose nothing: PostgreSQL has nothing nearer; `none` = both off.
+//! (<https://www.postgresql.org/docs/current/wal-async-commit.html>)
+
+mod client;
+mod counters;
+mod external;
+mod quiesce;
+mod tables;
+mod wire;
+
+use crate::counters::ServerSource;
+use crate::engine::{EngineDef, EngineProcess};
+use crate::params;
+use crate::reset::BETWEEN;
+use crate::server::dir::Socket;
+use crate::server::location::ExternalSchema;
+use crate::server::program::Program;
+use crate::server::url::{PASSWORD_FILE, Password, URL, Url};
+use crate::server::variables::{Rules, Variables};
+use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
+use crate::sql::session_options::{self, SessionOptions};
+use crate::sql::{OpFailure, connections_needed, program_of};
+use client::{ConnectPostgres, PostgresAddress, failure};
+use host::error::TargetError;
+use model::{Bytes, CounterSource, Entry, Family, ParamDef, ParamKind, Params, Trial};
+use rustix::process::Signal;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use wire::Wire;
+use workload::{Carried, Table};
+
+/// The engine `postgres`.
+pub static POSTGRES: EngineDef = EngineDef {
+    entry: Entry {
+        name: "postgres",
+        help: "PostgreSQL as a private server: heap tables with B-tree indexes and a write-ahead log",
+        families: &[Family::Sql],
+        params: PARAMS,
+    },
+    runs: EngineProcess::Server,
+    scripted: false,
+    // Rows have headers of 24 bytes, and changed ones stand twice until they are vacuumed. The log of the default size may
+    // grow beyond it while a checkpoint is in flight.
+    disk_peak: |data, params| Bytes(3 * data.0 + (256 << 20) + params.bytes("log_size").0 * 2),
+    version,
+    check,
+    start: |start| Ok(Box::new(SqlServerInstance::start(Postgres, start)?)),
+};
+
+/// The engine `postgresql`.
+pub static POSTGRESQL: EngineDef = EngineDef {
+    entry: Entry {
+        name: "postgresql",
+        help: "an existing PostgreSQL server, given by its URL; works in a schema of its own",
+        families: &[Family::Sql],
+        params: &[
+            URL,
+            PASSWORD_FILE,
+            session_options::STATEMENTS,
+            session_options::ISOLATION,
+            session_options::CONNECTION,
+            session_options::RECONNECT,
+            session_options::RETRIES_FOR,
+            session_options::THREADS,
+        ],
+    },
+    runs: EngineProcess::Elsewhere,
+    scripted: false,
+    // Nothing is on this machine.
+    disk_peak: |_, _| Bytes(0),
+    version: || Err(format!("give its URL: --engine {EXAMPLE}")),
+    check: |trial| {
+        session_options::check_trial(trial)?;
+        session_options::check_url(trial, &Url::from_params(&trial.target.params, SCHEMES, EXAMPLE)?)
+    },
+    start: |start| Ok(Box::new(SqlServerInstance::open_external(Postgres, start)?)),
+};
+
+const SCHEMES: &[&str] = &["postgres", "postgresql"];
+const EXAMPLE: &str = "postgres://user@host:5432/database";
+
+/// Its counter source.
+pub const SOURCES: &[&ServerSource] = &[&counters::POSTGRES];
+
+const PARAMS: &[ParamDef] = &[
+    params::DURABILITY,
+    params::CACHE,
+    params::LOG_SIZE,
+    BETWEEN,
+    session_options::STATEMENTS,
+    session_options::ISOLATION,
+    session_options::CONNECTION,
+    session_options::RECONNECT,
+    session_options::RETRIES_FOR,
+    session_options::THREADS,
+    VARIABLES,
+];
+const VARIABLES: ParamDef = ParamDef {
+    name: "postgres.*",
+    kind: ParamKind::Variables,
+    default: "",
+    help: "any setting of the server, such as `--set postgres.work_mem=16MB`; read back as the fact of that name",
+    scales: false,
+    shapes_data: true,
+};
+
+/// What plans may not say of the server.
+const RULES: Rules = Rules {
+    server: "postgres",
+    by_parameter: &[
+        ("shared_buffers", "cache"),
+        ("max_wal_size", "log_size"),
+        ("fsync", "durability"),
+        ("synchronous_commit", "durability"),
+    ],
+    closed: &[
+        "data_directory",
+        "config_file",
+        "hba_file",
+        "ident_file",
+        "external_pid_file",
+        "listen_addresses",
+        "port",
+        "bonjour*",
+        "unix_socket_*",
+        "ssl*",
+        "krb_*",
+        "db_user_namespace",
+        "log_*",
+        "logging_*",
+        "syslog_*",
+        "event_source",
+        "*_command",
+        "*_libraries",
+        "*_library",
+        "*_path",
+        "archive_*",
+        "primary_*",
+        "restore_*",
+        "recovery_*",
+        "promote_*",
+        "allow_*",
+        "include*",
+        "max_connections",
+        "superuser_*",
+        "reserved_*",
+        "default_transaction_read_only",
+        "exit_on_error",
+        "restart_after_crash",
+        "*_preload_libraries",
+        "role",
+        "session_authorization",
+        "search_path",
+        "client_encoding",
+        "lc_*",
+        "stats_temp_directory",
+    ],
+};
+
+const PLACES: &[&str] = &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
+const SERVER: Program = Program { name: "postgres", places: PLACES, package: "postgresql" };
+const INSTALL: Program = Program { name: "initdb", places: PLACES, package: "postgresql" };
+
+/// The owner of the private database.
+const ROLE: &str = "plimsoll";
+/// The socket's name is made of the port, though there is none.
+const SOCKET: &str = ".s.PGSQL.5432";
+
+/// Each takes shared memory from the start, some 20 KB.
+const CONNECTIONS_MAX: u32 = 2_000;
+/// For the instance itself, for the counters, and those that the server keeps for its owner.
+const CONNECTIONS_KEPT: u32 = 10;
+
+/// The settings that are read back as facts.
+const SETTINGS: [&str; 13] = [
+    "fsync",
+    "synchronous_commit",
+    "wal_sync_method",
+    "full_page_writes",
+    "wal_level",
+    "shared_buffers",
+    "max_wal_size",
+    "checkpoint_timeout",
+    "autovacuum",
+    "block_size",
+    "data_checksums",
+    "max_connections",
+    "default_transaction_isolation",
+];
+
+fn version() -> Result<String, String> {
+    INSTALL.find()?;
+    SERVER.version()
+}
+
+fn check(trial: &Trial) -> Result<(), TargetError> {
+    session_options::check_trial(trial)?;
+    let missing = |why| TargetError::Unsupported(format!("engine `postgres`: {why}"));
+    [&SERVER, &INSTALL].into_iter().try_for_each(|program| program.find().map(drop)).map_err(missing)?;
+    RULES.check(&RULES.variables(&trial.target.params))?;
+    let clients = connections_needed(trial, &program_of(trial, &Carried::default()));
+    if clients + CONNECTIONS_KEPT <= CONNECTIONS_MAX {
+        return Ok(());
+    }
+    Err(TargetError::Unsupported(format!(
+        "{clients} clients do not fit: the server is started with max_connections = `{CONNECTIONS_MAX}`, of which \
+         {CONNECTIONS_KEPT} are kept; use fewer clients"
+    )))
+}
+
+/// PostgreSQL.
+#[derive(Clone)]
+struct Postgres;
+
+impl SqlServer for Postgres {
+    type Address = PostgresAddress;
+    type Admin = Wire;
+    type Sessions = ConnectPostgres;
+
+    const SPEC: &'static ServerSpec = &ServerSpec {
+        name: "postgres",
+        user: "postgres",
+        program: SERVER,
+        install: INSTALL,
+        socket: SOCKET,
+        // When asked by SIGQUIT it ends at once, all its processes with it, and gives back its shared memory.
+        killed_by: Signal::QUIT,
+        // The fast shutdown, which waits for no client.
+        ended_by: Signal::INT,
+        rules: RULES,
+        version: "server_version",
+        isolation: &["SHOW transaction_isolation"],
+        table_bytes: "SELECT COALESCE(sum(pg_total_relation_size(oid)), 0) FROM pg_class \
+                      WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace",
+    };
+
+    fn check(&self, trial: &Trial) -> Result<(), TargetError> {
+        check(trial)
+    }
+
+    fn install_arguments(&self, data: &Path, _: &Variables) -> Vec<OsString> {
+        install_arguments(data)
+    }
+
+    fn arguments(&self, data: &Path, params: &Params, variables: &Variables) -> Vec<OsString> {
+        server_arguments(data, params, variables)
+    }
+
+    fn private_address(socket: Socket, shown: String) -> PostgresAddress {
+        PostgresAddress::private(socket, ROLE, shown)
+    }
+
+    /// The database that a new server has will do.
+    fn create_schema(_: &mut Wire, address: PostgresAddress) -> Result<PostgresAddress, OpFailure> {
+        Ok(address)
+    }
+
+    fn open_external(params: &Params) -> Result<(PostgresAddress, Wire, ExternalSchema), TargetError> {
+        let url = Url::from_params(params, SCHEMES, EXAMPLE)?;
+        external::create_schema(&PostgresAddress::external(&url, Password::from_params(params)?)?, &url)
+    }
+
+    fn connect_admin(address: &PostgresAddress, patience: Duration) -> Result<Wire, OpFailure> {
+        address.connect(patience)
+    }
+
+    fn display_name(address: &PostgresAddress) -> &str {
+        address.shown()
+    }
+
+    fn session_factory(
+        address: PostgresAddress,
+        statements: Arc<[String]>,
+        options: SessionOptions,
+    ) -> ConnectPostgres {
+        ConnectPostgres { address, statements, options }
+    }
+
+    fn connect_as_client(connect: &ConnectPostgres) -> Result<Wire, OpFailure> {
+        connect.connection()
+    }
+
+    fn variable(name: &str) -> String {
+        format!("SHOW {name}")
+    }
+
+    fn variables(&self) -> &'static [&'static str] {
+        &SETTINGS
+    }
+
+    fn durability(&self, value: &dyn Fn(&str) -> String) -> &'static str {
+        match (value("fsync").as_str(), value("synchronous_commit").as_str()) {
+            ("on", "on") => "disk",
+            ("on", "off") => "os",
+            ("off", "off") => "none",
+            _ => "unknown",
+        }
+    }
+
+    fn quoted(name: &str) -> String {
+        tables::quoted(name)
+    }
+
+    fn create(&self, table: &Table) -> Vec<String> {
+        tables::create(table)
+    }
+
+    fn indexes(table: &Table) -> Vec<String> {
+        tables::indexes(table)
+    }
+
+    fn quiesce(&self, admin: &mut Wire, tables: &[String], private: bool) -> Result<Bytes, OpFailure> {
+        quiesce::quiesce_tables(admin, tables, private).map_err(failure)?;
+        Ok(Bytes(0))
+    }
+
+    fn sources(&self, address: &PostgresAddress) -> Vec<Box<dyn CounterSource>> {
+        counters::sources(address)
+    }
+}
+
+fn install_arguments(data: &Path) -> Vec<OsString> {
+    let plain = ["--auth=trust", "--no-sync", "--no-instructions", "--locale=C", "--encoding=UTF8", "--username"];
+    let args = [OsString::from("-D"), data.into()].into_iter().chain(plain.map(OsString::from));
+    args.chain([ROLE.into()]).collect()
+}
+
+/// Settings on the command line are stronger than those of the configuration file that initdb has written.
+fn server_arguments(data: &Path, params: &Params, variables: &Variables) -> Vec<OsString> {
+    let (fsync, synchronous_commit) = match params.word("durability") {
+        "disk" => ("on", "on"),
+        "os" => ("on", "off"),
+        _ => ("off", "off"),
+    };
+    let mib = |bytes: Bytes| format!("{}MB", bytes.0 >> 20);
+    let settings = [
+        ("listen_addresses", String::new()),
+        // Relative to the data directory.
+        ("unix_socket_directories", ".".into()),
+        ("unix_socket_permissions", "0700".into()),
+        ("max_connections", CONNECTIONS_MAX.to_string()),
+        ("fsync", fsync.into()),
+        ("synchronous_commit", synchronous_commit.into()),
+        ("shared_buffers", mib(params.bytes("cache"))),
+        ("max_wal_size", mib(params.bytes("log_size"))),
+    ];
+    let mut args = vec!["-D".into(), data.into()];
+    let own = settings.into_iter().map(|(name, value)| format!("{name}={value}"));
+    let set = variables.iter().map(|(name, value)| format!("{name}={value}"));
+    args.extend(own.chain(set).flat_map(|setting| ["-c".into(), setting.into()]));
+    args
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_given_in_the_servers_unit() {
+        let params = [("durability", "os")].map(|(name, word)| (name.to_owned(), model::Value::Word(word.into())));
+        let sizes = [("cache", 64), ("log_size", 256)]
+            .map(|(name, mib)| (name.to_owned(), model::Value::Bytes(Bytes::from_mib(mib))));
+        let args = server_arguments(
+            Path::new("/d"),
+            &Params(params.into_iter().chain(sizes).collect()),
+            &Variables::default(),
+        );
+        for expected in ["shared_buffers=64MB", "max_wal_size=256MB", "synchronous_commit=off", "fsync=on"] {
+            assert!(args.iter().any(|arg| arg == expected), "{expected} in {args:?}");
+        }
+    }
+}

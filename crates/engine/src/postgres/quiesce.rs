@@ -1,0 +1,17 @@
+//! Quiescing tables: what PostgreSQL put off writing is written.
+//!
+//! In: a connection of its own. Out: quiesced tables. Limits: an existing server gets no checkpoint.
+//!
+//! Once quiesced, tables are vacuumed, which also marks their rows as seen by all (the first readers would have to write that
+//! otherwise), and all dirty pages are written by a checkpoint.
+
+use super::tables::quoted;
+use super::wire::{Wire, WireError};
+
+/// Writes out what was put off for `tables`, so that whatever comes next does not pay for it.
+pub fn quiesce_tables(wire: &mut Wire, tables: &[String], private: bool) -> Result<(), WireError> {
+    for table in tables {
+        wire.run(&format!("VACUUM (ANALYZE) {}", quoted(table)))?;
+    }
+    if private { wire.run("CHECKPOINT") } else { Ok(()) }
+}

@@ -1,0 +1,83 @@
+//! The list of engines, and what is found by the name of one.
+//!
+//! In: a trial or a name. Out: the engine. Limits: a plan is checked against the catalogue before anything here is asked.
+
+use crate::data_description::shape_on;
+use crate::engine::{EngineDef, workload_of};
+use crate::{cgroup_counters, file, fjall, mysql, null, postgres, rocksdb, sqlite};
+use model::{Family, Params, Trial};
+
+/// All engines. A new one is one file and one line here.
+pub const ENGINES: &[&EngineDef] = &[
+    &null::NULL,
+    &file::FILE,
+    &sqlite::SQLITE,
+    &fjall::FJALL,
+    &rocksdb::ROCKSDB,
+    &mysql::INNODB,
+    &mysql::ROCKSDB,
+    &postgres::POSTGRES,
+    &mysql::MYSQL,
+    &postgres::POSTGRESQL,
+];
+
+/// The counter sources that engines and their limits bring along, with a line on each, for the reference.
+pub fn counter_sources() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let embedded = [sqlite::SOURCES, fjall::SOURCES, rocksdb::SOURCES].concat();
+    let all = [mysql::SOURCES, postgres::SOURCES, &embedded, cgroup_counters::SOURCES];
+    all.concat().into_iter().map(|source| (source.name, source.help))
+}
+
+/// The engine of that name.
+pub fn find(name: &str) -> Option<&'static EngineDef> {
+    ENGINES.iter().copied().find(|def| def.entry.name == name)
+}
+
+/// The engine of `trial`.
+pub(crate) fn engine_of(trial: &Trial) -> &'static EngineDef {
+    find(&trial.target.engine).expect("the plan was checked against the catalogue")
+}
+
+/// The family in which the workload of `trial` runs on its engine: the first that both have.
+pub(crate) fn family_of(trial: &Trial) -> Family {
+    let has = |family: &&Family| engine_of(trial).entry.families.contains(family);
+    let met = workload_of(trial).entry.families.iter().find(has);
+    *met.expect("the plan was checked: workload and engine share a family")
+}
+
+/// Whether the engine can perform the step that `params` name; true if the workload has no steps.
+pub fn has_step(engine: &str, workload: &str, params: &Params) -> bool {
+    let (Some(engine), Some(workload)) = (find(engine), workload::find(workload)) else { return true };
+    let Some((step, _)) = workload.entry.steps() else { return true };
+    let family = workload.entry.families.iter().find(|family| engine.entry.families.contains(family));
+    family != Some(&Family::Kv) || !workload.steps_without_kv.contains(&params.word(step))
+}
+
+/// The engine, the workload and every parameter that shapes the data, as text. Two trials must agree on it to share it.
+pub fn shape_of(trial: &Trial) -> String {
+    shape_on(engine_of(trial), trial)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::EngineProcess;
+
+    #[test]
+    fn every_engine_is_found_by_its_name_and_performs_something() {
+        for def in ENGINES {
+            assert!(std::ptr::eq(find(def.entry.name).expect("a registered engine"), *def));
+            assert!(!def.entry.families.is_empty(), "{}", def.entry.name);
+            match (def.version)() {
+                Ok(version) => assert!(!version.is_empty()),
+                Err(missing) if def.runs == EngineProcess::Server => {
+                    assert!(missing.contains("apt-get install"), "{missing}")
+                }
+                Err(missing) if def.runs == EngineProcess::Embedded => {
+                    assert!(missing.contains("--features"), "{missing}")
+                }
+                Err(named) => assert!(def.runs == EngineProcess::Elsewhere && named.contains("://"), "{named}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What a trial asks of the machine under its engine, a file system of its own and limits, and whether it can have that.
+//!
+//! In: a trial. Out: nothing, or a refusal before anything is made. Limits: room on the disk is [`host::safety`]'s to look at.
+
+use crate::engine::EngineProcess;
+use crate::estimate::data_bytes;
+use crate::registry::engine_of;
+use host::error::TargetError;
+use model::{Bytes, Trial, Value};
+
+/// No server works with less memory than this in addition to its cache. MariaDB took some 97 MiB with a cache of 16 MiB and 16 clients.
+const BESIDE_CACHE: Bytes = Bytes::from_mib(32);
+
+/// Refuses a file system that this machine cannot make, or that is too small for the data of `trial`.
+pub fn check_file_system(trial: &Trial) -> Result<(), TargetError> {
+    let Some(spec) = &trial.target.fs else { return Ok(()) };
+    let name = &trial.target.engine;
+    if !keeps_data_here(trial) {
+        let text = format!(
+            "engine `{name}` keeps no data on this machine, so fs = `{}` has no effect; leave it out",
+            spec.kind
+        );
+        return Err(TargetError::Unsupported(text));
+    }
+    host::volume::check(spec, data_bytes(trial))
+}
+
+/// Refuses limits that cannot be applied to the engine of `trial`, or on this machine.
+pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
+    let limits = trial.target.limits;
+    let (name, runs) = (&trial.target.engine, engine_of(trial).runs);
+    let refused = |text: String| Err(TargetError::Unsupported(text));
+    if limits.is_none() {
+        return Ok(());
+    }
+    if !keeps_data_here(trial) {
+        return refused(format!(
+            "engine `{name}` keeps no data on this machine, so limits have no effect; leave them out"
+        ));
+    }
+    if let (Some(memory), true) = (limits.memory, runs != EngineProcess::Server) {
+        let text = "runs inside plimsoll, so the limit would slow the load generator as well";
+        return refused(format!("memory_limit = `{memory}`: engine `{name}` {text}; limit its `cache`"));
+    }
+    if let (Some(memory), Some(Value::Bytes(cache))) = (limits.memory, trial.target.params.0.get("cache"))
+        && memory.0 < cache.0 + BESIDE_CACHE.0
+    {
+        let text = "the kernel would kill the server; raise the limit or shrink the cache";
+        return refused(format!("memory_limit = `{memory}` is too small for cache = `{cache}`: {text}"));
+    }
+    host::cgroup::check(&limits)
+}
+
+fn keeps_data_here(trial: &Trial) -> bool {
+    let engine = engine_of(trial);
+    engine.runs != EngineProcess::Elsewhere && !engine.scripted
+}

@@ -1,0 +1,151 @@
+//! What is reset before a point: nothing, the engine with its caches, or the data as well.
+//!
+//! In: the parameter `mode`. Out: the words, and the copy of the data that points begin with, with how it was made. Limits:
+//! `restart` and `restore` are for engines whose data is a directory of plimsoll's own; caches are cold after both, and what the
+//! engine knew is forgotten.
+
+use crate::data_description::DataDescription;
+use crate::engine::ResetFor;
+use host::copy::{self, Copied};
+use host::data_dir::DataDir;
+use host::error::TargetError;
+use model::{Fact, ParamDef, ParamKind, Params};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// What is reset before each point.
+pub const BETWEEN: ParamDef = ParamDef {
+    name: "between",
+    kind: ParamKind::OneOf(&["keep", "restart", "restore"]),
+    default: "keep",
+    help: "state before each point: keep (as the previous point left it), restart (cold caches), restore (restart \
+           on a fresh copy of the loaded data, by reflink if the file system can)",
+    scales: false,
+    shapes_data: true,
+};
+
+/// What a trial asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResetMode {
+    /// Everything stays as it is.
+    Keep,
+    /// The engine is restarted.
+    Restart,
+    /// The engine is restarted on the data as it was loaded.
+    Restore,
+}
+
+impl ResetMode {
+    /// That of `params`.
+    pub fn from_params(params: &Params) -> ResetMode {
+        match params.word(BETWEEN.name) {
+            "restart" => ResetMode::Restart,
+            "restore" => ResetMode::Restore,
+            _ => ResetMode::Keep,
+        }
+    }
+}
+
+/// Resets the data of an instance, from a copy if the mode is [`ResetMode::Restore`].
+pub struct DataReset {
+    /// What was asked for.
+    pub mode: ResetMode,
+    /// The copy of the loaded data, and how it was made.
+    copy: Option<(PathBuf, Copied)>,
+    /// What the data in use is; `None` if nothing is ever reset.
+    state: Option<DataState>,
+}
+
+/// What the data in use is.
+enum DataState {
+    Loaded,
+    Restarted,
+    Restored(Copied),
+}
+
+impl DataReset {
+    /// Those of `params`, before the data is made.
+    pub fn from_params(params: &Params) -> DataReset {
+        let mode = ResetMode::from_params(params);
+        let state = (mode != ResetMode::Keep).then_some(DataState::Loaded);
+        DataReset { mode, copy: None, state }
+    }
+
+    /// Those of an engine that is never restarted: an existing server.
+    pub fn unchanged() -> DataReset {
+        DataReset { mode: ResetMode::Keep, copy: None, state: None }
+    }
+
+    /// After the load, with the engine stopped and its data in `data`: keeps a copy in `dir` if the mode needs one.
+    pub fn keep_copy(&mut self, dir: &mut DataDir, data: &Path) -> Result<(), TargetError> {
+        if self.mode != ResetMode::Restore {
+            return copy::chill(data);
+        }
+        let place = dir.own_copy()?;
+        let how = copy::contents(data, &place)?;
+        self.copy = Some((place, how));
+        Ok(())
+    }
+
+    /// Before a further point, with the engine stopped and its data in `data`: restores the copy, or drops caches.
+    pub fn restore(&mut self, data: &Path) -> Result<(), TargetError> {
+        self.state = Some(match &self.copy {
+            None => {
+                copy::chill(data)?;
+                DataState::Restarted
+            }
+            Some((place, _)) => {
+                let began = Instant::now();
+                copy::empty(data)?;
+                let mut copied = copy::contents(place, data)?;
+                copied.took = began.elapsed();
+                DataState::Restored(copied)
+            }
+        });
+        Ok(())
+    }
+
+    /// Whether every point begins with the data as it was loaded.
+    pub fn restores(&self) -> bool {
+        self.copy.is_some()
+    }
+
+    /// Whether something is reset for `purpose`. The next step of a sequence keeps the data, because a restore would undo the steps
+    /// before it. If the data is restored, `made_for` forgets the steps that changed it.
+    pub fn is_due(&self, purpose: ResetFor, made_for: &mut DataDescription) -> bool {
+        match self.mode {
+            ResetMode::Keep => false,
+            ResetMode::Restart => true,
+            ResetMode::Restore if purpose == ResetFor::NextStep => false,
+            ResetMode::Restore => {
+                made_for.forget();
+                true
+            }
+        }
+    }
+
+    /// The state of the data in use, and how long the restore took.
+    pub fn facts(&self) -> Vec<Fact> {
+        let state = |state: String| Fact::new("data.state", state);
+        match &self.state {
+            None => Vec::new(),
+            Some(DataState::Loaded) => vec![state("loaded".into())],
+            Some(DataState::Restarted) => vec![state("restarted".into())],
+            Some(DataState::Restored(copied)) => {
+                vec![state(format!("restored ({})", copied.how())), seconds_fact("data.restore_s", copied)]
+            }
+        }
+    }
+
+    /// How the copy of the loaded data was made, if one is kept.
+    pub fn facts_of_load(&self) -> Vec<Fact> {
+        let facts = |(_, copied): &(PathBuf, Copied)| {
+            [Fact::new("load.copy", copied.how()), seconds_fact("load.copy_s", copied)]
+        };
+        self.copy.iter().flat_map(facts).collect()
+    }
+}
+
+fn seconds_fact(name: &str, copied: &Copied) -> Fact {
+    Fact::new(name, format!("{:.3}", copied.took.as_secs_f64()))
+}

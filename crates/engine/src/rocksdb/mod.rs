@@ -1,0 +1,187 @@
+//! RocksDB, embedded: the log-structured merge tree under MyRocks, without a server around it.
+//!
+//! In: a trial of the family kv. Out: clients that put atomic batches and get keys. Limits: is there only if plimsoll was built
+//! with the cargo feature `rocksdb`, which compiles RocksDB's C++ (docs/journal/2026-11-21-rocksdb.md); elsewhere it is known by
+//! name and parameters, and refuses each trial with what to do. The batch of an operation is built inside the measured time, as
+//! an application would build it. All tables are in one column family, their keys behind the number of the table in four bytes, as
+//! MyRocks keeps its indexes.
+//!
+//! Durability, in RocksDB's own options (<https://github.com/facebook/rocksdb/wiki/Write-Ahead-Log-%28WAL%29>): `disk` = each
+//! batch is written with `sync`, which writers that wait share; `os` = the log is handed to the operating system at each batch, and
+//! plimsoll syncs it once a second; `none` = `manual_wal_flush`: the log stays in the process's buffer.
+
+#[cfg(feature = "rocksdb")]
+mod counters;
+#[cfg(feature = "rocksdb")]
+mod driver;
+#[cfg(feature = "rocksdb")]
+mod instance;
+#[cfg(feature = "rocksdb")]
+mod options;
+
+use crate::counters::{ServerSource, grows, level};
+use crate::engine::{EngineDef, EngineProcess, Instance, Start, depth_one_only};
+use crate::kv::program_of;
+use crate::params;
+use crate::server::variables::Rules;
+use host::error::TargetError;
+use model::{Bytes, Entry, Family, ParamDef, ParamKind, Trial};
+use workload::Carried;
+
+/// The engine `rocksdb`.
+pub static ROCKSDB: EngineDef = EngineDef {
+    entry: Entry {
+        name: "rocksdb",
+        help: "RocksDB, embedded: the log-structured merge tree under MyRocks, without a server (cargo feature `rocksdb`)",
+        families: &[Family::Kv],
+        params: PARAMS,
+    },
+    runs: EngineProcess::Embedded,
+    scripted: false,
+    // A compaction writes its tables again before the old ones go. A log is of one memtable (64 MiB) and takes room for a tenth
+    // more before it is written; two memtables wait to be flushed and the third is being filled.
+    disk_peak: |data, _| Bytes(2 * data.0 + (256 << 20)),
+    version,
+    check,
+    start,
+};
+
+/// Its counter source.
+pub const SOURCES: &[&ServerSource] = &[&COUNTERS];
+
+/// Known as RocksDB's tickers and properties; names and units are those of the source `myrocks` where the meaning is the same.
+static COUNTERS: ServerSource = ServerSource {
+    name: "rocksdb",
+    help: "write-ahead log, flushes, compactions and stalls of RocksDB, as reported by its statistics and \
+           properties (rocksdb)",
+    counters: &[
+        grows("wal_bytes", "rocksdb.wal.bytes", "bytes", "bytes written to the write-ahead log"),
+        grows("wal_synced", "rocksdb.wal.synced", "ops", "syncs of the write-ahead log"),
+        grows("flush_write_bytes", "rocksdb.flush.write.bytes", "bytes", "bytes written by flushes of memtables"),
+        grows("compact_read_bytes", "rocksdb.compact.read.bytes", "bytes", "bytes read by compactions"),
+        grows("compact_write_bytes", "rocksdb.compact.write.bytes", "bytes", "bytes written by compactions"),
+        grows(
+            "table_read_bytes",
+            "rocksdb.last.level.read.bytes+rocksdb.non.last.level.read.bytes",
+            "bytes",
+            "bytes read from tables, by clients and compactions",
+        ),
+        grows("bytes_written", "rocksdb.bytes.written", "bytes", "bytes of keys and values written by clients"),
+        grows("block_cache_hit", "rocksdb.block.cache.hit", "ops", "blocks found in the block cache"),
+        grows("block_cache_miss", "rocksdb.block.cache.miss", "ops", "blocks not found in it"),
+        grows("stall_ns", "rocksdb.stall.micros", "ns", "time for which writers were stalled").times(1e3),
+        grows("stall_stops", "total-stops", "ops", "times that writers were stopped"),
+        grows("stall_slowdowns", "total-delays", "ops", "times that writers were slowed down"),
+        level("memtable_bytes", "rocksdb.size-all-mem-tables", "bytes", "memory of all memtables"),
+        level("memtable_unflushed", "rocksdb.cur-size-all-mem-tables", "bytes", "of it not yet on disk but in the log"),
+        level(
+            "immutable_memtables",
+            "rocksdb.num-immutable-mem-table",
+            "count",
+            "full memtables that wait to be flushed",
+        ),
+        level("compactions_running", "rocksdb.num-running-compactions", "count", "compactions under way"),
+        level(
+            "l0_files",
+            "rocksdb.num-files-at-level0",
+            "count",
+            "files in level 0, each of which a read may have to search",
+        ),
+        level(
+            "pending_compaction_bytes",
+            "rocksdb.estimate-pending-compaction-bytes",
+            "bytes",
+            "bytes that compactions must rewrite until every level has its target size, as estimated by RocksDB",
+        ),
+        level("table_bytes", "rocksdb.live-sst-files-size", "bytes", "size of all tables"),
+    ],
+};
+
+const PARAMS: &[ParamDef] = &[params::DURABILITY, CACHE, OPTIONS];
+const CACHE: ParamDef = ParamDef {
+    help: "size of the block cache, filters and indexes of tables included; memtables are beside it (`rocksdb.write_buffer_size`)",
+    ..params::CACHE
+};
+const OPTIONS: ParamDef = ParamDef {
+    name: "rocksdb.*",
+    kind: ParamKind::Variables,
+    default: "",
+    help: "any option of RocksDB, its column family or its tables, such as `--set rocksdb.write_buffer_size=16M`; read back as the \
+           fact of that name",
+    scales: false,
+    shapes_data: true,
+};
+
+/// What plans may not say of RocksDB.
+const RULES: Rules = Rules {
+    server: "rocksdb",
+    by_parameter: &[("manual_wal_flush", "durability"), ("block_cache", "cache")],
+    closed: &[
+        "wal_dir",
+        "db_log_dir",
+        "db_paths",
+        "cf_paths",
+        "env",
+        "info_log",
+        "statistics",
+        "create_if_missing",
+        "error_if_exists",
+        "persistent_cache",
+    ],
+};
+
+fn check(trial: &Trial) -> Result<(), TargetError> {
+    depth_one_only(trial)?;
+    version().map_err(|missing| TargetError::Unsupported(format!("engine `rocksdb`: {missing}")))?;
+    let options = RULES.variables(&trial.target.params);
+    RULES.check(&options)?;
+    // RocksDB reads several from one text.
+    if let Some((name, value)) =
+        options.iter().find(|(name, value)| [name, value].iter().any(|text| text.contains([';', '='])))
+    {
+        return Err(TargetError::Unsupported(format!(
+            "`rocksdb.{name}` = `{value}` is not one option; set each by its name"
+        )));
+    }
+    program_of(trial, &Carried::default()).map(drop)
+}
+
+#[cfg(feature = "rocksdb")]
+fn version() -> Result<String, String> {
+    Ok(instance::VERSION.into())
+}
+
+#[cfg(feature = "rocksdb")]
+fn start(start: &Start) -> Result<Box<dyn Instance>, TargetError> {
+    Ok(Box::new(instance::RocksDb::start(start)?))
+}
+
+#[cfg(not(feature = "rocksdb"))]
+fn version() -> Result<String, String> {
+    Err("this plimsoll is built without it; `cargo build --release -p plimsoll --features rocksdb` builds one that has it, with a \
+         C++ compiler and libclang (on Debian: apt-get install g++ libclang-dev)"
+        .into())
+}
+
+#[cfg(not(feature = "rocksdb"))]
+fn start(_: &Start) -> Result<Box<dyn Instance>, TargetError> {
+    version().map(|_| unreachable!("it is not there")).map_err(TargetError::Unsupported)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Params, Value};
+
+    #[test]
+    fn options_that_lead_out_of_the_directory_or_follow_from_a_parameter_are_refused() {
+        let refusal = |name: &str, value: &str| {
+            let set = Params([(format!("rocksdb.{name}"), Value::Word(value.into()))].into());
+            RULES.check(&RULES.variables(&set)).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert!(refusal("wal_dir", "elsewhere").contains("cannot be set"));
+        assert!(refusal("manual_wal_flush", "true").contains("follows from `durability`"));
+        assert!(refusal("write_buffer_size", "../x").contains("path"));
+        assert_eq!(refusal("write_buffer_size", "16M"), "");
+    }
+}

@@ -1,0 +1,109 @@
+//! The user that a private server runs as: never as root.
+//!
+//! In: the name of the user that the engine's package makes. Out: that user, or `nobody`; none if plimsoll itself is not root.
+//! Limits: users of `/etc/passwd`; access by ACL is not looked at, only by mode.
+
+use host::error::{IoContext, TargetError, shown};
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::Path;
+
+/// A user of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerAccount {
+    /// Its name.
+    pub name: String,
+    /// Its number,
+    pub uid: u32,
+    /// and that of its group.
+    pub gid: u32,
+}
+
+impl ServerAccount {
+    /// The user that a server of root's is to run as; `None` if plimsoll is not root and servers run as plimsoll does.
+    pub fn for_server(preferred: &str) -> Result<Option<ServerAccount>, TargetError> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(None);
+        }
+        let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let found = account_of(&users, preferred).or_else(|| account_of(&users, "nobody"));
+        let missing = || {
+            let text = format!("a server does not run as root, and there is neither a user `{preferred}` nor `nobody`");
+            TargetError::Unsupported(format!("{text}; run plimsoll as another user"))
+        };
+        found.map(Some).ok_or_else(missing)
+    }
+
+    /// Gives `path` to this user.
+    pub fn own(&self, path: &Path) -> Result<(), TargetError> {
+        chown(path, Some(self.uid), Some(self.gid)).trying("give away", path)
+    }
+
+    /// Refuses a place that this user cannot enter.
+    pub fn check_way_to(&self, dir: &Path) -> Result<(), TargetError> {
+        for place in dir.ancestors() {
+            let meta = std::fs::metadata(place).trying("look at", place)?;
+            if !self.may_enter(meta.mode(), meta.uid(), meta.gid()) {
+                return Err(TargetError::Unsafe(format!(
+                    "the server runs as the user `{}`, which may not enter `{}`; use another directory (`--dir`), \
+                     or allow it with `chmod o+x`",
+                    self.name,
+                    shown(place)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn may_enter(&self, mode: u32, uid: u32, gid: u32) -> bool {
+        let bit = match (uid == self.uid, gid == self.gid) {
+            (true, _) => 0o100,
+            (_, true) => 0o010,
+            _ => 0o001,
+        };
+        mode & bit != 0
+    }
+}
+
+/// The user `name` of a file in the format of `/etc/passwd`. A user with root's number is no use.
+fn account_of(users: &str, name: &str) -> Option<ServerAccount> {
+    let fields = users.lines().map(|line| line.split(':').collect::<Vec<_>>()).find(|fields| fields[0] == name)?;
+    let number = |at: usize| fields.get(at)?.parse::<u32>().ok().filter(|number| *number != 0);
+    Some(ServerAccount { name: name.into(), uid: number(2)?, gid: number(3)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    const USERS: &str =
+        "root:x:0:0:root:/root:/bin/bash\nmysql:x:102:105:MySQL Server,,,:/nonexistent:/bin/false\ntoor:x:0:0::/:\n";
+
+    #[test]
+    fn a_user_is_found_by_its_name_and_root_under_no_name() {
+        assert_eq!(account_of(USERS, "mysql"), Some(ServerAccount { name: "mysql".into(), uid: 102, gid: 105 }));
+        assert_eq!(
+            [account_of(USERS, "root"), account_of(USERS, "toor"), account_of(USERS, "mys")],
+            [None, None, None]
+        );
+    }
+
+    #[test]
+    fn the_most_specific_mode_bits_decide_who_enters() {
+        let mysql = account_of(USERS, "mysql").unwrap();
+        assert!(mysql.may_enter(0o701, 0, 0) && !mysql.may_enter(0o700, 0, 0));
+        assert!(mysql.may_enter(0o710, 0, 105) && !mysql.may_enter(0o701, 0, 105));
+        assert!(mysql.may_enter(0o700, 102, 0) && !mysql.may_enter(0o011, 102, 105));
+    }
+
+    #[test]
+    fn a_place_behind_a_closed_door_is_refused_by_the_name_of_the_door() {
+        let dir = tempfile::tempdir().unwrap();
+        let inner = dir.path().join("inner");
+        std::fs::create_dir(&inner).unwrap();
+        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+        let stranger = ServerAccount { name: "stranger".into(), uid: 54_321, gid: 54_321 };
+        let text = stranger.check_way_to(&inner).unwrap_err().to_string();
+        assert!(text.contains(&format!("cannot enter `{}`", dir.path().display())), "{text}");
+    }
+}

@@ -1,0 +1,139 @@
+//! The directory of a private server: with a sub-directory that belongs to the server's user, its log and its socket.
+//!
+//! In: where the user wants measured, the user that the server runs as. Out: a [`ServerDir`] whose server is gone before its files are.
+//! Limits: a socket is found through the directory's handle (`/proc/self/fd/N/NAME`), because the address of a socket holds
+//! 107 bytes at most and paths are longer.
+
+use super::account::ServerAccount;
+use super::process::{Launch, Server, ending};
+use host::cgroup::CgroupLimits;
+use host::data_dir::DataDir;
+use host::error::{IoContext, TargetError};
+use host::leftover;
+use model::Fact;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::process::Signal;
+use std::ffi::OsString;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A server's directory, and the server where it runs.
+pub struct ServerDir {
+    /// Before the directory: fields are dropped in order.
+    server: Option<Server>,
+    account: Option<ServerAccount>,
+    /// The server's own sub-directory, absolute,
+    data: PathBuf,
+    /// its handle,
+    place: Arc<OwnedFd>,
+    log: PathBuf,
+    end_by: Signal,
+    /// Of the groups that hold its processes.
+    cgroup_fds: Vec<Arc<OwnedFd>>,
+    /// All of it.
+    pub dir: DataDir,
+}
+
+impl ServerDir {
+    /// Makes the directory `name` in `dir` for a server that runs as `user` if plimsoll is root.
+    pub fn make(mut dir: DataDir, name: &str, user: &str, end_by: Signal) -> Result<ServerDir, TargetError> {
+        let account = ServerAccount::for_server(user)?;
+        let log = dir.own_file("server.log")?;
+        std::fs::File::create_new(&log).trying("create", &log)?;
+        let data = dir.own_directory(name)?.canonicalize().trying("look at", dir.path())?;
+        if let Some(account) = &account {
+            account.own(&data)?;
+            dir.let_in(account.gid)?;
+            account.check_way_to(&data)?;
+        }
+        let place =
+            open(&data, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).trying("open", &data)?;
+        Ok(ServerDir { server: None, account, data, place: Arc::new(place), log, end_by, cgroup_fds: Vec::new(), dir })
+    }
+
+    /// What is started from now on is in `cgroups` from its first instruction on.
+    pub fn limited_by(mut self, cgroups: Option<&CgroupLimits>) -> ServerDir {
+        self.cgroup_fds = cgroups.map_or(Vec::new(), CgroupLimits::cgroup_fds);
+        self
+    }
+
+    /// The server's own directory.
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// The socket `name` in the server's directory, by a short path.
+    pub fn socket(&self, name: &str) -> Socket {
+        let path = format!("/proc/self/fd/{}/{name}", self.place.as_raw_fd());
+        Socket { path, _place: self.place.clone() }
+    }
+
+    /// Runs a program that makes the server's files.
+    pub fn set_up(&self, program: PathBuf, args: Vec<OsString>) -> Result<(), TargetError> {
+        self.launch(program, args).run_to_end()
+    }
+
+    /// Starts the server and waits until `ready`.
+    pub fn start(
+        &mut self,
+        program: PathBuf,
+        args: Vec<OsString>,
+        ready: impl FnMut() -> Result<(), String>,
+    ) -> Result<(), TargetError> {
+        let server = self.launch(program, args).start()?;
+        self.server.insert(server).wait_until_ready(ready)
+    }
+
+    /// Ends the server: in order by `signal`, with its data at rest, or without one at once.
+    pub fn end(&mut self, signal: Option<Signal>) -> Result<(), TargetError> {
+        match (self.server.take(), signal) {
+            (Some(server), Some(signal)) => server.shut_down(signal)?,
+            (Some(server), None) => server.stop()?,
+            (None, _) => {}
+        }
+        leftover::end_servers_of(&self.data)
+    }
+
+    /// The server's processes.
+    pub fn processes(&self) -> Vec<u32> {
+        self.server.iter().map(Server::pid).collect()
+    }
+
+    /// What there is to say if the server has ended by itself. A server that is `suspected` is given the time that a killed
+    /// process takes to give back its memory: its connections break first.
+    pub fn trouble(&self, suspected: bool) -> Option<String> {
+        let server = self.server.as_ref()?;
+        let ended = if suspected { server.ended_soon() } else { server.ended().is_some() };
+        ended.then(|| server.died().to_string())
+    }
+
+    /// As whom the server runs, and how it ended if it has.
+    pub fn facts(&self) -> Vec<Fact> {
+        let user = self.account.as_ref().map(|account| Fact::new("server.user", account.name.as_str()));
+        let ended = self.server.as_ref().and_then(Server::ended);
+        user.into_iter().chain(ended.map(|status| Fact::new("server.ended", ending(status)))).collect()
+    }
+
+    /// Stops the server and removes the directory.
+    pub fn remove(self) -> Result<(), TargetError> {
+        let ServerDir { server, data, dir, .. } = self;
+        server.map_or(Ok(()), Server::stop)?;
+        // Where its first process was killed, others of it may be on their way out.
+        leftover::end_servers_of(&data)?;
+        dir.remove()
+    }
+
+    fn launch(&self, program: PathBuf, args: Vec<OsString>) -> Launch<'_> {
+        let (directory, account, log) = (&*self.data, self.account.as_ref(), &*self.log);
+        Launch { program, args, directory, account, log, end_by: self.end_by, cgroup_fds: &self.cgroup_fds }
+    }
+}
+
+/// A socket of a private server. The path is good while this lives.
+#[derive(Clone)]
+pub struct Socket {
+    /// Its path.
+    pub path: String,
+    _place: Arc<OwnedFd>,
+}

@@ -1,0 +1,221 @@
+//! Where the data of a server is: a directory of plimsoll's own, or a schema of its own on an existing server.
+//!
+//! In: a private server directory, or a schema that was made. Out: one interface to both. Limits: a foreign server is never configured,
+//! and nothing on it but the schema, which is dropped by its marker only, is ever changed.
+
+use super::dir::ServerDir;
+use super::url::is_schema_name;
+use host::error::TargetError;
+use model::{Bytes, Fact};
+use std::path::Path;
+
+/// Drops a schema of plimsoll's own, when it has seen its marker.
+pub type DropSchema = Box<dyn FnMut() -> Result<(), TargetError>>;
+
+/// The fact of an existing server that counts its other clients,
+pub const OTHERS: &str = "server.other_clients";
+/// which were at work so many seconds ago at most.
+pub const RECENT_S: u32 = 5;
+/// The fact that names schemas that were left there.
+pub const LEFT: &str = "server.left_schemas";
+
+/// The location of the data.
+pub enum DataLocation {
+    /// On a private server.
+    Private(Box<ServerDir>),
+    /// On an existing server.
+    External(ExternalSchema),
+}
+
+/// A schema on an existing server. Dropped with this, if it was not removed before.
+pub struct ExternalSchema {
+    /// The server and the schema, for messages.
+    pub shown: String,
+    /// What is known of the server.
+    pub facts: Vec<Fact>,
+    /// The rows and the seed of the complete data.
+    sealed: Option<(u64, u64)>,
+    remove: Option<DropSchema>,
+}
+
+impl ExternalSchema {
+    /// The schema that `remove` drops.
+    pub fn new(shown: String, facts: Vec<Fact>, remove: DropSchema) -> ExternalSchema {
+        ExternalSchema { shown, facts, sealed: None, remove: Some(remove) }
+    }
+
+    fn remove(&mut self) -> Result<(), TargetError> {
+        self.remove.take().map_or(Ok(()), |mut remove| remove())
+    }
+}
+
+impl Drop for ExternalSchema {
+    fn drop(&mut self) {
+        let _ = self.remove(); // nobody is left to be told
+    }
+}
+
+impl DataLocation {
+    /// For messages.
+    pub fn shown(&self) -> String {
+        match self {
+            DataLocation::Private(server_dir) => host::error::shown(server_dir.dir.path()),
+            DataLocation::External(external) => external.shown.clone(),
+        }
+    }
+
+    /// Marks the data as complete.
+    pub fn seal(&mut self, rows: u64, seed: u64) -> Result<(), TargetError> {
+        match self {
+            DataLocation::Private(server_dir) => server_dir.dir.seal(rows),
+            DataLocation::External(external) => {
+                external.sealed = Some((rows, seed));
+                Ok(())
+            }
+        }
+    }
+
+    /// Refuses data that is incomplete or of another description or seed.
+    pub fn check(&self, data: &str, seed: u64) -> Result<(), TargetError> {
+        match self {
+            DataLocation::Private(server_dir) => server_dir.dir.check(data, seed),
+            DataLocation::External(external) if external.sealed.is_some_and(|(_, made_of)| made_of == seed) => Ok(()),
+            DataLocation::External(external) => {
+                let text = format!("the data in {} is incomplete, or its seed is not {seed}", external.shown);
+                Err(TargetError::Unsafe(text))
+            }
+        }
+    }
+
+    /// The rows of complete data.
+    pub fn rows(&self) -> Option<u64> {
+        match self {
+            DataLocation::Private(server_dir) => server_dir.dir.amount(),
+            DataLocation::External(external) => external.sealed.map(|(rows, _)| rows),
+        }
+    }
+
+    /// Whether the server is plimsoll's own.
+    pub fn is_private(&self) -> bool {
+        matches!(self, DataLocation::Private(_))
+    }
+
+    /// The server's processes, where they are known.
+    pub fn processes(&self) -> Vec<u32> {
+        match self {
+            DataLocation::Private(server_dir) => server_dir.processes(),
+            DataLocation::External(_) => Vec::new(),
+        }
+    }
+
+    /// What is known of the server.
+    pub fn facts(&self) -> Vec<Fact> {
+        match self {
+            DataLocation::Private(server_dir) => server_dir.facts(),
+            DataLocation::External(external) => external.facts.clone(),
+        }
+    }
+
+    /// What the user should know before the load begins.
+    pub fn warnings(&self) -> Vec<String> {
+        let DataLocation::External(external) = self else { return Vec::new() };
+        let warning = |fact: &Fact| match fact.name.as_str() {
+            OTHERS if fact.value.parse::<u64>().is_ok_and(|others| others > 0) => Some(format!(
+                "{} other clients used the server within the last {RECENT_S} s: they disturb the measurement, and \
+                 the load disturbs them",
+                fact.value
+            )),
+            LEFT => Some(format!("schemas left on the server by a killed run: {}; drop them by hand", fact.value)),
+            _ => None,
+        };
+        external.facts.iter().filter_map(warning).collect()
+    }
+
+    /// What there is to say if the server has ended by itself.
+    pub fn trouble(&self, suspected: bool) -> Option<String> {
+        match self {
+            DataLocation::Private(server_dir) => server_dir.trouble(suspected),
+            DataLocation::External(_) => None,
+        }
+    }
+
+    /// What the data takes; `asked` is what a foreign server says.
+    pub fn footprint(&self, asked: impl FnOnce() -> Bytes) -> Bytes {
+        match self {
+            DataLocation::Private(server_dir) => server_dir.dir.footprint(),
+            DataLocation::External(_) => asked(),
+        }
+    }
+
+    /// The part of it that is logs: redo log, write-ahead log; `None` of a foreign server.
+    pub fn log_footprint(&self) -> Option<Bytes> {
+        match self {
+            DataLocation::Private(server_dir) => Some(server_dir.dir.footprint_of(&is_log)),
+            DataLocation::External(_) => None,
+        }
+    }
+
+    /// Stops the server and removes its directory, or drops the schema.
+    pub fn remove(self) -> Result<(), TargetError> {
+        match self {
+            DataLocation::Private(server_dir) => server_dir.remove(),
+            DataLocation::External(mut external) => external.remove(),
+        }
+    }
+}
+
+/// The error that the schema `name` on the server called `server` could not be removed.
+pub fn schema_left(server: &str, name: &str, why: &str) -> TargetError {
+    TargetError::Failed(format!("{server}: schema `{name}` was left: {why}; drop it by hand"))
+}
+
+/// The error that the server called `server` has a schema `name` that plimsoll did not make.
+pub fn schema_taken(server: &str, name: &str) -> TargetError {
+    TargetError::Unsafe(format!(
+        "{server} has a schema `{name}` that plimsoll did not make; it was left as it is: rename it, or use \
+         another server"
+    ))
+}
+
+/// What is known of the schemas that begin as plimsoll's do: their names, and whether plimsoll's marker is in them. One that a
+/// killed plimsoll left is named; one of plimsoll's kind of name without its marker is not made by plimsoll, and the server is refused.
+pub fn schemas_there(server: &str, found: &[(String, bool)]) -> Result<Option<Fact>, TargetError> {
+    if let Some((name, _)) = found.iter().find(|(name, is_marked)| !is_marked && is_schema_name(name)) {
+        return Err(schema_taken(server, name));
+    }
+    let left: Vec<&str> = found.iter().filter(|(_, is_marked)| *is_marked).map(|(name, _)| name.as_str()).collect();
+    Ok((!left.is_empty()).then(|| Fact::new(LEFT, left.join(", "))))
+}
+
+/// InnoDB's redo log, and the files in which its undo log, its doublewrite buffer and its temporary tables are: each table has a file
+/// of its own beside them. RocksDB's write-ahead log (and what it has to say in words), PostgreSQL's.
+fn is_log(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_in = |dir: &str| path.parent().is_some_and(|parent| parent.ends_with(dir));
+    let is_innodb = ["ib_logfile", "ibdata", "ibtmp", "undo"].iter().any(|own| name.starts_with(own));
+    is_innodb || is_in("pg_wal") || is_in("#rocksdb") && name.ends_with(".log")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_of_plimsolls_name_without_its_marker_is_refused_and_one_with_it_is_named() {
+        let (ours, theirs) = ("plimsoll_0123456789abcdef".to_owned(), "plimsoll_results".to_owned());
+        let found = |is_marked| schemas_there("the server", &[(ours.clone(), is_marked), (theirs.clone(), false)]);
+        let refused = found(false).unwrap_err();
+        assert!(matches!(&refused, TargetError::Unsafe(text) if text.contains(&format!("`{ours}`"))), "{refused}");
+        assert_eq!(found(true).unwrap(), Some(Fact::new(LEFT, ours.as_str())));
+        assert_eq!(schemas_there("the server", &[(theirs.clone(), false)]).unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_no_table_is_told_apart_from_what_is() {
+        let log = |path: &str| is_log(Path::new(path));
+        assert!(
+            ["d/ib_logfile0", "d/ibdata1", "d/undo001", "d/pg_wal/0001", "d/#rocksdb/000012.log"].into_iter().all(log)
+        );
+        assert!(!["d/plimsoll/sbtest1.ibd", "d/base/5/2601", "d/#rocksdb/000013.sst"].into_iter().any(log));
+    }
+}

@@ -1,0 +1,15 @@
+//! Servers: mostly private ones, which plimsoll starts in a directory of its own, and some that plimsoll did not start.
+//!
+//! In: a program or a URL. Out: where a server and its data are, how it is reached, and how it is removed. Limits: what the kinds of
+//! servers have of their own is with their engines.
+
+pub mod account;
+pub mod dir;
+pub mod location;
+pub mod network;
+pub mod process;
+pub mod program;
+mod prompt;
+pub mod tls;
+pub mod url;
+pub mod variables;

@@ -1,0 +1,349 @@
+//! Servers: mostly private ones, processes that plimsoll starts in a directory of its own, and that do not outlive it.
+//!
+//! In: a program with its arguments, where it is to work, as whom. Out: a running [`Server`] with the end of its log where it ends.
+//! Limits: a server dies with the *thread* that started it (PR_SET_PDEATHSIG), so instances are started on a thread that
+//! stays. What a killed plimsoll could not take with it is found by [`host::leftover`] at the next start.
+
+use super::account::ServerAccount;
+use host::error::{IoContext, TargetError, shown};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Between two looks at a process that is starting or ending.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// How long a program that prepares a directory may take: 0.6 s here, and a busy disk may take tens of times as long.
+const SETUP_AT_MOST: Duration = Duration::from_secs(120);
+
+/// How long a server may take to accept its first connection.
+const READY_AT_MOST: Duration = Duration::from_secs(60);
+
+/// How long a server that is asked to end may take, which it does in milliseconds unless it stands still,
+const ASKED_AT_MOST: Duration = Duration::from_secs(3);
+/// and one that is killed: the memory of a large one is given back in seconds.
+const KILLED_AT_MOST: Duration = Duration::from_secs(30);
+
+/// How long one may take that is asked to bring its data to rest first: a large buffer pool is written to a slow disk.
+const SHUT_DOWN_AT_MOST: Duration = Duration::from_secs(600);
+
+/// What to start, and how.
+pub struct Launch<'a> {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Where it works: a directory that `account` may enter.
+    pub directory: &'a Path,
+    /// As whom; `None` as plimsoll itself.
+    pub account: Option<&'a ServerAccount>,
+    /// The file that takes what it says.
+    pub log: &'a Path,
+    /// What ends it when plimsoll dies.
+    pub end_by: Signal,
+    /// Of the groups that hold it.
+    pub cgroup_fds: &'a [Arc<OwnedFd>],
+}
+
+impl Launch<'_> {
+    /// Runs a program that ends by itself.
+    pub fn run_to_end(self) -> Result<(), TargetError> {
+        let server = self.start()?;
+        let until = Instant::now() + SETUP_AT_MOST;
+        loop {
+            match server.ended() {
+                Some(status) if status.success() => return Ok(()),
+                Some(_) => return Err(server.died()),
+                None if Instant::now() > until => {
+                    let text = format!("`{}` did not end within {SETUP_AT_MOST:?}", server.name);
+                    return Err(TargetError::Failed(text));
+                }
+                None => std::thread::sleep(LOOK_EVERY),
+            }
+        }
+    }
+
+    /// Starts it.
+    pub fn start(self) -> Result<Server, TargetError> {
+        let log = File::options().append(true).open(self.log).trying("open", self.log)?;
+        let said = log.try_clone().trying("open", self.log)?;
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).current_dir(self.directory).env_clear().env("PATH", PATH).env("LC_ALL", "C");
+        command.stdin(Stdio::null()).stdout(said).stderr(log).process_group(0);
+        if let Some(account) = self.account {
+            // With a user given, the standard library gives up all further groups of root, too.
+            command.gid(account.gid).uid(account.uid);
+        }
+        let (parent, end_by, cgroup_fds) = (std::process::id(), self.end_by, self.cgroup_fds.to_vec());
+        // SAFETY: between fork and exec only system calls are made.
+        unsafe { command.pre_exec(move || before_exec(parent, end_by, &cgroup_fds)) };
+        let child = command.spawn().trying("start", &self.program)?;
+        let name = self.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Server { child, name, log: self.log.to_owned(), end_by, gone: false })
+    }
+}
+
+/// The programs that a set-up script calls.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// In the child, after it has become the other user: a change of user forgets the signal. Its files are for itself only, and
+/// it may open as many as the system lets it. Whether it may enter a group is asked of who has opened the entrance.
+fn before_exec(parent: u32, end_by: Signal, cgroup_fds: &[Arc<OwnedFd>]) -> std::io::Result<()> {
+    for fd in cgroup_fds {
+        rustix::io::write(&**fd, b"0")?;
+    }
+    rustix::process::set_parent_process_death_signal(Some(end_by))?;
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let all = rustix::process::Rlimit { current: files.maximum, ..files };
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, all); // the server makes do with fewer
+    let lives = rustix::process::getppid().is_some_and(|pid| pid.as_raw_nonzero().get() as u32 == parent);
+    if lives { Ok(()) } else { Err(std::io::ErrorKind::Interrupted.into()) }
+}
+
+/// A running server. Dropped, it is killed.
+pub struct Server {
+    child: Child,
+    name: String,
+    log: PathBuf,
+    end_by: Signal,
+    /// Waited for; its number may belong to another process by now.
+    gone: bool,
+}
+
+impl Server {
+    /// The number of its first process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks `ready` until it says yes. Its last error is reported if it never does.
+    pub fn wait_until_ready(&self, mut ready: impl FnMut() -> Result<(), String>) -> Result<(), TargetError> {
+        let until = Instant::now() + READY_AT_MOST;
+        while let Err(why) = ready() {
+            if self.ended().is_some() {
+                return Err(self.died());
+            }
+            if Instant::now() > until {
+                let text = format!("{} was not ready within {READY_AT_MOST:?}: {why}", self.name);
+                return Err(TargetError::Failed(text));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
+    }
+
+    /// How it ended, where it has.
+    pub fn ended(&self) -> Option<ExitStatus> {
+        let pid = Pid::from_child(&self.child);
+        // NOWAIT: it stays to be waited for, and its number its own.
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let status = waitid(WaitId::Pid(pid), look).ok().flatten()?;
+        let raw = status.exit_status().map(|code| code << 8).or(status.terminating_signal())?;
+        Some(ExitStatus::from_raw(raw))
+    }
+
+    /// Whether it has ended, or does within a moment.
+    pub fn ended_soon(&self) -> bool {
+        const MOMENT: Duration = Duration::from_secs(1);
+        let until = Instant::now() + MOMENT;
+        while self.ended().is_none() {
+            if Instant::now() > until {
+                return false;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        true
+    }
+
+    /// What to say if it has ended and should not have.
+    pub fn died(&self) -> TargetError {
+        let how = self.ended().map_or("ended".to_owned(), |status| format!("ended by {}", ending(status)));
+        let said = last_words(&self.log);
+        let full = said.contains("No space left on device") || said.contains("Disk is full");
+        let advice = if full { "; free some space or use another directory" } else { "" };
+        let said = if said.is_empty() { "it left no word".to_owned() } else { format!("its last words: {said}") };
+        TargetError::Failed(format!("{} {how}; {said}{advice}", self.name))
+    }
+
+    /// Asks it by `signal` to end in order, its data at rest, and waits for that.
+    pub fn shut_down(mut self, signal: Signal) -> Result<(), TargetError> {
+        let _ = kill_process(Pid::from_child(&self.child), signal); // where it has gone already, that is told below
+        if !self.wait(SHUT_DOWN_AT_MOST) {
+            let text = format!("{} did not shut down within {SHUT_DOWN_AT_MOST:?}", self.name);
+            return Err(TargetError::Failed(text));
+        }
+        self.gone = true;
+        match self.child.try_wait() {
+            Ok(Some(status)) if status.success() => Ok(()),
+            Ok(Some(status)) => Err(TargetError::Failed(format!(
+                "{} was asked to shut down and ended by {}; its last words: {}",
+                self.name,
+                ending(status),
+                last_words(&self.log)
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends it and all that it has started.
+    pub fn stop(mut self) -> Result<(), TargetError> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), TargetError> {
+        if std::mem::replace(&mut self.gone, true) {
+            return Ok(());
+        }
+        let pid = Pid::from_child(&self.child);
+        for (signal, at_most) in [(self.end_by, ASKED_AT_MOST), (Signal::KILL, KILLED_AT_MOST)] {
+            // The group: a set-up script has started others. It may have gone already.
+            let _ = kill_process_group(pid, signal);
+            let _ = kill_process(pid, signal);
+            if self.wait(at_most) {
+                return Ok(());
+            }
+        }
+        Err(TargetError::Failed(format!(
+            "{} (process {}) cannot be ended: it is waiting for its disk",
+            self.name,
+            self.pid()
+        )))
+    }
+
+    fn wait(&mut self, at_most: Duration) -> bool {
+        let until = Instant::now() + at_most;
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
+                Ok(None) => return false,
+                _ => return true,
+            }
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.end(); // the next start finds what is left
+    }
+}
+
+/// `signal 9`, `exit code 1`.
+pub fn ending(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("signal {signal}"),
+        (None, code) => format!("exit code {}", code.unwrap_or_default()),
+    }
+}
+
+/// So much of the end of a log is looked at,
+const LOG_TAIL: u64 = 16 << 10;
+/// so many lines of it are told,
+const LINES_TOLD: usize = 3;
+/// and so much of each.
+const CHARS_TOLD: usize = 200;
+
+/// What a server said last: its errors, or where it named none its last lines. One line, and no control characters.
+fn last_words(log: &Path) -> String {
+    let mut tail = Vec::new();
+    let read = File::open(log).and_then(|mut file| {
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(LOG_TAIL)))?;
+        file.take(LOG_TAIL).read_to_end(&mut tail)
+    });
+    if let Err(error) = read {
+        return format!("(`{}` cannot be read: {error})", shown(log));
+    }
+    last_words_of(&String::from_utf8_lossy(&tail))
+}
+
+fn last_words_of(text: &str) -> String {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let is_error = |line: &&str| ["[ERROR]", "ERROR:", "FATAL:", "PANIC:"].iter().any(|word| line.contains(word));
+    let mut told: Vec<&str> = lines().filter(is_error).collect();
+    if told.is_empty() {
+        told = lines().collect();
+    }
+    let clean = |line: &&str| -> String { line.chars().filter(|c| !c.is_control()).take(CHARS_TOLD).collect() };
+    told[told.len().saturating_sub(LINES_TOLD)..].iter().map(clean).collect::<Vec<_>>().join(" | ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch<'a>(script: &str, dir: &'a Path, log: &'a Path) -> Launch<'a> {
+        std::fs::write(log, "").unwrap();
+        let args = vec!["-c".into(), script.into()];
+        Launch {
+            program: "/bin/sh".into(),
+            args,
+            directory: dir,
+            account: None,
+            log,
+            end_by: Signal::KILL,
+            cgroup_fds: &[],
+        }
+    }
+
+    #[test]
+    fn a_program_that_fails_is_quoted_with_its_ending() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
+        launch("echo fine", dir.path(), &log).run_to_end().unwrap();
+        let failed = launch("echo 'x [ERROR] no \u{1b}[31mluck'; echo bye; exit 3", dir.path(), &log).run_to_end();
+        let text = failed.unwrap_err().to_string();
+        assert_eq!(text, "sh ended by exit code 3; its last words: x [ERROR] no [31mluck");
+    }
+
+    #[test]
+    fn a_server_that_is_stopped_or_dropped_is_gone_with_its_children() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
+        let start = || {
+            let server = launch("sleep 600 & echo $!; wait", dir.path(), &log).start().unwrap();
+            let said = || std::fs::read_to_string(&log).unwrap().trim().parse::<i32>().map_err(|e| e.to_string());
+            server.wait_until_ready(|| said().map(drop)).unwrap();
+            (server, said().unwrap())
+        };
+        // The grandchild is a zombie of init's, or gone, as soon as init has looked.
+        let runs = |pid: i32| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            !stat.is_empty() && !stat.contains(") Z ")
+        };
+        let (server, grandchild) = start();
+        assert!(runs(grandchild) && server.ended().is_none());
+        server.stop().unwrap();
+        let until = Instant::now() + KILLED_AT_MOST;
+        while runs(grandchild) && Instant::now() < until {}
+        assert!(!runs(grandchild));
+        let (server, _) = start();
+        let pid = server.pid() as i32;
+        drop(server);
+        assert!(!runs(pid));
+    }
+
+    #[test]
+    fn a_server_that_ended_by_itself_is_never_ready() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
+        let server = launch("echo 'FATAL:  no port'; kill -9 $$", dir.path(), &log).start().unwrap();
+        let text = server.wait_until_ready(|| Err("no socket".into())).unwrap_err().to_string();
+        assert_eq!(text, "sh ended by signal 9; its last words: FATAL:  no port");
+    }
+
+    #[test]
+    fn last_words_are_few_and_short() {
+        let many: String = (0..9).map(|n| format!("line {n} {}\n", "x".repeat(500))).collect();
+        let told = last_words_of(&many);
+        assert!(told.starts_with("line 6") && told.len() < 3 * (CHARS_TOLD + 4), "{told}");
+    }
+}

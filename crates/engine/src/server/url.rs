@@ -1,0 +1,286 @@
+//! Servers that plimsoll did not start, named by a URL; and the password, which is never part of it.
+//!
+//! In: `mysql://user@host:3306/db`, `postgres://user@localhost/db?socket=/run/s.sock`, the environment. Out: where to go and
+//! as whom. Limits: of options only `socket` and those of TLS, in the words of the server's own clients. A password comes from a file
+//! that is closed to others, from PLIMSOLL_PASSWORD or from the terminal: what stands in a URL stands in the list of processes, in
+//! shell histories and in run files.
+
+use super::prompt;
+use super::tls::{self, ServerRoute, TlsOptions};
+use host::error::{IoContext, TargetError, shown};
+use model::{ParamDef, ParamKind, Params};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Where the server is. The plan fills it in if the engine itself is given as a URL.
+pub const URL: ParamDef = ParamDef {
+    name: "url",
+    kind: ParamKind::Path,
+    default: "",
+    help: "URL of the server, usually given as the engine: `--engine mysql://user@host:3306/`. TLS options are \
+           those of the server's own clients: `?ssl-mode=VERIFY_IDENTITY&ssl-ca=FILE`, for PostgreSQL \
+           `?sslmode=verify-full&sslrootcert=FILE`",
+    scales: false,
+    shapes_data: true,
+};
+
+/// Where its password is.
+pub const PASSWORD_FILE: ParamDef = ParamDef {
+    name: "password_file",
+    kind: ParamKind::Path,
+    default: "",
+    help: "file that holds only the password, or `ask` to be asked on the terminal before anything is measured; \
+           default: the environment variable PLIMSOLL_PASSWORD",
+    scales: false,
+    shapes_data: false,
+};
+
+/// A server, and as whom to come there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Url {
+    /// As it was given.
+    pub text: String,
+    /// The user.
+    pub user: String,
+    /// The host's name or address,
+    pub host: String,
+    /// and its port, where one was given.
+    pub port: Option<u16>,
+    /// The database to log in to, where one was given.
+    pub database: Option<String>,
+    /// The path of a socket, which is then used in place of the host.
+    pub socket: Option<String>,
+    /// How the connection is to be encrypted, where it is.
+    pub tls: Option<TlsOptions>,
+}
+
+impl Url {
+    /// The URL among `params`, which `scheme` begins; `example` is told if there is none.
+    pub fn from_params(params: &Params, schemes: &[&str], example: &str) -> Result<Url, TargetError> {
+        let text = params.word(URL.name);
+        let refused =
+            |why: &str| TargetError::Unsupported(format!("{why}; name the server as in `--engine {example}`"));
+        let Some((scheme, rest)) = text.split_once("://") else { return Err(refused("a URL is missing")) };
+        if !schemes.contains(&scheme) {
+            return Err(refused("the URL is for another kind of server"));
+        }
+        let words = if scheme == "mysql" { &tls::MYSQL } else { &tls::POSTGRES };
+        parse(text, rest, words).map_err(|why| refused(&why))
+    }
+}
+
+/// What is wrong is told without the URL: a password may be in it.
+fn parse(text: &str, rest: &str, words: &'static tls::OptionNames) -> Result<Url, String> {
+    if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return Err("a URL must not contain blanks or control characters".into());
+    }
+    let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
+    let (login, database) = rest.split_once('/').unwrap_or((rest, ""));
+    let (user, place) = login.rsplit_once('@').ok_or("the URL names no user")?;
+    if user.contains(':') {
+        let why = "a password in a URL can be read by others and was not used; put it into PLIMSOLL_PASSWORD or a file";
+        return Err(why.into());
+    }
+    let (host, port) = match place.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port.parse().map_err(|_| "the port is no number")?)),
+        _ => (place, None),
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let (sockets, of_tls): (Vec<_>, Vec<_>) = taken_apart(options)?.into_iter().partition(|(name, _)| name == "socket");
+    let socket = sockets.into_iter().next().map(|(_, path)| path);
+    if user.is_empty() || host.is_empty() && socket.is_none() {
+        return Err("the URL names no user or no host".into());
+    }
+    let server = match socket {
+        Some(_) => ServerRoute::Socket,
+        None if is_here(host) => ServerRoute::Loopback,
+        None => ServerRoute::Network,
+    };
+    let tls = TlsOptions::parse(words, &of_tls, server)?;
+    let database = (!database.is_empty()).then(|| decoded(database)).transpose()?;
+    Ok(Url { text: text.into(), user: decoded(user)?, host: host.into(), port, database, socket, tls })
+}
+
+/// The options of a URL: their names as `ssl-mode`, and their values.
+fn taken_apart(options: &str) -> Result<Vec<(String, String)>, &'static str> {
+    let mut taken: Vec<(String, String)> = Vec::new();
+    for option in options.split('&').filter(|option| !option.is_empty()) {
+        let (name, value) = option.split_once('=').ok_or("an option of the URL has no value")?;
+        let name = name.to_ascii_lowercase().replace('_', "-");
+        if taken.iter().any(|(known, _)| *known == name) {
+            return Err("an option of the URL is given twice");
+        }
+        taken.push((name, decoded(value)?));
+    }
+    Ok(taken)
+}
+
+/// Whether `host` is this machine, on whose own network nobody listens.
+fn is_here(host: &str) -> bool {
+    host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
+/// Undoes `%2F`.
+fn decoded(text: &str) -> Result<String, &'static str> {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        if *first != b'%' {
+            bytes.push(*first);
+            rest = after;
+            continue;
+        }
+        let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|byte| !byte.is_ascii_control());
+        bytes.push(byte.ok_or("the URL has a `%` that is not followed by two hexadecimal digits")?);
+        rest = &after[2..];
+    }
+    String::from_utf8(bytes).map_err(|_| "the URL is not UTF-8")
+}
+
+/// The word in place of a file.
+const ASK: &str = "ask";
+
+/// What was answered, by URL.
+static ANSWERS: Mutex<BTreeMap<String, Password>> = Mutex::new(BTreeMap::new());
+
+/// Asks once for each password among `all` parameters that is to be asked for: now, and not when its point begins.
+pub fn ask_for_passwords<'a>(all: impl Iterator<Item = &'a Params>) -> Result<(), TargetError> {
+    let asked = all.filter(|params| params.0.get(PASSWORD_FILE.name).is_some_and(|file| file.to_string() == ASK));
+    for url in asked.map(|params| params.word(URL.name)) {
+        let mut answers = answers();
+        if !answers.contains_key(url) {
+            let cannot = |error| {
+                let text = format!("cannot ask for the password of `{url}` on the terminal: {error}");
+                TargetError::Unsupported(format!("{text}; put it into PLIMSOLL_PASSWORD or a file"))
+            };
+            let answer = prompt::ask(&format!("password for {url}")).map_err(cannot)?;
+            answers.insert(url.to_owned(), Password(answer));
+        }
+    }
+    Ok(())
+}
+
+/// Nothing that can panic changes them under the lock.
+fn answers() -> MutexGuard<'static, BTreeMap<String, Password>> {
+    ANSWERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A password. It shows itself to nobody.
+#[derive(Clone)]
+pub struct Password(String);
+
+impl Password {
+    /// The password that `params` and the environment lead to, if there is one.
+    pub fn from_params(params: &Params) -> Result<Option<Password>, TargetError> {
+        let file = params.word(PASSWORD_FILE.name);
+        if file.is_empty() {
+            return Ok(std::env::var("PLIMSOLL_PASSWORD").ok().map(Password));
+        }
+        if file == ASK {
+            return Ok(answers().get(params.word(URL.name)).cloned());
+        }
+        Password::in_file(Path::new(file)).map(Some)
+    }
+
+    fn in_file(path: &Path) -> Result<Password, TargetError> {
+        check_closed(path, "a password")?;
+        let text = std::fs::read_to_string(path).trying("read", path)?;
+        Ok(Password(text.trim_end_matches(['\n', '\r']).to_owned()))
+    }
+
+    /// The password itself, for the one who logs in.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Refuses a file that others may look into; it holds `what`.
+pub fn check_closed(path: &Path, what: &str) -> Result<(), TargetError> {
+    let meta = std::fs::metadata(path).trying("look at", path)?;
+    if meta.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    let text = format!("`{}` holds {what} and is open to others; close it by `chmod 600`", shown(path));
+    Err(TargetError::Unsafe(text))
+}
+
+/// A name that nobody else has: `plimsoll_` and 16 hexadecimal digits.
+pub fn schema_name() -> String {
+    use std::hash::{BuildHasher, Hasher};
+    format!("plimsoll_{:016x}", std::collections::hash_map::RandomState::new().build_hasher().finish())
+}
+
+/// Whether `name` is such a name.
+pub fn is_schema_name(name: &str) -> bool {
+    let digits = name.strip_prefix("plimsoll_").unwrap_or_default();
+    digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Value;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn url(text: &str) -> Result<Url, TargetError> {
+        let params = Params([(URL.name.to_owned(), Value::Word(text.into()))].into());
+        Url::from_params(&params, &["mysql"], "mysql://user@host/")
+    }
+
+    #[test]
+    fn a_url_is_taken_apart() {
+        let full = url("mysql://jo%40x@db.example:3307/test").unwrap();
+        let parts = (full.user.as_str(), full.host.as_str(), full.port, full.database.as_deref());
+        assert_eq!(parts, ("jo@x", "db.example", Some(3307), Some("test")));
+        let local = url("mysql://root@localhost/?socket=/run/m%20y.sock").unwrap();
+        assert_eq!((local.port, local.database, local.socket.as_deref()), (None, None, Some("/run/m y.sock")));
+        let v6 = url("mysql://u@[::1]:3306/").unwrap();
+        assert_eq!((v6.host.as_str(), v6.port), ("::1", Some(3306)));
+        assert_eq!(url("mysql://u@[::1]/").unwrap().host, "::1");
+    }
+
+    #[test]
+    fn only_this_machine_and_a_socket_are_not_encrypted_where_nothing_is_said() {
+        let is_encrypted = |text| url(text).unwrap().tls.is_some();
+        let plain = ["mysql://u@localhost/", "mysql://u@127.0.0.2:3307/", "mysql://u@[::1]/", "mysql://u@h/?socket=/s"];
+        assert!(!plain.into_iter().any(is_encrypted));
+        assert!(["mysql://u@db.example/", "mysql://u@10.0.0.1/"].into_iter().all(is_encrypted));
+        assert!(!is_encrypted("mysql://u@db.example/?SSL_Mode=disabled"));
+        for twice in ["mysql://u@h/?ssl-mode=required&ssl_mode=disabled", "mysql://u@h/?ssl-mode"] {
+            assert!(url(twice).unwrap_err().to_string().contains("an option of the URL"));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_url_is_told_without_it() {
+        let wrong =
+            ["", "host", "mysql://host/", "mysql://u@/", "mysql://u@h:x/", "mysql://u@h/?tls=1", "mysql://u%zz@h/"];
+        for text in wrong.into_iter().chain(["mysql://u:canary@h/", "pgsql://u:canary@h/", "mysql://u@h/a b"]) {
+            let error = url(text).unwrap_err().to_string();
+            assert!(!error.contains("canary") && error.contains("mysql://user@host/"), "{error}");
+        }
+        assert!(url("mysql://u@h/?sslmode=require").unwrap_err().to_string().contains("`ssl-mode`"));
+        assert!(url("mysql://u:canary@h/").unwrap_err().to_string().contains("PLIMSOLL_PASSWORD"));
+    }
+
+    #[test]
+    fn a_schema_has_a_name_that_is_known_again() {
+        assert!(is_schema_name(&schema_name()) && schema_name() != schema_name());
+        assert!(!["plimsoll", "plimsoll_results", "plimsoll_0123456789ABCDEF"].into_iter().any(is_schema_name));
+    }
+
+    #[test]
+    fn a_password_comes_from_a_file_that_is_closed_to_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("password");
+        std::fs::write(&file, "canary \n").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(Password::in_file(&file).err().unwrap().to_string().contains("chmod 600"));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(Password::in_file(&file).ok().unwrap().reveal(), "canary ");
+    }
+}

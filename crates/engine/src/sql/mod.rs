@@ -1,0 +1,442 @@
+//! What all SQL servers share: a client that performs transactions over a connection, retries conflicts, and reconnects.
+//!
+//! In: how to connect, and what a connection does. Out: a [`Driver`]. Limits: one connection per client, and one thread; clients
+//! that share threads are in [`multiplex`].
+//!
+//! A transaction that fails with a conflict (deadlock, serialization failure) is rolled back and retried for as long as the trial's
+//! [`SessionOptions`] allow. Its response time includes all attempts, and the instance counts them. After that it fails as a conflict.
+//! A lost connection fails its operation. If the load goes on after failures, the next operation connects again, after a
+//! pause that doubles from 50 ms to a second, so that an outage is a gap in the timeline and not a million failures.
+//! With a connection per transaction an operation opens one, and closes it, within its response time.
+
+pub mod literals;
+pub mod multiplex;
+pub mod recv_buffer;
+pub mod server_instance;
+pub mod session_options;
+pub mod statement;
+
+use crate::engine::{Loading, workload_of};
+use host::error::TargetError;
+use load::{Driver, OpSource, SyncClient};
+use model::{Fact, FailureClass, Outcome, SqlArg, SqlOp, Trial};
+use multiplex::{PollableSession, SharedThreads};
+use session_options::{ClientThreads, ConnectionLifetime, SessionOptions};
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use workload::{Beside, Carried, Kind, Part, SqlProgram};
+
+/// The pause before the first attempt to connect again, and the longest.
+pub const PAUSE: Duration = Duration::from_millis(50);
+/// See [`PAUSE`].
+pub const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// Why an operation failed.
+#[derive(Debug)]
+pub struct OpFailure {
+    /// Its class.
+    pub class: FailureClass,
+    /// The message of the server or the system.
+    pub text: String,
+}
+
+impl OpFailure {
+    /// A failure of this class, with a message from outside, made one line.
+    pub fn from_server(class: FailureClass, text: &str) -> OpFailure {
+        OpFailure { class, text: text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() }
+    }
+
+    /// No answer within the time that the client waits.
+    pub fn timed_out() -> OpFailure {
+        OpFailure { class: FailureClass::Lost, text: "it did not answer in time".into() }
+    }
+
+    /// A connection that failed by `cause`.
+    #[cold]
+    pub fn connection_lost(cause: &io::Error) -> OpFailure {
+        let told = |text: &str| OpFailure::from_server(FailureClass::Lost, text);
+        match cause.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => OpFailure::timed_out(),
+            // rustls says more, with an address of its documentation.
+            ErrorKind::UnexpectedEof => told("the connection was lost: unexpected end of file"),
+            // One side refused the other; the message is complete.
+            ErrorKind::PermissionDenied => told(&cause.to_string()),
+            _ => told(&format!("the connection was lost: {cause}")),
+        }
+    }
+}
+
+/// The error of a server, called `server`, that failed outside of the operations.
+pub fn server_error(server: &str, failure: OpFailure) -> TargetError {
+    let advice = if failure.class == FailureClass::NoSpace { "; free some space or use another directory" } else { "" };
+    TargetError::Failed(format!("{server}: {}{advice}", failure.text))
+}
+
+/// Makes connections to one server for one list of statements.
+pub trait SessionFactory: Clone + Send + 'static {
+    /// A connection.
+    type Session: SqlSession;
+    /// The server, for messages: `mariadb in /data`.
+    fn server(&self) -> String;
+    /// The session options of its clients.
+    fn options(&self) -> &SessionOptions;
+    /// The same for a client that executes only the statements that are `used`, by their numbers.
+    fn with_statements(&self, used: &[u16]) -> Self;
+    /// The same for a client that gives up after `patience` without an answer.
+    fn with_patience(&self, patience: Duration) -> Self;
+    /// Connects, and prepares statements as the session options say.
+    fn connect(&self) -> Result<Self::Session, OpFailure>;
+}
+
+/// A connection with its prepared statements.
+pub trait SqlSession: Send + 'static {
+    /// Performs one operation whole.
+    fn perform(&mut self, op: &SqlOp) -> Result<(), OpFailure>;
+    /// Rolls back the open transaction, if any.
+    fn roll_back(&mut self) -> Result<(), OpFailure>;
+}
+
+/// A connection that runs statements.
+pub trait SqlConnection {
+    /// Why a statement failed.
+    type Error;
+    /// Runs a text without arguments.
+    fn run_text(&mut self, text: &str) -> Result<(), Self::Error>;
+    /// Runs statement number `statement`. Its text arguments are in `text`.
+    fn call(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), Self::Error>;
+}
+
+/// Performs the calls of `op`, between BEGIN and COMMIT if it is a transaction.
+#[inline]
+pub fn run_transaction<S: SqlConnection>(server: &mut S, op: &SqlOp) -> Result<(), S::Error> {
+    if !op.transaction {
+        return call_all(server, op);
+    }
+    server.run_text("BEGIN")?;
+    call_all(server, op)?;
+    server.run_text("COMMIT")
+}
+
+#[inline]
+fn call_all<S: SqlConnection>(server: &mut S, op: &SqlOp) -> Result<(), S::Error> {
+    let mut args = &op.args[..];
+    for call in &op.calls {
+        let (mine, rest) = args.split_at(call.args as usize);
+        args = rest;
+        server.call(call.statement, mine, &op.text)?;
+    }
+    Ok(())
+}
+
+/// What the clients of an instance did in addition to their operations.
+#[derive(Default)]
+pub struct ClientTally {
+    /// Operations that were retried.
+    pub again: AtomicU64,
+    /// Connections opened again.
+    pub reconnected: AtomicU64,
+    /// Operations that failed for a lost connection.
+    pub lost: AtomicU64,
+}
+
+impl ClientTally {
+    /// Whether any connection was lost.
+    pub fn has_lost(&self) -> bool {
+        self.lost.load(Relaxed) > 0
+    }
+
+    /// The counts since they were last asked for.
+    pub fn facts(&self) -> Vec<Fact> {
+        let fact = |name: &str, count: &AtomicU64| Fact::new(name, count.swap(0, Relaxed).to_string());
+        vec![fact("client.retries", &self.again), fact("client.reconnects", &self.reconnected)]
+    }
+}
+
+/// The program of `trial`.
+pub fn program_of(trial: &Trial, carried: &Carried) -> SqlProgram {
+    let make = workload_of(trial).sql.expect("the plan was checked: workload and engine share a family");
+    make(&trial.workload.params, trial.seed, carried)
+}
+
+/// How many connections the clients of `trial` need for its `program`.
+pub fn connections_needed(trial: &Trial, program: &SqlProgram) -> u32 {
+    trial.load.clients * if program.beside.is_some() { 2 } else { 1 }
+}
+
+/// `clients` clients for `part`, and as many for the background load `beside`: one thread each, or fewer threads that multiplex.
+pub fn sql_clients(
+    part: &Part<SqlOp>,
+    beside: Option<&Beside<SqlOp>>,
+    kinds: &[Kind],
+    clients: u32,
+    connect: &impl SessionFactory<Session: PollableSession>,
+    tally: &Arc<ClientTally>,
+) -> Loading {
+    if let ClientThreads::Shared(threads) = connect.options().threads {
+        return multiplex::multiplexed_clients(part, beside, kinds, SharedThreads { clients, threads }, connect, tally);
+    }
+    Loading::new(kinds, part, beside, clients, |source, _| {
+        let connect = for_source(connect, &source);
+        Box::new(SyncClient::new(source, SqlDriver::new(connect, tally.clone())))
+    })
+}
+
+/// The session factory of a client that takes its operations from `source`.
+pub fn for_source<C: SessionFactory>(connect: &C, source: &OpSource<SqlOp>) -> C {
+    source.statements().map_or_else(|| connect.clone(), |used| connect.with_statements(used))
+}
+
+/// `statements` for a client that executes only those that are `used`. The others are replaced by a tiny one, so that all keep
+/// their numbers: a server needs 3 MB for a statement with 7,000 arguments, for each connection.
+pub fn keep_used(statements: &[String], used: &[u16]) -> Arc<[String]> {
+    let mut kept = vec![String::from("SELECT 1"); statements.len()];
+    used.iter().for_each(|number| kept[*number as usize].clone_from(&statements[*number as usize]));
+    kept.into()
+}
+
+/// One client.
+struct SqlDriver<C: SessionFactory> {
+    connect: C,
+    /// Opened on the client's own thread; `None` again while it is lost.
+    session: Option<C::Session>,
+    /// Before the next attempt to connect.
+    pause: Duration,
+    /// Whether the last connection was lost, and not just closed.
+    is_lost: bool,
+    /// Whether the load should end because of that.
+    is_over: bool,
+    failure: String,
+    tally: Arc<ClientTally>,
+}
+
+impl<C: SessionFactory> SqlDriver<C> {
+    fn new(connect: C, tally: Arc<ClientTally>) -> Self {
+        let (is_lost, is_over) = (false, false);
+        SqlDriver { connect, session: None, pause: PAUSE, is_lost, is_over, failure: String::new(), tally }
+    }
+
+    /// The connection, opened again if there is none.
+    #[inline]
+    fn session(&mut self) -> Result<&mut C::Session, OpFailure> {
+        if self.session.is_none() {
+            match self.is_lost {
+                true => self.connect_again()?,
+                false => self.session = Some(self.connect_now()?),
+            }
+        }
+        Ok(self.session.as_mut().expect("connected above"))
+    }
+
+    fn connect_now(&self) -> Result<C::Session, OpFailure> {
+        self.connect.connect().map_err(|failure| OpFailure { class: FailureClass::Lost, ..failure })
+    }
+
+    #[cold]
+    fn connect_again(&mut self) -> Result<(), OpFailure> {
+        std::thread::sleep(self.pause);
+        self.pause = (2 * self.pause).min(PAUSE_MAX);
+        self.session = Some(self.connect_now()?);
+        self.pause = PAUSE;
+        self.is_lost = false;
+        self.tally.reconnected.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    /// Performs `op`, and retries it after conflicts.
+    #[inline]
+    fn attempt(&mut self, op: &SqlOp) -> Outcome {
+        let mut began = None;
+        loop {
+            let Err(failure) = self.session().and_then(|session| session.perform(op)) else {
+                return Outcome::Ok { bytes: 0 };
+            };
+            if let Some(class) = self.give_up(failure, &mut began) {
+                return Outcome::Failed(class);
+            }
+        }
+    }
+
+    /// What to do about a failed attempt: `None` if the operation is to be performed again.
+    #[cold]
+    fn give_up(&mut self, failure: OpFailure, began: &mut Option<Instant>) -> Option<FailureClass> {
+        let OpFailure { class, text } = failure;
+        let usable = class != FailureClass::Lost && self.session.as_mut().is_some_and(|it| it.roll_back().is_ok());
+        if !usable {
+            (self.session, self.is_lost) = (None, true);
+        }
+        let options = self.connect.options();
+        self.is_over = options.ends_load_on(class);
+        if usable && options.retries(class, began) {
+            self.tally.again.fetch_add(1, Relaxed);
+            return None;
+        }
+        self.tally.lost.fetch_add(u64::from(class == FailureClass::Lost), Relaxed);
+        self.failure = text;
+        Some(class)
+    }
+}
+
+impl<C: SessionFactory> Driver for SqlDriver<C> {
+    type Op = SqlOp;
+
+    fn open(&mut self) -> Result<(), String> {
+        let cannot = |failure: OpFailure| format!("cannot connect to {}: {}", self.connect.server(), failure.text);
+        let session = self.connect.connect().map_err(cannot)?;
+        self.session = (self.connect.options().connection == ConnectionLifetime::Kept).then_some(session);
+        Ok(())
+    }
+
+    fn execute(&mut self, op: &SqlOp) -> Outcome {
+        let outcome = self.attempt(op);
+        if self.connect.options().connection == ConnectionLifetime::PerTransaction {
+            self.session = None;
+        }
+        outcome
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    fn describe_failure(&self) -> String {
+        format!("{}: {}", self.connect.server(), self.failure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! The policy on a scripted connection; the real servers are in the contract tests.
+
+    use super::*;
+    use crate::sql::session_options::{ReconnectPolicy, StatementMode};
+    use std::sync::Mutex;
+
+    /// What the next attempts do, the last first; roll-backs and connections are counted.
+    #[derive(Clone)]
+    struct Script(Arc<Mutex<Vec<Option<FailureClass>>>>, Arc<AtomicU64>, SessionOptions, Arc<AtomicU64>);
+
+    impl SessionFactory for Script {
+        type Session = Script;
+        fn server(&self) -> String {
+            "a server".into()
+        }
+        fn options(&self) -> &SessionOptions {
+            &self.2
+        }
+        fn with_statements(&self, _: &[u16]) -> Script {
+            self.clone()
+        }
+        fn with_patience(&self, _: Duration) -> Script {
+            self.clone()
+        }
+        fn connect(&self) -> Result<Script, OpFailure> {
+            self.3.fetch_add(1, Relaxed);
+            Ok(self.clone())
+        }
+    }
+
+    impl SqlSession for Script {
+        fn perform(&mut self, _: &SqlOp) -> Result<(), OpFailure> {
+            match self.0.lock().unwrap().pop().flatten() {
+                None => Ok(()),
+                Some(class) => Err(OpFailure { class, text: format!("it was {}", class.as_str()) }),
+            }
+        }
+        fn roll_back(&mut self) -> Result<(), OpFailure> {
+            self.1.fetch_add(1, Relaxed);
+            Ok(())
+        }
+    }
+
+    fn options() -> SessionOptions {
+        SessionOptions {
+            statements: StatementMode::Prepared,
+            isolation: None,
+            connection: ConnectionLifetime::Kept,
+            reconnect: ReconnectPolicy::Again,
+            retries_for: Duration::from_secs(3600),
+            patience: Duration::from_secs(1),
+            threads: ClientThreads::Each,
+        }
+    }
+
+    fn driver(script: &[Option<FailureClass>]) -> (SqlDriver<Script>, Script) {
+        driver_of(script, options())
+    }
+
+    fn driver_of(script: &[Option<FailureClass>], options: SessionOptions) -> (SqlDriver<Script>, Script) {
+        let attempts = Arc::new(Mutex::new(script.iter().rev().copied().collect()));
+        let script = Script(attempts, Arc::default(), options, Arc::default());
+        let mut driver = SqlDriver::new(script.clone(), Arc::default());
+        driver.open().unwrap();
+        (driver, script)
+    }
+
+    fn counts(driver: &SqlDriver<Script>) -> [String; 2] {
+        let facts = driver.tally.facts();
+        [0, 1].map(|nth| facts[nth].value.clone())
+    }
+
+    #[test]
+    fn statements_of_others_have_no_size_and_all_keep_their_numbers() {
+        let all = ["INSERT", "DELETE", "UPDATE"].map(String::from);
+        assert_eq!(*keep_used(&all, &[2, 0]), ["INSERT", "SELECT 1", "UPDATE"]);
+    }
+
+    #[test]
+    fn a_conflict_is_rolled_back_and_performed_again_within_the_same_operation() {
+        let conflict = Some(FailureClass::Conflict);
+        let (mut driver, script) = driver(&[conflict, conflict, None]);
+        assert_eq!(driver.execute(&SqlOp::default()), Outcome::Ok { bytes: 0 });
+        assert_eq!((script.1.load(Relaxed), counts(&driver)), (2, ["2".into(), "0".into()]));
+    }
+
+    #[test]
+    fn without_retries_a_conflict_is_a_failure() {
+        let (mut driver, script) =
+            driver_of(&[Some(FailureClass::Conflict)], SessionOptions { retries_for: Duration::ZERO, ..options() });
+        assert_eq!(driver.execute(&SqlOp::default()), Outcome::Failed(FailureClass::Conflict));
+        assert_eq!((script.1.load(Relaxed), counts(&driver)), (1, ["0".into(), "0".into()]));
+    }
+
+    #[test]
+    fn a_connection_per_transaction_is_made_for_each_and_is_no_lost_one() {
+        let options = SessionOptions { connection: ConnectionLifetime::PerTransaction, ..options() };
+        let (mut driver, script) = driver_of(&[None, Some(FailureClass::Conflict), None, None], options);
+        let made_to_look = script.3.load(Relaxed);
+        (0..3).for_each(|_| assert_eq!(driver.execute(&SqlOp::default()), Outcome::Ok { bytes: 0 }));
+        assert_eq!((script.3.load(Relaxed) - made_to_look, counts(&driver)), (3, ["1".into(), "0".into()]));
+    }
+
+    #[test]
+    fn a_lost_connection_is_the_end_where_the_clients_are_to_stop() {
+        let lost = [Some(FailureClass::Other), Some(FailureClass::Lost)];
+        for reconnect in [ReconnectPolicy::Again, ReconnectPolicy::Stop] {
+            let (mut driver, _) = driver_of(&lost, SessionOptions { reconnect, ..options() });
+            driver.execute(&SqlOp::default());
+            assert!(!driver.is_over(), "another failure");
+            driver.execute(&SqlOp::default());
+            assert_eq!(driver.is_over(), reconnect == ReconnectPolicy::Stop);
+        }
+    }
+
+    #[test]
+    fn another_failure_is_rolled_back_and_told() {
+        let (mut driver, script) = driver(&[Some(FailureClass::NoSpace), None]);
+        assert_eq!(driver.execute(&SqlOp::default()), Outcome::Failed(FailureClass::NoSpace));
+        assert_eq!(driver.describe_failure(), "a server: it was no space");
+        assert_eq!(driver.execute(&SqlOp::default()), Outcome::Ok { bytes: 0 });
+        assert_eq!((script.1.load(Relaxed), counts(&driver)), (1, ["0".into(), "0".into()]));
+    }
+
+    #[test]
+    fn a_lost_connection_fails_its_operation_and_the_next_one_connects_again() {
+        let (mut driver, script) = driver(&[Some(FailureClass::Lost), None]);
+        assert_eq!(driver.execute(&SqlOp::default()), Outcome::Failed(FailureClass::Lost));
+        assert!(driver.session.is_none());
+        assert_eq!(driver.execute(&SqlOp::default()), Outcome::Ok { bytes: 0 });
+        assert_eq!((script.1.load(Relaxed), counts(&driver)), (0, ["0".into(), "1".into()]));
+    }
+}

@@ -1,0 +1,851 @@
+//! Clients of an SQL server that share threads: a thread serves many connections, each of which has one operation in flight.
+//!
+//! In: how to connect, and a non-blocking connection. Out: a [`BatchDriver`] whose slots are clients, each with operations of its
+//! own. Limits: connections are kept open. A statement that does not fit into the socket buffer is continued when there is room,
+//! and delays no other client.
+//!
+//! Each operation has its own two stamps, before its first statement is sent and after its last answer is read, as with a thread
+//! per client. The difference is in between: an answer that has arrived waits until the thread has handled those before it and
+//! has sent what follows them. So an overloaded thread makes times longer, never shorter, and they are the times that an
+//! event-driven program would see. For that, the driver hands over one operation at a time, and polls the sockets again only when
+//! it has handled all that the last poll found.
+//!
+//! Conflicts and lost connections are treated as in [`super`]. Reconnecting does block: it delays the other clients of its thread,
+//! by at most [`ANSWER_AT_MOST`] if the server does not answer. If it fails, all clients that wait for a connection fail with it,
+//! so an outage costs one attempt per pause, not one per client.
+
+use crate::engine::Loading;
+use crate::sql::session_options::SessionOptions;
+use crate::sql::{ClientTally, OpFailure, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, for_source};
+use load::{BatchClient, BatchDriver, Client, Done, OpSource, Stamp};
+use model::{FailureClass, Nanos, Outcome, SqlArg, SqlOp};
+use rustix::event::epoll::{self, Event, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+use std::collections::VecDeque;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use workload::{Beside, Kind, Part, Slot};
+
+/// A non-blocking connection.
+pub trait PollableSession: SqlSession {
+    /// Makes the socket non-blocking.
+    fn stop_waiting(&mut self) -> Result<(), OpFailure>;
+    /// The socket.
+    fn socket(&self) -> BorrowedFd<'_>;
+    /// Puts a command into the send buffer.
+    fn put(&mut self, next: Command<'_>) -> Result<(), OpFailure>;
+    /// Sends as much as the socket takes; true if that was all.
+    fn send_some(&mut self) -> Result<bool, OpFailure>;
+    /// Reads what has arrived of the answer to `op`; true if that was all of it.
+    fn take_some(&mut self, op: &SqlOp) -> Result<bool, OpFailure>;
+}
+
+/// What is sent to a server.
+pub enum Command<'a> {
+    /// A text without arguments.
+    Text(&'a str),
+    /// A statement with its arguments.
+    Call {
+        /// Its number.
+        statement: u16,
+        /// Its arguments.
+        args: &'a [SqlArg],
+        /// Texts among them are in here.
+        text: &'a [u8],
+    },
+}
+
+/// How many clients, and on how many threads.
+#[derive(Clone, Copy)]
+pub struct SharedThreads {
+    /// Clients.
+    pub clients: u32,
+    /// Threads, at most as many.
+    pub threads: u32,
+}
+
+/// How long a client that reconnects waits for each answer. The other clients of its thread wait with it.
+const ANSWER_AT_MOST: Duration = Duration::from_secs(2);
+
+/// Operations made ahead per client: with more, hundreds of clients would fill the CPU caches.
+const AHEAD_MAX: usize = 2;
+
+/// Events taken by one poll; the others are left to the next.
+const READY_MAX: usize = 64;
+
+/// How often connections are checked for answers that are overdue.
+const SWEEP_EVERY: Duration = Duration::from_millis(100);
+
+/// The clients of `sharing` for `part`, and as many on as many threads for what is done `beside`.
+pub fn multiplexed_clients<C: SessionFactory<Session: PollableSession>>(
+    part: &Part<SqlOp>,
+    beside: Option<&Beside<SqlOp>>,
+    kinds: &[Kind],
+    sharing: SharedThreads,
+    connect: &C,
+    tally: &Arc<ClientTally>,
+) -> Loading {
+    let all = |part: &Part<SqlOp>| {
+        (0..sharing.threads).map(|nth| client_of_thread(part, sharing, nth, connect, tally)).collect()
+    };
+    let beside = beside.map(|beside| load::Beside {
+        clients: all(&beside.part),
+        kinds: beside.kinds.clone(),
+        per_s: beside.per_client_s * f64::from(sharing.clients),
+    });
+    Loading { kinds: kinds.to_vec(), clients: all(part), beside }
+}
+
+/// Thread number `nth` of `sharing`.
+fn client_of_thread<C: SessionFactory<Session: PollableSession>>(
+    part: &Part<SqlOp>,
+    sharing: SharedThreads,
+    nth: u32,
+    connect: &C,
+    tally: &Arc<ClientTally>,
+) -> Box<dyn Client> {
+    let sources: Vec<OpSource<SqlOp>> =
+        slots_of(sharing, nth).map(|slot| OpSource::with_ahead(part, slot, AHEAD_MAX)).collect();
+    let factories = sources.iter().map(|source| for_source(connect, source)).collect();
+    Box::new(BatchClient::new(sources, MultiplexedDriver::new(factories, tally.clone()), Stamp::Each))
+}
+
+/// The clients on thread number `nth`: neighbours by their numbers, as many as on the others or one more.
+fn slots_of(sharing: SharedThreads, nth: u32) -> impl Iterator<Item = Slot> {
+    let SharedThreads { clients, threads } = sharing;
+    let first = |nth: u32| (u64::from(nth) * u64::from(clients) / u64::from(threads)) as u32;
+    (first(nth)..first(nth + 1)).map(move |client| Slot { client, clients })
+}
+
+/// One client's connection, with its operation.
+struct Connection<C: SessionFactory> {
+    connect: C,
+    /// Opened on the clients' own thread. `None` while it is lost.
+    session: Option<C::Session>,
+    /// Whether the socket buffer is full, so that it is watched for room.
+    is_full: bool,
+    op: SqlOp,
+    state: OpState,
+    /// When the answer was first found missing; `None` if that was not checked since the last command.
+    silent_since: Option<Instant>,
+    /// When the operation first failed with a conflict.
+    began: Option<Instant>,
+}
+
+/// What the operation of a connection waits for.
+enum OpState {
+    /// There is no operation.
+    Idle,
+    /// It waits for a connection.
+    Unconnected,
+    /// The answer to BEGIN.
+    Begin,
+    /// The answer to call number `nth`. The arguments of the next call begin at `args`.
+    Call { nth: usize, args: usize },
+    /// The answer to COMMIT.
+    Commit,
+    /// The answer to ROLLBACK, sent because of this failure.
+    RollBack(OpFailure),
+}
+
+/// The connections of one thread.
+struct MultiplexedDriver<C: SessionFactory> {
+    connections: Vec<Connection<C>>,
+    /// Watches the sockets; made on the clients' own thread.
+    epoll: Option<OwnedFd>,
+    /// Slots with events from the last poll that are not handled yet, in reverse order.
+    ready: Vec<u32>,
+    /// Slots with an operation that is not started yet.
+    pushed: Vec<u32>,
+    /// Slots whose operations wait for a connection.
+    waiting: VecDeque<u32>,
+    /// When the next of them may try, and the pause after a failed attempt.
+    connect_at: Instant,
+    pause: Duration,
+    /// When the sockets were last polled, and when overdue answers are checked next.
+    polled_at: Instant,
+    check_silence_at: Instant,
+    is_over: bool,
+    failure: String,
+    tally: Arc<ClientTally>,
+}
+
+impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
+    fn new(factories: Vec<C>, tally: Arc<ClientTally>) -> Self {
+        let now = Instant::now();
+        let connection = |connect| Connection {
+            connect,
+            session: None,
+            is_full: false,
+            op: SqlOp::default(),
+            state: OpState::Idle,
+            silent_since: None,
+            began: None,
+        };
+        let connections: Vec<Connection<C>> = factories.into_iter().map(connection).collect();
+        let many = connections.len();
+        MultiplexedDriver {
+            epoll: None,
+            ready: Vec::with_capacity(READY_MAX),
+            pushed: Vec::with_capacity(many),
+            waiting: VecDeque::with_capacity(many),
+            connect_at: now,
+            pause: PAUSE,
+            polled_at: now,
+            check_silence_at: now,
+            is_over: false,
+            failure: String::new(),
+            tally,
+            connections,
+        }
+    }
+
+    fn options(&self) -> &SessionOptions {
+        self.connections[0].connect.options()
+    }
+
+    /// Takes over a new connection for `slot`.
+    fn adopt(&mut self, slot: u32, mut session: C::Session) -> Result<(), OpFailure> {
+        let io = |errno: Errno| OpFailure { class: FailureClass::Other, text: std::io::Error::from(errno).to_string() };
+        session.stop_waiting()?;
+        if self.epoll.is_none() {
+            self.epoll = Some(epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io)?);
+        }
+        epoll::add(self.epoll(), session.socket(), EventData::new_u64(slot.into()), ANSWERS).map_err(io)?;
+        let connection = &mut self.connections[slot as usize];
+        (connection.session, connection.is_full) = (Some(session), false);
+        Ok(())
+    }
+
+    fn epoll(&self) -> BorrowedFd<'_> {
+        self.epoll.as_ref().expect("made with the first connection").as_fd()
+    }
+
+    /// Starts the operation of `slot`, from its beginning.
+    #[inline]
+    fn start(&mut self, slot: u32, done: &mut Vec<Done>) {
+        let connection = &mut self.connections[slot as usize];
+        if connection.session.is_none() {
+            connection.state = OpState::Unconnected;
+            return self.wait_for_connection(slot);
+        }
+        let first = if connection.op.transaction { OpState::Begin } else { next_call(&connection.op, 0, 0) };
+        self.send_command(slot, first, done);
+    }
+
+    /// Sends the command of `next`, or finishes the operation if there is none left.
+    #[inline]
+    fn send_command(&mut self, slot: u32, next: OpState, done: &mut Vec<Done>) {
+        let connection = &mut self.connections[slot as usize];
+        (connection.state, connection.silent_since) = (next, None);
+        let Some(command) = command_for(&connection.state, &connection.op) else {
+            return self.finish(slot, Outcome::Ok { bytes: 0 }, done);
+        };
+        let session = connection.session.as_mut().expect("connected: it stands at a statement");
+        match session.put(command) {
+            Ok(()) => self.send_pending(slot, done),
+            Err(failure) => self.handle_failure(slot, failure, done),
+        }
+    }
+
+    /// Sends what is in the buffer, as far as there is room.
+    #[inline]
+    fn send_pending(&mut self, slot: u32, done: &mut Vec<Done>) {
+        let connection = &mut self.connections[slot as usize];
+        let Some(session) = &mut connection.session else { return };
+        match session.send_some() {
+            Ok(all) if all != connection.is_full => {}
+            Ok(all) => self.watch_for_room(slot, !all),
+            Err(failure) => self.handle_failure(slot, failure, done),
+        }
+    }
+
+    /// Watches the socket of `slot` for room to send, or no longer.
+    #[cold]
+    fn watch_for_room(&mut self, slot: u32, is_full: bool) {
+        self.connections[slot as usize].is_full = is_full;
+        let Some(session) = &self.connections[slot as usize].session else { return };
+        let flags = if is_full { ANSWERS | EventFlags::OUT } else { ANSWERS };
+        // If it cannot be watched, the check for overdue answers finds it.
+        let _ = epoll::modify(self.epoll(), session.socket(), EventData::new_u64(slot.into()), flags);
+    }
+
+    /// The socket of `slot` has an answer, or room again.
+    #[inline]
+    fn receive_answer(&mut self, slot: u32, done: &mut Vec<Done>) {
+        let connection = &mut self.connections[slot as usize];
+        if matches!(connection.state, OpState::Idle | OpState::Unconnected) {
+            return; // the server closed an idle connection: the next operation on it will notice
+        }
+        connection.silent_since = None;
+        if connection.is_full {
+            return self.send_pending(slot, done);
+        }
+        let Some(session) = &mut connection.session else { return };
+        match session.take_some(&connection.op) {
+            Ok(true) => self.advance(slot, done),
+            Ok(false) => {}
+            Err(failure) => self.handle_failure(slot, failure, done),
+        }
+    }
+
+    /// The last command of `slot` was answered.
+    #[inline]
+    fn advance(&mut self, slot: u32, done: &mut Vec<Done>) {
+        let connection = &mut self.connections[slot as usize];
+        let next = match std::mem::replace(&mut connection.state, OpState::Idle) {
+            OpState::Begin => next_call(&connection.op, 0, 0),
+            OpState::Call { nth, args } => next_call(&connection.op, nth + 1, args),
+            OpState::RollBack(failure) => return self.rolled_back(slot, failure, done),
+            OpState::Commit | OpState::Idle | OpState::Unconnected => OpState::Idle,
+        };
+        self.send_command(slot, next, done);
+    }
+
+    /// The last command of `slot` failed.
+    #[cold]
+    fn handle_failure(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<Done>) {
+        let connection = &mut self.connections[slot as usize];
+        match std::mem::replace(&mut connection.state, OpState::Idle) {
+            // A connection that cannot roll back is useless. The operation failed for the first reason.
+            OpState::RollBack(cause) => self.drop_connection(slot, cause, done),
+            _ if failure.class == FailureClass::Lost => self.drop_connection(slot, failure, done),
+            _ => self.send_command(slot, OpState::RollBack(failure), done),
+        }
+    }
+
+    /// The operation of `slot` was rolled back: it is retried, or it has failed.
+    #[cold]
+    fn rolled_back(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<Done>) {
+        let connection = &mut self.connections[slot as usize];
+        if connection.connect.options().retries(failure.class, &mut connection.began) {
+            self.tally.again.fetch_add(1, Relaxed);
+            return self.start(slot, done);
+        }
+        self.give_up(slot, failure, done);
+    }
+
+    /// The connection of `slot` is lost, and its operation with it.
+    #[cold]
+    fn drop_connection(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<Done>) {
+        self.connections[slot as usize].session = None; // closes the socket, which ends the watch
+        self.give_up(slot, failure, done);
+    }
+
+    #[cold]
+    fn give_up(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<Done>) {
+        let OpFailure { class, text } = failure;
+        self.is_over |= self.options().ends_load_on(class);
+        self.tally.lost.fetch_add(u64::from(class == FailureClass::Lost), Relaxed);
+        self.failure = text;
+        self.finish(slot, Outcome::Failed(class), done);
+    }
+
+    #[inline]
+    fn finish(&mut self, slot: u32, outcome: Outcome, done: &mut Vec<Done>) {
+        self.connections[slot as usize].state = OpState::Idle;
+        done.push(Done { slot, outcome });
+    }
+
+    /// The first client that waits does so for a pause, as a client with a thread of its own does.
+    #[cold]
+    fn wait_for_connection(&mut self, slot: u32) {
+        if self.waiting.is_empty() {
+            self.connect_at = self.connect_at.max(Instant::now() + self.pause);
+        }
+        self.waiting.push_back(slot);
+    }
+
+    /// Connects one waiting client when it is time. If that fails, all waiting clients fail with it.
+    #[cold]
+    fn connect_one(&mut self, done: &mut Vec<Done>) {
+        let Some(slot) = self.waiting.pop_front_if(|_| self.polled_at >= self.connect_at) else { return };
+        let connect = &self.connections[slot as usize].connect;
+        let hurried = connect.with_patience(connect.options().patience.min(ANSWER_AT_MOST));
+        match hurried.connect().and_then(|session| self.adopt(slot, session)) {
+            Ok(()) => {
+                self.pause = PAUSE;
+                self.tally.reconnected.fetch_add(1, Relaxed);
+                self.start(slot, done);
+            }
+            Err(OpFailure { text, .. }) => {
+                self.pause = (2 * self.pause).min(PAUSE_MAX);
+                self.connect_at = Instant::now() + self.pause;
+                let all: Vec<u32> = std::iter::once(slot).chain(self.waiting.drain(..)).collect();
+                let lost = || OpFailure { class: FailureClass::Lost, text: text.clone() };
+                all.into_iter().for_each(|slot| self.give_up(slot, lost(), done));
+            }
+        }
+    }
+
+    /// Polls the sockets once, for at most `timeout`.
+    #[inline]
+    fn poll_sockets(&mut self, timeout: Nanos) {
+        let timeout = Duration::from_nanos(timeout.0).min(self.until_attempt());
+        let epoll = self.epoll.as_ref().expect("made when the clients were opened");
+        // epoll waits for whole milliseconds: too long for what falls due before. Poll does not.
+        let whole = timeout.as_nanos().is_multiple_of(1_000_000);
+        if !whole && poll(&mut [PollFd::new(epoll, PollFlags::IN)], Some(&timespec(timeout))) == Ok(0) {
+            self.polled_at = Instant::now();
+            return;
+        }
+        let timeout = if whole { timeout } else { Duration::ZERO };
+        // If a signal comes, the loop asks again.
+        if let Ok((ready, _)) = epoll::wait(epoll, &mut [MaybeUninit::uninit(); READY_MAX], Some(&timespec(timeout))) {
+            self.ready.extend(ready.iter().rev().map(|event: &Event| event.data.u64() as u32));
+        }
+        self.polled_at = Instant::now();
+    }
+
+    /// Time until the next attempt to connect; for ever if no client waits for it.
+    #[inline]
+    fn until_attempt(&self) -> Duration {
+        match self.waiting.is_empty() {
+            true => Duration::MAX,
+            false => self.connect_at.saturating_duration_since(Instant::now()),
+        }
+    }
+
+    /// Gives up connections whose answer is overdue. The wait is counted from the first check here: the last poll may have been long
+    /// before the command was sent, if all clients were in think time.
+    #[inline]
+    fn end_silent_connections(&mut self, done: &mut Vec<Done>) {
+        if self.polled_at < self.check_silence_at {
+            return;
+        }
+        self.check_silence_at = self.polled_at + SWEEP_EVERY;
+        let (patience, polled_at) = (self.options().patience, self.polled_at);
+        for slot in 0..self.connections.len() as u32 {
+            let connection = &mut self.connections[slot as usize];
+            if matches!(connection.state, OpState::Idle | OpState::Unconnected) {
+                continue;
+            }
+            let since = *connection.silent_since.get_or_insert(polled_at);
+            if polled_at.saturating_duration_since(since) > patience {
+                self.handle_failure(slot, OpFailure::timed_out(), done);
+            }
+        }
+    }
+}
+
+/// Edge-triggered: each answer is announced once. It is read until nothing is left, so nothing is missed.
+const ANSWERS: EventFlags = EventFlags::IN.union(EventFlags::ET);
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() }
+}
+
+/// The state of an operation whose next call is number `nth`, with arguments from `args` on.
+#[inline]
+fn next_call(op: &SqlOp, nth: usize, args: usize) -> OpState {
+    match op.calls.get(nth) {
+        Some(call) => OpState::Call { nth, args: args + call.args as usize },
+        None if op.transaction => OpState::Commit,
+        None => OpState::Idle,
+    }
+}
+
+/// The command that brings `op` into `state`.
+#[inline]
+fn command_for<'a>(state: &OpState, op: &'a SqlOp) -> Option<Command<'a>> {
+    Some(match *state {
+        OpState::Idle | OpState::Unconnected => return None,
+        OpState::Begin => Command::Text("BEGIN"),
+        OpState::Commit => Command::Text("COMMIT"),
+        OpState::RollBack(_) => Command::Text("ROLLBACK"),
+        OpState::Call { nth, args } => {
+            let call = op.calls[nth];
+            let args = &op.args[args - call.args as usize..args];
+            Command::Call { statement: call.statement, args, text: &op.text }
+        }
+    })
+}
+
+/// Copies `op` into the buffers of `mine`.
+#[inline]
+fn copy_op(mine: &mut SqlOp, op: &SqlOp) {
+    (mine.op_kind, mine.transaction, mine.writes) = (op.op_kind, op.transaction, op.writes);
+    mine.calls.clone_from(&op.calls);
+    mine.args.clone_from(&op.args);
+    mine.text.clone_from(&op.text);
+}
+
+impl<C: SessionFactory<Session: PollableSession>> BatchDriver for MultiplexedDriver<C> {
+    type Op = SqlOp;
+
+    fn depth(&self) -> u32 {
+        self.connections.len() as u32
+    }
+
+    fn open(&mut self) -> Result<(), String> {
+        for slot in 0..self.connections.len() as u32 {
+            let connect = &self.connections[slot as usize].connect;
+            let server = connect.server();
+            let connected = connect.connect().and_then(|session| self.adopt(slot, session));
+            connected.map_err(|failure| format!("cannot connect to {server}: {}", failure.text))?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn push(&mut self, slot: u32, op: &SqlOp) {
+        let connection = &mut self.connections[slot as usize];
+        copy_op(&mut connection.op, op);
+        connection.began = None;
+        self.pushed.push(slot);
+    }
+
+    #[inline]
+    fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>) {
+        while let Some(slot) = self.pushed.pop() {
+            self.start(slot, done);
+        }
+        if done.is_empty() && self.ready.is_empty() {
+            self.poll_sockets(timeout);
+            self.end_silent_connections(done);
+            self.connect_one(done);
+        }
+        while done.is_empty()
+            && let Some(slot) = self.ready.pop()
+        {
+            self.receive_answer(slot, done);
+        }
+    }
+
+    fn describe_failure(&self) -> String {
+        format!("{}: {}", self.connections[0].connect.server(), self.failure)
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! The way of operations on sockets whose other ends are here; the real servers are in the contract tests.
+
+    use super::*;
+    use crate::sql::session_options::{ClientThreads, ConnectionLifetime, ReconnectPolicy, StatementMode};
+    use model::SqlCall;
+    use std::io::{ErrorKind, Read, Write};
+    use std::os::unix::net::UnixStream;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, AtomicU32};
+
+    /// A server that says what the test says: the other ends of its connections, in the order in which they were made.
+    #[derive(Clone)]
+    struct Server {
+        ends: Arc<Mutex<Vec<Option<UnixStream>>>>,
+        is_gone: Arc<AtomicBool>,
+        attempts: Arc<AtomicU32>,
+        options: SessionOptions,
+    }
+
+    /// A client's end: commands are lines, and answers are letters.
+    struct Line {
+        socket: UnixStream,
+        out: Vec<u8>,
+    }
+
+    fn lost(text: &str) -> OpFailure {
+        OpFailure { class: FailureClass::Lost, text: text.into() }
+    }
+
+    impl SessionFactory for Server {
+        type Session = Line;
+        fn server(&self) -> String {
+            "a server".into()
+        }
+        fn options(&self) -> &SessionOptions {
+            &self.options
+        }
+        fn with_statements(&self, _: &[u16]) -> Server {
+            self.clone()
+        }
+        fn with_patience(&self, _: Duration) -> Server {
+            self.clone()
+        }
+        fn connect(&self) -> Result<Line, OpFailure> {
+            self.attempts.fetch_add(1, Relaxed);
+            if self.is_gone.load(Relaxed) {
+                return Err(lost("it is not there"));
+            }
+            let (socket, end) = UnixStream::pair().unwrap();
+            self.ends.lock().unwrap().push(Some(end));
+            Ok(Line { socket, out: Vec::new() })
+        }
+    }
+
+    impl SqlSession for Line {
+        fn perform(&mut self, _: &SqlOp) -> Result<(), OpFailure> {
+            unreachable!("nobody waits here")
+        }
+        fn roll_back(&mut self) -> Result<(), OpFailure> {
+            unreachable!("nobody waits here")
+        }
+    }
+
+    impl PollableSession for Line {
+        fn stop_waiting(&mut self) -> Result<(), OpFailure> {
+            self.socket.set_nonblocking(true).map_err(|error| lost(&error.to_string()))
+        }
+        fn socket(&self) -> BorrowedFd<'_> {
+            self.socket.as_fd()
+        }
+        fn put(&mut self, next: Command<'_>) -> Result<(), OpFailure> {
+            self.out = match next {
+                Command::Text(text) => format!("{text}\n").into(),
+                Command::Call { statement, args, text } => {
+                    [format!("{statement} {args:?} ").as_bytes(), text, b"\n"].concat()
+                }
+            };
+            Ok(())
+        }
+        fn send_some(&mut self) -> Result<bool, OpFailure> {
+            match self.socket.write(&self.out) {
+                Ok(sent) => drop(self.out.drain(..sent)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => return Err(lost(&error.to_string())),
+            }
+            Ok(self.out.is_empty())
+        }
+        fn take_some(&mut self, _: &SqlOp) -> Result<bool, OpFailure> {
+            let mut letter = [0];
+            match self.socket.read(&mut letter) {
+                Ok(1) if letter == *b"y" => Ok(true),
+                Ok(1) => Err(OpFailure { class: FailureClass::Conflict, text: "deadlock".into() }),
+                Ok(_) => Err(lost("it hung up")),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+                Err(error) => Err(lost(&error.to_string())),
+            }
+        }
+    }
+
+    impl Server {
+        /// Answers connection number `nth` if something came over it.
+        fn answer_if_asked(&self, nth: usize) {
+            let mut ends = self.ends.lock().unwrap();
+            let end = ends[nth].as_mut().expect("it is open");
+            end.set_nonblocking(true).unwrap();
+            if end.read(&mut [0; 1 << 10]).is_ok() {
+                end.write_all(b"y").unwrap();
+            }
+        }
+
+        /// What came over connection number `nth`, which is answered by `letter`.
+        fn answer(&self, nth: usize, letter: &[u8]) -> String {
+            let mut ends = self.ends.lock().unwrap();
+            let end = ends[nth].as_mut().expect("it is open");
+            let mut said = vec![0; 1 << 10];
+            let count = end.read(&mut said).unwrap();
+            end.write_all(letter).unwrap();
+            String::from_utf8_lossy(&said[..count]).trim_end().to_owned()
+        }
+    }
+
+    /// A server and its clients on one thread, which wait for an answer as long as `patience`.
+    fn clients(count: usize, patience: Duration) -> (Server, MultiplexedDriver<Server>) {
+        let options = SessionOptions {
+            statements: StatementMode::Prepared,
+            isolation: None,
+            connection: ConnectionLifetime::Kept,
+            reconnect: ReconnectPolicy::Again,
+            retries_for: Duration::from_secs(3600),
+            patience,
+            threads: ClientThreads::Shared(1),
+        };
+        let server = Server { ends: Arc::default(), is_gone: Arc::default(), attempts: Arc::default(), options };
+        let mut driver = MultiplexedDriver::new(vec![server.clone(); count], Arc::default());
+        driver.open().unwrap();
+        (server, driver)
+    }
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn operation(transaction: bool) -> SqlOp {
+        let calls = vec![SqlCall { statement: 7, args: 1 }, SqlCall { statement: 8, args: 2 }];
+        SqlOp { transaction, calls, args: [1, 2, 3].map(SqlArg::Int).into(), ..SqlOp::default() }
+    }
+
+    /// What one look finds.
+    fn look(driver: &mut MultiplexedDriver<Server>) -> Vec<Done> {
+        let mut done = Vec::new();
+        driver.submit_and_wait(Nanos(0), &mut done);
+        done
+    }
+
+    /// Looks until an operation is done.
+    fn until_done(driver: &mut MultiplexedDriver<Server>) -> Vec<Done> {
+        let mut done = Vec::new();
+        while done.is_empty() {
+            driver.submit_and_wait(Nanos::from_millis(100), &mut done);
+        }
+        done
+    }
+
+    const OK: Outcome = Outcome::Ok { bytes: 0 };
+
+    fn counts(driver: &MultiplexedDriver<Server>) -> [String; 2] {
+        let facts = driver.tally.facts();
+        [0, 1].map(|nth| facts[nth].value.clone())
+    }
+
+    #[test]
+    fn an_operation_says_its_statements_one_after_the_other_while_its_neighbours_go_on() {
+        let (server, mut driver) = clients(2, HOUR);
+        driver.push(0, &operation(true));
+        assert_eq!(look(&mut driver), []);
+        driver.push(1, &operation(false));
+        assert_eq!(look(&mut driver), []);
+        for said in ["BEGIN", "7 [Int(1)]", "8 [Int(2), Int(3)]"] {
+            assert_eq!(server.answer(0, b"y"), said);
+            assert_eq!(look(&mut driver), []);
+        }
+        assert_eq!(server.answer(1, b"y"), "7 [Int(1)]");
+        assert_eq!(look(&mut driver), []);
+        assert_eq!((server.answer(1, b"y"), server.answer(0, b"y")), ("8 [Int(2), Int(3)]".into(), "COMMIT".into()));
+        // Both are there, and each is handed over alone.
+        let both = [look(&mut driver), look(&mut driver)].map(|done| (done.len(), done[0].outcome));
+        assert_eq!(both, [(1, OK); 2]);
+    }
+
+    #[test]
+    fn an_operation_that_loses_is_rolled_back_and_performed_again_within_itself() {
+        let (server, mut driver) = clients(1, HOUR);
+        driver.push(0, &operation(true));
+        let talk = [("BEGIN", b"y"), ("7 [Int(1)]", b"n"), ("ROLLBACK", b"y"), ("BEGIN", b"y"), ("7 [Int(1)]", b"y")];
+        for (said, letter) in talk {
+            assert_eq!(look(&mut driver), []);
+            assert_eq!(server.answer(0, letter), said);
+        }
+        assert_eq!(look(&mut driver), []);
+        server.answer(0, b"y");
+        assert_eq!(look(&mut driver), []);
+        assert_eq!(server.answer(0, b"y"), "COMMIT");
+        assert_eq!(look(&mut driver), [Done { slot: 0, outcome: OK }]);
+        assert_eq!(counts(&driver), ["1", "0"]);
+    }
+
+    #[test]
+    fn without_time_for_retries_a_conflict_is_a_failure_after_its_roll_back() {
+        let (server, mut driver) = clients(1, HOUR);
+        driver.connections[0].connect.options.retries_for = Duration::ZERO;
+        driver.push(0, &operation(false));
+        look(&mut driver);
+        server.answer(0, b"n");
+        assert_eq!(look(&mut driver), []);
+        assert_eq!(server.answer(0, b"y"), "ROLLBACK");
+        let failed = Outcome::Failed(FailureClass::Conflict);
+        assert_eq!(look(&mut driver), [Done { slot: 0, outcome: failed }]);
+        assert_eq!(
+            (driver.describe_failure().as_str(), counts(&driver)),
+            ("a server: deadlock", ["0".into(), "0".into()])
+        );
+    }
+
+    #[test]
+    fn a_server_that_says_nothing_is_lost_when_its_time_is_over_and_others_are_not() {
+        let (server, mut driver) = clients(2, Duration::from_millis(300));
+        [0, 1].into_iter().for_each(|slot| driver.push(slot, &operation(false)));
+        let mut done = Vec::new();
+        while done.is_empty() {
+            driver.submit_and_wait(Nanos::from_millis(20), &mut done);
+            server.answer_if_asked(1);
+            done.retain(|done| done.slot == 0);
+            if matches!(driver.connections[1].state, OpState::Idle) {
+                driver.push(1, &operation(false));
+            }
+        }
+        assert_eq!(done, [Done { slot: 0, outcome: Outcome::Failed(FailureClass::Lost) }]);
+        assert!(driver.describe_failure().contains("did not answer") && driver.connections[1].session.is_some());
+    }
+
+    #[test]
+    fn a_server_is_not_lost_because_nobody_looked_for_long_before_it_was_told_anything() {
+        let (server, mut driver) = clients(1, HOUR);
+        // All clients thought for two hours.
+        driver.polled_at -= 2 * HOUR;
+        driver.push(0, &operation(false));
+        assert_eq!(look(&mut driver), []);
+        server.answer(0, b"y");
+        assert_eq!(look(&mut driver), []);
+        server.answer(0, b"y");
+        assert_eq!(look(&mut driver), [Done { slot: 0, outcome: OK }]);
+    }
+
+    #[test]
+    fn an_outage_costs_one_attempt_for_all_on_the_thread_and_they_come_back_when_it_is_over() {
+        let (server, mut driver) = clients(3, HOUR);
+        (0..3).for_each(|slot| driver.push(slot, &operation(true)));
+        look(&mut driver);
+        server.is_gone.store(true, Relaxed);
+        server.ends.lock().unwrap().iter_mut().for_each(|end| *end = None);
+        let mut failed = Vec::new();
+        while failed.len() < 3 {
+            failed.extend(until_done(&mut driver));
+        }
+        let before = server.attempts.load(Relaxed);
+        (0..3).for_each(|slot| driver.push(slot, &operation(true)));
+        failed.extend(until_done(&mut driver));
+        assert_eq!((failed.len(), server.attempts.load(Relaxed) - before), (6, 1), "{failed:?}");
+        assert!(failed.iter().all(|done| done.outcome == Outcome::Failed(FailureClass::Lost)));
+        server.is_gone.store(false, Relaxed);
+        (0..3).for_each(|slot| driver.push(slot, &operation(true)));
+        while server.ends.lock().unwrap().len() < 6 {
+            assert_eq!(look(&mut driver), []);
+        }
+        assert_eq!((server.answer(5, b"y"), counts(&driver)), ("BEGIN".into(), ["0".into(), "3".into()]));
+    }
+
+    #[test]
+    fn a_lost_connection_is_the_end_where_the_clients_are_to_stop() {
+        for reconnect in [ReconnectPolicy::Again, ReconnectPolicy::Stop] {
+            let (server, mut driver) = clients(1, HOUR);
+            driver.connections[0].connect.options.reconnect = reconnect;
+            driver.push(0, &operation(true));
+            look(&mut driver);
+            server.ends.lock().unwrap()[0] = None;
+            until_done(&mut driver);
+            assert_eq!(driver.is_over(), reconnect == ReconnectPolicy::Stop);
+        }
+    }
+
+    #[test]
+    fn a_statement_for_which_there_is_no_room_goes_on_when_there_is_and_holds_nobody_up() {
+        let (server, mut driver) = clients(2, HOUR);
+        let call = SqlCall { statement: 1, args: 0 };
+        let long = SqlOp { calls: vec![call], text: vec![b'x'; 3 << 20], ..SqlOp::default() };
+        [0, 1].into_iter().zip([&long, &operation(false)]).for_each(|(slot, op)| driver.push(slot, op));
+        assert_eq!(look(&mut driver), []);
+        assert!(driver.connections[0].is_full && !driver.connections[1].is_full);
+        server.answer(1, b"y");
+        look(&mut driver);
+        server.answer(1, b"y");
+        assert_eq!(look(&mut driver), [Done { slot: 1, outcome: OK }]);
+        let mut received = 0;
+        while received < long.text.len() {
+            received += server.answer(0, b"").len();
+            look(&mut driver);
+        }
+        assert!(!driver.connections[0].is_full);
+        server.ends.lock().unwrap()[0].as_mut().unwrap().write_all(b"y").unwrap();
+        assert_eq!(until_done(&mut driver), [Done { slot: 0, outcome: OK }]);
+    }
+
+    #[test]
+    fn the_clients_are_spread_over_the_threads_and_none_is_left_out() {
+        for (clients, threads) in [(16, 2), (7, 3), (512, 5), (9, 8)] {
+            let of_thread = |nth| slots_of(SharedThreads { clients, threads }, nth).map(|slot| slot.client).collect();
+            let all: Vec<Vec<u32>> = (0..threads).map(of_thread).collect();
+            assert!(all.iter().flatten().copied().eq(0..clients), "{all:?}");
+            let counts = all.iter().map(Vec::len);
+            assert!(counts.clone().max().unwrap() - counts.min().unwrap() <= 1, "{all:?}");
+        }
+    }
+}

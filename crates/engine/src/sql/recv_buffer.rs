@@ -1,0 +1,104 @@
+//! What a server has sent and nobody has looked at yet: the receiving half of the clients of SQL servers.
+//!
+//! In: a socket. Out: slices of that buffer, of the length asked for. One read takes what is
+//! there, which is a whole answer in most cases. Limits: the buffer grows to the longest message and stays so.
+
+use std::io::{self, ErrorKind, Read};
+
+/// Holds the answer to a point select a hundred times; pages that no answer reaches take no memory.
+const AT_FIRST: usize = 16 << 10;
+
+/// Bytes received, of which some are taken.
+pub struct RecvBuffer {
+    buffer: Vec<u8>,
+    /// `buffer[at..end]` was received and not taken.
+    at: usize,
+    end: usize,
+}
+
+impl RecvBuffer {
+    /// An empty one.
+    pub fn new() -> RecvBuffer {
+        RecvBuffer { buffer: vec![0; AT_FIRST], at: 0, end: 0 }
+    }
+
+    /// The next `bytes` bytes, not taken yet; `socket` is read until they are there.
+    #[inline]
+    pub fn peek(&mut self, bytes: usize, socket: &mut impl Read) -> io::Result<&[u8]> {
+        while self.end - self.at < bytes {
+            self.receive(bytes, socket)?;
+        }
+        Ok(&self.buffer[self.at..self.at + bytes])
+    }
+
+    /// Takes `bytes` bytes, which were peeked at.
+    #[inline]
+    pub fn take(&mut self, bytes: usize) -> &[u8] {
+        let from = self.at;
+        self.at += bytes;
+        &self.buffer[from..self.at]
+    }
+
+    /// Reads once, with what is left moved to the front: little or nothing.
+    fn receive(&mut self, bytes: usize, socket: &mut impl Read) -> io::Result<()> {
+        self.buffer.copy_within(self.at..self.end, 0);
+        (self.at, self.end) = (0, self.end - self.at);
+        if self.buffer.len() < bytes {
+            self.buffer.resize(bytes.next_power_of_two(), 0);
+        }
+        match socket.read(&mut self.buffer[self.end..]) {
+            Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
+            Ok(received) => {
+                self.end += received;
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What a socket that does not wait gave or took; `None` if it could not for now.
+#[inline]
+pub fn if_ready(done: io::Result<usize>) -> io::Result<Option<usize>> {
+    match done {
+        Ok(count) => Ok(Some(count)),
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A socket on which a text arrives in pieces of at most so many bytes.
+    struct Pieces<'a>(&'a [u8], usize);
+
+    impl Read for Pieces<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = self.1.min(buffer.len());
+            self.0.read(&mut buffer[..count])
+        }
+    }
+
+    #[test]
+    fn what_comes_in_pieces_is_put_together_whatever_their_size() {
+        let text: Vec<u8> = (0..100_000u32).map(|n| n as u8).collect();
+        for piece in [1, 7, 16_384, 100_000] {
+            let (mut inbox, mut socket) = (RecvBuffer::new(), Pieces(&text, piece));
+            let mut seen = Vec::new();
+            for length in [1, 20_000, 3, 70_000, 9_996] {
+                inbox.peek(length, &mut socket).unwrap();
+                seen.extend_from_slice(inbox.take(length));
+            }
+            assert!(seen == text, "in pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn a_message_that_is_cut_off_is_an_end_that_nobody_expected() {
+        let error = RecvBuffer::new().peek(4, &mut Pieces(b"abc", 2)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+    }
+}

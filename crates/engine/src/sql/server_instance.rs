@@ -1,0 +1,417 @@
+//! The instance of an SQL server: a private one in a directory of plimsoll's own, or an existing one given by its URL.
+//!
+//! In: what one kind of server has of its own ([`SqlServer`]: programs, arguments, words for tables and settings). Out: an
+//! [`Instance`]. Limits: one control connection (`admin`) makes all queries outside of the load, and never while clients wait; an
+//! existing server is never started, stopped or configured.
+
+use crate::data_description::DataDescription;
+use crate::engine::{DataSpace, Instance, InstanceReport, Loading, ResetFor, Start, loaders_for};
+use crate::maintenance::{self, Maintenance, RemainingDebt};
+use crate::reset::{DataReset, ResetMode};
+use crate::server::dir::{ServerDir, Socket};
+use crate::server::location::{DataLocation, ExternalSchema};
+use crate::server::program::Program;
+use crate::server::variables::{Rules, Variables};
+use crate::sql::multiplex::PollableSession;
+use crate::sql::session_options::{self, ClientThreads, SessionOptions};
+use crate::sql::{ClientTally, OpFailure, SessionFactory, connections_needed, program_of, server_error, sql_clients};
+use host::data_dir::DataDir;
+use host::error::{TargetError, shown};
+use model::{Bytes, CounterSource, Fact, Params, SqlOp, Trial};
+use rustix::process::Signal;
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use workload::{Beside, Kind, Part, Table, Work};
+
+/// Counting rows and flushing have no time limit of their own, and a load may leave much to be written.
+const ADMIN_PATIENCE: Duration = Duration::from_secs(600);
+
+/// The constants of one kind of server.
+pub struct ServerSpec {
+    /// The name of a private one: in messages, of its directory, and as the prefix of its facts.
+    pub name: &'static str,
+    /// The user that it runs as if plimsoll is root.
+    pub user: &'static str,
+    /// Its program,
+    pub program: Program,
+    /// and the one that makes its files.
+    pub install: Program,
+    /// Its socket, in its directory.
+    pub socket: &'static str,
+    /// The signal that kills it with all its processes,
+    pub killed_by: Signal,
+    /// and the one that shuts it down cleanly, without waiting for clients.
+    pub ended_by: Signal,
+    /// Which of its variables a plan may set.
+    pub rules: Rules,
+    /// The variable that holds its version.
+    pub version: &'static str,
+    /// Queries for the isolation level of a connection. Each server knows one of them.
+    pub isolation: &'static [&'static str],
+    /// The query for the size of the tables, in bytes.
+    pub table_bytes: &'static str,
+}
+
+/// A control connection, used outside of the load.
+pub trait AdminConnection: Send + 'static {
+    /// Runs `statement`.
+    fn run(&mut self, statement: &str) -> Result<(), OpFailure>;
+    /// The rows of the query `question`, each value as text.
+    fn rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, OpFailure>;
+    /// The number that answers `question`, which may take as long as a statement; 0 if it has no row.
+    fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure>;
+
+    /// The last value of the first row.
+    fn value(&mut self, question: &str) -> Result<Option<String>, OpFailure> {
+        Ok(self.rows(question)?.into_iter().next().and_then(|row| row.into_iter().last()?))
+    }
+}
+
+/// What one kind of server has of its own.
+pub trait SqlServer: Clone + Send + Sync + 'static {
+    /// The address of a server, with the login.
+    type Address: Clone + Send + Sync + 'static;
+    /// A control connection.
+    type Admin: AdminConnection;
+    /// How clients connect.
+    type Sessions: SessionFactory<Session: PollableSession>;
+
+    /// The constants of this kind.
+    const SPEC: &'static ServerSpec;
+
+    /// Refuses a trial that this kind of server, or this machine, cannot run.
+    fn check(&self, trial: &Trial) -> Result<(), TargetError>;
+    /// Arguments of the program that makes the files in `data`.
+    fn install_arguments(&self, data: &Path, variables: &Variables) -> Vec<OsString>;
+    /// Arguments of the server on them.
+    fn arguments(&self, data: &Path, params: &Params, variables: &Variables) -> Vec<OsString>;
+    /// The address of the server behind a private socket.
+    fn private_address(socket: Socket, shown: String) -> Self::Address;
+    /// Makes the schema for the tables on a new private server, and returns its address.
+    fn create_schema(link: &mut Self::Admin, address: Self::Address) -> Result<Self::Address, OpFailure>;
+    /// Makes a schema on the existing server that `params` name.
+    fn open_external(params: &Params) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
+    /// A connection that gives up after `patience` without an answer.
+    fn connect_admin(address: &Self::Address, patience: Duration) -> Result<Self::Admin, OpFailure>;
+    /// The server, for messages.
+    fn display_name(address: &Self::Address) -> &str;
+    /// Makes the connections of clients that execute `statements` with `options`,
+    fn session_factory(address: Self::Address, statements: Arc<[String]>, options: SessionOptions) -> Self::Sessions;
+    /// and a control connection with the same session options.
+    fn connect_as_client(connect: &Self::Sessions) -> Result<Self::Admin, OpFailure>;
+    /// The query for the value of a variable.
+    fn variable(name: &str) -> String;
+    /// The variables that are read back as facts.
+    fn variables(&self) -> &'static [&'static str];
+    /// The durability (`disk`, `os`, `none`) that results from the values of its variables.
+    fn durability(&self, value: &dyn Fn(&str) -> String) -> &'static str;
+    /// `name` as an identifier.
+    fn quoted(name: &str) -> String;
+    /// The statements that make `table` with its indexes,
+    fn create(&self, table: &Table) -> Vec<String>;
+    /// and those that add its indexes to a table without them.
+    fn indexes(table: &Table) -> Vec<String>;
+    /// Writes out what is pending for `tables`, as far as a server that is not `private` allows it. Returns the bytes left if it
+    /// makes no progress any more.
+    fn quiesce(&self, link: &mut Self::Admin, tables: &[String], private: bool) -> Result<Bytes, OpFailure>;
+    /// Refuses more connections than `most`, the limit of the server.
+    fn check_connections(_clients: u32, _most: Option<String>) -> Result<(), TargetError> {
+        Ok(())
+    }
+    /// The counters that it keeps of itself.
+    fn sources(&self, address: &Self::Address) -> Vec<Box<dyn CounterSource>>;
+}
+
+/// A server with the data that was made on it.
+pub struct SqlServerInstance<S: SqlServer> {
+    server: S,
+    /// The control connection. Not used while clients wait.
+    admin: RefCell<S::Admin>,
+    address: S::Address,
+    tables: Vec<String>,
+    /// The seed of the data.
+    seed: u64,
+    tally: Arc<ClientTally>,
+    debt: RemainingDebt,
+    made_for: DataDescription,
+    /// Variables that the plan sets.
+    variables: Variables,
+    /// What is reset before each point.
+    reset: DataReset,
+    params: Params,
+    /// Those of the clients of the last trial, or of the first.
+    options: SessionOptions,
+    location: DataLocation,
+}
+
+impl<S: SqlServer> SqlServerInstance<S> {
+    /// Starts `server` in a directory of its own.
+    pub fn start(server: S, start: &Start) -> Result<Self, TargetError> {
+        server.check(start.trial)?;
+        let (own, params) = (S::SPEC, &start.trial.target.params);
+        let variables = own.rules.variables(params);
+        let blamed = |error| own.rules.blamed(&variables, error);
+        let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
+        let mut server_dir = ServerDir::make(dir, own.name, own.user, own.killed_by)?.limited_by(start.cgroups);
+        server_dir
+            .set_up(own.install.needed()?, server.install_arguments(server_dir.data(), &variables))
+            .map_err(blamed)?;
+        let address = S::private_address(
+            server_dir.socket(own.socket),
+            format!("{} in `{}`", own.name, shown(server_dir.dir.path())),
+        );
+        let mut admin = launch(&server, &mut server_dir, &address, params, &variables).map_err(blamed)?;
+        let said = S::display_name(&address).to_owned();
+        let address = S::create_schema(&mut admin, address).map_err(|failure| server_error(&said, failure))?;
+        let (location, reset) = (DataLocation::Private(Box::new(server_dir)), DataReset::from_params(params));
+        let made =
+            SqlServerInstance { variables, reset, ..SqlServerInstance::at(server, start, address, admin, location) };
+        own.rules.known(&made.variables, |name| made.variable(name)).map(|()| made)
+    }
+
+    /// Makes a schema on an existing server.
+    pub fn open_external(server: S, start: &Start) -> Result<Self, TargetError> {
+        let (address, admin, external) = S::open_external(&start.trial.target.params)?;
+        Ok(SqlServerInstance::at(server, start, address, admin, DataLocation::External(external)))
+    }
+
+    /// The instance on a server that is running.
+    fn at(server: S, start: &Start, address: S::Address, admin: S::Admin, location: DataLocation) -> Self {
+        SqlServerInstance {
+            server,
+            admin: RefCell::new(admin),
+            address,
+            tables: Vec::new(),
+            seed: start.trial.seed,
+            tally: Arc::default(),
+            debt: RemainingDebt::default(),
+            made_for: DataDescription::new(start),
+            variables: Variables::default(),
+            reset: DataReset::unchanged(),
+            params: start.trial.target.params.clone(),
+            options: SessionOptions::from_trial(start.trial),
+            location,
+        }
+    }
+
+    /// Stops a private server (cleanly if `in_order`), runs `meanwhile` on its directory, and starts it again.
+    fn restart(
+        &mut self,
+        in_order: bool,
+        meanwhile: fn(&mut DataReset, &mut DataDir, &Path) -> Result<(), TargetError>,
+    ) -> Result<(), TargetError> {
+        let DataLocation::Private(server_dir) = &mut self.location else { return Ok(()) };
+        server_dir.end(in_order.then_some(S::SPEC.ended_by))?;
+        let data = server_dir.data().to_owned();
+        meanwhile(&mut self.reset, &mut server_dir.dir, &data)?;
+        self.admin = RefCell::new(launch(&self.server, server_dir, &self.address, &self.params, &self.variables)?);
+        Ok(())
+    }
+
+    fn all(
+        &self,
+        options: SessionOptions,
+        statements: Vec<String>,
+        part: &Part<SqlOp>,
+        beside: Option<&Beside<SqlOp>>,
+        kinds: &[Kind],
+        clients: u32,
+    ) -> Loading {
+        let connect = S::session_factory(self.address.clone(), statements.into(), options);
+        sql_clients(part, beside, kinds, clients, &connect, &self.tally)
+    }
+
+    fn run(&self, statement: &str) -> Result<(), TargetError> {
+        self.admin.borrow_mut().run(statement).map_err(|failure| self.failed(failure))
+    }
+
+    /// The number that the query `question` returns; 0 if it returns none.
+    fn number(&self, question: &str) -> Result<u64, TargetError> {
+        self.admin.borrow_mut().number_patiently(question).map_err(|failure| self.failed(failure))
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.admin.borrow_mut().value(&S::variable(name)).ok().flatten()
+    }
+
+    /// The isolation level of the clients' transactions, as reported by the server.
+    fn isolation(&self) -> Option<String> {
+        let connect = S::session_factory(self.address.clone(), [].into(), self.options.clone());
+        let mut link = S::connect_as_client(&connect).ok()?;
+        let told = S::SPEC.isolation.iter().find_map(|question| link.value(question).ok()?);
+        told.map(|told| session_options::isolation_word(&told))
+    }
+
+    /// Rows are counted, not assumed.
+    fn count_rows(&self) -> Result<u64, TargetError> {
+        let count = |table: &String| self.number(&format!("SELECT count(*) FROM {}", S::quoted(table)));
+        self.tables.iter().try_fold(0u64, |rows, table| Ok(rows.saturating_add(count(table)?)))
+    }
+
+    /// What clients need for maintenance.
+    fn maintenance(&self, work: Work) -> ServerMaintenance<S> {
+        ServerMaintenance {
+            server: self.server.clone(),
+            address: self.address.clone(),
+            tables: self.tables.clone().into(),
+            private: self.location.is_private(),
+            debt: self.debt.clone(),
+            work: work.into(),
+        }
+    }
+
+    fn failed(&self, failure: OpFailure) -> TargetError {
+        server_error(S::display_name(&self.address), failure)
+    }
+}
+
+/// Starts the server of `server_dir` and connects to it.
+fn launch<S: SqlServer>(
+    server: &S,
+    server_dir: &mut ServerDir,
+    address: &S::Address,
+    params: &Params,
+    variables: &Variables,
+) -> Result<S::Admin, TargetError> {
+    let arguments = server.arguments(server_dir.data(), params, variables);
+    let answers = || S::connect_admin(address, ADMIN_PATIENCE).map(drop).map_err(|failure| failure.text);
+    server_dir.start(S::SPEC.program.needed()?, arguments, answers)?;
+    S::connect_admin(address, ADMIN_PATIENCE).map_err(|failure| server_error(S::display_name(address), failure))
+}
+
+impl<S: SqlServer> Instance for SqlServerInstance<S> {
+    fn report(&self) -> InstanceReport {
+        let value = |name: &str| self.variable(name).unwrap_or("unknown".into());
+        let (own, durability) = (S::SPEC, self.server.durability(&value));
+        let mut facts = vec![Fact::new("engine.version", value(own.version)), Fact::new("durability", durability)];
+        let known = self.server.variables().iter().filter_map(|name| Some((name, self.variable(name)?)));
+        facts.extend(known.map(|(name, value)| Fact::new(format!("{}.{name}", own.rules.server), value)));
+        let told = |fact: &Fact| facts.iter().any(|known| known.name == fact.name);
+        let set = own.rules.facts(&self.variables, |name| self.variable(name));
+        let set: Vec<Fact> = set.into_iter().filter(|fact| !told(fact)).collect();
+        facts.extend(set);
+        facts.push(Fact::new("isolation", self.isolation().unwrap_or("unknown".into())));
+        facts.extend(self.location.facts());
+        facts.extend(self.reset.facts());
+        facts.extend(self.options.facts());
+        let set = own.rules.warnings(&self.variables, |name| self.variable(name));
+        let warnings = self.location.warnings().into_iter().chain(set).collect();
+        InstanceReport { facts, warnings, processes: self.location.processes() }
+    }
+
+    fn finish_trial(&mut self) -> Vec<Fact> {
+        let ended = self.location.facts().into_iter().filter(|fact| fact.name == "server.ended");
+        self.tally.facts().into_iter().chain(ended).chain(self.debt.take_fact()).collect()
+    }
+
+    fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
+        let program = program_of(trial, &self.made_for.carried);
+        for table in &program.schema {
+            self.server.create(table).iter().try_for_each(|statement| self.run(statement))?;
+            self.tables.push(table.name.clone());
+        }
+        let Some(load) = &program.load else { return Ok(None) };
+        let options = SessionOptions::for_loading(trial);
+        Ok(Some(self.all(options, program.load_statements, load, None, &program.kinds, loaders_for(load.ops))))
+    }
+
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
+        let private = self.location.is_private();
+        let brought = self.server.quiesce(&mut self.admin.borrow_mut(), &self.tables, private);
+        self.debt.set(brought.map_err(|failure| self.failed(failure))?);
+        let rows = self.count_rows()?;
+        if self.reset.mode != ResetMode::Keep {
+            self.restart(true, DataReset::keep_copy)?;
+        }
+        self.location.seal(rows, self.seed)?;
+        Ok(self.reset.facts_of_load())
+    }
+
+    fn restores(&self) -> bool {
+        self.reset.restores()
+    }
+
+    fn reset(&mut self, purpose: ResetFor) -> Result<(), TargetError> {
+        if !self.reset.is_due(purpose, &mut self.made_for) {
+            return Ok(());
+        }
+        self.restart(!self.restores(), |reset, _, data| reset.restore(data))
+    }
+
+    fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
+        self.made_for.check_on(&self.location, trial)?;
+        let program = program_of(trial, &self.made_for.carried);
+        S::check_connections(connections_needed(trial, &program), self.variable("max_connections"))?;
+        self.options = SessionOptions::from_trial(trial);
+        if program.work != Work::Calls {
+            self.options.threads = ClientThreads::Each;
+            return Ok(maintenance::maintenance_clients(
+                &program.run,
+                &program.kinds,
+                trial.load.clients,
+                &self.maintenance(program.work),
+            ));
+        }
+        let (run, beside) = (&program.run, program.beside.as_ref());
+        Ok(self.all(self.options.clone(), program.statements, run, beside, &program.kinds, trial.load.clients))
+    }
+
+    fn sources(&self) -> Vec<Box<dyn CounterSource>> {
+        self.server.sources(&self.address)
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.location.trouble(self.tally.has_lost())
+    }
+
+    fn space(&self) -> DataSpace {
+        let total = self.location.footprint(|| Bytes(self.number(S::SPEC.table_bytes).unwrap_or_default()));
+        DataSpace { total, logs: self.location.log_footprint(), rows: self.location.rows() }
+    }
+
+    fn stop(self: Box<Self>) -> Result<(), TargetError> {
+        // The data goes with it, so it need not shut down in order: it is killed, which takes milliseconds.
+        self.location.remove()
+    }
+}
+
+/// Maintenance on an SQL server.
+#[derive(Clone)]
+struct ServerMaintenance<S: SqlServer> {
+    server: S,
+    address: S::Address,
+    tables: Arc<[String]>,
+    private: bool,
+    debt: RemainingDebt,
+    work: Arc<Work>,
+}
+
+impl<S: SqlServer> Maintenance for ServerMaintenance<S> {
+    type Op = SqlOp;
+    type Open = S::Admin;
+
+    fn engine(&self) -> String {
+        S::display_name(&self.address).to_owned()
+    }
+
+    fn open(&self) -> Result<S::Admin, OpFailure> {
+        S::connect_admin(&self.address, maintenance::PATIENCE)
+    }
+
+    fn perform(&self, link: &mut S::Admin, op: &SqlOp) -> Result<(), OpFailure> {
+        match &*self.work {
+            Work::Calls => unreachable!("statements have clients of their own"),
+            Work::Drain => {
+                self.debt.set(self.server.quiesce(link, &self.tables, self.private)?);
+                Ok(())
+            }
+            Work::Indexes(tables) => {
+                let mut asked = op.calls.iter().flat_map(|call| S::indexes(&tables[call.statement as usize]));
+                asked.try_for_each(|statement| link.run(&statement))
+            }
+        }
+    }
+}

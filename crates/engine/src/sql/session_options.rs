@@ -1,0 +1,246 @@
+//! Session options of the clients of an SQL engine: parameters that do not shape the data.
+//!
+//! In: a trial. Out: a [`SessionOptions`]. Limits: data is always loaded over kept connections with prepared statements, at
+//! the server's own isolation level, because that is fast and the rows are the same.
+
+use crate::server::url::Url;
+use host::error::TargetError;
+use model::{Fact, FailureClass, Nanos, ParamDef, ParamKind, Params, Trial};
+use std::time::{Duration, Instant};
+
+/// How statements are sent.
+pub const STATEMENTS: ParamDef = ParamDef {
+    name: "statements",
+    kind: ParamKind::OneOf(&["prepared", "plain"]),
+    default: "prepared",
+    help: "how statements are sent: prepared once per connection, or as plain text that is parsed each time \
+           (SQLite: prepared each time)",
+    scales: false,
+    shapes_data: false,
+};
+
+/// What transactions may see of each other.
+pub const ISOLATION: ParamDef = ParamDef {
+    name: "isolation",
+    kind: ParamKind::OneOf(&["default", "read-uncommitted", "read-committed", "repeatable-read", "serializable"]),
+    default: "default",
+    help: "isolation level of the clients' transactions; default = the server's own",
+    scales: false,
+    shapes_data: false,
+};
+
+/// How long a connection lasts.
+pub const CONNECTION: ParamDef = ParamDef {
+    name: "connection",
+    kind: ParamKind::OneOf(&["kept", "per-transaction"]),
+    default: "kept",
+    help: "keep connections open, or open and close one for each operation, counted in its response time",
+    scales: false,
+    shapes_data: false,
+};
+
+/// What a client does after it has lost its connection.
+pub const RECONNECT: ParamDef = ParamDef {
+    name: "reconnect",
+    kind: ParamKind::OneOf(&["again", "stop"]),
+    default: "again",
+    help: "after a lost connection, if failures are counted: connect again, or end the point",
+    scales: false,
+    shapes_data: false,
+};
+
+/// For how long conflicts are retried.
+pub const RETRIES_FOR: ParamDef = ParamDef {
+    name: "retries_for",
+    kind: ParamKind::Duration,
+    // Less than the grace time by default, so that the end of a phase does not find a client still trying.
+    default: "5s",
+    help: "retry after deadlock, lock timeout or serialization failure for up to this long (counted in the \
+           response time); 0 = count as failed",
+    scales: false,
+    shapes_data: false,
+};
+
+/// How many threads the clients have.
+pub const THREADS: ParamDef = ParamDef {
+    name: "threads",
+    kind: ParamKind::Int { min: 0, max: 16_384 },
+    default: "0",
+    help: "client threads, 0 = one per client. With fewer, connections are multiplexed: less CPU, but a reply may \
+           wait for its thread",
+    scales: false,
+    shapes_data: false,
+};
+
+/// Whether statements are prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatementMode {
+    /// Once per connection.
+    Prepared,
+    /// Never.
+    Plain,
+}
+
+/// How long a connection lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionLifetime {
+    /// As long as its client.
+    Kept,
+    /// As long as an operation.
+    PerTransaction,
+}
+
+/// After a lost connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReconnectPolicy {
+    /// The client connects again.
+    Again,
+    /// The load ends.
+    Stop,
+}
+
+/// Which threads run the clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientThreads {
+    /// One thread for each client.
+    Each,
+    /// So many threads, fewer than there are clients.
+    Shared(u32),
+}
+
+/// A connection without an answer for this long, or for the trial's grace time if that is longer, is lost. A shorter stall is
+/// a measurement and not a failure.
+const SILENCE_MAX: Duration = Duration::from_secs(30);
+
+/// The session options of a trial's clients.
+#[derive(Clone, Debug)]
+pub struct SessionOptions {
+    /// Whether they prepare their statements.
+    pub statements: StatementMode,
+    /// The isolation level in the words of SQL, where it is not the server's own.
+    pub isolation: Option<String>,
+    /// How long their connections last.
+    pub connection: ConnectionLifetime,
+    /// What happens after one is lost.
+    pub reconnect: ReconnectPolicy,
+    /// For how long they retry conflicts.
+    pub retries_for: Duration,
+    /// How long they wait for an answer.
+    pub patience: Duration,
+    /// Which threads run them.
+    pub threads: ClientThreads,
+}
+
+impl SessionOptions {
+    /// Those of the clients of `trial`.
+    pub fn from_trial(trial: &Trial) -> SessionOptions {
+        let params = &trial.target.params;
+        let Nanos(retries_for) = params.nanos(RETRIES_FOR.name);
+        SessionOptions {
+            statements: statement_mode(params),
+            isolation: isolation_level(params),
+            connection: connection_lifetime(params),
+            reconnect: if params.word(RECONNECT.name) == "stop" {
+                ReconnectPolicy::Stop
+            } else {
+                ReconnectPolicy::Again
+            },
+            retries_for: Duration::from_nanos(retries_for),
+            threads: client_threads(trial),
+            ..SessionOptions::for_loading(trial)
+        }
+    }
+
+    /// Those of the clients that load the data of `trial`.
+    pub fn for_loading(trial: &Trial) -> SessionOptions {
+        let Nanos(grace) = trial.phases.grace;
+        SessionOptions {
+            statements: StatementMode::Prepared,
+            isolation: None,
+            connection: ConnectionLifetime::Kept,
+            reconnect: ReconnectPolicy::Again,
+            retries_for: Duration::from_secs(5),
+            patience: SILENCE_MAX.max(Duration::from_nanos(grace)),
+            threads: ClientThreads::Each,
+        }
+    }
+
+    /// Whether all statements are prepared when a connection is made. One that serves one operation prepares what that needs.
+    pub fn prepares_all(&self) -> bool {
+        self.statements == StatementMode::Prepared && self.connection == ConnectionLifetime::Kept
+    }
+
+    /// Whether an operation that failed with `class` is retried. `began` is when it first failed.
+    pub fn retries(&self, class: FailureClass, began: &mut Option<Instant>) -> bool {
+        let mut since = || began.get_or_insert_with(Instant::now).elapsed();
+        class == FailureClass::Conflict && since() < self.retries_for
+    }
+
+    /// A fact about threads that clients share, if they do.
+    pub fn facts(&self) -> Option<Fact> {
+        let ClientThreads::Shared(threads) = self.threads else { return None };
+        let told = format!("{threads}; an answer waits until its thread has looked at those before it");
+        Some(Fact::new("client.threads", told))
+    }
+
+    /// Whether a failure of `class` ends the load.
+    pub fn ends_load_on(&self, class: FailureClass) -> bool {
+        class == FailureClass::Lost && self.reconnect == ReconnectPolicy::Stop
+    }
+}
+
+/// Refuses what no client of a server can do: several operations in flight, and threads that cannot be shared.
+pub fn check_trial(trial: &Trial) -> Result<(), TargetError> {
+    crate::engine::depth_one_only(trial)?;
+    let (threads, clients) = (trial.target.params.int(THREADS.name), trial.load.clients);
+    if threads > clients.into() {
+        return Err(TargetError::Unsupported(format!(
+            "threads ({threads}) exceeds clients ({clients}); raise --clients, use at most {clients} threads, or 0 \
+             for one thread per client"
+        )));
+    }
+    match (client_threads(trial), connection_lifetime(&trial.target.params)) {
+        (ClientThreads::Shared(_), ConnectionLifetime::PerTransaction) => Err(TargetError::Unsupported(format!(
+            "threads = `{threads}` for {clients} clients needs connection = `kept`: while one client connects, the \
+             others on its thread would wait"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses shared threads over TLS: data that TLS has buffered does not show at the socket.
+pub fn check_url(trial: &Trial, url: &Url) -> Result<(), TargetError> {
+    match (client_threads(trial), &url.tls) {
+        (ClientThreads::Shared(shared), Some(_)) => Err(TargetError::Unsupported(format!(
+            "threads = `{shared}` for {} clients does not work over TLS; leave out `threads` or TLS",
+            trial.load.clients
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn client_threads(trial: &Trial) -> ClientThreads {
+    let threads = trial.target.params.int(THREADS.name) as u32;
+    if (1..trial.load.clients).contains(&threads) { ClientThreads::Shared(threads) } else { ClientThreads::Each }
+}
+
+/// Whether the clients of `params` prepare their statements.
+pub fn statement_mode(params: &Params) -> StatementMode {
+    if params.word(STATEMENTS.name) == "plain" { StatementMode::Plain } else { StatementMode::Prepared }
+}
+
+/// How long the connections of `params` last.
+pub fn connection_lifetime(params: &Params) -> ConnectionLifetime {
+    if params.word(CONNECTION.name) == "kept" { ConnectionLifetime::Kept } else { ConnectionLifetime::PerTransaction }
+}
+
+/// `READ COMMITTED`.
+fn isolation_level(params: &Params) -> Option<String> {
+    let word = params.word(ISOLATION.name);
+    (word != "default").then(|| word.replace('-', " ").to_uppercase())
+}
+
+/// A server's name of a level (`REPEATABLE-READ`, `repeatable read`) in the words of [`ISOLATION`].
+pub fn isolation_word(told: &str) -> String {
+    told.trim().to_lowercase().replace(' ', "-")
+}

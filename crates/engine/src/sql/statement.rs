@@ -1,0 +1,182 @@
+//! How statements are executed over a connection: all prepared at its start, prepared when first needed, or as plain text.
+//!
+//! In: a connection that prepares and executes, statements with `?`, the session options. Out: a [`StatementExecutor`] that takes
+//! statements by their numbers. Limits: a prepared statement stays prepared as long as the connection is open.
+
+use crate::sql::SqlConnection;
+use crate::sql::literals::{Dialect, Plain};
+use crate::sql::multiplex::Command;
+use crate::sql::session_options::{SessionOptions, StatementMode};
+use model::SqlArg;
+use std::sync::Arc;
+
+/// A connection that numbers what it prepares from 0 on.
+pub trait PreparingConnection {
+    /// Why something failed.
+    type Error;
+    /// PreparingConnection `text`, with `?` for each value, under the next number.
+    fn prepare(&mut self, text: &str) -> Result<(), Self::Error>;
+    /// Puts the execution of prepared statement `number` into the send buffer. Its text arguments are in `text`.
+    fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), Self::Error>;
+    /// Puts the execution of a text without arguments into the send buffer.
+    fn put_text(&mut self, text: &str) -> Result<(), Self::Error>;
+    /// Sends the buffer and reads the whole answer.
+    fn call(&mut self) -> Result<(), Self::Error>;
+}
+
+/// A connection, and how statements are executed over it.
+pub struct StatementExecutor<W> {
+    /// The connection, for non-blocking use.
+    pub wire: W,
+    mode: ExecutionMode,
+}
+
+/// How statements are executed.
+enum ExecutionMode {
+    /// All are prepared, under their own numbers.
+    Prepared,
+    /// Each is prepared when it is first needed. `prepared[n]` is the statement that has number `n` on the connection.
+    WhenNeeded { statements: Arc<[String]>, prepared: Vec<u16> },
+    /// As plain text, built in one buffer.
+    Plain(Plain, String),
+}
+
+impl<W: PreparingConnection> StatementExecutor<W> {
+    /// ExecutionMode `statements` over the new `wire` in this `options`.
+    pub fn new(
+        mut wire: W,
+        statements: &Arc<[String]>,
+        options: &SessionOptions,
+        dialect: Dialect,
+    ) -> Result<Self, W::Error> {
+        let mode = match options.statements {
+            StatementMode::Plain => ExecutionMode::Plain(Plain::new(statements, dialect), String::new()),
+            StatementMode::Prepared if options.prepares_all() => {
+                statements.iter().try_for_each(|text| wire.prepare(text))?;
+                ExecutionMode::Prepared
+            }
+            StatementMode::Prepared => {
+                ExecutionMode::WhenNeeded { statements: statements.clone(), prepared: Vec::new() }
+            }
+        };
+        Ok(StatementExecutor { wire, mode })
+    }
+
+    /// Puts the next command into the send buffer.
+    #[inline]
+    pub fn put(&mut self, next: Command<'_>) -> Result<(), W::Error> {
+        match next {
+            Command::Text(text) => self.wire.put_text(text),
+            Command::Call { statement, args, text } => self.put_call(statement, args, text),
+        }
+    }
+
+    #[inline]
+    fn put_call(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), W::Error> {
+        match &mut self.mode {
+            ExecutionMode::Prepared => self.wire.put_execution(statement.into(), args, text),
+            ExecutionMode::Plain(plain, said) => {
+                plain.write(said, statement.into(), args, text);
+                self.wire.put_text(said)
+            }
+            ExecutionMode::WhenNeeded { statements, prepared } => {
+                let number = when_needed(&mut self.wire, statements, prepared, statement)?;
+                self.wire.put_execution(number, args, text)
+            }
+        }
+    }
+}
+
+impl<W: PreparingConnection> SqlConnection for StatementExecutor<W> {
+    type Error = W::Error;
+
+    #[inline]
+    fn run_text(&mut self, text: &str) -> Result<(), W::Error> {
+        self.wire.put_text(text)?;
+        self.wire.call()
+    }
+
+    #[inline]
+    fn call(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), W::Error> {
+        self.put_call(statement, args, text)?;
+        self.wire.call()
+    }
+}
+
+/// The number under which `statement` is prepared; it is prepared now if it was not before.
+fn when_needed<W: PreparingConnection>(
+    wire: &mut W,
+    statements: &[String],
+    prepared: &mut Vec<u16>,
+    statement: u16,
+) -> Result<usize, W::Error> {
+    if let Some(number) = prepared.iter().position(|known| *known == statement) {
+        return Ok(number);
+    }
+    wire.prepare(&statements[usize::from(statement)])?;
+    prepared.push(statement);
+    Ok(prepared.len() - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    //! The numbers, on a wire that writes down what it is told; the real servers are in the contract tests.
+
+    use super::*;
+    use crate::sql::session_options::{ClientThreads, ConnectionLifetime, ReconnectPolicy};
+    use std::time::Duration;
+
+    #[derive(Default)]
+    struct Written(Vec<String>);
+
+    impl PreparingConnection for Written {
+        type Error = &'static str;
+        fn prepare(&mut self, text: &str) -> Result<(), &'static str> {
+            self.0.push(format!("prepare {text}"));
+            if text == "bad" { Err("it is bad") } else { Ok(()) }
+        }
+        fn put_execution(&mut self, number: usize, _: &[SqlArg], _: &[u8]) -> Result<(), &'static str> {
+            self.0.push(format!("execute {number}"));
+            Ok(())
+        }
+        fn put_text(&mut self, text: &str) -> Result<(), &'static str> {
+            self.0.push(text.into());
+            Ok(())
+        }
+        fn call(&mut self) -> Result<(), &'static str> {
+            Ok(())
+        }
+    }
+
+    fn speaker(statements: StatementMode, connection: ConnectionLifetime) -> StatementExecutor<Written> {
+        let (isolation, reconnect, second) = (None, ReconnectPolicy::Again, Duration::from_secs(1));
+        let (retries_for, patience, threads) = (second, second, ClientThreads::Each);
+        let options = SessionOptions { statements, isolation, connection, reconnect, retries_for, patience, threads };
+        let all: Arc<[String]> = ["a", "b", "c"].map(String::from).into();
+        StatementExecutor::new(Written::default(), &all, &options, Dialect::Postgres).unwrap()
+    }
+
+    fn said(statements: StatementMode, connection: ConnectionLifetime) -> Vec<String> {
+        let mut speaker = speaker(statements, connection);
+        [2, 0, 2].into_iter().for_each(|number| speaker.call(number, &[], &[]).unwrap());
+        speaker.wire.0
+    }
+
+    #[test]
+    fn statements_are_executed_by_the_numbers_under_which_they_were_prepared() {
+        let all = said(StatementMode::Prepared, ConnectionLifetime::Kept);
+        assert_eq!(all, ["prepare a", "prepare b", "prepare c", "execute 2", "execute 0", "execute 2"]);
+        let needed = said(StatementMode::Prepared, ConnectionLifetime::PerTransaction);
+        assert_eq!(needed, ["prepare c", "execute 0", "prepare a", "execute 1", "execute 0"]);
+        assert_eq!(said(StatementMode::Plain, ConnectionLifetime::Kept), ["c", "a", "c"]);
+    }
+
+    #[test]
+    fn a_statement_that_could_not_be_prepared_has_no_number() {
+        let mut speaker = speaker(StatementMode::Prepared, ConnectionLifetime::PerTransaction);
+        speaker.mode =
+            ExecutionMode::WhenNeeded { statements: ["bad".into(), "a".into()].into(), prepared: Vec::new() };
+        assert!(speaker.call(0, &[], &[]).is_err() && speaker.call(1, &[], &[]).is_ok());
+        assert_eq!(speaker.wire.0, ["prepare bad", "prepare a", "execute 0"]);
+    }
+}

@@ -1,0 +1,627 @@
+//! SQLite, embedded: a B-tree in one file with a write-ahead log.
+//!
+//! In: a trial of the family sql. Out: one connection per client, statements prepared once. Limits: one writer at a time is
+//! SQLite's nature; a writing transaction begins IMMEDIATE and waits for its turn in SQLite's own busy handler, which sleeps
+//! up to 100 ms a time.
+//!
+//! Durability: `disk` = synchronous FULL (the log is synced at each commit); `os` = synchronous NORMAL and plimsoll syncs the
+//! log once a second; `none` = synchronous OFF. In WAL mode all three keep the database consistent after a crash of the
+//! process. (<https://sqlite.org/pragma.html#pragma_synchronous>)
+
+use crate::counters::{ServerSource, in_process_source, own};
+use crate::data_description::DataDescription;
+use crate::engine::{
+    DataSpace, EngineDef, EngineProcess, Instance, InstanceReport, Loading, ResetFor, Start, depth_one_only,
+    workload_of,
+};
+use crate::maintenance::{self, Maintenance, RemainingDebt};
+use crate::params;
+use crate::periodic::PeriodicTask;
+use crate::reset::{BETWEEN, DataReset, ResetMode};
+use crate::sql::session_options::{self, ConnectionLifetime, StatementMode};
+use crate::sql::{OpFailure, keep_used};
+use host::data_dir::DataDir;
+use host::error::{TargetError, shown};
+use load::{Driver, SyncClient};
+use model::CounterKind::{Counter as Counts, Gauge};
+use model::{
+    Bytes, CounterSource, Entry, Fact, FailureClass, Family, Outcome, ParamDef, ParamKind, Params, SqlArg, SqlOp, Trial,
+};
+use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
+use rusqlite::{Connection, ErrorCode, Statement};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use workload::{Beside, Carried, Column, ColumnKind, Kind, Part, SqlProgram, Table, Work};
+
+/// The engine `sqlite`.
+pub static SQLITE: EngineDef = EngineDef {
+    entry: Entry {
+        name: "sqlite",
+        help: "SQLite, embedded: a B-tree with a write-ahead log, one writer at a time",
+        families: &[Family::Sql],
+        params: PARAMS,
+    },
+    runs: EngineProcess::Embedded,
+    scripted: false,
+    // The log: a checkpoint follows each 4 MiB of it, but not while readers hold it, and a transaction is in it as a whole.
+    disk_peak: |data, _| Bytes(data.0 + data.0 / 2 + (64 << 20)),
+    version: || Ok(rusqlite::version().into()),
+    check: |trial| depth_one_only(trial).and_then(|()| whole_tables_only(&program_of(trial, &Carried::default()))),
+    start: |start| Ok(Box::new(Sqlite::start(start)?)),
+};
+
+/// Its counter source.
+pub const SOURCES: &[&ServerSource] = &[&COUNTERS];
+
+static COUNTERS: ServerSource = ServerSource {
+    name: "sqlite",
+    help: "log, database and memory of SQLite, as reported by its files and the library (sqlite)",
+    counters: &[
+        own(
+            Gauge,
+            "wal_bytes",
+            "bytes",
+            "length of the write-ahead log: its largest so far, because SQLite reuses the file from its start",
+        ),
+        own(
+            Counts,
+            "wal_restarts",
+            "ops",
+            "times that the log was restarted after all of it was written to the database",
+        ),
+        own(Gauge, "database_bytes", "bytes", "length of the database file"),
+        own(Gauge, "memory_bytes", "bytes", "memory that SQLite holds, caches of all connections included"),
+    ],
+};
+
+const PARAMS: &[ParamDef] =
+    &[params::DURABILITY, params::CACHE, BETWEEN, session_options::STATEMENTS, ISOLATION, session_options::CONNECTION];
+
+/// Its transactions are serializable, whatever is asked for: there is one writer, and readers see what was there when they began.
+const ISOLATION: ParamDef =
+    ParamDef { kind: ParamKind::OneOf(&["default", "serializable"]), ..session_options::ISOLATION };
+
+const AROUND_A_TRANSACTION: [&str; 3] = ["BEGIN IMMEDIATE", "BEGIN", "COMMIT"];
+
+/// A writer waits this long for the others before its operation counts as failed.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
+
+struct Sqlite {
+    /// Syncs the log where durability is `os`.
+    syncer: Option<PeriodicTask>,
+    /// Keeps the log in place while clients connect and disconnect, and reads the settings back.
+    admin: Connection,
+    params: Params,
+    tables: Vec<String>,
+    made_for: DataDescription,
+    debt: RemainingDebt,
+    /// What is reset before each point.
+    reset: DataReset,
+    database: PathBuf,
+    /// The last: fields are dropped in order, and files go after those that have them open.
+    dir: DataDir,
+}
+
+impl Sqlite {
+    fn start(start: &Start) -> Result<Sqlite, TargetError> {
+        let mut dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
+        let own = dir.own_directory("sqlite")?;
+        let database = own.join("plimsoll.db");
+        let params = start.trial.target.params.clone();
+        let admin = connect(&database, &params, 0).map_err(failed("open a new database at", &database))?;
+        sort_in(&admin, &own).map_err(failed("keep temporary files beside", &database))?;
+        let syncer = sync_each_second(&database, &params)?;
+        let (reset, made_for) = (DataReset::from_params(&params), DataDescription::new(start));
+        let (tables, debt) = (Vec::new(), RemainingDebt::default());
+        Ok(Sqlite { syncer, admin, params, tables, made_for, debt, reset, database, dir })
+    }
+
+    /// Closes the database, does `meanwhile` to its directory, and opens it again.
+    fn reopen(
+        &mut self,
+        meanwhile: fn(&mut DataReset, &mut DataDir, &Path) -> Result<(), TargetError>,
+    ) -> Result<(), TargetError> {
+        // Closed first: to open and close the file beside SQLite gives up the locks that SQLite has on it.
+        self.syncer = None;
+        let nothing = Connection::open_in_memory().map_err(failed("stand still for", &self.database))?;
+        drop(std::mem::replace(&mut self.admin, nothing));
+        meanwhile(&mut self.reset, &mut self.dir, self.database.parent().expect("it is in a directory"))?;
+        self.admin = connect(&self.database, &self.params, 0).map_err(failed("open", &self.database))?;
+        self.syncer = sync_each_second(&self.database, &self.params)?;
+        Ok(())
+    }
+
+    /// Rows are counted, not assumed.
+    fn rows(&self) -> rusqlite::Result<u64> {
+        let count = |table: &String| {
+            self.admin.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0))
+        };
+        self.tables.iter().map(|table| count(table).map(|rows| rows as u64)).sum()
+    }
+
+    fn all(
+        &self,
+        mode: ClientMode,
+        statements: &[String],
+        kinds: &[Kind],
+        part: &Part<SqlOp>,
+        beside: Option<&Beside<SqlOp>>,
+        clients: u32,
+    ) -> Loading {
+        let statements: Arc<[String]> = statements.into();
+        Loading::new(kinds, part, beside, clients, |source, _| {
+            let driver = SqliteDriver {
+                database: self.database.clone(),
+                params: self.params.clone(),
+                mode,
+                statements: source.statements().map_or_else(|| statements.clone(), |used| keep_used(&statements, used)),
+                connection: None,
+                failure: String::new(),
+            };
+            Box::new(SyncClient::new(source, driver))
+        })
+    }
+}
+
+impl Instance for Sqlite {
+    fn report(&self) -> InstanceReport {
+        let read_back = ["synchronous", "journal_mode", "page_size", "cache_size", "wal_autocheckpoint"];
+        let fact = |name: &str| Fact::new(format!("sqlite.{name}"), pragma(&self.admin, name));
+        let version = Fact::new("engine.version", rusqlite::version());
+        let durability = match pragma(&self.admin, "synchronous").as_str() {
+            "2" => "disk",
+            "1" => "os",
+            "0" => "none",
+            _ => "unknown",
+        };
+        let settings = [version, Fact::new("durability", durability)].into_iter().chain(read_back.map(fact));
+        let isolation = Fact::new("isolation", "serializable");
+        let facts = settings.chain([isolation]).chain(self.reset.facts()).collect();
+        InstanceReport { facts, ..InstanceReport::default() }
+    }
+
+    fn finish_trial(&mut self) -> Vec<Fact> {
+        self.debt.take_fact().into_iter().collect()
+    }
+
+    fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
+        let program = program_of(trial, &self.made_for.carried);
+        for table in &program.schema {
+            self.admin.execute_batch(&create_table(table)).map_err(failed("create a table in", &self.database))?;
+            self.tables.push(table.name.clone());
+        }
+        let Some(load) = &program.load else { return Ok(None) };
+        // One loader: there is one writer at a time.
+        Ok(Some(self.all(LOADING, &program.load_statements, &program.kinds, load, None, 1)))
+    }
+
+    fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
+        quiesce(&self.admin, &self.params, &self.debt).map_err(failed("checkpoint", &self.database))?;
+        let rows = self.rows().map_err(failed("count the rows of", &self.database))?;
+        if self.reset.mode != ResetMode::Keep {
+            self.reopen(DataReset::keep_copy)?;
+        }
+        self.dir.seal(rows)?;
+        Ok(self.reset.facts_of_load())
+    }
+
+    fn restores(&self) -> bool {
+        self.reset.restores()
+    }
+
+    fn reset(&mut self, purpose: ResetFor) -> Result<(), TargetError> {
+        if !self.reset.is_due(purpose, &mut self.made_for) {
+            return Ok(());
+        }
+        self.reopen(|reset, _, data| reset.restore(data))
+    }
+
+    fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
+        self.made_for.check(&self.dir, trial)?;
+        let program = program_of(trial, &self.made_for.carried);
+        if program.work != Work::Calls {
+            let (database, params, debt) = (self.database.clone(), self.params.clone(), self.debt.clone());
+            let maintenance = SqliteMaintenance { database, params, debt, work: program.work.into() };
+            return Ok(maintenance::maintenance_clients(
+                &program.run,
+                &program.kinds,
+                trial.load.clients,
+                &maintenance,
+            ));
+        }
+        let (run, beside) = (&program.run, program.beside.as_ref());
+        Ok(self.all(
+            ClientMode::from_params(&trial.target.params),
+            &program.statements,
+            &program.kinds,
+            run,
+            beside,
+            trial.load.clients,
+        ))
+    }
+
+    fn sources(&self) -> Vec<Box<dyn CounterSource>> {
+        let (database, log) = (self.database.clone(), log_of(&self.database));
+        vec![in_process_source(&COUNTERS, move || {
+            let length = |path: &Path| std::fs::metadata(path).ok().map(|file| file.len() as f64);
+            vec![length(&log), restarts(&log), length(&database), memory_used()]
+        })]
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.syncer.as_ref().and_then(PeriodicTask::failure)
+    }
+
+    fn space(&self) -> DataSpace {
+        let is_log = |path: &Path| path.as_os_str().as_encoded_bytes().ends_with(b"-wal");
+        DataSpace { total: self.dir.footprint(), logs: Some(self.dir.footprint_of(&is_log)), rows: self.dir.amount() }
+    }
+
+    fn stop(self: Box<Self>) -> Result<(), TargetError> {
+        let Sqlite { syncer, admin, dir, .. } = *self;
+        drop(syncer);
+        let _ = sort_in(&admin, Path::new("")); // where it does not answer, nothing is sorted any more
+        drop(admin);
+        dir.remove()
+    }
+}
+
+fn program_of(trial: &Trial, carried: &Carried) -> SqlProgram {
+    let make = workload_of(trial).sql.expect("the plan was checked: workload and engine share a family");
+    make(&trial.workload.params, trial.seed, carried)
+}
+
+fn whole_tables_only(program: &SqlProgram) -> Result<(), TargetError> {
+    match program.schema.iter().any(|table| table.partitions.is_some()) {
+        true => Err(TargetError::Unsupported("engine `sqlite` has no partitions; use partition_rows = `0`".into())),
+        false => Ok(()),
+    }
+}
+
+/// Moves the log into the database, synced whatever the durability: the device is not to write it while something else is
+/// measured. If a reader blocks it for longer than a connection waits, what could not be moved is kept as the remaining debt.
+fn quiesce(connection: &Connection, params: &Params, debt: &RemainingDebt) -> rusqlite::Result<()> {
+    let synchronous = synchronous(params);
+    connection.execute_batch("PRAGMA synchronous = FULL")?;
+    let frames = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
+        let (is_busy, in_log, moved): (bool, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(if is_busy { in_log - moved } else { 0 })
+    })?;
+    connection.execute_batch(&format!("PRAGMA synchronous = {synchronous}"))?;
+    let page: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+    debt.set(Bytes((frames * page).max(0) as u64));
+    Ok(())
+}
+
+/// `what` is a verb phrase that ends before the path of the database.
+fn failed(what: &'static str, database: &Path) -> impl Fn(rusqlite::Error) -> TargetError {
+    move |error| {
+        let full = class_of(&error) == FailureClass::NoSpace;
+        let advice = if full { "; free some space or use another directory" } else { "" };
+        TargetError::Failed(format!("sqlite cannot {what} `{}`: {error}{advice}", shown(database)))
+    }
+}
+
+fn synchronous(params: &Params) -> &'static str {
+    match params.word("durability") {
+        "disk" => "FULL",
+        "os" => "NORMAL",
+        _ => "OFF",
+    }
+}
+
+/// A connection that keeps `statements` statements prepared, and those around a transaction.
+fn connect(database: &Path, params: &Params, statements: usize) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(database)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(statements + AROUND_A_TRANSACTION.len());
+    let synchronous = synchronous(params);
+    let cache_kib = params.bytes("cache").0 / 1024;
+    connection.execute_batch(&format!(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA cache_size = -{cache_kib};"
+    ))?;
+    Ok(connection)
+}
+
+/// Indexes are sorted in temporary files, which SQLite would have in /var/tmp, on whatever disk that is. `directory` is for the
+/// whole process; an empty one is SQLite's own choice. (<https://sqlite.org/pragma.html#pragma_temp_store_directory>)
+fn sort_in(connection: &Connection, directory: &Path) -> rusqlite::Result<()> {
+    match directory.to_str() {
+        Some(directory) => connection.pragma_update(None, "temp_store_directory", directory),
+        None => Ok(()),
+    }
+}
+
+/// The value of a pragma as text.
+fn pragma(connection: &Connection, name: &str) -> String {
+    let read = connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, rusqlite::types::Value>(0));
+    match read {
+        Ok(rusqlite::types::Value::Integer(value)) => value.to_string(),
+        Ok(rusqlite::types::Value::Text(value)) => value,
+        _ => "unknown".into(),
+    }
+}
+
+fn sync_each_second(database: &Path, params: &Params) -> Result<Option<PeriodicTask>, TargetError> {
+    if params.word("durability") != "os" {
+        return Ok(None);
+    }
+    let log = log_of(database);
+    // Only the log may be opened past SQLite: closing the database file here would give up SQLite's locks on it.
+    let sync = move || match std::fs::File::open(&log).and_then(|file| file.sync_data()) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("durability = `os` did not hold: cannot sync `{}`: {error}", shown(&log)))
+        }
+        _ => Ok(()),
+    };
+    let syncer = PeriodicTask::start("sqlite-sync", sync);
+    syncer.map(Some).map_err(|error| TargetError::io("start a thread that syncs", database, &error))
+}
+
+fn log_of(database: &Path) -> PathBuf {
+    let mut log = database.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
+}
+
+/// How often the log started again, as its header says in its fourth number; none while it is empty.
+/// (<https://sqlite.org/fileformat.html#the_write_ahead_log>) Of SQLite's files only the log may be opened past it.
+fn restarts(log: &Path) -> Option<f64> {
+    let mut header = [0; 16];
+    std::fs::File::open(log).ok()?.read_exact(&mut header).ok()?;
+    Some(f64::from(u32::from_be_bytes(header[12..].try_into().expect("four bytes"))))
+}
+
+/// The memory of all connections of this process.
+fn memory_used() -> Option<f64> {
+    let (mut now, mut most) = (0, 0);
+    // SAFETY: both pointers are valid for the numbers that the call writes.
+    let done =
+        unsafe { rusqlite::ffi::sqlite3_status64(rusqlite::ffi::SQLITE_STATUS_MEMORY_USED, &mut now, &mut most, 0) };
+    (done == rusqlite::ffi::SQLITE_OK).then_some(now as f64)
+}
+
+fn create_table(table: &Table) -> String {
+    let columns: Vec<String> = table.columns.iter().map(|column| column_text(column, table.primary_key)).collect();
+    format!("CREATE TABLE {} ({});", table.name, columns.join(", ")) + &create_indexes(table)
+}
+
+fn create_indexes(table: &Table) -> String {
+    let index = |index: &workload::Index| {
+        format!(" CREATE INDEX {}_{} ON {} ({});", table.name, index.name, table.name, index.columns.join(", "))
+    };
+    table.indexes.iter().map(index).collect()
+}
+
+/// A primary key of whole numbers is INTEGER PRIMARY KEY: the rowid itself, without an index of its own.
+fn column_text(column: &Column, primary_key: &str) -> String {
+    let kind = match column.kind {
+        ColumnKind::Int | ColumnKind::BigInt => "INTEGER".to_string(),
+        ColumnKind::Float => "REAL".to_string(),
+        ColumnKind::Char(length) => format!("CHAR({length})"),
+        ColumnKind::VarChar(length) => format!("VARCHAR({length})"),
+        ColumnKind::DateTime => "TEXT".to_string(),
+    };
+    let key = if column.name == primary_key { " PRIMARY KEY" } else { "" };
+    let not_null = if column.not_null { " NOT NULL" } else { "" };
+    format!("{} {kind}{key}{not_null}", column.name)
+}
+
+/// Maintenance of a database.
+#[derive(Clone)]
+struct SqliteMaintenance {
+    database: PathBuf,
+    params: Params,
+    debt: RemainingDebt,
+    work: Arc<Work>,
+}
+
+impl Maintenance for SqliteMaintenance {
+    type Op = SqlOp;
+    type Open = Connection;
+
+    fn engine(&self) -> String {
+        format!("sqlite on `{}`", shown(&self.database))
+    }
+
+    fn open(&self) -> Result<Connection, OpFailure> {
+        connect(&self.database, &self.params, 0).map_err(failure)
+    }
+
+    fn perform(&self, connection: &mut Connection, op: &SqlOp) -> Result<(), OpFailure> {
+        let done = match &*self.work {
+            Work::Calls => unreachable!("statements have clients of their own"),
+            Work::Drain => quiesce(connection, &self.params, &self.debt),
+            Work::Indexes(tables) => {
+                let mut asked = op.calls.iter().map(|call| create_indexes(&tables[call.statement as usize]));
+                asked.try_for_each(|statements| connection.execute_batch(&statements))
+            }
+        };
+        done.map_err(failure)
+    }
+}
+
+fn failure(error: rusqlite::Error) -> OpFailure {
+    OpFailure { class: class_of(&error), text: error.to_string() }
+}
+
+/// How a client executes its statements.
+#[derive(Clone, Copy)]
+struct ClientMode {
+    statements: StatementMode,
+    connection: ConnectionLifetime,
+}
+
+/// The load is not what is measured.
+const LOADING: ClientMode = ClientMode { statements: StatementMode::Prepared, connection: ConnectionLifetime::Kept };
+
+impl ClientMode {
+    fn from_params(params: &Params) -> ClientMode {
+        ClientMode {
+            statements: session_options::statement_mode(params),
+            connection: session_options::connection_lifetime(params),
+        }
+    }
+}
+
+/// One client's connection.
+struct SqliteDriver {
+    database: PathBuf,
+    params: Params,
+    mode: ClientMode,
+    statements: Arc<[String]>,
+    /// Opened on the client's own thread.
+    connection: Option<Connection>,
+    failure: String,
+}
+
+impl Driver for SqliteDriver {
+    type Op = SqlOp;
+
+    fn open(&mut self) -> Result<(), String> {
+        let open = || -> rusqlite::Result<Connection> {
+            let connection = connect(&self.database, &self.params, self.statements.len())?;
+            for statement in self.statements.iter().map(String::as_str).chain(AROUND_A_TRANSACTION) {
+                connection.prepare_cached(statement)?;
+            }
+            Ok(connection)
+        };
+        let cannot = |error| format!("sqlite cannot open `{}`: {error}", shown(&self.database));
+        let connection = open().map_err(cannot)?;
+        self.connection = (self.mode.connection == ConnectionLifetime::Kept).then_some(connection);
+        Ok(())
+    }
+
+    fn execute(&mut self, op: &SqlOp) -> Outcome {
+        let done = match self.mode.connection {
+            ConnectionLifetime::Kept => {
+                let connection = self.connection.as_ref().expect("opened before the first operation");
+                self.perform(connection, op)
+            }
+            ConnectionLifetime::PerTransaction => connect(&self.database, &self.params, self.statements.len())
+                .and_then(|connection| self.perform(&connection, op)),
+        };
+        let Err(error) = done else { return Outcome::Ok { bytes: 0 } };
+        self.failure = format!("sqlite on `{}`: {error}", shown(&self.database));
+        Outcome::Failed(class_of(&error))
+    }
+
+    fn describe_failure(&self) -> String {
+        self.failure.clone()
+    }
+}
+
+impl SqliteDriver {
+    fn perform(&self, connection: &Connection, op: &SqlOp) -> rusqlite::Result<()> {
+        let done = perform(connection, self.mode.statements, &self.statements, op);
+        if done.is_err() && !connection.is_autocommit() {
+            let _ = connection.execute_batch("ROLLBACK"); // the first error is the one to report
+        }
+        done
+    }
+}
+
+fn perform(connection: &Connection, how: StatementMode, statements: &[String], op: &SqlOp) -> rusqlite::Result<()> {
+    if !op.transaction {
+        return perform_calls(connection, how, statements, op);
+    }
+    let [begin_to_write, begin_to_read, commit] = AROUND_A_TRANSACTION;
+    let begin = if op.writes { begin_to_write } else { begin_to_read };
+    connection.prepare_cached(begin)?.raw_execute()?;
+    perform_calls(connection, how, statements, op)?;
+    connection.prepare_cached(commit)?.raw_execute()?;
+    Ok(())
+}
+
+fn perform_calls(
+    connection: &Connection,
+    how: StatementMode,
+    statements: &[String],
+    op: &SqlOp,
+) -> rusqlite::Result<()> {
+    let mut args = &op.args[..];
+    for call in &op.calls {
+        let (mine, rest) = args.split_at(call.args as usize);
+        args = rest;
+        let text = &statements[call.statement as usize];
+        match how {
+            StatementMode::Prepared => {
+                let mut statement = connection.prepare_cached(text)?;
+                execute(&mut statement, mine, &op.text)?;
+            }
+            StatementMode::Plain => execute(&mut connection.prepare(text)?, mine, &op.text)?,
+        }
+    }
+    Ok(())
+}
+
+fn execute(statement: &mut Statement, args: &[SqlArg], text: &[u8]) -> rusqlite::Result<()> {
+    bind(statement, args, text)?;
+    fetch_all(statement)
+}
+
+fn bind(statement: &mut Statement, args: &[SqlArg], text: &[u8]) -> rusqlite::Result<()> {
+    for (place, arg) in (1..).zip(args) {
+        match *arg {
+            SqlArg::Int(value) => statement.raw_bind_parameter(place, value)?,
+            SqlArg::Float(value) => statement.raw_bind_parameter(place, value)?,
+            SqlArg::Text { start, len } => {
+                let bytes = &text[start as usize..][..len as usize];
+                let value = std::str::from_utf8(bytes).expect("workloads write UTF-8");
+                statement.raw_bind_parameter(place, value)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Steps through all rows and looks at each first column, as a client would.
+fn fetch_all(statement: &mut Statement) -> rusqlite::Result<()> {
+    if statement.column_count() == 0 {
+        return statement.raw_execute().map(drop);
+    }
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        std::hint::black_box(row.get_ref(0)?);
+    }
+    Ok(())
+}
+
+fn class_of(error: &rusqlite::Error) -> FailureClass {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => FailureClass::Conflict,
+        Some(ErrorCode::DiskFull) => FailureClass::NoSpace,
+        // SQLite could not lengthen the index of its log: the disk is full, and SQLite does not say so.
+        _ if error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_IOERR_SHMSIZE) => {
+            FailureClass::NoSpace
+        }
+        Some(ErrorCode::SystemIoFailure) => FailureClass::Io,
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => FailureClass::Corrupt,
+        _ => FailureClass::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Value;
+
+    #[test]
+    fn a_log_that_a_reader_holds_in_place_is_left_and_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let params = Params([("durability".to_owned(), Value::Word("os".into()))].into());
+        let open = || Connection::open(dir.path().join("db")).unwrap();
+        let (writer, reader, debt) = (open(), open(), RemainingDebt::default());
+        writer.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1)").unwrap();
+        reader.execute_batch("BEGIN; SELECT * FROM t").unwrap();
+        writer.execute_batch("INSERT INTO t VALUES (2)").unwrap();
+        writer.busy_timeout(Duration::ZERO).unwrap();
+        quiesce(&writer, &params, &debt).unwrap();
+        assert!(debt.take_fact().is_some_and(|left| left.value.parse::<u64>().unwrap() >= 512));
+        reader.execute_batch("COMMIT").unwrap();
+        quiesce(&writer, &params, &debt).unwrap();
+        assert_eq!(debt.take_fact(), None);
+    }
+}

@@ -1,0 +1,318 @@
+//! Reads all that was written and checks it.
+//!
+//! In: the files of a data set and what is known of their units. Out: how many units were looked at, how many are wrong and
+//! how, and the first of them. Limits: at full speed, by a few large reads at once; with O_DIRECT where the file system has it,
+//! because the page cache would give back what was written and not what the device holds. A unit that was never written is
+//! not looked at.
+
+use super::{BlockAddress, Damage, DamageKind, Expected, Judged, UNIT, UnitState};
+use host::error::{IoContext, TargetError};
+use model::{Bytes, Offset};
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// How many damaged units are named; all are counted.
+pub const DAMAGE_KEPT: usize = 100;
+/// What one read reads,
+const READ: usize = 1 << 20;
+/// and how many are in flight: enough for the full speed of an SSD.
+const READERS: usize = 4;
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Units looked at.
+    pub units: u64,
+    /// Of these: not those of their checksum.
+    pub corrupt: u64,
+    /// Older than the last that was acknowledged.
+    pub stale: u64,
+    /// Whole, and of another place or other data.
+    pub misdirected: u64,
+    /// Unreadable where writes overlapped, so that nobody knows.
+    pub unsure: u64,
+    /// The first that are wrong, in the order of their places.
+    pub first: Vec<Damage>,
+    /// Whether it was told to stop before the end.
+    pub stopped: bool,
+}
+
+/// What was found in which files.
+#[derive(Clone, Debug)]
+pub struct ReadBack {
+    /// What was found.
+    pub checked: Checked,
+    /// Where the files are.
+    pub paths: Vec<PathBuf>,
+}
+
+impl ReadBack {
+    /// A line for each of the first damaged units.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        self.checked.first.iter().map(|damage| damage.describe(&self.paths))
+    }
+}
+
+impl Checked {
+    /// How many units are wrong.
+    pub fn damaged(&self) -> u64 {
+        self.corrupt + self.stale + self.misdirected
+    }
+
+    /// `2 of 2048 units of 4 KiB are damaged (1 corrupt, 1 stale)`.
+    pub fn summary(&self) -> String {
+        let units = format!("{} units of {}", self.units, Bytes(UNIT as u64));
+        let of = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
+        let sorts =
+            [of(self.corrupt, "corrupt"), of(self.stale, "stale"), of(self.misdirected, "misdirected")].into_iter();
+        let sorts: Vec<String> = sorts.flatten().collect();
+        let unsure = of(self.unsure, "could not be checked: writes overlapped there").map(|text| format!("; {text}"));
+        let unsure = unsure.unwrap_or_default();
+        match sorts.is_empty() {
+            true => format!("{units}, none damaged{unsure}"),
+            false => format!("{} of {units} are damaged ({}){unsure}", self.damaged(), sorts.join(", ")),
+        }
+    }
+
+    fn add(&mut self, part: Checked) {
+        self.units += part.units;
+        self.corrupt += part.corrupt;
+        self.stale += part.stale;
+        self.misdirected += part.misdirected;
+        self.unsure += part.unsure;
+        self.first.extend(part.first);
+        self.first.sort_by_key(|damage| (damage.file, damage.at.0));
+        self.first.truncate(DAMAGE_KEPT);
+    }
+
+    fn count(&mut self, judged: Judged) {
+        self.units += 1;
+        match judged {
+            Judged::Right => {}
+            Judged::Unsure => self.unsure += 1,
+            Judged::Wrong(damage) => {
+                match damage.sort {
+                    DamageKind::Corrupt => self.corrupt += 1,
+                    DamageKind::Stale => self.stale += 1,
+                    DamageKind::Misdirected => self.misdirected += 1,
+                }
+                self.first.push(damage);
+            }
+        }
+    }
+}
+
+/// Data that was written.
+pub(crate) struct Written<'a> {
+    /// Its files, open for reading.
+    pub files: &'a [File],
+    /// Where they are.
+    pub paths: &'a [PathBuf],
+    /// The number of the data set.
+    pub set: u64,
+    /// How many units each file has.
+    pub units_each: u64,
+    /// What is known of a unit, counted through all files.
+    pub state: &'a (dyn Fn(u64) -> UnitState + Sync),
+    /// Whether the generations in it are those of the data.
+    pub generations_known: bool,
+}
+
+/// Checks all of `written`; `go_on` is told how many of how many bytes are done, and may end it.
+pub(crate) fn read_back(
+    written: &Written,
+    go_on: &mut dyn FnMut(Bytes, Bytes) -> bool,
+) -> Result<Checked, TargetError> {
+    let units = written.units_each * written.files.len() as u64;
+    let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let (found, parts) = sync_channel(READERS);
+        for _ in 0..READERS {
+            let (found, next, stop) = (found.clone(), &next, &stop);
+            scope.spawn(move || read_parts(written, units, next, stop, &found));
+        }
+        drop(found);
+        let checked = gather(&parts, Bytes(units * UNIT as u64), go_on);
+        stop.store(true, Relaxed);
+        drop(parts); // a reader that wants to tell something more ends
+        checked
+    })
+}
+
+type Part = Result<(u64, Checked), TargetError>;
+
+fn gather(
+    parts: &Receiver<Part>,
+    total: Bytes,
+    go_on: &mut dyn FnMut(Bytes, Bytes) -> bool,
+) -> Result<Checked, TargetError> {
+    let (mut checked, mut done) = (Checked::default(), Bytes(0));
+    for part in parts {
+        let (units, part) = part?;
+        checked.add(part);
+        done.0 += units * UNIT as u64;
+        if !go_on(done, total) && done < total {
+            checked.stopped = true;
+            break;
+        }
+    }
+    Ok(checked)
+}
+
+/// One reader: takes the next part until there is none.
+fn read_parts(written: &Written, units: u64, next: &AtomicU64, stop: &AtomicBool, found: &SyncSender<Part>) {
+    let each = (READ / UNIT) as u64;
+    let mut memory = vec![0; READ + UNIT];
+    let aligned = memory.as_ptr().align_offset(UNIT); // as O_DIRECT needs it
+    while !stop.load(Relaxed) {
+        let first = next.fetch_add(each, Relaxed);
+        if first >= units {
+            return;
+        }
+        let part = first..units.min(first + each);
+        let length = part.end - part.start;
+        let checked = check_part(written, part, &mut memory[aligned..aligned + READ]);
+        if found.send(checked.map(|checked| (length, checked))).is_err() {
+            return;
+        }
+    }
+}
+
+/// The units of `part`, which may lie in several files.
+fn check_part(written: &Written, part: Range<u64>, memory: &mut [u8]) -> Result<Checked, TargetError> {
+    let mut checked = Checked::default();
+    let mut first = part.start;
+    while first < part.end {
+        let (file, unit) = (first / written.units_each, first % written.units_each);
+        let count = (part.end - first).min(written.units_each - unit);
+        if (first..first + count).any(|unit| (written.state)(unit).issued() > 0) {
+            let memory = &mut memory[..count as usize * UNIT];
+            let read = read_at_most(&written.files[file as usize], memory, unit * UNIT as u64);
+            let read = read.trying("read", &written.paths[file as usize])?;
+            memory[read..].fill(0); // what a file that was cut off no longer has is no unit
+            check_units(written, first, memory, &mut checked);
+        }
+        first += count;
+    }
+    Ok(checked)
+}
+
+fn check_units(written: &Written, first: u64, memory: &[u8], checked: &mut Checked) {
+    for (nth, unit) in (first..).zip(memory.chunks_exact(UNIT)) {
+        let state = (written.state)(nth);
+        if state.issued() > 0 {
+            let (file, at) = (nth / written.units_each, nth % written.units_each * UNIT as u64);
+            let place = BlockAddress { set: written.set, file: file as u16, at: Offset(at) };
+            let expected = Expected::read(place, state, (written.state)(nth));
+            let any = Expected { least: 0, newest: u64::MAX, ..expected };
+            checked.count(if written.generations_known { expected } else { any }.judge(unit));
+        }
+    }
+}
+
+/// Fills `memory` from `at` of `file`, or as much of it as the file has.
+fn read_at_most(file: &File, memory: &mut [u8], at: u64) -> std::io::Result<usize> {
+    let mut read = 0;
+    while read < memory.len() {
+        match file.read_at(&mut memory[read..], at + read as u64) {
+            Ok(0) => break,
+            Ok(bytes) => read += bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            // With O_DIRECT, a read on from the odd end of a file.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) && !read.is_multiple_of(512) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Header;
+    use super::*;
+    use std::path::Path;
+
+    const EACH: u64 = 300; // more than one read, and no whole number of them
+
+    fn make(dir: &Path) -> (Vec<File>, Vec<PathBuf>) {
+        let paths: Vec<PathBuf> = (0..2).map(|file| dir.join(format!("data.{file}"))).collect();
+        for (file, path) in (0..).zip(&paths) {
+            let mut content = vec![0x5a; EACH as usize * UNIT];
+            for (nth, unit) in (0..).zip(content.chunks_exact_mut(UNIT)) {
+                Header { place: BlockAddress { set: 1, file, at: Offset(nth * UNIT as u64) }, generation: 2 }
+                    .seal(unit);
+            }
+            std::fs::write(path, content).unwrap();
+        }
+        (paths.iter().map(|path| File::open(path).unwrap()).collect(), paths)
+    }
+
+    fn twice_written(_: u64) -> UnitState {
+        UnitState::default().begun().ended(true).begun().ended(true)
+    }
+
+    fn checked(files: &[File], paths: &[PathBuf], state: &(dyn Fn(u64) -> UnitState + Sync)) -> Checked {
+        let written = Written { files, paths, set: 1, units_each: EACH, state, generations_known: true };
+        read_back(&written, &mut |_, _| true).unwrap()
+    }
+
+    #[test]
+    fn every_damaged_unit_of_every_file_is_found_and_the_first_are_named_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let (files, paths) = make(dir.path());
+        let whole = Checked { units: 2 * EACH, ..Checked::default() };
+        assert_eq!(checked(&files, &paths, &twice_written), whole);
+        let change = |file: usize, unit: u64, content: &[u8]| {
+            let file = File::options().write(true).open(&paths[file]).unwrap();
+            file.write_all_at(content, unit * UNIT as u64).unwrap();
+        };
+        let mut old = vec![0; UNIT];
+        Header { place: BlockAddress { set: 1, file: 1, at: Offset(7 * UNIT as u64) }, generation: 1 }.seal(&mut old);
+        change(1, 7, &old);
+        change(1, 299, b"x");
+        change(0, 270, &std::fs::read(&paths[0]).unwrap()[..UNIT]);
+        let found = checked(&files, &paths, &twice_written);
+        let first: Vec<_> = found.first.iter().map(|damage| (damage.sort, damage.file, damage.at.0 >> 12)).collect();
+        assert_eq!(
+            first,
+            [(DamageKind::Misdirected, 0, 270), (DamageKind::Stale, 1, 7), (DamageKind::Corrupt, 1, 299)]
+        );
+        assert_eq!(found.summary(), "3 of 600 units of 4 KiB are damaged (1 corrupt, 1 stale, 1 misdirected)");
+    }
+
+    #[test]
+    fn what_was_never_written_is_not_looked_at_and_what_is_cut_off_is_damaged() {
+        let dir = tempfile::tempdir().unwrap();
+        let (files, paths) = make(dir.path());
+        let first_half = |unit| if unit < EACH { twice_written(unit) } else { UnitState::default() };
+        assert_eq!(checked(&files, &paths, &first_half).units, EACH);
+        File::options().write(true).open(&paths[0]).unwrap().set_len(290 * UNIT as u64 + 5).unwrap();
+        let found = checked(&files, &paths, &first_half);
+        assert_eq!((found.corrupt, found.first[0].at.0), (10, 290 * UNIT as u64));
+    }
+
+    #[test]
+    fn more_damage_than_is_kept_is_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let (files, paths) = make(dir.path());
+        let four_times = |unit| twice_written(unit).begun().ended(true).begun().ended(true);
+        let found = checked(&files, &paths, &four_times);
+        assert_eq!((found.stale, found.first.len()), (2 * EACH, DAMAGE_KEPT));
+        assert_eq!(found.first[DAMAGE_KEPT - 1].at.0, (DAMAGE_KEPT as u64 - 1) * UNIT as u64);
+    }
+
+    #[test]
+    fn it_ends_when_it_is_told_to_and_says_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let (files, paths) = make(dir.path());
+        let state = &twice_written;
+        let written =
+            Written { files: &files, paths: &paths, set: 1, units_each: EACH, state, generations_known: true };
+        let stopped = read_back(&written, &mut |_, _| false).unwrap();
+        assert!(stopped.stopped && stopped.units < 2 * EACH, "{stopped:?}");
+    }
+}

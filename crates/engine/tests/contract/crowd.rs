@@ -1,0 +1,118 @@
+//! Clients that share threads, on the real servers: what they do is what the server counts, and each of them does some of it.
+
+use crate::insert::asked;
+use crate::lab::{custom_trial, directory, fact, names_in, prepared, run, servers, trial};
+use engine::Instance;
+use host::TargetError;
+use load::Ended;
+use model::{Phase, Trial};
+use std::time::{Duration, Instant};
+
+const NOTHING: [String; 0] = [];
+const SIXTEEN_ON_TWO: [(&str, &str); 4] =
+    [("clients", "16"), ("threads", "2"), ("durability", "none"), ("time", "100s")];
+
+fn sixteen(engine: &str, more: &[(&str, &str)]) -> Trial {
+    trial(engine, "oltp", &[&SIXTEEN_ON_TWO[..], more].concat())
+}
+
+/// How many operations of `trial` were done; none failed.
+fn done(instance: &mut dyn Instance, trial: &Trial) -> u64 {
+    let (outcome, seen) = run(instance, trial).unwrap();
+    let (ok, failed) = seen.total(Phase::Run);
+    assert_eq!((outcome.ended, outcome.hung, failed), (Ended::AsPlanned, vec![], 0), "{:?}", seen.events);
+    ok
+}
+
+/// A number that the server counts, of transactions or of executed statements.
+fn count(engine: &str, parent: &std::path::Path, mariadb: &str) -> u64 {
+    let question = match engine {
+        "postgres" => "SELECT xact_commit FROM pg_stat_database WHERE datname = 'postgres'".into(),
+        _ => format!("SELECT variable_value FROM information_schema.global_status WHERE variable_name = '{mariadb}'"),
+    };
+    asked(engine, parent, &question)[0].parse().unwrap()
+}
+
+#[test]
+fn the_server_counts_as_many_operations_as_the_clients() {
+    let parent = directory();
+    for engine in servers().map(|engine| engine.entry.name) {
+        let mut instance = prepared(&sixteen(engine, &[]), parent.path());
+        for (mix, counter) in [("point_select", "Com_stmt_execute"), ("read_write", "Com_commit")] {
+            for statements in ["prepared", "plain"] {
+                let counter = if statements == "plain" && mix == "point_select" { "Com_select" } else { counter };
+                let trial = sixteen(engine, &[("mix", mix), ("ops_max", "2000"), ("statements", statements)]);
+                let before = count(engine, parent.path(), counter);
+                assert_eq!(done(&mut *instance, &trial), 2_000, "{engine} {mix}");
+                // PostgreSQL's processes tell what they did when they end, and once a second; it and those that ask commit, too.
+                let until = Instant::now() + Duration::from_secs(20);
+                let counted = loop {
+                    let counted = count(engine, parent.path(), counter) - before;
+                    if counted >= 2_000 || Instant::now() > until {
+                        break counted;
+                    }
+                };
+                let asking = if engine == "postgres" || counter == "Com_select" { 300 } else { 0 };
+                assert!((2_000..=2_000 + asking).contains(&counted), "{engine} {mix} {statements}: {counted}");
+            }
+        }
+        let told = fact(&*instance, "client.threads").unwrap();
+        assert!(told.starts_with("2; an answer waits"), "{told}");
+        instance.stop().unwrap();
+        assert_eq!(names_in(parent.path()), NOTHING);
+    }
+}
+
+#[test]
+fn each_client_has_a_connection_and_its_part_of_the_operations_at_any_pace() {
+    let parent = directory();
+    for engine in servers().map(|engine| engine.entry.name) {
+        let own = if engine == "postgres" { "pg_backend_pid()" } else { "connection_id()" };
+        let sql = format!("INSERT INTO sbtest1 (id, k, c, pad) VALUES (:new_id, {own}, :c, :pad)");
+        let text = format!("[[statement]]\nname = 'sign'\nsql = '{sql}'");
+        for pace in [&[][..], &[("rate", "1000")], &[("think", "2ms")]] {
+            let trial = custom_trial(engine, &text, &[&SIXTEEN_ON_TWO[..], &[("ops_max", "800")], pace].concat());
+            let mut instance = prepared(&trial, parent.path());
+            asked(engine, parent.path(), "DELETE FROM sbtest1");
+            assert_eq!(done(&mut *instance, &trial), 800, "{engine} {pace:?}");
+            let signed = asked(engine, parent.path(), "SELECT count(*) FROM sbtest1 GROUP BY k");
+            let signed: Vec<u64> = signed.iter().map(|count| count.parse().unwrap()).collect();
+            assert_eq!((signed.len(), signed.iter().sum()), (16, 800), "{engine} {pace:?}: {signed:?}");
+            instance.stop().unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_steps_of_the_insert_benchmark_end_with_all_of_their_rows() {
+    let parent = directory();
+    for engine in servers().map(|engine| engine.entry.name) {
+        let settings = [("schema", "ibench"), ("rows", "2345"), ("rows_per_commit", "50"), ("ops_max", "none")];
+        let step = |step| {
+            let all = [&settings[..], &SIXTEEN_ON_TWO, &[("threads", "3"), ("step", step)]].concat();
+            trial(engine, "insert", &all)
+        };
+        let mut instance = prepared(&step("l.i0"), parent.path());
+        for name in ["l.i0", "l.x", "l.i1"] {
+            done(&mut *instance, &step(name));
+        }
+        let table = asked(engine, parent.path(), "SELECT count(*) FROM purchases_index");
+        assert_eq!(table, ["4690"], "{engine}");
+        instance.stop().unwrap();
+    }
+}
+
+#[test]
+fn threads_that_cannot_be_shared_are_refused_with_what_to_do() {
+    for engine in servers() {
+        for (threads, connection, why) in
+            [("17", "kept", "threads (17) exceeds clients (16)"), ("2", "per-transaction", "needs connection = `kept`")]
+        {
+            let trial = sixteen(engine.entry.name, &[("threads", threads), ("connection", connection)]);
+            let Err(TargetError::Unsupported(text)) = (engine.check)(&trial) else { panic!("{threads} were taken") };
+            assert!(text.contains(why), "{text}");
+        }
+        let each = sixteen(engine.entry.name, &[("threads", "16"), ("connection", "per-transaction")]);
+        (engine.check)(&each).unwrap();
+    }
+}

@@ -1,0 +1,355 @@
+//! What every engine must do with every workload.
+
+use crate::lab::{
+    MOMENT, can_run, directory, embedded, exists, fact, found, key_value, load_ops, names_in, pairs, prepare, prepared,
+    quick_pairs, run, settings, start, trial, with_companions,
+};
+use engine::{EngineDef, EngineProcess, Instance};
+use host::TargetError;
+use load::Ended;
+use model::{FailureClass, Phase, Trial, Value};
+use rusqlite::Connection;
+use std::path::Path;
+use std::time::Instant;
+use workload::Reuse;
+
+const NOTHING: [String; 0] = [];
+
+/// The whole life of an instance: started, loaded, run by one client and by three, stopped. Data that the run changes for
+/// good is made again in between.
+fn live(trial: &Trial, parent: &Path) {
+    let fresh = (workload::find(&trial.workload.name).unwrap().data_reuse)(&trial.workload.params) == Reuse::Fresh;
+    let server = engine::find(&trial.target.engine).unwrap().runs == EngineProcess::Server;
+    let mut instance = start(trial, parent).unwrap();
+    load_whole(&mut *instance, trial);
+    for clients in if server && fresh { vec![3] } else { vec![1, 3] } {
+        if fresh && clients > 1 {
+            instance.stop().unwrap();
+            instance = prepared(trial, parent);
+        }
+        run_with(&mut *instance, trial, clients);
+    }
+    assert!(fact(&*instance, "engine.version").is_some_and(|version| !version.is_empty()));
+    assert_eq!(fact(&*instance, "durability"), trial.target.params.0.get("durability").map(Value::to_string));
+    instance.stop().unwrap();
+    assert_eq!(names_in(parent), NOTHING);
+}
+
+fn load_whole(instance: &mut dyn Instance, trial: &Trial) {
+    let (outcome, seen) = prepare(instance, trial).unwrap();
+    assert_eq!((outcome.ended, outcome.hung), (Ended::AsPlanned, vec![]), "{:?}", seen.events);
+    assert_eq!(seen.total(Phase::Prepare), (load_ops(trial).unwrap_or(0), 0));
+}
+
+fn run_with(instance: &mut dyn Instance, trial: &Trial, clients: u32) {
+    let mut trial = trial.clone();
+    trial.load.clients = clients;
+    let began = Instant::now();
+    let once = || {
+        let (outcome, seen) = run(instance, &trial).unwrap();
+        let (ok, failed) = seen.total(Phase::Run);
+        assert_eq!((outcome.ended, outcome.hung, failed), (Ended::AsPlanned, vec![], 0), "{:?}", seen.events);
+        ok
+    };
+    // Others on the machine can leave no time for one operation.
+    let ok = std::iter::repeat_with(once).take(50).find(|ok| *ok > 0).expect("an operation in one of 50 runs");
+    assert!(ok <= 300, "{ok} operations of 300");
+    println!("  {clients} clients: {:.0} ops/s", ok as f64 / began.elapsed().as_secs_f64());
+}
+
+#[test]
+fn every_engine_lives_through_every_workload_with_every_word_of_its_parameters() {
+    all_live(|engine| engine.runs != EngineProcess::Server);
+}
+
+/// Beside the others, because servers take a second to start.
+#[test]
+fn every_server_lives_through_every_workload_with_every_word_of_its_parameters() {
+    all_live(|engine| engine.runs == EngineProcess::Server);
+}
+
+fn all_live(which: impl Fn(&EngineDef) -> bool) {
+    let parent = directory();
+    for (engine, workload) in pairs().filter(|(engine, _)| which(engine)) {
+        for setting in settings(engine, workload) {
+            let settings = [with_companions(setting), vec![MOMENT]].concat();
+            let trial = trial(engine.entry.name, workload.entry.name, &settings);
+            println!("{} {} {} = {}", engine.entry.name, workload.entry.name, setting.0, setting.1);
+            if exists(&trial) && can_run(&trial, parent.path()) {
+                live(&trial, parent.path());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_kind_is_named_and_the_load_has_kinds_of_its_own() {
+    let parent = directory();
+    for (engine, workload) in quick_pairs() {
+        let trial = trial(engine.entry.name, workload.entry.name, &[]);
+        if !can_run(&trial, parent.path()) {
+            continue;
+        }
+        let mut instance = start(&trial, parent.path()).unwrap();
+        let loaded = prepare(&mut *instance, &trial).unwrap().1;
+        let kinds = instance.clients(&trial).unwrap().kinds;
+        let performed = run(&mut *instance, &trial).unwrap().1;
+        assert!(kinds.iter().all(|kind| !kind.name.is_empty()), "{kinds:?}");
+        let of_load: Vec<u8> = loaded.counts.keys().map(|(_, kind)| *kind).collect();
+        for (_, kind) in performed.counts.keys() {
+            assert!((*kind as usize) < kinds.len() && !of_load.contains(kind), "{kind} of {kinds:?}");
+        }
+        instance.stop().unwrap();
+    }
+}
+
+#[test]
+fn two_instances_live_side_by_side() {
+    let parent = directory();
+    for (engine, workload) in quick_pairs() {
+        let trial = trial(engine.entry.name, workload.entry.name, &[]);
+        if !can_run(&trial, parent.path()) {
+            continue;
+        }
+        let (mut one, mut other) = (prepared(&trial, parent.path()), prepared(&trial, parent.path()));
+        assert_eq!(run(&mut *one, &trial).unwrap().0.ended, Ended::AsPlanned);
+        one.stop().unwrap();
+        assert_eq!(run(&mut *other, &trial).unwrap().0.ended, Ended::AsPlanned);
+        other.stop().unwrap();
+        assert_eq!(names_in(parent.path()), NOTHING);
+    }
+}
+
+#[test]
+fn an_instance_that_nobody_stopped_leaves_nothing() {
+    let parent = directory();
+    for (engine, workload) in quick_pairs() {
+        drop(prepared(&trial(engine.entry.name, workload.entry.name, &[]), parent.path()));
+        assert_eq!(names_in(parent.path()), NOTHING, "{}", engine.entry.name);
+    }
+}
+
+#[test]
+fn data_of_another_seed_or_shape_or_unfinished_is_refused() {
+    let parent = directory();
+    let shapes = [("file", "file", ("file_size", "4MiB")), ("sqlite", "oltp", ("table_rows", "400"))];
+    let of_keys = key_value().map(|engine| (engine, "oltp", ("tables", "2")));
+    let more = of_keys.chain([("sqlite", "insert", ("indexes", "1"))]);
+    for (engine, workload, shape) in shapes.into_iter().chain(more) {
+        let sync = if engine == "file" { vec![("io", "sync"), ("direct", "false")] } else { vec![] };
+        let with = |setting| trial(engine, workload, &[sync.clone(), vec![setting]].concat());
+        let made_for = with(("seed", "1"));
+        let mut unfinished = start(&made_for, parent.path()).unwrap();
+        drop(unfinished.loaders(&made_for).unwrap());
+        let refused = |error: Option<TargetError>| matches!(error, Some(TargetError::Unsafe(_)));
+        assert!(refused(unfinished.clients(&made_for).err()), "{engine}: unfinished");
+        unfinished.stop().unwrap();
+
+        let mut instance = prepared(&made_for, parent.path());
+        assert!(instance.clients(&made_for).is_ok());
+        assert!(refused(instance.clients(&with(("seed", "2"))).err()), "{engine}: another seed");
+        assert!(refused(instance.clients(&with(shape)).err()), "{engine}: another {}", shape.0);
+        instance.stop().unwrap();
+    }
+}
+
+#[test]
+fn a_depth_is_refused_where_operations_come_one_at_a_time() {
+    for (engine, workload) in pairs() {
+        let sync = if engine.entry.name == "file" { vec![("io", "sync"), ("direct", "false")] } else { vec![] };
+        let trial = trial(engine.entry.name, workload.entry.name, &[sync, vec![("depth", "2")]].concat());
+        let error = (engine.check)(&trial).unwrap_err();
+        assert!(matches!(error, TargetError::Unsupported(_)) && error.to_string().contains("`2`"), "{error}");
+    }
+}
+
+#[test]
+fn a_workload_that_does_not_exist_for_key_value_engines_is_refused_with_what_to_use() {
+    let parent = directory();
+    for engine in key_value() {
+        let trial = trial(engine, "oltp", &[("mix", "read_write")]);
+        let mut instance = start(&trial, parent.path()).unwrap();
+        let error = instance.loaders(&trial).err().unwrap();
+        assert!(
+            matches!(error, TargetError::Unsupported(_)) && error.to_string().contains("`point_select`"),
+            "{error}"
+        );
+        instance.stop().unwrap();
+    }
+}
+
+/// The statements that made `table` and its indexes, as SQLite keeps them.
+fn schema(connection: &Connection, table: &str) -> Vec<String> {
+    let sql = "SELECT sql FROM sqlite_master WHERE tbl_name = ? ORDER BY name";
+    let mut statement = connection.prepare(sql).unwrap();
+    statement.query_map([table], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+fn count(connection: &Connection, sql: &str) -> i64 {
+    connection.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn sqlite_has_every_row_of_the_load_and_the_tables_of_sysbench() {
+    let parent = directory();
+    let trial = trial("sqlite", "oltp", &[("tables", "2"), ("table_rows", "2500"), ("mix", "read_write")]);
+    let mut instance = prepared(&trial, parent.path());
+    let connection = Connection::open(found(parent.path(), "plimsoll.db")).unwrap();
+    let rows_are_there = || {
+        for table in ["sbtest1", "sbtest2"] {
+            let all = format!("SELECT count(*) FROM {table} WHERE id BETWEEN 1 AND 2500 AND length(c) = 119");
+            assert_eq!(
+                (count(&connection, &format!("SELECT count(*) FROM {table}")), count(&connection, &all)),
+                (2500, 2500)
+            );
+        }
+    };
+    rows_are_there();
+    let expected = [
+        "CREATE TABLE sbtest2 (id INTEGER PRIMARY KEY NOT NULL, k INTEGER NOT NULL, c CHAR(120) NOT NULL, \
+         pad CHAR(60) NOT NULL)",
+        "CREATE INDEX sbtest2_k_2 ON sbtest2 (k)",
+    ];
+    assert_eq!(schema(&connection, "sbtest2"), expected);
+    assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run).1, 0);
+    rows_are_there(); // each transaction puts back the row that it deletes
+    assert_eq!(connection.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0)).unwrap(), "ok");
+    drop(connection);
+    instance.stop().unwrap();
+    assert_eq!(names_in(parent.path()), NOTHING);
+}
+
+#[test]
+fn sqlite_inserts_into_the_table_of_2012_a_row_for_each_that_was_counted() {
+    let parent = directory();
+    let trial = trial("sqlite", "insert", &[("rows_per_commit", "3"), ("clients", "4"), ("durability", "none")]);
+    let mut instance = prepared(&trial, parent.path());
+    let connection = Connection::open(found(parent.path(), "plimsoll.db")).unwrap();
+    assert_eq!(count(&connection, "SELECT count(*) FROM purchases_index"), 0);
+    let (ok, failed) = run(&mut *instance, &trial).unwrap().1.total(Phase::Run);
+    assert_eq!((count(&connection, "SELECT count(*) FROM purchases_index"), failed), (3 * ok as i64, 0));
+    let expected = [
+        "CREATE TABLE purchases_index (transactionid INTEGER PRIMARY KEY NOT NULL, dateandtime TEXT, \
+         cashregisterid INTEGER NOT NULL, customerid INTEGER NOT NULL, productid INTEGER NOT NULL, price REAL NOT NULL)",
+        "CREATE INDEX purchases_index_marketsegment ON purchases_index (price, customerid)",
+        "CREATE INDEX purchases_index_pdc ON purchases_index (price, dateandtime, customerid)",
+        "CREATE INDEX purchases_index_registersegment ON purchases_index (cashregisterid, price, customerid)",
+    ];
+    assert_eq!(schema(&connection, "purchases_index"), expected);
+    drop(connection);
+    instance.stop().unwrap();
+}
+
+#[test]
+fn sixteen_clients_of_sqlite_wait_for_each_other_and_none_fails() {
+    let parent = directory();
+    for (workload, setting) in [("oltp", ("mix", "read_write")), ("insert", ("rows_per_commit", "1"))] {
+        let settings = [setting, ("clients", "16"), ("durability", "os"), ("ops_max", "1000000"), ("time", "2s")];
+        let trial = trial("sqlite", workload, &settings);
+        let mut instance = prepared(&trial, parent.path());
+        let (outcome, seen) = run(&mut *instance, &trial).unwrap();
+        let (ok, failed) = seen.total(Phase::Run);
+        assert_eq!((outcome.ended, outcome.hung, failed), (Ended::AsPlanned, vec![], 0), "{:?}", seen.events);
+        assert!(ok > 16, "{ok} operations");
+        instance.stop().unwrap();
+    }
+}
+
+#[test]
+fn every_statement_of_many_tables_stays_prepared() {
+    let parent = directory();
+    let trial = trial("sqlite", "oltp", &[("tables", "40"), ("table_rows", "10"), ("mix", "read_write")]);
+    let mut instance = prepared(&trial, parent.path());
+    assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run).1, 0);
+    instance.stop().unwrap();
+}
+
+#[test]
+fn keys_and_values_are_all_there_after_the_load_and_one_that_is_missing_is_told() {
+    let parent = directory();
+    for engine in key_value() {
+        let trial = trial(engine, "oltp", &[("tables", "2")]);
+        let mut instance = prepared(&trial, parent.path());
+        assert!(instance.space().total.0 > 2 * 500 * 190, "{engine}: {}", instance.space().total);
+        assert_eq!(instance.space().rows, Some(2 * 500), "{engine}");
+        assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run), (300, 0), "{engine}");
+        instance.stop().unwrap();
+
+        let mut empty = start(&trial, parent.path()).unwrap();
+        drop(empty.loaders(&trial).unwrap());
+        empty.finish_load().unwrap();
+        let (outcome, seen) = run(&mut *empty, &trial).unwrap();
+        assert!(matches!(outcome.ended, Ended::Failed { class: Some(FailureClass::Corrupt), .. }), "{outcome:?}");
+        assert_eq!(seen.total(Phase::Run).0, 0);
+        empty.stop().unwrap();
+    }
+}
+
+#[test]
+fn a_block_that_direct_io_cannot_move_is_refused_by_name_and_moved_through_the_page_cache() {
+    let parent = directory();
+    let direct = trial("file", "file", &[("block", "777"), ("direct", "true"), ("io", "sync")]);
+    if !can_run(&direct, parent.path()) {
+        return;
+    }
+    let mut instance = prepared(&direct, parent.path());
+    let error = instance.clients(&direct).err().unwrap();
+    assert!(matches!(error, TargetError::Unsupported(_)) && error.to_string().contains("777"), "{error}");
+    instance.stop().unwrap();
+    let buffered = trial("file", "file", &[("block", "777"), ("direct", "false"), ("io", "sync")]);
+    let mut instance = prepared(&buffered, parent.path());
+    assert_eq!(run(&mut *instance, &buffered).unwrap().1.total(Phase::Run), (300, 0));
+    instance.stop().unwrap();
+}
+
+#[test]
+fn a_file_is_read_and_written_directly_and_through_the_page_cache_at_every_depth() {
+    let parent = directory();
+    for (io, depth) in [("sync", "1"), ("uring", "1"), ("uring", "8"), ("aio", "1"), ("aio", "8")] {
+        for direct in ["true", "false"] {
+            let settings = [("io", io), ("depth", depth), ("direct", direct), ("mode", "rndrw"), ("clients", "2")];
+            let trial = trial("file", "file", &settings);
+            if !can_run(&trial, parent.path()) {
+                continue;
+            }
+            let mut instance = prepared(&trial, parent.path());
+            let (outcome, seen) = run(&mut *instance, &trial).unwrap();
+            let (ok, failed) = seen.total(Phase::Run);
+            assert_eq!((outcome.ended, failed), (Ended::AsPlanned, 0), "{settings:?}: {:?}", seen.events);
+            assert!(ok > 0 && seen.counts.len() == 2, "{settings:?}: {:?}", seen.counts);
+            assert_eq!(instance.space().total.0, 8 << 20);
+            instance.stop().unwrap();
+        }
+    }
+}
+
+#[test]
+fn buffers_that_would_fill_the_memory_are_refused() {
+    for io in ["uring", "aio"] {
+        let settings = [("io", io), ("direct", "false"), ("depth", "4096"), ("block", "8MiB"), ("clients", "1000")];
+        let trial = trial("file", "file", &settings);
+        let error = (engine::find("file").unwrap().check)(&trial).unwrap_err();
+        assert!(matches!(error, TargetError::Unsupported(_)) && error.to_string().contains("memory"), "{error}");
+    }
+}
+
+#[test]
+fn an_embedded_engine_counts_what_its_log_and_its_tables_became() {
+    let parent = directory();
+    for engine in embedded() {
+        let grown = if engine == "sqlite" { "database_bytes" } else { "table_bytes" };
+        let settings = [("rows_per_commit", "100"), ("durability", "none")];
+        let trial = trial(engine, "insert", &settings);
+        let mut instance = start(&trial, parent.path()).unwrap();
+        assert_eq!(prepare(&mut *instance, &trial).unwrap().0.ended, Ended::AsPlanned);
+        let mut source = instance.sources().remove(0);
+        let def = source.describe();
+        assert_eq!((def.name.as_str(), def.counters.len()), (engine, source.read().len()));
+        assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run).1, 0);
+        instance.finish_load().unwrap(); // brings the rows to where they stay
+        let after = source.read();
+        let at = def.counters.iter().position(|counter| counter.name == grown).unwrap();
+        assert!(after[at].is_some_and(|bytes| bytes > 20_000.0), "{def:?} {after:?}");
+        instance.stop().unwrap();
+    }
+}

@@ -1,0 +1,92 @@
+//! Estimates against what is really there.
+
+use crate::lab::{directory, embedded, prepared, run, trial};
+use engine::estimate::{disk_bytes, written_bytes_at_most};
+use model::{Bytes, Phase};
+
+/// Asserts that `estimated` is within a factor of three of what is `real`.
+fn assert_near(estimated: Bytes, real: Bytes, what: &str) {
+    let ratio = estimated.0 as f64 / real.0 as f64;
+    println!("{what}: estimated {estimated}, is {real}, ratio {ratio:.2}");
+    assert!((1.0 / 3.0..=3.0).contains(&ratio), "{what}: estimated {estimated}, is {real}");
+}
+
+#[test]
+fn loaded_data_takes_about_what_was_estimated_and_in_sqlite_no_more() {
+    let parent = directory();
+    for engine in embedded() {
+        let trial = trial(engine, "oltp", &[("tables", "2"), ("table_rows", "10000"), ("durability", "none")]);
+        let estimated = (workload::oltp::OLTP.data_bytes)(&trial.workload.params);
+        let instance = prepared(&trial, parent.path());
+        assert_near(estimated, instance.space().total, engine);
+        assert!(engine != "sqlite" || estimated >= instance.space().total);
+        assert!(disk_bytes(&trial) >= instance.space().total);
+        instance.stop().unwrap();
+    }
+}
+
+#[test]
+fn inserted_rows_take_about_what_was_estimated_and_never_more_than_the_peak() {
+    let parent = directory();
+    for engine in embedded() {
+        for (schema, indexes) in [("iibench-2012", "0"), ("iibench-2012", "3"), ("ibench", "0"), ("ibench", "3")] {
+            let settings = [("indexes", indexes), ("rows_per_commit", "100"), ("ops_max", "500"), ("time", "60s")];
+            let more = [("durability", "none"), ("schema", schema)];
+            let trial = trial(engine, "insert", &[&settings[..], &more].concat());
+            let mut instance = prepared(&trial, parent.path());
+            assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run), (500, 0));
+            let peak = instance.space().total;
+            instance.finish_load().unwrap(); // brings the log to rest
+            let growth = (workload::insert::INSERT.growth_bytes_per_op)(&trial.workload.params);
+            assert_near(
+                Bytes(500 * growth.0),
+                instance.space().total,
+                &format!("{engine}, {schema}, {indexes} indexes"),
+            );
+            assert!(disk_bytes(&trial) >= peak, "{} of {peak}", disk_bytes(&trial));
+            instance.stop().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_file_takes_its_size_and_one_that_is_there_nothing() {
+    let parent = directory();
+    let there = parent.path().join("there");
+    std::fs::write(&there, b"x").unwrap();
+    assert_eq!(disk_bytes(&trial("file", "file", &[])), Bytes::from_mib(8));
+    assert_eq!(disk_bytes(&trial("file", "file", &[("path", there.to_str().unwrap())])), Bytes(0));
+    let absent = parent.path().join("absent");
+    assert_eq!(disk_bytes(&trial("file", "file", &[("path", absent.to_str().unwrap())])), Bytes::from_mib(8));
+    assert_eq!(disk_bytes(&trial("null", "file", &[])), Bytes(0));
+}
+
+#[test]
+fn what_grows_is_bounded_by_operations_by_rate_by_think_time_or_by_a_guess() {
+    let peak = |settings: &[(&str, &str)]| {
+        let always = [("indexes", "0"), ("time", "10s")];
+        let trial = trial("sqlite", "insert", &[&always, settings].concat());
+        (disk_bytes(&trial).0 - (64 << 20)) * 2 / 3 / 50
+    };
+    let near = |seen: u64, rows: u64| assert!(seen.abs_diff(rows) <= 1, "{seen} rows, wanted {rows}");
+    near(peak(&[("ops_max", "1000")]), 1_000);
+    near(peak(&[("ops_max", "none"), ("rate", "200")]), 2_000);
+    near(peak(&[("ops_max", "none"), ("rate", "200"), ("warmup", "5s")]), 3_000);
+    near(peak(&[("ops_max", "none"), ("think", "1s"), ("clients", "3")]), 30);
+    near(peak(&[("ops_max", "none")]), 1_000_000);
+    near(peak(&[("ops_max", "none"), ("rows_per_commit", "1000")]), 20_000_000);
+}
+
+#[test]
+fn bytes_to_be_written_are_known_for_files_with_a_number_of_operations_and_for_reads() {
+    let written =
+        |engine, workload, settings: &[(&str, &str)]| written_bytes_at_most(&trial(engine, workload, settings));
+    assert_eq!(written("file", "file", &[("mode", "rndwr"), ("block", "4KiB")]), Some(Bytes(300 << 12)));
+    assert_eq!(written("file", "file", &[("mode", "seqrd")]), Some(Bytes(0)));
+    assert_eq!(written("file", "file", &[("mode", "rndwr"), ("ops_max", "none")]), None);
+    assert_eq!(written("file", "file", &[("mode", "rndwr"), ("warmup", "1s")]), None);
+    assert_eq!(written("sqlite", "oltp", &[]), Some(Bytes(0)));
+    assert_eq!(written("sqlite", "insert", &[]), None);
+    assert_eq!(written("fjall", "oltp", &[("mix", "read_write")]), None);
+    assert_eq!(written("null", "insert", &[]), Some(Bytes(0)));
+}

@@ -1,0 +1,312 @@
+//! A bench for the contract tests: small trials from the declared defaults, and instances driven as the binary drives them.
+
+use engine::{ENGINES, EngineDef, EngineProcess, Instance, Loading, Start};
+use host::TargetError;
+use host::filesystem::{Alignment, direct_alignment};
+use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_phases};
+use model::{Bytes, Catalogue, Event, Fact, Family, IntervalRow, Nanos, ParamDef, ParamKind, Phase, Tick, Trial};
+use plan::Overrides;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tempfile::TempDir;
+use workload::{WORKLOADS, WorkloadDef};
+
+/// The declared defaults, made small. Each is said to the engines and workloads that declare it.
+/// Of the insert benchmark it is the one step that was all of it in 2012, a row a commit, and only time or operations end it.
+const SMALL: [(&str, &str); 7] = [
+    ("file_size", "8MiB"),
+    ("table_rows", "500"),
+    ("log_size", "32MiB"),
+    ("step", "l.i1"),
+    ("rows", "0"),
+    ("rows_per_commit", "1"),
+    ("schema", "iibench-2012"),
+];
+/// Operations end a run, however busy the machine is.
+const SHORT: [(&str, &str); 3] = [("time", "60s"), ("interval", "50ms"), ("ops_max", "300")];
+/// Where there are many runs: an engine's commits may take milliseconds here, and a run ends at whichever comes first.
+pub const MOMENT: (&str, &str) = ("time", "200ms");
+
+/// A directory on the disk that the build is on, and not in a /tmp that may be memory.
+pub fn directory() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// What is in `dir`.
+pub fn names_in(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    entries.collect()
+}
+
+/// The files below `dir` with that name.
+pub fn found(dir: &Path, name: &str) -> PathBuf {
+    let mut waiting = vec![dir.to_owned()];
+    while let Some(dir) = waiting.pop() {
+        for entry in std::fs::read_dir(dir).unwrap().flatten() {
+            match entry.path() {
+                path if path.is_dir() => waiting.push(path),
+                path if entry.file_name() == name => return path,
+                _ => {}
+            }
+        }
+    }
+    panic!("there is no `{name}`");
+}
+
+/// Every engine with every workload that it can run, as far as the engine is to be had here.
+pub fn pairs() -> impl Iterator<Item = (&'static EngineDef, &'static WorkloadDef)> {
+    let here = ENGINES.iter().copied().filter(|engine| is_here(engine));
+    let all = here.flat_map(|engine| WORKLOADS.iter().map(move |workload| (engine, *workload)));
+    all.filter(|(engine, workload)| engine.entry.families.iter().any(|f| workload.entry.families.contains(f)))
+}
+
+/// The same, with one workload only for each server: they take a second to start.
+pub fn quick_pairs() -> impl Iterator<Item = (&'static EngineDef, &'static WorkloadDef)> {
+    pairs().filter(|(engine, workload)| engine.runs != EngineProcess::Server || workload.entry.name == "oltp")
+}
+
+/// The servers among the engines, as far as they are to be had here.
+pub fn servers() -> impl Iterator<Item = &'static EngineDef> {
+    ENGINES.iter().copied().filter(|engine| engine.runs == EngineProcess::Server && is_here(engine))
+}
+
+/// The SQL engines that are to be had here and run in a directory of plimsoll's own.
+pub fn sql_engines() -> impl Iterator<Item = &'static str> {
+    let with_oltp = pairs().filter(|(_, workload)| workload.entry.name == "oltp");
+    with_oltp.map(|(engine, _)| engine.entry.name).filter(|name| !["null", "fjall", "rocksdb"].contains(name))
+}
+
+/// The databases that work inside plimsoll, as far as it was built with them.
+pub fn embedded() -> impl Iterator<Item = &'static str> {
+    ENGINES
+        .iter()
+        .filter(|engine| engine.runs == EngineProcess::Embedded && is_here(engine))
+        .map(|engine| engine.entry.name)
+}
+
+/// Those of them that keep keys and values.
+pub fn key_value() -> impl Iterator<Item = &'static str> {
+    embedded().filter(|name| engine::find(name).is_some_and(|engine| engine.entry.families == [Family::Kv]))
+}
+
+/// Whether the engine's programs are installed; where they are not, the test says so and leaves it out.
+fn is_here(engine: &EngineDef) -> bool {
+    let missing = (engine.version)().err();
+    missing.iter().for_each(|why| eprintln!("skipped: engine {}: {why}", engine.entry.name));
+    missing.is_none()
+}
+
+/// The settings in which every word that engine and workload declare comes once, the others being the defaults. On a server
+/// the defaults stand for themselves, and the engine's words are tried with one workload.
+pub fn settings(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str, &'static str)> {
+    let all = [vec![("seed", "1")], words(engine, workload)].concat();
+    if engine.runs != EngineProcess::Server {
+        return all;
+    }
+    let is_default = |defs: &[ParamDef], (name, word): &(&str, &str)| {
+        defs.iter().any(|def| def.name == *name && def.default == *word)
+    };
+    let mut all = all;
+    // The clients' side is tried in `clients`, on one instance.
+    all.retain(|(name, _)| !engine.entry.params.iter().any(|def| def.name == *name && !def.shapes_data));
+    all.retain(|setting| !is_default(engine.entry.params, setting) && !is_default(workload.entry.params, setting));
+    all.retain(|(name, _)| workload.entry.name == "insert" || !engine.entry.params.iter().any(|def| def.name == *name));
+    all
+}
+
+fn words(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str, &'static str)> {
+    let defs = engine.entry.params.iter().chain(workload.entry.params);
+    let words = defs.filter_map(|def| match def.kind {
+        // The mix that a plan file spells out has a test of its own.
+        ParamKind::OneOf(words) => Some(words.iter().filter(|word| **word != "custom").map(|word| (def.name, *word))),
+        _ => None,
+    });
+    words.flatten().collect()
+}
+
+/// What a setting needs beside it, where the other defaults exclude it.
+pub fn with_companions(setting: (&'static str, &'static str)) -> Vec<(&'static str, &'static str)> {
+    match setting {
+        ("io", "mmap") => vec![setting, ("direct", "false")],
+        _ => vec![setting],
+    }
+}
+
+/// The small trial of `engine` and `workload` with `settings`, as the crate `plan` makes it from flags.
+pub fn trial(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Trial {
+    let overrides = overrides(engine, workload, settings);
+    plan::from_flags(workload, &overrides, 1.0, &catalogue()).unwrap().trials.remove(0)
+}
+
+/// The same of oltp with the statements in `text`, the end of a plan file.
+pub fn custom_trial(engine: &str, text: &str, settings: &[(&str, &str)]) -> Trial {
+    let (text, overrides) = (format!("workload = 'oltp'\nmix = 'custom'\n{text}"), overrides(engine, "oltp", settings));
+    plan::parse(&text, "custom.toml", &overrides, 1.0, &catalogue()).unwrap().trials.remove(0)
+}
+
+fn overrides(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Overrides {
+    let def = workload::find(workload).unwrap();
+    let declared = || def.entry.params.iter().chain(engine::find(engine).unwrap().entry.params);
+    let small = SMALL.iter().filter(|(name, _)| declared().any(|param| param.name == *name));
+    let all = small.chain(&SHORT).copied().chain([("engine", engine)]).chain(settings.iter().copied());
+    Overrides(all.map(|(name, text)| (name.to_string(), text.to_string())).collect())
+}
+
+fn catalogue() -> Catalogue {
+    Catalogue {
+        engines: ENGINES.iter().map(|def| def.entry).collect(),
+        workloads: WORKLOADS.iter().map(|def| def.entry).collect(),
+        distributions: workload::dist::DISTRIBUTIONS.iter().map(|def| def.entry).collect(),
+        run_ops: |name, params| workload::find(name)?.run_ops(params),
+        shares_data: |_, _| true,
+        has_step: engine::has_step,
+    }
+}
+
+/// Whether this machine lets the trial run at all; where it does not, the test says so and leaves it out.
+pub fn can_run(trial: &Trial, parent: &Path) -> bool {
+    let params = &trial.target.params.0;
+    let is = |name: &str, value: &str| params.get(name).is_some_and(|found| found.to_string() == value);
+    if is("io", "uring") && io_uring::IoUring::new(2).is_err() {
+        eprintln!("skipped: io_uring is not to be had here");
+        return false;
+    }
+    let file = tempfile::tempfile_in(parent).unwrap();
+    file.set_len(1 << 16).unwrap();
+    if is("direct", "true") && direct_alignment(&file) == Alignment::BufferedOnly {
+        eprintln!("skipped: no O_DIRECT in {}", parent.display());
+        return false;
+    }
+    true
+}
+
+/// What a sink saw.
+#[derive(Default)]
+pub struct Seen {
+    /// Operations done and failed, by phase and kind.
+    pub counts: BTreeMap<(Phase, u8), (u64, u64)>,
+    /// What was reported.
+    pub events: Vec<String>,
+    /// What the instance said of the load when it was finished.
+    pub load_facts: Vec<Fact>,
+}
+
+impl Seen {
+    /// Operations done and failed in `phase`.
+    pub fn total(&self, phase: Phase) -> (u64, u64) {
+        let own = self.counts.iter().filter(|((counted, _), _)| *counted == phase);
+        own.fold((0, 0), |(ok, failed), (_, counts)| (ok + counts.0, failed + counts.1))
+    }
+}
+
+impl Sink for Seen {
+    fn begin_phase(&mut self, _: Phase, _: Tick) {}
+    fn interval(&mut self, rows: Vec<IntervalRow>, events: Vec<Event>, _: Tick) {
+        for (phase, kind) in rows.iter().flat_map(|row| row.kinds.iter().map(|kind| (row.phase, kind))) {
+            let counts = self.counts.entry((phase, kind.kind.0)).or_default();
+            *counts = (counts.0 + kind.ok, counts.1 + kind.failed);
+        }
+        self.events.extend(events.into_iter().map(|event| event.text));
+    }
+    fn end_phase(&mut self, _: Phase, _: Tick, _: u64, _: u64) {}
+}
+
+/// Starts an instance for `trial` in `parent`.
+pub fn start(trial: &Trial, parent: &Path) -> Result<Box<dyn Instance>, TargetError> {
+    let data = format!("{} {}", trial.target.engine, trial.workload.name);
+    let engine = engine::find(&trial.target.engine).unwrap();
+    (engine.start)(&Start { engine, trial, parent, data: &data, destroy: &[], cgroups: None })
+}
+
+/// Makes the data of `instance`, as far as it can be made, and seals it if it could.
+pub fn prepare(instance: &mut dyn Instance, trial: &Trial) -> Result<(Outcome, Seen), TargetError> {
+    let (mut seen, mut outcome) = (Seen::default(), Outcome { ended: Ended::AsPlanned, hung: Vec::new() });
+    if let Some(loading) = instance.loaders(trial)? {
+        let closed = model::Pacing::Closed { think: Nanos(0) };
+        let phase = PhasePlan { phase: Phase::Prepare, length: Nanos::from_secs(600), ops_max: None, pacing: closed };
+        outcome = perform(loading, &phase, trial, &mut seen);
+    }
+    if outcome.ended == Ended::AsPlanned {
+        seen.load_facts = instance.finish_load()?;
+    }
+    Ok((outcome, seen))
+}
+
+/// An instance for `trial` with its data.
+pub fn prepared(trial: &Trial, parent: &Path) -> Box<dyn Instance> {
+    prepared_with_facts(trial, parent).0
+}
+
+/// The same, and the facts about its load.
+pub fn prepared_with_facts(trial: &Trial, parent: &Path) -> (Box<dyn Instance>, Vec<Fact>) {
+    let mut instance = start(trial, parent).unwrap();
+    let (outcome, seen) = prepare(&mut *instance, trial).unwrap();
+    assert_eq!(outcome.ended, Ended::AsPlanned, "{:?}", seen.events);
+    (instance, seen.load_facts)
+}
+
+/// EngineProcess `trial` on `instance`.
+pub fn run(instance: &mut dyn Instance, trial: &Trial) -> Result<(Outcome, Seen), TargetError> {
+    Ok(run_loading(instance.clients(trial)?, trial))
+}
+
+/// EngineProcess `trial` with clients that are there already.
+pub fn run_loading(loading: Loading, trial: &Trial) -> (Outcome, Seen) {
+    let mut seen = Seen::default();
+    (perform(loading, &run_phase(trial), trial, &mut seen), seen)
+}
+
+/// The run phase of `trial`.
+pub fn run_phase(trial: &Trial) -> PhasePlan {
+    let phases = trial.phases;
+    PhasePlan { phase: Phase::Run, length: phases.run, ops_max: phases.ops_max, pacing: trial.load.pacing }
+}
+
+/// Runs one phase with clients that are there already.
+pub fn perform(loading: Loading, phase: &PhasePlan, trial: &Trial, seen: &mut dyn Sink) -> Outcome {
+    let setup = Setup {
+        kinds: loading.kinds.len(),
+        interval: trial.phases.interval,
+        grace: trial.phases.grace,
+        on_error: trial.on_error,
+        seed: trial.seed,
+    };
+    run_phases(loading, &[*phase], &setup, &MonotonicClock::start(), &Arc::new(Stop::default()), seen)
+}
+
+/// How many operations the load part of `trial` has; `None` if nothing is loaded.
+pub fn load_ops(trial: &Trial) -> Option<u64> {
+    let def = workload::find(&trial.workload.name).unwrap();
+    let engine = engine::find(&trial.target.engine).unwrap();
+    let params = &trial.workload.params;
+    match def.entry.families.iter().find(|family| engine.entry.families.contains(family)).unwrap() {
+        _ if engine.scripted => None,
+        Family::Io => def.io.unwrap()(params, trial.seed, &workload::Carried::default()).load.ops,
+        Family::Sql => {
+            def.sql.unwrap()(params, trial.seed, &workload::Carried::default()).load.and_then(|load| load.ops)
+        }
+        Family::Kv => {
+            def.kv.unwrap()(params, trial.seed, &workload::Carried::default()).unwrap().load.and_then(|load| load.ops)
+        }
+    }
+}
+
+/// Whether the workload exists for the engine with these parameters.
+pub fn exists(trial: &Trial) -> bool {
+    let def = workload::find(&trial.workload.name).unwrap();
+    let kv_only = engine::find(&trial.target.engine).unwrap().entry.families == [Family::Kv];
+    !kv_only || def.kv.unwrap()(&trial.workload.params, trial.seed, &workload::Carried::default()).is_ok()
+}
+
+/// The value of the fact `name`.
+pub fn fact(instance: &dyn Instance, name: &str) -> Option<String> {
+    instance.report().facts.into_iter().find(|fact| fact.name == name).map(|fact| fact.value)
+}
+
+/// A file that plimsoll did not make.
+pub fn foreign_file(path: &Path, size: Bytes) -> Vec<u8> {
+    let content: Vec<u8> = (0..size.0).map(|at| (at * 31 / 7) as u8).collect();
+    std::fs::write(path, &content).unwrap();
+    content
+}

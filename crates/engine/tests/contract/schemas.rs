@@ -1,0 +1,106 @@
+//! Schemas on a server of another process: what plimsoll did not make is left as it is.
+
+use crate::lab::{directory, fact, found, prepared, servers, start, trial};
+use host::TargetError;
+use model::Trial;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+/// A name of the kind that plimsoll gives its schemas.
+const TAKEN: &str = "plimsoll_0123456789abcdef";
+
+/// A trial that visits the server `engine`, which is in `theirs`.
+fn visiting(engine: &str, theirs: &Path) -> Trial {
+    let socket = |name| found(theirs, name).display().to_string();
+    let (visitor, url) = match engine {
+        "postgres" => {
+            ("postgresql", format!("postgres://plimsoll@localhost/postgres?socket={}", socket(".s.PGSQL.5432")))
+        }
+        _ => ("mysql", format!("mysql://root@localhost/?socket={}", socket("m.sock"))),
+    };
+    trial(visitor, "oltp", &[("url", url.as_str())])
+}
+
+/// What the server in `theirs` answers.
+fn ask(engine: &str, theirs: &Path, statements: &str) -> String {
+    let mut client = Command::new(if engine == "postgres" { "psql" } else { "mariadb" });
+    match engine {
+        "postgres" => {
+            let socket = found(theirs, ".s.PGSQL.5432");
+            client.args(["-qAt", "-U", "plimsoll", "-c", statements, "postgres", "-h"]).arg(socket.parent().unwrap())
+        }
+        _ => client.args(["-N", "-uroot", "-e", statements, "-S"]).arg(found(theirs, "m.sock")),
+    };
+    let said = client.output().unwrap();
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    String::from_utf8(said.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+fn a_server_that_has_a_schema_of_plimsolls_name_is_refused_and_left_as_it_is() {
+    let parent = directory();
+    for engine in servers().map(|engine| engine.entry.name).filter(|name| *name != "mariadb:rocksdb") {
+        // Somebody else's for whom it is visited.
+        let theirs = prepared(&trial(engine, "oltp", &[]), parent.path());
+        let ask = |statements: &str| ask(engine, parent.path(), statements);
+        let schemas = || ask("SELECT schema_name FROM information_schema.schemata ORDER BY schema_name");
+        ask(&format!(
+            "CREATE SCHEMA {TAKEN}; CREATE TABLE {TAKEN}.sbtest1 (id INT); INSERT INTO {TAKEN}.sbtest1 VALUES (7)"
+        ));
+        let before = schemas();
+        let visiting = visiting(engine, parent.path());
+
+        let refused = start(&visiting, parent.path()).err().expect("a refusal");
+        let text = refused.to_string();
+        assert!(matches!(refused, TargetError::Unsafe(_)) && text.contains(TAKEN) && text.contains("left as it is"));
+        assert_eq!((schemas(), ask(&format!("SELECT sum(id) FROM {TAKEN}.sbtest1"))), (before.clone(), "7".into()));
+
+        // With the marker it is one that a killed plimsoll left: that is told, and it stays all the same.
+        ask(&format!("CREATE TABLE {TAKEN}.plimsoll_marker (made_by VARCHAR(20), name VARCHAR(64))"));
+        let visitor = prepared(&visiting, parent.path());
+        assert_eq!(fact(&*visitor, "server.left_schemas").as_deref(), Some(TAKEN));
+        visitor.stop().unwrap();
+        assert_eq!((schemas(), ask(&format!("SELECT sum(id) FROM {TAKEN}.sbtest1"))), (before, "7".into()));
+        theirs.stop().unwrap();
+    }
+}
+
+#[test]
+fn an_account_that_lacks_a_password_or_a_privilege_is_refused_with_what_it_needs() {
+    let parent = directory();
+    let password_file = parent.path().join("password");
+    for engine in servers().map(|engine| engine.entry.name).filter(|name| *name != "mariadb:rocksdb") {
+        let theirs = prepared(&trial(engine, "oltp", &[]), parent.path());
+        let ask = |statements: &str| ask(engine, parent.path(), statements);
+        let visit = |password: &str| {
+            std::fs::write(&password_file, password).unwrap();
+            std::fs::set_permissions(&password_file, std::fs::Permissions::from_mode(0o600)).unwrap();
+            let mut trial = visiting(engine, parent.path());
+            let params = &mut trial.target.params.0;
+            let url = params["url"].to_string().replace("root@", "guest@").replace("//plimsoll@", "//guest@");
+            params.insert("url".into(), model::Value::Word(url));
+            params.insert("password_file".into(), model::Value::Word(password_file.to_str().unwrap().into()));
+            start(&trial, parent.path())
+        };
+        let refused = |password: &str| visit(password).err().expect("a refusal").to_string();
+        let grant = match engine {
+            "postgres" => "GRANT CREATE ON DATABASE \"postgres\" TO \"guest\"",
+            _ => "GRANT ALL ON `plimsoll\\_%`.* TO 'guest'@'localhost'",
+        };
+        match engine {
+            "postgres" => ask("CREATE ROLE guest LOGIN"),
+            _ => ask("CREATE USER guest@localhost IDENTIFIED BY 'c4n4ry'"),
+        };
+        let text = refused("c4n4ry");
+        assert!(text.ends_with(grant), "{text}");
+        if engine != "postgres" {
+            let text = refused("wrong");
+            assert!(text.contains("Access denied") && text.contains("PLIMSOLL_PASSWORD or --password-file"), "{text}");
+        }
+        // What the message says is enough.
+        ask(grant);
+        visit("c4n4ry").unwrap().stop().unwrap();
+        theirs.stop().unwrap();
+    }
+}

@@ -1,0 +1,271 @@
+//! Limits of memory and storage: the engine is held to less than the machine has, in control groups of plimsoll's own.
+//!
+//! In: what the points of an instance are to be limited to, where its data is. Out: a [`CgroupLimits`] which a server enters before it
+//! runs and whose limits can be changed while it does; counters of what is used; groups that are gone afterwards. Limits: root, or
+//! a hierarchy that was handed over. A limit of operations does not say how large they are: what is joined into one counts once.
+//!
+//! What is held, as tried on Linux 6.18 with version 1: the device's operations per second under a limit of 500, where one thread
+//! does 8 KiB at a time on ext4, in a group with the rule and on a loop device with the rule in the outermost group:
+//!
+//! | I/O of the engine | rule of a group | rule of the whole device |
+//! |---|---|---|
+//! | direct reads and writes | 500 | 489 to 500 |
+//! | buffered reads | 499 | not tried |
+//! | buffered writes, each synced | 500: 213 of data, and the journal with it | 500 |
+//! | buffered writes that nobody syncs | not held: the kernel writes them later, in its own name | 500 |
+//!
+//! So a device that serves the data alone is limited as a whole, by a rule of the outermost group, which holds the kernel's own
+//! threads: a volume (`fs`) has one. Elsewhere the rule is that of a group, and the fact `limit.storage_holds` says
+//! `reads and synced writes`. Version 2 accounts such writes to who has made them: there a group holds all.
+//!
+//! An embedded engine works on plimsoll's own threads: plimsoll itself enters the group of storage, and leaves it at the end. Its
+//! memory is not limited: the load generator would be, too.
+
+mod group;
+mod hierarchy;
+mod memory;
+mod storage;
+
+use crate::error::TargetError;
+use group::ControlGroup;
+use hierarchy::{Hierarchy, Resource, Version};
+use memory::MemoryGroup;
+use model::{Fact, Limits, StorageLimit};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use storage::StorageGroup;
+
+pub use group::sweep_abandoned;
+pub use storage::clear_rules_of;
+
+/// Which limits any point of an instance has.
+#[derive(Clone, Copy, Debug)]
+pub struct LimitNeeds<'a> {
+    /// Its memory.
+    pub memory: bool,
+    /// Its use of this device.
+    pub storage: Option<LimitedDisk<'a>>,
+    /// Whether plimsoll's own process does its work.
+    pub embedded: bool,
+}
+
+/// The device under the data.
+#[derive(Clone, Copy, Debug)]
+pub struct LimitedDisk<'a> {
+    /// Its name in `/proc/diskstats`.
+    pub name: &'a str,
+    /// Whether it is there for this data alone.
+    pub alone: bool,
+}
+
+/// Refuses limits that this machine cannot hold, before anything is made.
+pub fn check(limits: &Limits) -> Result<(), TargetError> {
+    let wanted = [(limits.memory.is_some(), Resource::Memory), (!limits.storage.is_none(), Resource::Storage)];
+    wanted.into_iter().filter(|(wanted, _)| *wanted).try_for_each(|(_, resource)| check_resource(resource))
+}
+
+fn check_resource(resource: Resource) -> Result<(), TargetError> {
+    let parent = hierarchy::find(resource)?.parent;
+    let writable = rustix::fs::access(&parent, rustix::fs::Access::WRITE_OK).is_ok();
+    let refused = || {
+        let text = "make a control group in `{}`, which you may not write to; run as root"
+            .replace("{}", &parent.display().to_string());
+        TargetError::Unsupported(format!("`{}` needs to {text}", resource.key()))
+    };
+    writable.then_some(()).ok_or_else(refused)
+}
+
+/// The groups that hold an instance, with limits that can be changed while it runs. Removed when it is dropped; the instance goes
+/// before.
+#[derive(Debug)]
+pub struct CgroupLimits {
+    groups: Vec<ControlGroup>,
+    memory: Option<MemoryGroup>,
+    storage: Option<StorageGroup>,
+    embedded: bool,
+}
+
+impl CgroupLimits {
+    /// Makes the groups. Nothing is limited yet.
+    pub fn make(needs: &LimitNeeds) -> Result<CgroupLimits, TargetError> {
+        let memory = needs.memory.then(|| hierarchy::find(Resource::Memory)).transpose()?;
+        let storage = needs.storage.map(|disk| Ok((disk, hierarchy::find(Resource::Storage)?))).transpose()?;
+        let mut cage = CgroupLimits { groups: Vec::new(), memory: None, storage: None, embedded: needs.embedded };
+        if let Some(hierarchy) = &memory {
+            let other = storage.as_ref().map(|(_, other)| other);
+            cage.memory = Some(MemoryGroup::new(hierarchy.version, cage.group_in(hierarchy, other)?));
+        }
+        if let Some((disk, hierarchy)) = storage {
+            let whole = disk.alone && storage::holds_whole_devices(&hierarchy);
+            let at = if whole { hierarchy.outermost.clone() } else { cage.group_in(&hierarchy, memory.as_ref())? };
+            cage.storage = Some(StorageGroup::new(hierarchy.version, at, disk.name, whole)?);
+        }
+        if needs.embedded {
+            cage.groups.iter().try_for_each(ControlGroup::enter)?;
+        }
+        Ok(cage)
+    }
+
+    /// A group in `hierarchy`. A process is in one group of version 2 only, so there both resources share the group that
+    /// `other` has or may have: what hands on in the outer of two groups is handed on in both.
+    fn group_in(
+        &mut self,
+        hierarchy: &Hierarchy,
+        other: Option<&Hierarchy>,
+    ) -> Result<std::path::PathBuf, TargetError> {
+        let both = other.filter(|other| hierarchy.version == Version::Two && other.version == Version::Two);
+        if let (Some(_), Some(made)) = (both, self.groups.first()) {
+            return Ok(made.path().to_owned());
+        }
+        let parents = [Some(hierarchy), both].into_iter().flatten().map(|hierarchy| &hierarchy.parent);
+        let parent = parents.min_by_key(|parent| parent.components().count()).expect("there is one");
+        let made = ControlGroup::make(parent, &hierarchy.own)?;
+        let path = made.path().to_owned();
+        self.groups.push(made);
+        Ok(path)
+    }
+
+    /// A handle on the list of processes of each group. A server enters the groups by writing `0` to each before it starts its
+    /// program.
+    pub fn cgroup_fds(&self) -> Vec<Arc<OwnedFd>> {
+        self.groups.iter().map(ControlGroup::procs_fd).collect()
+    }
+
+    /// Applies `limits` from now on. Returns facts with the limits as the kernel took them.
+    pub fn apply(&self, limits: &Limits) -> Result<Vec<Fact>, TargetError> {
+        let mut facts = Vec::new();
+        if let Some(memory) = &self.memory {
+            facts.extend(memory.apply(limits.memory)?.map(|held| Fact::new("limit.memory_bytes", held.0.to_string())));
+        }
+        if let Some(storage) = &self.storage {
+            let held = storage.apply(&limits.storage)?;
+            facts.push(Fact::new("limit.storage", held.to_string()));
+            facts.extend((!held.is_none()).then(|| storage.facts()).into_iter().flatten());
+        }
+        Ok(facts)
+    }
+
+    /// Removes the limits for the time being, for work that is not measured.
+    pub fn clear(&self) -> Result<(), TargetError> {
+        self.apply(&Limits::default()).map(drop)
+    }
+
+    /// The most memory used since the limits were set, and whether the kernel killed a process.
+    pub fn closing_facts(&self) -> Vec<Fact> {
+        self.memory.iter().flat_map(MemoryGroup::closing_facts).collect()
+    }
+
+    /// A message if the kernel killed the server because it was out of memory.
+    pub fn trouble(&self) -> Option<String> {
+        let killed = self.memory.as_ref().is_some_and(|memory| memory.kills() > 0);
+        killed.then(|| "the kernel killed the server: it needs more memory than memory_limit allows".into())
+    }
+
+    /// A warning for the user if the storage limit does not apply to all writes.
+    pub fn warning(&self) -> Option<&'static str> {
+        let partly = self.storage.as_ref().is_some_and(|storage| !storage.holds_all());
+        partly.then_some(
+            "storage_limit applies to reads, direct writes and writes that the engine syncs; it does not apply to \
+             what the kernel writes back later. With `fs` it applies to everything",
+        )
+    }
+
+    /// A reader of what the groups use, for as long as they exist.
+    pub fn usage(&self) -> UsageReader {
+        UsageReader { memory: self.memory.clone(), storage: self.storage.clone() }
+    }
+
+    /// Lifts the limits and removes the groups, which the instance must have left by ending.
+    pub fn remove(mut self) -> Result<(), TargetError> {
+        self.open()
+    }
+
+    fn open(&mut self) -> Result<(), TargetError> {
+        let lifted = self.storage.take().map_or(Ok(()), |storage| storage.apply(&StorageLimit::default()).map(drop));
+        let embedded = self.embedded;
+        let removed = self.groups.drain(..).try_for_each(|group| group.remove(embedded));
+        lifted.and(removed)
+    }
+}
+
+/// Reads how much is used by what a [`CgroupLimits`] holds.
+#[derive(Clone, Debug)]
+pub struct UsageReader {
+    memory: Option<MemoryGroup>,
+    storage: Option<StorageGroup>,
+}
+
+impl UsageReader {
+    /// Bytes of memory, times that the memory limit was met, reads, writes, bytes read, bytes written; `None` for what is not limited
+    /// or not counted.
+    pub fn read(&self) -> [Option<f64>; 6] {
+        let [reads, writes, read_bytes, written_bytes] = self.storage.as_ref().map_or([None; 4], StorageGroup::used);
+        let (used, hits) =
+            (self.memory.as_ref().and_then(MemoryGroup::used), self.memory.as_ref().and_then(MemoryGroup::hits));
+        [used, hits, reads, writes, read_bytes, written_bytes]
+    }
+}
+
+impl Drop for CgroupLimits {
+    /// For groups that were not removed, because a start failed. What cannot be removed now is left to the next start.
+    fn drop(&mut self) {
+        let _ = self.open();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Bytes;
+    use std::fs;
+
+    fn is_root() -> bool {
+        let root = rustix::process::geteuid().is_root();
+        if !root {
+            eprintln!("skipped: needs root: no group can be made");
+        }
+        root
+    }
+
+    #[test]
+    fn limits_can_be_set_changed_and_lifted_and_leave_nothing() {
+        if !is_root() || check_resource(Resource::Memory).is_err() {
+            return;
+        }
+        let cage = CgroupLimits::make(&LimitNeeds { memory: true, storage: None, embedded: false }).unwrap();
+        let path = cage.groups[0].path().to_owned();
+        let held = |mib: Option<u64>| {
+            let facts = cage.apply(&Limits { memory: mib.map(Bytes::from_mib), ..Limits::default() }).unwrap();
+            facts.first().map(|fact| fact.value.parse::<u64>().unwrap() >> 20)
+        };
+        assert_eq!([Some(300), Some(100), Some(200), None].map(held), [Some(300), Some(100), Some(200), None]);
+        assert_eq!(fs::read_to_string(path.join("cgroup.procs")).unwrap(), "");
+        cage.remove().unwrap();
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn the_groups_of_a_plimsoll_that_is_gone_are_swept_and_those_of_others_are_not() {
+        let Some(hierarchy) = is_root().then(|| hierarchy::find(Resource::Memory).ok()).flatten() else { return };
+        let left = hierarchy.parent.join("plimsoll-1-999999");
+        let others = hierarchy.parent.join("plimsoll-notes");
+        [&left, &others].iter().for_each(|dir| fs::create_dir(dir).unwrap());
+        let cage = CgroupLimits::make(&LimitNeeds { memory: true, storage: None, embedded: false }).unwrap();
+        let notes = sweep_abandoned();
+        assert!(notes.iter().any(|note| note.contains("plimsoll-1-999999")), "{notes:?}");
+        let there = [left.exists(), others.exists(), cage.groups[0].path().exists()];
+        fs::remove_dir(&others).unwrap();
+        assert_eq!(there, [false, true, true]);
+    }
+
+    #[test]
+    fn a_disk_that_is_not_there_is_refused_by_its_name() {
+        if !is_root() || check_resource(Resource::Storage).is_err() {
+            return;
+        }
+        let disk = LimitedDisk { name: "nosuch0", alone: false };
+        let made = CgroupLimits::make(&LimitNeeds { memory: false, storage: Some(disk), embedded: false });
+        let text = made.unwrap_err().to_string();
+        assert!(text.contains("`nosuch0`") && text.contains("storage_limit"), "{text}");
+    }
+}

@@ -1,0 +1,284 @@
+//! Block devices to measure on: what they are, who uses them, and whether they may be overwritten.
+//!
+//! In: a path, and what the user said may be destroyed. Out: a [`RawDevice`], or a refusal that names the device, what is on it
+//! and what to do. Limits: Linux, sysfs. Reading asks for nothing; writing asks for [`Consent`] with the device's identity, and
+//! a device that is in use is refused whatever was consented to.
+//!
+//! A path is no identity: `/dev/sdb` is another disk after the next start. So consent names the serial number as well, which has
+//! to be looked up once, and does not fit another disk. It is never part of a plan: a plan is passed on, and the disks of who
+//! runs it are not those of who wrote it.
+
+mod signature;
+
+use crate::error::{IoContext, TargetError, shown};
+use crate::filesystem::{self, device_name, find_mount};
+use crate::machine::text_of;
+use model::{Bytes, Fact};
+use rustix::fs::{Mode, OFlags, open};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+const BLOCKS: &str = "/sys/class/block";
+
+/// What the user said may be destroyed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Consent {
+    /// The device's node.
+    pub device: PathBuf,
+    /// Its identity: see [`Device::identity`].
+    pub identity: String,
+}
+
+impl Consent {
+    /// Reads `DEV=SERIAL`.
+    pub fn parse(text: &str) -> Option<Consent> {
+        let (device, identity) = text.split_once('=')?;
+        let whole = device.starts_with('/') && !identity.trim().is_empty();
+        whole.then(|| Consent { device: device.into(), identity: identity.trim().into() })
+    }
+}
+
+/// A block device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    path: PathBuf,
+    /// As `/sys/class/block` and `/proc/diskstats` have it.
+    name: String,
+    number: u64,
+}
+
+/// A block device under measurement.
+#[derive(Debug)]
+pub struct RawDevice {
+    device: Device,
+    destroy: Vec<Consent>,
+    /// Held while it may be written to: nobody can mount it meanwhile.
+    claim: Option<File>,
+}
+
+impl RawDevice {
+    /// The device for trials that read it, and for those that write it as far as `destroy` allows.
+    pub fn new(device: Device, destroy: &[Consent]) -> RawDevice {
+        RawDevice { device, destroy: destroy.to_vec(), claim: None }
+    }
+
+    /// Refuses to write if the user did not consent or the device is in use. From then on no other process can use it.
+    pub fn check_writes(&mut self, writes: bool) -> Result<(), TargetError> {
+        if writes && self.claim.is_none() {
+            self.device.check_destroy(&self.destroy, &[])?;
+            self.claim = Some(self.device.claimed()?);
+        }
+        Ok(())
+    }
+}
+
+impl Device {
+    /// The block device at `path`; `None` if something else is there, or nothing. A symlink is something else.
+    pub fn at(path: &Path) -> Option<Device> {
+        let meta = fs::symlink_metadata(path).ok().filter(|meta| meta.file_type().is_block_device())?;
+        let name = device_name(meta.rdev())?;
+        Some(Device { path: path.into(), name, number: meta.rdev() })
+    }
+
+    /// As `/proc/diskstats` names it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The disk with its settings.
+    pub fn facts(&self) -> Vec<Fact> {
+        let size = self.size().ok().map(|size| Fact::new("disk.bytes", size.0.to_string()));
+        filesystem::facts_of_device(&self.name).into_iter().chain(size).collect()
+    }
+
+    /// Its size.
+    pub fn size(&self) -> Result<Bytes, TargetError> {
+        size_of(&self.opened(OFlags::RDONLY).trying("open", &self.path)?).trying("look at", &self.path)
+    }
+
+    /// What tells it from other devices: the serial number or the WWID of its disk; of a loop device, which has none, the name of
+    /// the file behind it; of others without either, their size in bytes.
+    pub fn identity(&self) -> String {
+        let disk = disk_of(&self.name);
+        let at = |file: &str| text_of(Path::new(BLOCKS).join(&disk).join(file));
+        let serial = ["device/serial", "serial", "device/wwid", "wwid"].into_iter().find_map(at);
+        let behind = || Some(backing_file(&disk)?.file_name()?.to_string_lossy().into_owned());
+        let by_size = || format!("size:{}", self.size().map_or(0, |size| size.0));
+        serial.or_else(behind).unwrap_or_else(by_size)
+    }
+
+    /// Refuses to overwrite the device if it is in use, below `/` or one of `protected`, or if `destroy` does not name it.
+    pub fn check_destroy(&self, destroy: &[Consent], protected: &[&Path]) -> Result<(), TargetError> {
+        let protected = [Path::new("/")].into_iter().chain(protected.iter().copied());
+        let below = protected.into_iter().find(|dir| devices_below(dir).contains(&self.name));
+        if let Some(dir) = below {
+            return Err(self.refused(&format!("holds the data of `{}`; name another device", shown(dir))));
+        }
+        if let Some(user) = self.user() {
+            return Err(self.refused(&format!("{user}; free it first, or name another device")));
+        }
+        let identity = self.identity();
+        let is_this =
+            |consent: &Consent| Device::at(&consent.device).is_some_and(|device| device.number == self.number);
+        if destroy.iter().any(|consent| is_this(consent) && consent.identity == identity) {
+            return Ok(());
+        }
+        let on_it = self.content()?;
+        let node = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        let named = format!("{}={identity}", shown(&node));
+        let quote = if named.contains([' ', '"', '$', '&', ';', '(', '*', '\\']) { "'" } else { "" };
+        let flag = format!("--destroy {quote}{named}{quote}");
+        let text = format!("{on_it}, and this trial would overwrite it; if all of it may be destroyed, add `{flag}`");
+        Err(self.refused(&text))
+    }
+
+    /// Opened so that nobody else can mount it or open it likewise.
+    fn claimed(&self) -> Result<File, TargetError> {
+        self.opened(OFlags::RDWR | OFlags::EXCL).map_err(|error| match error.raw_os_error() {
+            Some(libc::EBUSY) => self.refused("is in use; free it first, or name another device"),
+            _ => TargetError::io("open", &self.path, &error),
+        })
+    }
+
+    /// What uses it or one of its partitions; `None` if nothing does.
+    fn user(&self) -> Option<String> {
+        let members = [vec![self.name.clone()], partitions(&self.name)].concat();
+        let used = members.iter().find_map(|member| user_of(member));
+        // What the kernel has claimed for somebody that the above does not show: a file system over several devices.
+        let claimed = || {
+            let error = self.opened(OFlags::RDONLY | OFlags::EXCL).err()?;
+            (error.raw_os_error() == Some(libc::EBUSY)).then(|| "is opened exclusively by another process".to_owned())
+        };
+        used.or_else(claimed)
+    }
+
+    /// What stands on it, in words.
+    fn content(&self) -> Result<String, TargetError> {
+        let device = self.opened(OFlags::RDONLY).trying("open", &self.path)?;
+        let size = size_of(&device).trying("look at", &self.path)?;
+        let found = signature::found(&device, size.0).trying("read", &self.path)?;
+        Ok(match found.as_slice() {
+            [] => "holds no data that plimsoll recognises".to_owned(),
+            found => format!("holds {}", found.join(", ")),
+        })
+    }
+
+    fn opened(&self, flags: OFlags) -> std::io::Result<File> {
+        let file = File::from(open(&self.path, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?);
+        // Between the look and the opening another node may have been put in its place.
+        match file.metadata()?.rdev() == self.number {
+            true => Ok(file),
+            false => Err(std::io::Error::other("it is now another device")),
+        }
+    }
+
+    fn refused(&self, why: &str) -> TargetError {
+        let model = text_of(Path::new(BLOCKS).join(disk_of(&self.name)).join("device/model"));
+        let size = self.size().map_or_else(|_| "unknown size".to_owned(), |size| size.to_string());
+        let described = model.map_or(size.clone(), |model| format!("{model}, {size}"));
+        TargetError::Unsafe(format!("`{}` ({described}) {why}", shown(&self.path)))
+    }
+}
+
+/// The size of an open file or block device.
+pub fn size_of(mut file: &File) -> std::io::Result<Bytes> {
+    file.seek(SeekFrom::End(0)).map(Bytes)
+}
+
+/// Who uses the device or partition of that name.
+fn user_of(name: &str) -> Option<String> {
+    let number = fs::metadata(Path::new("/dev").join(name)).ok().map(|meta| meta.rdev());
+    let is = |path: &str| {
+        fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device() && Some(meta.rdev()) == number)
+    };
+    let mounts = filesystem::mounts().unwrap_or_default();
+    if let Some(mount) = mounts.iter().find(|mount| Some(mount.device) == number || is(&mount.source)) {
+        return Some(format!("is mounted: `/dev/{name}` on `{}`", shown(&mount.mount_point)));
+    }
+    let swaps = text_of("/proc/swaps").unwrap_or_default();
+    if swaps.lines().skip(1).filter_map(|line| line.split_whitespace().next()).any(is) {
+        return Some(format!("is swapped to: `/dev/{name}`"));
+    }
+    let holder = names_in(&Path::new(BLOCKS).join(name).join("holders")).into_iter().next()?;
+    Some(format!("is part of another device: `/dev/{name}` of `{holder}`"))
+}
+
+/// The block devices that the data of `dir` goes through: down to the disks, through partitions, mapped devices and images.
+fn devices_below(dir: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut below: Vec<String> = find_mount(dir).ok().and_then(|place| place.device).into_iter().collect();
+    while let Some(name) = below.pop() {
+        if found.insert(name.clone()) {
+            below.push(disk_of(&name));
+            below.extend(names_in(&Path::new(BLOCKS).join(&name).join("slaves")));
+            let image = backing_file(&name).and_then(|image| find_mount(image.parent()?).ok());
+            below.extend(image.and_then(|place| place.device));
+        }
+    }
+    found
+}
+
+/// The file behind the loop device of that name.
+fn backing_file(name: &str) -> Option<PathBuf> {
+    text_of(Path::new(BLOCKS).join(name).join("loop/backing_file")).map(PathBuf::from)
+}
+
+/// The disk that a partition is of; a device that is none is its own.
+fn disk_of(name: &str) -> String {
+    let own = Path::new(BLOCKS).join(name);
+    let disk = || own.canonicalize().ok()?.parent()?.file_name().map(|name| name.to_string_lossy().into_owned());
+    own.join("partition").exists().then(disk).flatten().unwrap_or_else(|| name.to_owned())
+}
+
+fn partitions(name: &str) -> Vec<String> {
+    let own = Path::new(BLOCKS).join(name);
+    names_in(&own).into_iter().filter(|entry| own.join(entry).join("partition").exists()).collect()
+}
+
+fn names_in(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort_unstable();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn consent_names_a_device_and_its_identity() {
+        let consent = Consent::parse("/dev/sdb=WD-123=4").unwrap();
+        assert_eq!((consent.device.to_str(), consent.identity.as_str()), (Some("/dev/sdb"), "WD-123=4"));
+        assert!(["/dev/sdb", "/dev/sdb=", "sdb=WD", "=WD", ""].iter().all(|text| Consent::parse(text).is_none()));
+    }
+
+    #[test]
+    fn the_disk_below_the_root_is_never_destroyed() {
+        let below = devices_below(Path::new("/"));
+        let nodes = below.iter().filter_map(|name| Device::at(&Path::new("/dev").join(name)));
+        for device in nodes {
+            let consent = Consent { device: device.path.clone(), identity: device.identity() };
+            let error = device.check_destroy(&[consent], &[]).unwrap_err();
+            assert!(matches!(error, TargetError::Unsafe(_)), "{error}");
+            assert!(error.to_string().contains("holds the data of `/`"), "{error}");
+        }
+        // In a container the root is on no device that can be seen.
+        assert!(below.len() <= 16, "{below:?}");
+    }
+
+    #[test]
+    fn files_links_and_other_devices_are_no_block_devices() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("link");
+        let any =
+            fs::read_dir("/dev").unwrap().flatten().map(|entry| entry.path()).find(|path| Device::at(path).is_some());
+        std::os::unix::fs::symlink(any.unwrap_or("/dev/null".into()), &link).unwrap();
+        for path in [dir.path(), &link, Path::new("/dev/null"), Path::new("/dev/no such device")] {
+            assert_eq!(Device::at(path), None, "{}", path.display());
+        }
+    }
+}

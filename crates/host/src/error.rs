@@ -1,0 +1,69 @@
+//! Why a target cannot be measured. Each error says what was tried and what to do next.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a target cannot be measured.
+#[derive(Debug, Error)]
+pub enum TargetError {
+    /// The trial asks for something that this engine or machine cannot do.
+    #[error("{0}")]
+    Unsupported(String),
+    /// Going on could harm data that is not plimsoll's.
+    #[error("{0}")]
+    Unsafe(String),
+    /// The engine or the file system failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl TargetError {
+    /// An operation on a file or directory failed.
+    pub fn io(what: &str, path: &Path, error: &io::Error) -> TargetError {
+        let text = |advice: &str| format!("cannot {what} `{}`: {error}{advice}", shown(path));
+        match error.raw_os_error() {
+            Some(libc::ENOENT | libc::ENOTDIR) => TargetError::Unsupported(text("; use a path that exists")),
+            Some(libc::EACCES | libc::EPERM | libc::EROFS) => {
+                TargetError::Unsafe(text("; check its permissions, or use another path"))
+            }
+            Some(libc::ENOSPC) if no_inodes_in(path) => {
+                TargetError::Failed(text(", because no inodes are left; remove some files or use another directory"))
+            }
+            Some(libc::ENOSPC | libc::EDQUOT) => {
+                TargetError::Failed(text("; free some space or use another directory"))
+            }
+            _ => TargetError::Failed(text("")),
+        }
+    }
+}
+
+/// Whether the file system around `path` has no number left for another file, while there may be room enough.
+fn no_inodes_in(path: &Path) -> bool {
+    let around = path.ancestors().find(|around| around.is_dir());
+    let stat = around.and_then(|around| rustix::fs::statvfs(around).ok());
+    stat.is_some_and(|stat| stat.f_files > 0 && stat.f_ffree == 0)
+}
+
+/// A path as it may be printed: control characters cannot reach the terminal.
+pub fn shown(path: &Path) -> String {
+    path.display().to_string().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// Attaches what was tried to an I/O error.
+pub trait IoContext<T> {
+    /// `what` is a verb phrase that ends before the path: "create".
+    fn trying(self, what: &str, path: impl Into<PathBuf>) -> Result<T, TargetError>;
+}
+
+impl<T> IoContext<T> for io::Result<T> {
+    fn trying(self, what: &str, path: impl Into<PathBuf>) -> Result<T, TargetError> {
+        self.map_err(|error| TargetError::io(what, &path.into(), &error))
+    }
+}
+
+impl<T> IoContext<T> for rustix::io::Result<T> {
+    fn trying(self, what: &str, path: impl Into<PathBuf>) -> Result<T, TargetError> {
+        self.map_err(io::Error::from).trying(what, path)
+    }
+}

@@ -1,0 +1,22 @@
+//! The machine under the engines: its facts, its file systems, block devices, volumes and control groups, and plimsoll's own data
+//! directories.
+//!
+//! In: places that the user named. Out: facts; data directories with a manifest, volumes, limits, and their removal. Limits: Linux;
+//! much of it needs root. Knows no engine and no load. Only what plimsoll made itself, as its manifest lists it, is ever written to
+//! or removed.
+
+pub mod cgroup;
+pub mod copy;
+pub mod data_dir;
+pub mod device;
+pub mod disk_timing;
+pub mod error;
+pub mod filesystem;
+pub mod leftover;
+pub mod machine;
+pub mod safety;
+pub mod volume;
+
+pub use data_dir::DataDir;
+pub use error::TargetError;
+pub use volume::Volume;

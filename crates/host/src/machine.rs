@@ -1,0 +1,171 @@
+//! The machine as a list of facts: what must be alike for two runs to be compared.
+//!
+//! In: `/proc`, `/sys`, `/etc/os-release`. Out: [`Fact`]s with dotted lower-case names.
+//! Limits: Linux. What this machine does not tell is left out, or `unknown` where its absence says nothing. Nothing that names
+//! the machine or its owner is recorded: no host name, no serial number, no address.
+
+use model::Fact;
+use std::path::Path;
+
+/// What is known of this machine, its kernel, and this build of plimsoll.
+pub fn facts() -> Vec<Fact> {
+    let cpuinfo = text_of("/proc/cpuinfo").unwrap_or_default();
+    let meminfo = text_of("/proc/meminfo").unwrap_or_default();
+    let found = [
+        ("kernel.release", text_of("/proc/sys/kernel/osrelease")),
+        ("os", text_of("/etc/os-release").or_else(|| text_of("/usr/lib/os-release")).and_then(|text| os_name(&text))),
+        ("cpu.model", cpu_model(&cpuinfo)),
+        ("cpu.arch", Some(std::env::consts::ARCH.to_owned())),
+        (
+            "cpu.count",
+            text_of("/sys/devices/system/cpu/online").and_then(|list| count_of(&list)).map(|n| n.to_string()),
+        ),
+        ("cpu.usable", std::thread::available_parallelism().ok().map(|n| n.to_string())),
+        ("cpu.smt", text_of("/sys/devices/system/cpu/smt/active").map(|active| yes_or_no(active == "1").to_owned())),
+        ("cpu.governor", Some(governor())),
+        ("machine.virtualised", virtualised(&cpuinfo).map(str::to_owned)),
+        ("memory.total_bytes", kib_after(&meminfo, "MemTotal:")),
+        ("memory.swap_bytes", kib_after(&meminfo, "SwapTotal:")),
+        ("clock.source", text_of("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+        ("plimsoll.build", Some(build().to_owned())),
+    ];
+    found.into_iter().filter_map(|(name, value)| Some(Fact::new(name, value?))).collect()
+}
+
+/// The release of the kernel that runs.
+pub fn kernel() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+/// The text of a file without the white space around it; `None` if it cannot be read or is empty.
+pub fn text_of(path: impl AsRef<Path>) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?.trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// A truth as a fact's value.
+pub fn yes_or_no(truth: bool) -> &'static str {
+    if truth { "yes" } else { "no" }
+}
+
+fn build() -> &'static str {
+    if cfg!(debug_assertions) { "debug" } else { "release" }
+}
+
+/// The name that the distribution gives itself for people.
+fn os_name(os_release: &str) -> Option<String> {
+    let value = os_release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(value.trim_matches(['"', '\'']).to_owned())
+}
+
+/// The model of the first CPU. Only x86 and a few others say it in words; ARM gives numbers of implementer and part.
+fn cpu_model(cpuinfo: &str) -> Option<String> {
+    let words = ["model name", "Model Name", "cpu model", "cpu"].iter().find_map(|key| value_after(cpuinfo, key));
+    let numbers = || {
+        let (implementer, part) = (value_after(cpuinfo, "CPU implementer")?, value_after(cpuinfo, "CPU part")?);
+        Some(format!("implementer {implementer} part {part}"))
+    };
+    words.map(str::to_owned).or_else(numbers)
+}
+
+/// What stands behind `key` and a colon in the first line that begins with them.
+fn value_after<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
+    let of_line = |line: &'a str| line.strip_prefix(key)?.trim_start().strip_prefix(':').map(str::trim);
+    cpuinfo.lines().find_map(of_line).filter(|value| !value.is_empty())
+}
+
+/// Whether the CPU says that a hypervisor stands under it. Only x86 has such a flag: elsewhere its absence says nothing.
+fn virtualised(cpuinfo: &str) -> Option<&'static str> {
+    let flags = value_after(cpuinfo, "flags")?;
+    Some(yes_or_no(flags.split_ascii_whitespace().any(|flag| flag == "hypervisor")))
+}
+
+/// How many CPUs a list such as `0-3,8` names.
+fn count_of(list: &str) -> Option<u64> {
+    let of_range = |range: &str| -> Option<u64> {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)? + 1)
+    };
+    list.split(',').map(of_range).sum()
+}
+
+/// The bytes behind `key` in `/proc/meminfo`, whose kB are KiB.
+fn kib_after(meminfo: &str, key: &str) -> Option<String> {
+    let rest = meminfo.lines().find_map(|line| line.strip_prefix(key))?;
+    let kib: u64 = rest.split_ascii_whitespace().next()?.parse().ok()?;
+    Some((kib << 10).to_string())
+}
+
+/// The frequency governors of all CPUs, each once. Virtual machines have none.
+fn governor() -> String {
+    let cpus = std::fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
+    let mut governors: Vec<String> =
+        cpus.filter_map(|cpu| text_of(cpu.path().join("cpufreq/scaling_governor"))).collect();
+    governors.sort_unstable();
+    governors.dedup();
+    if governors.is_empty() { "unknown".into() } else { governors.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CPUINFO_X86: &str = "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel\t\t: 1\nmodel name\t: AMD EPYC\n\
+                               cpu MHz\t\t: 2445.426\ncpu cores\t: 2\nflags\t\t: fpu vme x2apic hypervisor lahf_lm\n";
+    const CPUINFO_ARM: &str = "processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd evtstrm aes\n\
+                               CPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\n";
+
+    #[test]
+    fn the_cpu_is_named_in_words_or_else_in_numbers() {
+        assert_eq!(cpu_model(CPUINFO_X86).unwrap(), "AMD EPYC");
+        assert_eq!(cpu_model(CPUINFO_ARM).unwrap(), "implementer 0x41 part 0xd0c");
+        assert_eq!(cpu_model("processor: 0\n"), None);
+    }
+
+    #[test]
+    fn a_hypervisor_is_seen_by_its_flag_and_unknown_without_flags() {
+        assert_eq!(virtualised(CPUINFO_X86), Some("yes"));
+        assert_eq!(virtualised(&CPUINFO_X86.replace("hypervisor", "hypervisors")), Some("no"));
+        assert_eq!(virtualised(CPUINFO_ARM), None);
+    }
+
+    #[test]
+    fn lists_of_cpus_are_counted() {
+        assert_eq!(["0", "0-1", "0-3,8", "0,2,4-7"].map(count_of), [Some(1), Some(2), Some(5), Some(6)]);
+        assert_eq!(["", "x", "3-1"].map(count_of), [None, None, None]);
+    }
+
+    #[test]
+    fn the_distribution_gives_its_name_with_and_without_quotes() {
+        assert_eq!(
+            os_name("NAME=\"x\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n").unwrap(),
+            "Debian GNU/Linux 12 (bookworm)"
+        );
+        assert_eq!(os_name("ID=alpine\nPRETTY_NAME=Alpine\n").unwrap(), "Alpine");
+        assert_eq!(os_name("ID=none\n"), None);
+    }
+
+    #[test]
+    fn memory_is_in_bytes() {
+        let meminfo = "MemTotal:       24684092 kB\nSwapTotal:             0 kB\n";
+        assert_eq!(kib_after(meminfo, "MemTotal:").unwrap(), (24684092u64 << 10).to_string());
+        assert_eq!(kib_after(meminfo, "SwapTotal:").unwrap(), "0");
+    }
+
+    #[test]
+    fn this_machine_tells_what_two_runs_need_to_have_in_common() {
+        let facts = facts();
+        let value = |name: &str| facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone());
+        assert!(value("kernel.release").unwrap().contains('.'));
+        assert!(value("cpu.count").unwrap().parse::<u64>().unwrap() >= 1);
+        assert!(value("memory.total_bytes").unwrap().parse::<u64>().unwrap() > 1 << 26);
+        assert_eq!(value("plimsoll.build").unwrap(), "debug");
+        assert!(facts.iter().all(|fact| !fact.value.is_empty() && !fact.value.contains('\n')), "{facts:?}");
+    }
+
+    #[test]
+    fn the_host_is_not_named() {
+        let host = text_of("/proc/sys/kernel/hostname").unwrap();
+        assert!(facts().iter().all(|fact| !fact.name.contains("host") && fact.value != host));
+    }
+}

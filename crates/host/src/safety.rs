@@ -1,0 +1,107 @@
+//! Looks before plimsoll leaps: is this a place to write to, and is there room?
+//!
+//! In: the directory that the user named, the bytes that a plan needs. Out: a refusal, or nothing.
+//! Limits: others may fill the disk meanwhile; the caller asks [`room_left`] again while the load runs.
+
+use crate::error::{IoContext, TargetError, shown};
+use model::Bytes;
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// At least this much stays free, or 5 % of the file system where that is more.
+const RESERVE_LEAST: Bytes = Bytes::from_gib(1);
+const RESERVE_SHARE: u64 = 20;
+
+/// Refuses `dir` if it is not a directory of its own name: a symlink may lead anywhere, a device has no files.
+pub fn check_directory(dir: &Path) -> Result<(), TargetError> {
+    let kind = fs::symlink_metadata(dir).trying("look at", dir)?.file_type();
+    let is = match kind {
+        kind if kind.is_dir() => return Ok(()),
+        kind if kind.is_symlink() => "a symlink; name the directory that it leads to",
+        kind if kind.is_block_device() => {
+            "a block device; name a directory (or give the device to `plimsoll file --path`)"
+        }
+        kind if kind.is_char_device() => "a character device; name a directory",
+        kind if kind.is_file() => "a file; name a directory (or give the file to `plimsoll file --path`)",
+        _ => "no directory; name one",
+    };
+    Err(TargetError::Unsafe(format!("`{}` is {is}", shown(dir))))
+}
+
+/// Bytes that must stay free on a file system of `total` bytes.
+pub fn reserve(total: Bytes) -> Bytes {
+    RESERVE_LEAST.max(Bytes(total.0 / RESERVE_SHARE))
+}
+
+/// Refuses a plan that needs `need` bytes in `dir` if they are not there beside the reserve.
+pub fn check_space(dir: &Path, need: Bytes) -> Result<(), TargetError> {
+    let (free, total) = free_and_total(dir)?;
+    let reserve = reserve(total);
+    if need.0.saturating_add(reserve.0) <= free.0 {
+        return Ok(());
+    }
+    Err(TargetError::Unsafe(format!(
+        "not enough space in `{}`: the plan needs {need} and {reserve} must stay free, but only {free} are free; free some \
+         space, choose another directory or use `--scale`",
+        shown(dir)
+    )))
+}
+
+/// Where data may grow, and who else needs space there.
+#[derive(Clone, Debug)]
+pub enum Room {
+    /// On a file system with data of others.
+    Shared(PathBuf),
+    /// On a volume of plimsoll's own, where nobody else writes.
+    Own(PathBuf),
+}
+
+/// Bytes that may still be written in `room` before its reserve is touched; `None` if the file system does not say.
+pub fn room_left(room: &Room) -> Option<Bytes> {
+    let (dir, reserve): (_, fn(Bytes) -> Bytes) = match room {
+        Room::Shared(dir) => (dir, reserve),
+        Room::Own(dir) => (dir, |total| Bytes(total.0 / RESERVE_SHARE)),
+    };
+    let (free, total) = free_and_total(dir).ok()?;
+    Some(Bytes(free.0.saturating_sub(reserve(total).0)))
+}
+
+fn free_and_total(dir: &Path) -> Result<(Bytes, Bytes), TargetError> {
+    let stat = rustix::fs::statvfs(dir).trying("look at", dir)?;
+    Ok((Bytes(stat.f_bavail * stat.f_frsize), Bytes(stat.f_blocks * stat.f_frsize)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_real_directory_is_a_place_to_write_to() {
+        let parent = tempfile::tempdir().unwrap();
+        let link = parent.path().join("link");
+        std::os::unix::fs::symlink(parent.path(), &link).unwrap();
+        let file = parent.path().join("file");
+        fs::write(&file, b"").unwrap();
+        check_directory(parent.path()).unwrap();
+        for (path, word) in
+            [(link.as_path(), "symlink"), (&file, "a file"), (Path::new("/dev/null"), "character device")]
+        {
+            let error = check_directory(path).unwrap_err();
+            assert!(matches!(error, TargetError::Unsafe(_)) && error.to_string().contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_reserve_is_five_percent_or_a_gibibyte() {
+        assert_eq!(reserve(Bytes::from_gib(4)), Bytes::from_gib(1));
+        assert_eq!(reserve(Bytes::from_gib(200)), Bytes::from_gib(10));
+    }
+
+    #[test]
+    fn a_plan_that_does_not_fit_is_refused_with_the_figures() {
+        let parent = tempfile::tempdir().unwrap();
+        let error = check_space(parent.path(), Bytes(u64::MAX / 2)).unwrap_err().to_string();
+        assert!(error.contains("not enough space") && error.contains("must stay free"), "{error}");
+    }
+}
