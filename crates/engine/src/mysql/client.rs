@@ -1,12 +1,12 @@
 //! Connections to MariaDB: the protocol of MySQL with prepared statements.
 //!
-//! In: an address, statements with `?`. Out: sessions that perform operations. Limits: those of [`super::wire`].
+//! In: an address, statements with `?`. Out: sessions that perform operations, and control connections. Limits: those of
+//! [`super::login`] and [`super::wire`].
 
-use super::tunnel::{Tunnel, Way};
-use super::wire::{Socket as WireSocket, Wire, WireError};
+use super::login::{Credentials, log_in};
+use super::wire::{Wire, WireError};
 use crate::server::dir::Socket;
-use crate::server::network::CONNECT_AT_MOST;
-use crate::server::tls::{self, Tls};
+use crate::server::network::{CONTROL_ANSWER, Deadline, Route, TextRows, explanation};
 use crate::server::url::{Password, Url};
 use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{Command, PollableSession};
@@ -14,8 +14,6 @@ use crate::sql::server_instance::AdminConnection;
 use crate::sql::session_options::SessionOptions;
 use crate::sql::statement::{PreparingConnection, StatementExecutor};
 use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
-use ::mysql::prelude::Queryable;
-use ::mysql::{Conn, Error, Opts, OptsBuilder, Row, Value, from_value_opt};
 use host::error::TargetError;
 use model::{Fact, FailureClass, SqlArg, SqlOp};
 use std::io::{self, ErrorKind};
@@ -23,60 +21,86 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A server, and as whom to come there.
+/// The port of a URL that names none.
+const PORT: u16 = 3306;
+
+/// A server, and the account to log in to.
 #[derive(Clone)]
 pub struct MysqlAddress {
-    opts: Opts,
-    /// Where connections are encrypted.
-    way: Option<Way>,
+    route: Route,
+    user: String,
+    password: Option<Password>,
+    /// The current database, if there is one.
+    database: Option<String>,
     /// For messages.
     shown: String,
-    /// Keeps the way to a private socket open.
-    _socket: Option<Socket>,
 }
 
 impl MysqlAddress {
-    /// The server behind a private socket, which knows one user.
+    /// The server behind a private socket, which has one user.
     pub fn private(socket: Socket, shown: String) -> MysqlAddress {
-        let opts = OptsBuilder::new().socket(Some(socket.path.as_str())).user(Some("root"));
-        MysqlAddress { opts: of_all(opts), way: None, shown, _socket: Some(socket) }
+        MysqlAddress { route: Route::Private(socket), user: "root".into(), password: None, database: None, shown }
     }
 
-    /// A server that somebody else runs.
-    pub fn external(url: &Url, password: Option<&Password>) -> Result<MysqlAddress, TargetError> {
-        let port = url.port.unwrap_or(3306);
-        let opts = OptsBuilder::new().user(Some(&url.user)).pass(password.map(Password::reveal));
-        let opts = opts.socket(url.socket.as_deref()).ip_or_hostname(Some(&url.host)).tcp_port(port);
-        let tls = url.tls.as_ref().map(|wanted| Tls::new(wanted, &url.host)).transpose()?;
-        let way = tls.map(|tls| Way { host: url.host.clone(), port, tls });
-        Ok(MysqlAddress { opts: of_all(opts), way, shown: format!("`{}`", url.text), _socket: None })
+    /// The server that `url` names.
+    pub fn external(url: &Url, password: Option<Password>) -> Result<MysqlAddress, TargetError> {
+        let (route, shown) = (Route::from_url(url, PORT)?, format!("`{}`", url.text));
+        Ok(MysqlAddress { route, user: url.user.clone(), password, database: None, shown })
     }
 
     /// The same with the database `name` as the current one.
     pub fn in_database(&self, name: &str) -> MysqlAddress {
-        let opts = OptsBuilder::from_opts(self.opts.clone()).db_name(Some(name)).into();
-        MysqlAddress { opts, ..self.clone() }
+        MysqlAddress { database: Some(name.into()), ..self.clone() }
     }
 
-    /// A connection that gives up after `patience` without an answer.
-    pub fn connect(&self, patience: Duration) -> Result<Conn, OpFailure> {
-        self.open(patience).map(|(connection, _)| connection)
+    /// A control connection, made within [`CONTROL_ANSWER`]. Its statements of set-up may take as long as `patience`.
+    pub fn connect(&self, patience: Duration) -> Result<Wire, OpFailure> {
+        self.open(CONTROL_ANSWER.min(patience), patience)
     }
 
-    /// The same, and what it goes through where it is encrypted.
-    fn open(&self, patience: Duration) -> Result<(Conn, Option<Tunnel>), OpFailure> {
-        let opts = OptsBuilder::from_opts(self.opts.clone());
-        let timed = opts.read_timeout(Some(patience)).write_timeout(Some(patience));
-        let timed = timed.tcp_connect_timeout(Some(patience.min(CONNECT_AT_MOST)));
-        match &self.way {
-            None => Ok((Conn::new(timed).map_err(failure)?, None)),
-            Some(way) => way.open(timed, patience).map(|(connection, tunnel)| (connection, Some(tunnel))),
-        }
+    /// A connection for operations. Connecting, and then each read, gives up after `patience`.
+    fn connect_client(&self, patience: Duration) -> Result<Wire, OpFailure> {
+        let mut wire = self.open(patience, patience)?;
+        // The text that workloads write is ASCII, which the server need not convert then.
+        wire.run("SET NAMES latin1").map_err(failure)?;
+        Ok(wire)
+    }
+
+    fn open(&self, allowed: Duration, patience: Duration) -> Result<Wire, OpFailure> {
+        let password = self.password.as_ref().map(Password::reveal);
+        let login = Credentials { user: &self.user, password, database: self.database.as_deref() };
+        let socket = self.route.connect(Deadline::after(allowed), patience).map_err(|cause| io_failure(&cause))?;
+        let stream = log_in(socket, self.route.tls(), &login);
+        let mut stream = stream.map_err(|error| self.login_failure(error))?;
+        stream.set_deadline(None);
+        Ok(Wire::new(stream, patience))
+    }
+
+    /// The failure of a login, with what to do about it.
+    #[cold]
+    fn login_failure(&self, error: WireError) -> OpFailure {
+        let code = if let WireError::Server { code, .. } = error { Some(code) } else { None };
+        let mut failure = failure(error);
+        failure.text.push_str(match code {
+            Some(ACCESS_DENIED | ACCESS_DENIED_NO_PASSWORD) if self.password.is_none() => {
+                "; no password was given: set PLIMSOLL_PASSWORD or use --password-file FILE"
+            }
+            Some(ACCESS_DENIED) if matches!(self.route, Route::Host(_, _, None)) => {
+                "; check the user, the password (PLIMSOLL_PASSWORD or --password-file), and whether the account requires TLS \
+                 (`ssl-mode=REQUIRED`)"
+            }
+            Some(ACCESS_DENIED | ACCESS_DENIED_NO_PASSWORD) => {
+                "; check the user in the URL and the password (PLIMSOLL_PASSWORD or --password-file)"
+            }
+            Some(TLS_REQUIRED) => "; add `ssl-mode=REQUIRED` or stronger to the URL",
+            _ => "",
+        });
+        failure
     }
 
     /// How its connections are encrypted.
     pub fn facts(&self) -> Vec<Fact> {
-        tls::facts(self.way.as_ref().map(|way| &way.tls))
+        self.route.facts()
     }
 
     /// The server, for messages.
@@ -85,45 +109,32 @@ impl MysqlAddress {
     }
 }
 
-/// No cache of statements, which would close those of many tables; and the text that workloads write is ASCII, which the
-/// server need not convert.
-fn of_all(opts: OptsBuilder) -> Opts {
-    // The crate would ask the server for the longest packet at each connection.
-    let opts = opts.max_allowed_packet(Some(16 << 20));
-    opts.prefer_socket(false).stmt_cache_size(0).init(vec!["SET NAMES latin1"]).into()
-}
+/// ER_ACCESS_DENIED_ERROR: wrong user or password.
+const ACCESS_DENIED: u16 = 1045;
+/// ER_ACCESS_DENIED_NO_PASSWORD_ERROR: an account that is checked by other means than a password.
+const ACCESS_DENIED_NO_PASSWORD: u16 = 1698;
+/// ER_SECURE_TRANSPORT_REQUIRED: the server takes no connection in clear text.
+const TLS_REQUIRED: u16 = 3159;
 
 /// How the clients of a trial connect.
 #[derive(Clone)]
 pub struct ConnectMysql {
-    /// Where to,
+    /// The server.
     pub address: MysqlAddress,
-    /// what to say there,
+    /// The statements that clients execute.
     pub statements: Arc<[String]>,
-    /// and how.
+    /// How clients execute them.
     pub options: SessionOptions,
 }
 
 impl ConnectMysql {
     /// A connection at the isolation level of the clients.
-    pub fn connection(&self) -> Result<Conn, OpFailure> {
-        self.open().map(|(connection, _)| connection)
-    }
-
-    fn open(&self) -> Result<(Conn, Option<Tunnel>), OpFailure> {
-        let (mut connection, tunnel) = self.address.open(self.options.patience)?;
+    pub fn connection(&self) -> Result<Wire, OpFailure> {
+        let mut wire = self.address.connect_client(self.options.patience)?;
         if let Some(level) = &self.options.isolation {
-            connection.query_drop(format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")).map_err(failure)?;
+            wire.run(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")).map_err(failure)?;
         }
-        Ok((connection, tunnel))
-    }
-
-    /// The same for statements, over which the crate has no part any more.
-    fn wire(&self) -> Result<Wire, OpFailure> {
-        Ok(Wire::new(match self.open()? {
-            (connection, None) => WireSocket::Plain(connection),
-            (connection, Some(tunnel)) => WireSocket::Encrypted(tunnel.taken_over(connection)?),
-        }))
+        Ok(wire)
     }
 }
 
@@ -147,35 +158,37 @@ impl SessionFactory for ConnectMysql {
     }
 
     fn connect(&self) -> Result<MysqlSession, OpFailure> {
-        let executor = StatementExecutor::new(self.wire()?, &self.statements, &self.options, Dialect::Mysql);
-        Ok(MysqlSession { executor: executor.map_err(wire_failure)? })
+        let executor = StatementExecutor::new(self.connection()?, &self.statements, &self.options, Dialect::Mysql);
+        Ok(MysqlSession { executor: executor.map_err(failure)? })
     }
 }
 
-/// A connection, and how statements are said over it.
+/// A connection of a client, and how it executes statements.
 pub struct MysqlSession {
     executor: StatementExecutor<Wire>,
 }
 
 impl SqlSession for MysqlSession {
     fn perform(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
-        run_transaction(&mut self.executor, op).map_err(wire_failure)
+        run_transaction(&mut self.executor, op).map_err(failure)
     }
 
     fn roll_back(&mut self) -> Result<(), OpFailure> {
-        self.executor.run_text("ROLLBACK").map_err(wire_failure)
+        self.executor.run_text("ROLLBACK").map_err(failure)
     }
 }
 
-impl AdminConnection for Conn {
+impl AdminConnection for Wire {
     fn run(&mut self, statement: &str) -> Result<(), OpFailure> {
-        self.query_drop(statement).map_err(failure)
+        self.run(statement).map_err(failure)
     }
 
-    fn rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, OpFailure> {
-        let text = |value: Value| from_value_opt::<Option<String>>(value).ok().flatten();
-        let rows = self.query_map(question, |row: Row| row.unwrap().into_iter().map(text).collect());
-        rows.map_err(failure)
+    fn rows(&mut self, question: &str) -> Result<TextRows, OpFailure> {
+        self.rows(question).map_err(failure)
+    }
+
+    fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure> {
+        self.number_patiently(question).map_err(failure)
     }
 }
 
@@ -213,47 +226,34 @@ impl PollableSession for MysqlSession {
 
     #[inline]
     fn put(&mut self, next: Command<'_>) -> Result<(), OpFailure> {
-        self.executor.put(next).map_err(wire_failure)
+        self.executor.put(next).map_err(failure)
     }
 
     #[inline]
     fn send_some(&mut self) -> Result<bool, OpFailure> {
-        self.executor.wire.send_some().map_err(wire_failure)
+        self.executor.wire.send_some().map_err(failure)
     }
 
     #[inline]
     fn take_some(&mut self, _: &SqlOp) -> Result<bool, OpFailure> {
-        self.executor.wire.take_some().map_err(wire_failure)
+        self.executor.wire.take_some().map_err(failure)
     }
 }
 
-/// What an error of the crate means here.
+/// The failure that an error of the connection or the server is.
 #[cold]
-pub fn failure(error: Error) -> OpFailure {
+pub fn failure(error: WireError) -> OpFailure {
     match error {
-        Error::MySqlError(said) => OpFailure::from_server(class_of(said.code, &said.message), &said.to_string()),
-        Error::IoError(cause) => io_failure(&cause),
-        Error::CodecError(_) => {
-            OpFailure::from_server(FailureClass::Lost, &format!("the connection was lost: {error}"))
-        }
-        Error::DriverError(_) => OpFailure::from_server(FailureClass::Lost, &error.to_string()),
-        _ => OpFailure::from_server(FailureClass::Other, &error.to_string()),
-    }
-}
-
-/// What an error under load means here.
-#[cold]
-pub fn wire_failure(error: WireError) -> OpFailure {
-    match error {
-        WireError::Said { code, text } => OpFailure::from_server(class_of(code, &text), &text),
+        WireError::Server { code, text } => OpFailure::from_server(class_of(code, &text), &text),
         WireError::Io(cause) => io_failure(&cause),
     }
 }
 
 fn io_failure(cause: &io::Error) -> OpFailure {
-    match cause.kind() {
+    match (cause.kind(), explanation(cause)) {
+        (_, Some(text)) => OpFailure::from_server(FailureClass::Lost, text),
         // Nothing was sent.
-        ErrorKind::InvalidInput => OpFailure::from_server(FailureClass::Other, &cause.to_string()),
+        (ErrorKind::InvalidInput, None) => OpFailure::from_server(FailureClass::Other, &cause.to_string()),
         _ => OpFailure::connection_lost(cause),
     }
 }
@@ -263,7 +263,7 @@ fn class_of(code: u16, message: &str) -> FailureClass {
     match code {
         // Record has changed since last read; lock wait timeout; deadlock.
         1020 | 1205 | 1213 => FailureClass::Conflict,
-        // Disk full; table full; and whatever errno 28 (ENOSPC) stands in.
+        // Disk full; table full; and any text with errno 28 (ENOSPC).
         1021 | 1114 => FailureClass::NoSpace,
         _ if message.contains("errno: 28") || message.contains("error 28") => FailureClass::NoSpace,
         // Errors on reading, writing and closing of files.

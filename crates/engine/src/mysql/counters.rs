@@ -5,9 +5,8 @@
 
 use super::client::MysqlAddress;
 use super::storage::StorageEngine;
+use super::wire::Wire;
 use crate::counters::{Counter, CounterQuery, PATIENCE, ServerSource, grows, level, source};
-use ::mysql::Conn;
-use ::mysql::prelude::Queryable;
 use model::{CounterRole, CounterSource};
 use std::collections::HashMap;
 
@@ -121,7 +120,7 @@ struct Status {
     address: MysqlAddress,
     /// The first must be answered; versions may not know what the others ask.
     questions: Vec<String>,
-    connection: Option<Conn>,
+    connection: Option<Wire>,
 }
 
 impl CounterQuery for Status {
@@ -134,21 +133,27 @@ impl CounterQuery for Status {
     fn values(&mut self) -> Option<HashMap<String, String>> {
         let connection = self.connection.as_mut()?;
         let (first, others) = self.questions.split_first()?;
-        let mut values: HashMap<String, String> =
-            connection.query::<(String, String), _>(first).ok()?.into_iter().collect();
+        let mut values: HashMap<String, String> = connection.rows(first).ok()?.into_iter().filter_map(pair).collect();
         for question in others {
-            values.extend(connection.query::<(String, String), _>(question).into_iter().flatten());
+            values.extend(connection.rows(question).into_iter().flatten().filter_map(pair));
         }
         in_bytes(&mut values);
         Some(values)
     }
 }
 
-/// Adds the bytes of what is counted in pages.
+/// The name and the value in a row.
+fn pair(row: Vec<Option<String>>) -> Option<(String, String)> {
+    let [name, value] = row.try_into().ok()?;
+    name.zip(value)
+}
+
+/// Adds the bytes of counters that count pages.
 fn in_bytes(values: &mut HashMap<String, String>) {
     let number = |name: &str| values.get(name)?.parse::<u64>().ok();
     let Some(page) = number(PAGE_SIZE) else { return };
     let pages = [(FLUSHED, "Innodb_buffer_pool_pages_flushed"), (DOUBLE, "Innodb_dblwr_pages_written")];
-    let bytes = pages.map(|(name, known_as)| Some((name.to_owned(), (number(known_as)? * page).to_string())));
+    let bytes =
+        pages.map(|(name, known_as)| Some((name.to_owned(), (number(known_as)?.saturating_mul(page)).to_string())));
     values.extend(bytes.into_iter().flatten());
 }

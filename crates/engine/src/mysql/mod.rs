@@ -13,14 +13,15 @@
 
 mod arguments;
 mod client;
+mod control;
 mod counters;
 mod external;
+mod login;
 mod params;
 mod programs;
 mod quiesce;
 mod storage;
 mod tables;
-mod tunnel;
 mod wire;
 
 use crate::counters::ServerSource;
@@ -32,8 +33,6 @@ use crate::server::variables::Variables;
 use crate::sql::OpFailure;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
 use crate::sql::session_options::{self, SessionOptions};
-use ::mysql::Conn;
-use ::mysql::prelude::Queryable;
 use arguments::{CONNECTIONS_MAX, RULES, SOCKET, install_arguments, server_arguments};
 use client::{ConnectMysql, MysqlAddress, failure};
 use host::error::TargetError;
@@ -46,6 +45,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use storage::StorageEngine;
+use wire::Wire;
 use workload::Table;
 
 /// The engine `mariadb:innodb`.
@@ -153,7 +153,7 @@ struct Mariadb {
 
 impl SqlServer for Mariadb {
     type Address = MysqlAddress;
-    type Admin = Conn;
+    type Admin = Wire;
     type Sessions = ConnectMysql;
 
     const SPEC: &'static ServerSpec = &ServerSpec {
@@ -188,18 +188,18 @@ impl SqlServer for Mariadb {
         MysqlAddress::private(socket, shown)
     }
 
-    fn create_schema(admin: &mut Conn, address: MysqlAddress) -> Result<MysqlAddress, OpFailure> {
-        let made = admin.query_drop(format!("CREATE DATABASE {DATABASE}"));
-        made.and_then(|()| admin.query_drop(format!("USE {DATABASE}"))).map_err(failure)?;
+    fn create_schema(admin: &mut Wire, address: MysqlAddress) -> Result<MysqlAddress, OpFailure> {
+        let made = admin.run(&format!("CREATE DATABASE {DATABASE}"));
+        made.and_then(|()| admin.run(&format!("USE {DATABASE}"))).map_err(failure)?;
         Ok(address.in_database(DATABASE))
     }
 
-    fn open_external(params: &Params) -> Result<(MysqlAddress, Conn, ExternalSchema), TargetError> {
+    fn open_external(params: &Params) -> Result<(MysqlAddress, Wire, ExternalSchema), TargetError> {
         let url = Url::from_params(params, &["mysql"], EXAMPLE)?;
-        external::create_schema(&MysqlAddress::external(&url, Password::from_params(params)?.as_ref())?, &url)
+        external::create_schema(&MysqlAddress::external(&url, Password::from_params(params)?)?, &url)
     }
 
-    fn connect_admin(address: &MysqlAddress, patience: Duration) -> Result<Conn, OpFailure> {
+    fn connect_admin(address: &MysqlAddress, patience: Duration) -> Result<Wire, OpFailure> {
         address.connect(patience)
     }
 
@@ -211,7 +211,7 @@ impl SqlServer for Mariadb {
         ConnectMysql { address, statements, options }
     }
 
-    fn connect_as_client(connect: &ConnectMysql) -> Result<Conn, OpFailure> {
+    fn connect_as_client(connect: &ConnectMysql) -> Result<Wire, OpFailure> {
         connect.connection()
     }
 
@@ -245,7 +245,7 @@ impl SqlServer for Mariadb {
         tables::add_indexes(table).into_iter().collect()
     }
 
-    fn quiesce(&self, admin: &mut Conn, tables: &[String], private: bool) -> Result<Bytes, OpFailure> {
+    fn quiesce(&self, admin: &mut Wire, tables: &[String], private: bool) -> Result<Bytes, OpFailure> {
         quiesce::quiesce_tables(admin, self.storage, tables, private).map_err(failure)
     }
 

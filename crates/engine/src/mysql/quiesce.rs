@@ -1,96 +1,90 @@
-//! Bringing tables to rest: what MariaDB put off writing is written.
+//! Brings tables to rest: MariaDB writes what it has put off.
 //!
-//! In: a connection of its own. Out: tables at rest. Limits: a server of others is not configured, so there only the
-//! statistics are brought up to date. Where InnoDB makes no progress for a minute it is left with what it owes, and that is told;
-//! RocksDB is at rest when it has wanted and done no compaction for half a second,
-//! which is in the time that this takes.
+//! In: a control connection. Out: tables at rest. Limits: a server by URL is not configured, so only its statistics are updated. If
+//! InnoDB makes no progress for a minute, the bytes that are left are returned. RocksDB is at rest when it has wanted and done no
+//! compaction for half a second, which is part of the time that this takes.
 //!
-//! At rest, InnoDB has purged what was deleted and has at most 4 MiB of dirty pages; RocksDB has flushed its memtables and has
-//! no compaction pending or under way.
+//! At rest, InnoDB has purged deleted rows and has at most 4 MiB of dirty pages; RocksDB has flushed its memtables, and no compaction
+//! is pending or running.
 
 use super::storage::StorageEngine;
 use super::tables::quoted;
+use super::wire::{Wire, WireError};
 use crate::maintenance::{wait_until_few, wait_until_quiet};
-use ::mysql::prelude::Queryable;
-use ::mysql::{Conn, Error};
 use model::Bytes;
 use std::time::Duration;
 
-/// So few pages, 4 MiB, may be left to be written when a run begins.
+/// The most dirty pages, 4 MiB, that may be left when a run begins.
 const DIRTY_PAGES_LEFT: u64 = 256;
-/// Where flushing makes no progress for so long, something else makes pages dirty.
+/// If flushing makes no progress for this long, something else makes pages dirty.
 const NO_PROGRESS_FOR: Duration = Duration::from_secs(60);
 
-/// Writes out what was put off for `tables`, so that whatever comes next does not pay for it. Says what is left.
+/// Writes out what was put off for `tables`, so that the next operations do not pay for it. Returns the bytes that are left.
 pub fn quiesce_tables(
-    connection: &mut Conn,
+    connection: &mut Wire,
     storage: StorageEngine,
     tables: &[String],
     private: bool,
-) -> Result<Bytes, Error> {
+) -> Result<Bytes, WireError> {
     for table in tables {
-        connection.query_drop(format!("ANALYZE TABLE {}", quoted(table)))?;
+        connection.run(&format!("ANALYZE TABLE {}", quoted(table)))?;
     }
     match storage {
-        // The settings of others are theirs.
+        // A server by URL keeps its settings.
         _ if !private => Ok(Bytes(0)),
         StorageEngine::InnoDb => quiesce_innodb(connection, tables),
         StorageEngine::RocksDb => quiesce_rocksdb(connection).map(|()| Bytes(0)),
     }
 }
 
-/// Making a table ready for export flushes its pages at once. What is left is the undo log and the server's own tables;
-/// where that is much, InnoDB flushes it by itself within some seconds while it may hold no dirty pages, as fast as its I/O
-/// capacity lets it.
-fn quiesce_innodb(connection: &mut Conn, tables: &[String]) -> Result<Bytes, Error> {
-    // Setting it waits until so few transactions are left to be purged. Purging makes pages dirty, so it comes first.
-    connection.query_drop("SET GLOBAL innodb_max_purge_lag_wait = 0")?;
+/// FLUSH TABLES FOR EXPORT flushes the pages of a table at once. The undo log and the server's own tables are left. If they have many
+/// dirty pages, InnoDB flushes these by itself within seconds while it may hold none, as fast as its I/O capacity allows.
+fn quiesce_innodb(connection: &mut Wire, tables: &[String]) -> Result<Bytes, WireError> {
+    // The statement waits until no transaction is left to be purged. Purging makes pages dirty, so it comes first.
+    connection.run("SET GLOBAL innodb_max_purge_lag_wait = 0")?;
     for table in tables {
-        connection.query_drop(format!("FLUSH TABLES {} FOR EXPORT", quoted(table)))?;
-        connection.query_drop("UNLOCK TABLES")?;
+        connection.run(&format!("FLUSH TABLES {} FOR EXPORT", quoted(table)))?;
+        connection.run("UNLOCK TABLES")?;
     }
     if dirty_pages(connection)? <= DIRTY_PAGES_LEFT {
         return Ok(Bytes(0));
     }
     let names = ["innodb_max_dirty_pages_pct", "innodb_io_capacity", "innodb_io_capacity_max"];
     let asked = format!("SELECT {}", names.map(|name| format!("CAST(@@GLOBAL.{name} AS CHAR)")).join(", "));
-    let was: (String, String, String) = connection.query_first(asked)?.expect("a SELECT without a table has a row");
-    connection.query_drop("SET GLOBAL innodb_io_capacity_max = 100000, innodb_io_capacity = 100000")?;
-    connection.query_drop("SET GLOBAL innodb_max_dirty_pages_pct = 0")?;
+    let was = connection.rows(&asked)?.into_iter().flatten().flatten().collect::<Vec<_>>();
+    connection.run("SET GLOBAL innodb_io_capacity_max = 100000, innodb_io_capacity = 100000")?;
+    connection.run("SET GLOBAL innodb_max_dirty_pages_pct = 0")?;
     let left = wait_until_few(DIRTY_PAGES_LEFT, NO_PROGRESS_FOR, || dirty_pages(connection))?;
     let left = Bytes(left * page_bytes(connection)?);
-    names
-        .iter()
-        .zip([was.0, was.1, was.2])
-        .try_for_each(|(name, value)| connection.query_drop(format!("SET GLOBAL {name} = {value}")))?;
+    names.iter().zip(was).try_for_each(|(name, value)| connection.run(&format!("SET GLOBAL {name} = {value}")))?;
     Ok(left)
 }
 
-fn dirty_pages(connection: &mut Conn) -> Result<u64, Error> {
+fn dirty_pages(connection: &mut Wire) -> Result<u64, WireError> {
     let asked = "SELECT variable_value FROM information_schema.global_status \
                  WHERE variable_name = 'INNODB_BUFFER_POOL_PAGES_DIRTY'";
-    Ok(connection.query_first(asked)?.unwrap_or_default())
+    connection.number_patiently(asked)
 }
 
-fn page_bytes(connection: &mut Conn) -> Result<u64, Error> {
-    Ok(connection.query_first("SELECT @@GLOBAL.innodb_page_size")?.expect("a SELECT without a table has a row"))
+fn page_bytes(connection: &mut Wire) -> Result<u64, WireError> {
+    connection.number_patiently("SELECT @@GLOBAL.innodb_page_size")
 }
 
 /// A compaction counts what it reads and writes several times a second, also on a disk that takes 2,000 requests a second.
 const QUIET_FOR: Duration = Duration::from_millis(500);
 
 /// A compaction that runs is not pending any more; it shows by what it reads and writes.
-fn quiesce_rocksdb(connection: &mut Conn) -> Result<(), Error> {
-    connection.query_drop("SET GLOBAL rocksdb_force_flush_memtable_now = 1")?;
+fn quiesce_rocksdb(connection: &mut Wire) -> Result<(), WireError> {
+    connection.run("SET GLOBAL rocksdb_force_flush_memtable_now = 1")?;
     let pending = "SELECT CAST(COALESCE(sum(value), 0) AS UNSIGNED) FROM information_schema.rocksdb_cfstats \
                    WHERE stat_type IN ('COMPACTION_PENDING', 'MEM_TABLE_FLUSH_PENDING', 'NUM_IMMUTABLE_MEM_TABLE')";
     let moved = "SELECT CAST(sum(variable_value) AS UNSIGNED) FROM information_schema.global_status WHERE variable_name \
                  IN ('ROCKSDB_COMPACT_READ_BYTES', 'ROCKSDB_COMPACT_WRITE_BYTES', 'ROCKSDB_FLUSH_WRITE_BYTES')";
     let mut look = || {
-        let moved: u64 = connection.query_first(moved)?.unwrap_or_default();
-        let pending: u64 = connection.query_first(pending)?.unwrap_or_default();
+        let moved = connection.number_patiently(moved)?;
+        let pending = connection.number_patiently(pending)?;
         Ok((pending == 0).then_some(moved))
     };
-    // Where nothing was ever flushed there is nothing to wait for.
+    // If nothing was ever flushed, there is nothing to wait for.
     if look()? == Some(0) { Ok(()) } else { wait_until_quiet(QUIET_FOR, look) }
 }

@@ -1,29 +1,28 @@
 //! Executes prepared statements on a connection to MariaDB or MySQL: the part of the protocol that a client repeats.
 //!
-//! In: a connection over which the crate `mysql` has logged in, statements, arguments. Out: one write and one read a statement,
-//! between reused buffers; rows are looked at one by one and not taken apart. Limits: no compression, whose bytes are not on the
-//! socket as they are here; a statement with its arguments is below 16 MiB.
+//! In: a stream that is logged in, statements, arguments. Out: one write and one read for each statement, between reused buffers; rows
+//! are looked at one by one and not taken apart. Limits: no compression; a statement with its arguments is below 16 MiB.
 //!
-//! The crate takes arguments and gives rows by value, which costs a multiple of what is done with them here
-//! (docs/journal/2026-11-21-sql-clients.md). So it connects and logs in, and what is timed is here.
+//! A library takes arguments and gives rows by value, which costs a multiple of what is done with them here
+//! (docs/journal/2026-11-21-sql-clients.md). The login is in [`super::login`], control queries are in [`super::control`].
 //! <https://mariadb.com/kb/en/com_stmt_prepare/>, <https://mariadb.com/kb/en/com_stmt_execute/>,
 //! <https://mariadb.com/kb/en/result-set-packets/>
 
-use super::tunnel::Channel;
+use crate::server::network::{ServerStream, explained};
 use crate::sql::recv_buffer::{self, RecvBuffer};
-use ::mysql::Conn;
 use model::SqlArg;
 use std::hint::black_box;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 /// Why a call failed.
 #[derive(Debug)]
 pub enum WireError {
-    /// The connection.
+    /// The connection, which is of no more use.
     Io(io::Error),
-    /// The server said so. The connection is good for the next call.
-    Said {
+    /// The server refused. The connection is good for the next call.
+    Server {
         /// The number of the error.
         code: u16,
         /// The SQLSTATE and the text.
@@ -39,23 +38,25 @@ impl From<io::Error> for WireError {
 
 /// A connection with its prepared statements.
 pub struct Wire {
-    socket: Socket,
+    pub(super) stream: ServerStream,
+    /// How long a statement of set-up may take.
+    pub(super) patience: Duration,
     statements: Vec<Prepared>,
-    /// What is to be sent next,
-    out: Vec<u8>,
-    /// and how much of it was, where the socket does not wait.
+    /// The command that is sent next,
+    pub(super) out: Vec<u8>,
+    /// and how much of it was sent, if the socket does not wait.
     sent: usize,
-    inbox: RecvBuffer,
+    pub(super) inbox: RecvBuffer,
     /// How far the answer was taken.
     part: Part,
-    /// The statement that is executed, where it is not a text.
+    /// The prepared statement that is executed, if it is one.
     executing: Option<usize>,
 }
 
-/// What comes next of an answer.
+/// The part of an answer that comes next.
 #[derive(Clone, Copy)]
 enum Part {
-    /// The packet that says what the answer is.
+    /// The packet that begins every answer.
     First,
     /// So many descriptions of columns, and the packet behind them.
     Columns(u64),
@@ -70,17 +71,9 @@ struct Prepared {
     types: Vec<u8>,
 }
 
-/// What a connection's bytes go through.
-pub enum Socket {
-    /// The crate's connection, whose socket is used.
-    Plain(Conn),
-    /// One that is encrypted.
-    Encrypted(Channel),
-}
-
 /// Packets have a header of three bytes of length and one that counts them.
 pub const HEADER: usize = 4;
-/// What is longer comes in several packets.
+/// A longer message comes in several packets.
 const PACKET_MAX: usize = (1 << 24) - 1;
 
 const COM_QUERY: u8 = 0x03;
@@ -92,35 +85,35 @@ const DOUBLE: u8 = 0x05;
 const VAR_STRING: u8 = 0xfd;
 
 pub const OK: u8 = 0x00;
-const EOF: u8 = 0xfe;
+pub const EOF: u8 = 0xfe;
 pub const ERR: u8 = 0xff;
-const LOCAL_FILE: u8 = 0xfb;
+pub const LOCAL_FILE: u8 = 0xfb;
 /// A row may begin with the same byte, and is longer.
-const EOF_BELOW: usize = 9;
+pub const EOF_BELOW: usize = 9;
 
-/// In the status of an answer: another one follows.
+/// The bit in the status of an answer if another answer follows.
 const MORE_RESULTS: u16 = 0x0008;
 
 impl Wire {
-    /// Takes `socket` over.
-    pub fn new(socket: Socket) -> Wire {
+    /// A connection over `stream`, which is logged in. A statement of set-up may take as long as `patience`.
+    pub fn new(stream: ServerStream, patience: Duration) -> Wire {
         let (statements, out, inbox) = (Vec::new(), Vec::new(), RecvBuffer::new());
-        Wire { socket, statements, out, sent: 0, inbox, part: Part::First, executing: None }
+        Wire { stream, patience, statements, out, sent: 0, inbox, part: Part::First, executing: None }
     }
 
-    /// PreparingConnection a statement. They are numbered from 0 on.
+    /// Prepares a statement. Statements are numbered from 0 on.
     pub fn prepare(&mut self, text: &str) -> Result<(), WireError> {
         begin(&mut self.out, COM_STMT_PREPARE);
         self.out.extend_from_slice(text.as_bytes());
         self.executing = None;
         self.seal()?;
-        self.socket.write_all(&self.out)?;
-        let id = take_prepared(&mut self.inbox, &mut self.socket)?;
+        self.stream.write_all(&self.out)?;
+        let id = take_prepared(&mut self.inbox, &mut self.stream)?;
         self.statements.push(Prepared { id, types: Vec::new() });
         Ok(())
     }
 
-    /// Makes the command ready that executes statement number `statement`.
+    /// Prepares the command that executes statement number `statement`.
     #[inline]
     pub fn put_execution(&mut self, statement: usize, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
         put_execution(&mut self.out, &mut self.statements[statement], args, text);
@@ -128,7 +121,7 @@ impl Wire {
         self.seal()
     }
 
-    /// Makes the command ready that executes a text without arguments.
+    /// Prepares the command that executes a text without arguments.
     #[inline]
     pub fn put_text(&mut self, text: &str) -> Result<(), WireError> {
         begin(&mut self.out, COM_QUERY);
@@ -137,34 +130,31 @@ impl Wire {
         self.seal()
     }
 
-    /// Sends the command that was made ready and takes all that is answered.
+    /// Sends the command and takes the whole answer.
     #[inline]
     pub fn call(&mut self) -> Result<(), WireError> {
-        self.socket.write_all(&self.out)?;
+        self.stream.write_all(&self.out)?;
         self.take_all()
     }
 
-    /// From here on the socket does not wait: for [`Wire::send_some`] and [`Wire::take_some`].
+    /// Makes the socket non-blocking, for [`Wire::send_some`] and [`Wire::take_some`].
     pub fn stop_waiting(&self) -> io::Result<()> {
         Ok(rustix::io::ioctl_fionbio(self.socket(), true)?)
     }
 
     /// The socket.
     pub fn socket(&self) -> BorrowedFd<'_> {
-        match &self.socket {
-            Socket::Plain(connection) => fd_of(connection),
-            Socket::Encrypted(channel) => channel.fd(),
-        }
+        self.stream.as_fd()
     }
 
-    /// Sends as much of the command as there is room for: whether that was all of it.
+    /// Sends as much of the command as the socket takes. True if that was all of it.
     #[inline]
     pub fn send_some(&mut self) -> Result<bool, WireError> {
-        self.sent += recv_buffer::if_ready(self.socket.write(&self.out[self.sent..]))?.unwrap_or(0);
+        self.sent += recv_buffer::if_ready(self.stream.write(&self.out[self.sent..]))?.unwrap_or(0);
         Ok(self.sent == self.out.len())
     }
 
-    /// Takes what has come of the answer: whether that was all of it.
+    /// Takes the part of the answer that has arrived. True if that was all of it.
     #[inline]
     pub fn take_some(&mut self) -> Result<bool, WireError> {
         match self.take_all() {
@@ -174,15 +164,15 @@ impl Wire {
         }
     }
 
-    /// Takes all that is answered. Where the socket has nothing more for now, it goes on there when it is called again.
+    /// Takes the whole answer. If a non-blocking socket has no more for now, the next call goes on from there.
     #[inline]
     fn take_all(&mut self) -> Result<(), WireError> {
         loop {
-            match take_answer(&mut self.inbox, &mut self.socket, &mut self.part) {
+            match take_answer(&mut self.inbox, &mut self.stream, &mut self.part) {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
                 Err(error) => {
-                    if matches!(error, WireError::Said { .. }) {
+                    if matches!(error, WireError::Server { .. }) {
                         self.forget_types();
                     }
                     return Err(error);
@@ -191,7 +181,7 @@ impl Wire {
         }
     }
 
-    /// Writes the length of what was made ready.
+    /// Writes the length of the command into its header.
     #[inline]
     fn seal(&mut self) -> Result<(), WireError> {
         let length = self.out.len() - HEADER;
@@ -204,7 +194,7 @@ impl Wire {
         Ok(())
     }
 
-    /// The server may not have taken the types of the arguments, so they are sent again.
+    /// Sends the types of the arguments again next time: the server may not have taken them.
     #[cold]
     fn forget_types(&mut self) {
         if let Some(statement) = self.executing {
@@ -213,37 +203,15 @@ impl Wire {
     }
 }
 
-#[inline]
-fn fd_of(connection: &Conn) -> BorrowedFd<'_> {
-    // SAFETY: the connection is open as long as it lives, which is longer than the borrow, and keeps its socket.
-    unsafe { BorrowedFd::borrow_raw(connection.as_raw_fd()) }
-}
-
-impl Read for Socket {
-    #[inline]
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Socket::Plain(connection) => Ok(rustix::io::read(fd_of(connection), buffer)?),
-            Socket::Encrypted(channel) => channel.read(buffer),
-        }
+impl Drop for Wire {
+    /// A server counts a client that does not take its leave as an aborted one.
+    fn drop(&mut self) {
+        const QUIT: [u8; 5] = [1, 0, 0, 0, 1];
+        let _ = self.stream.write_all(&QUIT); // the server may have closed the connection
     }
 }
 
-impl Write for Socket {
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Socket::Plain(connection) => Ok(rustix::io::write(fd_of(connection), bytes)?),
-            Socket::Encrypted(channel) => channel.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// The number of a statement that was prepared. Its arguments and columns are described behind it, which nobody needs here.
+/// The number of a statement that was prepared. The descriptions of its arguments and columns follow it, and are skipped.
 fn take_prepared(inbox: &mut RecvBuffer, socket: &mut impl Read) -> Result<u32, WireError> {
     let answer = packet(inbox, socket)?;
     let (&[OK, id @ .., _, _, _, _], _) = answer.split_first_chunk::<9>().ok_or_else(nonsense)? else {
@@ -259,7 +227,8 @@ fn take_prepared(inbox: &mut RecvBuffer, socket: &mut impl Read) -> Result<u32, 
     Ok(u32::from_le_bytes(id))
 }
 
-/// Takes one answer whole: whether another one follows. `part` is how far it has come, also where the socket has no more for now.
+/// Takes one whole answer. True if another one follows. `part` is how far it has come, also when a non-blocking socket has no more for
+/// now.
 #[inline]
 fn take_answer(inbox: &mut RecvBuffer, socket: &mut impl Read, part: &mut Part) -> Result<bool, WireError> {
     loop {
@@ -282,15 +251,15 @@ fn take_answer(inbox: &mut RecvBuffer, socket: &mut impl Read, part: &mut Part) 
     }
 }
 
-/// How many columns are described behind the packet `first`. MariaDB need not describe those of a prepared statement each time,
-/// and says so in one byte more.
+/// The number of columns that are described behind the packet `first`. MariaDB describes those of a prepared statement once, and leaves
+/// them out later: one more byte in `first` is then 0.
 #[inline]
-fn described(first: &[u8]) -> Option<u64> {
+pub fn described(first: &[u8]) -> Option<u64> {
     let (columns, rest) = number(first)?;
     Some(if rest.first() == Some(&0) { 0 } else { columns })
 }
 
-/// The body of the next packet, which is never empty. An error that the server tells is one here.
+/// The body of the next packet, which is never empty. An error packet of the server becomes an error.
 #[inline]
 fn packet<'a>(inbox: &'a mut RecvBuffer, socket: &mut impl Read) -> Result<&'a [u8], WireError> {
     let header = inbox.peek(HEADER, socket)?;
@@ -301,19 +270,19 @@ fn packet<'a>(inbox: &'a mut RecvBuffer, socket: &mut impl Read) -> Result<&'a [
     inbox.peek(HEADER + length, socket)?;
     let body = &inbox.take(HEADER + length)[HEADER..];
     match body[0] {
-        ERR => Err(said(body)),
+        ERR => Err(server_error(body)),
         _ => Ok(body),
     }
 }
 
-/// Begins a command, whose length is not known yet.
+/// Begins a command. Its length is written when it is complete.
 #[inline]
 fn begin(out: &mut Vec<u8>, command: u8) {
     out.clear();
     out.extend_from_slice(&[0, 0, 0, 0, command]);
 }
 
-/// Makes the command that executes `prepared`.
+/// Writes the command that executes `prepared`.
 #[inline]
 fn put_execution(out: &mut Vec<u8>, prepared: &mut Prepared, args: &[SqlArg], text: &[u8]) {
     begin(out, COM_STMT_EXECUTE);
@@ -373,9 +342,9 @@ fn put_number(out: &mut Vec<u8>, number: u32) {
     }
 }
 
-/// The number that `bytes` begin with, and what follows it.
+/// The length-encoded number at the start of `bytes`, and the bytes behind it.
 #[inline]
-fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+pub fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (&first, rest) = bytes.split_first()?;
     let length = match first {
         0..=250 => return Some((first.into(), rest)),
@@ -391,25 +360,25 @@ fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
 
 /// The status in an OK packet: behind the rows that were changed and the last id.
 #[inline]
-fn status_of_ok(body: &[u8]) -> Option<u16> {
+pub fn status_of_ok(body: &[u8]) -> Option<u16> {
     let (_, rest) = number(body.get(1..)?)?;
     let (_, rest) = number(rest)?;
     status_at(rest, 0)
 }
 
 #[inline]
-fn status_at(body: &[u8], at: usize) -> Option<u16> {
+pub fn status_at(body: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_le_bytes(*body.get(at..)?.first_chunk()?))
 }
 
 #[inline]
-fn has_more(status: u16) -> bool {
+pub fn has_more(status: u16) -> bool {
     status & MORE_RESULTS != 0
 }
 
-/// The error in the body of an ERR packet: a number, and with `#` a SQLSTATE before the text.
+/// The error in the body of an ERR packet: a number, and after `#` a SQLSTATE before the text.
 #[cold]
-pub fn said(body: &[u8]) -> WireError {
+pub fn server_error(body: &[u8]) -> WireError {
     let Some((code, text)) = body[1..].split_first_chunk() else { return nonsense().into() };
     let code = u16::from_le_bytes(*code);
     let (state, text) = match text.split_first_chunk::<6>() {
@@ -417,7 +386,13 @@ pub fn said(body: &[u8]) -> WireError {
         _ => (&b"HY000"[..], text),
     };
     let [state, text] = [state, text].map(String::from_utf8_lossy);
-    WireError::Said { code, text: format!("ERROR {code} ({state}): {text}") }
+    WireError::Server { code, text: format!("ERROR {code} ({state}): {text}") }
+}
+
+/// The error of a server that sent `what`, which the protocol does not allow.
+#[cold]
+pub fn protocol_error(what: String) -> WireError {
+    explained(ErrorKind::InvalidData, format!("the server does not keep to the MySQL protocol: it sent {what}")).into()
 }
 
 #[cold]
@@ -426,8 +401,8 @@ fn too_long() -> io::Error {
 }
 
 #[cold]
-fn nonsense() -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, "it does not speak the protocol of MySQL")
+pub fn nonsense() -> io::Error {
+    explained(ErrorKind::InvalidData, "the server does not keep to the MySQL protocol: it sent a malformed packet")
 }
 
 #[cfg(test)]
@@ -525,7 +500,7 @@ mod tests {
     #[test]
     fn an_error_among_the_rows_ends_the_answer_in_the_words_of_the_server() {
         let (answer, left) = taken(&[&[1, 0], END, ROW, b"\xff\xbd\x04#40001Deadlock found"]);
-        let Err(WireError::Said { code: 1213, text }) = answer else { panic!("{answer:?}") };
+        let Err(WireError::Server { code: 1213, text }) = answer else { panic!("{answer:?}") };
         assert_eq!((text.as_str(), left), ("ERROR 1213 (40001): Deadlock found", 0));
     }
 

@@ -1,12 +1,12 @@
 //! Connections to PostgreSQL for the clients of a trial.
 //!
-//! In: an address, statements with `?`, how to say them. Out: sessions that perform operations. Limits: those of [`super::wire`].
+//! In: an address, statements with `?`, how clients execute them. Out: sessions that perform operations, and control connections.
+//! Limits: those of [`super::wire`].
 
 use super::tables::numbered;
-use super::wire::{Login, Stream, Wire, WireError};
+use super::wire::{Login, Wire, WireError, encrypt};
 use crate::server::dir::Socket;
-use crate::server::network;
-use crate::server::tls::{self, Tls};
+use crate::server::network::{CONTROL_ANSWER, Deadline, Route, ServerStream, TextRows, explanation};
 use crate::server::url::{Password, Url};
 use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{Command, PollableSession};
@@ -16,42 +16,38 @@ use crate::sql::statement::{PreparingConnection, StatementExecutor};
 use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
 use host::error::TargetError;
 use model::{Fact, FailureClass, SqlArg, SqlOp};
-use std::io::{self, ErrorKind};
 use std::os::fd::BorrowedFd;
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A server, and as whom to come there.
+/// The port of a URL that names none.
+const PORT: u16 = 5432;
+
+/// A server, the role to log in as, and the database.
 #[derive(Clone)]
 pub struct PostgresAddress {
-    way: Way,
+    route: Route,
     user: String,
     password: Option<Password>,
     database: String,
-    /// Where names without a schema are looked for, where that is not the server's own choice.
+    /// The schema of names without one, if it is not the server's choice.
     schema: Option<String>,
     /// For messages.
     shown: String,
 }
 
 impl PostgresAddress {
-    /// The server behind a private socket, which trusts anything that gets there.
+    /// The server behind a private socket, which trusts everybody who gets there.
     pub fn private(socket: Socket, user: &str, shown: String) -> PostgresAddress {
-        let (way, user, database) = (Way::Private(socket), user.into(), "postgres".into());
-        PostgresAddress { way, user, password: None, database, schema: None, shown }
+        let (route, user, database) = (Route::Private(socket), user.into(), "postgres".into());
+        PostgresAddress { route, user, password: None, database, schema: None, shown }
     }
 
-    /// A server that plimsoll did not start.
+    /// The server that `url` names.
     pub fn external(url: &Url, password: Option<Password>) -> Result<PostgresAddress, TargetError> {
-        let tls = url.tls.as_ref().map(|wanted| Tls::new(wanted, &url.host)).transpose()?;
-        let way = match &url.socket {
-            Some(path) => Way::Socket(path.clone()),
-            None => Way::Host(url.host.clone(), url.port.unwrap_or(5432), tls),
-        };
-        let database = url.database.clone().unwrap_or_else(|| url.user.clone());
-        let shown = format!("`{}`", url.text);
-        Ok(PostgresAddress { way, user: url.user.clone(), password, database, schema: None, shown })
+        let (route, user, shown) = (Route::from_url(url, PORT)?, url.user.clone(), format!("`{}`", url.text));
+        let database = url.database.clone().unwrap_or_else(|| user.clone());
+        Ok(PostgresAddress { route, user, password, database, schema: None, shown })
     }
 
     /// The same with names in `schema`.
@@ -59,18 +55,32 @@ impl PostgresAddress {
         PostgresAddress { schema: Some(schema.into()), ..self.clone() }
     }
 
-    /// A connection that gives up after `patience` without an answer.
+    /// A control connection, made within [`CONTROL_ANSWER`]. Its statements of set-up may take as long as `patience`.
     pub fn connect(&self, patience: Duration) -> Result<Wire, OpFailure> {
+        self.open(CONTROL_ANSWER.min(patience), patience)
+    }
+
+    fn open(&self, allowed: Duration, patience: Duration) -> Result<Wire, OpFailure> {
         let open = || -> Result<Wire, WireError> {
+            let socket = self.route.connect(Deadline::after(allowed), patience)?;
+            let stream = match self.route.tls() {
+                None => ServerStream::Plain(socket),
+                Some(tls) => encrypt(socket, tls)?,
+            };
             let login = Login {
                 user: &self.user,
                 password: self.password.as_ref().map(Password::reveal),
                 database: &self.database,
                 schema: self.schema.as_deref(),
             };
-            Wire::open(self.way.go(patience)?, &login)
+            Wire::open(stream, &login, patience)
         };
-        open().map_err(failure)
+        open().map_err(login_failure)
+    }
+
+    /// The database that it logs in to, and the role.
+    pub fn database_and_user(&self) -> [&str; 2] {
+        [&self.database, &self.user]
     }
 
     /// The server, for messages.
@@ -80,53 +90,44 @@ impl PostgresAddress {
 
     /// How its connections are encrypted.
     pub fn facts(&self) -> Vec<Fact> {
-        match &self.way {
-            Way::Host(_, _, tls) => tls::facts(tls.as_ref()),
-            Way::Private(_) | Way::Socket(_) => tls::facts(None),
+        self.route.facts()
+    }
+}
+
+/// The failure of a login, with what to do about it.
+#[cold]
+fn login_failure(error: WireError) -> OpFailure {
+    const WRONG_PASSWORD: &str = "28P01";
+    const NO_SUCH_DATABASE: &str = "3D000";
+    let advice = match &error {
+        WireError::Server { code, .. } if code == WRONG_PASSWORD => {
+            "; check the user in the URL and the password (PLIMSOLL_PASSWORD or --password-file)"
         }
-    }
-}
-
-/// How to get to a server.
-#[derive(Clone)]
-enum Way {
-    Private(Socket),
-    Socket(String),
-    Host(String, u16, Option<Tls>),
-}
-
-impl Way {
-    fn go(&self, patience: Duration) -> io::Result<Stream> {
-        let path = match self {
-            Way::Private(socket) => &socket.path,
-            Way::Socket(path) => path,
-            Way::Host(host, port, None) => return network::connect(host, *port, patience).map(Stream::Tcp),
-            Way::Host(host, port, Some(tls)) => {
-                return Stream::encrypted(network::connect(host, *port, patience)?, tls);
-            }
-        };
-        let stream = UnixStream::connect(path)?;
-        stream.set_read_timeout(Some(patience))?;
-        stream.set_write_timeout(Some(patience))?;
-        Ok(Stream::Unix(stream))
-    }
+        WireError::Server { code, .. } if code == NO_SUCH_DATABASE => {
+            "; name a database that exists: postgres://user@host/DATABASE"
+        }
+        _ => "",
+    };
+    let mut failure = failure(error);
+    failure.text.push_str(advice);
+    failure
 }
 
 /// How the clients of a trial connect.
 #[derive(Clone)]
 pub struct ConnectPostgres {
-    /// Where to,
+    /// The server.
     pub address: PostgresAddress,
-    /// what to say there, with `?` for each value,
+    /// The statements that clients execute, with `?` for each value.
     pub statements: Arc<[String]>,
-    /// and how.
+    /// How clients execute them.
     pub options: SessionOptions,
 }
 
 impl ConnectPostgres {
     /// A connection at the isolation level of the clients.
     pub fn connection(&self) -> Result<Wire, OpFailure> {
-        let mut wire = self.address.connect(self.options.patience)?;
+        let mut wire = self.address.open(self.options.patience, self.options.patience)?;
         if let Some(level) = &self.options.isolation {
             let set = format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}");
             wire.run(&set).map_err(failure)?;
@@ -165,7 +166,7 @@ impl SessionFactory for ConnectPostgres {
 
 const UNIQUE_VIOLATION: &str = "23505";
 
-/// A connection, and how statements are said over it.
+/// A connection of a client, and how it executes statements.
 pub struct PostgresSession {
     executor: StatementExecutor<Named>,
     /// Which statements delete rows, by their numbers.
@@ -187,13 +188,13 @@ fn is_delete(statement: &str) -> bool {
 }
 
 impl PostgresSession {
-    /// What an error of `op` means.
+    /// The failure that an error of `op` is.
     #[cold]
     fn judged(&self, op: &SqlOp, error: WireError) -> OpFailure {
         match error {
-            // A transaction that deletes a row and inserts it again. Of two that do so at once with the same row, the later finds
-            // nothing to delete, and then the row of the other: at READ COMMITTED that is how it loses.
-            WireError::Said { code, text } if self.replaces(op) && code == UNIQUE_VIOLATION => {
+            // A transaction deletes a row and inserts it again. If two do so at once with the same row, the later one finds nothing to
+            // delete, and then the row of the other: at READ COMMITTED this is how it loses the conflict.
+            WireError::Server { code, text } if self.replaces(op) && code == UNIQUE_VIOLATION => {
                 OpFailure { class: FailureClass::Conflict, text }
             }
             error => failure(error),
@@ -211,8 +212,12 @@ impl AdminConnection for Wire {
         self.run(statement).map_err(failure)
     }
 
-    fn rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, OpFailure> {
+    fn rows(&mut self, question: &str) -> Result<TextRows, OpFailure> {
         self.rows(question).map_err(failure)
+    }
+
+    fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure> {
+        self.number_patiently(question).map_err(failure)
     }
 }
 
@@ -273,15 +278,15 @@ impl PollableSession for PostgresSession {
     }
 }
 
-/// What an error means here.
+/// The failure that an error of the connection or the server is.
 #[cold]
 pub fn failure(error: WireError) -> OpFailure {
     match error {
-        WireError::Said { code, text } => OpFailure::from_server(class_of(&code), &text),
-        WireError::Io(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
-            OpFailure::from_server(FailureClass::Lost, &cause.to_string())
-        }
-        WireError::Io(cause) => OpFailure::connection_lost(&cause),
+        WireError::Server { code, text } => OpFailure::from_server(class_of(&code), &text),
+        WireError::Io(cause) => match explanation(&cause) {
+            Some(text) => OpFailure::from_server(FailureClass::Lost, text),
+            None => OpFailure::connection_lost(&cause),
+        },
     }
 }
 

@@ -1,8 +1,8 @@
-//! `postgres`: the counters that PostgreSQL keeps of itself.
+//! `postgres`: the counters that PostgreSQL keeps.
 //!
-//! In: an address. Out: a source that asks the statistics views in one question, for whatever columns they have. Limits: each
-//! process of the server reports once a second at most, so a value is up to a second old. Bytes that PostgreSQL 18 counts
-//! elsewhere are gaps.
+//! In: an address. Out: a source that reads the statistics views in one query, whatever columns they have. Limits: each process of the
+//! server reports once a second at most, so a value is up to a second old. Bytes that PostgreSQL 18 counts elsewhere are gaps. The
+//! answer has a deadline and the budget of a control query.
 
 use super::client::PostgresAddress;
 use super::wire::Wire;
@@ -91,9 +91,10 @@ impl CounterQuery for Views {
     }
 }
 
-/// From PostgreSQL 17 on nobody says what the clients' own processes have written: then it is not known.
+/// The bytes of pages written. From PostgreSQL 17 on the pages that the clients' processes write are not counted there, and so `None`.
 fn page_write_bytes(values: &HashMap<String, String>) -> Option<u64> {
     let number = |name: &str| values.get(name)?.parse::<u64>().ok();
-    let pages = number("buffers_checkpoint")? + number("buffers_clean")? + number("buffers_backend")?;
-    Some(pages * number("block_size")?)
+    let counts = [number("buffers_checkpoint")?, number("buffers_clean")?, number("buffers_backend")?];
+    let pages = counts.into_iter().fold(0, u64::saturating_add);
+    Some(pages.saturating_mul(number("block_size")?))
 }

@@ -1,35 +1,37 @@
-//! A connection to PostgreSQL: the part of protocol 3.0 that a benchmark needs.
+//! Speaks PostgreSQL's protocol, version 3, with what a benchmark needs of it: login, prepared statements, control queries.
 //!
-//! In: bytes of the crate `postgres-protocol` for what is sent; what comes is read here, row by row, without taking it apart.
-//! Out: statements prepared and executed, one round trip each, of which a socket that does not wait gives what has come. Limits: no
-//! COPY, no notifications; all values go as text, so that the server, which knows the columns' types, converts them. Over TLS SCRAM
-//! binds no channel.
+//! In: a connected stream, a login, statements. Out: statements prepared and executed with one round trip each, of which a non-blocking
+//! socket gives what has arrived; rows are looked at one by one and not taken apart. Control queries answer rows of text: each
+//! answer has a deadline and a budget of rows and bytes, and after an error of the connection it is closed. Limits: no COPY, no
+//! notifications; all values go as text, so that the server, which knows the columns' types, converts them. Over TLS SCRAM binds no
+//! channel.
 //!
 //! <https://www.postgresql.org/docs/current/protocol-message-formats.html>. The crate `postgres` would do the same over an
 //! asynchronous runtime: without a time-out on a unix socket, and with a task switch for each statement.
 
-use crate::server::tls::{Encrypted, Tls};
+use crate::server::network::{
+    AnswerBudget, CONTROL_ANSWER, Deadline, PlainStream, ServerStream, TextRows, explained, first_number,
+};
+use crate::server::tls::Tls;
 use crate::sql::recv_buffer::{self, RecvBuffer};
 use bytes::{Buf, BytesMut};
+use model::SqlArg;
 use postgres_protocol::IsNull;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use postgres_protocol::message::frontend;
 use std::fmt::Write as _;
-use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
-
-use model::SqlArg;
+use std::time::Duration;
 
 /// Why a call failed.
 #[derive(Debug)]
 pub enum WireError {
-    /// The connection.
+    /// The connection, which is of no more use.
     Io(io::Error),
-    /// The server said so. The connection is good for the next call.
-    Said {
+    /// The server refused. The connection is good for the next call.
+    Server {
         /// The SQLSTATE.
         code: String,
         /// The severity and the text.
@@ -43,66 +45,60 @@ impl From<io::Error> for WireError {
     }
 }
 
-/// As whom to come, and to which database.
+/// The role to log in as, and the database.
 pub struct Login<'a> {
     /// The user.
     pub user: &'a str,
-    /// The password, if there is one.
+    /// The password, if one was given.
     pub password: Option<&'a str>,
     /// The database.
     pub database: &'a str,
-    /// The schema of names that name none, where it is not the server's choice.
+    /// The schema of names without one, if it is not the server's choice.
     pub schema: Option<&'a str>,
-}
-
-/// The socket of a connection.
-pub enum Stream {
-    /// On this machine.
-    Unix(UnixStream),
-    /// On the network.
-    Tcp(TcpStream),
-    /// On the network, encrypted.
-    Tls(Encrypted),
 }
 
 /// An open connection.
 pub struct Wire {
-    stream: Stream,
-    /// What is to be sent next.
+    stream: ServerStream,
+    /// How long a statement of set-up may take.
+    patience: Duration,
+    /// The command that is sent next.
     out: BytesMut,
     inbox: RecvBuffer,
-    /// What the server said was wrong, while it has more to say.
-    said: Option<WireError>,
+    /// The first error of the server, until its answer is complete.
+    failed: Option<WireError>,
 }
 
-/// The largest message taken: rows here are below 1 KB, and a server's nonsense must not fill the memory.
+/// The largest message taken in a timed answer: rows here are below 1 KB.
 const MESSAGE_MAX: usize = 64 << 20;
 /// A letter and the length.
 const HEADER: usize = 5;
 
 impl Wire {
-    /// Logs in over `stream`.
-    pub fn open(stream: Stream, login: &Login) -> Result<Wire, WireError> {
-        let mut wire = Wire { stream, out: BytesMut::new(), inbox: RecvBuffer::new(), said: None };
+    /// Logs in over `stream`, before its deadline. A statement of set-up may take as long as `patience`.
+    pub fn open(stream: ServerStream, login: &Login, patience: Duration) -> Result<Wire, WireError> {
+        let mut wire = Wire { stream, patience, out: BytesMut::new(), inbox: RecvBuffer::new(), failed: None };
         let path = login.schema.map(|schema| format!("-c search_path={schema}"));
         let named = [("user", login.user), ("database", login.database), ("client_encoding", "UTF8")];
         let named = named.into_iter().chain(path.as_deref().map(|path| ("options", path)));
         frontend::startup_message(named, &mut wire.out)?;
         wire.send()?;
-        wire.log_in(login)?;
-        wire.until_ready(|_| ())?;
+        let mut budget = AnswerBudget::full();
+        wire.log_in(login, &mut budget)?;
+        wire.collect(budget)?;
+        wire.stream.set_deadline(None);
         Ok(wire)
     }
 
-    /// PreparingConnection `text` under `name`.
+    /// Prepares `text` under `name`.
     pub fn prepare(&mut self, name: &str, text: &str) -> Result<(), WireError> {
         frontend::parse(name, text, [], &mut self.out)?;
         frontend::sync(&mut self.out);
         self.send()?;
-        self.until_ready(|_| ())
+        self.until_ready()
     }
 
-    /// Makes ready what executes the statement prepared under `name`.
+    /// Prepares the command that executes the statement prepared under `name`.
     #[inline]
     pub fn put_execution(&mut self, name: &str, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
         let put = |arg: &SqlArg, out: &mut BytesMut| {
@@ -119,41 +115,30 @@ impl Wire {
         Ok(())
     }
 
-    /// Makes ready what executes a text without arguments.
+    /// Prepares the command that executes a text without arguments.
     #[inline]
     pub fn put_text(&mut self, text: &str) -> Result<(), WireError> {
         Ok(frontend::query(text, &mut self.out)?)
     }
 
-    /// Executes a text without arguments.
-    #[inline]
-    pub fn run(&mut self, text: &str) -> Result<(), WireError> {
-        self.put_text(text)?;
-        self.call()
-    }
-
-    /// Sends what was made ready and takes all that is answered.
+    /// Sends the command and takes the whole answer.
     #[inline]
     pub fn call(&mut self) -> Result<(), WireError> {
         self.send()?;
-        self.until_ready(look_at)
+        self.until_ready()
     }
 
-    /// From here on the socket does not wait: for [`Wire::send_some`] and [`Wire::take_some`].
+    /// Makes the socket non-blocking, for [`Wire::send_some`] and [`Wire::take_some`].
     pub fn stop_waiting(&self) -> io::Result<()> {
         Ok(rustix::io::ioctl_fionbio(self.socket(), true)?)
     }
 
     /// The socket.
     pub fn socket(&self) -> BorrowedFd<'_> {
-        match &self.stream {
-            Stream::Unix(stream) => stream.as_fd(),
-            Stream::Tcp(stream) => stream.as_fd(),
-            Stream::Tls(stream) => stream.get_ref().as_fd(),
-        }
+        self.stream.as_fd()
     }
 
-    /// Sends as much of what was made ready as there is room for: whether that was all of it.
+    /// Sends as much of the command as the socket takes. True if that was all of it.
     #[inline]
     pub fn send_some(&mut self) -> Result<bool, WireError> {
         let sent = self.stream.write(&self.out);
@@ -161,65 +146,115 @@ impl Wire {
         Ok(self.out.is_empty())
     }
 
-    /// Takes what has come of the answer: whether that was all of it.
+    /// Takes the part of the answer that has arrived. True if that was all of it.
     #[inline]
     pub fn take_some(&mut self) -> Result<bool, WireError> {
-        match self.until_ready(look_at) {
+        match self.until_ready() {
             Ok(()) => Ok(true),
             Err(WireError::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// The rows of a text without arguments, each column as text.
-    pub fn rows(&mut self, text: &str) -> Result<Vec<Vec<Option<String>>>, WireError> {
-        frontend::query(text, &mut self.out)?;
-        self.send()?;
-        let mut rows = Vec::new();
-        self.until_ready(|row| rows.push(columns(row)))?;
-        Ok(rows)
+    /// Performs a statement, which may take as long as the patience of the connection.
+    pub fn run(&mut self, statement: &str) -> Result<(), WireError> {
+        self.query(statement, self.patience).map(drop)
     }
 
-    fn log_in(&mut self, login: &Login) -> Result<(), WireError> {
-        let password = || login.password.ok_or_else(|| unwilling("it wants a password, and none was given"));
-        let is_open = matches!(self.stream, Stream::Tcp(_));
+    /// Performs a statement that must end within `allowed`.
+    pub fn run_within(&mut self, statement: &str, allowed: Duration) -> Result<(), WireError> {
+        self.query(statement, allowed).map(drop)
+    }
+
+    /// The rows that answer a control query, which the server has at hand.
+    pub fn rows(&mut self, question: &str) -> Result<TextRows, WireError> {
+        self.query(question, CONTROL_ANSWER.min(self.patience))
+    }
+
+    /// The number that answers a question about data, which may take as long as a statement; 0 if it has no row.
+    pub fn number_patiently(&mut self, question: &str) -> Result<u64, WireError> {
+        let rows = self.query(question, self.patience)?;
+        Ok(first_number(&rows, question)?.unwrap_or_default())
+    }
+
+    fn query(&mut self, statement: &str, allowed: Duration) -> Result<TextRows, WireError> {
+        self.put_text(statement)?;
+        self.stream.set_deadline(Some(Deadline::after(allowed)));
+        let answer = match self.send() {
+            Ok(()) => self.collect(AnswerBudget::full()),
+            Err(error) => Err(error.into()),
+        };
+        self.stream.set_deadline(None);
+        if matches!(answer, Err(WireError::Io(_))) {
+            self.stream.shut_down();
+        }
+        answer
+    }
+
+    fn log_in(&mut self, login: &Login, budget: &mut AnswerBudget) -> Result<(), WireError> {
         let mut scram = None;
         loop {
-            let (tag, body) = self.message()?;
-            let body = match tag {
-                b'R' => body,
-                b'E' => return Err(said(body)),
+            let (tag, body) = self.message_within(budget)?;
+            let request = match tag {
+                b'R' => body.to_vec(),
+                b'E' => return Err(server_error(body)),
                 _ => continue,
             };
-            let (kind, rest) = body.split_first_chunk::<4>().ok_or_else(nonsense)?;
-            let mut answer = BytesMut::new();
+            let (kind, data) = request.split_first_chunk::<4>().ok_or_else(nonsense)?;
             match i32::from_be_bytes(*kind) {
-                0 => return Ok(()),
-                3 if is_open => {
-                    let why = "it wants the password in clear text over the network: set its pg_hba.conf to scram-sha-256, or use TLS";
-                    return Err(unwilling(why).into());
-                }
-                3 => frontend::password_message(password()?.as_bytes(), &mut answer)?,
-                5 => {
-                    let salt = *rest.first_chunk::<4>().ok_or_else(nonsense)?;
-                    let hash = md5_hash(login.user.as_bytes(), password()?.as_bytes(), salt);
-                    frontend::password_message(hash.as_bytes(), &mut answer)?;
-                }
-                10 => {
-                    let begun = scram.insert(ScramSha256::new(password()?.as_bytes(), ChannelBinding::unsupported()));
-                    frontend::sasl_initial_response(SCRAM_SHA_256, begun.message(), &mut answer)?;
-                }
-                11 => {
-                    let begun = scram.as_mut().ok_or_else(nonsense)?;
-                    begun.update(rest)?;
-                    frontend::sasl_response(begun.message(), &mut answer)?;
-                }
-                12 => scram.as_mut().ok_or_else(nonsense)?.finish(rest)?,
-                _ => return Err(unwilling("it wants a way to log in that plimsoll does not know").into()),
+                AUTHENTICATED => return Ok(()),
+                kind => self.authenticate(login, kind, data, &mut scram)?,
             }
-            self.out.extend_from_slice(&answer);
             self.send()?;
         }
+    }
+
+    /// Answers a request for a proof of who logs in.
+    fn authenticate(
+        &mut self,
+        login: &Login,
+        kind: i32,
+        data: &[u8],
+        scram: &mut Option<ScramSha256>,
+    ) -> Result<(), WireError> {
+        let password = || login.password.ok_or_else(no_password);
+        match kind {
+            CLEAR_TEXT if self.stream.is_open_to_others() => {
+                let why = "the server wants the password in clear text over the network; set its pg_hba.conf to scram-sha-256, or use \
+                           `sslmode=require` or stronger";
+                return Err(explained(ErrorKind::PermissionDenied, why).into());
+            }
+            CLEAR_TEXT => frontend::password_message(password()?.as_bytes(), &mut self.out)?,
+            MD5 => {
+                let salt = *data.first_chunk::<4>().ok_or_else(nonsense)?;
+                let hash = md5_hash(login.user.as_bytes(), password()?.as_bytes(), salt);
+                frontend::password_message(hash.as_bytes(), &mut self.out)?;
+            }
+            SASL => {
+                let begun = scram.insert(ScramSha256::new(password()?.as_bytes(), ChannelBinding::unsupported()));
+                frontend::sasl_initial_response(SCRAM_SHA_256, begun.message(), &mut self.out)?;
+            }
+            SASL_CONTINUE => {
+                let begun = scram.as_mut().ok_or_else(nonsense)?;
+                begun.update(data).map_err(wrong_scram)?;
+                frontend::sasl_response(begun.message(), &mut self.out)?;
+            }
+            SASL_FINAL => scram.as_mut().ok_or_else(nonsense)?.finish(data).map_err(wrong_scram)?,
+            kind => {
+                let name = match kind {
+                    2 => "Kerberos",
+                    7 | 8 => "GSSAPI",
+                    9 => "SSPI",
+                    _ => "an unknown one",
+                };
+                let text = format!(
+                    "the server asks for an authentication method that plimsoll does not have ({name}, number {kind}); use a role with \
+                     scram-sha-256"
+                );
+                return Err(explained(ErrorKind::Unsupported, text).into());
+            }
+        }
+        Ok(())
     }
 
     fn send(&mut self) -> io::Result<()> {
@@ -228,17 +263,42 @@ impl Wire {
         sent
     }
 
-    /// Takes all messages up to the one that says that the server waits again; `row` gets the body of each row. If the socket
-    /// has nothing more for now, it goes on there when it is called again.
+    /// Takes all messages of an answer, up to the one with which the server waits for the next command. If a non-blocking socket has no
+    /// more for now, the next call goes on from there.
     #[inline]
-    fn until_ready(&mut self, mut row: impl FnMut(&[u8])) -> Result<(), WireError> {
+    fn until_ready(&mut self) -> Result<(), WireError> {
         loop {
             match self.message()? {
-                (b'Z', _) => return self.said.take().map_or(Ok(()), Err),
-                (b'D', body) => row(body),
+                (b'Z', _) => return self.failed.take().map_or(Ok(()), Err),
+                (b'D', body) => look_at(body),
                 (b'E', body) => {
-                    let told = said(body);
-                    self.said.get_or_insert(told);
+                    let error = server_error(body);
+                    self.failed.get_or_insert(error);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The same for a control query: its rows, as far as `budget` allows.
+    fn collect(&mut self, mut budget: AnswerBudget) -> Result<TextRows, WireError> {
+        let mut rows = Vec::new();
+        loop {
+            let message = match self.message_within(&mut budget) {
+                Ok(message) => message,
+                // After a fatal error, such as a database that does not exist, the server hangs up.
+                Err(lost) => return Err(self.failed.take().unwrap_or(lost.into())),
+            };
+            match message {
+                (b'Z', _) => return self.failed.take().map_or(Ok(rows), Err),
+                (b'D', body) => {
+                    let columns = columns(body).ok_or_else(nonsense)?;
+                    budget.spend_row(columns.len())?;
+                    rows.push(columns);
+                }
+                (b'E', body) => {
+                    let error = server_error(body);
+                    self.failed.get_or_insert(error);
                 }
                 _ => {}
             }
@@ -248,72 +308,58 @@ impl Wire {
     /// The next message: its tag and body.
     #[inline]
     fn message(&mut self) -> io::Result<(u8, &[u8])> {
-        let header = self.inbox.peek(HEADER, &mut self.stream)?;
-        let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
-        if !(4..MESSAGE_MAX).contains(&length) {
-            return Err(nonsense());
-        }
-        self.inbox.peek(1 + length, &mut self.stream)?;
-        let message = self.inbox.take(1 + length);
+        let length = self.length()?;
+        self.inbox.peek(length, &mut self.stream)?;
+        let message = self.inbox.take(length);
         Ok((message[0], &message[HEADER..]))
     }
-}
 
-impl Stream {
-    /// Asks for TLS on `stream`, and has it.
-    pub fn encrypted(mut stream: TcpStream, tls: &Tls) -> io::Result<Stream> {
-        let mut asked = BytesMut::new();
-        frontend::ssl_request(&mut asked);
-        stream.write_all(&asked)?;
-        // One byte, and nothing of what another process may have put behind it.
-        let mut answer = [0];
-        stream.read_exact(&mut answer)?;
-        match answer {
-            [b'S'] => tls.over(stream).map(Stream::Tls),
-            [b'N'] => Err(tls.is_missing()),
-            _ => Err(nonsense()),
-        }
+    /// The next message, if `budget` has room for it: the buffer would grow to its length.
+    fn message_within(&mut self, budget: &mut AnswerBudget) -> io::Result<(u8, &[u8])> {
+        budget.spend_bytes(self.length()?)?;
+        self.message()
     }
-}
 
-impl Read for Stream {
+    /// The length of the next message with its header.
     #[inline]
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Stream::Unix(stream) => stream.read(buffer),
-            Stream::Tcp(stream) => stream.read(buffer),
-            Stream::Tls(stream) => stream.read(buffer),
-        }
+    fn length(&mut self) -> io::Result<usize> {
+        let header = self.inbox.peek(HEADER, &mut self.stream)?;
+        let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
+        if (4..MESSAGE_MAX).contains(&length) { Ok(1 + length) } else { Err(nonsense()) }
     }
 }
 
-impl Write for Stream {
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Stream::Unix(stream) => stream.write(bytes),
-            Stream::Tcp(stream) => stream.write(bytes),
-            Stream::Tls(stream) => stream.write(bytes),
-        }
-    }
+/// The kinds of authentication requests: <https://www.postgresql.org/docs/current/protocol-message-formats.html>.
+const AUTHENTICATED: i32 = 0;
+const CLEAR_TEXT: i32 = 3;
+const MD5: i32 = 5;
+const SASL: i32 = 10;
+const SASL_CONTINUE: i32 = 11;
+const SASL_FINAL: i32 = 12;
 
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Stream::Unix(stream) => stream.flush(),
-            Stream::Tcp(stream) => stream.flush(),
-            Stream::Tls(stream) => stream.flush(),
-        }
+/// Asks for TLS on `stream`, and encrypts it.
+pub fn encrypt(mut stream: PlainStream, tls: &Tls) -> io::Result<ServerStream> {
+    let mut request = BytesMut::new();
+    frontend::ssl_request(&mut request);
+    stream.write_all(&request)?;
+    // One byte, and nothing of what somebody on the way may have put behind it.
+    let mut answer = [0];
+    stream.read_exact(&mut answer)?;
+    match answer {
+        [b'S'] => tls.over(stream).map(ServerStream::Encrypted),
+        [b'N'] => Err(tls.is_missing()),
+        _ => Err(nonsense()),
     }
 }
 
-/// Each row is looked at, as a client would.
+/// Looks at a row, as a client would.
 #[inline]
 fn look_at(row: &[u8]) {
     std::hint::black_box(row.first());
 }
 
 impl Drop for Wire {
-    /// A server that is told goodbye does not log a lost client.
+    /// A server logs a client that does not take its leave as lost.
     fn drop(&mut self) {
         self.out.clear();
         frontend::terminate(&mut self.out);
@@ -322,48 +368,83 @@ impl Drop for Wire {
 }
 
 fn too_long() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "a value is too long for the protocol")
+    io::Error::new(ErrorKind::InvalidInput, "a value is too long for the protocol")
 }
 
+#[cold]
 fn nonsense() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "it does not speak the protocol of PostgreSQL")
+    explained(
+        ErrorKind::InvalidData,
+        "the server does not keep to the PostgreSQL protocol: it sent a malformed message",
+    )
 }
 
-fn unwilling(why: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::PermissionDenied, why)
+fn no_password() -> io::Error {
+    let text = "the server asks for a password, and none was given; set PLIMSOLL_PASSWORD or use --password-file FILE";
+    explained(ErrorKind::PermissionDenied, text)
+}
+
+/// The error of a server whose part of SCRAM is wrong: it does not know the password, or is not the server that it claims to be.
+fn wrong_scram(error: io::Error) -> io::Error {
+    explained(ErrorKind::PermissionDenied, format!("the server failed to authenticate itself (SCRAM): {error}"))
 }
 
 /// The error in the body of an ErrorResponse: fields of a letter and a text.
 #[cold]
-fn said(body: &[u8]) -> WireError {
+fn server_error(body: &[u8]) -> WireError {
     let fields: Vec<String> =
         body.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned()).collect();
     let field = |letter: char| fields.iter().find_map(|field| field.strip_prefix(letter)).unwrap_or_default();
-    WireError::Said { code: field('C').to_owned(), text: format!("{} {}: {}", field('S'), field('C'), field('M')) }
+    WireError::Server { code: field('C').to_owned(), text: format!("{} {}: {}", field('S'), field('C'), field('M')) }
 }
 
-/// The columns of a row: their number, then each with its length, -1 for NULL.
-fn columns(row: &[u8]) -> Vec<Option<String>> {
+/// The values of a row: their number, then each with its length, -1 for NULL; `None` if it is malformed.
+fn columns(row: &[u8]) -> Option<Vec<Option<String>>> {
+    let (count, mut rest) = row.split_first_chunk::<2>()?;
     let mut columns = Vec::new();
-    let mut rest = row.get(2..).unwrap_or_default();
-    while let Some((length, after)) = rest.split_first_chunk::<4>() {
-        let length = i32::from_be_bytes(*length);
-        let bytes = after.get(..length.max(0) as usize).unwrap_or_default();
-        columns.push((length >= 0).then(|| String::from_utf8_lossy(bytes).into_owned()));
-        rest = &after[bytes.len()..];
+    for _ in 0..u16::from_be_bytes(*count) {
+        let (length, after) = rest.split_first_chunk::<4>()?;
+        let Ok(length) = usize::try_from(i32::from_be_bytes(*length)) else {
+            columns.push(None);
+            rest = after;
+            continue;
+        };
+        let (text, after) = after.split_at_checked(length)?;
+        columns.push(Some(String::from_utf8_lossy(text).into_owned()));
+        rest = after;
     }
-    columns
+    rest.is_empty().then_some(columns)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::network::explanation;
+    use std::net::TcpStream;
+    use std::os::unix::net::UnixStream;
 
-    /// A wire whose server has sent `bytes` and hung up.
-    fn told(bytes: &[u8]) -> Wire {
+    const LOGIN: Login = Login { user: "u", password: Some("canary"), database: "d", schema: None };
+
+    /// A connection on which the server has sent `bytes` and sends no more.
+    fn answered(bytes: &[u8]) -> Wire {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(bytes).unwrap();
-        Wire { stream: Stream::Unix(ours), out: BytesMut::new(), inbox: RecvBuffer::new(), said: None }
+        theirs.shutdown(std::net::Shutdown::Write).unwrap();
+        // It stays open to what the client sends.
+        std::mem::forget(theirs);
+        wire(ours, Duration::from_secs(60))
+    }
+
+    fn wire(ours: UnixStream, patience: Duration) -> Wire {
+        let stream = ServerStream::Plain(ours.into());
+        Wire { stream, patience, out: BytesMut::new(), inbox: RecvBuffer::new(), failed: None }
+    }
+
+    fn why(error: WireError) -> String {
+        match error {
+            WireError::Io(error) => explanation(&error).expect("an explanation").to_owned(),
+            error => panic!("{error:?}"),
+        }
     }
 
     #[test]
@@ -372,34 +453,86 @@ mod tests {
         let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut theirs, _) = listener.accept().unwrap();
         theirs.write_all(b"R\0\0\0\x08\0\0\0\x03").unwrap();
-        let login = Login { user: "u", password: Some("canary"), database: "d", schema: None };
-        let Err(WireError::Io(refused)) = Wire::open(Stream::Tcp(ours), &login) else { panic!("it went on") };
-        assert!(refused.to_string().contains("scram-sha-256"), "{refused}");
+        let opened = Wire::open(ServerStream::Plain(ours.into()), &LOGIN, CONTROL_ANSWER);
+        let text = why(opened.err().expect("a refusal"));
+        assert!(text.contains("scram-sha-256") && text.contains("sslmode=require"), "{text}");
         let mut sent = Vec::new();
         theirs.read_to_end(&mut sent).unwrap();
         assert!(!sent.windows(6).any(|bytes| bytes == b"canary"), "{sent:?}");
     }
 
     #[test]
-    fn rows_and_nulls_are_taken_apart() {
-        assert_eq!(
-            columns(b"\0\x03\0\0\0\x02on\xff\xff\xff\xff\0\0\0\0"),
-            [Some("on".into()), None, Some(String::new())]
-        );
-    }
-
-    #[test]
-    fn an_error_is_told_when_the_server_is_ready_again() {
-        let error = b"E\0\0\0\x28SERROR\0C40001\0Mcould not serialize\0\0";
-        let mut wire = told(&[&error[..], b"Z\0\0\0\x05I"].concat());
-        let Err(WireError::Said { code, text }) = wire.until_ready(|_| ()) else { panic!("no error") };
-        assert_eq!((code.as_str(), text.as_str()), ("40001", "ERROR 40001: could not serialize"));
-    }
-
-    #[test]
-    fn a_server_that_hangs_up_or_talks_nonsense_is_an_error_of_the_connection() {
-        for bytes in [&b""[..], b"Z\0\0", b"D\0\0\0\x01", b"D\xff\xff\xff\xff"] {
-            assert!(matches!(told(bytes).until_ready(|_| ()), Err(WireError::Io(_))), "{bytes:?}");
+    fn a_login_that_cannot_be_made_has_its_reason() {
+        let refused = |login: &Login, bytes: &[u8]| {
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            theirs.write_all(bytes).unwrap();
+            why(Wire::open(ServerStream::Plain(ours.into()), login, CONTROL_ANSWER).err().expect("a refusal"))
+        };
+        let without = Login { password: None, ..LOGIN };
+        for kind in [3, 10] {
+            let text = refused(&without, &[b"R\0\0\0\x08\0\0\0", &[kind][..]].concat());
+            assert!(text.contains("PLIMSOLL_PASSWORD") && text.contains("--password-file"), "{text}");
         }
+        assert!(refused(&LOGIN, b"R\0\0\0\x08\0\0\0\x07").contains("GSSAPI"));
+        assert!(refused(&LOGIN, b"R\0\0\0\x08\0\0\0\x0b").contains("PostgreSQL protocol"));
+        assert!(refused(&LOGIN, b"R\0\0\0\x04").contains("PostgreSQL protocol"));
+    }
+
+    #[test]
+    fn rows_and_nulls_are_taken_apart_and_malformed_rows_are_none() {
+        let row = b"\0\x03\0\0\0\x02on\xff\xff\xff\xff\0\0\0\0";
+        assert_eq!(columns(row), Some(vec![Some("on".into()), None, Some(String::new())]));
+        for length in 0..row.len() {
+            assert_eq!(columns(&row[..length]), None, "{length}");
+        }
+        assert_eq!(columns(b"\0\x01\0\0\0\0x"), None);
+        assert_eq!(columns(b"\xff\xff\0\0\0\0"), None);
+    }
+
+    #[test]
+    fn an_error_is_returned_when_the_server_is_ready_again() {
+        let error = b"E\0\0\0\x28SERROR\0C40001\0Mcould not serialize\0\0";
+        let bytes = [&error[..], b"Z\0\0\0\x05I"].concat();
+        let collected = answered(&bytes).collect(AnswerBudget::full()).map(drop);
+        for answer in [answered(&bytes).until_ready(), collected] {
+            let Err(WireError::Server { code, text }) = answer else { panic!("no error") };
+            assert_eq!((code.as_str(), text.as_str()), ("40001", "ERROR 40001: could not serialize"));
+        }
+    }
+
+    #[test]
+    fn a_server_that_hangs_up_or_sends_nonsense_is_an_error_of_the_connection() {
+        for bytes in [&b""[..], b"Z\0\0", b"D\0\0\0\x01", b"D\xff\xff\xff\xff"] {
+            assert!(matches!(answered(bytes).until_ready(), Err(WireError::Io(_))), "{bytes:?}");
+            assert!(matches!(answered(bytes).rows("SELECT 1"), Err(WireError::Io(_))), "{bytes:?}");
+        }
+        assert!(why(answered(b"D\0\0\0\x06\0\x01").rows("SELECT 1").unwrap_err()).contains("malformed"));
+    }
+
+    #[test]
+    fn a_silent_server_is_left_in_time_and_its_connection_is_closed() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let mut wire = wire(ours, Duration::from_millis(50));
+        theirs.write_all(b"D\0").unwrap();
+        assert_eq!(why(wire.rows("SELECT 1").unwrap_err()), "the server gave no complete answer within 0.05 s");
+        assert!(matches!(wire.rows("SELECT 2"), Err(WireError::Io(_))));
+        let mut sent = Vec::new();
+        theirs.read_to_end(&mut sent).unwrap();
+        assert!(sent.ends_with(b"SELECT 1\0"), "nothing is sent after the error");
+    }
+
+    #[test]
+    fn endless_rows_and_endless_notices_end_at_the_budget() {
+        for (message, expected) in
+            [(&b"D\0\0\0\x0b\0\x01\0\0\0\x01x"[..], "100,000 rows"), (b"N\0\0\0\x06xy", "16 MiB")]
+        {
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            let flood = message.repeat(1 << 10);
+            let server = std::thread::spawn(move || while theirs.write_all(&flood).is_ok() {});
+            let text = why(wire(ours, Duration::from_secs(60)).run("VACUUM").unwrap_err());
+            assert!(text.contains(expected), "{text}");
+            server.join().unwrap();
+        }
+        assert!(why(answered(b"N\x01\0\0\0").rows("SELECT 1").unwrap_err()).contains("16 MiB"));
     }
 }

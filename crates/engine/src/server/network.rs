@@ -1,28 +1,461 @@
-//! Connections to servers on the network.
+//! Connections to database servers: a unix socket or TCP, in clear text or over TLS, with a deadline for each answer.
 //!
-//! In: a host and a port. Out: a socket whose reads and writes give up in time. Limits: a host's addresses are tried one after
-//! the other.
+//! In: a route from a URL or to a private server, the time that an answer may take. Out: a stream whose reads and writes end in time: each
+//! at the time-out of its socket, and all together at a deadline if one is set; the most that a control query may answer. Limits: a
+//! deadline costs one more system call for each read and write, so timed operations run without one. The system's resolver takes as
+//! long as it takes to look up a name, and connecting to a unix socket waits while the server's queue is full.
 
-use std::io::{self, ErrorKind};
-use std::net::{TcpStream, ToSocketAddrs};
-use std::time::Duration;
+use super::dir::Socket;
+use super::tls::{Encrypted, Tls};
+use super::url::Url;
+use host::error::TargetError;
+use model::Fact;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
-/// A host that does not answer is not there.
-pub const CONNECT_AT_MOST: Duration = Duration::from_secs(5);
+/// Connecting, logging in and each control query end within this time.
+pub const CONTROL_ANSWER: Duration = Duration::from_secs(5);
 
-/// To the first of the host's addresses that answers, with `patience` for each answer from then on.
-pub fn connect(host: &str, port: u16, patience: Duration) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(ErrorKind::NotFound, "the host has no address");
-    for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, patience.min(CONNECT_AT_MOST)) {
-            Err(error) => last = error,
+/// A statement that sets up a schema and touches no data ends within this time.
+pub const SETUP_STATEMENT: Duration = Duration::from_secs(30);
+
+/// The moment at which an answer must be complete.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline {
+    at: Instant,
+    allowed: Duration,
+}
+
+impl Deadline {
+    /// The moment when `allowed` has passed from now on.
+    pub fn after(allowed: Duration) -> Deadline {
+        Deadline { at: Instant::now() + allowed, allowed }
+    }
+
+    /// The time that is left; an error when there is none.
+    pub fn time_left(&self) -> io::Result<Duration> {
+        let left = self.at.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(self.missed()) } else { Ok(left) }
+    }
+
+    #[cold]
+    fn missed(&self) -> io::Error {
+        let seconds = self.allowed.as_secs_f64();
+        explained(ErrorKind::TimedOut, format!("the server gave no complete answer within {seconds} s"))
+    }
+}
+
+/// An explanation that is a message by itself.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct PlainMessage(String);
+
+/// An error of `kind` whose `text` is a message by itself.
+pub fn explained(kind: ErrorKind, text: impl Into<String>) -> io::Error {
+    io::Error::new(kind, PlainMessage(text.into()))
+}
+
+/// The message of an error that [`explained`] has made.
+pub fn explanation(error: &io::Error) -> Option<&str> {
+    error.get_ref()?.downcast_ref::<PlainMessage>().map(|explanation| explanation.0.as_str())
+}
+
+/// The system's words for `error`, without the error's number and without Rust's name for the call.
+fn system_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    text.strip_prefix("failed to lookup address information: ").unwrap_or(text).to_owned()
+}
+
+/// How to get to a server.
+#[derive(Clone)]
+pub enum Route {
+    /// The socket of a private server.
+    Private(Socket),
+    /// The path of a unix socket.
+    Socket(String),
+    /// A host and its port, over TLS if the URL asks for it.
+    Host(String, u16, Option<Tls>),
+}
+
+impl Route {
+    /// The route that `url` names, which has `default_port` if it names none.
+    pub fn from_url(url: &Url, default_port: u16) -> Result<Route, TargetError> {
+        let tls = url.tls.as_ref().map(|wanted| Tls::new(wanted, &url.host)).transpose()?;
+        Ok(match &url.socket {
+            Some(path) => Route::Socket(path.clone()),
+            None => Route::Host(url.host.clone(), url.port.unwrap_or(default_port), tls),
+        })
+    }
+
+    /// How connections are encrypted, if they are.
+    pub fn tls(&self) -> Option<&Tls> {
+        match self {
+            Route::Host(_, _, tls) => tls.as_ref(),
+            Route::Private(_) | Route::Socket(_) => None,
+        }
+    }
+
+    /// The facts of a run about the encryption of its connections.
+    pub fn facts(&self) -> Vec<Fact> {
+        super::tls::facts(self.tls())
+    }
+
+    /// Connects before `deadline`. Later reads and writes each give up after `patience`.
+    pub fn connect(&self, deadline: Deadline, patience: Duration) -> io::Result<PlainStream> {
+        let transport = match self {
+            Route::Private(socket) => Transport::Unix(connect_unix(&socket.path)?),
+            Route::Socket(path) => Transport::Unix(connect_unix(path)?),
+            Route::Host(host, port, _) => Transport::Tcp(connect_tcp(host, *port, deadline)?),
+        };
+        transport.set_timeouts(patience)?;
+        Ok(PlainStream { transport, deadline: Some(deadline) })
+    }
+}
+
+fn connect_unix(path: &str) -> io::Result<UnixStream> {
+    UnixStream::connect(path).map_err(|error| {
+        let why = system_words(&error);
+        explained(
+            error.kind(),
+            format!("no server at the socket `{path}`: {why}; start the server, or correct `socket=`"),
+        )
+    })
+}
+
+/// Connects to the first of the host's addresses that answers.
+fn connect_tcp(host: &str, port: u16, deadline: Deadline) -> io::Result<TcpStream> {
+    let mut last = None;
+    for address in addresses(host, port)? {
+        match TcpStream::connect_timeout(&address, deadline.time_left()?) {
             Ok(stream) => {
                 stream.set_nodelay(true)?;
-                stream.set_read_timeout(Some(patience))?;
-                stream.set_write_timeout(Some(patience))?;
                 return Ok(stream);
+            }
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(no_connection(host, port, deadline, last))
+}
+
+fn addresses(host: &str, port: u16) -> io::Result<impl Iterator<Item = SocketAddr>> {
+    (host, port).to_socket_addrs().map_err(|error| {
+        let why = system_words(&error);
+        explained(error.kind(), format!("unknown host `{host}` ({why}); correct the host in the URL"))
+    })
+}
+
+/// The error of a host whose addresses were all tried, of which the last failed by `error`.
+fn no_connection(host: &str, port: u16, deadline: Deadline, error: Option<io::Error>) -> io::Error {
+    let Some(error) = error else {
+        return explained(
+            ErrorKind::NotFound,
+            format!("the host `{host}` has no address; correct the host in the URL"),
+        );
+    };
+    let why = match error.kind() {
+        ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        ErrorKind::TimedOut => format!("no answer within {} s", deadline.allowed.as_secs_f64()),
+        _ => system_words(&error),
+    };
+    let text =
+        format!("{why} at host `{host}`, port {port}; start the server, or correct the host and port in the URL");
+    explained(error.kind(), text)
+}
+
+enum Transport {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Transport {
+    fn set_timeouts(&self, patience: Duration) -> io::Result<()> {
+        match self {
+            Transport::Unix(stream) => {
+                stream.set_read_timeout(Some(patience))?;
+                stream.set_write_timeout(Some(patience))
+            }
+            Transport::Tcp(stream) => {
+                stream.set_read_timeout(Some(patience))?;
+                stream.set_write_timeout(Some(patience))
             }
         }
     }
-    Err(last)
+}
+
+/// A connected socket in clear text. Reads and writes end at its time-outs, and at its deadline while it has one.
+pub struct PlainStream {
+    transport: Transport,
+    deadline: Option<Deadline>,
+}
+
+impl From<UnixStream> for PlainStream {
+    fn from(stream: UnixStream) -> PlainStream {
+        PlainStream { transport: Transport::Unix(stream), deadline: None }
+    }
+}
+
+impl From<TcpStream> for PlainStream {
+    fn from(stream: TcpStream) -> PlainStream {
+        PlainStream { transport: Transport::Tcp(stream), deadline: None }
+    }
+}
+
+impl PlainStream {
+    /// Waits until the socket is ready, or has failed, before `deadline`.
+    #[cold]
+    fn wait_until(&self, deadline: Deadline, ready: PollFlags) -> io::Result<()> {
+        loop {
+            let left = deadline.time_left()?;
+            let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+            match poll(&mut [PollFd::new(self, ready)], Some(&left)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl AsFd for PlainStream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.transport {
+            Transport::Unix(stream) => stream.as_fd(),
+            Transport::Tcp(stream) => stream.as_fd(),
+        }
+    }
+}
+
+impl Read for PlainStream {
+    #[inline]
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(deadline) = self.deadline {
+            self.wait_until(deadline, PollFlags::IN)?;
+        }
+        match &mut self.transport {
+            Transport::Unix(stream) => stream.read(buffer),
+            Transport::Tcp(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for PlainStream {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(deadline) = self.deadline {
+            self.wait_until(deadline, PollFlags::OUT)?;
+        }
+        match &mut self.transport {
+            Transport::Unix(stream) => stream.write(bytes),
+            Transport::Tcp(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A connection to a server.
+pub enum ServerStream {
+    /// In clear text.
+    Plain(PlainStream),
+    /// Over TLS.
+    Encrypted(Encrypted<PlainStream>),
+}
+
+impl ServerStream {
+    /// Sets the moment at which reads and writes end, or lets each wait for its socket's time-out.
+    pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
+        match self {
+            ServerStream::Plain(stream) => stream.deadline = deadline,
+            ServerStream::Encrypted(stream) => stream.sock.deadline = deadline,
+        }
+    }
+
+    /// Whether others on the network can read what is sent: TCP in clear text.
+    pub fn is_open_to_others(&self) -> bool {
+        matches!(self, ServerStream::Plain(PlainStream { transport: Transport::Tcp(_), .. }))
+    }
+
+    /// Closes the connection in both directions, so that every later read and write fails.
+    pub fn shut_down(&self) {
+        // It fails if the server has closed the connection, which is as good.
+        let _ = match &self.socket_stream().transport {
+            Transport::Unix(stream) => stream.shutdown(Shutdown::Both),
+            Transport::Tcp(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+
+    fn socket_stream(&self) -> &PlainStream {
+        match self {
+            ServerStream::Plain(stream) => stream,
+            ServerStream::Encrypted(stream) => stream.get_ref(),
+        }
+    }
+}
+
+impl AsFd for ServerStream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket_stream().as_fd()
+    }
+}
+
+impl Read for ServerStream {
+    #[inline]
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            ServerStream::Plain(stream) => stream.read(buffer),
+            ServerStream::Encrypted(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for ServerStream {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            ServerStream::Plain(stream) => stream.write(bytes),
+            ServerStream::Encrypted(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            ServerStream::Plain(stream) => stream.flush(),
+            ServerStream::Encrypted(stream) => stream.flush(),
+        }
+    }
+}
+
+/// The rows of an answer as text: a value for each column, `None` for NULL.
+pub type TextRows = Vec<Vec<Option<String>>>;
+
+/// How much more a control query may answer. The largest that plimsoll asks has some 400 rows and 30 KB.
+pub struct AnswerBudget {
+    rows: u32,
+    bytes: usize,
+}
+
+impl AnswerBudget {
+    const ROWS: u32 = 100_000;
+    const BYTES: usize = 16 << 20;
+
+    /// The whole budget.
+    pub fn full() -> AnswerBudget {
+        AnswerBudget { rows: Self::ROWS, bytes: Self::BYTES }
+    }
+
+    /// Spends `bytes` that the server has sent.
+    pub fn spend_bytes(&mut self, bytes: usize) -> io::Result<()> {
+        let left = self.bytes.checked_sub(bytes);
+        self.bytes = left.ok_or_else(|| {
+            explained(ErrorKind::InvalidData, "the server's answer to a control query is larger than 16 MiB")
+        })?;
+        Ok(())
+    }
+
+    /// Spends a row of `columns` values: each takes memory beside its bytes.
+    pub fn spend_row(&mut self, columns: usize) -> io::Result<()> {
+        let left = self.rows.checked_sub(1);
+        self.rows = left.ok_or_else(|| {
+            explained(ErrorKind::InvalidData, "the server's answer to a control query has more than 100,000 rows")
+        })?;
+        self.spend_bytes(columns * size_of::<Option<String>>())
+    }
+}
+
+/// The number in the last column of the first row of `rows`, which answer `question`; `None` without a row. Text and NULL are errors.
+pub fn first_number(rows: &TextRows, question: &str) -> io::Result<Option<u64>> {
+    let Some(row) = rows.first() else { return Ok(None) };
+    let value = row.last().cloned().flatten();
+    match value.as_deref().map(str::parse) {
+        Some(Ok(number)) => Ok(Some(number)),
+        _ => {
+            let value =
+                value.map_or("NULL".to_owned(), |text| format!("`{}`", text.chars().take(40).collect::<String>()));
+            let text = format!("the server answered {value} where `{question}` asks for a number");
+            Err(explained(ErrorKind::InvalidData, text))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_sends_a_byte_now_and_then_is_left_at_the_deadline() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(b"abc").unwrap();
+        let mut stream = ServerStream::Plain(ours.into());
+        stream.set_deadline(Some(Deadline::after(Duration::from_millis(50))));
+        let mut answer = [0; 4];
+        let error = stream.read_exact(&mut answer).unwrap_err();
+        assert_eq!(explanation(&error), Some("the server gave no complete answer within 0.05 s"));
+        theirs.write_all(b"d").unwrap();
+        assert_eq!(
+            stream.read(&mut answer).unwrap_err().kind(),
+            ErrorKind::TimedOut,
+            "bytes that are there come too late"
+        );
+        stream.set_deadline(None);
+        assert_eq!(stream.read(&mut answer).unwrap(), 1);
+    }
+
+    #[test]
+    fn a_peer_that_takes_nothing_is_left_at_the_deadline() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let mut stream = ServerStream::Plain(ours.into());
+        rustix::io::ioctl_fionbio(&stream, true).unwrap();
+        while stream.write(&[0; 1 << 16]).is_ok() {}
+        stream.set_deadline(Some(Deadline::after(Duration::from_millis(20))));
+        assert_eq!(stream.write(&[0; 1 << 16]).unwrap_err().kind(), ErrorKind::TimedOut);
+    }
+
+    fn refused(route: Route) -> String {
+        let error = route.connect(Deadline::after(CONTROL_ANSWER), CONTROL_ANSWER).err().expect("an error");
+        explanation(&error).expect("an explanation").to_owned()
+    }
+
+    #[test]
+    fn a_server_that_is_not_there_is_named_in_plain_words() {
+        // Nobody listens on a port that was free a moment ago.
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let text = refused(Route::Host("127.0.0.1".into(), port, None));
+        assert!(text.starts_with(&format!("connection refused at host `127.0.0.1`, port {port};")), "{text}");
+        let text = refused(Route::Socket("/nonexistent/s.sock".into()));
+        assert!(
+            text.starts_with("no server at the socket `/nonexistent/s.sock`: No such file or directory;"),
+            "{text}"
+        );
+        let text = refused(Route::Host("no such host".into(), 1, None));
+        assert!(text.starts_with("unknown host `no such host` (") && !text.contains("lookup"), "{text}");
+    }
+
+    #[test]
+    fn an_answer_ends_at_its_rows_at_its_bytes_and_at_many_empty_values() {
+        let mut budget = AnswerBudget::full();
+        budget.spend_bytes(AnswerBudget::BYTES).unwrap();
+        assert!(explanation(&budget.spend_bytes(1).unwrap_err()).unwrap().contains("16 MiB"));
+        let mut budget = AnswerBudget::full();
+        (0..AnswerBudget::ROWS).for_each(|_| budget.spend_row(1).unwrap());
+        assert!(explanation(&budget.spend_row(1).unwrap_err()).unwrap().contains("100,000 rows"));
+        assert!(AnswerBudget::full().spend_row(1 << 20).is_err());
+    }
+
+    #[test]
+    fn text_and_null_are_no_numbers() {
+        let rows = |value: Option<&str>| vec![vec![Some("name".to_owned()), value.map(str::to_owned)]];
+        assert_eq!(first_number(&rows(Some("7")), "q").unwrap(), Some(7));
+        assert_eq!(first_number(&Vec::new(), "q").unwrap(), None);
+        let wrong = |value| explanation(&first_number(&rows(value), "SELECT 1").unwrap_err()).unwrap().to_owned();
+        assert_eq!(wrong(Some("ON")), "the server answered `ON` where `SELECT 1` asks for a number");
+        assert_eq!(wrong(None), "the server answered NULL where `SELECT 1` asks for a number");
+        assert!(first_number(&vec![Vec::new()], "q").is_err());
+    }
 }

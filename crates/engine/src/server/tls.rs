@@ -16,8 +16,7 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme};
-use std::io::{self, ErrorKind};
-use std::net::TcpStream;
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -146,8 +145,8 @@ impl OptionNames {
     }
 }
 
-/// A stream that is encrypted.
-pub type Encrypted = Box<rustls::StreamOwned<ClientConnection, TcpStream>>;
+/// A stream that is encrypted over the socket `S`.
+pub type Encrypted<S> = Box<rustls::StreamOwned<ClientConnection, S>>;
 
 /// How connections to one server are encrypted.
 #[derive(Clone)]
@@ -170,7 +169,7 @@ impl Tls {
     }
 
     /// Encrypts `stream`, whose server waits for that: the handshake is done, and the server is verified.
-    pub fn over(&self, mut stream: TcpStream) -> io::Result<Encrypted> {
+    pub fn over<S: Read + Write>(&self, mut stream: S) -> io::Result<Encrypted<S>> {
         let made = ClientConnection::new(self.config.clone(), self.name.clone());
         let mut connection = made.map_err(|error| refused(error.to_string()))?;
         while connection.is_handshaking() {
@@ -183,54 +182,81 @@ impl Tls {
         Ok(Box::new(rustls::StreamOwned::new(connection, stream)))
     }
 
-    /// The error that the server has no TLS.
+    /// The error of a server that offers no TLS.
     pub fn is_missing(&self) -> io::Error {
         let OptionNames { mode, modes: [plain, ..], .. } = self.options.names;
-        refused(format!("it has no TLS; give it a certificate, or write `{mode}={plain}`: then nothing is encrypted"))
+        refused(format!(
+            "the server offers no TLS; give it a certificate, or use `{mode}={plain}` for a connection in clear text"
+        ))
     }
 
     fn explained(&self, error: io::Error) -> io::Error {
         match error.get_ref().and_then(|cause| cause.downcast_ref()) {
             Some(cause) => refused(self.why(cause)),
+            None if error.kind() == ErrorKind::UnexpectedEof => {
+                refused("the server closed the connection during the TLS handshake; its log has the reason".into())
+            }
             None => error,
         }
     }
 
     /// Why there is no connection, and what to do.
     fn why(&self, error: &rustls::Error) -> String {
-        let OptionNames { mode, modes: [_, anyone, issuer, _], issuers, .. } = self.options.names;
-        let unverified = format!("or write `{mode}={anyone}`, which encrypts and verifies nothing");
-        let host = self.name.to_str();
         match error {
-            rustls::Error::InvalidCertificate(wrong) => match wrong {
-                CertificateError::UnknownIssuer => {
-                    let known = self.options.issuers.as_ref().map_or("this system".into(), |file| format!("`{file}`"));
-                    format!(
-                        "its certificate is of an issuer that {known} does not know; name that one by `{issuers}=FILE`, {unverified}"
-                    )
-                }
-                CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-                    format!("its certificate has expired; give it a new one, {unverified}")
-                }
-                CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                    format!("its certificate is not valid yet; look at the clocks of both machines, {unverified}")
-                }
-                CertificateError::NotValidForNameContext { presented, .. } => {
-                    format!(
-                        "its certificate is not for `{host}` but for {presented:?}; write that name, or `{mode}={issuer}`"
-                    )
-                }
-                CertificateError::NotValidForName => {
-                    format!("its certificate is not for `{host}`; write `{mode}={issuer}`, or give it one that is")
-                }
-                _ => format!(
-                    "its certificate is not taken ({error}); give it one of X.509 version 3 with CA:FALSE, {unverified}"
-                ),
-            },
-            rustls::Error::AlertReceived(alert) => format!("it broke off the handshake of TLS: {alert:?}"),
-            _ => format!("TLS with it failed: {error}"),
+            rustls::Error::InvalidCertificate(wrong) => self.why_not_trusted(wrong),
+            rustls::Error::AlertReceived(alert) => {
+                let alert = alert.as_str().unwrap_or("unknown").replace(['_', '-'], " ").to_lowercase();
+                format!("the server refused the TLS handshake ({alert}); its log has the reason")
+            }
+            rustls::Error::InvalidMessage(_) => "the server does not answer in TLS".into(),
+            _ => format!("TLS failed: {error}"),
         }
     }
+
+    fn why_not_trusted(&self, wrong: &CertificateError) -> String {
+        let OptionNames { mode, modes: [_, anyone, issuer, _], issuers, .. } = self.options.names;
+        let unverified = format!("or use `{mode}={anyone}` to skip verification");
+        let host = self.name.to_str();
+        match wrong {
+            CertificateError::UnknownIssuer => match &self.options.issuers {
+                None => format!("certificate signed by an unknown CA; pass it with `{issuers}=FILE`, {unverified}"),
+                Some(file) => format!(
+                    "certificate signed by a CA that is not in `{file}`; pass the right one with `{issuers}=FILE`, {unverified}"
+                ),
+            },
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                format!("the server's certificate has expired; renew it, {unverified}")
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                format!("the server's certificate is not valid yet; check the clocks of both machines, {unverified}")
+            }
+            CertificateError::NotValidForNameContext { presented, .. } => {
+                let names = presented.iter().map(|name| bare_name(name)).collect::<Vec<_>>().join(", ");
+                format!(
+                    "the server's certificate is not for `{host}` but for {names}; correct the host, or use `{mode}={issuer}`"
+                )
+            }
+            CertificateError::NotValidForName => {
+                format!("the server's certificate is not for `{host}`; correct the host, or use `{mode}={issuer}`")
+            }
+            CertificateError::BadSignature => {
+                format!("the signature of the server's certificate is wrong; replace it, {unverified}")
+            }
+            CertificateError::Revoked => format!("the server's certificate was revoked; replace it, {unverified}"),
+            CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+                format!("the server's certificate is not for servers; replace it, {unverified}")
+            }
+            _ => format!(
+                "the server's certificate is malformed, of X.509 version 1 or a CA's own; use one of version 3 with CA:FALSE, {unverified}"
+            ),
+        }
+    }
+}
+
+/// `db.example` of rustls's `DnsName("db.example")`.
+fn bare_name(presented: &str) -> &str {
+    let inner = presented.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(presented);
+    inner.trim_matches('"')
 }
 
 /// What a run tells of the encryption of its connections.
@@ -416,6 +442,7 @@ impl ServerCertVerifier for IssuerOnly {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::TcpStream;
 
     fn options(
         names: &'static OptionNames,
@@ -534,7 +561,7 @@ mod tests {
         };
         let wrong = |name, mode, change: &dyn Fn(&mut rcgen::CertificateParams)| met(name, mode, change).unwrap_err();
         let told = wrong("db.example", "verify_identity", &|_| ());
-        assert!(told.contains("not for `localhost` but for") && told.contains("db.example"), "{told}");
+        assert!(told.contains("not for `localhost` but for db.example;"), "{told}");
         for (change, why) in [
             (&long_ago as &dyn Fn(&mut rcgen::CertificateParams), "has expired"),
             (&some_day, "is not valid yet"),

@@ -61,6 +61,8 @@ pub trait AdminConnection: Send + 'static {
     fn run(&mut self, statement: &str) -> Result<(), OpFailure>;
     /// The rows of the query `question`, each value as text.
     fn rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, OpFailure>;
+    /// The number that answers `question`, which may take as long as a statement; 0 if it has no row.
+    fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure>;
 
     /// The last value of the first row.
     fn value(&mut self, question: &str) -> Result<Option<String>, OpFailure> {
@@ -228,8 +230,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
 
     /// The number that the query `question` returns; 0 if it returns none.
     fn number(&self, question: &str) -> Result<u64, TargetError> {
-        let answer = self.admin.borrow_mut().value(question).map_err(|failure| self.failed(failure))?;
-        Ok(answer.and_then(|text| text.parse().ok()).unwrap_or_default())
+        self.admin.borrow_mut().number_patiently(question).map_err(|failure| self.failed(failure))
     }
 
     fn variable(&self, name: &str) -> Option<String> {
@@ -247,7 +248,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
     /// Rows are counted, not assumed.
     fn count_rows(&self) -> Result<u64, TargetError> {
         let count = |table: &String| self.number(&format!("SELECT count(*) FROM {}", S::quoted(table)));
-        self.tables.iter().map(count).sum()
+        self.tables.iter().try_fold(0u64, |rows, table| Ok(rows.saturating_add(count(table)?)))
     }
 
     /// What clients need for maintenance.

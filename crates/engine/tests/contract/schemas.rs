@@ -3,6 +3,7 @@
 use crate::lab::{directory, fact, found, prepared, servers, start, trial};
 use host::TargetError;
 use model::Trial;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -61,6 +62,45 @@ fn a_server_that_has_a_schema_of_plimsolls_name_is_refused_and_left_as_it_is() {
         assert_eq!(fact(&*visitor, "server.left_schemas").as_deref(), Some(TAKEN));
         visitor.stop().unwrap();
         assert_eq!((schemas(), ask(&format!("SELECT sum(id) FROM {TAKEN}.sbtest1"))), (before, "7".into()));
+        theirs.stop().unwrap();
+    }
+}
+
+#[test]
+fn an_account_that_lacks_a_password_or_a_privilege_is_refused_with_what_it_needs() {
+    let parent = directory();
+    let password_file = parent.path().join("password");
+    for engine in servers().map(|engine| engine.entry.name).filter(|name| *name != "mariadb:rocksdb") {
+        let theirs = prepared(&trial(engine, "oltp", &[]), parent.path());
+        let ask = |statements: &str| ask(engine, parent.path(), statements);
+        let visit = |password: &str| {
+            std::fs::write(&password_file, password).unwrap();
+            std::fs::set_permissions(&password_file, std::fs::Permissions::from_mode(0o600)).unwrap();
+            let mut trial = visiting(engine, parent.path());
+            let params = &mut trial.target.params.0;
+            let url = params["url"].to_string().replace("root@", "guest@").replace("//plimsoll@", "//guest@");
+            params.insert("url".into(), model::Value::Word(url));
+            params.insert("password_file".into(), model::Value::Word(password_file.to_str().unwrap().into()));
+            start(&trial, parent.path())
+        };
+        let refused = |password: &str| visit(password).err().expect("a refusal").to_string();
+        let grant = match engine {
+            "postgres" => "GRANT CREATE ON DATABASE \"postgres\" TO \"guest\"",
+            _ => "GRANT ALL ON `plimsoll\\_%`.* TO 'guest'@'localhost'",
+        };
+        match engine {
+            "postgres" => ask("CREATE ROLE guest LOGIN"),
+            _ => ask("CREATE USER guest@localhost IDENTIFIED BY 'c4n4ry'"),
+        };
+        let text = refused("c4n4ry");
+        assert!(text.ends_with(grant), "{text}");
+        if engine != "postgres" {
+            let text = refused("wrong");
+            assert!(text.contains("Access denied") && text.contains("PLIMSOLL_PASSWORD or --password-file"), "{text}");
+        }
+        // What the message says is enough.
+        ask(grant);
+        visit("c4n4ry").unwrap().stop().unwrap();
         theirs.stop().unwrap();
     }
 }

@@ -8,6 +8,7 @@ use model::{Event, FailureClass, IntervalRow, OnError, Phase, Tick, Trial};
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 const NOTHING: [String; 0] = [];
@@ -246,7 +247,6 @@ fn a_server_counts_what_was_done_and_a_dead_one_is_a_gap() {
 
 #[test]
 fn mariadb_has_every_row_of_the_load_in_the_engine_that_was_asked_for() {
-    use mysql::prelude::Queryable;
     let parent = directory();
     for (engine, storage) in [("mariadb:innodb", "InnoDB"), ("mariadb:rocksdb", "ROCKSDB")] {
         if !servers().any(|server| server.entry.name == engine) {
@@ -255,14 +255,13 @@ fn mariadb_has_every_row_of_the_load_in_the_engine_that_was_asked_for() {
         let trial = trial(engine, "oltp", &[("tables", "2"), ("table_rows", "1500"), ("mix", "read_write")]);
         let mut instance = prepared(&trial, parent.path());
         let socket = found(parent.path(), "m.sock");
-        let opts = mysql::OptsBuilder::new().socket(socket.to_str()).user(Some("root")).db_name(Some("plimsoll"));
-        let mut connection = mysql::Conn::new(opts).unwrap();
         assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run).1, 0);
         for table in ["sbtest1", "sbtest2"] {
-            let whole = format!("SELECT count(*) FROM {table} WHERE id BETWEEN 1 AND 1500 AND length(c) = 119");
-            assert_eq!(connection.query_first::<u64, _>(whole).unwrap(), Some(1500));
+            let whole =
+                format!("SELECT count(*) FROM plimsoll.{table} WHERE id BETWEEN 1 AND 1500 AND length(c) = 119");
+            assert_eq!(ask_mariadb(&socket, &whole), "1500");
             let question = format!("SELECT engine FROM information_schema.tables WHERE table_name = '{table}'");
-            assert_eq!(connection.query_first::<String, _>(question).unwrap().as_deref(), Some(storage));
+            assert_eq!(ask_mariadb(&socket, &question), storage);
         }
         instance.stop().unwrap();
     }
@@ -277,23 +276,25 @@ fn clients_that_lose_their_connection_come_back() {
     ["0", "1"].into_iter().for_each(|threads| comes_back(parent.path(), threads));
 }
 
+/// The answer of the server behind `socket`, without the line's end.
+fn ask_mariadb(socket: &Path, statement: &str) -> String {
+    let answer = Command::new("mariadb").args(["-N", "-uroot", "-e", statement, "-S"]).arg(socket).output().unwrap();
+    assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+    String::from_utf8(answer.stdout).unwrap().trim_end().to_owned()
+}
+
 /// A connection is killed in the middle of a load.
 fn comes_back(parent: &Path, threads: &str) {
-    use mysql::prelude::Queryable;
     let trial = lasting("mariadb:innodb", OnError::Count, threads);
     let mut instance = prepared(&trial, parent);
     let socket = found(parent, "m.sock");
-    let opts = mysql::OptsBuilder::new().socket(socket.to_str()).user(Some("root"));
-    let mut connection = mysql::Conn::new(opts).unwrap();
-    connection.query_drop("SET GLOBAL wait_timeout = 28800").unwrap();
     let loading = instance.clients(&trial).unwrap();
     let killer = std::thread::spawn(move || {
         let victims = "SELECT id FROM information_schema.processlist WHERE db = 'plimsoll' AND command = 'Execute'";
         let until = Instant::now() + Duration::from_secs(120);
         loop {
-            let victim = connection.query_first::<u64, _>(victims).unwrap();
-            match victim {
-                Some(id) => return connection.query_drop(format!("KILL CONNECTION {id}")).unwrap(),
+            match ask_mariadb(&socket, victims).lines().next() {
+                Some(id) => return ask_mariadb(&socket, &format!("KILL CONNECTION {id}")),
                 None => assert!(Instant::now() < until, "nobody executes"),
             }
         }

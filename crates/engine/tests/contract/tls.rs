@@ -10,6 +10,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const PASSWORD: &str = "c4n4ry";
+const NO_TLS: &str = "the server offers no TLS; give it a certificate";
+const NOT_IN_FILE: &str = "signed by a CA that is not in `";
+const UNKNOWN_CA: &str = "certificate signed by an unknown CA; pass it with";
 
 /// A directory that servers may enter, with the password in a file, and certificates: `issuer.pem` has issued `server.pem` for
 /// `localhost` and `client.pem` for `certified`; `stranger.pem` has issued nothing.
@@ -184,7 +187,7 @@ fn mariadb_is_measured_over_tls_that_is_verified_and_not_where_it_cannot_be() {
     let issuer = format!("ssl-ca={}", lab.shown("issuer.pem"));
 
     let without = server(&["--skip-ssl".into()]);
-    lab.refused("mysql", &url("localhost", "ssl-mode=required"), "it has no TLS; give it a certificate");
+    lab.refused("mysql", &url("localhost", "ssl-mode=required"), NO_TLS);
     drop(without);
 
     let own = [("cert", "server.pem"), ("key", "server.key"), ("ca", "issuer.pem")];
@@ -207,10 +210,10 @@ fn mariadb_is_measured_over_tls_that_is_verified_and_not_where_it_cannot_be() {
     let told = lab.measured("mysql", &url("127.0.0.1", &format!("ssl-mode=VERIFY_CA&{issuer}")));
     assert_eq!(told[1].as_deref(), Some("issuer"));
     let stranger = format!("ssl-ca={}", lab.shown("stranger.pem"));
-    lab.refused("mysql", &url("localhost", &stranger), "of an issuer that `");
-    lab.refused("mysql", &url("localhost", &format!("ssl-mode=VERIFY_CA&{stranger}")), "of an issuer that `");
+    lab.refused("mysql", &url("localhost", &stranger), NOT_IN_FILE);
+    lab.refused("mysql", &url("localhost", &format!("ssl-mode=VERIFY_CA&{stranger}")), NOT_IN_FILE);
     lab.refused("mysql", &url("127.0.0.1", &issuer), "is not for `127.0.0.1` but for");
-    lab.refused("mysql", &url("localhost", "ssl-mode=VERIFY_IDENTITY"), "this system does not know");
+    lab.refused("mysql", &url("localhost", "ssl-mode=VERIFY_IDENTITY"), UNKNOWN_CA);
     assert_eq!(lab.measured("mysql", &url("127.0.0.1", "ssl-mode=required"))[1].as_deref(), Some("nothing"));
     assert_eq!(lab.measured("mysql", &format!("mysql://plain@localhost:{port}/"))[0].as_deref(), Some("none"));
 
@@ -262,7 +265,7 @@ fn postgresql_is_measured_over_tls_that_is_verified_and_not_where_it_cannot_be()
     let url = |host: &str, options: &str| as_whom("visitor", host, options);
     let issuer = format!("sslrootcert={}", lab.shown("issuer.pem"));
 
-    lab.refused("postgresql", &url("localhost", &issuer), "it has no TLS; give it a certificate");
+    lab.refused("postgresql", &url("localhost", &issuer), NO_TLS);
     ask("ALTER SYSTEM SET ssl = on");
     ask("SELECT pg_reload_conf()");
     until(|| ask("SHOW ssl") == "on\n");
@@ -280,9 +283,9 @@ fn postgresql_is_measured_over_tls_that_is_verified_and_not_where_it_cannot_be()
     let told = lab.measured("postgresql", &url("127.0.0.1", &format!("sslmode=verify-ca&{issuer}")));
     assert_eq!(told[1].as_deref(), Some("issuer"));
     let stranger = format!("sslrootcert={}", lab.shown("stranger.pem"));
-    lab.refused("postgresql", &url("localhost", &stranger), "of an issuer that `");
+    lab.refused("postgresql", &url("localhost", &stranger), NOT_IN_FILE);
     lab.refused("postgresql", &url("127.0.0.1", &issuer), "is not for `127.0.0.1` but for");
-    lab.refused("postgresql", &url("localhost", "sslmode=verify-full"), "this system does not know");
+    lab.refused("postgresql", &url("localhost", "sslmode=verify-full"), UNKNOWN_CA);
     assert_eq!(lab.measured("postgresql", &url("127.0.0.1", "sslmode=require"))[1].as_deref(), Some("nothing"));
     lab.measured("postgresql", &as_whom("clear", "localhost", &issuer));
 

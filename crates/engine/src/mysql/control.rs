@@ -1,0 +1,246 @@
+//! Control queries on a connection to MariaDB or MySQL: statements of set-up, settings, counters.
+//!
+//! In: statements as text. Out: rows of text. Limits: each answer has a deadline and a budget of rows and bytes, and its packets must be
+//! numbered as the protocol demands. After an error of the connection it is closed, so that no later query reads the rest of an answer.
+
+use super::wire::{
+    EOF, EOF_BELOW, ERR, HEADER, LOCAL_FILE, OK, Wire, WireError, described, has_more, nonsense, number,
+    protocol_error, server_error, status_at, status_of_ok,
+};
+use crate::server::network::{AnswerBudget, CONTROL_ANSWER, Deadline, ServerStream, TextRows, first_number};
+use crate::sql::recv_buffer::RecvBuffer;
+use std::io::Write;
+use std::time::Duration;
+
+/// The most columns that a table of MySQL or MariaDB has.
+const COLUMNS_MAX: u64 = 4096;
+/// The byte of a value that is NULL.
+const NULL: u8 = 0xfb;
+
+impl Wire {
+    /// Performs a statement, which may take as long as the patience of the connection.
+    pub fn run(&mut self, statement: &str) -> Result<(), WireError> {
+        self.query(statement, self.patience).map(drop)
+    }
+
+    /// Performs a statement that must end within `allowed`.
+    pub fn run_within(&mut self, statement: &str, allowed: Duration) -> Result<(), WireError> {
+        self.query(statement, allowed).map(drop)
+    }
+
+    /// The rows that answer a control query, which the server has at hand.
+    pub fn rows(&mut self, question: &str) -> Result<TextRows, WireError> {
+        self.query(question, CONTROL_ANSWER.min(self.patience))
+    }
+
+    /// The rows that answer a question about data, which may take as long as a statement.
+    pub fn rows_patiently(&mut self, question: &str) -> Result<TextRows, WireError> {
+        self.query(question, self.patience)
+    }
+
+    /// The number that answers a question about data; 0 if it has no row.
+    pub fn number_patiently(&mut self, question: &str) -> Result<u64, WireError> {
+        let rows = self.rows_patiently(question)?;
+        Ok(first_number(&rows, question)?.unwrap_or_default())
+    }
+
+    fn query(&mut self, statement: &str, allowed: Duration) -> Result<TextRows, WireError> {
+        self.put_text(statement)?;
+        self.stream.set_deadline(Some(Deadline::after(allowed)));
+        let answer = self.exchange();
+        self.stream.set_deadline(None);
+        if matches!(answer, Err(WireError::Io(_))) {
+            self.stream.shut_down();
+        }
+        answer
+    }
+
+    fn exchange(&mut self) -> Result<TextRows, WireError> {
+        self.stream.write_all(&self.out)?;
+        let (stream, inbox) = (&mut self.stream, &mut self.inbox);
+        Answer { stream, inbox, sequence: 1, budget: AnswerBudget::full() }.read_all()
+    }
+}
+
+/// Reads the answer to one command.
+struct Answer<'w> {
+    stream: &'w mut ServerStream,
+    inbox: &'w mut RecvBuffer,
+    /// The number that the next packet must have.
+    sequence: u8,
+    budget: AnswerBudget,
+}
+
+impl Answer<'_> {
+    /// The rows of all results. There is more than one if a procedure was called.
+    fn read_all(mut self) -> Result<TextRows, WireError> {
+        let mut rows = Vec::new();
+        while self.read_result(&mut rows)? {}
+        Ok(rows)
+    }
+
+    /// Reads one result. True if another one follows.
+    fn read_result(&mut self, rows: &mut TextRows) -> Result<bool, WireError> {
+        let first = self.packet()?;
+        let columns = match first[0] {
+            OK => return status_of_ok(first).map(has_more).ok_or_else(|| nonsense().into()),
+            LOCAL_FILE => return Err(protocol_error("a request for a local file".into())),
+            _ => described(first).ok_or_else(nonsense)?,
+        };
+        if !(1..=COLUMNS_MAX).contains(&columns) {
+            return Err(protocol_error(format!("an answer of {columns} columns")));
+        }
+        // Their descriptions, and the packet behind these.
+        for _ in 0..=columns {
+            self.packet()?;
+        }
+        self.read_rows(columns as usize, rows)
+    }
+
+    fn read_rows(&mut self, columns: usize, rows: &mut TextRows) -> Result<bool, WireError> {
+        loop {
+            let body = self.packet()?;
+            if body[0] == EOF && body.len() < EOF_BELOW {
+                return status_at(body, 3).map(has_more).ok_or_else(|| nonsense().into());
+            }
+            rows.push(values(body, columns).ok_or_else(nonsense)?);
+            self.budget.spend_row(columns)?;
+        }
+    }
+
+    /// The body of the next packet, which is never empty. An error packet of the server becomes an error.
+    fn packet(&mut self) -> Result<&[u8], WireError> {
+        let header = self.inbox.peek(HEADER, self.stream)?;
+        let [low, middle, high, sequence] = [header[0], header[1], header[2], header[3]];
+        let length = u32::from_le_bytes([low, middle, high, 0]) as usize;
+        if length == 0 {
+            return Err(protocol_error("an empty packet".into()));
+        }
+        // Before it is received: the buffer would grow to it.
+        self.budget.spend_bytes(HEADER + length)?;
+        if sequence != self.sequence {
+            return Err(protocol_error(format!("packet number {sequence} where {} was due", self.sequence)));
+        }
+        self.sequence = self.sequence.wrapping_add(1);
+        self.inbox.peek(HEADER + length, self.stream)?;
+        let body = &self.inbox.take(HEADER + length)[HEADER..];
+        if body[0] == ERR { Err(server_error(body)) } else { Ok(body) }
+    }
+}
+
+/// The values of a row of `columns`; `None` if it is malformed.
+fn values(mut row: &[u8], columns: usize) -> Option<Vec<Option<String>>> {
+    let mut values = Vec::with_capacity(columns);
+    for _ in 0..columns {
+        let value;
+        (value, row) = next_value(row)?;
+        values.push(value);
+    }
+    row.is_empty().then_some(values)
+}
+
+/// The first value of `row`, and the rest of the row.
+fn next_value(row: &[u8]) -> Option<(Option<String>, &[u8])> {
+    if let [NULL, rest @ ..] = row {
+        return Some((None, rest));
+    }
+    let (length, rest) = number(row)?;
+    let (text, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+    Some((Some(String::from_utf8_lossy(text).into_owned()), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::network::explanation;
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    const END: &[u8] = &[EOF, 0, 0, 2, 0];
+
+    /// The packets of `bodies`, numbered as they should be.
+    fn packets(bodies: &[&[u8]]) -> Vec<u8> {
+        let packet =
+            |(nth, body): (usize, &&[u8])| [&(body.len() as u32).to_le_bytes()[..3], &[nth as u8 + 1], body].concat();
+        bodies.iter().enumerate().flat_map(packet).collect()
+    }
+
+    /// A connection on which the server has sent `bytes` and then nothing, and its end.
+    fn connection(bytes: &[u8]) -> (Wire, UnixStream) {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(bytes).unwrap();
+        (Wire::new(ServerStream::Plain(ours.into()), Duration::from_millis(50)), theirs)
+    }
+
+    fn asked(bytes: &[u8]) -> Result<TextRows, WireError> {
+        connection(bytes).0.rows("SELECT 1")
+    }
+
+    fn why(answer: Result<TextRows, WireError>) -> String {
+        match answer {
+            Err(WireError::Io(error)) => explanation(&error).expect("an explanation").to_owned(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn rows_are_text_and_null_in_all_their_lengths() {
+        let long = "x".repeat(300);
+        let row = [&[NULL, 0, 2][..], b"on", &[0xfc, 44, 1], long.as_bytes()].concat();
+        let rows = asked(&packets(&[&[4], b"a", b"b", b"c", b"d", END, &row, END])).unwrap();
+        assert_eq!(rows, [vec![None, Some(String::new()), Some("on".into()), Some(long)]]);
+        assert_eq!(asked(&packets(&[&[OK, 0, 0, 2, 0, 0, 0]])).unwrap(), TextRows::new());
+    }
+
+    #[test]
+    fn an_answer_that_the_protocol_does_not_allow_is_an_error_of_one_line() {
+        for (bodies, expected) in [
+            (&[&[0xfe, 255, 255, 255, 255, 255, 255, 255, 255][..]][..], "18446744073709551615 columns"),
+            (&[&[0xfc, 1, 16]], "4097 columns"),
+            (&[&[0xfc, 1]], "malformed packet"),
+            (&[&[OK]], "malformed packet"),
+            (&[&[LOCAL_FILE, b'/']], "a local file"),
+            (&[&[]], "an empty packet"),
+            (&[&[2], b"a", b"b", END, &[1, b'x']], "malformed packet"),
+            (&[&[1], b"a", END, &[9, b'x']], "malformed packet"),
+            (&[&[1], b"a", END, &[0xfe, 255, 255, 255, 255, 255, 255, 255, 255, 1]], "malformed packet"),
+        ] {
+            let text = why(asked(&packets(bodies)));
+            assert!(text.contains(expected) && text.contains("MySQL protocol"), "{text}");
+        }
+        assert!(why(asked(&[1, 0, 0, 9, 1])).contains("packet number 9 where 1 was due"));
+    }
+
+    #[test]
+    fn a_silent_server_is_left_in_time_and_its_connection_is_closed() {
+        let (mut wire, mut theirs) = connection(&packets(&[&[1], b"a", END]));
+        let text = why(wire.rows("SELECT 1"));
+        assert_eq!(text, "the server gave no complete answer within 0.05 s");
+        assert!(matches!(wire.rows("SELECT 2"), Err(WireError::Io(_))));
+        let mut received = Vec::new();
+        theirs.read_to_end(&mut received).unwrap();
+        assert!(received.ends_with(b"SELECT 1"), "nothing is sent after the error");
+    }
+
+    #[test]
+    fn endless_rows_end_at_the_budget() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let mut wire = Wire::new(ServerStream::Plain(ours.into()), Duration::from_secs(60));
+        let server = std::thread::spawn(move || {
+            theirs.write_all(&packets(&[&[1], b"a", END])).unwrap();
+            let mut sequence = 4u8;
+            while theirs.write_all(&[2, 0, 0, sequence, 1, b'x']).is_ok() {
+                sequence = sequence.wrapping_add(1);
+            }
+        });
+        let text = why(wire.run("SELECT 1").map(|()| TextRows::new()));
+        assert!(text.contains("100,000 rows"), "{text}");
+        server.join().unwrap();
+    }
+
+    #[test]
+    fn a_packet_beyond_the_budget_is_refused_before_it_is_received() {
+        let bytes = [&packets(&[&[1]])[..], &[255, 255, 255, 2]].concat();
+        assert!(why(asked(&bytes)).contains("16 MiB"));
+    }
+}
