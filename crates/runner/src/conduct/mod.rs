@@ -144,8 +144,9 @@ mod tests {
 
     impl Performer for Failing {
         fn prepare(&mut self, _: &Assignment, conductor: &mut dyn Deliver) -> Result<(), RunnerError> {
-            let (facts, kinds, sources) = (Vec::new(), Vec::new(), Vec::new());
-            conductor.deliver(Message::Opened(Opened { facts, kinds, sources }));
+            let (facts, params, kinds, sources) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            let traits = model::PointTraits::default();
+            conductor.deliver(Message::Opened(Opened { facts, traits, params, kinds, sources }));
             Ok(())
         }
 

@@ -312,7 +312,8 @@ mod tests {
     #[test]
     fn draws_of_another_law_do_not_fit() {
         for places in [10_000, 1 << 40] {
-            let [zipf, uniform] = ["zipf", "uniform"].map(|name| default_of(crate::distribution::find(name).unwrap(), places));
+            let [zipf, uniform] =
+                ["zipf", "uniform"].map(|name| default_of(crate::distribution::find(name).unwrap(), places));
             let counts = drawn(&zipf, places, 100_000);
             let comparison = LawComparison::new(&counts, places, 100_000, &*uniform.law());
             assert_eq!(comparison.chi_square().unwrap().verdict(), FitVerdict::DoesNotFit);
