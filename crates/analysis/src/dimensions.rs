@@ -128,7 +128,7 @@ pub struct Described {
 
 /// Describes the points of a run, in their order.
 pub fn describe(points: &[PointData]) -> Vec<Described> {
-    let mut all: Vec<Settings> = points.iter().map(|point| Settings::from_point(point)).collect();
+    let mut all: Vec<Settings> = points.iter().map(Settings::from_point).collect();
     mark_missing_indexes(points, &mut all);
     fill_in_defaults(points, &mut all);
     let varying = varying_by_scope(points, &all);
@@ -243,11 +243,12 @@ fn names_a_lone_group(setting: &Setting) -> bool {
 }
 
 fn number_groups(points: &[PointData], labels: &[Label]) -> Vec<usize> {
-    let mut known: HashMap<(&str, Vec<(&str, String)>), usize> = HashMap::new();
+    let mut known = HashMap::new();
     let numbers = points.iter().zip(labels).map(|(point, label)| {
         let words = label.group.iter().map(|setting| (setting.name.as_str(), setting.value.to_string()));
+        let words: Vec<(&str, String)> = words.collect();
         let next = known.len();
-        *known.entry((&point.trial.workload.name, words.collect())).or_insert(next)
+        *known.entry((&point.trial.workload.name, words)).or_insert(next)
     });
     numbers.collect()
 }

@@ -136,11 +136,11 @@ fn reason_to_leave_out(point: &PointAnalysis, cost: &InsertCost) -> Option<LeftO
 }
 
 /// Slowdowns in the order in which they are given: by what changed, and by place.
-fn order(slowdown: &Slowdown) -> (u8, String, Vec<(String, String)>) {
+fn order(slowdown: &Slowdown) -> (u8, [String; 2], Vec<(String, String)>) {
     let place = slowdown.place.iter().map(|one| (one.name.clone(), one.value.to_string())).collect();
     match &slowdown.change {
-        Change::Storage { from, to } => (0, format!("{from} {to}"), place),
-        Change::CacheOutgrown => (1, String::new(), place),
+        Change::Storage { from, to } => (0, [from.to_string(), to.to_string()], place),
+        Change::CacheOutgrown => (1, Default::default(), place),
     }
 }
 

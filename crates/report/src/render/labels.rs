@@ -21,23 +21,23 @@ impl Labels {
         let all: Vec<Vec<String>> = labels.collect::<BTreeSet<_>>().into_iter().collect();
         let whole: Vec<String> = all.iter().map(|phrases| phrases.join(" ")).collect();
         let different = cut_phrases(&all);
-        let bare = without_common_words(&different);
         let count = distinct(&whole);
         let fits = |labels: &Vec<String>| longest(labels) <= width && distinct(labels) == count;
-        let shown = [whole.clone(), different, bare].into_iter().find(fits);
+        let shown = [whole.clone(), different].into_iter().find(fits);
         let shown = shown.map_or_else(BTreeMap::new, |shown| whole.into_iter().zip(shown).collect());
         Labels { width, shown }
     }
 
     /// The row of the label of these phrases, with its figures: one line, or two if the label is too long for its column.
-    pub fn row(&self, phrases: &[String], cells: &str) -> Vec<String> {
+    /// No line of the label is longer than `page`.
+    pub fn row(&self, phrases: &[String], cells: &str, page: usize) -> Vec<String> {
         let (label, width) = (phrases.join(" "), self.width);
         let shown = self.shown.get(&label).unwrap_or(&label);
         if shown.chars().count() <= width {
             return vec![format!("{shown:<width$}{cells}")];
         }
         let chars: Vec<char> = shown.chars().collect();
-        let lines = chars.chunks((width + cells.chars().count()).max(1)).map(|line| line.iter().collect());
+        let lines = chars.chunks(page.max(1)).map(|line| line.iter().collect());
         lines.chain([format!("{:width$}{cells}", "")]).collect()
     }
 }
@@ -99,17 +99,6 @@ fn distinct(labels: &[String]) -> usize {
     labels.iter().collect::<BTreeSet<_>>().len()
 }
 
-/// Without the words that stand in every label, which are mostly the names of dimensions.
-fn without_common_words(labels: &[String]) -> Vec<String> {
-    let words = |label: &'_ String| label.split(' ').map(str::to_owned).collect::<BTreeSet<String>>();
-    let common = labels.iter().map(words).reduce(|common, own| &common & &own).unwrap_or_default();
-    let kept = |label: &String| {
-        let kept: Vec<&str> = label.split(' ').filter(|word| !common.contains(*word)).collect();
-        kept.join(" ")
-    };
-    labels.iter().map(kept).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,7 +107,7 @@ mod tests {
     fn shown(labels: &[&str], width: usize) -> Vec<String> {
         let phrases = |label: &&str| label.split('|').map(str::to_owned).collect::<Vec<_>>();
         let fitted = Labels::fitted(labels.iter().map(phrases), width);
-        labels.iter().map(|label| fitted.row(&phrases(label), "").join("/")).collect()
+        labels.iter().map(|label| fitted.row(&phrases(label), "", width).join("/")).collect()
     }
 
     #[test]
@@ -128,17 +117,6 @@ mod tests {
         assert_eq!(shown(&labels, 20), ["read_only           ", "write_only          "]);
         let ragged = ["mariadb:innodb|l.i0|os", "mariadb:innodb|l.i1|os|indexes 3"];
         assert_eq!(shown(&ragged, 14), ["l.i0          ", "l.i1 indexes 3"]);
-    }
-
-    #[test]
-    fn words_that_stand_in_all_give_way_where_cutting_is_not_enough() {
-        let labels = [
-            "indexes 0|on mariadb:innodb|clients 4|l.i0",
-            "indexes 3|on mariadb:innodb|clients 4|l.i0",
-            "indexes 0|on mariadb:innodb|clients 4|l.i1",
-            "indexes 3|on mariadb:innodb|clients 4|l.i1",
-        ];
-        assert_eq!(shown(&labels, 8), ["0 l.i0  ", "3 l.i0  ", "0 l.i1  ", "3 l.i1  "]);
     }
 
     #[test]

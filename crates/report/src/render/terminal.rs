@@ -144,7 +144,7 @@ impl Page {
         let cells: String = columns.iter().map(cell).collect();
         let (word, tone) = standing(point);
         let last = format!(" {word:>VALIDITY$}");
-        labels.row(&safe_phrases(point), &format!("{cells}{}", self.paint(&last, tone)))
+        labels.row(&safe_phrases(point), &format!("{cells}{}", self.paint(&last, tone)), self.width)
     }
 
     /// What clients beside those of the run did, below its row.

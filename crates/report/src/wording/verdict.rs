@@ -19,6 +19,8 @@ use model::Nanos;
 
 /// The most sentences about how much is done.
 const SUBJECTS_MAX: usize = 4;
+/// So few groups have a sentence each.
+const DESCRIBED_MAX: usize = 3;
 /// More groups than this are summed up by their range.
 const GROUPS_MAX: usize = 8;
 /// The most sentences about slowdowns.
@@ -53,8 +55,13 @@ fn how_much(verdict: &Verdict) -> Vec<String> {
     if families.is_empty() {
         return vec!["No point has a usable result.".to_owned()];
     }
-    let by_workload = families.chunk_by(|a, b| a[0].workload == b[0].workload);
-    let subjects: Vec<(String, String)> = by_workload.flat_map(workload_sentences).collect();
+    let by_workload = || families.chunk_by(|a, b| a[0].workload == b[0].workload);
+    let is_small =
+        families.iter().map(Vec::len).sum::<usize>() <= DESCRIBED_MAX && !by_workload().any(is_lone_sequence);
+    if is_small {
+        return families.iter().flatten().map(|group| group_sentence(group)).collect();
+    }
+    let subjects: Vec<(String, String)> = by_workload().flat_map(workload_sentences).collect();
     let shown = if subjects.len() > SUBJECTS_MAX { SUBJECTS_MAX - 1 } else { subjects.len() };
     let mut sentences: Vec<String> = subjects[..shown].iter().map(|(_, sentence)| sentence.clone()).collect();
     let others: Vec<String> = subjects[shown..].iter().map(|(name, _)| name.clone()).collect();
@@ -82,11 +89,15 @@ fn families<'a>(groups: impl Iterator<Item = &'a GroupVerdict>) -> Vec<Family<'a
 
 /// The sentences about one workload, each with the name of what it is about.
 fn workload_sentences(families: &[Family]) -> Vec<(String, String)> {
-    let is_lone_sequence = families.len() > 1 && families.iter().all(|family| family.len() == 1);
-    match is_lone_sequence {
+    match is_lone_sequence(families) {
         true => vec![(families[0][0].workload.clone(), sequence_sentence(families))],
         false => families.iter().map(|family| (family_name(family), family_sentence(family))).collect(),
     }
+}
+
+/// Whether the families of one workload are the steps of a single sequence.
+fn is_lone_sequence(families: &[Family]) -> bool {
+    families.len() > 1 && families.iter().all(|family| family.len() == 1)
 }
 
 /// `insert`, `insert l.i1`
@@ -414,7 +425,9 @@ fn steadiness(analysis: &Analysis, all: &Steadiness) -> Option<String> {
         (0, _) => return None,
         (1, 0) => "It ran steadily".to_owned(),
         (1, _) => "It did not run steadily".to_owned(),
+        (2, 0) => "Both points ran steadily".to_owned(),
         (measured, 0) => format!("All {measured} points ran steadily"),
+        (measured, disturbed) if measured == disturbed => "No point ran steadily".to_owned(),
         (measured, disturbed) => format!("{} of {measured} points ran steadily", measured - disturbed),
     };
     let parts: Vec<String> = [Some(head), longest, drifted].into_iter().flatten().collect();
@@ -438,10 +451,10 @@ fn validity(tally: &Tally, reasons: &[Reason]) -> String {
     let points = tally.points();
     let why = |validity: Validity, count: usize| reasons_of(validity, count, reasons);
     if points == tally.valid {
-        return if points == 1 {
-            "The result is valid.".to_owned()
-        } else {
-            format!("All {points} results are valid.")
+        return match points {
+            1 => "The result is valid.".to_owned(),
+            2 => "Both results are valid.".to_owned(),
+            _ => format!("All {points} results are valid."),
         };
     }
     let kinds = [
@@ -453,6 +466,7 @@ fn validity(tally: &Tally, reasons: &[Reason]) -> String {
     let (count, word, kind) = kinds.next().expect("there is a point");
     let first = match (points, count == points) {
         (1, _) => format!("The result is {word}"),
+        (2, true) => format!("Both results are {word}"),
         (_, true) => format!("All {count} results are {word}"),
         (_, false) if count == 1 => format!("1 result is {word}"),
         (_, false) => format!("{count} results are {word}"),
@@ -544,7 +558,7 @@ mod tests {
             "sqlite oltp read_write reaches 6.64k/s (109 MB/s) at 4 clients, with p99 980 us; the rate still rises there.",
             "Left out as invalid: 1 of 3 points of sqlite oltp read_write.",
             "11 of 13 points ran steadily; longest stall 500 ms (file rndwr depth 32); the rate of 1 drifted.",
-            "11 results are valid, 1 only indicative (it did not settle), 1 invalid (it had failed operations). All operations \
+            "11 results are valid, 1 only indicative (it drifted), 1 invalid (it had failed operations). All operations \
              succeeded.",
         ];
         assert_eq!(told, expected);
@@ -579,10 +593,7 @@ mod tests {
                 point.validity = Validity::Invalid;
             }
         });
-        assert_eq!(
-            told[0],
-            "insert: sqlite indexes 0 reaches 62.3k/s (1020 MB/s) and sqlite indexes 3 3.66k/s (60.0 MB/s)."
-        );
+        assert_eq!(told[0], "sqlite insert indexes 0 reaches 62.3k/s (1020 MB/s), with p99 26.5 us.");
         let named = "Left out as invalid: fjall insert indexes 0 (1 point) and fjall insert indexes 3 (1 point).";
         assert!(told.iter().any(|sentence| sentence == named), "{told:?}");
         let missing = |missing| Unmeasured { target: "postgres".into(), workload: "oltp".into(), missing, planned: 4 };
@@ -643,6 +654,9 @@ mod tests {
         let expected = "All 28 results are only indicative (24 lost CPU time to other processes or the hypervisor and 28 ran \
                         too short).";
         assert_eq!(told, expected);
+        let both = |tally| validity(&tally, &[]);
+        assert_eq!(both(Tally { valid: 2, ..Tally::default() }), "Both results are valid.");
+        assert_eq!(both(Tally { invalid: 2, ..Tally::default() }), "Both results are invalid.");
         assert_eq!(success(Some([0.983, 1.0])), " 98.3 to 100 % of the operations succeeded.");
     }
 
