@@ -153,7 +153,7 @@ fn inserts_beside_queries_that_cannot_keep_their_rate_mark_the_point() {
     let performed = number(&beside["ops"]) + number(&beside["unserved"]);
     assert!((performed - 4_000.0).abs() <= 2.0, "4000 were due, two of them may have ended after the end: {beside}");
     let codes: Vec<&str> = point["findings"].as_array().unwrap().iter().map(|f| f["code"].as_str().unwrap()).collect();
-    assert!(codes.contains(&"rate-kept") && !codes.contains(&"plausibility"), "{codes:?}");
+    assert!(codes.contains(&"background-rate-missed") && !codes.contains(&"plausibility"), "{codes:?}");
     assert!(number(&point["ops_per_s"]) <= 220.0 && point["offered_per_s"].is_null(), "{point}");
     assert!(number(&beside["response_ns"]["max"]) > 10.0 * number(&point["response_ns"]["p50"]), "the wait counts");
 }

@@ -121,7 +121,7 @@ fn limited_to_1000(throttle: &Throttle, lab: &Lab) -> Result<(), String> {
     is_so(p99 > 5.0 * p50, || format!("p50 ({p50} ns) is of the unlimited device, p99 ({p99} ns) of the limit"))?;
     // The queue of the device is everybody's: neighbours on the disk can fill it.
     let in_device = number(&point["achieved"]["device_under_way_mean"]);
-    let told = finding(&point, "asked-achieved").is_some();
+    let told = finding(&point, "target-not-reached").is_some();
     assert_eq!(told, in_device < 16.0, "{in_device} of 32 in the device's queue: {}", point["findings"]);
     Ok(())
 }
@@ -201,6 +201,6 @@ fn overloaded(throttle: &Throttle, lab: &Lab, io: &[&str]) -> Result<(), String>
     let (response, service) = (number(&point["response_ns"]["p99"]), number(&point["service_ns"]["p99"]));
     let is_seen = response > 1e9 && response > 3.0 * service;
     is_so(is_seen, || format!("{io:?}: response {response} ns, service {service} ns"))?;
-    let is_told = finding(&point, "overload").is_some() && finding(&point, "asked-achieved").is_none();
+    let is_told = finding(&point, "overload").is_some() && finding(&point, "target-not-reached").is_none();
     is_so(is_told, || point["findings"].to_string())
 }

@@ -5,6 +5,7 @@
 
 use crate::beside::{Beside, Group};
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
+use crate::finding::Code;
 use crate::label::names;
 use crate::numbers::quantiles::PhaseTimes;
 use crate::numbers::summary::summarise;
@@ -83,19 +84,20 @@ fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> Po
     let recorded = point.phase(Phase::Run).filter(|_| group.is_some());
     let of_all = recorded.map(|run| Window::of(run, run.start, &point.trial));
     let inserting = of_all.as_ref().or(window.as_ref());
-    let environment = &run.meta.environment;
-    let inserts = inserting.and_then(|window| InsertCost::of(point, &run.points, environment, window));
+    let machine = &run.meta.machine;
+    let inserts = inserting.and_then(|window| InsertCost::of(point, &run.points, machine, window));
     let view = PointView {
         point,
         others: &run.points,
         broken_off: dropped.iter().filter(|attempt| attempt.trial == point.trial).copied().collect(),
-        environment,
+        machine,
         measured,
         rounds: rounds.as_ref(),
         inserts: inserts.as_ref(),
     };
     let findings = detect_all(&view);
-    let shifted_at_s = measured.filter(|_| has(&findings, "level-shift")).and_then(|measured| last_shift_s(&measured));
+    let shifted_at_s =
+        measured.filter(|_| has(&findings, Code::LevelShift)).and_then(|measured| last_shift_s(&measured));
     let projection = inserting
         .zip(inserts.as_ref())
         .and_then(|(window, inserts)| project(point, &run.points, run.meta.plan.scale, window, inserts, shifted_at_s));
@@ -139,12 +141,12 @@ fn compute(
     let times = PhaseTimes::from_window(window);
     let summary = summarise(point, window, &times, beside);
     let series = series(point, phases, points, window, times);
-    let shape = Shape::compute(point, window, &series);
+    let shape = Shape::compute(point, window, &series, summary.service_ns);
     Computed { summary, series, shape }
 }
 
-fn has(findings: &[Finding], code: &str) -> bool {
-    findings.iter().any(|finding| finding.code == code)
+fn has(findings: &[Finding], code: Code) -> bool {
+    findings.iter().any(|finding| finding.code() == code)
 }
 
 /// When the rate came to its last level, in seconds of the part of the run that counts.

@@ -118,8 +118,8 @@ impl Group {
             failed: window.recorded.failed,
             late: window.recorded.late,
             unserved,
-            response_ns: Quantiles::from_times(&times.response),
-            service_ns: Quantiles::from_times(&times.service),
+            response_ns: times.response.quantiles(),
+            service_ns: times.service.quantiles(),
         })
     }
 
@@ -190,8 +190,12 @@ mod tests {
         let found = analysed(open(5_000));
         let summary = found.summary.expect("it ran");
         assert_eq!((summary.unserved, summary.beside.as_ref().map(|beside| beside.unserved)), (0, Some(2_000)));
-        let codes: Vec<&str> = found.findings.iter().map(|finding| finding.code.as_str()).collect();
-        assert!(codes.contains(&"rate-kept") && !codes.contains(&"overload") && !codes.contains(&"plausibility"));
+        let codes: Vec<&str> = found.findings.iter().map(|finding| finding.code().as_str()).collect();
+        assert!(
+            codes.contains(&"background-rate-missed")
+                && !codes.contains(&"overload")
+                && !codes.contains(&"plausibility")
+        );
         let overloaded = analysed(open(1_000)).summary.expect("it ran");
         assert!((9_999..=10_000).contains(&overloaded.unserved), "{}", overloaded.unserved);
     }

@@ -1,6 +1,6 @@
 //! Many intervals as few bins of a round length: what is drawn of a run that has more intervals than a picture has places.
 //!
-//! In: the recorded intervals of warmup and run. Out: [`Bin`]s, or none where the intervals are few enough to be drawn.
+//! In: the recorded intervals of warmup and run. Out: [`Bin`]s, or none if the intervals are few enough to be drawn.
 //! A bin keeps the least and the greatest rate of its intervals, so that a second of standstill in five hours is still seen;
 //! its percentiles come from the merged times, not from those of its intervals.
 //! Limits: the last bin of a phase may be shorter than the others.
@@ -30,7 +30,7 @@ pub struct Bin {
     pub most_per_s: f64,
 }
 
-/// How many intervals make a bin: so many that the bins have a round length, where one fits; `None` where `count` intervals
+/// How many intervals make a bin: so many that the bins have a round length, if one fits; `None` if `count` intervals
 /// are few enough to be drawn.
 pub fn intervals_per_bin(count: usize, interval: Nanos) -> Option<usize> {
     if count <= INTERVALS_DRAWN_MAX || interval.0 == 0 {

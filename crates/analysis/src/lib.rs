@@ -1,6 +1,6 @@
 //! Pure functions from a recorded run to what it means.
 //!
-//! In: [`model::RunData`]. Out: an [`Analysis`]: per point a summary, series to draw, findings with their evidence and a
+//! In: [`model::RunData`]. Out: an [`Analysis`]: per point a summary, series to draw, findings with their figures and a
 //! validity; for the run a verdict. Limits: no I/O, no clock, no engine; the same run gives the same analysis, and an old
 //! run analysed by a newer plimsoll profits from its detectors.
 
@@ -39,8 +39,8 @@ pub use beside::Beside;
 pub use bins::Bin;
 pub use cost::InsertCost;
 pub use data_load::DataLoad;
-pub use detect::{DETECTORS, Detector, Explanation, RUN_DETECTORS, explain, explanations};
-pub use finding::{Finding, Severity, Validity};
+pub use detect::{DETECTORS, Detector, RUN_DETECTORS};
+pub use finding::{Code, Detail, DetailKind, Finding, NextStep, Severity, Subject, Validity};
 pub use label::is_used;
 pub use numbers::achieved::Achieved;
 pub use numbers::op_cost::{Cost, CostPerQuery, GeneratorCost};
@@ -49,7 +49,7 @@ pub use numbers::summary::{Summary, WorstInterval};
 pub use point::PointAnalysis;
 pub use projection::Projection;
 pub use rounds::Rounds;
-pub use series::{CounterSeries, IntervalPoint, Series, Span};
+pub use series::{CounterSeries, IntervalPoint, Series, Span, TailInterval, TailPart};
 pub use shape::Shape;
 pub use shape::drops::DropSpan;
 pub use shape::levels::LevelSpan;

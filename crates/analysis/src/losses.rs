@@ -8,10 +8,12 @@
 
 use crate::stats::{mean, variance};
 use crate::{InsertCost, PointAnalysis, Validity};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What was changed between two rates.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// The storage: from the first limit to the second.
     Storage(String, String),
@@ -20,7 +22,7 @@ pub enum Change {
 }
 
 /// What an engine lost by a change.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Loss {
     /// What was changed.
     pub change: Change,

@@ -22,7 +22,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Those of `phase`; `None` where `trial` does not go by rounds.
+    /// Those of `phase`; `None` if `trial` does not go by rounds.
     pub fn of(phase: &PhaseData, trial: &Trial) -> Option<Rounds> {
         let length = trial.phases.round()?;
         let whole = whole_tallies(phase, trial.phases.interval);
@@ -34,7 +34,7 @@ impl Rounds {
         Some(Rounds { length, rates, window })
     }
 
-    /// The window, where it is steady.
+    /// The window, if it is steady.
     pub fn steady(&self) -> Option<Window> {
         self.window.filter(Window::is_steady)
     }
@@ -56,6 +56,7 @@ impl Rounds {
 
 #[cfg(test)]
 mod tests {
+    use crate::finding::rates::{SteadyRounds, UnsteadyRounds};
     use crate::simulate::{Random, SECOND, Simulation};
     use crate::{Severity, Span, Validity};
     use model::{PointState, Tick, Times};
@@ -104,8 +105,8 @@ mod tests {
         let simulation = shifting(3800.0, 6, 3000.0, 17);
         let finding = simulation.finding("steady");
         assert_eq!(finding.severity, Severity::Note);
-        assert!(finding.title.starts_with("steady at round 8: rounds 4 to 8 count"), "{}", finding.title);
-        assert!(finding.evidence.contains("of 20 % allowed"), "{}", finding.evidence);
+        let SteadyRounds { window } = simulation.figures();
+        assert_eq!((window.first_round, window.last_round, window.range_max.0), (4, 8, 0.2));
         assert!(simulation.findings("not-steady").is_empty() && simulation.findings("unsteady").is_empty());
         assert_eq!(simulation.analysis().points[0].validity, Validity::Valid);
     }
@@ -116,7 +117,8 @@ mod tests {
         let simulation = simulated(&counts);
         let finding = simulation.finding("not-steady");
         assert_eq!(finding.severity, Severity::Warning);
-        assert!(finding.title.starts_with("not steady after 10 rounds: "), "{}", finding.title);
+        let found: UnsteadyRounds = simulation.figures();
+        assert!(found.rounds == 10 && found.window.is_some_and(|window| window.slope_share.0 < -0.1));
         assert!(simulation.findings("steady").is_empty());
         assert!(simulation.findings("unsteady").iter().all(|finding| finding.severity == Severity::Note));
         let point = simulation.analysis().points.remove(0);
@@ -127,7 +129,8 @@ mod tests {
     #[test]
     fn a_run_that_was_ended_before_five_rounds_is_judged_by_nobody_and_all_of_it_counts() {
         let simulation = simulated(&[100; 9]).with(|point| point.state = PointState::Partial);
-        assert_eq!(simulation.finding("not-steady").title, "not steady: 4 whole rounds, 5 are needed");
+        let found: UnsteadyRounds = simulation.figures();
+        assert_eq!((found.rounds, found.rounds_min, found.window), (4, 5, None));
         assert_eq!(simulation.analysis().points[0].summary.as_ref().map(|summary| summary.ops), Some(900));
     }
 

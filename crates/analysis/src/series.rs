@@ -1,7 +1,8 @@
 //! What is drawn over time: intervals turned into rates and percentiles, counters turned into rates and levels.
 //!
 //! In: a recorded point. Out: a [`Series`] in seconds since the run phase began (the warmup is at negative times).
-//! Limits: intervals beyond the end of the run phase (the grace time) are left out; their operations are in the histograms.
+//! Limits: what was recorded after the last whole interval of the run phase is no rate like the others and has a place of its own,
+//! [`Series::tail`].
 
 use crate::amounts::Amounts;
 use crate::bins::{Bin, bins, intervals_per_bin};
@@ -16,7 +17,9 @@ use model::{CounterKind, Interval, Phase, PhaseData, PointData, SourceDef, Tick}
 pub struct Series {
     /// One entry per whole interval of warmup (negative times) and run.
     pub intervals: Vec<IntervalPoint>,
-    /// The same in fewer and longer pieces, where there are more intervals than can be drawn; else empty.
+    /// What was recorded after the last of them: at most the rest of the phase, and the grace time.
+    pub tail: Vec<TailInterval>,
+    /// The whole intervals in fewer and longer pieces, if there are more than can be drawn; else empty.
     pub bins: Vec<Bin>,
     /// The part that counts: the run phase, or the window of one that goes by rounds.
     pub counted: Span,
@@ -38,6 +41,26 @@ impl Series {
     }
 }
 
+/// A stretch after the last whole interval of the run phase.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TailInterval {
+    /// Why it is no interval like the others.
+    pub part: TailPart,
+    /// Its numbers. The rate of the grace time is of those operations alone that were in flight at the end.
+    pub interval: IntervalPoint,
+    /// Operations done in it.
+    pub ops: u64,
+}
+
+/// Which stretch after the last whole interval of the run phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TailPart {
+    /// The rest of the phase, shorter than an interval: its operations are in all numbers.
+    Partial,
+    /// After the end of the phase: its operations are in percentiles and maxima, and in no rate.
+    Grace,
+}
+
 /// One interval of a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IntervalPoint {
@@ -49,7 +72,7 @@ pub struct IntervalPoint {
     pub ops_per_s: f64,
     /// Payload per second.
     pub bytes_per_s: f64,
-    /// Median response time; `None` where no operation ended in the interval.
+    /// Median response time; `None` if no operation ended in the interval.
     pub p50_ns: Option<u64>,
     /// 95th percentile of it.
     pub p95_ns: Option<u64>,
@@ -75,7 +98,7 @@ pub struct CounterSeries {
 }
 
 /// A stretch of time, in seconds since the run phase began.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Span {
     /// Its beginning.
     pub from_s: f64,
@@ -100,10 +123,11 @@ pub fn series(
     let binned = |per_bin| phases.iter().flat_map(|(phase, whole)| bins(phase, whole, window, per_bin)).collect();
     Series {
         intervals: phases.iter().flat_map(|(phase, whole)| interval_points(phase, whole, window)).collect(),
+        tail: of(Phase::Run).map(|run| tail(run, whole_tallies(run, interval).len(), window)).unwrap_or_default(),
         bins: in_bins.map(binned).unwrap_or_default(),
         counted: Span { from_s: window.seconds_at(window.phase.start), to_s: window.seconds_at(window.phase.end) },
-        response: times.response,
-        service: times.service,
+        response: times.response.histogram,
+        service: times.service.histogram,
         counters: counter_series(point, window),
         amounts: Amounts::of(point, points, window),
     }
@@ -119,6 +143,21 @@ impl Span {
     pub fn overlap_s(&self, other: &Span) -> f64 {
         (self.to_s.min(other.to_s) - self.from_s.max(other.from_s)).max(0.0)
     }
+}
+
+/// What `run` recorded after its first `whole` intervals.
+fn tail(run: &PhaseData, whole: usize, window: &Window) -> Vec<TailInterval> {
+    let rest = &run.intervals[whole.min(run.intervals.len())..];
+    let (partial, grace) = rest.split_at(rest.partition_point(|interval| interval.start < run.end));
+    let until_end = |tally: Tally| Tally { length: run.end.since(tally.start), ..tally };
+    let stretch = |part, recorded: &[Interval]| {
+        let all: Vec<Tally> = recorded.iter().map(Tally::of).collect();
+        let all = Tally::of_all(&all);
+        let tally = if part == TailPart::Partial { until_end(all) } else { all };
+        let is_used = tally.ended() > 0;
+        is_used.then(|| TailInterval { part, interval: interval_point(&tally, recorded, window), ops: tally.ok })
+    };
+    [(TailPart::Partial, partial), (TailPart::Grace, grace)].into_iter().filter_map(|(p, r)| stretch(p, r)).collect()
 }
 
 fn interval_points(phase: &PhaseData, whole: &[Tally], window: &Window) -> Vec<IntervalPoint> {
@@ -166,7 +205,7 @@ fn counter_series(point: &PointData, window: &Window) -> Vec<CounterSeries> {
     (0u16..).zip(&point.sources).flat_map(of_source).collect()
 }
 
-/// The growth per second up to each reading; none where the counter went down (it began anew).
+/// The growth per second up to each reading; none if the counter went down, because it was reset.
 fn rates(readings: &[(Tick, f64)]) -> Vec<(Tick, f64)> {
     let rate = |pair: &[(Tick, f64)]| {
         let ((from, before), (to, after)) = (pair[0], pair[1]);
@@ -222,6 +261,27 @@ mod tests {
         });
         let p50 = series_of(&simulation).intervals[0].p50_ns.expect("there are operations");
         assert!((69_900_000..70_100_000).contains(&p50), "{p50}");
+    }
+
+    #[test]
+    fn what_ended_after_the_last_whole_interval_is_in_the_tail() {
+        let mut simulation = Simulation::counts(&[100, 100, 30]);
+        simulation.recorded.phases[0].end = Tick(2 * SECOND + SECOND / 2);
+        simulation.add(4, 1, 2_300_000_000, 2_300_000_000);
+        let series = series_of(&simulation);
+        assert_eq!(series.intervals.len(), 2);
+        let [partial, grace] = series.tail[..] else { panic!("{:?}", series.tail) };
+        let numbers = |tail: TailInterval| (tail.part, tail.interval.at_s, tail.interval.length_s, tail.ops);
+        assert_eq!(numbers(partial), (TailPart::Partial, 2.0, 0.5, 30));
+        assert_eq!(partial.interval.ops_per_s, 60.0);
+        assert_eq!(numbers(grace), (TailPart::Grace, 3.0, 2.0, 1));
+        let longest = grace.interval.max_ns.expect("an operation ended there");
+        assert!((longest as f64 / 2.3e9 - 1.0).abs() < 0.001, "{longest}");
+    }
+
+    #[test]
+    fn a_run_that_ends_on_time_has_no_tail() {
+        assert_eq!(series_of(&Simulation::counts(&[100; 3])).tail, []);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! In: counts per interval, or service times operation by operation. Out: a [`PointData`] as the store would read it.
 //! Limits: one client, one kind of operation, one-second intervals unless a test changes the fields; exact, no sleeping.
 
-use crate::{Analysis, Finding, analyse};
+use crate::{Analysis, DetailKind, Finding, analyse};
 use model::{
     Access, Arrivals, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval,
     KindInterval, Load, Machine, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData, PointState,
@@ -297,7 +297,13 @@ impl Simulation {
     /// The findings of `code`.
     pub fn findings(&self, code: &str) -> Vec<Finding> {
         let found = self.analysis().points.remove(0).findings;
-        found.into_iter().filter(|finding| finding.code == code).collect()
+        found.into_iter().filter(|finding| finding.code().as_str() == code).collect()
+    }
+
+    /// The figures of the one finding of their kind.
+    pub fn figures<T: DetailKind + Clone>(&self) -> T {
+        let finding = self.finding(T::CODE.as_str());
+        T::in_detail(&finding.detail).expect("a finding of this code has them").clone()
     }
 
     /// The one finding of `code`.
@@ -375,6 +381,11 @@ pub fn run_of(points: Vec<PointData>, environment: Vec<Fact>) -> RunData {
     let (run_id, plimsoll_version) = ("test".into(), "0.0.0".into());
     let meta = RunMeta { run_id, started_unix_ms: 0, plimsoll_version, plan, environment, machine };
     RunData { meta, points }
+}
+
+/// The figures of all findings of one kind.
+pub fn figures_of<T: DetailKind + Clone>(findings: &[Finding]) -> Vec<T> {
+    findings.iter().filter_map(|finding| T::in_detail(&finding.detail)).cloned().collect()
 }
 
 /// Parameters from pairs of name and value.

@@ -128,6 +128,11 @@ pub fn counting_variance_max(n: usize, mean: f64, level: f64) -> f64 {
     mean * quantile / freedom
 }
 
+/// The sum; 0 if there are no values. The sum of the standard library is then -0, which prints with its sign.
+pub fn total(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |sum, value| sum + value)
+}
+
 /// The arithmetic mean; 0 of nothing.
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }

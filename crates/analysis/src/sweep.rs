@@ -22,7 +22,8 @@ pub struct Sweep<'a> {
 }
 
 /// What varies within a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Axis {
     /// Nothing: a single step.
     None,

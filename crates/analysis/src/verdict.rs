@@ -5,10 +5,12 @@
 //! is whole all the same: documents have room, and a terminal wraps. Groups are set side
 //! by side and not ranked: what differs between them may be the work itself. Invalid points are only counted.
 
-use crate::detect::limit::Limit;
 use crate::detect::loses_inserts::sentence;
-use crate::detect::overload::tells_of_unserved;
 use crate::detect::unlike_durability::durability;
+use crate::finding::load::Overload;
+use crate::finding::machine::{Limit, LimitEvidence};
+use crate::finding::rates::Unsteadiness;
+use crate::finding::{Code, DetailKind};
 use crate::losses::{Loss, sentences};
 use crate::sweep::{Axis, Step, Sweep, sweeps};
 use crate::text::{count, megabytes, plural, rate, time};
@@ -228,7 +230,9 @@ fn overloaded(sweep: &Sweep) -> bool {
 }
 
 fn is_overloaded(step: &Step) -> bool {
-    step.points.iter().any(|point| point.findings.iter().any(tells_of_unserved))
+    step.points.iter().any(|point| {
+        point.findings.iter().any(|f| Overload::in_detail(&f.detail).is_some_and(|found| found.is_lasting))
+    })
 }
 
 /// What the best rate amounts to: rows or queries, where these are not as many, or else payload.
@@ -269,7 +273,8 @@ fn scaling(sweep: &Sweep) -> String {
 /// `steadiness: 2 of 13 points stalled; 1 not steady; longest 1.85 s: sqlite oltp clients 16`
 fn steadiness(points: &[PointAnalysis]) -> String {
     let of = plural(points.len(), "point");
-    let [stalled, starved] = ["stall", "starvation"].map(|code| points.iter().filter(|point| has(point, code)).count());
+    let [stalled, starved] =
+        [Code::Stall, Code::Starvation].map(|code| points.iter().filter(|point| has(point, code)).count());
     let kept_waiting = match (stalled, starved) {
         (0, 0) => format!("no stall in {of}"),
         (0, n) => format!("clients starved in {n} of {of}"),
@@ -288,7 +293,7 @@ fn steadiness(points: &[PointAnalysis]) -> String {
 
 /// `steady: 11 of 13 points, longest wait 1.85 s; trust: 11 valid, 2 indicative (too-short 2); 100 % ok`
 fn steadiness_and_trust(points: &[PointAnalysis]) -> String {
-    let unsteady = |point: &&PointAnalysis| has(point, "stall") || has(point, "starvation") || drifts(point);
+    let unsteady = |point: &&PointAnalysis| has(point, Code::Stall) || has(point, Code::Starvation) || drifts(point);
     let steady = points.len() - points.iter().filter(unsteady).count();
     let counted = format!("steady: {steady} of {}", plural(points.len(), "point"));
     let brief = format!("steady: {steady} of {}", points.len());
@@ -299,13 +304,13 @@ fn steadiness_and_trust(points: &[PointAnalysis]) -> String {
     fit(&trusts(points).iter().flat_map(both).collect::<Vec<_>>())
 }
 
-fn has(point: &PointAnalysis, code: &str) -> bool {
-    point.findings.iter().any(|finding| finding.code == code)
+fn has(point: &PointAnalysis, code: Code) -> bool {
+    point.findings.iter().any(|finding| finding.code() == code)
 }
 
 fn drifts(point: &PointAnalysis) -> bool {
-    let drifted = point.findings.iter().any(|f| f.code == "unsteady" && f.title.starts_with("not steady"));
-    drifted || has(point, "not-steady")
+    let drifted = point.findings.iter().any(|f| Unsteadiness::in_detail(&f.detail).is_some_and(Unsteadiness::is_drift));
+    drifted || has(point, Code::NotSteady)
 }
 
 /// The point in which somebody was kept waiting longest by a stall or by others, and for how long: the longest stretch or
@@ -316,7 +321,7 @@ fn longest_wait(points: &[PointAnalysis]) -> Option<(&PointAnalysis, f64)> {
         let slowest = point.summary.as_ref().and_then(|summary| summary.service_ns).map_or(0.0, |q| q.max as f64 / 1e9);
         stalls.map(|stall| stall.span.length_s()).fold(slowest, f64::max)
     };
-    let kept = points.iter().filter(|point| has(point, "stall") || has(point, "starvation"));
+    let kept = points.iter().filter(|point| has(point, Code::Stall) || has(point, Code::Starvation));
     kept.map(|point| (point, longest(point))).max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
@@ -326,7 +331,7 @@ fn held_back(points: &[PointAnalysis]) -> String {
     points
         .iter()
         .flat_map(|point| &point.findings)
-        .filter_map(Limit::of)
+        .filter_map(|f| LimitEvidence::in_detail(&f.detail).map(LimitEvidence::limit))
         .for_each(|l| *counts.entry(l).or_default() += 1);
     let words: Vec<&str> = counts.keys().map(|limit| limit.as_str()).collect();
     let told: Vec<String> = counts.iter().map(|(limit, n)| format!("{} {n}", limit.as_str())).collect();
@@ -397,7 +402,7 @@ fn reasons(points: &[&PointAnalysis]) -> Vec<String> {
         let worst = point.findings.iter().map(|finding| finding.severity).max();
         let weakening =
             point.findings.iter().filter(|f| Some(f.severity) == worst && f.severity > crate::Severity::Note);
-        let codes: std::collections::BTreeSet<&str> = weakening.map(|finding| finding.code.as_str()).collect();
+        let codes: std::collections::BTreeSet<&str> = weakening.map(|finding| finding.code().as_str()).collect();
         codes.into_iter().for_each(|code| *counts.entry(code).or_default() += 1);
     }
     let mut ordered: Vec<(&str, usize)> = counts.into_iter().collect();
@@ -508,7 +513,7 @@ mod tests {
         points[0].phases[0].intervals.truncate(4);
         points[0].phases[0].end.0 = 4_000_000_000;
         let got = lines(points.clone());
-        let together = "steady: 12 of 13, longest 3.00 s; trust: 12 valid, 1 indicative (too-short 1)";
+        let together = "steady: 12 of 13, longest 3.00 s; trust: 11 valid, 2 indicative (too-short 1)";
         assert_eq!(got[3..], ["held back by: not shown 13 of 13 points", together]);
         let alone = lines(vec![points[12].clone()]);
         assert_eq!(alone[1], "steadiness: 1 of 1 point stalled; longest 3.00 s: sqlite oltp");

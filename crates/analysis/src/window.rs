@@ -2,7 +2,14 @@
 //!
 //! In: a recorded run phase. Out: a [`Window`]. An interval that the recorder left out at the end (no client ended anything
 //! in it) is an interval with no operation, not a missing one.
-//! Limits: sums saturate, since a damaged file must not end the analysis. Where the phase ends inside an interval, that
+//!
+//! This is the one definition of which operations are counted in which number. An operation that ended by the end of the phase is in all numbers. An
+//! operation that was in flight at that end and ended in the grace time is in percentiles, means and maxima of times, because to
+//! leave out the slowest would embellish them; its failure counts; and it is in no rate and in no count of operations done
+//! ([`crate::Summary::ops`]), because the rate's seconds are those of the phase. Charts of intervals show it after the end
+//! ([`crate::Series::tail`]).
+//!
+//! Limits: sums saturate, since a damaged file must not end the analysis. If the phase ends inside an interval, that
 //! interval's operations count as inside. At an end by number they all are; at a planned end or an interruption up to
 //! clients * depth of them belong to the grace time.
 
@@ -23,7 +30,9 @@ pub struct Window<'a> {
     pub inside_intervals: &'a [Interval],
     /// All that was recorded, the grace time included.
     pub recorded: Tally,
-    /// Where the whole intervals end and the rest of `phase.intervals` begins.
+    /// Whether the phase ended because enough operations were done: clients then end one after the other.
+    pub ended_by_count: bool,
+    /// The index in `phase.intervals` of the first that is not whole.
     recorded_whole: usize,
 }
 
@@ -48,7 +57,8 @@ impl<'a> Window<'a> {
     /// Cuts `phase` of `trial`: a run phase, or the part that counts of one that began at `origin`.
     pub fn of(phase: &'a PhaseData, origin: Tick, trial: &Trial) -> Window<'a> {
         let recorded = Tally::recorded(phase);
-        let inside_intervals = match ended_by_count(&recorded, trial) {
+        let ended_by_count = is_ended_by_count(&recorded, trial);
+        let inside_intervals = match ended_by_count {
             true => &phase.intervals[..],
             false => {
                 let before_end = phase.intervals.iter().take_while(|interval| interval.start < phase.end);
@@ -59,7 +69,7 @@ impl<'a> Window<'a> {
         let inside = all_inside.fold(Tally::empty(phase), |sum, tally| sum.plus(&tally));
         let whole = whole_tallies(phase, trial.phases.interval);
         let recorded_whole = whole.len().min(phase.intervals.len());
-        Window { phase, origin, whole, inside, inside_intervals, recorded, recorded_whole }
+        Window { phase, origin, whole, inside, inside_intervals, recorded, ended_by_count, recorded_whole }
     }
 
     /// Length of the phase in seconds.
@@ -67,7 +77,7 @@ impl<'a> Window<'a> {
         self.inside.length.as_secs_f64()
     }
 
-    /// The recorded intervals behind the whole ones, which may be fewer than those.
+    /// The recorded ones among the whole intervals: those at the end in which nothing ended may be missing.
     pub fn whole_recorded(&self) -> &'a [Interval] {
         &self.phase.intervals[..self.recorded_whole]
     }
@@ -105,7 +115,8 @@ impl Tally {
         Tally { start: phase.start, length: phase.end.since(phase.start), ..Tally::default() }
     }
 
-    fn of(interval: &Interval) -> Tally {
+    /// What was recorded in `interval`.
+    pub fn of(interval: &Interval) -> Tally {
         let empty = Tally { start: interval.start, length: interval.length, ..Tally::default() };
         interval.kinds.iter().fold(empty, |sum, kind| Tally {
             ok: sum.ok.saturating_add(kind.ok),
@@ -156,12 +167,12 @@ fn per_second(count: u64, length: Nanos) -> f64 {
 
 /// Whether the phase ended because enough operations were done. Its end is then that of the last of them, which may fall on
 /// the first moment of an interval.
-fn ended_by_count(recorded: &Tally, trial: &Trial) -> bool {
+fn is_ended_by_count(recorded: &Tally, trial: &Trial) -> bool {
     let enough = trial.phases.ops_max.is_some_and(|most| recorded.ended() >= most);
     enough && recorded.length < trial.phases.run
 }
 
-/// The whole intervals of any phase, those that nobody recorded at its end included.
+/// The whole intervals of any phase, including those at its end that were not recorded because nothing ended in them.
 pub fn whole_tallies(phase: &PhaseData, planned: Nanos) -> Vec<Tally> {
     let length = phase.intervals.first().map_or(planned, |interval| interval.length);
     if length.0 == 0 {

@@ -160,6 +160,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
     let counted = Span { from_s: 0.0, to_s: intervals.last().map_or(0.0, |i| i.at_s + i.length_s) };
     let series = Series {
         intervals,
+        tail: Vec::new(),
         bins: Vec::new(),
         counted,
         service: response.clone(),
@@ -270,6 +271,7 @@ fn summary(series: &Series) -> Summary {
     Summary {
         seconds,
         ops: (mean * seconds) as u64,
+        grace_ops: 0,
         failed: 0,
         success_rate: Some(1.0),
         late: 0,

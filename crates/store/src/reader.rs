@@ -294,7 +294,7 @@ impl Points {
     }
 
     fn read_histograms(&mut self, run: &RunFile) -> Result<(), Fault> {
-        const HISTOGRAMS: &str = "SELECT point, phase, interval, kind, what, count, hdr FROM histogram";
+        const HISTOGRAMS: &str = "SELECT point, phase, interval, kind, what, count, hdr, sum_ns FROM histogram";
         self.each(run, HISTOGRAMS, |point, budget, row| {
             let kind: u8 = cell(row, 3)?;
             let interval = interval_of(point, budget, row)?;
@@ -455,12 +455,12 @@ fn kind_of<'a>(interval: &'a mut Interval, budget: &mut Budget, kind: u8) -> Res
     Ok(&mut interval.kinds[place])
 }
 
-/// The histogram in columns 5 and 6.
+/// The histogram in columns 5 and 6, with its exact sum in column 7.
 fn times_of(row: &Row) -> Result<Times, Fault> {
     let blob = row.get_ref(6)?.as_blob().map_err(|_| Fault::wrong("a histogram is no blob"))?;
     let times = Times::of(&hdr::decode(blob).map_err(Fault::Wrong)?);
     match times.len() == whole(row, 5)? {
-        true => Ok(times),
+        true => Ok(times.with_sum(whole(row, 7)?)),
         false => Err(Fault::wrong("a histogram holds another number of operations than its row says")),
     }
 }

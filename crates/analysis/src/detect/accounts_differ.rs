@@ -1,27 +1,18 @@
-//! Finds bytes that the engine's own account and the block layer do not agree on.
+//! Finds bytes on which the engine's own counters and the block layer do not agree.
 //!
-//! In: what a drain and the steps before it wrote, by both. Out: a warning at the drain, when nothing is left under way.
-//! Limits: an account without a log or without pages is no account; a file system's journal is the block layer's alone.
+//! In: what a drain and the steps before it wrote, by both. Out: a warning at the drain, when no write is pending.
+//! Limits: counters without a log or without pages are left out; a file system's journal is the block layer's alone.
 
 use super::detector::{Detector, PointView};
 use crate::chain;
 use crate::cost::DrainedWrites;
-use crate::text::{bytes, percent};
+use crate::finding::correctness::{StepAccounts, UnlikeAccounts};
+use crate::finding::units::Share;
+use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "accounts-differ",
-    help: "the engine says that it wrote another amount than the block layer does",
-    explain: "When write debt is paid, what the engine says that it wrote to its log, its pages and its compactions should be what \
-              the block layer saw of it. Compared after the step `drain`, over all steps that it paid for; found where they differ \
-              by more than 10 % of the greater. More in the block layer: a file system that copies or keeps a journal, files that \
-              the engine does not count (sorted runs of a new index), blocks that are rounded up. More in the engine: pages that \
-              were written several times to the page cache and once to the device (PostgreSQL), files that were deleted before \
-              they reached it, or compression below the engine. Until it is known which, the written KB per insert is known to \
-              that difference only.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::AccountsDiffer, detect };
 
 const DIFFERENCE_MAX: f64 = 0.10;
 
@@ -33,32 +24,29 @@ fn detect(view: &PointView) -> Vec<Finding> {
     if difference <= DIFFERENCE_MAX {
         return Vec::new();
     }
-    let title = format!(
-        "the block layer wrote {}, the engine says {}: {} apart",
-        bytes(block),
-        bytes(engine),
-        percent(difference)
-    );
-    let furthest = drained.as_ref().and_then(|drained| drained.furthest).map(|(id, block, engine)| {
-        let step = view.others.iter().find(|other| other.id == id).and_then(chain::step).unwrap_or("this one");
-        format!("; furthest apart in {step}: {} and {}", bytes(block), bytes(engine))
+    let furthest = drained.as_ref().and_then(|drained| drained.furthest).map(|(id, block_bytes, engine_bytes)| {
+        let step = view.others.iter().find(|other| other.id == id).and_then(chain::step).map(str::to_owned);
+        StepAccounts { step, block_bytes, engine_bytes }
     });
-    let evidence = format!("over the steps since the drain before, this one included{}", furthest.unwrap_or_default());
-    let next_step = "look at which files grow, and use a file system of its own (`fs`) to see all of the device";
-    vec![DETECTOR.finding(Severity::Warning, title, evidence, next_step)]
+    let detail =
+        UnlikeAccounts { block_bytes: block, engine_bytes: engine, difference_share: Share(difference), furthest };
+    let has_volume = view.point.trial.target.fs.is_some();
+    let next = if has_volume { NextStep::WatchFiles } else { NextStep::WatchFilesWithOwnVolume };
+    vec![Finding::new(Severity::Warning, detail).next(next)]
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::simulate::{run_of, stepping};
+    use super::*;
+    use crate::simulate::{figures_of, run_of, stepping};
     use model::PointData;
 
-    fn findings(points: Vec<PointData>) -> Vec<crate::Finding> {
-        let found = crate::analyse(&run_of(points, Vec::new())).points.into_iter().flat_map(|point| point.findings);
-        found.filter(|finding| finding.code == "accounts-differ").collect()
+    fn findings(points: Vec<PointData>) -> Vec<UnlikeAccounts> {
+        let analysed = crate::analyse(&run_of(points, Vec::new())).points;
+        analysed.iter().flat_map(|point| figures_of(&point.findings)).collect()
     }
 
-    /// The engine says that it wrote so many times what the block layer did.
+    /// The engine counts so many times what the block layer wrote.
     fn saying(mut point: PointData, times: f64) -> PointData {
         let innodb = point.sources.iter().position(|source| source.name == "innodb").expect("it has it") as u16;
         let own = point.counters.iter_mut().filter(|sample| sample.source == innodb);
@@ -71,8 +59,10 @@ mod tests {
         let steps = || vec![stepping("l.i1", 10, 5e6, 9_999.0), stepping("drain", 10, 5e6, 0.0)];
         assert!(findings(steps()).is_empty());
         let found = findings(steps().into_iter().map(|point| saying(point, 0.8)).collect());
-        assert_eq!(found[0].title, "the block layer wrote 100 MB, the engine says 80.0 MB: 20 % apart");
-        assert!(found[0].evidence.ends_with("; furthest apart in drain: 50.0 MB and 40.0 MB"), "{:?}", found[0]);
+        assert_eq!((found[0].block_bytes, found[0].engine_bytes), (100e6, 80e6));
+        assert!((found[0].difference_share.0 - 0.2).abs() < 1e-9, "{:?}", found[0]);
+        let furthest = StepAccounts { step: Some("drain".into()), block_bytes: 50e6, engine_bytes: 40e6 };
+        assert_eq!(found[0].furthest, Some(furthest));
         let nearly = steps().into_iter().map(|point| saying(point, 0.92)).collect();
         assert!(findings(nearly).is_empty());
     }

@@ -1,62 +1,39 @@
 //! Finds targets that deliver in bursts: everything at the beginning of a time slice, nothing for the rest of it.
 //!
-//! In: the rates of intervals shorter than the slices. Out: a note with the period and the share of time without anything.
+//! In: the bursts of the run phase. Out: a note with the period and the share of time without anything.
 //! Limits: intervals of a slice or longer do not show it; then only the slow tail of the service times does.
 
 use super::detector::{Detector, Measured, PointView};
+use crate::finding::rates::RateBursts;
+use crate::finding::units::{Share, nanos};
+use crate::finding::{Code, NextStep};
 use crate::shape::bursts::Bursts;
-use crate::text::{decimals, percent, rate, time};
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "bursts",
-    help: "the target delivers in bursts, with nothing between them",
-    explain: "In 20 to 90 % of the intervals next to nothing was done (below 5 % of the mean rate, where ten operations were to \
-              be expected), and the bursts between them come at equal distances of at most 250 ms: of at least 12 gaps six in \
-              ten are within 15 % or half an interval of their median. So delivers a limit that is enforced in time slices: \
-              the operations that a slice allows are done at its beginning, and who comes then waits for the next (the limits \
-              of a Linux cgroup have slices of 100 ms; those of cloud volumes are of the kind). Mean and median hide it: \
-              the median is that of the unlimited device, and the percentiles from the first that waits on are the length of \
-              the slice. On simulated noise it speaks in none of 1600 runs. It describes the target and does not weaken the \
-              numbers.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::Bursts, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
-    measured.shape.bursts.map(|found| told(&found, &measured)).into_iter().collect()
+    measured.shape.bursts.map(|found| delivered(&found, &measured)).into_iter().collect()
 }
 
-fn told(found: &Bursts, measured: &Measured) -> Finding {
-    let length = measured.window.whole[0].length;
-    let title = format!(
-        "in bursts, one about every {:.0} ms; next to nothing was done in {} of the time",
-        found.period_s * 1e3,
-        percent(found.off_share)
-    );
-    let quantiles = measured.summary.service_ns.map_or(String::new(), |q| {
-        format!(
-            "; service times: p50 {}, p99 {}, p99.9 {}",
-            time(q.p50 as f64),
-            time(q.p99 as f64),
-            time(q.p999 as f64)
-        )
-    });
-    let mean = rate(measured.summary.ops_per_s);
-    let evidence = format!(
-        "{} bursts in {} intervals of {:.*} s, mean {mean}{quantiles}",
-        found.count,
-        measured.window.whole.len(),
-        decimals(length),
-        length.as_secs_f64()
-    );
-    let next_step = "look for a limit in time slices (a cgroup, a cloud volume); quote p99 and not the median";
-    DETECTOR.finding(Severity::Note, title, evidence, next_step)
+fn delivered(found: &Bursts, measured: &Measured) -> Finding {
+    let detail = RateBursts {
+        period_ns: nanos(found.period_s),
+        off_share: Share(found.off_share),
+        count: found.count,
+        intervals: measured.window.whole.len(),
+        interval_ns: measured.window.whole[0].length,
+        mean_per_s: measured.summary.ops_per_s,
+        service_ns: measured.summary.service_ns,
+    };
+    Finding::new(Severity::Note, detail).next(NextStep::FindSlicedLimit)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::Simulation;
     use model::Nanos;
 
@@ -86,8 +63,9 @@ mod tests {
     #[test]
     fn a_limit_enforced_in_slices_of_a_tenth_of_a_second_delivers_in_bursts() {
         let simulation = every_ms(50, &limited(50, 100));
-        let finding = simulation.finding("bursts");
-        assert!(finding.title.starts_with("in bursts, one about every 10"), "{}", finding.title);
+        let found: RateBursts = simulation.figures();
+        let period_ms = found.period_ns.as_secs_f64() * 1e3;
+        assert!((100.0..110.0).contains(&period_ms), "{found:?}");
         assert!(simulation.findings("stall").is_empty(), "{:?}", simulation.findings("stall"));
     }
 

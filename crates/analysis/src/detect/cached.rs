@@ -5,42 +5,31 @@
 
 use super::detector::{Detector, Measured, PointView};
 use crate::counters::{growth_of_least, growth_of_most};
-use crate::facts::param;
-use crate::text::{megabytes, percent};
+use crate::facts::is_direct_file;
+use crate::finding::machine::CachedReads;
+use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
-use model::{OpClass, PointData, Value};
+use model::{CounterRole, OpClass, PointData};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "cached",
-    help: "direct reads did not reach the device",
-    explain: "With `direct` every byte that the file workload reads should be read by the device under the file. Where the \
-              disk's own counter shows less than half of it, something between them answered: a cache of the file system or \
-              of a loop device, or parts of the file that were never written. The numbers are then those of that cache.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::Cached, detect };
 
 const DEVICE_SHARE_MIN: f64 = 0.5;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
-    let direct = param(view.point, "direct") == Some(&Value::Bool(true));
     let (start, end) = (measured.window.phase.start, measured.window.phase.end);
     // Between the device of a volume and the disk below it is the cache of the file system that holds the image.
     let growth = if view.point.trial.target.fs.is_some() { growth_of_least } else { growth_of_most };
-    let device = growth(view.point, "disk", "read_bytes", start, end);
-    let asked = read_per_second(view.point, &measured);
-    let Some(device) = device.filter(|_| direct && view.point.trial.workload.name == "file" && asked > 0.0) else {
-        return Vec::new();
-    };
-    let share = device.per_second() / asked;
-    if share >= DEVICE_SHARE_MIN {
-        return Vec::new();
+    let device = growth(view.point, CounterRole::DeviceReadBytes, start, end);
+    let read_bytes_per_s = read_per_second(view.point, &measured);
+    let is_direct_read = is_direct_file(view.point) && read_bytes_per_s > 0.0;
+    let Some(device) = device.filter(|_| is_direct_read) else { return Vec::new() };
+    let detail = CachedReads { read_bytes_per_s, device_read_bytes_per_s: device.per_second() };
+    match detail.device_read_bytes_per_s < DEVICE_SHARE_MIN * read_bytes_per_s {
+        true => vec![Finding::new(Severity::Warning, detail).next(NextStep::UseLargerFile)],
+        false => Vec::new(),
     }
-    let title = format!("the device read only {} of what was read: the rest came from a cache", percent(share));
-    let evidence = format!("read {} of the file, {} of the device", megabytes(asked), megabytes(device.per_second()));
-    let next_step = "use a larger file that was written once in full, on a file system that honours O_DIRECT";
-    vec![DETECTOR.finding(Severity::Warning, title, evidence, next_step)]
 }
 
 /// Bytes read by operations of the kind `read`, per second of the run.
@@ -56,6 +45,7 @@ fn read_per_second(point: &PointData, measured: &Measured) -> f64 {
 mod tests {
     use super::*;
     use crate::simulate::{Simulation, params};
+    use model::Value;
 
     fn direct_reads(kind: &str, device_bytes_per_s: f64) -> Simulation {
         let reads = Simulation::counts(&[1000; 10]).with(|point| {
@@ -69,9 +59,8 @@ mod tests {
 
     #[test]
     fn reads_that_the_device_never_saw_came_from_a_cache() {
-        let finding = direct_reads("read", 1_638_400.0).finding("cached");
-        assert_eq!(finding.title, "the device read only 10 % of what was read: the rest came from a cache");
-        assert_eq!(finding.evidence, "read 16.4 MB/s of the file, 1.64 MB/s of the device");
+        let expected = CachedReads { read_bytes_per_s: 16_384_000.0, device_read_bytes_per_s: 1_638_400.0 };
+        assert_eq!(direct_reads("read", 1_638_400.0).figures::<CachedReads>(), expected);
     }
 
     #[test]
@@ -86,7 +75,7 @@ mod tests {
         assert!(two().findings("cached").is_empty(), "a partition and its disk are one and the same");
         let kind = model::FileSystem::Xfs;
         let volume = two().with(|point| point.trial.target.fs = Some(model::FileSystemSpec { kind, size: None }));
-        assert_eq!(volume.finding("cached").evidence, "read 16.4 MB/s of the file, 0.10 MB/s of the device");
+        assert_eq!(volume.figures::<CachedReads>().device_read_bytes_per_s, 1e5);
     }
 
     #[test]

@@ -1,27 +1,19 @@
 //! Finds points at which the generator was the bottleneck.
 //!
 //! In: the CPU of the client threads, and how late they woke up. Out: warnings.
-//! Limits: with an embedded engine its work is on the client threads and cannot be told apart; the scripted engine does
+//! Limits: with an embedded engine its work is on the client threads and cannot be separated; the scripted engine does
 //! nothing else than use the clients' CPU.
 
 use super::detector::{Detector, Measured, PointView};
 use crate::facts::{cpu_count, is_scripted};
-use crate::text::{percent, time};
+use crate::finding::load::BoundClients;
+use crate::finding::units::Share;
+use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
-use model::Value;
-use model::units::three_digits;
+use model::Nanos;
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "client-bound",
-    help: "the generator was the bottleneck, or too late to measure well",
-    explain: "The client threads used more than 80 % of the cores they can run on (one per client, or as many as \
-              `threads` says, at most those that plimsoll may use), so the rate is what they could ask for and not what the \
-              target can carry. Or, in an open loop, clients that were waiting for an arrival woke up so late that it is more \
-              than 5 % of the 99th percentile: the response times contain the scheduler. For the file engine the clients' CPU \
-              includes the kernel's part of the I/O: reads from the page cache are bound by it.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::ClientBound, detect };
 
 // Above this, waiting for a CPU is a visible part of every response time.
 const CORES_SHARE_MAX: f64 = 0.80;
@@ -34,20 +26,18 @@ fn detect(view: &PointView) -> Vec<Finding> {
     busy(view, &measured).into_iter().chain(lagging(&measured)).collect()
 }
 
-/// The share of the cores open to the client threads that they used; `None` where it is not known or means nothing.
+/// The share of the cores open to the client threads that they used; `None` if it is not known or means nothing.
 pub fn cores_share(view: &PointView, measured: &Measured) -> Option<f64> {
-    let cores = f64::from(threads(view, measured)).min(cpu_count(view.environment)?);
+    let cores = f64::from(threads(view, measured)).min(cpu_count(view.machine)?);
     let used = measured.summary.generator.cores_used.filter(|_| !is_scripted(view.point))?;
     Some(used / cores)
 }
 
-/// How many client threads there were, those of clients beside the run among them: as many as these, or fewer that are shared.
+/// How many client threads there were, those of background clients among them: as many as clients, or fewer that are shared.
 fn threads(view: &PointView, measured: &Measured) -> u32 {
     let trial = &view.point.trial;
-    let shared = match trial.target.params.0.get("threads") {
-        Some(Value::Int(threads @ 1..)) => u32::try_from(*threads).unwrap_or(u32::MAX),
-        _ => u32::MAX,
-    };
+    let shared = view.point.traits.engine.client_threads;
+    let shared = shared.map_or(u32::MAX, |threads| u32::try_from(threads).unwrap_or(u32::MAX));
     let beside = measured.summary.beside.as_ref().map_or(0, |beside| beside.clients);
     trial.load.clients.min(shared) + beside.min(shared)
 }
@@ -59,38 +49,35 @@ pub fn is_busy(view: &PointView, measured: &Measured) -> bool {
 
 fn busy(view: &PointView, measured: &Measured) -> Option<Finding> {
     let share = cores_share(view, measured).filter(|share| *share > CORES_SHARE_MAX)?;
-    let used = measured.summary.generator.cores_used?;
-    let title = format!("the client threads used {} of the cores they can run on", percent(share));
-    let evidence = format!("{} cores busy with {} client threads", three_digits(used), threads(view, measured));
-    let next_step = "use more clients (or `threads`) where cores are free, or run the clients on another machine";
-    Some(DETECTOR.finding(Severity::Warning, title, evidence, next_step))
+    let cores = measured.summary.generator.cores_used?;
+    let detail = BoundClients::Busy { cores_share: Share(share), cores, threads: threads(view, measured) };
+    Some(Finding::new(Severity::Warning, detail).next(NextStep::AddThreadsOrMachine))
 }
 
 fn lagging(measured: &Measured) -> Option<Finding> {
     let summary = measured.summary;
-    let lag_ns = summary.generator.lag_mean_ns?;
-    // Only clients with an open loop wait for arrivals: in a closed one those beside it.
+    let lag_mean_ns = summary.generator.lag_mean_ns?;
+    // Only clients with an open loop wait for arrivals: in a closed one those in the background.
     let waiting = summary.beside.as_ref().filter(|_| summary.offered_per_s.is_none());
     let (response_ns, ok) = match waiting {
         Some(beside) => (beside.response_ns, beside.ops),
         None => (summary.response_ns, measured.window.recorded.ok),
     };
-    let p99 = response_ns?.p99 as f64;
+    let p99 = response_ns?.p99;
     let intervals = &measured.window.phase.intervals;
-    let lagging: u64 = intervals.iter().map(|interval| interval.generator.lag_count).sum();
-    let many = lagging as f64 >= LAGGING_SHARE_MIN * ok as f64;
-    if !many || lag_ns <= LAG_SHARE_MAX * p99 {
+    let late_arrivals: u64 = intervals.iter().map(|interval| interval.generator.lag_count).sum();
+    let many = late_arrivals as f64 >= LAGGING_SHARE_MIN * ok as f64;
+    if !many || lag_mean_ns <= LAG_SHARE_MAX * p99 as f64 {
         return None;
     }
-    let title = format!("clients woke up {} late on average, {} of p99", time(lag_ns), percent(lag_ns / p99));
-    let longest = summary.generator.lag_max_ns.unwrap_or(0);
-    let evidence = format!("{lagging} arrivals, the latest {}; p99 {}", time(longest as f64), time(p99));
-    let next_step = "leave CPUs free for the clients; compare service times, which do not contain it";
-    Some(DETECTOR.finding(Severity::Warning, title, evidence, next_step))
+    let lag_max_ns = Nanos(summary.generator.lag_max_ns.unwrap_or(0));
+    let detail = BoundClients::Late { lag_mean_ns, lag_max_ns, late_arrivals, p99_ns: Nanos(p99) };
+    Some(Finding::new(Severity::Warning, detail).next(NextStep::FreeCpuForClients))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::Simulation;
     use model::Generator;
 
@@ -100,8 +87,8 @@ mod tests {
 
     #[test]
     fn a_client_that_uses_its_whole_core_is_the_bottleneck() {
-        let finding = using(950_000_000).finding("client-bound");
-        assert_eq!(finding.title, "the client threads used 95 % of the cores they can run on");
+        let expected = BoundClients::Busy { cores_share: Share(0.95), cores: 0.95, threads: 1 };
+        assert_eq!(using(950_000_000).figures::<BoundClients>(), expected);
         assert!(using(700_000_000).findings("client-bound").is_empty());
     }
 
@@ -121,10 +108,8 @@ mod tests {
                 point.trial.target.params.0.insert("threads".into(), model::Value::Int(threads));
             })
         };
-        assert_eq!(
-            shared(1).finding("client-bound").title,
-            "the client threads used 95 % of the cores they can run on"
-        );
+        let expected = BoundClients::Busy { cores_share: Share(0.95), cores: 0.95, threads: 1 };
+        assert_eq!(shared(1).figures::<BoundClients>(), expected);
         assert!(shared(2).findings("client-bound").is_empty() && shared(0).findings("client-bound").is_empty());
     }
 
@@ -135,18 +120,23 @@ mod tests {
         assert!(scripted.findings("client-bound").is_empty());
     }
 
+    /// How late on average, in nanoseconds and in per cent of the 99th percentile.
+    fn lateness(simulation: &Simulation) -> (f64, u64) {
+        let BoundClients::Late { lag_mean_ns, p99_ns, .. } = simulation.figures() else { panic!("they are late") };
+        (lag_mean_ns, (lag_mean_ns / p99_ns.0 as f64 * 100.0).round() as u64)
+    }
+
     #[test]
     fn clients_beside_a_closed_loop_spoil_their_own_response_times() {
         let lag = Generator { lag_count: 500, lag_sum_ns: 500 * 300_000, lag_max_ns: 900_000, ..Generator::default() };
-        let beside = Simulation::closed(10, |_| 8_000_000).beside(1, 500, 500).generator(lag).finding("client-bound");
-        assert!(beside.title.starts_with("clients woke up 300 us late on average, 15 % of p99"), "{}", beside.title);
+        let beside = Simulation::closed(10, |_| 8_000_000).beside(1, 500, 500).generator(lag);
+        assert_eq!(lateness(&beside), (300_000.0, 15));
     }
 
     #[test]
     fn late_clients_spoil_short_response_times_only() {
         let lag = Generator { lag_count: 500, lag_sum_ns: 500 * 50_000, lag_max_ns: 900_000, ..Generator::default() };
-        let finding = Simulation::open(10, 1_000, |_| 200_000).generator(lag).finding("client-bound");
-        assert!(finding.title.starts_with("clients woke up 50.0 us late on average, 25 % of p99"), "{}", finding.title);
+        assert_eq!(lateness(&Simulation::open(10, 1_000, |_| 200_000).generator(lag)), (50_000.0, 25));
         assert!(Simulation::open(10, 100, |_| 8_000_000).generator(lag).findings("client-bound").is_empty());
     }
 }

@@ -1,38 +1,56 @@
-//! Finds jumps of the clock during the measurement.
+//! Finds stretches of the measurement in which plimsoll did not run.
 //!
-//! In: the events of the sampler. Out: an error. Limits: gaps before and after the run phase harm nothing and are left out; one
+//! In: the events of the sampler. Out: an error. Limits: gaps before and after the run phase do no harm and are left out; one
 //! that was noticed soon after the end began before it.
 
-use super::detector::{Detector, PointView};
-use crate::text::plural;
-use crate::{Finding, Severity};
-use model::{Event, EventKind, Nanos};
+use super::detector::{Detector, Measured, PointView};
+use super::foreign_cpu::{OTHERS_MAX, STEAL_WARNING, usage};
+use crate::finding::completeness::ClockGaps;
+use crate::finding::units::Share;
+use crate::finding::{Code, NextStep};
+use crate::{Finding, Severity, Span};
+use model::{Event, EventKind, Nanos, PointData, Tick};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "clock-gap",
-    help: "the process did not run for a while: suspended, frozen, or the clock jumped",
-    explain: "Between two ticks of the sampler far more time passed than it asked for: the machine was suspended or migrated, \
-              plimsoll was stopped (Ctrl-Z, SIGSTOP, a frozen cgroup), or the clock is broken. The target may have run on or \
-              stood still meanwhile, so neither rate nor response times of the run phase mean anything.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::ClockGap, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let Some(phase) = view.measured.map(|measured| measured.window.phase) else { return Vec::new() };
+    let Some(measured) = view.measured else { return Vec::new() };
+    let phase = measured.window.phase;
     let noticed_until = phase.end + gap_min(view.point.trial.phases.interval);
     let in_run = |event: &&Event| event.at >= phase.start && event.at <= noticed_until;
     let gaps: Vec<&Event> = view.events(EventKind::ClockGap).filter(in_run).collect();
     let Some(first) = gaps.first() else { return Vec::new() };
-    let title =
-        format!("the clock jumped {} during the run, first {}", plural(gaps.len(), "time"), view.time_of(first));
-    let evidence = gaps.iter().map(|event| event.text.as_str()).collect::<Vec<_>>().join("; ");
-    vec![DETECTOR.finding(
-        Severity::Error,
-        title,
-        evidence,
-        "measure again without suspending the machine or the process",
-    )]
+    let stretches: Vec<(Tick, Tick)> = gaps.iter().filter_map(|event| unrecorded(view.point, event)).collect();
+    let detail = ClockGaps {
+        count: gaps.len(),
+        first_at_ns: view.time_of(first),
+        longest_ns: stretches.iter().map(|(from, to)| to.since(*from)).max(),
+        foreign_cpu_share: foreign_share(view, &measured),
+        quoted: gaps.iter().map(|event| event.text.clone()).collect(),
+    };
+    // A full CPU explains a process that did not run better than a machine that was suspended.
+    let is_crowded = detail.foreign_cpu_share.is_some_and(|share| share.0 > OTHERS_MAX);
+    let next = if is_crowded { NextStep::FreeCpu } else { NextStep::KeepRunning };
+    let seconds_at = |at| measured.window.seconds_at(at);
+    let spans = stretches.iter().map(|(from, to)| Span { from_s: seconds_at(*from), to_s: seconds_at(*to) }).collect();
+    vec![Finding::new(Severity::Error, detail).at(spans).next(next)]
+}
+
+/// The stretch before `event` in which a reading was due and none was made; `None` if there was no such stretch: then the clocks
+/// disagreed while everything ran.
+fn unrecorded(point: &PointData, event: &Event) -> Option<(Tick, Tick)> {
+    let last = point.counters.iter().map(|sample| sample.at).filter(|at| *at < event.at).max()?;
+    let interval = point.trial.phases.interval;
+    let due = last + interval;
+    (event.at.since(due) >= gap_min(interval)).then_some((due, event.at))
+}
+
+fn foreign_share(view: &PointView, measured: &Measured) -> Option<Share> {
+    let usage = usage(view, measured)?;
+    let others = usage.users.map(|users| users.others);
+    let steal = Some(usage.steal).filter(|steal| *steal > STEAL_WARNING);
+    (others.is_some() || steal.is_some()).then(|| Share(others.unwrap_or(0.0) + steal.unwrap_or(0.0)))
 }
 
 /// The shortest gap that the sampler reports. It reports at the gap's end.
@@ -44,14 +62,43 @@ fn gap_min(interval: Nanos) -> Nanos {
 mod tests {
     use super::*;
     use crate::simulate::Simulation;
-    use model::Tick;
 
     #[test]
     fn a_jump_during_the_run_spoils_it() {
         let jumped = Simulation::counts(&[1000; 10]).event(EventKind::ClockGap, "3.2 s between two ticks");
         let finding = jumped.finding("clock-gap");
         assert_eq!(finding.severity, Severity::Error);
-        assert_eq!(finding.title, "the clock jumped 1 time during the run, first at 0.5 s");
+        assert_eq!(finding.next, NextStep::KeepRunning);
+        let found: ClockGaps = jumped.figures();
+        assert_eq!((found.count, found.first_at_ns), (1, Some(Nanos::from_millis(500))));
+        assert_eq!(found.quoted, ["3.2 s between two ticks"]);
+    }
+
+    #[test]
+    fn on_a_machine_whose_cpu_others_use_the_machine_was_not_suspended() {
+        let counters = ["user_ns", "system_ns", "idle_ns", "self_ns"];
+        let values = |second: f64| [1.0, 0.0, 1.0, 0.2].map(|cores| cores * second * 1e9).into();
+        let busy = Simulation::counts(&[1000; 10]).source("cpu", &counters, values).process("embedded");
+        let finding = busy.event(EventKind::ClockGap, "1.2 s between two ticks").finding("clock-gap");
+        assert_eq!(finding.next, NextStep::FreeCpu);
+    }
+
+    #[test]
+    fn a_gap_is_as_long_as_no_reading_was_made_although_one_was_due() {
+        let read = Simulation::counts(&[1000; 30]).source("disk", &["busy_ns"], |second| vec![second]);
+        let noticed = |at| {
+            let silent = read.clone().event(EventKind::ClockGap, "noticed");
+            silent.with(|point| {
+                point.events[0].at = Tick(at);
+                // The reading at second 8 is the last one before second 16.
+                point.counters.retain(|sample| !(9..16).contains(&(sample.at.0 / 1_000_000_000)));
+            })
+        };
+        let gap = noticed(16_000_000_000);
+        assert_eq!(gap.figures::<ClockGaps>().longest_ns, Some(Nanos::from_secs(7)));
+        assert_eq!(gap.finding("clock-gap").spans, [Span { from_s: 9.0, to_s: 16.0 }]);
+        let disagreed = noticed(20_000_000_000).finding("clock-gap");
+        assert!(disagreed.spans.is_empty(), "readings were made all the time: {disagreed:?}");
     }
 
     #[test]

@@ -1,53 +1,41 @@
 //! Finds points that end when their rows are in, and were ended before.
 //!
-//! In: the fact that says how many operations the run has, and those done. Out: a warning. Limits: a point that was interrupted or
-//! failed says so itself.
+//! In: the fact that holds how many operations the run has, and those done. Out: a warning. Limits: a point that was
+//! interrupted or failed has a finding of that.
 
 use super::detector::{Detector, PointView};
-use crate::facts::fact;
-use crate::text::percent;
+use crate::finding::completeness::{RunLimit, UnfinishedStep};
+use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
 use model::{PointState, Trial};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "cut-short",
-    help: "a limit ended the point before its rows were in",
-    explain: "The point is a step that ends when all its rows are in, and `time` or `ops_max` ended it before. Its rate is that of \
-              the rows that were inserted, which are the first and, where data outgrows memory, the cheapest; the steps after it \
-              find less data than the plan says. Leave `time` out, or raise it.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::CutShort, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let planned = fact(&view.point.facts, "run.ops").and_then(|ops| ops.parse::<u64>().ok());
-    let (Some(planned), Some(measured)) = (planned, view.measured) else { return Vec::new() };
-    let done = measured.window.recorded.ended();
-    if view.point.state != PointState::Complete || done >= planned {
+    let planned = view.point.traits.course.run_ops;
+    let (Some(planned_ops), Some(measured)) = (planned, view.measured) else { return Vec::new() };
+    let done_ops = measured.window.recorded.ended();
+    if view.point.state != PointState::Complete || done_ops >= planned_ops {
         return Vec::new();
     }
-    let title = format!("ended with {} of its operations done", percent(done as f64 / planned as f64));
-    let evidence = format!("{done} of {planned} operations; {}", limit(&view.point.trial, done));
-    vec![DETECTOR.finding(
-        Severity::Warning,
-        title,
-        evidence,
-        "leave `time` out: the step then ends when its rows are in",
-    )]
+    let detail = UnfinishedStep { done_ops, planned_ops, limit: limit(&view.point.trial, done_ops) };
+    vec![Finding::new(Severity::Warning, detail).next(NextStep::DropTimeLimit)]
 }
 
-/// What ended it.
-fn limit(trial: &Trial, done: u64) -> String {
+/// The limit that ended it.
+fn limit(trial: &Trial, done: u64) -> RunLimit {
     match trial.phases.ops_max {
-        Some(most) if done >= most => format!("`ops_max` is {most}"),
-        _ => format!("`time` is {}", trial.phases.run),
+        Some(ops_max) if done >= ops_max => RunLimit::Ops { ops_max },
+        _ => RunLimit::Time { time_ns: trial.phases.run },
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::Simulation;
-    use model::{Fact, PointState};
+    use model::{Fact, Nanos};
 
     fn of(planned: &str) -> Simulation {
         let planned = Fact::new("run.ops", planned);
@@ -56,11 +44,11 @@ mod tests {
 
     #[test]
     fn a_step_that_reached_its_limit_says_how_far_it_came() {
-        let finding = of("40000").finding("cut-short");
-        assert_eq!(finding.title, "ended with 25 % of its operations done");
-        assert_eq!(finding.evidence, "10000 of 40000 operations; `time` is 10.0 s");
+        let limit = RunLimit::Time { time_ns: Nanos::from_secs(10) };
+        let expected = UnfinishedStep { done_ops: 10_000, planned_ops: 40_000, limit };
+        assert_eq!(of("40000").figures::<UnfinishedStep>(), expected);
         let counted = of("40000").with(|point| point.trial.phases.ops_max = Some(10_000));
-        assert_eq!(counted.finding("cut-short").evidence, "10000 of 40000 operations; `ops_max` is 10000");
+        assert_eq!(counted.figures::<UnfinishedStep>().limit, RunLimit::Ops { ops_max: 10_000 });
     }
 
     #[test]

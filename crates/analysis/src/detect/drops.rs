@@ -1,31 +1,19 @@
 //! Finds drops: short stretches far below the level that the rate keeps to, and their period.
 //!
-//! In: the drops of the run phase. Out: a note. Limits: stalls are told by their own detector; of noise with a heavy tail the
+//! In: the drops of the run phase. Out: a note. Limits: stalls have their own detector; of noise with a heavy tail the
 //! lowest intervals are no drops, so that irregular drops of a single interval are not found.
 
 use super::detector::{Detector, Measured, PointView};
+use crate::finding::rates::{EventPeriod, RateDrops};
+use crate::finding::units::nanos;
+use crate::finding::{Code, NextStep};
 use crate::shape::Shape;
 use crate::shape::drops::DropSpan;
-use crate::shape::rhythm::Period;
 use crate::stats::median;
-use crate::text::{decimals, listed, percent, plural, rate};
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "drops",
-    help: "short drops of the rate far below its level",
-    explain: "A drop is a stretch of intervals at least 20 % and five robust standard deviations below the level of the run, \
-              and no stall. So that the tail of a noise is not called drops, there must be five at equal distances (gaps \
-              within 20 % of their median), or they must last (two intervals on average where they are several, three where \
-              it is one) and stand apart: at most half as many intervals may lie a quarter to a half as deep. On simulated \
-              noise (white, AR(1), heavy tails) it speaks in at most 1 % of runs. Drops at equal distances have a cause that \
-              comes as often: a checkpoint, a compaction, garbage collection of the drive, a job of the machine. They describe \
-              the target and do not weaken the numbers.",
-    detect,
-};
-
-const LISTED_MAX: usize = 6;
+pub const DETECTOR: Detector = Detector { code: Code::Drops, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
@@ -36,34 +24,23 @@ fn detect(view: &PointView) -> Vec<Finding> {
 }
 
 fn dropped(shape: &Shape, measured: &Measured) -> Finding {
-    let drops = &shape.drops;
-    let digits = decimals(measured.window.whole[0].length);
-    let usual = |of: fn(&DropSpan) -> f64| median(&drops.iter().map(of).collect::<Vec<_>>()).unwrap_or(0.0);
-    let (from, to, length) = (usual(|d| d.from_per_s), usual(|d| d.to_per_s), usual(|d| d.span.length_s()));
-    let when = match shape.drop_period {
-        Some(Period { gap_s, spread_s }) => format!("one every {gap_s:.digits$} s (+-{spread_s:.digits$} s)"),
-        None => format!("the first at {:.digits$} s", drops[0].span.from_s),
+    let usual = |value: fn(&DropSpan) -> f64| median(&shape.drops.iter().map(value).collect::<Vec<_>>()).unwrap_or(0.0);
+    let detail = RateDrops {
+        drops: shape.drops.clone(),
+        from_per_s: usual(|drop| drop.from_per_s),
+        to_per_s: usual(|drop| drop.to_per_s),
+        length_ns: nanos(usual(|drop| drop.span.length_s())),
+        period: shape.drop_period.map(EventPeriod::from),
+        interval_ns: measured.window.whole[0].length,
     };
-    let title = format!(
-        "{} from {} to {} ({} less) for {length:.digits$} s; {when}",
-        plural(drops.len(), "drop"),
-        rate(from),
-        rate(to),
-        percent(1.0 - to / from.max(f64::MIN_POSITIVE))
-    );
-    let next_step = "see what the target and the machine do at these times; the charts of disk and CPU help";
-    DETECTOR.finding(Severity::Note, title, format!("medians of all; {}", all_of(drops, digits)), next_step)
-}
-
-fn all_of(drops: &[DropSpan], digits: usize) -> String {
-    let one = |drop: &DropSpan| {
-        format!("{:.digits$}-{:.digits$} s {}", drop.span.from_s, drop.span.to_s, rate(drop.to_per_s))
-    };
-    listed(drops, LISTED_MAX, one)
+    let spans = shape.drops.iter().map(|drop| drop.span).collect();
+    Finding::new(Severity::Note, detail).at(spans).next(NextStep::CompareCharts)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::finding::rates::Stalls;
     use crate::simulate::noisy;
     use model::Nanos;
 
@@ -77,24 +54,29 @@ mod tests {
                 interval.length = Nanos::from_secs(10);
             }
         });
-        let finding = drive.finding("drops");
-        assert!(finding.title.starts_with("14 drops from 148/s to 8"), "{}", finding.title);
-        assert!(finding.title.ends_with(" for 20.0 s; one every 1200.0 s (+-0.0 s)"), "{}", finding.title);
+        let found: RateDrops = drive.figures();
+        assert_eq!((found.drops.len(), found.from_per_s.round()), (14, 148.0));
+        assert!((80.0..90.0).contains(&found.to_per_s), "{found:?}");
+        assert_eq!(found.length_ns, Nanos::from_secs(20));
+        let period = EventPeriod { gap_ns: Nanos::from_secs(1_200), spread_ns: Nanos(0) };
+        assert_eq!(found.period, Some(period));
+        assert_eq!(drive.finding("drops").spans.len(), 14);
         assert!(drive.findings("level-shift").is_empty() && drive.findings("stall").is_empty());
     }
 
     #[test]
     fn a_drop_of_three_seconds_is_told_though_it_is_alone() {
-        let title =
-            noisy(2, 60, 20.0, |at| if (40..43).contains(&at) { 500.0 } else { 1_000.0 }).finding("drops").title;
-        assert!(title.starts_with("1 drop from ") && title.ends_with(" for 3.0 s; the first at 40.0 s"), "{title}");
+        let found: RateDrops = noisy(2, 60, 20.0, |at| if (40..43).contains(&at) { 500.0 } else { 1_000.0 }).figures();
+        assert_eq!((found.drops.len(), found.drops[0].span.from_s, found.period), (1, 40.0, None));
+        assert_eq!(found.length_ns, Nanos::from_secs(3));
     }
 
     #[test]
     fn a_stall_is_no_drop() {
         let stalling = noisy(3, 1_800, 5.0, |at| if at % 300 >= 275 { 0.0 } else { 323.0 });
         assert!(stalling.findings("drops").is_empty());
-        let title = stalling.finding("stall").title;
-        assert!(title.starts_with("6 stalls, 150.0 s in all") && title.contains("; one every 300.0 s"), "{title}");
+        let Stalls::Rates(stalls) = stalling.figures() else { panic!("rates show them") };
+        assert_eq!((stalls.count, stalls.total_ns), (6, Nanos::from_secs(150)));
+        assert_eq!(stalls.period.map(|period| period.gap_ns), Some(Nanos::from_secs(300)));
     }
 }

@@ -1,23 +1,18 @@
 //! Finds failed operations.
 //!
-//! In: the counts and the failures reported. Out: a warning, or an error where many failed. Limits: operations that the
+//! In: the counts and the failures reported. Out: a warning, or an error if many failed. Limits: operations that the
 //! engine retried by itself are not failures here.
 
 use super::detector::{Detector, PointView};
-use crate::text::{percent, plural};
+use crate::finding::correctness::FailedOps;
+use crate::finding::units::Share;
+use crate::finding::{Code, NextStep};
 use crate::window::Tally;
 use crate::{Finding, Severity};
 use model::{EventKind, Phase};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "errors",
-    help: "operations failed",
-    explain: "Failed operations are counted and are in no percentile, and a failure is often faster or slower than success, so \
-              any of them weakens the numbers. Below 99 % success the numbers describe the failing more than the work, and \
-              the point is invalid. The evidence quotes the first failures as the driver told them.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::Errors, detect };
 
 const SUCCESS_MIN: f64 = 0.99;
 const QUOTED_MAX: usize = 3;
@@ -30,13 +25,13 @@ fn detect(view: &PointView) -> Vec<Finding> {
     }
     let share = recorded.failed as f64 / recorded.ended() as f64;
     let severity = if share > 1.0 - SUCCESS_MIN { Severity::Error } else { Severity::Warning };
-    let title = format!("{} failed ({})", plural(recorded.failed as usize, "operation"), percent(share));
-    let quoted: Vec<&str> = view.events(EventKind::Failure).take(QUOTED_MAX).map(|event| event.text.as_str()).collect();
-    let evidence = match quoted.is_empty() {
-        true => format!("{} done, {} failed", recorded.ok, recorded.failed),
-        false => format!("{} done, {} failed; first: {}", recorded.ok, recorded.failed, quoted.join("; ")),
+    let detail = FailedOps {
+        failed_ops: recorded.failed,
+        done_ops: recorded.ok,
+        failed_share: Share(share),
+        quoted: view.quoted(EventKind::Failure, QUOTED_MAX),
     };
-    vec![DETECTOR.finding(severity, title, evidence, "remove the cause of the failures and measure again")]
+    vec![Finding::new(severity, detail).next(NextStep::RemoveCause)]
 }
 
 #[cfg(test)]
@@ -58,8 +53,8 @@ mod tests {
 
     #[test]
     fn the_first_failure_is_quoted() {
-        let finding = failing(2).event(EventKind::Failure, "client 3: database is locked").finding("errors");
-        assert_eq!(finding.title, "2 operations failed (0.02 %)");
-        assert!(finding.evidence.ends_with("first: client 3: database is locked"), "{}", finding.evidence);
+        let found: FailedOps = failing(2).event(EventKind::Failure, "client 3: database is locked").figures();
+        assert_eq!((found.failed_ops, found.done_ops), (2, 10_000));
+        assert_eq!(found.quoted, ["client 3: database is locked"]);
     }
 }

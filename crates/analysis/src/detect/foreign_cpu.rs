@@ -1,4 +1,4 @@
-//! Finds CPU time that went to somebody else.
+//! Finds CPU time that went to other processes or to the hypervisor.
 //!
 //! In: the counters of `cpu` and `process`. Out: a warning or an error for stolen time, a warning for other processes.
 //! Limits: kernel threads that work for the target (write-back, compression) count as others; interrupts do not.
@@ -6,22 +6,17 @@
 use super::detector::{Detector, Measured, PointView};
 use crate::counters::growth_of_all;
 use crate::facts::{EngineProcess, engine_process};
-use crate::text::percent;
+use crate::finding::machine::{CoresUsed, CpuUser, ForeignCpu};
+use crate::finding::units::Share;
+use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
-use model::units::three_digits;
+use model::CounterRole;
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "foreign-cpu",
-    help: "the hypervisor or other processes took CPU time",
-    explain: "Steal is time in which this virtual machine wanted to run and the hypervisor ran another: above 2 % of the \
-              machine's CPU time the point is only indicative, above 10 % invalid. Other processes are those that are neither \
-              plimsoll nor the engine: above 10 % of the machine they compete with what is measured. Kernel threads that \
-              write back or compress on behalf of the target are among them; look which it was before blaming a stranger.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::ForeignCpu, detect };
 
-const STEAL_WARNING: f64 = 0.02;
+/// Up to this share of stolen time the numbers stand.
+pub const STEAL_WARNING: f64 = 0.02;
 const STEAL_ERROR: f64 = 0.10;
 /// A desktop's background is below this; one busy process on 8 CPUs is above.
 pub const OTHERS_MAX: f64 = 0.10;
@@ -39,48 +34,45 @@ pub struct CpuUsage {
     pub busy: f64,
     /// Taken by the hypervisor.
     pub steal: f64,
-    /// Who used it, where that is known.
-    pub users: Option<Users>,
+    /// Its users; `None` if they are not known.
+    pub users: Option<CpuUsers>,
     /// How many CPUs the machine has.
     pub cpus: f64,
 }
 
-/// Shares of all CPU time of the machine, by who used it.
+/// Shares of all CPU time of the machine, by user.
 #[derive(Clone, Copy, Debug)]
-pub struct Users {
+pub struct CpuUsers {
     /// Plimsoll and the engine.
     pub ours: f64,
-    /// Everybody else.
+    /// All other processes.
     pub others: f64,
 }
 
-impl Users {
+impl CpuUsers {
     /// The shares in cores of a machine of so many.
-    pub fn in_cores(&self, cpus: f64) -> String {
-        let cores = |share: f64| three_digits(share * cpus);
-        let (others, ours) = (cores(self.others), cores(self.ours));
-        format!("others used {others} cores, plimsoll and the engine {ours}, of {cpus:.0}")
+    pub fn in_cores(&self, cpus: f64) -> CoresUsed {
+        CoresUsed { others_cores: self.others * cpus, ours_cores: self.ours * cpus, machine_cores: cpus }
     }
 }
 
-/// How the CPU time of the machine was used; `None` where no source told.
+/// How the CPU time of the machine was used; `None` if no source recorded it.
 pub fn usage(view: &PointView, measured: &Measured) -> Option<CpuUsage> {
     let (start, end) = (measured.window.phase.start, measured.window.phase.end);
-    let grown = |source, counter| growth_of_all(view.point, source, counter, start, end).map(|growth| growth.amount);
-    let cpu = |counter| grown("cpu", counter);
-    let idle = growth_of_all(view.point, "cpu", "idle_ns", start, end)?;
-    let work = cpu("user_ns")? + cpu("system_ns")?;
-    let softirq = cpu("softirq_ns").unwrap_or(0.0);
-    let steal = cpu("steal_ns").unwrap_or(0.0);
-    let total = work + softirq + steal + idle.amount + cpu("iowait_ns").unwrap_or(0.0);
-    let engine = || Some(grown("process", "cpu_user_ns")? + grown("process", "cpu_system_ns")?);
+    let grown = |role| growth_of_all(view.point, role, start, end).map(|growth| growth.amount);
+    let idle = growth_of_all(view.point, CounterRole::MachineCpuIdle, start, end)?;
+    let work = grown(CounterRole::MachineCpuUser)? + grown(CounterRole::MachineCpuSystem)?;
+    let softirq = grown(CounterRole::MachineCpuSoftirq).unwrap_or(0.0);
+    let steal = grown(CounterRole::MachineCpuSteal).unwrap_or(0.0);
+    let total = work + softirq + steal + idle.amount + grown(CounterRole::MachineCpuIowait).unwrap_or(0.0);
+    let engine = || Some(grown(CounterRole::EngineCpuUser)? + grown(CounterRole::EngineCpuSystem)?);
     let ours = match engine_process(view.point) {
-        EngineProcess::Own => cpu("self_ns").zip(engine()).map(|(own, engine)| own + engine),
-        EngineProcess::Embedded | EngineProcess::None => cpu("self_ns"),
+        EngineProcess::Own => grown(CounterRole::PlimsollCpu).zip(engine()).map(|(own, engine)| own + engine),
+        EngineProcess::Embedded | EngineProcess::None => grown(CounterRole::PlimsollCpu),
         EngineProcess::Elsewhere | EngineProcess::Unknown => None,
     };
     let share = |part: f64| part.max(0.0) / total;
-    let users = ours.map(|ours| Users { ours: share(ours), others: share(work - ours) });
+    let users = ours.map(|ours| CpuUsers { ours: share(ours), others: share(work - ours) });
     let cpus = total / idle.to.since(idle.from).0 as f64;
     (total > 0.0).then(|| CpuUsage { busy: share(work + softirq), steal: share(steal), users, cpus })
 }
@@ -91,17 +83,15 @@ fn stolen(share: f64) -> Option<Finding> {
         share if share > STEAL_WARNING => Severity::Warning,
         _ => return None,
     };
-    let title = format!("the hypervisor took {} of the CPU time", percent(share));
-    let evidence = format!("steal over the run phase; {} is the most that is let pass", percent(STEAL_WARNING));
-    Some(DETECTOR.finding(severity, title, evidence, "measure again when the host is quieter, or on another one"))
+    let by = CpuUser::Hypervisor { share_max: Share(STEAL_WARNING) };
+    Some(Finding::new(severity, ForeignCpu { share: Share(share), by }).next(NextStep::UseQuieterHost))
 }
 
 fn taken(usage: &CpuUsage) -> Option<Finding> {
     let users = usage.users.filter(|users| users.others > OTHERS_MAX)?;
-    let title = format!("other processes used {} of the machine's CPU", percent(users.others));
-    let evidence = users.in_cores(usage.cpus);
-    let next_step = "see which they are (`top`), stop them and measure again";
-    Some(DETECTOR.finding(Severity::Warning, title, evidence, next_step))
+    let by = CpuUser::OtherProcesses { cores: users.in_cores(usage.cpus) };
+    let detail = ForeignCpu { share: Share(users.others), by };
+    Some(Finding::new(Severity::Warning, detail).next(NextStep::StopOtherProcesses))
 }
 
 #[cfg(test)]
@@ -129,20 +119,23 @@ mod tests {
         assert!(machine(0.5, 0.01, 0.5, 0.0).findings("foreign-cpu").is_empty());
         assert_eq!(machine(0.5, 0.03, 0.5, 0.0).finding("foreign-cpu").severity, Severity::Warning);
         let much = machine(0.5, 0.12, 0.5, 0.0).finding("foreign-cpu");
-        assert_eq!((much.severity, much.title.as_str()), (Severity::Error, "the hypervisor took 12 % of the CPU time"));
+        let by = CpuUser::Hypervisor { share_max: Share(0.02) };
+        assert_eq!((much.severity, much.detail), (Severity::Error, ForeignCpu { share: Share(0.12), by }.into()));
     }
 
     #[test]
     fn the_engine_is_nobody_else_and_a_compiler_is() {
         assert!(machine(0.6, 0.0, 0.1, 0.45).findings("foreign-cpu").is_empty());
-        let finding = machine(0.6, 0.0, 0.1, 0.2).finding("foreign-cpu");
-        assert_eq!(finding.title, "other processes used 30 % of the machine's CPU");
-        assert_eq!(finding.evidence, "others used 0.60 cores, plimsoll and the engine 0.60, of 2");
+        let found: ForeignCpu = machine(0.6, 0.0, 0.1, 0.2).figures();
+        let CpuUser::OtherProcesses { cores } = found.by else { panic!("they are processes") };
+        let rounded = [found.share.0, cores.others_cores, cores.ours_cores, cores.machine_cores]
+            .map(|figure| (figure * 1e3).round() / 1e3);
+        assert_eq!(rounded, [0.3, 0.6, 0.6, 2.0]);
     }
 
     #[test]
     fn an_embedded_engine_is_counted_once() {
-        let title = machine(0.6, 0.0, 0.3, 0.3).process("embedded").finding("foreign-cpu").title;
-        assert_eq!(title, "other processes used 30 % of the machine's CPU");
+        let found: ForeignCpu = machine(0.6, 0.0, 0.3, 0.3).process("embedded").figures();
+        assert!((found.share.0 - 0.3).abs() < 1e-9, "{found:?}");
     }
 }

@@ -1,66 +1,66 @@
-//! Finds where more clients or depth stop to pay.
+//! Finds where adding clients or depth stops helping.
 //!
 //! In: the points of each group. Out: a note per group with at least three steps.
 //! Limits: a knee is one of the measured steps.
 
 use super::detector::RunDetector;
-use crate::sweep::{Sweep, sweeps};
-use crate::text::{percent, rate};
+use crate::finding::comparison::{BeyondKnee, Knee, StepRate};
+use crate::finding::{Code, NextStep, Subject};
+use crate::sweep::{Step, Sweep, sweeps};
 use crate::{Finding, PointAnalysis, Severity};
 
 /// The entry in the list of detectors of runs.
-pub const DETECTOR: RunDetector = RunDetector {
-    code: "knee",
-    help: "where more clients or depth stop to pay",
-    explain: "Among the points that differ in clients or depth only, the knee is the first that reaches 90 % of the best rate. \
-              Beyond it operations mostly wait longer for the same throughput, so it is the place to work at. Where the knee \
-              is the last step the rate was still rising: measure more clients or depth. Where the rate falls behind the best \
-              step by more than 10 %, the target suffers from too many at once.",
-    detect,
-};
+pub const DETECTOR: RunDetector = RunDetector { code: Code::Knee, detect };
 
 const STEPS_MIN: usize = 3;
-const FALL_MIN: f64 = 0.10;
 
 fn detect(points: &[PointAnalysis]) -> Vec<Finding> {
     sweeps(points).iter().filter(|sweep| sweep.steps.len() >= STEPS_MIN).map(knee).collect()
 }
 
 fn knee(sweep: &Sweep) -> Finding {
-    let (best, knee, last) = (sweep.best(), sweep.knee(), sweep.last());
-    let fall = 1.0 - last.ops_per_s() / best.ops_per_s().max(f64::MIN_POSITIVE);
-    let at = sweep.place(knee);
-    let title = match (std::ptr::eq(knee, last), fall > FALL_MIN) {
-        (true, _) => format!("{}: still rising at {at}", sweep.group),
-        (false, true) => {
-            format!("{}: knee at {at}; at {} it is {} below its best", sweep.group, sweep.place(last), percent(fall))
-        }
-        (false, false) => format!("{}: knee at {at}; more adds nothing", sweep.group),
+    let step = |step: &Step| StepRate { clients: step.clients, depth: step.depth, ops_per_s: step.ops_per_s() };
+    let detail = Knee {
+        axis: sweep.axis,
+        knee: step(sweep.knee()),
+        best: step(sweep.best()),
+        last: step(sweep.last()),
+        steps: sweep.steps.iter().map(step).collect(),
     };
-    let shown = |step| format!("{} {}", sweep.place(step), rate(step.ops_per_s()));
-    let evidence = sweep.steps.iter().map(shown).collect::<Vec<_>>().join(", ");
-    let next_step = if std::ptr::eq(knee, last) { "measure more clients or depth" } else { "" };
-    DETECTOR.finding(Severity::Note, title, evidence, next_step)
+    let next = match detail.beyond() {
+        BeyondKnee::StillRising => NextStep::MeasureMoreSteps,
+        BeyondKnee::Falling | BeyondKnee::Level => NextStep::None,
+    };
+    Finding::new(Severity::Note, detail).about(Subject::Sweep(sweep.group.to_owned())).next(next)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::analyse;
-    use crate::simulate::{Simulation, run_of};
+    use crate::simulate::{Simulation, figures_of, run_of};
+    use crate::sweep::Axis;
 
-    fn titles(rates: &[u64]) -> Vec<String> {
+    fn knees(rates: &[u64]) -> Vec<Knee> {
         let point = |(nth, rate): (u32, &u64)| {
             Simulation::counts(&[*rate; 10]).with(|point| point.trial.load.depth = 1 << nth).point()
         };
         let analysis = analyse(&run_of((0..).zip(rates).map(point).collect(), Vec::new()));
-        analysis.findings.into_iter().filter(|finding| finding.code == "knee").map(|finding| finding.title).collect()
+        let about = Subject::Sweep("sqlite oltp".into());
+        assert!(analysis.findings.iter().all(|finding| finding.subject == about), "{:?}", analysis.findings);
+        figures_of(&analysis.findings)
     }
 
     #[test]
     fn rates_that_level_off_have_a_knee_and_rising_ones_have_not() {
-        assert_eq!(titles(&[1000, 1900, 2000, 2050]), ["sqlite oltp: knee at depth 2; more adds nothing"]);
-        assert_eq!(titles(&[1000, 1900, 3500]), ["sqlite oltp: still rising at depth 4"]);
-        assert_eq!(titles(&[1000, 2000, 1200]), ["sqlite oltp: knee at depth 2; at depth 4 it is 40 % below its best"]);
-        assert!(titles(&[1000, 2000]).is_empty());
+        let knee = |rates| {
+            let found = knees(rates).remove(0);
+            (found.axis, found.knee.depth, found.beyond())
+        };
+        assert_eq!(knee(&[1000, 1900, 2000, 2050]), (Axis::Depth, 2, BeyondKnee::Level));
+        assert_eq!(knee(&[1000, 1900, 3500]), (Axis::Depth, 4, BeyondKnee::StillRising));
+        assert_eq!(knee(&[1000, 2000, 1200]), (Axis::Depth, 2, BeyondKnee::Falling));
+        assert!((knees(&[1000, 2000, 1200])[0].fall_share() - 0.4).abs() < 1e-9);
+        assert!(knees(&[1000, 2000]).is_empty());
     }
 }

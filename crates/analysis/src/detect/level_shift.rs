@@ -1,33 +1,19 @@
-//! Finds the moments at which the rate went over to another level and stayed there.
+//! Finds the moments at which the rate changed to another level and stayed there.
 //!
 //! In: the levels of the run phase. Out: a note with the times and the levels.
 //! Limits: needs 20 intervals. A level that is left again soon is a drop, one of next to nothing a stall; a slow change is
 //! left to `unsteady`. Noise that remembers for longer than a twentieth of the run looks like levels.
 
 use super::detector::{Detector, Measured, PointView};
+use crate::finding::rates::LevelShifts;
+use crate::finding::{Code, NextStep};
 use crate::shape::levels::LevelSpan;
-use crate::text::{decimals, listed, percent, rate};
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "level-shift",
-    help: "the rate went over to another level at once and stayed there",
-    explain: "The rates of the intervals are cut into levels by penalised least squares (the change-point search of Killick, \
-              Fearnhead and Eckley, JASA 107, 2012; the penalty is 4 ln(n) times the long-run variance of the noise, outliers \
-              cut off). A shift counts where two levels differ by at least 10 % and by three robust standard deviations, and \
-              where the change happens at once. A level lasts at least five intervals; one that is left again for the old one \
-              in less than half of the time of its neighbours is a drop. On simulated noise without a shift (white, AR(1) up \
-              to 0.7, heavy tails; 60 intervals) it speaks in at most 2 % of runs. Look for what began then: garbage \
-              collection of a drive whose free blocks were used up, a cache that was full, a throttle. It describes the \
-              target; whether the mean can be used is what `unsteady` says.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::LevelShift, detect };
 
 const INTERVALS_MIN: usize = 20;
-const TOLD_MAX: usize = 4;
-// Twice the deviation is plainly seen.
-const UNSTEADIER: f64 = 2.0;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
@@ -44,64 +30,15 @@ fn detect(view: &PointView) -> Vec<Finding> {
 }
 
 fn shifted(levels: &[LevelSpan], measured: &Measured) -> Finding {
-    let digits = decimals(measured.window.whole[0].length);
-    let title = match levels {
-        [before, after] => format!(
-            "{} until {:.digits$} s, then {} ({}{})",
-            rate(before.ops_per_s),
-            after.span.from_s,
-            rate(after.ops_per_s),
-            change(before, after),
-            unsteadier(before, after)
-        ),
-        several if several.len() <= TOLD_MAX => {
-            let all: Vec<String> = several.iter().map(|level| told(level, digits)).collect();
-            format!("the rate shifted {} times: {}", several.len() - 1, all.join(", "))
-        }
-        many => {
-            let rates = || many.iter().map(|level| level.ops_per_s);
-            let (least, most) = (rates().fold(f64::MAX, f64::min), rates().fold(0.0, f64::max));
-            format!("the rate shifted {} times, between {} and {}", many.len() - 1, rate(least), rate(most))
-        }
-    };
-    let next_step = "see what began at these times; quote the levels, not the mean over them";
-    DETECTOR.finding(Severity::Note, title, evidence(levels, digits), next_step)
-}
-
-fn told(level: &LevelSpan, digits: usize) -> String {
-    format!("{} from {:.digits$} s", rate(level.ops_per_s), level.span.from_s)
-}
-
-fn change(before: &LevelSpan, after: &LevelSpan) -> String {
-    let share = after.ops_per_s / before.ops_per_s.max(f64::MIN_POSITIVE) - 1.0;
-    match share {
-        share if share < 0.0 => format!("{} less", percent(-share)),
-        share if share <= 1.0 => format!("{} more", percent(share)),
-        share => format!("{:.1} times as much", share + 1.0),
-    }
-}
-
-fn unsteadier(before: &LevelSpan, after: &LevelSpan) -> &'static str {
-    let (before, after) = (before.deviation / before.ops_per_s, after.deviation / after.ops_per_s);
-    match () {
-        () if after > UNSTEADIER * before && after > 0.02 => ", and less steady",
-        () if before > UNSTEADIER * after && before > 0.02 => ", and steadier",
-        () => "",
-    }
-}
-
-fn evidence(levels: &[LevelSpan], digits: usize) -> String {
-    const LISTED_MAX: usize = 8;
-    let one = |level: &LevelSpan| {
-        let (from, to) = (level.span.from_s, level.span.to_s);
-        format!("{from:.digits$}-{to:.digits$} s {} +- {}", rate(level.ops_per_s), rate(level.deviation))
-    };
-    listed(levels, LISTED_MAX, one)
+    let detail = LevelShifts { levels: levels.to_vec(), interval_ns: measured.window.whole[0].length };
+    let spans = levels.iter().map(|level| level.span).collect();
+    Finding::new(Severity::Note, detail).at(spans).next(NextStep::FindWhatBegan)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::rates::VariationChange;
     use crate::simulate::{Random, Simulation, noisy};
 
     #[test]
@@ -109,18 +46,21 @@ mod tests {
         let mut random = Random::new(5);
         let mut one = |at| if at < 400 { 3_800.0 + 50.0 * random.normal() } else { 3_000.0 + 250.0 * random.normal() };
         let counts: Vec<u64> = (0..1_800).map(|at| one(at) as u64).collect();
-        let finding = Simulation::counts(&counts).finding("level-shift");
-        let rest = finding.title.strip_prefix("3.80k/s until 400.0 s, then ").expect("its time and its first level");
-        assert!(rest.starts_with("2.98k/s") || rest.starts_with("3.0"), "{rest}");
-        assert!(finding.title.ends_with(" % less, and less steady)"), "{}", finding.title);
-        assert_eq!(finding.severity, Severity::Note);
+        let simulation = Simulation::counts(&counts);
+        let found: LevelShifts = simulation.figures();
+        let [before, after] = found.levels[..] else { panic!("{found:?}") };
+        assert!((before.ops_per_s / 3_800.0 - 1.0).abs() < 0.005 && after.span.from_s == 400.0, "{found:?}");
+        assert!((2_950.0..3_100.0).contains(&after.ops_per_s), "{found:?}");
+        assert_eq!(found.variation(), VariationChange::LessSteady);
+        assert_eq!(simulation.finding("level-shift").severity, Severity::Note);
     }
 
     #[test]
     fn a_limit_that_was_lowered_for_a_while_is_told_with_both_times() {
         let simulation = noisy(1, 60, 0.0, |at| if (16..32).contains(&at) { 1_000.0 } else { 3_000.0 });
-        let title = simulation.finding("level-shift").title;
-        assert_eq!(title, "the rate shifted 2 times: 3.00k/s from 0.0 s, 1.00k/s from 16.0 s, 3.00k/s from 32.0 s");
+        let found: LevelShifts = simulation.figures();
+        let levels: Vec<(f64, f64)> = found.levels.iter().map(|level| (level.span.from_s, level.ops_per_s)).collect();
+        assert_eq!(levels, [(0.0, 3_000.0), (16.0, 1_000.0), (32.0, 3_000.0)]);
     }
 
     #[test]
@@ -128,18 +68,19 @@ mod tests {
         let frozen = noisy(1, 60, 5.0, |at| if (20..38).contains(&at) { 0.0 } else { 1_000.0 });
         assert!(frozen.findings("level-shift").is_empty() && frozen.findings("stall").len() == 1);
         let both = noisy(1, 60, 5.0, |at| [1_000.0, 0.0, 600.0][at as usize / 20]);
-        let title = both.finding("level-shift").title;
-        assert!(title.contains("/s until 40.0 s, then 60") && title.ends_with("(40 % less)"), "{title}");
+        let found: LevelShifts = both.figures();
+        let [before, after] = found.levels[..] else { panic!("{found:?}") };
+        assert!(after.span.from_s == 40.0 && (after.ops_per_s / before.ops_per_s - 0.6).abs() < 0.005, "{found:?}");
+        assert_eq!(found.variation(), VariationChange::Alike);
     }
 
     #[test]
     fn many_shifts_are_counted_between_their_extremes() {
         let simulation = noisy(1, 200, 3.0, |at| if at / 20 % 2 == 0 { 200.0 } else { 400.0 });
         let found = simulation.analysis().points.remove(0).findings;
-        assert!(found.iter().any(|finding| finding.code == "two-levels"), "{found:?}");
+        assert!(found.iter().any(|finding| finding.code() == Code::TwoLevels), "{found:?}");
         let three = noisy(1, 200, 3.0, |at| [200.0, 400.0, 650.0][at as usize / 20 % 3]);
-        let title = three.finding("level-shift").title;
-        assert!(title.starts_with("the rate shifted 9 times, between "), "{title}");
+        assert_eq!(three.figures::<LevelShifts>().levels.len(), 10);
     }
 
     #[test]

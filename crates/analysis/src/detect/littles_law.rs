@@ -1,29 +1,20 @@
 //! Checks throughput and service times against each other by Little's law.
 //!
-//! In: the service times of the whole intervals. Out: an error where more was under way than clients can have, a warning where
-//! clients spent much of their time elsewhere.
+//! In: the service times of the whole intervals. Out: an error if more operations were in flight than the clients can have, a
+//! warning if the clients spent much of their time elsewhere.
 //! Limits: the lower bound is for a closed loop with one operation per client, no think time and no failure; the scripted
-//! engine is left out of it, since there the generator is all there is to measure.
+//! engine is left out, since there the generator is all there is to measure.
 
 use super::detector::{Detector, Measured, PointView};
 use crate::facts::{is_scripted, slots};
+use crate::finding::correctness::InFlightMismatch;
+use crate::finding::{Code, NextStep};
 use crate::numbers::achieved::mean_in_flight;
-use crate::text::percent;
 use crate::{Finding, Severity};
-use model::units::three_digits;
 use model::{EventKind, Nanos, Pacing, Phase, PointData};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "littles-law",
-    help: "throughput and service times contradict each other",
-    explain: "Little's law (J. D. C. Little, Operations Research 9(3), 1961): the mean number of operations under way is the \
-              throughput times the mean time of one. It cannot exceed clients * depth; where it does by more than 5 %, a time \
-              or a count is wrong and the point is invalid. In a closed loop of one operation per client without think time \
-              it must come near to the number of clients; where it stays below 80 %, the clients spent the rest outside \
-              operations (making them, recording, or waiting for a CPU) and the target could have carried more.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::LittlesLaw, detect };
 
 // Room for the width of histogram buckets and for stamps taken once per batch.
 const UPPER_SHARE: f64 = 1.05;
@@ -32,14 +23,16 @@ const LOWER_SHARE: f64 = 0.80;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
-    let slots = slots(view.point) as f64;
-    let Some(under_way) = mean_in_flight(measured.window) else { return Vec::new() };
-    if under_way > slots * UPPER_SHARE {
-        return vec![too_many(under_way, slots)];
+    let in_flight_max = slots(view.point);
+    let Some(in_flight_mean) = mean_in_flight(measured.window) else { return Vec::new() };
+    let detail = InFlightMismatch { in_flight_mean, in_flight_max };
+    let share = in_flight_mean / in_flight_max as f64;
+    if share > UPPER_SHARE {
+        return vec![Finding::new(Severity::Error, detail).next(NextStep::ReportBug)];
     }
-    let outside = 1.0 - under_way / slots - edge_share(view.point, &measured);
+    let outside = 1.0 - share - edge_share(view.point, &measured);
     match outside > 1.0 - LOWER_SHARE && lower_bound_holds(view) {
-        true => vec![elsewhere(under_way, slots)],
+        true => vec![Finding::new(Severity::Warning, detail).next(NextStep::AddClients)],
         false => Vec::new(),
     }
 }
@@ -60,21 +53,6 @@ fn lower_bound_holds(view: &PointView) -> bool {
     eager && all_counted && !is_scripted(view.point) && view.events(EventKind::Hung).next().is_none()
 }
 
-fn too_many(under_way: f64, slots: f64) -> Finding {
-    let title = "more operations under way than the clients can have".to_string();
-    let evidence = format!("throughput * mean service time = {} > clients * depth = {slots}", three_digits(under_way));
-    let next_step =
-        "do not use this point; a clock or a counter of plimsoll is wrong, please report it with the run file";
-    DETECTOR.finding(Severity::Error, title, evidence, next_step)
-}
-
-fn elsewhere(under_way: f64, slots: f64) -> Finding {
-    let title = format!("clients spent {} of their time outside operations", percent(1.0 - under_way / slots));
-    let evidence = format!("throughput * mean service time = {} of {slots} clients", three_digits(under_way));
-    let next_step = "use more clients, or a machine with more CPUs for the load";
-    DETECTOR.finding(Severity::Warning, title, evidence, next_step)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,7 +68,9 @@ mod tests {
         });
         let finding = simulation.finding("littles-law");
         assert_eq!(finding.severity, Severity::Error);
-        assert!(finding.evidence.contains("= 1.20 > clients * depth = 1"), "{}", finding.evidence);
+        let found: InFlightMismatch = simulation.figures();
+        assert!((found.in_flight_mean - 1.2).abs() < 0.005 && found.in_flight_max == 1, "{found:?}");
+        assert!(found.is_impossible());
     }
 
     #[test]
@@ -98,7 +78,9 @@ mod tests {
         let simulation = Simulation::counts(&[1000; 10]).with(|point| point.trial.load.clients = 2);
         let finding = simulation.finding("littles-law");
         assert_eq!(finding.severity, Severity::Warning);
-        assert_eq!(finding.title, "clients spent 52 % of their time outside operations");
+        let found: InFlightMismatch = simulation.figures();
+        let outside = 1.0 - found.in_flight_mean / found.in_flight_max as f64;
+        assert!((outside - 0.52).abs() < 0.006 && !found.is_impossible(), "{found:?}");
     }
 
     #[test]

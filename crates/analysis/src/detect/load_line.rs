@@ -1,33 +1,25 @@
-//! Sets what the device did for a point beside what it has shown that it can do: the load line.
+//! Compares what the device did for a point with what it has shown that it can do: the load line.
 //!
 //! In: the counters of `disk`; the ceilings among the facts of the machine, and the file points of the same run. Out: a note.
 //! Limits: a ceiling is what was seen, and the device may carry more. It is of random blocks; of the blocks measured the nearest
-//! one stands for the point's mean size, and nothing is said where that is more than four times off. What others did on the
-//! device counts as an engine's, unless its own counters show that most was theirs; of a file point its operations are known.
+//! one is used for the point's mean size, and there is no finding if that is more than four times off. What other processes
+//! did on the device counts as an engine's, unless its own counters show that most was theirs; of a file point its operations
+//! are known.
 
 use super::detector::{Detector, Measured, PointView};
 use crate::counters::{growth_of_all, growth_of_most};
-use crate::facts::{fact, param, slots};
-use crate::text::{percent, rate};
+use crate::facts::{is_direct_file, slots};
+use crate::finding::machine::{Ceiling, CeilingMix, CeilingUse};
+use crate::finding::units::Share;
+use crate::finding::{Code, NextStep};
 use crate::{Finding, Rounds, Severity};
-use model::units::three_digits;
-use model::{Bytes, Nanos, Pacing, Phase, PointData, PointState, Value};
+use model::{
+    AccessPattern, Bytes, CounterRole, DeviceCeiling, Nanos, OpClass, Pacing, Phase, PointData, PointState, SourceDef,
+};
 use std::borrow::Cow;
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "load-line",
-    help: "how much of what the device has shown that it can do was used",
-    explain: "The operations of the device during the run (of a file point with direct I/O its own) are set beside a ceiling: random blocks with direct I/O, as `plimsoll \
-              disk` measured them here before (it leaves them in `ceilings.json` beside the run files, and each later run on \
-              the same disk and file system takes them over as facts), or as a file point of the same run did. Of the blocks \
-              measured the nearest stands for the mean size of the point's operations: smaller operations are compared by \
-              their number, larger ones by their bytes, since a device does at least as many smaller ones, and at least as \
-              many bytes in larger ones. The depth is that at which the ceiling was highest. Far below the line the device is \
-              not what holds the engine back; near it, it is. More than all of it means that the ceiling was not the \
-              device's best: neighbouring blocks were merged, or the disk was busy or limited when it was measured.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::LoadLine, detect };
 
 // A third kind of operation beside nine of the other hardly changes what the device can do.
 const PURE_SHARE: f64 = 0.9;
@@ -38,26 +30,9 @@ const OWN_SHARE_MIN: f64 = 0.4;
 // Below, the counters show the housekeeping of the file system.
 const OPS_PER_S_MIN: f64 = 1.0;
 
-/// The sort of operations that a ceiling is of.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Mix {
-    Reads,
-    Writes,
-    /// Of both; this share is reads.
-    Both(f64),
-}
-
-/// What a device has shown.
-#[derive(Clone, Debug, PartialEq)]
-struct Ceiling {
-    mix: Mix,
-    block: Bytes,
-    /// Operations under way.
-    depth: u64,
-    ops_per_s: f64,
-    /// The point of this run that showed it; `None` where it was measured before.
-    point: Option<u32>,
-}
+// Below half the line something else limits; near all of it the disk does.
+const FAR_BELOW: f64 = 0.5;
+const NEAR: f64 = 0.9;
 
 /// Operations of one sort and their bytes, per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,7 +47,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
     match used(view, &measured, &ceilings) {
         // The highest of its run is the line, and not under it.
         Some(used) if used.ceilings.iter().all(|ceiling| ceiling.point != Some(view.point.id)) => {
-            vec![told(view, &used)]
+            vec![near_or_below(view, &used)]
         }
         _ => Vec::new(),
     }
@@ -86,21 +61,21 @@ struct Used<'a> {
 }
 
 fn used<'a>(view: &PointView, measured: &Measured, ceilings: &'a [Ceiling]) -> Option<Used<'a>> {
-    let (reads, writes) = (flow(view.point, measured, "read")?, flow(view.point, measured, "write")?);
+    let (reads, writes) = (flow(view.point, measured, OpClass::Read)?, flow(view.point, measured, OpClass::Write)?);
     let both = Flow { ops: reads.ops + writes.ops, bytes: reads.bytes + writes.bytes };
     if both.ops < OPS_PER_S_MIN || is_of_others(view.point, measured, both) {
         return None;
     }
-    let of = |flow: Flow, mix: Mix| {
+    let of = |flow: Flow, mix: CeilingMix| {
         let ceiling = nearest(ceilings, mix, flow)?;
         Some(Used { share: share(flow, ceiling), ceilings: vec![ceiling], flow })
     };
     match reads.ops / both.ops {
-        read_share if read_share >= PURE_SHARE => of(reads, Mix::Reads),
-        read_share if read_share <= 1.0 - PURE_SHARE => of(writes, Mix::Writes),
-        read_share => of(both, Mix::Both(read_share)).or_else(|| {
+        read_share if read_share >= PURE_SHARE => of(reads, CeilingMix::Reads),
+        read_share if read_share <= 1.0 - PURE_SHARE => of(writes, CeilingMix::Writes),
+        read_share => of(both, CeilingMix::Both { read_share: Share(read_share) }).or_else(|| {
             // The time that the device spends on reads and that on writes add up.
-            let (reads, writes) = (of(reads, Mix::Reads)?, of(writes, Mix::Writes)?);
+            let (reads, writes) = (of(reads, CeilingMix::Reads)?, of(writes, CeilingMix::Writes)?);
             let ceilings = vec![reads.ceilings[0], writes.ceilings[0]];
             Some(Used { share: reads.share + writes.share, ceilings, flow: both })
         }),
@@ -110,48 +85,54 @@ fn used<'a>(view: &PointView, measured: &Measured, ceilings: &'a [Ceiling]) -> O
 /// Whether most of what the device moved was not for the engine, as far as its processes' own counters tell.
 fn is_of_others(point: &PointData, measured: &Measured, device: Flow) -> bool {
     let phase = measured.window.phase;
-    let own = |counter| growth_of_all(point, "process", counter, phase.start, phase.end).map(|own| own.per_second());
-    let own = own("read_bytes").zip(own("write_bytes"));
+    let own = |role| growth_of_all(point, role, phase.start, phase.end).map(|own| own.per_second());
+    let own = own(CounterRole::ProcessReadBytes).zip(own(CounterRole::ProcessWriteBytes));
     !is_direct_file(point) && own.is_some_and(|(read, written)| read + written < OWN_SHARE_MIN * device.bytes)
 }
 
 /// What a file point did itself past the page cache, or what its device did.
-fn flow(point: &PointData, measured: &Measured, word: &str) -> Option<Flow> {
+fn flow(point: &PointData, measured: &Measured, class: OpClass) -> Option<Flow> {
     let phase = measured.window.phase;
     if is_direct_file(point) {
-        return Some(own_flow(point, measured, word));
+        return Some(own_flow(point, measured, class));
     }
-    let grown = |what: &str| growth_of_most(point, "disk", &format!("{word}_{what}"), phase.start, phase.end);
-    Some(Flow { ops: grown("ops")?.per_second(), bytes: grown("bytes")?.per_second() })
+    let grown = |role| growth_of_most(point, role, phase.start, phase.end);
+    let (ops, bytes) = match class {
+        OpClass::Read => (CounterRole::DeviceReadOps, CounterRole::DeviceReadBytes),
+        _ => (CounterRole::DeviceWriteOps, CounterRole::DeviceWriteBytes),
+    };
+    Some(Flow { ops: grown(ops)?.per_second(), bytes: grown(bytes)?.per_second() })
 }
 
-fn own_flow(point: &PointData, measured: &Measured, word: &str) -> Flow {
+fn own_flow(point: &PointData, measured: &Measured, class: OpClass) -> Flow {
     let kinds = measured.window.inside_recorded().iter().flat_map(|interval| &interval.kinds);
-    let own = kinds.filter(|kind| point.kinds.get(usize::from(kind.kind)).is_some_and(|kind| kind.name == word));
+    let own = kinds.filter(|kind| point.kind(kind.kind).is_some_and(|kind| kind.class == class));
     let (ops, bytes) = own.fold((0.0, 0.0), |(ops, bytes), kind| (ops + kind.ok as f64, bytes + kind.bytes as f64));
     let seconds = measured.summary.seconds.max(1e-9);
     Flow { ops: ops / seconds, bytes: bytes / seconds }
 }
 
 /// Of the ceilings of that mix with the block nearest to the mean size, the highest.
-fn nearest(ceilings: &[Ceiling], mix: Mix, flow: Flow) -> Option<&Ceiling> {
+fn nearest(ceilings: &[Ceiling], mix: CeilingMix, flow: Flow) -> Option<&Ceiling> {
     let size = flow.bytes / flow.ops.max(f64::MIN_POSITIVE);
-    let ratio = |ceiling: &Ceiling| (size / ceiling.block.0 as f64).max(ceiling.block.0 as f64 / size);
+    let ratio = |ceiling: &Ceiling| (size / ceiling.block_bytes.0 as f64).max(ceiling.block_bytes.0 as f64 / size);
     let fits = |ceiling: &&Ceiling| is_like(ceiling.mix, mix) && ratio(ceiling) <= BLOCK_RATIO_MAX;
     let order = |a: &&Ceiling, b: &&Ceiling| ratio(b).total_cmp(&ratio(a)).then(a.ops_per_s.total_cmp(&b.ops_per_s));
     ceilings.iter().filter(fits).max_by(order)
 }
 
-fn is_like(one: Mix, other: Mix) -> bool {
+fn is_like(one: CeilingMix, other: CeilingMix) -> bool {
     match (one, other) {
-        (Mix::Both(one), Mix::Both(other)) => (one - other).abs() <= MIX_SHARE_OFF_MAX,
+        (CeilingMix::Both { read_share: one }, CeilingMix::Both { read_share: other }) => {
+            (one.0 - other.0).abs() <= MIX_SHARE_OFF_MAX
+        }
         _ => one == other,
     }
 }
 
 /// Smaller operations than the ceiling's are compared by their number, larger ones by their bytes.
 fn share(flow: Flow, ceiling: &Ceiling) -> f64 {
-    let block = ceiling.block.0 as f64;
+    let block = ceiling.block_bytes.0 as f64;
     match flow.bytes / flow.ops <= block {
         true => flow.ops / ceiling.ops_per_s,
         false => flow.bytes / (ceiling.ops_per_s * block),
@@ -161,9 +142,8 @@ fn share(flow: Flow, ceiling: &Ceiling) -> f64 {
 /// Those of earlier measurements, where they are of the point's device, and those of the run's file points.
 fn ceilings(view: &PointView) -> Vec<Ceiling> {
     let device = device_of(view.point);
-    let before =
-        view.environment.iter().filter(|_| device.is_some() && fact(view.environment, "disk.device") == device);
-    let before = before.filter_map(|fact| remembered(&fact.name, &fact.value));
+    let is_here = device.is_some() && view.machine.disk.as_deref() == device;
+    let before = view.machine.ceilings.iter().filter(|_| is_here).map(remembered);
     let kind_of = |point: &PointData| point.trial.target.fs.map(|fs| fs.kind);
     // Volumes of one run have the same device one after the other.
     let is_same = |other: &&PointData| device_of(other) == device && kind_of(other) == kind_of(view.point);
@@ -173,44 +153,32 @@ fn ceilings(view: &PointView) -> Vec<Ceiling> {
 
 /// The block device that the point's counters are of.
 fn device_of(point: &PointData) -> Option<&str> {
-    point.sources.iter().find(|source| source.name == "disk").map(|source| source.subject.as_str())
+    let is_device = |source: &&SourceDef| source.counters.iter().any(|counter| counter.role.is_some_and(is_of_device));
+    point.sources.iter().find(is_device).map(|source| source.subject.as_str())
 }
 
-/// The fact `ceiling.read.16384.32` = `5912 ops/s`.
-fn remembered(name: &str, value: &str) -> Option<Ceiling> {
-    let mut parts = name.strip_prefix("ceiling.")?.split('.');
-    let mix = match parts.next()? {
-        "read" => Mix::Reads,
-        "write" => Mix::Writes,
-        _ => return None,
-    };
-    let (block, depth) = (Bytes(parts.next()?.parse().ok()?), parts.next()?.parse().ok()?);
-    let ops_per_s: f64 = value.strip_suffix(" ops/s")?.parse().ok()?;
-    (block.0 > 0 && ops_per_s > 0.0).then_some(Ceiling { mix, block, depth, ops_per_s, point: None })
+fn is_of_device(role: CounterRole) -> bool {
+    matches!(role, CounterRole::DeviceReadOps | CounterRole::DeviceWriteOps | CounterRole::DeviceReadBytes)
+}
+
+fn remembered(ceiling: &DeviceCeiling) -> Ceiling {
+    let mix = if ceiling.class == OpClass::Read { CeilingMix::Reads } else { CeilingMix::Writes };
+    let DeviceCeiling { block, depth, ops_per_s, .. } = *ceiling;
+    Ceiling { mix, block_bytes: block, depth, ops_per_s, point: None }
 }
 
 /// What a file point has shown: random blocks with direct I/O, as fast as it could.
 fn shown(point: &PointData) -> Option<Ceiling> {
-    let word = |name: &str| match param(point, name) {
-        Some(Value::Word(word)) => Some(word.as_str()),
-        _ => None,
-    };
+    let work = point.traits.work.io.filter(|work| work.pattern == AccessPattern::Random)?;
     let eager = point.trial.load.pacing == Pacing::Closed { think: Nanos(0) };
-    let is_plain = word("fsync").is_none_or(|fsync| fsync == "none") && point.state == PointState::Complete;
-    let mix = match (word("mode")?, param(point, "read_share")) {
-        ("rndrd", _) => Mix::Reads,
-        ("rndwr", _) => Mix::Writes,
-        ("rndrw", Some(Value::Float(share))) => Mix::Both(*share),
-        _ => return None,
+    let is_plain = !work.syncs && point.state == PointState::Complete;
+    let mix = match work.read_share {
+        share if share >= 1.0 => CeilingMix::Reads,
+        share if share <= 0.0 => CeilingMix::Writes,
+        share => CeilingMix::Both { read_share: Share(share) },
     };
-    let Some(Value::Bytes(block)) = param(point, "block") else { return None };
     let ops_per_s = ops_per_s(point).filter(|ops| *ops > 0.0 && eager && is_plain && is_direct_file(point))?;
-    Some(Ceiling { mix, block: *block, depth: slots(point), ops_per_s, point: Some(point.id) })
-}
-
-fn is_direct_file(point: &PointData) -> bool {
-    let is_file = point.trial.workload.name == "file" && point.trial.target.engine == "file";
-    is_file && matches!(param(point, "direct"), Some(Value::Bool(true)))
+    Some(Ceiling { mix, block_bytes: work.block, depth: slots(point), ops_per_s, point: Some(point.id) })
 }
 
 fn ops_per_s(point: &PointData) -> Option<f64> {
@@ -222,60 +190,38 @@ fn ops_per_s(point: &PointData) -> Option<f64> {
 }
 
 fn is_sequential(point: &PointData) -> bool {
-    matches!(param(point, "mode"), Some(Value::Word(mode)) if mode.starts_with("seq"))
+    point.traits.work.io.is_some_and(|work| work.pattern == AccessPattern::Sequential)
 }
 
-fn told(view: &PointView, used: &Used) -> Finding {
-    let names: Vec<String> = used.ceilings.iter().map(|ceiling| name(ceiling)).collect();
-    let share = percent(used.share);
-    let title = format!("used {share} of the {} that this disk has shown", names.join(" and the "));
-    let shown = used.ceilings.iter().map(|ceiling| format!("{} {}", rate(ceiling.ops_per_s), origin(ceiling, view)));
-    let evidence = format!(
-        "{} did {} of {} KiB on average; ceiling {}",
-        if is_direct_file(view.point) { "the clients" } else { "the device" },
-        rate(used.flow.ops),
-        three_digits(used.flow.bytes / used.flow.ops / 1024.0),
-        shown.collect::<Vec<_>>().join(" and ")
-    );
-    let next_step = match used.share {
+fn near_or_below(view: &PointView, used: &Used) -> Finding {
+    let was_before = used.ceilings.iter().any(|ceiling| ceiling.point.is_none());
+    let recorded = |text: &Option<String>| text.clone().filter(|_| was_before);
+    let detail = CeilingUse {
+        used_share: Share(used.share),
+        ceilings: used.ceilings.iter().map(|ceiling| (*ceiling).clone()).collect(),
+        ops_per_s: used.flow.ops,
+        bytes_per_op: used.flow.bytes / used.flow.ops,
+        counted_at_clients: is_direct_file(view.point),
+        measured: recorded(&view.machine.ceilings_measured),
+        kernel: recorded(&view.machine.ceilings_kernel),
+    };
+    let next = match used.share {
         // A file point has no engine: it is its clients that ask for no more.
-        share if share < 0.5 && view.point.trial.workload.name == "file" => {
-            "the disk could carry more: more clients, a greater depth or other blocks would ask for it"
-        }
-        share if share < 0.5 => "the disk could carry more: look for what holds the engine back before the disk",
-        share if share < 0.9 => "",
-        _ => "the disk is at its line: fewer or larger operations, or another disk, would carry more",
+        share if share < FAR_BELOW && view.point.traits.work.io.is_some() => NextStep::AskMoreOfDisk,
+        share if share < FAR_BELOW => NextStep::FindEngineLimit,
+        share if share < NEAR => NextStep::None,
+        _ => NextStep::AskLessOfDisk,
     };
-    DETECTOR.finding(Severity::Note, title, evidence, next_step)
-}
-
-/// `random-read ceiling (16 KiB, depth 32)`
-fn name(ceiling: &Ceiling) -> String {
-    let mix = match ceiling.mix {
-        Mix::Reads => "random-read".to_owned(),
-        Mix::Writes => "random-write".to_owned(),
-        Mix::Both(share) => format!("random-read-write ({} reads)", percent(share)),
-    };
-    format!("{mix} ceiling ({}, depth {})", ceiling.block, ceiling.depth)
-}
-
-fn origin(ceiling: &Ceiling, view: &PointView) -> String {
-    match ceiling.point {
-        Some(id) => format!("by point {id} of this run"),
-        None => {
-            let when = fact(view.environment, "ceiling.measured").unwrap_or("before");
-            let kernel = fact(view.environment, "ceiling.kernel").map(|kernel| format!(", kernel {kernel}"));
-            format!("by `plimsoll disk`, {when}{}", kernel.unwrap_or_default())
-        }
-    }
+    Finding::new(Severity::Note, detail).next(next)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::simulate::{Simulation, params, run_of};
+    use crate::simulate::{Simulation, figures_of, params, run_of};
     use model::Fact;
+    use model::Value;
 
     /// A point whose device does so many reads of `read_size` and writes of `write_size` a second.
     fn on_disk(reads: f64, read_size: f64, writes: f64, write_size: f64) -> Simulation {
@@ -293,6 +239,10 @@ mod tests {
         simulation
     }
 
+    fn percent(found: &CeilingUse) -> f64 {
+        (found.used_share.0 * 100.0).round()
+    }
+
     const READS: &[(&str, &str)] = &[
         ("ceiling.read.4096.32", "40000 ops/s"),
         ("ceiling.read.16384.1", "5000 ops/s"),
@@ -302,30 +252,30 @@ mod tests {
 
     #[test]
     fn an_engine_that_reads_below_the_line_is_told_how_far() {
-        let finding = with_ceilings(on_disk(7_600.0, 16_384.0, 10.0, 4_096.0), READS).finding("load-line");
-        assert_eq!(finding.title, "used 38 % of the random-read ceiling (16 KiB, depth 32) that this disk has shown");
-        assert_eq!(
-            finding.evidence,
-            "the device did 7.60k/s of 16.0 KiB on average; ceiling 20.0k/s by `plimsoll disk`, 2026-11-21 09:30 UTC"
-        );
+        let found: CeilingUse = with_ceilings(on_disk(7_600.0, 16_384.0, 10.0, 4_096.0), READS).figures();
+        let block_bytes = Bytes::from_kib(16);
+        let ceiling = Ceiling { mix: CeilingMix::Reads, block_bytes, depth: 32, ops_per_s: 20_000.0, point: None };
+        assert_eq!((percent(&found), &found.ceilings[..]), (38.0, &[ceiling][..]));
+        assert_eq!((found.ops_per_s.round(), found.bytes_per_op.round()), (7_600.0, 16_384.0));
+        assert_eq!((found.counted_at_clients, found.measured.as_deref()), (false, Some("2026-11-21 09:30 UTC")));
     }
 
     #[test]
     fn smaller_operations_are_compared_by_number_and_larger_ones_by_bytes() {
-        let title = |size: f64| with_ceilings(on_disk(4_000.0, size, 0.0, 0.0), READS).finding("load-line").title;
-        assert!(title(14_000.0).starts_with("used 20 % of the random-read ceiling (16 KiB"), "{}", title(14_000.0));
-        assert!(title(24_576.0).starts_with("used 30 % of the random-read ceiling (16 KiB"), "{}", title(24_576.0));
-        assert!(title(131_072.0).starts_with("used 100 % of the random-read ceiling (64 KiB"), "{}", title(131_072.0));
+        let used = |size: f64| {
+            let found: CeilingUse = with_ceilings(on_disk(4_000.0, size, 0.0, 0.0), READS).figures();
+            (percent(&found), found.ceilings[0].block_bytes)
+        };
+        let [small, large] = [16, 64].map(Bytes::from_kib);
+        assert_eq!([14_000.0, 24_576.0, 131_072.0].map(used), [(20.0, small), (30.0, small), (100.0, large)]);
     }
 
     #[test]
     fn reads_and_writes_add_up_where_no_ceiling_is_of_both() {
         let both = [READS, &[("ceiling.write.16384.32", "10000 ops/s")]].concat();
-        let title = with_ceilings(on_disk(4_000.0, 16_384.0, 3_000.0, 16_384.0), &both).finding("load-line").title;
-        assert!(
-            title.starts_with("used 50 % of the random-read ceiling (16 KiB, depth 32) and the random-write"),
-            "{title}"
-        );
+        let found: CeilingUse = with_ceilings(on_disk(4_000.0, 16_384.0, 3_000.0, 16_384.0), &both).figures();
+        let mixes: Vec<CeilingMix> = found.ceilings.iter().map(|ceiling| ceiling.mix).collect();
+        assert_eq!((percent(&found), mixes), (50.0, vec![CeilingMix::Reads, CeilingMix::Writes]));
         assert!(with_ceilings(on_disk(4_000.0, 16_384.0, 3_000.0, 16_384.0), READS).findings("load-line").is_empty());
     }
 
@@ -371,19 +321,17 @@ mod tests {
         let points =
             vec![file(1, 5_000).point(), file(32, 20_000).point(), on_disk(5_000.0, 16_384.0, 0.0, 0.0).point()];
         let analysis = analyse(&run_of(points, Vec::new()));
-        let titles: Vec<Option<&str>> = analysis
-            .points
-            .iter()
-            .map(|point| {
-                point.findings.iter().find(|finding| finding.code == "load-line").map(|finding| finding.title.as_str())
-            })
-            .collect();
-        let line = "used 25 % of the random-read ceiling (16 KiB, depth 32) that this disk has shown";
-        assert_eq!(titles, [Some(line), None, Some(line)]);
-        let next = [0, 2].map(|nth: usize| {
-            let told = analysis.points[nth].findings.iter().find(|finding| finding.code == "load-line");
-            told.expect("it is told").next_step.contains("engine")
-        });
-        assert_eq!(next, [false, true], "a file has no engine that could be held back");
+        let used = |point: &crate::PointAnalysis| {
+            let found = figures_of::<CeilingUse>(&point.findings).pop()?;
+            Some((percent(&found), found.ceilings[0].depth, found.ceilings[0].point))
+        };
+        let line = Some((25.0, 32, Some(2)));
+        assert_eq!(analysis.points.iter().map(used).collect::<Vec<_>>(), [line, None, line]);
+        let next = |nth: usize| {
+            let found = analysis.points[nth].findings.iter().find(|finding| finding.code() == Code::LoadLine);
+            found.expect("it is below the line").next
+        };
+        let advice = [NextStep::AskMoreOfDisk, NextStep::FindEngineLimit];
+        assert_eq!([next(0), next(2)], advice, "a file has no engine that could be the limit");
     }
 }

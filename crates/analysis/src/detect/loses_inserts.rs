@@ -1,33 +1,20 @@
 //! Says which engine loses how much of its inserts when storage slows, and when data outgrows its cache.
 //!
 //! In: the points of a run that insert, on several storage limits or sizes of cache and data. Out: a note for each comparison.
-//! Limits: whether data fits is by size here; what the reads show is the finding `memory-shown` of the points.
+//! Limits: whether data fits is by size here; what the reads show is the finding `cache-mismatch` of the points.
 
-use super::RunDetector;
+use super::detector::RunDetector;
+use crate::finding::comparison::InsertSlowdown;
+use crate::finding::{Code, Subject};
 use crate::losses::{Loss, sentences};
-use crate::text::rate;
 use crate::{Finding, PointAnalysis, Severity};
 
 /// The entry in the list of detectors of runs.
-pub const DETECTOR: RunDetector = RunDetector {
-    code: "loses-inserts",
-    help: "how much of their inserts engines lose when storage slows or data outgrows the cache",
-    explain: "Where a plan has the same inserts with and without a storage limit (`storage_limit`), or with data that fits the cache \
-              and data that does not (`cache`, `memory_limit`, `rows`), each engine is compared with itself: the loss is one minus \
-              the slower rate over the faster, with the 95 % interval of the ratio. Engines stand in one sentence, the greatest \
-              loss first; they differ where their intervals do not overlap. A loss whose interval holds zero is none that was \
-              shown. More repeats make the intervals narrower.",
-    detect,
-};
+pub const DETECTOR: RunDetector = RunDetector { code: Code::InsertSlowdown, detect };
 
 fn detect(points: &[PointAnalysis]) -> Vec<Finding> {
-    sentences(points).iter().map(|losses| finding(losses)).collect()
-}
-
-fn finding(losses: &[Loss]) -> Finding {
-    let rates = |loss: &Loss| format!("{} {} of {}", loss.target, rate(loss.rates[1]), rate(loss.rates[0]));
-    let evidence = losses.iter().map(rates).collect::<Vec<_>>().join("; ");
-    DETECTOR.finding(Severity::Note, sentence(losses, Loss::told, true), evidence, "")
+    let finding = |losses| Finding::new(Severity::Note, InsertSlowdown { losses }).about(Subject::Run);
+    sentences(points).into_iter().map(finding).collect()
 }
 
 /// `storage held to iops=2000: mariadb:innodb loses 64 % (60 to 68) of its inserts, mariadb:rocksdb loses 21 % (18 to 24)`
@@ -44,6 +31,8 @@ pub fn sentence(losses: &[Loss], told: fn(&Loss) -> String, with_place: bool) ->
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::DetailKind;
     use crate::simulate::{inserting_so_many, params, run_of};
     use crate::{Analysis, analyse};
     use model::{Bytes, Fact, PointData, Value};
@@ -72,8 +61,9 @@ mod tests {
     }
 
     fn titles(cells: &[Cell]) -> Vec<String> {
-        let found = run(cells).findings.into_iter().filter(|finding| finding.code == "loses-inserts");
-        found.map(|finding| finding.title).collect()
+        let found = run(cells).findings.into_iter().filter(|finding| finding.code() == crate::Code::InsertSlowdown);
+        let figures = |finding: Finding| InsertSlowdown::in_detail(&finding.detail).cloned();
+        found.filter_map(figures).map(|found| sentence(&found.losses, Loss::told, true)).collect()
     }
 
     const SMALL: u64 = 125_000;

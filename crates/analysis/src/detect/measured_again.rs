@@ -1,47 +1,36 @@
 //! Finds points that were measured after an interruption of the run, in place of an attempt that broke off.
 //!
-//! In: the attempts, and the fact that says what was performed again before the point. Out: a note. Limits: it judges nothing: whether
-//! the machine was the same is asked before a run goes on.
+//! In: the attempts, and the fact that names the steps that were performed again before the point. Out: a note. Limits: it
+//! judges nothing: a run goes on only if the machine is the same.
 
 use super::detector::{Detector, PointView};
-use crate::facts::fact;
-use crate::text::plural;
+use crate::finding::Code;
+use crate::finding::completeness::{BrokenAttempt, BrokenAttempts};
 use crate::{Finding, Severity};
-use model::{Phase, PointData};
+use model::{Nanos, Phase, PointData};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "measured-again",
-    help: "the run was interrupted here and went on later",
-    explain: "The run ended in the middle of this point, or before it, and was taken up by `plimsoll run --resume`: the point was \
-              measured whole, on new data, and what an earlier attempt had recorded is in no number. Where the point is a step \
-              of a sequence, the steps before it were performed again first, as its phase prepare; their own points are those \
-              measured before the interruption, on data that is gone.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::MeasuredAgain, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let steps = fact(&view.point.facts, "prepare.steps");
-    let attempts: Vec<String> = view.broken_off.iter().map(|attempt| told(attempt)).collect();
-    let title = match (attempts.len(), steps) {
-        (0, None) => return Vec::new(),
-        (0, Some(_)) => "measured on data that was made again".to_owned(),
-        (some, _) => format!("measured again after {}", plural(some, "attempt")),
-    };
-    let again = steps.map(|steps| format!("performed again before it: {steps}"));
-    let evidence = attempts.into_iter().chain(again).collect::<Vec<_>>().join("; ");
-    vec![DETECTOR.finding(Severity::Note, title, evidence, "none is needed")]
+    let repeated_steps = Some(view.point.traits.course.replayed_steps.join(", ")).filter(|steps| !steps.is_empty());
+    let attempts: Vec<BrokenAttempt> = view.broken_off.iter().map(|attempt| broken(attempt)).collect();
+    if attempts.is_empty() && repeated_steps.is_none() {
+        return Vec::new();
+    }
+    vec![Finding::new(Severity::Note, BrokenAttempts { attempts, repeated_steps })]
 }
 
-fn told(attempt: &PointData) -> String {
-    let seconds = attempt.phase(Phase::Run).map_or(0.0, |phase| phase.end.since(phase.start).as_secs_f64());
-    format!("point {} broke off after {seconds:.1} s and is left out", attempt.id)
+fn broken(attempt: &PointData) -> BrokenAttempt {
+    let measured_ns = attempt.phase(Phase::Run).map_or(Nanos(0), |phase| phase.end.since(phase.start));
+    BrokenAttempt { point: attempt.id, measured_ns }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::analyse;
-    use crate::simulate::{Simulation, run_of};
+    use crate::simulate::{Simulation, figures_of, run_of};
     use model::{Fact, PointState};
 
     #[test]
@@ -54,13 +43,10 @@ mod tests {
         let mut broken = broken.point();
         broken.trial = again.clone().point().trial;
         let analysis = analyse(&run_of(vec![broken, again.clone().point()], Vec::new()));
-        let found = analysis.points[0].findings.iter().find(|finding| finding.code == "measured-again").unwrap();
-        assert_eq!(found.title, "measured again after 1 attempt");
-        assert_eq!(
-            found.evidence,
-            "point 1 broke off after 4.0 s and is left out; performed again before it: l.i0, l.x"
-        );
-        assert_eq!(again.finding("measured-again").title, "measured on data that was made again");
+        let found = figures_of::<BrokenAttempts>(&analysis.points[0].findings).remove(0);
+        assert_eq!(found.attempts, [BrokenAttempt { point: 1, measured_ns: Nanos::from_secs(4) }]);
+        assert_eq!(found.repeated_steps.as_deref(), Some("l.i0, l.x"));
+        assert!(again.figures::<BrokenAttempts>().attempts.is_empty());
         assert!(Simulation::counts(&[1000; 10]).findings("measured-again").is_empty());
     }
 }

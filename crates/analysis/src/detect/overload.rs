@@ -1,24 +1,17 @@
 //! Finds open loops that the target could not serve.
 //!
-//! In: arrivals offered, late and unserved. Out: a warning. Limits: does not tell a target that is too slow from too few
-//! clients; more clients tell.
+//! In: arrivals offered, late and unserved. Out: a warning. Limits: does not separate a target that is too slow from too few
+//! clients; a point with more clients does.
 
 use super::detector::{Detector, Measured, PointView};
 use crate::facts::slots;
-use crate::text::{percent, plural, rate};
+use crate::finding::load::Overload;
+use crate::finding::units::Share;
+use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "overload",
-    help: "the offered rate was not served in time",
-    explain: "In an open loop arrivals fell due while every client was busy (late), or were never started before the end \
-              (unserved). Unserved arrivals beyond 0.1 % of the offered ones and beyond one per operation that can be under way, or \
-              more than 5 % late ones, mean that the offered rate is beyond what the target carries with so many clients at \
-              least at times. Response times include the wait, as users would feel it; in a \
-              lasting overload they grow with the length of the run and are no property of the target.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::Overload, detect };
 
 const LATE_SHARE_MAX: f64 = 0.05;
 // Arrivals that fall due in the last moment find the clients busy at any rate.
@@ -30,8 +23,8 @@ pub fn is_lasting(view: &PointView, measured: &Measured) -> bool {
     unserved > slots(view.point) && unserved as f64 > UNSERVED_SHARE_MAX * offered as f64
 }
 
-/// Whether this detector speaks of the point.
-pub fn is_told(view: &PointView, measured: &Measured) -> bool {
+/// Whether this detector has a finding of the point.
+pub fn is_found(view: &PointView, measured: &Measured) -> bool {
     is_lasting(view, measured) || late_share(measured) > LATE_SHARE_MAX
 }
 
@@ -40,57 +33,39 @@ fn late_share(measured: &Measured) -> f64 {
     measured.summary.late as f64 / measured.window.phase.offered.max(1) as f64
 }
 
-/// Whether `finding` tells of such an overload, and not of late arrivals alone.
-pub fn tells_of_unserved(finding: &Finding) -> bool {
-    finding.code == DETECTOR.code && finding.title.starts_with(OVERLOADED)
-}
-
-const OVERLOADED: &str = "overloaded:";
-
 fn detect(view: &PointView) -> Vec<Finding> {
-    let Some(measured) = view.measured else { return Vec::new() };
+    let Some(measured) = view.measured.filter(|measured| is_found(view, measured)) else { return Vec::new() };
     let summary = measured.summary;
     let Some(offered_per_s) = summary.offered_per_s else { return Vec::new() };
-    let offered = measured.window.phase.offered.max(1) as f64;
-    let late = late_share(&measured);
-    let lasting = is_lasting(view, &measured);
-    if !is_told(view, &measured) {
-        return Vec::new();
-    }
-    let title = match lasting {
-        false => format!("{} of the arrivals had to wait for a free client", percent(late)),
-        true => format!(
-            "{OVERLOADED} {} never served: {} offered, {} done",
-            plural(summary.unserved as usize, "arrival"),
-            rate(offered_per_s),
-            rate(summary.ops_per_s)
-        ),
+    let detail = Overload {
+        is_lasting: is_lasting(view, &measured),
+        arrivals: measured.window.phase.offered.max(1),
+        late_arrivals: summary.late,
+        late_share: Share(late_share(&measured)),
+        unserved_arrivals: summary.unserved,
+        offered_per_s,
+        done_per_s: summary.ops_per_s,
     };
-    let evidence = format!(
-        "offered {}, done {}; {} of {offered:.0} arrivals late, {} unserved; response times include the wait",
-        rate(offered_per_s),
-        rate(summary.ops_per_s),
-        summary.late,
-        summary.unserved
-    );
-    vec![DETECTOR.finding(Severity::Warning, title, evidence, "lower the rate, or allow more clients")]
+    vec![Finding::new(Severity::Warning, detail).next(NextStep::LowerRateOrAddClients)]
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::Simulation;
 
     #[test]
     fn twice_the_rate_that_the_target_carries_leaves_arrivals_unserved() {
-        let finding = Simulation::open(10, 2_000, |_| 1_000_000).finding("overload");
-        assert!(finding.title.ends_with("never served: 2.00k/s offered, 1.00k/s done"), "{}", finding.title);
+        let found: Overload = Simulation::open(10, 2_000, |_| 1_000_000).figures();
+        assert!(found.is_lasting && found.unserved_arrivals > 9_000, "{found:?}");
+        assert_eq!((found.offered_per_s, found.done_per_s.round()), (2_000.0, 1_000.0));
     }
 
     #[test]
     fn stalls_make_arrivals_late_without_losing_any() {
         let stalling = |seq| if seq % 10_000 == 5_000 { 200_000_000 } else { 100_000 };
-        let finding = Simulation::open(20, 5_000, stalling).finding("overload");
-        assert!(finding.title.ends_with("of the arrivals had to wait for a free client"), "{}", finding.title);
+        let found: Overload = Simulation::open(20, 5_000, stalling).figures();
+        assert!(!found.is_lasting && found.late_share.0 > LATE_SHARE_MAX, "{found:?}");
     }
 
     #[test]

@@ -5,28 +5,18 @@
 //! their boundaries at different times, and nothing is found. Another cause that comes as often in rows, and at the same moment,
 //! cannot be told from it.
 
-use super::detector::{Detector, Measured, PointView};
+use super::detector::{Detector, PointView};
 use crate::amounts::Inserted;
+use crate::finding::rates::{BoundaryPattern, PartitionRates};
+use crate::finding::units::{Share, nanos};
+use crate::finding::{Code, NextStep};
 use crate::stats::{mean, median};
-use crate::text::{count, decimals, listed, percent, plural, rate};
 use crate::{Finding, Severity};
+use model::Nanos;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "partition-drops",
-    help: "the insert rate drops or peaks where the tables begin a new partition",
-    explain: "Each boundary between partitions is looked at with half a partition on both sides of it. Where the lowest interval \
-              of such a stretch lies within 5 % of a partition from the boundary, that boundary has a drop; where the highest does, \
-              a peak. Were boundaries nothing special, the lowest interval would lie anywhere, and there as often as those rows are \
-              a share of all. The binomial test says how likely so many would be by chance (for unequal shares their mean is the \
-              wider test: W. Hoeffding, Annals of Mathematical Statistics 27, 1956); from 1 in 1,000 on nothing is said, nor \
-              where the drops are less than 10 % of the level around them. On simulated noise (white, AR(1), heavy tails) it \
-              speaks in at most 1 % of runs. A drop that comes and goes is the work of the change itself (a table is opened, \
-              pages are flushed); a rate that falls while a partition fills and jumps where the next begins is what its \
-              indexes cost when they outgrow the cache. It describes the target.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::PartitionDrops, detect };
 
 const BOUNDARIES_MIN: usize = 3;
 const INTERVALS_MIN: usize = 10;
@@ -42,38 +32,28 @@ enum Way {
     Up,
 }
 
-/// Boundaries at which the rate stands out, among all that were looked at.
-#[derive(Clone, Debug, PartialEq)]
-struct Pattern {
-    at: usize,
-    of: usize,
-    /// How likely so many would be, were boundaries nothing special.
-    chance: f64,
-    /// The share of all rows that are near a boundary.
-    share: f64,
-    /// The median of the rates there, rows per second.
-    per_s: f64,
-    /// By which share of the level around it, as a median.
-    depth: f64,
-    /// How long, as a median.
-    seconds: f64,
-}
-
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
     let amounts = &measured.series.amounts;
-    let Some(rows) = amounts.partition_rows else { return Vec::new() };
-    let stretches = stretches(&amounts.inserted, rows);
-    let found = [Way::Down, Way::Up].map(|way| pattern(&stretches, way));
-    let title = match &found {
-        [None, None] => return Vec::new(),
-        [Some(low), Some(high)] => both(low, high),
-        [Some(one), None] => alone(one, "drops", "below", &measured),
-        [None, Some(one)] => alone(one, "peaks", "above", &measured),
+    let Some(partition_rows) = amounts.partition_rows else { return Vec::new() };
+    let stretches = stretches(&amounts.inserted, partition_rows);
+    let [drops, peaks] = [Way::Down, Way::Up].map(|way| pattern(&stretches, way));
+    if drops.is_none() && peaks.is_none() {
+        return Vec::new();
+    }
+    let detail = PartitionRates {
+        drops,
+        peaks,
+        partition_rows,
+        passed_at_ns: stretches.iter().map(passed_at).collect(),
+        interval_ns: measured.window.whole.first().map_or(Nanos::from_secs(1), |first| first.length),
     };
-    let evidence = evidence(&found, &stretches, rows, &measured);
-    let next_step = "see what the engine does when a partition is full; `partition_rows = 0` shows the table without";
-    vec![DETECTOR.finding(Severity::Note, title, evidence, next_step)]
+    vec![Finding::new(Severity::Note, detail).next(NextStep::StudyPartitions)]
+}
+
+fn passed_at(stretch: &Stretch) -> Nanos {
+    let nearest = stretch.intervals.iter().find(|interval| interval.after() as f64 >= stretch.boundary);
+    nanos(nearest.map_or(0.0, |interval| interval.at_s))
 }
 
 /// A boundary with half a partition on both sides.
@@ -148,7 +128,7 @@ impl Stretch<'_> {
 }
 
 /// The boundaries at which the rate stands out that way; `None` where they are no more than chance brings.
-fn pattern(stretches: &[Stretch], way: Way) -> Option<Pattern> {
+fn pattern(stretches: &[Stretch], way: Way) -> Option<BoundaryPattern> {
     let found: Vec<(&Stretch, usize)> = stretches
         .iter()
         .map(|stretch| (stretch, stretch.extreme(way)))
@@ -168,59 +148,15 @@ fn pattern(stretches: &[Stretch], way: Way) -> Option<Pattern> {
         (stretch.intervals[at].per_s() / stretch.level().max(f64::MIN_POSITIVE) - 1.0).abs()
     };
     let (depth, seconds) = (usual(&off), usual(&|stretch, at| stretch.seconds_around(at)));
-    (chance <= CHANCE_MAX && depth >= DEPTH_MIN).then_some(Pattern { at, of, chance, share, per_s, depth, seconds })
-}
-
-/// `the rate drops at 8 of 9 partition boundaries: to 6.10k/s for 3.0 s, 38 % below the level around them`
-fn alone(pattern: &Pattern, does: &str, side: &str, measured: &Measured) -> String {
-    let digits = measured.window.whole.first().map_or(1, |first| decimals(first.length));
-    format!(
-        "the insert rate {does} at {} of {}: to {} for {:.digits$} s, {} {side} the level around them",
-        pattern.at,
-        plural(pattern.of, "partition boundary").replace("boundarys", "boundaries"),
-        rate(pattern.per_s),
-        pattern.seconds,
-        percent(pattern.depth)
-    )
-}
-
-fn both(low: &Pattern, high: &Pattern) -> String {
-    format!(
-        "the insert rate falls to {} while a partition fills and jumps to {} where the next begins ({} and {} of {} boundaries)",
-        rate(low.per_s),
-        rate(high.per_s),
-        low.at,
-        high.at,
-        low.of
-    )
-}
-
-fn evidence(found: &[Option<Pattern>; 2], stretches: &[Stretch], rows: u64, measured: &Measured) -> String {
-    const LISTED_MAX: usize = 6;
-    let digits = measured.window.whole.first().map_or(1, |first| decimals(first.length));
-    let test = |(pattern, word): (&Option<Pattern>, &str)| {
-        pattern.as_ref().map(|p| {
-            format!("the {word} interval is there in {} of {} (by chance: p {})", p.at, p.of, chance(p.chance))
-        })
-    };
-    let tests: Vec<String> = found.iter().zip(["lowest", "highest"]).filter_map(test).collect();
-    let share = found.iter().flatten().map(|pattern| pattern.share).next().unwrap_or(0.0);
-    let passed = |stretch: &Stretch| {
-        let nearest = stretch.intervals.iter().find(|interval| interval.after() as f64 >= stretch.boundary);
-        format!("{:.digits$} s", nearest.map_or(0.0, |interval| interval.at_s))
-    };
-    format!(
-        "a boundary every {} rows; {} of the rows are near one; {}; passed at {}",
-        count(rows as f64),
-        percent(share),
-        tests.join(", "),
-        listed(stretches, LISTED_MAX, passed)
-    )
-}
-
-/// `below 0.000001`, `0.0004`
-fn chance(chance: f64) -> String {
-    if chance < 1e-6 { "below 0.000001".to_owned() } else { format!("{chance:.6}") }
+    (chance <= CHANCE_MAX && depth >= DEPTH_MIN).then(|| BoundaryPattern {
+        found: at,
+        boundaries: of,
+        chance,
+        near_share: Share(share),
+        rows_per_s: per_s,
+        depth_share: Share(depth),
+        length_ns: nanos(seconds),
+    })
 }
 
 #[cfg(test)]
@@ -254,21 +190,16 @@ mod tests {
     #[test]
     fn drops_at_the_boundaries_are_found_with_their_depth_and_length() {
         let mut random = Random::new(1);
-        let finding = filling(200, |rows| {
+        let found: PartitionRates = filling(200, |rows| {
             let level = if near(rows, 0.03) { 2_500.0 } else { 5_000.0 };
             level + 200.0 * random.normal()
         })
-        .finding("partition-drops");
-        assert!(
-            finding.title.starts_with("the insert rate drops at 9 of 9 partition boundaries: to 2."),
-            "{}",
-            finding.title
-        );
-        let length = |text: &str| finding.title.contains(text);
-        assert!(length(" for 2.0 s, 5") || length(" for 3.0 s, 5"), "{}", finding.title);
-        assert!(finding.title.ends_with(" % below the level around them"), "{}", finding.title);
-        assert!(finding.evidence.starts_with("a boundary every 100k rows; "), "{}", finding.evidence);
-        assert!(finding.evidence.contains("p below 0.000001"), "{}", finding.evidence);
+        .figures();
+        let (drops, rows) = (found.drops.expect("the rate drops"), found.partition_rows);
+        assert_eq!((drops.found, drops.boundaries, rows, found.peaks), (9, 9, 100_000, None));
+        assert!((2_000.0..3_000.0).contains(&drops.rows_per_s), "{drops:?}");
+        assert!((0.5..0.6).contains(&drops.depth_share.0) && drops.chance < 1e-6, "{drops:?}");
+        assert!([2, 3].map(Nanos::from_secs).contains(&drops.length_ns), "{drops:?}");
     }
 
     #[test]
@@ -278,9 +209,11 @@ mod tests {
             let filled = (rows % PARTITION) as f64 / PARTITION as f64;
             12_500.0 - 6_000.0 * filled + 200.0 * random.normal()
         });
-        let title = finding.finding("partition-drops").title;
-        assert!(title.starts_with("the insert rate falls to 6.") && title.contains(" and jumps to 12."), "{title}");
-        assert!(title.contains("where the next begins ("), "{title}");
+        let PartitionRates { drops: Some(drops), peaks: Some(peaks), .. } = finding.figures() else {
+            panic!("it falls and comes back")
+        };
+        assert!((6_000.0..7_000.0).contains(&drops.rows_per_s), "{drops:?}");
+        assert!((12_000.0..13_000.0).contains(&peaks.rows_per_s), "{peaks:?}");
     }
 
     #[test]

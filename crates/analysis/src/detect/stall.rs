@@ -1,99 +1,76 @@
 //! Finds stalls: times in which the target did next to nothing.
 //!
-//! In: the stalls of the run's shape. Out: a note for those that the intervals show, and one for those that single operations
-//! show. Limits: those of [`crate::shape::stalls`].
+//! In: the stalls of the run phase, and the slow operations that show shorter ones. Out: notes.
+//! Limits: those of [`crate::shape::stalls`].
 
 use super::detector::{Detector, Measured, PointView};
 use crate::facts::slots;
+use crate::finding::rates::{EventPeriod, LongStalls, ShortStalls, Stalls};
+use crate::finding::units::{Share, nanos};
+use crate::finding::{Code, NextStep};
 use crate::shape::Shape;
-use crate::shape::rhythm::Period;
-use crate::shape::stalls::{SlowOps, Stall};
-use crate::text::{decimals, listed, percent, plural, rate, time};
+use crate::shape::stalls::SlowOps;
 use crate::{Finding, Severity};
-use model::PointData;
+use model::Nanos;
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "stall",
-    help: "times in which the target did next to nothing",
-    explain: "A stall is a stretch of intervals below 20 % of the run's median rate, at least 100 ms long and long enough that \
-              30 operations were to be expected in it. A shorter one shows in the service times: operations of at least 50 ms \
-              that took 100 times the median, and 10 times the 99.9th percentile unless only one operation is under way at a \
-              time; where they lasted so long that a target at rest would have shown in the rates, others were served \
-              meanwhile, and that is the finding `starvation`. A stall describes the target and does not weaken the numbers; the mean hides it, the worst second and the \
-              longest response time show it. Three or more at equal distances are a period: look for what happens that often \
-              (checkpoints, compaction, garbage collection, a throttle).",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::Stall, detect };
 
-const PERIOD_STALLS_MIN: usize = 3;
-const LISTED_MAX: usize = 6;
+const PERIOD_STALLS_MIN: u64 = 3;
+/// Shorter intervals cost more than they show.
+const INTERVAL_MIN: Nanos = Nanos::from_millis(100);
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
     let shape = measured.shape;
     let long = (!shape.stalls.is_empty()).then(|| long_stalls(shape, &measured));
-    let short = shape.short_stalls.map(|slow| short_stalls(&slow, view.point, &measured));
+    let short = shape.short_stalls.map(|slow| short_stalls(slow, view, &measured));
     long.into_iter().chain(short).collect()
 }
 
 fn long_stalls(shape: &Shape, measured: &Measured) -> Finding {
-    let found = &shape.stalls;
-    let total: f64 = found.iter().map(|stall| stall.span.length_s()).sum();
-    let longest = found.iter().map(|stall| stall.span).max_by(|a, b| a.length_s().total_cmp(&b.length_s()));
-    let longest = longest.expect("there is at least one stall");
-    let deepest = found.iter().map(|stall| stall.rate_share).fold(1.0, f64::min);
-    let digits = decimals(measured.window.whole[0].length);
-    let every = shape.stall_period.map_or(String::new(), |Period { gap_s, spread_s }| {
-        format!("; one every {gap_s:.digits$} s (+-{spread_s:.digits$} s)")
+    let spans: Vec<_> = shape.stalls.iter().map(|stall| stall.span).collect();
+    let longest = spans.iter().max_by(|a, b| a.length_s().total_cmp(&b.length_s())).expect("there is a stall");
+    let detail = Stalls::Rates(LongStalls {
+        count: spans.len(),
+        total_ns: nanos(spans.iter().map(|span| span.length_s()).sum()),
+        longest_ns: nanos(longest.length_s()),
+        longest_at_ns: nanos(longest.from_s),
+        period: shape.stall_period.map(EventPeriod::from),
+        usual_per_s: shape.usual_per_s.unwrap_or(0.0),
+        deepest_share: Share(shape.stalls.iter().map(|stall| stall.rate_share).fold(1.0, f64::min)),
+        interval_ns: measured.window.whole[0].length,
     });
-    let title = format!(
-        "{}, {total:.digits$} s in all; the longest {:.digits$} s from {:.digits$} s on{every}",
-        plural(found.len(), "stall"),
-        longest.length_s(),
-        longest.from_s
-    );
-    let evidence = format!(
-        "below 20 % of the median rate of {}, down to {} of it: {}",
-        rate(shape.usual_per_s.unwrap_or(0.0)),
-        percent(deepest),
-        all_of(found, digits)
-    );
-    let next_step = "look at the charts of disk and CPU at these times; see what the target does then";
-    DETECTOR.finding(Severity::Note, title, evidence, next_step)
+    Finding::new(Severity::Note, detail).at(spans).next(NextStep::CompareCharts)
 }
 
-fn all_of(found: &[Stall], digits: usize) -> String {
-    listed(found, LISTED_MAX, |stall| format!("{:.digits$}-{:.digits$} s", stall.span.from_s, stall.span.to_s))
-}
-
-fn short_stalls(slow: &SlowOps, point: &PointData, measured: &Measured) -> Finding {
-    let times = slow.longest_ns / slow.median_ns.max(1);
-    let took = if slow.count == 1 { "took" } else { "took up to" };
-    let operations = plural(slow.count as usize, "operation");
-    let title = format!("{operations} {took} {}, {times}x the median", time(slow.longest_ns as f64));
-    // Only where one operation is under way at a time is each slow one a stall of its own.
-    let countable = slots(point) == 1 && slow.count >= PERIOD_STALLS_MIN as u64;
-    let every = match countable {
-        true => format!("; one every {:.2} s on average", measured.summary.seconds / slow.count as f64),
-        false => String::new(),
-    };
-    let evidence = format!(
-        "median service time {}; they ended in {} of {}{every}",
-        time(slow.median_ns as f64),
-        slow.intervals,
-        plural(measured.window.phase.intervals.len(), "interval")
-    );
-    let next_step = "record shorter intervals (`--interval 100ms`) to see when they happen";
-    DETECTOR.finding(Severity::Note, title, evidence, next_step)
+fn short_stalls(slow: SlowOps, view: &PointView, measured: &Measured) -> Finding {
+    // Each slow operation is a stall of its own only if one is in flight at a time.
+    let countable = slots(view.point) == 1 && slow.count >= PERIOD_STALLS_MIN;
+    let detail = Stalls::Operations(ShortStalls {
+        slow,
+        intervals_of: measured.window.phase.intervals.len(),
+        period_ns: countable.then(|| nanos(measured.summary.seconds / slow.count as f64)),
+    });
+    let is_coarse = view.point.trial.phases.interval > INTERVAL_MIN;
+    let next = if is_coarse { NextStep::ShortenInterval } else { NextStep::None };
+    Finding::new(Severity::Note, detail).next(next)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Span;
-    use crate::simulate::{Random, Simulation};
+    use crate::shape::stalls::Stall;
+    use crate::simulate::{Random, Simulation, figures_of};
     use model::Nanos;
+
+    fn in_rates(simulation: &Simulation) -> LongStalls {
+        match simulation.figures() {
+            Stalls::Rates(found) => found,
+            other => panic!("{other:?}"),
+        }
+    }
 
     #[test]
     fn a_server_frozen_for_three_seconds_is_found_where_it_was() {
@@ -102,9 +79,10 @@ mod tests {
         let stalls = &analysis.points[0].shape.as_ref().expect("it ran").stalls;
         assert_eq!(stalls[..], [Stall { span: Span { from_s: 3.0, to_s: 6.0 }, rate_share: 0.0 }]);
         let finding = simulation.finding("stall");
-        assert_eq!(finding.title, "1 stall, 3.0 s in all; the longest 3.0 s from 3.0 s on");
-        assert!(finding.evidence.contains("down to 0 % of it: 3.0-6.0 s"), "{}", finding.evidence);
-        assert_eq!(finding.severity, Severity::Note);
+        assert_eq!((finding.severity, &finding.spans[..]), (Severity::Note, &[Span { from_s: 3.0, to_s: 6.0 }][..]));
+        let found = in_rates(&simulation);
+        assert_eq!((found.count, found.total_ns, found.longest_ns), (1, Nanos::from_secs(3), Nanos::from_secs(3)));
+        assert_eq!((found.longest_at_ns, found.deepest_share, found.period), (Nanos::from_secs(3), Share(0.0), None));
     }
 
     #[test]
@@ -112,14 +90,17 @@ mod tests {
         let mut counts = Simulation::counts(&[500; 10]).recorded;
         counts.phases[0].end.0 += 5_000_000_000;
         let simulation = Simulation { recorded: counts, environment: Vec::new() };
-        assert!(simulation.finding("stall").title.contains("5.0 s from 10.0 s on"));
+        let found = in_rates(&simulation);
+        assert_eq!((found.longest_ns, found.longest_at_ns), (Nanos::from_secs(5), Nanos::from_secs(10)));
     }
 
     #[test]
     fn regular_drops_have_a_period() {
         let counts: Vec<u64> = (0..100).map(|second| if second % 20 >= 17 { 10 } else { 1000 + second % 7 }).collect();
-        let title = Simulation::counts(&counts).finding("stall").title;
-        assert_eq!(title, "5 stalls, 15.0 s in all; the longest 3.0 s from 97.0 s on; one every 20.0 s (+-0.0 s)");
+        let found = in_rates(&Simulation::counts(&counts));
+        assert_eq!((found.count, found.total_ns, found.longest_ns), (5, Nanos::from_secs(15), Nanos::from_secs(3)));
+        assert_eq!(found.longest_at_ns, Nanos::from_secs(97));
+        assert_eq!(found.period, Some(EventPeriod { gap_ns: Nanos::from_secs(20), spread_ns: Nanos(0) }));
     }
 
     #[test]
@@ -132,43 +113,48 @@ mod tests {
                 interval.length = Nanos::from_millis(20);
             }
         });
-        let title = simulation.findings("stall").remove(0).title;
-        assert!(
-            title.contains("the longest 0.14 s from ") && title.contains("; one every 0.34 s (+-0.00 s)"),
-            "{title}"
-        );
+        let Some(Stalls::Rates(found)) = figures_of(&simulation.findings("stall")).pop() else {
+            panic!("rates show it")
+        };
+        assert_eq!((found.longest_ns, found.interval_ns), (Nanos::from_millis(140), Nanos::from_millis(20)));
+        let gap_ns = found.period.expect("they are regular").gap_ns;
+        assert_eq!(gap_ns, Nanos::from_millis(340));
     }
 
     #[test]
     fn irregular_drops_have_none() {
         let at = [5, 9, 40, 77, 81];
         let counts: Vec<u64> = (0..100).map(|second| if at.contains(&second) { 0 } else { 1000 }).collect();
-        let title = Simulation::counts(&counts).finding("stall").title;
-        assert!(title.starts_with("5 stalls") && !title.contains("every"), "{title}");
+        let found = in_rates(&Simulation::counts(&counts));
+        assert_eq!((found.count, found.period), (5, None));
     }
 
     #[test]
     fn a_disk_that_stands_still_most_of_the_time_stalls() {
         let counts: Vec<u64> = (0..60).map(|second| if second % 10 < 4 { 300 } else { 0 }).collect();
-        assert!(Simulation::counts(&counts).finding("stall").title.starts_with("6 stalls, 36.0 s in all"));
+        let found = in_rates(&Simulation::counts(&counts));
+        assert_eq!((found.count, found.total_ns), (6, Nanos::from_secs(36)));
     }
 
     #[test]
     fn stalls_of_200_ms_in_one_second_intervals_show_in_the_service_times() {
         let simulation = Simulation::closed(60, |seq| if seq % 10_000 == 9_999 { 200_000_000 } else { 100_000 });
-        let finding = simulation.finding("stall");
-        assert!(finding.title.starts_with("50 operations took up to 200 ms, "), "{}", finding.title);
-        let times: f64 =
-            finding.title.split(", ").nth(1).and_then(|t| t.split('x').next()?.parse().ok()).expect("a number");
+        let Stalls::Operations(found) = simulation.figures() else { panic!("operations show them") };
+        assert_eq!((found.slow.count, found.slow.longest_ns / 1_000_000), (50, 200));
+        let times = found.slow.longest_ns as f64 / found.slow.median_ns as f64;
         assert!((1_990.0..2_010.0).contains(&times), "{times}");
-        assert!(finding.evidence.contains("one every 1.20 s on average"), "{}", finding.evidence);
+        assert_eq!(found.period_ns, Some(Nanos::from_millis(1_200)));
+        assert_eq!(simulation.finding("stall").next, NextStep::ShortenInterval);
+        let fine = simulation.clone().with(|point| point.trial.phases.interval = Nanos::from_millis(100));
+        assert_eq!(fine.finding("stall").next, NextStep::None, "intervals of 100 ms are short already");
         assert!(simulation.analysis().points[0].shape.as_ref().expect("it ran").stalls.is_empty());
     }
 
     #[test]
     fn the_same_stall_is_not_reported_in_both_forms() {
         let simulation = Simulation::closed(30, |seq| if seq == 10_000 { 3_000_000_000 } else { 1_000_000 });
-        assert!(simulation.finding("stall").title.starts_with("1 stall, 3.0 s in all"));
+        let found = in_rates(&simulation);
+        assert_eq!((found.count, found.total_ns), (1, Nanos::from_secs(3)));
     }
 
     #[test]

@@ -1,51 +1,33 @@
-//! Finds clients that were kept waiting while others were served.
+//! Finds clients that had to wait while others were served.
 //!
-//! In: the service times. Out: a note. Limits: which client it was is not recorded; a target that stood still for all of them
-//! is a stall, and operations that ended during or right after one are left to that detector.
+//! In: the slow operations during which others were served. Out: a note. Limits: which client it was is not recorded; a target
+//! that served no client at all has a stall, and operations that ended during or right after one are left to that detector.
 
 use super::detector::{Detector, Measured, PointView};
+use crate::finding::rates::StarvedOps;
+use crate::finding::units::nanos;
+use crate::finding::{Code, NextStep};
 use crate::shape::stalls::SlowOps;
-use crate::text::{percent, plural, time};
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "starvation",
-    help: "clients were kept waiting for very long while others were served",
-    explain: "Operations of at least 50 ms that took 100 times the median, and either a second, or a quarter of the run, or 10 \
-              times the 99.9th percentile, while the target served others: had it stood still for so long, the rate of an \
-              interval would have shown it. Throughput and median hide it: somebody waited for \
-              seconds. The usual reason is a lock without a queue, which whoever comes first takes again (retries with a \
-              back-off are of that kind), or an unfair scheduler. It describes the target and does not weaken the numbers.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::Starvation, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
-    measured.shape.starved_ops.map(|slow| starved(&slow, view, &measured)).into_iter().collect()
+    measured.shape.starved_ops.map(|slow| starved(slow, view, &measured)).into_iter().collect()
 }
 
-fn starved(slow: &SlowOps, view: &PointView, measured: &Measured) -> Finding {
-    let took = if slow.count == 1 { "took" } else { "took up to" };
-    let times = slow.longest_ns / slow.median_ns.max(1);
-    let operations = plural(slow.count as usize, "operation");
-    let longest = time(slow.longest_ns as f64);
-    let title = format!("{operations} {took} {longest}, {times}x the median, while others were served");
+fn starved(slow: SlowOps, view: &PointView, measured: &Measured) -> Finding {
     let load = view.point.trial.load;
-    let evidence = format!(
-        "median service time {}; the longest took {} of the run of {:.1} s; clients {}, depth {}",
-        time(slow.median_ns as f64),
-        percent(slow.longest_ns as f64 / 1e9 / measured.summary.seconds),
-        measured.summary.seconds,
-        load.clients,
-        load.depth
-    );
-    let next_step = "look for a lock that is not handed on in turn; try fewer clients";
-    DETECTOR.finding(Severity::Note, title, evidence, next_step)
+    let length_ns = nanos(measured.summary.seconds);
+    let detail = StarvedOps { slow, length_ns, clients: load.clients, depth: load.depth };
+    Finding::new(Severity::Note, detail).next(NextStep::FindUnfairLock)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::{Random, SECOND, Simulation};
     use model::Nanos;
 
@@ -66,9 +48,9 @@ mod tests {
     #[test]
     fn a_client_that_waits_for_seconds_while_others_are_served_is_starved() {
         let simulation = waiting(1_850_000_000, 60);
-        let finding = simulation.finding("starvation");
-        assert!(finding.title.starts_with("60 operations took up to 1.85 s, "), "{}", finding.title);
-        assert!(finding.evidence.contains("93 % of the run of 2.0 s; clients 16, depth 1"), "{}", finding.evidence);
+        let found: StarvedOps = simulation.figures();
+        assert_eq!((found.slow.count, found.slow.longest_ns / 10_000_000), (60, 185));
+        assert_eq!((found.length_ns, found.clients, found.depth), (Nanos::from_secs(2), 16, 1));
         assert!(simulation.findings("stall").is_empty());
     }
 
@@ -81,7 +63,7 @@ mod tests {
     #[test]
     fn a_single_client_held_up_for_long_is_starved_and_no_stall_of_the_target() {
         let simulation = waiting(1_850_000_000, 1);
-        assert!(simulation.finding("starvation").title.starts_with("1 operation took 1.85 s, "));
+        assert_eq!(simulation.figures::<StarvedOps>().slow.count, 1);
         assert!(simulation.findings("stall").is_empty());
         // An interval of 100 ms cannot tell whether others were served during 120 ms.
         assert_eq!(waiting(120_000_000, 1).findings("starvation").len(), 0);

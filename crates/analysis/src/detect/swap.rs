@@ -1,55 +1,50 @@
 //! Finds runs that were short of memory.
 //!
-//! In: the counters of `memory` and `psi`. Out: a warning. Limits: a memory limit of a group shows in `psi` only where the
+//! In: the counters of `memory` and `psi`. Out: a warning. Limits: a memory limit of a group shows in `psi` only if the
 //! kernel counts it for the whole machine.
 
 use super::detector::{Detector, Measured, PointView};
 use crate::counters::growth_of_all;
-use crate::text::percent;
+use crate::finding::machine::MemoryPressure;
+use crate::finding::units::Share;
+use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
+use model::CounterRole;
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "swap",
-    help: "the machine was short of memory",
-    explain: "Pages were swapped in or out during the run phase, or for more than 1 % of its time every running task waited \
-              for memory (`full` in /proc/pressure/memory). Then the numbers are those of a machine that is looking for \
-              memory: caches of the engine and data set together are too large. Shrink the data, the caches or the number of \
-              clients (`--scale` shrinks all in proportion).",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::Swap, detect };
 
-// A single page may be an old one of somebody else's coming back, but nobody can tell; the count is in the evidence.
+// A single page may be an old one of another process that comes back; the count is in the finding.
 const SWAPPED_PAGES_MAX: f64 = 0.0;
 const PRESSURE_MAX: f64 = 0.01;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
-    let pages =
-        grown(view, &measured, "memory", "swap_in_pages").zip(grown(view, &measured, "memory", "swap_out_pages"));
-    let waited_ns = grown(view, &measured, "psi", "memory_full_ns");
-    // An engine that is held to a memory limit waits for memory, and was meant to.
+    let pages = grown(view, &measured, CounterRole::SwapIn).zip(grown(view, &measured, CounterRole::SwapOut));
+    let waited_ns = grown(view, &measured, CounterRole::MemoryStall);
+    // An engine that is held to a memory limit is meant to wait for memory.
     let asked_for = view.point.trial.target.limits.memory.is_some();
     let pressure = waited_ns.filter(|_| !asked_for).map_or(0.0, |ns| ns / 1e9 / measured.summary.seconds);
     let (swapped_in, swapped_out) = pages.unwrap_or((0.0, 0.0));
     if swapped_in + swapped_out <= SWAPPED_PAGES_MAX && pressure <= PRESSURE_MAX {
         return Vec::new();
     }
-    let evidence = format!(
-        "{swapped_in:.0} pages swapped in, {swapped_out:.0} out; all tasks waited for memory {} of the time",
-        percent(pressure)
-    );
-    let next_step = "shrink the caches, the data set or the number of clients (`--scale`)";
-    vec![DETECTOR.finding(Severity::Warning, "the machine was short of memory".into(), evidence, next_step)]
+    let detail = MemoryPressure {
+        swapped_in_pages: swapped_in as u64,
+        swapped_out_pages: swapped_out as u64,
+        waited_share: Share(pressure),
+    };
+    vec![Finding::new(Severity::Warning, detail).next(NextStep::ShrinkMemory)]
 }
 
-fn grown(view: &PointView, measured: &Measured, source: &str, counter: &str) -> Option<f64> {
+fn grown(view: &PointView, measured: &Measured, role: CounterRole) -> Option<f64> {
     let phase = measured.window.phase;
-    growth_of_all(view.point, source, counter, phase.start, phase.end).map(|growth| growth.amount)
+    growth_of_all(view.point, role, phase.start, phase.end).map(|growth| growth.amount)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::Simulation;
 
     fn swapping(pages_per_s: f64, full_share: f64) -> Simulation {
@@ -62,9 +57,9 @@ mod tests {
 
     #[test]
     fn swapped_pages_and_waiting_for_memory_are_found() {
-        let evidence = swapping(12.0, 0.0).finding("swap").evidence;
-        assert_eq!(evidence, "0 pages swapped in, 120 out; all tasks waited for memory 0 % of the time");
-        assert!(swapping(0.0, 0.02).finding("swap").evidence.ends_with("waited for memory 2.0 % of the time"));
+        let found: MemoryPressure = swapping(12.0, 0.0).figures();
+        assert_eq!((found.swapped_in_pages, found.swapped_out_pages, found.waited_share), (0, 120, Share(0.0)));
+        assert!((swapping(0.0, 0.02).figures::<MemoryPressure>().waited_share.0 - 0.02).abs() < 1e-9);
     }
 
     #[test]

@@ -1,53 +1,51 @@
-//! Finds runs that are too short to say how sure their throughput is.
+//! Finds runs that are too short to state how sure their throughput is.
 //!
-//! In: the number of whole intervals and the length of the run. Out: a warning. Limits: says nothing of rare events, which a
+//! In: the number of whole intervals and the length of the run. Out: a warning. Limits: does not cover rare events, which a
 //! run of any length may have missed.
 
 use super::detector::{Detector, PointView};
+use crate::finding::completeness::ShortRun;
+use crate::finding::units::nanos;
+use crate::finding::{Code, NextStep};
 use crate::stats::INTERVALS_MIN;
-use crate::text::plural;
 use crate::{Finding, Severity};
+use model::Nanos;
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector {
-    code: "too-short",
-    help: "too few intervals or seconds to say how sure the throughput is",
-    explain: "A confidence interval of the throughput comes from the spread between intervals; with fewer than 8 whole ones \
-              there is none to be had. Below 2 s whatever happens once a second (a flush, a commit of the journal, a timer) \
-              has been caught once or not at all. The point is then only indicative: run longer, or record shorter intervals.",
-    detect,
-};
+pub const DETECTOR: Detector = Detector { code: Code::TooShort, detect };
 
 // The kernel writes back and the engines flush about once a second: two such turns are the least to speak of a rate.
-const SECONDS_MIN: f64 = 2.0;
+const LENGTH_MIN: Nanos = Nanos::from_secs(2);
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
-    let (intervals, seconds) = (measured.window.whole.len(), measured.summary.seconds);
-    if intervals >= INTERVALS_MIN && seconds >= SECONDS_MIN {
-        return Vec::new();
-    }
-    let title = match intervals < INTERVALS_MIN {
-        true => "too short for a confidence interval of the throughput".to_string(),
-        false => format!("too short: {seconds:.2} s"),
+    let detail = ShortRun {
+        intervals: measured.window.whole.len(),
+        intervals_min: INTERVALS_MIN,
+        interval_ns: view.point.trial.phases.interval,
+        length_ns: nanos(measured.summary.seconds),
+        length_min_ns: LENGTH_MIN,
     };
-    let evidence = format!(
-        "{} of {} in {seconds:.2} s; {INTERVALS_MIN} and {SECONDS_MIN} s are the least",
-        plural(intervals, "whole interval"),
-        view.point.trial.phases.interval
-    );
-    vec![DETECTOR.finding(Severity::Warning, title, evidence, "run longer (`--time`), or shorten `--interval`")]
+    let next = match (detail.lacks_intervals(), detail.length_ns < LENGTH_MIN) {
+        (false, false) => return Vec::new(),
+        // Shorter intervals alone do not make a short run longer.
+        (_, true) => NextStep::RunLonger,
+        (true, false) => NextStep::RunLongerOrShortenInterval,
+    };
+    vec![Finding::new(Severity::Warning, detail).next(next)]
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulate::Simulation;
     use model::{Nanos, Tick};
 
     #[test]
     fn seven_intervals_are_too_few_and_eight_are_enough() {
-        let finding = Simulation::counts(&[5000; 7]).finding("too-short");
-        assert!(finding.evidence.starts_with("7 whole intervals of 1.00 s in 7.00 s"), "{}", finding.evidence);
+        let found: ShortRun = Simulation::counts(&[5000; 7]).figures();
+        assert_eq!((found.intervals, found.intervals_min), (7, 8));
+        assert_eq!((found.interval_ns, found.length_ns), (Nanos::from_secs(1), Nanos::from_secs(7)));
         assert!(Simulation::counts(&[5000; 8]).findings("too-short").is_empty());
     }
 
@@ -61,6 +59,8 @@ mod tests {
                 interval.length = Nanos::from_millis(100);
             }
         });
-        assert_eq!(short.finding("too-short").title, "too short: 1.60 s");
+        let found: ShortRun = short.figures();
+        assert!(!found.lacks_intervals() && found.length_ns == Nanos::from_millis(1_600), "{found:?}");
+        assert_eq!(short.finding("too-short").next, NextStep::RunLonger);
     }
 }

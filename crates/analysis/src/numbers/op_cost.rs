@@ -7,7 +7,7 @@
 use crate::counters::{Growth, done_between, growth_of_all, growth_of_first};
 use crate::facts::{EngineProcess, engine_process};
 use crate::window::Window;
-use model::{Generator, Interval, KindInterval, Phase, PointData};
+use model::{CounterRole, Generator, Interval, KindInterval, Phase, PointData};
 use serde::{Deserialize, Serialize};
 
 /// What the generator itself used.
@@ -26,7 +26,7 @@ pub struct GeneratorCost {
     pub lag_max_ns: Option<u64>,
 }
 
-/// What one operation cost the target. `None` where no source told.
+/// What one operation cost the target. `None` if no source has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Bytes that the engine's processes caused to be read from the block layer, per operation; on a file system that was made for
@@ -41,7 +41,7 @@ pub struct Cost {
     pub context_switches_per_op: Option<f64>,
 }
 
-/// The same of one query. `None` where no source told.
+/// What one query cost the target and the clients. `None` if no source has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CostPerQuery {
     /// Bytes read, as of an operation.
@@ -70,7 +70,7 @@ pub fn generator_cost(point: &PointData, window: &Window) -> GeneratorCost {
     let cpu_ns = used.cpu_user_ns.saturating_add(used.cpu_system_ns);
     let told_apart =
         matches!(engine_process(point), EngineProcess::Own | EngineProcess::None | EngineProcess::Elsewhere);
-    let ops = recorded(point, window, |kind| kind.ok as f64);
+    let ops = done_by_all(point, window, |kind| kind.ok as f64);
     let ops = Some(ops).filter(|ops| *ops > 0.0 && told_apart && cpu_ns > 0);
     let inside = generator_total(window.inside_recorded());
     let inside_ns = inside.cpu_user_ns.saturating_add(inside.cpu_system_ns);
@@ -84,43 +84,44 @@ pub fn generator_cost(point: &PointData, window: &Window) -> GeneratorCost {
     }
 }
 
-/// What all clients did in the recorded part of the run phase that counts, the grace time included, each operation as `worth` says.
-fn recorded(point: &PointData, window: &Window, worth: impl Fn(&KindInterval) -> f64) -> f64 {
+/// The operations of all clients in the part of the run phase that counts, the grace time included, each weighted by `worth`.
+fn done_by_all(point: &PointData, window: &Window, worth: impl Fn(&KindInterval) -> f64) -> f64 {
     let intervals = point.phase(Phase::Run).into_iter().flat_map(|run| &run.intervals);
     let counted = intervals.filter(|interval| interval.start >= window.phase.start);
     counted.flat_map(|interval| &interval.kinds).map(worth).sum()
 }
 
-/// What an operation cost: the growth of the `process` counters, divided by the operations between the same two readings, each of
-/// which counts as `worth` says. Bytes are
-/// those that the processes gave to and took from storage, because a disk serves others, too. The device of a file system that was
-/// made for the point serves nobody else: there its own counters are taken, which hold journals, copies and compression as well.
+/// What an operation cost: the growth of the `process` counters, divided by the operations between the same two readings, each
+/// weighted by `worth`. Bytes are those that the processes exchanged with storage, because a disk serves others, too. The device of
+/// a file system that was made for the point serves only that point: its own counters are taken then, which include journals,
+/// copies and compression.
 pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindInterval) -> f64) -> Cost {
     let (start, end) = (window.phase.start, window.phase.end);
-    let grown = |counter| growth_of_all(point, "process", counter, start, end);
-    let moved = |counter| match point.trial.target.fs {
-        Some(_) => growth_of_first(point, "disk", counter, start, end),
-        None => grown(counter),
+    let grown = |role| growth_of_all(point, role, start, end);
+    let moved = |on_device, of_processes| match point.trial.target.fs {
+        Some(_) => growth_of_first(point, on_device, start, end),
+        None => grown(of_processes),
     };
     let per_op = |growth: Growth| {
         let ops = done_between(point, growth.from, growth.to, &worth);
         (ops > 0.0).then(|| growth.amount / ops)
     };
-    let engine_cpu = || Some(per_op(grown("cpu_user_ns")?)? + per_op(grown("cpu_system_ns")?)?);
+    let engine_cpu =
+        || Some(per_op(grown(CounterRole::EngineCpuUser)?)? + per_op(grown(CounterRole::EngineCpuSystem)?)?);
     let has_engine = matches!(engine_process(point), EngineProcess::Own | EngineProcess::Embedded);
     Cost {
-        read_bytes_per_op: moved("read_bytes").and_then(per_op),
-        written_bytes_per_op: moved("write_bytes").and_then(per_op),
+        read_bytes_per_op: moved(CounterRole::DeviceReadBytes, CounterRole::ProcessReadBytes).and_then(per_op),
+        written_bytes_per_op: moved(CounterRole::DeviceWriteBytes, CounterRole::ProcessWriteBytes).and_then(per_op),
         engine_cpu_ns_per_op: if has_engine { engine_cpu() } else { None },
-        context_switches_per_op: grown("context_switches").and_then(per_op),
+        context_switches_per_op: grown(CounterRole::EngineContextSwitches).and_then(per_op),
     }
 }
 
-/// The same of a query.
+/// What a query cost, as [`cost_per_op`]; `queries` weights an operation by the statements that it is.
 pub fn cost_per_query(point: &PointData, window: &Window, queries: impl Fn(&KindInterval) -> f64) -> CostPerQuery {
-    let all = recorded(point, window, &queries);
+    let all = done_by_all(point, window, &queries);
     let per_op = generator_cost(point, window).cpu_ns_per_op;
-    let client_cpu_ns = per_op.map(|cpu_ns| cpu_ns * recorded(point, window, |kind| kind.ok as f64));
+    let client_cpu_ns = per_op.map(|cpu_ns| cpu_ns * done_by_all(point, window, |kind| kind.ok as f64));
     let cost = cost_per_op(point, window, queries);
     CostPerQuery {
         read_bytes_per_query: cost.read_bytes_per_op,

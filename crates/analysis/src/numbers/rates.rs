@@ -3,7 +3,7 @@
 //! In: the part of a phase that counts; what each kind of operation amounts to, as the point declares it.
 //! Out: [`Rate`]s. Limits: operations that failed amount to nothing.
 
-use crate::stats::estimate_mean;
+use crate::stats::{estimate_mean, total};
 use crate::window::Window;
 use model::{Interval, KindInterval, PointData};
 
@@ -19,7 +19,7 @@ pub struct Rate {
 impl Rate {
     /// What the operations in `window` come to, each as `worth` says.
     pub fn of(window: &Window, worth: impl Fn(&KindInterval) -> f64) -> Rate {
-        let sum = |intervals: &[Interval]| intervals.iter().flat_map(|one| &one.kinds).map(&worth).sum::<f64>();
+        let sum = |intervals: &[Interval]| total(intervals.iter().flat_map(|one| &one.kinds).map(&worth));
         let per_s = if window.seconds() > 0.0 { sum(window.inside_intervals) / window.seconds() } else { 0.0 };
         // Whole intervals at the end that nobody recorded have no operation.
         let recorded = |nth: usize| window.phase.intervals.get(nth..=nth).unwrap_or_default();
@@ -57,12 +57,12 @@ impl PerOp {
 
     /// The rows that were inserted in `interval`.
     pub fn rows_in(&self, interval: &Interval) -> f64 {
-        interval.kinds.iter().map(|kind| self.rows(kind)).sum()
+        total(interval.kinds.iter().map(|kind| self.rows(kind)))
     }
 
     /// The rows that were inserted in `intervals`.
     pub fn rows_in_all(&self, intervals: &[Interval]) -> f64 {
-        intervals.iter().map(|interval| self.rows_in(interval)).sum()
+        total(intervals.iter().map(|interval| self.rows_in(interval)))
     }
 
     /// The rate of rows in `window`; `None` where nothing that was done there inserts any.
@@ -120,6 +120,17 @@ mod tests {
             assert_eq!((found.queries_per_s, found.queries_per_s_ci95), (found.ops_per_s, found.ops_per_s_ci95));
             assert_eq!(found.rows_per_s, None);
         }
+    }
+
+    #[test]
+    fn a_run_in_which_no_operation_ended_has_a_rate_of_zero_without_a_sign() {
+        let mut simulation = Simulation::counts(&[]);
+        simulation.recorded.phases[0].end.0 = 10_000_000_000;
+        simulation.add(12, 1, 9_340_000_000, 9_340_000_000);
+        simulation.recorded.phases[0].intervals.iter_mut().take(10).for_each(|interval| interval.kinds.clear());
+        let found = summary(&simulation);
+        assert_eq!((found.ops, found.grace_ops), (0, 1));
+        assert!(found.queries_per_s == 0.0 && found.queries_per_s.is_sign_positive(), "{}", found.queries_per_s);
     }
 
     #[test]

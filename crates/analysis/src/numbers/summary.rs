@@ -1,8 +1,8 @@
 //! The numbers of one point: throughput with its interval, percentiles, the worst second, cost per operation.
 //!
 //! In: the intervals of the run phase and the counter samples that fall into it. Out: a [`Summary`].
-//! Limits: a value that could not be measured is `None`, never 0. Operations that ended after the phase's end (in the grace
-//! time) are in the percentiles, because leaving out the slowest would embellish them, and not in the throughput.
+//! Limits: a value that could not be measured is `None`, never 0. Which operations each number counts is defined in
+//! [`crate::window`].
 
 use super::achieved::{Achieved, compute_achieved};
 use super::op_cost::{Cost, CostPerQuery, GeneratorCost, cost_per_op, cost_per_query, generator_cost};
@@ -18,11 +18,14 @@ use serde::{Deserialize, Serialize};
 pub struct Summary {
     /// Length of the run phase.
     pub seconds: f64,
-    /// Operations done.
+    /// Operations done by the end of the run phase.
     pub ops: u64,
-    /// Operations failed.
+    /// Operations done after that, in the grace time: they are in percentiles and maxima, and in no rate.
+    #[serde(default)]
+    pub grace_ops: u64,
+    /// Operations failed, the grace time included.
     pub failed: u64,
-    /// The share of the operations that were done, from 0 to 1, of all clients; `None` where none ended.
+    /// The share of the operations that were done, from 0 to 1, of all clients; `None` if none ended.
     #[serde(default)]
     pub success_rate: Option<f64>,
     /// Arrivals that fell due while every client was busy (open loop).
@@ -41,7 +44,7 @@ pub struct Summary {
     /// Their 95 % confidence interval, as that of the operations.
     #[serde(default)]
     pub queries_per_s_ci95: Option<[f64; 2]>,
-    /// Rows inserted per second; `None` where no operation inserts any.
+    /// Rows inserted per second; `None` if no operation inserts any.
     #[serde(default)]
     pub rows_per_s: Option<f64>,
     /// Their 95 % confidence interval, as that of the operations.
@@ -49,11 +52,11 @@ pub struct Summary {
     pub rows_per_s_ci95: Option<[f64; 2]>,
     /// Payload per second.
     pub bytes_per_s: f64,
-    /// Response times; `None` where no operation was done.
+    /// Response times; `None` if no operation was done.
     pub response_ns: Option<Quantiles>,
-    /// Service times; `None` where no operation was done.
+    /// Service times; `None` if no operation was done.
     pub service_ns: Option<Quantiles>,
-    /// The second (or interval, where longer) with the fewest operations; `None` where the run has no three of them.
+    /// The second (or interval, if longer) with the fewest operations; `None` if the run has no three of them.
     pub worst: Option<WorstInterval>,
     /// What the generator itself used.
     pub generator: GeneratorCost,
@@ -65,8 +68,8 @@ pub struct Summary {
     /// What was achieved of the depth and the block size asked for.
     #[serde(default)]
     pub achieved: Achieved,
-    /// What clients beside those of the run did; `None` where there were none. All numbers above are of the run's own clients, but
-    /// for the success rate and for costs, which nobody can tell apart: these are divided by the operations of both.
+    /// What background clients did; `None` if there were none. All numbers above are of the foreground clients, except the success
+    /// rate and the costs: those cannot be attributed and are divided by the operations of both.
     #[serde(default)]
     pub beside: Option<Beside>,
 }
@@ -83,13 +86,14 @@ pub struct WorstInterval {
 }
 
 impl Summary {
-    /// Whether queries are worth telling beside operations: where they are not as many.
+    /// Whether there are more or fewer queries than operations, so that both rates are worth showing.
     pub fn has_queries(&self) -> bool {
         (self.queries_per_s - self.ops_per_s).abs() > 1e-6 * self.ops_per_s
     }
 }
 
-/// The numbers of the run phase of `point`, cut as `window`, with all its response and service times, and what was done `beside`.
+/// The numbers of the run phase of `point`, cut as `window`, with all its response and service times, and those of its background
+/// clients.
 pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside: Option<Beside>) -> Summary {
     let (inside, per_op) = (window.inside, PerOp::of(point));
     let (done, queries) = (|kind: &KindInterval| kind.ok as f64, |kind: &KindInterval| per_op.queries(kind));
@@ -102,6 +106,7 @@ pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside:
     Summary {
         seconds: window.seconds(),
         ops: inside.ok,
+        grace_ops: window.recorded.ok.saturating_sub(inside.ok),
         failed: window.recorded.failed,
         success_rate: success_rate(point),
         late: window.recorded.late,
@@ -114,9 +119,9 @@ pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside:
         rows_per_s: rows_rate.map(|rate| rate.per_s),
         rows_per_s_ci95: rows_rate.and_then(|rate| rate.ci95),
         bytes_per_s: inside.bytes_per_s(),
-        response_ns: Quantiles::from_times(&times.response),
-        service_ns: Quantiles::from_times(&times.service),
-        worst: worst(window).filter(|worst| worst.ops_per_s <= inside.ops_per_s()),
+        response_ns: times.response.quantiles(),
+        service_ns: times.service.quantiles(),
+        worst: find_worst_interval(window).filter(|worst| worst.ops_per_s <= inside.ops_per_s()),
         generator: generator_cost(point, window),
         cost: cost_per_op(point, window, done),
         cost_per_query: cost_per_query(point, window, queries),
@@ -125,9 +130,9 @@ pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside:
     }
 }
 
-/// The stretch of at least a second, made of neighbouring whole intervals, with the fewest operations; the first of them where
-/// several are. `None` where the run has no three such stretches: the worst of one is the run itself.
-fn worst(window: &Window) -> Option<WorstInterval> {
+/// The stretch of at least a second, made of neighbouring whole intervals, with the fewest operations; the first of them if
+/// several are. `None` if the run has fewer than three such stretches: the worst of one is the run itself.
+fn find_worst_interval(window: &Window) -> Option<WorstInterval> {
     let whole = &window.whole;
     let first = whole.first()?;
     let intervals = 1_000_000_000u64.div_ceil(first.length.0.max(1)) as usize;
@@ -186,7 +191,7 @@ mod tests {
     #[test]
     fn operations_of_the_grace_time_are_in_the_percentiles_and_not_in_the_throughput() {
         let found = summary(&Simulation::closed(10, |seq| if seq == 9_000 { 3 * SECOND } else { 1_000_000 }));
-        assert_eq!(found.ops, 9_000);
+        assert_eq!((found.ops, found.grace_ops), (9_000, 1));
         assert!(found.response_ns.expect("it ran").max >= 3 * SECOND);
     }
 

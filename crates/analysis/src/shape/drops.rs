@@ -1,15 +1,15 @@
 //! Short stretches far below the level that the rate keeps to.
 //!
-//! In: one number per interval, and the levels of these. Out: [`Drop`]s.
+//! In: one number per interval, and the levels of these. Out: [`DropRange`]s.
 //! Limits: the lowest intervals of noise with a heavy tail are no drops, so irregular drops of a single interval are not found.
 
-use super::levels::Level;
+use super::levels::LevelRange;
 use super::rhythm::find_period;
 use crate::Span;
 use crate::stats::median;
 use std::ops::Range;
 
-// Less than a fifth is not what anybody calls a drop.
+// Less than a fifth is ordinary variation.
 const DROP_SHARE_MIN: f64 = 0.20;
 // Of normal noise one interval in 3.5 million.
 const DROP_DEVIATIONS_MIN: f64 = 5.0;
@@ -23,7 +23,7 @@ const HALFWAY_SHARE_MAX: f64 = 0.5;
 
 /// A stretch of intervals far below its level.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Drop {
+pub struct DropRange {
     /// Its intervals.
     pub range: Range<usize>,
     /// The median of its values.
@@ -32,34 +32,34 @@ pub struct Drop {
     pub from: f64,
 }
 
-/// The stretches of `values` that lie far below their level: none where they could be the end of a tail of the noise.
-pub fn find_drops(values: &[f64], levels: &[Level]) -> Vec<Drop> {
-    let found: Vec<Drop> = levels.iter().flat_map(|level| drops_from(values, level)).collect();
+/// The stretches of `values` that lie far below their level; none if they could be the tail of the noise.
+pub fn find_drops(values: &[f64], levels: &[LevelRange]) -> Vec<DropRange> {
+    let found: Vec<DropRange> = levels.iter().flat_map(|level| drops_from(values, level)).collect();
     match are_regular(&found) || (are_lasting(&found) && stand_apart(values, levels, &found)) {
         true => found,
         false => Vec::new(),
     }
 }
 
-fn drops_from(values: &[f64], level: &Level) -> Vec<Drop> {
+fn drops_from(values: &[f64], level: &LevelRange) -> Vec<DropRange> {
     let least = (DROP_DEVIATIONS_MIN * level.deviation).max(DROP_SHARE_MIN * level.median);
     let low = |at: usize| values[at] < level.median - least;
     let all: Vec<usize> = level.range.clone().collect();
     let runs = all.chunk_by(|a, b| low(*a) == low(*b)).filter(|run| low(run[0]));
     let drop = |run: &[usize]| {
         let range = run[0]..run[run.len() - 1] + 1;
-        Drop { to: median(&values[range.clone()]).unwrap_or(0.0), from: level.median, range }
+        DropRange { to: median(&values[range.clone()]).unwrap_or(0.0), from: level.median, range }
     };
     // What reaches to the end of its level is the way to the next one.
     runs.map(drop).filter(|drop| drop.range.end < level.range.end && drop.range.start > level.range.start).collect()
 }
 
-fn are_regular(drops: &[Drop]) -> bool {
+fn are_regular(drops: &[DropRange]) -> bool {
     let starts: Vec<f64> = drops.iter().map(|drop| drop.range.start as f64).collect();
     drops.len() >= REGULAR_MIN && find_period(&starts).is_some()
 }
 
-fn are_lasting(drops: &[Drop]) -> bool {
+fn are_lasting(drops: &[DropRange]) -> bool {
     let dropped: usize = drops.iter().map(|drop| drop.range.len()).sum();
     match drops.len() {
         0 => false,
@@ -68,12 +68,12 @@ fn are_lasting(drops: &[Drop]) -> bool {
     }
 }
 
-/// Whether few values lie between the levels and the drops, the intervals beside a drop left out: these may hold a part of it.
-fn stand_apart(values: &[f64], levels: &[Level], drops: &[Drop]) -> bool {
+/// Whether few values lie between the levels and the drops. The intervals next to a drop are left out: they may hold a part of it.
+fn stand_apart(values: &[f64], levels: &[LevelRange], drops: &[DropRange]) -> bool {
     let depths: Vec<f64> = drops.iter().map(|drop| drop.from - drop.to).collect();
     let Some(depth) = median(&depths) else { return false };
     let beside = |at: usize| drops.iter().any(|drop| at + 1 >= drop.range.start && at <= drop.range.end);
-    let halfway = |at: &usize, level: &Level| (0.25..0.5).contains(&((level.median - values[*at]) / depth));
+    let halfway = |at: &usize, level: &LevelRange| (0.25..0.5).contains(&((level.median - values[*at]) / depth));
     let between =
         levels.iter().map(|level| level.range.clone().filter(|at| halfway(at, level) && !beside(*at)).count());
     let dropped: usize = drops.iter().map(|drop| drop.range.len()).sum();
@@ -81,7 +81,7 @@ fn stand_apart(values: &[f64], levels: &[Level], drops: &[Drop]) -> bool {
 }
 
 /// A stretch of the run phase far below its level.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct DropSpan {
     /// When.
     pub span: Span,

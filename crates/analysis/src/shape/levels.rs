@@ -1,16 +1,16 @@
 //! The levels that a rate keeps to, and the shifts between them.
 //!
-//! In: one number per interval. Out: [`Level`]s, at least one.
+//! In: one number per interval. Out: [`LevelRange`]s, at least one.
 //! How: penalised least squares over all ways to cut the series (optimal partitioning with the pruning of R. Killick,
 //! P. Fearnhead and I. Eckley, "Optimal detection of changepoints with a linear computational cost", JASA 107, 2012), on values
 //! from which lone outliers are cut off. The penalty is in units of the noise's long-run variance, as M. Lavielle and
 //! E. Moulines ask for dependent noise (Journal of Time Series Analysis 21, 2000). The memory of the noise is measured on
 //! differences, which a shift changes in one place only (S. Chakar et al., "A robust approach for estimating change-points in
 //! the mean of an AR(1) process", Bernoulli 23, 2017).
-//! Limits: a level lasts at least [`LENGTH_MIN`] intervals, or blocks of them where there are more than [`BLOCKS_MAX`]; what is
+//! Limits: a level lasts at least [`LENGTH_MIN`] intervals, or blocks of them if there are more than [`BLOCKS_MAX`]; what is
 //! shorter is a drop or nothing. A ramp or a slow wave has no levels, only a shift that happens at once counts.
 
-use super::drops::{Drop, find_drops};
+use super::drops::{DropRange, find_drops};
 use crate::Span;
 use crate::stats::{mean, median, robust_deviation};
 use std::ops::Range;
@@ -26,7 +26,7 @@ const OUTLIER_DEVIATIONS: f64 = 3.0;
 // Two for each level that is chosen freely and its place (the information criterion of Schwarz), doubled: at 2 one white series
 // of 60 in ten has a level too many before the rules below, at 4 one in two hundred.
 const PENALTY: f64 = 4.0;
-// The memory of a series that remembers for longer cannot be told from that of a series of levels.
+// A longer memory looks the same as that of a series of levels.
 const MEMORY_MAX: f64 = 0.9;
 // The estimate of the memory is off by about 1 / sqrt(n); taken too low it would make levels of slow noise.
 const DIFFERENCE_DEVIATIONS_MAX: f64 = 5.0;
@@ -34,16 +34,16 @@ const MEMORY_DOUBT: f64 = 2.5;
 // No counter of a disk is steadier than this for long, and a series without noise needs some.
 const NOISE_SHARE_MIN: f64 = 0.01;
 /// Levels that differ by less are one: two runs on a shared machine differ by as much.
-const SHIFT_SHARE_MIN: f64 = 0.10;
-// Nobody sees a shift that the intervals' own variation covers.
+pub const SHIFT_SHARE_MIN: f64 = 0.10;
+// The variation of the intervals hides a smaller shift.
 const SHIFT_DEVIATIONS_MIN: f64 = 3.0;
-// Of a straight ramp cut in two, the eighths beside the cut differ by a quarter of what the halves do; of a step by all of it.
+// If a straight ramp is cut in two, the eighths next to the cut differ by a quarter of what the halves do; those of a step by all.
 const SHARP_SHARE_MIN: f64 = 0.6;
 const BESIDE_MAX: usize = 20;
 
 /// A stretch of a series that keeps to one level.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Level {
+pub struct LevelRange {
     /// Its intervals.
     pub range: Range<usize>,
     /// The median of its values.
@@ -52,31 +52,32 @@ pub struct Level {
     pub deviation: f64,
 }
 
-impl Level {
-    fn measure(values: &[f64], range: Range<usize>) -> Level {
+impl LevelRange {
+    fn measure(values: &[f64], range: Range<usize>) -> LevelRange {
         let own = &values[range.clone()];
-        Level { median: median(own).unwrap_or(0.0), deviation: robust_deviation(own), range }
+        LevelRange { median: median(own).unwrap_or(0.0), deviation: robust_deviation(own), range }
     }
 }
 
-/// The levels of `values`: they follow each other without a hole. One where nothing shifts, none of nothing.
-pub fn find_levels(values: &[f64]) -> Vec<Level> {
+/// The levels of `values`, which follow each other without a gap: one if nothing shifts, none if there are no values.
+pub fn find_levels(values: &[f64]) -> Vec<LevelRange> {
     if values.is_empty() {
         return Vec::new();
     }
     let block = values.len().div_ceil(BLOCKS_MAX);
     let blocks: Vec<f64> = values.chunks(block).map(|chunk| median(chunk).unwrap_or(0.0)).collect();
-    let cuts = cuts(&without_outliers(&blocks));
+    let cuts = find_cuts(&without_outliers(&blocks));
     let bounds: Vec<usize> = cuts.iter().map(|cut| cut * block).chain([values.len()]).collect();
-    let mut found: Vec<Level> = bounds.windows(2).map(|pair| Level::measure(values, pair[0]..pair[1])).collect();
-    join_while(values, &mut found, excursion);
-    join_while(values, &mut found, no_shift);
-    join_while(values, &mut found, cut_off);
+    let mut found: Vec<LevelRange> =
+        bounds.windows(2).map(|pair| LevelRange::measure(values, pair[0]..pair[1])).collect();
+    join_while(values, &mut found, find_excursion);
+    join_while(values, &mut found, find_weak_shift);
+    join_while(values, &mut found, find_cut_off_drop);
     refine_shifts(values, &mut found, block);
     found
 }
 
-/// The values with what stands apart from its neighbours moved up to them.
+/// The values, with outliers moved up to the neighbours that they differ from.
 fn without_outliers(values: &[f64]) -> Vec<f64> {
     let half = NEIGHBOURS / 2;
     let around = |at: usize| median(&values[at.saturating_sub(half)..(at + half + 1).min(values.len())]).unwrap_or(0.0);
@@ -86,11 +87,11 @@ fn without_outliers(values: &[f64]) -> Vec<f64> {
     apart.iter().zip(&middle).map(|(apart, middle)| middle + apart.clamp(-most, most)).collect()
 }
 
-/// Where levels begin, the first at 0.
-fn cuts(values: &[f64]) -> Vec<usize> {
+/// The indices at which levels begin; the first is 0.
+fn find_cuts(values: &[f64]) -> Vec<usize> {
     let n = values.len();
     let penalty = PENALTY * long_run_variance(values) * (n as f64).ln();
-    let sums = Sums::of(values);
+    let sums = PrefixSums::of(values);
     let mut best = vec![f64::INFINITY; n + 1];
     let mut previous = vec![0; n + 1];
     best[0] = -penalty;
@@ -120,14 +121,14 @@ fn long_run_variance(values: &[f64]) -> f64 {
     if values.len() <= 2 {
         return floor;
     }
-    let [one, two] = [1, 2].map(|lag| differences(values, lag));
+    let [one, two] = [1, 2].map(|lag| lagged_differences(values, lag));
     let [one_apart, two_apart] = [&one, &two].map(|all| robust_deviation(all).powi(2));
     let doubt = MEMORY_DOUBT / (values.len() as f64).sqrt();
     let memory = if one_apart > 0.0 { (two_apart / one_apart - 1.0 + doubt).clamp(0.0, MEMORY_MAX) } else { 0.0 };
     (clipped_variance(&one) / 2.0 * (1.0 + memory) / (1.0 - memory).powi(2)).max(floor)
 }
 
-fn differences(values: &[f64], lag: usize) -> Vec<f64> {
+fn lagged_differences(values: &[f64], lag: usize) -> Vec<f64> {
     values.iter().zip(&values[lag..]).map(|(a, b)| b - a).collect()
 }
 
@@ -139,14 +140,14 @@ fn clipped_variance(differences: &[f64]) -> f64 {
     mean(&squares)
 }
 
-/// Sums from the beginning, so that those of any stretch are a difference.
-struct Sums {
+/// PrefixSums from the beginning, so that those of any stretch are a difference.
+struct PrefixSums {
     values: Vec<f64>,
     squares: Vec<f64>,
 }
 
-impl Sums {
-    fn of(values: &[f64]) -> Sums {
+impl PrefixSums {
+    fn of(values: &[f64]) -> PrefixSums {
         // About the mean: the squares of large numbers that hardly differ would drown the differences.
         let mean = mean(values);
         let summed = |of: fn(f64) -> f64| {
@@ -157,7 +158,7 @@ impl Sums {
             };
             [0.0].into_iter().chain(values.iter().map(step)).collect::<Vec<f64>>()
         };
-        Sums { values: summed(|value| value), squares: summed(|value| value * value) }
+        PrefixSums { values: summed(|value| value), squares: summed(|value| value * value) }
     }
 
     fn squares_about_mean(&self, range: Range<usize>) -> f64 {
@@ -168,17 +169,17 @@ impl Sums {
 }
 
 /// Joins levels for as long as `which` names some: the range of their numbers.
-fn join_while(values: &[f64], levels: &mut Vec<Level>, which: fn(&[f64], &[Level]) -> Option<Range<usize>>) {
+fn join_while(values: &[f64], levels: &mut Vec<LevelRange>, which: fn(&[f64], &[LevelRange]) -> Option<Range<usize>>) {
     while let Some(some) = which(values, levels) {
         let range = levels[some.start].range.start..levels[some.end - 1].range.end;
-        levels.splice(some, [Level::measure(values, range)]);
+        levels.splice(some, [LevelRange::measure(values, range)]);
     }
 }
 
 /// The first level that is left for the one before it again, after at most half of the time of its shorter neighbour: a drop,
 /// or a peak.
-fn excursion(_: &[f64], levels: &[Level]) -> Option<Range<usize>> {
-    let is_one = |three: &[Level]| {
+fn find_excursion(_: &[f64], levels: &[LevelRange]) -> Option<Range<usize>> {
+    let is_one = |three: &[LevelRange]| {
         let [before, own, after] = three else { return false };
         let (from, to) = (own.median - before.median, own.median - after.median);
         let returns =
@@ -189,12 +190,12 @@ fn excursion(_: &[f64], levels: &[Level]) -> Option<Range<usize>> {
     Some(first..first + 3)
 }
 
-/// The first or last level, where it is a drop that the run cut off: as low as drops of its neighbour, and no longer than twice
-/// the longest of them.
-fn cut_off(values: &[f64], levels: &[Level]) -> Option<Range<usize>> {
-    let is_drop = |level: &Level, neighbour: &Level| {
+/// The first or last level and its neighbour, if it is a drop that the run cut off: as low as drops of the neighbour, and at most
+/// twice as long as the longest of them.
+fn find_cut_off_drop(values: &[f64], levels: &[LevelRange]) -> Option<Range<usize>> {
+    let is_drop = |level: &LevelRange, neighbour: &LevelRange| {
         let drops = find_drops(values, std::slice::from_ref(neighbour));
-        let alike = |drop: &Drop| (drop.to - level.median).abs() <= (drop.from - drop.to) / 4.0;
+        let alike = |drop: &DropRange| (drop.to - level.median).abs() <= (drop.from - drop.to) / 4.0;
         drops.iter().any(alike) && drops.iter().any(|drop| level.range.len() <= 2 * drop.range.len())
     };
     let last = levels.len().checked_sub(2)?;
@@ -202,10 +203,10 @@ fn cut_off(values: &[f64], levels: &[Level]) -> Option<Range<usize>> {
     at_end.or_else(|| is_drop(&levels[0], &levels[1]).then_some(0..2))
 }
 
-/// The pair of levels that differs least, where that is too little, or where one becomes the other slowly.
-fn no_shift(values: &[f64], levels: &[Level]) -> Option<Range<usize>> {
-    let share = |pair: &[Level]| shift_share(&pair[0], &pair[1]);
-    let weak = |pair: &[Level]| {
+/// The pair of levels that differs least, if it differs too little, or if one becomes the other slowly.
+fn find_weak_shift(values: &[f64], levels: &[LevelRange]) -> Option<Range<usize>> {
+    let share = |pair: &[LevelRange]| shift_share(&pair[0], &pair[1]);
+    let weak = |pair: &[LevelRange]| {
         let deviation = pair[0].deviation.min(pair[1].deviation);
         let shift = (pair[1].median - pair[0].median).abs();
         share(pair) < SHIFT_SHARE_MIN || shift < SHIFT_DEVIATIONS_MIN * deviation || !is_sharp(values, pair)
@@ -216,12 +217,12 @@ fn no_shift(values: &[f64], levels: &[Level]) -> Option<Range<usize>> {
 }
 
 /// By which share of the higher level two differ.
-fn shift_share(before: &Level, after: &Level) -> f64 {
+fn shift_share(before: &LevelRange, after: &LevelRange) -> f64 {
     (after.median - before.median).abs() / before.median.max(after.median).max(f64::MIN_POSITIVE)
 }
 
 /// Whether the values next to the cut differ by most of what the levels do.
-fn is_sharp(values: &[f64], pair: &[Level]) -> bool {
+fn is_sharp(values: &[f64], pair: &[LevelRange]) -> bool {
     let (before, after) = (&pair[0], &pair[1]);
     let beside = (before.range.len().min(after.range.len()) / 8).clamp(3, BESIDE_MAX);
     let at = after.range.start;
@@ -233,7 +234,7 @@ fn is_sharp(values: &[f64], pair: &[Level]) -> bool {
 }
 
 /// Moves each shift to the interval at which the values fit both levels best.
-fn refine_shifts(values: &[f64], levels: &mut [Level], block: usize) {
+fn refine_shifts(values: &[f64], levels: &mut [LevelRange], block: usize) {
     for nth in 1..levels.len() {
         let (before, after) = (levels[nth - 1].clone(), levels[nth].clone());
         let reach = block + LENGTH_MIN;
@@ -245,13 +246,13 @@ fn refine_shifts(values: &[f64], levels: &mut [Level], block: usize) {
             left + values[cut..to].iter().map(|value| (value - after.median).abs()).sum::<f64>()
         };
         let cut = (from..=to).min_by(|a, b| off(*a).total_cmp(&off(*b))).unwrap_or(at);
-        levels[nth - 1] = Level::measure(values, before.range.start..cut);
-        levels[nth] = Level::measure(values, cut..after.range.end);
+        levels[nth - 1] = LevelRange::measure(values, before.range.start..cut);
+        levels[nth] = LevelRange::measure(values, cut..after.range.end);
     }
 }
 
 /// A stretch of the run phase with one level.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct LevelSpan {
     /// When.
     pub span: Span,

@@ -14,12 +14,13 @@ pub mod waves;
 
 use crate::facts::slots;
 use crate::numbers::quantiles::Quantiles;
+use crate::stats::{median, total};
 use crate::window::Window;
 use crate::{IntervalPoint, Series, Span};
 use bursts::{Bursts, find_bursts};
-use drops::{Drop, DropSpan, find_drops};
-use levels::{Level, LevelSpan, find_levels, settled_levels};
-use model::PointData;
+use drops::{DropRange, DropSpan, find_drops};
+use levels::{LevelRange, LevelSpan, SHIFT_SHARE_MIN, find_levels, settled_levels};
+use model::{Interval, Nanos, Pacing, PointData};
 use rhythm::{Period, find_period};
 use stalls::{SlowOpSearch, SlowOps, Stall, find_stalls, usual_rate};
 use std::ops::Range;
@@ -55,11 +56,11 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of the part of the run phase of `point` that `window` cuts, of which `series` is drawn.
-    pub fn compute(point: &PointData, window: &Window, series: &Series) -> Shape {
-        let run = series.counted_intervals();
-        let mut shape = Shape::from_rates(run);
-        let search = Quantiles::from_times(&series.service).map(|service| SlowOpSearch {
+    /// The shape of the part of the run phase of `point` that `window` cuts, of which `series` is drawn and whose service times
+    /// are `service`.
+    pub fn compute(point: &PointData, window: &Window, series: &Series, service: Option<Quantiles>) -> Shape {
+        let mut shape = Shape::from_rates(series.counted_intervals(), &LevelContext::from_point(point, window));
+        let search = service.map(|service| SlowOpSearch {
             window,
             service,
             usual_per_s: shape.usual_per_s.unwrap_or(0.0),
@@ -73,19 +74,20 @@ impl Shape {
     }
 
     /// What the rates of the intervals alone show.
-    fn from_rates(run: &[IntervalPoint]) -> Shape {
+    fn from_rates(run: &[IntervalPoint], context: &LevelContext) -> Shape {
         let rates: Vec<f64> = run.iter().map(|interval| interval.ops_per_s).collect();
+        let warm_rates = &rates[..rates.len().saturating_sub(context.cool_down)];
         let (bursts, two_levels) = (find_bursts(run), find_two_levels(&rates));
         let is_restless = bursts.is_some() || two_levels.is_some();
         let stalls = find_stalls(run, bursts.as_ref());
         let stall_spans: Vec<Span> = stalls.iter().map(|stall| stall.span).collect();
-        let found = find_levels(&rates);
-        let drops = if is_restless { Vec::new() } else { drops_beside_stalls(run, &rates, &found, &stall_spans) };
+        let found = find_levels(warm_rates);
+        let drops = if is_restless { Vec::new() } else { drops_beside_stalls(run, warm_rates, &found, &stall_spans) };
         Shape {
             usual_per_s: usual_rate(run),
             stall_period: period_of(stall_spans.iter()),
             drop_period: period_of(drops.iter().map(|drop| &drop.span)),
-            levels: settled_levels(found.iter().map(|level| level_span(run, level)), &stall_spans),
+            levels: settled_levels(context.without_backlog(run, &found), &stall_spans),
             wave: if is_restless { None } else { find_wave(&rates) },
             stalls,
             drops,
@@ -102,13 +104,59 @@ impl Shape {
     }
 }
 
-fn drops_beside_stalls(run: &[IntervalPoint], rates: &[f64], levels: &[Level], stalls: &[Span]) -> Vec<DropSpan> {
-    let drop_span = |drop: Drop| DropSpan { span: span(run, &drop.range), from_per_s: drop.from, to_per_s: drop.to };
+/// What decides whether a stretch of intervals is a level that the target kept to.
+#[derive(Default)]
+struct LevelContext {
+    /// The rate that an open loop offered.
+    offered_per_s: Option<f64>,
+    /// How many intervals at the end are those in which clients had no more to do, one after the other.
+    cool_down: usize,
+}
+
+impl LevelContext {
+    fn from_point(point: &PointData, window: &Window) -> LevelContext {
+        match point.trial.load.pacing {
+            Pacing::Open { arrivals } => LevelContext { offered_per_s: Some(arrivals.per_s()), cool_down: 0 },
+            Pacing::Closed { think: Nanos(0) } => LevelContext { offered_per_s: None, cool_down: cool_down(window) },
+            Pacing::Closed { .. } => LevelContext::default(),
+        }
+    }
+
+    /// `levels` without those above the offered rate: an open loop that is faster works off what a stall left behind.
+    fn without_backlog(&self, run: &[IntervalPoint], levels: &[LevelRange]) -> Vec<LevelSpan> {
+        let most = self.offered_per_s.map_or(f64::INFINITY, |offered| offered * (1.0 + SHIFT_SHARE_MIN));
+        levels.iter().map(|level| level_span(run, level)).filter(|level| level.ops_per_s <= most).collect()
+    }
+}
+
+// Between two intervals of one number of clients, the mean in flight differs by less than this; with one client of ten fewer, by more.
+const IN_FLIGHT_SHARE_MIN: f64 = 0.92;
+
+/// How many of the last intervals have fewer operations in flight than the run had, if the run ended by a number of operations:
+/// clients that have an equal share each end one after the other.
+fn cool_down(window: &Window) -> usize {
+    if !window.ended_by_count {
+        return 0;
+    }
+    let in_flight: Vec<f64> = window.whole_recorded().iter().map(mean_in_flight_of).collect();
+    let usual = median(&in_flight).unwrap_or(0.0);
+    in_flight.iter().rev().take_while(|mean| **mean < IN_FLIGHT_SHARE_MIN * usual).count()
+}
+
+/// By Little's law: the time that operations took, over the time.
+fn mean_in_flight_of(interval: &Interval) -> f64 {
+    let service_ns = total(interval.kinds.iter().map(|kind| kind.service.sum_ns() as f64));
+    service_ns / interval.length.0.max(1) as f64
+}
+
+fn drops_beside_stalls(run: &[IntervalPoint], rates: &[f64], levels: &[LevelRange], stalls: &[Span]) -> Vec<DropSpan> {
+    let drop_span =
+        |drop: DropRange| DropSpan { span: span(run, &drop.range), from_per_s: drop.from, to_per_s: drop.to };
     let is_no_stall = |drop: &DropSpan| !stalls.iter().any(|stall| stall.overlap_s(&drop.span) > 0.0);
     find_drops(rates, levels).into_iter().map(drop_span).filter(is_no_stall).collect()
 }
 
-fn level_span(run: &[IntervalPoint], level: &Level) -> LevelSpan {
+fn level_span(run: &[IntervalPoint], level: &LevelRange) -> LevelSpan {
     LevelSpan { span: span(run, &level.range), ops_per_s: level.median, deviation: level.deviation }
 }
 
@@ -119,4 +167,82 @@ fn span(run: &[IntervalPoint], range: &Range<usize>) -> Span {
 
 fn period_of<'a>(spans: impl Iterator<Item = &'a Span>) -> Option<Period> {
     find_period(&spans.map(|span| span.from_s).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{SECOND, Simulation};
+
+    fn shape_of(simulation: &Simulation) -> Shape {
+        simulation.analysis().points.remove(0).shape.expect("it ran")
+    }
+
+    /// Intervals of a tenth of a second instead of a second.
+    fn in_tenths(simulation: Simulation) -> Simulation {
+        simulation.with(|point| {
+            point.trial.phases.interval = Nanos(SECOND / 10);
+            point.phases[0].end.0 /= 10;
+            for interval in &mut point.phases[0].intervals {
+                interval.start.0 /= 10;
+                interval.length = Nanos(SECOND / 10);
+            }
+        })
+    }
+
+    #[test]
+    fn a_backlog_that_is_worked_off_after_a_stall_is_no_level() {
+        // 100 arrivals in each interval; eight intervals of standstill, then eight at twice the rate, ten times.
+        let counts: Vec<u64> = (0..800).map(|at| [100, 0, 200, 100][(at % 80 / 8).min(3)]).collect();
+        let open = |counts: &[u64]| {
+            let arrivals = model::Arrivals::Constant { per_s: 1_000.0 };
+            in_tenths(Simulation::counts(counts)).with(|point| point.trial.load.pacing = Pacing::Open { arrivals })
+        };
+        let shape = shape_of(&open(&counts));
+        assert_eq!((shape.stalls.len(), shape.levels.len()), (10, 1), "{:?}", shape.levels);
+        assert!(open(&counts).findings("level-shift").is_empty());
+        let closed = shape_of(&in_tenths(Simulation::counts(&counts)));
+        assert!(closed.levels.len() > 1, "a closed loop has no backlog: {:?}", closed.levels);
+        let slower: Vec<u64> = (0..200).map(|at| if at < 100 { 100 } else { 60 }).collect();
+        assert_eq!(shape_of(&open(&slower)).levels.len(), 2, "a rate below the one offered is a level");
+    }
+
+    /// Four clients that end one after the other over the last 20 of 60 s, each operation 4 ms long.
+    fn ending(service_ns: u64) -> Simulation {
+        let counts = (0..60u64).map(|second| if second < 40 { 1_000 } else { 250 * (3 - (second - 40) / 7) });
+        let mut simulation = Simulation::counts(&[]);
+        for (second, count) in counts.enumerate() {
+            simulation.add(second, count, service_ns, service_ns);
+        }
+        simulation.with(|point| {
+            let done = point.phases[0].intervals.iter().map(|interval| interval.kinds[0].ok).sum();
+            point.phases[0].end.0 = 60 * SECOND;
+            point.trial.load.clients = 4;
+            point.trial.phases.run = Nanos(600 * SECOND);
+            point.trial.phases.ops_max = Some(done);
+        })
+    }
+
+    #[test]
+    fn clients_that_end_one_after_the_other_are_no_shift() {
+        let simulation = ending(4_000_000);
+        assert_eq!(shape_of(&simulation).levels.len(), 1);
+        assert!(simulation.findings("level-shift").is_empty());
+        let by_time = ending(4_000_000).with(|point| point.trial.phases.ops_max = None);
+        assert_eq!(by_time.findings("level-shift").len(), 1);
+    }
+
+    #[test]
+    fn a_target_that_gets_slower_before_a_run_by_number_ends_has_shifted() {
+        let slower = ending(4_000_000).with(|point| {
+            // All four clients are busy to the end: what was done took longer.
+            for interval in &mut point.phases[0].intervals {
+                let ok = interval.kinds[0].ok;
+                let mut service = model::Times::default();
+                service.record_n(4 * SECOND / ok.max(1), ok);
+                (interval.kinds[0].response, interval.kinds[0].service) = (service.clone(), service);
+            }
+        });
+        assert!(shape_of(&slower).levels.len() > 1);
+    }
 }

@@ -1,7 +1,7 @@
 //! Moments at equal distances.
 //!
-//! In: when things happened. Out: their [`Period`]. Limits: a beat that is left out ends the period; of fewer than three moments
-//! nothing can be said.
+//! In: when things happened. Out: their [`Period`]. Limits: a beat that is left out ends the period; fewer than three
+//! moments have none.
 
 use crate::stats::median;
 

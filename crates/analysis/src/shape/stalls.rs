@@ -13,7 +13,7 @@ use crate::window::Window;
 use crate::{IntervalPoint, Span};
 use model::Interval;
 
-// Half of the median rate is still ordinary variation on the disks of the seed experiments; at a fifth nobody calls it that.
+// Half of the median rate is still ordinary variation on the disks of the seed experiments; a fifth is not.
 const RATE_SHARE_MAX: f64 = 0.2;
 // Shorter gaps are scheduling: a busy virtual machine loses the CPU for tens of milliseconds.
 const LENGTH_MIN_S: f64 = 0.1;
@@ -21,7 +21,7 @@ const LENGTH_MIN_S: f64 = 0.1;
 const EXPECTED_OPS_MIN: f64 = 30.0;
 // If more than half of the intervals are empty, the median of the others is the rate, unless they are chance.
 const BUSY_OPS_MIN: f64 = 10.0;
-// A single operation can be told from scheduling noise from here on.
+// A shorter operation may be slow because of the scheduler.
 const SLOW_MIN_NS: u64 = 50_000_000;
 // The longest of a million exponential service times is 20 times their median.
 const SLOW_OVER_MEDIAN: u64 = 100;
@@ -29,7 +29,7 @@ const SLOW_OVER_P999: u64 = 10;
 // However a stop of this many intervals lies, it takes four fifths of one of them: the rate of that one is then low.
 const COVERS_INTERVALS: f64 = 1.6;
 const BURST_PERIODS: f64 = 1.5;
-// Nobody calls a wait of a second usual.
+// A wait of a second is long at any load.
 const STARVED_NS: u64 = 1_000_000_000;
 // A client that spent a quarter of the run in one operation hardly took part in it.
 const STARVED_RUN_SHARE: f64 = 0.25;
@@ -44,7 +44,7 @@ pub struct Stall {
 }
 
 /// Single operations that took far longer than the others.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct SlowOps {
     /// How many.
     pub count: u64,
@@ -91,7 +91,7 @@ fn is_long_enough(found: &Stall, usual: f64) -> bool {
     length_s >= LENGTH_MIN_S - 1e-9 && usual * length_s >= EXPECTED_OPS_MIN
 }
 
-/// Where operations are looked for that took far longer than the others.
+/// A search for operations that took far longer than the others.
 pub struct SlowOpSearch<'a> {
     /// The part of the run phase that counts.
     pub window: &'a Window<'a>,

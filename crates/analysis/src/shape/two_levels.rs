@@ -33,7 +33,7 @@ pub fn find_two_levels(rates: &[f64]) -> Option<TwoLevels> {
     }
     let mut sorted = rates.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let (lower, higher) = sorted.split_at(parting(&sorted));
+    let (lower, higher) = sorted.split_at(find_split(&sorted));
     let (low, high) = (median(lower)?, median(higher)?);
     let apart = high - low;
     let deviation = robust_deviation(lower).max(robust_deviation(higher));
@@ -51,9 +51,9 @@ pub fn find_two_levels(rates: &[f64]) -> Option<TwoLevels> {
     is_two.then_some(TwoLevels { low, high, low_share, jumps })
 }
 
-/// How many of `sorted` are in the lower group: the squares about the means of both groups are then least, which is where the
-/// means weighted by their numbers are farthest apart.
-fn parting(sorted: &[f64]) -> usize {
+/// How many of `sorted` are in the lower group: the squares about the means of both groups are then least, and the
+/// means weighted by their numbers farthest apart.
+fn find_split(sorted: &[f64]) -> usize {
     let total: f64 = sorted.iter().sum();
     let (n, mut below) = (sorted.len() as f64, 0.0);
     let mut best = (1, f64::MIN);

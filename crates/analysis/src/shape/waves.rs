@@ -35,7 +35,7 @@ pub fn find_wave(rates: &[f64]) -> Option<Wave> {
     let size = (rates.len() * 2).next_power_of_two();
     let mut spectrum: Vec<(f64, f64)> = rates.iter().map(|rate| (rate - middle, 0.0)).collect();
     spectrum.resize(size, (0.0, 0.0));
-    transform(&mut spectrum);
+    fourier_transform(&mut spectrum);
     let (least, most) = ((WAVES_MIN * size as f64 / n).ceil() as usize, (size as f64 / PERIOD_MIN) as usize);
     let power = |at: usize| spectrum[at].0.powi(2) + spectrum[at].1.powi(2);
     let at = (least..=most).max_by(|a, b| power(*a).total_cmp(&power(*b)))?;
@@ -46,7 +46,7 @@ pub fn find_wave(rates: &[f64]) -> Option<Wave> {
 
 /// The discrete Fourier transform of a power of two of complex values, in place (J. W. Cooley and J. W. Tukey, Mathematics of
 /// Computation 19, 1965).
-fn transform(values: &mut [(f64, f64)]) {
+fn fourier_transform(values: &mut [(f64, f64)]) {
     let n = values.len();
     let bits = n.trailing_zeros();
     for at in 0..n {
@@ -86,7 +86,7 @@ mod tests {
         let mut random = Random::new(1);
         let values: Vec<(f64, f64)> = (0..32).map(|_| (random.normal(), random.normal())).collect();
         let mut fast = values.clone();
-        transform(&mut fast);
+        fourier_transform(&mut fast);
         for (k, found) in fast.iter().enumerate() {
             let (mut re, mut im) = (0.0, 0.0);
             for (at, value) in values.iter().enumerate() {

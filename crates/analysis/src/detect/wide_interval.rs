@@ -1,0 +1,78 @@
+//! Finds throughputs that are known only roughly.
+//!
+//! In: the throughput and its 95 % confidence interval. Out: a warning. Limits: without an interval nothing is known of its
+//! width; that is the finding `too-short`.
+
+use super::detector::{Detector, PointView};
+use crate::finding::completeness::WideInterval;
+use crate::finding::units::Share;
+use crate::finding::{Code, NextStep};
+use crate::{Finding, Severity};
+
+/// The entry in the list of detectors.
+pub const DETECTOR: Detector = Detector { code: Code::WideInterval, detect };
+
+// Two such results cannot be told apart unless one is half as fast again as the other.
+const HALF_WIDTH_MAX: Share = Share(0.20);
+
+fn detect(view: &PointView) -> Vec<Finding> {
+    let Some(summary) = view.measured.map(|measured| measured.summary) else { return Vec::new() };
+    let Some(ops_per_s_ci95 @ [_, high]) = summary.ops_per_s_ci95.filter(|_| summary.ops > 0) else {
+        return Vec::new();
+    };
+    // The lower end stops at 0; the upper one is always half a width away.
+    let half_width_share = Share(high / summary.ops_per_s - 1.0);
+    if half_width_share <= HALF_WIDTH_MAX {
+        return Vec::new();
+    }
+    let ops_per_s = summary.ops_per_s;
+    let detail = WideInterval { ops_per_s, ops_per_s_ci95, half_width_share, half_width_max: HALF_WIDTH_MAX };
+    vec![Finding::new(Severity::Warning, detail).next(NextStep::RunLonger)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Validity;
+    use crate::simulate::{Random, Simulation, noisy};
+    use crate::stats::estimate_mean;
+
+    #[test]
+    fn a_throughput_that_is_known_to_half_of_itself_weakens_the_point() {
+        // As fjall did it in two seconds: from 21.7k/s to 10.2k/s.
+        let falling: Vec<u64> = (0..20).map(|tenth| 21_700 - 605 * tenth).collect();
+        let simulation = Simulation::counts(&falling);
+        let found: WideInterval = simulation.figures();
+        assert!((0.2..1.0).contains(&found.half_width_share.0), "{found:?}");
+        let [low, high] = found.ops_per_s_ci95;
+        assert!(low < found.ops_per_s && found.ops_per_s < high, "{found:?}");
+        assert_eq!(simulation.analysis().points[0].validity, Validity::Indicative);
+    }
+
+    #[test]
+    fn white_noise_of_a_tenth_is_called_wide_in_five_percent_of_short_runs_and_two_of_others() {
+        for (n, most) in [(10, 50), (30, 20), (60, 20)] {
+            let is_wide = |seed: &u64| {
+                let noise = Random::new(*seed).autoregressive(n, 0.0);
+                let rates: Vec<f64> = noise.iter().map(|value| 1e3 * (1.0 + 0.1 * value)).collect();
+                let estimate = estimate_mean(&rates, 0.95).expect("there are enough intervals");
+                estimate.half_width > HALF_WIDTH_MAX.0 * estimate.mean
+            };
+            let wide = (0..1_000).filter(is_wide).count();
+            assert!(wide <= most, "{n} intervals: {wide} of 1000");
+        }
+    }
+
+    #[test]
+    fn an_interval_that_ends_at_zero_is_as_wide_as_its_upper_half_says() {
+        let counts = [40_000, 0, 0, 0, 0, 0, 0, 0, 30_000, 0];
+        let found: WideInterval = Simulation::counts(&counts).figures();
+        assert!(found.ops_per_s_ci95[0] == 0.0 && found.half_width_share.0 > 1.0, "{found:?}");
+    }
+
+    #[test]
+    fn twenty_percent_is_not_too_wide_and_no_interval_is_left_to_too_short() {
+        assert!(noisy(1, 30, 100.0, |_| 1_000.0).findings("wide-interval").is_empty());
+        assert!(Simulation::counts(&[100, 5_000, 100]).findings("wide-interval").is_empty());
+    }
+}

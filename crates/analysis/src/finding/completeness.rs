@@ -1,0 +1,175 @@
+//! Points that did not run, or not to their end.
+//!
+//! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
+
+use super::units::Share;
+use model::Nanos;
+use serde::Serialize;
+
+/// A point that ended before it was to end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct IncompletePoint {
+    /// In which way it ended.
+    pub ending: Ending,
+    /// The error that was recorded.
+    pub error: Option<String>,
+    /// How much was measured, of how much.
+    pub progress: Progress,
+}
+
+/// In which way a point ended early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// The target failed.
+    TargetFailed,
+    /// The run phase was not reached.
+    NotStarted,
+    /// Recording stopped, because plimsoll was killed or the machine went down.
+    RecordingStopped,
+}
+
+/// How far a point came.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+#[allow(missing_docs)]
+pub enum Progress {
+    /// Operations done of those planned.
+    Ops { done_ops: u64, planned_ops: u64 },
+    /// Time measured of that planned.
+    Time { measured_ns: Nanos, planned_ns: Nanos },
+}
+
+/// A point that was ended early.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Interruption {
+    /// When, since the run phase began; `None` before it.
+    pub at_ns: Option<Nanos>,
+    /// Why, as it was recorded.
+    pub reason: String,
+}
+
+/// What came before the point in a resumed run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BrokenAttempts {
+    /// The attempts that broke off and are left out.
+    pub attempts: Vec<BrokenAttempt>,
+    /// The steps that were performed again to make its data, as a list of names.
+    pub repeated_steps: Option<String>,
+}
+
+/// An attempt that broke off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BrokenAttempt {
+    /// Its number in the run.
+    pub point: u32,
+    /// How long its run phase lasted.
+    pub measured_ns: Nanos,
+}
+
+/// A step that did not do all of its operations.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct UnfinishedStep {
+    /// Operations done.
+    pub done_ops: u64,
+    /// Operations planned.
+    pub planned_ops: u64,
+    /// What ended it.
+    pub limit: RunLimit,
+}
+
+/// A limit on the length of a run phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+#[allow(missing_docs)]
+pub enum RunLimit {
+    /// `ops_max`.
+    Ops { ops_max: u64 },
+    /// `time`.
+    Time { time_ns: Nanos },
+}
+
+/// Clients whose last operation did not return.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BlockedClients {
+    /// How many.
+    pub clients: usize,
+    /// What the load loop recorded of each.
+    pub quoted: Vec<String>,
+}
+
+/// Times in which the sampler did not run although it was due.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClockGaps {
+    /// How many.
+    pub count: usize,
+    /// When the first was noticed, since the run phase began.
+    pub first_at_ns: Option<Nanos>,
+    /// For how long it did not run at most; `None` if its readings do not show a gap, because the clocks disagreed.
+    pub longest_ns: Option<Nanos>,
+    /// The share of the machine's CPU time that other processes and the hypervisor took; `None` if it is not known.
+    pub foreign_cpu_share: Option<Share>,
+    /// What the sampler recorded of each.
+    pub quoted: Vec<String>,
+}
+
+/// A run of few intervals or little time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ShortRun {
+    /// Whole intervals.
+    pub intervals: usize,
+    /// The least number of them that gives a confidence interval.
+    pub intervals_min: usize,
+    /// The length of one.
+    pub interval_ns: Nanos,
+    /// The length of the run.
+    pub length_ns: Nanos,
+    /// The least length.
+    pub length_min_ns: Nanos,
+}
+
+impl ShortRun {
+    /// Whether there is no confidence interval.
+    pub fn lacks_intervals(&self) -> bool {
+        self.intervals < self.intervals_min
+    }
+}
+
+/// A throughput that is known only roughly.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WideInterval {
+    /// The throughput.
+    pub ops_per_s: f64,
+    /// Its 95 % confidence interval.
+    pub ops_per_s_ci95: [f64; 2],
+    /// Half the width of the interval, as a share of the throughput.
+    pub half_width_share: Share,
+    /// The most that does not weaken the point.
+    pub half_width_max: Share,
+}
+
+/// A percentile that reports quote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Percentile {
+    P50,
+    P95,
+    P99,
+    P999,
+}
+
+/// Too few operations for the percentiles quoted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FewSamples {
+    /// Operations done, the grace time included.
+    pub ops: u64,
+    /// Of them, those that ended in the grace time.
+    pub grace_ops: u64,
+    /// The highest percentile that they support; `None` if they support none.
+    pub highest: Option<Percentile>,
+    /// The length of the run.
+    pub length_ns: Nanos,
+    /// Operations failed.
+    pub failed_ops: u64,
+}

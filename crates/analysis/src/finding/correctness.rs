@@ -1,0 +1,108 @@
+//! Records that contradict each other, and work that failed.
+//!
+//! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
+
+use super::units::Share;
+use crate::numbers::quantiles::Quantiles;
+use model::Bytes;
+use serde::Serialize;
+
+/// Operations that failed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FailedOps {
+    /// How many failed.
+    pub failed_ops: u64,
+    /// How many were done.
+    pub done_ops: u64,
+    /// The share of all that failed.
+    pub failed_share: Share,
+    /// The first failures as the driver described them.
+    pub quoted: Vec<String>,
+}
+
+/// Units of 4 KiB that did not come back as they were written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CorruptData {
+    /// Units whose content does not match their checksum.
+    pub corrupt_units: u64,
+    /// Units that hold an earlier write.
+    pub stale_units: u64,
+    /// Units that belong to another place.
+    pub misdirected_units: u64,
+    /// The first failures of reads as the driver described them.
+    pub quoted: Vec<String>,
+}
+
+impl CorruptData {
+    /// How many units the check after the run counted.
+    pub fn units(&self) -> u64 {
+        self.corrupt_units + self.stale_units + self.misdirected_units
+    }
+}
+
+/// Two records of the same thing that differ.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "what", rename_all = "kebab-case")]
+#[allow(missing_docs)]
+pub enum Contradiction {
+    /// Histograms hold another number of times than operations were counted.
+    HistogramsDiffer { intervals: usize, first_ops: u64, first_response_times: u64, first_service_times: u64 },
+    /// The bytes moved are not operations times block size.
+    BytesDiffer { ops: u64, block_bytes: Bytes, moved_bytes: u64 },
+    /// Response times are below service times.
+    ResponseBelowService { response_mean_ns: f64, service_mean_ns: f64 },
+    /// Percentiles do not rise.
+    PercentilesFall { of: TimeKind, quantiles_ns: Quantiles },
+    /// Arrivals performed and unserved are not those that the schedule offered.
+    ArrivalsDiffer { offered: u64, performed: u64, unserved: u64 },
+}
+
+/// Which time of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimeKind {
+    /// From the moment at which it was due.
+    Response,
+    /// From the moment at which it started.
+    Service,
+}
+
+/// A mean number of operations in flight that does not fit the clients.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct InFlightMismatch {
+    /// Throughput times mean service time.
+    pub in_flight_mean: f64,
+    /// Clients times depth: as many as can be in flight.
+    pub in_flight_max: u64,
+}
+
+impl InFlightMismatch {
+    /// Whether more were in flight than can be.
+    pub fn is_impossible(&self) -> bool {
+        self.in_flight_mean > self.in_flight_max as f64
+    }
+}
+
+/// Bytes written as two sources count them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UnlikeAccounts {
+    /// What the block layer wrote.
+    pub block_bytes: f64,
+    /// What the engine's counters hold.
+    pub engine_bytes: f64,
+    /// Their difference as a share of the greater.
+    pub difference_share: Share,
+    /// The step in which they differ most; `None` if that is not known.
+    pub furthest: Option<StepAccounts>,
+}
+
+/// Bytes written in one step as two sources count them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepAccounts {
+    /// The step; `None` for the drain itself.
+    pub step: Option<String>,
+    /// What the block layer wrote.
+    pub block_bytes: f64,
+    /// What the engine's counters hold.
+    pub engine_bytes: f64,
+}

@@ -1,0 +1,249 @@
+//! What the machine did for the point, and for others.
+//!
+//! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
+
+use super::units::Share;
+use model::{Bytes, Nanos};
+use serde::Serialize;
+
+/// Worker threads of the kernel that performed operations of io_uring.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct IoWorkers {
+    /// How many there were at the end of the load; `None` if it is not known.
+    pub workers: Option<u64>,
+    /// Their CPU time as it was recorded, with its unit; `None` if it is not known.
+    pub workers_cpu: Option<String>,
+    /// CPU time of the clients per operation; `None` if it is not known.
+    pub client_cpu_ns_per_op: Option<f64>,
+}
+
+/// Reads of which the device performed a part only.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CachedReads {
+    /// Bytes per second that the clients read.
+    pub read_bytes_per_s: f64,
+    /// Bytes per second that the device read.
+    pub device_read_bytes_per_s: f64,
+}
+
+/// What a storage limit is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitedFlow {
+    /// Read operations.
+    ReadOps,
+    /// Write operations.
+    WriteOps,
+    /// Bytes read.
+    ReadBytes,
+    /// Bytes written.
+    WriteBytes,
+}
+
+/// A device that did more than its limit allows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EscapedLimit {
+    /// What is limited.
+    pub flow: LimitedFlow,
+    /// What the device did, per second.
+    pub done_per_s: f64,
+    /// What the limit counted of it, per second; `None` if it is not known.
+    pub counted_per_s: Option<f64>,
+    /// The limit, per second.
+    pub limit_per_s: f64,
+    /// The device that has the limit; `None` if it is not known.
+    pub device: Option<String>,
+}
+
+/// CPU time that the target could not have.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ForeignCpu {
+    /// The share of all CPU time of the machine.
+    pub share: Share,
+    /// The user of it.
+    #[serde(flatten)]
+    pub by: CpuUser,
+}
+
+/// The user of CPU time that is not the target's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "by", rename_all = "kebab-case")]
+#[allow(missing_docs)]
+pub enum CpuUser {
+    /// The hypervisor, which ran another machine.
+    Hypervisor { share_max: Share },
+    /// Processes that are neither plimsoll nor the engine.
+    OtherProcesses { cores: CoresUsed },
+}
+
+/// The cores of a machine by their users.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CoresUsed {
+    /// By other processes, in cores.
+    pub others_cores: f64,
+    /// By plimsoll and the engine, in cores.
+    pub ours_cores: f64,
+    /// How many the machine has.
+    pub machine_cores: f64,
+}
+
+/// Signs that the machine was short of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MemoryPressure {
+    /// Pages swapped in.
+    pub swapped_in_pages: u64,
+    /// Pages swapped out.
+    pub swapped_out_pages: u64,
+    /// The share of the time in which all tasks waited for memory.
+    pub waited_share: Share,
+}
+
+/// What can limit a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// The device.
+    Disk,
+    /// All CPUs of the machine.
+    Cpu,
+    /// All CPUs of the machine, most of it used by other processes.
+    OtherProcesses,
+    /// The client threads.
+    Client,
+    /// One core, by an engine that uses no more.
+    OneCore,
+    /// One operation at a time: its latency.
+    OneAtATime,
+    /// The offered rate.
+    Schedule,
+    /// Whichever of them could not keep up with the offered rate.
+    TargetOrClients,
+    /// Something that the counters do not show.
+    NotShown,
+}
+
+/// A limit with the figures that show it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "limit", rename_all = "kebab-case")]
+#[allow(missing_docs)]
+pub enum LimitEvidence {
+    /// The device was busy for this share of the time.
+    Disk { busy_share: Share },
+    /// This share of the machine's CPU time was used, by these if they are known and others took part.
+    Cpu { busy_share: Share, others_share: Option<Share>, cores: Option<CoresUsed> },
+    /// Others used more of a full CPU than plimsoll and the engine.
+    OtherProcesses { busy_share: Share, others_share: Share, cores: CoresUsed },
+    /// The client threads used this share of the cores that they can run on.
+    Client { cores_share: Share },
+    /// The engine and its clients used so many cores in all, this share of it in the kernel.
+    OneCore { cores: f64, kernel_share: Option<Share> },
+    /// One operation after the other, each of this length.
+    OneAtATime { service_mean_ns: Nanos },
+    /// All that was offered was served.
+    Schedule { done_per_s: f64, offered_per_s: f64 },
+    /// Too slow for the offered rate, and no counter shows why.
+    TargetOrClients(Counters),
+    /// No counter explains it.
+    NotShown(Counters),
+}
+
+/// What the counters showed; `None` if they are not known.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Counters {
+    /// The share of the time in which the device was busy.
+    pub disk_busy_share: Option<Share>,
+    /// The share of the machine's CPU time that was used.
+    pub cpu_share: Option<Share>,
+    /// The share of their cores that the client threads used.
+    pub client_cores_share: Option<Share>,
+}
+
+impl LimitEvidence {
+    /// The limit without its figures.
+    pub fn limit(&self) -> Limit {
+        match self {
+            LimitEvidence::Disk { .. } => Limit::Disk,
+            LimitEvidence::Cpu { .. } => Limit::Cpu,
+            LimitEvidence::OtherProcesses { .. } => Limit::OtherProcesses,
+            LimitEvidence::Client { .. } => Limit::Client,
+            LimitEvidence::OneCore { .. } => Limit::OneCore,
+            LimitEvidence::OneAtATime { .. } => Limit::OneAtATime,
+            LimitEvidence::Schedule { .. } => Limit::Schedule,
+            LimitEvidence::TargetOrClients(_) => Limit::TargetOrClients,
+            LimitEvidence::NotShown(_) => Limit::NotShown,
+        }
+    }
+}
+
+/// How much of a ceiling a point used.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CeilingUse {
+    /// The share of it.
+    pub used_share: Share,
+    /// The ceiling; or that of reads and that of writes, whose shares add up.
+    pub ceilings: Vec<Ceiling>,
+    /// Operations per second.
+    pub ops_per_s: f64,
+    /// Their mean size.
+    pub bytes_per_op: f64,
+    /// Whether they are counted at the clients, and not at the device.
+    pub counted_at_clients: bool,
+    /// When `plimsoll disk` measured the ceilings, as it wrote it; `None` if it did not, or did not write it.
+    pub measured: Option<String>,
+    /// The kernel at that time.
+    pub kernel: Option<String>,
+}
+
+/// The operations that a ceiling is of.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CeilingMix {
+    /// Random reads.
+    Reads,
+    /// Random writes.
+    Writes,
+    /// Both; this share is reads.
+    Both {
+        /// The share of reads.
+        read_share: Share,
+    },
+}
+
+/// What a device has shown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ceiling {
+    /// The operations that it is of.
+    pub mix: CeilingMix,
+    /// The size of a block.
+    pub block_bytes: Bytes,
+    /// Operations in flight.
+    pub depth: u64,
+    /// Operations per second.
+    pub ops_per_s: f64,
+    /// The point of this run that showed it; `None` if it was measured before.
+    pub point: Option<u32>,
+}
+
+/// Sources of counters that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MissingCounters {
+    /// What the sampler recorded of each, without repetitions.
+    pub quoted: Vec<String>,
+}
+
+impl Limit {
+    /// The word for it in a line of the verdict.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Limit::Disk => "disk",
+            Limit::Cpu => "cpu",
+            Limit::OtherProcesses => "other processes",
+            Limit::Client => "client",
+            Limit::OneCore => "one core",
+            Limit::OneAtATime => "one at a time",
+            Limit::Schedule => "schedule",
+            Limit::TargetOrClients => "the target or its clients",
+            Limit::NotShown => "not shown",
+        }
+    }
+}

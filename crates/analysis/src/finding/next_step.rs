@@ -1,0 +1,120 @@
+//! What a reader can do about a finding.
+//!
+//! In: nothing. Out: [`NextStep`]s. Limits: no sentences; the detector knows whether a step is possible.
+
+/// What to do next. A step that the run makes impossible, or that was already taken, is not advised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NextStep {
+    /// Nothing needs to be done, or nothing is known that would help.
+    None,
+    /// Measure the point again.
+    MeasureAgain,
+    /// Remove what stopped it or made operations fail, then measure again.
+    RemoveCause,
+    /// Let the step end by itself.
+    DropTimeLimit,
+    /// Find out what blocks the target.
+    ReadTargetLog,
+    /// Keep the machine and the process running.
+    KeepRunning,
+    /// Take CPU from the other processes, so that plimsoll gets its turns.
+    FreeCpu,
+    /// Do not use the storage.
+    DistrustStorage,
+    /// Do not use the point; report the bug.
+    ReportBug,
+    /// More client threads, or more CPUs for them.
+    AddClients,
+    /// Asynchronous I/O that is asynchronous.
+    UseDirectOrUring,
+    /// Several threads that submit.
+    AddSubmitters,
+    /// Find what limits the queue above the device.
+    FindQueueLimit,
+    /// Requests that the device takes whole.
+    FitBlocksToDevice,
+    /// Run long enough for the operations in flight at the end not to count.
+    OutlastInFlight,
+    /// Compare with synchronous I/O by as many clients as there is depth.
+    CompareWithSync,
+    /// A larger file on a file system that honours O_DIRECT.
+    UseLargerFile,
+    /// A limited device of its own.
+    UseOwnVolume,
+    /// More threads where cores are free, or another machine for the clients.
+    AddThreadsOrMachine,
+    /// CPUs left free for the clients.
+    FreeCpuForClients,
+    /// Another time or another host.
+    UseQuieterHost,
+    /// Stop the other processes.
+    StopOtherProcesses,
+    /// Smaller caches, data or number of clients.
+    ShrinkMemory,
+    /// A lower rate or more clients.
+    LowerRateOrAddClients,
+    /// A lower rate in the background, or fewer clients in the foreground.
+    LowerBackgroundRate,
+    /// A longer run.
+    RunLonger,
+    /// A longer run or shorter intervals.
+    RunLongerOrShortenInterval,
+    /// More rounds or longer ones.
+    AllowMoreRounds,
+    /// A longer warmup or a run until steady.
+    WarmUpLonger,
+    /// Quote the spread.
+    QuoteSpread,
+    /// Look at what began at these times.
+    FindWhatBegan,
+    /// Look for what has two states.
+    FindTwoStates,
+    /// Look for what works in turns.
+    FindCycle,
+    /// Look at the other charts at the times of the stalls or drops.
+    CompareCharts,
+    /// Record shorter intervals.
+    ShortenInterval,
+    /// Look at the ends of partitions.
+    StudyPartitions,
+    /// Look for a limit that is enforced in time slices.
+    FindSlicedLimit,
+    /// Look for an unfair lock.
+    FindUnfairLock,
+    /// Measure response times in an open loop.
+    UseOpenLoop,
+    /// More depth or clients, one request at a time kept the device busy.
+    AddDepthOrClients,
+    /// Measure the device alone.
+    CompareWithFile,
+    /// Profile the target.
+    ProfileTarget,
+    /// Profile the engine, which uses one core.
+    ProfileEngine,
+    /// A higher rate.
+    RaiseRate,
+    /// More clients, to see whether they were the limit.
+    TestMoreClients,
+    /// Ask more of the disk.
+    AskMoreOfDisk,
+    /// Find what limits the engine before the disk does.
+    FindEngineLimit,
+    /// Ask less of the disk.
+    AskLessOfDisk,
+    /// Find out why the engine stopped writing.
+    ReadEngineLog,
+    /// Let the debt be paid.
+    LetDrainFollow,
+    /// Watch which files grow, with a file system of its own.
+    WatchFilesWithOwnVolume,
+    /// Watch which files grow.
+    WatchFiles,
+    /// Cache and memory limit as intended.
+    SetCacheAndMemory,
+    /// What this machine offers.
+    RunDoctor,
+    /// The same durability everywhere.
+    AlignDurability,
+    /// More clients or depth, the rate still rose.
+    MeasureMoreSteps,
+}
