@@ -14,6 +14,7 @@ mod error;
 mod estimate;
 #[cfg(test)]
 mod fixture;
+mod foreign;
 mod limit;
 mod overrides;
 mod point;
