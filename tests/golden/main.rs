@@ -14,6 +14,7 @@
 mod diff;
 
 use analysis::{Analysis, Finding, Severity};
+use report::wording::finding::{evidence, next_step, title};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -70,13 +71,13 @@ fn findings(analysis: &Analysis) -> String {
     let mut text = String::new();
     for point in &analysis.points {
         let state = point.state.as_str();
-        writeln!(text, "point {} `{}`: {state}, {}", point.id, point.label, point.validity.as_str()).unwrap();
+        writeln!(text, "point {} `{}`: {state}, {}", point.id, report::wording::label::point_label(point), point.validity.as_str()).unwrap();
         point.findings.iter().for_each(|finding| text.push_str(&one_finding(finding)));
     }
     writeln!(text, "run").unwrap();
     analysis.findings.iter().for_each(|finding| text.push_str(&one_finding(finding)));
     writeln!(text, "verdict").unwrap();
-    analysis.verdict.iter().for_each(|line| writeln!(text, "    {line}").unwrap());
+    report::wording::verdict::sentences(analysis).iter().for_each(|line| writeln!(text, "    {line}").unwrap());
     text
 }
 
@@ -86,8 +87,9 @@ fn one_finding(finding: &Finding) -> String {
         Severity::Warning => "warning",
         Severity::Error => "error",
     };
-    let mut text = format!("    {} ({severity}): {}\n", finding.code, finding.title);
-    let details = [("evidence", &finding.evidence), ("next step", &finding.next_step)];
+    let mut text = format!("    {} ({severity}): {}\n", finding.code().as_str(), title(&[&finding.detail]));
+    let next = next_step(finding.next).to_owned();
+    let details = [("evidence", evidence(&finding.detail)), ("next step", next)];
     for (what, detail) in details.into_iter().filter(|(_, detail)| !detail.is_empty()) {
         writeln!(text, "        {what}: {detail}").unwrap();
     }

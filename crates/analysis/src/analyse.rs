@@ -5,8 +5,8 @@
 
 use crate::beside::{Beside, Group};
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
+use crate::dimensions::{Described, describe, target_name};
 use crate::finding::Code;
-use crate::label::names;
 use crate::numbers::quantiles::PhaseTimes;
 use crate::numbers::summary::summarise;
 use crate::projection::project;
@@ -14,7 +14,7 @@ use crate::series::series;
 use crate::shape::Shape;
 use crate::verdict::verdict;
 use crate::window::Window;
-use crate::{DataLoad, Finding, InsertCost, PointAnalysis, Rounds, Series, Summary, Validity};
+use crate::{DataLoad, Finding, InsertCost, PointAnalysis, Rounds, Series, Summary, Validity, Verdict};
 use model::{Phase, PhaseData, PointData, PointState, RunData, RunMeta};
 use std::borrow::Cow;
 
@@ -27,17 +27,18 @@ pub struct Analysis {
     pub points: Vec<PointAnalysis>,
     /// What concerns the run as a whole.
     pub findings: Vec<Finding>,
-    /// The answer in at most five lines: how much, how steadily, what held it back.
-    pub verdict: Vec<String>,
+    /// The answer: how much, how steadily, what limits it, and how far to trust it.
+    pub verdict: Verdict,
 }
 
 /// Analyses `run` with every detector.
 pub fn analyse(run: &RunData) -> Analysis {
     let (standing, dropped) = standing(run);
+    let described = standing.points.iter().zip(describe(&standing.points));
     let points: Vec<PointAnalysis> =
-        standing.points.iter().map(|point| analyse_point(point, &standing, &dropped)).collect();
+        described.map(|(point, names)| analyse_point(point, names, &standing, &dropped)).collect();
     let findings = RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&points)).collect();
-    let verdict = verdict(&points);
+    let verdict = verdict(&points, &run.meta.plan);
     Analysis { meta: run.meta.clone(), points, findings, verdict }
 }
 
@@ -63,7 +64,7 @@ struct Computed {
     shape: Shape,
 }
 
-fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> PointAnalysis {
+fn analyse_point(point: &PointData, names: Described, run: &RunData, dropped: &[&PointData]) -> PointAnalysis {
     let group = Group::of(point);
     let phases = Group::own_phases(group.as_ref(), point);
     let run_phase = phases.iter().find(|phase| phase.phase == Phase::Run);
@@ -101,7 +102,6 @@ fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> Po
     let projection = inserting
         .zip(inserts.as_ref())
         .and_then(|(window, inserts)| project(point, &run.points, run.meta.plan.scale, window, inserts, shifted_at_s));
-    let names = names(point, &run.points);
     let (summary, series, shape) = match computed {
         Some(Computed { summary, series, shape }) => (Some(summary), Some(series), Some(shape)),
         None => (None, None, None),
@@ -110,12 +110,12 @@ fn analyse_point(point: &PointData, run: &RunData, dropped: &[&PointData]) -> Po
         id: point.id,
         state: point.state,
         error: point.error.clone(),
-        target: names.target,
+        target: target_name(&point.trial),
         workload: point.trial.workload.name.clone(),
         clients: point.trial.load.clients,
         depth: point.trial.load.depth,
         repeat: point.trial.repeat,
-        params: names.params,
+        settings: names.settings,
         label: names.label,
         group: names.group,
         facts: point.facts.clone(),

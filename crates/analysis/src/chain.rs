@@ -18,38 +18,31 @@ pub fn is_drain(point: &PointData) -> bool {
     point.traits.work.step.as_ref().is_some_and(|step| step.drains)
 }
 
-/// The sequence that `point` is in, from its first step to its last; the point alone where it is in none.
-pub fn of<'a>(point: &'a PointData, all: &'a [PointData]) -> Vec<&'a PointData> {
-    let alone = || vec![point];
-    let Some(place) = all.iter().position(|other| other.id == point.id).filter(|_| step(point).is_some()) else {
-        return alone();
-    };
-    let is_step = |one: &PointData| step(one).is_some();
-    let is_next = |one: &PointData, next: &PointData| is_step(one) && is_step(next) && have_data_in_common(one, next);
-    let runs = all.chunk_by(is_next);
-    let mut before = 0;
-    for run in runs {
-        if place < before + run.len() {
-            return sequence_at(run, place - before);
-        }
-        before += run.len();
-    }
-    alone()
+/// All points in their order, each sequence on its own; a point that is in none is alone.
+pub fn sequences(all: &[PointData]) -> Vec<&[PointData]> {
+    let is_next =
+        |one: &PointData, next: &PointData| step(one).zip(step(next)).is_some() && have_data_in_common(one, next);
+    all.chunk_by(is_next).flat_map(split_at_repeated_steps).collect()
 }
 
-/// The part of `run` around `place` in which no step comes twice.
-fn sequence_at(run: &[PointData], place: usize) -> Vec<&PointData> {
-    let mut sequence: Vec<&PointData> = Vec::new();
-    for (nth, point) in run.iter().enumerate() {
-        if sequence.iter().any(|known| step(known) == step(point)) {
-            if nth > place {
-                break;
-            }
-            sequence.clear();
+/// Parts of `run` in which no step comes twice.
+fn split_at_repeated_steps(run: &[PointData]) -> Vec<&[PointData]> {
+    let (mut parts, mut start) = (Vec::new(), 0);
+    for nth in 1..run.len() {
+        if run[start..nth].iter().any(|known| step(known) == step(&run[nth])) {
+            parts.push(&run[start..nth]);
+            start = nth;
         }
-        sequence.push(point);
     }
-    sequence
+    parts.push(&run[start..]);
+    parts
+}
+
+/// The sequence that `point` is in, from its first step to its last; the point alone where it is in none.
+pub fn of<'a>(point: &'a PointData, all: &'a [PointData]) -> Vec<&'a PointData> {
+    let has_point = |sequence: &&[PointData]| sequence.iter().any(|one| one.id == point.id);
+    let own = sequences(all).into_iter().find(has_point).filter(|_| step(point).is_some());
+    own.map_or_else(|| vec![point], |sequence| sequence.iter().collect())
 }
 
 /// The points of the sequence of `point` that one drain pays for, the drain itself the last, where there is one.

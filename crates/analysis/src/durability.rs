@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The durability of `point`, if it has one: as read back from the engine, else as planned.
 pub fn durability(point: &PointAnalysis) -> Option<&str> {
-    fact(&point.facts, "durability").or_else(|| point.params.get("durability").map(String::as_str))
+    fact(&point.facts, "durability").or_else(|| point.settings.word("durability"))
 }
 
 /// The workloads whose points have unlike durability, with the words for it.

@@ -4,9 +4,8 @@
 //! Limits: findings that need two points (knees, comparisons) are of the run.
 
 use crate::shape::Shape;
-use crate::{DataLoad, Finding, InsertCost, Projection, Rounds, Series, Summary, Validity};
+use crate::{DataLoad, Finding, InsertCost, Label, Projection, Rounds, Series, Settings, Summary, Validity};
 use model::{Fact, PointState};
-use std::collections::BTreeMap;
 
 /// One point and what it means.
 #[derive(Clone, Debug)]
@@ -27,13 +26,13 @@ pub struct PointAnalysis {
     pub depth: u32,
     /// Which repetition.
     pub repeat: u32,
-    /// The other dimensions under their flag names, as text.
-    pub params: BTreeMap<String, String>,
-    /// What distinguishes this point from the others of the run, for legends: `file rndrd depth 8`.
-    pub label: String,
-    /// What distinguishes its sweep from the others: the label without clients, depth and repeat. Points of one group make
-    /// one line in charts over clients or depth.
-    pub group: String,
+    /// All settings, these among them.
+    pub settings: Settings,
+    /// What distinguishes this point from the others of the run.
+    pub label: Label,
+    /// The number of its group, from 0: points of one group differ at most in clients, depth and repetition, and make one line in
+    /// charts over clients or depth.
+    pub group: usize,
     /// What the target said of itself.
     pub facts: Vec<Fact>,
     /// What making its data cost; `None` where it was there.

@@ -5,9 +5,9 @@
 
 use crate::{Analysis, DetailKind, Finding, analyse};
 use model::{
-    Access, Arrivals, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval,
-    KindInterval, Load, Machine, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData, PointState,
-    PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
+    Arrivals, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval, KindInterval, Load,
+    Machine, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData, PointState, PointTraits,
+    RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
 
 /// One second in nanoseconds.
@@ -391,9 +391,4 @@ pub fn figures_of<T: DetailKind + Clone>(findings: &[Finding]) -> Vec<T> {
 /// Parameters from pairs of name and value.
 pub fn params(pairs: &[(&str, Value)]) -> Params {
     Params(pairs.iter().map(|(name, value)| (name.to_string(), value.clone())).collect())
-}
-
-/// An access distribution.
-pub fn access(name: &str, arg: f64) -> Value {
-    Value::Access(Access { name: name.into(), args: vec![arg] })
 }

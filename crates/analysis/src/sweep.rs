@@ -1,21 +1,26 @@
 //! The points of one group as a line over clients or depth: repeats together, best step, knee.
 //!
-//! In: analysed points. Out: a [`Sweep`] per group, in the order of the run. Invalid points are left out.
+//! In: analysed points. Out: a [`Sweep`] per group, in the order of the run, without its invalid points.
 //! Limits: a knee is a measured step, not a fit between steps; with few steps it is coarse.
 
-use crate::{PointAnalysis, Validity};
-use model::histogram::new_hdr;
+use crate::dimensions::Setting;
+use crate::repeats::{MeanOfRepeats, combine, merge_times};
+use crate::{PointAnalysis, Summary, Validity};
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
 
-/// From which share of the best rate on more clients or depth hardly pay.
+/// From which share of the best rate on more clients or depth hardly gain anything.
 const KNEE_SHARE: f64 = 0.9;
 
-/// The valid points of one group.
+/// The usable points of one group.
 pub struct Sweep<'a> {
-    /// The group's label.
-    pub group: &'a str,
+    /// The number of the group.
+    pub group: usize,
+    /// What distinguishes the group.
+    pub label: &'a [Setting],
     /// Its workload.
     pub workload: &'a str,
-    /// Its steps by clients * depth.
+    /// Its steps by clients * depth; at least one.
     pub steps: Vec<Step<'a>>,
     /// What varies between the steps.
     pub axis: Axis,
@@ -35,49 +40,57 @@ pub enum Axis {
     Both,
 }
 
+/// A step's place in its sweep, by what varies there; empty if nothing does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The number of clients, if it varies.
+    pub clients: Option<u32>,
+    /// The depth, if it varies.
+    pub depth: Option<u32>,
+}
+
 /// The repeats of one point, together.
 pub struct Step<'a> {
     /// Clients.
     pub clients: u32,
-    /// Operations that one client kept under way.
+    /// Operations that one client kept in flight.
     pub depth: u32,
-    /// The repeats.
+    /// The repeats; at least one.
     pub points: Vec<&'a PointAnalysis>,
 }
 
-/// The groups of `points` that have a valid result, in the order in which they were measured.
+/// The groups of `points` that have a usable result, in the order in which they were measured.
 pub fn sweeps(points: &[PointAnalysis]) -> Vec<Sweep<'_>> {
-    let mut sweeps: Vec<Sweep> = Vec::new();
-    for point in points.iter().filter(|point| point.validity != Validity::Invalid && point.summary.is_some()) {
-        match sweeps.iter_mut().find(|sweep| sweep.group == point.group) {
-            Some(sweep) => sweep.add(point),
-            None => {
-                let (group, workload) = (point.group.as_str(), point.workload.as_str());
-                let mut sweep = Sweep { group, workload, steps: Vec::new(), axis: Axis::None };
-                sweep.add(point);
-                sweeps.push(sweep);
-            }
+    let mut places: HashMap<usize, usize> = HashMap::new();
+    let mut groups: Vec<Vec<&PointAnalysis>> = Vec::new();
+    for point in points.iter().filter(|point| is_usable(point)) {
+        let place = *places.entry(point.group).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
         }
+        groups[place].push(point);
     }
-    sweeps
+    groups.into_iter().map(Sweep::from_points).collect()
+}
+
+/// Whether the numbers of `point` may be used.
+pub fn is_usable(point: &PointAnalysis) -> bool {
+    point.validity != Validity::Invalid && point.summary.is_some()
 }
 
 impl<'a> Sweep<'a> {
-    fn add(&mut self, point: &'a PointAnalysis) {
-        match self.steps.iter_mut().find(|step| (step.clients, step.depth) == (point.clients, point.depth)) {
-            Some(step) => step.points.push(point),
-            None => self.steps.push(Step { clients: point.clients, depth: point.depth, points: vec![point] }),
+    /// The sweep of `points`, all of one group; at least one.
+    fn from_points(points: Vec<&'a PointAnalysis>) -> Sweep<'a> {
+        let first = points[0];
+        let mut steps: BTreeMap<(u64, u32, u32), Vec<&PointAnalysis>> = BTreeMap::new();
+        for point in points {
+            let in_flight = u64::from(point.clients) * u64::from(point.depth);
+            steps.entry((in_flight, point.clients, point.depth)).or_default().push(point);
         }
-        self.steps.sort_by_key(|step| (u64::from(step.clients) * u64::from(step.depth), step.clients));
-        let first = &self.steps[0];
-        let clients_vary = self.steps.iter().any(|step| step.clients != first.clients);
-        let depth_varies = self.steps.iter().any(|step| step.depth != first.depth);
-        self.axis = match (clients_vary, depth_varies) {
-            (false, false) => Axis::None,
-            (true, false) => Axis::Clients,
-            (false, true) => Axis::Depth,
-            (true, true) => Axis::Both,
-        };
+        let step = |((_, clients, depth), points)| Step { clients, depth, points };
+        let steps: Vec<Step> = steps.into_iter().map(step).collect();
+        let axis = axis(&steps);
+        Sweep { group: first.group, label: &first.label.group, workload: &first.workload, steps, axis }
     }
 
     /// The step with the highest rate.
@@ -97,54 +110,41 @@ impl<'a> Sweep<'a> {
         self.steps.last().expect("a sweep has at least one step")
     }
 
-    /// The place of `step` on the axis: `depth 8`, `4 clients`; empty where nothing varies.
-    pub fn place(&self, step: &Step) -> String {
-        let clients = || match step.clients {
-            1 => "1 client".to_string(),
-            n => format!("{n} clients"),
-        };
-        match self.axis {
-            Axis::None => String::new(),
-            Axis::Clients => clients(),
-            Axis::Depth => format!("depth {}", step.depth),
-            Axis::Both => format!("{} depth {}", clients(), step.depth),
-        }
+    /// The place of `step` in the sweep.
+    pub fn place(&self, step: &Step) -> Place {
+        let clients = matches!(self.axis, Axis::Clients | Axis::Both).then_some(step.clients);
+        let depth = matches!(self.axis, Axis::Depth | Axis::Both).then_some(step.depth);
+        Place { clients, depth }
+    }
+}
+
+fn axis(steps: &[Step]) -> Axis {
+    let first = &steps[0];
+    let clients_vary = steps.iter().any(|step| step.clients != first.clients);
+    let depth_varies = steps.iter().any(|step| step.depth != first.depth);
+    match (clients_vary, depth_varies) {
+        (false, false) => Axis::None,
+        (true, false) => Axis::Clients,
+        (false, true) => Axis::Depth,
+        (true, true) => Axis::Both,
     }
 }
 
 impl Step<'_> {
     /// The mean rate of the repeats.
     pub fn ops_per_s(&self) -> f64 {
-        self.mean(|summary| summary.ops_per_s)
+        self.estimate(|summary| Some((summary.ops_per_s, summary.ops_per_s_ci95))).map_or(0.0, |rate| rate.mean)
     }
 
-    /// The mean payload per second of the repeats.
-    pub fn bytes_per_s(&self) -> f64 {
-        self.mean(|summary| summary.bytes_per_s)
-    }
-
-    /// The mean rate of queries of the repeats.
-    pub fn queries_per_s(&self) -> f64 {
-        self.mean(|summary| summary.queries_per_s)
-    }
-
-    /// The mean rate of inserted rows of the repeats; 0 where none is inserted.
-    pub fn rows_per_s(&self) -> f64 {
-        self.mean(|summary| summary.rows_per_s.unwrap_or(0.0))
+    /// The repeats' mean of what `value` takes from a summary, with its interval; `None` if no repeat has it.
+    pub fn estimate(&self, value: impl Fn(&Summary) -> Option<(f64, Option<[f64; 2]>)>) -> Option<MeanOfRepeats> {
+        combine(self.points.iter().filter_map(|point| value(point.summary.as_ref()?)))
     }
 
     /// The 99th percentile of the response times of all repeats together.
     pub fn p99_ns(&self) -> Option<u64> {
-        let mut all = new_hdr();
-        for series in self.points.iter().filter_map(|point| point.series.as_ref()) {
-            all.add(&series.response).expect("an auto-resizing histogram takes every value");
-        }
+        let all = merge_times(&self.points, |series| &series.response);
         (!all.is_empty()).then(|| all.value_at_quantile(0.99))
-    }
-
-    fn mean(&self, of: impl Fn(&crate::Summary) -> f64) -> f64 {
-        let values: Vec<f64> = self.points.iter().filter_map(|point| point.summary.as_ref()).map(of).collect();
-        crate::stats::mean(&values)
     }
 }
 
@@ -171,7 +171,8 @@ mod tests {
         let sweeps = sweeps(&points);
         let [sweep] = sweeps.as_slice() else { panic!("one group") };
         assert_eq!((sweep.knee().clients, sweep.best().clients, sweep.last().clients), (4, 16, 64));
-        assert_eq!((sweep.axis, sweep.place(sweep.knee())), (Axis::Clients, "4 clients".to_string()));
+        let place = Place { clients: Some(4), depth: None };
+        assert_eq!((sweep.axis, sweep.place(sweep.knee())), (Axis::Clients, place));
     }
 
     #[test]

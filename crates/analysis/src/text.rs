@@ -19,11 +19,6 @@ pub fn count(value: f64) -> String {
     }
 }
 
-/// Bytes per second in MB/s (10^6).
-pub fn megabytes(bytes_per_s: f64) -> String {
-    format!("{} MB/s", three_digits(bytes_per_s / 1e6))
-}
-
 /// Bytes in KB (10^3), as costs of an insert are given.
 pub fn kilobytes(bytes: f64) -> String {
     format!("{} KB", three_digits(bytes / 1e3))
@@ -48,29 +43,9 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// The decimals with which times that are multiples of `interval` are told apart: at least one, at most three.
-pub fn decimals(interval: Nanos) -> usize {
-    let is_whole = |digits: &usize| interval.0.is_multiple_of(1_000_000_000 / 10u64.pow(*digits as u32));
-    (1..3).find(is_whole).unwrap_or(3)
-}
-
 /// A time in nanoseconds with the unit that fits.
 pub fn time(ns: f64) -> String {
     Nanos(ns.max(0.0).round() as u64).to_string()
-}
-
-/// `1 point`, `2 points`.
-pub fn plural(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
-}
-
-/// The first `most` of `all` as `one` says them, and how many more there are.
-pub fn listed<T>(all: &[T], most: usize, one: impl Fn(&T) -> String) -> String {
-    let mut text = all.iter().take(most).map(one).collect::<Vec<_>>().join(", ");
-    if all.len() > most {
-        text += &format!(" and {} more", all.len() - most);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -78,25 +53,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_the_decimals_of_the_intervals() {
-        let lengths_ms = [1000, 100, 250, 20, 5, 3000].map(Nanos::from_millis);
-        assert_eq!(lengths_ms.map(decimals), [1, 1, 2, 2, 3, 1]);
-    }
-
-    #[test]
-    fn a_long_list_says_how_many_it_leaves_out() {
-        assert_eq!(
-            [3, 4].map(|most| listed(&[1, 2, 3, 4], most, i32::to_string)),
-            ["1, 2, 3 and 1 more", "1, 2, 3, 4"]
-        );
-        assert_eq!(listed(&[], 3, i32::to_string), "");
-    }
-
-    #[test]
     fn numbers_are_short_and_carry_their_unit() {
         assert_eq!([812.4, 38_240.0, 999_700.0, 4.5].map(rate), ["812/s", "38.2k/s", "1.00M/s", "4.50/s"]);
         assert_eq!([0.384, 0.0241, 0.0003, 0.0].map(percent), ["38 %", "2.4 %", "0.03 %", "0 %"]);
-        assert_eq!((megabytes(626.4e6), time(1.2e6)), ("626 MB/s".to_string(), "1.20 ms".to_string()));
-        assert_eq!((plural(1, "point"), plural(2, "point")), ("1 point".to_string(), "2 points".to_string()));
+        assert_eq!(time(1.2e6), "1.20 ms");
     }
 }

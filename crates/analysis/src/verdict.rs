@@ -1,618 +1,626 @@
-//! The answer in at most five sentences: how much, how steadily, what held it back, and how far to trust it.
+//! The answer of a run as data: what each group reached, how steadily, what limited it, and how far to trust that.
 //!
-//! In: the analysed points of a run. Out: sentences that fit a line of 78 characters, where there is one that does.
-//! Limits: where a line cannot hold all groups of a workload it gives their range; the report has the rest. What no line can hold
-//! is whole all the same: documents have room, and a terminal wraps. Groups are set side
-//! by side and not ranked: what differs between them may be the work itself. Invalid points are only counted.
+//! In: the analysed points of a run, and its plan. Out: a [`Verdict`]. Limits: groups are set side by side and not ranked, since what
+//! differs between them may be the work itself. Invalid points are counted and named and otherwise left out. Nothing here is a
+//! sentence: the crate `report` words it.
 
-use crate::detect::loses_inserts::sentence;
-use crate::detect::unlike_durability::durability;
+use crate::dimensions::{Setting, target_name};
+use crate::durability::durability;
 use crate::finding::load::Overload;
 use crate::finding::machine::{Limit, LimitEvidence};
 use crate::finding::rates::Unsteadiness;
 use crate::finding::{Code, DetailKind};
-use crate::losses::{Loss, sentences};
-use crate::sweep::{Axis, Step, Sweep, sweeps};
-use crate::text::{count, megabytes, plural, rate, time};
-use crate::{PointAnalysis, Validity};
-use std::collections::BTreeMap;
+use crate::repeats::MeanOfRepeats;
+use crate::slowdown::{Comparison, compare};
+use crate::sweep::{Axis, Place, Step, Sweep, sweeps};
+use crate::{Finding, PointAnalysis, Severity, Stall, Validity};
+use model::Plan;
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// What a line of a terminal holds.
-pub const LINE_MAX: usize = 78;
-/// The most sentences.
-pub const LINES_MAX: usize = 5;
-/// Lines left for how much, when the limits have theirs and steadiness and trust share one.
-const SUBJECTS_MAX: usize = 3;
+/// The answer of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Verdict {
+    /// Each group, in the order of the run.
+    pub groups: Vec<GroupVerdict>,
+    /// What slower storage and larger data cost inserts; `None` if the run does not show it.
+    pub comparison: Option<Comparison>,
+    /// How far to trust it all.
+    pub trust: Trust,
+}
 
-/// The verdict on `points`, all those of a run.
-pub fn verdict(points: &[PointAnalysis]) -> Vec<String> {
-    if points.is_empty() {
-        return vec!["nothing was measured".to_string()];
+/// The answer of the points that differ at most in clients, depth and repetition.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupVerdict {
+    /// What distinguishes the group from the others.
+    pub label: Vec<Setting>,
+    /// The engine, or the path.
+    pub target: String,
+    /// The workload.
+    pub workload: String,
+    /// The step of a sequence, if it is one.
+    pub step: Option<String>,
+    /// The durability that all its points have.
+    pub durability: Option<String>,
+    /// How much it does.
+    pub capacity: Capacity,
+    /// How steadily.
+    pub steadiness: Steadiness,
+    /// What limits it.
+    pub bottleneck: Bottleneck,
+    /// How far its points can be trusted.
+    pub validity: Tally,
+}
+
+/// How much a group does.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Capacity {
+    /// No point has a usable result.
+    Unknown,
+    /// A few operations, such as the building of indexes: they have a duration and no rate.
+    Duration {
+        /// From the first to the last of them.
+        seconds: MeanOfRepeats,
+        /// How many operations.
+        ops: u64,
+    },
+    /// A rate.
+    Rate(Box<RateReached>),
+}
+
+/// The best rate of a group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RateReached {
+    /// Operations per second.
+    pub ops_per_s: MeanOfRepeats,
+    /// Queries per second, if an operation is not one query.
+    pub queries_per_s: Option<MeanOfRepeats>,
+    /// Rows inserted per second, if any are.
+    pub rows_per_s: Option<MeanOfRepeats>,
+    /// Payload per second.
+    pub bytes_per_s: f64,
+    /// The 99th percentile of the response times.
+    pub p99_ns: Option<u64>,
+    /// The number of clients and the depth at which the rate was reached, if they vary.
+    pub place: Place,
+    /// How the rate changes with clients or depth.
+    pub scaling: Scaling,
+    /// The rate of an open loop.
+    pub offered_per_s: Option<f64>,
+    /// Whether a part of the offered operations was never served.
+    pub is_overloaded: bool,
+    /// The load in the background, and how much of it was done.
+    pub background: Option<BackgroundRate>,
+}
+
+/// How the rate of a group changes with clients or depth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scaling {
+    /// Neither varies.
+    NotVaried,
+    /// It still rises at the last step.
+    Rising,
+    /// An earlier step reaches 90 % of the best rate.
+    Levelled {
+        /// The first such step.
+        at: Place,
+    },
+    /// The last step is no better than the best.
+    NoGain {
+        /// The last step.
+        last: Place,
+    },
+}
+
+/// A load in the background, at a rate of its own.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BackgroundRate {
+    /// The kinds of its operations.
+    pub kinds: Vec<String>,
+    /// The rate asked for.
+    pub asked_per_s: f64,
+    /// The rate done.
+    pub ops_per_s: f64,
+    /// The share of it that was done.
+    pub kept: f64,
+}
+
+/// How steadily points ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Steadiness {
+    /// Points that ran at all.
+    pub measured: usize,
+    /// Points in which everything stood still.
+    pub stalled: usize,
+    /// Points in which some clients waited while others were served.
+    pub starved: usize,
+    /// Points whose rate drifted.
+    pub drifted: usize,
+    /// Points of which any of these is true.
+    pub disturbed: usize,
+    /// The longest stall; if there is none, the longest wait of a client.
+    pub longest: Option<LongestWait>,
+}
+
+/// A stall, or the wait of a single client.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LongestWait {
+    /// In which point.
+    pub point: u32,
+    /// How long.
+    pub seconds: f64,
+    /// Whether everything stood still, and not one client.
+    pub is_stall: bool,
+}
+
+/// What limited points.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Bottleneck {
+    /// How many points each limit was seen in; a point can have several.
+    pub limits: BTreeMap<Limit, usize>,
+    /// Points for which the counters show no limit.
+    pub unclear: usize,
+    /// Points of which any of this is known.
+    pub judged: usize,
+}
+
+/// How many points have each validity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct Tally {
+    pub valid: usize,
+    pub indicative: usize,
+    pub invalid: usize,
+}
+
+/// How far to trust a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Trust {
+    /// How many points have each validity.
+    pub validity: Tally,
+    /// What makes points indicative or invalid, the gravest first.
+    pub reasons: Vec<Reason>,
+    /// The lowest and the highest share of operations that succeeded in a point, from 0 to 1.
+    pub success: Option<[f64; 2]>,
+    /// What was planned and not measured.
+    pub unmeasured: Vec<Unmeasured>,
+}
+
+/// What weakens some points.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    /// The code of the findings.
+    pub code: Code,
+    /// What they make of the points: indicative or invalid.
+    pub validity: Validity,
+    /// How many points.
+    pub points: usize,
+}
+
+/// Points of one target that the plan asked for and the run has not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unmeasured {
+    /// The engine, or the path.
+    pub target: String,
+    /// The workload.
+    pub workload: String,
+    /// How many points are missing.
+    pub missing: usize,
+    /// How many were planned.
+    pub planned: usize,
+}
+
+/// The verdict on `points`, all those of a run that was planned as `plan`.
+pub fn verdict(points: &[PointAnalysis], plan: &Plan) -> Verdict {
+    let comparison = compare(points);
+    let sweeps: HashMap<usize, Sweep> = sweeps(points).into_iter().map(|sweep| (sweep.group, sweep)).collect();
+    let group = |own: &Vec<&PointAnalysis>| judge_group(own, sweeps.get(&own[0].group));
+    Verdict {
+        groups: by_group(points).iter().map(group).collect(),
+        comparison: Some(comparison).filter(|comparison| !comparison.slowdowns.is_empty()),
+        trust: trust(points, plan),
     }
-    let mut lines = how_much(&sweeps(points));
-    lines.extend(what_is_lost(points).into_iter().take(LINES_MAX.saturating_sub(lines.len() + 2)));
-    match lines.len() + 3 <= LINES_MAX {
-        true => lines.extend([steadiness(points), held_back(points), trust(points)]),
-        false => lines.extend([held_back(points), steadiness_and_trust(points)]),
+}
+
+/// The points of each group, in the order of the run.
+fn by_group(points: &[PointAnalysis]) -> Vec<Vec<&PointAnalysis>> {
+    let mut groups: BTreeMap<usize, Vec<&PointAnalysis>> = BTreeMap::new();
+    points.iter().for_each(|point| groups.entry(point.group).or_default().push(point));
+    let mut groups: Vec<Vec<&PointAnalysis>> = groups.into_values().collect();
+    groups.sort_by_key(|own| own[0].id);
+    groups
+}
+
+fn judge_group(own: &[&PointAnalysis], sweep: Option<&Sweep>) -> GroupVerdict {
+    let first = own[0];
+    let own_durability = durability(first).filter(|word| own.iter().all(|point| durability(point) == Some(*word)));
+    GroupVerdict {
+        label: first.label.group.clone(),
+        target: first.target.clone(),
+        workload: first.workload.clone(),
+        step: first.settings.step().map(str::to_owned),
+        durability: own_durability.map(str::to_owned),
+        capacity: sweep.map_or(Capacity::Unknown, capacity),
+        steadiness: steadiness(own),
+        bottleneck: bottleneck(own),
+        validity: Tally::count(own.iter().copied()),
     }
-    lines
 }
 
-/// One line per group, or per workload where there are too many groups.
-fn how_much(sweeps: &[Sweep]) -> Vec<String> {
-    if sweeps.is_empty() {
-        return vec!["no point has a result that can be used".to_string()];
-    }
-    if sweeps.len() <= SUBJECTS_MAX {
-        return sweeps.iter().map(of_group).collect();
-    }
-    let mut workloads: Vec<&str> = Vec::new();
-    for sweep in sweeps {
-        if !workloads.contains(&sweep.workload) {
-            workloads.push(sweep.workload);
-        }
-    }
-    let left_out = workloads.len().saturating_sub(SUBJECTS_MAX);
-    // Where some must be left out, the last line says how many.
-    let shown = if left_out > 0 { SUBJECTS_MAX - 1 } else { workloads.len() };
-    let mut lines: Vec<String> = workloads[..shown].iter().map(|workload| of_workload(workload, sweeps)).collect();
-    if left_out > 0 {
-        lines.push(format!("and {}: see the report", plural(workloads.len() - shown, "more workload")));
-    }
-    lines
-}
+/// With fewer operations than this a step is timed as a whole.
+const OPS_WITH_RATE_MIN: u64 = 10;
 
-/// `storage held to iops=2000: mariadb:innodb loses 64 %, mariadb:rocksdb 21 %`
-fn what_is_lost(points: &[PointAnalysis]) -> Vec<String> {
-    let line = |losses: &Vec<Loss>| {
-        let briefly = |with_place| sentence(losses, Loss::told_briefly, with_place).replacen(" of its inserts", "", 1);
-        let once = |text: String| {
-            let (before, after) = text.split_once("loses").unwrap_or((&text, ""));
-            format!(
-                "{before}{}{}",
-                if after.is_empty() { "" } else { "loses" },
-                after.replace(" loses ", " ").replace("shows no loss", "none shown")
-            )
-        };
-        fit(&[sentence(losses, Loss::told, true), once(briefly(true)), once(briefly(false))])
-    };
-    // Where nothing was shown there is nothing to say in five lines.
-    let is_shown = |losses: &&Vec<Loss>| losses.iter().any(|loss| loss.told().starts_with("loses"));
-    sentences(points).iter().filter(is_shown).map(line).collect()
-}
-
-/// `file rndrd: 38.2k/s (626 MB/s) at depth 32; p99 1.20 ms; knee at depth 8`
-fn of_group(sweep: &Sweep) -> String {
-    let (reached, p99, scaling) = (reached(sweep), p99(sweep), scaling(sweep));
-    let bodies = match overloaded(sweep) {
-        true => vec![
-            format!("{reached}: overloaded; percentiles are of served operations only"),
-            format!("{reached}: overloaded; percentiles of served ops only"),
-            format!("{reached}: overloaded; percentiles of served ops"),
-            format!("{reached}: overloaded"),
-        ],
-        false => {
-            let bodies = |reached: &str| {
-                [[p99.as_str(), &scaling], [&scaling, ""], [&p99, ""], ["", ""]]
-                    .map(|more| format!("{reached}{}", more.concat()))
-            };
-            let with_beside = beside(sweep).map(|beside| bodies(&format!("{reached}; {beside}")));
-            with_beside.into_iter().flatten().chain(bodies(&reached)).collect()
-        }
-    };
-    fit(&headed(sweep.group, &[sweep], &bodies))
-}
-
-/// The groups of a workload side by side, or the range of their rates where a line cannot hold them.
-fn of_workload(workload: &str, sweeps: &[Sweep]) -> String {
-    let own: Vec<&Sweep> = sweeps.iter().filter(|sweep| sweep.workload == workload).collect();
-    if let [only] = own.as_slice() {
-        return of_group(only);
-    }
-    let mut bodies = by_setting(&own);
-    bodies.extend(one_by_one(&own));
-    bodies.push(range(&own));
-    fit(&headed(workload, &own, &bodies))
-}
-
-/// Each body behind `name`, with the durability that all `sweeps` share named where it is not `disk`: in full, or its word.
-fn headed(name: &str, sweeps: &[&Sweep], bodies: &[String]) -> Vec<String> {
-    let word = common_durability(sweeps).filter(|word| *word != "disk");
-    let heads = match word {
-        Some(word) => vec![format!("{name}, durability {word}"), format!("{name} ({word})")],
-        None => vec![name.to_string()],
-    };
-    bodies.iter().flat_map(|body| heads.iter().map(move |head| format!("{head}: {body}"))).collect()
-}
-
-/// The durability of all points; `None` where they differ (their groups then have it in their names) or have none.
-fn common_durability<'a>(sweeps: &[&Sweep<'a>]) -> Option<&'a str> {
-    let points = || sweeps.iter().flat_map(|sweep| &sweep.steps).flat_map(|step| &step.points);
-    let first = durability(points().next()?)?;
-    points().all(|point| durability(point) == Some(first)).then_some(first)
-}
-
-/// `indexes 0: sqlite 8.40k/s, fjall 41.0k/s; indexes 3: 3.20k/s, 22.0k/s`, where each target was measured in each setting.
-fn by_setting(own: &[&Sweep]) -> Vec<String> {
-    let (mut targets, mut settings) = (Vec::new(), Vec::new());
-    for sweep in own {
-        let (target, setting) = (target(sweep), setting(sweep));
-        if !targets.contains(&target) {
-            targets.push(target);
-        }
-        if !settings.contains(&setting) {
-            settings.push(setting);
-        }
-    }
-    if targets.len() < 2 || settings.len() < 2 || targets.len() * settings.len() != own.len() {
-        return Vec::new();
-    }
-    let rate_at = |of: &str, at: &str| {
-        let place = own.iter().find(|sweep| target(sweep) == of && setting(sweep) == at);
-        place.map_or(String::new(), |sweep| rate_of(sweep))
-    };
-    let named: Vec<String> = targets.iter().map(|name| format!("{name} {}", rate_at(name, &settings[0]))).collect();
-    let first = named.join(", ");
-    let rates = |at: &str| targets.iter().map(|name| rate_at(name, at)).collect::<Vec<_>>().join(", ");
-    let others: Vec<String> = settings[1..].iter().map(|at| format!("{at}: {}", rates(at))).collect();
-    let others = others.join("; ");
-    vec![format!("{}: {first}; {others}", settings[0]), format!("{first}; {others}")]
-}
-
-/// `rndrd 25.8k/s (423 MB/s), rndwr 31.5k/s (516 MB/s), both at depth 32`
-fn one_by_one(own: &[&Sweep]) -> Vec<String> {
-    let places: Vec<String> = own.iter().map(|sweep| sweep.place(sweep.best())).collect();
-    let same = places.iter().all(|place| *place == places[0]);
-    let listed = |bytes: bool, place: bool| {
-        let phrases = own.iter().zip(&places).map(|(sweep, own_place)| {
-            let bytes = if bytes { amount_of(sweep) } else { String::new() };
-            let at = if place && !own_place.is_empty() { format!(" at {own_place}") } else { String::new() };
-            format!("{} {}{bytes}{at}", short_name(sweep), rate_of(sweep))
-        });
-        phrases.collect::<Vec<_>>().join(", ")
-    };
-    let together = match (same && !places[0].is_empty(), own.len()) {
-        (true, 2) => format!(", both at {}", places[0]),
-        (true, _) => format!(", all at {}", places[0]),
-        (false, _) => String::new(),
-    };
-    [true, false].into_iter().map(|bytes| listed(bytes, !same) + &together).chain([listed(false, false)]).collect()
-}
-
-/// `12 groups, from 3.20k/s (sqlite indexes 3) to 41.0k/s (fjall indexes 0)`
-fn range(own: &[&Sweep]) -> String {
-    let by_rate = |a: &&&Sweep, b: &&&Sweep| a.best().ops_per_s().total_cmp(&b.best().ops_per_s());
-    let shown = |sweep: &Sweep| format!("{} ({})", rate_of(sweep), short_name(sweep));
-    let (least, most) = (own.iter().min_by(by_rate), own.iter().max_by(by_rate));
-    let ends: Vec<String> = least.into_iter().chain(most).map(|sweep| shown(sweep)).collect();
-    format!("{}, from {}", plural(own.len(), "group"), ends.join(" to "))
-}
-
-fn target<'a>(sweep: &Sweep<'a>) -> &'a str {
-    &sweep.steps[0].points[0].target
-}
-
-/// The group without the words of its workload and its target.
-fn setting(sweep: &Sweep) -> String {
-    let name = short_name(sweep);
-    name.strip_prefix(target(sweep)).map_or(name.clone(), |rest| rest.trim_start().to_string())
-}
-
-/// The group without the word of its workload, which the line begins with.
-fn short_name(sweep: &Sweep) -> String {
-    let words: Vec<&str> = sweep.group.split(' ').filter(|word| *word != sweep.workload).collect();
-    words.join(" ")
-}
-
-/// The best rate, what it amounts to, and where it was reached.
-fn reached(sweep: &Sweep) -> String {
-    let place = match sweep.axis {
-        Axis::None => String::new(),
-        _ => format!(" at {}", sweep.place(sweep.best())),
-    };
-    format!("{}{}{place}", rate_of(sweep), amount_of(sweep))
-}
-
-/// The best rate, and what was offered where that was more than could be served: `998/s of 5.00k/s offered`.
-fn rate_of(sweep: &Sweep) -> String {
+fn capacity(sweep: &Sweep) -> Capacity {
     let best = sweep.best();
-    let done = best.ops_per_s();
-    let offered = best.points.iter().find_map(|point| point.summary.as_ref()?.offered_per_s);
-    match offered.filter(|_| is_overloaded(best)) {
-        // Where three digits hide the difference there is none to be told.
-        Some(offered) if count(offered) != count(done) => format!("{} of {} offered", rate(done), rate(offered)),
-        _ => rate(done),
+    let is_step = best.points[0].settings.step().is_some();
+    let ops = best.points.iter().filter_map(|point| Some(point.summary.as_ref()?.ops)).max().unwrap_or(0);
+    if is_step && ops < OPS_WITH_RATE_MIN {
+        let seconds = best.estimate(|summary| Some((summary.seconds, None))).unwrap_or_default();
+        return Capacity::Duration { seconds, ops };
+    }
+    Capacity::Rate(Box::new(rate_reached(sweep, best)))
+}
+
+fn rate_reached(sweep: &Sweep, best: &Step) -> RateReached {
+    let summaries = || best.points.iter().filter_map(|point| point.summary.as_ref());
+    let has_queries = summaries().any(|summary| summary.has_queries());
+    let queries = best.estimate(|summary| Some((summary.queries_per_s, summary.queries_per_s_ci95)));
+    let background = summaries().find_map(|summary| summary.beside.as_ref());
+    RateReached {
+        ops_per_s: best.estimate(|summary| Some((summary.ops_per_s, summary.ops_per_s_ci95))).unwrap_or_default(),
+        queries_per_s: queries.filter(|_| has_queries),
+        rows_per_s: best.estimate(|summary| Some((summary.rows_per_s?, summary.rows_per_s_ci95))),
+        bytes_per_s: best.estimate(|summary| Some((summary.bytes_per_s, None))).map_or(0.0, |bytes| bytes.mean),
+        p99_ns: best.p99_ns(),
+        place: sweep.place(best),
+        scaling: scaling(sweep),
+        offered_per_s: summaries().find_map(|summary| summary.offered_per_s),
+        is_overloaded: best.points.iter().any(|point| is_overloaded(point)),
+        background: background.map(|beside| BackgroundRate {
+            kinds: beside.kinds.clone(),
+            asked_per_s: beside.asked_per_s,
+            ops_per_s: beside.ops_per_s,
+            kept: beside.kept,
+        }),
     }
 }
 
-fn overloaded(sweep: &Sweep) -> bool {
-    is_overloaded(sweep.best())
+/// Whether a part of the offered arrivals was never served.
+fn is_overloaded(point: &PointAnalysis) -> bool {
+    figures::<Overload>(point).any(|overload| overload.is_lasting)
 }
 
-fn is_overloaded(step: &Step) -> bool {
-    step.points.iter().any(|point| {
-        point.findings.iter().any(|f| Overload::in_detail(&f.detail).is_some_and(|found| found.is_lasting))
-    })
+/// The figures of the findings of one kind of `point`.
+fn figures<T: DetailKind + 'static>(point: &PointAnalysis) -> impl Iterator<Item = &T> {
+    point.findings.iter().filter_map(|finding| T::in_detail(&finding.detail))
 }
 
-/// What the best rate amounts to: rows or queries, where these are not as many, or else payload.
-fn amount_of(sweep: &Sweep) -> String {
-    let best = sweep.best();
-    let differs = |per_s: &f64| count(*per_s) != count(best.ops_per_s());
-    let rows = Some(best.rows_per_s()).filter(|rows| *rows > 0.0 && differs(rows));
-    let queries = Some(best.queries_per_s()).filter(differs);
-    match (rows, queries, best.bytes_per_s()) {
-        (Some(rows), ..) => format!(" ({} rows/s)", count(rows)),
-        (None, Some(queries), _) => format!(" ({} queries/s)", count(queries)),
-        (None, None, bytes) if bytes > 0.0 => format!(" ({})", megabytes(bytes)),
-        _ => String::new(),
-    }
-}
-
-/// Whether clients beside the run kept their rate at the best step.
-fn beside(sweep: &Sweep) -> Option<String> {
-    let of = |point: &&PointAnalysis| Some(point.summary.as_ref()?.beside.as_ref()?.kept_line());
-    sweep.best().points.iter().find_map(of)
-}
-
-fn p99(sweep: &Sweep) -> String {
-    sweep.best().p99_ns().map_or(String::new(), |ns| format!("; p99 {}", time(ns as f64)))
-}
-
-/// Whether more clients or depth pay.
-fn scaling(sweep: &Sweep) -> String {
+fn scaling(sweep: &Sweep) -> Scaling {
     let (best, knee, last) = (sweep.best(), sweep.knee(), sweep.last());
     match sweep.axis {
-        Axis::None => String::new(),
-        _ if !std::ptr::eq(knee, best) => format!("; 90 % of it at {}", sweep.place(knee)),
-        _ if std::ptr::eq(best, last) => "; still rising".to_string(),
-        _ => format!("; {} add nothing", sweep.place(last)),
+        Axis::None => Scaling::NotVaried,
+        _ if !std::ptr::eq(knee, best) => Scaling::Levelled { at: sweep.place(knee) },
+        _ if std::ptr::eq(best, last) => Scaling::Rising,
+        _ => Scaling::NoGain { last: sweep.place(last) },
     }
 }
 
-/// `steadiness: 2 of 13 points stalled; 1 not steady; longest 1.85 s: sqlite oltp clients 16`
-fn steadiness(points: &[PointAnalysis]) -> String {
-    let of = plural(points.len(), "point");
-    let [stalled, starved] =
-        [Code::Stall, Code::Starvation].map(|code| points.iter().filter(|point| has(point, code)).count());
-    let kept_waiting = match (stalled, starved) {
-        (0, 0) => format!("no stall in {of}"),
-        (0, n) => format!("clients starved in {n} of {of}"),
-        (n, 0) => format!("{n} of {of} stalled"),
-        (n, m) => format!("{n} of {of} stalled; clients starved in {m}"),
-    };
-    let drift = match points.iter().filter(|point| drifts(point)).count() {
-        0 => String::new(),
-        n => format!("; {n} not steady"),
-    };
-    let counted = format!("steadiness: {kept_waiting}{drift}");
-    let Some((worst, seconds)) = longest_wait(points) else { return fit(&[counted]) };
-    let longest = time(seconds * 1e9);
-    fit(&[format!("{counted}; longest {longest}: {}", worst.label), format!("{counted}; longest {longest}"), counted])
-}
-
-/// `steady: 11 of 13 points, longest wait 1.85 s; trust: 11 valid, 2 indicative (too-short 2); 100 % ok`
-fn steadiness_and_trust(points: &[PointAnalysis]) -> String {
-    let unsteady = |point: &&PointAnalysis| has(point, Code::Stall) || has(point, Code::Starvation) || drifts(point);
-    let steady = points.len() - points.iter().filter(unsteady).count();
-    let counted = format!("steady: {steady} of {}", plural(points.len(), "point"));
-    let brief = format!("steady: {steady} of {}", points.len());
-    let longest = longest_wait(points).map(|(_, seconds)| time(seconds * 1e9));
-    let wait = longest.as_ref().map_or(String::new(), |longest| format!(", longest wait {longest}"));
-    let brief_wait = longest.as_ref().map_or(String::new(), |longest| format!(", longest {longest}"));
-    let both = |trust: &String| [format!("{counted}{wait}; {trust}"), format!("{brief}{brief_wait}; {trust}")];
-    fit(&trusts(points).iter().flat_map(both).collect::<Vec<_>>())
+fn steadiness(points: &[&PointAnalysis]) -> Steadiness {
+    let measured = || points.iter().copied().filter(|point| point.summary.is_some());
+    let count = |condition: fn(&PointAnalysis) -> bool| measured().filter(|point| condition(point)).count();
+    Steadiness {
+        measured: measured().count(),
+        stalled: count(has_stalled),
+        starved: count(has_starved),
+        drifted: count(has_drifted),
+        disturbed: count(|point| has_stalled(point) || has_starved(point) || has_drifted(point)),
+        longest: measured().filter_map(longest_wait).reduce(LongestWait::longer),
+    }
 }
 
 fn has(point: &PointAnalysis, code: Code) -> bool {
     point.findings.iter().any(|finding| finding.code() == code)
 }
 
-fn drifts(point: &PointAnalysis) -> bool {
-    let drifted = point.findings.iter().any(|f| Unsteadiness::in_detail(&f.detail).is_some_and(Unsteadiness::is_drift));
-    drifted || has(point, Code::NotSteady)
+fn has_stalled(point: &PointAnalysis) -> bool {
+    has(point, Code::Stall)
 }
 
-/// The point in which somebody was kept waiting longest by a stall or by others, and for how long: the longest stretch or
-/// service time, whichever is longer.
-fn longest_wait(points: &[PointAnalysis]) -> Option<(&PointAnalysis, f64)> {
-    let longest = |point: &PointAnalysis| {
-        let stalls = point.shape.iter().flat_map(|shape| &shape.stalls);
-        let slowest = point.summary.as_ref().and_then(|summary| summary.service_ns).map_or(0.0, |q| q.max as f64 / 1e9);
-        stalls.map(|stall| stall.span.length_s()).fold(slowest, f64::max)
-    };
-    let kept = points.iter().filter(|point| has(point, Code::Stall) || has(point, Code::Starvation));
-    kept.map(|point| (point, longest(point))).max_by(|a, b| a.1.total_cmp(&b.1))
+fn has_starved(point: &PointAnalysis) -> bool {
+    has(point, Code::Starvation)
 }
 
-/// `held back by: disk 6, cpu 2, not shown 5 of 13 points`
-fn held_back(points: &[PointAnalysis]) -> String {
-    let mut counts: BTreeMap<Limit, usize> = BTreeMap::new();
-    points
-        .iter()
-        .flat_map(|point| &point.findings)
-        .filter_map(|f| LimitEvidence::in_detail(&f.detail).map(LimitEvidence::limit))
-        .for_each(|l| *counts.entry(l).or_default() += 1);
-    let words: Vec<&str> = counts.keys().map(|limit| limit.as_str()).collect();
-    let told: Vec<String> = counts.iter().map(|(limit, n)| format!("{} {n}", limit.as_str())).collect();
-    match told.is_empty() {
-        true => "held back by: not shown".to_string(),
-        false if points.len() == 1 => fit(&[format!("held back by: {}", words.join(", "))]),
-        false => fit(&[format!("held back by: {} of {}", told.join(", "), plural(points.len(), "point"))]),
+fn has_drifted(point: &PointAnalysis) -> bool {
+    has(point, Code::NotSteady) || figures::<Unsteadiness>(point).any(Unsteadiness::is_drift)
+}
+
+/// The longest stall of `point`, or else the longest wait of a client that starved.
+fn longest_wait(point: &PointAnalysis) -> Option<LongestWait> {
+    let length = |stall: &Stall| stall.span.to_s - stall.span.from_s;
+    let stalls = point.shape.iter().flat_map(|shape| &shape.stalls).map(length);
+    let stall = stalls.filter(|_| has_stalled(point)).reduce(f64::max);
+    let slowest = point.summary.as_ref()?.service_ns.map(|times| times.max as f64 / 1e9);
+    let seconds = stall.or(slowest.filter(|_| has_starved(point) || has_stalled(point)))?;
+    Some(LongestWait { point: point.id, seconds, is_stall: has_stalled(point) })
+}
+
+impl LongestWait {
+    /// A stall is graver than the wait of a single client.
+    fn longer(self, other: LongestWait) -> LongestWait {
+        let is_graver = (other.is_stall, other.seconds) > (self.is_stall, self.seconds);
+        if is_graver { other } else { self }
     }
 }
 
-/// `trust: 11 valid, 2 indicative (too-short 2); 100 % ok`
-fn trust(points: &[PointAnalysis]) -> String {
-    fit(&trusts(points))
-}
-
-/// How far the points can be trusted: with all that weakens them, with the most frequent of it, with none. The share of operations
-/// that succeeded is left out where all did and a line cannot hold it with what weakens the points.
-fn trusts(points: &[PointAnalysis]) -> Vec<String> {
-    let mut parts = Vec::new();
-    for validity in [Validity::Valid, Validity::Indicative, Validity::Invalid] {
-        let own: Vec<&PointAnalysis> = points.iter().filter(|point| point.validity == validity).collect();
-        if !own.is_empty() {
-            parts.push((format!("{} {}", own.len(), validity.as_str()), reasons(&own)));
+impl Steadiness {
+    /// That of the points of both.
+    pub fn with(self, other: Steadiness) -> Steadiness {
+        Steadiness {
+            measured: self.measured + other.measured,
+            stalled: self.stalled + other.stalled,
+            starved: self.starved + other.starved,
+            drifted: self.drifted + other.drifted,
+            disturbed: self.disturbed + other.disturbed,
+            longest: self.longest.into_iter().chain(other.longest).reduce(LongestWait::longer),
         }
     }
-    let told = |most: usize| {
-        let of = |(counted, why): &(String, Vec<String>)| match why.len() {
-            0 => counted.clone(),
-            _ if most == 0 => counted.clone(),
-            n => format!("{counted} ({})", why[..n.min(most)].join(", ")),
-        };
-        format!("trust: {}", parts.iter().map(of).collect::<Vec<_>>().join(", "))
-    };
-    let (success, all_did) = success(points);
-    let with_success = |most: usize| {
-        let alone = told(most);
-        let both = format!("{alone}{success}");
-        if all_did { vec![both, alone] } else { vec![both] }
-    };
-    [usize::MAX, 1, 0].into_iter().flat_map(with_success).collect()
 }
 
-/// The share of operations that succeeded, from the lowest to the highest of `points`, and whether all did everywhere.
-fn success(points: &[PointAnalysis]) -> (String, bool) {
-    let rates = || points.iter().filter_map(|point| point.summary.as_ref()?.success_rate);
-    let (least, most) = rates().fold((1.0f64, 0.0f64), |(least, most), rate| (least.min(rate), most.max(rate)));
-    let text = match (floored(least), floored(most)) {
-        _ if rates().next().is_none() => String::new(),
-        (least, most) if least == most => format!("; {least} % ok"),
-        (least, most) => format!("; {least} to {most} % ok"),
-    };
-    (text, least >= 1.0)
-}
-
-/// A share in percent, rounded downwards: one failure of a million leaves less than 100.
-fn floored(share: f64) -> String {
-    match share {
-        share if share >= 1.0 => "100".into(),
-        share if share >= 0.99 => format!("{:.2}", (share * 1e4).floor() / 1e2),
-        share => format!("{:.1}", (share * 1e3).floor() / 1e1),
-    }
-}
-
-/// What weakens `points`, the most frequent first; empty where nothing does.
-fn reasons(points: &[&PointAnalysis]) -> Vec<String> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+fn bottleneck(points: &[&PointAnalysis]) -> Bottleneck {
+    let mut all = Bottleneck::default();
     for point in points {
-        let worst = point.findings.iter().map(|finding| finding.severity).max();
-        let weakening =
-            point.findings.iter().filter(|f| Some(f.severity) == worst && f.severity > crate::Severity::Note);
-        let codes: std::collections::BTreeSet<&str> = weakening.map(|finding| finding.code().as_str()).collect();
-        codes.into_iter().for_each(|code| *counts.entry(code).or_default() += 1);
+        let limits: BTreeSet<Limit> = figures::<LimitEvidence>(point).map(LimitEvidence::limit).collect();
+        all.judged += usize::from(!limits.is_empty());
+        for limit in limits {
+            match limit {
+                Limit::NotShown => all.unclear += 1,
+                known => *all.limits.entry(known).or_default() += 1,
+            }
+        }
     }
-    let mut ordered: Vec<(&str, usize)> = counts.into_iter().collect();
-    ordered.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    ordered.into_iter().map(|(code, count)| format!("{code} {count}")).collect()
+    all
 }
 
-/// The first of `candidates` that fits a line, else the first that fits two, or the last as it is.
-fn fit(candidates: &[String]) -> String {
-    let fitting = |lines: usize| candidates.iter().find(|text| text.chars().count() <= lines * LINE_MAX);
-    fitting(1).or_else(|| fitting(2)).or(candidates.last()).expect("there is a candidate").clone()
+impl Bottleneck {
+    /// That of the points of both.
+    pub fn with(mut self, other: &Bottleneck) -> Bottleneck {
+        other.limits.iter().for_each(|(limit, points)| *self.limits.entry(*limit).or_default() += points);
+        self.unclear += other.unclear;
+        self.judged += other.judged;
+        self
+    }
+}
+
+impl Verdict {
+    /// The steadiness of all points.
+    pub fn steadiness(&self) -> Steadiness {
+        self.groups.iter().fold(Steadiness::default(), |sum, group| sum.with(group.steadiness))
+    }
+
+    /// The bottlenecks of all points.
+    pub fn bottleneck(&self) -> Bottleneck {
+        self.groups.iter().fold(Bottleneck::default(), |sum, group| sum.with(&group.bottleneck))
+    }
+}
+
+impl Tally {
+    fn count<'a>(points: impl Iterator<Item = &'a PointAnalysis>) -> Tally {
+        points.fold(Tally::default(), |mut tally, point| {
+            match point.validity {
+                Validity::Valid => tally.valid += 1,
+                Validity::Indicative => tally.indicative += 1,
+                Validity::Invalid => tally.invalid += 1,
+            }
+            tally
+        })
+    }
+
+    /// All of them.
+    pub fn points(&self) -> usize {
+        self.valid + self.indicative + self.invalid
+    }
+}
+
+fn trust(points: &[PointAnalysis], plan: &Plan) -> Trust {
+    let rates = points.iter().filter_map(|point| point.summary.as_ref()?.success_rate);
+    let widen = |[least, most]: [f64; 2], rate: [f64; 2]| [least.min(rate[0]), most.max(rate[1])];
+    Trust {
+        validity: Tally::count(points.iter()),
+        reasons: reasons(points),
+        success: rates.map(|rate| [rate, rate]).reduce(widen),
+        unmeasured: unmeasured(points, plan),
+    }
+}
+
+/// What weakens points, by gravity: what makes numbers wrong comes before what makes them uncertain. What is not in this list is
+/// between the two.
+const GRAVEST: [Code; 12] = [
+    Code::Corrupt,
+    Code::Incomplete,
+    Code::Interrupted,
+    Code::Hung,
+    Code::ClockGap,
+    Code::Plausibility,
+    Code::LittlesLaw,
+    Code::Errors,
+    Code::LimitEscaped,
+    Code::ForeignCpu,
+    Code::Swap,
+    Code::ClientBound,
+];
+const LEAST_GRAVE: [Code; 2] = [Code::FewSamples, Code::TooShort];
+
+fn gravity(code: Code) -> (usize, usize) {
+    let place = |codes: &[Code]| codes.iter().position(|known| *known == code);
+    match (place(&GRAVEST), place(&LEAST_GRAVE)) {
+        (Some(place), _) => (0, place),
+        (None, None) => (1, 0),
+        (None, Some(place)) => (2, place),
+    }
+}
+
+fn reasons(points: &[PointAnalysis]) -> Vec<Reason> {
+    let mut counts: BTreeMap<(Validity, Code), usize> = BTreeMap::new();
+    for point in points {
+        let decides = |finding: &&Finding| Validity::from_findings([*finding]) == point.validity;
+        let weakening = point.findings.iter().filter(|finding| finding.severity > Severity::Note).filter(decides);
+        let codes: BTreeSet<Code> = weakening.map(Finding::code).collect();
+        codes.into_iter().for_each(|code| *counts.entry((point.validity, code)).or_default() += 1);
+    }
+    let reason = |((validity, code), points): ((Validity, Code), usize)| Reason { code, validity, points };
+    let mut reasons: Vec<Reason> = counts.into_iter().map(reason).collect();
+    reasons.sort_by_key(|reason| (reason.validity, gravity(reason.code), Reverse(reason.points)));
+    reasons
+}
+
+/// The targets of which points are missing, in the order of the plan.
+fn unmeasured(points: &[PointAnalysis], plan: &Plan) -> Vec<Unmeasured> {
+    let mut all: Vec<Unmeasured> = Vec::new();
+    let mut places: HashMap<(String, &str), usize> = HashMap::new();
+    for trial in &plan.trials {
+        let (target, workload) = (target_name(trial), &trial.workload.name);
+        let place = *places.entry((target.clone(), workload)).or_insert(all.len());
+        if place == all.len() {
+            all.push(Unmeasured { target, workload: workload.clone(), missing: 0, planned: 0 });
+        }
+        all[place].planned += 1;
+        all[place].missing += 1;
+    }
+    for point in points.iter().filter(|point| point.summary.is_some()) {
+        if let Some(place) = places.get(&(point.target.clone(), point.workload.as_str())) {
+            all[*place].missing = all[*place].missing.saturating_sub(1);
+        }
+    }
+    all.retain(|target| target.missing > 0);
+    all
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyse;
     use crate::simulate::{Simulation, params, run_of};
-    use model::{Nanos, Pacing, PointData, Value};
+    use crate::{Analysis, analyse};
+    use model::{Nanos, Pacing, PointData, PointState, Value};
 
-    struct Made {
-        engine: &'static str,
-        workload: &'static str,
-        param: (&'static str, Value),
-        clients: u32,
-        depth: u32,
-        rate: u64,
+    fn analysed(points: Vec<PointData>) -> Analysis {
+        analyse(&run_of(points, Vec::new()))
     }
 
-    fn made(made: Made) -> PointData {
-        let simulation = Simulation::counts(&[made.rate; 10]).with(|point| {
-            point.trial.target.engine = made.engine.into();
-            point.trial.workload.name = made.workload.into();
-            point.trial.workload.params = params(&[made.param]);
+    fn judged(points: Vec<PointData>) -> Verdict {
+        analysed(points).verdict
+    }
+
+    fn point(engine: &str, workload: &str, param: (&str, Value), depth: u32, rate: u64) -> PointData {
+        let simulation = Simulation::counts(&[rate; 10]).with(|point| {
+            point.trial.target.engine = engine.into();
+            point.trial.workload.name = workload.into();
+            point.trial.workload.params = params(&[param]);
             point.trial.load.pacing = Pacing::Closed { think: Nanos(1) };
-            (point.trial.load.clients, point.trial.load.depth) = (made.clients, made.depth);
+            point.trial.load.depth = depth;
         });
         simulation.point()
     }
 
-    fn word(word: &str) -> Value {
-        Value::Word(word.into())
-    }
-
     fn file(mode: &str, depth: u32, rate: u64) -> PointData {
-        let param = ("mode", word(mode));
-        let mut point = made(Made { engine: "file", workload: "file", param, clients: 1, depth, rate });
-        point.phases[0].intervals.iter_mut().for_each(|interval| interval.kinds[0].bytes = rate * 16384);
-        point
+        point("file", "file", ("mode", Value::Word(mode.into())), depth, rate)
     }
 
-    fn insert(engine: &'static str, indexes: u64, rate: u64) -> PointData {
-        let param = ("indexes", Value::Int(indexes));
-        made(Made { engine, workload: "insert", param, clients: 1, depth: 1, rate })
-    }
-
-    fn oltp(clients: u32, rate: u64) -> PointData {
-        made(Made { engine: "sqlite", workload: "oltp", param: ("mix", word("read_write")), clients, depth: 1, rate })
-    }
-
-    fn quick() -> Vec<PointData> {
-        let mut points = vec![file("rndrd", 1, 9_000), file("rndrd", 8, 31_000), file("rndrd", 32, 38_200)];
-        points.extend([file("rndwr", 1, 8_000), file("rndwr", 8, 12_000), file("rndwr", 32, 12_100)]);
-        points.extend([insert("sqlite", 0, 8_400), insert("sqlite", 3, 3_200)]);
-        points.extend([insert("fjall", 0, 41_000), insert("fjall", 3, 22_000)]);
-        points.extend([oltp(1, 1_500), oltp(4, 2_000), oltp(16, 1_950)]);
-        points
-    }
-
-    fn lines(points: Vec<PointData>) -> Vec<String> {
-        analyse(&run_of(points, Vec::new())).verdict
-    }
-
-    #[test]
-    fn a_mixed_run_is_answered_in_five_lines_by_workload() {
-        let expected = [
-            "file: rndrd 38.2k/s (626 MB/s), rndwr 12.1k/s (198 MB/s), both at depth 32",
-            "insert: indexes 0: sqlite 8.40k/s, fjall 41.0k/s; indexes 3: 3.20k/s, 22.0k/s",
-            "sqlite oltp: 2.00k/s at 4 clients; p99 475 us; 16 clients add nothing",
-            "held back by: not shown 13 of 13 points",
-            "steady: 13 of 13 points; trust: 13 valid; 100 % ok",
-        ];
-        assert_eq!(lines(quick()), expected);
-    }
-
-    #[test]
-    fn a_single_point_says_how_much_how_steadily_and_what_held_it_back() {
-        let got = lines(vec![Simulation::counts(&[1000; 12]).point()]);
-        let expected = [
-            "sqlite oltp: 1.00k/s; p99 950 us",
-            "steadiness: no stall in 1 point",
-            "held back by: one at a time",
-            "trust: 1 valid; 100 % ok",
-        ];
-        assert_eq!(got, expected);
-    }
-
-    #[test]
-    fn stalls_and_weak_points_are_counted_and_the_worst_is_named() {
-        let mut points = quick();
-        points[12] = Simulation { recorded: oltp(16, 1_950), environment: Vec::new() }
-            .with(|point| {
-                for interval in &mut point.phases[0].intervals[4..7] {
-                    interval.kinds.clear();
-                }
-            })
-            .point();
-        points[0].phases[0].intervals.truncate(4);
-        points[0].phases[0].end.0 = 4_000_000_000;
-        let got = lines(points.clone());
-        let together = "steady: 12 of 13, longest 3.00 s; trust: 11 valid, 2 indicative (too-short 1)";
-        assert_eq!(got[3..], ["held back by: not shown 13 of 13 points", together]);
-        let alone = lines(vec![points[12].clone()]);
-        assert_eq!(alone[1], "steadiness: 1 of 1 point stalled; longest 3.00 s: sqlite oltp");
-    }
-
-    #[test]
-    fn a_client_that_starved_is_the_longest_wait_though_no_interval_stalled() {
-        let mut simulation = Simulation::counts(&[2_000; 10]);
-        simulation.add(7, 30, 1_850_000_000, 1_850_000_000);
-        let got = lines(vec![simulation.with(|point| point.trial.load.clients = 16).point()]);
-        assert_eq!(got[1], "steadiness: clients starved in 1 of 1 point; longest 1.85 s: sqlite oltp");
-    }
-
-    #[test]
-    fn an_overload_is_said_with_what_was_offered_and_what_held_it_back() {
-        let got = lines(vec![Simulation::open(10, 5_000, |_| 1_000_000).point()]);
-        assert_eq!(got[0], "sqlite oltp: 1.00k/s of 5.00k/s offered: overloaded; percentiles of served ops");
-        assert_eq!(got[2], "held back by: the target or its clients");
-    }
-
-    #[test]
-    fn transactions_and_commits_are_said_with_the_queries_and_rows_that_they_are() {
-        let told = |fact: &str| {
-            let fact = model::Fact::new(fact, "20");
-            lines(vec![Simulation::counts(&[1000; 12]).with(|point| point.facts.push(fact)).point()]).remove(0)
-        };
-        assert_eq!(told("queries_per_op.transaction"), "sqlite oltp: 1.00k/s (20.0k queries/s); p99 950 us");
-        assert_eq!(told("rows_per_op.transaction"), "sqlite oltp: 1.00k/s (20.0k rows/s); p99 950 us");
-    }
-
-    #[test]
-    fn what_was_kept_of_a_rate_beside_stands_behind_that_of_the_run() {
-        let got = lines(vec![Simulation::counts(&[1000; 12]).beside(4, 500, 498).point()]);
-        assert_eq!(got[0], "sqlite oltp: 1.00k/s; insert beside: 498 of 500/s (99.6 %); p99 950 us");
-    }
-
-    #[test]
-    fn failures_are_in_the_share_that_succeeded_however_few() {
-        let failing = |failed| {
-            let simulation = Simulation::counts(&[1000; 12]);
-            simulation.with(|point| point.phases[0].intervals[3].kinds[0].failed = failed).point()
-        };
-        let trust = |failed: &[u64]| lines(failed.iter().map(|failed| failing(*failed)).collect()).pop();
-        assert_eq!(trust(&[1]).as_deref(), Some("trust: 1 indicative (errors 1); 99.99 % ok"));
-        assert_eq!(trust(&[200]).as_deref(), Some("trust: 1 invalid (errors 1); 98.3 % ok"));
-        let both = "trust: 1 valid, 1 invalid (errors 1); 98.3 to 100 % ok";
-        assert_eq!(trust(&[0, 200]).as_deref(), Some(both));
-    }
-
-    #[test]
-    fn a_durability_other_than_disk_is_named() {
-        let unsynced = |points: Vec<PointData>, word: &str| -> Vec<PointData> {
-            let with = |mut point: PointData| {
-                let durability = Value::Word(word.into());
-                point.trial.target.params = params(&[("durability", durability)]);
-                point
-            };
-            points.into_iter().map(with).collect()
-        };
-        let expected = "insert (os): indexes 0: sqlite 8.40k/s, fjall 41.0k/s; indexes 3: 3.20k/s, 22.0k/s";
-        assert!(expected.len() > LINE_MAX);
-        let got = lines(unsynced(quick(), "os"));
-        assert_eq!(got[1], "insert (os): sqlite 8.40k/s, fjall 41.0k/s; indexes 3: 3.20k/s, 22.0k/s");
-        assert_eq!(got[2], "sqlite oltp (os): 2.00k/s at 4 clients; p99 475 us; 16 clients add nothing");
-        assert_eq!(
-            lines(unsynced(vec![oltp(1, 1_500)], "none"))[0],
-            "sqlite oltp, durability none: 1.50k/s; p99 633 us"
-        );
-        assert_eq!(lines(unsynced(vec![oltp(1, 1_500)], "disk"))[0], "sqlite oltp: 1.50k/s; p99 633 us");
-    }
-
-    #[test]
-    fn groups_that_no_line_can_hold_are_given_as_their_range() {
-        let points = (0..9).map(|n| insert("sqlite", n, 9_000 - 100 * n)).collect();
-        assert_eq!(lines(points)[0], "insert: 9 groups, from 8.20k/s (indexes 8) to 9.00k/s (indexes 0)");
-    }
-
-    #[test]
-    fn a_run_without_usable_points_says_so() {
-        assert_eq!(lines(Vec::new()), ["nothing was measured"]);
-        let got = lines(vec![Simulation::counts(&[0; 10]).point()]);
-        assert_eq!(got[0], "no point has a result that can be used");
-        assert_eq!(got.last().map(String::as_str), Some("trust: 1 invalid (few-samples 1)"));
-    }
-
-    #[test]
-    fn there_are_never_more_than_five_sentences_and_none_is_cut() {
-        let long = "a_parameter_with_a_name_that_is_longer_than_any_line_could_be_in_a_terminal_of_eighty";
-        for workloads in 1..7 {
-            let names = ["one", "two", "three", "four", "five", "six"];
-            let points = (0..workloads * 2).map(|n| {
-                let mut point = oltp(1, 1000 + n as u64);
-                point.trial.workload.name = names[n / 2].into();
-                point.trial.workload.params = params(&[(long, Value::Int(n as u64))]);
-                point
-            });
-            let got = lines(points.collect());
-            assert!(got.len() <= LINES_MAX, "{got:?}");
-            assert!(got.iter().all(|line| !line.ends_with("...")), "{got:?}");
+    fn rate(group: &GroupVerdict) -> &RateReached {
+        match &group.capacity {
+            Capacity::Rate(rate) => rate,
+            other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn each_group_has_its_best_rate_and_how_it_scales() {
+        let points =
+            vec![file("rndrd", 1, 9_000), file("rndrd", 8, 31_000), file("rndrd", 32, 32_000), file("rndwr", 1, 5)];
+        let verdict = judged(points);
+        assert_eq!(verdict.groups.len(), 2);
+        let reads = rate(&verdict.groups[0]);
+        let at = |depth| Place { clients: None, depth: Some(depth) };
+        assert_eq!((reads.ops_per_s.mean, reads.place), (32_000.0, at(32)));
+        assert_eq!(reads.scaling, Scaling::Levelled { at: at(8) });
+        assert_eq!((verdict.groups[0].validity.valid, verdict.steadiness().measured), (3, 4));
+    }
+
+    #[test]
+    fn a_step_of_few_operations_has_a_duration_and_no_rate() {
+        let mut build = point("sqlite", "insert", ("step", Value::Word("l.x".into())), 1, 1);
+        build.phases[0].intervals.truncate(3);
+        let verdict = judged(vec![build]);
+        assert_eq!(verdict.groups[0].step.as_deref(), Some("l.x"));
+        // One operation a second and three of them: too few for a percentile, and so for a valid point, but it is timed.
+        assert!(matches!(verdict.groups[0].capacity, Capacity::Duration { ops: 3, .. }), "{verdict:?}");
+    }
+
+    #[test]
+    fn a_group_without_a_usable_point_is_there_with_an_unknown_capacity() {
+        let verdict = judged(vec![file("rndrd", 1, 0), file("rndwr", 1, 1_000)]);
+        assert_eq!((&verdict.groups[0].capacity, verdict.groups[0].validity.invalid), (&Capacity::Unknown, 1));
+        assert_eq!(rate(&verdict.groups[1]).ops_per_s.mean, 1_000.0);
+    }
+
+    #[test]
+    fn an_engine_that_was_planned_and_not_measured_is_named() {
+        let mut run = run_of(vec![file("rndrd", 1, 1_000), file("rndrd", 8, 1_000)], Vec::new());
+        run.meta.plan.trials = run.points.iter().map(|point| point.trial.clone()).collect();
+        let mut other = run.points[0].trial.clone();
+        other.target.engine = "postgres".into();
+        run.meta.plan.trials.push(other);
+        run.points.pop();
+        let missing =
+            |target: &str, planned| Unmeasured { target: target.into(), workload: "file".into(), missing: 1, planned };
+        assert_eq!(analyse(&run).verdict.trust.unmeasured, [missing("file", 2), missing("postgres", 1)]);
+    }
+
+    #[test]
+    fn what_was_not_measured_did_not_run_steadily_either() {
+        let mut failed = file("rndrd", 1, 1_000);
+        (failed.state, failed.phases) = (PointState::Failed, Vec::new());
+        let verdict = judged(vec![failed]);
+        assert_eq!((verdict.steadiness().measured, verdict.bottleneck().judged), (0, 0));
+    }
+
+    #[test]
+    fn the_longest_wait_is_the_stall_as_its_finding_has_it() {
+        let mut stalled = file("rndrd", 1, 1_950);
+        stalled.phases[0].intervals[4..7].iter_mut().for_each(|interval| interval.kinds.clear());
+        let verdict = judged(vec![file("rndwr", 1, 1_000), stalled]);
+        let longest = verdict.steadiness().longest.expect("it stalled");
+        assert_eq!((longest.point, longest.seconds, longest.is_stall), (2, 3.0, true));
+        assert_eq!((verdict.steadiness().disturbed, verdict.steadiness().measured), (1, 2));
+    }
+
+    #[test]
+    fn the_gravest_reason_comes_first_however_rare() {
+        let short = |mode: &str| {
+            let mut point = file(mode, 1, 1_000);
+            point.phases[0].intervals.truncate(4);
+            point.phases[0].end.0 = 4_000_000_000;
+            point
+        };
+        let mut failing = short("rndrw");
+        failing.phases[0].intervals[3].kinds[0].failed = 1;
+        let verdict = judged(vec![short("rndrd"), short("rndwr"), failing]);
+        let reasons: Vec<(&str, usize)> = verdict.trust.reasons.iter().map(|r| (r.code.as_str(), r.points)).collect();
+        assert_eq!(reasons, [("errors", 1), ("few-samples", 3), ("too-short", 3)]);
+        assert_eq!(verdict.trust.validity, Tally { valid: 0, indicative: 3, invalid: 0 });
+        assert!(verdict.trust.success.is_some_and(|[least, most]| least < 1.0 && most == 1.0));
+    }
+
+    #[test]
+    fn an_overload_and_a_background_load_are_in_the_rate() {
+        let verdict = judged(vec![Simulation::open(10, 5_000, |_| 1_000_000).point()]);
+        let reached = rate(&verdict.groups[0]);
+        assert_eq!((reached.is_overloaded, reached.offered_per_s), (true, Some(5_000.0)));
+        assert_eq!(verdict.bottleneck().limits.keys().copied().collect::<Vec<_>>(), [Limit::TargetOrClients]);
+        let verdict = judged(vec![Simulation::counts(&[1000; 12]).beside(4, 500, 498).point()]);
+        let background = rate(&verdict.groups[0]).background.clone().expect("there is one");
+        assert_eq!((background.asked_per_s, background.ops_per_s), (500.0, 498.0));
     }
 }

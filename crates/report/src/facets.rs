@@ -1,30 +1,24 @@
-//! What varies between points beside clients and depth, and which of it becomes panels and which lines.
+//! Which of the things that vary between points become panels, and which lines.
 //!
-//! In: points of one chart. Out: a [`Split`]: panels, each with the same lines. A parameter that says what is asked (`mix`) makes the
-//! panels before one that says of what it is asked (`fs`), since two sorts of work are not to be compared by their heights; of
-//! several the one whose values differ most in rate does. The others are lines.
-//! Limits: a dimension of more than [`PANELS_MAX`] values never becomes panels. Steps of a sequence are told apart before.
+//! In: points of one chart. Out: [`Facets`]: panels, each with the same lines. What varies is decided by the analysis
+//! ([`analysis::dimensions`]). A setting that decides the sort of work (`mix`, `mode`) makes the panels before one that decides what the
+//! engine stands on (`fs`), since two sorts of work must not be compared by their heights. Among several, the one whose values differ
+//! most in rate makes them. The others are lines.
+//! Limits: a dimension of more than [`PANELS_MAX`] values, or one that some points lack, never becomes panels. Steps of a sequence are
+//! separated before.
 
-use crate::sheet::is_used;
-use analysis::PointAnalysis;
-use std::collections::BTreeSet;
+use crate::wording::label::phrase;
+use analysis::dimensions::{independent, varying};
+use analysis::{Dimension, PointAnalysis, Role, Settings};
+use std::collections::HashMap;
 
 /// More panels do not fit beside each other.
 pub const PANELS_MAX: usize = 4;
 
-/// What is asked of a target, by the names of the parameters that say so.
-const SORTS_OF_WORK: [&str; 2] = ["mix", "mode"];
-/// What an engine stands on: the columns of the published tables.
-const GROUNDS: [&str; 2] = ["storage_limit", "fs"];
-/// Where these stand among the parameters, under names that none of them has.
-const ENGINE: &str = "engine";
-const CLIENTS: &str = "clients";
-const DEPTH: &str = "depth";
-
 /// Points by panel and line.
 #[derive(Clone, Debug)]
-pub struct Split<'a> {
-    /// What distinguishes the panels, in the order of their first points; one without a name where nothing does.
+pub struct Facets<'a> {
+    /// What distinguishes the panels, in the order of their first points; one without a name if nothing does.
     pub panels: Vec<Facet<'a>>,
     /// What distinguishes the lines, the same in all panels.
     pub lines: Vec<String>,
@@ -35,38 +29,54 @@ pub struct Split<'a> {
 pub struct Facet<'a> {
     /// The value of the panels' dimension.
     pub name: String,
-    /// The points of each line, in the order of [`Split::lines`]; empty where it has none here.
+    /// The points of each line, in the order of [`Facets::lines`]; empty if it has none here.
     pub lines: Vec<Vec<&'a PointAnalysis>>,
 }
 
-impl<'a> Split<'a> {
+/// What places points apart elsewhere than by panels and lines.
+const PLACES: [Role; 3] = [Role::Clients, Role::Depth, Role::Repeat];
+
+impl<'a> Facets<'a> {
     /// `points` by what varies between them, clients and depth left out.
-    pub fn of(points: &[&'a PointAnalysis]) -> Split<'a> {
-        Split::by(points, &[ENGINE], &SORTS_OF_WORK)
+    pub fn of_sweep(points: &[&'a PointAnalysis]) -> Facets<'a> {
+        Facets::by(points, &PLACES, Role::Work)
     }
 
-    /// As [`Split::of`], for a table: what engines stand on makes the panels, which are its columns.
-    pub fn table(points: &[&'a PointAnalysis]) -> Split<'a> {
-        Split::by(points, &[ENGINE], &GROUNDS)
+    /// As [`Facets::of_sweep`], for a table: what engines stand on makes the panels, which are its columns.
+    pub fn of_table(points: &[&'a PointAnalysis]) -> Facets<'a> {
+        Facets::by(points, &PLACES, Role::Ground)
     }
 
-    /// `points` by all that varies between them.
-    pub fn of_all(points: &[&'a PointAnalysis]) -> Split<'a> {
-        Split::by(points, &[ENGINE, CLIENTS, DEPTH], &SORTS_OF_WORK)
+    /// `points` by all that varies between them but the repetition.
+    pub fn of_all(points: &[&'a PointAnalysis]) -> Facets<'a> {
+        Facets::by(points, &[Role::Repeat], Role::Work)
     }
 
-    fn by(points: &[&'a PointAnalysis], first: &[&'a str], before_others: &[&str]) -> Split<'a> {
-        let dimensions = dimensions(points, first);
+    /// Every group of points as a line of its own, under these names.
+    pub fn of_groups(groups: Vec<(String, Vec<&'a PointAnalysis>)>) -> Facets<'a> {
+        let (names, lines) = groups.into_iter().unzip();
+        Facets { panels: vec![Facet { name: String::new(), lines }], lines: names }
+    }
+
+    fn by(points: &[&'a PointAnalysis], left_out: &[Role], before_others: Role) -> Facets<'a> {
+        let settings: Vec<&Settings> = points.iter().map(|point| &point.settings).collect();
+        let mut candidates = varying(settings.iter().copied());
+        candidates.retain(|dimension| !left_out.contains(&dimension.role));
+        // Clients and depth say more than a parameter that goes with them.
+        candidates.sort_by_key(|dimension| {
+            !matches!(dimension.role, Role::Target | Role::Workload | Role::Clients | Role::Depth)
+        });
+        let dimensions = independent(&settings, candidates);
         let panels_by = panels_by(points, &dimensions, before_others);
-        let rest: Vec<&str> = dimensions.iter().copied().filter(|name| Some(*name) != panels_by).collect();
-        let panel = |point: &PointAnalysis| panels_by.map_or_else(String::new, |name| spoken(name, point));
-        let line = |point: &PointAnalysis| rest.iter().map(|name| spoken(name, point)).collect::<Vec<_>>().join(" ");
-        let (panels, lines) = (in_order(points, panel), in_order(points, line));
-        let of = |at: &str, along: &str| -> Vec<&'a PointAnalysis> {
-            points.iter().copied().filter(|point| panel(point) == at && line(point) == along).collect()
-        };
-        let facet = |name: String| Facet { lines: lines.iter().map(|line| of(&name, line)).collect(), name };
-        Split { panels: panels.into_iter().map(facet).collect(), lines }
+        let rest: Vec<&Dimension> = dimensions.iter().filter(|one| Some(*one) != panels_by).collect();
+        let panels = Numbered::new(points, |point| panels_by.map_or_else(String::new, |one| spoken(point, &[one])));
+        let lines = Numbered::new(points, |point| spoken(point, &rest));
+        let empty = |name: &String| Facet { name: name.clone(), lines: vec![Vec::new(); lines.names.len()] };
+        let mut facets: Vec<Facet> = panels.names.iter().map(empty).collect();
+        for ((point, panel), line) in points.iter().zip(&panels.places).zip(&lines.places) {
+            facets[*panel].lines[*line].push(point);
+        }
+        Facets { panels: facets, lines: lines.names }
     }
 
     /// Whether it has panels beside each other.
@@ -74,17 +84,17 @@ impl<'a> Split<'a> {
         self.panels.len() > 1
     }
 
-    /// Splits of at most `most` lines.
-    pub fn parts(&self, most: usize) -> Vec<Split<'a>> {
+    /// Parts of at most `most` lines.
+    pub fn parts(&self, most: usize) -> Vec<Facets<'a>> {
         let parts = self.lines.len().div_ceil(most.max(1)).max(1);
         let each = self.lines.len().div_ceil(parts).max(1);
-        let cut = |from: usize| {
-            let to = (from + each).min(self.lines.len());
-            let facet = |f: &Facet<'a>| Facet { name: f.name.clone(), lines: f.lines[from..to].to_vec() };
-            let panels = self.panels.iter().map(facet);
-            Split { panels: panels.collect(), lines: self.lines[from..to].to_vec() }
-        };
-        (0..self.lines.len()).step_by(each).map(cut).collect()
+        (0..self.lines.len()).step_by(each).map(|from| self.part(from, each)).collect()
+    }
+
+    fn part(&self, from: usize, each: usize) -> Facets<'a> {
+        let to = (from + each).min(self.lines.len());
+        let facet = |facet: &Facet<'a>| Facet { name: facet.name.clone(), lines: facet.lines[from..to].to_vec() };
+        Facets { panels: self.panels.iter().map(facet).collect(), lines: self.lines[from..to].to_vec() }
     }
 
     /// All its points.
@@ -93,90 +103,64 @@ impl<'a> Split<'a> {
     }
 }
 
-/// What `text` says of each point, each once, in the order of the points.
-fn in_order(points: &[&PointAnalysis], text: impl Fn(&PointAnalysis) -> String) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for told in points.iter().map(|point| text(point)) {
-        if !all.contains(&told) {
-            all.push(told);
-        }
+/// Texts in the order of their first points, and which of them each point has.
+struct Numbered {
+    names: Vec<String>,
+    places: Vec<usize>,
+}
+
+impl Numbered {
+    fn new(points: &[&PointAnalysis], text: impl Fn(&PointAnalysis) -> String) -> Numbered {
+        let (mut known, mut names) = (HashMap::new(), Vec::new());
+        let places = points.iter().map(|point| {
+            let name = text(point);
+            *known.entry(name.clone()).or_insert_with(|| {
+                names.push(name);
+                names.len() - 1
+            })
+        });
+        let places = places.collect();
+        Numbered { names, places }
     }
-    all
 }
 
-/// The names of what varies, without what follows from those before it: a parameter of one engine says no more than its engine.
-fn dimensions<'a>(points: &[&'a PointAnalysis], first: &[&'a str]) -> Vec<&'a str> {
-    let names: BTreeSet<&str> = points.iter().flat_map(|point| point.params.keys()).map(String::as_str).collect();
-    let varying = |name: &&str| in_order(points, |point| value(name, point)).len() > 1;
-    let mut chosen: Vec<&str> = Vec::new();
-    for name in first.iter().copied().chain(names).filter(varying) {
-        let with = [chosen.as_slice(), &[name]].concat();
-        if classes(points, &with) > classes(points, &chosen) {
-            chosen = with;
-        }
-    }
-    chosen
+/// The values of `point` in `dimensions`, as a legend says them. What it lacks or does not use is not said.
+fn spoken(point: &PointAnalysis, dimensions: &[&Dimension]) -> String {
+    let settings = dimensions.iter().filter_map(|one| point.settings.get(&one.name).filter(|setting| setting.used));
+    settings.map(phrase).collect::<Vec<_>>().join(" ")
 }
 
-/// How many sorts of points these dimensions tell apart.
-fn classes(points: &[&PointAnalysis], names: &[&str]) -> usize {
-    let of = |point: &&PointAnalysis| names.iter().map(|name| value(name, point)).collect::<Vec<_>>();
-    points.iter().map(of).collect::<BTreeSet<_>>().len()
-}
-
-/// The dimension that makes the panels, where there are two or more.
-fn panels_by<'a>(points: &[&PointAnalysis], dimensions: &[&'a str], before_others: &[&str]) -> Option<&'a str> {
-    let fits = |name: &&&str| in_order(points, |point| value(name, point)).len() <= PANELS_MAX;
-    let rank = |name: &str| (before_others.contains(&name), difference(points, name));
-    let greater = |a: &&&str, b: &&&str| {
+/// The dimension that makes the panels, if there are two or more.
+fn panels_by<'a>(points: &[&PointAnalysis], dimensions: &'a [Dimension], before_others: Role) -> Option<&'a Dimension> {
+    let values = |one: &Dimension| Numbered::new(points, |point| spoken(point, &[one]));
+    let fits = |one: &&Dimension| one.is_complete && values(one).names.len() <= PANELS_MAX;
+    let rank = |one: &Dimension| (one.role == before_others, difference(points, &values(one)));
+    let greater = |a: &&Dimension, b: &&Dimension| {
         let (a, b) = (rank(a), rank(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
     };
-    dimensions.iter().filter(|_| dimensions.len() > 1).filter(fits).max_by(greater).copied()
+    dimensions.iter().filter(|_| dimensions.len() > 1).filter(fits).max_by(greater)
 }
 
 /// The greatest ratio between the mean rates of two values, as its logarithm. Means are geometric: in a sweep over clients the
 /// high rates would decide alone.
-fn difference(points: &[&PointAnalysis], name: &str) -> f64 {
-    let rate = |point: &&&PointAnalysis| point.summary.as_ref().map(|s| s.ops_per_s).filter(|rate| *rate > 0.0);
-    let mean = |wanted: String| {
-        let own: Vec<f64> = points.iter().filter(|p| value(name, p) == wanted).filter_map(|p| rate(&p)).collect();
-        (!own.is_empty()).then(|| own.iter().map(|rate| rate.ln()).sum::<f64>() / own.len() as f64)
-    };
-    let means = in_order(points, |point| value(name, point)).into_iter().filter_map(mean);
+fn difference(points: &[&PointAnalysis], values: &Numbered) -> f64 {
+    let mut sums = vec![(0.0, 0.0); values.names.len()];
+    for (point, place) in points.iter().zip(&values.places) {
+        let rate = point.summary.as_ref().map_or(0.0, |summary| summary.ops_per_s);
+        if rate > 0.0 {
+            sums[*place] = (sums[*place].0 + rate.ln(), sums[*place].1 + 1.0);
+        }
+    }
+    let means = sums.into_iter().filter(|(_, n)| *n > 0.0).map(|(sum, n)| sum / n);
     let (low, high) = means.fold((f64::MAX, f64::MIN), |(low, high), mean| (low.min(mean), high.max(mean)));
     if high >= low { high - low } else { 0.0 }
 }
 
-/// The value of `point` in a dimension; empty where it has none, or makes no use of it.
-fn value(name: &str, point: &PointAnalysis) -> String {
-    match name {
-        ENGINE => point.target.clone(),
-        CLIENTS => point.clients.to_string(),
-        DEPTH => point.depth.to_string(),
-        _ => point.params.get(name).filter(|_| is_used(name, point)).cloned().unwrap_or_default(),
-    }
-}
-
-/// The value as a legend says it: a word speaks for itself, a number needs its name.
-fn spoken(name: &str, point: &PointAnalysis) -> String {
-    let value = value(name, point);
-    let speaks =
-        name == ENGINE || value.starts_with(|c: char| c.is_alphabetic()) && !NEEDS_NAME.contains(&value.as_str());
-    match (value.as_str(), speaks) {
-        ("", _) => format!("no {name}"),
-        (_, true) => value,
-        (_, false) => format!("{name} {value}"),
-    }
-}
-
-/// Words that could be that of anything.
-const NEEDS_NAME: [&str; 7] = ["none", "os", "disk", "on", "off", "true", "false"];
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::with_points;
+    use crate::testing::{set, with_points};
     use analysis::Analysis;
 
     /// Points of every combination, with the rate that `rate` says.
@@ -187,10 +171,7 @@ mod tests {
             for (name, values) in dimensions.iter().rev() {
                 let value = values[nth % values.len()].to_owned();
                 nth /= values.len();
-                match *name {
-                    ENGINE => point.target = value,
-                    _ => drop(point.params.insert((*name).to_owned(), value)),
-                }
+                set(point, name, &value);
             }
             let per_s = rate(point);
             point.summary.as_mut().unwrap().ops_per_s = per_s;
@@ -200,17 +181,18 @@ mod tests {
 
     fn told(analysis: &Analysis) -> (Vec<String>, Vec<String>) {
         let points: Vec<&PointAnalysis> = analysis.points.iter().collect();
-        let split = Split::of(&points);
+        let split = Facets::of_sweep(&points);
         assert_eq!(split.points().len(), points.len(), "each point is in one place");
         (split.panels.into_iter().map(|panel| panel.name).collect(), split.lines)
     }
 
+    const ENGINE: &str = "engine";
     const MIXES: (&str, &[&str]) = ("mix", &["read_only", "write_only", "read_write"]);
     const SYSTEMS: (&str, &[&str]) = ("fs", &["ext4", "ext4:nobarrier", "xfs"]);
 
     #[test]
     fn sorts_of_work_are_panels_and_what_works_is_lines_however_much_it_differs() {
-        let rate = |point: &PointAnalysis| if point.params["fs"] == "ext4" { 10.0 } else { 9_000.0 };
+        let rate = |point: &PointAnalysis| if point.settings.word("fs") == Some("ext4") { 10.0 } else { 9_000.0 };
         let (panels, lines) = told(&matrix(&[SYSTEMS, MIXES], rate));
         assert_eq!((panels, lines), (MIXES.1.map_to_strings(), SYSTEMS.1.map_to_strings()));
     }
@@ -219,7 +201,7 @@ mod tests {
     fn of_several_things_the_one_that_differs_most_makes_the_panels() {
         let engines: (&str, &[&str]) = (ENGINE, &["innodb", "rocksdb"]);
         let caches: (&str, &[&str]) = ("cache", &["1 GiB", "8 GiB"]);
-        let of_cache = |point: &PointAnalysis| if point.params["cache"] == "1 GiB" { 10.0 } else { 90.0 };
+        let of_cache = |point: &PointAnalysis| if point.settings.word("cache") == Some("1 GiB") { 10.0 } else { 90.0 };
         let (panels, lines) = told(&matrix(&[engines, caches], of_cache));
         assert_eq!((panels, lines), (["cache 1 GiB", "cache 8 GiB"].map_to_strings(), engines.1.map_to_strings()));
         let of_engine = |point: &PointAnalysis| if point.target == "innodb" { 10.0 } else { 90.0 };
@@ -239,7 +221,7 @@ mod tests {
     #[test]
     fn what_follows_from_the_engine_is_no_dimension_of_its_own() {
         let mut analysis = matrix(&[(ENGINE, &["innodb", "rocksdb"])], |_| 1.0);
-        analysis.points[0].params.insert("flush".into(), "O_DIRECT".into());
+        set(&mut analysis.points[0], "flush", "O_DIRECT");
         assert_eq!(told(&analysis).1, ["innodb", "rocksdb"]);
     }
 
@@ -248,10 +230,32 @@ mod tests {
         let many: (&str, &[&str]) = ("indexes", &["0", "1", "2", "3", "4", "5", "6", "7"]);
         let analysis = matrix(&[many, SYSTEMS], |_| 1.0);
         let points: Vec<&PointAnalysis> = analysis.points.iter().collect();
-        let parts = Split::of(&points).parts(7);
+        let parts = Facets::of_sweep(&points).parts(7);
         let sizes: Vec<(usize, usize)> = parts.iter().map(|part| (part.panels.len(), part.lines.len())).collect();
         assert_eq!(sizes, [(3, 4), (3, 4)]);
         assert_eq!(parts.iter().map(|part| part.points().len()).sum::<usize>(), 24);
+    }
+
+    #[test]
+    fn reads_and_writes_are_told_apart_by_their_mode_and_not_by_what_only_writes_have() {
+        let mut analysis = matrix(&[("mode", &["rndrd", "rndwr"])], |_| 1.0);
+        set(&mut analysis.points[1], "fsync", "none");
+        assert_eq!(told(&analysis), (vec![String::new()], vec!["rndrd".to_owned(), "rndwr".to_owned()]));
+        let mut analysis = matrix(&[("mode", &["seqrd", "seqwr"]), ("cursor", &["shared", "region"])], |_| 1.0);
+        analysis.points[2..].iter_mut().for_each(|point| set(point, "fsync", "none"));
+        assert_eq!(told(&analysis).0, ["seqrd", "seqwr"]);
+    }
+
+    #[test]
+    fn a_dimension_that_some_points_lack_makes_no_panels() {
+        let mut analysis = matrix(&[("mode", &["seqrd", "seqwr"]), ("cursor", &["shared", "region"])], |_| 1.0);
+        analysis.points.truncate(3);
+        analysis.points[2].settings.remove("cursor");
+        let (panels, lines) = told(&analysis);
+        assert_eq!(
+            (panels, lines),
+            (vec!["seqrd".into(), "seqwr".into()], vec!["shared".into(), "region".into(), "".into()])
+        );
     }
 
     trait MapToStrings {

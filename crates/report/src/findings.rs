@@ -1,214 +1,215 @@
 //! Findings in the order in which people want them: the gravest first, each kind once, with all the points that it concerns.
 //!
-//! In: an analysis. Out: [`Group`]s. Limits: nothing is left out and nothing is judged; how much of it is shown is for the
-//! page to decide.
+//! In: an analysis. Out: [`FindingGroup`]s. Limits: nothing is left out and nothing is judged; how much of it is shown is for
+//! the page to decide.
 
-use analysis::{Analysis, Finding, Severity};
+use crate::wording::finding::{evidence, is_alike, mixed_title, next_step, title};
+use crate::wording::label::{group_label, point_label};
+use analysis::{Analysis, Code, Detail, Finding, Severity, Subject};
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 /// Findings of one code and severity.
-pub struct Group<'a> {
+pub struct FindingGroup<'a> {
     /// What they do to the numbers.
     pub severity: Severity,
-    /// Each with its place, in the order of the points.
+    /// Each with its place, in the order of the points; at least one.
     pub members: Vec<Member<'a>>,
 }
 
 /// A finding in its place.
 #[derive(Clone)]
 pub struct Member<'a> {
-    /// Where it was made: the point's label, the sweep or workload that a finding of the run is about, or `run`.
-    pub place: &'a str,
-    /// What was found, without the place.
-    pub title: &'a str,
-    /// The whole finding.
+    /// What it is about: the point's label, the sweep or workload, or `run`.
+    pub place: String,
+    /// What was found.
     pub finding: &'a Finding,
 }
 
-// Findings of one code that say this many different things are told under one heading.
-const SAYINGS_MAX: usize = 3;
+// More forms of one kind than this share one heading.
+const FORMS_MAX: usize = 3;
 
 /// The findings of the run and of its points.
-pub fn grouped(analysis: &Analysis) -> Vec<Group<'_>> {
+pub fn grouped(analysis: &Analysis) -> Vec<FindingGroup<'_>> {
     let mut all = members(analysis);
     all.sort_by_key(|member| kind_of(member.finding)); // stable: the points keep their order
-    all.chunk_by(|one, other| kind_of(one.finding) == kind_of(other.finding)).flat_map(by_saying).collect()
+    all.chunk_by(|one, other| kind_of(one.finding) == kind_of(other.finding)).flat_map(by_form).collect()
 }
 
 /// Every finding in its place, those of the run first.
 pub fn members(analysis: &Analysis) -> Vec<Member<'_>> {
-    let of_run = analysis.findings.iter().map(|finding| of_run(analysis, finding));
-    let of_points = analysis.points.iter().flat_map(|point| {
-        point.findings.iter().map(|finding| Member { place: &point.label, title: &finding.title, finding })
-    });
+    let of_run =
+        analysis.findings.iter().map(|finding| Member { place: subject_name(analysis, &finding.subject), finding });
+    let of_points = analysis
+        .points
+        .iter()
+        .flat_map(|point| point.findings.iter().map(|finding| Member { place: point_label(point), finding }));
     of_run.chain(of_points).collect()
 }
 
-/// A finding of the run begins with the sweep or workload that it is about, where it is about one.
-fn of_run<'a>(analysis: &'a Analysis, finding: &'a Finding) -> Member<'a> {
-    let names = analysis.points.iter().flat_map(|point| [point.group.as_str(), point.workload.as_str()]);
-    let begun = names.filter_map(|name| Some((name, finding.title.strip_prefix(name)?.strip_prefix(": ")?)));
-    let (place, title) = begun.max_by_key(|(name, _)| name.len()).unwrap_or(("run", &finding.title));
-    Member { place, title, finding }
+fn subject_name(analysis: &Analysis, subject: &Subject) -> String {
+    let run = || "run".to_owned();
+    match subject {
+        Subject::Sweep(group) => {
+            let first = analysis.points.iter().find(|point| point.group == *group);
+            first.map_or_else(run, group_label)
+        }
+        Subject::Workload(name) => name.clone(),
+        Subject::Point | Subject::Run => run(),
+    }
 }
 
-/// Findings of one kind, apart where they say different things and those are few.
-fn by_saying<'a>(members: &[Member<'a>]) -> Vec<Group<'a>> {
-    let mut sayings: Vec<Vec<String>> = Vec::new();
-    for words in members.iter().map(|member| Saying::of(member.title).words) {
-        if !sayings.contains(&words) {
-            sayings.push(words);
+/// Findings of one kind, apart if they differ in more than their numbers and those forms are few.
+fn by_form<'a>(members: &[Member<'a>]) -> Vec<FindingGroup<'a>> {
+    let mut forms: Vec<Vec<Member<'a>>> = Vec::new();
+    for member in members {
+        match forms.iter_mut().find(|form| is_alike(&form[0].finding.detail, &member.finding.detail)) {
+            Some(form) => form.push(member.clone()),
+            None => forms.push(vec![member.clone()]),
         }
     }
-    let group = |members: Vec<Member<'a>>| Group { severity: members_severity(&members), members };
-    if sayings.len() > SAYINGS_MAX {
-        return vec![group(members.to_vec())];
+    let severity = members[0].finding.severity;
+    match forms.len() > FORMS_MAX {
+        true => vec![FindingGroup { severity, members: members.to_vec() }],
+        false => forms.into_iter().map(|members| FindingGroup { severity, members }).collect(),
     }
-    let says = |words: &Vec<String>| members.iter().filter(|m| Saying::of(m.title).words == *words).cloned().collect();
-    sayings.iter().map(|words| group(says(words))).collect()
 }
 
-fn members_severity(members: &[Member]) -> Severity {
-    members.iter().map(|member| member.finding.severity).max().unwrap_or(Severity::Note)
+fn kind_of(finding: &Finding) -> (Reverse<Severity>, &'static str) {
+    (Reverse(finding.severity), finding.code().as_str())
 }
 
-fn kind_of(finding: &Finding) -> (Reverse<Severity>, &str) {
-    (Reverse(finding.severity), &finding.code)
+impl Member<'_> {
+    /// One line: what was found.
+    pub fn title(&self) -> String {
+        title(&[&self.finding.detail])
+    }
+
+    /// The figures that show it.
+    pub fn evidence(&self) -> String {
+        evidence(&self.finding.detail)
+    }
+
+    /// What to do next; empty for nothing.
+    pub fn next_step(&self) -> &'static str {
+        next_step(self.finding.next)
+    }
 }
 
-impl Group<'_> {
+impl FindingGroup<'_> {
     /// The code that all have in common.
-    pub fn code(&self) -> &str {
-        &self.members[0].finding.code
+    pub fn code(&self) -> Code {
+        self.members[0].finding.code()
     }
 
-    /// What all have in common, for a heading: what they say, with ranges for numbers that differ; or what findings of this
-    /// code say in general.
+    /// Whether the members differ in more than their numbers.
+    pub fn is_mixed(&self) -> bool {
+        self.members.iter().any(|member| !is_alike(&self.members[0].finding.detail, &member.finding.detail))
+    }
+
+    /// One line for all: what was found, with ranges for numbers that differ; or what findings of this code are in general.
     pub fn heading(&self) -> String {
-        let first = &self.members[0];
-        let sayings: Vec<Saying> = self.members.iter().map(|member| Saying::of(member.title)).collect();
-        match sayings.iter().all(|saying| saying.words == sayings[0].words) {
-            true => ranged(&sayings),
-            false => analysis::explain(&first.finding.code).map_or(first.title, |known| known.help).to_owned(),
-        }
+        let details: Vec<&Detail> = self.members.iter().map(|member| &member.finding.detail).collect();
+        if self.is_mixed() { mixed_title(self.code(), details.len()) } else { title(&details) }
     }
 
-    /// What to do next, where all say the same.
-    pub fn next_step(&self) -> Option<&str> {
-        let steps: BTreeSet<&str> = self.members.iter().map(|member| member.finding.next_step.as_str()).collect();
-        steps.first().filter(|step| steps.len() == 1 && !step.is_empty()).copied()
+    /// What to do next, if it is the same for all.
+    pub fn next_step(&self) -> Option<&'static str> {
+        let first = self.members[0].next_step();
+        let is_common = self.members.iter().all(|member| member.next_step() == first);
+        Some(first).filter(|step| is_common && !step.is_empty())
     }
-}
-
-/// A sentence taken apart: the words between its numbers, and the numbers as they were written.
-struct Saying {
-    /// One more than there are numbers.
-    words: Vec<String>,
-    numbers: Vec<String>,
-}
-
-impl Saying {
-    /// A number begins a word: `p99` and `x2` are words.
-    fn of(text: &str) -> Saying {
-        let (mut words, mut numbers) = (vec![String::new()], Vec::new());
-        let mut rest = text;
-        while let Some(c) = rest.chars().next() {
-            let word = words.last_mut().expect("there is a last one");
-            let begins = word.chars().last().is_none_or(|before| before == ' ' || before == '(');
-            let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-            let number = rest[..digits].trim_end_matches('.');
-            if begins && number.starts_with(|c: char| c.is_ascii_digit()) {
-                numbers.push(number.to_owned());
-                words.push(String::new());
-                rest = &rest[number.len()..];
-            } else {
-                word.push(c);
-                rest = &rest[c.len_utf8()..];
-            }
-        }
-        Saying { words, numbers }
-    }
-}
-
-/// The sentence that all of `sayings` have in common, with `2 to 5` where a number differs.
-fn ranged(sayings: &[Saying]) -> String {
-    let first = &sayings[0];
-    let number = |nth: usize| {
-        let value = |saying: &&Saying| saying.numbers[nth].parse::<f64>().unwrap_or(0.0);
-        let by_value = |a: &&Saying, b: &&Saying| value(a).total_cmp(&value(b));
-        let (least, most) = (sayings.iter().min_by(by_value), sayings.iter().max_by(by_value));
-        let [low, high] = [least, most].map(|saying| saying.map_or("", |saying| saying.numbers[nth].as_str()));
-        if low == high { low.to_owned() } else { format!("{low} to {high}") }
-    };
-    let mut text = first.words[0].clone();
-    (0..first.numbers.len()).for_each(|nth| text += &(number(nth) + &first.words[nth + 1]));
-    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::quick;
+    use analysis::NextStep;
+    use analysis::finding::completeness::{FewSamples, Percentile, ShortRun};
+    use analysis::finding::load::MissedTarget;
+    use model::Nanos;
 
-    /// The quick run with these findings at its first points, all of one code.
-    fn with_titles(titles: &[&str]) -> Analysis {
+    /// The quick run with these findings at its first points.
+    fn with(details: Vec<Detail>) -> Analysis {
         let mut analysis = quick();
         analysis.findings.clear();
         analysis.points.iter_mut().for_each(|point| point.findings.clear());
-        for (point, title) in analysis.points.iter_mut().zip(titles) {
-            let (code, title) = ("too-short".to_owned(), (*title).to_owned());
-            let next_step = format!("do {}", title.len() % 2);
-            point.findings =
-                vec![Finding { code, severity: Severity::Warning, title, evidence: String::new(), next_step }];
+        for (point, detail) in analysis.points.iter_mut().zip(details) {
+            point.findings = vec![Finding::new(Severity::Warning, detail).next(NextStep::RunLonger)];
         }
         analysis
     }
 
-    fn headings(titles: &[&str]) -> Vec<String> {
-        grouped(&with_titles(titles)).iter().map(Group::heading).collect()
+    fn headings(details: Vec<Detail>) -> Vec<String> {
+        grouped(&with(details)).iter().map(FindingGroup::heading).collect()
+    }
+
+    fn short(seconds: f64) -> Detail {
+        let (interval_ns, length_ns) = (Nanos::from_millis(100), Nanos((seconds * 1e9) as u64));
+        let length_min_ns = Nanos::from_secs(2);
+        ShortRun { intervals: 14, intervals_min: 8, interval_ns, length_ns, length_min_ns }.into()
+    }
+
+    fn few(highest: Option<Percentile>) -> Detail {
+        FewSamples { ops: 500, highest, length_ns: Nanos::from_secs(1), failed_ops: 0, grace_ops: 0 }.into()
     }
 
     #[test]
-    fn every_finding_is_in_one_group_and_the_gravest_stand_first() {
+    fn every_finding_is_in_one_group_and_the_gravest_are_first() {
         let analysis = quick();
         let groups = grouped(&analysis);
         let all: usize = analysis.findings.len() + analysis.points.iter().map(|p| p.findings.len()).sum::<usize>();
         assert_eq!(groups.iter().map(|group| group.members.len()).sum::<usize>(), all);
         assert!(groups.is_sorted_by_key(|group| Reverse(group.severity)));
-        assert!(groups.iter().all(|group| group.members.iter().all(|member| member.finding.code == group.code())));
+        assert!(groups.iter().all(|group| group.members.iter().all(|member| member.finding.code() == group.code())));
     }
 
     #[test]
-    fn numbers_that_differ_are_a_range_and_those_in_words_are_not() {
-        assert_eq!(headings(&["too short: 1.44 s", "too short: 0.42 s"]), ["too short: 0.42 to 1.44 s"]);
-        assert_eq!(headings(&["too short: 1.44 s"]), ["too short: 1.44 s"]);
-        assert_eq!(headings(&["few above p99.", "few above p95."]), ["few above p99.", "few above p95."]);
-        assert_eq!(headings(&["9 of 10 (3 s)", "12 of 10 (3 s)"]), ["9 to 12 of 10 (3 s)"]);
+    fn numbers_that_differ_are_a_range_and_other_differences_are_groups_of_their_own() {
+        assert_eq!(headings(vec![short(1.44), short(0.42)]), ["too short: 420 ms to 1.44 s"]);
+        assert_eq!(headings(vec![short(1.44)]), ["too short: 1.44 s"]);
+        let percentiles = [few(Some(Percentile::P99)), few(Some(Percentile::P95)), few(Some(Percentile::P99))];
+        let expected = ["too few operations for percentiles above p99", "too few operations for percentiles above p95"];
+        assert_eq!(headings(percentiles.to_vec()), expected);
     }
 
     #[test]
-    fn findings_that_say_many_things_are_told_by_what_their_code_means() {
-        let help = analysis::explain("too-short").unwrap().help;
-        assert_eq!(headings(&["one", "two", "three", "four"]), [help]);
-        assert_eq!(headings(&["one", "two", "one"]), ["one", "two"]);
+    fn findings_of_many_forms_share_a_heading_that_describes_their_code() {
+        let rate = MissedTarget::Rate(analysis::finding::load::MissedArrivals {
+            offered_per_s: 2_000.0,
+            done_per_s: 1_600.0,
+            missing_share: analysis::finding::units::Share(0.2),
+            arrivals: 16_000,
+            expected_arrivals: 20_000.0,
+            unserved_arrivals: 0,
+        });
+        let asked_in_flight = 32;
+        let details = vec![
+            rate.into(),
+            MissedTarget::DepthAtSubmission { asked_in_flight }.into(),
+            MissedTarget::Depth { asked_in_flight, reached_in_flight: 16.0 }.into(),
+            MissedTarget::DeviceDepth { asked_in_flight, client_in_flight: None, device_in_flight: 0.4 }.into(),
+        ];
+        let expected = "depth, block size or rate differ from what you asked for: 4 points (see the report)";
+        assert_eq!(headings(details), [expected]);
     }
 
     #[test]
-    fn the_next_step_is_told_where_it_is_the_same_for_all() {
-        let step = |titles: &[&str]| grouped(&with_titles(titles))[0].next_step().map(str::to_owned);
-        assert_eq!(step(&["takes 1 s", "takes 2 s"]), Some("do 1".to_owned()));
-        assert_eq!(step(&["takes 1 s", "takes 20 s"]), None);
+    fn the_next_step_is_given_once_if_it_is_the_same_for_all() {
+        let mut analysis = with(vec![short(1.44), short(0.42)]);
+        assert_eq!(grouped(&analysis)[0].next_step(), Some("run longer"));
+        analysis.points[1].findings[0].next = NextStep::MeasureAgain;
+        assert_eq!(grouped(&analysis)[0].next_step(), None);
+        analysis.points[1].findings[0].next = NextStep::None;
+        assert_eq!(grouped(&analysis)[0].next_step(), None);
     }
 
     #[test]
-    fn a_finding_about_a_sweep_has_the_sweep_for_its_subject() {
-        let mut analysis = quick();
-        let mut finding = analysis.points.iter().find_map(|p| p.findings.first()).unwrap().clone();
-        finding.title = format!("{}: still rising", analysis.points[0].group);
-        analysis.findings = vec![finding.clone(), Finding { title: "something else".into(), ..finding }];
-        let found = members(&analysis);
-        assert_eq!((found[0].place, found[0].title), (analysis.points[0].group.as_str(), "still rising"));
-        assert_eq!((found[1].place, found[1].title), ("run", "something else"));
+    fn a_finding_about_a_sweep_has_the_sweep_for_its_place() {
+        let mut analysis = with(vec![short(1.44)]);
+        let finding = analysis.points[0].findings[0].clone();
+        analysis.findings = vec![finding.clone().about(Subject::Sweep(0)), finding.about(Subject::Run)];
+        let places: Vec<String> = members(&analysis).into_iter().map(|member| member.place).collect();
+        assert_eq!(places[..2], ["file rndrd", "run"]);
     }
 }

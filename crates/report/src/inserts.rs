@@ -5,6 +5,7 @@
 //! it is too low: a good part of what the inserts cost was still to be written when they ended.
 
 use crate::format;
+use crate::wording::label::point_label;
 use analysis::durability::{durability, unlike_durabilities};
 use analysis::{Analysis, InsertCost, PointAnalysis};
 
@@ -82,7 +83,8 @@ fn scaled(value: Option<f64>, unit: f64) -> String {
 }
 
 fn marked(line: &Line, value: Option<f64>) -> String {
-    let too_low = value.is_some() && line.point.findings.iter().any(|finding| finding.code == "write-debt");
+    let too_low =
+        value.is_some() && line.point.findings.iter().any(|finding| finding.code() == analysis::Code::WriteDebt);
     format!("{}{}", if too_low { ">" } else { "" }, scaled(value, 1e3))
 }
 
@@ -129,8 +131,8 @@ pub fn warnings(analysis: &Analysis) -> Vec<String> {
 /// Where the points would end at full size: the points of which the same is told, and what is, in the order of the run; nothing at
 /// full size.
 pub fn projections(analysis: &Analysis) -> Vec<(String, &str)> {
-    let mut told: Vec<(Vec<&str>, &str)> = Vec::new();
-    for (label, text) in analysis.points.iter().filter_map(|p| Some((p.label.as_str(), &p.projection.as_ref()?.text))) {
+    let mut told: Vec<(Vec<String>, &str)> = Vec::new();
+    for (label, text) in analysis.points.iter().filter_map(|p| Some((point_label(p), &p.projection.as_ref()?.text))) {
         match told.iter_mut().find(|(_, known)| known == text) {
             Some((labels, _)) => labels.push(label),
             None => told.push((vec![label], text)),
@@ -226,7 +228,7 @@ mod tests {
         };
         let texts = ["too far", "12 hours", "too far"];
         analysis.points.iter_mut().zip(texts).for_each(|(point, text)| point.projection = Some(told(text)));
-        let labels: Vec<String> = analysis.points.iter().map(|point| point.label.clone()).collect();
+        let labels: Vec<String> = analysis.points.iter().map(point_label).collect();
         let first = (format!("{}, {}", labels[0], labels[2]), "too far");
         assert_eq!(projections(&analysis), [first, (labels[1].clone(), "12 hours")]);
     }

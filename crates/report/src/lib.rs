@@ -6,6 +6,7 @@
 //! is escaped for its place.
 
 pub mod charts;
+mod cross_table;
 mod escape;
 mod facets;
 pub mod figure;
@@ -15,11 +16,11 @@ mod format;
 pub mod hits;
 mod inserts;
 mod loads;
-mod pivot;
 pub mod render;
 mod sheet;
 #[cfg(test)]
 mod testing;
+pub mod wording;
 
 pub use charts::{CHARTS, Chart};
 pub use escape::terminal as terminal_text;
@@ -30,6 +31,7 @@ pub use render::csv::{intervals_csv, points_csv};
 pub use render::html::html;
 pub use render::markdown::markdown;
 pub use render::terminal;
+pub use wording::finding::{Explanation, explanation};
 
 use std::path::PathBuf;
 

@@ -6,16 +6,14 @@
 
 use crate::figure::Colour;
 use crate::format;
-use analysis::{Analysis, PointAnalysis, Series};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::wording::label::{ListedSetting, group_label, list_settings, phrases};
+use analysis::{Analysis, PointAnalysis, Role, Series, Setting};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// As many as there are colours.
 const ROWS_MAX: usize = Colour::ALL.len();
 /// So many rows of one workload stand on one sheet, whatever their groups: fewer pictures, and what is alike side by side.
 const ROWS_TOGETHER_MAX: usize = 4;
-
-/// The parameter whose values are the steps of a sequence: what is done in one is nothing like what is done in another.
-pub const STEP: &str = "step";
 
 /// The dimension that varies in a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +46,7 @@ impl Dimension {
 #[derive(Clone, Debug)]
 pub struct Group<'a> {
     /// Its name: what its points have in common.
-    pub name: &'a str,
+    pub name: String,
     /// The workload.
     pub workload: &'a str,
     /// Its points in the order in which they were measured.
@@ -63,7 +61,7 @@ impl Group<'_> {
 
     /// The workload, and the step where it has any: `insert l.i1`.
     pub fn family(&self) -> String {
-        let step = self.points[0].params.get(STEP).map_or(String::new(), |step| format!(" {step}"));
+        let step = self.points[0].settings.step().map_or(String::new(), |step| format!(" {step}"));
         format!("{}{step}", self.workload)
     }
 }
@@ -99,12 +97,14 @@ impl<'a> Sheet<'a> {
 
 /// The groups in the order of their first points.
 pub fn groups(analysis: &Analysis) -> Vec<Group<'_>> {
+    let mut places: HashMap<usize, usize> = HashMap::new();
     let mut groups: Vec<Group> = Vec::new();
     for point in &analysis.points {
-        match groups.iter_mut().find(|g| g.name == point.group && g.workload == point.workload) {
-            Some(group) => group.points.push(point),
-            None => groups.push(Group { name: &point.group, workload: &point.workload, points: vec![point] }),
+        let place = *places.entry(point.group).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Group { name: group_label(point), workload: &point.workload, points: Vec::new() });
         }
+        groups[place].points.push(point);
     }
     groups
 }
@@ -132,7 +132,7 @@ pub fn sheets(analysis: &Analysis) -> Vec<Sheet<'_>> {
 /// The sheets that are drawn: a step that is one operation, such as a drain, has a number and no picture.
 pub fn drawn_sheets(analysis: &Analysis) -> Vec<Sheet<'_>> {
     let is_one = |point: &&PointAnalysis| {
-        point.params.contains_key(STEP) && point.summary.as_ref().is_some_and(|summary| summary.ops <= 1)
+        point.settings.step().is_some() && point.summary.as_ref().is_some_and(|summary| summary.ops <= 1)
     };
     sheets(analysis).into_iter().filter(|sheet| !sheet.points().iter().all(is_one)).collect()
 }
@@ -156,7 +156,7 @@ fn cut_up<'a>(name: &str, places: &[Vec<&'a PointAnalysis>], slugs: &mut BTreeMa
     let sheets = places.len().div_ceil(ROWS_MAX);
     let firsts: Vec<&PointAnalysis> = places.iter().map(|place| place[0]).collect();
     let row = |place: &Vec<&'a PointAnalysis>| Row { label: short_label(place[0], &firsts), points: place.clone() };
-    let one_group = !varies(&firsts, |p| p.group.as_str());
+    let one_group = !varies(&firsts, |p| p.group);
     let dimension =
         [Dimension::Clients, Dimension::Depth].into_iter().find(|d| one_group && varies(&firsts, |p| d.of(p)));
     let part = |(i, part): (usize, &[Vec<&'a PointAnalysis>])| Sheet {
@@ -182,9 +182,10 @@ type Value = fn(&PointAnalysis) -> u32;
 /// What distinguishes `point` among `others`: the dimensions that vary, or its group where the groups differ.
 fn short_label(point: &PointAnalysis, others: &[&PointAnalysis]) -> String {
     let mut parts = Vec::new();
-    if varies(others, |p| p.group.as_str()) {
-        let workload = format!(" {}", point.workload);
-        parts.push(point.group.replacen(&workload, "", 1));
+    if varies(others, |p| p.group) {
+        // The sheet's name has the workload.
+        let names_it = |setting: &&Setting| setting.role != Role::Workload;
+        parts.push(phrases(point.label.group.iter().filter(names_it)).join(" "));
     }
     let dimensions: [(&str, Value); 2] = [("clients", |p| p.clients), ("depth", |p| p.depth)];
     for (word, value) in dimensions {
@@ -192,7 +193,7 @@ fn short_label(point: &PointAnalysis, others: &[&PointAnalysis]) -> String {
             parts.push(format!("{word} {}", value(point)));
         }
     }
-    if parts.is_empty() { point.group.clone() } else { parts.join(", ") }
+    if parts.is_empty() { group_label(point) } else { parts.join(", ") }
 }
 
 fn varies<'a, T: Ord>(points: &[&'a PointAnalysis], value: impl Fn(&'a PointAnalysis) -> T) -> bool {
@@ -265,13 +266,18 @@ fn pacing(points: &[&PointAnalysis]) -> String {
 /// The parameters that all points have alike, those left out that mean nothing in the mode they ran in.
 fn common_params(points: &[&PointAnalysis]) -> Vec<String> {
     let Some((first, rest)) = points.split_first() else { return Vec::new() };
-    let common = first.params.iter().filter(|(k, v)| rest.iter().all(|p| p.params.get(*k) == Some(*v)));
-    let applies = |name: &str| points.iter().any(|point| is_used(name, point));
+    let others: Vec<BTreeMap<String, ListedSetting>> = rest.iter().map(|point| list_settings(point)).collect();
+    let is_common = |name: &str, own: &ListedSetting| {
+        others.iter().all(|other| other.get(name).is_some_and(|other| other.text == own.text))
+    };
+    let is_used = |name: &str, own: &ListedSetting| own.used || others.iter().any(|other| other[name].used);
     // A table without partitions is what everybody expects.
-    let is_plain = |name: &str, value: &str| name == "partition_rows" && value == "0";
-    let mut told: Vec<(&String, &String)> = common.filter(|(k, v)| applies(k) && !is_plain(k, v)).collect();
+    let is_plain = |name: &str, own: &ListedSetting| name == "partition_rows" && own.text == "0";
+    let own = list_settings(first);
+    let common = own.iter().filter(|(name, own)| is_common(name, own) && is_used(name, own) && !is_plain(name, own));
+    let mut told: Vec<(&String, &ListedSetting)> = common.collect();
     told.sort_by_key(|(k, _)| TOLD_FIRST.iter().position(|first| first == k).unwrap_or(TOLD_FIRST.len()));
-    told.into_iter().map(|(k, v)| format!("{k} {}", shortened(v))).take(PARAMS_MAX).collect()
+    told.into_iter().map(|(name, own)| format!("{name} {}", shortened(&own.text))).take(PARAMS_MAX).collect()
 }
 
 /// Without these a number on storage, or one of a database, means nothing.
@@ -295,11 +301,6 @@ const TOLD_FIRST: [&str; 17] = [
     "schema",
 ];
 const PARAMS_MAX: usize = 7;
-
-/// Whether the parameter `name` has any effect in the mode that `point` ran in.
-pub fn is_used(name: &str, point: &PointAnalysis) -> bool {
-    analysis::is_used(name, point.params.get("mode").map(String::as_str))
-}
 
 /// The few facts that belong beside every number, with the words around them.
 const MACHINE: [(&str, &str, &str); 4] = [
@@ -326,7 +327,8 @@ fn shortened(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{quick, settled, with_points};
+    use crate::testing::{label, quick, set, settled, with_points};
+    use analysis::SettingValue;
 
     fn labels<'a>(sheet: &'a Sheet) -> Vec<&'a str> {
         sheet.rows.iter().map(|row| row.label.as_str()).collect()
@@ -359,7 +361,9 @@ mod tests {
         let mut analysis = quick();
         analysis.points.drain(2..); // two of a sweep
         let mut other = analysis.points[0].clone();
-        (other.id, other.group) = (3, "file rndwr".into());
+        (other.id, other.group) = (3, 1);
+        set(&mut other, "mode", "rndwr");
+        label(&mut other, &["target", "mode"], &["depth"]);
         analysis.points.push(other);
         let sheets = sheets(&analysis);
         assert_eq!((sheets.len(), sheets[0].name.as_str(), sheets[0].dimension), (1, "file", None));
@@ -372,7 +376,8 @@ mod tests {
         analysis.points.drain(..6);
         analysis.points.truncate(4);
         for (point, step) in analysis.points.iter_mut().zip(["l.i0", "qr", "l.i0", "qr"]) {
-            point.params.insert(STEP.into(), step.into());
+            set(point, "step", step);
+            label(point, &["target", "step", "indexes"], &[]);
         }
         let names: Vec<(String, usize)> = sheets(&analysis).iter().map(|s| (s.name.clone(), s.rows.len())).collect();
         assert_eq!(names, [("insert l.i0".to_owned(), 2), ("insert qr".to_owned(), 2)]);
@@ -414,7 +419,11 @@ mod tests {
     #[test]
     fn sheets_of_like_names_have_unlike_slugs() {
         let mut analysis = quick();
-        analysis.points.iter_mut().for_each(|p| p.group = format!("\u{e9}{}", p.group.len() % 2));
+        for point in &mut analysis.points {
+            let name = SettingValue::Name("\u{e9}".repeat(1 + point.group % 2));
+            point.settings.set("target", name);
+            label(point, &["target"], &[]);
+        }
         let all = sheets(&analysis);
         let slugs: BTreeSet<&str> = all.iter().map(|s| s.slug.as_str()).collect();
         assert_eq!(slugs.len(), all.len());
@@ -449,7 +458,7 @@ mod tests {
         let mut analysis = quick();
         for (point, seconds) in analysis.points.iter_mut().zip([0.4, 3.0, 1.2]) {
             point.summary.as_mut().unwrap().seconds = seconds;
-            point.params.insert("read_share".into(), "0.6".into());
+            set(point, "read_share", "0.6");
         }
         let of = |analysis: &Analysis| conditions(analysis, &analysis.points.iter().take(3).collect::<Vec<_>>());
         assert!(of(&analysis).contains("; run 0.4 to 3 s after 1 s warmup; "), "{}", of(&analysis));
@@ -464,8 +473,8 @@ mod tests {
         let mut analysis = quick();
         analysis.points.truncate(1);
         for (mode, is_told) in [("rndrd", false), ("rndrw", true)] {
-            let params = [("mode".to_owned(), mode.to_owned()), ("read_share".to_owned(), "0.6".to_owned())];
-            analysis.points[0].params.extend(params);
+            set(&mut analysis.points[0], "mode", mode);
+            set(&mut analysis.points[0], "read_share", "0.6");
             let text = conditions(&analysis, &[&analysis.points[0]]);
             assert_eq!(text.contains("read_share 0.6"), is_told, "{text}");
         }

@@ -4,10 +4,17 @@
 //! Limits: the noise is a small multiplicative generator; nothing statistical may be concluded from it.
 
 use crate::figure::{Body, Figure, Panel};
+use analysis::finding::comparison::{PendingShare, WriteDebt};
+use analysis::finding::completeness::{BlockedClients, FewSamples, Interruption, RunLimit, UnfinishedStep};
+use analysis::finding::correctness::{CorruptData, FailedOps, InFlightMismatch};
+use analysis::finding::load::HiddenWaits;
+use analysis::finding::machine::{CachedReads, MemoryPressure, MissingCounters};
+use analysis::finding::rates::{HalfRates, LongStalls, Stalls, Unsteadiness};
+use analysis::finding::units::Share;
 use analysis::{
-    Amounts, Analysis, Beside, Cost, CounterSeries, Finding, GeneratorCost, InsertCost, Inserted, IntervalPoint,
-    PointAnalysis, Projection, Quantiles, Rounds, Series, Severity, Shape, Span, Stall, Summary, Validity,
-    WorstInterval,
+    Amounts, Analysis, Beside, Cost, CounterSeries, Detail, Finding, GeneratorCost, InsertCost, Inserted,
+    IntervalPoint, Label, NextStep, PointAnalysis, Projection, Quantiles, Rounds, Series, SettingValue, Settings,
+    Severity, Shape, Span, Stall, Subject, Summary, Validity, WorstInterval, verdict,
 };
 use hdrhistogram::Histogram;
 use model::histogram::new_hdr;
@@ -16,7 +23,6 @@ use model::{
     Bytes, Fact, Generator, Interval, KindInterval, Load, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases,
     Plan, PointData, PointState, RunData, RunMeta, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
-use std::collections::BTreeMap;
 
 /// Texts that try to become markup, code, a formula, an escape sequence or a second line.
 pub const HOSTILE: [&str; 14] = [
@@ -40,7 +46,7 @@ pub const HOSTILE: [&str; 14] = [
 struct Sketch {
     target: &'static str,
     workload: &'static str,
-    group: &'static str,
+    group: usize,
     clients: u32,
     depth: u32,
     params: &'static [(&'static str, &'static str)],
@@ -53,34 +59,27 @@ struct Sketch {
 pub fn quick() -> Analysis {
     let mut points: Vec<PointAnalysis> =
         sketches().iter().enumerate().map(|(i, s)| point(i as u32 + 1, s, 20, 0.25)).collect();
-    points[5].findings.push(finding(
-        "stall",
-        Severity::Note,
-        "stalled for 0.5 s at 2.0 s",
-        "2 intervals below 20 % of the median rate of 9,810/s",
-    ));
-    points[7].findings.push(finding(
-        "not-steady",
-        Severity::Warning,
-        "the rate fell by 31 % during the run",
-        "first quarter 4,120/s, last quarter 2,843/s",
-    ));
+    points[5].findings.push(Finding::new(Severity::Note, stall()).at(vec![Span { from_s: 2.0, to_s: 2.5 }]));
+    let halves = HalfRates {
+        first_per_s: 4_120.0,
+        first_half_width_per_s: 80.0,
+        second_per_s: 2_843.0,
+        second_half_width_per_s: 90.0,
+    };
+    let drift = Finding::new(Severity::Warning, Unsteadiness::Halves(halves)).next(NextStep::WarmUpLonger);
+    points[7].findings.push(drift);
     points[7].validity = Validity::Indicative;
-    points[12].findings.push(finding(
-        "errors",
-        Severity::Error,
-        "1.8 % of the operations failed",
-        "`database is locked`: 212 of 11,777",
-    ));
+    let failed = FailedOps {
+        failed_ops: 212,
+        done_ops: 11_565,
+        failed_share: Share(0.018),
+        quoted: vec!["`database is locked`".into()],
+    };
+    points[12].findings.push(Finding::new(Severity::Error, failed).next(NextStep::RemoveCause));
     points[12].validity = Validity::Invalid;
-    let verdict = [
-        "This disk reads 41,300 random 16 KiB blocks/s at depth 32 and writes 10,100/s.",
-        "sqlite inserts 61,800 rows/s without indexes and 3,480 with three; fjall 84,000 and 29,600.",
-        "OLTP on sqlite stops scaling at 4 clients (6,650 transactions/s).",
-        "The disk stalled once, for 0.5 s, during random writes at depth 32.",
-        "11 of 13 points are valid; 1 is indicative, 1 is invalid (errors).",
-    ];
-    Analysis { meta: meta(), points, findings: vec![run_finding()], verdict: verdict.map(str::to_owned).into() }
+    let meta = meta();
+    let verdict = verdict(&points, &meta.plan);
+    Analysis { meta, points, findings: vec![run_finding()], verdict }
 }
 
 fn sketches() -> Vec<Sketch> {
@@ -113,7 +112,7 @@ fn sketches() -> Vec<Sketch> {
     let oltp = |clients, ops_per_s| Sketch {
         target: "sqlite",
         workload: "oltp",
-        group: "sqlite oltp read_write",
+        group: 6,
         clients,
         depth: 1,
         params: &[("access", "zipf:0.9"), ("durability", "os"), ("mix", "read_write")],
@@ -122,16 +121,16 @@ fn sketches() -> Vec<Sketch> {
         stall: None,
     };
     vec![
-        file("rndrd", "file rndrd", 1, 5_900.0, None),
-        file("rndrd", "file rndrd", 8, 28_400.0, None),
-        file("rndrd", "file rndrd", 32, 41_300.0, None),
-        file("rndwr", "file rndwr", 1, 3_150.0, None),
-        file("rndwr", "file rndwr", 8, 8_700.0, None),
-        file("rndwr", "file rndwr", 32, 10_100.0, Some((2.0, 2.5))),
-        insert("sqlite", "sqlite insert indexes 0", &[("durability", "os"), ("indexes", "0")], 61_800.0, 0.07),
-        insert("sqlite", "sqlite insert indexes 3", &[("durability", "os"), ("indexes", "3")], 3_480.0, 0.25),
-        insert("fjall", "fjall insert indexes 0", &[("durability", "os"), ("indexes", "0")], 84_000.0, 0.1),
-        insert("fjall", "fjall insert indexes 3", &[("durability", "os"), ("indexes", "3")], 29_600.0, 0.18),
+        file("rndrd", 0, 1, 5_900.0, None),
+        file("rndrd", 0, 8, 28_400.0, None),
+        file("rndrd", 0, 32, 41_300.0, None),
+        file("rndwr", 1, 1, 3_150.0, None),
+        file("rndwr", 1, 8, 8_700.0, None),
+        file("rndwr", 1, 32, 10_100.0, Some((2.0, 2.5))),
+        insert("sqlite", 2, &[("durability", "os"), ("indexes", "0")], 61_800.0, 0.07),
+        insert("sqlite", 3, &[("durability", "os"), ("indexes", "3")], 3_480.0, 0.25),
+        insert("fjall", 4, &[("durability", "os"), ("indexes", "0")], 84_000.0, 0.1),
+        insert("fjall", 5, &[("durability", "os"), ("indexes", "3")], 29_600.0, 0.18),
         oltp(1, 5_200.0),
         oltp(4, 6_650.0),
         oltp(16, 6_480.0),
@@ -178,9 +177,9 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         clients: sketch.clients,
         depth: sketch.depth,
         repeat: 1,
-        params: sketch.params.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
-        label: label(sketch),
-        group: sketch.group.to_owned(),
+        settings: settings(sketch),
+        label: sketch_label(sketch),
+        group: sketch.group,
         facts: vec![Fact::new("engine.version", "3.50.4"), Fact::new("durability", "os")],
         summary: Some(summary(&series)),
         inserts: None,
@@ -193,11 +192,51 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
     }
 }
 
-fn label(sketch: &Sketch) -> String {
+fn settings(sketch: &Sketch) -> Settings {
+    let names = [("target", sketch.target), ("workload", sketch.workload)];
+    let counts = [("clients", sketch.clients), ("depth", sketch.depth), ("repeat", 1)];
+    let mut settings = Settings::default();
+    names.into_iter().for_each(|(name, value)| settings.set(name, SettingValue::Name(value.to_owned())));
+    sketch.params.iter().for_each(|(name, value)| settings.set(name, setting_value(value)));
+    counts.into_iter().for_each(|(name, value)| settings.set(name, SettingValue::Count(value)));
+    settings
+}
+
+fn setting_value(text: &str) -> SettingValue {
+    SettingValue::Param(text.parse().map_or_else(|_| Value::Word(text.to_owned()), Value::Int))
+}
+
+/// Sets `name` of `point`, its engine and its place included.
+pub fn set(point: &mut PointAnalysis, name: &str, text: &str) {
+    let count = || text.parse().expect("a number");
+    match name {
+        "engine" => {
+            point.target = text.to_owned();
+            point.settings.set("target", SettingValue::Name(text.to_owned()));
+        }
+        "clients" => point.clients = count(),
+        "depth" => point.depth = count(),
+        "repeat" => point.repeat = count(),
+        _ => point.settings.set(name, setting_value(text)),
+    }
+    if matches!(name, "clients" | "depth" | "repeat") {
+        point.settings.set(name, SettingValue::Count(count()));
+    }
+}
+
+/// Labels `point` by the settings of these names, as far as it has them.
+pub fn label(point: &mut PointAnalysis, group: &[&str], place: &[&str]) {
+    let chosen = |names: &[&str]| names.iter().filter_map(|name| point.settings.get(name).cloned()).collect();
+    point.label = Label { group: chosen(group), place: chosen(place) };
+}
+
+fn sketch_label(sketch: &Sketch) -> Label {
+    let settings = settings(sketch);
+    let chosen = |names: &[&str]| names.iter().filter_map(|name| settings.get(name).cloned()).collect();
     match sketch.workload {
-        "file" => format!("{} depth {}", sketch.group, sketch.depth),
-        "oltp" => format!("{} clients {}", sketch.group, sketch.clients),
-        _ => sketch.group.to_owned(),
+        "file" => Label { group: chosen(&["target", "mode"]), place: chosen(&["depth"]) },
+        "oltp" => Label { group: chosen(&["target", "workload", "mix"]), place: chosen(&["clients"]) },
+        _ => Label { group: chosen(&["target", "workload", "indexes"]), place: Vec::new() },
     }
 }
 
@@ -242,7 +281,7 @@ fn counters(sketch: &Sketch, intervals: &[IntervalPoint], noise: &mut Noise) -> 
         }
     };
     let share = |part: f64, noise: &mut Noise| 2e9 * part * (1.0 + 0.15 * noise.next());
-    let writes = if sketch.group.contains("rndrd") { 0.02 } else { 1.0 };
+    let writes = if sketch.params.contains(&("mode", "rndrd")) { 0.02 } else { 1.0 };
     vec![
         of("cpu", "machine", "user_ns", "ns/s", &mut |_| share(0.38, noise)),
         of("cpu", "machine", "system_ns", "ns/s", &mut |_| share(0.21, noise)),
@@ -321,17 +360,42 @@ pub fn beside() -> Beside {
     }
 }
 
-fn finding(code: &str, severity: Severity, title: &str, evidence: &str) -> Finding {
-    let next_step = match severity {
-        Severity::Note => "",
-        _ => "Run it for longer: `--time 60s`.",
-    };
-    let [code, title, evidence, next_step] = [code, title, evidence, next_step].map(str::to_owned);
-    Finding { code, severity, title, evidence, next_step }
+fn stall() -> Stalls {
+    Stalls::Rates(LongStalls {
+        count: 1,
+        total_ns: Nanos::from_millis(500),
+        longest_ns: Nanos::from_millis(500),
+        longest_at_ns: Nanos::from_secs(2),
+        period: None,
+        usual_per_s: 9_810.0,
+        deepest_share: Share(0.0),
+        interval_ns: Nanos::from_millis(250),
+    })
 }
 
 fn run_finding() -> Finding {
-    finding("foreign-cpu", Severity::Warning, "other processes used 6 % of the CPU", "0.12 of 2 cores, most in point 4")
+    let pressure = MemoryPressure { swapped_in_pages: 0, swapped_out_pages: 120, waited_share: Share(0.0) };
+    Finding::new(Severity::Warning, pressure).about(Subject::Run).next(NextStep::ShrinkMemory)
+}
+
+/// Twelve findings of the run, each of another kind.
+pub fn one_of_many_kinds() -> Vec<Finding> {
+    let (second, quoted) = (Nanos::from_secs(1), || vec!["`quoted`".to_owned()]);
+    let details: [Detail; 12] = [
+        MemoryPressure { swapped_in_pages: 0, swapped_out_pages: 120, waited_share: Share(0.0) }.into(),
+        MissingCounters { quoted: quoted() }.into(),
+        BlockedClients { clients: 1, quoted: quoted() }.into(),
+        HiddenWaits { p99_ns: second, longest_ns: second }.into(),
+        InFlightMismatch { in_flight_mean: 0.4, in_flight_max: 1 }.into(),
+        CachedReads { read_bytes_per_s: 2e6, device_read_bytes_per_s: 1e5 }.into(),
+        FewSamples { ops: 500, highest: None, length_ns: second, failed_ops: 0, grace_ops: 0 }.into(),
+        FailedOps { failed_ops: 1, done_ops: 99, failed_share: Share(0.01), quoted: quoted() }.into(),
+        CorruptData { corrupt_units: 1, stale_units: 0, misdirected_units: 0, quoted: quoted() }.into(),
+        Interruption { at_ns: Some(second), reason: "Ctrl-C".into() }.into(),
+        UnfinishedStep { done_ops: 1, planned_ops: 4, limit: RunLimit::Time { time_ns: second } }.into(),
+        stall().into(),
+    ];
+    details.into_iter().map(|detail| Finding::new(Severity::Warning, detail).about(Subject::Run)).collect()
 }
 
 fn meta() -> RunMeta {
@@ -363,12 +427,17 @@ pub fn with_points(n: u32) -> Analysis {
     let points = (1..=n)
         .map(|id| {
             let mut point = point(id, sketch, 120, 1.0);
-            point.clients = id;
-            point.label = format!("sqlite oltp read_write clients {id}");
+            set(&mut point, "clients", &id.to_string());
+            label(&mut point, &["target", "workload", "mix"], &["clients"]);
             point
         })
         .collect();
-    Analysis { points, ..quick() }
+    with_verdict(Analysis { points, ..quick() })
+}
+
+/// `analysis` with the verdict that its points give.
+pub fn with_verdict(analysis: Analysis) -> Analysis {
+    Analysis { verdict: verdict(&analysis.points, &analysis.meta.plan), ..analysis }
 }
 
 /// Three points of so many one-second intervals, as flash disks do it in five hours: standstills of 25 s every 20 minutes and
@@ -524,9 +593,11 @@ pub fn inserts() -> Analysis {
         },
     ];
     let labels = ["InnoDB l.i1", "MyRocks l.i1", "InnoDB drain"];
-    for ((point, cost), label) in analysis.points.iter_mut().zip(costs).zip(labels) {
-        (point.workload, point.label, point.inserts) = ("insert".to_owned(), label.to_owned(), Some(cost));
-        point.params.remove("durability");
+    for ((point, cost), name) in analysis.points.iter_mut().zip(costs).zip(labels) {
+        (point.workload, point.inserts) = ("insert".to_owned(), Some(cost));
+        point.settings.set("target", SettingValue::Name(name.to_owned()));
+        label(point, &["target"], &[]);
+        point.settings.remove("durability");
     }
     let why = "it is 100 times what was inserted, and a trend is followed to 10 times at most".to_owned();
     analysis.points[0].projection = Some(Projection {
@@ -536,8 +607,15 @@ pub fn inserts() -> Analysis {
         text: format!("where the full size of 100M rows ends cannot be told: {why}"),
         cannot_tell: Some(why),
     });
-    let title = "write debt: 20 % of what the inserts cost was unpaid at the end: wKB/i is too low";
-    analysis.points[0].findings.push(finding("write-debt", Severity::Note, title, "10.1 KB written per insert"));
+    let pending = PendingShare {
+        pending_share: Share(0.2),
+        written_bytes_per_insert: Some(10_100.0),
+        pending_bytes: None,
+        drain_written_bytes: None,
+        drain_left_bytes: None,
+        settled_written_bytes_per_insert: None,
+    };
+    analysis.points[0].findings.push(Finding::new(Severity::Note, WriteDebt::AfterInserts(pending)));
     analysis
 }
 
@@ -550,14 +628,14 @@ pub fn inserting(dimensions: &[(&str, &[&str])], seconds: u64) -> Analysis {
         for (name, values) in dimensions.iter().rev() {
             let value = values[place % values.len()].to_owned();
             place /= values.len();
-            match *name {
-                "engine" => point.target = value,
-                _ => drop(point.params.insert((*name).to_owned(), value)),
-            }
+            set(point, name, &value);
         }
-        (point.workload, point.clients) = ("insert".into(), 5);
-        point.label = format!("insert {nth}");
-        point.group = point.label.clone();
+        point.workload = "insert".into();
+        set(point, "clients", "5");
+        set(point, "seed", &nth.to_string());
+        label(point, &["seed"], &[]);
+        point.settings.remove("seed");
+        point.group = nth;
         let (mut noise, mut before) = (Noise(nth as u64 + 1), 0);
         let level = 27_000.0 / 3f64.powi(nth as i32);
         let mut interval = |second: u64| {
@@ -589,8 +667,8 @@ pub fn panels(figure: &Figure) -> &[Panel] {
 /// Analyses in which something is missing or extreme, each with a name for messages.
 pub fn damaged() -> Vec<(&'static str, Analysis)> {
     vec![
-        ("no points", Analysis { points: vec![], findings: vec![], verdict: vec![], ..quick() }),
-        ("one point", Analysis { points: quick().points.drain(..1).collect(), ..quick() }),
+        ("no points", with_verdict(Analysis { points: vec![], findings: vec![], ..quick() })),
+        ("one point", with_verdict(Analysis { points: quick().points.drain(..1).collect(), ..quick() })),
         ("not reached", each(|p| (p.summary, p.series, p.state) = (None, None, PointState::Failed))),
         (
             "no counters",
@@ -614,7 +692,7 @@ pub fn damaged() -> Vec<(&'static str, Analysis)> {
         ("no rounds", by_rounds(&[])),
         ("few rounds", by_rounds(&[1.0, f64::NAN])),
         ("rounds without operations", by_rounds(&[0.0; 9])),
-        ("no labels", each(|p| (p.label, p.group, p.params) = (String::new(), String::new(), BTreeMap::new()))),
+        ("no labels", each(|p| (p.label, p.settings) = (Label::default(), Settings::default()))),
         ("inserts", inserts()),
         ("hostile", hostile()),
     ]
@@ -630,7 +708,7 @@ fn by_rounds(rates: &[f64]) -> Analysis {
 fn each(change: impl Fn(&mut PointAnalysis)) -> Analysis {
     let mut analysis = quick();
     analysis.points.iter_mut().for_each(change);
-    analysis
+    with_verdict(analysis)
 }
 
 fn without_operations(point: &mut PointAnalysis) {
@@ -659,17 +737,20 @@ pub fn hostile() -> Analysis {
     let mut texts = HOSTILE.iter().cycle().map(|t| (*t).to_owned());
     let mut next = || texts.next().expect("a cycle has no end");
     let mut analysis = quick();
-    analysis.verdict.iter_mut().for_each(|line| *line = next());
     analysis.meta.environment.iter_mut().for_each(|f| (f.name, f.value) = (next(), next()));
     (analysis.meta.plan.title, analysis.meta.plan.name) = (next(), next());
     (analysis.meta.run_id, analysis.meta.plimsoll_version) = (next(), next());
     for p in &mut analysis.points {
-        (p.label, p.group, p.target, p.workload, p.error) = (next(), next(), next(), next(), Some(next()));
-        p.params = BTreeMap::from([(next(), next()), (next(), next())]);
+        (p.target, p.workload, p.error) = (next(), next(), Some(next()));
+        p.settings = Settings::default();
+        p.settings.set("target", SettingValue::Name(next()));
+        (0..2).for_each(|_| p.settings.set(&next(), SettingValue::Param(Value::Word(next()))));
+        p.label = Label { group: p.settings.iter().cloned().collect(), place: Vec::new() };
         p.facts.iter_mut().for_each(|f| (f.name, f.value) = (next(), next()));
         p.facts.push(Fact::new("durability", next()));
         p.inserts = Some(InsertCost::default());
-        p.findings.push(finding(&next(), Severity::Note, &next(), &next()));
+        let interruption = Interruption { at_ns: None, reason: next() };
+        p.findings.push(Finding::new(Severity::Note, interruption).about(Subject::Workload(next())));
     }
-    analysis
+    with_verdict(analysis)
 }

@@ -7,6 +7,7 @@ mod arrows;
 mod length;
 mod links;
 mod openings;
+mod prose;
 mod registration;
 mod words;
 
@@ -41,6 +42,7 @@ const RULES: &[Rule] = &[
     Rule { name: "arrows", check: arrows::check },
     Rule { name: "registration", check: |tree| Ok(registration::check(&tree.files)) },
     Rule { name: "length", check: |tree| length::check(&tree.files) },
+    Rule { name: "prose", check: |tree| prose::check(&tree.files) },
     Rule { name: "words", check: |tree| Ok(words::check(&tree.files)) },
     Rule { name: "links", check: |tree| Ok(links::check(&tree.files, tree.root)) },
     Rule { name: "openings", check: |tree| Ok(openings::check(&tree.files)) },

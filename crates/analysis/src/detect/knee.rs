@@ -31,7 +31,7 @@ fn knee(sweep: &Sweep) -> Finding {
         BeyondKnee::StillRising => NextStep::MeasureMoreSteps,
         BeyondKnee::Falling | BeyondKnee::Level => NextStep::None,
     };
-    Finding::new(Severity::Note, detail).about(Subject::Sweep(sweep.group.to_owned())).next(next)
+    Finding::new(Severity::Note, detail).about(Subject::Sweep(sweep.group)).next(next)
 }
 
 #[cfg(test)]
@@ -46,7 +46,7 @@ mod tests {
             Simulation::counts(&[*rate; 10]).with(|point| point.trial.load.depth = 1 << nth).point()
         };
         let analysis = analyse(&run_of((0..).zip(rates).map(point).collect(), Vec::new()));
-        let about = Subject::Sweep("sqlite oltp".into());
+        let about = Subject::Sweep(0);
         assert!(analysis.findings.iter().all(|finding| finding.subject == about), "{:?}", analysis.findings);
         figures_of(&analysis.findings)
     }

@@ -14,7 +14,7 @@ use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Rounds, Severity};
 use model::{
-    AccessPattern, Bytes, CounterRole, DeviceCeiling, Nanos, OpClass, Pacing, Phase, PointData, PointState, SourceDef,
+    AccessPattern, CounterRole, DeviceCeiling, Nanos, OpClass, Pacing, Phase, PointData, PointState, SourceDef,
 };
 use std::borrow::Cow;
 
@@ -220,6 +220,7 @@ mod tests {
     use super::*;
     use crate::analyse;
     use crate::simulate::{Simulation, figures_of, params, run_of};
+    use model::Bytes;
     use model::Fact;
     use model::Value;
 

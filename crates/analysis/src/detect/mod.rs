@@ -23,6 +23,7 @@ pub mod few_samples;
 pub mod foreign_cpu;
 pub mod hung;
 pub mod incomplete;
+pub mod insert_slowdown;
 pub mod interrupted;
 pub mod io_wq_offload;
 pub mod knee;
@@ -31,7 +32,6 @@ pub mod limit;
 pub mod limit_escaped;
 pub mod littles_law;
 pub mod load_line;
-pub mod loses_inserts;
 pub mod measured_again;
 pub mod not_steady;
 pub mod overload;
@@ -99,7 +99,7 @@ pub const DETECTORS: &[Detector] = &[
 ];
 
 /// Every detector that needs several points.
-pub const RUN_DETECTORS: &[RunDetector] = &[unlike_durability::DETECTOR, loses_inserts::DETECTOR, knee::DETECTOR];
+pub const RUN_DETECTORS: &[RunDetector] = &[unlike_durability::DETECTOR, insert_slowdown::DETECTOR, knee::DETECTOR];
 
 /// The findings of every detector in `view`.
 pub fn detect_all(view: &PointView) -> Vec<Finding> {

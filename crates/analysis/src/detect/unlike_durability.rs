@@ -4,7 +4,6 @@
 //! Limits: trusts the engine's word; whether the device keeps its promise is not known.
 
 use super::detector::RunDetector;
-pub use crate::durability::durability;
 use crate::durability::durability_by_workload;
 use crate::finding::comparison::UnlikeDurability;
 use crate::finding::{Code, NextStep, Subject};

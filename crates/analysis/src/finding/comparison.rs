@@ -3,7 +3,7 @@
 //! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
 
 use super::units::Share;
-use crate::losses::Loss;
+use crate::slowdown::Slowdown;
 use crate::sweep::Axis;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,11 +64,11 @@ pub struct UnlikeDurability {
     pub targets: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// How much slower engines insert after one change at one place, the greatest loss first.
+/// How much slower engines insert after one change at one place, the greatest slowdown first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InsertSlowdown {
-    /// One loss per engine; at least one.
-    pub losses: Vec<Loss>,
+    /// One for each engine; at least one.
+    pub slowdowns: Vec<Slowdown>,
 }
 
 /// A last step this far below the best suffers from too many at once.

@@ -62,8 +62,8 @@ pub struct Finding {
 pub enum Subject {
     /// The point that has it.
     Point,
-    /// The points of one group, over clients and depth.
-    Sweep(String),
+    /// The points of one group, over clients and depth, by the number of the group.
+    Sweep(usize),
     /// All points of a workload.
     Workload(String),
     /// The run as a whole.

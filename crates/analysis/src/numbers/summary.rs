@@ -14,7 +14,7 @@ use model::{KindInterval, Nanos, Pacing, PointData};
 use serde::{Deserialize, Serialize};
 
 /// The numbers of one point over its run phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Length of the run phase.
     pub seconds: f64,

@@ -3,61 +3,54 @@
 use crate::cli::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
+use analysis::Code;
 use clap::{Arg, ArgMatches, Command};
+use report::Explanation;
 
 /// The command.
 pub fn clap() -> Command {
-    let code = Arg::new("code").value_name("CODE").help("The code of a finding; without it all codes are listed");
+    let code = Arg::new("code").value_name("CODE").help("The code of a finding [default: list all codes]");
     Command::new("explain").arg(code).about("Explain a finding by its code")
 }
 
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let Some(code) = matches.get_one::<String>("code") else { return list(context) };
-    let Some(known) = analysis::explain(code) else {
-        let codes: Vec<_> = analysis::explanations().map(|known| known.code).collect();
-        return Err(Fault::usage(format!(
-            "there is no finding `{}`; the codes are {}",
-            code.escape_debug(),
-            codes.join(", ")
-        )));
-    };
+    let known = report::explanation(parse(code)?);
     match context.json {
         true => output::json::print(&json(&known)),
         false => {
-            output::print(&format!("{}: {}\n\n{}\n", known.code, known.help, wrapped(known.explain, context.width())))
+            let text = report::terminal::wrap(known.explanation, context.width()).join("\n");
+            output::print(&format!("{}: {}\n\n{text}\n", known.code.as_str(), known.summary))
         }
     }
     Ok(Exit::Done)
 }
 
+fn parse(text: &str) -> Result<Code, Fault> {
+    if let Some(code) = Code::renamed_from(text) {
+        let code = code.as_str();
+        return Err(Fault::usage(format!("the finding `{text}` is now called `{code}`: plimsoll explain {code}")));
+    }
+    Code::parse(text).ok_or_else(|| {
+        let codes: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        Fault::usage(format!("there is no finding `{}`; the codes are {}", text.escape_debug(), codes.join(", ")))
+    })
+}
+
 fn list(context: &Context) -> Result<Exit, Fault> {
-    let all: Vec<_> = analysis::explanations().collect();
+    let all: Vec<Explanation> = Code::ALL.iter().map(|code| report::explanation(*code)).collect();
     match context.json {
         true => output::json::print(
             &serde_json::json!({"schema": "plimsoll.findings/1", "findings": all.iter().map(json).collect::<Vec<_>>()}),
         ),
-        false => {
-            output::print(&all.iter().map(|known| format!("{:20} {}\n", known.code, known.help)).collect::<String>())
-        }
+        false => output::print(
+            &all.iter().map(|known| format!("{:20} {}\n", known.code.as_str(), known.summary)).collect::<String>(),
+        ),
     }
     Ok(Exit::Done)
 }
 
-fn json(known: &analysis::Explanation) -> serde_json::Value {
-    serde_json::json!({"code": known.code, "help": known.help, "explain": known.explain})
-}
-
-/// `text` in lines of at most `width` characters.
-fn wrapped(text: &str, width: usize) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("there is a first line");
-        match line.chars().count() + 1 + word.chars().count() > width {
-            _ if line.is_empty() => line.push_str(word),
-            true => lines.push(word.to_owned()),
-            false => line.extend([" ", word]),
-        }
-    }
-    lines.join("\n")
+fn json(known: &Explanation) -> serde_json::Value {
+    serde_json::json!({"code": known.code, "help": known.summary, "explain": known.explanation})
 }

@@ -121,8 +121,9 @@ fn counters() -> String {
 
 fn findings() -> String {
     let mut text = String::from("# Findings\n\n`plimsoll explain CODE` prints these.\n");
-    for known in analysis::explanations() {
-        let _ = writeln!(text, "\n## {}\n\n{}.\n\n{}", known.code, known.help.trim_end_matches('.'), known.explain);
+    for code in analysis::Code::ALL {
+        let known = report::explanation(*code);
+        let _ = writeln!(text, "\n## {}\n\n{}.\n\n{}", code.as_str(), known.summary, known.explanation);
     }
     text
 }

@@ -26,7 +26,7 @@ fn settings(trial: &Trial) -> Vec<(String, String)> {
     let load = [("clients", trial.load.clients), ("depth", trial.load.depth), ("repeat", trial.repeat)];
     let params = trial.workload.params.0.iter().chain(&trial.target.params.0);
     let mode = trial.workload.params.0.get("mode").map(ToString::to_string);
-    let used = params.filter(|(name, _)| analysis::is_used(name, mode.as_deref()));
+    let used = params.filter(|(name, _)| analysis::dimensions::is_used_in(name, mode.as_deref()));
     let mut all: Vec<(String, String)> = used.map(|(name, value)| (name.clone(), value.to_string())).collect();
     let place = [("path", trial.target.path.as_ref().map(|path| path.display().to_string()))];
     let place =

@@ -6,6 +6,7 @@
 use crate::exit::Fault;
 use analysis::{Analysis, Finding, InsertCost, PointAnalysis, Rounds, Summary};
 use model::{Pacing, PointData, PointState, RunData, Trial, Until, Value as Param};
+use report::wording::finding::{evidence, next_step, title};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -27,7 +28,8 @@ pub fn run(analysis: &Analysis, run: &RunData, run_file: &Path, report: Option<&
         "run": run_file,
         "report": report,
         "state": state(analysis),
-        "verdict": analysis.verdict,
+        "verdict": report::wording::verdict::sentences(analysis),
+        "verdict_detail": analysis.verdict,
         "findings": analysis.findings.iter().map(finding).collect::<Vec<_>>(),
         "points": points.collect::<Vec<_>>(),
     })
@@ -58,17 +60,15 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
         "repeat": point.repeat, "params": params(trial), "load": point.load, "state": point.state, "error": point.error,
         "validity": point.validity, "findings": point.findings.iter().map(finding).collect::<Vec<_>>(),
     });
-    let mut numbers = point.summary.as_ref().map_or(json!({}), numbers);
-    if let (Some(cost), Some(inserts)) = (numbers.get_mut("cost").and_then(Value::as_object_mut), &point.inserts) {
-        cost.extend(of_inserts(inserts));
+    let mut numbers = point.summary.as_ref().map_or_else(|| nulls(numbers(&Summary::default())), numbers);
+    let inserts = point.inserts.as_ref().map_or_else(|| nulls(of_inserts(&InsertCost::default())), of_inserts);
+    if let (Some(cost), Value::Object(inserts)) = (numbers.get_mut("cost").and_then(Value::as_object_mut), inserts) {
+        cost.extend(inserts);
     }
     let rounds = point.rounds.as_ref().map_or(json!({"steady": null, "rounds": null}), rounds);
     let (Value::Object(mut all), Value::Object(numbers)) = (head, numbers) else { unreachable!("both are objects") };
     let Value::Object(rounds) = rounds else { unreachable!("it is an object") };
-    if point.inserts.is_some() {
-        let projection = serde_json::to_value(&point.projection).expect("a projection is plain data");
-        all.insert("projection".into(), projection);
-    }
+    all.insert("projection".into(), serde_json::to_value(&point.projection).expect("a projection is plain data"));
     all.extend(numbers);
     all.extend(rounds);
     Value::Object(all)
@@ -79,10 +79,15 @@ fn numbers(summary: &Summary) -> Value {
 }
 
 /// What an insert cost, beside what an operation cost.
-fn of_inserts(cost: &InsertCost) -> Map<String, Value> {
-    match serde_json::to_value(cost).expect("numbers are plain data") {
-        Value::Object(all) => all,
-        _ => unreachable!("it is an object"),
+fn of_inserts(cost: &InsertCost) -> Value {
+    serde_json::to_value(cost).expect("numbers are plain data")
+}
+
+/// The same keys with null for every value: what was not measured has its key, too.
+fn nulls(value: Value) -> Value {
+    match value {
+        Value::Object(all) => all.into_iter().map(|(key, value)| (key, nulls(value))).collect(),
+        _ => Value::Null,
     }
 }
 
@@ -132,6 +137,52 @@ fn param(value: &Param) -> Value {
     }
 }
 
+/// The figures of a finding, and the sentences that reports make of them.
 fn finding(finding: &Finding) -> Value {
-    serde_json::to_value(finding).expect("a finding is plain data")
+    json!({
+        "code": finding.code(),
+        "severity": finding.severity,
+        "subject": finding.subject,
+        "spans": finding.spans,
+        "detail": finding.detail,
+        "title": title(&[&finding.detail]),
+        "evidence": evidence(&finding.detail),
+        "next_step": next_step(finding.next),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_that_never_ran_has_every_key_with_null() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/stall/run.plimsoll");
+        let mut recorded = store::read(&path).expect("a run of the golden tests");
+        let first = |recorded: &RunData| run(&analysis::analyse(recorded), recorded, &path, None)["points"][0].clone();
+        let ran = first(&recorded);
+        recorded.points[0].phases.clear();
+        let never = first(&recorded);
+        let keys = |point: &Value| point.as_object().map(|all| all.keys().cloned().collect::<Vec<_>>());
+        for (ran, never) in [(&ran, &never), (&ran["cost"], &never["cost"]), (&ran["generator"], &never["generator"])] {
+            assert_eq!(keys(ran), keys(never));
+        }
+        assert!(ran["ops_per_s"].is_f64() && never["ops_per_s"].is_null() && never["response_ns"].is_null(), "{never}");
+        assert!(never["cost"]["read_bytes_per_op"].is_null() && never["projection"].is_null(), "{never}");
+    }
+
+    #[test]
+    fn a_finding_has_its_figures_beside_its_sentences() {
+        let found = analysis::finding::machine::MemoryPressure {
+            swapped_in_pages: 0,
+            swapped_out_pages: 120,
+            waited_share: analysis::finding::units::Share(0.02),
+        };
+        let shown = finding(&Finding::new(analysis::Severity::Warning, found));
+        assert_eq!(shown["code"], "swap");
+        assert_eq!(shown["detail"], json!({"swapped_in_pages": 0, "swapped_out_pages": 120, "waited_share": 0.02}));
+        assert_eq!(shown["subject"], json!({"kind": "point"}));
+        assert_eq!((&shown["spans"], &shown["next_step"]), (&json!([]), &json!("")));
+        assert!(shown["title"].as_str().is_some_and(|title| !title.is_empty()), "{shown}");
+    }
 }

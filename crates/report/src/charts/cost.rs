@@ -7,7 +7,9 @@ use super::Chart;
 use crate::figure::{BarColumn, Body, Colour, Figure};
 use crate::format;
 use crate::sheet::{Row, conditions, sheets};
-use analysis::{Analysis, Cost, PointAnalysis};
+use crate::wording::label::phrases;
+use analysis::repeats::combine_plain;
+use analysis::{Analysis, Cost, PointAnalysis, Role};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -73,25 +75,21 @@ fn draw_part(analysis: &Analysis, part: usize, rows: &[&Row]) -> Figure {
 
 /// The mean over the repeats that have it.
 fn mean(row: &Row, value: fn(&Cost) -> Option<f64>) -> Option<f64> {
-    let costs = row.points.iter().filter_map(|p| value(&p.summary.as_ref()?.cost)).filter(|v| v.is_finite());
-    let costs: Vec<f64> = costs.collect();
-    (!costs.is_empty()).then(|| costs.iter().sum::<f64>() / costs.len() as f64)
+    combine_plain(row.points.iter().filter_map(|point| value(&point.summary.as_ref()?.cost)))
 }
 
 /// The label of the point, or what its repeats have in common of it.
 fn name(row: &Row) -> String {
     let label = &row.points[0].label;
-    label
-        .rsplit_once(" repeat ")
-        .filter(|_| row.points.len() > 1)
-        .map_or(label.as_str(), |(common, _)| common)
-        .to_owned()
+    let has_repeats = row.points.len() > 1;
+    let place = label.place.iter().filter(|setting| !has_repeats || setting.role != Role::Repeat);
+    phrases(label.group.iter().chain(place)).join(" ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::quick;
+    use crate::testing::{label, quick, set};
 
     fn bars(analysis: &Analysis) -> (Vec<String>, Vec<BarColumn>) {
         let Body::Bars { rows, columns } = draw(analysis).remove(0).body else { panic!("bars") };
@@ -103,7 +101,9 @@ mod tests {
         let mut analysis = quick();
         analysis.points.truncate(2);
         for (point, (repeat, cost)) in analysis.points.iter_mut().zip([(1, 100.0), (2, 300.0)]) {
-            (point.repeat, point.depth, point.label) = (repeat, 8, format!("file rndrd repeat {repeat}"));
+            (point.repeat, point.depth) = (repeat, 8);
+            set(point, "repeat", &repeat.to_string());
+            label(point, &["target", "mode"], &["repeat"]);
             point.summary.as_mut().unwrap().cost.written_bytes_per_op = Some(cost);
         }
         let (rows, columns) = bars(&analysis);

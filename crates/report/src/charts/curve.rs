@@ -4,9 +4,10 @@
 //! one for the service time where it differs from the response time. Limits: a percentile needs ten operations beyond it to be
 //! drawn.
 
-use super::{Chart, merged};
+use super::Chart;
 use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Stroke, Unit};
 use crate::sheet::{Row, Sheet, conditions, drawn_sheets};
+use analysis::repeats::merge_times;
 use analysis::{Analysis, PointAnalysis};
 use hdrhistogram::Histogram;
 
@@ -77,13 +78,13 @@ fn last_percentile(histogram: &Histogram<u64>) -> f64 {
 }
 
 fn lines_of(row: &Row, colour: Colour) -> Vec<Series> {
-    let response = merged(&row.points, |series| &series.response);
+    let response = merge_times(&row.points, |series| &series.response);
     if response.is_empty() {
         return Vec::new();
     }
     let marks = vec![Mark::Line(Stroke::Solid, curve(&response))];
     let mut lines = vec![Series { label: row.label.clone(), colour, marks }];
-    let service = merged(&row.points, |series| &series.service);
+    let service = merge_times(&row.points, |series| &series.service);
     if row.points.iter().any(|point| !is_closed(point)) && !service.is_empty() {
         let marks = vec![Mark::Line(Stroke::Dashed, curve(&service))];
         lines.push(Series { label: String::new(), colour, marks });

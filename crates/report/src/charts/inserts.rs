@@ -6,7 +6,7 @@
 //! where a panel has few lines, and the slowest interval is told by its own rate.
 
 use super::{Chart, LINES_MAX};
-use crate::facets::{Facet, Split};
+use crate::facets::{Facet, Facets};
 use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Scale, Series, Stroke, Unit};
 use crate::format;
 use crate::sheet::{conditions, groups};
@@ -59,9 +59,9 @@ fn draw_family(analysis: &Analysis, name: &str, points: &[&PointAnalysis]) -> Ve
     if points.is_empty() {
         return Vec::new();
     }
-    let parts = Split::of_all(points).parts(LINES_MAX);
+    let parts = Facets::of_all(points).parts(LINES_MAX);
     let count = parts.len();
-    let part = |(nth, split): (usize, Split<'_>)| {
+    let part = |(nth, split): (usize, Facets<'_>)| {
         let name = if count > 1 { format!("{name}, part {}", nth + 1) } else { name.to_owned() };
         let part = Part { analysis, slug: format::slug(&name), name, split };
         std::iter::once(over_rows(&part)).chain(over_time(&part)).collect::<Vec<_>>()
@@ -74,7 +74,7 @@ struct Part<'a> {
     analysis: &'a Analysis,
     name: String,
     slug: String,
-    split: Split<'a>,
+    split: Facets<'a>,
 }
 
 fn over_rows(part: &Part) -> Figure {
@@ -99,7 +99,7 @@ fn over_rows(part: &Part) -> Figure {
 }
 
 /// Boundaries of partitions, the spread of the intervals of each place, and above them a line for each.
-fn series_over_rows(split: &Split, facet: &Facet) -> Vec<Series> {
+fn series_over_rows(split: &Facets, facet: &Facet) -> Vec<Series> {
     let unnamed = |colour, mark| Series { label: String::new(), colour, marks: vec![mark] };
     let drawn: Vec<(String, Colour, Vec<Step>)> = lines_of(split, facet)
         .map(|(label, colour, point)| (label, colour, steps(inserted(point), STEPS_OVER_ROWS_MAX)))
@@ -137,7 +137,7 @@ fn over_time(part: &Part) -> Option<Figure> {
     })
 }
 
-fn series_over_time(split: &Split, facet: &Facet) -> Vec<Series> {
+fn series_over_time(split: &Facets, facet: &Facet) -> Vec<Series> {
     let line = |(label, colour, point): (String, Colour, &PointAnalysis)| {
         let places =
             steps(inserted(point), STEPS_MAX).into_iter().flat_map(|step| down_to_the_slowest(&step)).collect();
@@ -164,7 +164,7 @@ fn told(line: &str, interval: &Inserted) -> String {
 }
 
 /// The lines of a panel that have a point, with their names and colours.
-fn lines_of<'a>(split: &'a Split, facet: &'a Facet) -> impl Iterator<Item = (String, Colour, &'a PointAnalysis)> {
+fn lines_of<'a>(split: &'a Facets, facet: &'a Facet) -> impl Iterator<Item = (String, Colour, &'a PointAnalysis)> {
     let named = split.lines.iter().zip(&facet.lines).enumerate();
     named.filter_map(|(nth, (name, points))| Some((name.clone(), Colour::nth(nth), *points.first()?)))
 }
@@ -173,12 +173,12 @@ fn drawn_lines(facet: &Facet) -> usize {
     facet.lines.iter().filter(|points| !points.is_empty()).count()
 }
 
-fn height(split: &Split) -> f64 {
+fn height(split: &Facets) -> f64 {
     if split.is_grid() { 150.0 } else { 260.0 }
 }
 
 /// All panels have one scale: their heights are to be compared.
-fn common_axis(split: &Split) -> Axis {
+fn common_axis(split: &Facets) -> Axis {
     let points = split.points();
     let rates = points.iter().flat_map(|point| steps(inserted(point), STEPS_MAX)).map(|step| step.most_per_s);
     let most = rates.filter(|rate| rate.is_finite()).fold(0.0, f64::max);
@@ -241,7 +241,7 @@ fn boundaries(facet: &Facet) -> Vec<(f64, String)> {
 }
 
 /// `: 25,100/s (indexes 0), 9,020/s (indexes 3)`, where there are few.
-fn means(split: &Split) -> String {
+fn means(split: &Facets) -> String {
     let points = split.points();
     if points.len() > NAMED_MAX {
         return String::new();
@@ -275,7 +275,7 @@ fn of_repeats(analysis: &Analysis) -> &'static str {
 }
 
 /// The slowest interval of a panel, with the line that it is of. Of lines that were all idle there is none.
-fn slowest<'a>(split: &'a Split, facet: &'a Facet) -> Option<(String, Colour, Inserted)> {
+fn slowest<'a>(split: &'a Facets, facet: &'a Facet) -> Option<(String, Colour, Inserted)> {
     let all = lines_of(split, facet).flat_map(|(name, colour, point)| {
         inserted(point).iter().map(move |interval| (name.clone(), colour, *interval))
     });

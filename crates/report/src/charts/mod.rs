@@ -15,11 +15,11 @@ mod throughput;
 mod timeline;
 mod usage;
 
-use crate::facets::{Facet, Split};
+use crate::facets::Facets;
 use crate::figure::{Axis, Colour, Figure, Mark, Panel, Series, Shade, ShadeKind, Stroke, Unit};
 use crate::sheet::{Dimension, Group, groups};
-use analysis::{Analysis, IntervalPoint, LevelSpan, PointAnalysis, Shape, Span, Summary};
-use hdrhistogram::Histogram;
+use analysis::repeats::{WithInterval, combine_plain};
+use analysis::{Analysis, Code, IntervalPoint, LevelSpan, PointAnalysis, Shape, Span, Summary};
 use std::collections::BTreeMap;
 
 /// A sort of chart.
@@ -68,7 +68,7 @@ struct Sweep<'a> {
     /// What they have in common, in words.
     subject: String,
     /// Their points by what distinguishes them.
-    split: Split<'a>,
+    split: Facets<'a>,
 }
 
 /// The groups with at least two places in a sweep, by what they have in common. A sweep without panels has at most [`LINES_MAX`]
@@ -97,23 +97,19 @@ fn subject(group: &Group) -> String {
 }
 
 /// The groups by what varies; by their names where that does not tell all of them apart.
-fn split_of<'a>(groups: &[Group<'a>]) -> Split<'a> {
+fn split_of<'a>(groups: &[Group<'a>]) -> Facets<'a> {
     let points: Vec<&PointAnalysis> = groups.iter().flat_map(|group| group.points.iter().copied()).collect();
-    let split = Split::of(&points);
+    let split = Facets::of_sweep(&points);
     let places = split.panels.iter().flat_map(|panel| &panel.lines).filter(|line| !line.is_empty()).count();
     if places == groups.len() && places > 1 {
         return split;
     }
-    let lines = groups.iter().map(|group| group.points.clone()).collect();
-    Split {
-        panels: vec![Facet { name: String::new(), lines }],
-        lines: groups.iter().map(|group| group.name.to_owned()).collect(),
-    }
+    Facets::of_groups(groups.iter().map(|group| (group.name.clone(), group.points.clone())).collect())
 }
 
 /// Random and sequential modes stand apart: a disk does some times more of the second, and lines at the floor say nothing.
 fn kind_of_access(group: &Group) -> &'static str {
-    match group.points[0].params.get("mode").map(String::as_str) {
+    match group.points[0].settings.word("mode") {
         Some("rndrd" | "rndwr" | "rndrw") => "random",
         Some("seqrd" | "seqwr") => "sequential",
         _ => "",
@@ -131,7 +127,7 @@ fn ops_axis(points: &[&PointAnalysis], label: &str) -> Axis {
 fn bytes_each(points: &[&PointAnalysis]) -> Option<u32> {
     let each = |summary: &Summary| summary.bytes_per_s / summary.ops_per_s;
     // The payload of a row says little; that of a block is what a disk is bought for.
-    if points.iter().any(|point| !point.params.contains_key("block")) {
+    if points.iter().any(|point| point.settings.get("block").is_none()) {
         return None;
     }
     let worked = |point: &&PointAnalysis| point.summary.as_ref().filter(|s| s.ops_per_s > 0.0).map(each);
@@ -141,9 +137,6 @@ fn bytes_each(points: &[&PointAnalysis]) -> Option<u32> {
     let is_whole = |size: f64| (size - whole).abs() < 1e-6 * whole;
     (is_whole(first) && sizes.all(is_whole)).then_some(whole as u32)
 }
-
-/// A value with its interval, where it has one.
-type WithInterval = (f64, Option<[f64; 2]>);
 
 /// What is drawn upwards over clients or depth.
 struct Measure {
@@ -164,7 +157,7 @@ enum Together {
 impl Measure {
     fn of_all(&self, repeats: &[&PointAnalysis]) -> Option<f64> {
         match self.together {
-            Together::Mean => mean(repeats.iter().filter_map(|point| Some((self.of)(point)?.0))),
+            Together::Mean => combine_plain(repeats.iter().filter_map(|point| Some((self.of)(point)?.0))),
             Together::As(together) => together(repeats),
         }
     }
@@ -217,23 +210,9 @@ fn rate_of(points: &[&PointAnalysis]) -> (&'static Measure, Axis) {
     }
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
-    (count > 0.0).then(|| sum / count)
-}
-
 /// The mean rate of the repeats of one place.
 fn mean_rate(repeats: &[&PointAnalysis]) -> Option<f64> {
-    mean(repeats.iter().filter_map(|point| Some(point.summary.as_ref()?.ops_per_s)))
-}
-
-/// The times of all repeats of one place: percentiles are taken of all of them together and never averaged.
-fn merged(repeats: &[&PointAnalysis], which: impl Fn(&analysis::Series) -> &Histogram<u64>) -> Histogram<u64> {
-    let mut all = model::histogram::new_hdr();
-    for series in repeats.iter().filter_map(|point| point.series.as_ref()) {
-        all.add(which(series)).expect("an auto-resizing histogram takes every value");
-    }
-    all
+    combine_plain(repeats.iter().filter_map(|point| Some(point.summary.as_ref()?.ops_per_s)))
 }
 
 /// From the first warmup interval to the end of the last interval of any of `points`.
@@ -269,7 +248,7 @@ fn disturbances(point: &PointAnalysis, shape: &Shape) -> Vec<Shade> {
 
 /// The beginnings of all levels but the first, if the point has the finding `level-shift`.
 fn shifts(point: &PointAnalysis, shape: &Shape) -> Vec<Shade> {
-    let is_found = point.findings.iter().any(|finding| finding.code == "level-shift");
+    let is_found = point.findings.iter().any(|finding| finding.code() == Code::LevelShift);
     let levels: &[LevelSpan] = if is_found { &shape.levels } else { &[] };
     let begins = levels.iter().skip(1).map(|level| level.span.from_s);
     begins.map(|at| Shade { from: at, to: at, kind: ShadeKind::Shift }).collect()
@@ -343,7 +322,8 @@ fn marked(label: &str, point: &PointAnalysis) -> String {
 mod tests {
     use super::*;
     use crate::figure::Body;
-    use crate::testing::{damaged, quick, settled, with_points};
+    use crate::testing::{damaged, quick, set, settled, with_points};
+    use analysis::finding::rates::LevelShifts;
 
     fn figures(analysis: &Analysis, id: &str) -> Vec<Figure> {
         CHARTS.iter().filter(|c| c.id == id).flat_map(|c| (c.draw)(analysis)).collect()
@@ -417,7 +397,7 @@ mod tests {
         let mut analysis = quick();
         analysis.points.truncate(6);
         for point in analysis.points.iter_mut().skip(3) {
-            point.params.insert("mode".into(), "seqrd".into());
+            set(point, "mode", "seqrd");
         }
         let titles: Vec<String> = figures(&analysis, "throughput").into_iter().map(|f| f.title).collect();
         assert!(titles[0].contains("file random") && titles[1].contains("file sequential"), "{titles:?}");
@@ -469,7 +449,7 @@ mod tests {
     fn a_hundred_groups_are_spread_over_several_figures() {
         let mut analysis = with_points(200);
         for (i, point) in analysis.points.iter_mut().enumerate() {
-            point.group = format!("group {}", i / 2);
+            point.group = i / 2;
             point.clients = 1 + (i % 2) as u32;
         }
         let figures = figures(&analysis, "throughput");
@@ -486,13 +466,11 @@ mod tests {
         shape.drops = vec![analysis::DropSpan { span: span(0.5, 1.0), from_per_s: 148.0, to_per_s: 87.0 }];
         shape.levels = vec![level(span(0.0, 2.5), 148.0), level(span(2.5, 4.0), 110.0)];
         assert_eq!(shading_note(&[point]), " Grey: warmup. Yellow: drop. No stall was found.");
-        point.findings.push(analysis::Finding {
-            code: "level-shift".into(),
-            severity: analysis::Severity::Note,
-            title: String::new(),
-            evidence: String::new(),
-            next_step: String::new(),
-        });
+        let shifts = LevelShifts {
+            levels: point.shape.as_ref().unwrap().levels.clone(),
+            interval_ns: model::Nanos::from_millis(250),
+        };
+        point.findings.push(analysis::Finding::new(analysis::Severity::Note, shifts));
         assert!(shades(point).contains(&Shade { from: 2.5, to: 2.5, kind: ShadeKind::Shift }));
         assert_eq!(shades(point).iter().filter(|shade| shade.kind == ShadeKind::Shift).count(), 1);
         let figure = &figures(&analysis, "timeline")[0];

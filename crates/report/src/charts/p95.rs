@@ -5,9 +5,10 @@
 //! Limits: no interval is drawn; percentiles of one run have none that holds under autocorrelation.
 
 use super::throughput::{lines, named};
-use super::{Chart, Measure, Together, merged};
+use super::{Chart, Measure, Together};
 use crate::figure::{Axis, Figure};
 use analysis::Analysis;
+use analysis::repeats::merge_times;
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -35,7 +36,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 pub const P95: Measure = Measure {
     of: |p| Some((p.summary.as_ref()?.response_ns?.p95 as f64, None)),
     together: Together::As(|repeats| {
-        let all = merged(repeats, |series| &series.response);
+        let all = merge_times(repeats, |series| &series.response);
         (!all.is_empty()).then(|| all.value_at_quantile(0.95) as f64)
     }),
 };
@@ -44,7 +45,7 @@ pub const P95: Measure = Measure {
 pub const MEAN: Measure = Measure {
     of: |p| Some((p.summary.as_ref()?.response_ns?.mean, None)),
     together: Together::As(|repeats| {
-        let all = merged(repeats, |series| &series.response);
+        let all = merge_times(repeats, |series| &series.response);
         (!all.is_empty()).then(|| all.mean())
     }),
 };

@@ -9,6 +9,7 @@ use super::{Chart, line_with_dots, shades, shading_note, time_range};
 use crate::figure::{Axis, Body, Colour, Figure, Mark, Panel, Series, Unit};
 use crate::format::slug;
 use crate::sheet::{Group, conditions, groups};
+use crate::wording::label::point_label;
 use analysis::{Analysis, CounterSeries, PointAnalysis};
 use std::collections::BTreeSet;
 
@@ -68,8 +69,8 @@ fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option
     let mut panels = vec![draw_point("Throughput", point, 110.0)];
     panels.extend(counters);
     Some(Figure {
-        id: format!("resources-{}-{}", point.id, slug(&point.label)).trim_end_matches('-').to_owned(),
-        title: format!("CPU and disk: {}", point.label),
+        id: format!("resources-{}-{}", point.id, slug(&point_label(point))).trim_end_matches('-').to_owned(),
+        title: format!("CPU and disk: {}", point_label(point)),
         caption: format!("{}.{}{}{note}", conditions(analysis, &[point]), shading_note(&[point]), bin_note(&[point])),
         body: Body::Panels { x: Axis::seconds(range), panels },
     })
@@ -241,7 +242,7 @@ mod tests {
     fn of_many_points_the_fastest_of_each_sweep_and_those_that_stalled_are_drawn() {
         let mut analysis = crate::testing::with_points(40);
         for point in &mut analysis.points {
-            point.group = if point.id <= 20 { "first".into() } else { "second".into() };
+            point.group = usize::from(point.id > 20);
             point.summary.as_mut().unwrap().ops_per_s = f64::from(point.id % 20);
         }
         let span = analysis::Span { from_s: 1.0, to_s: 2.0 };

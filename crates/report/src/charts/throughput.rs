@@ -5,7 +5,7 @@
 //! Limits: a group of one point has no line and is in the table only.
 
 use super::{Chart, Measure, Sweep, p95, rate_of, sweep_series, sweeps};
-use crate::facets::Split;
+use crate::facets::Facets;
 use crate::figure::{Axis, Body, Colour, Figure, GridRow, Mark, Panel, Scale, Series, Stroke, Unit};
 use crate::format;
 use crate::sheet::{Dimension, conditions};
@@ -51,7 +51,7 @@ fn note(points: &[&PointAnalysis]) -> &'static str {
 }
 
 /// `: at most 41,300/s (rndrd, depth 32)`, where the highest line is highest.
-fn most(split: &Split, dimension: Dimension, rate: &Measure, per: &str) -> String {
+fn most(split: &Facets, dimension: Dimension, rate: &Measure, per: &str) -> String {
     let lines =
         split.panels.iter().flat_map(|panel| panel.lines.iter().zip(&split.lines).map(move |line| (panel, line)));
     let places = lines.flat_map(|(panel, (points, line))| {

@@ -5,6 +5,7 @@
 
 use crate::escape;
 use crate::inserts::FIELDS;
+use crate::wording::label::{list_settings, point_label};
 use analysis::{Analysis, Beside, IntervalPoint, PointAnalysis, Quantiles, Summary};
 
 const POINT_HEADER: &str = "point,label,target,workload,clients,depth,repeat,params,state,validity,findings,seconds,ops,failed,\
@@ -38,11 +39,11 @@ pub fn points_csv(analysis: &Analysis) -> String {
 }
 
 fn identity(point: &PointAnalysis) -> Vec<String> {
-    let params: Vec<String> = point.params.iter().map(|(k, v)| format!("{k}={v}")).collect();
-    let codes: Vec<&str> = point.findings.iter().map(|f| f.code.as_str()).collect();
+    let params: Vec<String> = list_settings(point).iter().map(|(name, one)| format!("{name}={}", one.text)).collect();
+    let codes: Vec<&str> = point.findings.iter().map(|f| f.code().as_str()).collect();
     vec![
         point.id.to_string(),
-        escape::csv(&point.label),
+        escape::csv(&point_label(point)),
         escape::csv(&point.target),
         escape::csv(&point.workload),
         point.clients.to_string(),
@@ -103,7 +104,7 @@ fn quantiles(q: Option<Quantiles>) -> Vec<String> {
 pub fn intervals_csv(analysis: &Analysis) -> String {
     let mut out = "point,label,phase,at_s,length_s,ops_per_s,bytes_per_s,p50_ns,p95_ns,p99_ns,max_ns\n".to_owned();
     for point in &analysis.points {
-        let label = escape::csv(&point.label);
+        let label = escape::csv(&point_label(point));
         for interval in point.series.iter().flat_map(|s| &s.intervals) {
             out.push_str(&format!("{},{label},{}\n", point.id, interval_fields(interval)));
         }

@@ -6,15 +6,17 @@
 
 use crate::ReportError;
 use crate::charts::{Chart, all_figures, cost_columns};
+use crate::cross_table::{CrossTable, cross_tables};
 use crate::escape;
 use crate::figure::{Body, Figure};
-use crate::findings::{Group, Member, grouped};
+use crate::findings::{FindingGroup, Member, grouped};
 use crate::format;
 use crate::inserts;
 use crate::loads::{self, LoadRow};
-use crate::pivot::{Pivot, pivots};
 use crate::sheet::{Sheet, sheets};
-use analysis::{Analysis, Finding, PointAnalysis, Quantiles, Summary, Validity};
+use crate::wording::label::{list_settings, point_label};
+use crate::wording::verdict::sentences;
+use analysis::{Analysis, PointAnalysis, Quantiles, Summary, Validity};
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, Output, State, escape_formatter};
 use serde::Serialize;
@@ -61,8 +63,8 @@ struct Page<'a> {
     script: &'static str,
     script_sha256: &'static str,
     title: &'a str,
-    headline: &'a str,
-    verdict: &'a [String],
+    headline: String,
+    verdict: Vec<String>,
     badges: Vec<Badge>,
     run_id: &'a str,
     started: String,
@@ -70,7 +72,7 @@ struct Page<'a> {
     reader_version: &'static str,
     points: Vec<Row<'a>>,
     points_folded: bool,
-    pivots: Vec<Pivot>,
+    pivots: Vec<CrossTable>,
     index_heads: Vec<&'static str>,
     index: Vec<IndexRow>,
     findings: Vec<Block>,
@@ -81,7 +83,7 @@ struct Page<'a> {
     insert_title: &'static str,
     insert_legend: &'static str,
     insert_heads: Vec<&'static str>,
-    inserts: Vec<InsertRow<'a>>,
+    inserts: Vec<InsertRow>,
     projections: Vec<(String, &'a str)>,
     warnings: Vec<String>,
     environment: &'a [model::Fact],
@@ -101,7 +103,7 @@ struct Badge {
 #[derive(Serialize)]
 struct Row<'a> {
     id: u32,
-    label: &'a str,
+    label: String,
     state: &'static str,
     validity: &'static str,
     error: Option<&'a str>,
@@ -113,13 +115,13 @@ struct Row<'a> {
     finding_count: usize,
     costs: Vec<CostCell>,
     facts: &'a [model::Fact],
-    params: Vec<(&'a str, &'a str)>,
+    params: Vec<(String, String)>,
 }
 
 /// What an insert cost at one point.
 #[derive(Serialize)]
-struct InsertRow<'a> {
-    label: &'a str,
+struct InsertRow {
+    label: String,
     cells: Vec<String>,
 }
 
@@ -134,9 +136,9 @@ struct CostCell {
 #[derive(Serialize)]
 struct Block {
     severity: &'static str,
-    code: String,
+    code: &'static str,
     heading: String,
-    next_step: String,
+    next_step: &'static str,
     members: Vec<Item>,
 }
 
@@ -145,8 +147,8 @@ struct Item {
     place: String,
     title: String,
     evidence: String,
-    /// Where not all members have the same.
-    next_step: String,
+    /// Empty if all members have the same.
+    next_step: &'static str,
 }
 
 /// The pictures of one sheet: a link for each chart that has one.
@@ -192,8 +194,8 @@ impl<'a> Page<'a> {
         let meta = &analysis.meta;
         let all = all_figures(analysis);
         let (index_heads, index) = index(analysis, &all);
-        let (headline, verdict) =
-            analysis.verdict.split_first().map_or(("No verdict.", &[][..]), |(h, v)| (h.as_str(), v));
+        let mut verdict = sentences(analysis);
+        let headline = verdict.remove(0);
         Page {
             style: STYLE,
             script: SCRIPT,
@@ -208,7 +210,7 @@ impl<'a> Page<'a> {
             reader_version: env!("CARGO_PKG_VERSION"),
             points: rows(&analysis.points),
             points_folded: analysis.points.len() > POINTS_UNFOLDED_MAX,
-            pivots: pivots(analysis),
+            pivots: cross_tables(analysis),
             index_heads,
             index,
             findings: grouped(analysis).iter().map(block).collect(),
@@ -231,7 +233,7 @@ impl<'a> Page<'a> {
 }
 
 fn load_cells(row: &LoadRow) -> Vec<String> {
-    std::iter::once(&row.point.label).chain(&row.cells).cloned().collect()
+    std::iter::once(point_label(row.point)).chain(row.cells.iter().cloned()).collect()
 }
 
 fn badges(points: &[PointAnalysis]) -> Vec<Badge> {
@@ -252,7 +254,7 @@ fn row<'a>(point: &'a PointAnalysis, greatest: &[f64]) -> Row<'a> {
     let summary = point.summary.as_ref();
     Row {
         id: point.id,
-        label: &point.label,
+        label: point_label(point),
         state: point.state.as_str(),
         validity: point.validity.as_str(),
         error: point.error.as_deref(),
@@ -264,7 +266,7 @@ fn row<'a>(point: &'a PointAnalysis, greatest: &[f64]) -> Row<'a> {
         finding_count: point.findings.len(),
         costs: costs(summary, greatest),
         facts: &point.facts,
-        params: point.params.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
+        params: list_settings(point).into_iter().map(|(name, one)| (name, one.text)).collect(),
     }
 }
 
@@ -288,24 +290,26 @@ fn costs(summary: Option<&Summary>, greatest: &[f64]) -> Vec<CostCell> {
     cost_columns().iter().zip(greatest).map(cell).collect()
 }
 
-fn insert_row<'a>(line: &inserts::Line<'a>) -> InsertRow<'a> {
-    InsertRow { label: &line.point.label, cells: inserts::COLUMNS.iter().map(|column| (column.cell)(line)).collect() }
+fn insert_row(line: &inserts::Line) -> InsertRow {
+    InsertRow {
+        label: point_label(line.point),
+        cells: inserts::COLUMNS.iter().map(|column| (column.cell)(line)).collect(),
+    }
 }
 
-fn block(group: &Group) -> Block {
+fn block(group: &FindingGroup) -> Block {
     let common = group.next_step();
-    let own_step = |finding: &Finding| if common.is_none() { finding.next_step.clone() } else { String::new() };
     let item = |member: &Member| Item {
-        place: member.place.to_owned(),
-        title: member.title.to_owned(),
-        evidence: member.finding.evidence.clone(),
-        next_step: own_step(member.finding),
+        place: member.place.clone(),
+        title: member.title(),
+        evidence: member.evidence(),
+        next_step: if common.is_none() { member.next_step() } else { "" },
     };
     Block {
         severity: super::terminal::severity_word(group.severity),
-        code: group.code().to_owned(),
+        code: group.code().as_str(),
         heading: group.heading(),
-        next_step: common.unwrap_or_default().to_owned(),
+        next_step: common.unwrap_or_default(),
         members: group.members.iter().map(item).collect(),
     }
 }
@@ -438,7 +442,7 @@ mod tests {
     fn the_verdict_stands_first() {
         let text = html(&quick()).unwrap();
         let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part}"));
-        assert!(at("<h1>This disk reads 41,300") < at("id=\"points\""));
+        assert!(at("<h1>file (durability os): rndrd reaches 41.") < at("id=\"points\""));
         assert!(at("id=\"points\"") < at("id=\"findings\"") && at("id=\"findings\"") < at("<svg"));
         assert!(text.contains("11 valid") && text.contains("1 invalid"));
     }

@@ -1,61 +1,98 @@
-//! Labels in a narrow column: all of them cut alike, where that leaves most of them to be told apart.
+//! Labels in a narrow column: cut alike, at a place where they do not differ.
 //!
-//! In: the labels of a table, and a width in characters. Out: what is shown of each. Limits: labels that differ in two places far
-//! apart may still look alike; the documents have them whole.
+//! In: the labels of a table as phrases, and a width in characters. Out: what is shown of each, and the rows of the table.
+//! Limits: if no cut makes all of them fit and keeps them apart, they stay whole, and long ones stand above their rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The labels of one table, as they are shown in it.
 pub struct Labels {
     width: usize,
+    /// By the whole label; those that are not here are shown whole.
     shown: BTreeMap<String, String>,
 }
 
+/// A phrase of fewer characters is not cut.
+const PHRASE_CUT_MIN: usize = 12;
+
 impl Labels {
-    /// Those of `labels`, in a column of `width`.
-    pub fn fitted(labels: impl Iterator<Item = String>, width: usize) -> Labels {
-        let all: Vec<String> = labels.collect::<BTreeSet<_>>().into_iter().collect();
-        let bare = without_common_words(&all);
-        // As they are, unless fewer words leave more of them apart.
-        let (whole, few) = (best_cut(&all, width), best_cut(&bare, width));
-        let cut = if distinct(&few) > distinct(&whole) { few } else { whole };
-        Labels { width, shown: all.into_iter().zip(cut).collect() }
+    /// Those of `labels`, each a list of phrases, in a column of `width`.
+    pub fn fitted(labels: impl Iterator<Item = Vec<String>>, width: usize) -> Labels {
+        let all: Vec<Vec<String>> = labels.collect::<BTreeSet<_>>().into_iter().collect();
+        let whole: Vec<String> = all.iter().map(|phrases| phrases.join(" ")).collect();
+        let different = cut_phrases(&all);
+        let bare = without_common_words(&different);
+        let count = distinct(&whole);
+        let fits = |labels: &Vec<String>| longest(labels) <= width && distinct(labels) == count;
+        let shown = [whole.clone(), different, bare].into_iter().find(fits);
+        let shown = shown.map_or_else(BTreeMap::new, |shown| whole.into_iter().zip(shown).collect());
+        Labels { width, shown }
     }
 
-    /// `label` as it is shown, filled up with spaces.
-    pub fn padded(&self, label: &str) -> String {
-        let (shown, width) = (self.shown.get(label).map_or(label, String::as_str), self.width);
-        format!("{shown:<width$}")
+    /// The row of the label of these phrases, with its figures: one line, or two if the label is too long for its column.
+    pub fn row(&self, phrases: &[String], cells: &str) -> Vec<String> {
+        let (label, width) = (phrases.join(" "), self.width);
+        let shown = self.shown.get(&label).unwrap_or(&label);
+        if shown.chars().count() <= width {
+            return vec![format!("{shown:<width$}{cells}")];
+        }
+        let chars: Vec<char> = shown.chars().collect();
+        let lines = chars.chunks((width + cells.chars().count()).max(1)).map(|line| line.iter().collect());
+        lines.chain([format!("{:width$}{cells}", "")]).collect()
     }
 }
 
-/// All cut at the place that leaves most of them apart, as near to the middle as it can be.
-fn best_cut(labels: &[String], width: usize) -> Vec<String> {
-    let middle = width / 2;
-    let mut tails: Vec<usize> = (0..=width.saturating_sub(2)).collect();
-    tails.sort_by_key(|tail| tail.abs_diff(middle));
-    let cut = |tail: usize| labels.iter().map(|label| cut_at(label, width, tail)).collect::<Vec<_>>();
-    let mut best = cut(middle);
-    for tail in tails {
-        if distinct(&best) == labels.len() {
-            break;
-        }
-        let other = cut(tail);
-        if distinct(&other) > distinct(&best) {
-            best = other;
-        }
+/// The labels without the phrases that all have, and without what the values of a long phrase have in common at both ends.
+fn cut_phrases(labels: &[Vec<String>]) -> Vec<String> {
+    let columns = labels.first().map_or(0, Vec::len);
+    if labels.iter().any(|phrases| phrases.len() != columns) {
+        return without_common_phrases(labels);
     }
-    best
+    let cut: Vec<Option<(usize, usize)>> = (0..columns).map(|nth| common_ends(labels, nth)).collect();
+    let shown = |phrases: &Vec<String>| {
+        let parts = phrases.iter().zip(&cut).filter_map(|(phrase, ends)| Some(without_ends(phrase, (*ends)?)));
+        parts.collect::<Vec<_>>().join(" ")
+    };
+    labels.iter().map(shown).collect()
 }
 
-/// `text`, or what stands before and in the last `tail` characters of it.
-fn cut_at(text: &str, width: usize, tail: usize) -> String {
-    let chars: Vec<char> = text.chars().collect();
-    if chars.len() <= width {
-        return text.to_owned();
+fn without_common_phrases(labels: &[Vec<String>]) -> Vec<String> {
+    let phrases = |label: &Vec<String>| label.iter().cloned().collect::<BTreeSet<String>>();
+    let common = labels.iter().map(phrases).reduce(|common, own| &common & &own).unwrap_or_default();
+    let kept = |label: &Vec<String>| {
+        let kept: Vec<&str> = label.iter().filter(|one| !common.contains(*one)).map(String::as_str).collect();
+        kept.join(" ")
+    };
+    labels.iter().map(kept).collect()
+}
+
+/// How many characters the values in column `nth` have in common at their beginning and at their end; `None` if they are all the same.
+fn common_ends(labels: &[Vec<String>], nth: usize) -> Option<(usize, usize)> {
+    let first: Vec<char> = labels[0][nth].chars().collect();
+    let (mut head, mut tail) = (first.len(), first.len());
+    for phrases in labels {
+        let own: Vec<char> = phrases[nth].chars().collect();
+        head = head.min(first.iter().zip(&own).take_while(|(a, b)| a == b).count());
+        tail = tail.min(first.iter().rev().zip(own.iter().rev()).take_while(|(a, b)| a == b).count());
     }
-    let head = chars[..width.saturating_sub(tail + 2)].iter();
-    head.chain(&['.', '.']).chain(&chars[chars.len() - tail..]).collect()
+    labels.iter().any(|phrases| phrases[nth] != labels[0][nth]).then_some((head, tail))
+}
+
+/// `..A..`, with nothing of the ends; short phrases stay as they are.
+fn without_ends(phrase: &str, (head, tail): (usize, usize)) -> String {
+    let chars: Vec<char> = phrase.chars().collect();
+    if chars.len() < PHRASE_CUT_MIN || head + tail >= chars.len() {
+        return phrase.to_owned();
+    }
+    let end = chars.len() - tail;
+    let (before, after) = (if head > 2 { ".." } else { "" }, if tail > 2 { ".." } else { "" });
+    let from = if head > 2 { head } else { 0 };
+    let to = if tail > 2 { end } else { chars.len() };
+    format!("{before}{}{after}", chars[from..to].iter().collect::<String>())
+}
+
+fn longest(labels: &[String]) -> usize {
+    labels.iter().map(|label| label.chars().count()).max().unwrap_or(0)
 }
 
 fn distinct(labels: &[String]) -> usize {
@@ -77,35 +114,45 @@ fn without_common_words(labels: &[String]) -> Vec<String> {
 mod tests {
     use super::*;
 
+    /// The labels as they are shown; a bar separates phrases.
     fn shown(labels: &[&str], width: usize) -> Vec<String> {
-        let fitted = Labels::fitted(labels.iter().map(|label| (*label).to_owned()), width);
-        labels.iter().map(|label| fitted.padded(label)).collect()
+        let phrases = |label: &&str| label.split('|').map(str::to_owned).collect::<Vec<_>>();
+        let fitted = Labels::fitted(labels.iter().map(phrases), width);
+        labels.iter().map(|label| fitted.row(&phrases(label), "").join("/")).collect()
     }
 
     #[test]
-    fn what_fits_is_filled_up_and_what_is_too_long_is_cut_in_the_middle() {
-        assert_eq!(
-            shown(&["short", "sqlite oltp read_write clients 16"], 20),
-            ["short               ", "sqlite o..clients 16"]
-        );
-    }
-
-    #[test]
-    fn the_place_of_the_cut_is_where_all_can_still_be_told_apart() {
-        let labels = ["sqlite oltp read_only with 16 clients", "sqlite oltp write_only with 16 clients"];
-        assert_eq!(shown(&labels, 20), ["sqlite oltp r..ients", "sqlite oltp w..ients"]);
-        let late = ["mariadb:innodb insert l.i0 os", "mariadb:innodb insert l.i1 os"];
-        assert_eq!(shown(&late, 14), ["maria..l.i0 os", "maria..l.i1 os"]);
+    fn what_fits_is_filled_up_and_phrases_that_all_have_give_way() {
+        assert_eq!(shown(&["short", "sqlite|clients 16"], 18), ["short             ", "sqlite clients 16 "]);
+        let labels = ["sqlite|oltp|read_only|clients 16", "sqlite|oltp|write_only|clients 16"];
+        assert_eq!(shown(&labels, 20), ["read_only           ", "write_only          "]);
+        let ragged = ["mariadb:innodb|l.i0|os", "mariadb:innodb|l.i1|os|indexes 3"];
+        assert_eq!(shown(&ragged, 14), ["l.i0          ", "l.i1 indexes 3"]);
     }
 
     #[test]
     fn words_that_stand_in_all_give_way_where_cutting_is_not_enough() {
         let labels = [
-            "indexes 0 on mariadb:innodb clients 4 l.i0",
-            "indexes 3 on mariadb:innodb clients 4 l.i0",
-            "indexes 0 on mariadb:innodb clients 4 l.i1",
-            "indexes 3 on mariadb:innodb clients 4 l.i1",
+            "indexes 0|on mariadb:innodb|clients 4|l.i0",
+            "indexes 3|on mariadb:innodb|clients 4|l.i0",
+            "indexes 0|on mariadb:innodb|clients 4|l.i1",
+            "indexes 3|on mariadb:innodb|clients 4|l.i1",
         ];
         assert_eq!(shown(&labels, 8), ["0 l.i0  ", "3 l.i0  ", "0 l.i1  ", "3 l.i1  "]);
+    }
+
+    #[test]
+    fn a_long_phrase_is_cut_where_its_values_are_the_same() {
+        let labels = [
+            "mysql://root@localhost/?socket=/tmp/a/sock|clients 1",
+            "mysql://root@localhost/?socket=/tmp/b/sock|clients 16",
+        ];
+        assert_eq!(shown(&labels, 20), ["..a.. clients 1     ", "..b.. clients 16    "]);
+    }
+
+    #[test]
+    fn labels_that_no_cut_keeps_apart_stand_whole_above_their_row() {
+        let labels = ["abcd|x", "abce|x|y", "abcf|z"];
+        assert_eq!(shown(&labels, 3), ["abc/d x/   ", "abc/e x/ y/   ", "abc/f z/   "]);
     }
 }

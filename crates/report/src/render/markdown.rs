@@ -3,23 +3,25 @@
 //! In: an analysis. Out: text. Limits: no pictures; names of the files with them stand at the end.
 
 use crate::charts::cost_columns;
+use crate::cross_table::{CrossTable, cross_tables};
 use crate::escape::markdown as safe;
 use crate::findings::{Member, members};
 use crate::format;
 use crate::inserts;
 use crate::loads::{self, LoadRow};
-use crate::pivot::{Pivot, pivots};
+use crate::wording::label::point_label;
+use crate::wording::verdict::sentences;
 use analysis::{Analysis, PointAnalysis, Quantiles, Summary};
 
 /// The whole document.
 pub fn markdown(analysis: &Analysis) -> String {
     let mut out = format!("# plimsoll: {}\n\n", safe(&analysis.meta.plan.title));
     let line = |l: &String| format!("- {}\n", safe(l));
-    out.extend(analysis.verdict.iter().map(line));
+    out.extend(sentences(analysis).iter().map(line));
     out.push_str("\n## Points\n\n");
     out.push_str(&warnings(analysis));
     out.push_str(&points(analysis));
-    out.extend(pivots(analysis).iter().map(table_of_two_ways));
+    out.extend(cross_tables(analysis).iter().map(cross_table));
     out.push_str(&loads(analysis));
     out.push_str("\n## Findings\n\n");
     out.push_str(&findings(analysis));
@@ -39,7 +41,7 @@ fn points(analysis: &Analysis) -> String {
     let queries = if has_queries { vec!["queries/s"] } else { Vec::new() };
     let mut out = table_head(&[vec!["point", "ops/s"], queries, times_on.to_vec()].concat());
     for p in &analysis.points {
-        let mut cells = vec![safe(&p.label)];
+        let mut cells = vec![safe(&point_label(p))];
         match &p.summary {
             Some(s) => {
                 cells.push(format::number(s.ops_per_s));
@@ -60,7 +62,7 @@ fn points(analysis: &Analysis) -> String {
 fn beside(analysis: &Analysis) -> String {
     let line = |p: &PointAnalysis| {
         let beside = p.summary.as_ref()?.beside.as_ref()?;
-        Some(format!("- {}: {}\n", safe(&p.label), safe(&beside.line())))
+        Some(format!("- {}: {}\n", safe(&point_label(p)), safe(&beside.line())))
     };
     let lines: String = analysis.points.iter().filter_map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
@@ -73,12 +75,12 @@ fn loads(analysis: &Analysis) -> String {
         return String::new();
     }
     let heads: Vec<&str> = ["data of"].into_iter().chain(loads::HEADS).collect();
-    let cells = |row: &LoadRow| [&[safe(&row.point.label)], &row.cells[..]].concat();
+    let cells = |row: &LoadRow| [&[safe(&point_label(row.point))], &row.cells[..]].concat();
     let rows: String = all.iter().map(|load| row(&cells(load))).collect();
     format!("\n## Loads\n\n{}{rows}", table_head(&heads))
 }
 
-fn table_of_two_ways(pivot: &Pivot) -> String {
+fn cross_table(pivot: &CrossTable) -> String {
     let columns: Vec<String> = pivot.columns.iter().map(|column| safe(column)).collect();
     let heads: Vec<&str> = std::iter::once("").chain(columns.iter().map(String::as_str)).collect();
     let mut out = format!("\n### {}\n\n{}", safe(&pivot.title), table_head(&heads));
@@ -98,17 +100,22 @@ fn state_and_validity(point: &PointAnalysis) -> String {
 
 fn findings(analysis: &Analysis) -> String {
     let found = members(analysis);
-    let errors =
-        analysis.points.iter().filter_map(|p| p.error.as_ref().map(|e| format!("- {}: {}\n", safe(&p.label), safe(e))));
+    let errors = analysis
+        .points
+        .iter()
+        .filter_map(|p| p.error.as_ref().map(|e| format!("- {}: {}\n", safe(&point_label(p)), safe(e))));
     let all: String = errors.chain(found.iter().map(item)).collect();
     if all.is_empty() { "None.\n".to_owned() } else { all }
 }
 
 fn item(member: &Member) -> String {
-    let (place, title, f) = (member.place, member.title, member.finding);
-    let next = if f.next_step.is_empty() { String::new() } else { format!(" Next: {}", safe(&f.next_step)) };
-    let severity = super::terminal::severity_word(f.severity);
-    format!("- **{severity}** {}: {} ({}). {}.{next}\n", safe(place), safe(title), safe(&f.code), safe(&f.evidence))
+    let (severity, code) = (super::terminal::severity_word(member.finding.severity), member.finding.code().as_str());
+    let (place, title, evidence) = (safe(&member.place), safe(&member.title()), safe(&member.evidence()));
+    let next = match member.next_step() {
+        "" => String::new(),
+        step => format!(" Next: {}", safe(step)),
+    };
+    format!("- **{severity}** {place}: {title} ({}). {evidence}.{next}\n", safe(code))
 }
 
 fn costs(analysis: &Analysis) -> String {
@@ -118,7 +125,7 @@ fn costs(analysis: &Analysis) -> String {
     for p in &analysis.points {
         let cost = p.summary.as_ref().map(|s| s.cost).unwrap_or_default();
         let cells = columns.iter().map(|(_, _, written, value)| value(&cost).map_or_else(format::dash, written));
-        out.push_str(&row(&[safe(&p.label)].into_iter().chain(cells).collect::<Vec<_>>()));
+        out.push_str(&row(&[safe(&point_label(p))].into_iter().chain(cells).collect::<Vec<_>>()));
     }
     out
 }
@@ -137,7 +144,7 @@ fn insert_costs(analysis: &Analysis) -> String {
     let mut out = format!("\n## {}\n\n{}{}", inserts::TITLE, warnings(analysis), table_head(&heads));
     for line in &lines {
         let cells = inserts::COLUMNS.iter().map(|column| safe(&(column.cell)(line)));
-        out.push_str(&row(&[safe(&line.point.label)].into_iter().chain(cells).collect::<Vec<_>>()));
+        out.push_str(&row(&[safe(&point_label(line.point))].into_iter().chain(cells).collect::<Vec<_>>()));
     }
     let projections = inserts::projections(analysis);
     let told = projections.iter().map(|(labels, text)| format!("\n- {}: {}", safe(labels), safe(text)));
@@ -171,14 +178,14 @@ mod tests {
     #[test]
     fn the_verdict_stands_first_and_every_point_has_a_row() {
         let text = markdown(&quick());
-        let verdict = text.find("This disk reads 41,300").unwrap();
+        let verdict = text.find("- file (durability os): rndrd reaches 41.").unwrap();
         assert!(verdict < text.find("## Points").unwrap());
         // The points and the costs, each with its head; engines by indexes have a table of two ways.
         assert_eq!(text.lines().filter(|l| l.starts_with("| ")).count(), 2 * 14 + 3);
         assert!(text.contains("### Operations per second, insert\n\n|  | indexes 0 | indexes 3 |\n"), "{text}");
         assert!(text.contains("| sqlite insert indexes 3 | 3,"), "{text}");
         assert!(
-            text.contains("**warning** sqlite insert indexes 3: the rate fell by 31 % during the run (not-steady)"),
+            text.contains("**warning** sqlite insert indexes 3: not steady: the second half is 31 % slower than the first (unsteady)"),
             "{text}"
         );
     }

@@ -5,21 +5,22 @@
 
 use super::labels::Labels;
 use crate::escape::terminal as safe;
-use crate::findings::{Group, grouped};
+use crate::findings::{FindingGroup, grouped};
 use crate::format;
 use crate::inserts::{self, COLUMNS as COSTS, Line};
 use crate::loads::{LoadRow, loads};
+use crate::wording::label::{phrases, point_label};
+use crate::wording::verdict::sentences;
 use analysis::{Analysis, PointAnalysis, Severity, Summary, Validity};
 use model::PointState;
+use std::borrow::Cow;
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 const WIDTH_MIN: usize = 60;
 /// Labels differ at their ends: with less than this nothing is left of them.
 const LABEL_WIDTH_MIN: usize = 16;
 const FINDINGS_MAX: usize = 10;
 const LOADS_MAX: usize = 3;
-const SENTENCES_MAX: usize = 5;
-/// A verdict of more lines than this is no answer at a glance.
-const VERDICT_LINES_MAX: usize = 8;
 /// Below this width there is room for labels or for the longest time, where queries have a column.
 const WIDE: usize = 88;
 const VALIDITY: usize = 10;
@@ -76,10 +77,10 @@ impl Page {
         let columns = self.columns(analysis);
         let label_width = self.width - columns.iter().map(|(_, width, _)| width + 1).sum::<usize>() - VALIDITY - 1;
         let head: String = columns.iter().map(|(head, width, _)| format!(" {head:>width$}")).collect();
-        let head = format!("{}{head} {:>VALIDITY$}", pad("point", label_width), "validity");
-        let labels = Labels::fitted(analysis.points.iter().map(|p| safe(&p.label)), label_width);
+        let head = format!("{:<label_width$}{head} {:>VALIDITY$}", "point", "validity");
+        let labels = Labels::fitted(analysis.points.iter().map(safe_phrases), label_width);
         let rows =
-            analysis.points.iter().flat_map(|p| [self.row(p, &columns, &labels)].into_iter().chain(self.beside(p)));
+            analysis.points.iter().flat_map(|p| self.row(p, &columns, &labels).into_iter().chain(self.beside(p)));
         [self.paint(&head, Tone::Faint)].into_iter().chain(rows).chain(self.warnings(analysis)).collect()
     }
 
@@ -106,10 +107,10 @@ impl Page {
         let heads: String = columns.iter().map(|(column, width)| format!(" {:>width$}", column.head)).collect();
         let row = |line: &Line| {
             let cells = columns.iter().map(|(column, width)| format!(" {:>width$}", cut(&(column.cell)(line), *width)));
-            (safe(&line.point.label), cells.collect::<String>())
+            (safe(&point_label(line.point)), cells.collect::<String>())
         };
         let title = format!("{} (KB = 1000 B; data:cache:memory)", inserts::TITLE);
-        let head = format!("{}{heads}", pad("point", label_width));
+        let head = format!("{:<label_width$}{heads}", "point");
         let mut table = vec![String::new(), self.paint(&title, Tone::Faint), self.paint(&head, Tone::Faint)];
         let rows: Vec<(String, String)> = lines.iter().map(row).collect();
         table.extend(beside_or_above(rows, label_width).iter().map(|line| cut(line, self.width)));
@@ -135,7 +136,7 @@ impl Page {
         }
     }
 
-    fn row(&self, point: &PointAnalysis, columns: &[Column], labels: &Labels) -> String {
+    fn row(&self, point: &PointAnalysis, columns: &[Column], labels: &Labels) -> Vec<String> {
         let cell = |(_, width, value): &Column| {
             let text = point.summary.as_ref().map_or_else(format::dash, value);
             format!(" {:>width$}", cut(&text, *width))
@@ -143,23 +144,21 @@ impl Page {
         let cells: String = columns.iter().map(cell).collect();
         let (word, tone) = standing(point);
         let last = format!(" {word:>VALIDITY$}");
-        format!("{}{cells}{}", labels.padded(&safe(&point.label)), self.paint(&last, tone))
+        labels.row(&safe_phrases(point), &format!("{cells}{}", self.paint(&last, tone)))
     }
 
     /// What clients beside those of the run did, below its row.
-    fn beside(&self, point: &PointAnalysis) -> Option<String> {
-        let line = point.summary.as_ref()?.beside.as_ref()?.line();
-        Some(format!("  {}", cut_at_word(&safe(&line), self.width - 2)))
+    fn beside(&self, point: &PointAnalysis) -> Vec<String> {
+        let beside = point.summary.as_ref().and_then(|summary| summary.beside.as_ref());
+        let lines = beside.map_or_else(Vec::new, |beside| wrap(&safe(&beside.line()), self.width - 2));
+        lines.into_iter().map(|line| format!("  {line}")).collect()
     }
 
     /// What making the data sets cost.
     fn loads(&self, analysis: &Analysis) -> Vec<String> {
         let all = loads(analysis);
-        let line = |row: &LoadRow| {
-            let label = pad(&safe(&row.point.label), (self.width / 2).saturating_sub(1)).trim_end().to_owned();
-            cut_at_word(&format!("{label}: {}", row.sentence), self.width)
-        };
-        let mut lines: Vec<String> = all.iter().take(LOADS_MAX).map(line).collect();
+        let line = |row: &LoadRow| wrap(&safe(&format!("{}: {}", point_label(row.point), row.sentence)), self.width);
+        let mut lines: Vec<String> = all.iter().take(LOADS_MAX).flat_map(line).collect();
         if all.len() > LOADS_MAX {
             lines.push(format!("and {} more loads in the report", all.len() - LOADS_MAX));
         }
@@ -185,7 +184,7 @@ impl Page {
         lines
     }
 
-    fn finding(&self, group: &Group) -> Vec<String> {
+    fn finding(&self, group: &FindingGroup) -> Vec<String> {
         let tone = match group.severity {
             Severity::Note => Tone::Faint,
             Severity::Warning => Tone::Caution,
@@ -194,7 +193,11 @@ impl Page {
         let word = format!("{:<8}", severity_word(group.severity));
         let others = group.members.len() - 1;
         let more = if others > 0 { format!(" and {others} more") } else { String::new() };
-        let text = format!("{}{more}: {}", safe(group.members[0].place), unquoted(&group.heading()));
+        let heading = unquoted(&group.heading());
+        let text = match group.is_mixed() {
+            true => heading,
+            false => format!("{}{more}: {heading}", safe(&group.members[0].place)),
+        };
         let lines = wrap(&text, self.width - 9);
         let indented = lines.iter().enumerate();
         indented
@@ -202,16 +205,11 @@ impl Page {
             .collect()
     }
 
-    /// Wrapped where it then has few lines, else one cut line for each of its sentences.
+    /// Each sentence begins a line.
     fn verdict(&self, analysis: &Analysis) -> Vec<String> {
-        let safe: Vec<String> = analysis.verdict.iter().take(SENTENCES_MAX).map(|l| safe(l)).collect();
-        let wrapped: Vec<String> = safe.iter().flat_map(|l| wrap(l, self.width)).collect();
-        let lines = match wrapped.len() <= VERDICT_LINES_MAX {
-            true => wrapped,
-            false => safe.iter().map(|l| cut_at_word(l, self.width)).collect(),
-        };
-        let painted = lines.iter().map(|l| self.paint(l, Tone::Strong));
-        if lines.is_empty() { Vec::new() } else { [String::new()].into_iter().chain(painted).collect() }
+        let sentences = sentences(analysis);
+        let lines = sentences.iter().flat_map(|sentence| wrap(&safe(sentence), self.width));
+        [String::new()].into_iter().chain(lines.map(|line| self.paint(&line, Tone::Strong))).collect()
     }
 
     fn paint(&self, text: &str, tone: Tone) -> String {
@@ -252,29 +250,6 @@ fn standing(point: &PointAnalysis) -> (&'static str, Tone) {
     }
 }
 
-/// Filled up with spaces, or shortened: by the server whose storage engine speaks for itself, then in the middle, since labels
-/// differ at their ends.
-fn pad(text: &str, width: usize) -> String {
-    let storage = text.strip_prefix("mariadb:").filter(|_| text.chars().count() > width);
-    let text = storage.unwrap_or(text);
-    let chars: Vec<char> = text.chars().collect();
-    if chars.len() <= width {
-        return format!("{text:<width$}");
-    }
-    let tail = width / 2;
-    let head = chars[..width - tail - 2].iter();
-    head.chain(&['.', '.']).chain(&chars[chars.len() - tail..]).collect()
-}
-
-/// One line of whole words: half a number would be a false one.
-fn cut_at_word(text: &str, width: usize) -> String {
-    match wrap(text, width.saturating_sub(3)).as_slice() {
-        _ if text.chars().count() <= width => text.to_owned(),
-        [first, ..] => format!("{first} .."),
-        [] => String::new(),
-    }
-}
-
 fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -282,34 +257,24 @@ fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(2)).collect::<String>() + ".."
 }
 
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        let word = cut(word, width);
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(&word);
-            }
-            _ => lines.push(word),
-        }
-    }
-    lines
+/// `text` in lines of at most `width` columns, broken at spaces; a longer word is broken inside.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let options = Options::new(width)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
+}
+
+/// The phrases of the label of `point`.
+fn safe_phrases(point: &PointAnalysis) -> Vec<String> {
+    phrases(point.label.group.iter().chain(&point.label.place)).iter().map(|phrase| safe(phrase)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{beside, damaged, hostile, inserts, quick};
-    use analysis::Finding;
-
-    #[test]
-    fn a_label_that_is_too_long_gives_up_its_server_before_its_middle() {
-        let label = |width| pad("mariadb:innodb l.i1 cache 10 MiB", width);
-        assert_eq!(label(33), "mariadb:innodb l.i1 cache 10 MiB ");
-        assert_eq!(label(28), "innodb l.i1 cache 10 MiB    ");
-        assert_eq!(label(20), "innodb l..che 10 MiB");
-    }
+    use crate::testing::{beside, damaged, hostile, inserts, label, one_of_many_kinds, quick, set};
 
     #[test]
     fn no_line_is_wider_than_asked_for() {
@@ -344,10 +309,12 @@ mod tests {
     #[test]
     fn labels_of_the_second_table_that_are_too_long_stand_above_their_figures_uncut() {
         let mut analysis = inserts();
-        analysis.points[0].label = "mariadb:innodb l.i1 cache 8 MiB".into();
+        set(&mut analysis.points[0], "engine", "mariadb:innodb l.i1 cache 8 MiB");
+        label(&mut analysis.points[0], &["target"], &[]);
         let text = summary(&analysis, 80, false);
         let lines: Vec<&str> = text.lines().collect();
-        let at = lines.iter().position(|line| *line == "mariadb:innodb l.i1 cache 8 MiB").expect("it stands alone");
+        let at = lines.iter().position(|line| line.starts_with("What an insert costs")).expect("there are inserts") + 2;
+        assert_eq!(lines[at], "mariadb:innodb l.i1 cache 8 MiB");
         assert!(lines[at + 1].trim_start().starts_with("38,207") && lines[at + 2] == "MyRocks l.i1", "{text}");
     }
 
@@ -376,47 +343,42 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_of_the_verdict_that_no_line_can_hold_is_wrapped_and_not_cut() {
-        let mut analysis = quick();
-        let long = format!("insert: {}", ["mariadb:innodb indexes 3 loses 64 %"; 4].join(", "));
-        analysis.verdict[0] = long.clone();
-        let text = summary(&analysis, 80, false);
-        let verdict = text.trim_end().rsplit("\n\n").next().unwrap();
-        assert!(verdict.replace('\n', " ").starts_with(&long), "{verdict}");
-        assert!(verdict.lines().all(|line| line.chars().count() <= 80));
-    }
-
-    #[test]
-    fn the_verdict_stands_last_in_few_lines() {
-        let mut analysis = quick();
-        analysis.verdict.iter_mut().for_each(|l| *l = l.repeat(3));
-        for analysis in [quick(), analysis] {
-            let text = summary(&analysis, 80, false);
-            let after = text.trim_end().rsplit("\n\n").next().unwrap();
-            assert!(after.lines().count() <= VERDICT_LINES_MAX && after.starts_with("This disk reads"), "{text}");
+    fn the_verdict_stands_last_whole_and_wrapped() {
+        for width in [60, 80, 132] {
+            let analysis = quick();
+            let text = summary(&analysis, width, false);
+            let verdict = text.trim_end().rsplit("\n\n").next().unwrap();
+            let whole = sentences(&analysis).join(" ");
+            assert_eq!(verdict.split_whitespace().collect::<Vec<_>>(), whole.split_whitespace().collect::<Vec<_>>());
+            assert!(verdict.lines().all(|line| line.chars().count() <= width), "{verdict}");
         }
     }
 
     #[test]
     fn findings_are_told_without_marks_of_code_and_counted_in_grammar() {
         let mut analysis = quick();
-        let finding = analysis.points.iter().find_map(|p| p.findings.first()).unwrap().clone();
-        let coded =
-            |n: usize| Finding { code: format!("code-{n}"), title: format!("use `--time` {n}"), ..finding.clone() };
         analysis.points.iter_mut().for_each(|point| point.findings.clear());
-        analysis.findings = (0..FINDINGS_MAX + 1).map(coded).collect();
+        analysis.findings = one_of_many_kinds();
+        analysis.findings.truncate(FINDINGS_MAX + 1);
         let text = summary(&analysis, 80, false);
-        assert!(text.contains("run: use --time 0\n"), "{text}");
         assert!(text.contains("\nand 1 more kind of finding in the report\n"), "{text}");
-        analysis.findings.push(coded(99));
+        analysis.findings = one_of_many_kinds();
         assert!(summary(&analysis, 80, false).contains("\nand 2 more kinds of finding in the report\n"));
+        assert_eq!(unquoted("use `--time`"), "use --time");
     }
 
     #[test]
-    fn what_is_too_long_is_cut_where_it_does_not_mislead() {
-        assert_eq!(pad("sqlite oltp read_write clients 16", 20), "sqlite o..clients 16");
-        assert_eq!(cut_at_word("fjall inserts 84,000 rows/s", 20), "fjall inserts ..");
-        assert_eq!(cut_at_word("fjall inserts 84,000", 20), "fjall inserts 84,000");
+    fn long_targets_are_cut_to_the_part_in_which_they_differ() {
+        let mut analysis = quick();
+        analysis.points.truncate(2);
+        for (point, path) in analysis.points.iter_mut().zip(["/srv/a", "/srv/b"]) {
+            let long = format!("{path}{}", "/of-many-parts".repeat(4));
+            set(point, "engine", &format!("{}{long}{}", "x".repeat(50), "y".repeat(50)));
+            label(point, &["target", "mode"], &["depth"]);
+        }
+        let text = summary(&analysis, 80, false);
+        let rows: Vec<&str> = text.lines().skip(1).take(2).map(|line| line[..16].trim_end()).collect();
+        assert_eq!(rows, ["..a.. depth 1", "..b.. depth 8"], "{text}");
     }
 
     #[test]
@@ -447,7 +409,8 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "point                            ops/s  ±95 %     p50     p99     max   validity");
         assert_eq!(lines[1], "file rndrd depth 1               5,932  3.0 %  135 us  275 us 2.45 ms      valid");
-        assert!(lines[13].ends_with("   invalid"), "{}", lines[13]);
-        assert_eq!(lines[15], "error    sqlite oltp read_write clients 16: 1.8 % of the operations failed");
+        assert_eq!(lines[15], "sqlite oltp read_write clients 16");
+        assert!(lines[16].ends_with("   invalid"), "{}", lines[16]);
+        assert_eq!(lines[18], "error    sqlite oltp read_write clients 16: 212 operations failed (1.8 %)");
     }
 }

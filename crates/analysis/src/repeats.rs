@@ -1,0 +1,154 @@
+//! Repeats of one point, combined into one figure.
+//!
+//! In: the value of each repeat, with its own 95 % interval if it has one; or their histograms. Out: an [`MeanOfRepeats`] of the mean, or
+//! all times together. Limits: percentiles are never averaged, only taken of merged histograms. Two repeats say little about how much
+//! repeats differ: their interval rests on their own intervals, and there is none if they have none.
+
+use crate::stats::{mean, students_t, variance};
+use crate::{PointAnalysis, Series};
+use hdrhistogram::Histogram;
+use model::histogram::new_hdr;
+use serde::Serialize;
+
+/// From so many repeats on, their spread alone makes an interval.
+const REPEATS_MIN: usize = 3;
+/// The standard normal distribution's 97.5 % quantile.
+const NORMAL_975: f64 = 1.96;
+
+/// One figure of one point: its mean and its 95 % confidence interval.
+pub type WithInterval = (f64, Option<[f64; 2]>);
+
+/// The mean of some repeats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct MeanOfRepeats {
+    /// The mean.
+    pub mean: f64,
+    /// Its 95 % confidence interval; `None` if neither the repeats' own intervals nor at least three repeats give one.
+    pub ci95: Option<[f64; 2]>,
+    /// How many repeats it is of.
+    pub repeats: usize,
+}
+
+/// The mean of `values`; `None` of nothing.
+///
+/// Its interval is the wider of two: that which follows from the repeats' own intervals (independent errors: half widths are added in
+/// squares and divided by n), and that of the spread between repeats (Student's t with n - 1 degrees of freedom). With two repeats the
+/// second has one degree of freedom, so it is taken with the normal quantile, and only if the repeats have intervals of their own.
+pub fn combine(values: impl IntoIterator<Item = WithInterval>) -> Option<MeanOfRepeats> {
+    let values: Vec<WithInterval> = values.into_iter().filter(|(value, _)| value.is_finite()).collect();
+    let means: Vec<f64> = values.iter().map(|(value, _)| *value).collect();
+    if means.is_empty() {
+        return None;
+    }
+    let (mean, n) = (mean(&means), means.len() as f64);
+    let own = values.iter().map(|(_, interval)| interval.map(|[low, high]| ((high - low) / 2.0).powi(2)));
+    let within = own.sum::<Option<f64>>().map(|squares| squares.sqrt() / n);
+    let spread = (variance(&means) / n).sqrt();
+    let half_width = match means.len() {
+        1 => within,
+        n if n < REPEATS_MIN => within.map(|within| within.max(NORMAL_975 * spread)),
+        n => Some(within.unwrap_or(0.0).max(students_t(0.975, (n - 1) as f64) * spread)),
+    };
+    let half_width = half_width.filter(|half| half.is_finite());
+    Some(MeanOfRepeats { mean, ci95: half_width.map(|half| [mean - half, mean + half]), repeats: means.len() })
+}
+
+/// The mean of `values` without any interval, for what has none; `None` of nothing.
+pub fn combine_plain(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    combine(values.into_iter().map(|value| (value, None))).map(|estimate| estimate.mean)
+}
+
+/// The times of all `repeats` together, for percentiles.
+pub fn merge_times(repeats: &[&PointAnalysis], which: impl Fn(&Series) -> &Histogram<u64>) -> Histogram<u64> {
+    let mut all = new_hdr();
+    for series in repeats.iter().filter_map(|point| point.series.as_ref()) {
+        all.add(which(series)).expect("an auto-resizing histogram takes every value");
+    }
+    all
+}
+
+impl MeanOfRepeats {
+    /// Its standard error as a share of the mean; `None` without an interval, or if the mean is not above 0.
+    pub fn relative_error(&self) -> Option<f64> {
+        let [low, high] = self.ci95.filter(|_| self.mean > 0.0)?;
+        Some((high - low) / 2.0 / NORMAL_975 / self.mean)
+    }
+}
+
+/// One minus the ratio of two rates, with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RateDrop {
+    /// The share by which the rate drops; below 0 if it rises.
+    pub share: f64,
+    /// Its 95 % confidence interval.
+    pub ci95: [f64; 2],
+}
+
+/// By which share the rate drops from `before` to `after`; `None` unless both have an interval.
+///
+/// The interval is that of a ratio of two independent means, by the delta method on the logarithm (G. Casella and R. Berger,
+/// "Statistical Inference", section 5.5).
+pub fn drop_between(before: &MeanOfRepeats, after: &MeanOfRepeats) -> Option<RateDrop> {
+    let ratio = after.mean / before.mean;
+    let factor = (NORMAL_975 * before.relative_error()?.hypot(after.relative_error()?)).exp();
+    Some(RateDrop { share: 1.0 - ratio, ci95: [1.0 - ratio * factor, 1.0 - ratio / factor] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Random;
+
+    fn rounded(estimate: Option<MeanOfRepeats>) -> Option<(f64, Option<[f64; 2]>)> {
+        let round = |value: f64| (value * 100.0).round() / 100.0;
+        estimate.map(|one| (round(one.mean), one.ci95.map(|ci| ci.map(round))))
+    }
+
+    #[test]
+    fn one_repeat_keeps_its_interval_and_two_without_have_none() {
+        assert_eq!(rounded(combine([(10.0, Some([9.0, 11.0]))])), Some((10.0, Some([9.0, 11.0]))));
+        assert_eq!(rounded(combine([(10.0, None), (12.0, None)])), Some((11.0, None)));
+        assert_eq!(combine([]), None);
+        assert_eq!(combine([(f64::NAN, None)]), None);
+    }
+
+    #[test]
+    fn three_repeats_make_an_interval_by_their_spread() {
+        // The mean of 1, 2, 3 is 2 +- 4.303 * sqrt(1 / 3).
+        assert_eq!(rounded(combine([1.0, 2.0, 3.0].map(|value| (value, None)))), Some((2.0, Some([-0.48, 4.48]))));
+    }
+
+    #[test]
+    fn intervals_of_repeats_that_agree_become_narrower() {
+        let repeats = [(10.0, Some([9.0, 11.0])); 4];
+        assert_eq!(rounded(combine(repeats)), Some((10.0, Some([9.5, 10.5]))));
+    }
+
+    #[test]
+    fn repeats_that_differ_more_than_their_intervals_say_have_the_wider_one() {
+        let [low, high] = combine([(10.0, Some([9.9, 10.1])), (20.0, Some([19.9, 20.1]))]).unwrap().ci95.unwrap();
+        assert!(low < 6.0 && high > 24.0, "{low} {high}");
+    }
+
+    #[test]
+    fn the_interval_of_five_repeats_covers_the_truth_in_95_of_100_cases() {
+        let mut random = Random::new(1);
+        let covers = |random: &mut Random| {
+            let repeats: Vec<WithInterval> = (0..5).map(|_| (100.0 + 5.0 * random.normal(), None)).collect();
+            let [low, high] = combine(repeats).unwrap().ci95.unwrap();
+            (low..high).contains(&100.0)
+        };
+        let covered = (0..2_000).filter(|_| covers(&mut random)).count();
+        assert!((1_860..=1_940).contains(&covered), "{covered} of 2000");
+    }
+
+    #[test]
+    fn a_drop_has_an_interval_and_none_is_claimed_without() {
+        let sure = |mean: f64| MeanOfRepeats { mean, ci95: Some([mean * 0.99, mean * 1.01]), repeats: 1 };
+        let drop = drop_between(&sure(1000.0), &sure(360.0)).unwrap();
+        assert!((drop.share - 0.64).abs() < 1e-9, "{drop:?}");
+        assert!(drop.ci95[0] > 0.63 && drop.ci95[0] < 0.64 && drop.ci95[1] > 0.64 && drop.ci95[1] < 0.65, "{drop:?}");
+        let bare = MeanOfRepeats { mean: 360.0, ci95: None, repeats: 2 };
+        assert_eq!(drop_between(&sure(1000.0), &bare), None);
+    }
+}

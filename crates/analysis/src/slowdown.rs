@@ -1,0 +1,248 @@
+//! By how much the insert rate of each engine drops when storage slows, and when data outgrows its cache.
+//!
+//! In: the points of a run that insert. Out: a [`Comparison`]: [`Slowdown`]s, each of one engine between two settings of one dimension,
+//! all else alike, and the points that were left out. A slowdown is one minus the slower rate over the faster, with its interval.
+//! Limits: nothing is claimed without an interval: a rate needs its own, or at least three repeats. Inserts at a fixed rate are
+//! left out, since their rate says nothing of the engine.
+
+use crate::dimensions::{Setting, SettingValue, Settings, varying};
+use crate::repeats::{MeanOfRepeats, RateDrop, combine, drop_between};
+use crate::sweep::is_usable;
+use crate::{InsertCost, PointAnalysis};
+use model::Value;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a run shows of slowdowns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The slowdowns: those of one change at one place together, the greatest first.
+    pub slowdowns: Vec<Slowdown>,
+    /// The points that insert and are in none of them.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// By how much the insert rate of one engine drops when one thing changes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Slowdown {
+    /// What changed.
+    pub change: Change,
+    /// What else varies in the run, and what it was here.
+    pub place: Vec<Setting>,
+    /// The engine, or the path.
+    pub target: String,
+    /// Rows inserted per second before,
+    pub before: MeanOfRepeats,
+    /// and after.
+    pub after: MeanOfRepeats,
+    /// By how much the rate drops.
+    pub drop: RateDrop,
+}
+
+/// What changed between two rates.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// The storage was limited.
+    Storage {
+        /// The limit before; `Absent` for none.
+        from: SettingValue,
+        /// The limit after.
+        to: SettingValue,
+    },
+    /// The data outgrew the cache.
+    CacheOutgrown,
+}
+
+/// A point that inserts and was not compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Its number.
+    pub point: u32,
+    /// Why.
+    pub reason: LeftOutReason,
+}
+
+/// Why a point was not compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeftOutReason {
+    /// Its numbers must not be used.
+    Invalid,
+    /// It inserted at a fixed rate.
+    FixedRate,
+    /// Its insert rate is not known.
+    NoRate,
+    /// Neither its own intervals nor three repeats give its rate an interval.
+    NoInterval,
+    /// No point differs from it in storage or cache alone.
+    NoPartner,
+}
+
+impl Slowdown {
+    /// Whether the interval excludes that nothing changed.
+    pub fn is_shown(&self) -> bool {
+        self.drop.ci95[0] > 0.0
+    }
+
+    /// Whether the rate rises, and the interval excludes that nothing changed.
+    pub fn is_gain(&self) -> bool {
+        self.drop.ci95[1] < 0.0
+    }
+}
+
+impl Comparison {
+    /// The slowdowns by one change at one place, together.
+    pub fn by_change(&self) -> impl Iterator<Item = &[Slowdown]> {
+        self.slowdowns.chunk_by(|a, b| a.change == b.change && a.place == b.place)
+    }
+}
+
+/// What decides whether data fits.
+const SIZES: [&str; 3] = ["cache", "memory_limit", "rows"];
+const STORAGE: &str = "storage_limit";
+/// What does not distinguish a place: the target is told apart, repeats are combined.
+const NO_PLACE: [&str; 2] = ["target", "repeat"];
+
+type Measured<'a> = (&'a PointAnalysis, &'a InsertCost);
+
+/// What `points`, all those of a run, show of slowdowns.
+pub fn compare(points: &[PointAnalysis]) -> Comparison {
+    let mut left_out = Vec::new();
+    let mut by_target: BTreeMap<&str, Vec<Measured>> = BTreeMap::new();
+    for (point, cost) in points.iter().filter_map(|point| Some((point, point.inserts.as_ref()?))) {
+        match reason_to_leave_out(point, cost) {
+            Some(reason) => left_out.push(LeftOut { point: point.id, reason }),
+            None => by_target.entry(&point.target).or_default().push((point, cost)),
+        }
+    }
+    let mut compared = Compared::default();
+    by_target.values().for_each(|own| compared.add_engine(own));
+    left_out.extend(by_target.values().flatten().filter_map(|(point, _)| compared.reason(point.id)));
+    let mut slowdowns = compared.slowdowns;
+    slowdowns.sort_by(|a, b| order(a).cmp(&order(b)).then(b.drop.share.total_cmp(&a.drop.share)));
+    Comparison { slowdowns, left_out }
+}
+
+fn reason_to_leave_out(point: &PointAnalysis, cost: &InsertCost) -> Option<LeftOutReason> {
+    let summary = point.summary.as_ref();
+    let is_paced = summary.is_some_and(|summary| summary.beside.is_some() || summary.offered_per_s.is_some());
+    match () {
+        _ if !is_usable(point) => Some(LeftOutReason::Invalid),
+        _ if is_paced => Some(LeftOutReason::FixedRate),
+        _ if cost.inserts_per_s.is_none() => Some(LeftOutReason::NoRate),
+        _ => None,
+    }
+}
+
+/// Slowdowns in the order in which they are given: by what changed, and by place.
+fn order(slowdown: &Slowdown) -> (u8, String, Vec<(String, String)>) {
+    let place = slowdown.place.iter().map(|one| (one.name.clone(), one.value.to_string())).collect();
+    match &slowdown.change {
+        Change::Storage { from, to } => (0, format!("{from} {to}"), place),
+        Change::CacheOutgrown => (1, String::new(), place),
+    }
+}
+
+/// Slowdowns found so far, and the points that were looked at for them.
+#[derive(Default)]
+struct Compared {
+    slowdowns: Vec<Slowdown>,
+    in_one: BTreeSet<u32>,
+    without_interval: BTreeSet<u32>,
+}
+
+/// The points of an engine at one place, by what is changed between them.
+struct PlaceCells<'a, K> {
+    place: Vec<Setting>,
+    cells: BTreeMap<K, Vec<Measured<'a>>>,
+}
+
+impl Compared {
+    fn add_engine(&mut self, own: &[Measured]) {
+        for at in places(own, &[STORAGE], |(point, _)| Some(storage_key(point))) {
+            self.add_storage(&at);
+        }
+        let is_outgrown = |(_, cost): &Measured| Some(cost.data_per_cache? > 1.0);
+        for at in places(own, &SIZES, is_outgrown) {
+            if let (Some(fits), Some(outgrown)) = (at.cells.get(&false), at.cells.get(&true)) {
+                self.add(Change::CacheOutgrown, &at.place, fits, outgrown);
+            }
+        }
+    }
+
+    fn add_storage(&mut self, at: &PlaceCells<(bool, String)>) {
+        let rate = |cell: &[Measured]| estimate(cell).map_or(0.0, |rate| rate.mean);
+        // If nothing ran without a limit, the fastest is what the others are compared with.
+        let fastest = at.cells.iter().max_by(|a, b| rate(a.1).total_cmp(&rate(b.1)));
+        let Some((base, before)) = at.cells.iter().find(|((is_limited, _), _)| !is_limited).or(fastest) else { return };
+        for (_, after) in at.cells.iter().filter(|(key, _)| *key != base) {
+            let change = Change::Storage { from: storage_of(before[0].0), to: storage_of(after[0].0) };
+            self.add(change, &at.place, before, after);
+        }
+    }
+
+    fn add(&mut self, change: Change, place: &[Setting], before: &[Measured], after: &[Measured]) {
+        let ids = || before.iter().chain(after).map(|(point, _)| point.id);
+        let rates = estimate(before).zip(estimate(after));
+        let Some((before_rate, after_rate, drop)) = rates.and_then(|(a, b)| Some((a, b, drop_between(&a, &b)?))) else {
+            self.without_interval.extend(ids());
+            return;
+        };
+        self.in_one.extend(ids());
+        let target = before[0].0.target.clone();
+        let place = place.to_vec();
+        self.slowdowns.push(Slowdown { change, place, target, before: before_rate, after: after_rate, drop });
+    }
+
+    fn reason(&self, point: u32) -> Option<LeftOut> {
+        let reason = match self.without_interval.contains(&point) {
+            _ if self.in_one.contains(&point) => return None,
+            true => LeftOutReason::NoInterval,
+            false => LeftOutReason::NoPartner,
+        };
+        Some(LeftOut { point, reason })
+    }
+}
+
+/// The insert rate of some repeats.
+fn estimate(repeats: &[Measured]) -> Option<MeanOfRepeats> {
+    combine(repeats.iter().filter_map(|(_, cost)| Some((cost.inserts_per_s?, cost.inserts_per_s_ci95))))
+}
+
+/// The limit of the storage of `point`; `Absent` for none.
+fn storage_of(point: &PointAnalysis) -> SettingValue {
+    let unlimited = SettingValue::Param(Value::Word(SettingValue::Absent.to_string()));
+    point.settings.value(STORAGE).filter(|limit| **limit != unlimited).cloned().unwrap_or(SettingValue::Absent)
+}
+
+fn storage_key(point: &PointAnalysis) -> (bool, String) {
+    let limit = storage_of(point);
+    (limit != SettingValue::Absent, limit.to_string())
+}
+
+/// The points by what varies among them but `changed`, and there by what `cell` makes of them.
+fn places<'a, K: Ord>(
+    own: &[Measured<'a>],
+    changed: &[&str],
+    cell: impl Fn(&Measured<'a>) -> Option<K>,
+) -> Vec<PlaceCells<'a, K>> {
+    let names: Vec<String> = varying(own.iter().map(|(point, _)| &point.settings))
+        .into_iter()
+        .map(|dimension| dimension.name)
+        .filter(|name| !changed.contains(&name.as_str()) && !NO_PLACE.contains(&name.as_str()))
+        .collect();
+    let mut places: BTreeMap<Vec<Option<String>>, PlaceCells<K>> = BTreeMap::new();
+    for one in own {
+        let Some(key) = cell(one) else { continue };
+        let settings = &one.0.settings;
+        let texts = names.iter().map(|name| settings.text(name)).collect();
+        let new = || PlaceCells { place: chosen(settings, &names), cells: BTreeMap::new() };
+        places.entry(texts).or_insert_with(new).cells.entry(key).or_default().push(*one);
+    }
+    places.into_values().collect()
+}
+
+fn chosen(settings: &Settings, names: &[String]) -> Vec<Setting> {
+    settings.used().filter(|setting| names.contains(&setting.name)).cloned().collect()
+}

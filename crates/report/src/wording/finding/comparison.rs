@@ -1,0 +1,220 @@
+//! In words: what several points, or the steps of an insert benchmark, show together.
+//!
+//! In: the figures. Out: titles, evidence and explanations. Limits: names of engines and settings are quoted as recorded.
+
+use super::FindingWords;
+use crate::wording::quantity::{bytes, kilobytes, number, or_unknown, percent, range, rate};
+use crate::wording::slowdown;
+use analysis::Axis;
+use analysis::finding::comparison::{
+    BeyondKnee, CacheMismatch, InsertSlowdown, Knee, PendingShare, StepRate, UnlikeDurability, WriteDebt,
+};
+use analysis::slowdown::Slowdown;
+
+impl FindingWords for WriteDebt {
+    const SUMMARY: &'static str = "a part of the writes that the inserts caused was still pending at their end";
+    const EXPLANATION: &'static str = "An engine answers before it has written everything: pages are dirty, memtables full, compactions pending. Writes that \
+         are pending at the end of a run are in none of its figures, so a short run looks cheap, and fast, too: a load of a \
+         million rows once wrote 0.23 KB per row, all of it redo log, and left 186 MB of dirty pages. Reported if more than 10 \
+         % of the writes that the inserts caused (done and pending) were pending. The written KB per insert is then too low. \
+         Run until the pending writes no longer grow, or add the step `drain`: it reports what it wrote and how long it took. \
+         Also reported if an engine that was to settle (in that step, or when its data was made) made no progress for a \
+         minute.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        match alike[0] {
+            WriteDebt::AfterDrain { .. } => {
+                format!("the drain is incomplete: {} were still pending", range(alike, |one| one.figure(), bytes))
+            }
+            WriteDebt::BeforeRun { .. } => format!(
+                "the data had not settled when the run began: {} were still pending",
+                range(alike, |one| one.figure(), bytes)
+            ),
+            WriteDebt::AfterInserts(_) => {
+                let share = range(alike, |one| one.figure(), percent);
+                format!(
+                    "{share} of the writes that these inserts cause were still pending at the end; KB written per insert is too low"
+                )
+            }
+        }
+    }
+
+    fn evidence(&self) -> String {
+        match self {
+            WriteDebt::AfterInserts(found) => pending_writes(found),
+            _ => "the engine made no progress with them".to_owned(),
+        }
+    }
+}
+
+/// The figure in the title: bytes, or a share.
+trait DebtFigure {
+    fn figure(&self) -> f64;
+}
+
+impl DebtFigure for WriteDebt {
+    fn figure(&self) -> f64 {
+        match self {
+            WriteDebt::AfterDrain { left_bytes } | WriteDebt::BeforeRun { left_bytes } => *left_bytes,
+            WriteDebt::AfterInserts(found) => found.pending_share.0,
+        }
+    }
+}
+
+fn pending_writes(found: &PendingShare) -> String {
+    let parts = [
+        found.written_bytes_per_insert.map(|written| format!("{} written per insert", kilobytes(written))),
+        found.pending_bytes.map(|pending| format!("{} pending at the end", bytes(pending))),
+        found.drain_written_bytes.map(|written| format!("the drain wrote {}", bytes(written))),
+        found.drain_left_bytes.map(|left| format!("the drain left {}", bytes(left))),
+        found.settled_written_bytes_per_insert.map(|written| format!("{} per insert including it", kilobytes(written))),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+impl FindingWords for CacheMismatch {
+    const SUMMARY: &'static str = "measured reads contradict what the data and cache sizes suggest";
+    const EXPLANATION: &'static str = "Reads show whether data is in memory; sizes do not. If the data is larger than the engine's cache and inserts read \
+         less than a page of 16 KiB for every hundred rows, something else held the data (the page cache; a memory limit takes \
+         it away), or the inserts touched a small part, or an LSM tree inserted without reading. If the data fits and inserts \
+         read more than that, the cache was cold, or holds other things, or compactions read. The figures are true either \
+         way, but for what the reads show.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.was_in_memory == other.was_in_memory
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        match alike[0].was_in_memory {
+            true => format!(
+                "the data is {} times the engine's cache, but inserts read almost nothing: this is an in-memory test",
+                range(alike, |one| one.data_per_cache, number)
+            ),
+            false => format!(
+                "the data fits the engine's cache, but each insert read {}",
+                range(alike, |one| one.read_bytes_per_insert, kilobytes)
+            ),
+        }
+    }
+
+    fn evidence(&self) -> String {
+        let size = |size: Option<f64>| or_unknown(size, bytes);
+        format!(
+            "data {}, cache {}, memory {}; {} read per insert (below {} counts as none)",
+            size(self.data_bytes),
+            size(self.cache_bytes),
+            size(self.memory_bytes),
+            kilobytes(self.read_bytes_per_insert),
+            kilobytes(self.read_bytes_per_insert_min)
+        )
+    }
+}
+
+impl FindingWords for UnlikeDurability {
+    const SUMMARY: &'static str = "points of one workload differ in durability and must not be compared";
+    const EXPLANATION: &'static str = "An engine that writes each commit to disk before it answers and one that leaves it to the operating system do not do \
+         the same work: in one measurement the first did 353 single-row inserts per second and the second 3,791. Compare \
+         points of one workload with unlike `durability` only if durability is what you want to compare. Otherwise set it \
+         equal for all engines (`--durability`).";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.targets.keys().eq(other.targets.keys())
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let words: Vec<&str> = alike[0].targets.keys().map(String::as_str).collect();
+        format!("points differ in durability ({})", words.join(", "))
+    }
+
+    fn evidence(&self) -> String {
+        let one = |(word, targets): (&String, &std::collections::BTreeSet<String>)| {
+            format!("`{word}`: {}", targets.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
+        };
+        self.targets.iter().map(one).collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl FindingWords for InsertSlowdown {
+    const SUMMARY: &'static str = "how much insert rates drop when storage slows or data outgrows the cache";
+    const EXPLANATION: &'static str = "If a plan has the same inserts with and without a storage limit (`storage_limit`), or with data that fits the cache \
+         and data that does not (`cache`, `memory_limit`, `rows`), each engine is compared with itself: the drop is one minus \
+         the slower rate over the faster, with the 95 % interval of the ratio. The greatest drop comes first. Two engines \
+         differ if their intervals do not overlap. A drop whose interval contains zero is not shown to exist. Nothing \
+         is claimed without an interval: each rate needs at least eight intervals, or three repeats. More repeats make the \
+         intervals narrower.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        slowdown::title(&alike[0].slowdowns)
+    }
+
+    fn evidence(&self) -> String {
+        let one = |slowdown: &Slowdown| {
+            format!("{} {} instead of {}", slowdown.target, rate(slowdown.after.mean), rate(slowdown.before.mean))
+        };
+        self.slowdowns.iter().map(one).collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl FindingWords for Knee {
+    const SUMMARY: &'static str = "where adding clients or depth stops helping";
+    const EXPLANATION: &'static str = "Among the points that differ only in clients or depth, the knee is the first that reaches 90 % of the best rate. \
+         Beyond it operations mostly wait longer for the same throughput, so it is the best place to work at. If the knee is \
+         the last step, the rate was still rising: measure more clients or a greater depth. If the rate falls more than 10 % \
+         behind the best step, the target suffers from too many operations at once.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        let place =
+            |one: &Self| (one.axis, one.beyond(), (one.knee.clients, one.knee.depth), one.last.clients, one.last.depth);
+        place(self) == place(other)
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let first = alike[0];
+        let at = |step: &StepRate| place(first.axis, step);
+        let knee_share = |one: &Self| one.knee.ops_per_s / one.best.ops_per_s.max(f64::MIN_POSITIVE);
+        match first.beyond() {
+            BeyondKnee::StillRising => format!("still rising at {}", at(&first.last)),
+            BeyondKnee::Falling => {
+                let fall = range(alike, Self::fall_share, percent);
+                format!("best at {}; {} is {fall} slower", at(&first.best), at(&first.last))
+            }
+            BeyondKnee::Level => {
+                let share = range(alike, knee_share, percent);
+                let best = range(alike, |one| one.best.ops_per_s, rate);
+                match alike.iter().all(|one| one.knee == one.best) {
+                    true => format!("best at {} ({best}); more does not help", at(&first.knee)),
+                    false => {
+                        format!("{} reaches {share} of the best rate ({best} at {})", at(&first.knee), at(&first.best))
+                    }
+                }
+            }
+        }
+    }
+
+    fn evidence(&self) -> String {
+        let one = |step: &StepRate| format!("{} {}", place(self.axis, step), rate(step.ops_per_s));
+        self.steps.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// `depth 8`, `4 clients`, `4 clients depth 8`.
+fn place(axis: Axis, step: &StepRate) -> String {
+    let clients = || match step.clients {
+        1 => "1 client".to_owned(),
+        n => format!("{n} clients"),
+    };
+    match axis {
+        Axis::None => String::new(),
+        Axis::Clients => clients(),
+        Axis::Depth => format!("depth {}", step.depth),
+        Axis::Both => format!("{} depth {}", clients(), step.depth),
+    }
+}

@@ -1,0 +1,279 @@
+//! In words: points that did not run, or not to their end, or not for long.
+//!
+//! In: the figures. Out: titles, evidence and explanations. Limits: recorded errors and events are quoted.
+
+use super::FindingWords;
+use crate::wording::quantity::{counted, percent, plural, range, time, whole};
+use analysis::finding::completeness::{
+    BlockedClients, BrokenAttempt, BrokenAttempts, ClockGaps, Ending, FewSamples, IncompletePoint, Interruption,
+    Percentile, Progress, RunLimit, ShortRun, UnfinishedStep, WideInterval,
+};
+use model::Nanos;
+
+impl FindingWords for IncompletePoint {
+    const SUMMARY: &'static str = "the point did not run to its end";
+    const EXPLANATION: &'static str = "If the target failed, the point is invalid: what was measured before the failure may already have suffered. If \
+         recording stopped because plimsoll was killed or the machine went down, the point is indicative: what was recorded \
+         is correct, but covers less time than planned. A point that never reached its run phase has no numbers and is \
+         invalid.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.ending == other.ending
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let title = match alike[0].ending {
+            Ending::TargetFailed => "the target failed",
+            Ending::NotStarted => "the run phase was not reached",
+            Ending::RecordingStopped => "recording stopped before the end",
+        };
+        title.to_owned()
+    }
+
+    fn evidence(&self) -> String {
+        let error = self.error.as_deref().unwrap_or("no error was recorded");
+        match self.progress {
+            Progress::Ops { done_ops, planned_ops } => format!("{error}; {done_ops} of {planned_ops} operations done"),
+            Progress::Time { measured_ns, planned_ns } => {
+                let [measured, planned] = [measured_ns, planned_ns].map(Nanos::as_secs_f64);
+                format!("{error}; {measured:.1} of {planned:.1} s measured")
+            }
+        }
+    }
+}
+
+impl FindingWords for Interruption {
+    const SUMMARY: &'static str = "the user or a safety limit ended the point early";
+    const EXPLANATION: &'static str = "The point ended before its time: by Ctrl-C, or by a limit that protects the machine, such as the space left on the \
+         disk. What was measured until then is kept and is correct for the shorter time. The point is indicative because the \
+         plan asked for more.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.at_ns.is_some() == other.at_ns.is_some()
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        match alike[0].at_ns {
+            Some(_) => format!("stopped at {} s", tenths(alike, |one| one.at_ns.unwrap_or_default())),
+            None => "stopped before the run phase".to_owned(),
+        }
+    }
+
+    fn evidence(&self) -> String {
+        self.reason.clone()
+    }
+}
+
+/// Seconds with one decimal, as a range.
+fn tenths<T>(alike: &[&T], at: impl Fn(&T) -> Nanos) -> String {
+    let all = || alike.iter().map(|one| at(one).as_secs_f64());
+    let [low, high] = [all().fold(f64::MAX, f64::min), all().fold(0.0, f64::max)].map(|at| format!("{at:.1}"));
+    if low == high { low } else { format!("{low} to {high}") }
+}
+
+impl FindingWords for BrokenAttempts {
+    const SUMMARY: &'static str = "the run was interrupted here and resumed later";
+    const EXPLANATION: &'static str = "The run ended during this point, or before it, and was resumed with `plimsoll run --resume`. The point was measured \
+         completely, on new data; what an earlier attempt recorded is in none of its numbers. If the point is a step of a \
+         sequence, the steps before it were repeated first, in its prepare phase. The points of those steps are the ones \
+         measured before the interruption, on data that no longer exists.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.attempts.is_empty() == other.attempts.is_empty()
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        match alike[0].attempts.is_empty() {
+            true => "resumed: the data was made again for this point".to_owned(),
+            false => {
+                let attempts = counted(alike, |one| one.attempts.len() as u64, "interrupted attempt");
+                format!("resumed: this point was repeated after {attempts}")
+            }
+        }
+    }
+
+    fn evidence(&self) -> String {
+        let attempt = |attempt: &BrokenAttempt| {
+            let seconds = attempt.measured_ns.as_secs_f64();
+            format!("point {} ended after {seconds:.1} s and is not counted", attempt.point)
+        };
+        let repeated = self.repeated_steps.iter().map(|steps| format!("steps repeated before it: {steps}"));
+        self.attempts.iter().map(attempt).chain(repeated).collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl FindingWords for UnfinishedStep {
+    const SUMMARY: &'static str = "a limit ended the step before all rows were inserted";
+    const EXPLANATION: &'static str = "The point is a step that ends when all its rows are inserted, but `time` or `ops_max` ended it earlier. Its rate is \
+         that of the rows that were inserted: the first ones, which are the cheapest if the data outgrows memory. The steps \
+         after it run on less data than planned. Leave `time` out, or raise it.";
+
+    fn title(alike: &[&Self]) -> String {
+        let done = range(alike, |one| one.done_ops as f64 / one.planned_ops as f64, percent);
+        format!("stopped after {done} of its operations")
+    }
+
+    fn evidence(&self) -> String {
+        let limit = match self.limit {
+            RunLimit::Ops { ops_max } => format!("`ops_max` is {ops_max}"),
+            RunLimit::Time { time_ns } => format!("`time` is {time_ns}"),
+        };
+        format!("{} of {} operations; {limit}", self.done_ops, self.planned_ops)
+    }
+}
+
+impl FindingWords for BlockedClients {
+    const SUMMARY: &'static str = "clients were still blocked when the grace time ended";
+    const EXPLANATION: &'static str = "Operations in flight at the end get a grace time. Clients whose operation did not return in that time were \
+         abandoned: their last operations, the slowest of all, are in no percentile, and the target may have stalled for these \
+         clients or for all. The point is invalid. Look at the engine's log and the kernel's (`dmesg`) around the end of the \
+         run.";
+
+    fn title(alike: &[&Self]) -> String {
+        let clients = counted(alike, |one| one.clients as u64, "client");
+        let were = if alike.iter().all(|one| one.clients == 1) { "was" } else { "were" };
+        format!("{clients} {were} still blocked after the end")
+    }
+
+    fn evidence(&self) -> String {
+        self.quoted.join("; ")
+    }
+}
+
+impl FindingWords for ClockGaps {
+    const SUMMARY: &'static str = "plimsoll did not run for a while: suspended, stopped, or without a CPU";
+    const EXPLANATION: &'static str = "Much more time passed between two ticks of the sampler than it asked for. The machine was suspended or migrated, \
+         plimsoll was stopped (Ctrl-Z, SIGSTOP, a frozen cgroup), other processes took all CPUs, or the clock is broken. The \
+         target may have continued or stalled during that time, so neither the rate nor the response times of the run phase \
+         mean anything.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.is_crowded() == other.is_crowded()
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let times = counted(alike, |one| one.count as u64, "time");
+        let first = tenths(alike, |one| one.first_at_ns.unwrap_or_default());
+        let share = |one: &Self| one.foreign_cpu_share.map_or(0.0, |share| share.0);
+        let cause = match alike[0].is_crowded() {
+            true => format!("; others used {} of the CPU", range(alike, share, percent)),
+            false => String::new(),
+        };
+        format!("plimsoll did not run for a while, {times}; first noticed at {first} s{cause}")
+    }
+
+    fn evidence(&self) -> String {
+        self.quoted.join("; ")
+    }
+}
+
+/// Whether others used so much of the CPU that it explains why plimsoll did not run.
+trait Crowded {
+    fn is_crowded(&self) -> bool;
+}
+
+impl Crowded for ClockGaps {
+    fn is_crowded(&self) -> bool {
+        self.foreign_cpu_share.is_some_and(|share| share.0 > analysis::detect::foreign_cpu::OTHERS_MAX)
+    }
+}
+
+impl FindingWords for ShortRun {
+    const SUMMARY: &'static str = "the run is too short to know how exact the throughput is";
+    const EXPLANATION: &'static str = "The confidence interval of the throughput comes from the spread between intervals; it needs at least 8 whole ones. In \
+         less than 2 s, anything that happens once a second (a flush, a journal commit, a timer) happens once or not at all. \
+         The point is then only indicative: run longer, or record shorter intervals.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.lacks_intervals() == other.lacks_intervals()
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        match alike[0].lacks_intervals() {
+            true => {
+                let intervals = counted(alike, |one| one.intervals as u64, "interval");
+                format!("too short for a confidence interval: {intervals}, {} needed", alike[0].intervals_min)
+            }
+            false => format!("too short: {}", range(alike, |one| one.length_ns.0 as f64, time)),
+        }
+    }
+
+    fn evidence(&self) -> String {
+        format!(
+            "{} of {} in {:.2} s; at least {} intervals and {} s are needed",
+            plural(self.intervals as u64, "whole interval"),
+            self.interval_ns,
+            self.length_ns.as_secs_f64(),
+            self.intervals_min,
+            self.length_min_ns.as_secs_f64()
+        )
+    }
+}
+
+impl FindingWords for FewSamples {
+    const SUMMARY: &'static str = "too few operations for the percentiles";
+    const EXPLANATION: &'static str = "A percentile is only as reliable as the number of operations above it: with fewer than 10 it depends on chance. So \
+         p99.9 needs 10,000 operations, p99 1,000, p95 200 and the median 20. The finding names the highest percentile that \
+         you can quote. A point without any operation has no numbers and is invalid.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        (self.highest, self.ops == 0) == (other.highest, other.ops == 0)
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        match alike[0].highest {
+            _ if alike[0].ops == 0 => "no operation was done".to_owned(),
+            Some(highest) => format!("too few operations for percentiles above {}", percentile(highest)),
+            None => "too few operations for any percentile".to_owned(),
+        }
+    }
+
+    fn evidence(&self) -> String {
+        match self.ops {
+            0 => {
+                format!("{:.2} s of run phase, {} failed", self.length_ns.as_secs_f64(), whole(self.failed_ops as f64))
+            }
+            ops => format!("{}; p99.9 needs 10,000, p99 1,000, p95 200", plural(ops, "operation")),
+        }
+    }
+}
+
+impl FindingWords for WideInterval {
+    const SUMMARY: &'static str = "throughput known only roughly";
+    const EXPLANATION: &'static str = "The rates of the intervals differ so much that the 95 % confidence interval of the \
+         throughput is wide. Two such points cannot be compared closely, so the point is only indicative. Run it for longer, or \
+         repeat it.";
+
+    fn is_like(&self, _: &Self) -> bool {
+        true
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let shares = alike.iter().map(|one| one.half_width_share.0 * 100.0);
+        let widest = shares.fold(0.0, f64::max);
+        match alike {
+            [_] => format!("throughput known only to within {widest:.0} %"),
+            _ => format!("throughput known only to within {widest:.0} % at worst"),
+        }
+    }
+
+    fn evidence(&self) -> String {
+        let [low, high] = self.ops_per_s_ci95;
+        format!(
+            "{} ops/s, 95 % CI {} to {}; at most {:.0} % to either side is close enough",
+            whole(self.ops_per_s),
+            whole(low),
+            whole(high),
+            self.half_width_max.0 * 100.0
+        )
+    }
+}
+
+fn percentile(of: Percentile) -> &'static str {
+    match of {
+        Percentile::P50 => "p50",
+        Percentile::P95 => "p95",
+        Percentile::P99 => "p99",
+        Percentile::P999 => "p99.9",
+    }
+}

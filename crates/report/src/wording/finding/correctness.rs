@@ -1,0 +1,186 @@
+//! In words: records that contradict each other, and work that failed.
+//!
+//! In: the figures. Out: titles, evidence and explanations. Limits: failures are quoted as the driver described them.
+
+use super::FindingWords;
+use crate::wording::quantity::{bytes, counted, number, percent, plural, range, whole};
+use analysis::finding::correctness::{
+    Contradiction, CorruptData, FailedOps, InFlightMismatch, StepAccounts, TimeKind, UnlikeAccounts,
+};
+
+impl FindingWords for FailedOps {
+    const SUMMARY: &'static str = "operations failed";
+    const EXPLANATION: &'static str = "Failed operations are counted but are in no percentile. A failure is often faster or slower than a success, so any \
+         failure weakens the numbers. Below 99 % success they describe the failures more than the work, and the point is \
+         invalid. The evidence quotes the first failures as the driver described them.";
+
+    fn title(alike: &[&Self]) -> String {
+        let failed = counted(alike, |one| one.failed_ops, "operation");
+        format!("{failed} failed ({})", range(alike, |one| one.failed_share.0, percent))
+    }
+
+    fn evidence(&self) -> String {
+        let counts = format!("{} done, {} failed", whole(self.done_ops as f64), whole(self.failed_ops as f64));
+        match self.quoted.is_empty() {
+            true => counts,
+            false => format!("{counts}; first: {}", self.quoted.join("; ")),
+        }
+    }
+}
+
+impl FindingWords for CorruptData {
+    const SUMMARY: &'static str = "data did not come back as it was written";
+    const EXPLANATION: &'static str = "With `verify = true` every 4 KiB that is written describes itself, reads check it, and after the run all of it is \
+         read back. A unit is corrupt if its content does not match its checksum (flipped bits, a torn write, something else \
+         written over it), stale if it holds an earlier write although a later one was acknowledged (a lost write), and \
+         misdirected if it is intact but belongs to another place (written to, or read from, the wrong one). Storage that \
+         does any of these has failed, whatever its speed, so the point is invalid. Look at the kernel's log (`dmesg`) and \
+         the drive's own (SMART); `plimsoll verify RUN` checks data that still exists.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        let kinds = |one: &Self| one.counts().map(|(count, _)| count > 0);
+        kinds(self) == kinds(other)
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        if alike[0].units() == 0 {
+            return "reads did not return what was written".to_owned();
+        }
+        let kinds = alike[0].counts().into_iter().enumerate().filter(|(_, (count, _))| *count > 0);
+        let of = |(nth, (_, kind)): (usize, (u64, &str))| {
+            format!("{} {kind}", range(alike, |one| one.counts()[nth].0 as f64, whole))
+        };
+        let kinds: Vec<String> = kinds.map(of).collect();
+        format!("units of 4 KiB did not come back as they were written: {}", kinds.join(", "))
+    }
+
+    fn evidence(&self) -> String {
+        match self.quoted.is_empty() {
+            true => "counted by the check after the run".to_owned(),
+            false => format!("first: {}", self.quoted.join("; ")),
+        }
+    }
+}
+
+/// Damaged units by kind.
+trait DamageCounts {
+    fn counts(&self) -> [(u64, &'static str); 3];
+}
+
+impl DamageCounts for CorruptData {
+    fn counts(&self) -> [(u64, &'static str); 3] {
+        [(self.corrupt_units, "corrupt"), (self.stale_units, "stale"), (self.misdirected_units, "misdirected")]
+    }
+}
+
+impl FindingWords for Contradiction {
+    const SUMMARY: &'static str = "what was recorded contradicts itself";
+    const EXPLANATION: &'static str = "What is recorded twice must agree: each histogram holds as many times as operations were done; the bytes moved by \
+         the file workload are reads and writes times the block size; response times are not below service times; \
+         percentiles rise; arrivals done and unserved are those that the schedule offered. A contradiction means that \
+         plimsoll or the run file is broken; no number of the point can be used.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let title = match alike[0] {
+            Contradiction::HistogramsDiffer { .. } => "histograms and counts differ",
+            Contradiction::BytesDiffer { .. } => "the bytes moved are not operations times block size",
+            Contradiction::ResponseBelowService { .. } => "response times are below service times",
+            Contradiction::PercentilesFall { .. } => "percentiles do not rise",
+            Contradiction::ArrivalsDiffer { .. } => "arrivals performed and unserved do not add up to those offered",
+        };
+        title.to_owned()
+    }
+
+    fn evidence(&self) -> String {
+        match self {
+            Contradiction::HistogramsDiffer { intervals, first_ops, first_response_times, first_service_times } => {
+                let differ = if *intervals == 1 { "differs" } else { "differ" };
+                format!(
+                    "{} {differ}; the first has {}, {first_response_times} response and {first_service_times} service times",
+                    plural(*intervals as u64, "interval"),
+                    plural(*first_ops, "operation"),
+                )
+            }
+            Contradiction::BytesDiffer { ops, block_bytes, moved_bytes } => {
+                format!("{} of {block_bytes} moved {moved_bytes} bytes", plural(*ops, "operation"))
+            }
+            Contradiction::ResponseBelowService { response_mean_ns, service_mean_ns } => {
+                format!("mean response {response_mean_ns:.0} ns, mean service {service_mean_ns:.0} ns")
+            }
+            Contradiction::PercentilesFall { of, quantiles_ns: q } => {
+                let of = match of {
+                    TimeKind::Response => "response",
+                    TimeKind::Service => "service",
+                };
+                format!("{of}: p50 {} p95 {} p99 {} p99.9 {} max {} ns", q.p50, q.p95, q.p99, q.p999, q.max)
+            }
+            Contradiction::ArrivalsDiffer { offered, performed, unserved } => {
+                format!("{offered} offered, {performed} performed, {unserved} unserved")
+            }
+        }
+    }
+}
+
+impl FindingWords for InFlightMismatch {
+    const SUMMARY: &'static str = "throughput and service times contradict each other";
+    const EXPLANATION: &'static str = "Little's law (J. D. C. Little, Operations Research 9(3), 1961): the mean number of operations in flight is the \
+         throughput times the mean time of one. It cannot exceed clients * depth; if it does by more than 5 %, a time or a \
+         count is wrong and the point is invalid. In a closed loop with one operation per client and no think time it must \
+         come close to the number of clients; if it stays below 80 %, the clients spent the rest outside operations \
+         (generating them, recording, or waiting for a CPU) and the target could have done more.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.is_impossible() == other.is_impossible()
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        match alike[0].is_impossible() {
+            true => "more operations in flight than the clients can have".to_owned(),
+            false => {
+                let outside = |one: &Self| 1.0 - one.in_flight_mean / one.in_flight_max as f64;
+                format!("clients spent {} of their time outside operations", range(alike, outside, percent))
+            }
+        }
+    }
+
+    fn evidence(&self) -> String {
+        let mean = number(self.in_flight_mean);
+        match self.is_impossible() {
+            true => format!("throughput * mean service time = {mean} > clients * depth = {}", self.in_flight_max),
+            false => format!("throughput * mean service time = {mean} of {} clients", self.in_flight_max),
+        }
+    }
+}
+
+impl FindingWords for UnlikeAccounts {
+    const SUMMARY: &'static str = "the engine and the block layer count different amounts of written data";
+    const EXPLANATION: &'static str = "When all pending writes are done, what the engine counts as written to its log, its pages and its compactions should \
+         match what the block layer counted. They are compared after the step `drain`, over all steps that it covers, and \
+         reported if they differ by more than 10 % of the greater. More in the block layer: a file system that copies or \
+         keeps a journal, files that the engine does not count (sorted runs of a new index), blocks that are rounded up. More \
+         in the engine: pages that were written several times to the page cache and once to the device (PostgreSQL), files \
+         that were deleted before they reached it, or compression below the engine. Until you know which, the written KB per \
+         insert has this uncertainty.";
+
+    fn title(alike: &[&Self]) -> String {
+        format!(
+            "the block layer wrote {}, the engine counts {}: {} apart",
+            range(alike, |one| one.block_bytes, bytes),
+            range(alike, |one| one.engine_bytes, bytes),
+            range(alike, |one| one.difference_share.0, percent)
+        )
+    }
+
+    fn evidence(&self) -> String {
+        let furthest = |step: &StepAccounts| {
+            let name = step.step.as_deref().unwrap_or("this step");
+            format!("; largest difference in {name}: {} and {}", bytes(step.block_bytes), bytes(step.engine_bytes))
+        };
+        let furthest = self.furthest.as_ref().map_or(String::new(), furthest);
+        format!("over the steps since the previous drain, including this one{furthest}")
+    }
+}

@@ -1,0 +1,296 @@
+//! In words: loads that were not the ones asked for.
+//!
+//! In: the figures. Out: titles, evidence and explanations. Limits: none.
+
+use super::FindingWords;
+use crate::wording::quantity::{counted, kibibytes, number, or_unknown, percent, plural, range, rate, time, whole};
+use analysis::finding::load::{
+    BlockAccess, BlockChange, BoundClients, HiddenWaits, MissedArrivals, MissedRate, MissedTarget, Overload,
+};
+
+impl FindingWords for MissedTarget {
+    const SUMMARY: &'static str = "depth, block size or rate differ from what you asked for";
+    const EXPLANATION: &'static str = "What was reached is compared with what you asked for, and reported if it is more than 5 % off. Depth: by Little's \
+         law the mean number of operations in flight is the throughput times the mean service time; if it is below clients * \
+         depth, the generator did not keep that many in flight. libaio through the page cache performs each operation when it \
+         is submitted: its depth is always 1. The mean queue of the device is compared, too, and reported if it holds less \
+         than half: the rest waited above it, in a scheduler, a limit or the file system. Block size: with direct I/O, the \
+         bytes per operation of the device; smaller ones were split (by the largest request that the device takes, or \
+         because the file is fragmented), larger ones were merged with neighbours. Rate: an open loop that did less than it \
+         offered without being overloaded. The numbers of such a point are true for what was reached.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (MissedTarget::Block { access: one, cause, .. }, MissedTarget::Block { access: other, cause: why, .. }) => {
+                one == other && std::mem::discriminant(cause) == std::mem::discriminant(why)
+            }
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let asked = range(alike, |one| one.asked(), whole);
+        match alike[0] {
+            MissedTarget::DepthAtSubmission { .. } => format!("queue depth: {asked} requested, 1 per client reached"),
+            MissedTarget::Depth { .. } => {
+                format!("queue depth: {asked} requested, {} reached", range(alike, |one| one.reached(), number))
+            }
+            MissedTarget::DeviceDepth { .. } => {
+                format!("queue depth: {asked} requested, {} in the device", range(alike, |one| one.reached(), number))
+            }
+            MissedTarget::Block { access, .. } => format!(
+                "{} of {} reached the device as {}",
+                access_plural(*access),
+                range(alike, |one| one.asked(), kibibytes),
+                range(alike, |one| one.reached(), kibibytes)
+            ),
+            MissedTarget::Rate(_) => format!(
+                "{} requested, {} reached ({} less)",
+                range(alike, |one| one.asked(), rate),
+                range(alike, |one| one.reached(), rate),
+                range(alike, |one| 1.0 - one.reached() / one.asked(), percent)
+            ),
+        }
+    }
+
+    fn evidence(&self) -> String {
+        match self {
+            MissedTarget::DepthAtSubmission { .. } => {
+                "`io = aio` without direct I/O: the kernel performs each operation when it is submitted".to_owned()
+            }
+            MissedTarget::Depth { reached_in_flight, .. } => {
+                let reached = number(*reached_in_flight);
+                format!("throughput * mean service time = {reached}: the clients submit too few at a time")
+            }
+            MissedTarget::DeviceDepth { client_in_flight, device_in_flight, .. } => format!(
+                "mean in flight at the clients {}, in the device's queue {}: the others waited above it",
+                or_unknown(*client_in_flight, number),
+                number(*device_in_flight)
+            ),
+            MissedTarget::Block { access, reached_bytes, cause, .. } => {
+                let kind = access_word(*access);
+                format!("{} bytes per {kind} of the device; {}", whole(*reached_bytes), block_cause(*cause))
+            }
+            MissedTarget::Rate(missed) => missed_arrivals(missed),
+        }
+    }
+}
+
+/// What was asked for and what was reached, as plain numbers.
+trait AskedReached {
+    fn asked(&self) -> f64;
+    fn reached(&self) -> f64;
+}
+
+impl AskedReached for MissedTarget {
+    fn asked(&self) -> f64 {
+        match *self {
+            MissedTarget::DepthAtSubmission { asked_in_flight }
+            | MissedTarget::Depth { asked_in_flight, .. }
+            | MissedTarget::DeviceDepth { asked_in_flight, .. } => asked_in_flight as f64,
+            MissedTarget::Block { asked_bytes, .. } => asked_bytes.0 as f64,
+            MissedTarget::Rate(missed) => missed.offered_per_s,
+        }
+    }
+
+    fn reached(&self) -> f64 {
+        match *self {
+            MissedTarget::DepthAtSubmission { .. } => 1.0,
+            MissedTarget::Depth { reached_in_flight, .. } => reached_in_flight,
+            MissedTarget::DeviceDepth { device_in_flight, .. } => device_in_flight,
+            MissedTarget::Block { reached_bytes, .. } => reached_bytes,
+            MissedTarget::Rate(missed) => missed.done_per_s,
+        }
+    }
+}
+
+fn access_word(access: BlockAccess) -> &'static str {
+    match access {
+        BlockAccess::Read => "read",
+        BlockAccess::Write => "write",
+    }
+}
+
+fn access_plural(access: BlockAccess) -> &'static str {
+    match access {
+        BlockAccess::Read => "reads",
+        BlockAccess::Write => "writes",
+    }
+}
+
+fn block_cause(cause: BlockChange) -> String {
+    match cause {
+        BlockChange::SplitBySize { request_max_bytes } => {
+            format!("split: the device takes at most {request_max_bytes} at a time (`max_sectors_kb`)")
+        }
+        BlockChange::SplitByPieces => {
+            "split: a request may have only so many pieces of memory or of the file (`max_segments`)".to_owned()
+        }
+        BlockChange::Merged => "merged: neighbouring blocks were joined on their way to the device".to_owned(),
+    }
+}
+
+fn missed_arrivals(missed: &MissedArrivals) -> String {
+    format!(
+        "the schedule offered {}, {} expected; {} unserved",
+        plural(missed.arrivals, "arrival"),
+        whole(missed.expected_arrivals),
+        whole(missed.unserved_arrivals as f64)
+    )
+}
+
+impl FindingWords for BoundClients {
+    const SUMMARY: &'static str = "the load generator was the bottleneck, or too late to measure well";
+    const EXPLANATION: &'static str = "The client threads used more than 80 % of the cores they can run on (one per client, or as many as `threads`, at most \
+         those that plimsoll may use). The rate is then what the clients could ask for, not what the target can do. Or, in an \
+         open loop, clients that waited for an arrival woke up so late that the delay is more than 5 % of the 99th \
+         percentile: the response times contain scheduling delays. For the file engine the clients' CPU includes the kernel's \
+         part of the I/O, which is usually the limit for reads from the page cache.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        match alike[0] {
+            BoundClients::Busy { .. } => {
+                format!(
+                    "the client threads used {} of the cores they can run on",
+                    range(alike, |one| one.share(), percent)
+                )
+            }
+            BoundClients::Late { .. } => format!(
+                "clients woke up {} late on average, {} of p99",
+                range(alike, |one| one.lag_mean_ns(), time),
+                range(alike, |one| one.share(), percent)
+            ),
+        }
+    }
+
+    fn evidence(&self) -> String {
+        match self {
+            BoundClients::Busy { cores, threads, .. } => {
+                format!("{} cores busy with {}", number(*cores), plural(u64::from(*threads), "client thread"))
+            }
+            BoundClients::Late { lag_max_ns, late_arrivals, p99_ns, .. } => {
+                format!("{}, the latest by {lag_max_ns}; p99 {p99_ns}", plural(*late_arrivals, "late arrival"))
+            }
+        }
+    }
+}
+
+/// The figures that the titles of both forms need.
+trait ClientFigures {
+    fn share(&self) -> f64;
+    fn lag_mean_ns(&self) -> f64;
+}
+
+impl ClientFigures for BoundClients {
+    fn share(&self) -> f64 {
+        match self {
+            BoundClients::Busy { cores_share, .. } => cores_share.0,
+            BoundClients::Late { lag_mean_ns, p99_ns, .. } => lag_mean_ns / p99_ns.0.max(1) as f64,
+        }
+    }
+
+    fn lag_mean_ns(&self) -> f64 {
+        match self {
+            BoundClients::Busy { .. } => 0.0,
+            BoundClients::Late { lag_mean_ns, .. } => *lag_mean_ns,
+        }
+    }
+}
+
+impl FindingWords for Overload {
+    const SUMMARY: &'static str = "the offered rate was not served in time";
+    const EXPLANATION: &'static str = "In an open loop, arrivals fell due while every client was busy (late), or were not started before the end \
+         (unserved). If more than 0.1 % of the arrivals and more than one per operation that can be in flight are unserved, \
+         or more than 5 % are late, the offered rate is above what the target can do with this many clients, at least at \
+         times. Response times include the wait, as your users would notice it; in a lasting overload they grow with the \
+         length of the run and are no property of the target.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.is_lasting == other.is_lasting
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        match alike[0].is_lasting {
+            false => {
+                let late = range(alike, |one| one.late_share.0, percent);
+                format!("{late} of the arrivals had to wait for a free client")
+            }
+            true => format!(
+                "overloaded: {} never served; {} offered, {} done",
+                counted(alike, |one| one.unserved_arrivals, "arrival"),
+                range(alike, |one| one.offered_per_s, rate),
+                range(alike, |one| one.done_per_s, rate)
+            ),
+        }
+    }
+
+    fn evidence(&self) -> String {
+        format!(
+            "offered {}, done {}; {} of {} late, {} unserved; response times include the wait",
+            rate(self.offered_per_s),
+            rate(self.done_per_s),
+            whole(self.late_arrivals as f64),
+            plural(self.arrivals, "arrival"),
+            whole(self.unserved_arrivals as f64)
+        )
+    }
+}
+
+impl FindingWords for MissedRate {
+    const SUMMARY: &'static str = "background clients missed their rate";
+    const EXPLANATION: &'static str = "Background clients work at a fixed rate beside the clients of the run (inserts beside queries). They did less than 95 \
+         % of that rate, and more is missing than they can have in flight. The numbers of the run were then measured with a \
+         lighter background load than you asked for; do not compare them with points that kept the rate. The target cannot \
+         sustain the rate while foreground clients ask as fast as they can. The response times of the background clients \
+         count from the moment at which each operation was due, and grow with the length of the run if the rate is missed.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.load.kinds == other.load.kinds
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        format!(
+            "background {} missed its rate: {} of {} ({})",
+            alike[0].load.kinds.join(" and "),
+            range(alike, |one| one.load.ops_per_s, rate),
+            range(alike, |one| one.load.asked_per_s, rate),
+            range(alike, |one| one.load.kept, percent)
+        )
+    }
+
+    fn evidence(&self) -> String {
+        let load = &self.load;
+        let p99 =
+            load.response_ns.map_or(String::new(), |q| format!("; p99 of the response time {}", time(q.p99 as f64)));
+        format!(
+            "{} done by {}, {} late, {} never started, {} failed{p99}",
+            whole(load.ops as f64),
+            plural(u64::from(load.clients), "client"),
+            whole(load.late as f64),
+            whole(load.unserved as f64),
+            whole(load.failed as f64)
+        )
+    }
+}
+
+impl FindingWords for HiddenWaits {
+    const SUMMARY: &'static str = "a closed loop stalled, and its percentiles hide the waiting";
+    const EXPLANATION: &'static str = "In a closed loop a client that waits for the target sends nothing meanwhile, so a stall of seconds is one slow \
+         operation per client among many fast ones, and no percentile shows it (coordinated omission). Users who arrive \
+         independently would all have waited. An open loop (`--rate`) counts the response time from the moment at which each \
+         operation was due, and shows it. A server frozen for 3 s of 12 s had a p99 of 7.6 ms in a closed loop and of 2880 ms \
+         at a fixed rate.";
+
+    fn title(alike: &[&Self]) -> String {
+        let p99 = range(alike, |one| one.p99_ns.0 as f64, time);
+        format!("closed loop: p99 ({p99}) hides the stalls (coordinated omission)")
+    }
+
+    fn evidence(&self) -> String {
+        format!("p99 {}, longest {}", self.p99_ns, self.longest_ns)
+    }
+}

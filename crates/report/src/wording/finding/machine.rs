@@ -1,0 +1,342 @@
+//! In words: what the machine did for the point, and for other processes.
+//!
+//! In: the figures. Out: titles, evidence and explanations. Limits: recorded events are quoted.
+
+use super::FindingWords;
+use crate::wording::quantity::{
+    kibibytes, megabytes_per_s, number, or_unknown, percent, plural, range, rate, time, whole,
+};
+use analysis::finding::machine::{
+    CachedReads, Ceiling, CeilingMix, CeilingUse, CoresUsed, Counters, CpuUser, EscapedLimit, ForeignCpu, IoWorkers,
+    LimitEvidence, LimitedFlow, MemoryPressure, MissingCounters,
+};
+use analysis::finding::units::Share;
+
+impl FindingWords for IoWorkers {
+    const SUMMARY: &'static str = "the kernel handed operations of io_uring to worker threads";
+    const EXPLANATION: &'static str = "An operation that io_uring cannot start without blocking is handed to a worker thread of the kernel (`iou-wrk`), \
+         which performs it as a synchronous call. That costs two thread switches, and CPU time that is not counted for any \
+         client; `io = sync` with as many clients as the depth is then usually faster. The usual reasons are a file system or \
+         device without asynchronous I/O (tmpfs, zram, some FUSE and network file systems), writes that extend a file or \
+         allocate space, and O_SYNC. Syncs are always handed over, so points with `fsync` are left out. The finding describes \
+         the way of measuring; the throughput is real.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        let known = |one: &Self| (one.workers.is_some(), one.workers_cpu.clone());
+        known(self) == known(other)
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let workers = match alike[0].workers {
+            Some(_) => range(alike, |one| one.workers.unwrap_or(0) as f64, whole),
+            None => "an unknown number of".to_owned(),
+        };
+        let cpu = alike[0].workers_cpu.as_ref().map_or(String::new(), |cpu| format!(" ({cpu} of CPU)"));
+        format!("io_uring handed operations to {workers} kernel workers{cpu}")
+    }
+
+    fn evidence(&self) -> String {
+        format!(
+            "workers at the end of the load: {}; their CPU time, not counted for any client: {}; CPU of the clients per \
+             operation: {}",
+            or_unknown(self.workers.map(|workers| workers as f64), whole),
+            self.workers_cpu.as_deref().unwrap_or("unknown"),
+            or_unknown(self.client_cpu_ns_per_op, time)
+        )
+    }
+}
+
+impl FindingWords for CachedReads {
+    const SUMMARY: &'static str = "direct reads did not reach the device";
+    const EXPLANATION: &'static str = "With `direct`, every byte that the file workload reads should be read by the device under the file. If the disk's own \
+         counter shows less than half of it, something between them answered: a cache of the file system or of a loop device, \
+         or parts of the file that were never written. The numbers are then those of that cache.";
+
+    fn title(alike: &[&Self]) -> String {
+        let share = range(alike, |one| one.device_read_bytes_per_s / one.read_bytes_per_s, percent);
+        format!("only {share} of the reads reached the device; the rest came from a cache")
+    }
+
+    fn evidence(&self) -> String {
+        format!(
+            "{} read from the file, {} from the device",
+            megabytes_per_s(self.read_bytes_per_s),
+            megabytes_per_s(self.device_read_bytes_per_s)
+        )
+    }
+}
+
+impl FindingWords for EscapedLimit {
+    const SUMMARY: &'static str = "the device did more than `storage_limit` allows";
+    const EXPLANATION: &'static str = "The point has a `storage_limit`, and the device under its data did more than that in the run phase. Either other \
+         processes used the device, or writes of the engine escaped the limit: control groups of version 1 limit a group's \
+         reads, its direct writes and what it syncs itself, but not what the kernel writes for it later from the page cache. \
+         The numbers are then not those of a disk this slow. Use `fs`, which limits the whole device, or let the engine write \
+         past the page cache (`direct`, `flush_method`).";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.flow == other.flow
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let flow = flow_word(alike[0].flow);
+        let [done, limit] = [|one: &EscapedLimit| one.done_per_s, |one: &EscapedLimit| one.limit_per_s];
+        let (done, limit) = (range(alike, done, whole), range(alike, limit, whole));
+        format!("the device did {done} {flow} per second although the limit is {limit}")
+    }
+
+    fn evidence(&self) -> String {
+        let device = self.device.as_ref().map_or("the device".to_owned(), |device| format!("device `{device}`"));
+        format!(
+            "{device}: {} {} per second, {} of them counted by the limit of {}",
+            whole(self.done_per_s),
+            flow_word(self.flow),
+            or_unknown(self.counted_per_s, whole),
+            whole(self.limit_per_s)
+        )
+    }
+}
+
+fn flow_word(flow: LimitedFlow) -> &'static str {
+    match flow {
+        LimitedFlow::ReadOps => "reads",
+        LimitedFlow::WriteOps => "writes",
+        LimitedFlow::ReadBytes => "bytes read",
+        LimitedFlow::WriteBytes => "bytes written",
+    }
+}
+
+impl FindingWords for ForeignCpu {
+    const SUMMARY: &'static str = "the hypervisor or other processes took CPU time";
+    const EXPLANATION: &'static str = "Steal is time in which this virtual machine wanted to run and the hypervisor ran another: above 2 % of the machine's \
+         CPU time the point is only indicative, above 10 % invalid. Other processes are those that are neither plimsoll nor \
+         the engine: above 10 % of the machine they compete with what is measured. Kernel threads that write back or compress \
+         for the target are among them; check which processes they are before you blame others.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(&self.by) == std::mem::discriminant(&other.by)
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let share = range(alike, |one| one.share.0, percent);
+        match alike[0].by {
+            CpuUser::Hypervisor { .. } => format!("the hypervisor took {share} of the CPU time (steal)"),
+            CpuUser::OtherProcesses { .. } => format!("other processes used {share} of the machine's CPU time"),
+        }
+    }
+
+    fn evidence(&self) -> String {
+        match self.by {
+            CpuUser::Hypervisor { share_max } => format!("steal during the run; limit {}", percent(share_max.0)),
+            CpuUser::OtherProcesses { cores } => cores_used(&cores),
+        }
+    }
+}
+
+fn cores_used(cores: &CoresUsed) -> String {
+    format!(
+        "{} cores used by other processes, {} by plimsoll and the engine, of {}",
+        number(cores.others_cores),
+        number(cores.ours_cores),
+        whole(cores.machine_cores)
+    )
+}
+
+impl FindingWords for MemoryPressure {
+    const SUMMARY: &'static str = "the machine was short of memory";
+    const EXPLANATION: &'static str = "Pages were swapped in or out during the run phase, or for more than 1 % of its time every running task waited for \
+         memory (`full` in /proc/pressure/memory). The numbers are then those of a machine that runs out of memory: the \
+         engine's caches and the data set together are too large. Shrink the data, the caches or the number of clients \
+         (`--scale` shrinks all in proportion).";
+
+    fn title(_: &[&Self]) -> String {
+        "the machine was short of memory".to_owned()
+    }
+
+    fn evidence(&self) -> String {
+        format!(
+            "{} swapped in, {} out; all tasks waited for memory {} of the time",
+            plural(self.swapped_in_pages, "page"),
+            whole(self.swapped_out_pages as f64),
+            percent(self.waited_share.0)
+        )
+    }
+}
+
+impl FindingWords for LimitEvidence {
+    const SUMMARY: &'static str = "the bottleneck, if the evidence is clear";
+    const EXPLANATION: &'static str = "Disk: the device was busy more than 90 % of the run. CPU: more than 90 % of the machine's CPU time was used, or, if \
+         other processes used more of it than plimsoll and the engine, other processes. Clients: the client threads used up \
+         their cores. Schedule: an open loop got everything that it offered, so nothing was at its limit. Target or clients: \
+         an open loop left arrivals unserved and nothing else was busy. If nothing was busy, a single core means that an \
+         embedded engine used one core and no more, and one operation at a time that a single client waited for each \
+         operation before the next. If none of these is clear, the bottleneck is unknown: locks, a single writer, commit \
+         latency or the network leave no trace in these counters. A busy disk at depth 1 means that one request at a time \
+         kept it busy; a greater depth may still give more.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        let has_others = |one: &Self| matches!(one, LimitEvidence::Cpu { others_share: Some(_), .. });
+        self.limit() == other.limit() && has_others(self) == has_others(other)
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let shares = |nth: usize| range(alike, |one| one.shares()[nth], percent);
+        match alike[0] {
+            LimitEvidence::Disk { .. } => format!("disk-bound: the device was busy {} of the time", shares(0)),
+            LimitEvidence::Cpu { others_share: None, .. } => format!("CPU-bound: the CPU was {} busy", shares(0)),
+            LimitEvidence::Cpu { .. } => {
+                format!("CPU-bound: the CPU was {} busy, {} of it with other processes", shares(0), shares(1))
+            }
+            LimitEvidence::OtherProcesses { .. } => {
+                format!("other processes used {} of all CPU time; the CPU was {} busy", shares(1), shares(0))
+            }
+            LimitEvidence::Client { .. } => {
+                format!("the client threads used {} of the cores they can run on", shares(0))
+            }
+            LimitEvidence::OneCore { .. } => {
+                format!("CPU-bound on one core ({} cores used)", range(alike, |one| one.cores(), number))
+            }
+            LimitEvidence::OneAtATime { .. } => "latency-bound: one client with one operation at a time".to_owned(),
+            LimitEvidence::Schedule { .. } => "limited by the schedule: everything offered was served".to_owned(),
+            LimitEvidence::TargetOrClients(_) => {
+                "the target or its clients are too slow for the offered rate; no counter shows why".to_owned()
+            }
+            LimitEvidence::NotShown(_) => "bottleneck unknown: nothing was saturated".to_owned(),
+        }
+    }
+
+    fn evidence(&self) -> String {
+        match self {
+            LimitEvidence::Disk { .. } => "busy time of the device over the run phase".to_owned(),
+            LimitEvidence::Cpu { cores: Some(cores), .. } | LimitEvidence::OtherProcesses { cores, .. } => {
+                cores_used(cores)
+            }
+            LimitEvidence::Cpu { .. } => "user, system and interrupt time over the run phase".to_owned(),
+            LimitEvidence::Client { .. } => "CPU time of the client threads over the run phase".to_owned(),
+            LimitEvidence::OneCore { cores, kernel_share } => {
+                let kernel =
+                    kernel_share.map_or(String::new(), |share| format!(", {} of it in the kernel", percent(share.0)));
+                format!("the engine and its clients used {} cores in all{kernel}", number(*cores))
+            }
+            LimitEvidence::OneAtATime { service_mean_ns } => {
+                format!("each operation took {service_mean_ns} on average")
+            }
+            LimitEvidence::Schedule { done_per_s, offered_per_s } => {
+                format!("{} of {} offered", rate(*done_per_s), rate(*offered_per_s))
+            }
+            LimitEvidence::TargetOrClients(counters) | LimitEvidence::NotShown(counters) => counters_shown(counters),
+        }
+    }
+}
+
+/// The figures that the titles need.
+trait LimitFigures {
+    /// The share that was busy, and that of other processes.
+    fn shares(&self) -> [f64; 2];
+    /// Cores used.
+    fn cores(&self) -> f64;
+}
+
+impl LimitFigures for LimitEvidence {
+    fn shares(&self) -> [f64; 2] {
+        match *self {
+            LimitEvidence::Disk { busy_share } => [busy_share.0, 0.0],
+            LimitEvidence::Cpu { busy_share, others_share, .. } => [busy_share.0, others_share.unwrap_or_default().0],
+            LimitEvidence::OtherProcesses { busy_share, others_share, .. } => [busy_share.0, others_share.0],
+            LimitEvidence::Client { cores_share } => [cores_share.0, 0.0],
+            _ => [0.0, 0.0],
+        }
+    }
+
+    fn cores(&self) -> f64 {
+        if let LimitEvidence::OneCore { cores, .. } = self { *cores } else { 0.0 }
+    }
+}
+
+fn counters_shown(counters: &Counters) -> String {
+    let share = |share: Option<Share>| or_unknown(share.map(|share| share.0), percent);
+    format!(
+        "disk busy {}, CPU used {}, client cores used {}",
+        share(counters.disk_busy_share),
+        share(counters.cpu_share),
+        share(counters.client_cores_share)
+    )
+}
+
+impl FindingWords for CeilingUse {
+    const SUMMARY: &'static str = "how much of the disk's best measured rate was used";
+    const EXPLANATION: &'static str = "The operations of the device during the run (for a file point with direct I/O, its own) are compared with a ceiling: \
+         random blocks with direct I/O, as `plimsoll disk` measured them here before (it writes `ceilings.json` beside the run \
+         files, and each later run on the same disk and file system records them as facts), or as a file point of the same \
+         run reached them. Of the blocks measured, the one nearest to the point's mean size is used: smaller operations are \
+         compared by their number, larger ones by their bytes, since a device does at least as many smaller ones, and at \
+         least as many bytes in larger ones. The depth is the one at which the ceiling was highest. Far below the ceiling, \
+         the device does not limit the engine; close to it, it does. More than 100 % means that the ceiling was not the \
+         device's best: neighbouring blocks were merged, or the disk was busy or limited when it was measured.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        let mixes = |one: &Self| one.ceilings.iter().map(ceiling_name).collect::<Vec<_>>();
+        mixes(self) == mixes(other)
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let names: Vec<String> = alike[0].ceilings.iter().map(ceiling_name).collect();
+        format!("{} of this disk's best {} rate", range(alike, |one| one.used_share.0, percent), names.join(" and "))
+    }
+
+    fn evidence(&self) -> String {
+        let side = if self.counted_at_clients { "the clients" } else { "the device" };
+        let ceilings: Vec<String> = self
+            .ceilings
+            .iter()
+            .map(|ceiling| format!("{} {}", rate(ceiling.ops_per_s), self.origin(ceiling)))
+            .collect();
+        let (done, size) = (rate(self.ops_per_s), kibibytes(self.bytes_per_op));
+        format!("{side} did {done} of {size} on average; best: {}", ceilings.join(" and "))
+    }
+}
+
+/// `16 KiB random-read (depth 32)`
+fn ceiling_name(ceiling: &Ceiling) -> String {
+    let mix = match ceiling.mix {
+        CeilingMix::Reads => "random-read".to_owned(),
+        CeilingMix::Writes => "random-write".to_owned(),
+        CeilingMix::Both { read_share } => format!("random-read-write ({} reads)", percent(read_share.0)),
+    };
+    format!("{} {mix} (depth {})", ceiling.block_bytes, ceiling.depth)
+}
+
+/// Where a ceiling was measured.
+trait CeilingOrigin {
+    fn origin(&self, ceiling: &Ceiling) -> String;
+}
+
+impl CeilingOrigin for CeilingUse {
+    fn origin(&self, ceiling: &Ceiling) -> String {
+        match ceiling.point {
+            Some(id) => format!("in point {id} of this run"),
+            None => {
+                let when = self.measured.as_ref().map_or(String::new(), |when| format!(", {when}"));
+                let kernel = self.kernel.as_ref().map_or(String::new(), |kernel| format!(", kernel {kernel}"));
+                format!("by `plimsoll disk`{when}{kernel}")
+            }
+        }
+    }
+}
+
+impl FindingWords for MissingCounters {
+    const SUMMARY: &'static str = "a source of counters is missing or failed";
+    const EXPLANATION: &'static str = "A file of the kernel or a statistic of the engine could not be read, at the start or later. The load goes on and its \
+         numbers are valid. Cost per operation, the charts of that source and the findings that need it (foreign CPU, memory \
+         pressure, the bottleneck) are missing or cover only a part of the run.";
+
+    fn title(alike: &[&Self]) -> String {
+        let sources = range(alike, |one| one.quoted.len() as f64, whole);
+        let is_one = alike.iter().all(|one| one.quoted.len() == 1);
+        format!("{sources} {} of counters could not be read", if is_one { "source" } else { "sources" })
+    }
+
+    fn evidence(&self) -> String {
+        self.quoted.join("; ")
+    }
+}

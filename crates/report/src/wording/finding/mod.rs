@@ -1,0 +1,167 @@
+//! Findings in words: a title, the figures that show it, what to do next, and what `plimsoll explain` prints.
+//!
+//! In: typed findings. Out: text. Each kind of finding has its words in one `impl` of [`FindingWords`]; a title is written once,
+//! for one finding and for several that differ in their numbers only.
+//! Limits: text that a run recorded is quoted as it is; it must be escaped for its place.
+
+mod comparison;
+mod completeness;
+mod correctness;
+mod load;
+mod machine;
+mod next_step;
+mod rates;
+
+pub use next_step::next_step;
+
+use super::quantity::plural;
+use analysis::finding::{comparison as compared, completeness as ended, correctness as checked};
+use analysis::finding::{load as loaded, machine as ran_on, rates as moved};
+use analysis::{Code, Detail, DetailKind};
+
+/// The words for one kind of finding.
+trait FindingWords: DetailKind {
+    /// One line: what is found.
+    const SUMMARY: &'static str;
+    /// A paragraph: how it is decided, what it means, what to do.
+    const EXPLANATION: &'static str;
+
+    /// Whether one title can hold both: they differ in their numbers only.
+    fn is_like(&self, other: &Self) -> bool {
+        let _ = other;
+        true
+    }
+
+    /// One line for all of `alike`, at least one, with ranges for the numbers that differ.
+    fn title(alike: &[&Self]) -> String;
+
+    /// The figures that show it.
+    fn evidence(&self) -> String;
+}
+
+/// What `plimsoll explain CODE` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The code.
+    pub code: Code,
+    /// One line: what is found.
+    pub summary: &'static str,
+    /// A paragraph: how it is decided, what it means, what to do.
+    pub explanation: &'static str,
+}
+
+fn explanation_of<T: FindingWords>() -> Explanation {
+    Explanation { code: T::CODE, summary: T::SUMMARY, explanation: T::EXPLANATION }
+}
+
+fn title_of<T: FindingWords>(alike: &[&Detail]) -> String {
+    T::title(&alike.iter().filter_map(|detail| T::in_detail(detail)).collect::<Vec<_>>())
+}
+
+fn are_alike<T: FindingWords>(one: &T, other: &Detail) -> bool {
+    T::in_detail(other).is_some_and(|other| one.is_like(other))
+}
+
+/// Connects each kind of finding with the type that holds its figures.
+macro_rules! words_of {
+    ($($kind:ident => $figures:ty,)*) => {
+        /// The explanation of the findings with this code.
+        pub fn explanation(code: Code) -> Explanation {
+            match code {
+                $(Code::$kind => explanation_of::<$figures>(),)*
+            }
+        }
+
+        /// Whether one title can hold both: they are of one kind and differ in their numbers only.
+        pub fn is_alike(one: &Detail, other: &Detail) -> bool {
+            match one {
+                $(Detail::$kind(figures) => are_alike(figures, other),)*
+            }
+        }
+
+        /// One line for all of `alike`, with ranges for the numbers that differ. Empty for none.
+        pub fn title(alike: &[&Detail]) -> String {
+            match alike.first() {
+                None => String::new(),
+                $(Some(Detail::$kind(_)) => title_of::<$figures>(alike),)*
+            }
+        }
+
+        /// The figures that show it.
+        pub fn evidence(detail: &Detail) -> String {
+            match detail {
+                $(Detail::$kind(figures) => figures.evidence(),)*
+            }
+        }
+    };
+}
+
+words_of! {
+    Incomplete => ended::IncompletePoint,
+    Interrupted => ended::Interruption,
+    MeasuredAgain => ended::BrokenAttempts,
+    CutShort => ended::UnfinishedStep,
+    Hung => ended::BlockedClients,
+    ClockGap => ended::ClockGaps,
+    Errors => checked::FailedOps,
+    Corrupt => checked::CorruptData,
+    Plausibility => checked::Contradiction,
+    LittlesLaw => checked::InFlightMismatch,
+    TargetNotReached => loaded::MissedTarget,
+    IoWqOffload => ran_on::IoWorkers,
+    Cached => ran_on::CachedReads,
+    LimitEscaped => ran_on::EscapedLimit,
+    ClientBound => loaded::BoundClients,
+    ForeignCpu => ran_on::ForeignCpu,
+    Swap => ran_on::MemoryPressure,
+    Overload => loaded::Overload,
+    BackgroundRateMissed => loaded::MissedRate,
+    TooShort => ended::ShortRun,
+    FewSamples => ended::FewSamples,
+    WideInterval => ended::WideInterval,
+    Steady => moved::SteadyRounds,
+    NotSteady => moved::UnsteadyRounds,
+    Unsteady => moved::Unsteadiness,
+    LevelShift => moved::LevelShifts,
+    TwoLevels => moved::LevelPair,
+    Wave => moved::RateWave,
+    Stall => moved::Stalls,
+    Drops => moved::RateDrops,
+    PartitionDrops => moved::PartitionRates,
+    Bursts => moved::RateBursts,
+    Starvation => moved::StarvedOps,
+    CoordinatedOmission => loaded::HiddenWaits,
+    Limit => ran_on::LimitEvidence,
+    LoadLine => ran_on::CeilingUse,
+    WriteDebt => compared::WriteDebt,
+    AccountsDiffer => checked::UnlikeAccounts,
+    CacheMismatch => compared::CacheMismatch,
+    CounterGap => ran_on::MissingCounters,
+    UnlikeDurability => compared::UnlikeDurability,
+    InsertSlowdown => compared::InsertSlowdown,
+    Knee => compared::Knee,
+}
+
+/// One line for `n` findings of one kind that no title can hold together.
+pub fn mixed_title(code: Code, n: usize) -> String {
+    let points = plural(n as u64, "point");
+    match code {
+        Code::Limit => format!("bottleneck identified for {points} (see the report)"),
+        code => format!("{}: {points} (see the report)", explanation(code).summary),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_finding_is_explained() {
+        for code in Code::ALL {
+            let words = explanation(*code);
+            assert_eq!(words.code, *code);
+            assert!(!words.summary.is_empty() && !words.summary.ends_with('.'), "{}", code.as_str());
+            assert!(words.explanation.len() > 150 && words.explanation.ends_with('.'), "{}", code.as_str());
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The names of points: their settings in words.
+//!
+//! In: the typed labels and settings of points. Out: short text, such as `sqlite oltp read_write clients 16`.
+//! Limits: labels distinguish the points of one run and no more; they are as long as it takes, and cut where they are shown.
+
+use analysis::dimensions::arrivals_word;
+use analysis::{PointAnalysis, Setting, SettingValue};
+use model::{Nanos, Pacing, Until, Value};
+use std::collections::BTreeMap;
+
+/// What distinguishes `point` from the others of its run: `file rndrd depth 8`.
+pub fn point_label(point: &PointAnalysis) -> String {
+    let words = phrases(point.label.group.iter().chain(&point.label.place));
+    words.join(" ")
+}
+
+/// What distinguishes the group of `point` from the others: the label without clients, depth and repetition.
+pub fn group_label(point: &PointAnalysis) -> String {
+    settings_label(&point.label.group)
+}
+
+/// `settings` in words: `sqlite indexes 3`.
+pub fn settings_label(settings: &[Setting]) -> String {
+    phrases(settings).join(" ")
+}
+
+/// Each of `settings` in words.
+pub fn phrases<'a>(settings: impl IntoIterator<Item = &'a Setting>) -> Vec<String> {
+    settings.into_iter().map(phrase).collect()
+}
+
+/// A setting in words: `rndrd`, `indexes 3`, `closed loop`.
+pub fn phrase(setting: &Setting) -> String {
+    let name = spoken_name(&setting.name);
+    match &setting.value {
+        SettingValue::Name(name) => name.clone(),
+        SettingValue::FileSystem(kind) => kind.to_string(),
+        SettingValue::Pacing(pacing) => pacing_phrase(pacing),
+        SettingValue::Until(Until::Time) => "until time".to_owned(),
+        SettingValue::Until(Until::Steady { .. }) => "until steady".to_owned(),
+        SettingValue::Param(Value::Word(word)) if speaks_for_itself(&setting.name, word) => word.clone(),
+        SettingValue::Param(Value::Access(access)) => access.to_string(),
+        other => format!("{name} {other}"),
+    }
+}
+
+/// What paces the load: `closed loop`, `poisson arrivals, rate 5000`.
+fn pacing_phrase(pacing: &Pacing) -> String {
+    match pacing {
+        Pacing::Closed { think: Nanos(0) } => "closed loop".to_owned(),
+        Pacing::Closed { think } => format!("think {think}"),
+        Pacing::Open { arrivals } => format!("{} arrivals, rate {}", arrivals_word(arrivals), arrivals.per_s()),
+    }
+}
+
+/// A name as people say it.
+fn spoken_name(name: &str) -> &str {
+    match name {
+        "memory_limit" => "memory limit",
+        "storage_limit" => "storage limit",
+        name => name,
+    }
+}
+
+/// Words that could be the value of any setting.
+const NEED_THEIR_NAME: [&str; 12] =
+    ["none", "os", "disk", "default", "keep", "kept", "again", "stop", "on", "off", "true", "false"];
+
+/// Whether a word is understood without the name of its setting. A server's variable (`innodb.x`) needs its name.
+fn speaks_for_itself(name: &str, word: &str) -> bool {
+    let begins_as_word = word.starts_with(|c: char| c.is_alphabetic());
+    begins_as_word && !name.contains('.') && !NEED_THEIR_NAME.contains(&word)
+}
+
+/// A setting as tables list it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedSetting {
+    /// Its value as a person would write it in a plan.
+    pub text: String,
+    /// Whether the point makes any use of it.
+    pub used: bool,
+}
+
+/// The parameters of workload and engine, the limits, and what paces and ends the load, by name. What is at its default is left out.
+pub fn list_settings(point: &PointAnalysis) -> BTreeMap<String, ListedSetting> {
+    let mut all = BTreeMap::new();
+    let mut add = |name: &str, text: String, used: bool| {
+        // If workload and engine both have a parameter of a name, the workload's comes first and stays.
+        all.entry(name.to_owned()).or_insert(ListedSetting { text, used });
+    };
+    for setting in point.settings.iter() {
+        match &setting.value {
+            SettingValue::Name(_) | SettingValue::Count(_) | SettingValue::Absent | SettingValue::Default => {}
+            SettingValue::Pacing(Pacing::Closed { think: Nanos(0) }) | SettingValue::Until(Until::Time) => {}
+            SettingValue::Pacing(Pacing::Closed { think }) => add("think", think.to_string(), true),
+            SettingValue::Pacing(Pacing::Open { arrivals }) => {
+                add("rate", arrivals.per_s().to_string(), true);
+                add("arrivals", arrivals_word(arrivals).to_owned(), true);
+            }
+            SettingValue::Until(Until::Steady { round, .. }) => {
+                add("until", "steady".to_owned(), true);
+                add("round", round.to_string(), true);
+            }
+            other => add(&setting.name, other.to_string(), setting.used),
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::Settings;
+    use model::{Access, Arrivals, Bytes, FileSystem};
+
+    fn said(name: &str, value: SettingValue) -> String {
+        let settings: Settings = [(name.to_owned(), value)].into_iter().collect();
+        phrase(settings.get(name).unwrap())
+    }
+
+    fn word(name: &str, word: &str) -> String {
+        said(name, SettingValue::Param(Value::Word(word.to_owned())))
+    }
+
+    #[test]
+    fn a_word_speaks_for_itself_unless_it_could_be_that_of_anything() {
+        assert_eq!([word("mode", "rndrd"), word("durability", "none")], ["rndrd", "durability none"]);
+        assert_eq!([word("innodb.x", "ON"), word("storage_limit", "iops=500")], ["innodb.x ON", "iops=500"]);
+        assert_eq!(word("engine_bin", "/opt/a"), "engine_bin /opt/a");
+    }
+
+    #[test]
+    fn other_values_have_their_name_unless_their_kind_is_plain() {
+        let access = Access { name: "zipf".into(), args: vec![0.9] };
+        assert_eq!(said("access", SettingValue::Param(Value::Access(access))), "zipf:0.9");
+        assert_eq!(said("indexes", SettingValue::Param(Value::Int(3))), "indexes 3");
+        assert_eq!(said("memory_limit", SettingValue::Param(Value::Bytes(Bytes(1 << 30)))), "memory limit 1 GiB");
+        assert_eq!(said("fs", SettingValue::FileSystem(FileSystem::Xfs)), "xfs");
+        assert_eq!(
+            [said("fs", SettingValue::Absent), said("clients", SettingValue::Count(4))],
+            ["fs none", "clients 4"]
+        );
+    }
+
+    #[test]
+    fn closed_and_open_loops_are_named() {
+        let open = Pacing::Open { arrivals: Arrivals::Poisson { per_s: 5_000.0 } };
+        assert_eq!(said("pacing", SettingValue::Pacing(open)), "poisson arrivals, rate 5000");
+        let closed = Pacing::Closed { think: Nanos(0) };
+        assert_eq!(said("pacing", SettingValue::Pacing(closed)), "closed loop");
+    }
+
+    #[test]
+    fn settings_at_their_default_are_not_listed() {
+        let mut point = crate::testing::quick().points.remove(0);
+        let listed = list_settings(&point);
+        assert_eq!(listed.keys().collect::<Vec<_>>(), ["block", "mode"]);
+        let open = Pacing::Open { arrivals: Arrivals::Constant { per_s: 500.0 } };
+        point.settings.set("pacing", SettingValue::Pacing(open));
+        assert_eq!(list_settings(&point)["arrivals"].text, "constant");
+    }
+}

@@ -1,0 +1,12 @@
+//! The English of reports: sentences, captions and labels are written here, one file per subject.
+//!
+//! In: typed data of the crate `analysis`. Out: text for people, not yet escaped and not wrapped.
+//! Limits: nothing is computed or judged here; numbers are rounded for reading.
+
+pub mod finding;
+pub mod label;
+pub mod list;
+pub mod numbers;
+pub mod quantity;
+pub mod slowdown;
+pub mod verdict;

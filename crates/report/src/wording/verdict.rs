@@ -1,0 +1,686 @@
+//! The verdict in sentences: how much, what limits it, how steadily, and how far to trust it.
+//!
+//! In: the typed verdict of an analysis. Out: whole sentences, the answer first. They are not wrapped: a page knows its width.
+//! Limits: a workload with many groups is summed up by its range, and of many workloads the first are described; the report has all.
+
+use super::label::{point_label, settings_label};
+use super::list::{join_and, plural};
+use super::numbers::{count, floored_percent, megabytes, rate, seconds, wide_interval};
+use super::slowdown;
+use analysis::finding::machine::Limit;
+use analysis::slowdown::Slowdown;
+use analysis::sweep::Place;
+use analysis::verdict::{
+    BackgroundRate, Bottleneck, Capacity, GroupVerdict, LongestWait, RateReached, Reason, Scaling, Steadiness, Tally,
+    Trust, Unmeasured,
+};
+use analysis::{Analysis, Code, Role, Setting, Validity, Verdict};
+use model::Nanos;
+
+/// The most sentences about how much is done.
+const SUBJECTS_MAX: usize = 4;
+/// More groups than this are summed up by their range.
+const GROUPS_MAX: usize = 8;
+/// The most sentences about slowdowns.
+const SLOWDOWNS_MAX: usize = 3;
+/// The most groups or reasons that are named in one list.
+const NAMED_MAX: usize = 4;
+/// The durability that needs no mention.
+const USUAL_DURABILITY: &str = "disk";
+
+/// The verdict of `analysis`, at least one sentence.
+pub fn sentences(analysis: &Analysis) -> Vec<String> {
+    let verdict = &analysis.verdict;
+    let mut all = how_much(verdict);
+    all.extend(slowdowns(verdict));
+    all.extend(left_out(verdict));
+    all.extend(not_measured(&verdict.trust.unmeasured));
+    all.extend(bottleneck(&verdict.bottleneck()));
+    all.extend(steadiness(analysis, &verdict.steadiness()));
+    all.extend(trust(&verdict.trust));
+    all
+}
+
+/// Groups that do the same work: of one workload, and of one step if it has steps.
+type Family<'a> = Vec<&'a GroupVerdict>;
+
+fn how_much(verdict: &Verdict) -> Vec<String> {
+    if verdict.groups.is_empty() {
+        return vec!["Nothing was measured.".to_owned()];
+    }
+    let known = verdict.groups.iter().filter(|group| group.capacity != Capacity::Unknown);
+    let families = families(known);
+    if families.is_empty() {
+        return vec!["No point has a usable result.".to_owned()];
+    }
+    let by_workload = families.chunk_by(|a, b| a[0].workload == b[0].workload);
+    let subjects: Vec<(String, String)> = by_workload.flat_map(workload_sentences).collect();
+    let shown = if subjects.len() > SUBJECTS_MAX { SUBJECTS_MAX - 1 } else { subjects.len() };
+    let mut sentences: Vec<String> = subjects[..shown].iter().map(|(_, sentence)| sentence.clone()).collect();
+    let others: Vec<String> = subjects[shown..].iter().map(|(name, _)| name.clone()).collect();
+    if !others.is_empty() {
+        sentences.push(format!("The tables have {} as well.", join_and(&others)));
+    }
+    sentences
+}
+
+/// What has a rate comes before what has only a duration.
+fn families<'a>(groups: impl Iterator<Item = &'a GroupVerdict>) -> Vec<Family<'a>> {
+    let mut families: Vec<Family> = Vec::new();
+    for group in groups {
+        let is_like = |family: &&mut Family| family[0].workload == group.workload && family[0].step == group.step;
+        match families.iter_mut().find(is_like) {
+            Some(family) => family.push(group),
+            None => families.push(vec![group]),
+        }
+    }
+    let workloads: Vec<&str> = families.iter().map(|family| family[0].workload.as_str()).collect();
+    let place = |family: &Family| workloads.iter().position(|name| *name == family[0].workload);
+    families.sort_by_key(|family| (place(family), matches!(family[0].capacity, Capacity::Duration { .. })));
+    families
+}
+
+/// The sentences about one workload, each with the name of what it is about.
+fn workload_sentences(families: &[Family]) -> Vec<(String, String)> {
+    let is_lone_sequence = families.len() > 1 && families.iter().all(|family| family.len() == 1);
+    match is_lone_sequence {
+        true => vec![(families[0][0].workload.clone(), sequence_sentence(families))],
+        false => families.iter().map(|family| (family_name(family), family_sentence(family))).collect(),
+    }
+}
+
+/// `insert`, `insert l.i1`
+fn family_name(family: &Family) -> String {
+    let step = family[0].step.as_ref().map_or(String::new(), |step| format!(" {step}"));
+    format!("{}{step}", family[0].workload)
+}
+
+/// `insert on sqlite: l.i0 reaches 70.9k rows/s, l.i1 14.7k rows/s and l.x takes 2.70 s.`
+fn sequence_sentence(families: &[Family]) -> String {
+    let groups: Vec<&GroupVerdict> = families.iter().map(|family| family[0]).collect();
+    let step = |group: &&GroupVerdict| (group.step.clone().unwrap_or_default(), amount(group));
+    let head = format!("{} on {}{}", groups[0].workload, groups[0].target, durability(&groups));
+    format!("{head}: {}.", clauses(&groups.iter().map(step).collect::<Vec<_>>()))
+}
+
+fn family_sentence(family: &Family) -> String {
+    match family.as_slice() {
+        [only] => group_sentence(only),
+        groups if groups.len() > GROUPS_MAX => range_sentence(family),
+        _ => matrix_sentence(family).unwrap_or_else(|| list_sentence(family)),
+    }
+}
+
+/// `sqlite oltp reaches 2.00k/s at 4 clients, with p99 475 us; 16 clients give no more.`
+fn group_sentence(group: &GroupVerdict) -> String {
+    let head = format!("{}{}", settings_label(&group.label), durability(&[group]));
+    match &group.capacity {
+        Capacity::Rate(reached) if reached.is_overloaded => {
+            let served = rate(reached.ops_per_s.mean);
+            let offered = reached.offered_per_s.map_or_else(|| "what was offered".to_owned(), rate);
+            format!(
+                "{head} serves {served} of {offered} offered: it is overloaded, and percentiles are of served operations only."
+            )
+        }
+        Capacity::Rate(reached) => {
+            let at = place(&reached.place).map_or(String::new(), |place| format!(" at {place}"));
+            let p99 = reached.p99_ns.map_or(String::new(), |ns| format!(", with p99 {}", Nanos(ns)));
+            let background = reached.background.as_ref().map_or(String::new(), background);
+            let (reached_rate, scaling) = (detailed_rate(reached), scaling(&reached.scaling));
+            format!("{head} reaches {reached_rate}{at}{p99}{scaling}{background}.")
+        }
+        _ => format!("{head} {}.", amount(group).join(" ")),
+    }
+}
+
+/// `indexes 0: sqlite reaches 8.40k/s and fjall 41.0k/s; indexes 3: ...`, if each of several targets was measured in each of several
+/// settings.
+fn matrix_sentence(family: &Family) -> Option<String> {
+    let (mut targets, mut settings): (Vec<&str>, Vec<String>) = Default::default();
+    for group in family {
+        let setting = setting(group);
+        if !targets.contains(&group.target.as_str()) {
+            targets.push(&group.target);
+        }
+        if !settings.contains(&setting) {
+            settings.push(setting);
+        }
+    }
+    let is_complete = targets.len() * settings.len() == family.len();
+    if !is_complete || targets.len() < 2 {
+        return None;
+    }
+    let at = |wanted: &String| {
+        let own = family.iter().filter(|group| setting(group) == *wanted);
+        let parts: Vec<_> = own.map(|group| (group.target.clone(), amount(group))).collect();
+        let with = if wanted.is_empty() { String::new() } else { format!("with {wanted}, ") };
+        format!("{with}{}", clauses(&parts))
+    };
+    let all: Vec<String> = settings.iter().map(at).collect();
+    Some(format!("{}{}: {}.", family_name(family), durability(family), all.join("; ")))
+}
+
+/// `file: rndrd reaches 25.8k/s (423 MB/s) and rndwr 31.5k/s (516 MB/s), both at depth 32.`
+fn list_sentence(family: &Family) -> String {
+    let places: Vec<Option<String>> =
+        family.iter().map(|group| reached(group).and_then(|one| place(&one.place))).collect();
+    let is_one_place = places.iter().all(|place| *place == places[0]);
+    let part = |(group, own): (&&GroupVerdict, &Option<String>)| {
+        let at = own.as_ref().filter(|_| !is_one_place).map_or(String::new(), |place| format!(" at {place}"));
+        let [verb, figure] = amount(group);
+        (name_in_family(group), [verb, figure + &payload(group) + &at])
+    };
+    let parts: Vec<_> = family.iter().zip(&places).map(part).collect();
+    let together = match (&places[0], family.len()) {
+        (Some(place), 2) if is_one_place => format!(", both at {place}"),
+        (Some(place), _) if is_one_place => format!(", all at {place}"),
+        _ => String::new(),
+    };
+    format!("{}{}: {}{together}.", family_name(family), durability(family), clauses(&parts))
+}
+
+/// `insert: 9 groups range from 8.20k/s (indexes 8) to 9.00k/s (indexes 0).`
+fn range_sentence(family: &Family) -> String {
+    let size = |group: &&&GroupVerdict| match &group.capacity {
+        Capacity::Rate(reached) => headline_rate(reached).0,
+        Capacity::Duration { seconds, .. } => seconds.mean,
+        Capacity::Unknown => 0.0,
+    };
+    let by_size = |a: &&&GroupVerdict, b: &&&GroupVerdict| size(a).total_cmp(&size(b));
+    let ends = family.iter().min_by(by_size).into_iter().chain(family.iter().max_by(by_size));
+    let shown = |group: &&GroupVerdict| format!("{} ({})", amount(group)[1], name_in_family(group));
+    let ends: Vec<String> = ends.map(shown).collect();
+    let head = format!("{}{}", family_name(family), durability(family));
+    format!("{head}: {} range from {}.", plural(family.len(), "group"), ends.join(" to "))
+}
+
+/// `sqlite reaches 8.40k/s, fjall 41.0k/s and rocksdb takes 3.00 s`: a verb is written when it changes.
+fn clauses(parts: &[(String, [String; 2])]) -> String {
+    let mut before = "";
+    let mut clauses = Vec::new();
+    for (name, [verb, figure]) in parts {
+        clauses.push(if verb == before { format!("{name} {figure}") } else { format!("{name} {verb} {figure}") });
+        before = verb;
+    }
+    join_and(&clauses)
+}
+
+/// The verb and the figure of what a group does: `reaches 38.2k/s`, `takes 2.70 s`.
+fn amount(group: &GroupVerdict) -> [String; 2] {
+    match &group.capacity {
+        Capacity::Rate(reached) => {
+            let (value, unit) = headline_rate(reached);
+            let offered = reached.offered_per_s.filter(|_| reached.is_overloaded);
+            let offered = offered.map_or(String::new(), |offered| format!(" of {} offered", rate(offered)));
+            ["reaches".to_owned(), format!("{}{unit}{}{offered}", count(value), wide_interval(&reached.ops_per_s))]
+        }
+        Capacity::Duration { seconds: taken, .. } => ["takes".to_owned(), seconds(taken.mean)],
+        Capacity::Unknown => ["has".to_owned(), "no usable result".to_owned()],
+    }
+}
+
+/// Rows if any are inserted, else operations.
+fn headline_rate(reached: &RateReached) -> (f64, &'static str) {
+    match reached.rows_per_s {
+        Some(rows) if rows.mean > 0.0 => (rows.mean, " rows/s"),
+        _ => (reached.ops_per_s.mean, "/s"),
+    }
+}
+
+/// The rate of operations, and what it amounts to if that differs: `1.00k/s (20.0k rows/s)`.
+fn detailed_rate(reached: &RateReached) -> String {
+    let ops = reached.ops_per_s.mean;
+    let differs = |value: &f64| count(*value) != count(ops);
+    let rows = reached.rows_per_s.map(|rows| rows.mean).filter(|rows| *rows > 0.0).filter(differs);
+    let queries = reached.queries_per_s.map(|queries| queries.mean).filter(differs);
+    let detail = match (rows, queries, reached.bytes_per_s) {
+        (Some(rows), ..) => format!(" ({} rows/s)", count(rows)),
+        (None, Some(queries), _) => format!(" ({} queries/s)", count(queries)),
+        (None, None, bytes) if bytes > 0.0 => format!(" ({})", megabytes(bytes)),
+        _ => String::new(),
+    };
+    format!("{}{}{detail}", rate(ops), wide_interval(&reached.ops_per_s))
+}
+
+/// ` (423 MB/s)`, if the group moves payload and inserts nothing.
+fn payload(group: &GroupVerdict) -> String {
+    let bytes = reached(group).filter(|one| one.rows_per_s.is_none() && one.queries_per_s.is_none());
+    let bytes = bytes.map(|one| one.bytes_per_s).filter(|bytes| *bytes > 0.0);
+    bytes.map_or(String::new(), |bytes| format!(" ({})", megabytes(bytes)))
+}
+
+fn reached(group: &GroupVerdict) -> Option<&RateReached> {
+    match &group.capacity {
+        Capacity::Rate(reached) => Some(reached),
+        _ => None,
+    }
+}
+
+/// `4 clients`, `depth 8`, `4 clients and depth 8`
+fn place(place: &Place) -> Option<String> {
+    let clients = place.clients.map(|n| plural(n as usize, "client"));
+    let depth = place.depth.map(|depth| format!("depth {depth}"));
+    let parts: Vec<String> = clients.into_iter().chain(depth).collect();
+    (!parts.is_empty()).then(|| join_and(&parts))
+}
+
+fn scaling(scaling: &Scaling) -> String {
+    let words = |at: &Place| place(at).unwrap_or_default();
+    match scaling {
+        Scaling::NotVaried => String::new(),
+        Scaling::Rising => "; the rate still rises there".to_owned(),
+        Scaling::Levelled { at } => format!("; {} already {} 90 % of it", words(at), gives(at)),
+        Scaling::NoGain { last } => format!("; {} {} no more", words(last), gives(last)),
+    }
+}
+
+fn gives(place: &Place) -> &'static str {
+    match place {
+        Place { clients: Some(2..), .. } | Place { clients: Some(_), depth: Some(_) } => "give",
+        _ => "gives",
+    }
+}
+
+/// `; insert in the background reaches 498 of 500/s (99.6 %)`
+fn background(background: &BackgroundRate) -> String {
+    let (done, asked) = (count(background.ops_per_s), rate(background.asked_per_s));
+    // Rounded downwards: what is not all is less than 100.
+    let kept =
+        if background.kept >= 1.0 { "100".into() } else { format!("{:.1}", (background.kept * 1e3).floor() / 10.0) };
+    format!("; {} in the background reaches {done} of {asked} ({kept} %)", background.kinds.join(" and "))
+}
+
+/// The settings of a group without its target, workload and step.
+fn setting(group: &GroupVerdict) -> String {
+    settings_without(group, |setting| setting.role == Role::Target)
+}
+
+/// The settings of a group without its workload and step.
+fn name_in_family(group: &GroupVerdict) -> String {
+    let name = settings_without(group, |_| false);
+    // On the engine `file` the target says nothing that the workload does not.
+    let without = settings_without(group, |setting| setting.role == Role::Target && group.target == group.workload);
+    if without.is_empty() { name } else { without }
+}
+
+fn settings_without(group: &GroupVerdict, is_left_out: impl Fn(&Setting) -> bool) -> String {
+    let is_step = |setting: &Setting| group.step.as_deref().is_some_and(|step| setting.value.to_string() == step);
+    let kept = |setting: &&Setting| setting.role != Role::Workload && !is_step(setting) && !is_left_out(setting);
+    let settings: Vec<Setting> = group.label.iter().filter(kept).cloned().collect();
+    settings_label(&settings)
+}
+
+/// ` (durability os)`, if all groups have one that is not the usual one. If they differ, their labels have it.
+fn durability(groups: &[&GroupVerdict]) -> String {
+    let first = groups[0].durability.as_deref().filter(|word| *word != USUAL_DURABILITY);
+    let common = first.filter(|word| groups.iter().all(|group| group.durability.as_deref() == Some(*word)));
+    common.map_or(String::new(), |word| format!(" (durability {word})"))
+}
+
+/// What slower storage and larger data cost, as far as it was shown.
+fn slowdowns(verdict: &Verdict) -> Vec<String> {
+    let Some(comparison) = &verdict.comparison else { return Vec::new() };
+    let is_shown = |one: &&[Slowdown]| one.iter().any(Slowdown::is_shown);
+    let shown: Vec<&[Slowdown]> = comparison.by_change().filter(is_shown).collect();
+    let mut sentences: Vec<String> = shown.iter().take(SLOWDOWNS_MAX).map(|one| slowdown::sentence(one)).collect();
+    if shown.len() > SLOWDOWNS_MAX {
+        sentences.push(format!("The findings have {} more such comparisons.", shown.len() - SLOWDOWNS_MAX));
+    }
+    sentences
+}
+
+/// `Left out as invalid: file rndrd (3 points) and 2 of 3 points of file rndwr.`
+fn left_out(verdict: &Verdict) -> Option<String> {
+    let part = |group: &GroupVerdict| {
+        let (invalid, points, name) = (group.validity.invalid, group.validity.points(), settings_label(&group.label));
+        match invalid {
+            0 => None,
+            _ if group.steadiness.measured == 0 && !verdict.trust.unmeasured.is_empty() => None,
+            _ if invalid < points => Some(format!("{invalid} of {points} points of {name}")),
+            _ => Some(format!("{name} ({})", plural(points, "point"))),
+        }
+    };
+    let parts: Vec<String> = verdict.groups.iter().filter_map(part).collect();
+    (!parts.is_empty()).then(|| format!("Left out as invalid: {}.", first_ones(&parts, "group")))
+}
+
+/// `Not measured: postgres oltp (4 points) and 1 of 2 points of sqlite oltp.`
+fn not_measured(unmeasured: &[Unmeasured]) -> Option<String> {
+    let part = |one: &Unmeasured| {
+        let name =
+            if one.target == one.workload { one.target.clone() } else { format!("{} {}", one.target, one.workload) };
+        match one.missing < one.planned {
+            true => format!("{} of {} points of {name}", one.missing, one.planned),
+            false => format!("{name} ({})", plural(one.planned, "point")),
+        }
+    };
+    let parts: Vec<String> = unmeasured.iter().map(part).collect();
+    (!parts.is_empty()).then(|| format!("Not measured: {}.", first_ones(&parts, "engine")))
+}
+
+/// `a, b and 2 more groups`
+fn first_ones(parts: &[String], noun: &str) -> String {
+    if parts.len() <= NAMED_MAX {
+        return join_and(parts);
+    }
+    let more = parts.len() - (NAMED_MAX - 1);
+    let mut shown = parts[..NAMED_MAX - 1].to_vec();
+    shown.push(format!("{more} more {noun}s"));
+    join_and(&shown)
+}
+
+/// `Bottleneck: disk (3 points), a single core (3); unclear for 3 of 13.`
+fn bottleneck(all: &Bottleneck) -> Option<String> {
+    let named = |(nth, (limit, points)): (usize, (&Limit, &usize))| match nth {
+        _ if all.judged == 1 => limit_words(*limit).to_owned(),
+        0 => format!("{} ({})", limit_words(*limit), plural(*points, "point")),
+        _ => format!("{} ({points})", limit_words(*limit)),
+    };
+    let limits = all.limits.iter().enumerate().map(named).collect::<Vec<_>>().join(", ");
+    match (all.judged, all.unclear) {
+        (0, _) => None,
+        (_, 0) => Some(format!("Bottleneck: {limits}.")),
+        (judged, unclear) if unclear < judged || !limits.is_empty() => {
+            Some(format!("Bottleneck: {limits}; unclear for {unclear} of {judged}."))
+        }
+        (1, _) => Some("The bottleneck is unclear: no counter was at its limit.".to_owned()),
+        (judged, _) => Some(format!("The bottleneck is unclear for all {judged} points.")),
+    }
+}
+
+fn limit_words(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Disk => "disk",
+        Limit::Cpu => "CPU",
+        Limit::OtherProcesses => "other processes",
+        Limit::Client => "the load generator's threads",
+        Limit::OneCore => "a single core",
+        Limit::OneAtATime => "one operation at a time",
+        Limit::Schedule => "the offered rate, which was served",
+        Limit::TargetOrClients => "the target or too few clients",
+        Limit::NotShown => "unclear",
+    }
+}
+
+/// `11 of 13 points ran steadily; longest stall 733 ms (sqlite oltp clients 16).`
+fn steadiness(analysis: &Analysis, all: &Steadiness) -> Option<String> {
+    let longest = all.longest.map(|wait| longest_wait(analysis, &wait, all.measured > 1));
+    let drifted = match (all.drifted, all.measured) {
+        (0, _) => None,
+        (_, 1) => Some("its rate drifted".to_owned()),
+        (drifted, _) => Some(format!("the rate of {drifted} drifted")),
+    };
+    let head = match (all.measured, all.disturbed) {
+        (0, _) => return None,
+        (1, 0) => "It ran steadily".to_owned(),
+        (1, _) => "It did not run steadily".to_owned(),
+        (measured, 0) => format!("All {measured} points ran steadily"),
+        (measured, disturbed) => format!("{} of {measured} points ran steadily", measured - disturbed),
+    };
+    let parts: Vec<String> = [Some(head), longest, drifted].into_iter().flatten().collect();
+    Some(format!("{}.", parts.join("; ")))
+}
+
+fn longest_wait(analysis: &Analysis, wait: &LongestWait, is_named: bool) -> String {
+    let what = if wait.is_stall { "longest stall" } else { "longest wait of a client" };
+    let point = analysis.points.iter().find(|point| point.id == wait.point && is_named);
+    let name = point.map_or(String::new(), |point| format!(" ({})", point_label(point)));
+    format!("{what} {}{name}", seconds(wait.seconds))
+}
+
+/// `3 results are valid, 10 only indicative (9 ran too short). All operations succeeded.`
+fn trust(trust: &Trust) -> Option<String> {
+    let tally = trust.validity;
+    (tally.points() > 0).then(|| format!("{}{}", validity(&tally, &trust.reasons), success(trust.success)))
+}
+
+fn validity(tally: &Tally, reasons: &[Reason]) -> String {
+    let points = tally.points();
+    let why = |validity: Validity, count: usize| reasons_of(validity, count, reasons);
+    if points == tally.valid {
+        return if points == 1 {
+            "The result is valid.".to_owned()
+        } else {
+            format!("All {points} results are valid.")
+        };
+    }
+    let kinds = [
+        (tally.valid, "valid", Validity::Valid),
+        (tally.indicative, "only indicative", Validity::Indicative),
+        (tally.invalid, "invalid", Validity::Invalid),
+    ];
+    let mut kinds = kinds.into_iter().filter(|(count, ..)| *count > 0);
+    let (count, word, kind) = kinds.next().expect("there is a point");
+    let first = match (points, count == points) {
+        (1, _) => format!("The result is {word}"),
+        (_, true) => format!("All {count} results are {word}"),
+        (_, false) if count == 1 => format!("1 result is {word}"),
+        (_, false) => format!("{count} results are {word}"),
+    };
+    let others = kinds.map(|(count, word, kind)| format!(", {count} {word}{}", why(kind, count)));
+    format!("{first}{}{}.", why(kind, count), others.collect::<String>())
+}
+
+/// ` (2 had failed operations, 9 ran too short)`, the gravest first.
+fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
+    let own = reasons.iter().filter(|reason| reason.validity == validity);
+    let words = |reason: &Reason| match points {
+        1 => format!("it {}", reason_words(reason.code)),
+        _ => format!("{} {}", reason.points, reason_words(reason.code)),
+    };
+    let parts: Vec<String> = own.map(words).collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", first_ones(&parts, "reason")) }
+}
+
+/// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
+const REASONS: [(Code, &str); 22] = [
+    (Code::Corrupt, "read back wrong data"),
+    (Code::Incomplete, "did not complete"),
+    (Code::Interrupted, "stopped early on request"),
+    (Code::Hung, "left clients blocked at the end"),
+    (Code::ClockGap, "lost time while nothing was recorded"),
+    (Code::Plausibility, "showed impossible numbers"),
+    (Code::LittlesLaw, "showed rates and times that contradict each other"),
+    (Code::Errors, "had failed operations"),
+    (Code::LimitEscaped, "exceeded the limits that were set"),
+    (Code::ForeignCpu, "lost CPU time to other processes or the hypervisor"),
+    (Code::Swap, "ran short of memory"),
+    (Code::ClientBound, "hit the limits of the load generator"),
+    (Code::Overload, "did not serve all arrivals in time"),
+    (Code::BackgroundRateMissed, "missed the rate of the background load"),
+    (Code::CutShort, "ended before all operations were done"),
+    (Code::Cached, "read from a cache"),
+    (Code::Unsteady, "drifted"),
+    (Code::NotSteady, "did not settle"),
+    (Code::WriteDebt, "left writes pending"),
+    (Code::AccountsDiffer, "had two counts of bytes written that disagree"),
+    (Code::FewSamples, "had too few operations for the high percentiles"),
+    (Code::TooShort, "ran too short"),
+];
+
+fn reason_words(code: Code) -> String {
+    let known = REASONS.iter().find(|(known, _)| *known == code);
+    known.map_or_else(|| format!("had the finding `{}`", code.as_str()), |(_, words)| (*words).to_owned())
+}
+
+fn success(success: Option<[f64; 2]>) -> String {
+    let Some(range) = success else { return String::new() };
+    match range.map(floored_percent) {
+        [least, _] if least == "100" => " All operations succeeded.".to_owned(),
+        [least, most] if least == most => format!(" {least} % of the operations succeeded."),
+        [least, most] => format!(" {least} to {most} % of the operations succeeded."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{label, quick, set, with_verdict};
+    use analysis::PointAnalysis;
+    use analysis::SettingValue;
+    use analysis::repeats::{MeanOfRepeats, RateDrop};
+    use analysis::slowdown::{Change, Comparison};
+    use model::Value;
+
+    /// The sentences on `points` of the quick run, changed by `change`.
+    fn told(points: std::ops::Range<usize>, change: impl Fn(&mut PointAnalysis)) -> Vec<String> {
+        let mut analysis = quick();
+        analysis.points = analysis.points[points].to_vec();
+        for point in &mut analysis.points {
+            point.settings.remove("durability");
+            point.facts.clear();
+            change(point);
+        }
+        sentences(&with_verdict(analysis))
+    }
+
+    #[test]
+    fn each_workload_has_a_sentence_with_a_verb() {
+        let told = told(0..13, |_| ());
+        let expected = [
+            "file: rndrd reaches 41.4k/s (679 MB/s) and rndwr 8.85k/s (145 MB/s), both at depth 32.",
+            "insert: with indexes 0, sqlite reaches 62.3k/s and fjall 84.5k/s; with indexes 3, sqlite reaches 3.66k/s and \
+             fjall 29.8k/s.",
+            "sqlite oltp read_write reaches 6.64k/s (109 MB/s) at 4 clients, with p99 980 us; the rate still rises there.",
+            "Left out as invalid: 1 of 3 points of sqlite oltp read_write.",
+            "11 of 13 points ran steadily; longest stall 500 ms (file rndwr depth 32); the rate of 1 drifted.",
+            "11 results are valid, 1 only indicative (it did not settle), 1 invalid (it had failed operations). All operations \
+             succeeded.",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn a_single_point_is_judged_in_the_singular() {
+        let told = told(8..9, |_| ());
+        assert_eq!(told[0], "fjall insert indexes 0 reaches 84.5k/s (1385 MB/s), with p99 19.6 us.");
+        assert_eq!(told[1..], ["It ran steadily.", "The result is valid. All operations succeeded."]);
+    }
+
+    #[test]
+    fn the_steps_of_a_sequence_are_listed_and_not_ranked() {
+        let steps = ["l.i0", "l.x", "qr"];
+        let told = told(6..9, |point| {
+            let step = steps[point.id as usize - 7];
+            set(point, "engine", "sqlite");
+            set(point, "step", step);
+            label(point, &["target", "workload", "step"], &[]);
+            let summary = point.summary.as_mut().unwrap();
+            summary.ops = if step == "l.x" { 3 } else { 100_000 };
+            summary.rows_per_s = (step == "l.i0").then_some(summary.ops_per_s * 50.0);
+        });
+        assert_eq!(told[0], "insert on sqlite: l.i0 reaches 3.11M rows/s, qr 84.5k/s and l.x takes 4.00 s.");
+    }
+
+    #[test]
+    fn engines_without_a_usable_result_are_named() {
+        let told = told(6..10, |point| {
+            if point.target == "fjall" {
+                point.validity = Validity::Invalid;
+            }
+        });
+        assert_eq!(
+            told[0],
+            "insert: sqlite indexes 0 reaches 62.3k/s (1020 MB/s) and sqlite indexes 3 3.66k/s (60.0 MB/s)."
+        );
+        let named = "Left out as invalid: fjall insert indexes 0 (1 point) and fjall insert indexes 3 (1 point).";
+        assert!(told.iter().any(|sentence| sentence == named), "{told:?}");
+        let missing = |missing| Unmeasured { target: "postgres".into(), workload: "oltp".into(), missing, planned: 4 };
+        assert_eq!(not_measured(&[missing(4)]).unwrap(), "Not measured: postgres oltp (4 points).");
+        assert_eq!(not_measured(&[missing(1)]).unwrap(), "Not measured: 1 of 4 points of postgres oltp.");
+    }
+
+    #[test]
+    fn what_never_ran_is_neither_steady_nor_unsteady() {
+        let told = told(0..1, |point| (point.summary, point.series, point.validity) = (None, None, Validity::Invalid));
+        assert_eq!(told[0], "No point has a usable result.");
+        assert!(
+            told.iter().all(|sentence| !sentence.contains("steadily") && !sentence.contains("ottleneck")),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn many_groups_are_given_as_their_range() {
+        let mut analysis = quick();
+        let first = analysis.points[6].clone();
+        let group = |nth: usize| {
+            let mut point = first.clone();
+            (point.id, point.group) = (nth as u32, nth);
+            set(&mut point, "indexes", &nth.to_string());
+            label(&mut point, &["indexes"], &[]);
+            point.summary.as_mut().unwrap().ops_per_s -= 100.0 * nth as f64;
+            point
+        };
+        analysis.points = (0..9).map(group).collect();
+        let told = sentences(&with_verdict(analysis)).remove(0);
+        assert_eq!(told, "insert (durability os): 9 groups range from 61.5k/s (indexes 8) to 62.3k/s (indexes 0).");
+    }
+
+    #[test]
+    fn bottlenecks_are_counted_and_what_is_unclear_is_said() {
+        let of = |limits: &[(Limit, usize)], unclear, judged| {
+            bottleneck(&Bottleneck { limits: limits.iter().copied().collect(), unclear, judged })
+        };
+        let three = [(Limit::Disk, 3), (Limit::OneCore, 3), (Limit::OneAtATime, 4)];
+        let expected =
+            "Bottleneck: disk (3 points), a single core (3), one operation at a time (4); unclear for 3 of 13.";
+        assert_eq!(of(&three, 3, 13).as_deref(), Some(expected));
+        assert_eq!(of(&[(Limit::Cpu, 1)], 0, 1).as_deref(), Some("Bottleneck: CPU."));
+        assert_eq!(of(&[], 5, 5).as_deref(), Some("The bottleneck is unclear for all 5 points."));
+        assert_eq!(of(&[], 0, 0), None);
+    }
+
+    #[test]
+    fn the_gravest_reason_is_named_first() {
+        let reason = |code, validity, points| Reason { code, validity, points };
+        let tally = Tally { valid: 3, indicative: 10, invalid: 0 };
+        let told = validity(&tally, &[reason(Code::TooShort, Validity::Indicative, 9)]);
+        assert_eq!(told, "3 results are valid, 10 only indicative (9 ran too short).");
+        let reasons =
+            [reason(Code::ForeignCpu, Validity::Indicative, 24), reason(Code::TooShort, Validity::Indicative, 28)];
+        let told = validity(&Tally { valid: 0, indicative: 28, invalid: 0 }, &reasons);
+        let expected = "All 28 results are only indicative (24 lost CPU time to other processes or the hypervisor and 28 ran \
+                        too short).";
+        assert_eq!(told, expected);
+        assert_eq!(success(Some([0.983, 1.0])), " 98.3 to 100 % of the operations succeeded.");
+    }
+
+    #[test]
+    fn an_overload_names_what_was_offered() {
+        let told = told(0..1, |point| {
+            let summary = point.summary.as_mut().unwrap();
+            (summary.ops_per_s, summary.offered_per_s) = (1_000.0, Some(5_000.0));
+        });
+        assert!(told[0].starts_with("file rndrd reaches 1.00k/s"), "{told:?}");
+        let mut verdict = with_verdict(quick()).verdict;
+        let group = &mut verdict.groups[0];
+        if let Capacity::Rate(reached) = &mut group.capacity {
+            (reached.is_overloaded, reached.offered_per_s, reached.ops_per_s.mean) = (true, Some(5_000.0), 1_000.0);
+        }
+        let expected =
+            "serves 1.00k/s of 5.00k/s offered: it is overloaded, and percentiles are of served operations only.";
+        assert!(group_sentence(group).ends_with(expected), "{}", group_sentence(group));
+    }
+
+    #[test]
+    fn slowdowns_that_were_shown_have_a_sentence() {
+        let one = |share: f64| Slowdown {
+            change: Change::Storage {
+                from: SettingValue::Absent,
+                to: SettingValue::Param(Value::Word("iops=2000".into())),
+            },
+            place: Vec::new(),
+            target: "fjall".into(),
+            before: MeanOfRepeats::default(),
+            after: MeanOfRepeats::default(),
+            drop: RateDrop { share, ci95: [share - 0.02, share + 0.02] },
+        };
+        let told = |share| {
+            let comparison = Some(Comparison { slowdowns: vec![one(share)], left_out: Vec::new() });
+            slowdowns(&Verdict { comparison, ..Verdict::default() })
+        };
+        let expected = "With storage limited to iops=2000, the insert rate of fjall drops by 64 % (95 % CI 62 to 66).";
+        assert_eq!((told(0.64), told(0.0)), (vec![expected.to_owned()], Vec::new()));
+    }
+}
