@@ -77,10 +77,10 @@ fn disk_busy(view: &PointView, measured: &Measured) -> Option<f64> {
 
 fn disk(view: &PointView, measured: &Measured) -> Option<Finding> {
     let busy = disk_busy(view, measured).filter(|busy| *busy > BUSY_MIN)?;
-    let next = match (slots(view.point), view.point.trial.workload.name.as_str()) {
+    let next = match (slots(view.point), view.point.traits.work.io) {
         (1, _) => NextStep::AddDepthOrClients,
-        (_, "file") => NextStep::None,
-        _ => NextStep::CompareWithFile,
+        (_, Some(_)) => NextStep::None,
+        (_, None) => NextStep::CompareWithFile,
     };
     Some(limited(LimitEvidence::Disk { busy_share: Share(busy.min(1.0)) }, next))
 }
