@@ -5,11 +5,10 @@
 //! PostgreSQL and RocksDB count what they request, which may come from the page cache; PostgreSQL has its full page images in its
 //! log. MyRocks does not count what queries read. A part that an engine lacks or does not count is `None`, never 0.
 //!
-//! To add an engine: its counters in [`COUNTER_MAPS`] and [`PENDING_WRITES_MAPS`].
+//! An engine gives its counters a [`CounterRole`], and is not named here.
 
-use crate::counters::{growth_of_first, level_at};
-use crate::facts::fact;
-use model::{PointData, Tick};
+use crate::counters::{bytes_grown, has_role, level_at};
+use model::{CounterRole, PointData, Tick};
 
 /// Bytes that an engine moved between two readings, by its own counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,180 +36,53 @@ pub struct PendingWrites {
     pub log_age_bytes: Option<f64>,
 }
 
-/// One summand: a counter, what one of it is in bytes, and its sign.
-struct Term {
-    counter: &'static str,
-    unit: Unit,
-    sign: f64,
-}
-
-enum Unit {
-    Bytes,
-    Pages,
-}
-
-const fn bytes(counter: &'static str) -> Term {
-    Term { counter, unit: Unit::Bytes, sign: 1.0 }
-}
-
-const fn pages(counter: &'static str) -> Term {
-    Term { counter, unit: Unit::Pages, sign: 1.0 }
-}
-
-const fn less_pages(counter: &'static str) -> Term {
-    Term { sign: -1.0, ..pages(counter) }
-}
-
-/// The counters of an engine by purpose. A purpose without a counter is one that the engine lacks or does not count.
-struct CounterMap {
-    source: &'static str,
-    page_fact: &'static str,
-    page_bytes: f64,
-    read: &'static [Term],
-    log: &'static [Term],
-    pages: &'static [Term],
-    compaction: &'static [Term],
-    doublewrite: &'static [Term],
-}
-
-const COUNTER_MAPS: &[CounterMap] = &[
-    CounterMap {
-        source: "innodb",
-        page_fact: "mariadb.innodb_page_size",
-        page_bytes: 16_384.0,
-        read: &[bytes("data_read")],
-        log: &[bytes("os_log_written")],
-        // Pages and doublewrite together, without the redo log.
-        pages: &[bytes("data_written"), less_pages("dblwr_pages_written")],
-        compaction: &[],
-        doublewrite: &[pages("dblwr_pages_written")],
-    },
-    CounterMap {
-        source: "myrocks",
-        page_fact: "",
-        page_bytes: 0.0,
-        read: &[],
-        log: &[bytes("wal_bytes")],
-        pages: &[bytes("flush_write_bytes")],
-        compaction: &[bytes("compact_write_bytes")],
-        doublewrite: &[],
-    },
-    CounterMap {
-        source: "rocksdb",
-        page_fact: "",
-        page_bytes: 0.0,
-        read: &[bytes("table_read_bytes")],
-        log: &[bytes("wal_bytes")],
-        pages: &[bytes("flush_write_bytes")],
-        compaction: &[bytes("compact_write_bytes")],
-        doublewrite: &[],
-    },
-    CounterMap {
-        source: "postgres",
-        page_fact: "postgres.block_size",
-        page_bytes: 8_192.0,
-        read: &[pages("blocks_read")],
-        log: &[bytes("wal_bytes")],
-        pages: &[pages("buffers_checkpoint"), pages("buffers_clean"), pages("buffers_backend")],
-        compaction: &[],
-        doublewrite: &[],
-    },
-];
-
 /// What the engine of `point` read and wrote over `start..end`; `None` if it has no such counters.
 pub fn write_breakdown(point: &PointData, start: Tick, end: Tick) -> Option<WriteBreakdown> {
-    let map = COUNTER_MAPS.iter().find(|map| point.sources.iter().any(|source| source.name == map.source))?;
-    let part = |terms: &[Term]| match terms.is_empty() {
-        true => None,
-        false => terms.iter().map(|term| map.amount(point, term, start, end)).sum::<Option<f64>>(),
-    };
-    let all = [map.log, map.pages, map.compaction, map.doublewrite];
-    let told = all.iter().filter(|terms| !terms.is_empty());
-    Some(WriteBreakdown {
-        read: part(map.read),
-        log: part(map.log),
-        pages: part(map.pages),
-        compaction: part(map.compaction),
-        doublewrite: part(map.doublewrite),
-        written: told.map(|terms| part(terms)).sum(),
-    })
-}
-
-impl CounterMap {
-    fn amount(&self, point: &PointData, term: &Term, start: Tick, end: Tick) -> Option<f64> {
-        let grown = growth_of_first(point, self.source, term.counter, start, end)?.amount;
-        Some(term.sign * grown * self.size_of(point, &term.unit))
+    use CounterRole::{CompactionWritten, DataFilesWritten, DoublewriteWritten, EngineRead, LogWritten, PagesWritten};
+    let part = |role| bytes_grown(point, role, start, end);
+    let written_roles = [LogWritten, PagesWritten, DataFilesWritten, CompactionWritten, DoublewriteWritten];
+    if !written_roles.iter().any(|role| has_role(point, *role)) {
+        return None;
     }
-
-    fn size_of(&self, point: &PointData, unit: &Unit) -> f64 {
-        match unit {
-            Unit::Bytes => 1.0,
-            Unit::Pages => number(point, self.page_fact).unwrap_or(self.page_bytes),
-        }
-    }
+    // Files hold pages and doublewrite buffer together.
+    let in_files = || Some(part(DataFilesWritten)? - part(DoublewriteWritten)?);
+    let pages = if has_role(point, DataFilesWritten) { in_files() } else { part(PagesWritten) };
+    let has_pages = has_role(point, DataFilesWritten) || has_role(point, PagesWritten);
+    let (log, compaction, doublewrite) = (part(LogWritten), part(CompactionWritten), part(DoublewriteWritten));
+    let parts = [
+        (has_role(point, LogWritten), log),
+        (has_pages, pages),
+        (has_role(point, CompactionWritten), compaction),
+        (has_role(point, DoublewriteWritten), doublewrite),
+    ];
+    let written = parts.into_iter().filter(|(is_counted, _)| *is_counted).map(|(_, part)| part).sum();
+    Some(WriteBreakdown { read: part(EngineRead), log, pages, compaction, doublewrite, written })
 }
-
-/// The gauges from which the pending writes of an engine follow.
-struct PendingWritesMap {
-    source: &'static str,
-    pending_bytes: fn(&PointData, Tick) -> Option<f64>,
-    log_age: &'static str,
-}
-
-const PENDING_WRITES_MAPS: &[PendingWritesMap] = &[
-    PendingWritesMap { source: "innodb", pending_bytes: innodb_pending_bytes, log_age: "checkpoint_age" },
-    PendingWritesMap {
-        source: "myrocks",
-        pending_bytes: |point, at| tree_pending_bytes(point, "myrocks", at),
-        log_age: "",
-    },
-    PendingWritesMap {
-        source: "rocksdb",
-        pending_bytes: |point, at| tree_pending_bytes(point, "rocksdb", at),
-        log_age: "",
-    },
-    PendingWritesMap { source: "postgres", pending_bytes: |_, _| None, log_age: "checkpoint_age" },
-    // The log keeps the length that it once had, so its length is no debt.
-    PendingWritesMap { source: "sqlite", pending_bytes: |_, _| None, log_age: "wal_bytes" },
-    PendingWritesMap {
-        source: "fjall",
-        pending_bytes: |point, at| level_at(point, "fjall", "memtable_bytes", at),
-        log_age: "journal_bytes",
-    },
-];
 
 /// What the engine of `point` still has to write at `at`.
 pub fn pending_writes(point: &PointData, at: Tick) -> PendingWrites {
-    let map = PENDING_WRITES_MAPS.iter().find(|map| point.sources.iter().any(|source| source.name == map.source));
-    let read = |map: &PendingWritesMap| PendingWrites {
-        bytes: (map.pending_bytes)(point, at),
-        log_age_bytes: level_at(point, map.source, map.log_age, at),
-    };
-    map.map(read).unwrap_or_default()
+    let level = |role| level_at(point, role, at);
+    // The log keeps the length that it once had, so its length is no debt.
+    let log_age_bytes = level(CounterRole::LogAge).or_else(|| level(CounterRole::LogHoldingData));
+    PendingWrites { bytes: dirty_bytes(point, at).or_else(|| tree_pending_bytes(point, at)), log_age_bytes }
 }
 
 /// What an LSM tree holds in memory and in its log only: data that is in no table yet.
 pub fn unflushed(point: &PointData, at: Tick) -> Option<f64> {
-    const MEMTABLES: [(&str, &str); 3] =
-        [("myrocks", "memtable_unflushed"), ("rocksdb", "memtable_unflushed"), ("fjall", "memtable_bytes")];
-    MEMTABLES.iter().find_map(|(source, gauge)| level_at(point, source, gauge, at))
+    level_at(point, CounterRole::Memtable, at)
 }
 
-/// Dirty pages, each of which is written twice where there is a doublewrite buffer.
-fn innodb_pending_bytes(point: &PointData, at: Tick) -> Option<f64> {
-    let page = number(point, "mariadb.innodb_page_size").unwrap_or(16_384.0);
-    let times = if fact(&point.facts, "mariadb.innodb_doublewrite") == Some("OFF") { 1.0 } else { 2.0 };
-    Some(level_at(point, "innodb", "pages_dirty", at)? * page * times)
+/// Dirty pages, each of which is written twice if there is a doublewrite buffer.
+fn dirty_bytes(point: &PointData, at: Tick) -> Option<f64> {
+    let is_doubled = has_role(point, CounterRole::DoublewriteWritten) && !point.traits.engine.doublewrite_off;
+    let times = if is_doubled { 2.0 } else { 1.0 };
+    Some(level_at(point, CounterRole::DirtyPages, at)? * times)
 }
 
-/// What is in memtables only, and what compactions have to rewrite, where `source` tells.
-fn tree_pending_bytes(point: &PointData, source: &str, at: Tick) -> Option<f64> {
-    let unflushed = level_at(point, source, "memtable_unflushed", at)?;
-    Some(unflushed + level_at(point, source, "pending_compaction_bytes", at).unwrap_or(0.0))
-}
-
-fn number(point: &PointData, name: &str) -> Option<f64> {
-    fact(&point.facts, name)?.trim().parse().ok()
+/// What is in memtables only, and what compactions have to rewrite if the engine counts it.
+fn tree_pending_bytes(point: &PointData, at: Tick) -> Option<f64> {
+    let pending = level_at(point, CounterRole::PendingCompaction, at).unwrap_or(0.0);
+    Some(unflushed(point, at)? + pending)
 }
 
 #[cfg(test)]
@@ -239,14 +111,16 @@ mod tests {
         let owed = |point: &PointData| pending_writes(point, Tick(10 * SECOND)).bytes;
         let mut point = innodb();
         assert_eq!(owed(&point), Some(50.0 * 4096.0 * 2.0));
-        point.facts.push(Fact::new("mariadb.innodb_doublewrite", "OFF"));
+        point.traits.engine.doublewrite_off = true;
         assert_eq!(owed(&point), Some(50.0 * 4096.0));
     }
 
     #[test]
     fn a_part_without_its_counter_is_missing_and_so_is_the_sum() {
-        let counters = ["wal_bytes", "flush_write_bytes"];
-        let point = Simulation::counts(&[1; 10]).source("myrocks", &counters, |s| vec![5.0 * s, 3.0 * s]).point();
+        let counters = ["wal_bytes", "flush_write_bytes", "compact_write_bytes"];
+        let values = |s: f64| vec![5.0 * s, 3.0 * s, 0.0];
+        let gaps = |point: &mut PointData| point.counters.iter_mut().for_each(|sample| sample.values[2] = None);
+        let point = Simulation::counts(&[1; 10]).source("myrocks", &counters, values).with(gaps).point();
         let found = write_breakdown(&point, Tick(0), Tick(10 * SECOND)).expect("it has counters");
         assert_eq!((found.log, found.pages, found.compaction, found.written), (Some(50.0), Some(30.0), None, None));
         assert_eq!(pending_writes(&point, Tick(0)), PendingWrites::default());

@@ -1,14 +1,13 @@
 //! The rows that a point inserted, interval by interval, and where its tables begin partitions.
 //!
-//! In: the intervals of the run phase, and the facts `rows_per_op.KIND` (0 where one is missing).
+//! In: the intervals of the run phase, and the rows that an operation of each kind inserts.
 //! Out: [`Amounts`]. Limits: operations that were done count, those that failed amount to nothing. Rows that the steps before it in
 //! the sequence inserted are counted as theirs were recorded, warmup included; partitions are told where tables fill evenly.
 
 use crate::chain;
-use crate::facts::param;
 use crate::numbers::rates::PerOp;
 use crate::window::Window;
-use model::{Nanos, Phase, PointData, Value};
+use model::{Nanos, Phase, PointData};
 
 /// What the operations of a run phase amounted to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,7 +47,8 @@ impl Amounts {
     /// Those of `point` among `all` the points of its run, of which `window` counts.
     pub fn of(point: &PointData, all: &[PointData], window: &Window) -> Amounts {
         let inserted = inserted(point, all, window);
-        let partition_rows = partition_rows(point).filter(|_| !inserted.is_empty());
+        let partition_rows =
+            point.traits.work.rows.and_then(|rows| rows.partition_rows).filter(|_| !inserted.is_empty());
         Amounts { inserted, partition_rows }
     }
 }
@@ -74,22 +74,12 @@ fn inserted(point: &PointData, all: &[PointData], window: &Window) -> Vec<Insert
     counted.filter(|inserted| inserted.length_s > 0.0).collect()
 }
 
-/// Each table has partitions of its own, and they fill at the same time: that of all tables together.
-fn partition_rows(point: &PointData) -> Option<u64> {
-    let int = |name| match param(point, name) {
-        Some(Value::Int(value)) => Some(*value),
-        _ => None,
-    };
-    let tables = int("tables").unwrap_or(1).max(1);
-    int("partition_rows").filter(|rows| *rows > 0).map(|rows| rows.saturating_mul(tables))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analyse;
     use crate::simulate::{Simulation, params, run_of};
-    use model::Fact;
+    use model::{Fact, Value};
 
     fn amounts(simulation: Simulation) -> Amounts {
         simulation.analysis().points.remove(0).series.expect("it ran").amounts

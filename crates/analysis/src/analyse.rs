@@ -85,13 +85,13 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, dropped: &[
     let recorded = point.phase(Phase::Run).filter(|_| group.is_some());
     let of_all = recorded.map(|run| Window::of(run, run.start, &point.trial));
     let inserting = of_all.as_ref().or(window.as_ref());
-    let environment = &run.meta.environment;
-    let inserts = inserting.and_then(|window| InsertCost::of(point, &run.points, environment, window));
+    let machine = &run.meta.machine;
+    let inserts = inserting.and_then(|window| InsertCost::of(point, &run.points, machine, window));
     let view = PointView {
         point,
         others: &run.points,
         broken_off: dropped.iter().filter(|attempt| attempt.trial == point.trial).copied().collect(),
-        environment,
+        machine,
         measured,
         rounds: rounds.as_ref(),
         inserts: inserts.as_ref(),

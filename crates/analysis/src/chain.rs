@@ -1,30 +1,21 @@
 //! The steps of a sequence: points that went on with the data of the one before.
 //!
 //! In: the points of a run. Out: the sequence of a point, and its part since write debt was last paid.
-//! Limits: runs tell the sequence of each step by the fact `sequence`; where one does not, it is told by what points have in common
+//! Limits: runs tell the sequence of each step by the number of their sequence; where one does not, it is told by what points have in common
 //! and by their order. A step that comes again begins a new one.
 
-use crate::facts::fact;
 use crate::numbers::rates::PerOp;
 use crate::stats::total;
 use model::{Params, Phase, PointData, Trial, Value};
 
-/// The parameter whose values are the steps.
-const STEP: &str = "step";
-/// The step that waits until the engine has nothing left to write.
-const DRAIN: &str = "drain";
-
 /// The step that `point` is, where it is one of a sequence.
 pub fn step(point: &PointData) -> Option<&str> {
-    match point.trial.workload.params.0.get(STEP) {
-        Some(Value::Word(word)) => Some(word),
-        _ => None,
-    }
+    point.traits.work.step.as_ref().map(|step| step.name.as_str())
 }
 
 /// Whether `point` is the step that pays write debt.
 pub fn is_drain(point: &PointData) -> bool {
-    step(point) == Some(DRAIN)
+    point.traits.work.step.as_ref().is_some_and(|step| step.drains)
 }
 
 /// All points in their order, each sequence on its own; a point that is in none is alone.
@@ -81,19 +72,21 @@ pub fn rows_before(point: &PointData, all: &[PointData]) -> f64 {
 }
 
 fn have_data_in_common(one: &PointData, other: &PointData) -> bool {
-    if let (Some(own), Some(others)) = (fact(&one.facts, "sequence"), fact(&other.facts, "sequence")) {
+    if let (Some(own), Some(others)) = (one.traits.course.sequence, other.traits.course.sequence) {
         return own == others;
     }
     let (a, b): (&Trial, &Trial) = (&one.trial, &other.trial);
     let same_target = a.target == b.target && a.workload.name == b.workload.name;
     same_target
         && (a.repeat, a.seed, a.load.clients) == (b.repeat, b.seed, b.load.clients)
-        && without_step(&a.workload.params) == without_step(&b.workload.params)
+        && without_step(one) == without_step(other)
 }
 
-fn without_step(params: &Params) -> Params {
-    let mut others = params.clone();
-    others.0.remove(STEP);
+/// The parameters of the workload but the one that names the step.
+fn without_step(point: &PointData) -> Params {
+    let mut others = point.trial.workload.params.clone();
+    let is_step = |value: &Value| matches!(value, Value::Word(word) if Some(word.as_str()) == step(point));
+    others.0.retain(|_, value| !is_step(value));
     others
 }
 

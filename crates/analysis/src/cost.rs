@@ -10,11 +10,11 @@
 
 use crate::accounts::{WriteBreakdown, pending_writes, unflushed, write_breakdown};
 use crate::chain;
-use crate::counters::{Growth, done_between, growth_of_all, growth_of_first};
-use crate::facts::{EngineProcess, engine_process, fact, param};
+use crate::counters::{Growth, done_between, growth_of_all, growth_of_first, has_role};
+use crate::facts::{EngineProcess, engine_process};
 use crate::numbers::rates::PerOp;
 use crate::window::Window;
-use model::{Fact, KindInterval, Phase, PointData, Tick, Value};
+use model::{CounterRole, KindInterval, Machine, Phase, PointData, Tick};
 use serde::Serialize;
 
 /// Below this the reads of an insert are none: a page of 16 KiB for every hundred rows.
@@ -137,7 +137,7 @@ impl Found {
 
 impl InsertCost {
     /// The cost of `point`, whose run phase `window` cuts; `None` where it neither inserts rows nor is a step of a sequence.
-    pub fn of(point: &PointData, all: &[PointData], environment: &[Fact], window: &Window) -> Option<InsertCost> {
+    pub fn of(point: &PointData, all: &[PointData], machine: &Machine, window: &Window) -> Option<InsertCost> {
         let per_op = PerOp::of(point);
         let rows: f64 = per_op.rows_in_all(window.inside_recorded());
         let rate = per_op.rate_of_rows(window).filter(|_| rows > 0.0);
@@ -160,7 +160,7 @@ impl InsertCost {
             cost.divide_by_rows(point, window, &totals);
         }
         cost.unflushed_bytes = unflushed(point, window.phase.end);
-        cost.add_space(point, all, environment);
+        cost.add_space(point, all, machine);
         cost.add_debt(point, all, window.phase.end);
         Some(cost)
     }
@@ -168,7 +168,7 @@ impl InsertCost {
     fn divide_by_rows(&mut self, point: &PointData, window: &Window, totals: &Totals) {
         let (start, end) = (window.phase.start, window.phase.end);
         let per_insert = |growth: Growth| totals.per_insert(point, growth);
-        let grown = |counter| growth_of_all(point, "process", counter, start, end).and_then(per_insert);
+        let grown = |role| growth_of_all(point, role, start, end).and_then(per_insert);
         self.block_read_bytes_per_insert = totals.read.and_then(per_insert);
         self.block_written_bytes_per_insert = totals.written.and_then(per_insert);
         let rows_between = done_between(point, start, end, totals.weight());
@@ -182,9 +182,10 @@ impl InsertCost {
         self.engine_doublewrite_bytes_per_insert = own(doublewrite);
         let process = engine_process(point);
         let has_engine = matches!(process, EngineProcess::Own | EngineProcess::Embedded);
-        let cpu = || Some(grown("cpu_user_ns")? + grown("cpu_system_ns")?);
+        let cpu = || Some(grown(CounterRole::EngineCpuUser)? + grown(CounterRole::EngineCpuSystem)?);
         self.engine_cpu_ns_per_insert = if has_engine { cpu() } else { None };
-        self.engine_context_switches_per_insert = if has_engine { grown("context_switches") } else { None };
+        self.engine_context_switches_per_insert =
+            if has_engine { grown(CounterRole::EngineContextSwitches) } else { None };
         self.add_client(window, &totals.per_op, process);
         self.payload_bytes_per_row = payload_bytes(point);
         let written = self.block_written_bytes_per_insert.zip(self.payload_bytes_per_row);
@@ -209,21 +210,19 @@ impl InsertCost {
         self.client_context_switches_per_insert = told.then(|| switches / rows);
     }
 
-    fn add_space(&mut self, point: &PointData, all: &[PointData], environment: &[Fact]) {
-        self.data_bytes = number(&point.facts, "data.bytes");
+    fn add_space(&mut self, point: &PointData, all: &[PointData], machine: &Machine) {
+        let outcome = &point.traits.outcome;
+        self.data_bytes = outcome.data_bytes.map(|bytes| bytes as f64);
         let rows = rows_in_tables(point, all).filter(|rows| *rows > 0.0);
-        self.log_bytes = number(&point.facts, "data.log_bytes");
+        self.log_bytes = outcome.log_bytes.map(|bytes| bytes as f64);
         let log_counts = self.log_bytes.zip(self.data_bytes).is_some_and(|(log, all)| log * 10.0 > all);
-        self.in_log_only = log_counts && point.trial.target.engine == "sqlite";
+        self.in_log_only = log_counts && has_role(point, CounterRole::LogHoldingData);
         let tables = self.table_bytes();
         self.data_bytes_per_row = tables.zip(rows).map(|(bytes, rows)| bytes / rows);
-        self.cache_bytes = match param(point, "cache") {
-            Some(Value::Bytes(bytes)) if bytes.0 > 0 => Some(bytes.0 as f64),
-            _ => None,
-        };
-        let limit = number(&point.facts, "limit.memory_bytes");
+        self.cache_bytes = point.traits.engine.cache_bytes.map(|bytes| bytes as f64);
+        let limit = point.traits.engine.memory_limit_bytes.map(|bytes| bytes as f64);
         let elsewhere = engine_process(point) == EngineProcess::Elsewhere;
-        let whole = number(environment, "memory.total_bytes").filter(|_| !elsewhere);
+        let whole = machine.memory_bytes.map(|bytes| bytes as f64).filter(|_| !elsewhere);
         self.memory_bytes = limit.or(whole);
         let in_caches = |bytes: Option<f64>| bytes.zip(self.cache_bytes).map(|(bytes, cache)| bytes / cache);
         (self.data_per_cache, self.memory_per_cache) = (in_caches(tables), in_caches(self.memory_bytes));
@@ -330,9 +329,9 @@ struct Totals {
 
 impl Totals {
     fn of(point: &PointData, start: Tick, end: Tick) -> Totals {
-        let moved = |counter| match BlockLayer::of(point) {
-            BlockLayer::Device => growth_of_first(point, "disk", counter, start, end),
-            BlockLayer::Processes => growth_of_all(point, "process", counter, start, end),
+        let moved = |on_device, of_processes| match BlockLayer::of(point) {
+            BlockLayer::Device => growth_of_first(point, on_device, start, end),
+            BlockLayer::Processes => growth_of_all(point, of_processes, start, end),
         };
         let per_op = PerOp::of(point);
         let phase = point.phase(Phase::Run);
@@ -340,8 +339,8 @@ impl Totals {
         Totals {
             rows,
             per_op,
-            read: moved("read_bytes"),
-            written: moved("write_bytes"),
+            read: moved(CounterRole::DeviceReadBytes, CounterRole::ProcessReadBytes),
+            written: moved(CounterRole::DeviceWriteBytes, CounterRole::ProcessWriteBytes),
             breakdown: write_breakdown(point, start, end).unwrap_or_default(),
         }
     }
@@ -370,41 +369,27 @@ fn does_nothing_else(window: &Window, per_op: &PerOp) -> bool {
 /// The rows that the tables hold at the end of `point`; `None` where rows were deleted, too.
 fn rows_in_tables(point: &PointData, all: &[PointData]) -> Option<f64> {
     let own = || point.phase(Phase::Run).map_or(0.0, |run| PerOp::of(point).rows_in_all(&run.intervals));
-    let deletes = param(point, "delete") == Some(&Value::Bool(true));
+    let deletes = point.traits.work.rows.is_some_and(|rows| rows.deletes);
     (!deletes).then(|| chain::rows_before(point, all) + own())
 }
 
-/// The bytes of a purchase: INT and FLOAT have 4, DATETIME 8; today's schema has a BIGINT key and a column `data`. The definition
-/// of write amplification that goes with it is that of LSM trees: bytes written to storage over bytes that were asked to be
-/// written (S. Dong et al., "Optimizing Space Amplification in RocksDB", CIDR 2017, section 2); index entries are the engine's affair.
+/// The widths of a row's columns. The definition of write amplification that goes with it is that of LSM trees: bytes written to
+/// storage over bytes that were asked to be written (S. Dong et al., "Optimizing Space Amplification in RocksDB", CIDR 2017, section
+/// 2); index entries are the engine's affair.
 fn payload_bytes(point: &PointData) -> Option<f64> {
-    const COLUMNS_OF_2012: f64 = 4.0 + 8.0 + 4.0 + 4.0 + 4.0 + 4.0;
-    if point.trial.workload.name != "insert" {
-        return None;
-    }
-    match (param(point, "schema"), param(point, "data_bytes")) {
-        (Some(Value::Word(schema)), Some(Value::Int(data))) if schema == "ibench" => {
-            Some(COLUMNS_OF_2012 + 4.0 + *data as f64)
-        }
-        (Some(Value::Word(schema)), _) if schema != "iibench-2012" => None,
-        _ => Some(COLUMNS_OF_2012),
-    }
+    Some(point.traits.work.rows?.payload_bytes? as f64)
 }
 
 /// What the engine of `point` had still to write when it was to come to rest, in the point or before it, and made no progress.
 pub fn left_at_rest(point: &PointData) -> Option<f64> {
-    number(&point.facts, "rest.unpaid_bytes").filter(|left| *left > 0.0)
-}
-
-fn number(facts: &[Fact], name: &str) -> Option<f64> {
-    fact(facts, name)?.trim().parse().ok().filter(|value: &f64| value.is_finite())
+    point.traits.outcome.unpaid_bytes.map(|bytes| bytes as f64).filter(|left| *left > 0.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::simulate::{Simulation, inserting, params, run_of, stepping};
-    use model::{Bytes, Generator};
+    use model::{Bytes, Fact, Generator, Value};
 
     fn cost(simulation: &Simulation) -> InsertCost {
         simulation.analysis().points.remove(0).inserts.expect("it inserts")

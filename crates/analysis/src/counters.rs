@@ -5,7 +5,7 @@
 //! Limits: a counter that went down in between (the process was replaced) has no difference, nor has one whose readings cover
 //! less than half of the stretch: such a value would be of another time.
 
-use model::{CounterSample, Interval, KindInterval, Phase, PhaseData, PointData, Tick};
+use model::{CounterDef, CounterRole, CounterSample, Interval, KindInterval, Phase, PhaseData, PointData, Tick};
 
 /// How much something grew, and between which two readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,43 +25,81 @@ impl Growth {
     }
 }
 
-/// The growth of `counter` of the source named `source` over `start..end`, for each subject that has it.
-pub fn growths(point: &PointData, source: &str, counter: &str, start: Tick, end: Tick) -> Vec<Growth> {
-    let named = (0u16..).zip(&point.sources).filter(|(_, def)| def.name == source);
-    let placed = named.filter_map(|(index, def)| Some((index, def.counters.iter().position(|c| c.name == counter)?)));
-    placed.filter_map(|(index, place)| growth(&readings(point, index, place), start, end)).collect()
+/// The growth of the counters of this role over `start..end`, for each subject that has one.
+pub fn growths(point: &PointData, role: CounterRole, start: Tick, end: Tick) -> Vec<Growth> {
+    let found = places(point, role);
+    found.filter_map(|place| growth(&readings(point, place.source, place.counter), start, end)).collect()
+}
+
+/// Where the readings of a counter are: the number of its source, and its number in that.
+#[derive(Clone, Copy, Debug)]
+pub struct CounterPlace<'a> {
+    source: u16,
+    counter: usize,
+    def: &'a CounterDef,
+}
+
+/// The counters of this role, in the order of their sources.
+fn places(point: &PointData, role: CounterRole) -> impl Iterator<Item = CounterPlace<'_>> {
+    let all = (0u16..).zip(&point.sources).flat_map(|(source, def)| {
+        let counters = def.counters.iter().enumerate();
+        counters.map(move |(counter, def)| CounterPlace { source, counter, def })
+    });
+    all.filter(move |place| place.def.role == Some(role))
+}
+
+/// Whether the point has a counter of this role, whatever it read.
+pub fn has_role(point: &PointData, role: CounterRole) -> bool {
+    places(point, role).next().is_some()
+}
+
+/// The growth in bytes of all counters of this role together; `None` if there is none, or one of them has no growth.
+pub fn bytes_grown(point: &PointData, role: CounterRole, start: Tick, end: Tick) -> Option<f64> {
+    let grown = |place: CounterPlace| {
+        let growth = growth(&readings(point, place.source, place.counter), start, end)?;
+        Some(growth.amount * bytes_each(point, place.def)?)
+    };
+    has_role(point, role).then(|| places(point, role).map(grown).sum::<Option<f64>>()).flatten()
+}
+
+/// The bytes of which one of `def` speaks.
+fn bytes_each(point: &PointData, def: &CounterDef) -> Option<f64> {
+    match def.in_pages {
+        true => point.traits.engine.page_bytes.map(|bytes| bytes as f64),
+        false => Some(1.0),
+    }
 }
 
 /// The growth of the subject that stands first: the device of a volume before the disk below it.
-pub fn growth_of_first(point: &PointData, source: &str, counter: &str, start: Tick, end: Tick) -> Option<Growth> {
-    growths(point, source, counter, start, end).into_iter().next()
+pub fn growth_of_first(point: &PointData, role: CounterRole, start: Tick, end: Tick) -> Option<Growth> {
+    growths(point, role, start, end).into_iter().next()
 }
 
 /// The growth of the subject that grew least: of a volume and the disk below it, that of the one behind the caches.
-pub fn growth_of_least(point: &PointData, source: &str, counter: &str, start: Tick, end: Tick) -> Option<Growth> {
-    let all = growths(point, source, counter, start, end);
+pub fn growth_of_least(point: &PointData, role: CounterRole, start: Tick, end: Tick) -> Option<Growth> {
+    let all = growths(point, role, start, end);
     all.into_iter().min_by(|a, b| a.amount.total_cmp(&b.amount))
 }
 
 /// The growth summed over all subjects, in the stretch of the first of them.
-pub fn growth_of_all(point: &PointData, source: &str, counter: &str, start: Tick, end: Tick) -> Option<Growth> {
-    let all = growths(point, source, counter, start, end);
+pub fn growth_of_all(point: &PointData, role: CounterRole, start: Tick, end: Tick) -> Option<Growth> {
+    let all = growths(point, role, start, end);
     let amount = all.iter().map(|growth| growth.amount).sum();
     all.first().map(|first| Growth { amount, ..*first })
 }
 
 /// The growth of the subject that grew most: a partition and its disk, both observed, are one and the same.
-pub fn growth_of_most(point: &PointData, source: &str, counter: &str, start: Tick, end: Tick) -> Option<Growth> {
-    let all = growths(point, source, counter, start, end);
+pub fn growth_of_most(point: &PointData, role: CounterRole, start: Tick, end: Tick) -> Option<Growth> {
+    let all = growths(point, role, start, end);
     all.into_iter().max_by(|a, b| a.amount.total_cmp(&b.amount))
 }
 
-/// What a gauge showed at the reading nearest `at`.
-pub fn level_at(point: &PointData, source: &str, gauge: &str, at: Tick) -> Option<f64> {
-    let index = point.sources.iter().position(|def| def.name == source)?;
-    let place = point.sources[index].counters.iter().position(|def| def.name == gauge)?;
-    let all = readings(point, index as u16, place);
-    all.into_iter().min_by_key(|(when, _)| when.0.abs_diff(at.0)).map(|(_, value)| value)
+/// What the first gauge of this role showed in bytes at the reading nearest `at`.
+pub fn level_at(point: &PointData, role: CounterRole, at: Tick) -> Option<f64> {
+    let place = places(point, role).next()?;
+    let all = readings(point, place.source, place.counter);
+    let nearest = all.into_iter().min_by_key(|(when, _)| when.0.abs_diff(at.0));
+    Some(nearest?.1 * bytes_each(point, place.def)?)
 }
 
 /// What was done between two moments of warmup and run, each kind of operation counted as `weight` says. What made the data is left
@@ -140,8 +178,9 @@ mod tests {
 
     #[test]
     fn a_gauge_is_read_nearest_the_moment() {
-        let point = Simulation::counts(&[1; 4]).source("innodb", &["pages_dirty"], |second| vec![second]).point();
-        assert_eq!(level_at(&point, "innodb", "pages_dirty", Tick(3 * SECOND + 1)), Some(3.0));
-        assert_eq!(level_at(&point, "innodb", "pages", Tick(0)), None);
+        let point = Simulation::counts(&[1; 4]).source("innodb", &["pages_dirty"], |second| vec![second]);
+        let point = point.with(|point| point.traits.engine.page_bytes = Some(4_096)).point();
+        assert_eq!(level_at(&point, CounterRole::DirtyPages, Tick(3 * SECOND + 1)), Some(3.0 * 4_096.0));
+        assert_eq!(level_at(&point, CounterRole::LogAge, Tick(0)), None);
     }
 }

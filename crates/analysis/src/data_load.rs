@@ -4,9 +4,8 @@
 //! Limits: the seconds are those in which rows were inserted; bringing the data to rest comes after them and is told apart. Points
 //! that share a data set have its load at the first of them only.
 
-use crate::facts::fact;
 use crate::window::Tally;
-use model::{Phase, PointData};
+use model::{KindInterval, Phase, PhaseData, PointData};
 use serde::{Deserialize, Serialize};
 
 /// The making of a data set. What nobody counted is `None`.
@@ -33,33 +32,41 @@ impl DataLoad {
         let phase = point.phase(Phase::Prepare)?;
         let done = Tally::recorded(phase);
         let seconds = Some(done.length.as_secs_f64()).filter(|seconds| *seconds > 0.0 && done.ok > 0)?;
-        let number = |name: &str| fact(&point.facts, name)?.parse::<f64>().ok().filter(|number| *number >= 0.0);
-        let rows = number("load.rows").filter(|rows| *rows > 0.0);
-        let statements = number("queries_per_op.load").map(|each| each * done.ok as f64);
+        let loaded = &point.traits.outcome;
+        let rows = loaded.loaded_rows.filter(|rows| *rows > 0);
+        let statements = statements(point, phase);
         Some(DataLoad {
             seconds,
-            rows: rows.map(|rows| rows as u64),
-            rows_per_s: rows.map(|rows| rows / seconds),
+            rows,
+            rows_per_s: rows.map(|rows| rows as f64 / seconds),
             statements_per_s: statements.map(|statements| statements / seconds),
-            bytes: number("load.bytes").map(|bytes| bytes as u64),
-            rest_seconds: number("load.rest_s"),
+            bytes: loaded.loaded_bytes,
+            rest_seconds: loaded.load_rest_s,
         })
     }
+}
+
+/// The statements that the operations done in `phase` were; `None` if they were no statements.
+fn statements(point: &PointData, phase: &PhaseData) -> Option<f64> {
+    let kinds = || phase.intervals.iter().flat_map(|interval| &interval.kinds);
+    let each = |kind: &KindInterval| point.kind(kind.kind).map_or(1.0, |def| def.queries_per_op);
+    kinds().any(|kind| each(kind) != 1.0).then(|| kinds().map(|kind| kind.ok as f64 * each(kind)).sum())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::simulate::Simulation;
-    use model::{Fact, PhaseData};
+    use model::Fact;
 
     /// A point whose data was made in 4 s by 8 operations.
     fn loaded(facts: &[(&str, &str)]) -> PointData {
         let mut point = Simulation::counts(&[100; 5]).point();
         let made = Simulation::counts(&[2; 4]).point().phases.remove(0);
         point.phases.insert(0, PhaseData { phase: Phase::Prepare, ..made });
+        point.kinds = vec!["load".into()];
         point.facts.extend(facts.iter().map(|(name, value)| Fact::new(*name, *value)));
-        point
+        crate::simulate::declared(point)
     }
 
     #[test]

@@ -1,62 +1,38 @@
-//! What the target and the machine said of themselves, as far as the analysis needs it.
+//! What the analysis asks of a point as a whole: whose CPU is whose, and how much can be in flight.
 //!
-//! In: facts by name. Out: typed answers. Limits: a fact that is missing is not guessed: the answer is then unknown.
+//! In: the traits that a point declares. Out: typed answers. Limits: a trait that is missing is not guessed: the answer is then
+//! unknown.
 
-use model::{Fact, PointData, Value};
+use model::{Fact, Machine, PointData};
 
-/// Whose process the engine's work is done in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EngineProcess {
-    /// Processes of the engine's own.
-    Own,
-    /// The client threads and further threads of plimsoll's process.
-    Embedded,
-    /// There is no engine: the client threads do the I/O themselves.
-    None,
-    /// On a server that somebody else runs: its processes are not seen, and may be on another machine.
-    Elsewhere,
-    /// The target did not say.
-    Unknown,
-}
+pub use model::EngineProcess;
 
 /// Whose process the work of the point's engine was done in.
 pub fn engine_process(point: &PointData) -> EngineProcess {
-    match fact(&point.facts, "engine.process") {
-        Some("own") => EngineProcess::Own,
-        Some("embedded") => EngineProcess::Embedded,
-        Some("none") => EngineProcess::None,
-        Some("elsewhere") => EngineProcess::Elsewhere,
-        _ => EngineProcess::Unknown,
-    }
+    point.traits.engine.process
 }
 
-/// The value of the fact `name`.
+/// The value of the fact `name`, for people.
 pub fn fact<'a>(facts: &'a [Fact], name: &str) -> Option<&'a str> {
     facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
 }
 
 /// The number of CPUs that plimsoll may use: affinity and group limits may leave fewer than the machine has.
-pub fn cpu_count(environment: &[Fact]) -> Option<f64> {
-    fact(environment, "cpu.usable")
-        .or_else(|| fact(environment, "cpu.count"))?
-        .trim()
-        .parse()
-        .ok()
-        .filter(|count| *count >= 1.0)
+pub fn cpu_count(machine: &Machine) -> Option<f64> {
+    machine.cpus.map(|cpus| cpus as f64)
 }
 
-/// The parameter `name` of the point's workload or else of its engine, where either has one.
-pub fn param<'a>(point: &'a PointData, name: &str) -> Option<&'a Value> {
-    let workload = point.trial.workload.params.0.get(name);
-    workload.or_else(|| point.trial.target.params.0.get(name))
-}
-
-/// How many operations can be under way at once.
+/// How many operations can be in flight at once.
 pub fn slots(point: &PointData) -> u64 {
     u64::from(point.trial.load.clients) * u64::from(point.trial.load.depth)
 }
 
-/// Whether the target is the scripted engine, of which nothing but the generator can be learnt.
+/// Whether the target is the scripted engine, which shows nothing but the generator.
 pub fn is_scripted(point: &PointData) -> bool {
-    point.trial.target.engine == "null"
+    point.traits.engine.scripted
+}
+
+/// Whether the clients read and wrote files past the page cache.
+pub fn is_direct_file(point: &PointData) -> bool {
+    point.traits.work.io.is_some() && point.traits.engine.direct_io == Some(true)
 }

@@ -17,13 +17,12 @@
 use crate::InsertCost;
 use crate::chain;
 use crate::cost::Found;
-use crate::facts::param;
 use crate::numbers::rates::PerOp;
 use crate::stats::{mean, students_t};
 use crate::text::{bytes, count, percent};
 use crate::window::Window;
+use model::PointData;
 use model::units::three_digits;
-use model::{PointData, Value};
 use serde::Serialize;
 
 /// Where the run would end at full size.
@@ -96,7 +95,7 @@ pub fn project(
     shifted_at_s: Option<f64>,
 ) -> Option<Projection> {
     // Inserts at a rate that was asked for have no end of their own.
-    let beside = crate::facts::fact(&point.facts, "beside.kinds").is_some();
+    let beside = point.traits.course.background.is_some();
     if beside || !(scale > 0.0 && scale < 1.0) || cost.rows <= 0.0 {
         return None;
     }
@@ -159,15 +158,10 @@ impl Seen {
         let per_op = PerOp::of(point);
         let rows_at = |nth: usize| window.phase.intervals.get(nth).map_or(0.0, |interval| per_op.rows_in(interval));
         let seconds = window.whole.iter().map(|tally| tally.length.as_secs_f64());
-        let asked = match param(point, "rows") {
-            Some(Value::Int(rows)) => *rows as f64,
-            _ => 0.0,
-        };
-        // The step of small commits inserts a part of `rows`, which is all inserted when it ends.
-        let is_whole = matches!(chain::step(point), None | Some("l.i0" | "l.i1"));
+        let asked = point.traits.work.rows.and_then(|rows| rows.asked).unwrap_or(0) as f64;
         Seen {
             before: chain::rows_before(point, all),
-            planned: if is_whole { asked.max(cost.rows) } else { cost.rows },
+            planned: asked.max(cost.rows),
             ends_by_rows: asked > 0.0,
             is_memory_limited: point.trial.target.limits.memory.is_some(),
             rows_before_level: 0.0,
@@ -426,6 +420,7 @@ fn interval(mut values: Vec<f64>) -> [f64; 2] {
 mod tests {
     use super::*;
     use crate::simulate::{Random, Simulation, params};
+    use model::Value;
     use model::{Bytes, Fact, Nanos, Phase, Tick};
 
     /// A run that inserts as many rows in each second as `counts` says, and that its rows end; with a cache that its data outgrew.
@@ -444,7 +439,7 @@ mod tests {
     fn projected(point: &PointData, scale: f64, shifted_at_s: Option<f64>) -> Projection {
         let window = Window::of(point.phase(Phase::Run).expect("it ran"), Tick(0), &point.trial);
         let all = std::slice::from_ref(point);
-        let cost = InsertCost::of(point, all, &[], &window).expect("it inserts");
+        let cost = InsertCost::of(point, all, &model::Machine::default(), &window).expect("it inserts");
         project(point, all, scale, &window, &cost, shifted_at_s).expect("its scale is below 1")
     }
 
@@ -535,7 +530,7 @@ mod tests {
     fn a_short_run_one_that_time_ends_and_one_of_two_levels_are_not_told() {
         assert!(why(&run(&[1_000; 19]), 0.5).starts_with("19 whole intervals are too few, 20 are needed"));
         let mut timed = run(&[1_000; 60]);
-        timed.trial.workload.params = params(&[("rows", Value::Int(0))]);
+        timed.traits.work.rows = None;
         assert_eq!(why(&timed, 0.5), "time ends this run, and not its rows (`rows`)");
         let shifted = projected(&run(&[1_000; 60]), 0.5, Some(7.0)).cannot_tell.expect("a reason");
         assert!(shifted.starts_with("the rate changed its level"), "{shifted}");
@@ -543,19 +538,19 @@ mod tests {
 
     #[test]
     fn data_that_did_not_outgrow_its_cache_or_would_outgrow_memory_unread_is_not_told() {
-        let sized = |data: &str| {
+        let sized = |data_bytes: u64| {
             let mut point = run(&[1_000; 60]);
             point.facts.retain(|fact| fact.name != "data.bytes");
-            point.facts.push(Fact::new("data.bytes", data));
+            point.traits.outcome.data_bytes = Some(data_bytes);
             point
         };
         let expected =
             "the data (500 KB) did not outgrow the cache (1.00 MB), and how it goes on after that was not seen";
-        assert_eq!(why(&sized("500000"), 0.5), expected);
-        let mut limited = Simulation { recorded: sized("8000000"), environment: Vec::new() };
+        assert_eq!(why(&sized(500_000), 0.5), expected);
+        let mut limited = Simulation { recorded: sized(8_000_000), environment: Vec::new() };
         limited = limited.source("process", &["read_bytes", "write_bytes"], |second| vec![0.0, second]);
         let mut limited = limited.point();
-        limited.facts.push(Fact::new("limit.memory_bytes", "12000000"));
+        limited.traits.engine.memory_limit_bytes = Some(12_000_000);
         assert!(why(&limited, 0.5).starts_with("inserts read next to nothing here, and 16.0 MB of data would not fit"));
         assert!(projected(&limited, 0.9, None).end.is_some());
     }

@@ -26,7 +26,16 @@ pub fn declare(point: &mut PointData) {
     }
     declare_engine(&mut point.traits, &point.trial);
     point.traits.learn_all(&point.facts);
+    declare_page_size(point);
     declare_kinds(point);
+}
+
+/// The default page size of the server, if counters are in pages and no fact has the size.
+fn declare_page_size(point: &mut PointData) {
+    let has = |name: &str| point.sources.iter().any(|source| source.name == name);
+    let default = if has("innodb") { Some(16_384) } else { has("postgres").then_some(8_192) };
+    let page_bytes = &mut point.traits.engine.page_bytes;
+    *page_bytes = page_bytes.or(default);
 }
 
 fn declare_counter(source: &str, counter: &mut CounterDef) {

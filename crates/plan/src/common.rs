@@ -1,15 +1,91 @@
 //! The keys that every sweep has, whatever its engine and workload.
 //!
-//! In: nothing. Out: [`DEFAULTS`], which the reading of plans, help and reference iterate.
-//! Limits: what a key may hold is said where it is read, in [`crate::point`].
+//! In: nothing. Out: [`DEFAULTS`], which the reading of plans, help and reference iterate: a key's name, default, bounds, condition
+//! and help. Limits: bounds that depend on another key (an interval of at most the run phase) are checked in [`crate::point`].
+
+use model::steady::WINDOW_ROUNDS;
+use model::{Bytes, Nanos, UsedIf};
+
+/// Each client is a thread with its own histograms; the largest published sweeps end at some thousands.
+pub(crate) const CLIENTS_MAX: u64 = 16_384;
+pub(crate) const DEPTH_MAX: u64 = 4_096;
+/// One arrival per nanosecond, the resolution of the clock.
+pub(crate) const RATE_MAX: u64 = 1_000_000_000;
+/// The largest whole number that every reader of JSON holds exactly.
+pub(crate) const EXACT_MAX: u64 = (1 << 53) - 1;
+/// A time slice of the scheduler is some milliseconds: shorter intervals would show the scheduler.
+pub(crate) const INTERVAL_MIN: Nanos = Nanos::from_millis(10);
+pub(crate) const PHASE_MAX: Nanos = Nanos::from_secs(30 * 86_400);
+/// A confidence interval needs eight intervals: five rounds of two have them.
+pub(crate) const INTERVALS_PER_ROUND_MIN: u64 = 2;
+/// The journals alone take some MiB; the most is what ext4 can hold without options of its own.
+pub(crate) const FS_SIZE_MIN: Bytes = Bytes::from_mib(16);
+pub(crate) const FS_SIZE_MAX: Bytes = Bytes::from_gib(16 << 10);
+const THINK_MAX: Nanos = Nanos::from_secs(3_600);
+const REPEAT_MAX: u64 = 1_000;
+/// A week of rounds of a minute.
+const ROUNDS_MAX: u64 = 10_000;
+/// SNIA writes a device twice; a hundred times is a slip.
+const PRECONDITION_MAX: u64 = 100;
+const ROUND_MIN: Nanos = Nanos(INTERVAL_MIN.0 * INTERVALS_PER_ROUND_MIN);
+
+/// What a common key may hold. Bounds are included.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CommonKind {
+    /// The name of an engine or a workload.
+    Name,
+    /// The path of a file or device; empty for none.
+    Path,
+    /// A file system with its options, or `none`.
+    FileSystem,
+    /// A size, or `auto`.
+    Size {
+        /// Least.
+        min: Bytes,
+        /// Most.
+        max: Bytes,
+    },
+    /// A limit of memory or storage, or `none`.
+    Limit,
+    /// A whole number.
+    Int {
+        /// Least.
+        min: u64,
+        /// Most.
+        max: u64,
+    },
+    /// A whole number from 1, or `none`.
+    IntOrNone {
+        /// Most.
+        max: u64,
+    },
+    /// A number above 0, or `none`.
+    RateOrNone {
+        /// Most, per second.
+        max: u64,
+    },
+    /// A length of time.
+    Duration {
+        /// Least.
+        min: Nanos,
+        /// Most.
+        max: Nanos,
+    },
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+}
 
 /// One key that every sweep has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CommonKey {
     /// Its name: in TOML as it stands, on the command line behind `--` with dashes for underscores.
     pub name: &'static str,
     /// The value taken where none is given, as text; empty where there is none.
     pub default: &'static str,
+    /// What it may hold.
+    pub kind: CommonKind,
+    /// When its value has any effect, by another common key; `None` for always.
+    pub used_if: Option<UsedIf>,
     /// One line for help and reference.
     pub help: &'static str,
 }
@@ -21,55 +97,161 @@ pub(crate) const AUTO: &str = "auto";
 
 /// All common keys with their defaults.
 pub const DEFAULTS: &[CommonKey] = &[
-    key("engine", "", "engine to benchmark [default: the first that supports the workload]"),
-    key("workload", "", "workload to run; required"),
-    key("path", "", "existing file or block device to measure on [default: plimsoll creates its own data]"),
+    key("engine", "", CommonKind::Name, "engine to benchmark [default: the first that supports the workload]"),
+    key("workload", "", CommonKind::Name, "workload to run; required"),
+    key(
+        "path",
+        "",
+        CommonKind::Path,
+        "existing file or block device to measure on [default: plimsoll creates its own data]",
+    ),
     key(
         "fs",
         NONE,
+        CommonKind::FileSystem,
         "file system to create for each point: `ext4`, `ext4:nobarrier`, `xfs`, `btrfs`, `btrfs:zstd:3` (zstd:1-15, zlib:1-9, \
          lzo); needs root; `none` uses the directory as it is",
     ),
-    key("fs_size", AUTO, "size of that file system; `auto` = what the data needs"),
+    key(
+        "fs_size",
+        AUTO,
+        CommonKind::Size { min: FS_SIZE_MIN, max: FS_SIZE_MAX },
+        "size of that file system; `auto` = what the data needs",
+    ),
     key(
         "memory_limit",
         NONE,
+        CommonKind::Limit,
         "memory limit of the server's processes and the page cache of their files; scales; needs root",
     ),
     key(
         "storage_limit",
         NONE,
+        CommonKind::Limit,
         "I/O limit on the device under the data: `iops=2000`, `bps=200MiB`, or `read_iops`, `write_iops`, \
          `read_bps`, `write_bps`, joined by `+`; needs root",
     ),
-    key("clients", "1", "number of concurrent clients (open loop: the maximum)"),
-    key("depth", "1", "queue depth: operations in flight per client; above 1 only for engines that batch"),
-    key("think", "0s", "pause of a client between two operations (closed loop)"),
-    key("rate", NONE, "request rate per second, kept even if the engine is slow (open loop); `none` = closed loop"),
-    key("arrivals", "constant", "open loop: requests at `constant` intervals or `poisson` (independent users)"),
-    key("time", "30s", "maximum duration of the run phase"),
+    key("clients", "1", int(1, CLIENTS_MAX), "number of concurrent clients (open loop: the maximum)"),
+    key(
+        "depth",
+        "1",
+        int(1, DEPTH_MAX),
+        "queue depth: operations in flight per client; above 1 only for engines that batch",
+    ),
+    key("think", "0s", time(Nanos(0), THINK_MAX), "pause of a client between two operations (closed loop)")
+        .if_is("rate", &[NONE]),
+    key(
+        "rate",
+        NONE,
+        CommonKind::RateOrNone { max: RATE_MAX },
+        "request rate per second, kept even if the engine is slow (open loop); `none` = closed loop",
+    ),
+    key(
+        "arrivals",
+        "constant",
+        CommonKind::OneOf(&["constant", "poisson"]),
+        "open loop: requests at `constant` intervals or `poisson` (independent users)",
+    ),
+    key("time", "30s", time(INTERVAL_MIN, PHASE_MAX), "maximum duration of the run phase"),
     key(
         "until",
         "time",
+        CommonKind::OneOf(&["time", "steady"]),
         "when the run phase ends: `time`, or `steady` (five rounds in a row at a steady rate, by SNIA's rule)",
     ),
-    key("round", "60s", "until = steady: duration of a round, a whole number of intervals"),
-    key("rounds_max", "25", "until = steady: maximum number of rounds"),
-    key("precondition", "2", "until = steady: full passes written before the run phase, including the initial fill"),
-    key("warmup", "0s", "duration of the load before the run phase; recorded, but not counted"),
-    key("interval", "1s", "length of a recorded interval; at most the run phase"),
-    key("grace", "10s", "how long to wait for in-flight operations at the end of a phase"),
-    key("ops_max", NONE, "maximum number of operations in the run phase"),
-    key("on_error", "stop", "when an operation fails: `stop` the point, or `count` the failure and continue"),
-    key("repeat", "1", "number of repeats of each point, interleaved A B B A"),
-    key("seed", "1", "seed of all random numbers; the same seed gives the same operations"),
+    key("round", "60s", time(ROUND_MIN, PHASE_MAX), "until = steady: duration of a round, a whole number of intervals")
+        .if_is("until", &["steady"]),
+    key("rounds_max", "25", int(WINDOW_ROUNDS as u64, ROUNDS_MAX), "until = steady: maximum number of rounds")
+        .if_is("until", &["steady"]),
+    key(
+        "precondition",
+        "2",
+        int(1, PRECONDITION_MAX),
+        "until = steady: full passes written before the run phase, including the initial fill",
+    )
+    .if_is("until", &["steady"]),
+    key(
+        "warmup",
+        "0s",
+        time(Nanos(0), PHASE_MAX),
+        "duration of the load before the run phase; recorded, but not counted",
+    ),
+    key("interval", "1s", time(INTERVAL_MIN, PHASE_MAX), "length of a recorded interval; at most the run phase"),
+    key(
+        "grace",
+        "10s",
+        time(INTERVAL_MIN, PHASE_MAX),
+        "how long to wait for in-flight operations at the end of a phase",
+    ),
+    key("ops_max", NONE, CommonKind::IntOrNone { max: EXACT_MAX }, "maximum number of operations in the run phase"),
+    key(
+        "on_error",
+        "stop",
+        CommonKind::OneOf(&["stop", "count"]),
+        "when an operation fails: `stop` the point, or `count` the failure and continue",
+    ),
+    key("repeat", "1", int(1, REPEAT_MAX), "number of repeats of each point, interleaved A B B A"),
+    key("seed", "1", int(0, u64::MAX), "seed of all random numbers; the same seed gives the same operations"),
 ];
 
-const fn key(name: &'static str, default: &'static str, help: &'static str) -> CommonKey {
-    CommonKey { name, default, help }
+const fn key(name: &'static str, default: &'static str, kind: CommonKind, help: &'static str) -> CommonKey {
+    CommonKey { name, default, kind, used_if: None, help }
+}
+
+impl CommonKey {
+    /// The same, of effect only while `param` is one of these.
+    const fn if_is(self, param: &'static str, one_of: &'static [&'static str]) -> CommonKey {
+        CommonKey { used_if: Some(UsedIf { param, one_of }), ..self }
+    }
+}
+
+const fn int(min: u64, max: u64) -> CommonKind {
+    CommonKind::Int { min, max }
+}
+
+const fn time(min: Nanos, max: Nanos) -> CommonKind {
+    CommonKind::Duration { min, max }
 }
 
 /// The common key of that name.
 pub(crate) fn find(name: &str) -> Option<&'static CommonKey> {
     DEFAULTS.iter().find(|key| key.name == name)
+}
+
+/// What the common key of that name may hold.
+pub(crate) fn kind_of(name: &'static str) -> CommonKind {
+    find(name).expect("every common key is declared").kind
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_name_other_keys_by_values_that_these_take() {
+        for key in DEFAULTS.iter().filter_map(|key| key.used_if) {
+            let takes = |word: &&&str| match kind_of(key.param) {
+                CommonKind::OneOf(words) => words.contains(word),
+                CommonKind::RateOrNone { .. } => **word == NONE,
+                _ => false,
+            };
+            assert!(!key.one_of.is_empty() && key.one_of.iter().all(|word| takes(&word)), "{key:?}");
+        }
+    }
+
+    #[test]
+    fn defaults_are_within_the_bounds_of_their_keys() {
+        for key in DEFAULTS {
+            let text = key.default;
+            let fits = match key.kind {
+                CommonKind::Int { min, max } => crate::text::whole(text).is_some_and(|n| (min..=max).contains(&n)),
+                CommonKind::Duration { min, max } => {
+                    crate::text::time(text).is_some_and(|ns| (min.0..=max.0).contains(&ns))
+                }
+                CommonKind::OneOf(words) => words.contains(&text),
+                _ => true,
+            };
+            assert!(fits, "{}: {text}", key.name);
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //! In: the parts of the crate that refuse something. Out: a [`PlanError`], whose text is the whole message.
 //! Limits: the first error ends the reading; a value is shown with its control characters escaped and at most 60 characters.
 
+use crate::foreign::known_elsewhere;
 use std::fmt;
 
 /// Why a plan was refused: `quick.toml:12: ...` or `--clients: ...`, always one line.
@@ -66,11 +67,15 @@ pub(crate) fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The one of `names` that `word` was probably meant to be.
+/// The one of `names` that `word` was probably meant to be: what another tool calls so, or else a name that is spelt alike.
 pub(crate) fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     // Edit distance catches slips of the finger, Jaro-Winkler a right beginning (`client`, `engin`). The bounds are by trial:
     // `sqlit`, `treads` and `zipff` find their word; `cpu` and `postgres` find none among the names of a plan.
     let word: String = word.chars().take(60).collect::<String>().to_lowercase();
+    let names: Vec<&'n str> = names.into_iter().collect();
+    if let Some(here) = known_elsewhere(&word, &names) {
+        return Some(here);
+    }
     let edits_max = 1 + word.chars().count() / 5;
     names
         .into_iter()

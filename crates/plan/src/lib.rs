@@ -14,6 +14,7 @@ mod error;
 mod estimate;
 #[cfg(test)]
 mod fixture;
+mod foreign;
 mod limit;
 mod overrides;
 mod point;
@@ -24,7 +25,7 @@ pub mod text;
 mod value;
 
 pub use chain::chains;
-pub use common::{CommonKey, DEFAULTS};
+pub use common::{CommonKey, CommonKind, DEFAULTS};
 pub use error::PlanError;
 pub use estimate::{Estimate, estimate, seconds_at_most};
 pub use overrides::{Overrides, to_toml};
@@ -245,7 +246,7 @@ mod tests {
     #[test]
     fn the_reference_lists_every_common_key_as_it_is() {
         let reference = include_str!("../../../docs/reference/plan-file.md");
-        for CommonKey { name, default, help } in DEFAULTS {
+        for CommonKey { name, default, help, .. } in DEFAULTS {
             let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
             let row = format!("| `{name}` | {default} | {help} |\n");
             assert!(reference.contains(&row), "docs/reference/plan-file.md lacks: {row}");

@@ -3,43 +3,24 @@
 //! In: a [`Choice`] of values. Out: the trial of its first repetition, or what is wrong with it.
 //! Limits: whether an engine can serve this depth, and whether there is space, is for the engine to say.
 
-use crate::common::{self, AUTO, NONE};
+use crate::common::{
+    self, AUTO, CommonKind, EXACT_MAX, FS_SIZE_MAX, FS_SIZE_MIN, INTERVAL_MIN, INTERVALS_PER_ROUND_MIN, NONE,
+    PHASE_MAX, RATE_MAX,
+};
 use crate::document::{Setting, Written};
 use crate::error::{Place, PlanError, hint, listed};
 use crate::estimate::INTERVALS_FEW;
 use crate::limit;
 use crate::text;
 use crate::value::{self, one_of, span};
-use model::steady::WINDOW_ROUNDS;
 use model::{
     Arrivals, Bytes, Catalogue, Entry, Family, FileSystem, FileSystemSpec, Limits, Load, Nanos, OnError, Pacing,
     ParamDef, ParamKind, Params, Phases, TargetSpec, Trial, Until, Value, WorkloadSpec,
 };
 use std::path::PathBuf;
 
-/// Each client is a thread with its own histograms; the largest published sweeps end at some thousands.
-pub(crate) const CLIENTS_MAX: u64 = 16_384;
-pub(crate) const DEPTH_MAX: u64 = 4_096;
-/// One arrival per nanosecond, the resolution of the clock.
-pub(crate) const RATE_MAX: u64 = 1_000_000_000;
-/// The largest whole number that every reader of JSON holds exactly.
-const EXACT_MAX: u64 = (1 << 53) - 1;
-const REPEAT_MAX: u64 = 1_000;
-/// A time slice of the scheduler is some milliseconds: shorter intervals would show the scheduler.
-pub(crate) const INTERVAL_MIN: Nanos = Nanos::from_millis(10);
 /// Eleven days at one second.
 const INTERVALS_MAX: u64 = 1_000_000;
-pub(crate) const PHASE_MAX: Nanos = Nanos::from_secs(30 * 86_400);
-/// The journals alone take some MiB; the most is what ext4 can hold without options of its own.
-const FS_SIZE_MIN: Bytes = Bytes::from_mib(16);
-const FS_SIZE_MAX: Bytes = Bytes::from_gib(16 << 10);
-const THINK_MAX: Nanos = Nanos::from_secs(3_600);
-/// A week of rounds of a minute.
-const ROUNDS_MAX: u64 = 10_000;
-/// A confidence interval needs eight intervals: five rounds of two have them.
-const INTERVALS_PER_ROUND_MIN: u64 = 2;
-/// SNIA writes a device twice; a hundred times is a slip.
-const PRECONDITION_MAX: u64 = 100;
 
 /// Of each setting of a sweep one value: `picked` holds their numbers.
 pub(crate) struct Choice<'s, 'a> {
@@ -72,7 +53,7 @@ impl<'a> Choice<'_, 'a> {
 
     /// How often it is to be measured.
     pub(crate) fn repeats(&self) -> Result<u32, PlanError> {
-        value::int(&self.common("repeat"), 1, REPEAT_MAX).map(|repeats| repeats as u32)
+        self.int("repeat").map(|repeats| repeats as u32)
     }
 
     /// Whether `key` means anything here: what is said to a list of engines need not concern each of them.
@@ -114,6 +95,30 @@ impl<'a> Choice<'_, 'a> {
     fn common(&self, key: &'static str) -> Written<'a> {
         let default = || common::find(key).map_or("", |common| common.default);
         self.get(key).cloned().unwrap_or_else(|| unwritten(key, default()))
+    }
+
+    /// The whole number in a common key, within the bounds that it declares.
+    fn int(&self, key: &'static str) -> Result<u64, PlanError> {
+        match common::kind_of(key) {
+            CommonKind::Int { min, max } => value::int(&self.common(key), min, max),
+            other => unreachable!("`{key}` is declared as {other:?}"),
+        }
+    }
+
+    /// The length of time in a common key, within the bounds that it declares.
+    fn duration(&self, key: &'static str) -> Result<Nanos, PlanError> {
+        match common::kind_of(key) {
+            CommonKind::Duration { min, max } => value::duration(&self.common(key), min, max),
+            other => unreachable!("`{key}` is declared as {other:?}"),
+        }
+    }
+
+    /// The word in a common key, one of those that it declares.
+    fn word(&self, key: &'static str) -> Result<&'static str, PlanError> {
+        match common::kind_of(key) {
+            CommonKind::OneOf(words) => value::word(&self.common(key), words),
+            other => unreachable!("`{key}` is declared as {other:?}"),
+        }
     }
 
     fn get(&self, key: &str) -> Option<&Written<'a>> {
@@ -189,16 +194,12 @@ impl<'a> Choice<'_, 'a> {
     }
 
     fn load(&self) -> Result<Load, PlanError> {
-        Ok(Load {
-            clients: value::int(&self.common("clients"), 1, CLIENTS_MAX)? as u32,
-            depth: value::int(&self.common("depth"), 1, DEPTH_MAX)? as u32,
-            pacing: self.pacing()?,
-        })
+        Ok(Load { clients: self.int("clients")? as u32, depth: self.int("depth")? as u32, pacing: self.pacing()? })
     }
 
     fn pacing(&self) -> Result<Pacing, PlanError> {
         let written = self.common("think");
-        let think = value::duration(&written, Nanos(0), THINK_MAX)?;
+        let think = self.duration("think")?;
         let rate = self.common("rate");
         if rate.text == NONE {
             return Ok(Pacing::Closed { think });
@@ -207,7 +208,7 @@ impl<'a> Choice<'_, 'a> {
         if think > Nanos(0) {
             return Err(written.refused("`0s` beside `rate`: an open loop does not wait for its clients to think"));
         }
-        let arrivals = match value::word(&self.common("arrivals"), &["constant", "poisson"])? {
+        let arrivals = match self.word("arrivals")? {
             "poisson" => Arrivals::Poisson { per_s },
             _ => Arrivals::Constant { per_s },
         };
@@ -225,7 +226,7 @@ impl<'a> Choice<'_, 'a> {
     }
 
     fn phases(&self, workload: &Entry) -> Result<Phases, PlanError> {
-        value::word(&self.common("until"), &["time", "steady"])?;
+        self.word("until")?;
         let (steady, ends_itself) = (self.is_until_steady()?, self.ends_itself()?);
         let (run, interval, until) = match (steady, ends_itself && self.get("time").is_none()) {
             (true, _) => self.rounds(workload)?,
@@ -237,7 +238,7 @@ impl<'a> Choice<'_, 'a> {
             run,
             ops_max: if steady { None } else { self.ops_max()? },
             interval,
-            grace: value::duration(&self.common("grace"), INTERVAL_MIN, PHASE_MAX)?,
+            grace: self.duration("grace")?,
             until,
         })
     }
@@ -245,7 +246,7 @@ impl<'a> Choice<'_, 'a> {
     /// The length of the run phase and of its intervals, and what ends it: its time.
     fn time(&self) -> Result<(Nanos, Nanos, Until), PlanError> {
         let time = self.common("time");
-        let run = value::duration(&time, INTERVAL_MIN, PHASE_MAX)?;
+        let run = self.duration("time")?;
         let interval = self.interval(run, || format!("at most the `time` of the run phase, {}", span(run)))?;
         few_enough(&time, "a time", run, interval)?;
         Ok((run, interval, Until::Time))
@@ -253,7 +254,7 @@ impl<'a> Choice<'_, 'a> {
 
     /// The same of a run that ends itself, where nobody has set a limit.
     fn as_long_as_it_takes(&self) -> Result<(Nanos, Nanos, Until), PlanError> {
-        let interval = value::duration(&self.common("interval"), INTERVAL_MIN, PHASE_MAX)?;
+        let interval = self.duration("interval")?;
         Ok((longest(interval), interval, Until::Time))
     }
 
@@ -264,27 +265,27 @@ impl<'a> Choice<'_, 'a> {
             return Err(rate.refused("`none` beside until = `steady`: an open loop's rate is given"));
         }
         let written = self.common("round");
-        let round = value::duration(&written, Nanos(INTERVAL_MIN.0 * INTERVALS_PER_ROUND_MIN), PHASE_MAX)?;
+        let round = self.duration("round")?;
         let half = Nanos(round.0 / INTERVALS_PER_ROUND_MIN);
         let interval = self.interval(half, || format!("at most half of the `round`, {}", span(half)))?;
         if !round.0.is_multiple_of(interval.0) {
             return Err(written.refused(format_args!("a whole number of `interval`s of {}", span(interval))));
         }
-        let rounds_max = value::int(&self.common("rounds_max"), WINDOW_ROUNDS as u64, ROUNDS_MAX)?;
+        let rounds_max = self.int("rounds_max")?;
         let run = Nanos(round.0.saturating_mul(rounds_max));
         if run > PHASE_MAX {
             return Err(written.refused(format_args!("at most {} for `rounds_max` = {rounds_max}", span(PHASE_MAX))));
         }
         few_enough(&written, "rounds", run, interval)?;
         let precondition = match on_files(workload) {
-            true => value::int(&self.common("precondition"), 1, PRECONDITION_MAX)? as u32,
+            true => self.int("precondition")? as u32,
             false => 1,
         };
         Ok((run, interval, Until::Steady { round, precondition }))
     }
 
     fn warmup(&self, run: Nanos) -> Result<Nanos, PlanError> {
-        let warmup = value::duration(&self.common("warmup"), Nanos(0), PHASE_MAX)?;
+        let warmup = self.duration("warmup")?;
         Ok(if self.outlasts_its_time("warmup") { warmup.min(run) } else { warmup })
     }
 
@@ -298,7 +299,7 @@ impl<'a> Choice<'_, 'a> {
     /// The interval: as written where that is at most `most`, else its default or `most`.
     fn interval(&self, most: Nanos, refusal: impl Fn() -> String) -> Result<Nanos, PlanError> {
         let written = self.common("interval");
-        let interval = value::duration(&written, INTERVAL_MIN, PHASE_MAX)?;
+        let interval = self.duration("interval")?;
         if self.get("interval").is_none() {
             return Ok(interval.min(most));
         }
@@ -318,7 +319,7 @@ impl<'a> Choice<'_, 'a> {
     }
 
     fn on_error(&self) -> Result<OnError, PlanError> {
-        Ok(match value::word(&self.common("on_error"), &["stop", "count"])? {
+        Ok(match self.word("on_error")? {
             "count" => OnError::Count,
             _ => OnError::Stop,
         })

@@ -4,8 +4,9 @@
 //! below the plan relies on it: engines and workloads ask for parameters by name and type.
 //! Limits: it asks for no more than that; whether the plan makes sense was asked when its text was read.
 
+use crate::common::{CLIENTS_MAX, DEPTH_MAX, INTERVAL_MIN, PHASE_MAX, RATE_MAX};
 use crate::error::{Place, PlanError};
-use crate::point::{CLIENTS_MAX, DEPTH_MAX, INTERVAL_MIN, PHASE_MAX, RATE_MAX, longest};
+use crate::point::longest;
 use crate::statements;
 use crate::sweep::TRIALS_MAX;
 use model::{

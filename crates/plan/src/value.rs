@@ -57,7 +57,16 @@ pub(crate) fn int(written: &Written<'_>, min: u64, max: u64) -> Result<u64, Plan
         u64::MAX => format!("a whole number of at least {min}"),
         _ => format!("a whole number from {min} to {max}"),
     };
-    text::whole(&written.text).filter(|value| (min..=max).contains(value)).ok_or_else(|| written.refused(takes()))
+    let value = text::counted(&written.text).filter(|value| (min..=max).contains(value));
+    value.ok_or_else(|| written.refused(format_args!("{}{}", takes(), range_hint(&written.text))))
+}
+
+/// How several values are written, if `text` is a range as other tools write it: `1-4`.
+fn range_hint(text: &str) -> &'static str {
+    let is_range = text.split_once('-').is_some_and(|(first, last)| {
+        [first, last].iter().all(|end| !end.is_empty() && text::whole(end.trim()).is_some())
+    });
+    if is_range { "; for several values write a list, `1,2,4`, or powers of two, `1..4`" } else { "" }
 }
 
 /// A number within the bounds.
@@ -290,6 +299,16 @@ mod tests {
         }
         let nul = "--p: `p` cannot be `a\\u{0}b`: it takes a path without a null character";
         assert_eq!(value(ParamKind::Path, "a\0b", 1.0), Err(nul.into()));
+    }
+
+    #[test]
+    fn a_count_may_have_an_exponent_and_a_range_with_a_dash_is_answered_with_lists() {
+        let rows = ParamKind::Int { min: 1, max: 2_000_000_000 };
+        assert_eq!(value(rows, "1e6", 1.0), Ok(Value::Int(1_000_000)));
+        assert!(value(rows, "1e-6", 1.0).is_err() && value(rows, "1e12", 1.0).is_err());
+        let refused = value(rows, "1-4", 1.0).unwrap_err();
+        assert!(refused.ends_with("; for several values write a list, `1,2,4`, or powers of two, `1..4`"), "{refused}");
+        assert!(!value(rows, "-4", 1.0).unwrap_err().contains("list"));
     }
 
     #[test]

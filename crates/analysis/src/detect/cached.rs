@@ -5,11 +5,11 @@
 
 use super::detector::{Detector, Measured, PointView};
 use crate::counters::{growth_of_least, growth_of_most};
-use crate::facts::param;
+use crate::facts::is_direct_file;
 use crate::finding::machine::CachedReads;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
-use model::{OpClass, PointData, Value};
+use model::{CounterRole, OpClass, PointData};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::Cached, detect };
@@ -18,13 +18,12 @@ const DEVICE_SHARE_MIN: f64 = 0.5;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
-    let direct = param(view.point, "direct") == Some(&Value::Bool(true));
     let (start, end) = (measured.window.phase.start, measured.window.phase.end);
     // Between the device of a volume and the disk below it is the cache of the file system that holds the image.
     let growth = if view.point.trial.target.fs.is_some() { growth_of_least } else { growth_of_most };
-    let device = growth(view.point, "disk", "read_bytes", start, end);
+    let device = growth(view.point, CounterRole::DeviceReadBytes, start, end);
     let read_bytes_per_s = read_per_second(view.point, &measured);
-    let is_direct_read = direct && view.point.trial.workload.name == "file" && read_bytes_per_s > 0.0;
+    let is_direct_read = is_direct_file(view.point) && read_bytes_per_s > 0.0;
     let Some(device) = device.filter(|_| is_direct_read) else { return Vec::new() };
     let detail = CachedReads { read_bytes_per_s, device_read_bytes_per_s: device.per_second() };
     match detail.device_read_bytes_per_s < DEVICE_SHARE_MIN * read_bytes_per_s {
@@ -46,6 +45,7 @@ fn read_per_second(point: &PointData, measured: &Measured) -> f64 {
 mod tests {
     use super::*;
     use crate::simulate::{Simulation, params};
+    use model::Value;
 
     fn direct_reads(kind: &str, device_bytes_per_s: f64) -> Simulation {
         let reads = Simulation::counts(&[1000; 10]).with(|point| {

@@ -10,7 +10,7 @@ use crate::finding::load::BoundClients;
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
-use model::{Nanos, Value};
+use model::Nanos;
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::ClientBound, detect };
@@ -28,7 +28,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 
 /// The share of the cores open to the client threads that they used; `None` if it is not known or means nothing.
 pub fn cores_share(view: &PointView, measured: &Measured) -> Option<f64> {
-    let cores = f64::from(threads(view, measured)).min(cpu_count(view.environment)?);
+    let cores = f64::from(threads(view, measured)).min(cpu_count(view.machine)?);
     let used = measured.summary.generator.cores_used.filter(|_| !is_scripted(view.point))?;
     Some(used / cores)
 }
@@ -36,10 +36,8 @@ pub fn cores_share(view: &PointView, measured: &Measured) -> Option<f64> {
 /// How many client threads there were, those of background clients among them: as many as clients, or fewer that are shared.
 fn threads(view: &PointView, measured: &Measured) -> u32 {
     let trial = &view.point.trial;
-    let shared = match trial.target.params.0.get("threads") {
-        Some(Value::Int(threads @ 1..)) => u32::try_from(*threads).unwrap_or(u32::MAX),
-        _ => u32::MAX,
-    };
+    let shared = view.point.traits.engine.client_threads;
+    let shared = shared.map_or(u32::MAX, |threads| u32::try_from(threads).unwrap_or(u32::MAX));
     let beside = measured.summary.beside.as_ref().map_or(0, |beside| beside.clients);
     trial.load.clients.min(shared) + beside.min(shared)
 }

@@ -4,7 +4,6 @@
 //! written with `verify` can be checked; data that the load overwrote before it was read back is checked by its reads alone.
 
 use super::detector::{Detector, PointView};
-use crate::facts::fact;
 use crate::finding::correctness::CorruptData;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -18,12 +17,12 @@ const CLASS: &str = "corrupt: ";
 const QUOTED_MAX: usize = 5;
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let count = |name: &str| fact(&view.point.facts, name).and_then(|value| value.parse().ok()).unwrap_or(0);
+    let damage = view.point.traits.outcome.damage;
     let described = view.events(EventKind::Failure).filter_map(|event| event.text.strip_prefix(CLASS));
     let detail = CorruptData {
-        corrupt_units: count("verify.corrupt"),
-        stale_units: count("verify.stale"),
-        misdirected_units: count("verify.misdirected"),
+        corrupt_units: damage.corrupt,
+        stale_units: damage.stale,
+        misdirected_units: damage.misdirected,
         quoted: described.take(QUOTED_MAX).map(str::to_owned).collect(),
     };
     match detail.units() == 0 && detail.quoted.is_empty() {

@@ -4,7 +4,6 @@
 //! interrupted or failed has a finding of that.
 
 use super::detector::{Detector, PointView};
-use crate::facts::fact;
 use crate::finding::completeness::{RunLimit, UnfinishedStep};
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -14,7 +13,7 @@ use model::{PointState, Trial};
 pub const DETECTOR: Detector = Detector { code: Code::CutShort, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let planned = fact(&view.point.facts, "run.ops").and_then(|ops| ops.parse::<u64>().ok());
+    let planned = view.point.traits.course.run_ops;
     let (Some(planned_ops), Some(measured)) = (planned, view.measured) else { return Vec::new() };
     let done_ops = measured.window.recorded.ended();
     if view.point.state != PointState::Complete || done_ops >= planned_ops {

@@ -8,7 +8,7 @@ use crate::finding::units::nanos;
 use crate::shape::Shape;
 use crate::window::Window;
 use crate::{Finding, InsertCost, PointAnalysis, Rounds, Series, Summary};
-use model::{Event, EventKind, Fact, Nanos, PointData};
+use model::{Event, EventKind, Machine, Nanos, PointData};
 
 /// Looks for one kind of finding in a point.
 pub struct Detector {
@@ -34,8 +34,8 @@ pub struct PointView<'a> {
     pub others: &'a [PointData],
     /// Attempts at the same point that broke off before it.
     pub broken_off: Vec<&'a PointData>,
-    /// The facts of the machine.
-    pub environment: &'a [Fact],
+    /// The machine.
+    pub machine: &'a Machine,
     /// Its run phase; `None` where it was not reached.
     pub measured: Option<Measured<'a>>,
     /// Its rounds; `None` where it does not go by rounds.

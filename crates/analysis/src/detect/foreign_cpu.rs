@@ -10,6 +10,7 @@ use crate::finding::machine::{CoresUsed, CpuUser, ForeignCpu};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
+use model::CounterRole;
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::ForeignCpu, detect };
@@ -58,17 +59,16 @@ impl CpuUsers {
 /// How the CPU time of the machine was used; `None` if no source recorded it.
 pub fn usage(view: &PointView, measured: &Measured) -> Option<CpuUsage> {
     let (start, end) = (measured.window.phase.start, measured.window.phase.end);
-    let grown = |source, counter| growth_of_all(view.point, source, counter, start, end).map(|growth| growth.amount);
-    let cpu = |counter| grown("cpu", counter);
-    let idle = growth_of_all(view.point, "cpu", "idle_ns", start, end)?;
-    let work = cpu("user_ns")? + cpu("system_ns")?;
-    let softirq = cpu("softirq_ns").unwrap_or(0.0);
-    let steal = cpu("steal_ns").unwrap_or(0.0);
-    let total = work + softirq + steal + idle.amount + cpu("iowait_ns").unwrap_or(0.0);
-    let engine = || Some(grown("process", "cpu_user_ns")? + grown("process", "cpu_system_ns")?);
+    let grown = |role| growth_of_all(view.point, role, start, end).map(|growth| growth.amount);
+    let idle = growth_of_all(view.point, CounterRole::MachineCpuIdle, start, end)?;
+    let work = grown(CounterRole::MachineCpuUser)? + grown(CounterRole::MachineCpuSystem)?;
+    let softirq = grown(CounterRole::MachineCpuSoftirq).unwrap_or(0.0);
+    let steal = grown(CounterRole::MachineCpuSteal).unwrap_or(0.0);
+    let total = work + softirq + steal + idle.amount + grown(CounterRole::MachineCpuIowait).unwrap_or(0.0);
+    let engine = || Some(grown(CounterRole::EngineCpuUser)? + grown(CounterRole::EngineCpuSystem)?);
     let ours = match engine_process(view.point) {
-        EngineProcess::Own => cpu("self_ns").zip(engine()).map(|(own, engine)| own + engine),
-        EngineProcess::Embedded | EngineProcess::None => cpu("self_ns"),
+        EngineProcess::Own => grown(CounterRole::PlimsollCpu).zip(engine()).map(|(own, engine)| own + engine),
+        EngineProcess::Embedded | EngineProcess::None => grown(CounterRole::PlimsollCpu),
         EngineProcess::Elsewhere | EngineProcess::Unknown => None,
     };
     let share = |part: f64| part.max(0.0) / total;

@@ -3,7 +3,6 @@
 //! In: the point's state and error. Out: a warning or an error. Limits: a point that the user or a limit ended is `interrupted`.
 
 use super::detector::{Detector, PointView};
-use crate::facts::fact;
 use crate::finding::completeness::{Ending, IncompletePoint, Progress};
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -27,7 +26,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 
 fn progress(view: &PointView) -> Progress {
     let point = view.point;
-    let planned_ops = fact(&point.facts, "run.ops").and_then(|ops| ops.parse().ok());
+    let planned_ops = point.traits.course.run_ops;
     match (planned_ops, view.measured) {
         // It would have taken as long as it takes.
         (Some(planned_ops), Some(run)) => Progress::Ops { done_ops: run.window.recorded.ended(), planned_ops },

@@ -5,30 +5,24 @@
 //! point with syncs has no such finding: the workers may be theirs alone.
 
 use super::detector::{Detector, Measured, PointView};
-use crate::facts::{fact, param};
 use crate::finding::machine::IoWorkers;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
-use model::Value;
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::IoWqOffload, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
-    let is_offloaded = fact(&view.point.facts, "uring.punted") == Some("yes");
-    let syncs = matches!(param(view.point, "fsync"), Some(Value::Word(word)) if word != "none");
-    match is_offloaded && !syncs {
-        true => vec![offloaded(view, &measured)],
-        false => Vec::new(),
-    }
+    let workers = view.point.traits.outcome.io_workers.as_ref().filter(|workers| workers.count > 0);
+    let syncs = view.point.traits.work.io.is_some_and(|work| work.syncs);
+    workers.filter(|_| !syncs).map(|workers| offloaded(workers, &measured)).into_iter().collect()
 }
 
-fn offloaded(view: &PointView, measured: &Measured) -> Finding {
-    let recorded = |name: &str| fact(&view.point.facts, name);
+fn offloaded(seen: &model::IoWorkers, measured: &Measured) -> Finding {
     let detail = IoWorkers {
-        workers: recorded("uring.workers").and_then(|workers| workers.parse().ok()),
-        workers_cpu: recorded("uring.workers_cpu").map(str::to_owned),
+        workers: Some(seen.count),
+        workers_cpu: seen.cpu.clone(),
         client_cpu_ns_per_op: measured.summary.generator.cpu_ns_per_op,
     };
     Finding::new(Severity::Note, detail).next(NextStep::CompareWithSync)
@@ -39,6 +33,7 @@ mod tests {
     use super::*;
     use crate::simulate::{Simulation, params};
     use model::Fact;
+    use model::Value;
 
     fn with_workers(fsync: &str) -> Simulation {
         Simulation::counts(&[1000; 10]).with(|point| {

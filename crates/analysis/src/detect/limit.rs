@@ -12,7 +12,7 @@ use crate::finding::machine::{Counters, LimitEvidence};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
-use model::{Nanos, Pacing};
+use model::{CounterRole, Nanos, Pacing};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::Limit, detect };
@@ -57,8 +57,8 @@ fn one_core(view: &PointView, measured: &Measured) -> Option<Finding> {
 /// The share of the engine's CPU time that the kernel used.
 fn kernel_share(view: &PointView, measured: &Measured) -> Option<Share> {
     let (start, end) = (measured.window.phase.start, measured.window.phase.end);
-    let grown = |counter| growth_of_all(view.point, "process", counter, start, end).map(|growth| growth.amount);
-    let (user, system) = (grown("cpu_user_ns")?, grown("cpu_system_ns")?);
+    let grown = |role| growth_of_all(view.point, role, start, end).map(|growth| growth.amount);
+    let (user, system) = (grown(CounterRole::EngineCpuUser)?, grown(CounterRole::EngineCpuSystem)?);
     (user + system > 0.0).then(|| Share(system / (user + system)))
 }
 
@@ -72,15 +72,15 @@ fn one_at_a_time(view: &PointView, measured: &Measured) -> Option<Finding> {
 
 fn disk_busy(view: &PointView, measured: &Measured) -> Option<f64> {
     let (start, end) = (measured.window.phase.start, measured.window.phase.end);
-    Some(growth_of_most(view.point, "disk", "busy_ns", start, end)?.per_second() / 1e9)
+    Some(growth_of_most(view.point, CounterRole::DeviceBusy, start, end)?.per_second() / 1e9)
 }
 
 fn disk(view: &PointView, measured: &Measured) -> Option<Finding> {
     let busy = disk_busy(view, measured).filter(|busy| *busy > BUSY_MIN)?;
-    let next = match (slots(view.point), view.point.trial.workload.name.as_str()) {
+    let next = match (slots(view.point), view.point.traits.work.io) {
         (1, _) => NextStep::AddDepthOrClients,
-        (_, "file") => NextStep::None,
-        _ => NextStep::CompareWithFile,
+        (_, Some(_)) => NextStep::None,
+        (_, None) => NextStep::CompareWithFile,
     };
     Some(limited(LimitEvidence::Disk { busy_share: Share(busy.min(1.0)) }, next))
 }

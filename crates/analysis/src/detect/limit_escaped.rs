@@ -5,10 +5,10 @@
 
 use super::detector::{Detector, Measured, PointView};
 use crate::counters::growth_of_first;
-use crate::facts::fact;
 use crate::finding::machine::{EscapedLimit, LimitedFlow};
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
+use model::CounterRole;
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::LimitEscaped, detect };
@@ -29,34 +29,44 @@ fn detect(view: &PointView) -> Vec<Finding> {
 }
 
 impl LimitedFlow {
-    /// The counter of it, of the device and of the limit.
-    fn counter(self) -> &'static str {
+    /// The counter of it on the device.
+    fn on_device(self) -> CounterRole {
         match self {
-            LimitedFlow::ReadOps => "read_ops",
-            LimitedFlow::WriteOps => "write_ops",
-            LimitedFlow::ReadBytes => "read_bytes",
-            LimitedFlow::WriteBytes => "write_bytes",
+            LimitedFlow::ReadOps => CounterRole::DeviceReadOps,
+            LimitedFlow::WriteOps => CounterRole::DeviceWriteOps,
+            LimitedFlow::ReadBytes => CounterRole::DeviceReadBytes,
+            LimitedFlow::WriteBytes => CounterRole::DeviceWriteBytes,
+        }
+    }
+
+    /// The counter of it in the control group that the limit holds.
+    fn in_group(self) -> CounterRole {
+        match self {
+            LimitedFlow::ReadOps => CounterRole::LimitedReadOps,
+            LimitedFlow::WriteOps => CounterRole::LimitedWriteOps,
+            LimitedFlow::ReadBytes => CounterRole::LimitedReadBytes,
+            LimitedFlow::WriteBytes => CounterRole::LimitedWriteBytes,
         }
     }
 }
 
 fn passed(view: &PointView, measured: &Measured, flow: LimitedFlow, limit_per_s: f64) -> Option<Finding> {
     let (start, end) = (measured.window.phase.start, measured.window.phase.end);
-    let per_s = |source: &str| {
-        let growth = growth_of_first(view.point, source, flow.counter(), start, end)?;
+    let per_s = |role: CounterRole| {
+        let growth = growth_of_first(view.point, role, start, end)?;
         let seconds = growth.to.since(growth.from).as_secs_f64();
         (seconds > 0.0).then(|| (growth.amount / seconds, seconds))
     };
-    let (done_per_s, seconds) = per_s("disk")?;
+    let (done_per_s, seconds) = per_s(flow.on_device())?;
     if done_per_s <= limit_per_s * (PASSED + SLICES_S / seconds) {
         return None;
     }
     let detail = EscapedLimit {
         flow,
         done_per_s,
-        counted_per_s: per_s("limits").map(|(own, _)| own),
+        counted_per_s: per_s(flow.in_group()).map(|(own, _)| own),
         limit_per_s,
-        device: fact(&view.point.facts, "limit.storage_device").map(str::to_owned),
+        device: view.point.traits.engine.limited_device.clone(),
     };
     let has_volume = view.point.trial.target.fs.is_some();
     let next = if has_volume { NextStep::StopOtherProcesses } else { NextStep::UseOwnVolume };

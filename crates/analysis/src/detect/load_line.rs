@@ -8,12 +8,14 @@
 
 use super::detector::{Detector, Measured, PointView};
 use crate::counters::{growth_of_all, growth_of_most};
-use crate::facts::{fact, param, slots};
+use crate::facts::{is_direct_file, slots};
 use crate::finding::machine::{Ceiling, CeilingMix, CeilingUse};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Rounds, Severity};
-use model::{Bytes, Nanos, Pacing, Phase, PointData, PointState, Value};
+use model::{
+    AccessPattern, CounterRole, DeviceCeiling, Nanos, OpClass, Pacing, Phase, PointData, PointState, SourceDef,
+};
 use std::borrow::Cow;
 
 /// The entry in the list of detectors.
@@ -59,7 +61,7 @@ struct Used<'a> {
 }
 
 fn used<'a>(view: &PointView, measured: &Measured, ceilings: &'a [Ceiling]) -> Option<Used<'a>> {
-    let (reads, writes) = (flow(view.point, measured, "read")?, flow(view.point, measured, "write")?);
+    let (reads, writes) = (flow(view.point, measured, OpClass::Read)?, flow(view.point, measured, OpClass::Write)?);
     let both = Flow { ops: reads.ops + writes.ops, bytes: reads.bytes + writes.bytes };
     if both.ops < OPS_PER_S_MIN || is_of_others(view.point, measured, both) {
         return None;
@@ -83,24 +85,28 @@ fn used<'a>(view: &PointView, measured: &Measured, ceilings: &'a [Ceiling]) -> O
 /// Whether most of what the device moved was not for the engine, as far as its processes' own counters tell.
 fn is_of_others(point: &PointData, measured: &Measured, device: Flow) -> bool {
     let phase = measured.window.phase;
-    let own = |counter| growth_of_all(point, "process", counter, phase.start, phase.end).map(|own| own.per_second());
-    let own = own("read_bytes").zip(own("write_bytes"));
+    let own = |role| growth_of_all(point, role, phase.start, phase.end).map(|own| own.per_second());
+    let own = own(CounterRole::ProcessReadBytes).zip(own(CounterRole::ProcessWriteBytes));
     !is_direct_file(point) && own.is_some_and(|(read, written)| read + written < OWN_SHARE_MIN * device.bytes)
 }
 
 /// What a file point did itself past the page cache, or what its device did.
-fn flow(point: &PointData, measured: &Measured, word: &str) -> Option<Flow> {
+fn flow(point: &PointData, measured: &Measured, class: OpClass) -> Option<Flow> {
     let phase = measured.window.phase;
     if is_direct_file(point) {
-        return Some(own_flow(point, measured, word));
+        return Some(own_flow(point, measured, class));
     }
-    let grown = |what: &str| growth_of_most(point, "disk", &format!("{word}_{what}"), phase.start, phase.end);
-    Some(Flow { ops: grown("ops")?.per_second(), bytes: grown("bytes")?.per_second() })
+    let grown = |role| growth_of_most(point, role, phase.start, phase.end);
+    let (ops, bytes) = match class {
+        OpClass::Read => (CounterRole::DeviceReadOps, CounterRole::DeviceReadBytes),
+        _ => (CounterRole::DeviceWriteOps, CounterRole::DeviceWriteBytes),
+    };
+    Some(Flow { ops: grown(ops)?.per_second(), bytes: grown(bytes)?.per_second() })
 }
 
-fn own_flow(point: &PointData, measured: &Measured, word: &str) -> Flow {
+fn own_flow(point: &PointData, measured: &Measured, class: OpClass) -> Flow {
     let kinds = measured.window.inside_recorded().iter().flat_map(|interval| &interval.kinds);
-    let own = kinds.filter(|kind| point.kinds.get(usize::from(kind.kind)).is_some_and(|kind| kind.name == word));
+    let own = kinds.filter(|kind| point.kind(kind.kind).is_some_and(|kind| kind.class == class));
     let (ops, bytes) = own.fold((0.0, 0.0), |(ops, bytes), kind| (ops + kind.ok as f64, bytes + kind.bytes as f64));
     let seconds = measured.summary.seconds.max(1e-9);
     Flow { ops: ops / seconds, bytes: bytes / seconds }
@@ -136,9 +142,8 @@ fn share(flow: Flow, ceiling: &Ceiling) -> f64 {
 /// Those of earlier measurements, where they are of the point's device, and those of the run's file points.
 fn ceilings(view: &PointView) -> Vec<Ceiling> {
     let device = device_of(view.point);
-    let before =
-        view.environment.iter().filter(|_| device.is_some() && fact(view.environment, "disk.device") == device);
-    let before = before.filter_map(|fact| remembered(&fact.name, &fact.value));
+    let is_here = device.is_some() && view.machine.disk.as_deref() == device;
+    let before = view.machine.ceilings.iter().filter(|_| is_here).map(remembered);
     let kind_of = |point: &PointData| point.trial.target.fs.map(|fs| fs.kind);
     // Volumes of one run have the same device one after the other.
     let is_same = |other: &&PointData| device_of(other) == device && kind_of(other) == kind_of(view.point);
@@ -148,44 +153,32 @@ fn ceilings(view: &PointView) -> Vec<Ceiling> {
 
 /// The block device that the point's counters are of.
 fn device_of(point: &PointData) -> Option<&str> {
-    point.sources.iter().find(|source| source.name == "disk").map(|source| source.subject.as_str())
+    let is_device = |source: &&SourceDef| source.counters.iter().any(|counter| counter.role.is_some_and(is_of_device));
+    point.sources.iter().find(is_device).map(|source| source.subject.as_str())
 }
 
-/// The fact `ceiling.read.16384.32` = `5912 ops/s`.
-fn remembered(name: &str, value: &str) -> Option<Ceiling> {
-    let mut parts = name.strip_prefix("ceiling.")?.split('.');
-    let mix = match parts.next()? {
-        "read" => CeilingMix::Reads,
-        "write" => CeilingMix::Writes,
-        _ => return None,
-    };
-    let (block_bytes, depth) = (Bytes(parts.next()?.parse().ok()?), parts.next()?.parse().ok()?);
-    let ops_per_s: f64 = value.strip_suffix(" ops/s")?.parse().ok()?;
-    (block_bytes.0 > 0 && ops_per_s > 0.0).then_some(Ceiling { mix, block_bytes, depth, ops_per_s, point: None })
+fn is_of_device(role: CounterRole) -> bool {
+    matches!(role, CounterRole::DeviceReadOps | CounterRole::DeviceWriteOps | CounterRole::DeviceReadBytes)
+}
+
+fn remembered(ceiling: &DeviceCeiling) -> Ceiling {
+    let mix = if ceiling.class == OpClass::Read { CeilingMix::Reads } else { CeilingMix::Writes };
+    let DeviceCeiling { block, depth, ops_per_s, .. } = *ceiling;
+    Ceiling { mix, block_bytes: block, depth, ops_per_s, point: None }
 }
 
 /// What a file point has shown: random blocks with direct I/O, as fast as it could.
 fn shown(point: &PointData) -> Option<Ceiling> {
-    let word = |name: &str| match param(point, name) {
-        Some(Value::Word(word)) => Some(word.as_str()),
-        _ => None,
-    };
+    let work = point.traits.work.io.filter(|work| work.pattern == AccessPattern::Random)?;
     let eager = point.trial.load.pacing == Pacing::Closed { think: Nanos(0) };
-    let is_plain = word("fsync").is_none_or(|fsync| fsync == "none") && point.state == PointState::Complete;
-    let mix = match (word("mode")?, param(point, "read_share")) {
-        ("rndrd", _) => CeilingMix::Reads,
-        ("rndwr", _) => CeilingMix::Writes,
-        ("rndrw", Some(Value::Float(share))) => CeilingMix::Both { read_share: Share(*share) },
-        _ => return None,
+    let is_plain = !work.syncs && point.state == PointState::Complete;
+    let mix = match work.read_share {
+        share if share >= 1.0 => CeilingMix::Reads,
+        share if share <= 0.0 => CeilingMix::Writes,
+        share => CeilingMix::Both { read_share: Share(share) },
     };
-    let Some(Value::Bytes(block)) = param(point, "block") else { return None };
     let ops_per_s = ops_per_s(point).filter(|ops| *ops > 0.0 && eager && is_plain && is_direct_file(point))?;
-    Some(Ceiling { mix, block_bytes: *block, depth: slots(point), ops_per_s, point: Some(point.id) })
-}
-
-fn is_direct_file(point: &PointData) -> bool {
-    let is_file = point.trial.workload.name == "file" && point.trial.target.engine == "file";
-    is_file && matches!(param(point, "direct"), Some(Value::Bool(true)))
+    Some(Ceiling { mix, block_bytes: work.block, depth: slots(point), ops_per_s, point: Some(point.id) })
 }
 
 fn ops_per_s(point: &PointData) -> Option<f64> {
@@ -197,24 +190,24 @@ fn ops_per_s(point: &PointData) -> Option<f64> {
 }
 
 fn is_sequential(point: &PointData) -> bool {
-    matches!(param(point, "mode"), Some(Value::Word(mode)) if mode.starts_with("seq"))
+    point.traits.work.io.is_some_and(|work| work.pattern == AccessPattern::Sequential)
 }
 
 fn near_or_below(view: &PointView, used: &Used) -> Finding {
     let was_before = used.ceilings.iter().any(|ceiling| ceiling.point.is_none());
-    let recorded = |name| fact(view.environment, name).filter(|_| was_before).map(str::to_owned);
+    let recorded = |text: &Option<String>| text.clone().filter(|_| was_before);
     let detail = CeilingUse {
         used_share: Share(used.share),
         ceilings: used.ceilings.iter().map(|ceiling| (*ceiling).clone()).collect(),
         ops_per_s: used.flow.ops,
         bytes_per_op: used.flow.bytes / used.flow.ops,
         counted_at_clients: is_direct_file(view.point),
-        measured: recorded("ceiling.measured"),
-        kernel: recorded("ceiling.kernel"),
+        measured: recorded(&view.machine.ceilings_measured),
+        kernel: recorded(&view.machine.ceilings_kernel),
     };
     let next = match used.share {
         // A file point has no engine: it is its clients that ask for no more.
-        share if share < FAR_BELOW && view.point.trial.workload.name == "file" => NextStep::AskMoreOfDisk,
+        share if share < FAR_BELOW && view.point.traits.work.io.is_some() => NextStep::AskMoreOfDisk,
         share if share < FAR_BELOW => NextStep::FindEngineLimit,
         share if share < NEAR => NextStep::None,
         _ => NextStep::AskLessOfDisk,
@@ -227,7 +220,9 @@ mod tests {
     use super::*;
     use crate::analyse;
     use crate::simulate::{Simulation, figures_of, params, run_of};
+    use model::Bytes;
     use model::Fact;
+    use model::Value;
 
     /// A point whose device does so many reads of `read_size` and writes of `write_size` a second.
     fn on_disk(reads: f64, read_size: f64, writes: f64, write_size: f64) -> Simulation {

@@ -4,7 +4,6 @@
 //! judges nothing: a run goes on only if the machine is the same.
 
 use super::detector::{Detector, PointView};
-use crate::facts::fact;
 use crate::finding::Code;
 use crate::finding::completeness::{BrokenAttempt, BrokenAttempts};
 use crate::{Finding, Severity};
@@ -14,7 +13,7 @@ use model::{Nanos, Phase, PointData};
 pub const DETECTOR: Detector = Detector { code: Code::MeasuredAgain, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let repeated_steps = fact(&view.point.facts, "prepare.steps").map(str::to_owned);
+    let repeated_steps = Some(view.point.traits.course.replayed_steps.join(", ")).filter(|steps| !steps.is_empty());
     let attempts: Vec<BrokenAttempt> = view.broken_off.iter().map(|attempt| broken(attempt)).collect();
     if attempts.is_empty() && repeated_steps.is_none() {
         return Vec::new();

@@ -4,11 +4,11 @@
 //! Limits: data that is wrong in the same way everywhere agrees with itself.
 
 use super::detector::{Detector, Measured, PointView};
-use crate::facts::{is_scripted, param, slots};
+use crate::facts::{is_scripted, slots};
 use crate::finding::correctness::{Contradiction, TimeKind};
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Quantiles, Severity};
-use model::{KindInterval, OpClass, PointData, Value};
+use model::{KindInterval, OpClass, PointData};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::Plausibility, detect };
@@ -47,10 +47,10 @@ fn histogram_totals(measured: &Measured) -> Option<Contradiction> {
 }
 
 fn block_bytes(point: &PointData, measured: &Measured) -> Option<Contradiction> {
-    let block_bytes = match param(point, "block") {
-        Some(Value::Bytes(block)) if point.trial.workload.name == "file" && !is_scripted(point) => *block,
-        _ => return None,
-    };
+    let block_bytes = point.traits.work.io.filter(|_| !is_scripted(point))?.block;
+    if block_bytes.0 == 0 {
+        return None;
+    }
     let moves = |kind: &&KindInterval| point.kind(kind.kind).is_none_or(|kind| kind.class != OpClass::Sync);
     let kinds = measured.window.phase.intervals.iter().flat_map(|interval| &interval.kinds).filter(moves);
     let (ops, moved_bytes) = kinds.fold((0, 0), |(ok, bytes), kind| (ok + kind.ok, bytes + kind.bytes));
@@ -87,6 +87,7 @@ fn arrivals(point: &PointData, measured: &Measured) -> Option<Contradiction> {
 mod tests {
     use super::*;
     use crate::simulate::{Simulation, figures_of, params};
+    use model::Value;
     use model::{Bytes, Times};
 
     fn found(simulation: &Simulation) -> Vec<Contradiction> {

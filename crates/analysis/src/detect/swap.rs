@@ -9,6 +9,7 @@ use crate::finding::machine::MemoryPressure;
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
+use model::CounterRole;
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::Swap, detect };
@@ -19,9 +20,8 @@ const PRESSURE_MAX: f64 = 0.01;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
-    let pages =
-        grown(view, &measured, "memory", "swap_in_pages").zip(grown(view, &measured, "memory", "swap_out_pages"));
-    let waited_ns = grown(view, &measured, "psi", "memory_full_ns");
+    let pages = grown(view, &measured, CounterRole::SwapIn).zip(grown(view, &measured, CounterRole::SwapOut));
+    let waited_ns = grown(view, &measured, CounterRole::MemoryStall);
     // An engine that is held to a memory limit is meant to wait for memory.
     let asked_for = view.point.trial.target.limits.memory.is_some();
     let pressure = waited_ns.filter(|_| !asked_for).map_or(0.0, |ns| ns / 1e9 / measured.summary.seconds);
@@ -37,9 +37,9 @@ fn detect(view: &PointView) -> Vec<Finding> {
     vec![Finding::new(Severity::Warning, detail).next(NextStep::ShrinkMemory)]
 }
 
-fn grown(view: &PointView, measured: &Measured, source: &str, counter: &str) -> Option<f64> {
+fn grown(view: &PointView, measured: &Measured, role: CounterRole) -> Option<f64> {
     let phase = measured.window.phase;
-    growth_of_all(view.point, source, counter, phase.start, phase.end).map(|growth| growth.amount)
+    growth_of_all(view.point, role, phase.start, phase.end).map(|growth| growth.amount)
 }
 
 #[cfg(test)]

@@ -8,13 +8,13 @@
 use super::detector::{Detector, Measured, PointView};
 use super::littles_law::edge_share;
 use super::{limit, overload};
-use crate::facts::{fact, is_scripted, param, slots};
+use crate::facts::{is_direct_file, is_scripted, slots};
 use crate::finding::load::{BlockAccess, BlockChange, MissedArrivals, MissedTarget};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::numbers::achieved::device_growth_per_s;
 use crate::{Finding, Severity};
-use model::{Bytes, Nanos, Pacing, PointData, Value};
+use model::{Bytes, CounterRole, Nanos, OpClass, Pacing, PointData};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::TargetNotReached, detect };
@@ -29,7 +29,7 @@ const RATE_DEVIATIONS: f64 = 4.0;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured.filter(|_| !is_scripted(view.point)) else { return Vec::new() };
-    let is_file = view.point.trial.workload.name == "file";
+    let is_file = view.point.traits.work.io.is_some();
     let depth = if is_file { depth(view, &measured) } else { None };
     let blocks = if is_file { blocks(view, &measured) } else { Vec::new() };
     depth.into_iter().chain(blocks).chain(open_rate(view, &measured)).collect()
@@ -46,7 +46,7 @@ fn depth(view: &PointView, measured: &Measured) -> Option<Finding> {
         return None;
     }
     let asked_in_flight = slots(view.point);
-    if has_word(view.point, "io", "aio") && !is_direct(view.point) {
+    if view.point.traits.engine.kernel_aio && !is_direct_file(view.point) {
         return Some(missed(MissedTarget::DepthAtSubmission { asked_in_flight }, NextStep::UseDirectOrUring));
     }
     let achieved = measured.summary.achieved;
@@ -57,7 +57,7 @@ fn depth(view: &PointView, measured: &Measured) -> Option<Finding> {
         let next = if limit::is_disk_busy(view, measured) { NextStep::None } else { NextStep::AddSubmitters };
         return Some(missed(MissedTarget::Depth { asked_in_flight, reached_in_flight }, next));
     }
-    let device_in_flight = achieved.device_under_way_mean.filter(|_| is_direct(view.point))?;
+    let device_in_flight = achieved.device_under_way_mean.filter(|_| is_direct_file(view.point))?;
     let client_in_flight = achieved.under_way_mean;
     let target = MissedTarget::DeviceDepth { asked_in_flight, client_in_flight, device_in_flight };
     (device_in_flight < DEVICE_SHARE_MIN * asked_in_flight as f64).then(|| missed(target, NextStep::FindQueueLimit))
@@ -65,33 +65,32 @@ fn depth(view: &PointView, measured: &Measured) -> Option<Finding> {
 
 /// Reads and writes apart, each if the device moved about what the clients asked for.
 fn blocks(view: &PointView, measured: &Measured) -> Vec<Finding> {
-    let Some(Value::Bytes(block)) = param(view.point, "block").filter(|_| is_direct(view.point)) else {
-        return Vec::new();
-    };
+    let Some(work) = view.point.traits.work.io.filter(|_| is_direct_file(view.point)) else { return Vec::new() };
+    let block = work.block;
     let achieved = measured.summary.achieved;
     let moved = [
-        (BlockAccess::Read, "read", "read_bytes", achieved.device_bytes_per_read),
-        (BlockAccess::Write, "write", "write_bytes", achieved.device_bytes_per_write),
+        (BlockAccess::Read, OpClass::Read, CounterRole::DeviceReadBytes, achieved.device_bytes_per_read),
+        (BlockAccess::Write, OpClass::Write, CounterRole::DeviceWriteBytes, achieved.device_bytes_per_write),
     ];
-    let other_size = |(access, kind, counter, per_op): (BlockAccess, &str, &str, Option<f64>)| {
+    let other_size = |(access, class, role, per_op): (BlockAccess, OpClass, CounterRole, Option<f64>)| {
         let (asked, moved) =
-            (bytes_per_s(view.point, measured, kind), device_growth_per_s(view.point, measured.window, counter)?);
+            (bytes_per_s(view.point, measured, class), device_growth_per_s(view.point, measured.window, role)?);
         let is_ours = asked > 0.0 && DEVICE_BYTES.contains(&(moved / asked));
         let per_op = per_op.filter(|per_op| is_ours && (per_op / block.0 as f64 - 1.0).abs() > OFF_MAX)?;
-        Some(other_blocks(view, access, *block, per_op))
+        Some(other_blocks(view, access, block, per_op))
     };
     moved.into_iter().filter_map(other_size).collect()
 }
 
-/// What the operations of the kind `name` moved, per second.
-fn bytes_per_s(point: &PointData, measured: &Measured, name: &str) -> f64 {
+/// What the operations of this class moved, per second.
+fn bytes_per_s(point: &PointData, measured: &Measured, class: OpClass) -> f64 {
     let kinds = measured.window.inside_recorded().iter().flat_map(|interval| &interval.kinds);
-    let own = kinds.filter(|kind| point.kinds.get(usize::from(kind.kind)).is_some_and(|kind| kind.name == name));
+    let own = kinds.filter(|kind| point.kind(kind.kind).is_some_and(|kind| kind.class == class));
     own.map(|kind| kind.bytes as f64).sum::<f64>() / measured.summary.seconds.max(1e-9)
 }
 
 fn other_blocks(view: &PointView, access: BlockAccess, asked_bytes: Bytes, reached_bytes: f64) -> Finding {
-    let most = fact(view.environment, "disk.max_request_bytes").and_then(|bytes| bytes.parse().ok()).map(Bytes);
+    let most = view.machine.request_bytes_max.map(Bytes);
     let (cause, next) = match (reached_bytes < asked_bytes.0 as f64, most) {
         (true, Some(most)) if asked_bytes > most => {
             (BlockChange::SplitBySize { request_max_bytes: most }, NextStep::FitBlocksToDevice)
@@ -119,19 +118,12 @@ fn open_rate(view: &PointView, measured: &Measured) -> Option<Finding> {
     is_off.then(|| missed(target, NextStep::OutlastInFlight))
 }
 
-fn is_direct(point: &PointData) -> bool {
-    matches!(param(point, "direct"), Some(Value::Bool(true)))
-}
-
-fn has_word(point: &PointData, name: &str, word: &str) -> bool {
-    matches!(param(point, name), Some(Value::Word(own)) if own == word)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::simulate::{Simulation, figures_of, params};
     use model::Fact;
+    use model::Value;
 
     /// A thousand reads of `block` a second at depth 32, each so long as to hold `under_way` of them.
     fn file(io: &str, direct: bool, block: u64, under_way: f64) -> Simulation {

@@ -5,7 +5,7 @@
 
 use crate::counters::growth_of_most;
 use crate::window::Window;
-use model::PointData;
+use model::{CounterRole, PointData};
 use serde::{Deserialize, Serialize};
 
 /// What was achieved of the depth and the block size asked for. `None` if it could not be measured.
@@ -23,20 +23,20 @@ pub struct Achieved {
 
 /// What `point` achieved in the part of its run phase that `window` cuts.
 pub fn compute_achieved(point: &PointData, window: &Window) -> Achieved {
-    let device = |counter| device_growth_per_s(point, window, counter);
+    let device = |role| device_growth_per_s(point, window, role);
     let per_op = |bytes, ops| device(ops).filter(|ops| *ops > 0.0).and_then(|ops| Some(device(bytes)? / ops));
     Achieved {
         under_way_mean: mean_in_flight(window),
-        device_under_way_mean: device("queue_ns").map(|per_s| per_s / 1e9),
-        device_bytes_per_read: per_op("read_bytes", "read_ops"),
-        device_bytes_per_write: per_op("write_bytes", "write_ops"),
+        device_under_way_mean: device(CounterRole::DeviceQueue).map(|per_s| per_s / 1e9),
+        device_bytes_per_read: per_op(CounterRole::DeviceReadBytes, CounterRole::DeviceReadOps),
+        device_bytes_per_write: per_op(CounterRole::DeviceWriteBytes, CounterRole::DeviceWriteOps),
     }
 }
 
 /// The growth of a counter of the device, per second.
-pub fn device_growth_per_s(point: &PointData, window: &Window, counter: &str) -> Option<f64> {
+pub fn device_growth_per_s(point: &PointData, window: &Window, role: CounterRole) -> Option<f64> {
     let phase = window.phase;
-    Some(growth_of_most(point, "disk", counter, phase.start, phase.end)?.per_second())
+    Some(growth_of_most(point, role, phase.start, phase.end)?.per_second())
 }
 
 /// The mean number of operations in flight in the whole intervals: the sum of their service times over the time. This is

@@ -7,7 +7,7 @@
 use crate::counters::{Growth, done_between, growth_of_all, growth_of_first};
 use crate::facts::{EngineProcess, engine_process};
 use crate::window::Window;
-use model::{Generator, Interval, KindInterval, Phase, PointData};
+use model::{CounterRole, Generator, Interval, KindInterval, Phase, PointData};
 use serde::{Deserialize, Serialize};
 
 /// What the generator itself used.
@@ -97,22 +97,23 @@ fn done_by_all(point: &PointData, window: &Window, worth: impl Fn(&KindInterval)
 /// copies and compression.
 pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindInterval) -> f64) -> Cost {
     let (start, end) = (window.phase.start, window.phase.end);
-    let grown = |counter| growth_of_all(point, "process", counter, start, end);
-    let moved = |counter| match point.trial.target.fs {
-        Some(_) => growth_of_first(point, "disk", counter, start, end),
-        None => grown(counter),
+    let grown = |role| growth_of_all(point, role, start, end);
+    let moved = |on_device, of_processes| match point.trial.target.fs {
+        Some(_) => growth_of_first(point, on_device, start, end),
+        None => grown(of_processes),
     };
     let per_op = |growth: Growth| {
         let ops = done_between(point, growth.from, growth.to, &worth);
         (ops > 0.0).then(|| growth.amount / ops)
     };
-    let engine_cpu = || Some(per_op(grown("cpu_user_ns")?)? + per_op(grown("cpu_system_ns")?)?);
+    let engine_cpu =
+        || Some(per_op(grown(CounterRole::EngineCpuUser)?)? + per_op(grown(CounterRole::EngineCpuSystem)?)?);
     let has_engine = matches!(engine_process(point), EngineProcess::Own | EngineProcess::Embedded);
     Cost {
-        read_bytes_per_op: moved("read_bytes").and_then(per_op),
-        written_bytes_per_op: moved("write_bytes").and_then(per_op),
+        read_bytes_per_op: moved(CounterRole::DeviceReadBytes, CounterRole::ProcessReadBytes).and_then(per_op),
+        written_bytes_per_op: moved(CounterRole::DeviceWriteBytes, CounterRole::ProcessWriteBytes).and_then(per_op),
         engine_cpu_ns_per_op: if has_engine { engine_cpu() } else { None },
-        context_switches_per_op: grown("context_switches").and_then(per_op),
+        context_switches_per_op: grown(CounterRole::EngineContextSwitches).and_then(per_op),
     }
 }
 
