@@ -96,7 +96,7 @@ fn one_finding(finding: &Finding) -> String {
     };
     let mut text = format!("    {} ({severity}): {}\n", finding.code().as_str(), title(&[&finding.detail]));
     let next = next_step(finding.next).to_owned();
-    let details = [("evidence", evidence(&finding.detail)), ("next step", next)];
+    let details = [("evidence", evidence(finding)), ("next step", next)];
     for (what, detail) in details.into_iter().filter(|(_, detail)| !detail.is_empty()) {
         writeln!(text, "        {what}: {detail}").unwrap();
     }

@@ -86,7 +86,7 @@ impl Member<'_> {
 
     /// The figures that show it.
     pub fn evidence(&self) -> String {
-        evidence(&self.finding.detail)
+        evidence(self.finding)
     }
 
     /// What to do next; empty for nothing.

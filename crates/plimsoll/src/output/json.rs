@@ -146,7 +146,7 @@ fn finding(finding: &Finding) -> Value {
         "spans": finding.spans,
         "detail": finding.detail,
         "title": title(&[&finding.detail]),
-        "evidence": evidence(&finding.detail),
+        "evidence": evidence(finding),
         "next_step": next_step(finding.next),
     })
 }

@@ -275,37 +275,6 @@ impl FindingWords for FewSamples {
     }
 }
 
-impl FindingWords for WideInterval {
-    const SUMMARY: &'static str = "throughput known only roughly";
-    const EXPLANATION: &'static str = "The rates of the intervals differ so much that the 95 % confidence interval of the \
-         throughput is wide. Two such points cannot be compared closely, so the point is only indicative. Run it for longer, or \
-         repeat it.";
-
-    fn is_like(&self, _: &Self) -> bool {
-        true
-    }
-
-    fn title(alike: &[&Self]) -> String {
-        let shares = alike.iter().map(|one| one.half_width_share.0 * 100.0);
-        let widest = shares.fold(0.0, f64::max);
-        match alike {
-            [_] => format!("throughput known only to within {widest:.0} %"),
-            _ => format!("throughput known only to within {widest:.0} % at worst"),
-        }
-    }
-
-    fn evidence(&self) -> String {
-        let [low, high] = self.ops_per_s_ci95;
-        format!(
-            "{} ops/s, 95 % CI {} to {}; at most {:.0} % to either side is close enough",
-            whole(self.ops_per_s),
-            whole(low),
-            whole(high),
-            self.half_width_max.0 * 100.0
-        )
-    }
-}
-
 fn percentile(of: Percentile) -> &'static str {
     match of {
         Percentile::P50 => "p50",

@@ -287,7 +287,7 @@ impl FindingWords for HiddenWaits {
 
     fn title(alike: &[&Self]) -> String {
         let p99 = range(alike, |one| one.p99_ns.0 as f64, time);
-        format!("closed loop: p99 ({p99}) hides the stalls (coordinated omission)")
+        format!("p99 ({p99}) of a closed loop hides the stalls (coordinated omission)")
     }
 
     fn evidence(&self) -> String {

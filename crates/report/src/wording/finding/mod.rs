@@ -17,7 +17,7 @@ pub use next_step::next_step;
 use super::quantity::plural;
 use analysis::finding::{comparison as compared, completeness as ended, correctness as checked};
 use analysis::finding::{load as loaded, machine as ran_on, rates as moved};
-use analysis::{Code, Detail, DetailKind};
+use analysis::{Code, Detail, DetailKind, Finding, Span};
 
 /// The words for one kind of finding.
 trait FindingWords: DetailKind {
@@ -37,6 +37,12 @@ trait FindingWords: DetailKind {
 
     /// The figures that show it.
     fn evidence(&self) -> String;
+
+    /// When it happened, behind the figures; empty if they name the times themselves.
+    fn times(&self, spans: &[Span]) -> String {
+        let _ = spans;
+        String::new()
+    }
 }
 
 /// What `plimsoll explain CODE` prints.
@@ -88,9 +94,9 @@ macro_rules! words_of {
         }
 
         /// The figures that show it.
-        pub fn evidence(detail: &Detail) -> String {
-            match detail {
-                $(Detail::$kind(figures) => figures.evidence(),)*
+        pub fn evidence(finding: &Finding) -> String {
+            match &finding.detail {
+                $(Detail::$kind(figures) => figures.evidence() + &figures.times(&finding.spans),)*
             }
         }
     };

@@ -399,6 +399,13 @@ impl FindingWords for Stalls {
             }
         }
     }
+
+    fn times(&self, spans: &[Span]) -> String {
+        match self.in_rates() {
+            Some(found) => format!(": {}", listed(spans, SPANS_LISTED_MAX, |one| span(one, found.interval_ns))),
+            None => String::new(),
+        }
+    }
 }
 
 /// The two forms of a stall.
