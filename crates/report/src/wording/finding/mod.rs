@@ -125,7 +125,6 @@ words_of! {
     TooShort => ended::ShortRun,
     WideInterval => ended::WideInterval,
     FewSamples => ended::FewSamples,
-    WideInterval => ended::WideInterval,
     Steady => moved::SteadyRounds,
     NotSteady => moved::UnsteadyRounds,
     Unsteady => moved::Unsteadiness,
