@@ -3,6 +3,7 @@
 //! In: a trial. Out: a running [`Instance`]. Limits: an engine performs the families that its entry names; a workload runs on
 //! it in the first family that both have. Knows no engine: the list of them is in [`crate::registry`].
 
+use crate::counters::ServerSource;
 use crate::verify::ReadBack;
 use host::cgroup::CgroupLimits;
 use host::device::Consent;
@@ -20,6 +21,8 @@ pub struct EngineDef {
     pub runs: EngineLocation,
     /// Whether it only plays a script: it stores nothing, and nothing of the machine but its clock shapes its times.
     pub scripted: bool,
+    /// The counter sources that its instances may deliver, for the reference.
+    pub sources: &'static [&'static ServerSource],
     /// The most space that data of so many bytes takes with these parameters while it is made and changed: logs, copies in progress.
     pub disk_peak: fn(Bytes, &Params) -> Bytes,
     /// Its version, or why it cannot be used on this machine and what to install.

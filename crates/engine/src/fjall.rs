@@ -41,6 +41,7 @@ pub static FJALL: EngineDef = EngineDef {
     },
     runs: EngineLocation::Embedded,
     scripted: false,
+    sources: SOURCES,
     // A compaction writes its tables again before the old ones go, and the journals (512 MiB at most, by fjall's default, and
     // the 64 MiB in flight) hold once more what is not yet in tables.
     disk_peak: |data, _| Bytes(2 * data.0 + data.0.min(576 << 20)),
@@ -53,7 +54,7 @@ pub static FJALL: EngineDef = EngineDef {
 const VERSION: &str = "3.1.13";
 
 /// Its counter source.
-pub const SOURCES: &[&ServerSource] = &[&COUNTERS];
+const SOURCES: &[&ServerSource] = &[&COUNTERS];
 
 static COUNTERS: ServerSource = ServerSource {
     name: "fjall",

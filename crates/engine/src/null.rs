@@ -26,6 +26,7 @@ pub static NULL: EngineDef = EngineDef {
     },
     runs: EngineLocation::InClients,
     scripted: true,
+    sources: &[],
     disk_peak: |_, _| Bytes(0),
     version: || Ok(env!("CARGO_PKG_VERSION").into()),
     check: depth_one_only,

@@ -2,30 +2,31 @@
 //!
 //! In: a trial or a name. Out: the engine. Limits: a plan is checked against the catalogue before anything here is asked.
 
+use crate::cgroup_counters;
 use crate::data_description::shape_on;
 use crate::engine::{EngineDef, workload_of};
-use crate::{cgroup_counters, file, fjall, mysql, null, postgres, rocksdb, sqlite};
 use model::{Family, Params, Trial};
 
 /// All engines. A new one is one file and one line here.
 pub const ENGINES: &[&EngineDef] = &[
-    &null::NULL,
-    &file::FILE,
-    &sqlite::SQLITE,
-    &fjall::FJALL,
-    &rocksdb::ROCKSDB,
-    &mysql::INNODB,
-    &mysql::ROCKSDB,
-    &postgres::POSTGRES,
-    &mysql::MYSQL,
-    &postgres::POSTGRESQL,
+    &crate::null::NULL,
+    &crate::file::FILE,
+    &crate::sqlite::SQLITE,
+    &crate::fjall::FJALL,
+    &crate::rocksdb::ROCKSDB,
+    &crate::mysql::INNODB,
+    &crate::mysql::ROCKSDB,
+    &crate::postgres::POSTGRES,
+    &crate::mysql::MYSQL,
+    &crate::postgres::POSTGRESQL,
 ];
 
-/// The counter sources that engines and their limits bring along, with a line on each, for the reference.
+/// The counter sources that engines and their limits bring along, each once with a line of help, for the reference.
 pub fn counter_sources() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let embedded = [sqlite::SOURCES, fjall::SOURCES, rocksdb::SOURCES].concat();
-    let all = [mysql::SOURCES, postgres::SOURCES, &embedded, cgroup_counters::SOURCES];
-    all.concat().into_iter().map(|source| (source.name, source.help))
+    let of_engines = ENGINES.iter().flat_map(|def| def.sources).chain(cgroup_counters::SOURCES);
+    let named = of_engines.map(|source| (source.name, source.help));
+    let mut seen = std::collections::BTreeSet::new();
+    named.filter(move |(name, _)| seen.insert(*name))
 }
 
 /// The engine of that name.

@@ -46,6 +46,7 @@ pub static SQLITE: EngineDef = EngineDef {
     },
     runs: EngineLocation::Embedded,
     scripted: false,
+    sources: SOURCES,
     // The log: a checkpoint follows each 4 MiB of it, but not while readers hold it, and a transaction is in it as a whole.
     disk_peak: |data, _| Bytes(data.0 + data.0 / 2 + (64 << 20)),
     version: || Ok(rusqlite::version().into()),
@@ -54,7 +55,7 @@ pub static SQLITE: EngineDef = EngineDef {
 };
 
 /// Its counter source.
-pub const SOURCES: &[&ServerSource] = &[&COUNTERS];
+const SOURCES: &[&ServerSource] = &[&COUNTERS];
 
 static COUNTERS: ServerSource = ServerSource {
     name: "sqlite",

@@ -56,6 +56,7 @@ pub static FILE: EngineDef = EngineDef {
     },
     runs: EngineLocation::InClients,
     scripted: false,
+    sources: &[],
     disk_peak: |data, _| data,
     version: || Ok(kernel()),
     check: |trial| {

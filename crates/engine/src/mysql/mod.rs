@@ -58,6 +58,7 @@ pub static INNODB: EngineDef = EngineDef {
     },
     runs: EngineLocation::Server,
     scripted: false,
+    sources: SOURCES,
     // Random inserts leave pages half full; undo, temporary tables and the redo log stand beside.
     disk_peak: |data, params| Bytes(2 * data.0 + (256 << 20) + params.bytes("log_size").0),
     version: || programs::version(StorageEngine::InnoDb),
@@ -75,6 +76,7 @@ pub static ROCKSDB: EngineDef = EngineDef {
     },
     runs: EngineLocation::Server,
     scripted: false,
+    sources: SOURCES,
     // A compaction writes its tables anew before the old ones go; the write-ahead log holds once more what is in memory.
     disk_peak: |data, _| Bytes(2 * data.0 + (512 << 20)),
     version: || programs::version(StorageEngine::RocksDb),
@@ -102,6 +104,7 @@ pub static MYSQL: EngineDef = EngineDef {
     },
     runs: EngineLocation::Elsewhere,
     scripted: false,
+    sources: SOURCES,
     // Nothing is on this machine.
     disk_peak: |_, _| Bytes(0),
     version: || Err(format!("give its URL: --engine {EXAMPLE}")),
@@ -126,7 +129,7 @@ const STORAGE: ParamDef = ParamDef {
 };
 
 /// The counter sources of both.
-pub const SOURCES: &[&ServerSource] = &[&counters::INNODB, &counters::MYROCKS];
+const SOURCES: &[&ServerSource] = &[&counters::INNODB, &counters::MYROCKS];
 
 /// One for the instance itself, one for the counters, and a few for a curious person.
 const CONNECTIONS_KEPT: u32 = 10;

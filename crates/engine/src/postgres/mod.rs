@@ -49,6 +49,7 @@ pub static POSTGRES: EngineDef = EngineDef {
     },
     runs: EngineLocation::Server,
     scripted: false,
+    sources: SOURCES,
     // Rows have headers of 24 bytes, and changed ones stand twice until they are vacuumed. The log of the default size may
     // grow beyond it while a checkpoint is in flight.
     disk_peak: |data, params| Bytes(3 * data.0 + (256 << 20) + params.bytes("log_size").0 * 2),
@@ -76,6 +77,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
     },
     runs: EngineLocation::Elsewhere,
     scripted: false,
+    sources: SOURCES,
     // Nothing is on this machine.
     disk_peak: |_, _| Bytes(0),
     version: || Err(format!("give its URL: --engine {EXAMPLE}")),
@@ -90,7 +92,7 @@ const SCHEMES: &[&str] = &["postgres", "postgresql"];
 const EXAMPLE: &str = "postgres://user@host:5432/database";
 
 /// Its counter source.
-pub const SOURCES: &[&ServerSource] = &[&counters::POSTGRES];
+const SOURCES: &[&ServerSource] = &[&counters::POSTGRES];
 
 const PARAMS: &[ParamDef] = &[
     params::DURABILITY,

@@ -38,6 +38,7 @@ pub static ROCKSDB: EngineDef = EngineDef {
     },
     runs: EngineLocation::Embedded,
     scripted: false,
+    sources: SOURCES,
     // A compaction writes its tables again before the old ones go. A log is of one memtable (64 MiB) and takes room for a tenth
     // more before it is written; two memtables wait to be flushed and the third is being filled.
     disk_peak: |data, _| Bytes(2 * data.0 + (256 << 20)),
@@ -47,7 +48,7 @@ pub static ROCKSDB: EngineDef = EngineDef {
 };
 
 /// Its counter source.
-pub const SOURCES: &[&ServerSource] = &[&COUNTERS];
+const SOURCES: &[&ServerSource] = &[&COUNTERS];
 
 /// Known as RocksDB's tickers and properties; names and units are those of the source `myrocks` where the meaning is the same.
 static COUNTERS: ServerSource = ServerSource {
