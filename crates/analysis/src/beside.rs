@@ -7,7 +7,6 @@
 
 use crate::numbers::quantiles::{PhaseTimes, Quantiles};
 use crate::numbers::rates::{PerOp, Rate};
-use crate::text::{count, rate, time};
 use crate::window::{Tally, Window};
 use model::{Background, Interval, KindInterval, Phase, PhaseData, PointData};
 use serde::{Deserialize, Serialize};
@@ -42,28 +41,6 @@ pub struct Beside {
     pub response_ns: Option<Quantiles>,
     /// Service times; `None` where none was done.
     pub service_ns: Option<Quantiles>,
-}
-
-impl Beside {
-    /// `insert beside: 498 of 500/s (99.6 %), 2.49k rows/s, p99 12.3 ms`
-    pub fn line(&self) -> String {
-        let rows = self.rows_per_s.filter(|rows| count(*rows) != count(self.ops_per_s));
-        let rows = rows.map_or(String::new(), |rows| format!(", {} rows/s", count(rows)));
-        let p99 = self.response_ns.map_or(String::new(), |q| format!(", p99 {}", time(q.p99 as f64)));
-        format!("{}{rows}{p99}", self.kept_line())
-    }
-
-    /// `insert beside: 498 of 500/s (99.6 %)`
-    pub fn kept_line(&self) -> String {
-        // Rounded downwards: what is not all is less than 100.
-        let kept = if self.kept >= 1.0 { "100".into() } else { format!("{:.1}", (self.kept * 1e3).floor() / 10.0) };
-        format!("{} beside: {} of {} ({kept} %)", self.name(), count(self.ops_per_s), rate(self.asked_per_s))
-    }
-
-    /// The kinds of operation, for texts.
-    pub fn name(&self) -> String {
-        self.kinds.join(" and ")
-    }
 }
 
 /// The clients in the background of a point's run, as the point declares them.
@@ -180,7 +157,6 @@ mod tests {
         let found = analysed(simulation.with(|point| point.facts.push(rows))).summary.expect("it ran");
         let beside = found.beside.expect("they worked");
         assert_eq!((beside.rows_per_s, found.rows_per_s), (Some(2_450.0), None));
-        assert_eq!(beside.line(), "insert beside: 490 of 500/s (98.0 %), 2.45k rows/s, p99 2.00 ms");
         assert!(beside.service_ns.expect("they worked").p99 < 1_010_000);
     }
 

@@ -30,7 +30,6 @@ mod simulate;
 pub mod slowdown;
 mod stats;
 pub mod sweep;
-mod text;
 pub mod verdict;
 pub mod window;
 

@@ -19,25 +19,66 @@ use crate::chain;
 use crate::cost::Found;
 use crate::numbers::rates::PerOp;
 use crate::stats::{mean, students_t};
-use crate::text::{bytes, count, percent};
 use crate::window::Window;
 use model::PointData;
-use model::units::three_digits;
 use serde::Serialize;
 
 /// Where the run would end at full size.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Projection {
     /// The rows that it would insert.
     pub rows: f64,
     /// How many times as many rows would be in the tables as were.
     pub factor: f64,
-    /// Where it would end; `None` where that cannot be told.
-    pub end: Option<End>,
-    /// Why it cannot be told.
-    pub cannot_tell: Option<String>,
-    /// All of it in a sentence or two.
-    pub text: String,
+    /// Where it would end, or why that cannot be projected.
+    pub end: Result<End, Obstacle>,
+}
+
+/// Why the end of a run at full size cannot be projected.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Obstacle {
+    /// Time ends the run, and not its rows.
+    EndsByTime,
+    /// Full size is too many times the rows inserted.
+    TooFar {
+        /// How many times.
+        factor: f64,
+        /// How many times a trend is followed at most.
+        factor_max: f64,
+        /// The least scale at which it could be followed.
+        scale_min: f64,
+    },
+    /// The rate changed its level during the run, and may do so again.
+    RateShifted,
+    /// The run has too few intervals to fit anything to.
+    TooFewIntervals {
+        /// Whole intervals of the run.
+        intervals: usize,
+        /// As many are needed.
+        intervals_min: usize,
+    },
+    /// The data did not outgrow the cache.
+    DataFitsCache {
+        /// Data and its indexes.
+        data_bytes: f64,
+        /// The engine's cache.
+        cache_bytes: f64,
+    },
+    /// The data was read from memory, and would not fit it at full size.
+    DataOutgrowsMemory {
+        /// Data and its indexes at full size.
+        full_size_bytes: f64,
+        /// The memory at full size.
+        memory_bytes: f64,
+    },
+    /// The rate rises so fast that a row would take no time.
+    RateRisesTooFast,
+    /// The interval is too wide to plan by.
+    TooVaried {
+        /// The 95 % interval of the hours.
+        hours_ci95: [f64; 2],
+    },
 }
 
 /// The end of a run at full size.
@@ -59,6 +100,8 @@ pub struct End {
     pub inserts_per_s_ci95: [f64; 2],
     /// Hours if the rate depends on data : cache alone, so that full size is the same curve, stretched.
     pub hours_like_for_like: f64,
+    /// Rows inserted before the rate reached its last level, which are in no fit; `None` if all are.
+    pub rows_left_out: Option<f64>,
 }
 
 /// How the time that a row takes depends on the rows in the table.
@@ -103,36 +146,7 @@ pub fn project(
     let rows = seen.planned / scale;
     let factor = (seen.before + seen.planned) / scale / (seen.before + cost.rows);
     let end = seen.obstacle(scale, factor, cost).map_or_else(|| seen.end(scale), Err);
-    let text = match &end {
-        Ok(end) => told(rows, factor, end, seen.left_out()),
-        Err(why) => format!("where the full size of {} rows ends cannot be told: {why}", count(rows)),
-    };
-    let (end, cannot_tell) = end.map_or_else(|why| (None, Some(why)), |end| (Some(end), None));
-    Some(Projection { rows, factor, end, cannot_tell, text })
-}
-
-fn told(rows: f64, factor: f64, end: &End, left_out: Option<f64>) -> String {
-    let range = |[low, high]: [f64; 2], written: fn(f64) -> String| format!("{} to {}", written(low), written(high));
-    let shape = match end.shape {
-        Shape::Constant => "a row goes on to take the same time",
-        Shape::Logarithmic => "the time that a row takes goes on to change with the logarithm of the rows in the table",
-    };
-    let left_out = left_out.map_or(String::new(), |rows| {
-        format!("; the first {} rows, before the rate came to its level, are in no fit", count(rows))
-    });
-    format!(
-        "full size, {} rows, {} times as many: {} hours ({}), at the end {} inserts/s ({}), if {shape} (fitted to earlier parts of \
-         the run it was {} off in later ones, the other shape {}{left_out}); {} hours if the rate depends on data : cache alone",
-        count(rows),
-        three_digits(factor),
-        three_digits(end.hours),
-        range(end.hours_ci95, three_digits),
-        count(end.inserts_per_s),
-        range(end.inserts_per_s_ci95, count),
-        percent(end.held_out_error),
-        percent(end.held_out_error_of_other),
-        three_digits(end.hours_like_for_like),
-    )
+    Some(Projection { rows, factor, end })
 }
 
 /// What was seen of a run.
@@ -188,37 +202,31 @@ impl Seen {
         Some(self.rows_before_level).filter(|rows| *rows > 0.0)
     }
 
-    /// What stands against telling anything.
-    fn obstacle(&self, scale: f64, factor: f64, cost: &InsertCost) -> Option<String> {
+    /// Why nothing can be projected, as far as that shows before anything is fitted.
+    fn obstacle(&self, scale: f64, factor: f64, cost: &InsertCost) -> Option<Obstacle> {
+        let intervals = self.intervals.len();
         if !self.ends_by_rows {
-            return Some("time ends this run, and not its rows (`rows`)".into());
+            return Some(Obstacle::EndsByTime);
         }
         if factor > FACTOR_MAX {
-            let suggested = three_digits((scale * factor / FACTOR_MAX).min(1.0));
-            return Some(format!(
-                "it is {} times what was inserted, and a trend is followed to {FACTOR_MAX} times at most; \
-                 use `--scale {suggested}` or more",
-                count(factor)
-            ));
+            let scale_min = (scale * factor / FACTOR_MAX).min(1.0);
+            return Some(Obstacle::TooFar { factor, factor_max: FACTOR_MAX, scale_min });
         }
         if self.rows_before_level > BEGINNING_SHARE_MAX * cost.rows {
-            return Some("the rate changed its level during the run, and nothing says when it will again".into());
+            return Some(Obstacle::RateShifted);
         }
-        if self.intervals.len() < INTERVALS_MIN {
-            return Some(format!(
-                "{} whole intervals are too few, {INTERVALS_MIN} are needed; use a shorter `--interval` or more rows",
-                self.intervals.len()
-            ));
+        if intervals < INTERVALS_MIN {
+            return Some(Obstacle::TooFewIntervals { intervals, intervals_min: INTERVALS_MIN });
         }
         regime_ahead(scale, self.is_memory_limited, cost)
     }
 
-    fn end(&self, scale: f64) -> Result<End, String> {
+    fn end(&self, scale: f64) -> Result<End, Obstacle> {
         let blocks = self.blocks();
         let span = [self.before / scale, (self.before + self.planned) / scale];
         let best = Fit::choose(&blocks);
         let (Some(hours), Some(rate)) = (best.hours(span), best.rate(span[1])) else {
-            return Err("the rate rises so fast that the trend cannot hold".into());
+            return Err(Obstacle::RateRisesTooFast);
         };
         let resampled: Vec<[f64; 2]> = resample(&blocks, &best)
             .iter()
@@ -229,8 +237,7 @@ impl Seen {
             .collect();
         let [hours_ci95, rates] = [0, 1].map(|nth| interval(resampled.iter().map(|pair| pair[nth]).collect()));
         if resampled.len() * 2 < RESAMPLES || hours_ci95[1] > WIDTH_MAX * hours_ci95[0] {
-            let [low, high] = hours_ci95.map(three_digits);
-            return Err(format!("the run varies too much: anything from {low} to {high} hours"));
+            return Err(Obstacle::TooVaried { hours_ci95 });
         }
         let errors = [Shape::Constant, Shape::Logarithmic].map(|shape| held_out_error(shape, &blocks));
         let [own, other] = if best.shape == Shape::Constant { errors } else { [errors[1], errors[0]] };
@@ -243,6 +250,7 @@ impl Seen {
             inserts_per_s: rate,
             inserts_per_s_ci95: [rates[0].min(rate), rates[1].max(rate)],
             hours_like_for_like: self.seconds_per_row * self.planned / scale / 3_600.0,
+            rows_left_out: self.left_out(),
         })
     }
 
@@ -283,25 +291,16 @@ fn spread(seconds: &mut [f64], each: f64, done: f64, rows: f64, length: f64) {
 }
 
 /// What the run at full size would meet and this one did not.
-fn regime_ahead(scale: f64, is_memory_limited: bool, cost: &InsertCost) -> Option<String> {
-    let data = cost.table_bytes()?;
-    if let Some(cache) = cost.cache_bytes.filter(|cache| data < *cache) {
-        return Some(format!(
-            "the data ({}) did not outgrow the cache ({}), and how it goes on after that was not seen",
-            bytes(data),
-            bytes(cache)
-        ));
+fn regime_ahead(scale: f64, is_memory_limited: bool, cost: &InsertCost) -> Option<Obstacle> {
+    let data_bytes = cost.table_bytes()?;
+    if let Some(cache_bytes) = cost.cache_bytes.filter(|cache| data_bytes < *cache) {
+        return Some(Obstacle::DataFitsCache { data_bytes, cache_bytes });
     }
+    let full_size_bytes = data_bytes / scale;
     // A limit was scaled with the rest; the machine's memory was not.
-    let whole = |memory: f64| if is_memory_limited { memory / scale } else { memory };
-    let memory = cost.memory_bytes.map(whole).filter(|memory| data / scale > *memory)?;
-    (cost.found == Some(Found::InMemory)).then(|| {
-        format!(
-            "inserts read next to nothing here, and {} of data would not fit the memory of {}",
-            bytes(data / scale),
-            bytes(memory)
-        )
-    })
+    let memory_bytes = cost.memory_bytes.map(|memory| if is_memory_limited { memory / scale } else { memory })?;
+    let is_outgrown = cost.found == Some(Found::InMemory) && full_size_bytes > memory_bytes;
+    is_outgrown.then_some(Obstacle::DataOutgrowsMemory { full_size_bytes, memory_bytes })
 }
 
 /// The mean logarithm of the rows in the table while they grew from one number to another.
@@ -472,7 +471,7 @@ mod tests {
         let end = found.end.expect("it can be told");
         let hours = end.hours_like_for_like;
         assert!((hours * 3_600.0 - 600.0).abs() < 1.0 && (end.hours / hours - 1.0).abs() < 0.01, "{end:?}");
-        assert_eq!((end.shape, found.factor.round(), found.cannot_tell), (Shape::Constant, 5.0, None));
+        assert_eq!((end.shape, found.factor.round(), end.rows_left_out), (Shape::Constant, 5.0, None));
         assert!(end.hours_ci95[0] <= hours && hours <= end.hours_ci95[1], "{end:?}");
         assert!((end.inserts_per_s / 1_000.0 - 1.0).abs() < 0.02, "{end:?}");
     }
@@ -482,7 +481,7 @@ mod tests {
         let (mut covered, mut followed) = (0, 0);
         for seed in 0..40 {
             let found = projected(&run(&slowing(seed, 200, 0.03)), 0.2, None);
-            let end = found.end.unwrap_or_else(|| panic!("seed {seed}: {}", found.text));
+            let end = found.end.unwrap_or_else(|why| panic!("seed {seed}: {why:?}"));
             let truth = true_hours(found.rows);
             assert!((end.hours / truth - 1.0).abs() < 0.12, "seed {seed}: {} of {truth}", end.hours);
             followed += usize::from(end.shape == Shape::Logarithmic);
@@ -495,13 +494,9 @@ mod tests {
     fn what_was_inserted_before_the_tables_outgrew_the_cache_is_left_out_where_it_was_little() {
         let counts: Vec<u64> = [3_000; 3].into_iter().chain([1_000; 120]).collect();
         let found = projected(&run(&counts), 0.5, Some(3.0));
-        let hours = found.end.expect("it can be told").hours;
-        assert!((hours * 3_600.0 - 258.0).abs() < 1.0, "{hours}");
-        assert!(
-            found.text.contains("; the first 9.00k rows, before the rate came to its level, are in no fit"),
-            "{}",
-            found.text
-        );
+        let end = found.end.expect("it can be told");
+        assert!((end.hours * 3_600.0 - 258.0).abs() < 1.0, "{end:?}");
+        assert_eq!(end.rows_left_out, Some(9_000.0));
     }
 
     #[test]
@@ -513,27 +508,25 @@ mod tests {
         assert!((hours * 3_600.0 - 120.0).abs() < 1.0, "{hours}");
     }
 
-    fn why(point: &PointData, scale: f64) -> String {
-        let found = projected(point, scale, None);
-        assert_eq!(found.end, None);
-        found.cannot_tell.expect("a reason")
+    fn why(point: &PointData, scale: f64) -> Obstacle {
+        projected(point, scale, None).end.expect_err("a reason")
     }
 
     #[test]
     fn what_is_too_far_away_is_not_told() {
         let reason = why(&run(&[1_000; 60]), 0.001);
-        let expected = "it is 1.00k times what was inserted, and a trend is followed to 10 times at most; use `--scale 0.10` or more";
-        assert_eq!(reason, expected);
+        assert_eq!(reason, Obstacle::TooFar { factor: 1_000.0, factor_max: 10.0, scale_min: 0.1 });
     }
 
     #[test]
     fn a_short_run_one_that_time_ends_and_one_of_two_levels_are_not_told() {
-        assert!(why(&run(&[1_000; 19]), 0.5).starts_with("19 whole intervals are too few, 20 are needed"));
+        let short = Obstacle::TooFewIntervals { intervals: 19, intervals_min: 20 };
+        assert_eq!(why(&run(&[1_000; 19]), 0.5), short);
         let mut timed = run(&[1_000; 60]);
         timed.traits.work.rows = None;
-        assert_eq!(why(&timed, 0.5), "time ends this run, and not its rows (`rows`)");
-        let shifted = projected(&run(&[1_000; 60]), 0.5, Some(7.0)).cannot_tell.expect("a reason");
-        assert!(shifted.starts_with("the rate changed its level"), "{shifted}");
+        assert_eq!(why(&timed, 0.5), Obstacle::EndsByTime);
+        let shifted = projected(&run(&[1_000; 60]), 0.5, Some(7.0)).end;
+        assert_eq!(shifted, Err(Obstacle::RateShifted));
     }
 
     #[test]
@@ -544,15 +537,15 @@ mod tests {
             point.traits.outcome.data_bytes = Some(data_bytes);
             point
         };
-        let expected =
-            "the data (500 KB) did not outgrow the cache (1.00 MB), and how it goes on after that was not seen";
-        assert_eq!(why(&sized(500_000), 0.5), expected);
+        let fits = Obstacle::DataFitsCache { data_bytes: 500_000.0, cache_bytes: 1_000_000.0 };
+        assert_eq!(why(&sized(500_000), 0.5), fits);
         let mut limited = Simulation { recorded: sized(8_000_000), environment: Vec::new() };
         limited = limited.source("process", &["read_bytes", "write_bytes"], |second| vec![0.0, second]);
         let mut limited = limited.point();
         limited.traits.engine.memory_limit_bytes = Some(12_000_000);
-        assert!(why(&limited, 0.5).starts_with("inserts read next to nothing here, and 16.0 MB of data would not fit"));
-        assert!(projected(&limited, 0.9, None).end.is_some());
+        let outgrown = Obstacle::DataOutgrowsMemory { full_size_bytes: 16_000_000.0, memory_bytes: 12_000_000.0 };
+        assert_eq!(why(&limited, 0.5), outgrown);
+        assert!(projected(&limited, 0.9, None).end.is_ok());
     }
 
     #[test]
@@ -560,7 +553,7 @@ mod tests {
         let mut random = Random::new(3);
         let wild: Vec<u64> = (0..20).map(|_| (8.0 * random.normal()).exp().min(1e9) as u64).collect();
         let found = projected(&run(&wild), 0.1, None);
-        assert!(found.end.is_none(), "{}", found.text);
+        assert!(found.end.is_err(), "{found:?}");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use crate::format;
 use crate::wording::label::point_label;
+use crate::wording::projection::projection_sentence;
 use analysis::durability::{durability, unlike_durabilities};
 use analysis::{Analysis, InsertCost, PointAnalysis};
 
@@ -128,17 +129,18 @@ pub fn warnings(analysis: &Analysis) -> Vec<String> {
     unlike.into_iter().map(warning).collect()
 }
 
-/// Where the points would end at full size: the points of which the same is told, and what is, in the order of the run; nothing at
-/// full size.
-pub fn projections(analysis: &Analysis) -> Vec<(String, &str)> {
-    let mut told: Vec<(Vec<String>, &str)> = Vec::new();
-    for (label, text) in analysis.points.iter().filter_map(|p| Some((point_label(p), &p.projection.as_ref()?.text))) {
-        match told.iter_mut().find(|(_, known)| known == text) {
-            Some((labels, _)) => labels.push(label),
-            None => told.push((vec![label], text)),
+/// Where the points would end at full size, in the order of the run: the labels of those with the same sentence, and that
+/// sentence; nothing at full size.
+pub fn projections(analysis: &Analysis) -> Vec<(String, String)> {
+    let mut merged: Vec<(Vec<String>, String)> = Vec::new();
+    for point in &analysis.points {
+        let Some(sentence) = point.projection.as_ref().map(projection_sentence) else { continue };
+        match merged.iter_mut().find(|(_, known)| *known == sentence) {
+            Some((labels, _)) => labels.push(point_label(point)),
+            None => merged.push((vec![point_label(point)], sentence)),
         }
     }
-    told.into_iter().map(|(labels, text)| (labels.join(", "), text)).collect()
+    merged.into_iter().map(|(labels, sentence)| (labels.join(", "), sentence)).collect()
 }
 
 /// A field of the CSV file: its name, which carries its unit, and its value.
@@ -187,6 +189,7 @@ pub const FIELDS: [Field; 35] = [
 mod tests {
     use super::*;
     use crate::testing::{inserts, quick};
+    use analysis::projection::Obstacle;
 
     #[test]
     fn the_heads_of_the_terminal_leave_more_than_fifteen_of_eighty_columns_for_the_point() {
@@ -217,20 +220,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_of_several_points_alike_is_told_once() {
+    fn points_with_the_same_sentence_share_it() {
         let mut analysis = inserts();
-        let told = |text: &str| analysis::Projection {
-            rows: 1e9,
-            factor: 1e3,
-            end: None,
-            cannot_tell: None,
-            text: text.into(),
-        };
-        let texts = ["too far", "12 hours", "too far"];
-        analysis.points.iter_mut().zip(texts).for_each(|(point, text)| point.projection = Some(told(text)));
+        let of = |obstacle| analysis::Projection { rows: 1e9, factor: 1e3, end: Err(obstacle) };
+        let all = [Obstacle::EndsByTime, Obstacle::RateShifted, Obstacle::EndsByTime];
+        analysis.points.iter_mut().zip(all).for_each(|(point, why)| point.projection = Some(of(why)));
         let labels: Vec<String> = analysis.points.iter().map(point_label).collect();
-        let first = (format!("{}, {}", labels[0], labels[2]), "too far");
-        assert_eq!(projections(&analysis), [first, (labels[1].clone(), "12 hours")]);
+        let first = (format!("{}, {}", labels[0], labels[2]), projection_sentence(&of(Obstacle::EndsByTime)));
+        let second = (labels[1].clone(), projection_sentence(&of(Obstacle::RateShifted)));
+        assert_eq!(projections(&analysis), [first, second]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use analysis::finding::load::HiddenWaits;
 use analysis::finding::machine::{CachedReads, MemoryPressure, MissingCounters};
 use analysis::finding::rates::{HalfRates, LongStalls, Stalls, Unsteadiness};
 use analysis::finding::units::Share;
+use analysis::projection::Obstacle;
 use analysis::{
     Amounts, Analysis, Beside, Cost, CounterSeries, Detail, Finding, GeneratorCost, InsertCost, Inserted,
     IntervalPoint, Label, NextStep, PointAnalysis, Projection, Quantiles, Rounds, Series, SettingValue, Settings,
@@ -615,14 +616,8 @@ pub fn inserts() -> Analysis {
         label(point, &["target"], &[]);
         point.settings.remove("durability");
     }
-    let why = "it is 100 times what was inserted, and a trend is followed to 10 times at most".to_owned();
-    analysis.points[0].projection = Some(Projection {
-        rows: 1e8,
-        factor: 100.0,
-        end: None,
-        text: format!("where the full size of 100M rows ends cannot be told: {why}"),
-        cannot_tell: Some(why),
-    });
+    let too_far = Obstacle::TooFar { factor: 100.0, factor_max: 10.0, scale_min: 0.1 };
+    analysis.points[0].projection = Some(Projection { rows: 1e8, factor: 100.0, end: Err(too_far) });
     let pending = PendingShare {
         pending_share: Share(0.2),
         written_bytes_per_insert: Some(10_100.0),

@@ -4,9 +4,10 @@
 //! Limits: what could not be measured is null, never 0.
 
 use crate::exit::Fault;
-use analysis::{Analysis, Finding, InsertCost, PointAnalysis, Rounds, Summary};
+use analysis::{Analysis, Finding, InsertCost, PointAnalysis, Projection, Rounds, Summary};
 use model::{Pacing, PointData, PointState, RunData, Trial, Until, Value as Param};
 use report::wording::finding::{evidence, next_step, title};
+use report::wording::projection::{obstacle_clause, projection_sentence};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -68,10 +69,19 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     let rounds = point.rounds.as_ref().map_or(json!({"steady": null, "rounds": null}), rounds);
     let (Value::Object(mut all), Value::Object(numbers)) = (head, numbers) else { unreachable!("both are objects") };
     let Value::Object(rounds) = rounds else { unreachable!("it is an object") };
-    all.insert("projection".into(), serde_json::to_value(&point.projection).expect("a projection is plain data"));
+    all.insert("projection".into(), point.projection.as_ref().map_or(Value::Null, projection));
     all.extend(numbers);
     all.extend(rounds);
     Value::Object(all)
+}
+
+/// The end at full size, or the obstacle to knowing it, as data and in words.
+fn projection(projection: &Projection) -> Value {
+    let obstacle = projection.end.as_ref().err();
+    json!({
+        "rows": projection.rows, "factor": projection.factor, "end": projection.end.as_ref().ok(), "obstacle": obstacle,
+        "cannot_tell": obstacle.map(obstacle_clause), "text": projection_sentence(projection),
+    })
 }
 
 fn numbers(summary: &Summary) -> Value {

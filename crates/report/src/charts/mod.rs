@@ -266,12 +266,17 @@ fn queries_per_s(point: &PointAnalysis) -> Option<f64> {
 
 /// The rate that is drawn of `points`, with its axis: queries where each operation of all of them is several.
 fn rate_of(points: &[&PointAnalysis]) -> (&'static Measure, Axis) {
-    let worked = |point: &&&PointAnalysis| point.summary.as_ref().is_some_and(|s| s.ops > 0);
-    let mut working = points.iter().filter(worked).peekable();
-    match working.peek().is_some() && working.all(|point| queries_per_s(point).is_some()) {
+    match counts_queries(points) {
         true => (&QUERIES, Axis::from_zero("queries/s", AxisUnit::Count)),
         false => (&OPS, ops_axis(points, "operations/s")),
     }
+}
+
+/// Whether each operation of all `points` that performed any is several queries.
+fn counts_queries(points: &[&PointAnalysis]) -> bool {
+    let worked = |point: &&&PointAnalysis| point.summary.as_ref().is_some_and(|s| s.ops > 0);
+    let mut working = points.iter().filter(worked).peekable();
+    working.peek().is_some() && working.all(|point| queries_per_s(point).is_some())
 }
 
 /// The mean rate of the repeats of one place.

@@ -4,7 +4,7 @@
 //! or more vary besides clients, a panel for each value of one of them, with the response time below.
 //! Limits: a group of one point has no line and is in the table only.
 
-use super::{Chart, Measure, Sweep, invalid_note, p95, rate_of, sweep_series, sweeps, trusted};
+use super::{Chart, Measure, Sweep, counts_queries, invalid_note, p95, rate_of, sweep_series, sweeps, trusted};
 use crate::facets::Facets;
 use crate::format;
 use crate::sheet::{Dimension, conditions};
@@ -29,7 +29,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     let draw = |(sweep, names): &(Sweep, Names)| {
         let points = sweep.split.points();
         let (rate, axis) = rate_of(&points);
-        let per = axis.label.split(['/', ' ']).next().unwrap_or_default().to_owned();
+        let unit = if counts_queries(&points) { " queries/s" } else { "/s" };
         let mut figure = match sweep.split.is_grid() {
             true => {
                 let times = Axis::nanos("response time: 95th percentile, dashed the mean");
@@ -40,7 +40,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
         };
         figure.caption += note(&points);
         figure.caption += invalid_note(&points);
-        figure.title += &most(&sweep.split, sweep.dimension, rate, &per);
+        figure.title += &most(&sweep.split, sweep.dimension, rate, unit);
         figure
     };
     named(analysis, ("throughput", "Throughput")).iter().map(draw).collect()
@@ -56,7 +56,7 @@ fn note(points: &[&PointAnalysis]) -> &'static str {
 }
 
 /// `: at most 41,300/s (rndrd, depth 32)`: the highest place that is not invalid.
-fn most(split: &Facets, dimension: Dimension, rate: &Measure, per: &str) -> String {
+fn most(split: &Facets, dimension: Dimension, rate: &Measure, unit: &str) -> String {
     let lines =
         split.panels.iter().flat_map(|panel| panel.lines.iter().zip(&split.lines).map(move |line| (panel, line)));
     let places = lines.flat_map(|(panel, (points, line))| {
@@ -66,7 +66,6 @@ fn most(split: &Facets, dimension: Dimension, rate: &Measure, per: &str) -> Stri
         })
     });
     let highest = places.max_by(|a, b| a.2.total_cmp(&b.2));
-    let unit = if per == "operations" { "/s".to_owned() } else { format!(" {per}/s") };
     highest.map_or(String::new(), |(name, x, y)| {
         let line = if split.is_grid() || split.lines.len() > 1 { format!("{name}, ") } else { String::new() };
         format!(": at most {}{unit} ({line}{} {x})", format::number(y), dimension.as_str())

@@ -13,6 +13,7 @@ use crate::format;
 use crate::inserts;
 use crate::loads::{self, LoadRow};
 use crate::sheet::{FigurePoints, sheets};
+use crate::wording::background::background_line;
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::verdict::sentences;
 use analysis::{Analysis, PointAnalysis, Quantiles, Summary, Validity};
@@ -84,7 +85,7 @@ struct Page<'a> {
     insert_legend: &'static str,
     insert_heads: Vec<&'static str>,
     inserts: Vec<InsertRow>,
-    projections: Vec<(String, &'a str)>,
+    projections: Vec<(String, String)>,
     warnings: Vec<String>,
     environment: &'a [model::Fact],
     trials: usize,
@@ -260,7 +261,7 @@ fn row<'a>(point: &'a PointAnalysis, greatest: &[f64]) -> Row<'a> {
         error: point.error.as_deref(),
         numbers: summary.map_or_else(|| vec![format::dash(); 8], numbers),
         queries: summary.map_or_else(format::dash, |s| format::number(s.queries_per_s)),
-        beside: summary.and_then(|s| Some(s.beside.as_ref()?.line())),
+        beside: summary.and_then(|s| s.beside.as_ref().map(background_line)),
         late: summary
             .map_or_else(format::dash, |s| format!("{} / {}", format::count(s.late), format::count(s.unserved))),
         finding_count: point.findings.len(),

@@ -9,6 +9,7 @@ use crate::findings::{Member, members};
 use crate::format;
 use crate::inserts;
 use crate::loads::{self, LoadRow};
+use crate::wording::background::background_line;
 use crate::wording::label::point_label;
 use crate::wording::verdict::sentences;
 use analysis::{Analysis, PointAnalysis, Quantiles, Summary};
@@ -62,7 +63,7 @@ fn points(analysis: &Analysis) -> String {
 fn beside(analysis: &Analysis) -> String {
     let line = |p: &PointAnalysis| {
         let beside = p.summary.as_ref()?.beside.as_ref()?;
-        Some(format!("- {}: {}\n", safe(&point_label(p)), safe(&beside.line())))
+        Some(format!("- {}: {}\n", safe(&point_label(p)), safe(&background_line(beside))))
     };
     let lines: String = analysis.points.iter().filter_map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }

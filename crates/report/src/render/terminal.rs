@@ -9,6 +9,7 @@ use crate::findings::{FindingGroup, grouped};
 use crate::format;
 use crate::inserts::{self, COLUMNS as COSTS, Line};
 use crate::loads::{LoadRow, loads};
+use crate::wording::background::background_line;
 use crate::wording::label::{phrases, point_label};
 use crate::wording::verdict::sentences;
 use analysis::{Analysis, PointAnalysis, Severity, Summary, Validity};
@@ -120,7 +121,7 @@ impl Page {
     }
 
     fn projections(&self, analysis: &Analysis) -> Vec<String> {
-        let text = |(labels, text): &(String, &str)| unquoted(&format!("{labels}: {text}"));
+        let text = |(labels, text): &(String, String)| unquoted(&format!("{labels}: {text}"));
         let all: Vec<String> = inserts::projections(analysis).iter().map(text).collect();
         let blank = (!all.is_empty()).then(String::new);
         blank.into_iter().chain(all.iter().flat_map(|text| wrap(text, self.width))).collect()
@@ -150,7 +151,7 @@ impl Page {
     /// What clients beside those of the run did, below its row.
     fn beside(&self, point: &PointAnalysis) -> Vec<String> {
         let beside = point.summary.as_ref().and_then(|summary| summary.beside.as_ref());
-        let lines = beside.map_or_else(Vec::new, |beside| wrap(&safe(&beside.line()), self.width - 2));
+        let lines = beside.map_or_else(Vec::new, |beside| wrap(&safe(&background_line(beside)), self.width - 2));
         lines.into_iter().map(|line| format!("  {line}")).collect()
     }
 

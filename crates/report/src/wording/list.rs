@@ -1,4 +1,4 @@
-//! Lists and counts as people write them.
+//! Lists as people write them.
 //!
 //! In: parts of a sentence. Out: text. Limits: none.
 
@@ -11,11 +11,6 @@ pub fn join_and(parts: &[String]) -> String {
     }
 }
 
-/// `1 point`, `3 points`.
-pub fn plural(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -25,6 +20,5 @@ mod tests {
         let list = |parts: &[&str]| join_and(&parts.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>());
         assert_eq!([list(&[]), list(&["a"]), list(&["a", "b"])], ["", "a", "a and b"]);
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
-        assert_eq!([plural(1, "point"), plural(2, "point")], ["1 point", "2 points"]);
     }
 }

@@ -3,10 +3,11 @@
 //! In: typed data of the crate `analysis`. Out: text for people, not yet escaped and not wrapped.
 //! Limits: nothing is computed or judged here; numbers are rounded for reading.
 
+pub mod background;
 pub mod finding;
 pub mod label;
 pub mod list;
-pub mod numbers;
+pub mod projection;
 pub mod quantity;
 pub mod slowdown;
 pub mod verdict;

@@ -3,6 +3,7 @@
 //! In: plain numbers. Out: [`Quantity`]s, and text. Limits: three significant digits; counts have all of theirs.
 
 use crate::format::count as with_separators;
+use analysis::repeats::MeanOfRepeats;
 use model::Nanos;
 use model::units::three_digits;
 use std::fmt;
@@ -47,13 +48,23 @@ pub fn number(value: f64) -> Quantity {
     quantity(three_digits(value), "")
 }
 
+/// A count with three digits: `812`, `38.2k`, `1.21M`.
+pub fn count(value: f64) -> Quantity {
+    match value.abs() {
+        v if v < 999.5 => number(value),
+        v if v < 999_500.0 => quantity(three_digits(value / 1e3), "k"),
+        _ => quantity(three_digits(value / 1e6), "M"),
+    }
+}
+
 /// A rate per second: `812/s`, `38.2k/s`, `1.21M/s`.
 pub fn rate(per_s: f64) -> Quantity {
-    match per_s.abs() {
-        v if v < 999.5 => quantity(three_digits(per_s), "/s"),
-        v if v < 999_500.0 => quantity(three_digits(per_s / 1e3), "k/s"),
-        _ => quantity(three_digits(per_s / 1e6), "M/s"),
-    }
+    let unit = match count(per_s).unit {
+        "k" => "k/s",
+        "M" => "M/s",
+        _ => "/s",
+    };
+    count(per_s).with_suffix(unit)
 }
 
 /// A share as a percentage: `38 %`, `2.4 %`, `0.03 %`.
@@ -64,6 +75,30 @@ pub fn percent(share: f64) -> Quantity {
         v if v >= 0.095 => quantity(format!("{percent:.1}"), " %"),
         _ => quantity(format!("{percent:.2}"), " %"),
     }
+}
+
+/// A share as whole percent, without its sign: `64`, `-3`.
+pub fn whole_percent(share: f64) -> String {
+    let percent = (share * 100.0).round();
+    format!("{:.0}", if percent == 0.0 { 0.0 } else { percent })
+}
+
+/// A share in percent, rounded downwards: one failure in a million leaves less than 100.
+pub fn floored_percent(share: f64) -> String {
+    match share {
+        share if share >= 1.0 => "100".to_owned(),
+        share if share >= 0.99 => format!("{:.2}", (share * 1e4).floor() / 1e2),
+        share => format!("{:.1}", (share * 1e3).floor() / 1e1),
+    }
+}
+
+/// A mean whose interval is wider than this share to either side is not given without it.
+const WIDE: f64 = 0.10;
+
+/// ` ±50 %`, if the interval of `mean` is wide.
+pub fn wide_interval(mean: &MeanOfRepeats) -> String {
+    let half = mean.ci95.map_or(0.0, |[low, high]| (high - low) / 2.0 / mean.mean);
+    if half.is_finite() && half > WIDE { format!(" ±{} %", whole_percent(half)) } else { String::new() }
 }
 
 /// A time in nanoseconds with the unit that fits: `850 ns`, `12.3 ms`, `4.00 s`.
@@ -158,9 +193,23 @@ mod tests {
     fn numbers_are_short_and_carry_their_unit() {
         let texts = |all: [Quantity; 4]| all.map(|one| one.to_string());
         assert_eq!(texts([812.4, 38_240.0, 999_700.0, 4.5].map(rate)), ["812/s", "38.2k/s", "1.00M/s", "4.50/s"]);
+        assert_eq!(texts([812.4, 38_240.0, 999_700.0, 4.5].map(count)), ["812", "38.2k", "1.00M", "4.50"]);
+        assert_eq!(megabytes_per_s(626.4e6).to_string(), "626 MB/s");
         assert_eq!(texts([0.384, 0.0241, 0.0003, 0.0].map(percent)), ["38 %", "2.4 %", "0.03 %", "0 %"]);
         assert_eq!(texts([850.0, 12_345.0, 1.2e6, 4e9].map(time)), ["850 ns", "12.3 us", "1.20 ms", "4.00 s"]);
         assert_eq!(texts([812.0, 12_300.0, 4e6, 2e9].map(bytes)), ["812 B", "12.3 KB", "4.00 MB", "2.00 GB"]);
+    }
+
+    #[test]
+    fn a_share_that_is_not_all_is_less_than_100() {
+        assert_eq!([1.0, 0.999_999, 0.5].map(floored_percent), ["100", "99.99", "50.0"]);
+        assert_eq!([0.644, -0.004, 0.0].map(whole_percent), ["64", "0", "0"]);
+    }
+
+    #[test]
+    fn only_a_wide_interval_is_given() {
+        let mean = |half: f64| MeanOfRepeats { mean: 100.0, ci95: Some([100.0 - half, 100.0 + half]), repeats: 1 };
+        assert_eq!([mean(50.0), mean(9.0)].map(|mean| wide_interval(&mean)), [" ±50 %", ""]);
     }
 
     #[test]

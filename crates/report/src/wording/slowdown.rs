@@ -4,7 +4,7 @@
 
 use super::label::settings_label;
 use super::list::join_and;
-use super::numbers::whole_percent;
+use super::quantity::whole_percent;
 use analysis::SettingValue;
 use analysis::slowdown::{Change, Slowdown};
 

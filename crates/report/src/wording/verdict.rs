@@ -3,9 +3,10 @@
 //! In: the typed verdict of an analysis. Out: whole sentences, the answer first. They are not wrapped: a page knows its width.
 //! Limits: a workload with many groups is summed up by its range, and of many workloads the first are described; the report has all.
 
+use super::background::kept_percent;
 use super::label::{point_label, settings_label};
-use super::list::{join_and, plural};
-use super::numbers::{count, floored_percent, megabytes, rate, seconds, wide_interval};
+use super::list::join_and;
+use super::quantity::{Quantity, count, floored_percent, megabytes_per_s, plural, rate, time, wide_interval};
 use super::slowdown;
 use analysis::finding::machine::Limit;
 use analysis::slowdown::Slowdown;
@@ -128,7 +129,8 @@ fn group_sentence(group: &GroupVerdict) -> String {
     match &group.capacity {
         Capacity::Rate(reached) if reached.is_overloaded => {
             let served = rate(reached.ops_per_s.mean);
-            let offered = reached.offered_per_s.map_or_else(|| "what was offered".to_owned(), rate);
+            let offered =
+                reached.offered_per_s.map_or_else(|| "what was offered".to_owned(), |per_s| rate(per_s).to_string());
             format!(
                 "{head} serves {served} of {offered} offered: it is overloaded, and percentiles are of served operations only."
             )
@@ -202,7 +204,7 @@ fn range_sentence(family: &Family) -> String {
     let shown = |group: &&GroupVerdict| format!("{} ({})", amount(group)[1], name_in_family(group));
     let ends: Vec<String> = ends.map(shown).collect();
     let head = format!("{}{}", family_name(family), durability(family));
-    format!("{head}: {} range from {}.", plural(family.len(), "group"), ends.join(" to "))
+    format!("{head}: {} range from {}.", plural(family.len() as u64, "group"), ends.join(" to "))
 }
 
 /// `sqlite reaches 8.40k/s, fjall 41.0k/s and rocksdb takes 3.00 s`: a verb is written when it changes.
@@ -225,7 +227,7 @@ fn amount(group: &GroupVerdict) -> [String; 2] {
             let offered = offered.map_or(String::new(), |offered| format!(" of {} offered", rate(offered)));
             ["reaches".to_owned(), format!("{}{unit}{}{offered}", count(value), wide_interval(&reached.ops_per_s))]
         }
-        Capacity::Duration { seconds: taken, .. } => ["takes".to_owned(), seconds(taken.mean)],
+        Capacity::Duration { seconds: taken, .. } => ["takes".to_owned(), seconds(taken.mean).to_string()],
         Capacity::Unknown => ["has".to_owned(), "no usable result".to_owned()],
     }
 }
@@ -247,7 +249,7 @@ fn detailed_rate(reached: &RateReached) -> String {
     let detail = match (rows, queries, reached.bytes_per_s) {
         (Some(rows), ..) => format!(" ({} rows/s)", count(rows)),
         (None, Some(queries), _) => format!(" ({} queries/s)", count(queries)),
-        (None, None, bytes) if bytes > 0.0 => format!(" ({})", megabytes(bytes)),
+        (None, None, bytes) if bytes > 0.0 => format!(" ({})", megabytes_per_s(bytes)),
         _ => String::new(),
     };
     format!("{}{}{detail}", rate(ops), wide_interval(&reached.ops_per_s))
@@ -257,7 +259,7 @@ fn detailed_rate(reached: &RateReached) -> String {
 fn payload(group: &GroupVerdict) -> String {
     let bytes = reached(group).filter(|one| one.rows_per_s.is_none() && one.queries_per_s.is_none());
     let bytes = bytes.map(|one| one.bytes_per_s).filter(|bytes| *bytes > 0.0);
-    bytes.map_or(String::new(), |bytes| format!(" ({})", megabytes(bytes)))
+    bytes.map_or(String::new(), |bytes| format!(" ({})", megabytes_per_s(bytes)))
 }
 
 fn reached(group: &GroupVerdict) -> Option<&RateReached> {
@@ -269,7 +271,7 @@ fn reached(group: &GroupVerdict) -> Option<&RateReached> {
 
 /// `4 clients`, `depth 8`, `4 clients and depth 8`
 fn place(place: &Place) -> Option<String> {
-    let clients = place.clients.map(|n| plural(n as usize, "client"));
+    let clients = place.clients.map(|n| plural(u64::from(n), "client"));
     let depth = place.depth.map(|depth| format!("depth {depth}"));
     let parts: Vec<String> = clients.into_iter().chain(depth).collect();
     (!parts.is_empty()).then(|| join_and(&parts))
@@ -295,9 +297,7 @@ fn gives(place: &Place) -> &'static str {
 /// `; insert in the background reaches 498 of 500/s (99.6 %)`
 fn background(background: &BackgroundRate) -> String {
     let (done, asked) = (count(background.ops_per_s), rate(background.asked_per_s));
-    // Rounded downwards: what is not all is less than 100.
-    let kept =
-        if background.kept >= 1.0 { "100".into() } else { format!("{:.1}", (background.kept * 1e3).floor() / 10.0) };
+    let kept = kept_percent(background.kept);
     format!("; {} in the background reaches {done} of {asked} ({kept} %)", background.kinds.join(" and "))
 }
 
@@ -348,7 +348,7 @@ fn left_out(verdict: &Verdict) -> Option<String> {
             0 => None,
             _ if group.steadiness.measured == 0 && !verdict.trust.unmeasured.is_empty() => None,
             _ if invalid < points => Some(format!("{invalid} of {points} points of {name}")),
-            _ => Some(format!("{name} ({})", plural(points, "point"))),
+            _ => Some(format!("{name} ({})", plural(points as u64, "point"))),
         }
     };
     let parts: Vec<String> = verdict.groups.iter().filter_map(part).collect();
@@ -362,7 +362,7 @@ fn not_measured(unmeasured: &[Unmeasured]) -> Option<String> {
             if one.target == one.workload { one.target.clone() } else { format!("{} {}", one.target, one.workload) };
         match one.missing < one.planned {
             true => format!("{} of {} points of {name}", one.missing, one.planned),
-            false => format!("{name} ({})", plural(one.planned, "point")),
+            false => format!("{name} ({})", plural(one.planned as u64, "point")),
         }
     };
     let parts: Vec<String> = unmeasured.iter().map(part).collect();
@@ -384,7 +384,7 @@ fn first_ones(parts: &[String], noun: &str) -> String {
 fn bottleneck(all: &Bottleneck) -> Option<String> {
     let named = |(nth, (limit, points)): (usize, (&Limit, &usize))| match nth {
         _ if all.judged == 1 => limit_words(*limit).to_owned(),
-        0 => format!("{} ({})", limit_words(*limit), plural(*points, "point")),
+        0 => format!("{} ({})", limit_words(*limit), plural(*points as u64, "point")),
         _ => format!("{} ({points})", limit_words(*limit)),
     };
     let limits = all.limits.iter().enumerate().map(named).collect::<Vec<_>>().join(", ");
@@ -397,6 +397,11 @@ fn bottleneck(all: &Bottleneck) -> Option<String> {
         (1, _) => Some("The bottleneck is unclear: no counter was at its limit.".to_owned()),
         (judged, _) => Some(format!("The bottleneck is unclear for all {judged} points.")),
     }
+}
+
+/// A time in seconds with the unit that fits.
+fn seconds(seconds: f64) -> Quantity {
+    time(seconds * 1e9)
 }
 
 fn limit_words(limit: Limit) -> &'static str {

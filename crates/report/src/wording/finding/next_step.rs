@@ -13,20 +13,18 @@ pub fn next_step(step: NextStep) -> &'static str {
         NextStep::DropTimeLimit => "run without `--time`: the step then ends when all its rows are inserted",
         NextStep::ReadTargetLog => "find out what blocks the target: read its log and `dmesg`",
         NextStep::KeepRunning => "measure again without suspending the machine or stopping plimsoll",
-        NextStep::FreeCpu => "stop the other processes (`top` shows them) and measure again",
+        NextStep::FreeCpu | NextStep::StopOtherProcesses => {
+            "stop the other processes (`top` shows them) and measure again"
+        }
         NextStep::DistrustStorage => "do not use this storage until you know the cause; read `dmesg`",
         NextStep::ReportBug => "do not use this point; please report it with the run file",
         NextStep::AddClients => "use more clients, or a machine with more CPUs for the load",
         NextStep::UseDirectOrUring => "use `direct = true` or `io = uring`",
         NextStep::AddSubmitters => "use more clients: one thread cannot submit and collect fast enough",
-        NextStep::FindQueueLimit => {
-            "look for a cgroup limit, the I/O scheduler, or a file system that serializes requests"
-        }
+        NextStep::FindQueueLimit => "check cgroup limits, the I/O scheduler and the file system for a queue limit",
         NextStep::FitBlocksToDevice => "use smaller blocks, or raise `max_sectors_kb`",
         NextStep::OutlastInFlight => "run longer: operations in flight at the end are not counted",
-        NextStep::CompareWithSync => {
-            "compare with `io = sync` and as many clients as the depth: it is usually faster then"
-        }
+        NextStep::CompareWithSync => "try `io = sync` with as many clients as the depth: it is usually faster",
         NextStep::UseLargerFile => {
             "use a larger file that was written once in full, on a file system that honours O_DIRECT"
         }
@@ -34,11 +32,8 @@ pub fn next_step(step: NextStep) -> &'static str {
         NextStep::AddThreadsOrMachine => {
             "use more clients (or `--threads`) if cores are free, or run the clients on another machine"
         }
-        NextStep::FreeCpuForClients => {
-            "leave CPUs free for the clients; or compare service times, which exclude the delay"
-        }
+        NextStep::FreeCpuForClients => "leave CPUs free for the clients, or compare service times without the delay",
         NextStep::UseQuieterHost => "measure again when the host is quieter, or on another host",
-        NextStep::StopOtherProcesses => "stop the other processes (`top` shows them) and measure again",
         NextStep::ShrinkMemory => "shrink the caches, the data set or the number of clients (`--scale`)",
         NextStep::LowerRateOrAddClients => "lower the rate, or allow more clients",
         NextStep::LowerBackgroundRate => "lower the background rate, or use fewer clients in the foreground",

@@ -1,0 +1,34 @@
+//! Background loads in words.
+//!
+//! In: what clients did in the background of a run. Out: one line. Limits: none.
+
+use super::quantity::{count, rate, time};
+use analysis::Beside;
+
+/// `background insert: 498 of 500/s (99.6 %), 2.49k rows/s, p99 12.3 ms`
+pub fn background_line(load: &Beside) -> String {
+    let done = count(load.ops_per_s);
+    let rows = load.rows_per_s.map(count).filter(|rows| *rows != done);
+    let rows = rows.map_or(String::new(), |rows| format!(", {rows} rows/s"));
+    let p99 = load.response_ns.map_or(String::new(), |q| format!(", p99 {}", time(q.p99 as f64)));
+    let (asked, kept) = (rate(load.asked_per_s), kept_percent(load.kept));
+    format!("background {}: {done} of {asked} ({kept} %){rows}{p99}", load.kinds.join(" and "))
+}
+
+/// The share of the rate that was reached, in percent. Rounded downwards: a rate that was missed is less than 100.
+pub fn kept_percent(kept: f64) -> String {
+    if kept >= 1.0 { "100".to_owned() } else { format!("{:.1}", (kept * 1e3).floor() / 10.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::beside;
+
+    #[test]
+    fn a_background_load_is_one_line_and_less_than_all_is_less_than_100_percent() {
+        let expected = "background insert: 498 of 500/s (99.6 %), 2.49k rows/s, p99 12.0 ms";
+        assert_eq!(background_line(&beside()), expected);
+        assert!(background_line(&Beside { kept: 0.999_99, ..beside() }).contains("(99.9 %)"));
+    }
+}
