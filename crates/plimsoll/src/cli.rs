@@ -1,65 +1,14 @@
 //! The command line: the definition for clap, and its errors in one line.
 //!
-//! In: the commands. Out: clap's command, and the flags that all commands share.
+//! In: the commands. Out: clap's command.
 //! Limits: values of the flags that are keys of a plan are text here; the crate `plan` parses and checks them.
 
 use crate::commands;
 use crate::exit::{Exit, Fault};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use model::Catalogue;
-use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
-
-/// What every command knows.
-pub struct Context {
-    /// What plans may name.
-    pub catalogue: Catalogue,
-    /// One JSON object on stdout and nothing else.
-    pub json: bool,
-    /// Nothing on stderr but errors.
-    pub quiet: bool,
-}
-
-impl Context {
-    /// The flags that all commands share.
-    pub fn new(matches: &ArgMatches) -> Context {
-        let flag = |name| {
-            let below = matches.subcommand().is_some_and(|(_, matches)| matches.get_flag(name));
-            below || matches.get_flag(name)
-        };
-        Context { catalogue: runner::catalogue(), json: flag("json"), quiet: flag("quiet") }
-    }
-
-    /// Whether stdout is a terminal that wants colours.
-    pub fn colour(&self) -> bool {
-        std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-    }
-
-    /// Columns of a table on stdout.
-    pub fn width(&self) -> usize {
-        let columns = std::env::var("COLUMNS").ok();
-        let terminal = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
-        table_width(columns.as_deref(), terminal.map(|size| size.ws_col))
-    }
-
-    /// Prints a note for people, unless --quiet is given.
-    pub fn note(&self, text: impl std::fmt::Display) {
-        if !self.quiet {
-            crate::output::say(format_args!("plimsoll: {text}"));
-        }
-    }
-}
-
-/// The variable COLUMNS if it is set, else the width of the terminal, within what a table can use; 80 if there is no terminal.
-fn table_width(columns: Option<&str>, terminal: Option<u16>) -> usize {
-    const NARROWEST: usize = 80;
-    const WIDEST: usize = 200;
-    let given = columns.and_then(|text| text.parse().ok());
-    let terminal = terminal.filter(|columns| *columns > 0).map(usize::from);
-    given.or(terminal).unwrap_or(NARROWEST).clamp(NARROWEST, WIDEST)
-}
 
 /// Looks for the programs of servers in the directory of `--engine-bin` first. It is no key of a plan, because where they are
 /// installed is a matter of this machine and not of the experiment.
@@ -141,20 +90,5 @@ fn first_text(value: &ContextValue) -> Option<String> {
         ContextValue::String(text) => Some(text.clone()),
         ContextValue::Strings(texts) => texts.first().cloned(),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_is_as_wide_as_the_terminal_unless_columns_is_set() {
-        assert_eq!(table_width(None, Some(120)), 120);
-        assert_eq!(table_width(Some("100"), Some(120)), 100);
-        assert_eq!(table_width(None, None), 80);
-        assert_eq!(table_width(None, Some(0)), 80, "a terminal that does not know its size");
-        assert_eq!([table_width(None, Some(40)), table_width(None, Some(2000))], [80, 200]);
-        assert_eq!(table_width(Some("wide"), Some(120)), 120);
     }
 }

@@ -5,6 +5,7 @@
 
 mod cli;
 mod commands;
+mod context;
 mod exit;
 mod flags;
 mod output;
@@ -20,7 +21,7 @@ fn main() -> ExitCode {
         Ok(matches) => matches,
         Err(error) => return cli::refuse(&error),
     };
-    let context = cli::Context::new(&matches);
+    let context = context::Context::new(&matches);
     let (name, arguments) = matches.subcommand().expect("clap requires a command");
     let done = cli::look_first(arguments).and_then(|()| commands::find(name).execute(arguments, &context));
     let exit = done.unwrap_or_else(|fault| report_fault(&fault, &context));
@@ -42,7 +43,7 @@ fn keep_files_from_others() {
 }
 
 /// Reports what went wrong: one line on stderr, or with `--json` the error object on stdout.
-fn report_fault(fault: &Fault, context: &cli::Context) -> Exit {
+fn report_fault(fault: &Fault, context: &context::Context) -> Exit {
     if context.json && !fault.reported {
         output::json::error(fault);
     }

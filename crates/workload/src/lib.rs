@@ -14,14 +14,14 @@ pub mod oltp;
 pub mod program;
 pub mod random;
 pub mod scatter;
+mod workload;
 
 pub use carried::Carried;
 pub use program::{
     Beside, Column, ColumnKind, Common, Index, IoProgram, Kind, KvProgram, Part, Partitions, Slot, SqlProgram, Table,
     Work,
 };
-
-use model::{Bytes, Entry, Op, Params, WorkTraits};
+pub use workload::{Make, Reuse, Unsupported, Workload, WorkloadDef};
 
 /// All workloads. A new one is one file and one line here.
 pub const WORKLOADS: &[&WorkloadDef] = &[&file::FILE, &insert::INSERT, &oltp::OLTP];
@@ -31,87 +31,10 @@ pub fn find(name: &str) -> Option<&'static WorkloadDef> {
     WORKLOADS.iter().copied().find(|def| def.entry.name == name)
 }
 
-/// A source of operations, one per client.
-pub trait Workload<O: Op>: Send {
-    /// Overwrites every slot of `ops` with the next operations and reuses the slots' buffers: once each slot has been
-    /// filled, nothing is allocated. Beyond the client's share of a part that ends, slots become empty operations.
-    fn fill(&mut self, ops: &mut [O]);
-}
-
-/// Makes a program from parameters, seed and what trials before it on the same data handed on. Takes no time: data and operations are made when its parts are asked.
-pub type Make<P> = fn(&Params, u64, &Carried) -> P;
-
-/// One workload: how it presents itself, and how it is made for each family of engines.
-pub struct WorkloadDef {
-    /// Name, help, families and parameters.
-    pub entry: Entry,
-    /// What its parameters mean, for code that judges a run.
-    pub traits: fn(&Params) -> WorkTraits,
-    /// Whether trials may share a prepared data set.
-    pub data_reuse: fn(&Params) -> Reuse,
-    /// About how much space the prepared data takes at rest in a B-tree, and a file exactly.
-    pub data_bytes: fn(&Params) -> Bytes,
-    /// About how much space one operation of the run adds to it for good.
-    pub growth_bytes_per_op: fn(&Params) -> Bytes,
-    /// The program on a file.
-    pub io: Option<Make<IoProgram>>,
-    /// The program on an SQL engine.
-    pub sql: Option<Make<SqlProgram>>,
-    /// The program on a key-value engine, where these parameters have one.
-    pub kv: Option<Make<Result<KvProgram, Unsupported>>>,
-    /// Those of its steps that a key-value engine cannot perform.
-    pub steps_without_kv: &'static [&'static str],
-}
-
-impl WorkloadDef {
-    /// How many operations its run has over all clients; `None` where it does not end by itself. The same in each family.
-    pub fn run_ops(&self, params: &Params) -> Option<u64> {
-        let carried = Carried::default();
-        match self {
-            WorkloadDef { io: Some(make), .. } => make(params, 0, &carried).run.ops,
-            WorkloadDef { sql: Some(make), .. } => make(params, 0, &carried).run.ops,
-            WorkloadDef { kv: Some(make), .. } => make(params, 0, &carried).ok()?.run.ops,
-            _ => None,
-        }
-    }
-}
-
-/// Whether trials may share a prepared data set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reuse {
-    /// Trials that agree on seed and on all parameters that shape the data may use one data set, one after the other.
-    Shared,
-    /// The run changes the data for good: each trial needs a new data set.
-    Fresh,
-    /// The trial is a step of a sequence: it goes on with the data that a step before it left.
-    Continues {
-        /// Its place in the sequence, from 0. A trial at the same place or an earlier one begins a new data set.
-        at: usize,
-        /// Whether it can be the first: it does not need what a step before it has made.
-        begins: bool,
-    },
-}
-
-/// Parameters that a workload cannot perform on this family of engines.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "workload `{workload}` with {param} = `{value}` does not exist for key-value engines; use {param} = `{instead}`"
-)]
-pub struct Unsupported {
-    /// The workload.
-    pub workload: &'static str,
-    /// The parameter that stands in the way.
-    pub param: &'static str,
-    /// Its value.
-    pub value: String,
-    /// A value that works.
-    pub instead: &'static str,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Access, Family, IoOp, KvOp, OpKind, ParamDef, ParamKind, SqlOp, Value};
+    use model::{Access, Bytes, Entry, Family, IoOp, KvOp, Op, OpKind, ParamDef, ParamKind, Params, SqlOp, Value};
     use std::collections::BTreeSet;
     use std::fmt::Debug;
 

@@ -3,7 +3,7 @@
 //! In: `cargo metadata`. Out: dependencies that the map of the house does not have. Limits: dependencies for tests and build
 //! scripts count like any other.
 
-use super::{Problem, Tree};
+use super::problem::{Problem, Tree};
 use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 

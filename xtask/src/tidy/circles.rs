@@ -5,7 +5,7 @@
 //! Re-exports are followed to the file that declares the name and are no arrow themselves, and neither is `mod`. Tests and the
 //! bodies of macros are left out.
 
-use super::Problem;
+use super::problem::Problem;
 use crate::workspace::TextFile;
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::{self, Visit};
@@ -217,7 +217,7 @@ fn reachable<'a>(arrows: &BTreeMap<&'a str, BTreeSet<&'a str>>, from: &str) -> B
 
 #[cfg(test)]
 mod tests {
-    use super::super::file;
+    use super::super::problem::file;
     use super::*;
 
     fn arrows_of(files: &[(&str, &str)]) -> Vec<String> {

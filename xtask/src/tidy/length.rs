@@ -4,7 +4,7 @@
 //! events), one `FILE FUNCTION` a line. Out: functions too long, and lines of the list that nothing needs.
 //! Limits: a function is counted from `fn` to its last brace; attributes and doc comments are free.
 
-use super::Problem;
+use super::problem::Problem;
 use crate::workspace::TextFile;
 use anyhow::{Context, Result};
 use proc_macro2::Span;
@@ -98,7 +98,7 @@ fn name_of(ident: &Ident) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file;
+    use super::super::problem::file;
     use super::*;
 
     /// A function of exactly `lines` lines, with braces where a naive scanner would trip.

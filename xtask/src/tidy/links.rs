@@ -3,7 +3,7 @@
 //! In: every Markdown file. Out: relative links whose file is not there. Limits: links to the web and anchors within a page are
 //! not followed; code is not searched.
 
-use super::Problem;
+use super::problem::Problem;
 use crate::workspace::TextFile;
 use std::path::Path;
 
@@ -49,7 +49,7 @@ fn relative(target: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file;
+    use super::super::problem::file;
     use super::*;
 
     fn found(text: &str) -> Vec<String> {

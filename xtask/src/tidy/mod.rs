@@ -8,29 +8,15 @@ mod circles;
 mod length;
 mod links;
 mod openings;
+mod problem;
 mod prose;
 mod registration;
 mod words;
 
-use crate::workspace::{TextFile, text_files};
+use crate::workspace::text_files;
 use anyhow::{Result, bail};
-use std::fmt;
+use problem::{Problem, Tree};
 use std::path::Path;
-
-/// What a rule may look at.
-struct Tree<'a> {
-    root: &'a Path,
-    files: Vec<TextFile>,
-}
-
-/// Something that a rule found.
-#[derive(Debug, PartialEq, Eq)]
-struct Problem {
-    /// The file, with the line where there is one.
-    place: String,
-    /// What is wrong and what to do.
-    text: String,
-}
 
 /// One rule of the house.
 struct Rule {
@@ -65,26 +51,4 @@ pub fn run(root: &Path) -> Result<()> {
         1 => bail!("tidy found 1 problem"),
         n => bail!("tidy found {n} problems"),
     }
-}
-
-impl Problem {
-    fn new(place: impl Into<String>, text: impl Into<String>) -> Problem {
-        Problem { place: place.into(), text: text.into() }
-    }
-
-    /// A problem in a line of `file`, counted from 1.
-    fn in_line(file: &TextFile, line: usize, text: impl Into<String>) -> Problem {
-        Problem::new(format!("{}:{line}", file.path), text)
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.text)
-    }
-}
-
-#[cfg(test)]
-fn file(path: &str, text: &str) -> TextFile {
-    TextFile { path: path.into(), text: text.into() }
 }

@@ -2,7 +2,7 @@
 //!
 //! In: all source files. Out: those that do not begin with `//!`. Limits: whether the text is true is for a reader.
 
-use super::Problem;
+use super::problem::Problem;
 use crate::workspace::TextFile;
 
 pub(super) fn check(files: &[TextFile]) -> Vec<Problem> {
@@ -13,7 +13,7 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Problem> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file;
+    use super::super::problem::file;
     use super::*;
 
     #[test]

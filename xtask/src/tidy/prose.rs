@@ -4,7 +4,7 @@
 //! that take a title, evidence or label apart, and `format!` in `analysis`, which holds numbers and no sentences.
 //! Limits: a title is known by the name of the variable, field or method; tests are left out.
 
-use super::Problem;
+use super::problem::Problem;
 use crate::workspace::TextFile;
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
@@ -128,7 +128,7 @@ fn name_of(receiver: &Expr) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file;
+    use super::super::problem::file;
     use super::*;
 
     fn found(path: &str, code: &str) -> usize {

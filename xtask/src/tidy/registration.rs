@@ -4,7 +4,7 @@
 //! In: the source files of the extension folders. Out: declarations that no slice lists. Limits: a declaration is a `const` or
 //! `static` of the entry's type at the top of its file; files without one are helpers.
 
-use super::Problem;
+use super::problem::Problem;
 use crate::workspace::TextFile;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
@@ -175,7 +175,7 @@ fn module_of(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file;
+    use super::super::problem::file;
     use super::*;
 
     const ENGINES: &str = "mod null; pub const ENGINES: &[&EngineDef] = &[&null::NULL, &file::FILE];";

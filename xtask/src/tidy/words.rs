@@ -2,7 +2,7 @@
 //!
 //! In: every text file of the project. Out: lines with such words. Limits: only what is listed here is found.
 
-use super::Problem;
+use super::problem::Problem;
 use crate::workspace::TextFile;
 
 /// Something that a reader elsewhere cannot follow, and why. Written in two parts, so that this file does not hold it.
@@ -31,7 +31,7 @@ fn faults(line: &str) -> impl Iterator<Item = &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file;
+    use super::super::problem::file;
     use super::*;
 
     fn found(text: &str) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! `plimsoll completions SHELL`: completions for a shell, on stdout.
 
-use crate::cli::{self, Context};
+use crate::cli;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;

@@ -10,7 +10,7 @@
 //! and the disk. What is not possible here (no O_DIRECT, no io_uring) is said in its place, and the rest is measured. Random writes
 //! (`--write`) go over the same file and are not synced: the write cache of the disk is part of their number.
 
-use crate::cli::Context;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output;

@@ -8,7 +8,7 @@
 //! of memory a key up to 100 million keys and 8 bytes a draw above, one distribution after the other; charts take 16 bytes a key.
 //! Keys count from 0: the row ids of `oltp` are higher by 1.
 
-use crate::cli::Context;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
 use clap::{Arg, ArgMatches, Command};

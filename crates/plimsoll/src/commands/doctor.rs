@@ -3,7 +3,7 @@
 //! In: a directory. Out: the facts of the machine, and the rate of the generator against the scripted engine, the page
 //! cache and the disk. Limits: one second of load each; other work on the machine shows.
 
-use crate::cli::Context;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output;

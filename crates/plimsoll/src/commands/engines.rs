@@ -1,6 +1,6 @@
 //! `plimsoll engines`: what can be measured here.
 
-use crate::cli::Context;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
 use clap::{ArgMatches, Command};

@@ -1,6 +1,6 @@
 //! `plimsoll explain CODE`: what a finding means.
 
-use crate::cli::Context;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
 use analysis::Code;

@@ -1,7 +1,7 @@
 //! `plimsoll export RUN`: the numbers of a recorded run for other programs.
 
 use super::list;
-use crate::cli::Context;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
 use clap::{Arg, ArgMatches, Command};

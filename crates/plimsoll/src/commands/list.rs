@@ -1,6 +1,6 @@
 //! `plimsoll list`: the recorded runs of a directory.
 
-use crate::cli::Context;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output;

@@ -1,6 +1,7 @@
 //! `plimsoll man [COMMAND]`: the man page of plimsoll or of one command, on stdout.
 
-use crate::cli::{self, Context};
+use crate::cli;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use clap::{Arg, ArgMatches, Command};
 

@@ -3,7 +3,7 @@
 //! In: a resolved plan or a run file to resume, and the options. Out: a run file, a report, the verdict, an exit code.
 //! Limits: wiring; the crate `runner` measures, `analysis` and `report` judge and write.
 
-use crate::cli::Context;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags::Options;
 use crate::output::progress::{NotesOnly, Progress};

@@ -23,7 +23,7 @@ mod show;
 mod verify;
 mod workload;
 
-use crate::cli::Context;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use clap::{ArgMatches, Command};
 

@@ -1,7 +1,7 @@
 //! `plimsoll plan PLAN`: what a plan would do, without doing it.
 
 use super::plans;
-use crate::cli::Context;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output::{self, label};

@@ -1,6 +1,6 @@
 //! `plimsoll plans`: the built-in plans. Every command finds a plan by name or file here.
 
-use crate::cli::Context;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
 use clap::{ArgMatches, Command};

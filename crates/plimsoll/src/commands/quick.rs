@@ -1,7 +1,7 @@
 //! `plimsoll quick [DIR]`: the built-in plan `quick` on a directory.
 
 use super::{measure, plans};
-use crate::cli::Context;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
 use clap::{Arg, ArgMatches, Command};

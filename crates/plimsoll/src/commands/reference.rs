@@ -2,7 +2,8 @@
 //!
 //! In: the slices, the command line, the schema. Out: one Markdown file per subject. Limits: plan-file.md is written by hand.
 
-use crate::cli::{self, Context};
+use crate::cli;
+use crate::context::Context;
 use crate::exit::{EXITS, Exit, Fault};
 use clap::{Arg, ArgMatches, Command};
 use model::{ArgDef, DistributionEntry, Entry, Numbers, ParamKind};

@@ -2,7 +2,7 @@
 
 use super::list;
 use super::measure::report_dir;
-use crate::cli::Context;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output;

@@ -1,7 +1,7 @@
 //! `plimsoll run PLAN`: a plan file or a built-in plan; or the rest of a run that was interrupted.
 
 use super::{list, measure, plans};
-use crate::cli::Context;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
 use clap::{Arg, ArgMatches, Command};

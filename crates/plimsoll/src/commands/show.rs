@@ -1,7 +1,7 @@
 //! `plimsoll show RUN`: a recorded run on the terminal.
 
 use super::list;
-use crate::cli::Context;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
 use clap::{ArgMatches, Command};

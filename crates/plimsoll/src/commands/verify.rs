@@ -6,7 +6,7 @@
 //! should be there, so stale units are not reported.
 
 use super::list;
-use crate::cli::Context;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
 use clap::{ArgMatches, Command};

@@ -1,7 +1,7 @@
 //! `plimsoll file|insert|oltp ...`: one workload from flags; a small plan, which `--print-plan` shows.
 
 use super::measure;
-use crate::cli::Context;
+use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output;

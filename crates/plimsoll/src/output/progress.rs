@@ -5,7 +5,7 @@
 //! its rows are inserted: for those the operations done are shown, and a `+` after the time means that such points are to come.
 
 use super::label;
-use crate::cli::Context;
+use crate::context::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Bytes, IntervalRow, Phase, Plan, Trial, units::three_digits};
 use runner::{RunEvent, RunObserver};

@@ -4,7 +4,9 @@
 //! repeats; fewer than 20 intervals are drawn as dots, since their percentiles would be nearly the extremes.
 //! Limits: percentiles by linear interpolation (Hyndman and Fan 1996, type 7); if some repeats are invalid, the others count.
 
-use super::{Chart, invalid_note, ops_axis, trusted};
+use super::axes::ops_axis;
+use super::chart::Chart;
+use super::marks::{invalid_note, trusted};
 use crate::sheet::{Dimension, FigurePoints, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis};
 use plot::figure::{Axis, AxisScale, AxisUnit, BoxMark, Colour, DataSeries, Figure, FigureBody, Mark, Panel};

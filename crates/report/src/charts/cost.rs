@@ -3,7 +3,7 @@
 //! In: the summaries. Out: one figure for the run, one row per place, the mean of its repeats. Limits: a cost is true in steady state only; with work
 //! left undone at the end (dirty pages, compaction) it is too low.
 
-use super::Chart;
+use super::chart::Chart;
 use crate::format;
 use crate::sheet::{Row, conditions, sheets};
 use crate::wording::label::phrases;

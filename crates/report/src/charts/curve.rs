@@ -4,7 +4,8 @@
 //! one for the service time if it differs from the response time. Limits: a percentile needs ten operations beyond it to be
 //! drawn; a mark shows where a line ends for that reason, and the caption has the slowest operation.
 
-use super::{Chart, is_invalid, trusted_name};
+use super::chart::Chart;
+use super::marks::{is_invalid, trusted_name};
 use crate::format;
 use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
 use analysis::repeats::merge_times;

@@ -5,7 +5,9 @@
 //! Limits: inserts at a fixed rate in the background are not drawn, since that rate was asked for; a band shows the spread of the
 //! intervals if a panel has few lines, and the slowest interval has its rate in the panel's note.
 
-use super::{Chart, LINES_MAX, is_invalid, trusted_name};
+use super::chart::Chart;
+use super::marks::{is_invalid, trusted_name};
+use super::sweep::LINES_MAX;
 use crate::facets::{Facet, Facets};
 use crate::format;
 use crate::sheet::{conditions, groups};
@@ -103,7 +105,7 @@ fn over_rows(part: &Part) -> Figure {
         id: format!("inserts-rows-{}", part.slug),
         title: format!("Inserts over rows, {}{}", part.name, means(&part.split)),
         caption: format!("{}.{}", conditions(part.analysis, &points), notes(part)),
-        body: FigureBody::Panels { x, panels: super::named_once(panels) },
+        body: FigureBody::Panels { x, panels: super::axes::named_once(panels) },
     }
 }
 
@@ -126,7 +128,7 @@ fn series_over_rows(split: &Facets, facet: &Facet) -> Vec<DataSeries> {
 /// Each interval of each line; `None` for a single line, which the throughput over time shows.
 fn over_time(part: &Part) -> Option<Figure> {
     let points = part.split.points();
-    let (_, end) = super::time_range(points.iter().copied()).filter(|_| part.split.lines.len() > 1)?;
+    let (_, end) = super::axes::time_range(points.iter().copied()).filter(|_| part.split.lines.len() > 1)?;
     let y = common_axis(&part.split);
     let panel = |facet: &Facet| Panel {
         title: facet.name.clone(),
@@ -142,7 +144,7 @@ fn over_time(part: &Part) -> Option<Figure> {
         id: format!("inserts-time-{}", part.slug),
         title: format!("Inserts of single intervals, {}", part.name),
         caption: format!("{conditions}. Dot: the slowest interval of its panel.{}", of_repeats(part.analysis)),
-        body: FigureBody::Panels { x: super::time_axis((0.0, end)), panels: super::named_once(panels) },
+        body: FigureBody::Panels { x: super::axes::time_axis((0.0, end)), panels: super::axes::named_once(panels) },
     })
 }
 

@@ -3,41 +3,27 @@
 //! In: an [`Analysis`]. Out: [`Figure`]s. To add a chart, write one file here and one line in [`CHARTS`].
 //! Limits: a chart draws what is there; it never fills a gap with a number.
 
+mod axes;
 mod boxes;
+mod chart;
 pub mod cost;
 mod curve;
 mod inserts;
+mod marks;
 mod p95;
 mod percentiles;
 mod resources;
 mod rounds;
 mod shades;
+mod sweep;
 mod throughput;
 mod timeline;
 mod usage;
 
-use crate::facets::Facets;
-use crate::sheet::{Dimension, Group, groups};
-use analysis::repeats::{WithInterval, combine_plain};
-use analysis::{Analysis, IntervalPoint, PointAnalysis, Summary, Validity};
-use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel, SeriesStyle, Stroke};
-use shades::{shades, shading_note};
-use std::collections::BTreeMap;
+pub use chart::Chart;
 
-/// A sort of chart.
-pub struct Chart {
-    /// The beginning of its figures' ids.
-    pub id: &'static str,
-    /// The heading above its figures.
-    pub title: &'static str,
-    /// How to read it, in one or two sentences.
-    pub help: &'static str,
-    /// Makes its figures: one per sheet of points, sweep or point, as suits the chart.
-    pub draw: fn(&Analysis) -> Vec<Figure>,
-    /// A run that it draws, for the tests that every chart has to pass; `testing` makes such runs.
-    #[cfg(test)]
-    pub fixture: fn() -> Analysis,
-}
+use analysis::Analysis;
+use plot::figure::Figure;
 
 /// Every chart, in the order of the report.
 pub const CHARTS: &[&Chart] = &[
@@ -64,302 +50,14 @@ pub fn cost_columns() -> &'static [cost::CostColumn] {
     &cost::COLUMNS
 }
 
-/// Lines in one figure before a further one is begun: as many as there are colours.
-const LINES_MAX: usize = Colour::ALL.len();
-
-/// Sweeps over clients or depth that have much in common: workload, kind of access, step and dimension.
-struct Sweep<'a> {
-    dimension: Dimension,
-    /// What they have in common, in words.
-    subject: String,
-    /// Their points by what distinguishes them.
-    split: Facets<'a>,
-}
-
-/// The groups with at least two places in a sweep, by what they have in common. A sweep without panels has at most [`LINES_MAX`]
-/// lines, and is several where there are more.
-fn sweeps(analysis: &Analysis) -> Vec<Sweep<'_>> {
-    let mut families: Vec<(Dimension, String, Vec<Group>)> = Vec::new();
-    for group in groups(analysis) {
-        let Some(dimension) = group.dimension() else { continue };
-        let subject = subject(&group);
-        match families.iter_mut().find(|family| family.0 == dimension && family.1 == subject) {
-            Some(family) => family.2.push(group),
-            None => families.push((dimension, subject, vec![group])),
-        }
-    }
-    let mut sweeps = Vec::new();
-    for (dimension, subject, groups) in families {
-        let parts = split_of(&groups).parts(LINES_MAX).into_iter();
-        sweeps.extend(parts.map(|split| Sweep { dimension, subject: subject.clone(), split }));
-    }
-    sweeps
-}
-
-/// `file random`, `insert l.i1`
-fn subject(group: &Group) -> String {
-    format!("{} {}", group.family(), kind_of_access(group)).trim_end().to_owned()
-}
-
-/// The groups by what varies; by their names if that does not distinguish all of them.
-fn split_of<'a>(groups: &[Group<'a>]) -> Facets<'a> {
-    let points: Vec<&PointAnalysis> = groups.iter().flat_map(|group| group.points.iter().copied()).collect();
-    let split = Facets::of_sweep(&points);
-    let places = split.panels.iter().flat_map(|panel| &panel.lines).filter(|line| !line.is_empty()).count();
-    if places == groups.len() && places > 1 {
-        return split;
-    }
-    Facets::of_groups(groups.iter().map(|group| (group.name.clone(), group.points.clone())).collect())
-}
-
-/// Random and sequential modes have figures of their own: a disk does several times as many sequential operations, and lines near 0
-/// are of no use.
-fn kind_of_access(group: &Group) -> &'static str {
-    match group.points[0].settings.word("mode") {
-        Some("rndrd" | "rndwr" | "rndrw") => "random",
-        Some("seqrd" | "seqwr") => "sequential",
-        _ => "",
-    }
-}
-
-/// Operations per second from 0, with MB/s on the right where all operations of `points` are blocks of one size.
-fn ops_axis(points: &[&PointAnalysis], label: &str) -> Axis {
-    match bytes_each(points) {
-        Some(bytes) => Axis::from_zero(&format!("{label} (left), MB/s (right)"), AxisUnit::CountOf(bytes)),
-        None => Axis::from_zero(label, AxisUnit::Count),
-    }
-}
-
-fn bytes_each(points: &[&PointAnalysis]) -> Option<u32> {
-    let each = |summary: &Summary| summary.bytes_per_s / summary.ops_per_s;
-    // MB/s of rows are of little use; those of blocks are what a disk is bought for.
-    if points.iter().any(|point| point.settings.get("block").is_none()) {
-        return None;
-    }
-    let worked = |point: &&PointAnalysis| point.summary.as_ref().filter(|s| s.ops_per_s > 0.0).map(each);
-    let mut sizes = points.iter().filter_map(worked);
-    let first = sizes.next().filter(|size| size.is_finite() && *size >= 1.0 && *size < f64::from(u32::MAX))?;
-    let whole = first.round();
-    let is_whole = |size: f64| (size - whole).abs() < 1e-6 * whole;
-    (is_whole(first) && sizes.all(is_whole)).then_some(whole as u32)
-}
-
-/// What is drawn upwards over clients or depth.
-struct Measure {
-    /// Of one point.
-    of: fn(&PointAnalysis) -> Option<WithInterval>,
-    /// How the repeats of one place are taken together.
-    together: Together,
-}
-
-/// How the repeats of one place become one value.
-enum Together {
-    /// Their mean.
-    Mean,
-    /// By a function of their own: percentiles are never averaged.
-    As(fn(&[&PointAnalysis]) -> Option<f64>),
-}
-
-impl Measure {
-    fn of_all(&self, repeats: &[&PointAnalysis]) -> Option<f64> {
-        match self.together {
-            Together::Mean => combine_plain(repeats.iter().filter_map(|point| Some((self.of)(point)?.0))),
-            Together::As(together) => together(repeats),
-        }
-    }
-}
-
-/// One line through the places, a dot per point, and an interval for a point that has one and no repeats: those show their
-/// spread themselves. Invalid points are hollow, and the line to them is dashed.
-fn sweep_series(
-    (name, points): (&str, &[&PointAnalysis]),
-    dimension: Dimension,
-    style: SeriesStyle,
-    measure: &Measure,
-) -> DataSeries {
-    let places = sweep_places(points, dimension, measure);
-    let x_of = |point: &PointAnalysis| f64::from(dimension.of(point));
-    let measured = |point: &&PointAnalysis| Some((x_of(point), (measure.of)(point)?.0));
-    let interval = |point: &&PointAnalysis| (measure.of)(point)?.1.map(|[low, high]| (x_of(point), low, high));
-    let (invalid, trusted): (Vec<&PointAnalysis>, Vec<&PointAnalysis>) = points.iter().partition(|p| is_invalid(p));
-    let has_repeats =
-        |point: &PointAnalysis| points.iter().filter(|p| dimension.of(p) == dimension.of(point)).count() > 1;
-    let radius = if points.iter().any(|point| has_repeats(point)) { 2.8 } else { 4.0 };
-    let alone = trusted.iter().filter(|point| !has_repeats(point));
-    let mut marks = vec![
-        Mark::Line(Stroke::Solid, trusted_line(&places)),
-        Mark::Whiskers(alone.filter_map(interval).collect()),
-        Mark::Dots(radius, trusted.iter().filter_map(measured).collect()),
-    ];
-    if !invalid.is_empty() {
-        marks.insert(0, Mark::Line(Stroke::Dashed, doubtful_line(&places)));
-        marks.push(Mark::Rings(radius, invalid.iter().filter_map(measured).collect()));
-    }
-    DataSeries::named(name, style, marks)
-}
-
-/// Where a line goes through at one place of a sweep.
-struct SweepPlace {
-    x: f64,
-    y: f64,
-    /// Not all its repeats are invalid; those that are do not count.
-    is_trusted: bool,
-}
-
-fn sweep_places(points: &[&PointAnalysis], dimension: Dimension, measure: &Measure) -> Vec<SweepPlace> {
-    let mut repeats: BTreeMap<u32, Vec<&PointAnalysis>> = BTreeMap::new();
-    points.iter().for_each(|point| repeats.entry(dimension.of(point)).or_default().push(point));
-    let place = |(x, repeats): (&u32, &Vec<&PointAnalysis>)| {
-        let trusted = trusted(repeats);
-        let is_trusted = !trusted.is_empty();
-        let y = measure.of_all(if is_trusted { &trusted } else { repeats })?;
-        Some(SweepPlace { x: f64::from(*x), y, is_trusted })
-    };
-    repeats.iter().filter_map(place).collect()
-}
-
-/// Through the places that are trusted, broken at the others.
-fn trusted_line(places: &[SweepPlace]) -> Vec<(f64, f64)> {
-    places.iter().map(|place| (place.x, if place.is_trusted { place.y } else { f64::NAN })).collect()
-}
-
-/// From each place that is not trusted to its neighbours.
-fn doubtful_line(places: &[SweepPlace]) -> Vec<(f64, f64)> {
-    let joints = places.windows(2).filter(|pair| !(pair[0].is_trusted && pair[1].is_trusted));
-    joints.flat_map(|pair| [(pair[0].x, pair[0].y), (pair[1].x, pair[1].y), (pair[1].x, f64::NAN)]).collect()
-}
-
-fn is_invalid(point: &PointAnalysis) -> bool {
-    point.validity == Validity::Invalid
-}
-
-/// The points that are not invalid.
-fn trusted<'a>(points: &[&'a PointAnalysis]) -> Vec<&'a PointAnalysis> {
-    points.iter().copied().filter(|point| !is_invalid(point)).collect()
-}
-
-/// How invalid points are drawn, for captions; empty if all are trusted.
-fn invalid_note(points: &[&PointAnalysis]) -> &'static str {
-    if points.iter().any(|point| is_invalid(point)) {
-        " Hollow: invalid points, which the findings explain."
-    } else {
-        ""
-    }
-}
-
-/// The name of a line, with the word that its point is invalid.
-fn trusted_name(name: &str, point: &PointAnalysis) -> String {
-    if is_invalid(point) { format!("{name} (invalid)").trim_start().to_owned() } else { name.to_owned() }
-}
-
-/// Operations per second.
-const OPS: Measure =
-    Measure { of: |p| p.summary.as_ref().map(|s| (s.ops_per_s, s.ops_per_s_ci95)), together: Together::Mean };
-
-/// Queries per second, of which each operation is several.
-const QUERIES: Measure =
-    Measure { of: |p| Some((queries_per_s(p)?, p.summary.as_ref()?.queries_per_s_ci95)), together: Together::Mean };
-
-fn queries_per_s(point: &PointAnalysis) -> Option<f64> {
-    point.summary.as_ref().filter(|s| s.has_queries()).map(|s| s.queries_per_s)
-}
-
-/// The rate that is drawn of `points`, with its axis: queries where each operation of all of them is several.
-fn rate_of(points: &[&PointAnalysis]) -> (&'static Measure, Axis) {
-    match counts_queries(points) {
-        true => (&QUERIES, Axis::from_zero("queries/s", AxisUnit::Count)),
-        false => (&OPS, ops_axis(points, "operations/s")),
-    }
-}
-
-/// Whether each operation of all `points` that performed any is several queries.
-fn counts_queries(points: &[&PointAnalysis]) -> bool {
-    let worked = |point: &&&PointAnalysis| point.summary.as_ref().is_some_and(|s| s.ops > 0);
-    let mut working = points.iter().filter(worked).peekable();
-    working.peek().is_some() && working.all(|point| queries_per_s(point).is_some())
-}
-
-/// The mean rate of the repeats of one place.
-fn mean_rate(repeats: &[&PointAnalysis]) -> Option<f64> {
-    combine_plain(repeats.iter().filter_map(|point| Some(point.summary.as_ref()?.ops_per_s)))
-}
-
-/// From the first warmup interval to the end of what is drawn of any of `points`.
-fn time_range<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> Option<(f64, f64)> {
-    let series = points.into_iter().filter_map(|p| p.series.as_ref()).filter(|series| !series.intervals.is_empty());
-    let ends = series.flat_map(|series| {
-        let whole = series.intervals.iter().map(|i| (i.at_s, i.at_s + i.length_s));
-        // What counts may end with a part of an interval.
-        whole.chain([(series.counted.to_s, series.counted.to_s)])
-    });
-    let finite = ends.filter(|(from, to)| from.is_finite() && to.is_finite());
-    finite.reduce(|(low, high), (from, to)| (low.min(from), high.max(to)))
-}
-
-/// From the first warmup interval to the end, as an axis.
-fn time_axis(range: (f64, f64)) -> Axis {
-    Axis::seconds("the run phase began", range)
-}
-
-/// Operations per second from 0.
-fn rate_axis() -> Axis {
-    Axis::from_zero("operations/s", AxisUnit::Count)
-}
-
-/// Whether heights may be compared between `panels`, for captions; empty for a single panel.
-fn scale_note(panels: &[Panel]) -> &'static str {
-    let has_one_scale = panels.windows(2).all(|pair| pair[0].y.range.is_some() && pair[0].y.range == pair[1].y.range);
-    match (panels.len() > 1, has_one_scale) {
-        (false, _) => "",
-        (true, true) => " All panels have one scale.",
-        (true, false) => " Each panel has its own scale.",
-    }
-}
-
-/// The label of a y axis is above the first of the panels that share it.
-fn named_once(mut panels: Vec<Panel>) -> Vec<Panel> {
-    for nth in (1..panels.len()).rev() {
-        if panels[nth].y.label == panels[nth - 1].y.label {
-            panels[nth].y.label.clear();
-        }
-    }
-    panels
-}
-
-/// The intervals as they are drawn: as recorded, or in bins if there are too many.
-fn drawn_intervals(point: &PointAnalysis) -> Vec<&IntervalPoint> {
-    let Some(series) = &point.series else { return Vec::new() };
-    match series.bins.is_empty() {
-        true => series.intervals.iter().collect(),
-        false => series.bins.iter().map(|bin| &bin.all).collect(),
-    }
-}
-
-/// A line, with a dot per value while there is room for dots.
-fn line_with_dots(points: Vec<(f64, f64)>) -> Vec<Mark> {
-    let dots = if points.len() > 150 { Vec::new() } else { points.clone() };
-    vec![Mark::Line(Stroke::Solid, points), Mark::Dots(2.0, dots)]
-}
-
-/// The label of a point in a panel's title, with its state and validity where they are not the best.
-fn marked(label: &str, point: &PointAnalysis) -> String {
-    let state = match point.state {
-        model::PointState::Complete => None,
-        other => Some(other.as_str()),
-    };
-    let validity = match point.validity {
-        Validity::Valid => None,
-        other => Some(other.as_str()),
-    };
-    let marks: Vec<&str> = state.into_iter().chain(validity).collect();
-    if marks.is_empty() { label.to_owned() } else { format!("{label} ({})", marks.join(", ")) }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::axes::ops_axis;
+    use super::sweep::LINES_MAX;
     use super::*;
     use crate::testing::{damaged, damaged_variants, quick, set, with_points};
-    use plot::figure::FigureBody;
+    use analysis::{PointAnalysis, Validity};
+    use plot::figure::{AxisUnit, FigureBody, Mark, Stroke};
 
     fn figures(analysis: &Analysis, id: &str) -> Vec<Figure> {
         CHARTS.iter().filter(|c| c.id == id).flat_map(|c| (c.draw)(analysis)).collect()

@@ -4,8 +4,10 @@
 //! chart of the throughput has panels, with the response time below.
 //! Limits: no interval is drawn; percentiles of one run have none that holds under autocorrelation.
 
+use super::chart::Chart;
+use super::marks::invalid_note;
+use super::sweep::{Measure, Together};
 use super::throughput::{lines, named};
-use super::{Chart, Measure, Together, invalid_note};
 use analysis::Analysis;
 use analysis::repeats::merge_times;
 use plot::figure::{Axis, Figure};
@@ -23,7 +25,7 @@ pub const CHART: Chart = Chart {
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     let all = named(analysis, ("p95", "Response time"));
     let alone = all.iter().filter(|(sweep, _)| !sweep.split.is_grid());
-    let draw = |(sweep, names): &(super::Sweep, super::throughput::Names)| {
+    let draw = |(sweep, names): &(super::sweep::Sweep, super::throughput::Names)| {
         let y = Axis::nanos("95th percentile of the response time");
         let mut figure = lines(analysis, sweep, names, (y, &P95));
         if sweep.split.points().iter().any(|point| point.repeat > 1) {

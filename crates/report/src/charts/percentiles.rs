@@ -4,7 +4,10 @@
 //! of a set of repeats is drawn. Limits: a percentile of an interval with few operations is nearly its maximum; n of the interval is in the
 //! timeline.
 
-use super::{Chart, drawn_intervals, line_with_dots, marked, named_once, scale_note, shades, shading_note, time_range};
+use super::axes::{named_once, scale_note, time_range};
+use super::chart::Chart;
+use super::marks::{drawn_intervals, line_with_dots, marked};
+use super::shades::{shades, shading_note};
 use crate::format;
 use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
 use analysis::{Analysis, IntervalPoint, PointAnalysis};
@@ -59,7 +62,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
             shading_note(&points),
             step_note(&points) + late_note(&points)
         ),
-        body: FigureBody::Panels { x: super::time_axis(range), panels },
+        body: FigureBody::Panels { x: super::axes::time_axis(range), panels },
     })
 }
 

@@ -4,8 +4,11 @@
 //! top of their sweeps, and those that stalled. Limits: CPU in percent of all CPUs of the machine; the disk is the device under
 //! the data, whoever used it.
 
+use super::axes::time_range;
+use super::chart::Chart;
+use super::marks::line_with_dots;
+use super::shades::{shades, shading_note};
 use super::timeline::{bin_note, draw_point, partial_note};
-use super::{Chart, line_with_dots, shades, shading_note, time_range};
 use crate::format::slug;
 use crate::sheet::{Group, conditions, groups};
 use crate::wording::label::point_label;
@@ -80,7 +83,7 @@ fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option
             bin_note(&[point]),
             partial_note(&[point])
         ),
-        body: FigureBody::Panels { x: super::time_axis(range), panels },
+        body: FigureBody::Panels { x: super::axes::time_axis(range), panels },
     })
 }
 

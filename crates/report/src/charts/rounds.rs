@@ -4,7 +4,8 @@
 //! Limits: the band of 10 % to either side of the mean shows the size of the range that is allowed, not its place: the
 //! judgement is on the distance between the greatest and the least rate.
 
-use super::{Chart, marked};
+use super::chart::Chart;
+use super::marks::marked;
 use crate::format;
 use crate::sheet::{FigurePoints, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis, Rounds};
@@ -38,7 +39,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
     let panels = rounds.iter().zip(&points).map(|((label, rounds), point)| Panel {
         title: marked(label, point),
         note: note(rounds),
-        y: super::rate_axis(),
+        y: super::axes::rate_axis(),
         height,
         series: series(rounds),
         shades: rounds.window.iter().map(shade).collect(),

@@ -4,7 +4,10 @@
 //! or more vary besides clients, a panel for each value of one of them, with the response time below.
 //! Limits: a group of one point has no line and is in the table only.
 
-use super::{Chart, Measure, Sweep, counts_queries, invalid_note, p95, rate_of, sweep_series, sweeps, trusted};
+use super::chart::Chart;
+use super::marks::{invalid_note, trusted};
+use super::p95;
+use super::sweep::{Measure, Sweep, counts_queries, rate_of, sweep_series, sweeps};
 use crate::facets::Facets;
 use crate::format;
 use crate::sheet::{Dimension, conditions};

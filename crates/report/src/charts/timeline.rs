@@ -5,10 +5,11 @@
 //! the rows are not of one sweep, each with its own scale and all of them in one panel above. Limits: an interval is the finest
 //! grain; a stall shorter than one shows in the response times.
 
-use super::{
-    Chart, drawn_intervals, marked, mean_rate, named_once, ops_axis, scale_note, shades, shading_note, time_range,
-    trusted_name,
-};
+use super::axes::{named_once, ops_axis, scale_note, time_range};
+use super::chart::Chart;
+use super::marks::{drawn_intervals, marked, trusted_name};
+use super::shades::{shades, shading_note};
+use super::sweep::mean_rate;
 use crate::format;
 use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
 use analysis::{Analysis, Bin, PointAnalysis};
@@ -59,7 +60,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
             bin_note(&points),
             if sheet.rows.iter().any(|row| row.points.len() == 1) { partial_note(&points) } else { "" }
         ),
-        body: FigureBody::Panels { x: super::time_axis(range), panels },
+        body: FigureBody::Panels { x: super::axes::time_axis(range), panels },
     })
 }
 

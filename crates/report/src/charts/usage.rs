@@ -4,10 +4,13 @@
 //! the panels and lines of its throughput. Limits: means over the part of the run phase that counts, and over repeats; CPU in
 //! percent of all CPUs of the machine, by whatever process; none over depth, which is a sweep of the disk itself.
 
+use super::chart::Chart;
+use super::marks::invalid_note;
 use super::resources::counter;
+use super::sweep::{Measure, Sweep, Together};
 use super::throughput::{Names, multiples, named, row};
-use super::{Chart, Measure, Sweep, Together, WithInterval, invalid_note};
 use crate::sheet::Dimension;
+use analysis::repeats::WithInterval;
 use analysis::{Analysis, CounterSeries, PointAnalysis};
 use plot::figure::{Axis, AxisUnit, Figure, GridRow, Stroke};
 use std::collections::BTreeSet;

@@ -1,0 +1,70 @@
+//! The axes that several charts share.
+//!
+//! In: the points that are drawn. Out: axes with their units, and what a caption says of them. Limits: an axis of rates begins at 0.
+
+use analysis::{PointAnalysis, Summary};
+use plot::figure::{Axis, AxisUnit, Panel};
+
+/// Operations per second from 0, with MB/s on the right where all operations of `points` are blocks of one size.
+pub(super) fn ops_axis(points: &[&PointAnalysis], label: &str) -> Axis {
+    match bytes_each(points) {
+        Some(bytes) => Axis::from_zero(&format!("{label} (left), MB/s (right)"), AxisUnit::CountOf(bytes)),
+        None => Axis::from_zero(label, AxisUnit::Count),
+    }
+}
+
+fn bytes_each(points: &[&PointAnalysis]) -> Option<u32> {
+    let each = |summary: &Summary| summary.bytes_per_s / summary.ops_per_s;
+    // MB/s of rows are of little use; those of blocks are what a disk is bought for.
+    if points.iter().any(|point| point.settings.get("block").is_none()) {
+        return None;
+    }
+    let worked = |point: &&PointAnalysis| point.summary.as_ref().filter(|s| s.ops_per_s > 0.0).map(each);
+    let mut sizes = points.iter().filter_map(worked);
+    let first = sizes.next().filter(|size| size.is_finite() && *size >= 1.0 && *size < f64::from(u32::MAX))?;
+    let whole = first.round();
+    let is_whole = |size: f64| (size - whole).abs() < 1e-6 * whole;
+    (is_whole(first) && sizes.all(is_whole)).then_some(whole as u32)
+}
+
+/// From the first warmup interval to the end of what is drawn of any of `points`.
+pub(super) fn time_range<'a>(points: impl IntoIterator<Item = &'a PointAnalysis>) -> Option<(f64, f64)> {
+    let series = points.into_iter().filter_map(|p| p.series.as_ref()).filter(|series| !series.intervals.is_empty());
+    let ends = series.flat_map(|series| {
+        let whole = series.intervals.iter().map(|i| (i.at_s, i.at_s + i.length_s));
+        // What counts may end with a part of an interval.
+        whole.chain([(series.counted.to_s, series.counted.to_s)])
+    });
+    let finite = ends.filter(|(from, to)| from.is_finite() && to.is_finite());
+    finite.reduce(|(low, high), (from, to)| (low.min(from), high.max(to)))
+}
+
+/// From the first warmup interval to the end, as an axis.
+pub(super) fn time_axis(range: (f64, f64)) -> Axis {
+    Axis::seconds("the run phase began", range)
+}
+
+/// Operations per second from 0.
+pub(super) fn rate_axis() -> Axis {
+    Axis::from_zero("operations/s", AxisUnit::Count)
+}
+
+/// Whether heights may be compared between `panels`, for captions; empty for a single panel.
+pub(super) fn scale_note(panels: &[Panel]) -> &'static str {
+    let has_one_scale = panels.windows(2).all(|pair| pair[0].y.range.is_some() && pair[0].y.range == pair[1].y.range);
+    match (panels.len() > 1, has_one_scale) {
+        (false, _) => "",
+        (true, true) => " All panels have one scale.",
+        (true, false) => " Each panel has its own scale.",
+    }
+}
+
+/// The label of a y axis is above the first of the panels that share it.
+pub(super) fn named_once(mut panels: Vec<Panel>) -> Vec<Panel> {
+    for nth in (1..panels.len()).rev() {
+        if panels[nth].y.label == panels[nth - 1].y.label {
+            panels[nth].y.label.clear();
+        }
+    }
+    panels
+}

@@ -1,0 +1,188 @@
+//! Lines over clients or depth: which points make a sweep, and how its lines are drawn.
+//!
+//! In: an [`Analysis`], and the [`Measure`] to draw. Out: [`Sweep`]s and their series. Limits: percentiles of repeats are never
+//! averaged; a measure of them brings a function of its own.
+
+use super::axes::ops_axis;
+use super::marks::{is_invalid, trusted};
+use crate::facets::Facets;
+use crate::sheet::{Dimension, Group, groups};
+use analysis::repeats::{WithInterval, combine_plain};
+use analysis::{Analysis, PointAnalysis};
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Mark, SeriesStyle, Stroke};
+use std::collections::BTreeMap;
+
+/// Lines in one figure before a further one is begun: as many as there are colours.
+pub(super) const LINES_MAX: usize = Colour::ALL.len();
+
+/// Sweeps over clients or depth that have much in common: workload, kind of access, step and dimension.
+pub(super) struct Sweep<'a> {
+    pub(super) dimension: Dimension,
+    /// What they have in common, in words.
+    pub(super) subject: String,
+    /// Their points by what distinguishes them.
+    pub(super) split: Facets<'a>,
+}
+
+/// The groups with at least two places in a sweep, by what they have in common. A sweep without panels has at most [`LINES_MAX`]
+/// lines, and is several where there are more.
+pub(super) fn sweeps(analysis: &Analysis) -> Vec<Sweep<'_>> {
+    let mut families: Vec<(Dimension, String, Vec<Group>)> = Vec::new();
+    for group in groups(analysis) {
+        let Some(dimension) = group.dimension() else { continue };
+        let subject = subject(&group);
+        match families.iter_mut().find(|family| family.0 == dimension && family.1 == subject) {
+            Some(family) => family.2.push(group),
+            None => families.push((dimension, subject, vec![group])),
+        }
+    }
+    let mut sweeps = Vec::new();
+    for (dimension, subject, groups) in families {
+        let parts = split_of(&groups).parts(LINES_MAX).into_iter();
+        sweeps.extend(parts.map(|split| Sweep { dimension, subject: subject.clone(), split }));
+    }
+    sweeps
+}
+
+/// `file random`, `insert l.i1`
+fn subject(group: &Group) -> String {
+    format!("{} {}", group.family(), kind_of_access(group)).trim_end().to_owned()
+}
+
+/// The groups by what varies; by their names if that does not distinguish all of them.
+fn split_of<'a>(groups: &[Group<'a>]) -> Facets<'a> {
+    let points: Vec<&PointAnalysis> = groups.iter().flat_map(|group| group.points.iter().copied()).collect();
+    let split = Facets::of_sweep(&points);
+    let places = split.panels.iter().flat_map(|panel| &panel.lines).filter(|line| !line.is_empty()).count();
+    if places == groups.len() && places > 1 {
+        return split;
+    }
+    Facets::of_groups(groups.iter().map(|group| (group.name.clone(), group.points.clone())).collect())
+}
+
+/// Random and sequential modes have figures of their own: a disk does several times as many sequential operations, and lines near 0
+/// are of no use.
+fn kind_of_access(group: &Group) -> &'static str {
+    match group.points[0].settings.word("mode") {
+        Some("rndrd" | "rndwr" | "rndrw") => "random",
+        Some("seqrd" | "seqwr") => "sequential",
+        _ => "",
+    }
+}
+
+/// What is drawn upwards over clients or depth.
+pub(super) struct Measure {
+    /// Of one point.
+    pub(super) of: fn(&PointAnalysis) -> Option<WithInterval>,
+    /// How the repeats of one place are taken together.
+    pub(super) together: Together,
+}
+
+/// How the repeats of one place become one value.
+pub(super) enum Together {
+    /// Their mean.
+    Mean,
+    /// By a function of their own: percentiles are never averaged.
+    As(fn(&[&PointAnalysis]) -> Option<f64>),
+}
+
+impl Measure {
+    pub(super) fn of_all(&self, repeats: &[&PointAnalysis]) -> Option<f64> {
+        match self.together {
+            Together::Mean => combine_plain(repeats.iter().filter_map(|point| Some((self.of)(point)?.0))),
+            Together::As(together) => together(repeats),
+        }
+    }
+}
+
+/// One line through the places, a dot per point, and an interval for a point that has one and no repeats: those show their
+/// spread themselves. Invalid points are hollow, and the line to them is dashed.
+pub(super) fn sweep_series(
+    (name, points): (&str, &[&PointAnalysis]),
+    dimension: Dimension,
+    style: SeriesStyle,
+    measure: &Measure,
+) -> DataSeries {
+    let places = sweep_places(points, dimension, measure);
+    let x_of = |point: &PointAnalysis| f64::from(dimension.of(point));
+    let measured = |point: &&PointAnalysis| Some((x_of(point), (measure.of)(point)?.0));
+    let interval = |point: &&PointAnalysis| (measure.of)(point)?.1.map(|[low, high]| (x_of(point), low, high));
+    let (invalid, trusted): (Vec<&PointAnalysis>, Vec<&PointAnalysis>) = points.iter().partition(|p| is_invalid(p));
+    let has_repeats =
+        |point: &PointAnalysis| points.iter().filter(|p| dimension.of(p) == dimension.of(point)).count() > 1;
+    let radius = if points.iter().any(|point| has_repeats(point)) { 2.8 } else { 4.0 };
+    let alone = trusted.iter().filter(|point| !has_repeats(point));
+    let mut marks = vec![
+        Mark::Line(Stroke::Solid, trusted_line(&places)),
+        Mark::Whiskers(alone.filter_map(interval).collect()),
+        Mark::Dots(radius, trusted.iter().filter_map(measured).collect()),
+    ];
+    if !invalid.is_empty() {
+        marks.insert(0, Mark::Line(Stroke::Dashed, doubtful_line(&places)));
+        marks.push(Mark::Rings(radius, invalid.iter().filter_map(measured).collect()));
+    }
+    DataSeries::named(name, style, marks)
+}
+
+/// Where a line goes through at one place of a sweep.
+struct SweepPlace {
+    x: f64,
+    y: f64,
+    /// Not all its repeats are invalid; those that are do not count.
+    is_trusted: bool,
+}
+
+fn sweep_places(points: &[&PointAnalysis], dimension: Dimension, measure: &Measure) -> Vec<SweepPlace> {
+    let mut repeats: BTreeMap<u32, Vec<&PointAnalysis>> = BTreeMap::new();
+    points.iter().for_each(|point| repeats.entry(dimension.of(point)).or_default().push(point));
+    let place = |(x, repeats): (&u32, &Vec<&PointAnalysis>)| {
+        let trusted = trusted(repeats);
+        let is_trusted = !trusted.is_empty();
+        let y = measure.of_all(if is_trusted { &trusted } else { repeats })?;
+        Some(SweepPlace { x: f64::from(*x), y, is_trusted })
+    };
+    repeats.iter().filter_map(place).collect()
+}
+
+/// Through the places that are trusted, broken at the others.
+fn trusted_line(places: &[SweepPlace]) -> Vec<(f64, f64)> {
+    places.iter().map(|place| (place.x, if place.is_trusted { place.y } else { f64::NAN })).collect()
+}
+
+/// From each place that is not trusted to its neighbours.
+fn doubtful_line(places: &[SweepPlace]) -> Vec<(f64, f64)> {
+    let joints = places.windows(2).filter(|pair| !(pair[0].is_trusted && pair[1].is_trusted));
+    joints.flat_map(|pair| [(pair[0].x, pair[0].y), (pair[1].x, pair[1].y), (pair[1].x, f64::NAN)]).collect()
+}
+
+/// Operations per second.
+const OPS: Measure =
+    Measure { of: |p| p.summary.as_ref().map(|s| (s.ops_per_s, s.ops_per_s_ci95)), together: Together::Mean };
+
+/// Queries per second, of which each operation is several.
+const QUERIES: Measure =
+    Measure { of: |p| Some((queries_per_s(p)?, p.summary.as_ref()?.queries_per_s_ci95)), together: Together::Mean };
+
+fn queries_per_s(point: &PointAnalysis) -> Option<f64> {
+    point.summary.as_ref().filter(|s| s.has_queries()).map(|s| s.queries_per_s)
+}
+
+/// The rate that is drawn of `points`, with its axis: queries where each operation of all of them is several.
+pub(super) fn rate_of(points: &[&PointAnalysis]) -> (&'static Measure, Axis) {
+    match counts_queries(points) {
+        true => (&QUERIES, Axis::from_zero("queries/s", AxisUnit::Count)),
+        false => (&OPS, ops_axis(points, "operations/s")),
+    }
+}
+
+/// Whether each operation of all `points` that performed any is several queries.
+pub(super) fn counts_queries(points: &[&PointAnalysis]) -> bool {
+    let worked = |point: &&&PointAnalysis| point.summary.as_ref().is_some_and(|s| s.ops > 0);
+    let mut working = points.iter().filter(worked).peekable();
+    working.peek().is_some() && working.all(|point| queries_per_s(point).is_some())
+}
+
+/// The mean rate of the repeats of one place.
+pub(super) fn mean_rate(repeats: &[&PointAnalysis]) -> Option<f64> {
+    combine_plain(repeats.iter().filter_map(|point| Some(point.summary.as_ref()?.ops_per_s)))
+}
