@@ -451,7 +451,7 @@ const GRAVEST: [Code; 12] = [
     Code::Swap,
     Code::ClientBound,
 ];
-const LEAST_GRAVE: [Code; 2] = [Code::FewSamples, Code::TooShort];
+const LEAST_GRAVE: [Code; 3] = [Code::WideInterval, Code::FewSamples, Code::TooShort];
 
 fn gravity(code: Code) -> (usize, usize) {
     let place = |codes: &[Code]| codes.iter().position(|known| *known == code);

@@ -492,7 +492,7 @@ fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 22] = [
+const REASONS: [(Code, &str); 23] = [
     (Code::Corrupt, "read back wrong data"),
     (Code::Incomplete, "did not complete"),
     (Code::Interrupted, "stopped early on request"),
@@ -513,6 +513,7 @@ const REASONS: [(Code, &str); 22] = [
     (Code::NotSteady, "did not settle"),
     (Code::WriteDebt, "left writes pending"),
     (Code::AccountsDiffer, "had two counts of bytes written that disagree"),
+    (Code::WideInterval, "have a throughput that is known only roughly"),
     (Code::FewSamples, "had too few operations for the high percentiles"),
     (Code::TooShort, "ran too short"),
 ];
