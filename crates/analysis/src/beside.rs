@@ -8,7 +8,7 @@
 use crate::numbers::quantiles::{PhaseTimes, Quantiles};
 use crate::numbers::rates::{PerOp, Rate};
 use crate::window::{Tally, Window};
-use model::{Background, Interval, KindInterval, Phase, PhaseData, PointData};
+use model::{Background, Interval, KindRow, OpKind, Phase, PhaseData, PointData};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -45,7 +45,7 @@ pub struct Beside {
 
 /// The clients in the background of a point's run, as the point declares them.
 pub struct Group {
-    kinds: Vec<u8>,
+    kinds: Vec<OpKind>,
     names: Vec<String>,
     clients: u32,
     per_s: f64,
@@ -57,7 +57,7 @@ impl Group {
         let Background { clients, per_s } = point.traits.course.background?;
         let theirs = || (0u8..).zip(&point.kinds).filter(|(_, kind)| kind.background);
         let names = theirs().map(|(_, kind)| kind.name.clone()).collect();
-        Some(Group { kinds: theirs().map(|(number, _)| number).collect(), names, clients, per_s })
+        Some(Group { kinds: theirs().map(|(number, _)| OpKind(number)).collect(), names, clients, per_s })
     }
 
     /// The phases of `point` with the operations of the run's own clients alone; all of them where there are no others.
@@ -95,8 +95,8 @@ impl Group {
             failed: window.recorded.failed,
             late: window.recorded.late,
             unserved,
-            response_ns: times.response.quantiles(),
-            service_ns: times.service.quantiles(),
+            response_ns: Quantiles::from_times(&times.response),
+            service_ns: Quantiles::from_times(&times.service),
         })
     }
 
@@ -113,7 +113,7 @@ impl Group {
 }
 
 /// The intervals of `phase` with those kinds that `which` takes.
-fn with_kinds(phase: &PhaseData, which: impl Fn(&KindInterval) -> bool) -> Vec<Interval> {
+fn with_kinds(phase: &PhaseData, which: impl Fn(&KindRow) -> bool) -> Vec<Interval> {
     let with = |interval: &Interval| Interval {
         kinds: interval.kinds.iter().filter(|kind| which(kind)).cloned().collect(),
         ..*interval

@@ -14,7 +14,7 @@ use crate::counters::{Growth, done_between, growth_of_all, growth_of_first, has_
 use crate::facts::{EngineProcess, engine_process};
 use crate::numbers::rates::PerOp;
 use crate::window::Window;
-use model::{CounterRole, KindInterval, Machine, Phase, PointData, Tick};
+use model::{CounterRole, KindRow, Machine, Phase, PointData, Tick};
 use serde::Serialize;
 
 /// Below this the reads of an insert are none: a page of 16 KiB for every hundred rows.
@@ -355,7 +355,7 @@ impl Totals {
         (rows > 0.0).then(|| growth.amount / rows)
     }
 
-    fn weight(&self) -> impl Fn(&KindInterval) -> f64 {
+    fn weight(&self) -> impl Fn(&KindRow) -> f64 {
         |kind| self.per_op.rows(kind)
     }
 }
@@ -389,7 +389,7 @@ pub fn left_at_rest(point: &PointData) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::simulate::{Simulation, inserting, params, run_of, stepping};
-    use model::{Bytes, Fact, Generator, Value};
+    use model::{Bytes, Fact, Generator, OpKind, Value};
 
     fn cost(simulation: &Simulation) -> InsertCost {
         simulation.analysis().points.remove(0).inserts.expect("it inserts")
@@ -441,7 +441,7 @@ mod tests {
     fn queries_beside_the_inserts_leave_rates_and_no_cost_of_an_insert() {
         let mixed = inserting(10, 1e6, 4e6, 0.0).with(|point| {
             point.kinds.push("query".into());
-            let queries = |kinds: &mut Vec<KindInterval>| kinds.push(KindInterval { kind: 1, ..kinds[0].clone() });
+            let queries = |kinds: &mut Vec<KindRow>| kinds.push(KindRow { kind: OpKind(1), ..kinds[0].clone() });
             point.phases[0].intervals.iter_mut().for_each(|interval| queries(&mut interval.kinds));
         });
         let found = cost(&mixed);

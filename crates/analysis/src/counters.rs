@@ -5,7 +5,7 @@
 //! Limits: a counter that went down in between (the process was replaced) has no difference, nor has one whose readings cover
 //! less than half of the stretch: such a value would be of another time.
 
-use model::{CounterDef, CounterRole, CounterSample, Interval, KindInterval, Phase, PhaseData, PointData, Tick};
+use model::{CounterDef, CounterRole, CounterSample, Interval, KindRow, Phase, PhaseData, PointData, Tick};
 
 /// How much something grew, and between which two readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,7 +105,7 @@ pub fn level_at(point: &PointData, role: CounterRole, at: Tick) -> Option<f64> {
 /// What was done between two moments of warmup and run, each kind of operation counted as `weight` says. What made the data is left
 /// out: a reading a moment before the run would count a statement of a thousand rows for it. An interval that is
 /// cut by one of them gives its share by time; one in which a phase ended is as long as the phase was in it.
-pub fn done_between(point: &PointData, from: Tick, to: Tick, weight: impl Fn(&KindInterval) -> f64) -> f64 {
+pub fn done_between(point: &PointData, from: Tick, to: Tick, weight: impl Fn(&KindRow) -> f64) -> f64 {
     let share = |phase: &PhaseData, interval: &Interval| {
         let whole = interval.start + interval.length;
         let end = if interval.start < phase.end { whole.min(phase.end) } else { whole };

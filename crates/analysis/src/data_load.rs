@@ -5,7 +5,7 @@
 //! that share a data set have its load at the first of them only.
 
 use crate::window::Tally;
-use model::{KindInterval, Phase, PhaseData, PointData};
+use model::{KindRow, Phase, PhaseData, PointData};
 use serde::{Deserialize, Serialize};
 
 /// The making of a data set. What nobody counted is `None`.
@@ -49,7 +49,7 @@ impl DataLoad {
 /// The statements that the operations done in `phase` were; `None` if they were no statements.
 fn statements(point: &PointData, phase: &PhaseData) -> Option<f64> {
     let kinds = || phase.intervals.iter().flat_map(|interval| &interval.kinds);
-    let each = |kind: &KindInterval| point.kind(kind.kind).map_or(1.0, |def| def.queries_per_op);
+    let each = |kind: &KindRow| point.kind(kind.kind).map_or(1.0, |def| def.queries_per_op);
     kinds().any(|kind| each(kind) != 1.0).then(|| kinds().map(|kind| kind.ok as f64 * each(kind)).sum())
 }
 

@@ -1,13 +1,12 @@
 //! Repeats of one point, combined into one figure.
 //!
-//! In: the value of each repeat, with its own 95 % interval if it has one; or their histograms. Out: an [`MeanOfRepeats`] of the mean, or
-//! all times together. Limits: percentiles are never averaged, only taken of merged histograms. Two repeats say little about how much
+//! In: the value of each repeat, with its own 95 % interval if it has one; or their times. Out: an [`MeanOfRepeats`] of the mean, or
+//! all times together. Limits: percentiles are never averaged, only taken of merged times. Two repeats say little about how much
 //! repeats differ: their interval rests on their own intervals, and there is none if they have none.
 
 use crate::stats::{mean, students_t, variance};
 use crate::{PointAnalysis, Series};
-use hdrhistogram::Histogram;
-use model::histogram::new_hdr;
+use model::Times;
 use serde::Serialize;
 
 /// From so many repeats on, their spread alone makes an interval.
@@ -59,12 +58,8 @@ pub fn combine_plain(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 }
 
 /// The times of all `repeats` together, for percentiles.
-pub fn merge_times(repeats: &[&PointAnalysis], which: impl Fn(&Series) -> &Histogram<u64>) -> Histogram<u64> {
-    let mut all = new_hdr();
-    for series in repeats.iter().filter_map(|point| point.series.as_ref()) {
-        all.add(which(series)).expect("an auto-resizing histogram takes every value");
-    }
-    all
+pub fn merge_times(repeats: &[&PointAnalysis], which: impl Fn(&Series) -> &Times) -> Times {
+    Times::merged(repeats.iter().filter_map(|point| point.series.as_ref()).map(which))
 }
 
 impl MeanOfRepeats {

@@ -5,9 +5,9 @@
 
 use crate::{Analysis, DetailKind, Finding, analyse};
 use model::{
-    Arrivals, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval, KindInterval, Load,
-    Machine, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData, PointState, PointTraits,
-    RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
+    Arrivals, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval, KindRow, Load,
+    Machine, Nanos, OnError, OpKind, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData, PointState,
+    PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
 
 /// One second in nanoseconds.
@@ -194,7 +194,7 @@ impl Simulation {
     }
 
     /// Adds operations to an interval, and the intervals before it where they are missing.
-    pub fn add(&mut self, index: usize, ok: u64, response_ns: u64, service_ns: u64) -> &mut KindInterval {
+    pub fn add(&mut self, index: usize, ok: u64, response_ns: u64, service_ns: u64) -> &mut KindRow {
         let intervals = &mut self.recorded.phases[0].intervals;
         while intervals.len() <= index {
             let number = intervals.len() as u32;
@@ -243,15 +243,7 @@ impl Simulation {
                 let (mut response, mut service) = (Times::default(), Times::default());
                 response.record_n(2_000_000, done);
                 service.record_n(1_000_000, done);
-                interval.kinds.push(KindInterval {
-                    kind: 1,
-                    ok: done,
-                    failed: 0,
-                    bytes: 0,
-                    late: 0,
-                    response,
-                    service,
-                });
+                interval.kinds.push(KindRow { ok: done, response, service, ..KindRow::empty(OpKind(1)) });
             }
         })
     }
@@ -315,13 +307,11 @@ impl Simulation {
 }
 
 fn empty_interval(number: u32) -> Interval {
-    let (response, service) = (Times::default(), Times::default());
-    let kind = KindInterval { kind: 0, ok: 0, failed: 0, bytes: 0, late: 0, response, service };
     Interval {
         index: number,
         start: Tick(u64::from(number) * SECOND),
         length: Nanos(SECOND),
-        kinds: vec![kind],
+        kinds: vec![KindRow::empty(OpKind(0))],
         generator: Generator::default(),
     }
 }

@@ -7,12 +7,11 @@
 use crate::client::Client;
 use crate::clock::{Clock, MonotonicClock};
 use crate::crews::{Beside, Crew, Crews, Turn, count};
-use crate::recorder::{Delivery, Increment, KindIncrement, Recorder};
+use crate::recorder::{Delivery, KindRecord, Recorder};
 use crate::schedule::{Schedule, Stop, StopReason};
 use crate::tsc;
 use model::{
-    Arrivals, Event, EventKind, FailureClass, Generator, IntervalRow, KindRow, LatencyCounts, Nanos, OnError, OpKind,
-    Pacing, Phase, Tick,
+    Arrivals, Event, EventKind, FailureClass, Generator, IntervalRow, Nanos, OnError, OpKind, Pacing, Phase, Tick,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -242,9 +241,10 @@ struct Collector<'a> {
     events: Vec<Event>,
 }
 
+/// What the clients delivered of one interval since the last rows went to the sink.
 #[derive(Default)]
 struct Gathered {
-    kinds: BTreeMap<u8, KindRow>,
+    kinds: BTreeMap<u8, KindRecord>,
     generator: Generator,
 }
 
@@ -405,7 +405,7 @@ impl<'a> Collector<'a> {
     fn take(&mut self, delivery: Delivery) {
         match delivery {
             Delivery::Opened => self.opened += 1,
-            Delivery::Increment(increment) => self.add(increment),
+            Delivery::Interval(row) => self.add(&row),
             Delivery::Failure { client, at, class, text } => {
                 let text = format!("client {client}: {text}");
                 self.events.push(Event::new(at, EventKind::Failure, format!("{}: {text}", class.as_str())));
@@ -427,13 +427,13 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn add(&mut self, increment: Increment) {
-        let gathered = self.rows.entry((increment.phase, increment.index)).or_default();
-        gathered.generator.add(&increment.generator);
-        for kind in increment.kinds {
+    fn add(&mut self, row: &IntervalRow) {
+        let gathered = self.rows.entry((row.phase, row.index)).or_default();
+        gathered.generator.add(&row.generator);
+        for kind in &row.kinds {
             let crew = if self.kinds_beside.contains(&kind.kind) { Crew::Beside } else { Crew::Run };
-            *self.done.entry((increment.phase, crew)).or_default() += kind.ok + kind.failed;
-            gathered.kinds.entry(kind.kind.0).or_insert_with(|| empty_row(&kind)).add(&kind);
+            *self.done.entry((row.phase, crew)).or_default() += kind.ok + kind.failed;
+            gathered.kinds.entry(kind.kind.0).or_default().add(kind);
         }
     }
 
@@ -451,7 +451,7 @@ impl<'a> Collector<'a> {
             index,
             start: self.begun[&phase] + Nanos(u64::from(index) * length.0),
             length,
-            kinds: gathered.kinds.into_values().collect(),
+            kinds: gathered.kinds.into_iter().map(|(kind, mut record)| record.take(OpKind(kind))).collect(),
             generator: gathered.generator,
         });
         sink.interval(rows.collect(), std::mem::take(&mut self.events), self.clock.now());
@@ -469,36 +469,6 @@ impl<'a> Collector<'a> {
             (None, None) => Ended::AsPlanned,
         };
         Outcome { ended, hung }
-    }
-}
-
-fn empty_row(kind: &KindIncrement) -> KindRow {
-    KindRow {
-        kind: kind.kind,
-        ok: 0,
-        failed: 0,
-        bytes: 0,
-        late: 0,
-        service: LatencyCounts::default(),
-        response: kind.response.is_some().then(LatencyCounts::default),
-    }
-}
-
-/// Adding up is the collector's part of a row; the type belongs to `model`.
-trait AddIncrement {
-    fn add(&mut self, increment: &KindIncrement);
-}
-
-impl AddIncrement for KindRow {
-    fn add(&mut self, increment: &KindIncrement) {
-        self.ok += increment.ok;
-        self.failed += increment.failed;
-        self.bytes += increment.bytes;
-        self.late += increment.late;
-        self.service.add(&increment.service);
-        if let (Some(all), Some(one)) = (&mut self.response, &increment.response) {
-            all.add(one);
-        }
     }
 }
 
@@ -582,7 +552,7 @@ mod tests {
             assert!(rows.iter().all(|row| self.begun.contains(&row.phase)), "rows of a phase that did not begin");
             let run = rows.iter().filter(|row| row.phase == Phase::Run).flat_map(|row| &row.kinds);
             for kind in run {
-                let responses = kind.response.as_ref().map_or(0, LatencyCounts::total);
+                let responses = if kind.response == kind.service { 0 } else { kind.response.len() };
                 match kind.kind {
                     BESIDE => self.beside = (self.beside.0 + kind.ok, self.beside.1 + responses),
                     _ => (self.ok, self.responses) = (self.ok + kind.ok, self.responses + responses),

@@ -1,54 +1,24 @@
 //! A client's own record of what it did: counts and histograms of the interval that is open. Clients that share a thread share it.
 //!
-//! In: one [`Completion`] an operation. Out: an [`Increment`] for each interval in which something ended, and the first
+//! In: one [`Completion`] an operation. Out: an [`IntervalRow`] for each interval in which something ended, and the first
 //! failure of each class. Limits: belongs to one client thread; nothing here is shared, locked or, but at an interval's end,
 //! allocated.
 
 use crate::schedule::Schedule;
 use crate::usage;
-use model::histogram::LatencyDelta;
-use model::{Completion, FailureClass, Generator, LatencyCounts, Nanos, OpKind, Outcome, Phase, Tick};
+use model::{
+    Completion, FailureClass, Generator, IntervalRow, KindRow, LatencyCounts, Nanos, OpKind, Outcome, Phase, Tick,
+};
 use std::sync::mpsc::Sender;
-
-/// What one client did in one interval.
-#[derive(Debug)]
-pub struct Increment {
-    /// The phase.
-    pub phase: Phase,
-    /// The interval's number in the phase.
-    pub index: u32,
-    /// Operations by kind; kinds without any are left out.
-    pub kinds: Vec<KindIncrement>,
-    /// CPU, context switches and lag since the increment before: an operation that began earlier brings its CPU along.
-    pub generator: Generator,
-}
-
-/// What one client did of one kind of operation in one interval.
-#[derive(Debug)]
-pub struct KindIncrement {
-    /// Which kind.
-    pub kind: OpKind,
-    /// Operations done.
-    pub ok: u64,
-    /// Operations failed.
-    pub failed: u64,
-    /// Payload moved.
-    pub bytes: u64,
-    /// Arrivals that were due before a client was free.
-    pub late: u64,
-    /// finished - started.
-    pub service: LatencyDelta,
-    /// finished - intended, in an open loop.
-    pub response: Option<LatencyDelta>,
-}
 
 /// What a client tells the collector.
 #[derive(Debug)]
 pub enum Delivery {
     /// The client has opened what it works with and waits for the schedules.
     Opened,
-    /// An interval is over.
-    Increment(Increment),
+    /// An interval is over. The row has the CPU, context switches and lag since the row before: an operation that began earlier brings
+    /// its CPU along.
+    Interval(IntervalRow),
     /// The first failure of its class on this client.
     Failure {
         /// Which client.
@@ -76,13 +46,15 @@ pub enum Delivery {
     },
 }
 
+/// The operations of one kind in the interval that is open, with dense counts: of one client, or in the collector of all.
 #[derive(Default)]
-struct KindRecord {
+pub(crate) struct KindRecord {
     ok: u64,
     failed: u64,
     bytes: u64,
     late: u64,
     service: LatencyCounts,
+    /// Empty while the response times are the service times, as they are in a closed loop.
     response: LatencyCounts,
 }
 
@@ -204,46 +176,63 @@ impl Recorder {
     }
 
     fn hand_over(&mut self) {
-        let closed = self.closed;
-        if self.kinds.iter().all(|record| record.ok + record.failed == 0) {
+        if self.kinds.iter().all(KindRecord::is_empty) {
             return; // what the thread used meanwhile goes with its next operations
         }
         let used = usage::of_this_thread();
-        let increment = Increment {
+        let kinds = (0u8..).zip(&mut self.kinds).filter(|(_, record)| !record.is_empty());
+        let row = IntervalRow {
             phase: self.phase,
             index: self.index,
-            kinds: (0u8..)
-                .zip(&mut self.kinds)
-                .filter_map(|(kind, record)| record.take(OpKind(kind), closed))
-                .collect(),
+            start: self.phase_start + Nanos(u64::from(self.index) * self.interval.0),
+            length: self.interval,
+            kinds: kinds.map(|(kind, record)| record.take(OpKind(kind))).collect(),
             generator: difference(&used, &self.used_before, &std::mem::take(&mut self.lag)),
         };
         self.used_before = used;
-        self.deliver(Delivery::Increment(increment));
+        self.deliver(Delivery::Interval(row));
     }
 
-    /// A collector that is gone has given this client up; there is nobody left to tell.
+    /// A collector that is gone has given this client up, and the delivery is dropped.
     fn deliver(&self, delivery: Delivery) {
         let _ = self.out.send(delivery);
     }
 }
 
 impl KindRecord {
-    /// What was counted, where anything was, and a new beginning.
-    fn take(&mut self, kind: OpKind, closed: bool) -> Option<KindIncrement> {
-        if self.ok + self.failed == 0 {
-            return None;
-        }
-        let increment = KindIncrement {
+    fn is_empty(&self) -> bool {
+        self.ok + self.failed == 0
+    }
+
+    /// What was counted, as a row of `kind`, and a new beginning.
+    pub(crate) fn take(&mut self, kind: OpKind) -> KindRow {
+        let service = self.service.take();
+        let response = if self.response.is_empty() { service.clone() } else { self.response.take() };
+        KindRow {
             kind,
             ok: std::mem::take(&mut self.ok),
             failed: std::mem::take(&mut self.failed),
             bytes: std::mem::take(&mut self.bytes),
             late: std::mem::take(&mut self.late),
-            service: self.service.take(),
-            response: if closed { None } else { Some(self.response.take()) },
-        };
-        Some(increment)
+            response,
+            service,
+        }
+    }
+
+    /// Counts all of `row` here too.
+    pub(crate) fn add(&mut self, row: &KindRow) {
+        self.ok += row.ok;
+        self.failed += row.failed;
+        self.bytes += row.bytes;
+        self.late += row.late;
+        let differs = row.response != row.service;
+        if differs && self.response.is_empty() {
+            self.response = self.service.clone(); // until now they were the same
+        }
+        if differs || !self.response.is_empty() {
+            self.response.add(&row.response);
+        }
+        self.service.add(&row.service);
     }
 }
 
@@ -287,7 +276,7 @@ mod tests {
         let seen: Vec<(u32, u64)> = delivered
             .iter()
             .map(|delivery| match delivery {
-                Delivery::Increment(increment) => (increment.index, increment.kinds[0].ok),
+                Delivery::Interval(row) => (row.index, row.kinds[0].ok),
                 other => panic!("unexpected {other:?}"),
             })
             .collect();
@@ -310,10 +299,42 @@ mod tests {
         for delivery in delivered.iter() {
             match delivery {
                 Delivery::Failure { client: 3, .. } => told += 1,
-                Delivery::Increment(increment) => counted += increment.kinds[0].failed,
+                Delivery::Interval(row) => counted += row.kinds[0].failed,
                 other => panic!("unexpected {other:?}"),
             }
         }
         assert_eq!((told, counted), (1, 3));
+    }
+
+    #[test]
+    fn rows_of_clients_add_up_and_share_their_times_while_no_response_time_differs() {
+        let times = |times_ns: &[u64]| {
+            let mut times = model::Times::default();
+            times_ns.iter().for_each(|ns| times.record_n(*ns, 1));
+            times
+        };
+        let row = |response: &[u64], service: &[u64]| KindRow {
+            ok: service.len() as u64,
+            failed: 1,
+            bytes: 10,
+            response: times(response),
+            service: times(service),
+            ..KindRow::empty(OpKind(1))
+        };
+        let sum = |rows: &[KindRow]| {
+            let mut all = KindRecord::default();
+            rows.iter().for_each(|row| all.add(row));
+            all.take(OpKind(1))
+        };
+        let same = row(&[500, 70_000], &[500, 70_000]);
+        let apart = row(&[90_000], &[600]);
+        let closed = sum(&[same.clone(), same.clone()]);
+        assert_eq!((closed.ok, closed.failed, closed.bytes), (4, 2, 20));
+        assert_eq!(closed.response, closed.service);
+        for rows in [[same.clone(), apart.clone()], [apart, same]] {
+            let open = sum(&rows);
+            assert_eq!(open.service, times(&[500, 600, 70_000]));
+            assert_eq!(open.response, times(&[500, 70_000, 90_000]));
+        }
     }
 }

@@ -25,7 +25,7 @@ pub mod units;
 
 pub use event::{Event, EventKind};
 pub use filesystem::{Compression, FileSystem, FileSystemSpec};
-pub use histogram::LatencyCounts;
+pub use histogram::{LatencyCounts, Times};
 pub use limits::{Limits, StorageLimit};
 pub use op::{
     Arrival, Completion, FailureClass, IoKind, IoOp, KvAction, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall,
@@ -35,7 +35,7 @@ pub use params::{
     Access, ArgDef, Catalogue, DistributionEntry, Entry, Family, Meaning, Numbers, ParamDef, ParamKind, Params, Value,
 };
 pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, UsedIf};
-pub use run::{Interval, KindInterval, PhaseData, PointData, PointState, RunData, RunMeta, Times};
+pub use run::{Interval, PhaseData, PointData, PointState, RunData, RunMeta};
 pub use sample::{
     CounterDef, CounterKind, CounterSample, CounterSource, Fact, Generator, IntervalRow, KindRow, SourceDef,
 };

@@ -10,6 +10,12 @@ use crate::units::{Bytes, Offset, Tick};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OpKind(pub u8);
 
+impl From<OpKind> for usize {
+    fn from(kind: OpKind) -> usize {
+        kind.0.into()
+    }
+}
+
 /// One unit of offered work, taken from the schedule by the client that will perform it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {

@@ -4,14 +4,14 @@
 //! Limits: rows are increments. A client that was blocked delivers its part late, as a further row of an old interval;
 //! readers sum rows, writers never change one.
 
-use crate::histogram::LatencyCounts;
+use crate::histogram::Times;
 use crate::op::OpKind;
 use crate::role::CounterRole;
 use crate::trial::Phase;
 use crate::units::{Nanos, Tick};
 use serde::{Deserialize, Serialize};
 
-/// What all clients did in one interval of one phase: an increment.
+/// What one client did in one interval of one phase, or all of them together: an increment.
 #[derive(Clone, Debug)]
 pub struct IntervalRow {
     /// The phase.
@@ -29,8 +29,9 @@ pub struct IntervalRow {
     pub generator: Generator,
 }
 
-/// The operations of one kind that ended in one interval.
-#[derive(Clone, Debug)]
+/// The operations of one kind that ended in one interval: as a client counted them, as the collector adds them up over clients, as the
+/// store keeps them and as the analysis reads them.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KindRow {
     /// Which kind.
     pub kind: OpKind,
@@ -42,10 +43,17 @@ pub struct KindRow {
     pub bytes: u64,
     /// Arrivals that fell due while every client was busy (open loop), of those counted here.
     pub late: u64,
-    /// finished - started.
-    pub service: LatencyCounts,
-    /// finished - intended; `None` where it equals the service time for every operation (closed loop).
-    pub response: Option<LatencyCounts>,
+    /// Response times: finished - intended. In a closed loop these are the service times, and both share their memory.
+    pub response: Times,
+    /// Service times: finished - started.
+    pub service: Times,
+}
+
+impl KindRow {
+    /// A row of `kind` without any operation.
+    pub fn empty(kind: OpKind) -> KindRow {
+        KindRow { kind, ok: 0, failed: 0, bytes: 0, late: 0, response: Times::default(), service: Times::default() }
+    }
 }
 
 /// What the generator itself used in one interval, summed over its client threads.

@@ -17,12 +17,11 @@ use analysis::{
     IntervalPoint, Label, NextStep, PointAnalysis, Projection, Quantiles, Rounds, Series, SettingValue, Settings,
     Severity, Shape, Span, Stall, Subject, Summary, Validity, WorstInterval, verdict,
 };
-use hdrhistogram::Histogram;
-use model::histogram::new_hdr;
 use model::steady::Window;
 use model::{
-    Bytes, Fact, Generator, Interval, KindInterval, Load, Nanos, OnError, Pacing, Params, Phase, PhaseData, Phases,
-    Plan, PointData, PointState, RunData, RunMeta, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
+    Bytes, Fact, Generator, Interval, KindRow, LatencyCounts, Load, Nanos, OnError, OpKind, Pacing, Params, Phase,
+    PhaseData, Phases, Plan, PointData, PointState, RunData, RunMeta, TargetSpec, Tick, Times, Trial, Until, Value,
+    WorkloadSpec,
 };
 use plot::figure::{Figure, FigureBody, Panel};
 
@@ -155,7 +154,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
     let intervals: Vec<IntervalPoint> = (0..intervals)
         .map(|i| interval(sketch, f64::from(i) * length_s - 1.0, length_s, service_ns, &mut noise))
         .collect();
-    let response = histogram(service_ns, &mut noise);
+    let response = times_of(service_ns, &mut noise);
     let stall = sketch.stall.map(|(from_s, to_s)| Stall { span: Span { from_s, to_s }, rate_share: 0.01 });
     let counters = counters(sketch, &intervals, &mut noise);
     let counted = Span { from_s: 0.0, to_s: intervals.last().map_or(0.0, |i| i.at_s + i.length_s) };
@@ -261,15 +260,15 @@ fn interval(sketch: &Sketch, at_s: f64, length_s: f64, service_ns: f64, noise: &
 }
 
 /// A log-normal body with a tail that is ten times slower.
-fn histogram(service_ns: f64, noise: &mut Noise) -> Histogram<u64> {
-    let mut hdr = new_hdr();
+fn times_of(service_ns: f64, noise: &mut Noise) -> Times {
+    let mut counts = LatencyCounts::default();
     for i in 0..20_000 {
         let normal: f64 = (0..6).map(|_| noise.next()).sum::<f64>() / 1.4;
         let tail = if i % 400 == 0 { 10.0 } else { 1.0 };
         let value = (service_ns * 0.8 * (0.3 * normal).exp() * tail) as u64;
-        hdr.record(value.max(1)).expect("an auto-resizing histogram takes every value");
+        counts.record(value.max(1));
     }
-    hdr
+    counts.take()
 }
 
 fn counters(sketch: &Sketch, intervals: &[IntervalPoint], noise: &mut Noise) -> Vec<CounterSeries> {
@@ -304,10 +303,7 @@ fn summary(series: &Series) -> Summary {
     let run: Vec<&IntervalPoint> = series.intervals.iter().filter(|i| i.at_s >= 0.0).collect();
     let mean = run.iter().map(|i| i.ops_per_s).sum::<f64>() / run.len() as f64;
     let worst = run.iter().min_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s)).expect("a run has intervals");
-    let hdr = &series.response;
-    let at = |q: f64| hdr.value_at_quantile(q);
-    let times =
-        Quantiles { mean: hdr.mean(), p50: at(0.5), p95: at(0.95), p99: at(0.99), p999: at(0.999), max: hdr.max() };
+    let times = Quantiles::from_times(&series.response).expect("it has times");
     let seconds = run.iter().map(|i| i.length_s).sum();
     Summary {
         seconds,
@@ -478,15 +474,8 @@ fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) -> u
         let ok = count(i);
         let mut times = Times::default();
         times.record_n(8 * SECOND / ok.max(1), ok);
-        let kind = KindInterval {
-            kind: 0,
-            ok,
-            failed: 0,
-            bytes: ok * 16_384,
-            late: 0,
-            response: times.clone(),
-            service: times,
-        };
+        let (response, service, bytes) = (times.clone(), times, ok * 16_384);
+        let kind = KindRow { ok, bytes, response, service, ..KindRow::empty(OpKind(0)) };
         Interval {
             index: i as u32,
             start: Tick(i * SECOND),
@@ -543,7 +532,7 @@ pub fn open_loop() -> Analysis {
     if let (Some(summary), Some(series)) = (&mut point.summary, &mut point.series) {
         summary.offered_per_s = Some(7_000.0);
         (summary.late, summary.unserved) = (812, 3);
-        series.response = histogram(4e6, &mut Noise(3));
+        series.response = times_of(4e6, &mut Noise(3));
     }
     analysis
 }
@@ -725,7 +714,7 @@ fn without_operations(point: &mut PointAnalysis) {
         (summary.ops, summary.ops_per_s, summary.ops_per_s_ci95) = (0, 0.0, None);
         summary.queries_per_s = 0.0;
         (summary.response_ns, summary.service_ns, summary.cost) = (None, None, Cost::default());
-        (series.response, series.service) = (new_hdr(), new_hdr());
+        (series.response, series.service) = (Times::default(), Times::default());
         for i in &mut series.intervals {
             (i.ops_per_s, i.p50_ns, i.p95_ns, i.p99_ns, i.max_ns) = (0.0, None, None, None, None);
         }

@@ -7,7 +7,7 @@ use crate::PREPARE_AT_MOST;
 use crate::error::RunnerError;
 use engine::{Instance, Loading, Start};
 use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_phases};
-use model::{Event, IntervalRow, LatencyCounts, Nanos, Pacing, Phase, Tick, Trial};
+use model::{Event, IntervalRow, Nanos, Pacing, Phase, Tick, Times, Trial};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub struct PhaseTotals {
     /// CPU time of the clients for them, user and kernel.
     pub cpu_ns: u64,
     /// Service times of all operations, also of those that began in the phase and ended after it: these are the slow ones.
-    pub service: LatencyCounts,
+    pub service: Times,
     /// When the phase began,
     pub start: Tick,
     /// and how long it lasted.
@@ -130,8 +130,8 @@ impl Sink for PhaseTotals {
     }
 
     fn interval(&mut self, rows: Vec<IntervalRow>, _: Vec<Event>, _: Tick) {
-        for mut row in rows {
-            row.kinds.iter_mut().for_each(|kind| self.service.add(&kind.service.take()));
+        for row in rows {
+            row.kinds.iter().for_each(|kind| self.service.add(&kind.service));
             if row.index == 0 {
                 self.ops += row.kinds.iter().map(|kind| kind.ok).sum::<u64>();
                 self.bytes += row.kinds.iter().map(|kind| kind.bytes).sum::<u64>();
@@ -151,9 +151,9 @@ mod tests {
     use model::{Generator, KindRow, OpKind};
 
     fn row(index: u32, ok: u64, service_ns: u64) -> IntervalRow {
-        let mut service = LatencyCounts::default();
-        (0..ok).for_each(|_| service.record(service_ns));
-        let kind = KindRow { kind: OpKind(0), ok, failed: 0, bytes: ok * 4096, late: 0, service, response: None };
+        let mut service = Times::default();
+        service.record_n(service_ns, ok);
+        let kind = KindRow { ok, bytes: ok * 4096, response: service.clone(), service, ..KindRow::empty(OpKind(0)) };
         let generator = Generator { cpu_user_ns: 100, cpu_system_ns: 300, ..Generator::default() };
         let (start, length) = (Tick(0), Nanos::from_secs(1));
         IntervalRow { phase: Phase::Run, index, start, length, kinds: vec![kind], generator }
@@ -167,6 +167,6 @@ mod tests {
         sums.interval(vec![row(0, 2, 2_000), row(1, 1, 9_000)], Vec::new(), Tick(0));
         sums.end_phase(Phase::Run, Tick(2_000_001_000), 0, 0);
         assert_eq!((sums.ops_per_s(), sums.bytes_per_s()), (4.0, 4.0 * 4096.0));
-        assert_eq!((sums.cpu_ns_per_op(), sums.service.total(), sums.service.max_ns()), (100.0, 9, 9_000));
+        assert_eq!((sums.cpu_ns_per_op(), sums.service.len(), sums.service.max_ns()), (100.0, 9, 9_000));
     }
 }

@@ -1,15 +1,15 @@
 //! Histograms to and from the bytes kept in the run file: HdrHistogram V2 with DEFLATE.
 //!
-//! In: what clients counted. Out: blobs that any HdrHistogram library reads, and back.
-//! Limits: decoding accepts what this module writes (lowest value 1 ns, three digits) and nothing else. The library sizes
+//! In: [`Times`]. Out: blobs that any HdrHistogram library reads, and back. Three digits are 1024 buckets to each power of two, and
+//! each of them lies inside one bucket of [`Times`], so the way there and back loses nothing; sum and maximum are columns beside it.
+//! Limits: a time of 0 ns is kept as 1 ns. Decoding accepts what this module writes (lowest value 1 ns, three digits) and nothing else. The library sizes
 //! two allocations by fields of the header, one of them up to 4 GiB, so the blob is inflated here within bounds and its
 //! header checked before the library sees it.
 
 use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
-use model::LatencyCounts;
-use model::histogram::new_hdr;
+use model::Times;
 use std::io::Read;
 
 /// Three digits up to 2^64 ns are 55 Ki buckets of at most 9 bytes each.
@@ -33,31 +33,31 @@ impl Encoder {
         Encoder { serializer: V2DeflateSerializer::new(), blob: Vec::new() }
     }
 
-    /// The blob of `counts`.
-    pub(crate) fn encode(&mut self, counts: &LatencyCounts) -> &[u8] {
+    /// The blob of `times`.
+    pub(crate) fn encode(&mut self, times: &Times) -> &[u8] {
         self.blob.clear();
-        let hdr = with_exact_max(counts);
-        self.serializer.serialize(&hdr, &mut self.blob).expect("counts below 2^63 serialize into memory");
+        self.serializer.serialize(&to_hdr(times), &mut self.blob).expect("counts below 2^63 serialize into memory");
         &self.blob
     }
 }
 
-/// The histogram of `counts`, its longest time in the bucket of the exact maximum. `to_hdr` puts each time in the middle of
-/// a coarser bucket, which may lie below.
-fn with_exact_max(counts: &LatencyCounts) -> Histogram<u64> {
-    let mut hdr = counts.to_hdr();
-    let (shown, exact) = (hdr.max(), counts.max_ns().max(1));
-    if shown > 0 && !hdr.equivalent(shown, exact) {
-        let mut longest = new_hdr();
-        longest.record(shown).expect("an auto-resizing histogram takes every value");
-        hdr.subtract(&longest).expect("the longest time is in the histogram");
-        hdr.record(exact).expect("an auto-resizing histogram takes every value");
+/// The histogram of `times`, the longest of them in the bucket of the exact maximum.
+fn to_hdr(times: &Times) -> Histogram<u64> {
+    let mut hdr = Histogram::new(DIGITS as u8).expect("3 is a valid number of significant digits");
+    for (value_ns, count) in times.recorded() {
+        hdr.record_n(value_ns.max(1), count).expect("an auto-resizing histogram takes every value");
     }
     hdr
 }
 
-/// The histogram in `blob`, or what is wrong with it.
-pub(crate) fn decode(blob: &[u8]) -> Result<Histogram<u64>, String> {
+/// The times in `blob`, whose exact sum and maximum are known, or what is wrong with it.
+pub(crate) fn decode(blob: &[u8], sum_ns: u64, max_ns: u64) -> Result<Times, String> {
+    let hdr = decode_hdr(blob)?;
+    let recorded = hdr.iter_recorded().map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()));
+    Ok(Times::from_recorded(recorded, sum_ns, max_ns))
+}
+
+fn decode_hdr(blob: &[u8]) -> Result<Histogram<u64>, String> {
     let plain = inflate(blob)?;
     check_header(&plain)?;
     let decoded = Deserializer::new().deserialize(&mut plain.as_slice());
@@ -105,12 +105,19 @@ mod tests {
     use super::*;
     use flate2::Compression;
     use flate2::write::ZlibEncoder;
+    use model::LatencyCounts;
     use std::io::Write;
 
-    fn counts_of(times_ns: impl IntoIterator<Item = u64>) -> LatencyCounts {
+    fn times_of(times_ns: impl IntoIterator<Item = u64>) -> Times {
         let mut counts = LatencyCounts::default();
         times_ns.into_iter().for_each(|ns| counts.record(ns));
-        counts
+        counts.take()
+    }
+
+    /// What comes back of `times` if the columns hold their sum and maximum.
+    fn there_and_back(times: &Times) -> Times {
+        let sum_ns = u64::try_from(times.sum_ns()).unwrap();
+        decode(Encoder::new().encode(times), sum_ns, times.max_ns()).unwrap()
     }
 
     /// A blob with a header of the given fields and `payload` behind it.
@@ -131,22 +138,41 @@ mod tests {
 
     #[test]
     fn what_is_encoded_is_decoded_the_same() {
-        let counts = counts_of((1..50_000u64).map(|n| n * 977 % 3_000_000));
-        let decoded = decode(Encoder::new().encode(&counts)).unwrap();
-        let mut expected = counts.to_hdr();
-        assert_eq!(decoded.len(), 49_999);
-        for quantile in [0.0, 0.1, 0.5, 0.9, 0.99, 0.999] {
-            assert_eq!(decoded.value_at_quantile(quantile), expected.value_at_quantile(quantile));
+        let scattered = (0..50_000u64).map(|n| 1 + (n * 977 % 3_000_000) * (n % 977).pow(2));
+        let times = times_of(scattered);
+        assert_eq!(there_and_back(&times), times);
+        for bit in 0..63 {
+            let edges = times_of([(1 << bit) - 1, 1 << bit, (1 << bit) + (1 << bit) / 3].map(|ns: u64| ns.max(1)));
+            assert_eq!(decode(Encoder::new().encode(&edges), 0, edges.max_ns()).unwrap().max_ns(), edges.max_ns());
         }
-        expected.add(&decoded).unwrap();
-        assert_eq!(expected.len(), 2 * 49_999);
+    }
+
+    #[test]
+    fn a_percentile_has_the_rank_that_hdr_histogram_gives_it() {
+        let times = times_of((1..=977u64).map(|n| n * n * 1_237));
+        let hdr = to_hdr(&times);
+        for quantile in [0.0, 0.001, 0.1, 0.5, 0.9, 0.99, 0.999, 1.0] {
+            let (seen, expected) = (times.value_at_quantile(quantile), hdr.value_at_quantile(quantile));
+            assert!(hdr.equivalent(seen, expected), "{quantile}: {seen} for {expected}");
+        }
+    }
+
+    #[test]
+    fn a_histogram_of_finer_buckets_is_read_into_those_that_hold_them() {
+        let times_ns = (1..20_000u64).map(|n| 300_000 + n * 1_237);
+        let mut hdr = Histogram::<u64>::new(3).unwrap();
+        times_ns.clone().for_each(|ns| hdr.record(ns).unwrap());
+        let mut blob = Vec::new();
+        V2DeflateSerializer::new().serialize(&hdr, &mut blob).unwrap();
+        let sum_ns = times_ns.clone().sum();
+        assert_eq!(decode(&blob, sum_ns, times_ns.clone().max().unwrap()).unwrap(), times_of(times_ns));
     }
 
     #[test]
     fn the_maximum_is_in_the_bucket_of_the_exact_one() {
         for max_ns in [0, 1, 1_999, 5_000, 200_300_400, 3_600_000_000_000, 1 << 45, (1 << 63) - 1] {
-            let counts = counts_of([max_ns / 2, max_ns - max_ns / 900, max_ns]);
-            let decoded = decode(Encoder::new().encode(&counts)).unwrap();
+            let times = times_of([max_ns / 2, max_ns - max_ns / 900, max_ns]);
+            let decoded = decode_hdr(Encoder::new().encode(&times)).unwrap();
             assert_eq!(decoded.len(), 3);
             assert!(decoded.equivalent(decoded.max(), max_ns.max(1)), "{max_ns} became {}", decoded.max());
         }
@@ -155,11 +181,10 @@ mod tests {
     #[test]
     fn even_the_longest_time_of_all_is_kept() {
         for times_ns in [vec![5, u64::MAX], vec![u64::MAX; 3]] {
-            let decoded = decode(Encoder::new().encode(&counts_of(times_ns))).unwrap();
-            assert!(decoded.max() >= u64::MAX - 1);
-            let mut sum = new_hdr();
-            sum.add(&decoded).unwrap();
-            assert!(sum.value_at_quantile(0.99) > 1 << 63);
+            // The columns hold signed numbers.
+            let longest_ns = i64::MAX as u64;
+            let decoded = decode(Encoder::new().encode(&times_of(times_ns)), longest_ns, longest_ns).unwrap();
+            assert!(decoded.max_ns() > 1 << 63 && decoded.value_at_quantile(0.99) > 1 << 63);
         }
     }
 
@@ -172,43 +197,43 @@ mod tests {
             blob_of(0, 3, 1, 1 << 40, &[2]),
         ];
         for blob in hostile {
-            assert!(decode(&blob).unwrap_err().contains("does not write"));
+            assert!(decode(&blob, 0, 0).unwrap_err().contains("does not write"));
         }
-        assert_eq!(decode(&blob_of(1, 3, 1, 1 << 40, &[2])).unwrap().len(), 1);
+        assert_eq!(decode(&blob_of(1, 3, 1, 1 << 40, &[2]), 0, 0).unwrap().len(), 1);
     }
 
     #[test]
     fn a_number_that_cannot_be_negated_is_refused() {
-        assert!(decode(&blob_of(9, 3, 1, 1 << 40, &[0xff; 9])).is_err());
-        assert!(decode(&blob_of(19, 3, 1, 1 << 40, &[0xff; 19])).is_err());
+        assert!(decode(&blob_of(9, 3, 1, 1 << 40, &[0xff; 9]), 0, 0).is_err());
+        assert!(decode(&blob_of(19, 3, 1, 1 << 40, &[0xff; 19]), 0, 0).is_err());
     }
 
     #[test]
     fn counts_beyond_the_range_of_the_header_are_refused() {
         let far_below_zero = [0xfd, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2];
-        assert!(decode(&blob_of(10, 3, 1, 1 << 40, &far_below_zero)).is_err());
+        assert!(decode(&blob_of(10, 3, 1, 1 << 40, &far_below_zero), 0, 0).is_err());
     }
 
     #[test]
     fn a_small_blob_that_inflates_without_end_is_refused() {
         let bomb = compressed(&vec![0; 200 << 20]);
-        assert!(bomb.len() > BLOB_BYTES_MAX || decode(&bomb).unwrap_err().contains("inflates beyond"));
+        assert!(bomb.len() > BLOB_BYTES_MAX || decode(&bomb, 0, 0).unwrap_err().contains("inflates beyond"));
         let bomb = compressed(&vec![0; 20 << 20]);
-        assert!(decode(&bomb).unwrap_err().contains("inflates beyond"));
+        assert!(decode(&bomb, 0, 0).unwrap_err().contains("inflates beyond"));
     }
 
     #[test]
     fn no_prefix_and_no_single_changed_byte_panics() {
         let mut encoder = Encoder::new();
-        let blob = encoder.encode(&counts_of([10, 2_000, 35_000])).to_vec();
+        let blob = encoder.encode(&times_of([10, 2_000, 35_000])).to_vec();
         for len in 0..blob.len() {
-            assert!(decode(&blob[..len]).is_err(), "{len} of {} bytes decode", blob.len());
+            assert!(decode(&blob[..len], 0, 0).is_err(), "{len} of {} bytes decode", blob.len());
         }
         for at in 0..blob.len() {
             for bit in 0..8 {
                 let mut changed = blob.clone();
                 changed[at] ^= 1 << bit;
-                let _ = decode(&changed);
+                let _ = decode(&changed, 0, 0);
             }
         }
     }

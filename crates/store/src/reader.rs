@@ -12,7 +12,7 @@ use crate::error::{Fault, StoreError};
 use crate::hdr;
 use crate::open::{self, RunFile};
 use model::{
-    CounterSample, Event, EventKind, Generator, Interval, KindDef, KindInterval, Machine, Nanos, Phase, PhaseData,
+    CounterSample, Event, EventKind, Generator, Interval, KindDef, KindRow, Machine, Nanos, OpKind, Phase, PhaseData,
 };
 use model::{
     Fact, PointData, PointParam, PointState, PointTraits, RunData, RunMeta, SourceDef, Tick, Times, Trial, legacy,
@@ -285,7 +285,7 @@ impl Points {
             if usize::from(kind) >= kinds {
                 return Err(Fault::wrong(format!("an interval has operations of kind {kind} of {kinds}")));
             }
-            let kind = kind_of(interval, budget, kind)?;
+            let kind = kind_of(interval, budget, OpKind(kind))?;
             budget.add(&mut kind.ok, whole(row, 6)?)?;
             budget.add(&mut kind.failed, whole(row, 7)?)?;
             budget.add(&mut kind.bytes, whole(row, 8)?)?;
@@ -294,11 +294,11 @@ impl Points {
     }
 
     fn read_histograms(&mut self, run: &RunFile) -> Result<(), Fault> {
-        const HISTOGRAMS: &str = "SELECT point, phase, interval, kind, what, count, hdr, sum_ns FROM histogram";
+        const HISTOGRAMS: &str = "SELECT point, phase, interval, kind, what, count, hdr, sum_ns, max_ns FROM histogram";
         self.each(run, HISTOGRAMS, |point, budget, row| {
             let kind: u8 = cell(row, 3)?;
             let interval = interval_of(point, budget, row)?;
-            let Some(kind) = interval.kinds.iter_mut().find(|known| known.kind == kind) else {
+            let Some(kind) = interval.kinds.iter_mut().find(|known| known.kind == OpKind(kind)) else {
                 return Err(Fault::wrong(format!("a histogram of kind {kind} stands without its interval")));
             };
             let times = times_of(row)?;
@@ -378,7 +378,7 @@ impl Points {
                     phase.end = phase.intervals.last().map_or(phase.start, |last| last.start + last.length);
                 }
                 fill(phase, whole_intervals(phase, length), length, &mut self.budget)?;
-                phase.intervals.iter_mut().for_each(|interval| interval.kinds.sort_by_key(|kind| kind.kind));
+                phase.intervals.iter_mut().for_each(|interval| interval.kinds.sort_by_key(|kind| kind.kind.0));
             }
             point.phases.sort_by_key(|phase| phase.phase);
             point.counters.sort_by_key(|sample| sample.at);
@@ -441,26 +441,25 @@ fn whole_intervals(phase: &PhaseData, length: Nanos) -> u64 {
 }
 
 /// The part of `interval` that belongs to `kind`.
-fn kind_of<'a>(interval: &'a mut Interval, budget: &mut Budget, kind: u8) -> Result<&'a mut KindInterval, Fault> {
+fn kind_of<'a>(interval: &'a mut Interval, budget: &mut Budget, kind: OpKind) -> Result<&'a mut KindRow, Fault> {
     let known = interval.kinds.iter().position(|known| known.kind == kind);
     let place = match known {
         Some(place) => place,
         None => {
-            budget.memory(size_of::<KindInterval>() as u64)?;
-            let (response, service) = (Times::default(), Times::default());
-            interval.kinds.push(KindInterval { kind, ok: 0, failed: 0, bytes: 0, late: 0, response, service });
+            budget.memory(size_of::<KindRow>() as u64)?;
+            interval.kinds.push(KindRow::empty(kind));
             interval.kinds.len() - 1
         }
     };
     Ok(&mut interval.kinds[place])
 }
 
-/// The histogram in columns 5 and 6, with its exact sum in column 7.
+/// The histogram in columns 5 and 6, with its exact sum and maximum in columns 7 and 8.
 fn times_of(row: &Row) -> Result<Times, Fault> {
     let blob = row.get_ref(6)?.as_blob().map_err(|_| Fault::wrong("a histogram is no blob"))?;
-    let times = Times::of(&hdr::decode(blob).map_err(Fault::Wrong)?);
+    let times = hdr::decode(blob, whole(row, 7)?, whole(row, 8)?).map_err(Fault::Wrong)?;
     match times.len() == whole(row, 5)? {
-        true => Ok(times.with_sum(whole(row, 7)?)),
+        true => Ok(times),
         false => Err(Fault::wrong("a histogram holds another number of operations than its row says")),
     }
 }
@@ -524,17 +523,19 @@ mod tests {
     fn kinds_and_times_beyond_the_bound_are_refused() {
         let mut times = Times::default();
         (1..=10).for_each(|ns| times.record_n(ns, 1));
-        let room = size_of::<KindInterval>() as u64 + times.memory().0;
+        let room = size_of::<KindRow>() as u64 + times.memory().0;
         let mut budget = Budget::default();
         budget.memory(MEMORY_BYTES_MAX - room).unwrap();
         let mut interval =
             Interval { index: 0, start: Tick(0), length: Nanos(1), kinds: Vec::new(), generator: Generator::default() };
-        kind_of(&mut interval, &mut budget, 0).unwrap();
+        kind_of(&mut interval, &mut budget, OpKind(0)).unwrap();
         let kind = &mut interval.kinds[0];
         add_times(&mut kind.response, &times, &mut budget).unwrap();
         add_times(&mut kind.response, &times, &mut budget).expect("the same buckets take no more");
-        let refused =
-            [add_times(&mut kind.service, &times, &mut budget).err(), kind_of(&mut interval, &mut budget, 1).err()];
+        let refused = [
+            add_times(&mut kind.service, &times, &mut budget).err(),
+            kind_of(&mut interval, &mut budget, OpKind(1)).err(),
+        ];
         for refused in refused {
             assert!(matches!(refused, Some(Fault::Wrong(what)) if what.contains("bytes of times")));
         }

@@ -11,7 +11,7 @@
 use crate::error::StoreError;
 use crate::hdr::Encoder;
 use crate::{APPLICATION_ID, FORMAT, SCHEMA, open};
-use model::{Background, CounterSample, Event, Fact, IntervalRow, KindDef, KindRow, LatencyCounts, OpKind};
+use model::{Background, CounterSample, Event, Fact, IntervalRow, KindDef, KindRow, OpKind, Times};
 use model::{Phase, PointParam, PointState, PointTraits, RunMeta, SourceDef, Tick, Trial};
 use rusqlite::{
     CachedStatement, Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
@@ -353,23 +353,24 @@ fn insert_histograms(
     kind: &KindRow,
 ) -> rusqlite::Result<()> {
     let mut insert = statement(tx, "INSERT INTO histogram VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
-    let mut put = |what: &str, counts: &LatencyCounts| match counts.total() {
+    let mut put = |what: &str, times: &Times| match times.len() {
         0 => Ok(0),
-        total => insert.execute(params![
+        count => insert.execute(params![
             point.0,
             row.phase.as_str(),
             row.index,
             kind.kind.0,
             what,
-            int(total),
-            int(counts.sum_ns()),
-            int(counts.max_ns()),
-            encoder.encode(counts),
+            int(count),
+            int(u64::try_from(times.sum_ns()).unwrap_or(u64::MAX)),
+            int(times.max_ns()),
+            encoder.encode(times),
         ]),
     };
-    match &kind.response {
-        None => put("both", &kind.service)?,
-        Some(response) => put("response", response)? + put("service", &kind.service)?,
+    // A response time is never below its service time, so equal sums are equal times of every operation.
+    match kind.response == kind.service {
+        true => put("both", &kind.service)?,
+        false => put("response", &kind.response)? + put("service", &kind.service)?,
     };
     Ok(())
 }

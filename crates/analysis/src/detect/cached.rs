@@ -9,7 +9,7 @@ use crate::facts::is_direct_file;
 use crate::finding::machine::CachedReads;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
-use model::{CounterRole, OpClass, PointData};
+use model::{CounterRole, OpClass, OpKind, PointData};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::Cached, detect };
@@ -34,7 +34,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 
 /// Bytes read by operations of the kind `read`, per second of the run.
 fn read_per_second(point: &PointData, measured: &Measured) -> f64 {
-    let is_read = |kind: u8| point.kind(kind).is_some_and(|kind| kind.class == OpClass::Read);
+    let is_read = |kind: OpKind| point.kind(kind).is_some_and(|kind| kind.class == OpClass::Read);
     let kinds = measured.window.whole_recorded().iter().flat_map(|interval| &interval.kinds);
     let bytes: f64 = kinds.filter(|kind| is_read(kind.kind)).map(|kind| kind.bytes as f64).sum();
     let seconds: f64 = measured.window.whole.iter().map(|tally| tally.length.as_secs_f64()).sum();

@@ -31,7 +31,8 @@ mod tests {
     #[test]
     fn a_closed_loop_with_stalls_carries_the_note_and_an_open_loop_does_not() {
         let closed: HiddenWaits = Simulation::closed(20, stalling).figures();
-        assert_eq!((closed.p99_ns.0 / 1_000, closed.longest_ns.0 / 1_000_000), (100, 200), "{closed:?}");
+        assert!((99_800..=100_200).contains(&closed.p99_ns.0), "{closed:?}");
+        assert_eq!(closed.longest_ns.0, 200_000_000);
         assert!(Simulation::open(20, 5_000, stalling).findings("coordinated-omission").is_empty());
     }
 

@@ -8,7 +8,7 @@ use crate::facts::{is_scripted, slots};
 use crate::finding::correctness::{Contradiction, TimeKind};
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Quantiles, Severity};
-use model::{KindInterval, OpClass, PointData};
+use model::{KindRow, OpClass, PointData};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::Plausibility, detect };
@@ -35,7 +35,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 }
 
 fn histogram_totals(measured: &Measured) -> Option<Contradiction> {
-    let differs = |kind: &&KindInterval| kind.response.len() != kind.ok || kind.service.len() != kind.ok;
+    let differs = |kind: &&KindRow| kind.response.len() != kind.ok || kind.service.len() != kind.ok;
     let kinds = || measured.window.phase.intervals.iter().flat_map(|interval| &interval.kinds);
     let first = kinds().find(differs)?;
     Some(Contradiction::HistogramsDiffer {
@@ -51,7 +51,7 @@ fn block_bytes(point: &PointData, measured: &Measured) -> Option<Contradiction> 
     if block_bytes.0 == 0 {
         return None;
     }
-    let moves = |kind: &&KindInterval| point.kind(kind.kind).is_none_or(|kind| kind.class != OpClass::Sync);
+    let moves = |kind: &&KindRow| point.kind(kind.kind).is_none_or(|kind| kind.class != OpClass::Sync);
     let kinds = measured.window.phase.intervals.iter().flat_map(|interval| &interval.kinds).filter(moves);
     let (ops, moved_bytes) = kinds.fold((0, 0), |(ok, bytes), kind| (ok + kind.ok, bytes + kind.bytes));
     let expected = ops as f64 * block_bytes.0 as f64;

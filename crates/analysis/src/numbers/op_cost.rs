@@ -7,7 +7,7 @@
 use crate::counters::{Growth, done_between, growth_of_all, growth_of_first};
 use crate::facts::{EngineProcess, engine_process};
 use crate::window::Window;
-use model::{CounterRole, Generator, Interval, KindInterval, Phase, PointData};
+use model::{CounterRole, Generator, Interval, KindRow, Phase, PointData};
 use serde::{Deserialize, Serialize};
 
 /// What the generator itself used.
@@ -85,7 +85,7 @@ pub fn generator_cost(point: &PointData, window: &Window) -> GeneratorCost {
 }
 
 /// The operations of all clients in the part of the run phase that counts, the grace time included, each weighted by `worth`.
-fn done_by_all(point: &PointData, window: &Window, worth: impl Fn(&KindInterval) -> f64) -> f64 {
+fn done_by_all(point: &PointData, window: &Window, worth: impl Fn(&KindRow) -> f64) -> f64 {
     let intervals = point.phase(Phase::Run).into_iter().flat_map(|run| &run.intervals);
     let counted = intervals.filter(|interval| interval.start >= window.phase.start);
     counted.flat_map(|interval| &interval.kinds).map(worth).sum()
@@ -95,7 +95,7 @@ fn done_by_all(point: &PointData, window: &Window, worth: impl Fn(&KindInterval)
 /// weighted by `worth`. Bytes are those that the processes exchanged with storage, because a disk serves others, too. The device of
 /// a file system that was made for the point serves only that point: its own counters are taken then, which include journals,
 /// copies and compression.
-pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindInterval) -> f64) -> Cost {
+pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindRow) -> f64) -> Cost {
     let (start, end) = (window.phase.start, window.phase.end);
     let grown = |role| growth_of_all(point, role, start, end);
     let moved = |on_device, of_processes| match point.trial.target.fs {
@@ -118,7 +118,7 @@ pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindInter
 }
 
 /// What a query cost, as [`cost_per_op`]; `queries` weights an operation by the statements that it is.
-pub fn cost_per_query(point: &PointData, window: &Window, queries: impl Fn(&KindInterval) -> f64) -> CostPerQuery {
+pub fn cost_per_query(point: &PointData, window: &Window, queries: impl Fn(&KindRow) -> f64) -> CostPerQuery {
     let all = done_by_all(point, window, &queries);
     let per_op = generator_cost(point, window).cpu_ns_per_op;
     let client_cpu_ns = per_op.map(|cpu_ns| cpu_ns * done_by_all(point, window, |kind| kind.ok as f64));
@@ -190,7 +190,8 @@ mod tests {
                 let mut load = point.phases[0].clone();
                 (load.phase, load.start, load.end) = (Phase::Prepare, Tick(0), Tick(SECOND));
                 load.intervals.truncate(1);
-                (load.intervals[0].start, load.intervals[0].kinds[0].kind) = (Tick(SECOND - SECOND / 100), 1);
+                (load.intervals[0].start, load.intervals[0].kinds[0].kind) =
+                    (Tick(SECOND - SECOND / 100), model::OpKind(1));
                 point.kinds.push("load".into());
                 point.facts.push(model::Fact::new("queries_per_op.load", "1002"));
                 if with_load {

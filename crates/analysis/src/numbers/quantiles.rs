@@ -1,12 +1,10 @@
 //! Mean, percentiles and maximum of response and service times.
 //!
-//! In: the recorded times of intervals. Out: merged histograms, and their [`Quantiles`].
-//! Limits: percentiles are those of merged histograms, never means of percentiles.
+//! In: the recorded times of intervals. Out: the times of all of them together, and their [`Quantiles`].
+//! Limits: percentiles are those of merged times, never means of percentiles.
 
 use crate::window::Window;
-use hdrhistogram::Histogram;
-use model::histogram::new_hdr;
-use model::{Interval, KindInterval, Times};
+use model::{Interval, KindRow, Times};
 use serde::{Deserialize, Serialize};
 
 /// Mean, percentiles and maximum of a distribution of times, in nanoseconds.
@@ -24,62 +22,40 @@ pub struct Quantiles {
 /// All times of a run phase, those of the grace time included.
 pub struct PhaseTimes {
     /// finished - intended.
-    pub response: MergedTimes,
+    pub response: Times,
     /// finished - started.
-    pub service: MergedTimes,
-}
-
-/// The times of many intervals.
-pub struct MergedTimes {
-    /// How often each occurred.
-    pub histogram: Histogram<u64>,
-    /// Their sum, as it was recorded.
-    pub sum_ns: u128,
+    pub service: Times,
 }
 
 impl PhaseTimes {
     /// Those of the phase that `window` cuts.
     pub fn from_window(window: &Window) -> PhaseTimes {
         let intervals = &window.phase.intervals;
-        let response = MergedTimes::from_intervals(intervals, |kind| &kind.response);
-        PhaseTimes { response, service: MergedTimes::from_intervals(intervals, |kind| &kind.service) }
+        let response = merge_times(intervals, |kind| &kind.response);
+        PhaseTimes { response, service: merge_times(intervals, |kind| &kind.service) }
     }
 }
 
-impl MergedTimes {
-    fn from_intervals(intervals: &[Interval], which: impl Fn(&KindInterval) -> &Times) -> MergedTimes {
-        let kinds = intervals.iter().flat_map(|interval| &interval.kinds);
-        let sum_ns = kinds.fold(0u128, |sum, kind| sum.saturating_add(which(kind).sum_ns()));
-        MergedTimes { histogram: merge_times(intervals, which), sum_ns }
-    }
-
-    /// Mean, percentiles and maximum; `None` if there is no time. The mean is exact; percentiles are off by
+impl Quantiles {
+    /// Those of `times`; `None` if there is no time. Mean and maximum are exact; percentiles are off by
     /// [`model::histogram::PERCENTILE_ERROR_MAX`] at most.
-    pub fn quantiles(&self) -> Option<Quantiles> {
-        let times = &self.histogram;
+    pub fn from_times(times: &Times) -> Option<Quantiles> {
         let at = |quantile| times.value_at_quantile(quantile);
         let of_some = || Quantiles {
-            mean: self.sum_ns as f64 / times.len() as f64,
+            mean: times.mean_ns(),
             p50: at(0.5),
             p95: at(0.95),
             p99: at(0.99),
             p999: at(0.999),
-            max: times.max(),
+            max: times.max_ns(),
         };
         (!times.is_empty()).then(of_some)
     }
 }
 
-/// The times of all kinds and intervals as one histogram.
-pub fn merge_times<'a>(
-    intervals: impl IntoIterator<Item = &'a Interval>,
-    which: impl Fn(&KindInterval) -> &Times,
-) -> Histogram<u64> {
-    let mut all = new_hdr();
-    for kind in intervals.into_iter().flat_map(|interval| &interval.kinds) {
-        which(kind).add_to(&mut all);
-    }
-    all
+/// The times of all kinds and intervals together.
+pub fn merge_times<'a>(intervals: impl IntoIterator<Item = &'a Interval>, which: impl Fn(&KindRow) -> &Times) -> Times {
+    Times::merged(intervals.into_iter().flat_map(|interval| &interval.kinds).map(which))
 }
 
 #[cfg(test)]
@@ -101,12 +77,9 @@ mod tests {
     proptest! {
         #[test]
         fn percentiles_rise_for_any_times(times in prop::collection::vec(1u64..1 << 40, 1..200)) {
-            let mut histogram = new_hdr();
-            for time in &times {
-                histogram.record(*time).expect("it resizes");
-            }
-            let sum_ns = times.iter().map(|time| u128::from(*time)).sum();
-            let q = MergedTimes { histogram, sum_ns }.quantiles().expect("it is not empty");
+            let mut recorded = Times::default();
+            times.iter().for_each(|time| recorded.record_n(*time, 1));
+            let q = Quantiles::from_times(&recorded).expect("it is not empty");
             prop_assert!(q.p50 <= q.p95 && q.p95 <= q.p99 && q.p99 <= q.p999 && q.p999 <= q.max, "{q:?}");
         }
     }

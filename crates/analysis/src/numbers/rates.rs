@@ -5,7 +5,7 @@
 
 use crate::stats::{estimate_mean, total};
 use crate::window::Window;
-use model::{Interval, KindInterval, PointData};
+use model::{Interval, KindRow, PointData};
 
 /// So much per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Rate {
 
 impl Rate {
     /// What the operations in `window` come to, each as `worth` says.
-    pub fn of(window: &Window, worth: impl Fn(&KindInterval) -> f64) -> Rate {
+    pub fn of(window: &Window, worth: impl Fn(&KindRow) -> f64) -> Rate {
         let sum = |intervals: &[Interval]| total(intervals.iter().flat_map(|one| &one.kinds).map(&worth));
         let per_s = if window.seconds() > 0.0 { sum(window.inside_intervals) / window.seconds() } else { 0.0 };
         // Whole intervals at the end that nobody recorded have no operation.
@@ -46,12 +46,12 @@ impl PerOp {
     }
 
     /// The statements that the operations done of `kind` were.
-    pub fn queries(&self, kind: &KindInterval) -> f64 {
+    pub fn queries(&self, kind: &KindRow) -> f64 {
         kind.ok as f64 * self.queries.get(usize::from(kind.kind)).copied().unwrap_or(1.0)
     }
 
     /// The rows that they inserted.
-    pub fn rows(&self, kind: &KindInterval) -> f64 {
+    pub fn rows(&self, kind: &KindRow) -> f64 {
         kind.ok as f64 * self.rows.get(usize::from(kind.kind)).copied().unwrap_or(0.0)
     }
 
@@ -76,7 +76,7 @@ impl PerOp {
 mod tests {
     use crate::Summary;
     use crate::simulate::Simulation;
-    use model::{Fact, KindInterval, Times};
+    use model::{Fact, KindRow, OpKind, Times};
 
     fn summary(simulation: &Simulation) -> Summary {
         simulation.analysis().points.remove(0).summary.expect("it ran")
@@ -101,7 +101,7 @@ mod tests {
         let simulation =
             told(&[100; 10], &[("queries_per_op.select", "3"), ("rows_per_op.insert", "50")]).with(|point| {
                 point.kinds = vec!["select".into(), "insert".into()];
-                let insert = |ok| KindInterval { kind: 1, ok, ..point.phases[0].intervals[0].kinds[0].clone() };
+                let insert = |ok| KindRow { kind: OpKind(1), ok, ..point.phases[0].intervals[0].kinds[0].clone() };
                 let inserts = [insert(2), insert(4)];
                 point.phases[0]
                     .intervals

@@ -10,7 +10,7 @@ use super::quantiles::{PhaseTimes, Quantiles};
 use super::rates::{PerOp, Rate};
 use crate::beside::{Beside, success_rate};
 use crate::window::{Tally, Window};
-use model::{KindInterval, Nanos, Pacing, PointData};
+use model::{KindRow, Nanos, Pacing, PointData};
 use serde::{Deserialize, Serialize};
 
 /// The numbers of one point over its run phase.
@@ -96,7 +96,7 @@ impl Summary {
 /// clients.
 pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside: Option<Beside>) -> Summary {
     let (inside, per_op) = (window.inside, PerOp::of(point));
-    let (done, queries) = (|kind: &KindInterval| kind.ok as f64, |kind: &KindInterval| per_op.queries(kind));
+    let (done, queries) = (|kind: &KindRow| kind.ok as f64, |kind: &KindRow| per_op.queries(kind));
     let queries_rate = Rate::of(window, queries);
     let rows_rate = per_op.rate_of_rows(window);
     let offered_per_s = match point.trial.load.pacing {
@@ -119,8 +119,8 @@ pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside:
         rows_per_s: rows_rate.map(|rate| rate.per_s),
         rows_per_s_ci95: rows_rate.and_then(|rate| rate.ci95),
         bytes_per_s: inside.bytes_per_s(),
-        response_ns: times.response.quantiles(),
-        service_ns: times.service.quantiles(),
+        response_ns: Quantiles::from_times(&times.response),
+        service_ns: Quantiles::from_times(&times.service),
         worst: find_worst_interval(window).filter(|worst| worst.ops_per_s <= inside.ops_per_s()),
         generator: generator_cost(point, window),
         cost: cost_per_op(point, window, done),

@@ -142,8 +142,8 @@ impl SlowOpSearch<'_> {
         let others = self.window.phase.intervals.iter().filter(|interval| !self.is_near_stall(interval));
         let with_slow: Vec<&Interval> = others.filter(|interval| longest_ns(interval) >= least_ns).collect();
         let service = merge_times(with_slow.iter().copied(), |kind| &kind.service);
-        let count = service.count_between(least_ns, service.max().max(least_ns));
-        let (longest_ns, median_ns) = (service.max(), self.service.p50);
+        let count = service.count_from(least_ns);
+        let (longest_ns, median_ns) = (service.max_ns(), self.service.p50);
         let found = SlowOps { count, longest_ns, median_ns, intervals: with_slow.len() };
         (!with_slow.is_empty()).then_some(found)
     }

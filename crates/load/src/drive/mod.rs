@@ -143,8 +143,7 @@ mod tests {
     use crate::clock::SimClock;
     use crate::recorder::{Delivery, Recorder};
     use crate::source::OpSource;
-    use model::histogram::{LatencyCounts, new_hdr};
-    use model::{Arrivals, IoOp, OnError, Pacing, Phase};
+    use model::{Arrivals, IoOp, OnError, Pacing, Phase, Times};
     use std::sync::Arc;
     use std::sync::mpsc;
     use workload::Workload;
@@ -279,25 +278,24 @@ mod tests {
         ok: u64,
         failed: u64,
         late: u64,
-        response: LatencyCounts,
-        service: LatencyCounts,
+        response: Times,
+        service: Times,
     }
 
     fn totals(delivered: mpsc::Receiver<Delivery>) -> Totals {
-        let mut totals =
-            Totals { ok: 0, failed: 0, late: 0, response: LatencyCounts::default(), service: LatencyCounts::default() };
+        let mut totals = Totals { ok: 0, failed: 0, late: 0, response: Times::default(), service: Times::default() };
         for delivery in delivered.iter() {
-            let increment = match delivery {
-                Delivery::Increment(increment) => increment,
+            let row = match delivery {
+                Delivery::Interval(row) => row,
                 Delivery::Failure { .. } => continue,
                 delivery => panic!("unexpected {delivery:?}"),
             };
-            for kind in &increment.kinds {
+            for kind in &row.kinds {
                 totals.ok += kind.ok;
                 totals.failed += kind.failed;
                 totals.late += kind.late;
                 totals.service.add(&kind.service);
-                totals.response.add(kind.response.as_ref().unwrap_or(&kind.service));
+                totals.response.add(&kind.response);
             }
         }
         totals
@@ -328,10 +326,8 @@ mod tests {
         })
     }
 
-    fn ms_at(counts: &LatencyCounts, quantile: f64) -> f64 {
-        let mut hdr = new_hdr();
-        hdr.add(counts.to_hdr()).unwrap();
-        hdr.value_at_quantile(quantile) as f64 / 1e6
+    fn ms_at(times: &Times, quantile: f64) -> f64 {
+        times.value_at_quantile(quantile) as f64 / 1e6
     }
 
     const CLOSED: Pacing = Pacing::Closed { think: Nanos(0) };

@@ -10,7 +10,7 @@ use crate::format;
 use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
 use analysis::repeats::merge_times;
 use analysis::{Analysis, PointAnalysis};
-use hdrhistogram::Histogram;
+use model::Times;
 use plot::figure::{Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke};
 
 /// The chart.
@@ -92,8 +92,8 @@ fn x_axis(points: &[&PointAnalysis]) -> Axis {
 }
 
 /// The highest percentile with ten operations beyond it, and no further than 99.999.
-fn last_percentile(histogram: &Histogram<u64>) -> f64 {
-    let beyond = 10.0 / (histogram.len().max(1) as f64);
+fn last_percentile(times: &Times) -> f64 {
+    let beyond = 10.0 / (times.len().max(1) as f64);
     (100.0 * (1.0 - beyond)).clamp(0.0, 99.999)
 }
 
@@ -117,12 +117,12 @@ fn lines_of(row: &Row, style: SeriesStyle) -> Vec<DataSeries> {
 }
 
 /// Forty steps to each nine.
-fn curve(histogram: &Histogram<u64>) -> Vec<(f64, f64)> {
-    let last = last_percentile(histogram);
+fn curve(times: &Times) -> Vec<(f64, f64)> {
+    let last = last_percentile(times);
     let nines = -(1.0 - last / 100.0).log10();
     let steps = (nines * 40.0).ceil().max(1.0) as usize;
     let percentile = |i: usize| 100.0 * (1.0 - 10f64.powf(-nines * i as f64 / steps as f64));
-    (0..=steps).map(percentile).map(|p| (p, histogram.value_at_quantile(p / 100.0) as f64)).collect()
+    (0..=steps).map(percentile).map(|p| (p, times.value_at_quantile(p / 100.0) as f64)).collect()
 }
 
 #[cfg(test)]
@@ -132,9 +132,9 @@ mod tests {
 
     #[test]
     fn a_curve_ends_where_ten_operations_lie_beyond() {
-        let mut histogram = model::histogram::new_hdr();
-        (1..=10_000u64).for_each(|ns| histogram.record(ns * 1_000).unwrap());
-        let curve = curve(&histogram);
+        let mut times = Times::default();
+        (1..=10_000u64).for_each(|ns| times.record_n(ns * 1_000, 1));
+        let curve = curve(&times);
         let (percentile, value) = *curve.last().unwrap();
         assert!((percentile - 99.9).abs() < 1e-6, "{percentile}");
         assert!((value / 9_990_000.0 - 1.0).abs() < 0.01, "{value}");

@@ -51,6 +51,6 @@ pub const MEAN: Measure = Measure {
     of: |p| Some((p.summary.as_ref()?.response_ns?.mean, None)),
     together: Together::As(|repeats| {
         let all = merge_times(repeats, |series| &series.response);
-        (!all.is_empty()).then(|| all.mean())
+        (!all.is_empty()).then(|| all.mean_ns())
     }),
 };

@@ -73,7 +73,7 @@ impl SteadyJudge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Generator, KindRow, LatencyCounts, Until};
+    use model::{Generator, KindRow, Until};
 
     const SECOND: u64 = 1_000_000_000;
     /// The run phase does not begin with the clock.
@@ -94,8 +94,7 @@ mod tests {
     }
 
     fn row(phase: Phase, index: u32, ok: u64) -> IntervalRow {
-        let service = LatencyCounts::default();
-        let kind = KindRow { kind: OpKind(0), ok, failed: 0, bytes: 0, late: 0, service, response: None };
+        let kind = KindRow { ok, ..KindRow::empty(OpKind(0)) };
         let (start, length) = (Tick(START + u64::from(index) * SECOND), Nanos(SECOND));
         IntervalRow { phase, index, start, length, kinds: vec![kind], generator: Generator::default() }
     }

@@ -66,23 +66,23 @@ pub fn kinds() -> Vec<KindDef> {
     vec![KindDef::new("read", OpClass::Read), write]
 }
 
-pub fn counts(times_ns: impl IntoIterator<Item = u64>) -> LatencyCounts {
+pub fn times_of(times_ns: impl IntoIterator<Item = u64>) -> Times {
     let mut counts = LatencyCounts::default();
     times_ns.into_iter().for_each(|ns| counts.record(ns));
-    counts
+    counts.take()
 }
 
 /// One increment of interval `index` of `phase`, which begins at second 10, with `ok` operations of one kind.
 pub fn row(phase: Phase, index: u32, kind: u8, ok: u64) -> IntervalRow {
-    let times = |offset: u64| counts((0..ok).map(|n| 100_000 + offset + n * 1_237));
+    let times = |offset: u64| times_of((0..ok).map(|n| 100_000 + offset + n * 1_237));
     let kind = KindRow {
         kind: OpKind(kind),
         ok,
         failed: 3,
         bytes: ok * 16_384,
         late: 2,
+        response: if ok.is_multiple_of(2) { times(500_000) } else { times(0) },
         service: times(0),
-        response: ok.is_multiple_of(2).then(|| times(500_000)),
     };
     IntervalRow {
         phase,

@@ -44,8 +44,8 @@ fn busy_second(second: u32) -> IntervalRow {
         let uniform = (scattered as f64 + 0.5) / (1u64 << 53) as f64;
         (600_000.0 * (-uniform.ln()).powf(1.2)) as u64 + 150_000
     });
-    let kind =
-        KindRow { ok: 2_000, service: counts(times), response: None, ..row(Phase::Run, 0, 0, 1).kinds.remove(0) };
+    let service = times_of(times);
+    let kind = KindRow { ok: 2_000, response: service.clone(), service, ..row(Phase::Run, 0, 0, 1).kinds.remove(0) };
     IntervalRow { index: second, kinds: vec![kind], ..row(Phase::Run, second, 0, 1) }
 }
 
