@@ -107,7 +107,7 @@ fn a_run_ended_by_ctrl_c_goes_on_too_and_its_report_is_written_anew() {
     let run = lab.json(&["run", "--resume", &name]);
     assert_eq!(run["state"], "complete");
     let report = std::fs::read_to_string(lab.path().join(run["report"].as_str().unwrap())).unwrap();
-    assert!(report.contains("measured again after 1 attempt"));
+    assert!(report.contains("this point was repeated after 1 interrupted attempt"));
 }
 
 #[test]
