@@ -48,13 +48,13 @@ pub struct OpSource<O> {
     /// How many of these were made, and how many of them were taken.
     made: usize,
     taken: usize,
-    left: Left,
+    left: OpsLeft,
     /// The statements that they call, where those are not all.
     statements: Option<Vec<u16>>,
 }
 
 /// Operations that may still be taken.
-enum Left {
+enum OpsLeft {
     /// So many, by this client alone.
     Own(u64),
     /// What the others leave of a count, in addition to those already made.
@@ -81,13 +81,13 @@ impl<O: Op> OpSource<O> {
 
     /// The same operations, as many as this one of `clients` clients comes to take from `shared_budget`.
     fn with_shared_budget(self, shared_budget: SharedBudget, clients: u32) -> Self {
-        OpSource { left: Left::Shared(shared_budget, clients), ..self }
+        OpSource { left: OpsLeft::Shared(shared_budget, clients), ..self }
     }
 
     /// The operations of `workload`, made `ahead` at a time, `limit` in all.
     pub fn of(workload: Box<dyn Workload<O>>, ahead: usize, limit: Option<u64>) -> Self {
         let ready = std::iter::repeat_with(O::default).take(ahead).collect();
-        OpSource { workload, ready, made: 0, taken: 0, left: Left::Own(limit.unwrap_or(u64::MAX)), statements: None }
+        OpSource { workload, ready, made: 0, taken: 0, left: OpsLeft::Own(limit.unwrap_or(u64::MAX)), statements: None }
     }
 
     /// The numbers of the statements that the operations call; `None` where they may be any.
@@ -98,7 +98,7 @@ impl<O: Op> OpSource<O> {
     /// Whether there is an operation to take.
     #[inline]
     pub fn has_more(&mut self) -> bool {
-        if let Left::Own(left) = self.left {
+        if let OpsLeft::Own(left) = self.left {
             return left > 0;
         }
         if self.taken == self.made {
@@ -114,7 +114,7 @@ impl<O: Op> OpSource<O> {
             self.refill();
         }
         self.taken += 1;
-        if let Left::Own(left) = &mut self.left {
+        if let OpsLeft::Own(left) = &mut self.left {
             *left -= 1;
         }
         &self.ready[self.taken - 1]
@@ -124,8 +124,8 @@ impl<O: Op> OpSource<O> {
     fn refill(&mut self) {
         self.made = match &self.left {
             // What is made and never taken may be missing elsewhere: clients of several tables count their rows down together.
-            Left::Own(left) => (*left).min(self.ready.len() as u64) as usize,
-            Left::Shared(shared_budget, clients) => shared_budget.take(self.ready.len() as u64, *clients) as usize,
+            OpsLeft::Own(left) => (*left).min(self.ready.len() as u64) as usize,
+            OpsLeft::Shared(shared_budget, clients) => shared_budget.take(self.ready.len() as u64, *clients) as usize,
         };
         self.workload.fill(&mut self.ready[..self.made]);
         self.taken = 0;

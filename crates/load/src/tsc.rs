@@ -33,7 +33,7 @@ pub struct ClientClock {
 impl ClientClock {
     /// A clock that tells what `kernel` does.
     pub fn new(kernel: MonotonicClock) -> ClientClock {
-        let counter = Counter::get();
+        let counter = TimeStampCounter::get();
         let started = counter.started.filter(|_| counter.refused.is_none());
         let anchor = started.unwrap_or(ClockSample { count: 0, ns: 0, wide: 0 });
         ClientClock { kernel, calibration: Cell::new(Calibration::NONE), anchor: Cell::new(anchor) }
@@ -110,7 +110,7 @@ fn read_ns(clock: &ClientClock) -> f64 {
 const TSC: &str = "tsc";
 
 fn clock_of_clients() -> &'static str {
-    match (Counter::get().refused, DISAGREED_NS.load(Relaxed)) {
+    match (TimeStampCounter::get().refused, DISAGREED_NS.load(Relaxed)) {
         (None, 0) => TSC,
         (None, _) => "CLOCK_MONOTONIC (the tsc disagreed with it)",
         (Some(reason), _) => reason,
@@ -131,26 +131,26 @@ pub(crate) fn new_disagreement() -> Option<Nanos> {
 static DISAGREED_NS: AtomicU64 = AtomicU64::new(0);
 
 /// What is known of the counter of this machine.
-struct Counter {
+struct TimeStampCounter {
     /// Both clocks when this was asked first: far enough back for the first line when clients begin.
     started: Option<ClockSample>,
     /// Why clients ask the kernel, where they do.
     refused: Option<&'static str>,
 }
 
-impl Counter {
-    fn get() -> &'static Counter {
-        static COUNTER: OnceLock<Counter> = OnceLock::new();
+impl TimeStampCounter {
+    fn get() -> &'static TimeStampCounter {
+        static COUNTER: OnceLock<TimeStampCounter> = OnceLock::new();
         COUNTER.get_or_init(|| match refusal() {
-            Some(refused) => Counter { started: None, refused: Some(refused) },
-            None => Counter { started: ClockSample::narrow(), refused: None },
+            Some(refused) => TimeStampCounter { started: None, refused: Some(refused) },
+            None => TimeStampCounter { started: ClockSample::narrow(), refused: None },
         })
     }
 }
 
 /// Has both clocks read now, so that their rates are known later.
 pub(crate) fn prepare() {
-    Counter::get();
+    TimeStampCounter::get();
 }
 
 /// Both clocks, read together.
