@@ -188,7 +188,7 @@ impl<'a> TrialPerformer<'a> {
     ) -> Result<(), RunnerError> {
         let current = self.current.as_mut().expect("opened");
         if let Some(background) = &loading.background {
-            let clients = Background { clients: background.count() as u32, per_s: background.per_s };
+            let clients = Background { clients: background.count(), per_s: background.per_s };
             let facts = facts::of_background(background, &loading.kinds).into();
             conductor.deliver(Message::Background { kinds: background.kinds.clone(), clients, facts });
         }
