@@ -3,7 +3,7 @@
 //! In: a recorded run. Out: an [`Analysis`]. Limits: it computes each number once and in this order: window, numbers, series,
 //! shape, findings; nothing before the findings judges.
 
-use crate::beside::{Beside, Group};
+use crate::background::{BackgroundSummary, Group};
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
 use crate::dimensions::{Described, describe, target_name};
 use crate::finding::Code;
@@ -136,7 +136,7 @@ fn compute(
     phases: &[PhaseData],
     points: &[PointData],
     window: &Window,
-    beside: Option<Beside>,
+    beside: Option<BackgroundSummary>,
 ) -> Computed {
     let times = PhaseTimes::from_window(window);
     let summary = summarise(point, window, &times, beside);

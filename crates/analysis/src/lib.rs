@@ -7,7 +7,7 @@
 mod accounts;
 pub mod amounts;
 mod analyse;
-mod beside;
+mod background;
 pub mod bins;
 mod chain;
 pub mod cost;
@@ -35,7 +35,7 @@ pub mod window;
 
 pub use amounts::{Amounts, Inserted};
 pub use analyse::{Analysis, analyse};
-pub use beside::Beside;
+pub use background::BackgroundSummary;
 pub use bins::Bin;
 pub use cost::InsertCost;
 pub use data_load::DataLoad;

@@ -8,7 +8,7 @@ use crate::server::location::DataLocation;
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
 use model::{ParamDef, Params, Trial};
-use workload::Carried;
+use workload::SequenceState;
 
 /// `engine`, the workload and every parameter that shapes the data, as text. Two trials must agree on it to share it.
 pub(crate) fn shape_on(engine: &EngineDef, trial: &Trial) -> String {
@@ -29,18 +29,18 @@ pub(crate) struct DataDescription {
     data: String,
     shape: String,
     /// How far the trials on it have come.
-    pub(crate) carried: Carried,
+    pub(crate) sequence: SequenceState,
 }
 
 impl DataDescription {
     pub(crate) fn new(start: &Start) -> DataDescription {
         let shape = shape_on(start.engine, start.trial);
-        DataDescription { engine: start.engine, data: start.data.into(), shape, carried: Carried::default() }
+        DataDescription { engine: start.engine, data: start.data.into(), shape, sequence: SequenceState::default() }
     }
 
     /// The data is again as it was loaded: no trial has gone on with it.
     pub(crate) fn forget(&mut self) {
-        self.carried = Carried::default();
+        self.sequence = SequenceState::default();
     }
 
     /// Refuses data that is not what `trial` expects.

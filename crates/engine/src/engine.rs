@@ -8,10 +8,10 @@ use crate::verify::ReadBack;
 use host::cgroup::CgroupLimits;
 use host::device::Consent;
 use host::error::TargetError;
-use load::{Beside, Client, Crews, OpSource};
+use load::{BackgroundLoad, Client, ClientSet, OpSource};
 use model::{Bytes, CounterSource, Fact, Op, Params, Trial};
 use std::path::Path;
-use workload::{Kind, Part, Slot};
+use workload::{ClientIndex, Kind, OpStream};
 
 /// One engine: how it presents itself and how it is started.
 pub struct EngineDef {
@@ -75,37 +75,37 @@ pub struct Start<'a> {
 }
 
 /// Clients ready to be started, and what they do.
-pub struct Loading {
+pub struct WorkloadClients {
     /// The kinds of operation.
     pub kinds: Vec<Kind>,
     /// One per client.
     pub clients: Vec<Box<dyn Client>>,
     /// The background load.
-    pub beside: Option<Beside>,
+    pub background: Option<BackgroundLoad>,
 }
 
-impl Loading {
-    /// `clients` clients for `part`, made by `client`, and as many for the background load `beside`.
+impl WorkloadClients {
+    /// `clients` clients for `part`, made by `client`, and as many for the background load `background`.
     pub(crate) fn new<O: Op + 'static>(
         kinds: &[Kind],
-        part: &Part<O>,
-        beside: Option<&workload::Beside<O>>,
+        part: &OpStream<O>,
+        background: Option<&workload::BackgroundOps<O>>,
         clients: u32,
-        client: impl Fn(OpSource<O>, Slot) -> Box<dyn Client>,
-    ) -> Loading {
-        let all = |part: &Part<O>| slots(clients).map(|slot| client(OpSource::new(part, slot), slot)).collect();
-        let beside = beside.map(|beside| Beside {
-            clients: all(&beside.part),
-            kinds: beside.kinds.clone(),
-            per_s: beside.per_client_s * f64::from(clients),
+        client: impl Fn(OpSource<O>, ClientIndex) -> Box<dyn Client>,
+    ) -> WorkloadClients {
+        let all = |part: &OpStream<O>| slots(clients).map(|slot| client(OpSource::new(part, slot), slot)).collect();
+        let background = background.map(|background| BackgroundLoad {
+            clients: all(&background.stream),
+            kinds: background.kinds.clone(),
+            per_s: background.per_client_s * f64::from(clients),
         });
-        Loading { kinds: kinds.to_vec(), clients: all(part), beside }
+        WorkloadClients { kinds: kinds.to_vec(), clients: all(part), background }
     }
 }
 
-impl From<Loading> for Crews {
-    fn from(loading: Loading) -> Crews {
-        Crews { clients: loading.clients, beside: loading.beside }
+impl From<WorkloadClients> for ClientSet {
+    fn from(loading: WorkloadClients) -> ClientSet {
+        ClientSet { clients: loading.clients, background: loading.background }
     }
 }
 
@@ -161,7 +161,7 @@ pub trait Instance {
     }
 
     /// The clients that make the data. `None` if there is nothing to make.
-    fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError>;
+    fn loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError>;
 
     /// Quiesces the engine after the load (syncs, checkpoints) and marks the data as complete. Also called if there was nothing to
     /// load. Returns facts about the load.
@@ -178,7 +178,7 @@ pub trait Instance {
     }
 
     /// The clients of `trial`. Refuses data that was not made for it.
-    fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError>;
+    fn clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError>;
 
     /// Facts that are known only after the load of a trial. Counters in them begin again from zero.
     fn finish_trial(&mut self) -> Vec<Fact> {
@@ -218,8 +218,8 @@ pub(crate) fn loaders_for(ops: Option<u64>) -> u32 {
 }
 
 /// One slot for each of `clients` clients.
-pub(crate) fn slots(clients: u32) -> impl Iterator<Item = Slot> {
-    (0..clients).map(move |client| Slot { client, clients })
+pub(crate) fn slots(clients: u32) -> impl Iterator<Item = ClientIndex> {
+    (0..clients).map(move |client| ClientIndex { client, clients })
 }
 
 /// Refuses a depth that an engine with one operation at a time cannot have.

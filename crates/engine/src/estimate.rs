@@ -9,7 +9,7 @@ use crate::registry::{engine_of, family_of};
 
 use host::volume;
 use model::{Bytes, Family, Nanos, Pacing, Trial};
-use workload::Carried;
+use workload::SequenceState;
 
 /// A closed loop without think time is taken to do this many operations per second: more than any engine here commits, also
 /// without a sync.
@@ -73,14 +73,14 @@ pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
     if overwrites(trial) {
         return None;
     }
-    let carried = Carried::default();
+    let sequence = SequenceState::default();
     let (writes, block) = match family_of(trial) {
         Family::Io => {
-            let program = (workload.io?)(params, seed, &carried);
+            let program = (workload.io?)(params, seed, &sequence);
             (program.writes, Some(program.block))
         }
-        Family::Sql => ((workload.sql?)(params, seed, &carried).writes, None),
-        Family::Kv => ((workload.kv?)(params, seed, &carried).ok()?.writes, None),
+        Family::Sql => ((workload.sql?)(params, seed, &sequence).writes, None),
+        Family::Kv => ((workload.kv?)(params, seed, &sequence).ok()?.writes, None),
     };
     match (writes, block, trial.phases.ops_max, trial.phases.warmup) {
         (false, ..) => Some(Bytes(0)),

@@ -9,7 +9,7 @@
 use crate::counters::{ServerSource, in_process_source, own};
 use crate::data_description::DataDescription;
 use crate::engine::{
-    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, Loading, ResetFor, Start, depth_one_only,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, Start, WorkloadClients, depth_one_only,
     loaders_for,
 };
 use crate::kv::{KvDriver, Store, program_of};
@@ -29,7 +29,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use workload::{Beside, Carried, Kind, Part};
+use workload::{BackgroundOps, Kind, OpStream, SequenceState};
 
 /// The engine `fjall`.
 pub static FJALL: EngineDef = EngineDef {
@@ -46,7 +46,7 @@ pub static FJALL: EngineDef = EngineDef {
     // the 64 MiB in flight) hold once more what is not yet in tables.
     disk_peak: |data, _| Bytes(2 * data.0 + data.0.min(576 << 20)),
     version: || Ok(VERSION.into()),
-    check: |trial| depth_one_only(trial).and_then(|()| program_of(trial, &Carried::default()).map(drop)),
+    check: |trial| depth_one_only(trial).and_then(|()| program_of(trial, &SequenceState::default()).map(drop)),
     start: |start| Ok(Box::new(Fjall::start(start)?)),
 };
 
@@ -159,12 +159,12 @@ impl Fjall {
     fn part_clients(
         &self,
         kinds: &[Kind],
-        part: &Part<KvOp>,
-        beside: Option<&Beside<KvOp>>,
+        part: &OpStream<KvOp>,
+        background: Option<&BackgroundOps<KvOp>>,
         clients: u32,
-    ) -> Result<Loading, TargetError> {
+    ) -> Result<WorkloadClients, TargetError> {
         let open = self.open()?;
-        Ok(Loading::new(kinds, part, beside, clients, |source, _| {
+        Ok(WorkloadClients::new(kinds, part, background, clients, |source, _| {
             let (database, keyspaces) = (open.database.clone(), open.keyspaces.clone());
             let store = FjallStore { database, keyspaces, persist: self.persist };
             Box::new(SyncClient::new(source, KvDriver::new(store, self.dir.path())))
@@ -181,8 +181,8 @@ impl Instance for Fjall {
         InstanceReport { facts: own.chain(self.reset.facts()).collect(), ..InstanceReport::default() }
     }
 
-    fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
-        let program = program_of(trial, &self.made_for.carried)?;
+    fn loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
+        let program = program_of(trial, &self.made_for.sequence)?;
         let open = self.open.as_mut().expect("nothing has closed it yet");
         for table in &program.tables {
             let keyspace = open.database.keyspace(table, KeyspaceCreateOptions::default);
@@ -221,16 +221,16 @@ impl Instance for Fjall {
         self.reopen(|reset, _, data| reset.restore(data))
     }
 
-    fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
+    fn clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
         self.made_for.check(&self.dir, trial)?;
-        let program = program_of(trial, &self.made_for.carried)?;
+        let program = program_of(trial, &self.made_for.sequence)?;
         if program.drains {
             let OpenDatabase { database, keyspaces, .. } = self.open()?;
             let (database, keyspaces) = (database.clone(), keyspaces.clone());
             let drain = FjallDrain { database, keyspaces, directory: self.dir.path().into() };
             return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.load.clients, &drain));
         }
-        self.part_clients(&program.kinds, &program.run, program.beside.as_ref(), trial.load.clients)
+        self.part_clients(&program.kinds, &program.run, program.background.as_ref(), trial.load.clients)
     }
 
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {

@@ -7,7 +7,7 @@ use host::error::{TargetError, shown};
 use load::Driver;
 use model::{FailureClass, KvAction, KvEntry, KvOp, Outcome, Trial};
 use std::path::{Path, PathBuf};
-use workload::{Carried, KvProgram};
+use workload::{KvProgram, SequenceState};
 
 /// One client's way into an engine.
 pub trait Store: Send + 'static {
@@ -102,8 +102,8 @@ impl<S: Store> Driver for KvDriver<S> {
     }
 }
 
-/// What `trial` asks of an engine of keys and values, which `carried` holds rows for.
-pub fn program_of(trial: &Trial, carried: &Carried) -> Result<KvProgram, TargetError> {
+/// What `trial` asks of an engine of keys and values, which `sequence` holds rows for.
+pub fn program_of(trial: &Trial, sequence: &SequenceState) -> Result<KvProgram, TargetError> {
     let make = workload_of(trial).kv.expect("the plan was checked: workload and engine share a family");
-    make(&trial.workload.params, trial.seed, carried).map_err(|error| TargetError::Unsupported(error.to_string()))
+    make(&trial.workload.params, trial.seed, sequence).map_err(|error| TargetError::Unsupported(error.to_string()))
 }

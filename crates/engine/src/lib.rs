@@ -29,5 +29,5 @@ mod sql;
 mod sqlite;
 pub mod verify;
 
-pub use engine::{DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, Loading, ResetFor, Start};
+pub use engine::{DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, Start, WorkloadClients};
 pub use registry::{ENGINES, counter_sources, find, has_step, shape_of};

@@ -6,14 +6,14 @@
 //!
 //! The same code drains pending writes after the load and when a step of a workload asks for it.
 
-use crate::engine::{Loading, slots};
+use crate::engine::{WorkloadClients, slots};
 use crate::sql::OpFailure;
 use load::{Client, Driver, OpSource, SyncClient};
 use model::{Bytes, Fact, Op, Outcome};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use workload::{Kind, Part, Slot};
+use workload::{ClientIndex, Kind, OpStream};
 
 /// How long a maintenance connection waits for an answer: a day.
 pub(super) const PATIENCE: Duration = Duration::from_secs(86_400);
@@ -93,16 +93,16 @@ pub(super) trait Maintenance: Clone + Send + 'static {
 
 /// `clients` clients that perform `maintenance` for the operations of `part`.
 pub(super) fn maintenance_clients<C: Maintenance>(
-    part: &Part<C::Op>,
+    part: &OpStream<C::Op>,
     kinds: &[Kind],
     clients: u32,
     maintenance: &C,
-) -> Loading {
-    let client = |slot: Slot| -> Box<dyn Client> {
+) -> WorkloadClients {
+    let client = |slot: ClientIndex| -> Box<dyn Client> {
         let driver = MaintenanceDriver { maintenance: maintenance.clone(), open: None, failure: String::new() };
         Box::new(SyncClient::new(OpSource::new(part, slot), driver))
     };
-    Loading { kinds: kinds.to_vec(), clients: slots(clients).map(client).collect(), beside: None }
+    WorkloadClients { kinds: kinds.to_vec(), clients: slots(clients).map(client).collect(), background: None }
 }
 
 /// One client.

@@ -4,7 +4,7 @@
 //! the kernel wakes no thread that exactly: such a client keeps one core busy, and more clients than cores disturb each other.
 
 use crate::engine::{
-    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, Loading, depth_one_only, workload_of,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, WorkloadClients, depth_one_only, workload_of,
 };
 use host::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
@@ -14,7 +14,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use workload::{Beside, Carried, Kind, Part, Slot};
+use workload::{BackgroundOps, ClientIndex, Kind, OpStream, SequenceState};
 
 /// The engine `null`.
 pub static NULL: EngineDef = EngineDef {
@@ -144,7 +144,7 @@ impl Null {
         Null { script: Script::new(params), seed, clock: MonotonicClock::start(), shared: Arc::default() }
     }
 
-    fn client<O: Op>(&self, source: OpSource<O>, slot: Slot) -> Box<dyn Client> {
+    fn client<O: Op>(&self, source: OpSource<O>, slot: ClientIndex) -> Box<dyn Client> {
         let driver = NullDriver::<O> {
             script: self.script,
             clock: self.clock,
@@ -155,8 +155,14 @@ impl Null {
         Box::new(SyncClient::new(source, driver))
     }
 
-    fn part_clients<O: Op>(&self, kinds: &[Kind], run: &Part<O>, beside: Option<&Beside<O>>, clients: u32) -> Loading {
-        Loading::new(kinds, run, beside, clients, |source, slot| self.client(source, slot))
+    fn part_clients<O: Op>(
+        &self,
+        kinds: &[Kind],
+        run: &OpStream<O>,
+        background: Option<&BackgroundOps<O>>,
+        clients: u32,
+    ) -> WorkloadClients {
+        WorkloadClients::new(kinds, run, background, clients, |source, slot| self.client(source, slot))
     }
 }
 
@@ -166,7 +172,7 @@ impl Instance for Null {
         InstanceReport { facts, ..InstanceReport::default() }
     }
 
-    fn loaders(&mut self, _: &Trial) -> Result<Option<Loading>, TargetError> {
+    fn loaders(&mut self, _: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
         Ok(None)
     }
 
@@ -174,21 +180,21 @@ impl Instance for Null {
         Ok(Vec::new())
     }
 
-    fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
+    fn clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
         let def = workload_of(trial);
         let (params, n) = (&trial.workload.params, trial.load.clients);
         if let Some(make) = def.io {
-            let program = make(params, trial.seed, &Carried::default());
+            let program = make(params, trial.seed, &SequenceState::default());
             return Ok(self.part_clients(&program.kinds, &program.run, None, n));
         }
         if let Some(make) = def.sql {
-            let program = make(params, trial.seed, &Carried::default());
-            return Ok(self.part_clients(&program.kinds, &program.run, program.beside.as_ref(), n));
+            let program = make(params, trial.seed, &SequenceState::default());
+            return Ok(self.part_clients(&program.kinds, &program.run, program.background.as_ref(), n));
         }
         let make = def.kv.expect("a workload has at least one family");
-        let program = make(params, trial.seed, &Carried::default())
+        let program = make(params, trial.seed, &SequenceState::default())
             .map_err(|error| TargetError::Unsupported(error.to_string()))?;
-        Ok(self.part_clients(&program.kinds, &program.run, program.beside.as_ref(), n))
+        Ok(self.part_clients(&program.kinds, &program.run, program.background.as_ref(), n))
     }
 
     fn space(&self) -> DataSpace {

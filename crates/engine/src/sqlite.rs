@@ -11,7 +11,7 @@
 use crate::counters::{ServerSource, in_process_source, own};
 use crate::data_description::DataDescription;
 use crate::engine::{
-    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, Loading, ResetFor, Start, depth_one_only,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, Start, WorkloadClients, depth_one_only,
     workload_of,
 };
 use crate::maintenance::{self, Maintenance, RemainingDebt};
@@ -34,7 +34,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use workload::{Beside, Carried, Column, ColumnKind, Kind, Part, SqlProgram, Table, Work};
+use workload::{BackgroundOps, Column, ColumnKind, Kind, OpStream, SequenceState, SqlProgram, Table, Work};
 
 /// The engine `sqlite`.
 pub static SQLITE: EngineDef = EngineDef {
@@ -50,7 +50,9 @@ pub static SQLITE: EngineDef = EngineDef {
     // The log: a checkpoint follows each 4 MiB of it, but not while readers hold it, and a transaction is in it as a whole.
     disk_peak: |data, _| Bytes(data.0 + data.0 / 2 + (64 << 20)),
     version: || Ok(rusqlite::version().into()),
-    check: |trial| depth_one_only(trial).and_then(|()| whole_tables_only(&program_of(trial, &Carried::default()))),
+    check: |trial| {
+        depth_one_only(trial).and_then(|()| whole_tables_only(&program_of(trial, &SequenceState::default())))
+    },
     start: |start| Ok(Box::new(Sqlite::start(start)?)),
 };
 
@@ -149,12 +151,12 @@ impl Sqlite {
         mode: ClientMode,
         statements: &[String],
         kinds: &[Kind],
-        part: &Part<SqlOp>,
-        beside: Option<&Beside<SqlOp>>,
+        part: &OpStream<SqlOp>,
+        background: Option<&BackgroundOps<SqlOp>>,
         clients: u32,
-    ) -> Loading {
+    ) -> WorkloadClients {
         let statements: Arc<[String]> = statements.into();
-        Loading::new(kinds, part, beside, clients, |source, _| {
+        WorkloadClients::new(kinds, part, background, clients, |source, _| {
             let driver = SqliteDriver {
                 database: self.database.clone(),
                 params: self.params.clone(),
@@ -189,8 +191,8 @@ impl Instance for Sqlite {
         self.debt.take_fact().into_iter().collect()
     }
 
-    fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
-        let program = program_of(trial, &self.made_for.carried);
+    fn loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
+        let program = program_of(trial, &self.made_for.sequence);
         for table in &program.schema {
             self.admin
                 .execute_batch(&create_table(table))
@@ -223,9 +225,9 @@ impl Instance for Sqlite {
         self.reopen(|reset, _, data| reset.restore(data))
     }
 
-    fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
+    fn clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
         self.made_for.check(&self.dir, trial)?;
-        let program = program_of(trial, &self.made_for.carried);
+        let program = program_of(trial, &self.made_for.sequence);
         if program.work != Work::Calls {
             let (database, params, debt) = (self.database.clone(), self.params.clone(), self.debt.clone());
             let maintenance = SqliteMaintenance { database, params, debt, work: program.work.into() };
@@ -236,13 +238,13 @@ impl Instance for Sqlite {
                 &maintenance,
             ));
         }
-        let (run, beside) = (&program.run, program.beside.as_ref());
+        let (run, background) = (&program.run, program.background.as_ref());
         Ok(self.part_clients(
             ClientMode::from_params(&trial.target.params),
             &program.statements,
             &program.kinds,
             run,
-            beside,
+            background,
             trial.load.clients,
         ))
     }
@@ -273,9 +275,9 @@ impl Instance for Sqlite {
     }
 }
 
-fn program_of(trial: &Trial, carried: &Carried) -> SqlProgram {
+fn program_of(trial: &Trial, sequence: &SequenceState) -> SqlProgram {
     let make = workload_of(trial).sql.expect("the plan was checked: workload and engine share a family");
-    make(&trial.workload.params, trial.seed, carried)
+    make(&trial.workload.params, trial.seed, sequence)
 }
 
 fn whole_tables_only(program: &SqlProgram) -> Result<(), TargetError> {

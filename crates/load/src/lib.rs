@@ -9,8 +9,8 @@
 //! logged.
 
 pub mod client;
+pub mod client_set;
 pub mod clock;
-pub mod crews;
 pub mod drive;
 pub mod phases;
 pub mod recorder;
@@ -20,8 +20,8 @@ mod tsc;
 mod usage;
 
 pub use client::{BatchClient, Client, SyncClient};
+pub use client_set::{BackgroundLoad, ClientSet};
 pub use clock::{Clock, MonotonicClock, SimClock};
-pub use crews::{Beside, Crews};
 pub use drive::{BatchDriver, Done, Driver, Stamp};
 pub use phases::{Ended, Outcome, PhasePlan, Setup, Sink, run_phases};
 pub use schedule::{Admit, Schedule, Stop, StopReason};

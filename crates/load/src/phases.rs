@@ -5,8 +5,8 @@
 //! is over it is named in the outcome and left behind.
 
 use crate::client::Client;
+use crate::client_set::{BackgroundLoad, ClientGroup, ClientSet, PhaseSchedules, count_clients};
 use crate::clock::{Clock, MonotonicClock};
-use crate::crews::{Beside, Crew, Crews, Turn, count};
 use crate::recorder::{Delivery, KindRecord, Recorder};
 use crate::schedule::{Schedule, Stop, StopReason};
 use crate::tsc;
@@ -100,22 +100,23 @@ const LAST_CHANCE: Nanos = Nanos::from_millis(200);
 /// After a request to stop, operations under way get this long at most.
 const STOP_GRACE: Nanos = Nanos::from_millis(1_500);
 
-/// Runs `phases` one after the other on the threads of `crews` and returns when all clients are done or given up. The first
+/// Runs `phases` one after the other on the threads of `client_set` and returns when all clients are done or given up. The first
 /// phase begins when every client has opened what it works with, so that no phase holds the time that opening takes.
 pub fn run_phases(
-    crews: impl Into<Crews>,
+    client_set: impl Into<ClientSet>,
     phases: &[PhasePlan],
     setup: &Setup,
     clock: &MonotonicClock,
     stop: &Arc<Stop>,
     sink: &mut dyn Sink,
 ) -> Outcome {
-    let Crews { clients, beside } = crews.into();
+    let ClientSet { clients, background: beside } = client_set.into();
     let per_s = beside.as_ref().map(|beside| beside.per_s);
     let (out, delivered) = channel();
     let mut collector = Collector::new(&clients, beside.as_ref(), setup, clock, stop, delivered);
-    let of_run = clients.into_iter().map(|client| (Crew::Run, client));
-    let of_beside = beside.into_iter().flat_map(|beside| beside.clients).map(|client| (Crew::Beside, client));
+    let of_run = clients.into_iter().map(|client| (ClientGroup::Foreground, client));
+    let of_beside =
+        beside.into_iter().flat_map(|beside| beside.clients).map(|client| (ClientGroup::Background, client));
     let mut starts = Vec::new();
     for (Range { start: id, .. }, (crew, client)) in collector.running.clone().into_iter().zip(of_run.chain(of_beside))
     {
@@ -124,7 +125,7 @@ pub fn run_phases(
     }
     drop(out);
     collector.wait_for_opening();
-    let turns: Arc<[Turn]> = turns(phases, per_s, setup, clock.now() + START_DELAY).into();
+    let turns: Arc<[PhaseSchedules]> = turns(phases, per_s, setup, clock.now() + START_DELAY).into();
     collector.turns = turns.clone();
     for start in starts {
         let _ = start.send(turns.clone()); // a client that could not open is gone, and has said so
@@ -136,7 +137,7 @@ pub fn run_phases(
 }
 
 /// The schedules of `phases`, the first of which begins at `first`; `per_s` is the rate beside the run, where there is one.
-fn turns(phases: &[PhasePlan], per_s: Option<f64>, setup: &Setup, first: Tick) -> Vec<Turn> {
+fn turns(phases: &[PhasePlan], per_s: Option<f64>, setup: &Setup, first: Tick) -> Vec<PhaseSchedules> {
     let mut start = first;
     let mut turns = Vec::new();
     for (plan, nth) in phases.iter().zip(0..) {
@@ -146,7 +147,7 @@ fn turns(phases: &[PhasePlan], per_s: Option<f64>, setup: &Setup, first: Tick) -
         };
         let constant = |per_s| Pacing::Open { arrivals: Arrivals::Constant { per_s } };
         let beside = per_s.map(|per_s| schedule(None, &constant(per_s)));
-        turns.push(Turn { run: schedule(plan.ops_max, &plan.pacing), beside });
+        turns.push(PhaseSchedules { foreground: schedule(plan.ops_max, &plan.pacing), background: beside });
         start = start + plan.length;
     }
     turns
@@ -156,13 +157,13 @@ fn turns(phases: &[PhasePlan], per_s: Option<f64>, setup: &Setup, first: Tick) -
 /// not joined: a blocked client must not hold up the end of the point.
 fn spawn(
     id: u32,
-    crew: Crew,
+    crew: ClientGroup,
     mut client: Box<dyn Client>,
     mut recorder: Recorder,
     clock: MonotonicClock,
     stop: Arc<Stop>,
     out: Sender<Delivery>,
-) -> Sender<Arc<[Turn]>> {
+) -> Sender<Arc<[PhaseSchedules]>> {
     let (start, started) = channel();
     let perform = move || {
         // Default slack lets the kernel wake a thread 50 us late, which would all be lag.
@@ -193,15 +194,15 @@ fn spawn(
 
 /// All phases that begin before the load is told to stop.
 fn perform_all(
-    started: &Receiver<Arc<[Turn]>>,
-    crew: Crew,
+    started: &Receiver<Arc<[PhaseSchedules]>>,
+    crew: ClientGroup,
     client: &mut dyn Client,
     recorder: &mut Recorder,
     clock: &MonotonicClock,
     stop: &Stop,
 ) {
     let Ok(turns) = started.recv() else { return };
-    for schedule in turns.iter().filter_map(|turn| turn.of(crew)) {
+    for schedule in turns.iter().filter_map(|turn| turn.schedule_of(crew)) {
         if stop.reason().is_some() {
             return;
         }
@@ -232,12 +233,12 @@ struct Collector<'a> {
     /// The kinds of operation of those beside.
     kinds_beside: Vec<OpKind>,
     /// The phases; none before they begin.
-    turns: Arc<[Turn]>,
+    turns: Arc<[PhaseSchedules]>,
     /// When the last operation of the run ended.
     last_finished: Tick,
     failure: Option<(Option<FailureClass>, String)>,
     rows: BTreeMap<(Phase, u32), Gathered>,
-    done: BTreeMap<(Phase, Crew), u64>,
+    done: BTreeMap<(Phase, ClientGroup), u64>,
     events: Vec<Event>,
 }
 
@@ -251,7 +252,7 @@ struct Gathered {
 impl<'a> Collector<'a> {
     fn new(
         clients: &[Box<dyn Client>],
-        beside: Option<&Beside>,
+        beside: Option<&BackgroundLoad>,
         setup: &Setup,
         clock: &'a MonotonicClock,
         stop: &'a Stop,
@@ -271,7 +272,7 @@ impl<'a> Collector<'a> {
             stop,
             delivered,
             running: numbered.collect(),
-            of_run: count(clients),
+            of_run: count_clients(clients),
             kinds_beside: beside.map_or(Vec::new(), |beside| beside.kinds.clone()),
             turns: Arc::new([]),
             last_finished: Tick(0),
@@ -291,8 +292,8 @@ impl<'a> Collector<'a> {
     }
 
     /// Follows one phase to its end. The last phase ends when all clients are gone; the ones before at their planned time.
-    fn phase(&mut self, turn: &Turn, last: bool, sink: &mut dyn Sink) {
-        let schedule = &turn.run;
+    fn phase(&mut self, turn: &PhaseSchedules, last: bool, sink: &mut dyn Sink) {
+        let schedule = &turn.foreground;
         if self.stop.reason().is_some() && !self.rows.keys().any(|(phase, _)| *phase == schedule.phase) {
             // Told to stop before anything was done in it: it did not begin, and its clients end without it.
             return self.gather_until(self.clock.now() + self.setup.grace.min(STOP_GRACE));
@@ -343,7 +344,7 @@ impl<'a> Collector<'a> {
         stopped_at.map_or(planned, |at| planned.min(at + self.setup.grace.min(STOP_GRACE)))
     }
 
-    fn end_phase(&mut self, turn: &Turn, last: bool, stopped_at: Option<Tick>, sink: &mut dyn Sink) {
+    fn end_phase(&mut self, turn: &PhaseSchedules, last: bool, stopped_at: Option<Tick>, sink: &mut dyn Sink) {
         if last && !self.running.is_empty() {
             let text = format!("{} still blocked when the grace time was over", clients_text(&self.still_running()));
             self.events.push(Event::new(self.clock.now(), EventKind::Hung, text));
@@ -352,7 +353,7 @@ impl<'a> Collector<'a> {
         if last {
             self.end_by_count();
         }
-        let (phase, planned) = (turn.run.phase, turn.run.end());
+        let (phase, planned) = (turn.foreground.phase, turn.foreground.end());
         let end = stopped_at.map_or(planned, |at| at.min(planned));
         let (offered, unserved) = turn.arrivals(end, |crew| self.done.get(&(phase, crew)).copied().unwrap_or(0));
         sink.end_phase(phase, end, offered, unserved);
@@ -363,8 +364,8 @@ impl<'a> Collector<'a> {
     fn end_by_count(&self) {
         let Some(turn) = self.turns.last() else { return };
         let gone = self.running.iter().all(|clients| clients.start >= self.of_run);
-        if gone && self.stop.reason().is_none() && self.clock.now() < turn.run.end() {
-            turn.end_at(self.last_finished.max(Tick(turn.run.start.0 + 1)));
+        if gone && self.stop.reason().is_none() && self.clock.now() < turn.foreground.end() {
+            turn.end_at(self.last_finished.max(Tick(turn.foreground.start.0 + 1)));
         }
     }
 
@@ -431,8 +432,9 @@ impl<'a> Collector<'a> {
         let gathered = self.rows.entry((row.phase, row.index)).or_default();
         gathered.generator.add(&row.generator);
         for kind in &row.kinds {
-            let crew = if self.kinds_beside.contains(&kind.kind) { Crew::Beside } else { Crew::Run };
-            *self.done.entry((row.phase, crew)).or_default() += kind.ok + kind.failed;
+            let group =
+                if self.kinds_beside.contains(&kind.kind) { ClientGroup::Background } else { ClientGroup::Foreground };
+            *self.done.entry((row.phase, group)).or_default() += kind.ok + kind.failed;
             gathered.kinds.entry(kind.kind.0).or_default().add(kind);
         }
     }
@@ -594,7 +596,7 @@ mod tests {
         scripts.into_iter().map(client).collect()
     }
 
-    fn run_crews(mut seen: Seen, crews: Crews, phases: &[PhasePlan], grace_ms: u64) -> (Seen, Outcome) {
+    fn run_crews(mut seen: Seen, client_set: ClientSet, phases: &[PhasePlan], grace_ms: u64) -> (Seen, Outcome) {
         let setup = Setup {
             kinds: 2,
             interval: Nanos::from_millis(10),
@@ -603,7 +605,7 @@ mod tests {
             seed: 0,
         };
         let stop = Arc::new(Stop::default());
-        let outcome = run_phases(crews, phases, &setup, &MonotonicClock::start(), &stop, &mut seen);
+        let outcome = run_phases(client_set, phases, &setup, &MonotonicClock::start(), &stop, &mut seen);
         (seen, outcome)
     }
 
@@ -611,9 +613,9 @@ mod tests {
     fn run_beside(per_s: f64, beside: Script, ops_max: Option<u64>, run_ms: u64, seen: Seen) -> (Seen, Outcome) {
         let pacing = Pacing::Closed { think: Nanos(0) };
         let run = PhasePlan { phase: Phase::Run, length: Nanos::from_millis(run_ms), ops_max, pacing };
-        let beside = Beside { clients: clients(vec![beside], BESIDE), kinds: vec![BESIDE], per_s };
-        let crews = Crews { clients: clients(vec![Script::Works], OpKind(0)), beside: Some(beside) };
-        run_crews(seen, crews, &[run], 1_000)
+        let beside = BackgroundLoad { clients: clients(vec![beside], BESIDE), kinds: vec![BESIDE], per_s };
+        let client_set = ClientSet { clients: clients(vec![Script::Works], OpKind(0)), background: Some(beside) };
+        run_crews(seen, client_set, &[run], 1_000)
     }
 
     #[test]

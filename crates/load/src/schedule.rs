@@ -96,11 +96,11 @@ pub struct Schedule {
     /// Operations that may start, and how many of them still may; `None` for any number.
     ops_max: Option<u64>,
     ops_left: AtomicU64,
-    pace: Pace,
+    pace: ArrivalPace,
 }
 
 #[derive(Debug)]
-enum Pace {
+enum ArrivalPace {
     Closed,
     Constant { period_ns: f64, next: AtomicU64 },
     Poisson(Mutex<Poisson>),
@@ -130,7 +130,7 @@ impl Schedule {
     /// The schedule of a phase that begins at `start` and lasts `length` at most, or `ops_max` operations.
     pub fn new(phase: Phase, start: Tick, length: Nanos, ops_max: Option<u64>, pacing: &Pacing, seed: u64) -> Schedule {
         let (think, pace) = match *pacing {
-            Pacing::Closed { think } => (think, Pace::Closed),
+            Pacing::Closed { think } => (think, ArrivalPace::Closed),
             Pacing::Open { arrivals } => (Nanos(0), open_pace(arrivals, seed)),
         };
         let ops_left = AtomicU64::new(ops_max.unwrap_or(0));
@@ -156,7 +156,7 @@ impl Schedule {
 
     /// Whether response and service time are the same for every operation, because nothing can arrive early.
     pub fn is_closed(&self) -> bool {
-        matches!(self.pace, Pace::Closed)
+        matches!(self.pace, ArrivalPace::Closed)
     }
 
     /// What a client that is free at `now` may do next.
@@ -166,8 +166,8 @@ impl Schedule {
             return Admit::Done;
         }
         match self.pace {
-            Pace::Closed => Admit::AtOnce,
-            Pace::Constant { .. } | Pace::Poisson(_) => self.next_arrival(now),
+            ArrivalPace::Closed => Admit::AtOnce,
+            ArrivalPace::Constant { .. } | ArrivalPace::Poisson(_) => self.next_arrival(now),
         }
     }
 
@@ -175,9 +175,9 @@ impl Schedule {
     #[inline(never)]
     fn next_arrival(&self, now: Tick) -> Admit {
         let due_ns = match &self.pace {
-            Pace::Closed => return Admit::AtOnce,
-            Pace::Constant { period_ns, next } => next.fetch_add(1, Relaxed) as f64 * period_ns,
-            Pace::Poisson(process) => lock(process).next(),
+            ArrivalPace::Closed => return Admit::AtOnce,
+            ArrivalPace::Constant { period_ns, next } => next.fetch_add(1, Relaxed) as f64 * period_ns,
+            ArrivalPace::Poisson(process) => lock(process).next(),
         };
         let arrival = Arrival { intended: self.start + Nanos(due_ns as u64) };
         match arrival.intended {
@@ -202,9 +202,9 @@ impl Schedule {
     fn due_before(&self, until: Tick) -> u64 {
         let length_ns = self.end().min(until).since(self.start).0 as f64;
         match &self.pace {
-            Pace::Closed => 0,
-            Pace::Constant { period_ns, .. } => (length_ns / period_ns).ceil() as u64,
-            Pace::Poisson(process) => {
+            ArrivalPace::Closed => 0,
+            ArrivalPace::Constant { period_ns, .. } => (length_ns / period_ns).ceil() as u64,
+            ArrivalPace::Poisson(process) => {
                 let mut process = lock(process);
                 while process.next_ns < length_ns {
                     process.next();
@@ -215,15 +215,15 @@ impl Schedule {
     }
 }
 
-fn open_pace(arrivals: Arrivals, seed: u64) -> Pace {
+fn open_pace(arrivals: Arrivals, seed: u64) -> ArrivalPace {
     match arrivals {
-        Arrivals::Constant { per_s } => Pace::Constant { period_ns: 1e9 / per_s, next: AtomicU64::new(0) },
+        Arrivals::Constant { per_s } => ArrivalPace::Constant { period_ns: 1e9 / per_s, next: AtomicU64::new(0) },
         Arrivals::Poisson { per_s } => {
             let rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ ARRIVALS_STREAM);
             let mut process = Poisson { mean_ns: 1e9 / per_s, next_ns: 0.0, handed_out: 0, rng };
             process.next(); // the first arrival, too, comes after a random distance
             process.handed_out = 0;
-            Pace::Poisson(Mutex::new(process))
+            ArrivalPace::Poisson(Mutex::new(process))
         }
     }
 }

@@ -4,7 +4,7 @@
 //! comes to take from the count of all. Limits: operations made ahead and not taken when a phase ends are performed in the next phase.
 
 use model::Op;
-use workload::{Common, Part, Slot, Workload};
+use workload::{ClientIndex, OpStream, SharedBudget, Workload};
 
 /// Where a loop with several slots takes their operations from.
 pub trait Supply<O> {
@@ -48,44 +48,46 @@ pub struct OpSource<O> {
     /// How many of these were made, and how many of them were taken.
     made: usize,
     taken: usize,
-    left: Left,
+    left: OpsLeft,
     /// The statements that they call, where those are not all.
     statements: Option<Vec<u16>>,
 }
 
 /// Operations that may still be taken.
-enum Left {
+enum OpsLeft {
     /// So many, by this client alone.
     Own(u64),
-    /// What the others leave of a count, beside those that are made.
-    Common(Common, u32),
+    /// What the others leave of a count, in addition to those already made.
+    Shared(SharedBudget, u32),
 }
 
 impl<O: Op> OpSource<O> {
     /// The operations of `part` for the client in `slot`. Nothing is made before the first is asked for.
-    pub fn new(part: &Part<O>, slot: Slot) -> Self {
+    pub fn new(part: &OpStream<O>, slot: ClientIndex) -> Self {
         OpSource::with_ahead(part, slot, part.ahead)
     }
 
     /// The same with at most `ahead` operations made at a time.
-    pub fn with_ahead(part: &Part<O>, slot: Slot, ahead: usize) -> Self {
+    pub fn with_ahead(part: &OpStream<O>, slot: ClientIndex, ahead: usize) -> Self {
         let source = OpSource::of((part.make)(slot), part.ahead.min(ahead), part.ops_of(slot));
         let statements = part.statements_of(slot);
-        match &part.common {
-            Some(common) => OpSource { statements, ..source.in_common(common.clone(), slot.clients) },
+        match &part.shared_budget {
+            Some(shared_budget) => {
+                OpSource { statements, ..source.with_shared_budget(shared_budget.clone(), slot.clients) }
+            }
             None => OpSource { statements, ..source },
         }
     }
 
-    /// The same operations, as many as this one of `clients` clients comes to take from `common`.
-    fn in_common(self, common: Common, clients: u32) -> Self {
-        OpSource { left: Left::Common(common, clients), ..self }
+    /// The same operations, as many as this one of `clients` clients comes to take from `shared_budget`.
+    fn with_shared_budget(self, shared_budget: SharedBudget, clients: u32) -> Self {
+        OpSource { left: OpsLeft::Shared(shared_budget, clients), ..self }
     }
 
     /// The operations of `workload`, made `ahead` at a time, `limit` in all.
     pub fn of(workload: Box<dyn Workload<O>>, ahead: usize, limit: Option<u64>) -> Self {
         let ready = std::iter::repeat_with(O::default).take(ahead).collect();
-        OpSource { workload, ready, made: 0, taken: 0, left: Left::Own(limit.unwrap_or(u64::MAX)), statements: None }
+        OpSource { workload, ready, made: 0, taken: 0, left: OpsLeft::Own(limit.unwrap_or(u64::MAX)), statements: None }
     }
 
     /// The numbers of the statements that the operations call; `None` where they may be any.
@@ -96,7 +98,7 @@ impl<O: Op> OpSource<O> {
     /// Whether there is an operation to take.
     #[inline]
     pub fn has_more(&mut self) -> bool {
-        if let Left::Own(left) = self.left {
+        if let OpsLeft::Own(left) = self.left {
             return left > 0;
         }
         if self.taken == self.made {
@@ -112,7 +114,7 @@ impl<O: Op> OpSource<O> {
             self.refill();
         }
         self.taken += 1;
-        if let Left::Own(left) = &mut self.left {
+        if let OpsLeft::Own(left) = &mut self.left {
             *left -= 1;
         }
         &self.ready[self.taken - 1]
@@ -122,8 +124,8 @@ impl<O: Op> OpSource<O> {
     fn refill(&mut self) {
         self.made = match &self.left {
             // What is made and never taken may be missing elsewhere: clients of several tables count their rows down together.
-            Left::Own(left) => (*left).min(self.ready.len() as u64) as usize,
-            Left::Common(common, clients) => common.take(self.ready.len() as u64, *clients) as usize,
+            OpsLeft::Own(left) => (*left).min(self.ready.len() as u64) as usize,
+            OpsLeft::Shared(shared_budget, clients) => shared_budget.take(self.ready.len() as u64, *clients) as usize,
         };
         self.workload.fill(&mut self.ready[..self.made]);
         self.taken = 0;
@@ -160,8 +162,8 @@ mod tests {
 
     #[test]
     fn clients_of_unlike_speed_end_together_when_they_take_from_one_count() {
-        let common = Common::new(10_000);
-        let source = || OpSource::of(Box::new(Anything), 64, Some(5_000)).in_common(common.clone(), 2);
+        let shared_budget = SharedBudget::new(10_000);
+        let source = || OpSource::of(Box::new(Anything), 64, Some(5_000)).with_shared_budget(shared_budget.clone(), 2);
         let (mut fast, mut slow) = (source(), source());
         let (mut of_fast, mut of_slow) = (0, 0);
         while fast.has_more() {

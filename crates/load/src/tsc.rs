@@ -5,10 +5,10 @@
 //! every read asks the kernel. Within a client it never goes back; beside the kernel's clock it is off by what one reading of both
 //! is uncertain by (20 ns here).
 //!
-//! Time is a straight [`Line`] over the counter. A line holds for 250 ms at most; the read after that looks at both clocks, which
-//! takes about 0.3 us, and draws the next one. So it follows where the kernel's clock is slewed, drift does not add up over hours,
-//! and after a suspension or a migration to another machine no time is told from a line drawn before it, unless that lasted for
-//! less than the line does.
+//! A [`Calibration`] is a straight line from counts to time. It holds for 250 ms at most; the read after that takes a
+//! [`ClockSample`] of both clocks, which costs about 0.3 us, and makes the next calibration. So the clock follows the kernel's when
+//! that is slewed, and drift does not add up over hours. After a suspension or a migration to another machine no time comes from
+//! an older calibration, unless the interruption was shorter than the calibration holds.
 //!
 //! Measured on an AMD EPYC: rdtsc 9.5 ns, rdtscp 18.1, lfence and rdtsc 18.4, clock_gettime 25.2. rdtsc may be read before earlier
 //! instructions are done. For the start of an operation that is harmless: what it overtakes is the client's own bookkeeping, and
@@ -25,58 +25,58 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// A client's clock. It belongs to one thread.
 pub struct ClientClock {
     kernel: MonotonicClock,
-    line: Cell<Line>,
+    calibration: Cell<Calibration>,
     /// Where both clocks were last read together.
-    anchor: Cell<Sight>,
+    anchor: Cell<ClockSample>,
 }
 
 impl ClientClock {
     /// A clock that tells what `kernel` does.
     pub fn new(kernel: MonotonicClock) -> ClientClock {
-        let counter = Counter::get();
+        let counter = TimeStampCounter::get();
         let started = counter.started.filter(|_| counter.refused.is_none());
-        let anchor = started.unwrap_or(Sight { count: 0, ns: 0, wide: 0 });
-        ClientClock { kernel, line: Cell::new(Line::NONE), anchor: Cell::new(anchor) }
+        let anchor = started.unwrap_or(ClockSample { count: 0, ns: 0, wide: 0 });
+        ClientClock { kernel, calibration: Cell::new(Calibration::NONE), anchor: Cell::new(anchor) }
     }
 
     /// Looks at both clocks, and draws the next line where they agree.
     #[cold]
-    fn look_up(&self) -> Tick {
-        let (line, anchor) = (self.line.get(), self.anchor.get());
+    fn recalibrate(&self) -> Tick {
+        let (calibration, anchor) = (self.calibration.get(), self.anchor.get());
         let usable = anchor.ns > 0 && DISAGREED_NS.load(Relaxed) == 0;
-        let Some(sight) = usable.then(Sight::narrow).flatten() else { return self.ask_kernel(&line) };
-        match line.renewed(&anchor, &sight) {
-            Renewed::TooSoon => return self.ask_kernel(&line),
-            Renewed::Disagrees(by) => {
+        let Some(sample) = usable.then(ClockSample::narrow).flatten() else { return self.ask_kernel(&calibration) };
+        match calibration.renewed(&anchor, &sample) {
+            Recalibration::TooSoon => return self.ask_kernel(&calibration),
+            Recalibration::Disagrees(by) => {
                 DISAGREED_NS.store(by.0.max(1), Relaxed);
-                return self.ask_kernel(&line);
+                return self.ask_kernel(&calibration);
             }
-            Renewed::Line(line) => self.line.set(line),
+            Recalibration::Done(calibration) => self.calibration.set(calibration),
         }
-        self.anchor.set(sight);
-        self.kernel.tick_of(self.line.get().at_ns)
+        self.anchor.set(sample);
+        self.kernel.tick_of(self.calibration.get().at_ns)
     }
 
     /// The kernel's time, but nothing before what the line has told.
-    fn ask_kernel(&self, line: &Line) -> Tick {
-        self.kernel.now().max(self.kernel.tick_of(line.told_ns()))
+    fn ask_kernel(&self, calibration: &Calibration) -> Tick {
+        self.kernel.now().max(self.kernel.tick_of(calibration.told_ns()))
     }
 }
 
 impl Clock for ClientClock {
     #[inline]
     fn now(&self) -> Tick {
-        match self.line.get().at(ordered_count()) {
+        match self.calibration.get().at(ordered_count()) {
             Some(ns) => self.kernel.tick_of(ns),
-            None => self.look_up(),
+            None => self.recalibrate(),
         }
     }
 
     #[inline]
     fn now_unordered(&self) -> Tick {
-        match self.line.get().at(count()) {
+        match self.calibration.get().at(count()) {
             Some(ns) => self.kernel.tick_of(ns),
-            None => self.look_up(),
+            None => self.recalibrate(),
         }
     }
 
@@ -110,7 +110,7 @@ fn read_ns(clock: &ClientClock) -> f64 {
 const TSC: &str = "tsc";
 
 fn clock_of_clients() -> &'static str {
-    match (Counter::get().refused, DISAGREED_NS.load(Relaxed)) {
+    match (TimeStampCounter::get().refused, DISAGREED_NS.load(Relaxed)) {
         (None, 0) => TSC,
         (None, _) => "CLOCK_MONOTONIC (the tsc disagreed with it)",
         (Some(reason), _) => reason,
@@ -131,31 +131,31 @@ pub(crate) fn new_disagreement() -> Option<Nanos> {
 static DISAGREED_NS: AtomicU64 = AtomicU64::new(0);
 
 /// What is known of the counter of this machine.
-struct Counter {
+struct TimeStampCounter {
     /// Both clocks when this was asked first: far enough back for the first line when clients begin.
-    started: Option<Sight>,
+    started: Option<ClockSample>,
     /// Why clients ask the kernel, where they do.
     refused: Option<&'static str>,
 }
 
-impl Counter {
-    fn get() -> &'static Counter {
-        static COUNTER: OnceLock<Counter> = OnceLock::new();
+impl TimeStampCounter {
+    fn get() -> &'static TimeStampCounter {
+        static COUNTER: OnceLock<TimeStampCounter> = OnceLock::new();
         COUNTER.get_or_init(|| match refusal() {
-            Some(refused) => Counter { started: None, refused: Some(refused) },
-            None => Counter { started: Sight::narrow(), refused: None },
+            Some(refused) => TimeStampCounter { started: None, refused: Some(refused) },
+            None => TimeStampCounter { started: ClockSample::narrow(), refused: None },
         })
     }
 }
 
 /// Has both clocks read now, so that their rates are known later.
 pub(crate) fn prepare() {
-    Counter::get();
+    TimeStampCounter::get();
 }
 
 /// Both clocks, read together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Sight {
+struct ClockSample {
     count: u64,
     ns: u64,
     /// Between the counts before and after the clock was read.
@@ -163,22 +163,22 @@ struct Sight {
 }
 
 /// An interruption between the three reads makes a sight wide: so several are taken.
-const SIGHTS: usize = 4;
+const SAMPLES: usize = 4;
 /// A sight wider than this (in ns) is no sight: a busy host was in between each time.
 const WIDE_MAX_NS: u64 = 400;
 
-impl Sight {
-    fn take() -> Sight {
+impl ClockSample {
+    fn take() -> ClockSample {
         let before = ordered_count();
         let ns = crate::clock::monotonic_ns();
         let wide = ordered_count().wrapping_sub(before);
-        Sight { count: before.wrapping_add(wide / 2), ns, wide }
+        ClockSample { count: before.wrapping_add(wide / 2), ns, wide }
     }
 
     /// The narrowest of some; `None` where even that is too wide. No counter runs above 10 GHz or so: where it is slower the bound
     /// is the stricter.
-    fn narrow() -> Option<Sight> {
-        let narrowest = (0..SIGHTS).map(|_| Sight::take()).min_by_key(|sight| sight.wide)?;
+    fn narrow() -> Option<ClockSample> {
+        let narrowest = (0..SAMPLES).map(|_| ClockSample::take()).min_by_key(|sample| sample.wide)?;
         (narrowest.wide < WIDE_MAX_NS * COUNTS_PER_NS_MAX).then_some(narrowest)
     }
 }
@@ -187,7 +187,7 @@ const COUNTS_PER_NS_MAX: u64 = 5;
 
 /// The kernel's clock as a straight line over the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Line {
+struct Calibration {
     /// Where it begins on the counter,
     from: u64,
     /// and on the clock.
@@ -198,12 +198,12 @@ struct Line {
     holds: u64,
 }
 
-enum Renewed {
+enum Recalibration {
     /// The rate of the counter is not known well enough yet.
     TooSoon,
     /// The clock is elsewhere than the counter says, by this much.
     Disagrees(Nanos),
-    Line(Line),
+    Done(Calibration),
 }
 
 const SLOPE_BITS: u32 = 32;
@@ -217,9 +217,9 @@ const RATE_NEEDS_NS: u64 = 10_000_000;
 const DISAGREE_NS: u64 = 10_000;
 const DISAGREE_SHARE: u64 = 1_000;
 
-impl Line {
+impl Calibration {
     /// Tells no time.
-    const NONE: Line = Line { from: 0, at_ns: 0, slope: 0, holds: 0 };
+    const NONE: Calibration = Calibration { from: 0, at_ns: 0, slope: 0, holds: 0 };
 
     /// The clock at `count`; `None` where the line does not hold. A count before its beginning wraps around and is far beyond its
     /// end. The product is below 2^61: `holds` counts are [`HOLDS_NS`] or less.
@@ -240,30 +240,30 @@ impl Line {
         self.at_ns + ((passed * u128::from(self.slope)) >> SLOPE_BITS) as u64
     }
 
-    /// The line that goes on from here at `sight`, with the rate since `anchor`. Where the last line was ahead of the clock, this
+    /// The line that goes on from here at `sample`, with the rate since `anchor`. Where the last line was ahead of the clock, this
     /// one begins where that one ended and is as much slower; where it was behind, it begins at the clock.
-    fn renewed(&self, anchor: &Sight, sight: &Sight) -> Renewed {
-        let (real, counted) = (sight.ns.saturating_sub(anchor.ns), sight.count.wrapping_sub(anchor.count));
+    fn renewed(&self, anchor: &ClockSample, sample: &ClockSample) -> Recalibration {
+        let (real, counted) = (sample.ns.saturating_sub(anchor.ns), sample.count.wrapping_sub(anchor.count));
         if real < RATE_NEEDS_NS {
-            return Renewed::TooSoon;
+            return Recalibration::TooSoon;
         }
         if counted == 0 || counted > u64::MAX / 2 {
-            return Renewed::Disagrees(Nanos(real));
+            return Recalibration::Disagrees(Nanos(real));
         }
-        let mut told = sight.ns;
+        let mut told = sample.ns;
         if self.holds > 0 {
-            let extended = self.extended_ns(sight.count);
-            let by = extended.abs_diff(sight.ns);
+            let extended = self.extended_ns(sample.count);
+            let by = extended.abs_diff(sample.ns);
             if by > DISAGREE_NS + real / DISAGREE_SHARE {
-                return Renewed::Disagrees(Nanos(by));
+                return Recalibration::Disagrees(Nanos(by));
             }
-            told = sight.ns.max(extended.min(self.told_ns()));
+            told = sample.ns.max(extended.min(self.told_ns()));
         }
         let holds_ns = real.min(HOLDS_NS);
         let rate = ((u128::from(real) << SLOPE_BITS) / u128::from(counted)) as u64;
-        let slower = (u128::from(rate) * u128::from(told - sight.ns) / u128::from(holds_ns)) as u64;
+        let slower = (u128::from(rate) * u128::from(told - sample.ns) / u128::from(holds_ns)) as u64;
         let holds = ((u128::from(holds_ns) << SLOPE_BITS) / u128::from(rate.max(1))) as u64;
-        Renewed::Line(Line { from: sight.count, at_ns: told, slope: rate.saturating_sub(slower), holds })
+        Recalibration::Done(Calibration { from: sample.count, at_ns: told, slope: rate.saturating_sub(slower), holds })
     }
 }
 
@@ -347,15 +347,15 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     /// The sight of a counter of `mhz` that was 0 when the clock was.
-    fn sight(mhz: u64, ns: u64) -> Sight {
-        Sight { count: (u128::from(ns) * u128::from(mhz) / 1_000) as u64, ns, wide: 0 }
+    fn sample(mhz: u64, ns: u64) -> ClockSample {
+        ClockSample { count: (u128::from(ns) * u128::from(mhz) / 1_000) as u64, ns, wide: 0 }
     }
 
-    fn line(renewed: Renewed) -> Line {
+    fn calibration(renewed: Recalibration) -> Calibration {
         match renewed {
-            Renewed::Line(line) => line,
-            Renewed::TooSoon => panic!("too soon"),
-            Renewed::Disagrees(by) => panic!("off by {by}"),
+            Recalibration::Done(calibration) => calibration,
+            Recalibration::TooSoon => panic!("too soon"),
+            Recalibration::Disagrees(by) => panic!("off by {by}"),
         }
     }
 
@@ -364,28 +364,28 @@ mod tests {
         fn a_line_tells_the_clock_to_the_nanosecond_for_as_long_as_it_holds(
             mhz in 10u64..10_000, from in SECOND..1_000_000 * SECOND, share in 0.0..1.0f64,
         ) {
-            let (anchor, begin) = (sight(mhz, from - SECOND / 2), sight(mhz, from));
-            let line = line(Line::NONE.renewed(&anchor, &begin));
-            let passed = (line.holds as f64 * share) as u64;
-            let told = line.at(begin.count + passed).unwrap();
+            let (anchor, begin) = (sample(mhz, from - SECOND / 2), sample(mhz, from));
+            let calibration = calibration(Calibration::NONE.renewed(&anchor, &begin));
+            let passed = (calibration.holds as f64 * share) as u64;
+            let told = calibration.at(begin.count + passed).unwrap();
             let exact = from + (u128::from(passed) * 1_000 / u128::from(mhz)) as u64;
             // The rate is known to one count in half a second.
             prop_assert!(told.abs_diff(exact) <= 2 + 1_000 / mhz, "{told} instead of {exact}");
-            prop_assert_eq!(line.at(begin.count + line.holds), None);
-            prop_assert_eq!(line.at(begin.count.wrapping_sub(1)), None);
+            prop_assert_eq!(calibration.at(begin.count + calibration.holds), None);
+            prop_assert_eq!(calibration.at(begin.count.wrapping_sub(1)), None);
         }
 
         #[test]
         fn time_never_goes_back_from_one_line_to_the_next(
             mhz in 100u64..5_000, late_ns in 0u64..10 * SECOND, ppm in -400i64..400,
         ) {
-            let begin = sight(mhz, SECOND);
-            let first = line(Line::NONE.renewed(&sight(mhz, SECOND / 2), &begin));
+            let begin = sample(mhz, SECOND);
+            let first = calibration(Calibration::NONE.renewed(&sample(mhz, SECOND / 2), &begin));
             // The kernel's clock is slewed from here on, and the next look comes late.
             let passed = HOLDS_NS + late_ns;
             let count = begin.count + first.holds + (u128::from(late_ns) * u128::from(mhz) / 1_000) as u64;
             let ns = (SECOND + passed).checked_add_signed(passed as i64 * ppm / 1_000_000).unwrap();
-            let next = line(first.renewed(&begin, &Sight { count, ns, wide: 0 }));
+            let next = calibration(first.renewed(&begin, &ClockSample { count, ns, wide: 0 }));
             let last_told = first.at(begin.count + first.holds - 1).unwrap();
             prop_assert!(next.at(count).unwrap() >= last_told);
             prop_assert!(next.slope > 0);
@@ -397,10 +397,11 @@ mod tests {
 
     #[test]
     fn a_counter_that_stood_still_or_went_back_or_ran_away_is_not_believed() {
-        let begin = sight(2_000, 10 * SECOND);
-        let first = line(Line::NONE.renewed(&sight(2_000, 9 * SECOND), &begin));
-        let at = |counted: u64| Sight { count: begin.count.wrapping_add(counted), ns: begin.ns + SECOND, wide: 0 };
-        let disagrees = |counted| matches!(first.renewed(&begin, &at(counted)), Renewed::Disagrees(_));
+        let begin = sample(2_000, 10 * SECOND);
+        let first = calibration(Calibration::NONE.renewed(&sample(2_000, 9 * SECOND), &begin));
+        let at =
+            |counted: u64| ClockSample { count: begin.count.wrapping_add(counted), ns: begin.ns + SECOND, wide: 0 };
+        let disagrees = |counted| matches!(first.renewed(&begin, &at(counted)), Recalibration::Disagrees(_));
         assert!(!disagrees(2_000_000_000));
         assert!(!disagrees(2_001_000_000), "500 ppm");
         assert!(disagrees(2_010_000_000), "0.5 %");
@@ -416,12 +417,12 @@ mod tests {
         // On a busy host it may have to be looked at for longer.
         let is_drawing = |lines| clock_of_clients() == TSC && lines < 3;
         while last < Tick(SECOND * 3 / 5) || is_drawing(lines) && last < Tick(SECOND * 60) {
-            let from = client.line.get().from;
+            let from = client.calibration.get().from;
             let (before, now, after) = (kernel.now(), client.now(), kernel.now());
             assert!(now >= last, "{now:?} after {last:?}");
             // 2 us: a sight may be 0.4 us wide and the first lines are drawn from sights that are only 10 ms apart.
             assert!(now + Nanos(2_000) >= before && now <= after + Nanos(2_000), "{before:?} {now:?} {after:?}");
-            lines += usize::from(client.line.get().from != from);
+            lines += usize::from(client.calibration.get().from != from);
             last = now;
         }
         assert!(clock_of_clients() != TSC || lines >= 3, "{lines} lines were drawn");
@@ -430,10 +431,10 @@ mod tests {
     #[test]
     fn a_clock_that_has_no_counter_asks_the_kernel() {
         let kernel = MonotonicClock::start();
-        let unanchored = Cell::new(Sight { count: 0, ns: 0, wide: 0 });
-        let client = ClientClock { kernel, line: Cell::new(Line::NONE), anchor: unanchored };
+        let unanchored = Cell::new(ClockSample { count: 0, ns: 0, wide: 0 });
+        let client = ClientClock { kernel, calibration: Cell::new(Calibration::NONE), anchor: unanchored };
         let (before, now, after) = (kernel.now(), client.now(), kernel.now());
         assert!(before <= now && now <= after);
-        assert_eq!(client.line.get(), Line::NONE);
+        assert_eq!(client.calibration.get(), Calibration::NONE);
     }
 }

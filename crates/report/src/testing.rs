@@ -13,7 +13,7 @@ use analysis::finding::rates::{HalfRates, LongStalls, Stalls, Unsteadiness};
 use analysis::finding::units::Share;
 use analysis::projection::Obstacle;
 use analysis::{
-    Amounts, Analysis, Beside, Cost, CounterSeries, Detail, Finding, GeneratorCost, InsertCost, Inserted,
+    Amounts, Analysis, BackgroundSummary, Cost, CounterSeries, Detail, Finding, GeneratorCost, InsertCost, Inserted,
     IntervalPoint, Label, NextStep, PointAnalysis, Projection, Quantiles, Rounds, Series, SettingValue, Settings,
     Severity, Shape, Span, Stall, Subject, Summary, Validity, WorstInterval, verdict,
 };
@@ -338,10 +338,10 @@ fn summary(series: &Series) -> Summary {
 }
 
 /// Clients that nearly kept 500 inserts a second beside a run, five rows each.
-pub fn beside() -> Beside {
+pub fn beside() -> BackgroundSummary {
     let times =
         Quantiles { mean: 3e6, p50: 2_000_000, p95: 8_000_000, p99: 12_000_000, p999: 30_000_000, max: 41_000_000 };
-    Beside {
+    BackgroundSummary {
         kinds: vec!["insert".to_owned()],
         clients: 4,
         asked_per_s: 500.0,

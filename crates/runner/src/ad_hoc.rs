@@ -5,7 +5,7 @@
 
 use crate::PREPARE_AT_MOST;
 use crate::error::RunnerError;
-use engine::{Instance, Loading, Start};
+use engine::{Instance, Start, WorkloadClients};
 use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_phases};
 use model::{Event, IntervalRow, Nanos, Pacing, Phase, Tick, Times, Trial};
 use std::path::Path;
@@ -75,7 +75,7 @@ impl AdHocRun {
         Ok(self.instance.finish_load().map(drop)?)
     }
 
-    fn run(&self, loading: Loading, phase: PhasePlan, trial: &Trial) -> Result<PhaseTotals, RunnerError> {
+    fn run(&self, loading: WorkloadClients, phase: PhasePlan, trial: &Trial) -> Result<PhaseTotals, RunnerError> {
         let setup = Setup {
             kinds: loading.kinds.len(),
             // One interval is the whole run phase: what ends later, in the grace time, is in rows of its own.

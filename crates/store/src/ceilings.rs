@@ -49,7 +49,7 @@ pub struct DiskIdentity {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Document {
+struct CeilingsDocument {
     schema: String,
     disks: Vec<Disk>,
 }
@@ -89,7 +89,7 @@ pub fn recall(runs: &Path, disk: &DiskIdentity) -> Result<Vec<Ceiling>, String> 
 /// # Errors
 /// Where the file cannot be written.
 pub fn remember(runs: &Path, disk: &DiskIdentity, measured: &[Ceiling]) -> io::Result<()> {
-    let mut known = read(runs).unwrap_or_else(|_| Document::empty());
+    let mut known = read(runs).unwrap_or_else(|_| CeilingsDocument::empty());
     let at = known.disks.iter().position(|known| known.identity == *disk).unwrap_or_else(|| {
         known.disks.push(Disk { identity: disk.clone(), ceilings: Vec::new() });
         known.disks.len() - 1
@@ -107,11 +107,11 @@ pub fn remember(runs: &Path, disk: &DiskIdentity, measured: &[Ceiling]) -> io::R
     Ok(())
 }
 
-fn read(runs: &Path) -> Result<Document, String> {
+fn read(runs: &Path) -> Result<CeilingsDocument, String> {
     let path = runs.join(CEILINGS_FILE);
     let ignored = |why: String| format!("`{}` is ignored: {why}; `plimsoll disk` makes it anew", path.display());
     let file = match std::fs::File::open(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Document::empty()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(CeilingsDocument::empty()),
         opened => opened.map_err(|error| ignored(error.to_string()))?,
     };
     let mut text = Vec::new();
@@ -119,16 +119,16 @@ fn read(runs: &Path) -> Result<Document, String> {
     if text.len() as u64 > SIZE_MAX {
         return Err(ignored(format!("it is larger than {}", Bytes(SIZE_MAX))));
     }
-    let document: Document = serde_json::from_slice(&text).map_err(|error| ignored(error.to_string()))?;
+    let document: CeilingsDocument = serde_json::from_slice(&text).map_err(|error| ignored(error.to_string()))?;
     match document.schema == SCHEMA {
         true => Ok(document),
         false => Err(ignored(format!("its schema is not `{SCHEMA}`"))),
     }
 }
 
-impl Document {
-    fn empty() -> Document {
-        Document { schema: SCHEMA.into(), disks: Vec::new() }
+impl CeilingsDocument {
+    fn empty() -> CeilingsDocument {
+        CeilingsDocument { schema: SCHEMA.into(), disks: Vec::new() }
     }
 }
 

@@ -19,9 +19,9 @@
 //! times the allocation of space as well; a second word for the same writes would promise what is not there.
 
 use crate::distribution::{self, Distribution};
-use crate::program::{IoProgram, Kind, Part, Slot};
+use crate::program::{ClientIndex, IoProgram, Kind, OpStream};
 use crate::random::{Rng, Words, rng};
-use crate::{Carried, Reuse, Workload, WorkloadDef};
+use crate::{Reuse, SequenceState, Workload, WorkloadDef};
 use model::{
     AccessPattern, Bytes, Entry, Family, IoKind, IoOp, IoWork, Offset, OpClass, OpKind, ParamDef, ParamKind, ParamRole,
     Params, UsedIf, WorkTraits,
@@ -166,7 +166,7 @@ fn file_bytes(params: &Params) -> Bytes {
     Bytes(size.max(params.bytes("block").0.next_multiple_of(ALIGNMENT)))
 }
 
-fn program(params: &Params, seed: u64, _: &Carried) -> IoProgram {
+fn program(params: &Params, seed: u64, _: &SequenceState) -> IoProgram {
     let (block, file_bytes) = (params.bytes("block"), file_bytes(params));
     let files = u16::try_from(params.int("files")).expect("`files` is declared within bounds that fit");
     let fill_writes = u64::from(files) * fill_writes_each(file_bytes);
@@ -178,7 +178,7 @@ fn program(params: &Params, seed: u64, _: &Carried) -> IoProgram {
         reads: matches!(params.word("mode"), "rndrd" | "rndrw" | "seqrd"),
         writes: matches!(params.word("mode"), "rndwr" | "rndrw" | "seqwr"),
         kinds: kinds(params),
-        load: Part::new(Some(fill_writes), 1, move |slot| Fill { writes: slot.share(fill_writes), file_bytes }),
+        load: OpStream::new(Some(fill_writes), 1, move |slot| Fill { writes: slot.share(fill_writes), file_bytes }),
         run: run(params, seed, Blocks { block, files: files.into(), per_file: file_bytes.0 / block.0 }),
     }
 }
@@ -212,7 +212,7 @@ fn sync_of(params: &Params) -> Option<IoKind> {
     }
 }
 
-fn run(params: &Params, seed: u64, blocks: Blocks) -> Part<IoOp> {
+fn run(params: &Params, seed: u64, blocks: Blocks) -> OpStream<IoOp> {
     let transfers = transfers(params, seed, blocks);
     match sync_of(params) {
         None => transfers,
@@ -220,11 +220,12 @@ fn run(params: &Params, seed: u64, blocks: Blocks) -> Part<IoOp> {
     }
 }
 
-fn transfers(params: &Params, seed: u64, blocks: Blocks) -> Part<IoOp> {
+fn transfers(params: &Params, seed: u64, blocks: Blocks) -> OpStream<IoOp> {
     let access = distribution::of(params.access("access"), blocks.count());
-    let random = |read_share: f64| Part::new(None, 1, move |slot| Random::new(slot, seed, blocks, access, read_share));
+    let random =
+        |read_share: f64| OpStream::new(None, 1, move |slot| Random::new(slot, seed, blocks, access, read_share));
     let sequential = |io| match params.word("cursor") {
-        "region" => Part::new(None, 1, move |slot| Region::new(slot, blocks, io)),
+        "region" => OpStream::new(None, 1, move |slot| Region::new(slot, blocks, io)),
         "shared" => shared_cursor(blocks, io),
         other => unreachable!("`cursor` is declared without `{other}`"),
     };
@@ -270,7 +271,7 @@ struct Random {
 }
 
 impl Random {
-    fn new(slot: Slot, seed: u64, blocks: Blocks, access: Distribution, read_share: f64) -> Self {
+    fn new(slot: ClientIndex, seed: u64, blocks: Blocks, access: Distribution, read_share: f64) -> Self {
         let reads = (read_share * (1u64 << 53) as f64) as u64;
         Random { rng: rng(seed, slot.client), access, blocks, reads }
     }
@@ -294,7 +295,7 @@ struct Region {
 }
 
 impl Region {
-    fn new(slot: Slot, blocks: Blocks, io: IoKind) -> Self {
+    fn new(slot: ClientIndex, blocks: Blocks, io: IoKind) -> Self {
         let share = slot.share(blocks.count());
         // With more clients than blocks some have no region and share their neighbour's block.
         let region = if share.is_empty() { share.start..share.start + 1 } else { share };
@@ -322,10 +323,10 @@ struct SharedCursor {
 }
 
 /// The sources of this part are made one operation ahead: a block is taken from the cursor when it is about to be accessed.
-fn shared_cursor(blocks: Blocks, io: IoKind) -> Part<IoOp> {
+fn shared_cursor(blocks: Blocks, io: IoKind) -> OpStream<IoOp> {
     let next = Arc::new(AtomicU64::new(0));
-    let make = move |_: Slot| SharedCursor { blocks, io, next: next.clone() };
-    Part { ahead: 1, ..Part::new(None, 1, make) }
+    let make = move |_: ClientIndex| SharedCursor { blocks, io, next: next.clone() };
+    OpStream { ahead: 1, ..OpStream::new(None, 1, make) }
 }
 
 impl Workload<IoOp> for SharedCursor {
@@ -348,9 +349,9 @@ struct Syncing {
     syncing: Option<u16>,
 }
 
-fn with_syncs(transfers: Part<IoOp>, sync: IoKind, every: u64, files: u16) -> Part<IoOp> {
+fn with_syncs(transfers: OpStream<IoOp>, sync: IoKind, every: u64, files: u16) -> OpStream<IoOp> {
     let of = move |transfers| Syncing { transfers, sync, every, files, writes: 0, syncing: None };
-    Part { make: Box::new(move |slot| Box::new(of((transfers.make)(slot)))), ..transfers }
+    OpStream { make: Box::new(move |slot| Box::new(of((transfers.make)(slot)))), ..transfers }
 }
 
 impl Workload<IoOp> for Syncing {
@@ -401,16 +402,16 @@ mod tests {
     use proptest::prelude::*;
 
     fn program_with(changes: &[(&str, &str)]) -> IoProgram {
-        program(&params(&FILE.entry, changes), 1, &Carried::default())
+        program(&params(&FILE.entry, changes), 1, &SequenceState::default())
     }
 
-    fn ops(part: &Part<IoOp>, slot: Slot, count: usize) -> Vec<IoOp> {
+    fn ops(part: &OpStream<IoOp>, slot: ClientIndex, count: usize) -> Vec<IoOp> {
         let mut ops = vec![IoOp::default(); count];
         (part.make)(slot).fill(&mut ops);
         ops
     }
 
-    const ALONE: Slot = Slot { client: 0, clients: 1 };
+    const ALONE: ClientIndex = ClientIndex { client: 0, clients: 1 };
 
     #[test]
     fn random_operations_are_whole_aligned_blocks_within_the_file() {
@@ -446,7 +447,7 @@ mod tests {
             let twice = program_with(&[("file_size", "10MiB"), ("files", "2")]).load.repeated(2);
             assert_eq!(twice.ops, Some(20));
             for client in 0..clients {
-                let slot = Slot { client, clients };
+                let slot = ClientIndex { client, clients };
                 let each = once.ops_of(slot).expect("a fill ends") as usize;
                 assert_eq!(twice.ops_of(slot), Some(2 * each as u64));
                 let (one, two) = (ops(&once, slot, each), ops(&twice, slot, 2 * each));
@@ -479,7 +480,7 @@ mod tests {
     fn sequential_clients_walk_their_own_regions_and_wrap() {
         let program = program_with(&[("mode", "seqrd"), ("file_size", "160KiB")]);
         let blocks = |client, clients, count| {
-            let ops = ops(&program.run, Slot { client, clients }, count);
+            let ops = ops(&program.run, ClientIndex { client, clients }, count);
             ops.iter().map(|op| op.at.0 >> 14).collect::<Vec<_>>()
         };
         assert_eq!(blocks(0, 3, 7), [0, 1, 2, 0, 1, 2, 0]);
@@ -489,7 +490,7 @@ mod tests {
     #[test]
     fn clients_of_a_shared_cursor_take_the_blocks_in_turn() {
         let program = program_with(&[("mode", "seqwr"), ("file_size", "80KiB"), ("cursor", "shared")]);
-        let mut sources = [0, 1].map(|client| (program.run.make)(Slot { client, clients: 2 }));
+        let mut sources = [0, 1].map(|client| (program.run.make)(ClientIndex { client, clients: 2 }));
         assert_eq!(program.run.ahead, 1, "a block that is taken and not accessed would be a gap");
         let mut op = [IoOp::default()];
         let mut turn = |client: usize| {
@@ -504,7 +505,7 @@ mod tests {
         // 8 blocks, of which the second of three clients has 2 to 4.
         for (cursor, seen) in [("region", [1, 1, 2, 1, 1]), ("shared", [0, 0, 1, 1, 2])] {
             let settings = [("mode", "seqrd"), ("file_size", "128KiB"), ("files", "4"), ("cursor", cursor)];
-            let ops = ops(&program_with(&settings).run, Slot { client: 1, clients: 3 }, 5);
+            let ops = ops(&program_with(&settings).run, ClientIndex { client: 1, clients: 3 }, 5);
             assert_eq!(ops.iter().map(|op| op.file).collect::<Vec<_>>(), seen, "{cursor}");
         }
     }
@@ -552,7 +553,7 @@ mod tests {
     fn more_clients_than_blocks_stay_within_the_file() {
         let program = program_with(&[("mode", "seqwr"), ("file_size", "48KiB")]);
         for client in 0..64 {
-            let ops = ops(&program.run, Slot { client, clients: 64 }, 10);
+            let ops = ops(&program.run, ClientIndex { client, clients: 64 }, 10);
             assert!(ops.iter().all(|op| op.at.0 + op.len.0 <= program.file_bytes.0));
         }
     }
@@ -573,7 +574,7 @@ mod tests {
             let program = program_with(&[("file_size", &format!("{size}B")), ("files", &files.to_string())]);
             let (mut file, mut end) = (0, 0);
             for client in 0..clients {
-                let slot = Slot { client, clients };
+                let slot = ClientIndex { client, clients };
                 let count = program.load.ops_of(slot).expect("the load ends") as usize;
                 for op in ops(&program.load, slot, count) {
                     if end == program.file_bytes.0 {

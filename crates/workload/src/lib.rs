@@ -1,12 +1,11 @@
 //! What to do: the operations of each workload, and the distributions they are drawn from.
 //!
 //! In: a trial's parameters and seed. Out: a program for one family of engines (the data set to make and the operations to
-//! perform), whose [`Part`]s make one source of operations for each client.
+//! perform), whose [`OpStream`]s make one source of operations for each client.
 //! Limits: knows no engine, no clock and no file. Same parameters, seed and client, same operations; only the rows of
 //! `insert` and the blocks of a shared cursor are dealt to the clients in the order in which they ask, so there a client's
 //! share depends on the others.
 
-mod carried;
 pub mod distribution;
 pub mod file;
 pub mod insert;
@@ -14,13 +13,14 @@ pub mod oltp;
 pub mod program;
 pub mod random;
 pub mod scatter;
+mod sequence;
 mod workload;
 
-pub use carried::Carried;
 pub use program::{
-    Beside, Column, ColumnKind, Common, Index, IoProgram, Kind, KvProgram, Part, Partitions, Slot, SqlProgram, Table,
-    Work,
+    BackgroundOps, ClientIndex, Column, ColumnKind, Index, IoProgram, Kind, KvProgram, OpStream, Partitions,
+    SharedBudget, SqlProgram, Table, Work,
 };
+pub use sequence::SequenceState;
 pub use workload::{Make, Reuse, Unsupported, Workload, WorkloadDef};
 
 /// All workloads. A new one is one file and one line here.
@@ -108,26 +108,27 @@ mod tests {
     /// The parts of every family in which `def` comes: (kinds, load, run) of each.
     struct Parts<O> {
         kinds: usize,
-        load: Option<Part<O>>,
-        run: Part<O>,
+        load: Option<OpStream<O>>,
+        run: OpStream<O>,
     }
 
     fn io_parts(def: &WorkloadDef, seed: u64) -> Option<Parts<IoOp>> {
-        let program = (def.io?)(&defaults(&def.entry), seed, &Carried::default());
+        let program = (def.io?)(&defaults(&def.entry), seed, &SequenceState::default());
         Some(Parts { kinds: program.kinds.len(), load: Some(program.load), run: program.run })
     }
     fn sql_parts(def: &WorkloadDef, seed: u64) -> Option<Parts<SqlOp>> {
-        let program = (def.sql?)(&defaults(&def.entry), seed, &Carried::default());
+        let program = (def.sql?)(&defaults(&def.entry), seed, &SequenceState::default());
         Some(Parts { kinds: program.kinds.len(), load: program.load, run: program.run })
     }
     fn kv_parts(def: &WorkloadDef, seed: u64) -> Option<Parts<KvOp>> {
-        let program = (def.kv?)(&defaults(&def.entry), seed, &Carried::default()).expect("the defaults are supported");
+        let program =
+            (def.kv?)(&defaults(&def.entry), seed, &SequenceState::default()).expect("the defaults are supported");
         Some(Parts { kinds: program.kinds.len(), load: program.load, run: program.run })
     }
 
     /// Fills 3 batches of `count` slots as client 1 of 3 and returns them all.
-    fn drawn<O: Slotted>(part: &Part<O>, count: usize) -> Vec<O> {
-        let mut source = (part.make)(Slot { client: 1, clients: 3 });
+    fn drawn<O: Slotted>(part: &OpStream<O>, count: usize) -> Vec<O> {
+        let mut source = (part.make)(ClientIndex { client: 1, clients: 3 });
         let mut slots = vec![O::default(); count];
         let mut all = Vec::new();
         for _ in 0..3 {
@@ -151,8 +152,8 @@ mod tests {
         }
     }
 
-    fn buffers_are_reused<O: Slotted>(part: &Part<O>) {
-        let mut source = (part.make)(Slot { client: 0, clients: 1 });
+    fn buffers_are_reused<O: Slotted>(part: &OpStream<O>) {
+        let mut source = (part.make)(ClientIndex { client: 0, clients: 1 });
         let mut slots = vec![O::default(); part.ahead];
         (0..3).for_each(|_| source.fill(&mut slots));
         let before: Vec<_> = slots.iter().map(O::capacities).collect();
@@ -215,17 +216,17 @@ mod tests {
     }
 
     /// The kinds of some operations of `part`.
-    fn kinds_of<O: Slotted>(part: &Part<O>) -> BTreeSet<u8> {
+    fn kinds_of<O: Slotted>(part: &OpStream<O>) -> BTreeSet<u8> {
         drawn(part, 2).iter().map(|op| op.kind().0).collect()
     }
 
     #[test]
     fn what_is_done_beside_a_run_is_of_the_kinds_that_it_says_and_the_run_is_of_others() {
         let mut seen = 0;
-        let mut check = |run: BTreeSet<u8>, beside: BTreeSet<u8>, kinds: &[OpKind]| {
+        let mut check = |run: BTreeSet<u8>, background: BTreeSet<u8>, kinds: &[OpKind]| {
             seen += 1;
             let told: BTreeSet<u8> = kinds.iter().map(|kind| kind.0).collect();
-            assert!(beside.is_subset(&told) && run.is_disjoint(&told), "{run:?} {beside:?} {told:?}");
+            assert!(background.is_subset(&told) && run.is_disjoint(&told), "{run:?} {background:?} {told:?}");
         };
         for def in WORKLOADS {
             let steps = def.entry.params.iter().flat_map(|param| match param.kind {
@@ -234,13 +235,14 @@ mod tests {
             });
             for step in steps {
                 let params = params(&def.entry, &[step]);
-                let sql = def.sql.map(|make| make(&params, 7, &Carried::default()));
-                if let Some((program, beside)) = sql.as_ref().and_then(|sql| Some((sql, sql.beside.as_ref()?))) {
-                    check(kinds_of(&program.run), kinds_of(&beside.part), &beside.kinds);
+                let sql = def.sql.map(|make| make(&params, 7, &SequenceState::default()));
+                if let Some((program, background)) = sql.as_ref().and_then(|sql| Some((sql, sql.background.as_ref()?)))
+                {
+                    check(kinds_of(&program.run), kinds_of(&background.stream), &background.kinds);
                 }
-                let kv = def.kv.and_then(|make| make(&params, 7, &Carried::default()).ok());
-                if let Some((program, beside)) = kv.as_ref().and_then(|kv| Some((kv, kv.beside.as_ref()?))) {
-                    check(kinds_of(&program.run), kinds_of(&beside.part), &beside.kinds);
+                let kv = def.kv.and_then(|make| make(&params, 7, &SequenceState::default()).ok());
+                if let Some((program, background)) = kv.as_ref().and_then(|kv| Some((kv, kv.background.as_ref()?))) {
+                    check(kinds_of(&program.run), kinds_of(&background.stream), &background.kinds);
                 }
             }
         }
@@ -252,10 +254,10 @@ mod tests {
         for def in WORKLOADS.iter().filter(|def| def.entry.params.iter().any(|param| param.name == "access")) {
             let ops_of = |name: &str, seed| {
                 let params = params(&def.entry, &[("access", name)]);
-                let io = def.io.map(|make| drawn(&make(&params, seed, &Carried::default()).run, 64));
-                let sql = def.sql.map(|make| drawn(&make(&params, seed, &Carried::default()).run, 64));
+                let io = def.io.map(|make| drawn(&make(&params, seed, &SequenceState::default()).run, 64));
+                let sql = def.sql.map(|make| drawn(&make(&params, seed, &SequenceState::default()).run, 64));
                 let kv = def.kv.map(|make| {
-                    drawn(&make(&params, seed, &Carried::default()).expect("the defaults are supported").run, 64)
+                    drawn(&make(&params, seed, &SequenceState::default()).expect("the defaults are supported").run, 64)
                 });
                 (io, sql, kv)
             };
@@ -270,8 +272,8 @@ mod tests {
     fn every_call_passes_as_many_arguments_as_its_statement_has_placeholders() {
         for def in WORKLOADS {
             let Some(make) = def.sql else { continue };
-            let program = make(&defaults(&def.entry), 7, &Carried::default());
-            let check = |part: &Part<SqlOp>, statements: &[String]| {
+            let program = make(&defaults(&def.entry), 7, &SequenceState::default());
+            let check = |part: &OpStream<SqlOp>, statements: &[String]| {
                 for op in drawn(part, 2) {
                     assert_eq!(op.args.len(), op.calls.iter().map(|call| call.args as usize).sum::<usize>());
                     for call in &op.calls {

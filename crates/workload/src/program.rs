@@ -1,7 +1,7 @@
 //! The shapes in which a workload comes: the data set to make and the operations to perform, for each family of engines.
 //!
 //! In: each workload makes these from its parameters and the seed. Out: engines read the shape of the data, the load loop
-//! takes one source of operations per client from each [`Part`].
+//! takes one source of operations per client from each [`OpStream`].
 //! Limits: `kinds` is one list for all parts, those of the run first; an [`model::OpKind`] is an index into it.
 
 use crate::Workload;
@@ -14,16 +14,16 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// made between two operations of the client, so they must be few enough to take microseconds.
 const AHEAD_MAX: usize = 64;
 
-/// Which client of how many a source of operations is for.
+/// The index of a client among the clients of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
+pub struct ClientIndex {
     /// The client, from 0.
     pub client: u32,
     /// How many there are, at least 1.
     pub clients: u32,
 }
 
-impl Slot {
+impl ClientIndex {
     /// This client's part of `total` things: contiguous, disjoint from every other client's, together all of them.
     pub fn share(self, total: u64) -> Range<u64> {
         let cut = |client: u32| (total as u128 * client as u128 / self.clients as u128) as u64;
@@ -31,15 +31,15 @@ impl Slot {
     }
 }
 
-/// Operations that the clients of a part take from one count until none is left. With shares of their own the faster ones would be
-/// through early, and what is measured at the end would be fewer clients at work. Clones are the same one.
+/// A number of ops that the clients of a stream take from until none is left. If each client had a share of its own, the faster
+/// ones would finish early, and the end of the measurement would be of fewer clients. Clones share one budget.
 #[derive(Clone, Debug)]
-pub struct Common(Arc<AtomicU64>);
+pub struct SharedBudget(Arc<AtomicU64>);
 
-impl Common {
+impl SharedBudget {
     /// `ops` operations.
-    pub fn new(ops: u64) -> Common {
-        Common(Arc::new(AtomicU64::new(ops)))
+    pub fn new(ops: u64) -> SharedBudget {
+        SharedBudget(Arc::new(AtomicU64::new(ops)))
     }
 
     /// Takes operations for one of `clients` clients: `most`, and fewer when it comes to the end, so that they end within one
@@ -54,14 +54,14 @@ impl Common {
 }
 
 /// How one client's source of operations is made. Called once per client; two sources of one client repeat each other.
-pub type MakeWorkload<O> = Box<dyn Fn(Slot) -> Box<dyn Workload<O>> + Send + Sync>;
+pub type MakeWorkload<O> = Box<dyn Fn(ClientIndex) -> Box<dyn Workload<O>> + Send + Sync>;
 
 /// The numbers of the statements that a client executes.
-pub(crate) type StatementsOf = Box<dyn Fn(Slot) -> Vec<u16> + Send + Sync>;
+pub(crate) type StatementsOf = Box<dyn Fn(ClientIndex) -> Vec<u16> + Send + Sync>;
 
-/// One part of a workload: making the data set, or running.
-pub struct Part<O> {
-    /// How many operations there are over all clients; `None` where they never end. See [`Part::ops_of`].
+/// A stream of ops, dealt to several clients: those that make the data set, or those of the run.
+pub struct OpStream<O> {
+    /// How many operations there are over all clients; `None` where they never end. See [`OpStream::ops_of`].
     pub ops: Option<u64>,
     /// How often the clients go through their shares.
     pub(crate) passes: u64,
@@ -73,65 +73,72 @@ pub struct Part<O> {
     /// The statements of each client, where they are not all.
     pub(crate) statements: Option<StatementsOf>,
     /// The count that clients take operations from; `None` where each has its share.
-    pub common: Option<Common>,
+    pub shared_budget: Option<SharedBudget>,
 }
 
-impl<O: Op> Part<O> {
+impl<O: Op> OpStream<O> {
     /// The part of `ops` operations with `rows_per_op` rows in each, whose sources `make` makes.
     pub(crate) fn new<W: Workload<O> + 'static>(
         ops: Option<u64>,
         rows_per_op: u64,
-        make: impl Fn(Slot) -> W + Send + Sync + 'static,
+        make: impl Fn(ClientIndex) -> W + Send + Sync + 'static,
     ) -> Self {
         let ahead = (AHEAD_MAX / rows_per_op.max(1) as usize).max(1);
         let make = Box::new(move |slot| -> Box<dyn Workload<O>> { Box::new(make(slot)) });
-        Part { ops, passes: 1, ahead, make, statements: None, common: None }
+        OpStream { ops, passes: 1, ahead, make, statements: None, shared_budget: None }
     }
 
-    /// The same part, whose clients take their operations from one count. Its sources must not mind which of them makes how many.
-    pub(crate) fn in_common(self) -> Self {
-        Part { common: self.ops.map(Common::new), ..self }
+    /// The same stream, whose clients take their ops from one budget. It must not matter which source makes how many.
+    pub(crate) fn with_shared_budget(self) -> Self {
+        OpStream { shared_budget: self.ops.map(SharedBudget::new), ..self }
     }
 
     /// The same part, of which each client executes no statements but those that `statements` says.
-    pub(crate) fn with_statements(self, statements: impl Fn(Slot) -> Vec<u16> + Send + Sync + 'static) -> Self {
-        Part { statements: Some(Box::new(statements)), ..self }
+    pub(crate) fn with_statements(self, statements: impl Fn(ClientIndex) -> Vec<u16> + Send + Sync + 'static) -> Self {
+        OpStream { statements: Some(Box::new(statements)), ..self }
     }
 
     /// The numbers of the statements that the client in `slot` executes; `None` where they may be any.
-    pub fn statements_of(&self, slot: Slot) -> Option<Vec<u16>> {
+    pub fn statements_of(&self, slot: ClientIndex) -> Option<Vec<u16>> {
         self.statements.as_ref().map(|statements| statements(slot))
     }
 
     /// How many operations the client in `slot` must perform for the part to be complete: its source deals these and
     /// no other client's does. `None` where they never end. In a part in common it is an equal share, and clients may have others.
-    pub fn ops_of(&self, slot: Slot) -> Option<u64> {
+    pub fn ops_of(&self, slot: ClientIndex) -> Option<u64> {
         let share = self.ops.map(|total| slot.share(total / self.passes))?;
         Some((share.end - share.start) * self.passes)
     }
 }
 
-impl<O: Op + 'static> Part<O> {
+impl<O: Op + 'static> OpStream<O> {
     /// The same operations `times` over: each client begins again when it is through with its own. A part that never ends is
     /// as it was.
-    pub fn repeated(self, times: u32) -> Part<O> {
+    pub fn repeated(self, times: u32) -> OpStream<O> {
         let Some(ops) = self.ops else { return self };
         let make = Arc::new(self.make);
-        let again = move |slot: Slot| -> Box<dyn Workload<O>> {
+        let again = move |slot: ClientIndex| -> Box<dyn Workload<O>> {
             let share = slot.share(ops);
             let each = share.end - share.start;
             Box::new(Repeated { pass: make(slot), make: make.clone(), slot, each, left: each })
         };
         let times = u64::from(times);
         let (passes, statements) = (self.passes * times, self.statements);
-        Part { ops: Some(ops * times), passes, ahead: self.ahead, make: Box::new(again), statements, common: None }
+        OpStream {
+            ops: Some(ops * times),
+            passes,
+            ahead: self.ahead,
+            make: Box::new(again),
+            statements,
+            shared_budget: None,
+        }
     }
 }
 
 /// The operations of a client, from the beginning again when they are over.
 struct Repeated<O> {
     make: Arc<MakeWorkload<O>>,
-    slot: Slot,
+    slot: ClientIndex,
     /// Operations of one pass.
     each: u64,
     /// Those left of this pass.
@@ -171,9 +178,9 @@ pub struct IoProgram {
     /// The kinds of operation.
     pub kinds: Vec<Kind>,
     /// Fills the files.
-    pub load: Part<IoOp>,
+    pub load: OpStream<IoOp>,
     /// Reads and writes them.
-    pub run: Part<IoOp>,
+    pub run: OpStream<IoOp>,
 }
 
 /// A workload on tables of an SQL engine.
@@ -189,13 +196,13 @@ pub struct SqlProgram {
     /// The kinds of operation.
     pub kinds: Vec<Kind>,
     /// Fills the tables, where they do not begin empty.
-    pub load: Option<Part<SqlOp>>,
+    pub load: Option<OpStream<SqlOp>>,
     /// Who says what the measured operations are.
     pub work: Work,
     /// The measured operations.
-    pub run: Part<SqlOp>,
-    /// What other clients do beside those of the run.
-    pub beside: Option<Beside<SqlOp>>,
+    pub run: OpStream<SqlOp>,
+    /// The background load, if there is one.
+    pub background: Option<BackgroundOps<SqlOp>>,
 }
 
 /// A workload on the tables (key spaces) of a key-value engine.
@@ -207,13 +214,13 @@ pub struct KvProgram {
     /// The kinds of operation.
     pub kinds: Vec<Kind>,
     /// Fills the key spaces, where they do not begin empty.
-    pub load: Option<Part<KvOp>>,
+    pub load: Option<OpStream<KvOp>>,
     /// Whether each measured operation is a drain, as [`Work::Drain`] has it.
     pub drains: bool,
     /// The measured operations.
-    pub run: Part<KvOp>,
-    /// What other clients do beside those of the run.
-    pub beside: Option<Beside<KvOp>>,
+    pub run: OpStream<KvOp>,
+    /// The background load, if there is one.
+    pub background: Option<BackgroundOps<KvOp>>,
 }
 
 /// Who says what a measured operation on an SQL engine is.
@@ -248,10 +255,10 @@ impl Kind {
     }
 }
 
-/// Operations that other clients perform at a rate of their own beside the run, one such client for each client of the run.
-pub struct Beside<O> {
+/// The ops of a background load, at a rate of their own: one background client for each client of the run.
+pub struct BackgroundOps<O> {
     /// The operations.
-    pub part: Part<O>,
+    pub stream: OpStream<O>,
     /// Their kinds; no operation of the run is of any of these.
     pub kinds: Vec<OpKind>,
     /// How many of them fall due per second, for each client; above 0.
@@ -368,7 +375,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_shares_of_all_clients_are_the_whole_and_differ_by_one_at_most(total: u64, clients in 1u32..100) {
-            let shares: Vec<_> = (0..clients).map(|client| Slot { client, clients }.share(total)).collect();
+            let shares: Vec<_> = (0..clients).map(|client| ClientIndex { client, clients }.share(total)).collect();
             prop_assert_eq!((shares[0].start, shares[clients as usize - 1].end), (0, total));
             prop_assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start));
             prop_assert!(shares.iter().all(|s| s.end - s.start - total / clients as u64 <= 1));
@@ -377,12 +384,13 @@ mod tests {
 
     #[test]
     fn clients_of_one_count_take_all_of_it_and_less_at_once_towards_its_end() {
-        let common = Common::new(10_000);
-        let taken: Vec<u64> = std::iter::repeat_with(|| common.take(64, 4)).take_while(|taken| *taken > 0).collect();
+        let shared_budget = SharedBudget::new(10_000);
+        let taken: Vec<u64> =
+            std::iter::repeat_with(|| shared_budget.take(64, 4)).take_while(|taken| *taken > 0).collect();
         assert_eq!((taken.iter().sum::<u64>(), taken[0], taken.last()), (10_000, 64, Some(&1)));
         assert!(taken.windows(2).all(|pair| pair[1] <= pair[0]), "{taken:?}");
         assert!(taken.iter().rev().take(8).all(|taken| *taken == 1), "{taken:?}");
-        assert_eq!(Common::new(3).take(64, 1), 1);
+        assert_eq!(SharedBudget::new(3).take(64, 1), 1);
     }
 
     #[test]

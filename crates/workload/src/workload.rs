@@ -3,8 +3,8 @@
 //! In: each workload declares a [`WorkloadDef`]. Out: the slice of all workloads is made of these, and a [`Workload`] is what a
 //! client takes its operations from. Limits: nothing here knows a workload by name.
 
-use crate::carried::Carried;
 use crate::program::{IoProgram, KvProgram, SqlProgram};
+use crate::sequence::SequenceState;
 use model::{Bytes, Entry, Op, Params, WorkTraits};
 
 /// A source of operations, one per client.
@@ -15,7 +15,7 @@ pub trait Workload<O: Op>: Send {
 }
 
 /// Makes a program from parameters, seed and what trials before it on the same data handed on. Takes no time: data and operations are made when its parts are asked.
-pub type Make<P> = fn(&Params, u64, &Carried) -> P;
+pub type Make<P> = fn(&Params, u64, &SequenceState) -> P;
 
 /// One workload: how it presents itself, and how it is made for each family of engines.
 pub struct WorkloadDef {
@@ -42,11 +42,11 @@ pub struct WorkloadDef {
 impl WorkloadDef {
     /// How many operations its run has over all clients; `None` where it does not end by itself. The same in each family.
     pub fn run_ops(&self, params: &Params) -> Option<u64> {
-        let carried = Carried::default();
+        let sequence = SequenceState::default();
         match self {
-            WorkloadDef { io: Some(make), .. } => make(params, 0, &carried).run.ops,
-            WorkloadDef { sql: Some(make), .. } => make(params, 0, &carried).run.ops,
-            WorkloadDef { kv: Some(make), .. } => make(params, 0, &carried).ok()?.run.ops,
+            WorkloadDef { io: Some(make), .. } => make(params, 0, &sequence).run.ops,
+            WorkloadDef { sql: Some(make), .. } => make(params, 0, &sequence).run.ops,
+            WorkloadDef { kv: Some(make), .. } => make(params, 0, &sequence).ok()?.run.ops,
             _ => None,
         }
     }

@@ -6,7 +6,7 @@
 use super::detector::{Detector, PointView};
 use crate::finding::load::MissedRate;
 use crate::finding::{Code, NextStep};
-use crate::{Beside, Finding, Severity};
+use crate::{BackgroundSummary, Finding, Severity};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::BackgroundRateMissed, detect };
@@ -20,12 +20,12 @@ fn detect(view: &PointView) -> Vec<Finding> {
     background.filter(|(load, seconds)| !is_kept(load, *seconds)).map(|(load, _)| missed(load)).into_iter().collect()
 }
 
-fn is_kept(load: &Beside, seconds: f64) -> bool {
+fn is_kept(load: &BackgroundSummary, seconds: f64) -> bool {
     let missing = load.asked_per_s * seconds - load.ops as f64;
     load.kept >= KEPT_MIN || missing <= f64::from(load.clients)
 }
 
-fn missed(load: &Beside) -> Finding {
+fn missed(load: &BackgroundSummary) -> Finding {
     Finding::new(Severity::Warning, MissedRate { load: load.clone() }).next(NextStep::LowerBackgroundRate)
 }
 

@@ -3,7 +3,7 @@
 //! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
 
 use super::units::Share;
-use crate::beside::Beside;
+use crate::background::BackgroundSummary;
 use model::{Bytes, Nanos};
 use serde::Serialize;
 
@@ -99,7 +99,7 @@ pub struct Overload {
 #[serde(transparent)]
 pub struct MissedRate {
     /// What the background clients did, of what was asked.
-    pub load: Beside,
+    pub load: BackgroundSummary,
 }
 
 /// Response times of a closed loop that stalled.

@@ -8,7 +8,7 @@ use super::achieved::{Achieved, compute_achieved};
 use super::op_cost::{Cost, CostPerQuery, GeneratorCost, cost_per_op, cost_per_query, generator_cost};
 use super::quantiles::{PhaseTimes, Quantiles};
 use super::rates::{PerOp, Rate};
-use crate::beside::{Beside, success_rate};
+use crate::background::{BackgroundSummary, success_rate};
 use crate::window::{Tally, Window};
 use model::{KindRow, Nanos, Pacing, PointData};
 use serde::{Deserialize, Serialize};
@@ -71,7 +71,7 @@ pub struct Summary {
     /// What background clients did; `None` if there were none. All numbers above are of the foreground clients, except the success
     /// rate and the costs: those cannot be attributed and are divided by the operations of both.
     #[serde(default)]
-    pub beside: Option<Beside>,
+    pub beside: Option<BackgroundSummary>,
 }
 
 /// The stretch with the fewest operations.
@@ -94,7 +94,7 @@ impl Summary {
 
 /// The numbers of the run phase of `point`, cut as `window`, with all its response and service times, and those of its background
 /// clients.
-pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside: Option<Beside>) -> Summary {
+pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside: Option<BackgroundSummary>) -> Summary {
     let (inside, per_op) = (window.inside, PerOp::of(point));
     let (done, queries) = (|kind: &KindRow| kind.ok as f64, |kind: &KindRow| per_op.queries(kind));
     let queries_rate = Rate::of(window, queries);

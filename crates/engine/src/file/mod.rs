@@ -22,7 +22,7 @@ mod workers;
 
 use crate::data_description::DataDescription;
 use crate::engine::{
-    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, Loading, Start, slots, workload_of,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, Start, WorkloadClients, slots, workload_of,
 };
 use crate::verify::ReadBack;
 use aio::AioFile;
@@ -44,7 +44,7 @@ use sync::SyncFile;
 use uring::{RingAbilities, UringFile};
 use verifier::Verifier;
 use workers::Workers;
-use workload::{Carried, IoProgram, Slot};
+use workload::{ClientIndex, IoProgram, SequenceState};
 
 /// The engine `file`.
 pub static FILE: EngineDef = EngineDef {
@@ -205,7 +205,7 @@ impl FileInstance {
         trial: &Trial,
         program: &IoProgram,
         method: &IoMethod,
-        slot: Slot,
+        slot: ClientIndex,
     ) -> Result<Box<dyn Client>, TargetError> {
         let settings = Settings::from_trial(trial);
         let files = Files::open(&self.paths, settings.opening(program.writes))?;
@@ -231,7 +231,7 @@ impl FileInstance {
     }
 
     /// Where the content comes from that the client in `slot` writes in this load: no other client or load writes the same.
-    fn content_seed(&self, trial: &Trial, slot: Slot) -> u64 {
+    fn content_seed(&self, trial: &Trial, slot: ClientIndex) -> u64 {
         trial.seed
             ^ self.loads.wrapping_mul(0x9e37_79b9_7f4a_7c15)
             ^ u64::from(slot.client).wrapping_mul(0xd1b5_4a32_d192_ed03)
@@ -303,7 +303,7 @@ impl Instance for FileInstance {
         Ok(())
     }
 
-    fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
+    fn loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
         let program = program_of(trial);
         self.passes = self.passes_for(trial, &program)?;
         self.preconditioned = trial.phases.precondition() > 1;
@@ -315,14 +315,14 @@ impl Instance for FileInstance {
         let direct = Settings::from_trial(trial).direct && matches!(self.alignment, Alignment::Direct { .. });
         files::lift_limit(program.files.into());
         let files = Files::open(&self.paths, Opening::filling(direct))?;
-        let slot = Slot { client: 0, clients: 1 };
+        let slot = ClientIndex { client: 0, clients: 1 };
         self.begin_load(true)?;
         let room = BufferSizes::new(1, 1, program.fill_block, true, content);
         let buffers = Buffers::new(room, content, program.block, self.content_seed(trial, slot));
         let driver = SyncFile::new(files, buffers, self.verifier(1, program.fill_block));
         let load = program.load.repeated(self.passes);
         let client: Box<dyn Client> = Box::new(SyncClient::new(OpSource::new(&load, slot), driver));
-        Ok(Some(Loading { kinds: program.kinds.to_vec(), clients: vec![client], beside: None }))
+        Ok(Some(WorkloadClients { kinds: program.kinds.to_vec(), clients: vec![client], background: None }))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
@@ -345,7 +345,7 @@ impl Instance for FileInstance {
         Ok(Vec::new())
     }
 
-    fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
+    fn clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
         let (program, settings) = (program_of(trial), Settings::from_trial(trial));
         match &mut self.made {
             FileOrigin::Here(dir) => self.made_for.check(dir, trial)?,
@@ -368,7 +368,11 @@ impl Instance for FileInstance {
         self.begin_load(program.writes)?;
         let method = self.io_method(settings, &program)?;
         let clients = slots(trial.load.clients).map(|slot| self.client(trial, &program, &method, slot));
-        Ok(Loading { kinds: program.kinds.to_vec(), clients: clients.collect::<Result<_, _>>()?, beside: None })
+        Ok(WorkloadClients {
+            kinds: program.kinds.to_vec(),
+            clients: clients.collect::<Result<_, _>>()?,
+            background: None,
+        })
     }
 
     fn space(&self) -> DataSpace {
@@ -403,5 +407,5 @@ fn room(trial: &Trial, program: &IoProgram) -> BufferSizes {
 
 fn program_of(trial: &Trial) -> IoProgram {
     let make = workload_of(trial).io.expect("the plan was checked: workload and engine share a family");
-    make(&trial.workload.params, trial.seed, &Carried::default())
+    make(&trial.workload.params, trial.seed, &SequenceState::default())
 }

@@ -37,7 +37,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::Wire;
-use workload::{Carried, Table};
+use workload::{SequenceState, Table};
 
 /// The engine `postgres`.
 pub static POSTGRES: EngineDef = EngineDef {
@@ -213,7 +213,7 @@ fn check(trial: &Trial) -> Result<(), TargetError> {
     let missing = |why| TargetError::Unsupported(format!("engine `postgres`: {why}"));
     [&SERVER, &INSTALL].into_iter().try_for_each(|program| program.find().map(drop)).map_err(missing)?;
     RULES.check(&RULES.variables(&trial.target.params))?;
-    let clients = connections_needed(trial, &program_of(trial, &Carried::default()));
+    let clients = connections_needed(trial, &program_of(trial, &SequenceState::default()));
     if clients + CONNECTIONS_KEPT <= CONNECTIONS_MAX {
         return Ok(());
     }

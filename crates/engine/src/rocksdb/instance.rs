@@ -7,7 +7,7 @@
 use super::driver::{RocksdbStore, class_of};
 use super::{RULES, counters, options};
 use crate::data_description::DataDescription;
-use crate::engine::{DataSpace, Instance, InstanceReport, Loading, Start, loaders_for};
+use crate::engine::{DataSpace, Instance, InstanceReport, Start, WorkloadClients, loaders_for};
 use crate::kv::{KvDriver, program_of};
 use crate::maintenance::{self, Maintenance};
 use crate::periodic::PeriodicTask;
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use workload::{Beside, Kind, Part};
+use workload::{BackgroundOps, Kind, OpStream};
 
 /// The release that the crate in Cargo.lock compiles; the library says it in a file only when a database is open.
 pub const VERSION: &str = "11.8.1";
@@ -74,8 +74,14 @@ impl RocksDb {
         RULES.known(&made.variables, |name| found.get(name).cloned()).map(|()| made)
     }
 
-    fn part_clients(&self, kinds: &[Kind], part: &Part<KvOp>, beside: Option<&Beside<KvOp>>, clients: u32) -> Loading {
-        Loading::new(kinds, part, beside, clients, |source, _| {
+    fn part_clients(
+        &self,
+        kinds: &[Kind],
+        part: &OpStream<KvOp>,
+        background: Option<&BackgroundOps<KvOp>>,
+        clients: u32,
+    ) -> WorkloadClients {
+        WorkloadClients::new(kinds, part, background, clients, |source, _| {
             let keys = RocksdbStore::new(self.database.clone(), &self.params);
             Box::new(SyncClient::new(source, KvDriver::new(keys, self.dir.path())))
         })
@@ -113,8 +119,8 @@ impl Instance for RocksDb {
         InstanceReport { facts, warnings, processes: Vec::new() }
     }
 
-    fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
-        let program = program_of(trial, &self.made_for.carried)?;
+    fn loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
+        let program = program_of(trial, &self.made_for.sequence)?;
         let Some(load) = &program.load else { return Ok(None) };
         Ok(Some(self.part_clients(&program.kinds, load, None, loaders_for(load.ops))))
     }
@@ -126,14 +132,14 @@ impl Instance for RocksDb {
         Ok(Vec::new())
     }
 
-    fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
+    fn clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
         self.made_for.check(&self.dir, trial)?;
-        let program = program_of(trial, &self.made_for.carried)?;
+        let program = program_of(trial, &self.made_for.sequence)?;
         if program.drains {
             let drain = RocksdbDrain { database: self.database.clone(), directory: self.dir.path().into() };
             return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.load.clients, &drain));
         }
-        Ok(self.part_clients(&program.kinds, &program.run, program.beside.as_ref(), trial.load.clients))
+        Ok(self.part_clients(&program.kinds, &program.run, program.background.as_ref(), trial.load.clients))
     }
 
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {

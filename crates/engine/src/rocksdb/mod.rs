@@ -26,7 +26,7 @@ use crate::params;
 use crate::server::variables::Rules;
 use host::error::TargetError;
 use model::{Bytes, CounterRole, Entry, Family, ParamDef, ParamKind, ParamRole, Trial};
-use workload::Carried;
+use workload::SequenceState;
 
 /// The engine `rocksdb`.
 pub static ROCKSDB: EngineDef = EngineDef {
@@ -153,7 +153,7 @@ fn check(trial: &Trial) -> Result<(), TargetError> {
             "`rocksdb.{name}` = `{value}` is not one option; set each by its name"
         )));
     }
-    program_of(trial, &Carried::default()).map(drop)
+    program_of(trial, &SequenceState::default()).map(drop)
 }
 
 #[cfg(feature = "rocksdb")]

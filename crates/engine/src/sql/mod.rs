@@ -16,7 +16,7 @@ pub mod server_instance;
 pub mod session_options;
 pub mod statement;
 
-use crate::engine::{Loading, workload_of};
+use crate::engine::{WorkloadClients, workload_of};
 use host::error::TargetError;
 use load::{Driver, OpSource, SyncClient};
 use model::{Fact, FailureClass, Outcome, SqlArg, SqlOp, Trial};
@@ -26,7 +26,7 @@ use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use workload::{Beside, Carried, Kind, Part, SqlProgram};
+use workload::{BackgroundOps, Kind, OpStream, SequenceState, SqlProgram};
 
 /// The pause before the first attempt to connect again, and the longest.
 pub const PAUSE: Duration = Duration::from_millis(50);
@@ -155,29 +155,36 @@ impl ClientTally {
 }
 
 /// The program of `trial`.
-pub fn program_of(trial: &Trial, carried: &Carried) -> SqlProgram {
+pub fn program_of(trial: &Trial, sequence: &SequenceState) -> SqlProgram {
     let make = workload_of(trial).sql.expect("the plan was checked: workload and engine share a family");
-    make(&trial.workload.params, trial.seed, carried)
+    make(&trial.workload.params, trial.seed, sequence)
 }
 
 /// How many connections the clients of `trial` need for its `program`.
 pub fn connections_needed(trial: &Trial, program: &SqlProgram) -> u32 {
-    trial.load.clients * if program.beside.is_some() { 2 } else { 1 }
+    trial.load.clients * if program.background.is_some() { 2 } else { 1 }
 }
 
-/// `clients` clients for `part`, and as many for the background load `beside`: one thread each, or fewer threads that multiplex.
+/// `clients` clients for `part`, and as many for the background load `background`: one thread each, or fewer threads that multiplex.
 pub fn sql_clients(
-    part: &Part<SqlOp>,
-    beside: Option<&Beside<SqlOp>>,
+    part: &OpStream<SqlOp>,
+    background: Option<&BackgroundOps<SqlOp>>,
     kinds: &[Kind],
     clients: u32,
     connect: &impl SessionFactory<Session: PollableSession>,
     tally: &Arc<ClientTally>,
-) -> Loading {
+) -> WorkloadClients {
     if let ClientThreads::Shared(threads) = connect.options().threads {
-        return multiplex::multiplexed_clients(part, beside, kinds, SharedThreads { clients, threads }, connect, tally);
+        return multiplex::multiplexed_clients(
+            part,
+            background,
+            kinds,
+            SharedThreads { clients, threads },
+            connect,
+            tally,
+        );
     }
-    Loading::new(kinds, part, beside, clients, |source, _| {
+    WorkloadClients::new(kinds, part, background, clients, |source, _| {
         let connect = for_source(connect, &source);
         Box::new(SyncClient::new(source, SqlDriver::new(connect, tally.clone())))
     })

@@ -14,7 +14,7 @@
 //! by at most [`ANSWER_AT_MOST`] if the server does not answer. If it fails, all clients that wait for a connection fail with it,
 //! so an outage costs one attempt per pause, not one per client.
 
-use crate::engine::Loading;
+use crate::engine::WorkloadClients;
 use crate::sql::session_options::SessionOptions;
 use crate::sql::{ClientTally, OpFailure, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, for_source};
 use load::{BatchClient, BatchDriver, Client, Done, OpSource, Stamp};
@@ -29,7 +29,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use workload::{Beside, Kind, Part, Slot};
+use workload::{BackgroundOps, ClientIndex, Kind, OpStream};
 
 /// A non-blocking connection.
 pub trait PollableSession: SqlSession {
@@ -81,29 +81,29 @@ const READY_MAX: usize = 64;
 /// How often connections are checked for answers that are overdue.
 const SWEEP_EVERY: Duration = Duration::from_millis(100);
 
-/// The clients of `sharing` for `part`, and as many on as many threads for what is done `beside`.
+/// The clients of `sharing` for `part`, and as many on as many threads for what is done `background`.
 pub fn multiplexed_clients<C: SessionFactory<Session: PollableSession>>(
-    part: &Part<SqlOp>,
-    beside: Option<&Beside<SqlOp>>,
+    part: &OpStream<SqlOp>,
+    background: Option<&BackgroundOps<SqlOp>>,
     kinds: &[Kind],
     sharing: SharedThreads,
     connect: &C,
     tally: &Arc<ClientTally>,
-) -> Loading {
-    let all = |part: &Part<SqlOp>| {
+) -> WorkloadClients {
+    let all = |part: &OpStream<SqlOp>| {
         (0..sharing.threads).map(|nth| client_of_thread(part, sharing, nth, connect, tally)).collect()
     };
-    let beside = beside.map(|beside| load::Beside {
-        clients: all(&beside.part),
-        kinds: beside.kinds.clone(),
-        per_s: beside.per_client_s * f64::from(sharing.clients),
+    let background = background.map(|background| load::BackgroundLoad {
+        clients: all(&background.stream),
+        kinds: background.kinds.clone(),
+        per_s: background.per_client_s * f64::from(sharing.clients),
     });
-    Loading { kinds: kinds.to_vec(), clients: all(part), beside }
+    WorkloadClients { kinds: kinds.to_vec(), clients: all(part), background }
 }
 
 /// Thread number `nth` of `sharing`.
 fn client_of_thread<C: SessionFactory<Session: PollableSession>>(
-    part: &Part<SqlOp>,
+    part: &OpStream<SqlOp>,
     sharing: SharedThreads,
     nth: u32,
     connect: &C,
@@ -116,10 +116,10 @@ fn client_of_thread<C: SessionFactory<Session: PollableSession>>(
 }
 
 /// The clients on thread number `nth`: neighbours by their numbers, as many as on the others or one more.
-fn slots_of(sharing: SharedThreads, nth: u32) -> impl Iterator<Item = Slot> {
+fn slots_of(sharing: SharedThreads, nth: u32) -> impl Iterator<Item = ClientIndex> {
     let SharedThreads { clients, threads } = sharing;
     let first = |nth: u32| (u64::from(nth) * u64::from(clients) / u64::from(threads)) as u32;
-    (first(nth)..first(nth + 1)).map(move |client| Slot { client, clients })
+    (first(nth)..first(nth + 1)).map(move |client| ClientIndex { client, clients })
 }
 
 /// One client's connection, with its operation.

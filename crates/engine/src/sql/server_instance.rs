@@ -5,7 +5,7 @@
 //! existing server is never started, stopped or configured.
 
 use crate::data_description::DataDescription;
-use crate::engine::{DataSpace, Instance, InstanceReport, Loading, ResetFor, Start, loaders_for};
+use crate::engine::{DataSpace, Instance, InstanceReport, ResetFor, Start, WorkloadClients, loaders_for};
 use crate::maintenance::{self, Maintenance, RemainingDebt};
 use crate::reset::{DataReset, ResetMode};
 use crate::server::dir::{ServerDir, Socket};
@@ -24,7 +24,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use workload::{Beside, Kind, Part, Table, Work};
+use workload::{BackgroundOps, Kind, OpStream, Table, Work};
 
 /// Counting rows and flushing have no time limit of their own, and a load may leave much to be written.
 const ADMIN_PATIENCE: Duration = Duration::from_secs(600);
@@ -215,13 +215,13 @@ impl<S: SqlServer> SqlServerInstance<S> {
         &self,
         options: SessionOptions,
         statements: Vec<String>,
-        part: &Part<SqlOp>,
-        beside: Option<&Beside<SqlOp>>,
+        part: &OpStream<SqlOp>,
+        background: Option<&BackgroundOps<SqlOp>>,
         kinds: &[Kind],
         clients: u32,
-    ) -> Loading {
+    ) -> WorkloadClients {
         let connect = S::session_factory(self.address.clone(), statements.into(), options);
-        sql_clients(part, beside, kinds, clients, &connect, &self.tally)
+        sql_clients(part, background, kinds, clients, &connect, &self.tally)
     }
 
     fn run(&self, statement: &str) -> Result<(), TargetError> {
@@ -307,8 +307,8 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         self.tally.facts().into_iter().chain(ended).chain(self.debt.take_fact()).collect()
     }
 
-    fn loaders(&mut self, trial: &Trial) -> Result<Option<Loading>, TargetError> {
-        let program = program_of(trial, &self.made_for.carried);
+    fn loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
+        let program = program_of(trial, &self.made_for.sequence);
         for table in &program.schema {
             self.server.create(table).iter().try_for_each(|statement| self.run(statement))?;
             self.tables.push(table.name.clone());
@@ -341,9 +341,9 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         self.restart(!self.restores(), |reset, _, data| reset.restore(data))
     }
 
-    fn clients(&mut self, trial: &Trial) -> Result<Loading, TargetError> {
+    fn clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
         self.made_for.check_on(&self.location, trial)?;
-        let program = program_of(trial, &self.made_for.carried);
+        let program = program_of(trial, &self.made_for.sequence);
         S::check_connections(connections_needed(trial, &program), self.variable("max_connections"))?;
         self.options = SessionOptions::from_trial(trial);
         if program.work != Work::Calls {
@@ -355,8 +355,15 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
                 &self.maintenance(program.work),
             ));
         }
-        let (run, beside) = (&program.run, program.beside.as_ref());
-        Ok(self.part_clients(self.options.clone(), program.statements, run, beside, &program.kinds, trial.load.clients))
+        let (run, background) = (&program.run, program.background.as_ref());
+        Ok(self.part_clients(
+            self.options.clone(),
+            program.statements,
+            run,
+            background,
+            &program.kinds,
+            trial.load.clients,
+        ))
     }
 
     fn sources(&self) -> Vec<Box<dyn CounterSource>> {

@@ -1,6 +1,6 @@
 //! A bench for the contract tests: small trials from the declared defaults, and instances driven as the binary drives them.
 
-use engine::{ENGINES, EngineDef, EngineLocation, Instance, Loading, Start};
+use engine::{ENGINES, EngineDef, EngineLocation, Instance, Start, WorkloadClients};
 use host::TargetError;
 use host::filesystem::{Alignment, direct_alignment};
 use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_phases};
@@ -262,7 +262,7 @@ pub fn run(instance: &mut dyn Instance, trial: &Trial) -> Result<(Outcome, Seen)
 }
 
 /// EngineLocation `trial` with clients that are there already.
-pub fn run_loading(loading: Loading, trial: &Trial) -> (Outcome, Seen) {
+pub fn run_loading(loading: WorkloadClients, trial: &Trial) -> (Outcome, Seen) {
     let mut seen = Seen::default();
     (perform(loading, &run_phase(trial), trial, &mut seen), seen)
 }
@@ -274,7 +274,7 @@ pub fn run_phase(trial: &Trial) -> PhasePlan {
 }
 
 /// Runs one phase with clients that are there already.
-pub fn perform(loading: Loading, phase: &PhasePlan, trial: &Trial, seen: &mut dyn Sink) -> Outcome {
+pub fn perform(loading: WorkloadClients, phase: &PhasePlan, trial: &Trial, seen: &mut dyn Sink) -> Outcome {
     let setup = Setup {
         kinds: loading.kinds.len(),
         interval: trial.phases.interval,
@@ -292,13 +292,14 @@ pub fn load_ops(trial: &Trial) -> Option<u64> {
     let params = &trial.workload.params;
     match def.entry.families.iter().find(|family| engine.entry.families.contains(family)).unwrap() {
         _ if engine.scripted => None,
-        Family::Io => def.io.unwrap()(params, trial.seed, &workload::Carried::default()).load.ops,
+        Family::Io => def.io.unwrap()(params, trial.seed, &workload::SequenceState::default()).load.ops,
         Family::Sql => {
-            def.sql.unwrap()(params, trial.seed, &workload::Carried::default()).load.and_then(|load| load.ops)
+            def.sql.unwrap()(params, trial.seed, &workload::SequenceState::default()).load.and_then(|load| load.ops)
         }
-        Family::Kv => {
-            def.kv.unwrap()(params, trial.seed, &workload::Carried::default()).unwrap().load.and_then(|load| load.ops)
-        }
+        Family::Kv => def.kv.unwrap()(params, trial.seed, &workload::SequenceState::default())
+            .unwrap()
+            .load
+            .and_then(|load| load.ops),
     }
 }
 
@@ -306,7 +307,7 @@ pub fn load_ops(trial: &Trial) -> Option<u64> {
 pub fn exists(trial: &Trial) -> bool {
     let def = workload::find(&trial.workload.name).unwrap();
     let kv_only = engine::find(&trial.target.engine).unwrap().entry.families == [Family::Kv];
-    !kv_only || def.kv.unwrap()(&trial.workload.params, trial.seed, &workload::Carried::default()).is_ok()
+    !kv_only || def.kv.unwrap()(&trial.workload.params, trial.seed, &workload::SequenceState::default()).is_ok()
 }
 
 /// The value of the fact `name`.

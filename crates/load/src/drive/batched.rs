@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 /// What is remembered of an operation under way.
 #[derive(Clone, Copy)]
-struct UnderWay {
+struct OpInFlight {
     kind: OpKind,
     /// `None` in a closed loop: it is intended for the moment at which it starts.
     intended: Option<Tick>,
@@ -32,7 +32,7 @@ struct Slots {
     in_turn: bool,
     /// Those whose clients think, and when they will have done so: the first is the first to be free.
     thinking: VecDeque<(Tick, u32)>,
-    under_way: Vec<UnderWay>,
+    in_flight: Vec<OpInFlight>,
     /// How many hold an operation.
     busy: u32,
     /// Pushed and not yet submitted.
@@ -100,12 +100,12 @@ pub fn run_batched<D: BatchDriver, C: Clock, S: Supply<D::Op>>(
 
 impl Slots {
     fn new(depth: u32, stamp: Stamp, in_turn: bool) -> Slots {
-        let empty = UnderWay { kind: OpKind(0), intended: None, started: Tick(0), late: false };
+        let empty = OpInFlight { kind: OpKind(0), intended: None, started: Tick(0), late: false };
         Slots {
             free: (0..depth).rev().collect(),
             in_turn,
             thinking: VecDeque::with_capacity(depth as usize),
-            under_way: vec![empty; depth as usize],
+            in_flight: vec![empty; depth as usize],
             busy: 0,
             fresh: Vec::with_capacity(depth as usize),
             fresh_max: match stamp {
@@ -147,7 +147,7 @@ impl Slots {
             };
             let op = source.take(slot);
             self.free.pop_back();
-            self.under_way[slot as usize] = UnderWay { kind: op.kind(), intended, started: Tick(0), late };
+            self.in_flight[slot as usize] = OpInFlight { kind: op.kind(), intended, started: Tick(0), late };
             self.busy += 1;
             self.fresh.push(slot);
             driver.push(slot, op);
@@ -191,19 +191,19 @@ impl Slots {
     #[inline]
     fn stamp_fresh(&mut self, started: Tick) {
         for slot in self.fresh.drain(..) {
-            self.under_way[slot as usize].started = started;
+            self.in_flight[slot as usize].started = started;
         }
     }
 
     /// The operation of `slot` ended at `now`; its client thinks before it is free again.
     #[inline]
-    fn release(&mut self, slot: u32, now: Tick, think: Nanos) -> UnderWay {
+    fn release(&mut self, slot: u32, now: Tick, think: Nanos) -> OpInFlight {
         self.busy -= 1;
         match think {
             Nanos(0) => self.put_back(slot),
             think => self.thinking.push_back((now + think, slot)),
         }
-        self.under_way[slot as usize]
+        self.in_flight[slot as usize]
     }
 
     /// When the next operation can start, where nothing but time is in its way.

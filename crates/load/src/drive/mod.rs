@@ -176,7 +176,7 @@ mod tests {
     /// Finishes everything under way, oldest first, `together` at a time, 0.1 ms after it was asked to wait.
     struct Ring {
         clock: Arc<SimClock>,
-        under_way: std::collections::VecDeque<u32>,
+        in_flight: std::collections::VecDeque<u32>,
         together: usize,
     }
     impl BatchDriver for Ring {
@@ -185,15 +185,15 @@ mod tests {
             8
         }
         fn push(&mut self, slot: u32, _: &IoOp) {
-            self.under_way.push_back(slot);
+            self.in_flight.push_back(slot);
         }
         fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>) {
             if timeout == Nanos(0) {
                 return;
             }
             self.clock.advance(Nanos::from_micros(100));
-            let n = self.together.min(self.under_way.len());
-            done.extend(self.under_way.drain(..n).map(|slot| Done { slot, outcome: Outcome::Ok { bytes: 1 } }));
+            let n = self.together.min(self.in_flight.len());
+            done.extend(self.in_flight.drain(..n).map(|slot| Done { slot, outcome: Outcome::Ok { bytes: 1 } }));
         }
         fn describe_failure(&self) -> String {
             String::new()
@@ -378,7 +378,7 @@ mod tests {
     #[test]
     fn a_batch_keeps_its_depth_under_way() {
         let (seen, _) = run(CLOSED, 1, |schedule, clock, source, recorder, stop| {
-            let mut ring = Ring { clock: clock.clone(), under_way: Default::default(), together: 2 };
+            let mut ring = Ring { clock: clock.clone(), in_flight: Default::default(), together: 2 };
             run_batched(schedule, clock, source, &mut ring, Stamp::Batch, recorder, stop);
         });
         assert_near(seen.ok as f64, 20_000.0, "operations");
@@ -389,7 +389,7 @@ mod tests {
     fn a_batch_in_an_open_loop_counts_from_the_intended_start() {
         let arrivals = Arrivals::Poisson { per_s: 40_000.0 };
         let (seen, schedule) = run(Pacing::Open { arrivals }, 1, |schedule, clock, source, recorder, stop| {
-            let mut ring = Ring { clock: clock.clone(), under_way: Default::default(), together: 2 };
+            let mut ring = Ring { clock: clock.clone(), in_flight: Default::default(), together: 2 };
             run_batched(schedule, clock, source, &mut ring, Stamp::Batch, recorder, stop);
         });
         let offered = schedule.offered(Tick(u64::MAX)) as f64;
@@ -416,7 +416,7 @@ mod tests {
     #[test]
     fn stamps_of_their_own_keep_the_depth_under_way_all_the_same() {
         let (seen, _) = run(CLOSED, 1, |schedule, clock, source, recorder, stop| {
-            let mut ring = Ring { clock: clock.clone(), under_way: Default::default(), together: 1 };
+            let mut ring = Ring { clock: clock.clone(), in_flight: Default::default(), together: 1 };
             run_batched(schedule, clock, source, &mut ring, Stamp::Each, recorder, stop);
         });
         assert_near(seen.ok as f64, 10_000.0, "operations");
@@ -451,7 +451,7 @@ mod tests {
     /// Clients that share a thread: each operation is done 0.1 ms after it was submitted, whatever the others do.
     struct Shared {
         clock: Arc<SimClock>,
-        under_way: std::collections::VecDeque<(Tick, u32)>,
+        in_flight: std::collections::VecDeque<(Tick, u32)>,
         done_of: [u64; 4],
     }
     impl BatchDriver for Shared {
@@ -461,13 +461,13 @@ mod tests {
         }
         fn push(&mut self, slot: u32, op: &IoOp) {
             assert_eq!(u32::from(op.file), slot, "an operation of somebody else");
-            self.under_way.push_back((self.clock.now() + Nanos::from_micros(100), slot));
+            self.in_flight.push_back((self.clock.now() + Nanos::from_micros(100), slot));
         }
         fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>) {
-            let (now, first) = (self.clock.now(), self.under_way.front().map(|(at, _)| at.since(self.clock.now())));
+            let (now, first) = (self.clock.now(), self.in_flight.front().map(|(at, _)| at.since(self.clock.now())));
             self.clock.advance(first.map_or(timeout, |first| first.min(timeout)));
             assert!(first.is_some() || timeout > Nanos(0) || self.clock.now() > now, "it waits for nothing");
-            while let Some((_, slot)) = self.under_way.pop_front_if(|(at, _)| *at <= self.clock.now()) {
+            while let Some((_, slot)) = self.in_flight.pop_front_if(|(at, _)| *at <= self.clock.now()) {
                 self.done_of[slot as usize] += 1;
                 done.push(Done { slot, outcome: Outcome::Ok { bytes: 1 } });
             }
@@ -483,7 +483,7 @@ mod tests {
         let (seen, _) = run(pacing, 1, |schedule, clock, _, recorder, stop| {
             let source = |n: u16| OpSource::of(Box::new(OpsOf(n)), 64, limits[usize::from(n)]);
             let mut sources: Vec<_> = (0..4).map(source).collect();
-            let mut driver = Shared { clock: clock.clone(), under_way: Default::default(), done_of };
+            let mut driver = Shared { clock: clock.clone(), in_flight: Default::default(), done_of };
             run_batched(schedule, clock, &mut sources, &mut driver, Stamp::Each, recorder, stop);
             done_of = driver.done_of;
         });

@@ -85,7 +85,7 @@ impl CounterSource for Disk {
 
 /// The fields of a device's line that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Line {
+struct DiskstatsLine {
     read_ops: u64,
     read_sectors: u64,
     write_ops: u64,
@@ -98,7 +98,7 @@ struct Line {
 }
 
 /// Finds the device's line: major, minor, name, then the fields of Documentation/admin-guide/iostats.rst.
-fn parse(diskstats: &str, device: &str) -> Option<Line> {
+fn parse(diskstats: &str, device: &str) -> Option<DiskstatsLine> {
     let line = diskstats.lines().find(|line| line.split_ascii_whitespace().nth(2) == Some(device))?;
     let fields: Vec<u64> = line.split_ascii_whitespace().skip(3).map_while(|field| field.parse().ok()).collect();
     let &[read_ops, _, read_sectors, _, write_ops, _, write_sectors, _, in_flight, busy_ms, queue_ms, ref later @ ..] =
@@ -107,7 +107,7 @@ fn parse(diskstats: &str, device: &str) -> Option<Line> {
         return None;
     };
     let (discard_sectors, flush_ops) = (later.get(2).copied(), later.get(4).copied());
-    Some(Line {
+    Some(DiskstatsLine {
         read_ops,
         read_sectors,
         write_ops,

@@ -48,7 +48,7 @@ enum Engine {
 }
 
 /// A reading of the engine; `None` is a gap.
-struct Totals {
+struct ProcessTotals {
     read_bytes: Option<u64>,
     write_bytes: Option<u64>,
     cpu_user_ns: u64,
@@ -88,7 +88,7 @@ impl CounterSource for Process {
     fn read(&mut self) -> Vec<Option<f64>> {
         let totals = match &mut self.engine {
             Engine::Own(own) => Some(own.read()),
-            Engine::Others(tree) => tree.read().map(Totals::from),
+            Engine::Others(tree) => tree.read().map(ProcessTotals::from),
         };
         let Some(t) = totals else { return vec![None; 6] };
         let counters =
@@ -98,11 +98,11 @@ impl CounterSource for Process {
     }
 }
 
-impl From<crate::process_tree::Reading> for Totals {
-    fn from(reading: crate::process_tree::Reading) -> Totals {
+impl From<crate::process_tree::Reading> for ProcessTotals {
+    fn from(reading: crate::process_tree::Reading) -> ProcessTotals {
         let Usage { read_bytes, write_bytes, cancelled_bytes, user_ticks, system_ticks, switches } = reading.usage;
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
-        Totals {
+        ProcessTotals {
             read_bytes: reading.io_seen.then_some(read_bytes),
             write_bytes: reading.io_seen.then_some(write_bytes.saturating_sub(cancelled_bytes)),
             cpu_user_ns: user_ticks * tick_ns,
@@ -165,10 +165,10 @@ impl Own {
         Ok(Own { io: OwnIo::open(), statm: ProcFile::open("/proc/self/statm")? })
     }
 
-    fn read(&mut self) -> Totals {
+    fn read(&mut self) -> ProcessTotals {
         let io = self.io.as_mut().and_then(OwnIo::read);
         let usage = own_usage();
-        Totals {
+        ProcessTotals {
             read_bytes: io.map(|(read, _)| read),
             write_bytes: io.map(|(_, written)| written),
             cpu_user_ns: nanos(usage.ru_utime),
@@ -266,8 +266,8 @@ mod tests {
     fn io_that_the_kernel_hides_is_a_gap_and_the_rest_is_not() {
         let usage = Usage { read_bytes: 1, write_bytes: 5, cancelled_bytes: 9, ..Usage::default() };
         let mut reading = crate::process_tree::Reading { usage, io_seen: true, resident_pages: 0 };
-        assert_eq!(Totals::from(reading).write_bytes, Some(0));
+        assert_eq!(ProcessTotals::from(reading).write_bytes, Some(0));
         reading.io_seen = false;
-        assert_eq!(Totals::from(reading).read_bytes, None);
+        assert_eq!(ProcessTotals::from(reading).read_bytes, None);
     }
 }

@@ -107,7 +107,7 @@ impl DistArguments {
 /// What was drawn from one distribution.
 struct Look {
     access: Access,
-    shares: Vec<Share>,
+    shares: Vec<PopularShare>,
     distinct: u64,
     distinct_expected: f64,
     most_hit: Vec<MostHit>,
@@ -117,7 +117,7 @@ struct Look {
 }
 
 /// The share of the draws that fell on the keys that the law has as the most popular.
-struct Share {
+struct PopularShare {
     keys: u64,
     of_all: Option<f64>,
     drawn: f64,
@@ -185,13 +185,13 @@ fn by_popularity(expected: &[f64]) -> Vec<u32> {
     order
 }
 
-fn shares(comparison: &LawComparison, all: u64) -> Vec<Share> {
+fn shares(comparison: &LawComparison, all: u64) -> Vec<PopularShare> {
     let few = [1, 10, 100].map(|keys| (keys, None)).into_iter().filter(|(keys, _)| *keys <= all);
     let parts = [0.01, 0.1, 0.2, 0.5].map(|part| ((all as f64 * part).round().max(1.0) as u64, Some(part)));
     few.chain(parts)
         .map(|(keys, of_all)| {
             let (drawn, expected) = comparison.share_of_popular(keys);
-            Share { keys, of_all, drawn, expected }
+            PopularShare { keys, of_all, drawn, expected }
         })
         .collect()
 }
@@ -238,7 +238,7 @@ fn unoptimised() -> &'static str {
     if cfg!(debug_assertions) { " (a build without optimisation)" } else { "" }
 }
 
-fn share_line(share: &Share) -> String {
+fn share_line(share: &PopularShare) -> String {
     const BAR: f64 = 24.0;
     let keys = if share.keys == 1 { "key" } else { "keys" };
     let part = share.of_all.map_or(String::new(), |part| format!(" ({} %)", part * 100.0));
@@ -262,7 +262,7 @@ fn most_hit_line(hit: &MostHit) -> String {
 }
 
 fn json(look: &Look) -> serde_json::Value {
-    let share = |share: &Share| serde_json::json!({"keys": share.keys, "share_drawn": share.drawn, "share_expected": share.expected});
+    let share = |share: &PopularShare| serde_json::json!({"keys": share.keys, "share_drawn": share.drawn, "share_expected": share.expected});
     let most_hit = |hit: &MostHit| serde_json::json!({"key": hit.key, "hits": hit.hits, "hits_expected": hit.expected});
     serde_json::json!({
         "access": look.access.to_string(),
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_line_fits_80_columns() {
-        let share = Share { keys: 200_000_000_000, of_all: Some(0.2), drawn: 1.0, expected: 1.0 };
+        let share = PopularShare { keys: 200_000_000_000, of_all: Some(0.2), drawn: 1.0, expected: 1.0 };
         assert!(share_line(&share).len() <= 80, "{}", share_line(&share));
         let hit = MostHit { key: 1 << 40, hits: u64::from(u32::MAX), expected: 4e9 };
         assert!(most_hit_line(&hit).len() <= 80);

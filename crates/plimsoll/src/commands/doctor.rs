@@ -80,10 +80,10 @@ const PROBES: &[Probe] = &[
 /// How fast plimsoll itself was.
 struct Ceiling {
     name: &'static str,
-    measured: Result<Rate, Fault>,
+    measured: Result<LoopRate, Fault>,
 }
 
-struct Rate {
+struct LoopRate {
     ops_per_s: f64,
     cpu_ns_per_op: f64,
 }
@@ -96,12 +96,12 @@ fn ceiling(probe: &Probe, dir: &Path, context: &Context) -> Ceiling {
 }
 
 /// Runs one trial without recording it.
-fn rate(trial: &Trial, dir: &Path) -> Result<Rate, Fault> {
+fn rate(trial: &Trial, dir: &Path) -> Result<LoopRate, Fault> {
     let mut run = AdHocRun::start(trial, dir, &Arc::new(Stop::default()))?;
     let measured = run.measure(trial);
     run.stop()?;
     let sums = measured?;
-    Ok(Rate { ops_per_s: sums.ops_per_s(), cpu_ns_per_op: sums.cpu_ns_per_op() })
+    Ok(LoopRate { ops_per_s: sums.ops_per_s(), cpu_ns_per_op: sums.cpu_ns_per_op() })
 }
 
 fn missing_counters(dir: &Path) -> Vec<String> {

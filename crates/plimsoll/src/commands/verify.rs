@@ -23,7 +23,7 @@ pub fn clap() -> Command {
 }
 
 /// Data that was checked.
-struct Checked {
+struct CheckedData {
     found: ReadBack,
     generations_known: bool,
 }
@@ -49,7 +49,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 }
 
 /// Checks all data that the run names and that is still there; there is some.
-fn check_all(run: &RunData, context: &Context) -> Result<Vec<Checked>, Fault> {
+fn check_all(run: &RunData, context: &Context) -> Result<Vec<CheckedData>, Fault> {
     let mut tables: Vec<&str> = Vec::new();
     let facts = run.points.iter().flat_map(|point| &point.facts).filter(|fact| fact.name == "verify.table");
     facts.for_each(|fact| {
@@ -65,7 +65,7 @@ fn check_all(run: &RunData, context: &Context) -> Result<Vec<Checked>, Fault> {
         match check_left(Path::new(table), &mut progress(context))? {
             Left::Gone => {}
             Left::InUse => in_use = Some(table),
-            Left::Checked { found, generations_known } => all.push(Checked { found, generations_known }),
+            Left::Checked { found, generations_known } => all.push(CheckedData { found, generations_known }),
         }
     }
     match (all.is_empty(), in_use) {
@@ -93,8 +93,8 @@ fn progress(context: &Context) -> impl FnMut(Bytes, Bytes) -> bool {
     }
 }
 
-fn text(data: &Checked) -> String {
-    let Checked { found: ReadBack { checked, paths }, generations_known } = data;
+fn text(data: &CheckedData) -> String {
+    let CheckedData { found: ReadBack { checked, paths }, generations_known } = data;
     let files = paths.iter().map(|path| host::error::shown(path)).collect::<Vec<_>>();
     let mut text = match files.as_slice() {
         [one] => format!("`{one}`: {}\n", checked.summary()),
@@ -111,8 +111,8 @@ fn text(data: &Checked) -> String {
     text
 }
 
-fn json_of(data: &Checked) -> Value {
-    let Checked { found: ReadBack { checked, paths }, generations_known } = data;
+fn json_of(data: &CheckedData) -> Value {
+    let CheckedData { found: ReadBack { checked, paths }, generations_known } = data;
     let damaged = checked.first.iter().map(|damage| {
         let found = damage.found.map(|found| {
             json!({

@@ -6,7 +6,7 @@
 use crate::escape;
 use crate::inserts::FIELDS;
 use crate::wording::label::{list_settings, point_label};
-use analysis::{Analysis, Beside, IntervalPoint, PointAnalysis, Quantiles, Summary};
+use analysis::{Analysis, BackgroundSummary, IntervalPoint, PointAnalysis, Quantiles, Summary};
 
 const POINT_HEADER: &str = "point,label,target,workload,clients,depth,repeat,params,state,validity,findings,seconds,ops,failed,\
 late,unserved,offered_per_s,ops_per_s,ops_per_s_low95,ops_per_s_high95,bytes_per_s,\
@@ -85,7 +85,7 @@ fn amounts(s: &Summary) -> Vec<String> {
     rates.into_iter().chain(reads_and_writes).chain(rest).map(float).collect()
 }
 
-fn beside(beside: Option<&Beside>) -> Vec<String> {
+fn beside(beside: Option<&BackgroundSummary>) -> Vec<String> {
     let Some(b) = beside else { return vec![String::new(); 11] };
     let [low, high] = [0, 1].map(|i| b.ops_per_s_ci95.map(|ci| ci[i]));
     let rates = [Some(b.asked_per_s), Some(b.ops_per_s), low, high, b.rows_per_s].map(float);

@@ -5,7 +5,7 @@
 
 use crate::messages::Assignment;
 use engine::EngineDef;
-use load::Beside;
+use load::BackgroundLoad;
 use model::{EngineTraits, Fact, KindDef, ParamOwner, PointParam, PointTraits, Trial};
 use workload::{Kind, WorkloadDef};
 
@@ -31,7 +31,7 @@ fn kind_facts(kind: &Kind) -> Vec<Fact> {
 }
 
 /// The clients in the background: the kinds of their operations, and how many of these fall due per second over all of them.
-pub(super) fn of_background(background: &Beside, kinds: &[Kind]) -> [Fact; 3] {
+pub(super) fn of_background(background: &BackgroundLoad, kinds: &[Kind]) -> [Fact; 3] {
     let names: Vec<&str> = background.kinds.iter().map(|kind| kinds[usize::from(kind.0)].name).collect();
     let clients = background.count().to_string();
     let facts = [("clients", clients), ("kinds", names.join(",")), ("per_s", background.per_s.to_string())];

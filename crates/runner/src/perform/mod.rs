@@ -16,7 +16,7 @@ use crate::error::RunnerError;
 use crate::messages::{Assignment, Deliver, Message, Opened, Performer};
 use crate::preflight::RunSite;
 use engine::estimate::chain_bytes;
-use engine::{Loading, ResetFor};
+use engine::{ResetFor, WorkloadClients};
 use host::safety::Room;
 use instance::{LimitKinds, RunningInstance, data_of, data_reuse};
 use load::{Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, StopReason, run_phases};
@@ -54,9 +54,9 @@ struct CurrentTrial {
 /// What the clients of a trial do next.
 enum InitialPhase {
     /// The instance is new: they make its data.
-    Prepare(Loading),
+    Prepare(WorkloadClients),
     /// The data is there: they warm up and run.
-    Run(Loading),
+    Run(WorkloadClients),
     /// They are done, or failed.
     Nothing,
 }
@@ -116,7 +116,7 @@ impl<'a> TrialPerformer<'a> {
     fn replay(
         &mut self,
         assignment: &Assignment,
-        loaders: Option<Loading>,
+        loaders: Option<WorkloadClients>,
         conductor: &mut dyn Deliver,
     ) -> Result<Replayed, RunnerError> {
         let grows_in = self.room_to_grow(assignment);
@@ -163,7 +163,11 @@ impl<'a> TrialPerformer<'a> {
     }
 
     /// Makes the data of a trial that was opened on a new instance.
-    fn make_data(&mut self, loading: Loading, conductor: &mut dyn Deliver) -> Result<InitialPhase, RunnerError> {
+    fn make_data(
+        &mut self,
+        loading: WorkloadClients,
+        conductor: &mut dyn Deliver,
+    ) -> Result<InitialPhase, RunnerError> {
         self.running().lift_limits()?;
         // Data with a hole in it is not measured, whatever the plan makes of failures in the run.
         self.run(loading, &[prepare_phase()], OnError::Stop, conductor)?;
@@ -177,14 +181,14 @@ impl<'a> TrialPerformer<'a> {
     /// Lets the clients of `loading` do their work in `phases`.
     fn run(
         &mut self,
-        loading: Loading,
+        loading: WorkloadClients,
         phases: &[PhasePlan],
         on_error: OnError,
         conductor: &mut dyn Deliver,
     ) -> Result<(), RunnerError> {
         let current = self.current.as_mut().expect("opened");
-        if let Some(background) = &loading.beside {
-            let clients = Background { clients: background.count() as u32, per_s: background.per_s };
+        if let Some(background) = &loading.background {
+            let clients = Background { clients: background.count(), per_s: background.per_s };
             let facts = facts::of_background(background, &loading.kinds).into();
             conductor.deliver(Message::Background { kinds: background.kinds.clone(), clients, facts });
         }
@@ -333,7 +337,7 @@ fn setup(trial: &Trial, kinds: usize) -> Setup {
 
 /// Lets the clients of `loading` do their work in `phases`.
 fn perform(
-    loading: Loading,
+    loading: WorkloadClients,
     phases: &[PhasePlan],
     setup: &Setup,
     clock: &MonotonicClock,

@@ -8,7 +8,7 @@ use super::sink::stop_if_full;
 use super::{perform, phases, prepare_phase, setup};
 use crate::error::RunnerError;
 use crate::messages::{Deliver, Message};
-use engine::{Instance, Loading, ResetFor};
+use engine::{Instance, ResetFor, WorkloadClients};
 use host::safety::Room;
 use load::{Clock, MonotonicClock, Sink, Stop};
 use model::{Event, EventKind, IntervalRow, Phase, Tick, Trial};
@@ -62,7 +62,7 @@ impl StepReplayer<'_> {
     pub fn perform(
         &mut self,
         instance: &mut dyn Instance,
-        loaders: Option<Loading>,
+        loaders: Option<WorkloadClients>,
         steps: &[Trial],
     ) -> Result<Replayed, RunnerError> {
         let start = self.clock.now();
@@ -88,7 +88,7 @@ impl StepReplayer<'_> {
     }
 
     /// How many operations were done.
-    fn run(&mut self, loading: Loading, trial: &Trial, plan: &[load::PhasePlan]) -> Result<u64, RunnerError> {
+    fn run(&mut self, loading: WorkloadClients, trial: &Trial, plan: &[load::PhasePlan]) -> Result<u64, RunnerError> {
         let (setup, clock, stop) = (setup(trial, loading.kinds.len()), *self.clock, self.stop.clone());
         let mut counted = OpCounter { replayer: self, ops: 0 };
         perform(loading, plan, &setup, &clock, &stop, &mut counted)?;

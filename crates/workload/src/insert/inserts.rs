@@ -10,7 +10,7 @@
 use super::rows::Data;
 use super::statements::{ROWS_PER_STATEMENT, Statement, Statements};
 use crate::Workload;
-use crate::program::{Part, Slot, call_with_ints};
+use crate::program::{ClientIndex, OpStream, call_with_ints};
 use model::{KvOp, Op, OpKind, SqlCall, SqlOp};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -58,13 +58,13 @@ impl Commits {
     }
 
     /// The part that performs them as operations of `kind`.
-    pub(super) fn part<O: Op>(self, data: Data, statements: Statements, kind: OpKind) -> Part<O>
+    pub(super) fn part<O: Op>(self, data: Data, statements: Statements, kind: OpKind) -> OpStream<O>
     where
         Inserts: Workload<O>,
     {
         let (tables, all) = (data.schema.tables, statements.clone());
         let rows_left = (self.rows > 0).then(|| Arc::new(AtomicU64::new(self.rows)));
-        let part = Part::new(self.count(), self.per_commit, move |slot: Slot| Inserts {
+        let part = OpStream::new(self.count(), self.per_commit, move |slot: ClientIndex| Inserts {
             tables: Turns::new(slot, tables),
             rows_left: rows_left.clone(),
             data: data.clone(),
@@ -73,7 +73,7 @@ impl Commits {
             kind,
         });
         let part = part.with_statements(move |slot| all.of_client(slot, tables));
-        if tables == 1 { part.in_common() } else { part }
+        if tables == 1 { part.with_shared_budget() } else { part }
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) struct Turns {
 
 impl Turns {
     /// Those of the client in `slot`, of `tables` tables.
-    pub(super) fn new(slot: Slot, tables: u64) -> Turns {
+    pub(super) fn new(slot: ClientIndex, tables: u64) -> Turns {
         let first = u64::from(slot.client) % tables;
         Turns { first, next: first, step: slot.clients.into(), tables }
     }
@@ -182,7 +182,7 @@ impl Workload<KvOp> for Inserts {
 }
 
 /// The entries of all rows in the secondary indexes of a key-value engine, put by batches of rows.
-pub(super) fn index_part(data: Data) -> Part<KvOp> {
+pub(super) fn index_part(data: Data) -> OpStream<KvOp> {
     let present: Vec<Range<u64>> = (0..data.schema.tables).map(|table| data.present(table)).collect();
     let batches: u64 = present.iter().map(|ids| (ids.end - ids.start).div_ceil(ROWS_PER_STATEMENT)).sum();
     let of_table = |(table, ids): (usize, Range<u64>)| {
@@ -191,8 +191,8 @@ pub(super) fn index_part(data: Data) -> Part<KvOp> {
         ids.step_by(ROWS_PER_STATEMENT as usize).map(batch)
     };
     let all: Batches = Arc::new(Mutex::new(Box::new(present.into_iter().enumerate().flat_map(of_table))));
-    let puts = move |_: Slot| IndexPuts { data: data.clone(), batches: all.clone() };
-    Part::new(Some(batches), ROWS_PER_STATEMENT, puts).in_common()
+    let puts = move |_: ClientIndex| IndexPuts { data: data.clone(), batches: all.clone() };
+    OpStream::new(Some(batches), ROWS_PER_STATEMENT, puts).with_shared_budget()
 }
 
 /// Batches that no client has taken yet: a table, and ids in it.
@@ -217,9 +217,9 @@ impl Workload<KvOp> for IndexPuts {
 }
 
 /// One operation for each of `count` things, which the engine does: its only call has the thing's number.
-pub(super) fn numbered_part(count: u64) -> Part<SqlOp> {
+pub(super) fn numbered_part(count: u64) -> OpStream<SqlOp> {
     let next = Arc::new(AtomicU64::new(0));
-    Part::new(Some(count), 1, move |_| Numbered { next: next.clone(), count }).in_common()
+    OpStream::new(Some(count), 1, move |_| Numbered { next: next.clone(), count }).with_shared_budget()
 }
 
 /// The numbers that no client has taken yet.

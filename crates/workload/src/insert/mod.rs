@@ -25,9 +25,9 @@ mod rows;
 mod schema;
 mod statements;
 
-use crate::carried::TABLES_MAX;
-use crate::program::{Beside, Kind, KvProgram, Part, SqlProgram, Work};
-use crate::{Carried, Reuse, Unsupported, WorkloadDef};
+use crate::program::{BackgroundOps, Kind, KvProgram, OpStream, SqlProgram, Work};
+use crate::sequence::TABLES_MAX;
+use crate::{Reuse, SequenceState, Unsupported, WorkloadDef};
 use inserts::{Commits, Empty, Inserts, index_part, numbered_part};
 use model::{
     Bytes, Entry, Family, Op, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, RowWork, StepWork, UsedIf,
@@ -226,8 +226,8 @@ fn growth_bytes_per_op(params: &Params) -> Bytes {
 const RUN: OpKind = OpKind(0);
 const BESIDE: OpKind = OpKind(1);
 
-fn sql(params: &Params, seed: u64, carried: &Carried) -> SqlProgram {
-    let (step, data) = (Step::of(params), data(params, seed, carried));
+fn sql(params: &Params, seed: u64, sequence: &SequenceState) -> SqlProgram {
+    let (step, data) = (Step::of(params), data(params, seed, sequence));
     let with_indexes = data.schema.all(true);
     let schema = data.schema.all(data.indexed);
     let (commits, query) = (step.commits(params), step.query(params));
@@ -248,12 +248,12 @@ fn sql(params: &Params, seed: u64, carried: &Carried) -> SqlProgram {
         load: None,
         work,
         run,
-        beside: inserts_beside.map(|aside| aside.beside(data, statements)),
+        background: inserts_beside.map(|aside| aside.background(data, statements)),
     }
 }
 
-fn kv(params: &Params, seed: u64, carried: &Carried) -> Result<KvProgram, Unsupported> {
-    let (step, data) = (Step::of(params), data(params, seed, carried));
+fn kv(params: &Params, seed: u64, sequence: &SequenceState) -> Result<KvProgram, Unsupported> {
+    let (step, data) = (Step::of(params), data(params, seed, sequence));
     let unsupported = |param, instead| {
         let value = params.get(param).to_string();
         Err(Unsupported { workload: INSERT.entry.name, param, value, instead })
@@ -270,7 +270,7 @@ fn kv(params: &Params, seed: u64, carried: &Carried) -> Result<KvProgram, Unsupp
     let none = Statements::new(None, []);
     let run = match step {
         Step::Index => index_part(data.clone()),
-        Step::Drain => Part::new(Some(1), 1, |_| Empty),
+        Step::Drain => OpStream::new(Some(1), 1, |_| Empty),
         _ => run_part(&data, &none, commits, query),
     };
     let kinds = kinds(step, commits, inserts_beside).into_iter().map(|kind| Kind { queries: 1.0, ..kind }).collect();
@@ -281,22 +281,22 @@ fn kv(params: &Params, seed: u64, carried: &Carried) -> Result<KvProgram, Unsupp
         load: None,
         drains: step == Step::Drain,
         run,
-        beside: inserts_beside.map(|aside| aside.beside(data, none)),
+        background: inserts_beside.map(|aside| aside.background(data, none)),
     })
 }
 
 /// The rows as the step finds them. Where it makes the indexes, the steps after it find those.
-fn data(params: &Params, seed: u64, carried: &Carried) -> Data {
+fn data(params: &Params, seed: u64, sequence: &SequenceState) -> Data {
     let step = Step::of(params);
-    let indexed = carried.indexed_or(!matches!(step, Step::Load | Step::Index));
+    let indexed = sequence.indexed_or(!matches!(step, Step::Load | Step::Index));
     if step == Step::Index {
-        carried.set_indexed();
+        sequence.set_indexed();
     }
-    Data { schema: Schema::new(params, rows_of_all_steps(params)), seed, indexed, carried: carried.clone() }
+    Data { schema: Schema::new(params, rows_of_all_steps(params)), seed, indexed, sequence: sequence.clone() }
 }
 
 /// The part of a step that inserts or asks.
-fn run_part<O: Op>(data: &Data, statements: &Statements, commits: Option<Commits>, query: Option<Query>) -> Part<O>
+fn run_part<O: Op>(data: &Data, statements: &Statements, commits: Option<Commits>, query: Option<Query>) -> OpStream<O>
 where
     Inserts: crate::Workload<O>,
     Queries: crate::Workload<O>,
@@ -309,7 +309,7 @@ where
     let known: Vec<_> = (0..data.schema.tables).map(|table| data.present(table)).collect();
     let (tables, all) = (data.schema.tables, statements.clone());
     let part =
-        Part::new(None, 1, move |slot| Queries::new(slot, data.clone(), statements.clone(), query, known.clone()));
+        OpStream::new(None, 1, move |slot| Queries::new(slot, data.clone(), statements.clone(), query, known.clone()));
     part.with_statements(move |slot| all.of_client(slot, tables))
 }
 
@@ -341,42 +341,42 @@ impl Aside {
         Some(Aside { commits, rate: params.int("insert_rate") }).filter(|aside| aside.rate > 0)
     }
 
-    fn beside<O: Op>(self, data: Data, statements: Statements) -> Beside<O>
+    fn background<O: Op>(self, data: Data, statements: Statements) -> BackgroundOps<O>
     where
         Inserts: crate::Workload<O>,
     {
         let per_client_s = self.rate as f64 / self.commits.per_commit as f64;
-        Beside { part: self.commits.part(data, statements, BESIDE), kinds: vec![BESIDE], per_client_s }
+        BackgroundOps { stream: self.commits.part(data, statements, BESIDE), kinds: vec![BESIDE], per_client_s }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{Partitions, Slot};
+    use crate::program::{ClientIndex, Partitions};
     use crate::tests::params;
     use model::{KvAction, KvOp, SqlArg, SqlOp};
     use std::collections::{BTreeMap, BTreeSet};
 
-    const ALONE: Slot = Slot { client: 0, clients: 1 };
+    const ALONE: ClientIndex = ClientIndex { client: 0, clients: 1 };
 
     fn made(changes: &[(&str, &str)]) -> SqlProgram {
-        going_on(&Carried::default(), changes)
+        going_on(&SequenceState::default(), changes)
     }
 
     /// The program of a step on data that earlier steps left.
-    fn going_on(carried: &Carried, changes: &[(&str, &str)]) -> SqlProgram {
-        sql(&params(&INSERT.entry, changes), 1, carried)
+    fn going_on(sequence: &SequenceState, changes: &[(&str, &str)]) -> SqlProgram {
+        sql(&params(&INSERT.entry, changes), 1, sequence)
     }
 
-    fn made_kv(carried: &Carried, changes: &[(&str, &str)]) -> KvProgram {
-        kv(&params(&INSERT.entry, changes), 1, carried).expect("there is a program for these")
+    fn made_kv(sequence: &SequenceState, changes: &[(&str, &str)]) -> KvProgram {
+        kv(&params(&INSERT.entry, changes), 1, sequence).expect("there is a program for these")
     }
 
     /// All operations of `part`, client by client, without the empty ones.
-    fn performed<O: Op + Clone + 'static>(part: &Part<O>, clients: u32) -> Vec<O> {
+    fn performed<O: Op + Clone + 'static>(part: &OpStream<O>, clients: u32) -> Vec<O> {
         let of_client = |client| {
-            let slot = Slot { client, clients };
+            let slot = ClientIndex { client, clients };
             let mut ops = vec![O::default(); part.ops_of(slot).expect("it ends") as usize];
             (part.make)(slot).fill(&mut ops);
             ops
@@ -384,7 +384,7 @@ mod tests {
         (0..clients).flat_map(of_client).collect()
     }
 
-    fn filled<O: Op + Clone>(part: &Part<O>, count: usize) -> Vec<O> {
+    fn filled<O: Op + Clone>(part: &OpStream<O>, count: usize) -> Vec<O> {
         let mut ops = vec![O::default(); count];
         (part.make)(ALONE).fill(&mut ops);
         ops
@@ -488,8 +488,8 @@ mod tests {
 
     #[test]
     fn each_step_inserts_exactly_its_rows_and_goes_on_where_the_last_one_ended() {
-        let carried = Carried::default();
-        let with = |step| going_on(&carried, &[("step", step), ("rows", "1234"), ("rows_per_commit", "50")]);
+        let sequence = SequenceState::default();
+        let with = |step| going_on(&sequence, &[("step", step), ("rows", "1234"), ("rows_per_commit", "50")]);
         for (step, first, last, commits) in [("l.i0", 1, 1234, 25), ("l.i1", 1235, 2468, 25), ("l.i2", 2469, 2715, 50)]
         {
             let program = with(step);
@@ -525,7 +525,7 @@ mod tests {
             for step in ["l.i0", "qr"] {
                 let program = made(&[("step", step), ("tables", tables), ("rows", "10000"), ("rows_per_commit", "7")]);
                 for client in 0..clients {
-                    let slot = Slot { client, clients };
+                    let slot = ClientIndex { client, clients };
                     let declared = program.run.statements_of(slot).expect("they are known");
                     let mut ops = vec![SqlOp::default(); 300];
                     (program.run.make)(slot).fill(&mut ops);
@@ -545,10 +545,10 @@ mod tests {
 
     #[test]
     fn a_client_takes_no_rows_that_it_does_not_insert_before_the_step_ends() {
-        let carried = Carried::default();
-        let program = going_on(&carried, &[("rows", "10"), ("rows_per_commit", "1")]);
+        let sequence = SequenceState::default();
+        let program = going_on(&sequence, &[("rows", "10"), ("rows_per_commit", "1")]);
         filled(&program.run, 64);
-        assert_eq!(carried.dealt(0).load(std::sync::atomic::Ordering::Relaxed), 10);
+        assert_eq!(sequence.dealt(0).load(std::sync::atomic::Ordering::Relaxed), 10);
     }
 
     #[test]
@@ -561,9 +561,9 @@ mod tests {
 
     #[test]
     fn a_commit_deletes_as_many_of_the_oldest_rows_within_bounds() {
-        let carried = Carried::default();
+        let sequence = SequenceState::default();
         let with = |step| {
-            going_on(&carried, &[("step", step), ("rows", "100"), ("rows_per_commit", "30"), ("delete", "true")])
+            going_on(&sequence, &[("step", step), ("rows", "100"), ("rows_per_commit", "30"), ("delete", "true")])
         };
         performed(&with("l.i0").run, 1);
         let program = with("l.i1");
@@ -598,8 +598,8 @@ mod tests {
 
     #[test]
     fn indexes_and_drains_are_work_of_the_engine() {
-        let carried = Carried::default();
-        let with = |step| going_on(&carried, &[("step", step), ("tables", "3"), ("indexes", "2")]);
+        let sequence = SequenceState::default();
+        let with = |step| going_on(&sequence, &[("step", step), ("tables", "3"), ("indexes", "2")]);
         with("l.i0");
         let program = with("l.x");
         let Work::Indexes(tables) = &program.work else { panic!("{:?}", program.work) };
@@ -637,8 +637,8 @@ mod tests {
     #[test]
     fn ranges_go_over_ids_where_there_are_no_indexes() {
         for indexes in ["0", "3"] {
-            let carried = Carried::default();
-            let with = |step| going_on(&carried, &[("step", step), ("indexes", indexes)]);
+            let sequence = SequenceState::default();
+            let with = |step| going_on(&sequence, &[("step", step), ("indexes", indexes)]);
             with("l.i0");
             let text = &with("qr").statements[0];
             assert!(text.contains("WHERE transactionid >= ? ORDER BY transactionid LIMIT 10"), "{text}");
@@ -647,13 +647,13 @@ mod tests {
 
     #[test]
     fn points_are_rows_that_were_there_when_the_step_began_and_are_still() {
-        let carried = Carried::default();
-        let with = |step| going_on(&carried, &[("step", step), ("rows", "1000"), ("delete", "true")]);
+        let sequence = SequenceState::default();
+        let with = |step| going_on(&sequence, &[("step", step), ("rows", "1000"), ("delete", "true")]);
         performed(&with("l.i0").run, 1);
         performed(&with("l.i1").run, 1);
         let program = with("qp");
-        let beside = program.beside.as_ref().expect("inserts go on");
-        filled(&beside.part, 4);
+        let background = program.background.as_ref().expect("inserts go on");
+        filled(&background.stream, 4);
         let ids: Vec<u64> = filled(&program.run, 10_000).iter().map(|op| int(&op.args[0])).collect();
         assert_eq!(
             program.statements[0],
@@ -666,18 +666,18 @@ mod tests {
     #[test]
     fn inserts_go_on_beside_queries_at_a_rate_of_their_own() {
         let program = made(&[("step", "qr"), ("insert_rate", "200"), ("small_commit", "8")]);
-        let beside = program.beside.as_ref().expect("inserts go on");
-        assert_eq!((beside.per_client_s, beside.part.ops), (25.0, None));
-        let op = filled(&beside.part, 1).remove(0);
+        let background = program.background.as_ref().expect("inserts go on");
+        assert_eq!((background.per_client_s, background.stream.ops), (25.0, None));
+        let op = filled(&background.stream, 1).remove(0);
         assert_eq!((op.op_kind, op.args.len(), program.kinds[1].rows), (OpKind(1), 8 * 7, 8.0));
         assert!(program.writes && program.kinds[0].rows == 0.0);
         let alone = made(&[("step", "qp"), ("insert_rate", "0")]);
-        assert!(alone.beside.is_none() && alone.kinds.len() == 1 && !alone.writes);
+        assert!(alone.background.is_none() && alone.kinds.len() == 1 && !alone.writes);
     }
 
     #[test]
     fn key_value_engines_get_the_same_rows_and_the_same_deletes() {
-        let (of_sql, of_kv) = (Carried::default(), Carried::default());
+        let (of_sql, of_kv) = (SequenceState::default(), SequenceState::default());
         for step in ["l.i0", "l.i1"] {
             let changes =
                 [("step", step), ("rows", "40"), ("rows_per_commit", "20"), ("delete", "true"), ("tables", "2")];
@@ -693,8 +693,8 @@ mod tests {
 
     #[test]
     fn on_key_value_engines_the_indexes_are_put_from_the_seed_for_every_row_there_is() {
-        let carried = Carried::default();
-        let with = |step| made_kv(&carried, &[("step", step), ("rows", "2500"), ("indexes", "2")]);
+        let sequence = SequenceState::default();
+        let with = |step| made_kv(&sequence, &[("step", step), ("rows", "2500"), ("indexes", "2")]);
         let load = performed(&with("l.i0").run, 3);
         assert!(load.iter().all(|op| op.entries.iter().all(|entry| entry.table == 0)));
         let index = performed(&with("l.x").run, 2);
@@ -702,7 +702,7 @@ mod tests {
         let later = performed(&with("l.i1").run, 1);
         assert_eq!(later[0].entries.len(), 3 * 50);
         // The entries that l.x puts are those that an insert would have put.
-        let at_once = Carried::default();
+        let at_once = SequenceState::default();
         let whole = performed(&made_kv(&at_once, &[("step", "l.i1"), ("rows", "2500"), ("indexes", "2")]).run, 1);
         let keys = |ops: &[KvOp]| {
             let all = ops.iter().flat_map(|op| op.entries.iter().map(|entry| (entry.table, op.key(entry).to_vec())));
@@ -716,7 +716,7 @@ mod tests {
     #[test]
     fn what_key_value_engines_cannot_do_is_refused_with_what_to_use() {
         for (param, value, instead) in [("step", "qr", "qp"), ("partition_rows", "1000", "0")] {
-            let Err(error) = kv(&params(&INSERT.entry, &[(param, value)]), 1, &Carried::default()) else {
+            let Err(error) = kv(&params(&INSERT.entry, &[(param, value)]), 1, &SequenceState::default()) else {
                 panic!("{param}")
             };
             let text = error.to_string();
@@ -725,9 +725,9 @@ mod tests {
                 "{text}"
             );
         }
-        let points = made_kv(&Carried::default(), &[("step", "qp")]);
+        let points = made_kv(&SequenceState::default(), &[("step", "qp")]);
         assert_eq!((filled(&points.run, 1)[0].action, points.tables.len()), (KvAction::Find, 4));
-        let drain = made_kv(&Carried::default(), &[("step", "drain")]);
+        let drain = made_kv(&SequenceState::default(), &[("step", "drain")]);
         assert!(drain.drains && performed(&drain.run, 2).len() == 1);
     }
 

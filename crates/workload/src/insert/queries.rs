@@ -11,7 +11,7 @@ use super::rows::Data;
 use super::schema::{CASH_REGISTERS, CUSTOMERS, Form, KEY, PRICES, PRODUCTS};
 use super::statements::{Statement, Statements};
 use crate::Workload;
-use crate::program::{Slot, push_entry};
+use crate::program::{ClientIndex, push_entry};
 use crate::random::{Rng, Words, below, rng_stream};
 use model::{KvAction, KvOp, OpKind, SqlArg, SqlCall, SqlOp};
 use std::ops::Range;
@@ -62,7 +62,13 @@ const STREAM: u32 = 1;
 
 impl Queries {
     /// Those of the client in `slot`.
-    pub(super) fn new(slot: Slot, data: Data, statements: Statements, query: Query, known: Vec<Range<u64>>) -> Queries {
+    pub(super) fn new(
+        slot: ClientIndex,
+        data: Data,
+        statements: Statements,
+        query: Query,
+        known: Vec<Range<u64>>,
+    ) -> Queries {
         let stream = STREAM + u32::from(query == Query::Point);
         Queries {
             tables: Turns::new(slot, data.schema.tables),

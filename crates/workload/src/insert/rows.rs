@@ -10,7 +10,7 @@
 //! Values have the ranges of iiBench; prices in the tables of 2012 follow its formula.
 
 use super::schema::{CASH_REGISTERS, CUSTOMERS, Form, PRICES, PRODUCTS, Schema};
-use crate::Carried;
+use crate::SequenceState;
 use crate::program::{push_entry, push_removal, push_text};
 use crate::random::{Rng, Words, below, rng_of};
 use model::{KvOp, SqlArg, SqlOp};
@@ -24,19 +24,19 @@ pub(super) struct Data {
     pub(super) seed: u64,
     /// Whether rows have entries in the secondary indexes as soon as they are inserted.
     pub(super) indexed: bool,
-    pub(super) carried: Carried,
+    pub(super) sequence: SequenceState,
 }
 
 impl Data {
     /// Takes the next `rows` rows of `table` and returns the first id.
     pub(super) fn claim(&self, table: u64, rows: u64) -> u64 {
-        1 + self.carried.dealt(table as usize).fetch_add(rows, Relaxed)
+        1 + self.sequence.dealt(table as usize).fetch_add(rows, Relaxed)
     }
 
     /// Takes the oldest `rows` rows of `table` that are left below `first`, to be deleted. There are fewer where the table
     /// has not as many.
     pub(super) fn claim_oldest(&self, table: u64, rows: u64, first: u64) -> Range<u64> {
-        let gone = self.carried.gone(table as usize);
+        let gone = self.sequence.gone(table as usize);
         let most = |from: u64| rows.min((first - 1).saturating_sub(from));
         let before = gone.fetch_update(Relaxed, Relaxed, |from| Some(from + most(from)));
         let from = before.expect("the closure always answers");
@@ -46,7 +46,7 @@ impl Data {
     /// The ids that are in `table`, or on their way there.
     pub(super) fn present(&self, table: u64) -> Range<u64> {
         let count = |counter: &AtomicU64| counter.load(Relaxed) + 1;
-        count(self.carried.gone(table as usize))..count(self.carried.dealt(table as usize))
+        count(self.sequence.gone(table as usize))..count(self.sequence.dealt(table as usize))
     }
 
     /// How many columns an insert names.
@@ -273,7 +273,7 @@ mod tests {
 
     fn rows(changes: &[(&str, &str)], seed: u64) -> Data {
         let step = ("step", "l.i1");
-        data(&params(&INSERT.entry, &[&[step], changes].concat()), seed, &Carried::default())
+        data(&params(&INSERT.entry, &[&[step], changes].concat()), seed, &SequenceState::default())
     }
 
     const OF_2012: (&str, &str) = ("schema", "iibench-2012");

@@ -5,7 +5,7 @@
 
 use super::inserts::{Commits, Turns};
 use super::schema::{KEY, Schema};
-use crate::program::Slot;
+use crate::program::ClientIndex;
 
 /// Rows in one statement at most: few enough for every engine's limit of arguments (SQLite takes 32,766), so many that a
 /// statement costs nothing beside its rows.
@@ -70,7 +70,7 @@ impl Statements {
     }
 
     /// The numbers of those on all tables of the client in `slot`.
-    pub(super) fn of_client(&self, slot: Slot, tables: u64) -> Vec<u16> {
+    pub(super) fn of_client(&self, slot: ClientIndex, tables: u64) -> Vec<u16> {
         let per_table = self.0.len();
         let of_table = |table: u64| table as usize * per_table..(table as usize + 1) * per_table;
         Turns::new(slot, tables).all().flat_map(of_table).map(|number| number as u16).collect()

@@ -184,9 +184,9 @@ impl Workload<SqlOp> for CustomOperations {
 mod tests {
     use super::super::OLTP;
     use super::*;
-    use crate::program::{Slot, SqlProgram};
+    use crate::program::{ClientIndex, SqlProgram};
     use crate::tests::params;
-    use crate::{Carried, Reuse};
+    use crate::{Reuse, SequenceState};
     use model::statement::CustomStatement;
     use model::{Params, Value};
 
@@ -207,12 +207,12 @@ mod tests {
     }
 
     fn program(ops: &[CustomOp], changes: &[(&str, &str)]) -> SqlProgram {
-        (OLTP.sql.expect("it comes for SQL"))(&with(ops, changes), 1, &Carried::default())
+        (OLTP.sql.expect("it comes for SQL"))(&with(ops, changes), 1, &SequenceState::default())
     }
 
     fn filled(program: &SqlProgram, count: usize) -> Vec<SqlOp> {
         let mut ops = vec![SqlOp::default(); count];
-        (program.run.make)(Slot { client: 0, clients: 1 }).fill(&mut ops);
+        (program.run.make)(ClientIndex { client: 0, clients: 1 }).fill(&mut ops);
         ops
     }
 

@@ -11,7 +11,7 @@ use super::RUN;
 use super::rows::{Data, kv_key, push_c, push_insert};
 use crate::Workload;
 use crate::distribution::Distribution;
-use crate::program::{Slot, call_with_ints, push_entry};
+use crate::program::{ClientIndex, call_with_ints, push_entry};
 use crate::random::{Rng, Words, below, rng};
 use model::{KvAction, KvOp, OpClass, SqlArg, SqlCall, SqlOp};
 use std::sync::Arc;
@@ -179,7 +179,7 @@ pub(super) struct Picks {
 
 impl Picks {
     /// The picks of the client in `slot`.
-    pub(super) fn new(slot: Slot, data: Data, access: Distribution) -> Self {
+    pub(super) fn new(slot: ClientIndex, data: Data, access: Distribution) -> Self {
         Picks { rng: rng(data.seed, slot.client), tables: data.tables, access }
     }
 

@@ -14,8 +14,8 @@ mod mixes;
 mod rows;
 
 use crate::distribution;
-use crate::program::{Column, ColumnKind, Index, Kind, KvProgram, Part, SqlProgram, Table, Work};
-use crate::{Carried, Reuse, Unsupported, WorkloadDef};
+use crate::program::{Column, ColumnKind, Index, Kind, KvProgram, OpStream, SqlProgram, Table, Work};
+use crate::{Reuse, SequenceState, Unsupported, WorkloadDef};
 use custom::{Custom, CustomOperations};
 use mixes::{MIXES, Mix, Operations, Picks, PointGets, Rows, Statement};
 use model::statement::CustomOp;
@@ -168,7 +168,7 @@ fn inserts_at_most(params: &Params) -> u64 {
     params.statements(STATEMENT.name).iter().map(inserts).max().unwrap_or(1)
 }
 
-fn sql(params: &Params, seed: u64, _: &Carried) -> SqlProgram {
+fn sql(params: &Params, seed: u64, _: &SequenceState) -> SqlProgram {
     match params.word("mix") {
         CUSTOM => custom_sql(params, seed),
         mix => mix_sql(params, seed, Mix::named(mix)),
@@ -184,14 +184,14 @@ fn custom_sql(params: &Params, seed: u64) -> SqlProgram {
     let load = OpKind(custom.kinds.len() as u8);
     let (statements, writes) = (custom.statements.clone(), custom.writes);
     let kinds = custom.kinds.iter().copied().chain([data.loading()]).collect();
-    let run = Part::new(None, 1, move |slot| {
+    let run = OpStream::new(None, 1, move |slot| {
         CustomOperations::new(custom.clone(), Picks::new(slot, data, access), next_id.clone())
     });
     SqlProgram { statements, writes, kinds, ..on_tables(params, data, load, run) }
 }
 
 /// The tables, how operations of the kind `load` fill them, and `run`, whose statements and kinds are still to be named.
-fn on_tables(params: &Params, data: Data, load: OpKind, run: Part<SqlOp>) -> SqlProgram {
+fn on_tables(params: &Params, data: Data, load: OpKind, run: OpStream<SqlOp>) -> SqlProgram {
     let inserts = (1..=data.tables).map(|table| Statement::Insert.text(table));
     SqlProgram {
         schema: (1..=data.tables).map(|number| table(number, params.flag("secondary_index"))).collect(),
@@ -202,7 +202,7 @@ fn on_tables(params: &Params, data: Data, load: OpKind, run: Part<SqlOp>) -> Sql
         load: Some(data.load_part(load)),
         work: Work::Calls,
         run,
-        beside: None,
+        background: None,
     }
 }
 
@@ -215,7 +215,7 @@ fn mix_sql(params: &Params, seed: u64, mix: &'static Mix) -> SqlProgram {
         (1..=data.tables).flat_map(|table| statements.iter().map(move |statement| statement.text(table))).collect()
     };
     let queries = f64::from(mix.calls() + if transaction { 2 } else { 0 });
-    let run = Part::new(None, 1, move |slot| {
+    let run = OpStream::new(None, 1, move |slot| {
         Operations::new(mix, transaction, Picks::new(slot, data, access), next_id.clone())
     });
     SqlProgram {
@@ -226,7 +226,7 @@ fn mix_sql(params: &Params, seed: u64, mix: &'static Mix) -> SqlProgram {
     }
 }
 
-fn kv(params: &Params, seed: u64, _: &Carried) -> Result<KvProgram, Unsupported> {
+fn kv(params: &Params, seed: u64, _: &SequenceState) -> Result<KvProgram, Unsupported> {
     let mix = params.word("mix");
     if mix != "point_select" {
         return Err(Unsupported { workload: "oltp", param: "mix", value: mix.to_string(), instead: "point_select" });
@@ -239,8 +239,8 @@ fn kv(params: &Params, seed: u64, _: &Carried) -> Result<KvProgram, Unsupported>
         kinds: vec![Kind::plain("point_select", OpClass::Read), Kind { queries: 1.0, ..data.loading() }],
         load: Some(data.load_part(AFTER_ONE)),
         drains: false,
-        run: Part::new(None, 1, move |slot| PointGets(Picks::new(slot, data, access))),
-        beside: None,
+        run: OpStream::new(None, 1, move |slot| PointGets(Picks::new(slot, data, access))),
+        background: None,
     })
 }
 
@@ -264,18 +264,18 @@ fn table(number: u64, secondary_index: bool) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::Slot;
+    use crate::program::ClientIndex;
     use crate::tests::params;
     use model::{KvAction, SqlArg, SqlCall};
     use std::collections::{BTreeMap, BTreeSet};
 
-    const ALONE: Slot = Slot { client: 0, clients: 1 };
+    const ALONE: ClientIndex = ClientIndex { client: 0, clients: 1 };
 
     fn sql_with(changes: &[(&str, &str)]) -> SqlProgram {
-        sql(&params(&OLTP.entry, changes), 1, &Carried::default())
+        sql(&params(&OLTP.entry, changes), 1, &SequenceState::default())
     }
 
-    fn filled<O: model::Op>(part: &Part<O>, slot: Slot, count: usize) -> Vec<O> {
+    fn filled<O: model::Op>(part: &OpStream<O>, slot: ClientIndex, count: usize) -> Vec<O> {
         let mut ops: Vec<O> = std::iter::repeat_with(O::default).take(count).collect();
         (part.make)(slot).fill(&mut ops);
         ops
@@ -370,7 +370,7 @@ mod tests {
         assert_eq!(load.ops, Some(6));
         let mut ids: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         for client in 0..4 {
-            let slot = Slot { client, clients: 4 };
+            let slot = ClientIndex { client, clients: 4 };
             let count = load.ops_of(slot).expect("the load ends") as usize;
             let ops = filled(load, slot, count + 1);
             assert!(ops[count].calls.is_empty(), "beyond its share a client does nothing");
@@ -389,7 +389,7 @@ mod tests {
         let rows = |mix, clients| -> Vec<_> {
             let program = sql_with(&[("mix", mix), ("table_rows", "3000")]);
             let load = program.load.as_ref().expect("the tables are filled");
-            let slots = (0..clients).map(|client| Slot { client, clients });
+            let slots = (0..clients).map(|client| ClientIndex { client, clients });
             let ops = slots.flat_map(|slot| filled(load, slot, load.ops_of(slot).expect("the load ends") as usize));
             ops.flat_map(|op| shown(&op, &program.load_statements)).collect()
         };
@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn keys_read_on_a_key_value_engine_are_keys_that_were_loaded() {
         let params = params(&OLTP.entry, &[("tables", "2"), ("table_rows", "1500")]);
-        let program = kv(&params, 1, &Carried::default()).expect("point selects are supported");
+        let program = kv(&params, 1, &SequenceState::default()).expect("point selects are supported");
         let load = filled(program.load.as_ref().expect("the key space is filled"), ALONE, 4);
         let keys: Vec<&[u8]> = load.iter().flat_map(|op| op.entries.iter().map(|entry| op.key(entry))).collect();
         assert_eq!(keys.len(), 3_000);
@@ -416,7 +416,7 @@ mod tests {
 
     #[test]
     fn a_key_value_engine_refuses_read_write_and_says_what_to_use() {
-        let refused = kv(&params(&OLTP.entry, &[("mix", "read_write")]), 1, &Carried::default())
+        let refused = kv(&params(&OLTP.entry, &[("mix", "read_write")]), 1, &SequenceState::default())
             .err()
             .expect("a refusal")
             .to_string();
@@ -469,7 +469,7 @@ mod tests {
     #[test]
     fn inserted_rows_have_ids_that_no_other_client_and_no_loaded_row_has() {
         let program = sql_with(&[("mix", "insert"), ("tables", "3"), ("table_rows", "100")]);
-        let clients = (0..4).map(|client| Slot { client, clients: 4 });
+        let clients = (0..4).map(|client| ClientIndex { client, clients: 4 });
         let ops: Vec<SqlOp> = clients.flat_map(|slot| filled(&program.run, slot, 50)).collect();
         let ids: BTreeSet<String> =
             ops.iter().flat_map(|op| shown(op, &program.statements)[0].1.first().cloned()).collect();

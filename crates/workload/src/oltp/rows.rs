@@ -7,7 +7,7 @@
 //! The formats of texts are those of sysbench's oltp_common.lua.
 
 use crate::Workload;
-use crate::program::{Kind, Part, push_entry, push_text};
+use crate::program::{Kind, OpStream, push_entry, push_text};
 use crate::random::{Rng, Words, below, mix, push_digit_groups, rng_of};
 use model::{KvOp, OpClass, OpKind, Params, SqlArg, SqlCall, SqlOp};
 use std::ops::Range;
@@ -43,12 +43,12 @@ impl Data {
     }
 
     /// The part that fills the tables, by operations of `kind`.
-    pub(super) fn load_part<O: model::Op>(self, kind: OpKind) -> Part<O>
+    pub(super) fn load_part<O: model::Op>(self, kind: OpKind) -> OpStream<O>
     where
         Load: Workload<O>,
     {
         let total = self.tables * self.commits();
-        Part::new(Some(total), ROWS_PER_COMMIT, move |slot| Load { data: self, kind, commits: slot.share(total) })
+        OpStream::new(Some(total), ROWS_PER_COMMIT, move |slot| Load { data: self, kind, commits: slot.share(total) })
     }
 
     /// The generator of everything random in one loaded row.

@@ -12,7 +12,7 @@ pub const TABLES_MAX: usize = 1_000;
 
 /// How far the trials that went on with one data set have come. Clones are the same one.
 #[derive(Clone)]
-pub struct Carried {
+pub struct SequenceState {
     dealt: Arc<[AtomicU64]>,
     gone: Arc<[AtomicU64]>,
     indexed: Arc<AtomicU8>,
@@ -23,7 +23,7 @@ const UNSAID: u8 = 0;
 const WITHOUT: u8 = 1;
 const WITH: u8 = 2;
 
-impl Carried {
+impl SequenceState {
     /// How many rows of `table` (from 0) were dealt out to clients so far.
     pub(crate) fn dealt(&self, table: usize) -> &AtomicU64 {
         &self.dealt[table]
@@ -49,10 +49,10 @@ impl Carried {
     }
 }
 
-impl Default for Carried {
+impl Default for SequenceState {
     fn default() -> Self {
         let zeros = || (0..TABLES_MAX).map(|_| AtomicU64::new(0)).collect();
-        Carried { dealt: zeros(), gone: zeros(), indexed: Arc::new(AtomicU8::new(UNSAID)) }
+        SequenceState { dealt: zeros(), gone: zeros(), indexed: Arc::new(AtomicU8::new(UNSAID)) }
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_first_step_says_whether_there_are_indexes_and_a_later_one_adds_them() {
-        let (with, without) = (Carried::default(), Carried::default());
+        let (with, without) = (SequenceState::default(), SequenceState::default());
         assert!(with.indexed_or(true) && with.indexed_or(false));
         assert!(!without.indexed_or(false) && !without.indexed_or(true));
         without.clone().set_indexed();

@@ -1,7 +1,7 @@
 //! What clients beside those of the run did: told apart from the run's own operations, and summed up.
 //!
 //! In: a point that marks the kinds of their operations and has the rate that was asked for. Out: the phases with the
-//! run's own operations alone, of which all headline numbers are made, and [`Beside`].
+//! run's own operations alone, of which all headline numbers are made, and [`BackgroundSummary`].
 //! Limits: arrivals beside a run are constant, so the share of the recorded ones that is theirs is computed and not read. What the
 //! engine and the generator used (CPU, I/O, context switches) cannot be told apart: that stays divided by the operations of both.
 
@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 /// The numbers of the clients beside those of the run, over the part of it that counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Beside {
+pub struct BackgroundSummary {
     /// The kinds of their operations.
     pub kinds: Vec<String>,
     /// How many clients they are.
@@ -74,7 +74,7 @@ impl Group {
     }
 
     /// Its numbers in the part of the run phase of `point` that `counted` is.
-    pub fn numbers(&self, point: &PointData, counted: &Window) -> Option<Beside> {
+    pub fn numbers(&self, point: &PointData, counted: &Window) -> Option<BackgroundSummary> {
         let run = point.phase(Phase::Run)?;
         let (start, end) = (counted.phase.start, counted.phase.end);
         let mut intervals = with_kinds(run, |kind| self.kinds.contains(&kind.kind));
@@ -83,7 +83,7 @@ impl Group {
         let phase = PhaseData { start, end, offered, unserved, intervals, ..*run };
         let window = Window::of(&phase, counted.origin, &point.trial);
         let (times, done) = (PhaseTimes::from_window(&window), Rate::of(&window, |kind| kind.ok as f64));
-        Some(Beside {
+        Some(BackgroundSummary {
             kinds: self.names.clone(),
             clients: self.clients,
             asked_per_s: self.per_s,
