@@ -20,6 +20,7 @@ use crate::facets::Facets;
 use crate::sheet::{Dimension, Group, groups};
 use analysis::repeats::{WithInterval, combine_plain};
 use analysis::{Analysis, IntervalPoint, PointAnalysis, Summary, Validity};
+use model::{AccessPattern, Bytes};
 use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel, SeriesStyle, Stroke};
 use shades::{shades, shading_note};
 use std::collections::BTreeMap;
@@ -115,10 +116,10 @@ fn split_of<'a>(groups: &[Group<'a>]) -> Facets<'a> {
 /// Random and sequential modes have figures of their own: a disk does several times as many sequential operations, and lines near 0
 /// are of no use.
 fn kind_of_access(group: &Group) -> &'static str {
-    match group.points[0].settings.word("mode") {
-        Some("rndrd" | "rndwr" | "rndrw") => "random",
-        Some("seqrd" | "seqwr") => "sequential",
-        _ => "",
+    match group.points[0].traits.work.io.map(|io| io.pattern) {
+        Some(AccessPattern::Random) => "random",
+        Some(AccessPattern::Sequential) => "sequential",
+        None => "",
     }
 }
 
@@ -133,7 +134,7 @@ fn ops_axis(points: &[&PointAnalysis], label: &str) -> Axis {
 fn bytes_each(points: &[&PointAnalysis]) -> Option<u32> {
     let each = |summary: &Summary| summary.bytes_per_s / summary.ops_per_s;
     // MB/s of rows are of little use; those of blocks are what a disk is bought for.
-    if points.iter().any(|point| point.settings.get("block").is_none()) {
+    if points.iter().any(|point| point.traits.work.io.is_none_or(|io| io.block == Bytes(0))) {
         return None;
     }
     let worked = |point: &&PointAnalysis| point.summary.as_ref().filter(|s| s.ops_per_s > 0.0).map(each);

@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn what_an_insert_costs_has_a_table_with_all_columns_and_a_red_mark_where_durability_differs() {
         let mut analysis = inserts();
-        analysis.points[1].facts = vec![model::Fact::new("durability", "disk")];
+        analysis.points[1].traits.engine.durability = Some("disk".to_owned());
         let text = html(&analysis).unwrap();
         let table = text.split("id=\"insert-costs\"").nth(1).and_then(|rest| rest.split("</section>").next()).unwrap();
         assert_eq!(table.matches("<th").count() - table.matches("<thead").count(), 1 + super::inserts::COLUMNS.len());
