@@ -119,6 +119,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, dropped: &[
         label: names.label,
         group: names.group,
         facts: point.facts.clone(),
+        traits: point.traits.clone(),
         load: DataLoad::of(point),
         validity: Validity::from_findings(&findings),
         summary,

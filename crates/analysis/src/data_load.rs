@@ -19,7 +19,7 @@ pub struct DataLoad {
     pub rows_per_s: Option<f64>,
     /// Statements per second, BEGIN and COMMIT included.
     pub statements_per_s: Option<f64>,
-    /// Space on disk when the data had come to rest.
+    /// Space on disk when the engine was idle again, logs included: those of a server may be larger than the data.
     pub bytes: Option<u64>,
     /// How long it took after that to bring the data to rest: flushes, checkpoints, statistics, the counting of rows; and, where points
     /// begin with a restart or a copy, these.

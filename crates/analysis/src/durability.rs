@@ -4,12 +4,11 @@
 //! Limits: trusts what the engine reports; whether the device keeps its promise is not known.
 
 use crate::PointAnalysis;
-use crate::facts::fact;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The durability of `point`, if it has one: as read back from the engine, else as planned.
 pub fn durability(point: &PointAnalysis) -> Option<&str> {
-    fact(&point.facts, "durability").or_else(|| point.settings.word("durability"))
+    point.traits.engine.durability.as_deref()
 }
 
 /// The workloads whose points have unlike durability, with the words for it.

@@ -3,18 +3,13 @@
 //! In: the traits that a point declares. Out: typed answers. Limits: a trait that is missing is not guessed: the answer is then
 //! unknown.
 
-use model::{Fact, Machine, PointData};
+use model::{Machine, PointData};
 
 pub use model::EngineProcess;
 
 /// Whose process the work of the point's engine was done in.
 pub fn engine_process(point: &PointData) -> EngineProcess {
     point.traits.engine.process
-}
-
-/// The value of the fact `name`, for people.
-pub fn fact<'a>(facts: &'a [Fact], name: &str) -> Option<&'a str> {
-    facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
 }
 
 /// The number of CPUs that plimsoll may use: affinity and group limits may leave fewer than the machine has.

@@ -5,7 +5,7 @@
 
 use crate::shape::Shape;
 use crate::{DataLoad, Finding, InsertCost, Label, Projection, Rounds, Series, Settings, Summary, Validity};
-use model::{Fact, PointState};
+use model::{Fact, PointState, PointTraits};
 
 /// One point and what it means.
 #[derive(Clone, Debug)]
@@ -33,8 +33,10 @@ pub struct PointAnalysis {
     /// The number of its group, from 0: points of one group differ at most in clients, depth and repetition, and make one line in
     /// charts over clients or depth.
     pub group: usize,
-    /// What the target said of itself.
+    /// What the target reported of itself, for people.
     pub facts: Vec<Fact>,
+    /// The same and what was declared, as far as code reads it.
+    pub traits: PointTraits,
     /// What making its data cost; `None` where it was there.
     pub load: Option<DataLoad>,
     /// The numbers; `None` where the run phase was not reached.

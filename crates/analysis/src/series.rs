@@ -9,7 +9,7 @@ use crate::bins::{Bin, bins, intervals_per_bin};
 use crate::counters::readings;
 use crate::numbers::quantiles::{PhaseTimes, merge_times};
 use crate::window::{Tally, Window, whole_tallies};
-use model::{CounterKind, Interval, Phase, PhaseData, PointData, SourceDef, Tick, Times};
+use model::{CounterKind, CounterRole, Interval, Phase, PhaseData, PointData, SourceDef, Tick, Times};
 
 /// Everything about one point that is drawn over time.
 #[derive(Clone, Debug)]
@@ -88,8 +88,10 @@ pub struct CounterSeries {
     pub source: String,
     /// What was observed.
     pub subject: String,
-    /// The counter's name.
+    /// The counter's name, for people.
     pub name: String,
+    /// What it measures, if code reads it.
+    pub role: Option<CounterRole>,
     /// The unit of the values: that of a gauge, or of a counter with `/s` behind it.
     pub unit: String,
     /// (end of the stretch in seconds since the run phase began, value); a gap has no entry.
@@ -197,7 +199,7 @@ fn counter_series(point: &PointData, window: &Window) -> Vec<CounterSeries> {
             };
             let values = values.into_iter().map(|(at, value)| (window.seconds_at(at), value)).collect();
             let (subject, name) = (source.subject.clone(), counter.name.clone());
-            CounterSeries { source: source.name.clone(), subject, name, unit, values }
+            CounterSeries { source: source.name.clone(), subject, name, role: counter.role, unit, values }
         });
         each.collect()
     };

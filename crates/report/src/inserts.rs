@@ -235,7 +235,7 @@ mod tests {
     fn points_of_unlike_durability_are_warned_of_and_alike_ones_are_not() {
         let mut analysis = inserts();
         assert!(warnings(&analysis).is_empty());
-        analysis.points[1].facts = vec![model::Fact::new("durability", "disk")];
+        analysis.points[1].traits.engine.durability = Some("disk".to_owned());
         assert_eq!(warnings(&analysis), ["insert: UNLIKE DURABILITY (disk, os): not to be compared with each other"]);
     }
 }

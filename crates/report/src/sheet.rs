@@ -277,13 +277,14 @@ fn common_params(points: &[&PointAnalysis]) -> Vec<String> {
         others.iter().all(|other| other.get(name).is_some_and(|other| other.text == own.text))
     };
     let is_used = |name: &str, own: &ListedSetting| own.used || others.iter().any(|other| other[name].used);
-    // A table without partitions is what everybody expects.
+    let role = |name: &str| first.settings.get(name).map_or(Role::Tuning, |setting| setting.role);
+    // No partitions, or no limit: a size of 0 is what everybody expects.
     let is_plain =
-        |name: &str, own: &ListedSetting| name == "partition_rows" && own.text == "0" || does_nothing(&own.text);
+        |name: &str, own: &ListedSetting| role(name) == Role::Size && own.text == "0" || does_nothing(&own.text);
     let own = list_settings(first);
     let common = own.iter().filter(|(name, own)| is_common(name, own) && is_used(name, own) && !is_plain(name, own));
     let mut shown: Vec<(&String, &ListedSetting)> = common.collect();
-    shown.sort_by_key(|(name, _)| first.settings.get(name).map_or(Role::Tuning, |setting| setting.role));
+    shown.sort_by_key(|(name, _)| role(name));
     shown.into_iter().map(|(name, own)| format!("{name} {}", shortened(&own.text))).take(PARAMS_MAX).collect()
 }
 

@@ -19,9 +19,9 @@ use analysis::{
 };
 use model::steady::Window;
 use model::{
-    Bytes, Fact, Generator, Interval, KindRow, LatencyCounts, Load, Nanos, OnError, OpKind, Pacing, Params, Phase,
-    PhaseData, Phases, Plan, PointData, PointState, RunData, RunMeta, TargetSpec, Tick, Times, Trial, Until, Value,
-    WorkloadSpec,
+    AccessPattern, Bytes, CounterRole, Fact, Generator, Interval, IoWork, KindRow, LatencyCounts, Load, Nanos, OnError,
+    OpKind, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData, PointState, PointTraits, RunData, RunMeta,
+    TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
 use plot::figure::{Figure, FigureBody, Panel};
 
@@ -182,6 +182,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         label: sketch_label(sketch),
         group: sketch.group,
         facts: vec![Fact::new("engine.version", "3.50.4"), Fact::new("durability", "os")],
+        traits: sketch_traits(sketch),
         summary: Some(summary(&series)),
         inserts: None,
         projection: None,
@@ -191,6 +192,20 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         findings: Vec::new(),
         validity: Validity::Valid,
     }
+}
+
+/// What the engine and the workload of `sketch` declare.
+fn sketch_traits(sketch: &Sketch) -> PointTraits {
+    let mut traits = PointTraits::default();
+    traits.engine.durability = Some("os".to_owned());
+    let mode = sketch.params.iter().find(|(name, _)| *name == "mode");
+    traits.work.io = mode.map(|(_, mode)| io_work(mode, Bytes(16_384)));
+    traits
+}
+
+fn io_work(mode: &str, block: Bytes) -> IoWork {
+    let pattern = if mode.starts_with("seq") { AccessPattern::Sequential } else { AccessPattern::Random };
+    IoWork { block, pattern, read_share: if mode.ends_with("rd") { 1.0 } else { 0.0 }, syncs: false }
 }
 
 fn settings(sketch: &Sketch) -> Settings {
@@ -219,6 +234,10 @@ pub fn set(point: &mut PointAnalysis, name: &str, text: &str) {
         "depth" => point.depth = count(),
         "repeat" => point.repeat = count(),
         _ => point.settings.set(name, setting_value(text)),
+    }
+    if name == "mode" {
+        let block = point.traits.work.io.map_or(Bytes(0), |io| io.block);
+        point.traits.work.io = Some(io_work(text, block));
     }
     if matches!(name, "clients" | "depth" | "repeat") {
         point.settings.set(name, SettingValue::Count(count()));
@@ -277,6 +296,7 @@ fn counters(sketch: &Sketch, intervals: &[IntervalPoint], noise: &mut Noise) -> 
             source: source.to_owned(),
             subject: subject.to_owned(),
             name: name.to_owned(),
+            role: counter_role(name),
             unit: unit.to_owned(),
             values: intervals.iter().map(|i| (i.at_s + i.length_s, value(i).max(0.0))).collect(),
         }
@@ -297,6 +317,24 @@ fn counters(sketch: &Sketch, intervals: &[IntervalPoint], noise: &mut Noise) -> 
         of("disk", "vda", "write_bytes", "bytes/s", &mut |i| i.bytes_per_s * writes * 0.3),
         of("disk", "vda", "queue_ns", "ns/s", &mut |_| 1e9 * f64::from(sketch.depth) * (1.0 + 0.05 * noise.next())),
     ]
+}
+
+fn counter_role(name: &str) -> Option<CounterRole> {
+    let known = [
+        ("user_ns", CounterRole::MachineCpuUser),
+        ("system_ns", CounterRole::MachineCpuSystem),
+        ("softirq_ns", CounterRole::MachineCpuSoftirq),
+        ("iowait_ns", CounterRole::MachineCpuIowait),
+        ("steal_ns", CounterRole::MachineCpuSteal),
+        ("idle_ns", CounterRole::MachineCpuIdle),
+        ("read_ops", CounterRole::DeviceReadOps),
+        ("write_ops", CounterRole::DeviceWriteOps),
+        ("flush_ops", CounterRole::DeviceFlushOps),
+        ("read_bytes", CounterRole::DeviceReadBytes),
+        ("write_bytes", CounterRole::DeviceWriteBytes),
+        ("queue_ns", CounterRole::DeviceQueue),
+    ];
+    known.into_iter().find(|(known, _)| *known == name).map(|(_, role)| role)
 }
 
 fn summary(series: &Series) -> Summary {
@@ -441,14 +479,14 @@ pub fn with_verdict(analysis: Analysis) -> Analysis {
 /// `analysis` with a further counter in each point, whose values are those of `value` at the ends of the intervals.
 pub fn with_counter(
     mut analysis: Analysis,
-    (source, name, unit): (&str, &str, &str),
+    (source, role, unit): (&str, CounterRole, &str),
     value: impl Fn(f64) -> f64,
 ) -> Analysis {
     for series in analysis.points.iter_mut().filter_map(|point| point.series.as_mut()) {
         let ends = series.intervals.iter().map(|interval| interval.at_s + interval.length_s);
         let values = ends.map(|end| (end, value(end))).collect();
-        let [source, subject, name, unit] = [source, "", name, unit].map(str::to_owned);
-        series.counters.push(CounterSeries { source, subject, name, unit, values });
+        let [source, subject, name, unit] = [source, "", "further", unit].map(str::to_owned);
+        series.counters.push(CounterSeries { source, subject, name, role: Some(role), unit, values });
     }
     analysis
 }
@@ -604,6 +642,7 @@ pub fn inserts() -> Analysis {
         point.settings.set("target", SettingValue::Name(name.to_owned()));
         label(point, &["target"], &[]);
         point.settings.remove("durability");
+        point.traits.engine.durability = Some("os".to_owned());
     }
     let too_far = Obstacle::TooFar { factor: 100.0, factor_max: 10.0, scale_min: 0.1 };
     analysis.points[0].projection = Some(Projection { rows: 1e8, factor: 100.0, end: Err(too_far) });
@@ -745,7 +784,7 @@ pub fn hostile() -> Analysis {
         (0..2).for_each(|_| p.settings.set(&next(), SettingValue::Param(Value::Word(next()))));
         p.label = Label { group: p.settings.iter().cloned().collect(), place: Vec::new() };
         p.facts.iter_mut().for_each(|f| (f.name, f.value) = (next(), next()));
-        p.facts.push(Fact::new("durability", next()));
+        p.traits.engine.durability = Some(next());
         p.inserts = Some(InsertCost::default());
         let interruption = Interruption { at_ns: None, reason: next() };
         p.findings.push(Finding::new(Severity::Note, interruption).about(Subject::Workload(next())));

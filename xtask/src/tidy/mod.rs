@@ -7,6 +7,7 @@ mod arrows;
 mod circles;
 mod length;
 mod links;
+mod names;
 mod openings;
 mod problem;
 mod prose;
@@ -31,6 +32,7 @@ const RULES: &[Rule] = &[
     Rule { name: "registration", check: |tree| Ok(registration::check(&tree.files)) },
     Rule { name: "length", check: |tree| length::check(&tree.files) },
     Rule { name: "prose", check: |tree| prose::check(&tree.files) },
+    Rule { name: "names", check: |tree| names::check(&tree.files) },
     Rule { name: "words", check: |tree| Ok(words::check(&tree.files)) },
     Rule { name: "links", check: |tree| Ok(links::check(&tree.files, tree.root)) },
     Rule { name: "openings", check: |tree| Ok(openings::check(&tree.files)) },

@@ -54,12 +54,12 @@ pub(super) fn check(files: &[TextFile]) -> Result<Vec<Problem>> {
     Ok(problems)
 }
 
-fn entries(exempt: &str) -> impl Iterator<Item = &str> {
+pub(super) fn entries(exempt: &str) -> impl Iterator<Item = &str> {
     exempt.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
 /// Rust files of both crates. `simulate.rs` and `testing.rs` are parts of tests.
-fn is_checked(path: &str) -> bool {
+pub(super) fn is_checked(path: &str) -> bool {
     let is_test = path.ends_with("/simulate.rs") || path.ends_with("/testing.rs");
     path.ends_with(".rs") && !is_test && (path.starts_with(ANALYSIS) || path.starts_with(REPORT))
 }
@@ -103,7 +103,7 @@ impl<'ast> Visit<'ast> for Calls {
     }
 }
 
-fn is_test(attribute: &Attribute) -> bool {
+pub(super) fn is_test(attribute: &Attribute) -> bool {
     matches!(&attribute.meta, Meta::List(list) if list.path.is_ident("cfg") && list.tokens.to_string() == "test")
 }
 

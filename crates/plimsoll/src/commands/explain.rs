@@ -34,7 +34,9 @@ fn parse(text: &str) -> Result<Code, Fault> {
     }
     Code::parse(text).ok_or_else(|| {
         let codes: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
-        Fault::usage(format!("there is no finding `{}`; the codes are {}", text.escape_debug(), codes.join(", ")))
+        let hint = plan::text::hint(text, codes.iter().copied());
+        let more = if hint.is_empty() { format!("; the codes are {}", codes.join(", ")) } else { hint };
+        Fault::usage(format!("there is no finding `{}`{more}", text.escape_debug()))
     })
 }
 
@@ -53,4 +55,16 @@ fn list(context: &Context) -> Result<Exit, Fault> {
 
 fn json(known: &Explanation) -> serde_json::Value {
     serde_json::json!({"code": known.code, "help": known.summary, "explain": known.explanation})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_is_asked_about_and_a_strange_word_gets_the_list() {
+        let error = |text: &str| parse(text).expect_err("there is no such finding").text;
+        assert_eq!(error("stal"), "there is no finding `stal`; did you mean `stall`?");
+        assert!(error("postgres").contains("; the codes are "), "{}", error("postgres"));
+    }
 }

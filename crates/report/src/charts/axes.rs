@@ -3,6 +3,7 @@
 //! In: the points that are drawn. Out: axes with their units, and what a caption says of them. Limits: an axis of rates begins at 0.
 
 use analysis::{PointAnalysis, Summary};
+use model::Bytes;
 use plot::figure::{Axis, AxisUnit, Panel};
 
 /// Operations per second from 0, with MB/s on the right where all operations of `points` are blocks of one size.
@@ -16,7 +17,7 @@ pub(super) fn ops_axis(points: &[&PointAnalysis], label: &str) -> Axis {
 fn bytes_each(points: &[&PointAnalysis]) -> Option<u32> {
     let each = |summary: &Summary| summary.bytes_per_s / summary.ops_per_s;
     // MB/s of rows are of little use; those of blocks are what a disk is bought for.
-    if points.iter().any(|point| point.settings.get("block").is_none()) {
+    if points.iter().any(|point| point.traits.work.io.is_none_or(|io| io.block == Bytes(0))) {
         return None;
     }
     let worked = |point: &&PointAnalysis| point.summary.as_ref().filter(|s| s.ops_per_s > 0.0).map(each);

@@ -54,7 +54,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 
 /// Two intervals make a line.
 fn has_line(point: &PointAnalysis) -> bool {
-    inserted(point).len() > 1 && !point.facts.iter().any(|fact| fact.name.starts_with("beside."))
+    inserted(point).len() > 1 && point.traits.course.background.is_none()
 }
 
 fn inserted(point: &PointAnalysis) -> &[Inserted] {
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn each_step_of_a_sequence_has_a_figure_of_its_own_and_inserts_beside_queries_have_none() {
         let mut analysis = inserting(&[("step", &["l.i0", "l.i1", "qr"])], 60);
-        analysis.points[2].facts.push(model::Fact::new("beside.per_s", "100"));
+        analysis.points[2].traits.course.background = Some(model::Background { clients: 1, per_s: 100.0 });
         let ids: Vec<String> = draw(&analysis).into_iter().map(|figure| figure.id).collect();
         assert_eq!(ids, ["inserts-rows-insert-l-i0", "inserts-rows-insert-l-i1"]);
     }

@@ -1,6 +1,6 @@
 //! CPU and disk under the throughput, on one time axis: what was busy when it was slow.
 //!
-//! In: the counters `cpu` and `disk` of each point. Out: one figure per point, up to five panels; of many points those at the
+//! In: the counters of CPU and disk of each point. Out: one figure per point, up to five panels; of many points those at the
 //! top of their sweeps, and those that stalled. Limits: CPU in percent of all CPUs of the machine; the disk is the device under
 //! the data, whoever used it.
 
@@ -13,6 +13,7 @@ use crate::format::slug;
 use crate::sheet::{Group, conditions, groups};
 use crate::wording::label::point_label;
 use analysis::{Analysis, CounterSeries, PointAnalysis};
+use model::CounterRole;
 use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
 use std::collections::BTreeSet;
 
@@ -29,12 +30,12 @@ pub const CHART: Chart = Chart {
 const HEIGHT: f64 = 90.0;
 
 /// Uses of the CPU, from the bottom of the stack.
-const CPU_USES: [(&str, &str, Colour); 5] = [
-    ("user_ns", "user", Colour::Blue),
-    ("system_ns", "system", Colour::Vermillion),
-    ("softirq_ns", "softirq", Colour::Orange),
-    ("iowait_ns", "iowait", Colour::Purple),
-    ("steal_ns", "steal", Colour::Black),
+const CPU_USES: [(CounterRole, &str, Colour); 5] = [
+    (CounterRole::MachineCpuUser, "user", Colour::Blue),
+    (CounterRole::MachineCpuSystem, "system", Colour::Vermillion),
+    (CounterRole::MachineCpuSoftirq, "softirq", Colour::Orange),
+    (CounterRole::MachineCpuIowait, "iowait", Colour::Purple),
+    (CounterRole::MachineCpuSteal, "steal", Colour::Black),
 ];
 
 /// More pictures of one sort would not be looked at.
@@ -88,8 +89,8 @@ fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option
 }
 
 fn cpu(point: &PointAnalysis) -> Option<Panel> {
-    let uses: Vec<_> = CPU_USES.iter().filter_map(|u| Some((u, thinned(counter(point, "cpu", u.0)?)))).collect();
-    let idle = &thinned(counter(point, "cpu", "idle_ns")?);
+    let uses: Vec<_> = CPU_USES.iter().filter_map(|u| Some((u, thinned(counter(point, u.0)?)))).collect();
+    let idle = &thinned(counter(point, CounterRole::MachineCpuIdle)?);
     let all: Vec<&CounterSeries> = uses.iter().map(|(_, c)| c).chain([idle]).collect();
     let mut totals = totals(&all);
     let (from, to) = time_range([point])?;
@@ -124,35 +125,47 @@ fn value_at(counter: &CounterSeries, time: f64) -> Option<f64> {
 
 fn disk_operations(point: &PointAnalysis) -> Option<Panel> {
     let lines = [
-        ("read_ops", "reads", Colour::Blue),
-        ("write_ops", "writes", Colour::Vermillion),
-        ("flush_ops", "flushes", Colour::Green),
+        (CounterRole::DeviceReadOps, "reads", Colour::Blue),
+        (CounterRole::DeviceWriteOps, "writes", Colour::Vermillion),
+        (CounterRole::DeviceFlushOps, "flushes", Colour::Green),
     ];
-    let series = lines.iter().filter_map(|(name, label, colour)| line(point, name, label, *colour, 1.0)).collect();
+    let series = lines.iter().filter_map(|(role, label, colour)| line(point, *role, label, *colour, 1.0)).collect();
     panel(point, &disk_title(point, "operations"), Axis::from_zero("operations/s", AxisUnit::Count), series)
 }
 
 fn disk_bytes(point: &PointAnalysis) -> Option<Panel> {
-    let lines = [("read_bytes", "read", Colour::Blue), ("write_bytes", "written", Colour::Vermillion)];
-    let series = lines.iter().filter_map(|(name, label, colour)| line(point, name, label, *colour, 1e-6)).collect();
+    let lines = [
+        (CounterRole::DeviceReadBytes, "read", Colour::Blue),
+        (CounterRole::DeviceWriteBytes, "written", Colour::Vermillion),
+    ];
+    let series = lines.iter().filter_map(|(role, label, colour)| line(point, *role, label, *colour, 1e-6)).collect();
     panel(point, &disk_title(point, "transfer"), Axis::from_zero("MB/s (1 MB = 10^6 bytes)", AxisUnit::Count), series)
 }
 
 fn disk_queue(point: &PointAnalysis) -> Option<Panel> {
-    let series = line(point, "queue_ns", "mean", Colour::Purple, 1e-9).into_iter().collect();
+    let series = line(point, CounterRole::DeviceQueue, "mean", Colour::Purple, 1e-9).into_iter().collect();
     panel(point, &disk_title(point, "queue"), Axis::from_zero("operations in flight", AxisUnit::Count), series)
 }
 
 fn disk_title(point: &PointAnalysis, what: &str) -> String {
     // The first, as in `line`: of a volume and the disk below it, the volume.
-    match counters(point).find(|c| c.source == "disk").map(|c| c.subject.as_str()) {
+    match counters(point).find(|c| is_of_device(c)).map(|c| c.subject.as_str()) {
         Some(device) if !device.is_empty() => format!("Disk {device}, {what}"),
         _ => format!("Disk, {what}"),
     }
 }
 
-fn line(point: &PointAnalysis, name: &str, label: &str, colour: Colour, factor: f64) -> Option<DataSeries> {
-    let counter = thinned(counter(point, "disk", name)?);
+fn is_of_device(counter: &CounterSeries) -> bool {
+    use CounterRole as R;
+    let is_device = |role| {
+        matches!(role, R::DeviceReadOps | R::DeviceWriteOps | R::DeviceFlushOps | R::DeviceReadBytes)
+            || matches!(role, R::DeviceWriteBytes | R::DeviceBusy | R::DeviceQueue)
+    };
+    counter.role.is_some_and(is_device)
+}
+
+fn line(point: &PointAnalysis, role: CounterRole, label: &str, colour: Colour, factor: f64) -> Option<DataSeries> {
+    let counter = thinned(counter(point, role)?);
     // The readings go on for a moment when the load is over.
     let (from, to) = time_range([point])?;
     let points = middles(&counter).into_iter().filter(|(t, _)| (from..=to).contains(t));
@@ -202,9 +215,9 @@ fn counters(point: &PointAnalysis) -> impl Iterator<Item = &CounterSeries> {
     point.series.iter().flat_map(|s| &s.counters)
 }
 
-/// The first counter of that source and name that was read.
-pub fn counter<'a>(point: &'a PointAnalysis, source: &str, name: &str) -> Option<&'a CounterSeries> {
-    counters(point).find(|c| c.source == source && c.name == name && !c.values.is_empty())
+/// The first counter of that role that was read.
+pub fn counter(point: &PointAnalysis, role: CounterRole) -> Option<&CounterSeries> {
+    counters(point).find(|c| c.role == Some(role) && !c.values.is_empty())
 }
 
 #[cfg(test)]
@@ -216,7 +229,7 @@ mod tests {
         let analysis = crate::testing::quick();
         let point = &analysis.points[5];
         let interval = point.series.as_ref().unwrap().intervals[3];
-        let reads = middles(counter(point, "disk", "write_ops").unwrap());
+        let reads = middles(counter(point, CounterRole::DeviceWriteOps).unwrap());
         assert!((reads[3].0 - (interval.at_s + interval.length_s / 2.0)).abs() < 1e-9);
     }
 
@@ -225,8 +238,8 @@ mod tests {
         let quick = crate::testing::quick();
         let panels = |analysis: &Analysis| crate::testing::panels(&draw(analysis)[0]).len();
         let before = panels(&quick);
-        let analysis = crate::testing::with_counter(quick, ("mariadb", "checkpoint_age", "bytes"), |end| 1e6 * end);
-        let found = counter(&analysis.points[0], "mariadb", "checkpoint_age").expect("it was added");
+        let analysis = crate::testing::with_counter(quick, ("mariadb", CounterRole::LogAge, "bytes"), |end| 1e6 * end);
+        let found = counter(&analysis.points[0], CounterRole::LogAge).expect("it was added");
         assert_eq!(found.values.last(), Some(&(4.0, 4e6)));
         assert_eq!(panels(&analysis), before);
     }
@@ -236,7 +249,7 @@ mod tests {
         let mut analysis = crate::testing::quick();
         let point = &mut analysis.points[5];
         let drawn = |point: &PointAnalysis| {
-            let series = line(point, "write_ops", "writes", Colour::Blue, 1.0).unwrap();
+            let series = line(point, CounterRole::DeviceWriteOps, "writes", Colour::Blue, 1.0).unwrap();
             let Mark::Line(_, points) = &series.marks[0] else { panic!("a line") };
             points.len()
         };
@@ -251,7 +264,7 @@ mod tests {
     #[test]
     fn many_values_are_drawn_as_their_means_and_few_as_they_are() {
         let analysis = crate::testing::quick();
-        let few = counter(&analysis.points[0], "disk", "read_ops").unwrap();
+        let few = counter(&analysis.points[0], CounterRole::DeviceReadOps).unwrap();
         assert_eq!(&thinned(few), few);
         let values = (1..=1_200).map(|i| (f64::from(i), f64::from(i % 2))).collect();
         let many = thinned(&CounterSeries { values, ..few.clone() });

@@ -9,6 +9,7 @@ use crate::facets::Facets;
 use crate::sheet::{Dimension, Group, groups};
 use analysis::repeats::{WithInterval, combine_plain};
 use analysis::{Analysis, PointAnalysis};
+use model::AccessPattern;
 use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Mark, SeriesStyle, Stroke};
 use std::collections::BTreeMap;
 
@@ -63,10 +64,10 @@ fn split_of<'a>(groups: &[Group<'a>]) -> Facets<'a> {
 /// Random and sequential modes have figures of their own: a disk does several times as many sequential operations, and lines near 0
 /// are of no use.
 fn kind_of_access(group: &Group) -> &'static str {
-    match group.points[0].settings.word("mode") {
-        Some("rndrd" | "rndwr" | "rndrw") => "random",
-        Some("seqrd" | "seqwr") => "sequential",
-        _ => "",
+    match group.points[0].traits.work.io.map(|io| io.pattern) {
+        Some(AccessPattern::Random) => "random",
+        Some(AccessPattern::Sequential) => "sequential",
+        None => "",
     }
 }
 

@@ -1,6 +1,6 @@
 //! CPU and disk against clients: what the machine was busy with at each place of a sweep.
 //!
-//! In: the counters `cpu` and `disk` of the points of each sweep over clients. Out: one figure per sweep, a row for each use, with
+//! In: the counters of CPU and disk of the points of each sweep over clients. Out: one figure per sweep, a row for each use, with
 //! the panels and lines of its throughput. Limits: means over the part of the run phase that counts, and over repeats; CPU in
 //! percent of all CPUs of the machine, by whatever process; none over depth, which is a sweep of the disk itself.
 
@@ -12,6 +12,7 @@ use super::throughput::{Names, multiples, named, row};
 use crate::sheet::Dimension;
 use analysis::repeats::WithInterval;
 use analysis::{Analysis, CounterSeries, PointAnalysis};
+use model::CounterRole;
 use plot::figure::{Axis, AxisUnit, Figure, GridRow, Stroke};
 use std::collections::BTreeSet;
 
@@ -30,15 +31,22 @@ type Use = (&'static str, AxisUnit, fn(&PointAnalysis) -> Option<WithInterval>);
 
 /// What is drawn, from top to bottom.
 const USES: [Use; 5] = [
-    ("disk reads/s", AxisUnit::Count, |p| disk(p, "read_ops")),
-    ("disk writes/s", AxisUnit::Count, |p| disk(p, "write_ops")),
-    ("user CPU, percent of all CPUs", AxisUnit::Percent, |p| cpu(p, "user_ns")),
-    ("system CPU, percent of all CPUs", AxisUnit::Percent, |p| cpu(p, "system_ns")),
-    ("CPU idle and waiting for I/O, percent of all CPUs", AxisUnit::Percent, |p| cpu(p, "iowait_ns")),
+    ("disk reads/s", AxisUnit::Count, |p| disk(p, CounterRole::DeviceReadOps)),
+    ("disk writes/s", AxisUnit::Count, |p| disk(p, CounterRole::DeviceWriteOps)),
+    ("user CPU, percent of all CPUs", AxisUnit::Percent, |p| cpu(p, CounterRole::MachineCpuUser)),
+    ("system CPU, percent of all CPUs", AxisUnit::Percent, |p| cpu(p, CounterRole::MachineCpuSystem)),
+    ("CPU idle and waiting for I/O, percent of all CPUs", AxisUnit::Percent, |p| cpu(p, CounterRole::MachineCpuIowait)),
 ];
 
 /// Together they are all the time of the CPUs.
-const CPU_TIMES: [&str; 6] = ["user_ns", "system_ns", "iowait_ns", "steal_ns", "softirq_ns", "idle_ns"];
+const CPU_TIMES: [CounterRole; 6] = [
+    CounterRole::MachineCpuUser,
+    CounterRole::MachineCpuSystem,
+    CounterRole::MachineCpuIowait,
+    CounterRole::MachineCpuSteal,
+    CounterRole::MachineCpuSoftirq,
+    CounterRole::MachineCpuIdle,
+];
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     let all = named(analysis, ("usage", "CPU and disk"));
@@ -54,7 +62,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 /// Which disks the counters are of: that of a file system that was made is not that of the directory.
 fn disks(sweep: &Sweep) -> String {
     let points = sweep.split.points();
-    let of = |point: &&PointAnalysis| Some(counter(point, "disk", "write_ops")?.subject.clone());
+    let of = |point: &&PointAnalysis| Some(counter(point, CounterRole::DeviceWriteOps)?.subject.clone());
     let all: BTreeSet<String> = points.iter().filter_map(of).filter(|disk| !disk.is_empty()).collect();
     match all.len() {
         1 | 2 => format!(" Disk: {}.", all.into_iter().collect::<Vec<_>>().join(" and ")),
@@ -74,15 +82,15 @@ fn rows(sweep: &Sweep) -> Option<Vec<GridRow>> {
     (!rows.is_empty()).then_some(rows)
 }
 
-fn disk(point: &PointAnalysis, name: &str) -> Option<WithInterval> {
-    Some((counted_mean(point, counter(point, "disk", name)?)?, None))
+fn disk(point: &PointAnalysis, role: CounterRole) -> Option<WithInterval> {
+    Some((counted_mean(point, counter(point, role)?)?, None))
 }
 
 /// The share of one use in all the time of the CPUs, in percent.
-fn cpu(point: &PointAnalysis, name: &str) -> Option<WithInterval> {
-    let time = |name: &str| counted_mean(point, counter(point, "cpu", name)?);
-    let total: f64 = CPU_TIMES.iter().filter_map(|name| time(name)).sum();
-    let used = time(name)?;
+fn cpu(point: &PointAnalysis, role: CounterRole) -> Option<WithInterval> {
+    let time = |role: CounterRole| counted_mean(point, counter(point, role)?);
+    let total: f64 = CPU_TIMES.into_iter().filter_map(time).sum();
+    let used = time(role)?;
     (total > 0.0).then(|| (100.0 * used / total, None))
 }
 
@@ -118,15 +126,15 @@ mod tests {
         let point = &mut analysis.points[10];
         let series = point.series.as_mut().unwrap();
         let from_s = series.counted.from_s;
-        let counter = series.counters.iter_mut().find(|c| c.name == "write_ops").unwrap();
+        let counter = series.counters.iter_mut().find(|c| c.role == Some(CounterRole::DeviceWriteOps)).unwrap();
         counter.values.iter_mut().for_each(|(end, value)| *value = if *end > from_s { 700.0 } else { 9.0 });
-        assert_eq!(disk(point, "write_ops"), Some((700.0, None)));
+        assert_eq!(disk(point, CounterRole::DeviceWriteOps), Some((700.0, None)));
     }
 
     #[test]
     fn all_uses_of_the_cpu_together_are_all_of_it() {
         let analysis = quick();
-        let shares = CPU_TIMES.iter().map(|name| cpu(&analysis.points[10], name).unwrap().0);
+        let shares = CPU_TIMES.iter().map(|role| cpu(&analysis.points[10], *role).unwrap().0);
         assert!((shares.sum::<f64>() - 100.0).abs() < 1e-9);
     }
 

@@ -399,13 +399,13 @@ mod tests {
     #[test]
     fn what_an_insert_costs_has_a_table_with_all_columns_and_a_red_mark_where_durability_differs() {
         let mut analysis = inserts();
-        analysis.points[1].facts = vec![model::Fact::new("durability", "disk")];
+        analysis.points[1].traits.engine.durability = Some("disk".to_owned());
         let text = html(&analysis).unwrap();
         let table = text.split("id=\"insert-costs\"").nth(1).and_then(|rest| rest.split("</section>").next()).unwrap();
         assert_eq!(table.matches("<th").count() - table.matches("<thead").count(), 1 + super::inserts::COLUMNS.len());
         assert_eq!(table.matches("<tr><td>").count(), 3);
         assert!(
-            table.contains("<li><b>InnoDB l.i1</b>: where the full size of 100M rows ends cannot be told"),
+            table.contains("<li><b>InnoDB l.i1</b>: the end at full size (100M rows) cannot be projected"),
             "{table}"
         );
         assert!(table.contains("<td class=\"n\">&gt;10.1</td>"), "{table}");
@@ -501,7 +501,7 @@ mod tests {
         (summary.queries_per_s, summary.beside) = (118_640.0, Some(crate::testing::beside()));
         let text = html(&analysis).unwrap();
         assert!(text.contains("queries/s</th>") && text.contains("<td class=\"n\">118,640</td>"));
-        assert!(text.contains("insert beside: 498 of 500&#x2f;s (99.6 %)"));
+        assert!(text.contains("background insert: 498 of 500&#x2f;s (99.6 %)"));
     }
 
     #[test]

@@ -203,7 +203,7 @@ mod tests {
             text.contains("| point | ops/s | queries/s | ±95 % |") && text.contains("| 5,932 | 118,640 | ±3.0 % |"),
             "{text}"
         );
-        assert!(text.contains("- file rndrd depth 1: insert beside: 498 of 500/s (99.6 %), "), "{text}");
+        assert!(text.contains("- file rndrd depth 1: background insert: 498 of 500/s (99.6 %), "), "{text}");
     }
 
     #[test]

@@ -301,7 +301,7 @@ mod tests {
             "InnoDB drain            -     -  80.0     -      -     -      -  12.0          -",
         ];
         assert_eq!(lines, expected, "{text}");
-        assert!(text.contains("\nInnoDB l.i1: where the full size of 100M rows ends cannot be told"), "{text}");
+        assert!(text.contains("\nInnoDB l.i1: the end at full size (100M rows) cannot be projected"), "{text}");
         let narrow = summary(&inserts(), 60, false);
         assert!(narrow.lines().all(|line| line.chars().count() <= 60) && narrow.contains("wKB/i"), "{narrow}");
         assert!(!summary(&quick(), 80, false).contains("What an insert costs"));
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn unlike_durability_is_marked_at_every_table() {
         let mut analysis = inserts();
-        analysis.points[1].facts = vec![model::Fact::new("durability", "disk")];
+        analysis.points[1].traits.engine.durability = Some("disk".to_owned());
         let text = summary(&analysis, 80, true);
         let mark = "\u{1b}[31minsert: UNLIKE DURABILITY (disk, os): not to be compared with each other\u{1b}[0m";
         assert_eq!(text.matches(mark).count(), 2, "{text}");
@@ -400,7 +400,7 @@ mod tests {
                 "{}",
                 lines[1]
             );
-            assert_eq!(lines[2], "  insert beside: 498 of 500/s (99.6 %), 2.49k rows/s, p99 12.0 ms");
+            assert_eq!(lines[2], "  background insert: 498 of 500/s (99.6 %), 2.49k rows/s, p99 12.0 ms");
         }
     }
 

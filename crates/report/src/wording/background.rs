@@ -3,10 +3,10 @@
 //! In: what clients did in the background of a run. Out: one line. Limits: none.
 
 use super::quantity::{count, rate, time};
-use analysis::Beside;
+use analysis::BackgroundSummary;
 
 /// `background insert: 498 of 500/s (99.6 %), 2.49k rows/s, p99 12.3 ms`
-pub fn background_line(load: &Beside) -> String {
+pub fn background_line(load: &BackgroundSummary) -> String {
     let done = count(load.ops_per_s);
     let rows = load.rows_per_s.map(count).filter(|rows| *rows != done);
     let rows = rows.map_or(String::new(), |rows| format!(", {rows} rows/s"));
@@ -29,6 +29,6 @@ mod tests {
     fn a_background_load_is_one_line_and_less_than_all_is_less_than_100_percent() {
         let expected = "background insert: 498 of 500/s (99.6 %), 2.49k rows/s, p99 12.0 ms";
         assert_eq!(background_line(&beside()), expected);
-        assert!(background_line(&Beside { kept: 0.999_99, ..beside() }).contains("(99.9 %)"));
+        assert!(background_line(&BackgroundSummary { kept: 0.999_99, ..beside() }).contains("(99.9 %)"));
     }
 }

@@ -548,7 +548,7 @@ mod tests {
         analysis.points = analysis.points[points].to_vec();
         for point in &mut analysis.points {
             point.settings.remove("durability");
-            point.facts.clear();
+            point.traits.engine.durability = None;
             change(point);
         }
         sentences(&with_verdict(analysis))
