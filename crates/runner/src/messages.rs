@@ -63,7 +63,7 @@ pub enum Message {
     /// A note for the user, in one line.
     Note(String),
     /// The instance is ready: the point can be entered into the run file. Everything below comes after it.
-    Opened(Opened),
+    Opened(Box<Opened>),
     /// Clients in the background work at the same time as those of the run.
     Background {
         /// The kinds of their operations.

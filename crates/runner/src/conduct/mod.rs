@@ -146,7 +146,7 @@ mod tests {
         fn prepare(&mut self, _: &Assignment, conductor: &mut dyn Deliver) -> Result<(), RunnerError> {
             let (facts, params, kinds, sources) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             let traits = model::PointTraits::default();
-            conductor.deliver(Message::Opened(Opened { facts, traits, params, kinds, sources }));
+            conductor.deliver(Message::Opened(Box::new(Opened { facts, traits, params, kinds, sources })));
             Ok(())
         }
 

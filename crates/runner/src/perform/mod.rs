@@ -147,13 +147,13 @@ impl<'a> TrialPerformer<'a> {
         facts.extend(missing.into_iter().map(|note| Fact::new("counters.missing", note)));
         facts.extend(facts::of_trial(assignment, &kinds));
         facts.extend(replayed.iter().map(|replayed| Fact::new("prepare.steps", replayed.steps.join(", "))));
-        conductor.deliver(Message::Opened(Opened {
+        conductor.deliver(Message::Opened(Box::new(Opened {
             facts,
             traits: facts::declared_traits(trial, running.def),
             params: facts::declared_params(trial, running.def),
             kinds: facts::kind_defs(&kinds),
             sources: sources.iter().map(|source| source.describe()).collect(),
-        }));
+        })));
         replayed.into_iter().flat_map(Replayed::into_messages).for_each(|message| conductor.deliver(message));
         let clock = self.clock;
         let sampler = Sampler::start(sources, trial.phases.interval, move || clock.now());
