@@ -10,7 +10,9 @@ use crate::needs::{self, FRESH_NEEDS};
 use crate::workspace;
 use anyhow::{Context, Result, bail, ensure};
 use rustix::mount::{MountFlags, mount, mount_bind, mount_bind_recursive, mount_remount};
+use rustix::process::Signal;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -59,6 +61,9 @@ pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     if let Some(only) = &arguments.only {
         own.args(["--only", only]);
     }
+    let end_with_parent = || Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?);
+    // SAFETY: between fork and exec only one system call is made. If xtask is killed, the namespaces end with all that is in them.
+    unsafe { own.pre_exec(end_with_parent) };
     workspace::run(&mut own)?;
     fs::remove_dir_all(&system).with_context(|| format!("cannot remove `{}`", system.display()))
 }
