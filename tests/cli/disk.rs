@@ -125,7 +125,7 @@ fn ceilings_are_remembered_and_a_later_run_on_the_disk_is_set_beside_them() {
     known["disks"][0]["ceilings"].as_array_mut().unwrap().iter_mut().for_each(|one| one["ops_per_s"] = 1e9.into());
     std::fs::write(&remembered, known.to_string()).unwrap();
     let title = beside(&lab.json(&run)).expect("the load line of the disk is known");
-    assert!(title.contains(" of this disk's best 16 KiB random-read (depth "), "{title}");
+    assert!(title.contains(" of this disk's best random-read rate (16 KiB, "), "{title}");
     std::fs::write(&remembered, "{").unwrap();
     let finished = lab.run(&[&run[..], &["--json"]].concat());
     assert_eq!((finished.exit, beside(&finished.json())), (0, None));

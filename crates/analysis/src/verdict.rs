@@ -309,14 +309,14 @@ fn scaling(sweep: &Sweep) -> Scaling {
 }
 
 fn steadiness(points: &[&PointAnalysis]) -> Steadiness {
-    let measured = || points.iter().copied().filter(|point| point.summary.is_some());
+    let measured = || points.iter().copied().filter(|point| point.summary.as_ref().is_some_and(|one| one.ops > 0));
     let count = |condition: fn(&PointAnalysis) -> bool| measured().filter(|point| condition(point)).count();
     Steadiness {
         measured: measured().count(),
         stalled: count(has_stalled),
         starved: count(has_starved),
         drifted: count(has_drifted),
-        disturbed: count(|point| has_stalled(point) || has_starved(point) || has_drifted(point)),
+        disturbed: count(|point| has_stalled(point) || has_starved(point) || has_varied(point)),
         longest: measured().filter_map(longest_wait).reduce(LongestWait::longer),
     }
 }
@@ -335,6 +335,11 @@ fn has_starved(point: &PointAnalysis) -> bool {
 
 fn has_drifted(point: &PointAnalysis) -> bool {
     has(point, Code::NotSteady) || figures::<Unsteadiness>(point).any(Unsteadiness::is_drift)
+}
+
+/// Whether its rate drifted, or varied widely from interval to interval.
+fn has_varied(point: &PointAnalysis) -> bool {
+    has(point, Code::Unsteady) || has_drifted(point)
 }
 
 /// The longest stall of `point`, or else the longest wait of a client that starved.

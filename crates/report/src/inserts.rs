@@ -14,11 +14,11 @@ use analysis::{Analysis, InsertCost, PointAnalysis};
 pub const TITLE: &str = "What an insert costs";
 
 /// What the heads mean, in the documents.
-pub const LEGEND: &str = "IPS: rows inserted per second. r and w: read and written, MB/s of the block layer and KB per insert \
-    (1 KB = 1000 B; discards are no writes); engine: by the engine's own account, of which log (redo, write-ahead), pages (flushes), \
-    compaction and doublewrite. paid: wKB/i and what the drain after the inserts wrote. `>`: too low, since writes were still pending, for paid even after the drain. us/i and cs/i: CPU and context \
+pub const LEGEND: &str = "IPS: rows inserted per second. r and w: read and written, in MB/s and in KB per insert \
+    (1 KB = 1000 B; without discards), with `--fs` by the device, otherwise as the kernel charges the engine's processes. eng: counted by the \
+    engine; log (redo, write-ahead), pages (flushes), compaction and doublewrite are its parts. paid: wKB/i including the drain. `>`: too low, since writes were still pending, for paid even after the drain. us/i and cs/i: CPU and context \
     switches per insert. B/row: data without logs, over rows in the tables. w-amp: bytes written over payload of the rows. d:c:m: data to \
-    cache to memory. shown: where the data was found, by reads. A dash could not be measured.";
+    cache to memory. shown: where reads found the data. A dash could not be measured.";
 
 /// A point of the table with what its inserts cost.
 #[derive(Clone, Copy)]
@@ -50,7 +50,7 @@ const fn full(head: &'static str, cell: fn(&Line) -> String) -> Column {
 /// The columns. Those of the terminal leave more than fifteen columns of eighty for the point.
 pub const COLUMNS: [Column; 24] = [
     brief("IPS", 7, |l| number(l.cost.inserts_per_s)),
-    full("±95 %", |l| format::half_width(l.cost.inserts_per_s.unwrap_or(0.0), l.cost.inserts_per_s_ci95)),
+    full("95 % CI", |l| format::half_width(l.cost.inserts_per_s.unwrap_or(0.0), l.cost.inserts_per_s_ci95)),
     brief("rMB/s", 5, |l| scaled(l.cost.block_read_bytes_per_s, 1e6)),
     brief("wMB/s", 5, |l| scaled(l.cost.block_written_bytes_per_s, 1e6)),
     brief("rKB/i", 5, |l| scaled(l.cost.block_read_bytes_per_insert, 1e3)),
@@ -64,7 +64,7 @@ pub const COLUMNS: [Column; 24] = [
     brief("paid", 5, |l| paid(l.cost)),
     brief("d:c:m", 10, |l| ratio(l.cost)),
     full("shown", |l| l.cost.found.map_or_else(format::dash, |found| found.as_str().to_owned())),
-    full("debt", |l| l.cost.debt_bytes.map_or_else(format::dash, format::bytes)),
+    full("pending", |l| l.cost.debt_bytes.map_or_else(format::dash, format::bytes)),
     full("engine us/i", |l| scaled(l.cost.engine_cpu_ns_per_insert, 1e3)),
     full("client us/i", |l| scaled(l.cost.client_cpu_ns_per_insert, 1e3)),
     full("engine cs/i", |l| number(l.cost.engine_context_switches_per_insert)),

@@ -7,7 +7,7 @@ use crate::format;
 use analysis::{Analysis, DataLoad, PointAnalysis};
 
 /// The heads of the columns behind the point's label.
-pub const HEADS: [&str; 6] = ["rows", "time", "rows/s", "statements/s", "on disk, with logs", "then to rest"];
+pub const HEADS: [&str; 6] = ["rows", "time", "rows/s", "statements/s", "on disk, with logs", "settling"];
 
 /// One data set.
 pub struct LoadRow<'a> {
@@ -27,7 +27,7 @@ pub fn loads(analysis: &Analysis) -> Vec<LoadRow<'_>> {
 
 fn row<'a>(point: &'a PointAnalysis, load: &DataLoad) -> Option<LoadRow<'a>> {
     let (rows, rows_per_s) = load.rows.zip(load.rows_per_s)?;
-    let (rows, rate, time) = (format::count(rows), format::number(rows_per_s), format::seconds(load.seconds));
+    let (rows, rate, time) = (format::count(rows), format::number(rows_per_s), taken(load.seconds));
     let size = load.bytes.map(|bytes| format::bytes(bytes as f64));
     let of_size = size.as_ref().map_or(String::new(), |size| format!(", {size} on disk, logs included"));
     let or_dash = |text: Option<String>| text.unwrap_or_else(format::dash);
@@ -40,9 +40,14 @@ fn row<'a>(point: &'a PointAnalysis, load: &DataLoad) -> Option<LoadRow<'a>> {
             rate,
             or_dash(load.statements_per_s.map(format::number)),
             or_dash(size),
-            or_dash(load.rest_seconds.map(format::seconds)),
+            or_dash(load.rest_seconds.map(taken)),
         ],
     })
+}
+
+/// A time in seconds, or in the unit that fits if it is too short for them.
+fn taken(seconds: f64) -> String {
+    if seconds >= 0.1 || seconds <= 0.0 { format::seconds(seconds) } else { format::nanos((seconds * 1e9) as u64) }
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //! In: a recorded point, and what was computed of it. Out: the types that all detectors share.
 //! Limits: nothing here decides anything; the lists of detectors are in [`crate::detect`].
 
-use crate::finding::Code;
 use crate::finding::units::nanos;
+use crate::finding::{Code, NextStep};
 use crate::shape::Shape;
 use crate::window::Window;
 use crate::{Finding, InsertCost, PointAnalysis, Rounds, Series, Summary};
@@ -58,6 +58,21 @@ pub struct Measured<'a> {
 }
 
 impl<'a> PointView<'a> {
+    /// Whether the point ends when its work is done and not after a time.
+    pub fn ends_by_work(&self) -> bool {
+        self.point.traits.course.run_ops.is_some()
+    }
+
+    /// How to get more operations: by time, or by rows for a step that ends with them. Nothing lengthens a step without rows.
+    pub fn lengthen(&self) -> NextStep {
+        let has_rows = self.measured.is_some_and(|measured| measured.summary.rows_per_s.is_some_and(|rows| rows > 0.0));
+        match (self.ends_by_work(), has_rows) {
+            (false, _) => NextStep::RunLonger,
+            (true, true) => NextStep::InsertMoreRows,
+            (true, false) => NextStep::None,
+        }
+    }
+
     /// The events of `kind`.
     pub fn events(&self, kind: EventKind) -> impl Iterator<Item = &'a Event> {
         self.point.events.iter().filter(move |event| event.kind == kind)

@@ -4,9 +4,9 @@
 //! as if independent; those that one stall delayed are not.
 
 use super::detector::{Detector, PointView};
+use crate::finding::Code;
 use crate::finding::completeness::{FewSamples, Percentile};
 use crate::finding::units::nanos;
-use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -47,13 +47,15 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let summary = measured.summary;
     let (length_ns, grace_ops, failed_ops) = (nanos(summary.seconds), summary.grace_ops, summary.failed);
     let detail = FewSamples { ops, grace_ops, highest, length_ns, failed_ops };
-    vec![Finding::new(severity, detail).next(NextStep::RunLonger)]
+    vec![Finding::new(severity, detail).next(view.lengthen())]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::NextStep;
     use crate::simulate::Simulation;
+    use model::Fact;
 
     fn highest(ops: u64) -> Option<Percentile> {
         Simulation::counts(&[ops]).figures::<FewSamples>().highest
@@ -65,6 +67,14 @@ mod tests {
         let expected =
             [Some(Percentile::P99), Some(Percentile::P99), Some(Percentile::P95), Some(Percentile::P50), None];
         assert_eq!([9_999, 1_000, 999, 199, 19].map(highest), expected);
+    }
+
+    #[test]
+    fn a_step_that_ends_by_its_work_is_not_told_to_run_longer() {
+        let timed = Simulation::counts(&[19]);
+        assert_eq!(timed.finding("few-samples").next, NextStep::RunLonger);
+        let counted = timed.with(|point| point.facts.push(Fact::new("run.ops", "19")));
+        assert_eq!(counted.finding("few-samples").next, NextStep::None);
     }
 
     #[test]

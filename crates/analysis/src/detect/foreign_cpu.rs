@@ -17,7 +17,8 @@ pub const DETECTOR: Detector = Detector { code: Code::ForeignCpu, detect };
 
 /// Up to this share of stolen time the numbers stand.
 pub const STEAL_WARNING: f64 = 0.02;
-const STEAL_ERROR: f64 = 0.10;
+/// Above this share of stolen time the point is invalid.
+pub const STEAL_ERROR: f64 = 0.10;
 /// A desktop's background is below this; one busy process on 8 CPUs is above.
 pub const OTHERS_MAX: f64 = 0.10;
 

@@ -12,7 +12,7 @@ use crate::finding::machine::{Counters, LimitEvidence};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
-use model::{CounterRole, Nanos, Pacing};
+use model::{CounterRole, Nanos, Pacing, PointState};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::Limit, detect };
@@ -26,7 +26,7 @@ const ONE_CORE: std::ops::Range<f64> = 0.85..1.05;
 const SERVED_MIN: f64 = 0.97;
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let Some(measured) = view.measured.filter(|_| !is_scripted(view.point)) else { return Vec::new() };
+    let Some(measured) = view.measured.filter(|measured| is_judged(view, measured)) else { return Vec::new() };
     let plain = [disk(view, &measured), cpu(view, &measured), client(view, &measured), schedule(&measured)];
     let mut found: Vec<Finding> = plain.into_iter().flatten().collect();
     if found.is_empty() {
@@ -34,6 +34,11 @@ fn detect(view: &PointView) -> Vec<Finding> {
         found.push(alone.unwrap_or_else(|| unexplained(view, &measured)));
     }
     found
+}
+
+/// A failed point, or one without any operation, shows no bottleneck.
+fn is_judged(view: &PointView, measured: &Measured) -> bool {
+    !is_scripted(view.point) && view.point.state != PointState::Failed && measured.summary.ops > 0
 }
 
 fn limited(evidence: LimitEvidence, next: NextStep) -> Finding {
@@ -67,7 +72,8 @@ fn one_at_a_time(view: &PointView, measured: &Measured) -> Option<Finding> {
     let alone = slots(view.point) == 1 && measured.summary.beside.is_none();
     let service = measured.summary.service_ns.filter(|_| closed && alone)?;
     let evidence = LimitEvidence::OneAtATime { service_mean_ns: Nanos(service.mean as u64) };
-    Some(limited(evidence, NextStep::AddDepthOrClients))
+    let next = if view.ends_by_work() { NextStep::None } else { NextStep::AddDepthOrClients };
+    Some(limited(evidence, next))
 }
 
 fn disk_busy(view: &PointView, measured: &Measured) -> Option<f64> {

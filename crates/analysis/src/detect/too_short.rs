@@ -29,8 +29,11 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let next = match (detail.lacks_intervals(), detail.length_ns < LENGTH_MIN) {
         (false, false) => return Vec::new(),
         // Shorter intervals alone do not make a short run longer.
-        (_, true) => NextStep::RunLonger,
-        (true, false) => NextStep::RunLongerOrShortenInterval,
+        (_, true) => view.lengthen(),
+        (true, false) => match view.lengthen() {
+            NextStep::RunLonger => NextStep::RunLongerOrShortenInterval,
+            other => other,
+        },
     };
     vec![Finding::new(Severity::Warning, detail).next(next)]
 }

@@ -4,9 +4,9 @@
 //! width; that is the finding `too-short`.
 
 use super::detector::{Detector, PointView};
+use crate::finding::Code;
 use crate::finding::completeness::WideInterval;
 use crate::finding::units::Share;
-use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -27,7 +27,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
     }
     let ops_per_s = summary.ops_per_s;
     let detail = WideInterval { ops_per_s, ops_per_s_ci95, half_width_share, half_width_max: HALF_WIDTH_MAX };
-    vec![Finding::new(Severity::Warning, detail).next(NextStep::RunLonger)]
+    vec![Finding::new(Severity::Warning, detail).next(view.lengthen())]
 }
 
 #[cfg(test)]

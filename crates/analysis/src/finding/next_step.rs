@@ -57,6 +57,8 @@ pub enum NextStep {
     LowerBackgroundRate,
     /// A longer run.
     RunLonger,
+    /// More rows, for a step that ends when its rows are inserted.
+    InsertMoreRows,
     /// A longer run or shorter intervals.
     RunLongerOrShortenInterval,
     /// More rounds or longer ones.

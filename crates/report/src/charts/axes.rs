@@ -55,7 +55,7 @@ pub(super) fn scale_note(panels: &[Panel]) -> &'static str {
     let has_one_scale = panels.windows(2).all(|pair| pair[0].y.range.is_some() && pair[0].y.range == pair[1].y.range);
     match (panels.len() > 1, has_one_scale) {
         (false, _) => "",
-        (true, true) => " All panels have one scale.",
+        (true, true) => " All panels share one scale.",
         (true, false) => " Each panel has its own scale.",
     }
 }

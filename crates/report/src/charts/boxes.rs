@@ -39,11 +39,11 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
         return None;
     }
     let key = format!("{}{}", key_of(&series), invalid_note(&points));
-    let y = ops_axis(&points, "operations/s of single intervals");
+    let y = ops_axis(&points, "operations/s per interval");
     let panel = Panel { title: String::new(), note: String::new(), y, height: 260.0, series, shades: Vec::new() };
     Some(Figure {
         id: format!("boxes-{}", sheet.slug),
-        title: format!("Throughput of single intervals: {}", sheet.name),
+        title: format!("Throughput per interval: {}", sheet.name),
         caption: format!("{}.{key}", conditions(analysis, &points)),
         body: FigureBody::Panels { x: x_axis(sheet), panels: vec![panel] },
     })
@@ -67,7 +67,7 @@ fn key_of(series: &[DataSeries]) -> String {
     };
     let dots = match series.iter().all(has_box) {
         true => String::new(),
-        false => format!(" Dots alone: all intervals, fewer than {BOX_VALUES_MIN}."),
+        false => format!(" Fewer than {BOX_VALUES_MIN} intervals: dots only."),
     };
     boxes.to_owned() + &dots
 }
@@ -161,7 +161,7 @@ mod tests {
         point.validity = analysis::Validity::Valid;
         assert!(matches!(mark_of(&point), Mark::Dots(_, dots) if dots.len() == 19));
         let few = [spread_of(1.0, &[&point]).unwrap()];
-        assert_eq!(key_of(&few), " Dots alone: all intervals, fewer than 20.");
+        assert_eq!(key_of(&few), " Fewer than 20 intervals: dots only.");
     }
 
     #[test]

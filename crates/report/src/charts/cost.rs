@@ -15,7 +15,7 @@ use plot::figure::{BarColumn, Colour, Figure, FigureBody};
 pub const CHART: Chart = Chart {
     id: "cost",
     title: "Cost per operation",
-    help: "What each operation cost the target. Each column has its own scale from 0. Work that was left for later (dirty \
+    help: "What each operation cost the engine. Each column has its own scale from 0. Work that was left for later (dirty \
            pages, compaction) is not in it.",
     draw,
     #[cfg(test)]

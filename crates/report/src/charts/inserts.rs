@@ -142,7 +142,7 @@ fn over_time(part: &Part) -> Option<Figure> {
     let conditions = conditions(part.analysis, &points);
     Some(Figure {
         id: format!("inserts-time-{}", part.slug),
-        title: format!("Inserts of single intervals, {}", part.name),
+        title: format!("Insert rate per interval, {}", part.name),
         caption: format!("{conditions}. Dot: the slowest interval of its panel.{}", of_repeats(part.analysis)),
         body: FigureBody::Panels { x: super::axes::time_axis((0.0, end)), panels: super::axes::named_once(panels) },
     })
@@ -281,7 +281,7 @@ fn notes(part: &Part) -> String {
         notes += " Band: from the slowest to the fastest interval of each step of the line.";
     }
     if panels.iter().any(|facet| !boundaries(facet).is_empty()) {
-        notes += " Dashed, with the rows: the tables begin a new partition.";
+        notes += " Dashed: a new partition begins.";
     }
     notes + of_repeats(part.analysis)
 }
@@ -317,7 +317,7 @@ mod tests {
         let Mark::Verticals(boundaries) = &panel.series[0].marks[0] else { panic!("boundaries") };
         assert_eq!(boundaries[0], (1_000_000.0, "1M".to_owned()));
         assert!(figures[0].title.ends_with("/s (indexes 3)"), "{}", figures[0].title);
-        assert!(figures[0].caption.ends_with("Dashed, with the rows: the tables begin a new partition."));
+        assert!(figures[0].caption.ends_with("Dashed: a new partition begins."));
         let svg = plot::render_svg(&figures[0]);
         assert!(svg.contains(">1M<") && svg.contains(">rows inserted<"));
     }

@@ -17,7 +17,7 @@ use plot::figure::{Axis, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
 pub const CHART: Chart = Chart {
     id: "percentiles",
     title: "Response time over time",
-    help: "Percentiles of each interval on a logarithmic scale. Lines that lie close together mean an even service; a \
+    help: "Percentiles of each interval on a logarithmic scale. Lines that lie close together mean a consistent service; a \
            maximum far above the rest means that some operations wait.",
     draw,
     #[cfg(test)]

@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 /// The chart.
 pub const CHART: Chart = Chart {
     id: "resources",
-    title: "CPU and disk under the throughput",
+    title: "CPU and disk, below the throughput",
     help: "All panels share one time axis: look down from a drop in throughput to what was busy then.",
     draw,
     #[cfg(test)]

@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 pub const CHART: Chart = Chart {
     id: "throughput",
     title: "Throughput against clients and depth",
-    help: "Each dot is a point with its 95 % confidence interval. Repeats have a dot each, and the line goes through their means. \
+    help: "Each dot is a point, with its 95 % confidence interval if it has one. Repeats have a dot each, and the line goes through their means. \
            If a line stops rising, something is saturated.",
     draw,
     #[cfg(test)]
@@ -52,9 +52,11 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 const TIMES: [(&Measure, Stroke); 2] = [(&p95::P95, Stroke::Solid), (&p95::MEAN, Stroke::Dashed)];
 
 fn note(points: &[&PointAnalysis]) -> &'static str {
+    let has_interval = |point: &&PointAnalysis| point.summary.as_ref().is_some_and(|one| one.ops_per_s_ci95.is_some());
     match points.iter().any(|point| point.repeat > 1) {
         true => " Dots: repeats. Lines: their means.",
-        false => " Bars: 95 % confidence intervals of the mean.",
+        false if points.iter().any(has_interval) => " Bars: 95 % confidence intervals of the mean.",
+        false => "",
     }
 }
 

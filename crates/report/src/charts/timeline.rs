@@ -198,7 +198,7 @@ fn partial_interval(point: &PointAnalysis) -> Option<(f64, f64)> {
 /// What a hollow dot is, for captions; empty if there is none.
 pub fn partial_note(points: &[&PointAnalysis]) -> &'static str {
     match points.iter().any(|point| partial_interval(point).is_some()) {
-        true => " Hollow: the part of an interval at the end.",
+        true => " Hollow: the incomplete last interval.",
         false => "",
     }
 }
@@ -265,7 +265,7 @@ mod tests {
         let sweep = ranges(of("timeline-file-rndrd"));
         assert!(sweep[0].is_some() && sweep.iter().all(|range| *range == sweep[0]));
         assert!(ranges(of("timeline-insert")).iter().all(Option::is_none));
-        assert!(of("timeline-file-rndrd").caption.contains(" All panels have one scale."));
+        assert!(of("timeline-file-rndrd").caption.contains(" All panels share one scale."));
         assert!(of("timeline-insert").caption.contains(" Each panel has its own scale."));
         let drawn: Vec<&str> = CHART.help.matches("scale").collect();
         assert!(drawn.is_empty(), "the heading is above both sorts of figure");
@@ -306,7 +306,7 @@ mod tests {
             marks.filter_map(|mark| if let Mark::Rings(_, at) = mark { Some(at[0]) } else { None }).collect();
         assert_eq!(rings.len(), 1);
         assert!(rings[0].0 == 2.25 && (rings[0].1 - 3_080.0).abs() < 1e-6, "{rings:?}");
-        assert!(figure.caption.contains("Hollow: the part of an interval at the end."), "{}", figure.caption);
+        assert!(figure.caption.contains("Hollow: the incomplete last interval."), "{}", figure.caption);
         let FigureBody::Panels { x, .. } = &figure.body else { panic!("panels") };
         assert_eq!(x.range, Some((-1.0, 2.5)));
         assert!(rates(&[&analysis.points[0]]).fold(0.0, f64::max) > 3_079.0, "a common scale has room for it");

@@ -38,7 +38,7 @@ const TIMES: [fn(Quantiles) -> u64; 4] = [|q| q.p50, |q| q.p95, |q| q.p99, |q| q
 
 fn points(analysis: &Analysis) -> String {
     let has_queries = analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(Summary::has_queries);
-    let times_on = ["±95 %", "p50", "p95", "p99", "max", "worst interval", "validity"];
+    let times_on = ["95 % CI", "p50", "p95", "p99", "max", "worst interval", "validity"];
     let queries = if has_queries { vec!["queries/s"] } else { Vec::new() };
     let mut out = table_head(&[vec!["point", "ops/s"], queries, times_on.to_vec()].concat());
     for p in &analysis.points {
@@ -186,7 +186,9 @@ mod tests {
         assert!(text.contains("### Operations per second, insert\n\n|  | indexes 0 | indexes 3 |\n"), "{text}");
         assert!(text.contains("| sqlite insert indexes 3 | 3,"), "{text}");
         assert!(
-            text.contains("**warning** sqlite insert indexes 3: not steady: the second half is 31 % slower than the first (unsteady)"),
+            text.contains(
+                "**warning** sqlite insert indexes 3: drift: the second half is 31 % slower than the first (unsteady)"
+            ),
             "{text}"
         );
     }
@@ -200,7 +202,7 @@ mod tests {
         (summary.queries_per_s, summary.beside) = (118_640.0, Some(crate::testing::beside()));
         let text = markdown(&analysis);
         assert!(
-            text.contains("| point | ops/s | queries/s | ±95 % |") && text.contains("| 5,932 | 118,640 | ±3.0 % |"),
+            text.contains("| point | ops/s | queries/s | 95 % CI |") && text.contains("| 5,932 | 118,640 | ±3.0 % |"),
             "{text}"
         );
         assert!(text.contains("- file rndrd depth 1: background insert: 498 of 500/s (99.6 %), "), "{text}");

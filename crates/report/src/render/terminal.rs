@@ -13,7 +13,6 @@ use crate::wording::background::background_line;
 use crate::wording::label::{phrases, point_label};
 use crate::wording::verdict::sentences;
 use analysis::{Analysis, PointAnalysis, Severity, Summary, Validity};
-use model::PointState;
 use std::borrow::Cow;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
@@ -33,8 +32,7 @@ const OPS: Column = ("ops/s", 9, |s| format::number(s.ops_per_s));
 /// Where an operation is one query, or none, the column before says it.
 const QUERIES: Column =
     ("queries/s", 9, |s| if s.has_queries() { format::number(s.queries_per_s) } else { format::dash() });
-const SPREAD: Column =
-    ("±95 %", 6, |s| format::half_width(s.ops_per_s, s.ops_per_s_ci95).trim_start_matches('±').to_owned());
+const SPREAD: Column = ("95 % CI", 7, |s| format::half_width(s.ops_per_s, s.ops_per_s_ci95));
 const MEDIAN: Column = ("p50", 7, |s| format::nanos_or_dash(s.response_ns.map(|q| q.p50)));
 const P99: Column = ("p99", 7, |s| format::nanos_or_dash(s.response_ns.map(|q| q.p99)));
 const LONGEST: Column = ("max", 7, |s| format::nanos_or_dash(s.response_ns.map(|q| q.max)));
@@ -110,7 +108,7 @@ impl Page {
             let cells = columns.iter().map(|(column, width)| format!(" {:>width$}", cut(&(column.cell)(line), *width)));
             (safe(&point_label(line.point)), cells.collect::<String>())
         };
-        let title = format!("{} (KB = 1000 B; data:cache:memory)", inserts::TITLE);
+        let title = format!("{} (KB: 1000 B; d:c:m: data:cache:memory)", inserts::TITLE);
         let head = format!("{:<label_width$}{heads}", "point");
         let mut table = vec![String::new(), self.paint(&title, Tone::Faint), self.paint(&head, Tone::Faint)];
         let rows: Vec<(String, String)> = lines.iter().map(row).collect();
@@ -179,8 +177,8 @@ impl Page {
         lines.extend(groups.iter().take(FINDINGS_MAX).flat_map(|group| self.finding(group)));
         if groups.len() > FINDINGS_MAX {
             let left_out = groups.len() - FINDINGS_MAX;
-            let kinds = if left_out == 1 { "kind" } else { "kinds" };
-            lines.push(format!("and {left_out} more {kinds} of finding in the report"));
+            let kinds = if left_out == 1 { "kind of finding" } else { "kinds of findings" };
+            lines.push(format!("and {left_out} more {kinds} in the report"));
         }
         lines
     }
@@ -242,12 +240,10 @@ fn unquoted(text: &str) -> String {
 
 /// The word in the last column: the state where the point did not complete, else the validity.
 fn standing(point: &PointAnalysis) -> (&'static str, Tone) {
-    match (point.state, point.validity) {
-        (PointState::Failed, _) => ("failed", Tone::Bad),
-        (_, Validity::Invalid) => ("invalid", Tone::Bad),
-        (PointState::Partial, _) => ("partial", Tone::Caution),
-        (_, Validity::Indicative) => ("indicative", Tone::Caution),
-        (_, Validity::Valid) => ("valid", Tone::Good),
+    match point.validity {
+        Validity::Invalid => ("invalid", Tone::Bad),
+        Validity::Indicative => ("indicative", Tone::Caution),
+        Validity::Valid => ("valid", Tone::Good),
     }
 }
 
@@ -294,14 +290,14 @@ mod tests {
         let at = text.lines().position(|line| line.starts_with("What an insert costs")).expect("there are inserts");
         let lines: Vec<&str> = text.lines().skip(at).take(5).collect();
         let expected = [
-            "What an insert costs (KB = 1000 B; data:cache:memory)",
+            "What an insert costs (KB: 1000 B; d:c:m: data:cache:memory)",
             "point                 IPS rMB/s wMB/s rKB/i  wKB/i eng r  eng w  paid      d:c:m",
             "InnoDB l.i1        38,207  42.0   385  1.10  >10.1  1.10  >9.90  12.0     8:1:96",
             "MyRocks l.i1       86,401  86.0   346  1.00   4.00     -   3.90     -     8:1:96",
             "InnoDB drain            -     -  80.0     -      -     -      -  12.0          -",
         ];
         assert_eq!(lines, expected, "{text}");
-        assert!(text.contains("\nInnoDB l.i1: the end at full size (100M rows) cannot be projected"), "{text}");
+        assert!(text.contains("\nInnoDB l.i1: no estimate for 100M rows"), "{text}");
         let narrow = summary(&inserts(), 60, false);
         assert!(narrow.lines().all(|line| line.chars().count() <= 60) && narrow.contains("wKB/i"), "{narrow}");
         assert!(!summary(&quick(), 80, false).contains("What an insert costs"));
@@ -364,7 +360,7 @@ mod tests {
         let text = summary(&analysis, 80, false);
         assert!(text.contains("\nand 1 more kind of finding in the report\n"), "{text}");
         analysis.findings = one_of_many_kinds();
-        assert!(summary(&analysis, 80, false).contains("\nand 2 more kinds of finding in the report\n"));
+        assert!(summary(&analysis, 80, false).contains("\nand 2 more kinds of findings in the report\n"));
         assert_eq!(unquoted("use `--time`"), "use --time");
     }
 
@@ -388,8 +384,8 @@ mod tests {
         let summary = analysis.points[0].summary.as_mut().unwrap();
         (summary.queries_per_s, summary.beside) = (118_640.0, Some(beside()));
         for (width, head) in [
-            (80, "point ops/s queries/s ±95 % p50 p99 validity"),
-            (90, "point ops/s queries/s ±95 % p50 p99 max validity"),
+            (80, "point ops/s queries/s 95 % CI p50 p99 validity"),
+            (90, "point ops/s queries/s 95 % CI p50 p99 max validity"),
         ] {
             let text = super::summary(&analysis, width, false);
             let lines: Vec<&str> = text.lines().collect();
@@ -408,8 +404,8 @@ mod tests {
     fn the_quick_run_reads_well_on_eighty_columns() {
         let text = summary(&quick(), 80, false);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "point                            ops/s  ±95 %     p50     p99     max   validity");
-        assert_eq!(lines[1], "file rndrd depth 1               5,932  3.0 %  134 us  275 us 2.45 ms      valid");
+        assert_eq!(lines[0], "point                           ops/s 95 % CI     p50     p99     max   validity");
+        assert_eq!(lines[1], "file rndrd depth 1              5,932  ±3.0 %  134 us  275 us 2.45 ms      valid");
         assert_eq!(lines[15], "sqlite oltp read_write clients 16");
         assert!(lines[16].ends_with("   invalid"), "{}", lines[16]);
         assert_eq!(lines[18], "error    sqlite oltp read_write clients 16: 212 operations failed (1.8 %)");

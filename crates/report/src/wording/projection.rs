@@ -15,7 +15,7 @@ pub fn projection_sentence(projection: &Projection) -> String {
             format!("at full size ({rows} rows, {factor} times as many): {}", end_clauses(end))
         }
         Err(obstacle) => {
-            format!("the end at full size ({rows} rows) cannot be projected: {}", obstacle_clause(obstacle))
+            format!("no estimate for {rows} rows: {}", obstacle_clause(obstacle))
         }
     }
 }
@@ -55,7 +55,7 @@ pub fn obstacle_clause(obstacle: &Obstacle) -> String {
     match *obstacle {
         Obstacle::EndsByTime => "the run ends after a time, not after a number of rows (`rows`)".to_owned(),
         Obstacle::TooFar { factor, factor_max, scale_min } => format!(
-            "that is {} times the rows inserted, and a trend is followed to {factor_max} times at most; use `--scale {}` or more",
+            "that is {} times the rows inserted, the limit is {factor_max} times; use `--scale {}` or more",
             count(factor),
             number(scale_min)
         ),
@@ -109,8 +109,7 @@ mod tests {
     fn an_obstacle_has_its_figures_and_a_next_step() {
         let too_far = Obstacle::TooFar { factor: 1e3, factor_max: 10.0, scale_min: 0.1 };
         let text = projection_sentence(&Projection { rows: 1e8, factor: 1e3, end: Err(too_far) });
-        let expected = "the end at full size (100M rows) cannot be projected: that is 1.00k times the rows inserted, and a \
-                        trend is followed to 10 times at most; use `--scale 0.10` or more";
+        let expected = "no estimate for 100M rows: that is 1.00k times the rows inserted, the limit is 10 times; use `--scale 0.10` or more";
         assert_eq!(text, expected);
         let fits = Obstacle::DataFitsCache { data_bytes: 5e5, cache_bytes: 1e6 };
         let expected =

@@ -67,7 +67,7 @@ fn how_much(verdict: &Verdict) -> Vec<String> {
     let mut sentences: Vec<String> = subjects[..shown].iter().map(|(_, sentence)| sentence.clone()).collect();
     let others: Vec<String> = subjects[shown..].iter().map(|(name, _)| name.clone()).collect();
     if !others.is_empty() {
-        sentences.push(format!("The tables have {} as well.", join_and(&others)));
+        sentences.push(format!("See the tables for {}.", join_and(&others)));
     }
     sentences
 }
@@ -225,7 +225,10 @@ fn amount(group: &GroupVerdict) -> [String; 2] {
             let (value, unit) = headline_rate(reached);
             let offered = reached.offered_per_s.filter(|_| reached.is_overloaded);
             let offered = offered.map_or(String::new(), |offered| format!(" of {} offered", rate(offered)));
-            ["reaches".to_owned(), format!("{}{unit}{}{offered}", count(value), wide_interval(&reached.ops_per_s))]
+            [
+                "reaches".to_owned(),
+                format!("{}{unit}{}{offered}{}", count(value), wide_interval(&reached.ops_per_s), mean_of(reached)),
+            ]
         }
         Capacity::Duration { seconds: taken, .. } => ["takes".to_owned(), seconds(taken.mean).to_string()],
         Capacity::Unknown => ["has".to_owned(), "no usable result".to_owned()],
@@ -252,7 +255,13 @@ fn detailed_rate(reached: &RateReached) -> String {
         (None, None, bytes) if bytes > 0.0 => format!(" ({})", megabytes_per_s(bytes)),
         _ => String::new(),
     };
-    format!("{}{}{detail}", rate(ops), wide_interval(&reached.ops_per_s))
+    format!("{}{}{detail}{}", rate(ops), wide_interval(&reached.ops_per_s), mean_of(reached))
+}
+
+/// ` (mean of 3)`, if the point was repeated.
+fn mean_of(reached: &RateReached) -> String {
+    let repeats = reached.ops_per_s.repeats;
+    if repeats > 1 { format!(" (mean of {repeats})") } else { String::new() }
 }
 
 /// ` (423 MB/s)`, if the group moves payload and inserts nothing.
@@ -281,8 +290,8 @@ fn scaling(scaling: &Scaling) -> String {
     let words = |at: &Place| place(at).unwrap_or_default();
     match scaling {
         Scaling::NotVaried => String::new(),
-        Scaling::Rising => "; the rate still rises there".to_owned(),
-        Scaling::Levelled { at } => format!("; {} already {} 90 % of it", words(at), gives(at)),
+        Scaling::Rising => "; still rising".to_owned(),
+        Scaling::Levelled { at } => format!("; {} already {} at least 90 % of it", words(at), gives(at)),
         Scaling::NoGain { last } => format!("; {} {} no more", words(last), gives(last)),
     }
 }
@@ -340,7 +349,7 @@ fn slowdowns(verdict: &Verdict) -> Vec<String> {
     sentences
 }
 
-/// `Left out as invalid: file rndrd (3 points) and 2 of 3 points of file rndwr.`
+/// `Invalid: file rndrd (3 points) and 2 of 3 points of file rndwr.`
 fn left_out(verdict: &Verdict) -> Option<String> {
     let part = |group: &GroupVerdict| {
         let (invalid, points, name) = (group.validity.invalid, group.validity.points(), settings_label(&group.label));
@@ -348,11 +357,12 @@ fn left_out(verdict: &Verdict) -> Option<String> {
             0 => None,
             _ if group.steadiness.measured == 0 && !verdict.trust.unmeasured.is_empty() => None,
             _ if invalid < points => Some(format!("{invalid} of {points} points of {name}")),
+            1 if points == 1 => Some(name),
             _ => Some(format!("{name} ({})", plural(points as u64, "point"))),
         }
     };
     let parts: Vec<String> = verdict.groups.iter().filter_map(part).collect();
-    (!parts.is_empty()).then(|| format!("Left out as invalid: {}.", first_ones(&parts, "group")))
+    (!parts.is_empty()).then(|| format!("Invalid: {}.", first_ones(&parts, "group")))
 }
 
 /// `Not measured: postgres oltp (4 points) and 1 of 2 points of sqlite oltp.`
@@ -360,9 +370,10 @@ fn not_measured(unmeasured: &[Unmeasured]) -> Option<String> {
     let part = |one: &Unmeasured| {
         let name =
             if one.target == one.workload { one.target.clone() } else { format!("{} {}", one.target, one.workload) };
-        match one.missing < one.planned {
-            true => format!("{} of {} points of {name}", one.missing, one.planned),
-            false => format!("{name} ({})", plural(one.planned as u64, "point")),
+        match (one.missing, one.planned) {
+            (missing, planned) if missing < planned => format!("{missing} of {planned} points of {name}"),
+            (_, 1) => name,
+            (_, planned) => format!("{name} ({})", plural(planned as u64, "point")),
         }
     };
     let parts: Vec<String> = unmeasured.iter().map(part).collect();
@@ -413,7 +424,7 @@ fn limit_words(limit: Limit) -> &'static str {
         Limit::OneCore => "a single core",
         Limit::OneAtATime => "one operation at a time",
         Limit::Schedule => "the offered rate, which was served",
-        Limit::TargetOrClients => "the target or too few clients",
+        Limit::TargetOrClients => "the engine or too few clients",
         Limit::NotShown => "unclear",
     }
 }
@@ -449,15 +460,17 @@ fn longest_wait(analysis: &Analysis, wait: &LongestWait, is_named: bool) -> Stri
 /// `3 results are valid, 10 only indicative (9 ran too short). All operations succeeded.`
 fn trust(trust: &Trust) -> Option<String> {
     let tally = trust.validity;
-    (tally.points() > 0).then(|| format!("{}{}", validity(&tally, &trust.reasons), success(trust.success)))
+    (tally.points() > 0)
+        .then(|| format!("{}{}", validity(&tally, &trust.reasons, trust.unmeasured.is_empty()), success(trust.success)))
 }
 
-fn validity(tally: &Tally, reasons: &[Reason]) -> String {
+fn validity(tally: &Tally, reasons: &[Reason], has_all: bool) -> String {
     let points = tally.points();
     let why = |validity: Validity, count: usize| reasons_of(validity, count, reasons);
     if points == tally.valid {
         return match points {
-            1 => "The result is valid.".to_owned(),
+            1 if has_all => "The result is valid.".to_owned(),
+            1 => "1 result is valid.".to_owned(),
             2 => "Both results are valid.".to_owned(),
             _ => format!("All {points} results are valid."),
         };
@@ -470,7 +483,7 @@ fn validity(tally: &Tally, reasons: &[Reason]) -> String {
     let mut kinds = kinds.into_iter().filter(|(count, ..)| *count > 0);
     let (count, word, kind) = kinds.next().expect("there is a point");
     let first = match (points, count == points) {
-        (1, _) => format!("The result is {word}"),
+        (1, _) if has_all => format!("The result is {word}"),
         (2, true) => format!("Both results are {word}"),
         (_, true) => format!("All {count} results are {word}"),
         (_, false) if count == 1 => format!("1 result is {word}"),
@@ -484,8 +497,8 @@ fn validity(tally: &Tally, reasons: &[Reason]) -> String {
 fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
     let own = reasons.iter().filter(|reason| reason.validity == validity);
     let words = |reason: &Reason| match points {
-        1 => format!("it {}", reason_words(reason.code)),
-        _ => format!("{} {}", reason.points, reason_words(reason.code)),
+        1 => format!("it {}", reason_words(reason)),
+        _ => format!("{} {}", reason.points, reason_words(reason)),
     };
     let parts: Vec<String> = own.map(words).collect();
     if parts.is_empty() { String::new() } else { format!(" ({})", first_ones(&parts, "reason")) }
@@ -499,9 +512,9 @@ const REASONS: [(Code, &str); 23] = [
     (Code::Hung, "left clients blocked at the end"),
     (Code::ClockGap, "lost time while nothing was recorded"),
     (Code::Plausibility, "showed impossible numbers"),
-    (Code::LittlesLaw, "showed rates and times that contradict each other"),
+    (Code::LittlesLaw, "showed more operations in flight than clients"),
     (Code::Errors, "had failed operations"),
-    (Code::LimitEscaped, "exceeded the limits that were set"),
+    (Code::LimitEscaped, "used a device that exceeded its storage limit"),
     (Code::ForeignCpu, "lost CPU time to other processes or the hypervisor"),
     (Code::Swap, "ran short of memory"),
     (Code::ClientBound, "hit the limits of the load generator"),
@@ -512,13 +525,19 @@ const REASONS: [(Code, &str); 23] = [
     (Code::Unsteady, "drifted"),
     (Code::NotSteady, "did not settle"),
     (Code::WriteDebt, "left writes pending"),
-    (Code::AccountsDiffer, "had two counts of bytes written that disagree"),
-    (Code::WideInterval, "have a throughput that is known only roughly"),
+    (Code::AccountsDiffer, "had conflicting write counts"),
+    (Code::WideInterval, "had a wide confidence interval"),
     (Code::FewSamples, "had too few operations for the high percentiles"),
     (Code::TooShort, "ran too short"),
 ];
 
-fn reason_words(code: Code) -> String {
+fn reason_words(reason: &Reason) -> String {
+    let code = reason.code;
+    match (code, reason.validity) {
+        (Code::LittlesLaw, Validity::Indicative) => return "had clients busy outside operations".to_owned(),
+        (Code::FewSamples, Validity::Invalid) => return "did no operation".to_owned(),
+        _ => {}
+    }
     let known = REASONS.iter().find(|(known, _)| *known == code);
     known.map_or_else(|| format!("had the finding `{}`", code.as_str()), |(_, words)| (*words).to_owned())
 }
@@ -561,8 +580,8 @@ mod tests {
             "file: rndrd reaches 41.4k/s (679 MB/s) and rndwr 8.85k/s (145 MB/s), both at depth 32.",
             "insert: with indexes 0, sqlite reaches 62.3k/s and fjall 84.5k/s; with indexes 3, sqlite reaches 3.66k/s and \
              fjall 29.8k/s.",
-            "sqlite oltp read_write reaches 6.64k/s (109 MB/s) at 4 clients, with p99 980 us; the rate still rises there.",
-            "Left out as invalid: 1 of 3 points of sqlite oltp read_write.",
+            "sqlite oltp read_write reaches 6.64k/s (109 MB/s) at 4 clients, with p99 980 us; still rising.",
+            "Invalid: 1 of 3 points of sqlite oltp read_write.",
             "11 of 13 points ran steadily; longest stall 500 ms (file rndwr depth 32); the rate of 1 drifted.",
             "11 results are valid, 1 only indicative (it drifted), 1 invalid (it had failed operations). All operations \
              succeeded.",
@@ -600,7 +619,7 @@ mod tests {
             }
         });
         assert_eq!(told[0], "sqlite insert indexes 0 reaches 62.3k/s (1020 MB/s), with p99 26.5 us.");
-        let named = "Left out as invalid: fjall insert indexes 0 (1 point) and fjall insert indexes 3 (1 point).";
+        let named = "Invalid: fjall insert indexes 0 and fjall insert indexes 3.";
         assert!(told.iter().any(|sentence| sentence == named), "{told:?}");
         let missing = |missing| Unmeasured { target: "postgres".into(), workload: "oltp".into(), missing, planned: 4 };
         assert_eq!(not_measured(&[missing(4)]).unwrap(), "Not measured: postgres oltp (4 points).");
@@ -652,15 +671,15 @@ mod tests {
     fn the_gravest_reason_is_named_first() {
         let reason = |code, validity, points| Reason { code, validity, points };
         let tally = Tally { valid: 3, indicative: 10, invalid: 0 };
-        let told = validity(&tally, &[reason(Code::TooShort, Validity::Indicative, 9)]);
+        let told = validity(&tally, &[reason(Code::TooShort, Validity::Indicative, 9)], true);
         assert_eq!(told, "3 results are valid, 10 only indicative (9 ran too short).");
         let reasons =
             [reason(Code::ForeignCpu, Validity::Indicative, 24), reason(Code::TooShort, Validity::Indicative, 28)];
-        let told = validity(&Tally { valid: 0, indicative: 28, invalid: 0 }, &reasons);
+        let told = validity(&Tally { valid: 0, indicative: 28, invalid: 0 }, &reasons, true);
         let expected = "All 28 results are only indicative (24 lost CPU time to other processes or the hypervisor and 28 ran \
                         too short).";
         assert_eq!(told, expected);
-        let both = |tally| validity(&tally, &[]);
+        let both = |tally| validity(&tally, &[], true);
         assert_eq!(both(Tally { valid: 2, ..Tally::default() }), "Both results are valid.");
         assert_eq!(both(Tally { invalid: 2, ..Tally::default() }), "Both results are invalid.");
         assert_eq!(success(Some([0.983, 1.0])), " 98.3 to 100 % of the operations succeeded.");

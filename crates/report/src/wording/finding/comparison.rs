@@ -13,13 +13,13 @@ use analysis::slowdown::Slowdown;
 
 impl FindingWords for WriteDebt {
     const SUMMARY: &'static str = "a part of the writes that the inserts caused was still pending at their end";
-    const EXPLANATION: &'static str = "An engine answers before it has written everything: pages are dirty, memtables full, compactions pending. Writes that \
-         are pending at the end of a run are in none of its figures, so a short run looks cheap, and fast, too: a load of a \
-         million rows once wrote 0.23 KB per row, all of it redo log, and left 186 MB of dirty pages. Reported if more than 10 \
-         % of the writes that the inserts caused (done and pending) were pending. The written KB per insert is then too low. \
-         Run until the pending writes no longer grow, or add the step `drain`: it reports what it wrote and how long it took. \
-         Also reported if an engine that was to settle (in that step, or when its data was made) made no progress for a \
-         minute.";
+    const EXPLANATION: &'static str = "An engine answers before it has written everything: pages are dirty, memtables full, compactions pending. Writes \
+         that are pending at the end of a run are in none of its figures, so a short run looks cheap, and fast, too: a load \
+         of a million rows once wrote 0.23 KB per row, all of it redo log, and left 186 MB of dirty pages. Reported if more \
+         than 10 % of the writes that the inserts caused (done and pending) were pending. The written KB per insert is then \
+         too low. Run until the pending writes no longer grow, or add the step `drain`: it reports what it wrote and how long \
+         it took. Also reported if an engine that was to settle (in that step, or when its data was made) made no progress \
+         for a minute.";
 
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
@@ -37,7 +37,7 @@ impl FindingWords for WriteDebt {
             WriteDebt::AfterInserts(_) => {
                 let share = range(alike, |one| one.figure(), percent);
                 format!(
-                    "{share} of the writes that these inserts cause were still pending at the end; KB written per insert is too low"
+                    "{share} of the writes that these inserts caused were still pending at the end; KB written per insert is too low"
                 )
             }
         }
@@ -66,23 +66,28 @@ impl DebtFigure for WriteDebt {
 }
 
 fn pending_writes(found: &PendingShare) -> String {
-    let parts = [
+    let ended = [
         found.written_bytes_per_insert.map(|written| format!("{} written per insert", kilobytes(written))),
         found.pending_bytes.map(|pending| format!("{} pending at the end", bytes(pending))),
-        found.drain_written_bytes.map(|written| format!("the drain wrote {}", bytes(written))),
-        found.drain_left_bytes.map(|left| format!("the drain left {}", bytes(left))),
-        found.settled_written_bytes_per_insert.map(|written| format!("{} per insert including it", kilobytes(written))),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let with_drain = found
+        .settled_written_bytes_per_insert
+        .map_or(String::new(), |written| format!(" ({} per insert with it)", kilobytes(written)));
+    let drained = [
+        found.drain_written_bytes.map(|written| format!("the drain wrote {}{with_drain}", bytes(written))),
+        found.drain_left_bytes.map(|left| format!("the drain left {}", bytes(left))),
+    ];
+    let joined = |parts: [Option<String>; 2]| parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    [joined(ended), joined(drained)].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 impl FindingWords for CacheMismatch {
     const SUMMARY: &'static str = "measured reads contradict what the data and cache sizes suggest";
     const EXPLANATION: &'static str = "Reads show whether data is in memory; sizes do not. If the data is larger than the engine's cache and inserts read \
-         less than a page of 16 KiB for every hundred rows, something else held the data (the page cache; a memory limit takes \
-         it away), or the inserts touched a small part, or an LSM tree inserted without reading. If the data fits and inserts \
-         read more than that, the cache was cold, or holds other things, or compactions read. The figures are true either \
-         way, but for what the reads show.";
+         less than a page of 16 KiB for every hundred rows, something else held the data (the page cache; a memory limit \
+         takes it away), or the inserts touched a small part, or an LSM tree inserted without reading. If the data fits and \
+         inserts read more than that, the cache was cold, or holds other things, or compactions read. The figures are true \
+         either way: they hold for what the reads show.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.was_in_memory == other.was_in_memory
@@ -143,8 +148,8 @@ impl FindingWords for InsertSlowdown {
     const EXPLANATION: &'static str = "If a plan has the same inserts with and without a storage limit (`storage_limit`), or with data that fits the cache \
          and data that does not (`cache`, `memory_limit`, `rows`), each engine is compared with itself: the drop is one minus \
          the slower rate over the faster, with the 95 % interval of the ratio. The greatest drop comes first. Two engines \
-         differ if their intervals do not overlap. A drop whose interval contains zero is not shown to exist. Nothing \
-         is claimed without an interval: each rate needs at least eight intervals, or three repeats. More repeats make the \
+         differ if their intervals do not overlap. A drop whose interval contains zero has not been shown. Without an \
+         interval there is no finding: each rate needs at least eight intervals, or three repeats. More repeats make the \
          intervals narrower.";
 
     fn is_like(&self, other: &Self) -> bool {
@@ -166,9 +171,9 @@ impl FindingWords for InsertSlowdown {
 impl FindingWords for Knee {
     const SUMMARY: &'static str = "where adding clients or depth stops helping";
     const EXPLANATION: &'static str = "Among the points that differ only in clients or depth, the knee is the first that reaches 90 % of the best rate. \
-         Beyond it operations mostly wait longer for the same throughput, so it is the best place to work at. If the knee is \
+         Beyond it operations mostly wait longer for the same throughput, so it is the best operating point. If the knee is \
          the last step, the rate was still rising: measure more clients or a greater depth. If the rate falls more than 10 % \
-         behind the best step, the target suffers from too many operations at once.";
+         behind the best step, the engine suffers from too many operations at once.";
 
     fn is_like(&self, other: &Self) -> bool {
         let place =
@@ -184,7 +189,12 @@ impl FindingWords for Knee {
             BeyondKnee::StillRising => format!("still rising at {}", at(&first.last)),
             BeyondKnee::Falling => {
                 let fall = range(alike, Self::fall_share, percent);
-                format!("best at {}; {} is {fall} slower", at(&first.best), at(&first.last))
+                format!(
+                    "best at {}; {} {} {fall} slower",
+                    at(&first.best),
+                    at(&first.last),
+                    be(first.axis, &first.last)
+                )
             }
             BeyondKnee::Level => {
                 let share = range(alike, knee_share, percent);
@@ -203,6 +213,11 @@ impl FindingWords for Knee {
         let one = |step: &StepRate| format!("{} {}", place(self.axis, step), rate(step.ops_per_s));
         self.steps.iter().map(one).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// The verb behind a [`place`].
+fn be(axis: Axis, step: &StepRate) -> &'static str {
+    if axis == Axis::Depth || step.clients == 1 { "is" } else { "are" }
 }
 
 /// `depth 8`, `4 clients`, `4 clients depth 8`.

@@ -12,7 +12,7 @@ use model::Nanos;
 
 impl FindingWords for IncompletePoint {
     const SUMMARY: &'static str = "the point did not run to its end";
-    const EXPLANATION: &'static str = "If the target failed, the point is invalid: what was measured before the failure may already have suffered. If \
+    const EXPLANATION: &'static str = "If the engine failed, the point is invalid: what was measured before the failure may already have suffered. If \
          recording stopped because plimsoll was killed or the machine went down, the point is indicative: what was recorded \
          is correct, but covers less time than planned. A point that never reached its run phase has no numbers and is \
          invalid.";
@@ -23,7 +23,7 @@ impl FindingWords for IncompletePoint {
 
     fn title(alike: &[&Self]) -> String {
         let title = match alike[0].ending {
-            Ending::TargetFailed => "the target failed",
+            Ending::TargetFailed => "the engine failed",
             Ending::NotStarted => "the run phase was not reached",
             Ending::RecordingStopped => "recording stopped before the end",
         };
@@ -44,9 +44,9 @@ impl FindingWords for IncompletePoint {
 
 impl FindingWords for Interruption {
     const SUMMARY: &'static str = "the user or a safety limit ended the point early";
-    const EXPLANATION: &'static str = "The point ended before its time: by Ctrl-C, or by a limit that protects the machine, such as the space left on the \
-         disk. What was measured until then is kept and is correct for the shorter time. The point is indicative because the \
-         plan asked for more.";
+    const EXPLANATION: &'static str = "The point ended early: by Ctrl-C, or by a limit that protects the machine, such as the space left on the disk. What \
+         was measured until then is kept and is correct for the shorter time. The point is indicative because the plan asked \
+         for more.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.at_ns.is_some() == other.at_ns.is_some()
@@ -110,7 +110,8 @@ impl FindingWords for UnfinishedStep {
 
     fn title(alike: &[&Self]) -> String {
         let done = range(alike, |one| one.done_ops as f64 / one.planned_ops as f64, percent);
-        format!("stopped after {done} of its operations")
+        let whose = if alike.len() == 1 { "its" } else { "their" };
+        format!("stopped after {done} of {whose} operations")
     }
 
     fn evidence(&self) -> String {
@@ -125,9 +126,9 @@ impl FindingWords for UnfinishedStep {
 impl FindingWords for BlockedClients {
     const SUMMARY: &'static str = "clients were still blocked when the grace time ended";
     const EXPLANATION: &'static str = "Operations in flight at the end get a grace time. Clients whose operation did not return in that time were \
-         abandoned: their last operations, the slowest of all, are in no percentile, and the target may have stalled for these \
-         clients or for all. The point is invalid. Look at the engine's log and the kernel's (`dmesg`) around the end of the \
-         run.";
+         abandoned: their last operations, the slowest of all, are in no percentile, and the engine may have stalled for \
+         these clients or for all. The point is invalid. Look at the engine's log and the kernel's (`dmesg`) around the end \
+         of the run.";
 
     fn title(alike: &[&Self]) -> String {
         let clients = counted(alike, |one| one.clients as u64, "client");
@@ -144,7 +145,7 @@ impl FindingWords for ClockGaps {
     const SUMMARY: &'static str = "plimsoll did not run for a while: suspended, stopped, or without a CPU";
     const EXPLANATION: &'static str = "Much more time passed between two ticks of the sampler than it asked for. The machine was suspended or migrated, \
          plimsoll was stopped (Ctrl-Z, SIGSTOP, a frozen cgroup), other processes took all CPUs, or the clock is broken. The \
-         target may have continued or stalled during that time, so neither the rate nor the response times of the run phase \
+         engine may have continued or stalled during that time, so neither the rate nor the response times of the run phase \
          mean anything.";
 
     fn is_like(&self, other: &Self) -> bool {
@@ -184,9 +185,9 @@ impl Crowded for ClockGaps {
 
 impl FindingWords for ShortRun {
     const SUMMARY: &'static str = "the run is too short to know how exact the throughput is";
-    const EXPLANATION: &'static str = "The confidence interval of the throughput comes from the spread between intervals; it needs at least 8 whole ones. In \
-         less than 2 s, anything that happens once a second (a flush, a journal commit, a timer) happens once or not at all. \
-         The point is then only indicative: run longer, or record shorter intervals.";
+    const EXPLANATION: &'static str = "The confidence interval of the throughput comes from the spread between intervals; it needs at least 8 whole ones. \
+         In less than 2 s, anything that happens once a second (a flush, a journal commit, a timer) happens once or not at \
+         all. The point is then only indicative: run longer, or record shorter intervals.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.lacks_intervals() == other.lacks_intervals()
@@ -203,23 +204,22 @@ impl FindingWords for ShortRun {
     }
 
     fn evidence(&self) -> String {
-        format!(
-            "{} of {} in {:.2} s; at least {} intervals and {} s are needed",
-            plural(self.intervals as u64, "whole interval"),
-            self.interval_ns,
-            self.length_ns.as_secs_f64(),
-            self.intervals_min,
-            self.length_min_ns.as_secs_f64()
-        )
+        let (length, interval) = (self.length_ns, self.interval_ns);
+        let found = match self.intervals {
+            0 => format!("the run of {length} is shorter than one interval ({interval})"),
+            n => format!("{} of {interval} in {length}", plural(n as u64, "whole interval")),
+        };
+        let length_min_s = self.length_min_ns.as_secs_f64();
+        format!("{found}; at least {} intervals and {length_min_s} s are needed", self.intervals_min)
     }
 }
 
 impl FindingWords for WideInterval {
     const SUMMARY: &'static str = "the throughput is known only roughly";
-    const EXPLANATION: &'static str = "The 95 % confidence interval of the throughput reaches more than 20 % to either side of it: the rates of the \
-         intervals differ so much, or drift, that another run of the same length could give a very different number. Compare no \
-         other result with it; run longer. White noise of 10 % has so wide an interval in 5 % of runs of 10 intervals, and in \
-         at most 2 % of longer ones.";
+    const EXPLANATION: &'static str = "The 95 % confidence interval of the throughput is wider than ±20 %: the rates of the intervals differ so much, or \
+         drift, that another run of the same length could give a very different number. Do not compare it with other results; \
+         run longer. White noise of 10 % has so wide an interval in 5 % of runs of 10 intervals, and in at most 2 % of longer \
+         ones.";
 
     fn is_like(&self, _: &Self) -> bool {
         true
@@ -232,12 +232,7 @@ impl FindingWords for WideInterval {
     fn evidence(&self) -> String {
         let [low, high] = self.ops_per_s_ci95;
         let most = percent(self.half_width_max.0);
-        format!(
-            "{}, 95 % interval {} to {}; at most ±{most} is exact enough",
-            rate(self.ops_per_s),
-            rate(low),
-            rate(high)
-        )
+        format!("{}, 95 % interval {} to {}; ±{most} or less is needed", rate(self.ops_per_s), rate(low), rate(high))
     }
 }
 
@@ -245,8 +240,8 @@ impl FindingWords for FewSamples {
     const SUMMARY: &'static str = "too few operations for the percentiles";
     const EXPLANATION: &'static str = "A percentile is only as reliable as the number of operations above it: with fewer than 10 it depends on chance. So \
          p99.9 needs 10,000 operations, p99 1,000, p95 200 and the median 20. The finding names the highest percentile that \
-         you can quote. A point without any operation, or whose only operations ended in the grace time, has no throughput and is \
-         invalid.";
+         you can quote. A point without any operation, or whose only operations ended in the grace time, has no throughput \
+         and is invalid.";
 
     fn is_like(&self, other: &Self) -> bool {
         (self.highest, self.ops == 0, self.is_all_grace()) == (other.highest, other.ops == 0, other.is_all_grace())

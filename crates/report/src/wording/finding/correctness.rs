@@ -30,12 +30,12 @@ impl FindingWords for FailedOps {
 
 impl FindingWords for CorruptData {
     const SUMMARY: &'static str = "data did not come back as it was written";
-    const EXPLANATION: &'static str = "With `verify = true` every 4 KiB that is written describes itself, reads check it, and after the run all of it is \
-         read back. A unit is corrupt if its content does not match its checksum (flipped bits, a torn write, something else \
-         written over it), stale if it holds an earlier write although a later one was acknowledged (a lost write), and \
-         misdirected if it is intact but belongs to another place (written to, or read from, the wrong one). Storage that \
-         does any of these has failed, whatever its speed, so the point is invalid. Look at the kernel's log (`dmesg`) and \
-         the drive's own (SMART); `plimsoll verify RUN` checks data that still exists.";
+    const EXPLANATION: &'static str = "With `verify = true` every 4 KiB that is written carries its checksum, place and generation; reads check them, and \
+         after the run all of it is read back. A unit is corrupt if its content does not match its checksum (flipped bits, a \
+         torn write, something else written over it), stale if it holds an earlier write although a later one was \
+         acknowledged (a lost write), and misdirected if it is intact but belongs to another place (written to, or read from, \
+         the wrong one). Storage that does any of these has failed, whatever its speed, so the point is invalid. Look at the \
+         kernel's log (`dmesg`) and the drive's own (SMART); `plimsoll verify RUN` checks data that still exists.";
 
     fn is_like(&self, other: &Self) -> bool {
         let kinds = |one: &Self| one.counts().map(|(count, _)| count > 0);
@@ -76,9 +76,9 @@ impl DamageCounts for CorruptData {
 impl FindingWords for Contradiction {
     const SUMMARY: &'static str = "what was recorded contradicts itself";
     const EXPLANATION: &'static str = "What is recorded twice must agree: each histogram holds as many times as operations were done; the bytes moved by \
-         the file workload are reads and writes times the block size; response times are not below service times; \
-         percentiles rise; arrivals done and unserved are those that the schedule offered. A contradiction means that \
-         plimsoll or the run file is broken; no number of the point can be used.";
+         the file workload are reads and writes times the block size; response times are not below service times; percentiles \
+         rise; arrivals done and unserved add up to those that the schedule offered. A contradiction means that plimsoll or \
+         the run file is broken; no number of the point can be used.";
 
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
@@ -126,12 +126,12 @@ impl FindingWords for Contradiction {
 }
 
 impl FindingWords for InFlightMismatch {
-    const SUMMARY: &'static str = "throughput and service times contradict each other";
+    const SUMMARY: &'static str = "the number of operations in flight does not match the clients";
     const EXPLANATION: &'static str = "Little's law (J. D. C. Little, Operations Research 9(3), 1961): the mean number of operations in flight is the \
-         throughput times the mean time of one. It cannot exceed clients * depth; if it does by more than 5 %, a time or a \
-         count is wrong and the point is invalid. In a closed loop with one operation per client and no think time it must \
-         come close to the number of clients; if it stays below 80 %, the clients spent the rest outside operations \
-         (generating them, recording, or waiting for a CPU) and the target could have done more.";
+         throughput times the mean time of an operation. It cannot exceed clients * depth; if it does by more than 5 %, a \
+         time or a count is wrong and the point is invalid. In a closed loop with one operation per client and no think time \
+         it must come close to the number of clients; if it stays below 80 %, the clients spent the rest outside operations \
+         (generating them, recording, or waiting for a CPU) and the engine could have done more.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.is_impossible() == other.is_impossible()
@@ -178,7 +178,11 @@ impl FindingWords for UnlikeAccounts {
     fn evidence(&self) -> String {
         let furthest = |step: &StepAccounts| {
             let name = step.step.as_deref().unwrap_or("this step");
-            format!("; largest difference in {name}: {} and {}", bytes(step.block_bytes), bytes(step.engine_bytes))
+            format!(
+                "; largest difference in {name}: {} by the kernel, {} by the engine",
+                bytes(step.block_bytes),
+                bytes(step.engine_bytes)
+            )
         };
         let furthest = self.furthest.as_ref().map_or(String::new(), furthest);
         format!("over the steps since the previous drain, including this one{furthest}")

@@ -13,11 +13,11 @@ impl FindingWords for MissedTarget {
     const EXPLANATION: &'static str = "What was reached is compared with what you asked for, and reported if it is more than 5 % off. Depth: by Little's \
          law the mean number of operations in flight is the throughput times the mean service time; if it is below clients * \
          depth, the generator did not keep that many in flight. libaio through the page cache performs each operation when it \
-         is submitted: its depth is always 1. The mean queue of the device is compared, too, and reported if it holds less \
-         than half: the rest waited above it, in a scheduler, a limit or the file system. Block size: with direct I/O, the \
-         bytes per operation of the device; smaller ones were split (by the largest request that the device takes, or \
-         because the file is fragmented), larger ones were merged with neighbours. Rate: an open loop that did less than it \
-         offered without being overloaded. The numbers of such a point are true for what was reached.";
+         is submitted: its depth is always 1. The device's mean queue is reported if it holds less than half of the \
+         operations; the rest waited above it, in a scheduler, a limit or the file system. Block size: with direct I/O, the \
+         bytes per operation of the device; smaller ones were split (by the largest request that the device takes, or because \
+         the file is fragmented), larger ones were merged with neighbours. Rate: an open loop that did less than it offered \
+         without being overloaded. The numbers of such a point are true for what was reached.";
 
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
@@ -63,7 +63,7 @@ impl FindingWords for MissedTarget {
                 format!("throughput * mean service time = {reached}: the clients submit too few at a time")
             }
             MissedTarget::DeviceDepth { client_in_flight, device_in_flight, .. } => format!(
-                "mean in flight at the clients {}, in the device's queue {}: the others waited above it",
+                "mean in flight at the clients {}, in the device's queue {}: the rest waited above it",
                 or_unknown(*client_in_flight, number),
                 number(*device_in_flight)
             ),
@@ -140,12 +140,12 @@ fn missed_arrivals(missed: &MissedArrivals) -> String {
 }
 
 impl FindingWords for BoundClients {
-    const SUMMARY: &'static str = "the load generator was the bottleneck, or too late to measure well";
-    const EXPLANATION: &'static str = "The client threads used more than 80 % of the cores they can run on (one per client, or as many as `threads`, at most \
-         those that plimsoll may use). The rate is then what the clients could ask for, not what the target can do. Or, in an \
-         open loop, clients that waited for an arrival woke up so late that the delay is more than 5 % of the 99th \
-         percentile: the response times contain scheduling delays. For the file engine the clients' CPU includes the kernel's \
-         part of the I/O, which is usually the limit for reads from the page cache.";
+    const SUMMARY: &'static str = "the load generator was the bottleneck, or too slow to keep time";
+    const EXPLANATION: &'static str = "The client threads used more than 80 % of the cores they can run on (one per client, or as many as `threads`, at \
+         most those that plimsoll may use). The rate is then what the clients could ask for, not what the engine can do. It \
+         is also found in an open loop if clients that waited for an arrival woke up so late that the delay is more than 5 % \
+         of the 99th percentile: the response times contain scheduling delays. For the file engine the clients' CPU includes \
+         the kernel's part of the I/O, which is usually the limit for reads from the page cache.";
 
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
@@ -204,10 +204,10 @@ impl ClientFigures for BoundClients {
 impl FindingWords for Overload {
     const SUMMARY: &'static str = "the offered rate was not served in time";
     const EXPLANATION: &'static str = "In an open loop, arrivals fell due while every client was busy (late), or were not started before the end \
-         (unserved). If more than 0.1 % of the arrivals and more than one per operation that can be in flight are unserved, \
-         or more than 5 % are late, the offered rate is above what the target can do with this many clients, at least at \
-         times. Response times include the wait, as your users would notice it; in a lasting overload they grow with the \
-         length of the run and are no property of the target.";
+         (unserved). If more than 0.1 % of the arrivals and more than clients * depth are unserved, or more than 5 % are \
+         late, the offered rate is above what the engine can do with this many clients, at least at times. Response times \
+         include the wait, as your users would notice it; in a lasting overload they grow with the length of the run and are \
+         no property of the engine.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.is_lasting == other.is_lasting
@@ -242,9 +242,9 @@ impl FindingWords for Overload {
 
 impl FindingWords for MissedRate {
     const SUMMARY: &'static str = "background clients missed their rate";
-    const EXPLANATION: &'static str = "Background clients work at a fixed rate beside the clients of the run (inserts beside queries). They did less than 95 \
-         % of that rate, and more is missing than they can have in flight. The numbers of the run were then measured with a \
-         lighter background load than you asked for; do not compare them with points that kept the rate. The target cannot \
+    const EXPLANATION: &'static str = "Background clients work at a fixed rate while the clients run (inserts during queries). They did less than 95 % of \
+         that rate, and more is missing than they can have in flight. The numbers of the run were then measured with a \
+         lighter background load than you asked for; do not compare them with points that kept the rate. The engine cannot \
          sustain the rate while foreground clients ask as fast as they can. The response times of the background clients \
          count from the moment at which each operation was due, and grow with the length of the run if the rate is missed.";
 
@@ -258,7 +258,7 @@ impl FindingWords for MissedRate {
             alike[0].load.kinds.join(" and "),
             range(alike, |one| one.load.ops_per_s, rate),
             range(alike, |one| one.load.asked_per_s, rate),
-            range(alike, |one| one.load.kept, percent)
+            range(alike, |one| (one.load.kept * 1e3).floor() / 1e3, percent)
         )
     }
 
@@ -279,7 +279,7 @@ impl FindingWords for MissedRate {
 
 impl FindingWords for HiddenWaits {
     const SUMMARY: &'static str = "a closed loop stalled, and its percentiles hide the waiting";
-    const EXPLANATION: &'static str = "In a closed loop a client that waits for the target sends nothing meanwhile, so a stall of seconds is one slow \
+    const EXPLANATION: &'static str = "In a closed loop a client that waits for the engine sends nothing meanwhile, so a stall of seconds is one slow \
          operation per client among many fast ones, and no percentile shows it (coordinated omission). Users who arrive \
          independently would all have waited. An open loop (`--rate`) counts the response time from the moment at which each \
          operation was due, and shows it. A server frozen for 3 s of 12 s had a p99 of 7.6 ms in a closed loop and of 2880 ms \
@@ -287,7 +287,7 @@ impl FindingWords for HiddenWaits {
 
     fn title(alike: &[&Self]) -> String {
         let p99 = range(alike, |one| one.p99_ns.0 as f64, time);
-        format!("p99 ({p99}) of a closed loop hides the stalls (coordinated omission)")
+        format!("p99 ({p99}) of a closed loop hides the stalls")
     }
 
     fn evidence(&self) -> String {

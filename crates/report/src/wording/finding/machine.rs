@@ -6,6 +6,7 @@ use super::FindingWords;
 use crate::wording::quantity::{
     kibibytes, megabytes_per_s, number, or_unknown, percent, plural, range, rate, time, whole,
 };
+use analysis::detect::foreign_cpu::STEAL_ERROR;
 use analysis::finding::machine::{
     CachedReads, Ceiling, CeilingMix, CeilingUse, CoresUsed, Counters, CpuUser, EscapedLimit, ForeignCpu, IoWorkers,
     LimitEvidence, LimitedFlow, MemoryPressure, MissingCounters,
@@ -18,8 +19,8 @@ impl FindingWords for IoWorkers {
          which performs it as a synchronous call. That costs two thread switches, and CPU time that is not counted for any \
          client; `io = sync` with as many clients as the depth is then usually faster. The usual reasons are a file system or \
          device without asynchronous I/O (tmpfs, zram, some FUSE and network file systems), writes that extend a file or \
-         allocate space, and O_SYNC. Syncs are always handed over, so points with `fsync` are left out. The finding describes \
-         the way of measuring; the throughput is real.";
+         allocate space, and O_SYNC. Syncs are always handed over, so points with `fsync` are left out. The finding concerns \
+         the method; the throughput is real.";
 
     fn is_like(&self, other: &Self) -> bool {
         let known = |one: &Self| (one.workers.is_some(), one.workers_cpu.clone());
@@ -48,9 +49,9 @@ impl FindingWords for IoWorkers {
 
 impl FindingWords for CachedReads {
     const SUMMARY: &'static str = "direct reads did not reach the device";
-    const EXPLANATION: &'static str = "With `direct`, every byte that the file workload reads should be read by the device under the file. If the disk's own \
-         counter shows less than half of it, something between them answered: a cache of the file system or of a loop device, \
-         or parts of the file that were never written. The numbers are then those of that cache.";
+    const EXPLANATION: &'static str = "With `direct`, every byte that the file workload reads should be read by the device under the file. If the disk's \
+         own counter shows less than half of it, something between them answered: a cache of the file system or of a loop \
+         device, or parts of the file that were never written. The numbers are then those of that cache.";
 
     fn title(alike: &[&Self]) -> String {
         let share = range(alike, |one| one.device_read_bytes_per_s / one.read_bytes_per_s, percent);
@@ -88,7 +89,7 @@ impl FindingWords for EscapedLimit {
     fn evidence(&self) -> String {
         let device = self.device.as_ref().map_or("the device".to_owned(), |device| format!("device `{device}`"));
         format!(
-            "{device}: {} {} per second, {} of them counted by the limit of {}",
+            "{device}: {} {} per second, {} of them counted by the limit of {}; other processes, or the kernel for the engine, did the rest",
             whole(self.done_per_s),
             flow_word(self.flow),
             or_unknown(self.counted_per_s, whole),
@@ -111,7 +112,7 @@ impl FindingWords for ForeignCpu {
     const EXPLANATION: &'static str = "Steal is time in which this virtual machine wanted to run and the hypervisor ran another: above 2 % of the machine's \
          CPU time the point is only indicative, above 10 % invalid. Other processes are those that are neither plimsoll nor \
          the engine: above 10 % of the machine they compete with what is measured. Kernel threads that write back or compress \
-         for the target are among them; check which processes they are before you blame others.";
+         for the engine are among them; check which processes they are.";
 
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(&self.by) == std::mem::discriminant(&other.by)
@@ -120,14 +121,18 @@ impl FindingWords for ForeignCpu {
     fn title(alike: &[&Self]) -> String {
         let share = range(alike, |one| one.share.0, percent);
         match alike[0].by {
-            CpuUser::Hypervisor { .. } => format!("the hypervisor took {share} of the CPU time (steal)"),
+            CpuUser::Hypervisor { .. } => format!("the hypervisor took {share} of the CPU time"),
             CpuUser::OtherProcesses { .. } => format!("other processes used {share} of the machine's CPU time"),
         }
     }
 
     fn evidence(&self) -> String {
         match self.by {
-            CpuUser::Hypervisor { share_max } => format!("steal during the run; limit {}", percent(share_max.0)),
+            CpuUser::Hypervisor { share_max } => format!(
+                "steal during the run: above {} indicative, above {} invalid",
+                percent(share_max.0),
+                percent(STEAL_ERROR)
+            ),
             CpuUser::OtherProcesses { cores } => cores_used(&cores),
         }
     }
@@ -165,14 +170,14 @@ impl FindingWords for MemoryPressure {
 
 impl FindingWords for LimitEvidence {
     const SUMMARY: &'static str = "the bottleneck, if the evidence is clear";
-    const EXPLANATION: &'static str = "Disk: the device was busy more than 90 % of the run. CPU: more than 90 % of the machine's CPU time was used, or, if \
-         other processes used more of it than plimsoll and the engine, other processes. Clients: the client threads used up \
-         their cores. Schedule: an open loop got everything that it offered, so nothing was at its limit. Target or clients: \
-         an open loop left arrivals unserved and nothing else was busy. If nothing was busy, a single core means that an \
-         embedded engine used one core and no more, and one operation at a time that a single client waited for each \
-         operation before the next. If none of these is clear, the bottleneck is unknown: locks, a single writer, commit \
-         latency or the network leave no trace in these counters. A busy disk at depth 1 means that one request at a time \
-         kept it busy; a greater depth may still give more.";
+    const EXPLANATION: &'static str = "Disk-bound: the device was busy more than 90 % of the run. CPU-bound: more than 90 % of the machine's CPU time was \
+         used. Other processes: the same, and they used more of it than plimsoll and the engine. Clients: the client threads \
+         used up their cores. Schedule: an open loop got everything that it offered, so nothing was at its limit. Engine or \
+         clients: an open loop left arrivals unserved and nothing else was busy. If nothing was busy, `CPU-bound on one core` \
+         (in the verdict: a single core) means that an embedded engine used one core and no more; `latency-bound` (one \
+         operation at a time) means that a single client waited for each operation before the next. If none of these is \
+         clear, the bottleneck is unknown: locks, a single writer, commit latency or the network leave no trace in these \
+         counters. A busy disk at depth 1 means that one request at a time kept it busy; a greater depth may still give more.";
 
     fn is_like(&self, other: &Self) -> bool {
         let has_others = |one: &Self| matches!(one, LimitEvidence::Cpu { others_share: Some(_), .. });
@@ -188,7 +193,7 @@ impl FindingWords for LimitEvidence {
                 format!("CPU-bound: the CPU was {} busy, {} of it with other processes", shares(0), shares(1))
             }
             LimitEvidence::OtherProcesses { .. } => {
-                format!("other processes used {} of all CPU time; the CPU was {} busy", shares(1), shares(0))
+                format!("CPU-bound by other processes: the CPU was {} busy", shares(0))
             }
             LimitEvidence::Client { .. } => {
                 format!("the client threads used {} of the cores they can run on", shares(0))
@@ -199,7 +204,7 @@ impl FindingWords for LimitEvidence {
             LimitEvidence::OneAtATime { .. } => "latency-bound: one client with one operation at a time".to_owned(),
             LimitEvidence::Schedule { .. } => "limited by the schedule: everything offered was served".to_owned(),
             LimitEvidence::TargetOrClients(_) => {
-                "the target or its clients are too slow for the offered rate; no counter shows why".to_owned()
+                "the engine or its clients are too slow for the offered rate; no counter shows why".to_owned()
             }
             LimitEvidence::NotShown(_) => "bottleneck unknown: nothing was saturated".to_owned(),
         }
@@ -266,13 +271,13 @@ fn counters_shown(counters: &Counters) -> String {
 impl FindingWords for CeilingUse {
     const SUMMARY: &'static str = "how much of the disk's best measured rate was used";
     const EXPLANATION: &'static str = "The operations of the device during the run (for a file point with direct I/O, its own) are compared with a ceiling: \
-         random blocks with direct I/O, as `plimsoll disk` measured them here before (it writes `ceilings.json` beside the run \
-         files, and each later run on the same disk and file system records them as facts), or as a file point of the same \
-         run reached them. Of the blocks measured, the one nearest to the point's mean size is used: smaller operations are \
-         compared by their number, larger ones by their bytes, since a device does at least as many smaller ones, and at \
-         least as many bytes in larger ones. The depth is the one at which the ceiling was highest. Far below the ceiling, \
-         the device does not limit the engine; close to it, it does. More than 100 % means that the ceiling was not the \
-         device's best: neighbouring blocks were merged, or the disk was busy or limited when it was measured.";
+         random blocks with direct I/O, as `plimsoll disk` measured them here before (it writes `ceilings.json` beside the \
+         run files, and each later run on the same disk and file system records them as facts), or as a file point of the \
+         same run reached them. Of the blocks measured, the one nearest to the point's mean size is used: smaller operations \
+         are compared by their number, larger ones by their bytes. The number in flight (clients * depth) is the one at which \
+         the ceiling was highest. Far below the ceiling, the device does not limit the engine; close to it, it does. More \
+         than 100 % means that the ceiling was not the device's best: neighbouring blocks were merged, or the disk was busy \
+         or limited when it was measured.";
 
     fn is_like(&self, other: &Self) -> bool {
         let mixes = |one: &Self| one.ceilings.iter().map(ceiling_name).collect::<Vec<_>>();
@@ -281,7 +286,7 @@ impl FindingWords for CeilingUse {
 
     fn title(alike: &[&Self]) -> String {
         let names: Vec<String> = alike[0].ceilings.iter().map(ceiling_name).collect();
-        format!("{} of this disk's best {} rate", range(alike, |one| one.used_share.0, percent), names.join(" and "))
+        format!("{} of this disk's best {}", range(alike, |one| one.used_share.0, percent), names.join(" and "))
     }
 
     fn evidence(&self) -> String {
@@ -296,14 +301,14 @@ impl FindingWords for CeilingUse {
     }
 }
 
-/// `16 KiB random-read (depth 32)`
+/// `random-read rate (16 KiB, 32 in flight)`
 fn ceiling_name(ceiling: &Ceiling) -> String {
     let mix = match ceiling.mix {
-        CeilingMix::Reads => "random-read".to_owned(),
-        CeilingMix::Writes => "random-write".to_owned(),
-        CeilingMix::Both { read_share } => format!("random-read-write ({} reads)", percent(read_share.0)),
+        CeilingMix::Reads => "random-read rate".to_owned(),
+        CeilingMix::Writes => "random-write rate".to_owned(),
+        CeilingMix::Both { read_share } => format!("random-read-write rate ({} reads)", percent(read_share.0)),
     };
-    format!("{} {mix} (depth {})", ceiling.block_bytes, ceiling.depth)
+    format!("{mix} ({}, {} in flight)", ceiling.block_bytes, ceiling.depth)
 }
 
 /// Where a ceiling was measured.

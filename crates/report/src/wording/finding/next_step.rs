@@ -11,7 +11,7 @@ pub fn next_step(step: NextStep) -> &'static str {
         NextStep::MeasureAgain => "measure again",
         NextStep::RemoveCause => "remove the cause and measure again",
         NextStep::DropTimeLimit => "run without `--time`: the step then ends when all its rows are inserted",
-        NextStep::ReadTargetLog => "find out what blocks the target: read its log and `dmesg`",
+        NextStep::ReadTargetLog => "find out what blocks the engine: read its log and `dmesg`",
         NextStep::KeepRunning => "measure again without suspending the machine or stopping plimsoll",
         NextStep::FreeCpu | NextStep::StopOtherProcesses => {
             "stop the other processes (`top` shows them) and measure again"
@@ -38,13 +38,14 @@ pub fn next_step(step: NextStep) -> &'static str {
         NextStep::LowerRateOrAddClients => "lower the rate, or allow more clients",
         NextStep::LowerBackgroundRate => "lower the background rate, or use fewer clients in the foreground",
         NextStep::RunLonger => "run longer",
+        NextStep::InsertMoreRows => "insert more rows (`--rows`)",
         NextStep::RunLongerOrShortenInterval => "run longer, or record shorter intervals",
         NextStep::AllowMoreRounds => "raise `rounds_max`, or make `round` longer; see the chart of the rounds",
         NextStep::WarmUpLonger => "use a longer warmup, or run until the rate settles (`--until steady`)",
         NextStep::QuoteSpread => "see the timeline; quote the spread with the mean",
         NextStep::FindWhatBegan => "see what began at these times; quote the levels, not the mean over them",
         NextStep::FindTwoStates => "quote both rates; look for something that has two states",
-        NextStep::FindCycle => "look for something in the target that repeats with this period",
+        NextStep::FindCycle => "look for something in the engine that repeats with this period",
         NextStep::CompareCharts => "compare with the charts of disk and CPU at these times",
         NextStep::ShortenInterval => "record shorter intervals (`--interval 100ms`) to see when they happen",
         NextStep::StudyPartitions => {
@@ -55,9 +56,9 @@ pub fn next_step(step: NextStep) -> &'static str {
         }
         NextStep::FindUnfairLock => "look for a lock that is not granted in order; try fewer clients",
         NextStep::UseOpenLoop => "measure response times at a fixed rate below the maximum: `--rate N`",
-        NextStep::AddDepthOrClients => "try more clients or a greater depth",
+        NextStep::AddDepthOrClients => "try more clients, or a greater depth if the engine has one",
         NextStep::CompareWithFile => "compare with `plimsoll file` on the same device",
-        NextStep::ProfileTarget => "profile the target",
+        NextStep::ProfileTarget => "profile the engine",
         NextStep::ProfileEngine => "profile the engine; more clients help only if it works on several cores",
         NextStep::RaiseRate => "raise the rate to find the limit",
         NextStep::TestMoreClients => "add clients: if more is served, the clients were the limit",

@@ -16,10 +16,10 @@ const SPANS_LISTED_MAX: usize = 6;
 
 impl FindingWords for SteadyRounds {
     const SUMMARY: &'static str = "five rounds in a row are level: the run reached steady state";
-    const EXPLANATION: &'static str = "A run with `until = steady` goes by rounds and ends when five in a row are level, by the rule of SNIA's Solid State \
-         Storage Performance Test Specification: their greatest and least rate differ by at most 20 % of their mean, and a \
-         straight line through them rises or falls by at most 10 % of it. Only these five rounds count: throughput, \
-         percentiles and costs are theirs. The rounds before them are drawn but not counted.";
+    const EXPLANATION: &'static str = "A run with `until = steady` is divided into rounds and ends when five in a row are level, by the rule of SNIA's \
+         Solid State Storage Performance Test Specification: their highest and lowest rate differ by at most 20 % of their \
+         mean, and a straight line through them rises or falls by at most 10 % of it. Only these five rounds count: \
+         throughput, percentiles and costs are theirs. The rounds before them are drawn but not counted.";
 
     fn title(alike: &[&Self]) -> String {
         format!(
@@ -56,8 +56,8 @@ fn rates(all: &[f64]) -> String {
 
 impl FindingWords for UnsteadyRounds {
     const SUMMARY: &'static str = "the run ended before five rounds in a row were level";
-    const EXPLANATION: &'static str = "The run was to last until five rounds in a row are level (at most 20 % of their mean between the greatest and the \
-         least rate, at most 10 % between the ends of a straight line through them), but ended earlier: after `rounds_max` \
+    const EXPLANATION: &'static str = "The run was to last until five rounds in a row are level (at most 20 % of their mean between the highest and the \
+         lowest rate, at most 10 % between the ends of a straight line through them), but ended earlier: after `rounds_max` \
          rounds, or because something stopped it. The numbers are those of the last five rounds and only indicative: the \
          device was still changing. Allow more rounds, make them longer if the rate jumps from round to round, or write the \
          data more often before the run (`precondition`).";
@@ -75,13 +75,13 @@ impl FindingWords for UnsteadyRounds {
         let of_window =
             |figure: fn(&RoundsWindow) -> f64| range(alike, |one| one.window.as_ref().map_or(0.0, figure), percent);
         let excess = Excess::of(window);
-        let spread = excess.range.then(|| format!("their rates differ by {}", of_window(|w| w.range_share.0)));
-        let word = if excess.falls { "fall" } else { "rise" };
-        let slope = excess.slope.then(|| format!("they {word} by {}", of_window(|w| w.slope_share.0.abs())));
+        let spread = excess.range.then(|| format!("range {}", of_window(|w| w.range_share.0)));
+        let sign = if excess.falls { "-" } else { "" };
+        let slope = excess.slope.then(|| format!("trend {sign}{}", of_window(|w| w.slope_share.0.abs())));
         let found: Vec<String> = spread.into_iter().chain(slope).collect();
         match found.is_empty() {
             true => format!("not steady after {rounds}: no operation was done in them"),
-            false => format!("not steady after {rounds}: {}", found.join(" and ")),
+            false => format!("not steady after {rounds}: {}", found.join(", ") + " of the mean"),
         }
     }
 
@@ -117,7 +117,7 @@ impl FindingWords for Unsteadiness {
          more than 10 % of the mean and by more than their 99.9 % confidence intervals (autocorrelation included) allow. The \
          mean then depends on when the run was stopped, so the point is only indicative: use a longer warmup or a longer run. \
          Wide variation: the rates of the intervals have a coefficient of variation above 20 % beyond what counting alone \
-         gives (the Poisson part). It describes the target; the confidence interval already contains it. A run with `until = \
+         gives (the Poisson part). It describes the engine; the confidence interval already contains it. A run with `until = \
          steady` is judged by its rounds and not for drift.";
 
     fn is_like(&self, other: &Self) -> bool {
@@ -129,13 +129,13 @@ impl FindingWords for Unsteadiness {
         let change = || changed_by(alike);
         match alike[0] {
             Unsteadiness::Halves(_) if alike[0].change_share() < 0.0 => {
-                format!("not steady: the second half is {} slower than the first", change())
+                format!("drift: the second half is {} slower than the first", change())
             }
-            Unsteadiness::Halves(_) => format!("not steady: the second half is {} faster than the first", change()),
+            Unsteadiness::Halves(_) => format!("drift: the second half is {} faster than the first", change()),
             Unsteadiness::Trend(_) if alike[0].change_share() < 0.0 => {
-                format!("not steady: the rate falls by {} over the run", change())
+                format!("drift: the rate falls by {} over the run", change())
             }
-            Unsteadiness::Trend(_) => format!("not steady: the rate rises by {} over the run", change()),
+            Unsteadiness::Trend(_) => format!("drift: the rate rises by {} over the run", change()),
             Unsteadiness::Variation(_) => {
                 let variation = range(alike, |one| one.variation(), percent);
                 format!("the rate varies by {variation} from interval to interval")
@@ -218,10 +218,10 @@ impl FindingWords for LevelShifts {
     const EXPLANATION: &'static str = "The rates of the intervals are cut into levels by penalised least squares (the change-point search of Killick, \
          Fearnhead and Eckley, JASA 107, 2012; the penalty is 4 ln(n) times the long-run variance of the noise, outliers cut \
          off). A shift counts if two levels differ by at least 10 % and by three robust standard deviations, and if the \
-         change is sudden. A level lasts at least five intervals; one that returns to the old level in less than half of the \
+         change is sudden. A level lasts at least five intervals; one that returns to the old level in less than half the \
          time of its neighbours is a drop. In simulated noise without a shift (white, AR(1) up to 0.7, heavy tails; 60 \
          intervals) it is found in at most 2 % of runs. Look for what began at that time: garbage collection of a drive that \
-         ran out of free blocks, a full cache, a throttle. The finding describes the target; `unsteady` judges whether the \
+         ran out of free blocks, a full cache, a throttle. The finding describes the engine; `unsteady` judges whether the \
          mean can be used.";
 
     fn is_like(&self, other: &Self) -> bool {
@@ -312,7 +312,7 @@ impl FindingWords for LevelPair {
          9, 1979). They are two levels if each has at least a tenth of the intervals, their medians are 20 % and eight robust \
          standard deviations of a group apart, at most 4 % of the intervals lie in the middle third between them, the rate \
          changes sides at least six times, and the lower is at least a quarter of the higher. In simulated noise it is found \
-         in at most 1 % of runs. A mean between the two is a rate that the target never has: quote both. Usual reasons are \
+         in at most 1 % of runs. A mean between the two is a rate that the engine never has: quote both. Usual reasons are \
          two states of a cache or a journal, or interference from another client.";
 
     fn title(alike: &[&Self]) -> String {
@@ -333,12 +333,13 @@ impl FindingWords for LevelPair {
 
 impl FindingWords for RateWave {
     const SUMMARY: &'static str = "the rate swings like a wave";
-    const EXPLANATION: &'static str = "One sine carries at least half of the variance of the rates (the highest peak of the periodogram; in 40 intervals of \
-         white noise none reaches that in 30,000 runs, by R. A. Fisher's test, Proc. Royal Society A 125, 1929) and swings by \
-         at least 10 % of the mean from top to bottom. There must be four waves, and four intervals to each. In simulated \
-         noise (white, AR(1) up to 0.7, heavy tails; 60 intervals) it is found in at most 1 % of runs. It describes the \
-         target: something there repeats, such as a cache that fills and is written back, or garbage collection. A run of \
-         whole waves has a mean that you can use; the mean of less than ten waves depends on where the run ends.";
+    const EXPLANATION: &'static str = "One sine carries at least half of the variance of the rates (the highest peak of the periodogram; in 30,000 \
+         simulated runs of 40 intervals, white noise never reaches that; by R. A. Fisher's test, Proc. Royal Society A 125, \
+         1929) and swings by at least 10 % of the mean from top to bottom. There must be four waves, and four intervals to \
+         each. In simulated noise (white, AR(1) up to 0.7, heavy tails; 60 intervals) it is found in at most 1 % of runs. It \
+         describes the engine: something there repeats, such as a cache that fills and is written back, or garbage \
+         collection. A run of whole waves has a mean that you can use; the mean of less than ten waves depends on where the \
+         run ends.";
 
     fn title(alike: &[&Self]) -> String {
         format!(
@@ -356,12 +357,12 @@ impl FindingWords for RateWave {
 }
 
 impl FindingWords for Stalls {
-    const SUMMARY: &'static str = "times in which the target did next to nothing";
+    const SUMMARY: &'static str = "times in which the engine did next to nothing";
     const EXPLANATION: &'static str = "A stall is a stretch of intervals below 20 % of the run's median rate, at least 100 ms long and long enough for 30 \
          operations to be expected in it. A shorter one shows in the service times: operations of at least 50 ms that took \
          100 times the median, and 10 times the 99.9th percentile unless only one operation is in flight at a time. If they \
          lasted so long that a stalled target would have shown in the rates, others were served meanwhile, and the finding is \
-         `starvation`. A stall describes the target and does not weaken the numbers; the mean hides it, the worst second and \
+         `starvation`. A stall describes the engine and does not weaken the numbers; the mean hides it, the worst second and \
          the longest response time show it. Three or more at equal distances have a period: look for something that happens \
          that often (checkpoints, compaction, garbage collection, a throttle).";
 
@@ -391,8 +392,9 @@ impl FindingWords for Stalls {
                     .period_ns
                     .map_or(String::new(), |period| format!("; one every {:.2} s on average", period.as_secs_f64()));
                 format!(
-                    "median service time {}; they ended in {} of {}{period}",
+                    "median service time {}; {} ended in {} of {}{period}",
                     time(found.slow.median_ns as f64),
+                    if found.slow.count == 1 { "it" } else { "they" },
                     found.slow.intervals,
                     plural(found.intervals_of as u64, "interval")
                 )
@@ -450,8 +452,10 @@ fn one_every(periods: &[EventPeriod], interval: Nanos) -> String {
 
 fn short_stalls(alike: &[&ShortStalls]) -> String {
     let took = if alike.iter().all(|one| one.slow.count == 1) { "took" } else { "took up to" };
+    // Of several points with one such operation, each has its own.
+    let each = if alike.len() > 1 { " per point" } else { "" };
     format!(
-        "{} {took} {}, {} times the median",
+        "{}{each} {took} {}, {} times the median",
         counted(alike, |one| one.slow.count, "operation"),
         range(alike, |one| one.slow.longest_ns as f64, time),
         range(alike, |one| (one.slow.longest_ns / one.slow.median_ns.max(1)) as f64, whole)
@@ -461,12 +465,12 @@ fn short_stalls(alike: &[&ShortStalls]) -> String {
 impl FindingWords for RateDrops {
     const SUMMARY: &'static str = "short drops of the rate far below its level";
     const EXPLANATION: &'static str = "A drop is a stretch of intervals at least 20 % and five robust standard deviations below the level of the run, and \
-         no stall. So that the tail of a noise is not taken for drops, there must be five at equal distances (gaps within 20 \
-         % of their median), or they must last (two intervals on average if there are several, three if there is one) and be \
-         isolated: at most half as many intervals may be a quarter to a half as deep. In simulated noise (white, AR(1), heavy \
-         tails) they are found in at most 1 % of runs. Drops at equal distances have a cause that repeats as often: a \
-         checkpoint, a compaction, garbage collection of the drive, a job of the machine. They describe the target and do not \
-         weaken the numbers.";
+         no stall. So that noise is not taken for drops, there must be five at equal distances (gaps within 20 % of their \
+         median), or they must last (two intervals on average if there are several, three if there is one) and be isolated: \
+         for two intervals in drops, at most one other interval may reach a quarter to a half of their depth. In simulated \
+         noise (white, AR(1), heavy tails) they are found in at most 1 % of runs. Drops at equal distances have a cause that \
+         repeats as often: a checkpoint, a compaction, garbage collection of the drive, a scheduled job. They describe the \
+         engine and do not weaken the numbers.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.period.is_some() == other.period.is_some()
@@ -474,11 +478,12 @@ impl FindingWords for RateDrops {
 
     fn title(alike: &[&Self]) -> String {
         let interval = alike[0].interval_ns;
+        let first = if alike.iter().all(|one| one.drops.len() == 1) { "" } else { "the first " };
         let periods = alike.iter().map(|one| one.period).collect::<Option<Vec<_>>>();
         let when = match periods {
             Some(periods) => one_every(&periods, interval),
             None => {
-                format!("the first at {}", range(alike, |one| one.drops[0].span.from_s, |at| at_second(at, interval)))
+                format!("{first}at {}", range(alike, |one| one.drops[0].span.from_s, |at| at_second(at, interval)))
             }
         };
         format!(
@@ -493,21 +498,22 @@ impl FindingWords for RateDrops {
 
     fn evidence(&self) -> String {
         let one = |drop: &DropSpan| format!("{} {}", span(&drop.span, self.interval_ns), rate(drop.to_per_s));
-        format!("medians of all; {}", listed(&self.drops, SPANS_LISTED_MAX, one))
+        let medians = if self.drops.len() == 1 { "" } else { "medians of all drops; " };
+        format!("{medians}{}", listed(&self.drops, SPANS_LISTED_MAX, one))
     }
 }
 
 impl FindingWords for PartitionRates {
     const SUMMARY: &'static str = "the insert rate drops or peaks where a new partition begins";
-    const EXPLANATION: &'static str = "For each boundary between partitions, half a partition on both sides of it is examined. If the lowest interval of such \
-         a stretch is within 5 % of a partition from the boundary, that boundary has a drop; if the highest is, a peak. If \
-         boundaries were nothing special, the lowest interval would be anywhere, and near the boundary as often as the share \
-         of those rows. The binomial test gives the probability of so many by chance (for unequal shares their mean is the \
-         wider test: W. Hoeffding, Annals of Mathematical Statistics 27, 1956); from 1 in 1,000 on there is no finding, nor if \
-         the drops are less than 10 % of the level around them. In simulated noise (white, AR(1), heavy tails) it is found in \
-         at most 1 % of runs. A short drop is the work of the change itself (a table is opened, pages are flushed); a rate \
-         that falls while a partition fills and jumps when the next begins is the cost of indexes that outgrow the cache. It \
-         describes the target.";
+    const EXPLANATION: &'static str = "For each boundary between partitions, half a partition on both sides of it is examined. If the lowest interval of \
+         such a stretch is within 5 % of a partition from the boundary, that boundary has a drop; if the highest is, a peak. \
+         If boundaries were nothing special, the lowest interval would be anywhere, and near the boundary in proportion to \
+         its share of the rows. The binomial test gives the probability of so many by chance (for unequal shares their mean \
+         is the wider test: W. Hoeffding, Annals of Mathematical Statistics 27, 1956); there is no finding if it is 1 in \
+         1,000 or more, or if the drops are less than 10 % of the level around them. In simulated noise (white, AR(1), heavy \
+         tails) it is found in at most 1 % of runs. A short drop is the work of the change itself (a table is opened, pages \
+         are flushed); a rate that falls while a partition fills and jumps when the next begins is the cost of indexes that \
+         outgrow the cache. It describes the engine.";
 
     fn is_like(&self, other: &Self) -> bool {
         let form = |one: &Self| (one.drops.is_some(), one.peaks.is_some());
@@ -569,14 +575,14 @@ fn chance(chance: f64) -> String {
 }
 
 impl FindingWords for RateBursts {
-    const SUMMARY: &'static str = "the target works in bursts, with nothing between them";
+    const SUMMARY: &'static str = "the engine works in bursts, with nothing between them";
     const EXPLANATION: &'static str = "In 20 to 90 % of the intervals next to nothing was done (below 5 % of the mean rate, where ten operations were \
-         expected), and the bursts between them come at equal distances of at most 250 ms: of at least 12 gaps, six in ten \
-         are within 15 % or half an interval of their median. This is how a limit with time slices works: the operations that \
-         a slice allows are done at its beginning, and later ones wait for the next slice (limits of a Linux cgroup have \
-         slices of 100 ms; those of cloud volumes are similar). Mean and median hide it: the median is that of the unlimited \
-         device, and from the first operation that waits on, the percentiles are the length of the slice. In simulated noise \
-         it is found in none of 1600 runs. It describes the target and does not weaken the numbers.";
+         expected), and the bursts between them are regular, at most 250 ms apart: of at least 12 gaps, six in ten are within \
+         15 % or half an interval of their median. This is how a limit with time slices works: the operations that a slice \
+         allows are done at its beginning, and later ones wait for the next slice (limits of a Linux cgroup have slices of \
+         100 ms; those of cloud volumes are similar). Mean and median hide it: the median is that of the unlimited device, \
+         and percentiles above the share served at once are as long as the slice. In simulated noise it is found in none of \
+         1600 runs. It describes the engine and does not weaken the numbers.";
 
     fn title(alike: &[&Self]) -> String {
         format!(
@@ -603,11 +609,11 @@ impl FindingWords for RateBursts {
 
 impl FindingWords for StarvedOps {
     const SUMMARY: &'static str = "some operations waited very long while others were served";
-    const EXPLANATION: &'static str = "Operations of at least 50 ms that took 100 times the median, and either a second, or a quarter of the run, or 10 times \
-         the 99.9th percentile, while the target served others: if it had stalled for so long, the rate of an interval would \
-         show it. Throughput and median hide it, although some clients waited for seconds. The usual reason is a lock without \
-         a queue, which the first to come takes again (retries with a back-off behave like that), or an unfair scheduler. It \
-         describes the target and does not weaken the numbers.";
+    const EXPLANATION: &'static str = "Found are operations of at least 50 ms that took 100 times the median, and either a second, or a quarter of the run, \
+         or 10 times the 99.9th percentile, while the engine served others: if it had stalled for so long, the rate of an \
+         interval would show it. Throughput and median hide it, although some clients waited for seconds. The usual reason is \
+         a lock without a queue, that the first to arrive takes again (retries with a back-off behave like that), or an \
+         unfair scheduler. It describes the engine and does not weaken the numbers.";
 
     fn title(alike: &[&Self]) -> String {
         let is_one = alike.iter().all(|one| one.slow.count == 1);
