@@ -223,7 +223,7 @@ fn the_disk_that_holds_the_run_files_is_not_written_to() {
     let runs = Disk::with(320, "mkfs.ext4", &["-q"]).mount();
     let (node, consent) = (runs.disk().node.clone(), runs.disk().consent());
     let more = ["--destroy", &consent, "--runs", runs.text()];
-    refused(&lab, &writes(&node, &more), 3, &["holds the data of", runs.text()]);
+    refused(&lab, &writes(&node, &more), 3, &["holds `", runs.text()]);
 }
 
 #[test]

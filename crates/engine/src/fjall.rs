@@ -176,7 +176,7 @@ impl Instance for Fjall {
     fn report(&self) -> InstanceReport {
         let own = [Fact::new("engine.version", VERSION), Fact::new("durability", durability(self.persist))];
         let cache = self.open.iter().map(|open| open.database.cache_capacity().to_string());
-        let persist = Fact::new("fjall.persist_each_batch", format!("{:?}", self.persist));
+        let persist = Fact::new("fjall.persist_each_batch", persist_words(self.persist));
         let own = own.into_iter().chain(cache.map(|bytes| Fact::new("fjall.cache_bytes", bytes))).chain([persist]);
         InstanceReport { facts: own.chain(self.reset.facts()).collect(), ..InstanceReport::default() }
     }
@@ -331,6 +331,16 @@ fn persist_mode(params: &Params) -> Option<PersistMode> {
         "disk" => Some(PersistMode::SyncAll),
         "os" => Some(PersistMode::Buffer),
         _ => None,
+    }
+}
+
+/// What fjall does with the journal at each batch, in words.
+fn persist_words(persist: Option<PersistMode>) -> &'static str {
+    match persist {
+        Some(PersistMode::SyncAll) => "sync all",
+        Some(PersistMode::SyncData) => "sync data",
+        Some(PersistMode::Buffer) => "hand to the operating system",
+        None => "none",
     }
 }
 

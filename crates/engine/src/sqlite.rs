@@ -488,15 +488,11 @@ impl Driver for SqliteDriver {
     type Op = SqlOp;
 
     fn open(&mut self) -> Result<(), String> {
-        let open = || -> rusqlite::Result<Connection> {
-            let connection = connect(&self.database, &self.params, self.statements.len())?;
-            for statement in self.statements.iter().map(String::as_str).chain(AROUND_A_TRANSACTION) {
-                connection.prepare_cached(statement)?;
-            }
-            Ok(connection)
-        };
-        let cannot = |error| format!("sqlite cannot open `{}`: {error}", shown(&self.database));
-        let connection = open().map_err(cannot)?;
+        let cannot_open = |error| format!("sqlite cannot open `{}`: {error}", shown(&self.database));
+        let connection = connect(&self.database, &self.params, self.statements.len()).map_err(cannot_open)?;
+        for statement in self.statements.iter().map(String::as_str).chain(AROUND_A_TRANSACTION) {
+            connection.prepare_cached(statement).map_err(|error| rejected(statement, error))?;
+        }
         self.connection = (self.mode.connection == ConnectionLifetime::Kept).then_some(connection);
         Ok(())
     }
@@ -511,7 +507,7 @@ impl Driver for SqliteDriver {
                 .and_then(|connection| self.perform(&connection, op)),
         };
         let Err(error) = done else { return Outcome::Ok { bytes: 0 } };
-        self.failure = format!("sqlite on `{}`: {error}", shown(&self.database));
+        self.failure = format!("engine `sqlite`: {error}");
         Outcome::Failed(class_of(&error))
     }
 
@@ -528,6 +524,15 @@ impl SqliteDriver {
         }
         done
     }
+}
+
+/// Why SQLite does not prepare `statement`, without the place that the driver adds.
+fn rejected(statement: &str, error: rusqlite::Error) -> String {
+    let why = match error {
+        rusqlite::Error::SqlInputError { msg, .. } => msg,
+        error => error.to_string(),
+    };
+    format!("engine `sqlite` rejects `{}`: {why}", shown(Path::new(statement)))
 }
 
 fn perform(connection: &Connection, how: StatementMode, statements: &[String], op: &SqlOp) -> rusqlite::Result<()> {

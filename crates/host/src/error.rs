@@ -21,8 +21,11 @@ pub enum TargetError {
 impl TargetError {
     /// An operation on a file or directory failed.
     pub fn io(what: &str, path: &Path, error: &io::Error) -> TargetError {
-        let text = |advice: &str| format!("cannot {what} `{}`: {error}{advice}", shown(path));
+        let text = |advice: &str| format!("cannot {what} `{}`: {}{advice}", shown(path), system_words(error));
         match error.raw_os_error() {
+            Some(libc::ENOENT) if what == "look at" => {
+                TargetError::Unsupported(format!("`{}` does not exist; use a path that exists", shown(path)))
+            }
             Some(libc::ENOENT | libc::ENOTDIR) => TargetError::Unsupported(text("; use a path that exists")),
             Some(libc::EACCES | libc::EPERM | libc::EROFS) => {
                 TargetError::Unsafe(text("; check its permissions, or use another path"))
@@ -48,6 +51,12 @@ fn no_inodes_in(path: &Path) -> bool {
 /// A path as it may be printed: control characters cannot reach the terminal.
 pub fn shown(path: &Path) -> String {
     path.display().to_string().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// What the system says of `error`, without its number.
+pub fn system_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 /// Attaches what was tried to an I/O error.

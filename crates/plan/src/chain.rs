@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(steps(plan, Some("l.i1,l.x")).unwrap(), ["l.x", "l.i1"]);
         assert_eq!(steps("workload = 'chain'\nstep = ['qr', 'l.i0']", None).unwrap(), ["l.i0", "qr"]);
         let refused = steps(plan, Some("l.i0,l.i9")).unwrap_err();
-        assert!(refused.starts_with("--step: `step` cannot be `l.i9`: it takes one of `l.i0`, `l.x`"), "{refused}");
+        assert!(refused.starts_with("--step: `step` cannot be `l.i9`; use one of `l.i0`, `l.x`"), "{refused}");
     }
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn what_means_nothing_to_a_step_that_ends_itself_is_refused_where_there_are_no_others() {
         let refused = |line: &str| read(&format!("workload = 'chain'\nstep = 'l.i0'\n{line}"), &[]).unwrap_err();
-        let text = "p.toml:3: `warmup` means nothing to steps that end when their rows are in";
+        let text = "p.toml:3: `warmup` has no effect on steps that end when their rows are in";
         assert_eq!(refused("warmup = 5"), text);
         assert_eq!(refused("until = 'steady'"), text.replace("warmup", "until"));
         let text = "workload = 'chain'\nstep = ['l.i0', 'qr']\nuntil = 'steady'\nround = 2";

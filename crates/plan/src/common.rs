@@ -97,13 +97,13 @@ pub(crate) const AUTO: &str = "auto";
 
 /// All common keys with their defaults.
 pub const DEFAULTS: &[CommonKey] = &[
-    key("engine", "", CommonKind::Name, "engine to benchmark [default: the first that supports the workload]"),
+    key("engine", "", CommonKind::Name, "engine to benchmark [default: file, or sqlite]"),
     key("workload", "", CommonKind::Name, "workload to run; required"),
     key(
         "path",
         "",
         CommonKind::Path,
-        "existing file or block device to measure on [default: plimsoll creates its own data]",
+        "file (created if absent) or block device to measure [default: plimsoll creates its own data]",
     ),
     key(
         "fs",
@@ -122,7 +122,7 @@ pub const DEFAULTS: &[CommonKey] = &[
         "memory_limit",
         NONE,
         CommonKind::Limit,
-        "memory limit of the server's processes and the page cache of their files; scales; needs root",
+        "memory limit of the server's processes and the page cache of their files; multiplied by --scale; needs root",
     ),
     key(
         "storage_limit",
@@ -144,13 +144,13 @@ pub const DEFAULTS: &[CommonKey] = &[
         "rate",
         NONE,
         CommonKind::RateOrNone { max: RATE_MAX },
-        "request rate per second, kept even if the engine is slow (open loop); `none` = closed loop",
+        "operations per second that fall due, however slow the engine (open loop); `none` = closed loop",
     ),
     key(
         "arrivals",
         "constant",
         CommonKind::OneOf(&["constant", "poisson"]),
-        "open loop: requests at `constant` intervals or `poisson` (independent users)",
+        "open loop: operations fall due at `constant` intervals or `poisson` (independent users)",
     ),
     key("time", "30s", time(INTERVAL_MIN, PHASE_MAX), "maximum duration of the run phase"),
     key(
@@ -190,7 +190,7 @@ pub const DEFAULTS: &[CommonKey] = &[
         CommonKind::OneOf(&["stop", "count"]),
         "when an operation fails: `stop` the point, or `count` the failure and continue",
     ),
-    key("repeat", "1", int(1, REPEAT_MAX), "number of repeats of each point, interleaved A B B A"),
+    key("repeat", "1", int(1, REPEAT_MAX), "how often each point is measured, interleaved A B B A"),
     key("seed", "1", int(0, u64::MAX), "seed of all random numbers; the same seed gives the same operations"),
 ];
 

@@ -57,7 +57,11 @@ pub(crate) struct Written<'a> {
 impl Written<'_> {
     /// The error that this value is not what the key takes.
     pub(crate) fn refused(&self, takes: impl std::fmt::Display) -> PlanError {
-        self.place.error(format_args!("`{}` cannot be `{}`: it takes {takes}", self.key, shown(&self.text)))
+        let why = match self.text.as_str() {
+            "" => "has an empty value".to_owned(),
+            text => format!("cannot be `{}`", shown(text)),
+        };
+        self.place.error(format_args!("`{}` {why}; use {takes}", self.key))
     }
 }
 
@@ -197,7 +201,7 @@ impl<'a> Lines<'a> {
 
     fn mistyped(&self, name: &str, value: &Value<'_>, found: &str, takes: &str) -> PlanError {
         let found = if found == "array" { "list" } else { found };
-        self.place(value.span()).error(format_args!("`{}` cannot be of type `{found}`: it takes {takes}", shown(name)))
+        self.place(value.span()).error(format_args!("`{}` cannot be of type `{found}`; use {takes}", shown(name)))
     }
 }
 

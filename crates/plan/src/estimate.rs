@@ -117,9 +117,7 @@ fn unlike_durability(plan: &Plan) -> Option<String> {
     }
     let (workload, unlike) = words.into_iter().find(|(_, words)| words.len() > 1)?;
     let unlike = unlike.into_iter().collect::<Vec<_>>().join(", ");
-    Some(format!(
-        "points of `{workload}` differ in `durability` ({unlike}): they are not to be compared with each other"
-    ))
+    Some(format!("points of `{workload}` differ in `durability` ({unlike}): do not compare them"))
 }
 
 #[cfg(test)]
@@ -176,8 +174,7 @@ mod tests {
         let arrivals =
             "1 of 2 points have fewer than 1000 arrivals, too few for a 99th percentile: raise `rate` or `time`";
         assert_eq!(estimated("workload = 'file'\nrate = [33, 34]").warnings, [arrivals]);
-        let unlike =
-            "points of `insert` differ in `durability` (`disk`, `os`): they are not to be compared with each other";
+        let unlike = "points of `insert` differ in `durability` (`disk`, `os`): do not compare them";
         assert_eq!(estimated("workload = 'insert'\ndurability = ['os', 'disk']").warnings, [unlike]);
     }
 }

@@ -18,7 +18,7 @@ const IOPS_MAX: u64 = u32::MAX as u64;
 /// An operation is 4 KiB and more: with less, one would take longer than the grace of most plans.
 const BYTES_PER_S_MIN: u64 = 4096;
 const STORAGE: &str = "`none`, or limits such as `iops=2000` and `bps=200MiB`, for reads or writes alone `read_iops`, \
-                       `write_iops`, `read_bps`, `write_bps`, joined by `+`, each once";
+                       `write_iops`, `read_bps`, `write_bps`, joined by `+`, each once; at least 1 operation and 4 KiB per second";
 
 /// The limit of memory, which scales as the caches do.
 pub(crate) fn memory(written: &Written<'_>, scale: f64) -> Result<Option<Bytes>, PlanError> {
@@ -78,7 +78,8 @@ mod tests {
     fn what_is_no_limit_is_refused_with_those_that_are() {
         for text in ["", "2000", "iops", "iops=0", "iops=x", "iops=5000000000", "bps=10", "iops=1+iops=2", "disk=1"] {
             let refusal = storage(&written(text)).unwrap_err().to_string();
-            assert!(refusal.contains(&format!("`storage_limit` cannot be `{text}`: it takes `none`")), "{refusal}");
+            let why = if text.is_empty() { "has an empty value".into() } else { format!("cannot be `{text}`") };
+            assert!(refusal.contains(&format!("`storage_limit` {why}; use `none`")), "{refusal}");
         }
         assert!(storage(&written("iops=10+read_iops=5")).is_err(), "reads have a limit already");
     }

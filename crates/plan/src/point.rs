@@ -8,7 +8,7 @@ use crate::common::{
     PHASE_MAX, RATE_MAX,
 };
 use crate::document::{Setting, Written};
-use crate::error::{Place, PlanError, hint, listed};
+use crate::error::{Place, PlanError, hint, listed, shown};
 use crate::estimate::INTERVALS_FEW;
 use crate::limit;
 use crate::text;
@@ -86,7 +86,7 @@ impl<'a> Choice<'_, 'a> {
         };
         let engine = engine(named, &self.catalogue.engines)?;
         if !meet(&engine, &workload) {
-            return Err(named.place.error(cannot_run(&engine, &workload)));
+            return Err(named.place.error(cannot_run(&engine, &workload, &self.catalogue.engines)));
         }
         Ok((engine, workload))
     }
@@ -143,9 +143,10 @@ impl<'a> Choice<'_, 'a> {
             let written = written.unwrap_or_else(|| unwritten(def.name, def.default));
             if let (ParamKind::Statements { param, word }, "") = (def.kind, written.text.as_str()) {
                 let place = self.get(param).map_or(written.place, |other| other.place);
-                return Err(
-                    place.error(format_args!("{param} = `{word}` needs statements: write them as `[[{}]]`", def.name))
-                );
+                return Err(place.error(format_args!(
+                    "{param} = `{word}` needs statements; write them in a plan file as `[[{}]]`",
+                    def.name
+                )));
             }
             Ok((def.name.to_owned(), value::param(def, &written, self.scale, &self.catalogue.distributions)?))
         };
@@ -172,7 +173,7 @@ impl<'a> Choice<'_, 'a> {
         }
         let kind = FileSystem::from_words(&written.text).ok_or_else(|| no_file_system(&written))?;
         if self.path(engine)?.is_some() {
-            let text = "`fs` makes a place of its own and `path` names one: leave one of them out";
+            let text = "`fs` and `path` exclude each other; leave one out";
             return Err(written.place.error(text));
         }
         Ok(Some(FileSystemSpec { kind, size: self.fs_size()? }))
@@ -206,7 +207,7 @@ impl<'a> Choice<'_, 'a> {
         }
         let per_s = value::above_zero(&rate, RATE_MAX)?;
         if think > Nanos(0) {
-            return Err(written.refused("`0s` beside `rate`: an open loop does not wait for its clients to think"));
+            return Err(written.place.error("`think` needs a closed loop; leave out `rate` or `think`"));
         }
         let arrivals = match self.word("arrivals")? {
             "poisson" => Arrivals::Poisson { per_s },
@@ -248,7 +249,7 @@ impl<'a> Choice<'_, 'a> {
         let time = self.common("time");
         let run = self.duration("time")?;
         let interval = self.interval(run, || format!("at most the `time` of the run phase, {}", span(run)))?;
-        few_enough(&time, "a time", run, interval)?;
+        few_enough(&time, run, interval)?;
         Ok((run, interval, Until::Time))
     }
 
@@ -262,7 +263,7 @@ impl<'a> Choice<'_, 'a> {
     fn rounds(&self, workload: &Entry) -> Result<(Nanos, Nanos, Until), PlanError> {
         let rate = self.common("rate");
         if rate.text != NONE {
-            return Err(rate.refused("`none` beside until = `steady`: an open loop's rate is given"));
+            return Err(rate.place.error("`rate` and until = `steady` exclude each other; leave one out"));
         }
         let written = self.common("round");
         let round = self.duration("round")?;
@@ -276,7 +277,7 @@ impl<'a> Choice<'_, 'a> {
         if run > PHASE_MAX {
             return Err(written.refused(format_args!("at most {} for `rounds_max` = {rounds_max}", span(PHASE_MAX))));
         }
-        few_enough(&written, "rounds", run, interval)?;
+        few_enough(&written, run, interval)?;
         let precondition = match on_files(workload) {
             true => self.int("precondition")? as u32,
             false => 1,
@@ -331,13 +332,16 @@ pub(crate) fn longest(interval: Nanos) -> Nanos {
     PHASE_MAX.min(Nanos(interval.0.saturating_mul(INTERVALS_MAX)))
 }
 
-fn few_enough(written: &Written<'_>, what: &str, run: Nanos, interval: Nanos) -> Result<(), PlanError> {
+fn few_enough(written: &Written<'_>, run: Nanos, interval: Nanos) -> Result<(), PlanError> {
     let intervals = run.0 / interval.0;
     if intervals <= INTERVALS_MAX {
         return Ok(());
     }
-    let most = format_args!("{what} of at most {INTERVALS_MAX} `interval`s of {}, not {intervals}", span(interval));
-    Err(written.refused(most))
+    let (key, text, interval) = (&written.key, shown(&written.text), span(interval));
+    let most = format_args!(
+        "`{key}` = `{text}` gives more than {INTERVALS_MAX} intervals of {interval}; use a longer `interval`"
+    );
+    Err(written.place.error(most))
 }
 
 fn unwritten(key: &'static str, text: &str) -> Written<'static> {
@@ -356,7 +360,13 @@ fn engine(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError> {
     let Some((scheme, _)) = named.text.split_once("://") else { return found(named, entries) };
     let takes = |entry: &&Entry| declares(entry, URL) && scheme.len() > 4 && entry.name.starts_with(scheme);
     let known = || entries.iter().filter(|entry| declares(entry, URL)).map(|entry| entry.name);
-    let unknown = || named.place.error(format_args!("`engine` is a URL that begins with none of {}", listed(known())));
+    let schemes = || known().map(|name| format!("{name}://")).collect::<Vec<_>>();
+    let unknown = || {
+        let is_word = !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphabetic());
+        let what = if is_word { format!("`{}://`", shown(scheme)) } else { "this URL".to_owned() };
+        let schemes = schemes();
+        named.place.error(format_args!("no engine for {what}; use {}", listed(schemes.iter().map(String::as_str))))
+    };
     entries.iter().find(takes).copied().ok_or_else(unknown)
 }
 
@@ -378,18 +388,9 @@ fn meet(engine: &Entry, workload: &Entry) -> bool {
     engine.families.iter().any(|family| workload.families.contains(family))
 }
 
-fn cannot_run(engine: &Entry, workload: &Entry) -> String {
-    let (performs, needs) = (families(engine), families(workload));
-    format!("engine `{}` ({performs}) cannot run workload `{}` ({needs})", engine.name, workload.name)
-}
-
-fn families(entry: &Entry) -> String {
-    let word = |family: &Family| match family {
-        Family::Io => "io",
-        Family::Sql => "sql",
-        Family::Kv => "kv",
-    };
-    entry.families.iter().map(word).collect::<Vec<_>>().join(", ")
+fn cannot_run(engine: &Entry, workload: &Entry, engines: &[Entry]) -> String {
+    let able = listed(engines.iter().filter(|other| meet(other, workload)).map(|other| other.name));
+    format!("engine `{}` cannot run workload `{}`; use one of {able}", engine.name, workload.name)
 }
 
 fn on_files(engine: &Entry) -> bool {
@@ -481,12 +482,12 @@ mod tests {
             ),
             (
                 "maria.a.b = 1",
-                "p.toml:2: `maria.a` cannot be of type `table`: it takes a string, a number, `true` or `false`, or a list of these",
+                "p.toml:2: `maria.a` cannot be of type `table`; use a string, a number, `true` or `false`, or a list of these",
             ),
             ("other.a = 1", "p.toml:2: unknown key `other.a`"),
             (
                 "maria.a = ''",
-                "p.toml:2: `maria.a` cannot be ``: it takes 1 to 1000 characters, none of them a control character",
+                "p.toml:2: `maria.a` has an empty value; use 1 to 1000 characters, none of them a control character",
             ),
         ] {
             let refusal = read(&format!("workload = 'oltp'\n{text}\nengine = 'maria'\n")).unwrap_err().to_string();
@@ -507,9 +508,14 @@ mod tests {
 
     #[test]
     fn a_url_that_nobody_takes_is_refused_without_being_told() {
-        for url in ["oracle://u:canary@h/", "m://u:canary@h/", "://u:canary@h/"] {
+        for (url, what) in [
+            ("oracle://u:canary@h/", "`oracle://`"),
+            ("m://u:canary@h/", "`m://`"),
+            ("://u:canary@h/", "this URL"),
+            ("mysql:/u:canary@h/x?y=://", "this URL"),
+        ] {
             let refusal = engine(url).unwrap_err();
-            assert_eq!(refusal, "--engine: `engine` is a URL that begins with none of `mysql`");
+            assert_eq!(refusal, format!("--engine: no engine for {what}; use `mysql://`"));
         }
     }
 }

@@ -78,7 +78,7 @@ fn op(table: &WrittenOp<'_>) -> Result<CustomOp, PlanError> {
         return Err(unknown.place.error(text));
     }
     let get = |key: &str| table.settings.iter().find(|setting| setting.key == key);
-    let missing = |key: &str| table.place.error(format_args!("a statement without `{key}`: it needs `name` and `sql`"));
+    let missing = |key: &str| table.place.error(format_args!("a statement needs a `{key}`"));
     let one = |setting: &Setting<'_>| match setting.values.len() {
         1 => Ok(()),
         _ => Err(setting.place.error(format_args!("`{}` of a statement cannot be a list", setting.key))),
@@ -136,17 +136,17 @@ fn statement(written: &Written<'_>) -> Result<CustomStatement, PlanError> {
     let refused = |what: String| written.place.error(format_args!("`{}`: {what}", shown(written.text.trim())));
     let text = written.text.trim().trim_end_matches(';').trim_end();
     if text.is_empty() {
-        return Err(refused("a statement without words".into()));
+        return Err(refused("an empty statement".into()));
     }
     let first = text.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
     if ["BEGIN", "START", "COMMIT", "ROLLBACK", "END", "SAVEPOINT"].contains(&first.as_str()) {
         return Err(refused("a transaction is written as a list of its statements, without this one".into()));
     }
     if text.contains('?') {
-        return Err(refused("`?` is not taken: values are written by name, such as `:id`".into()));
+        return Err(refused("`?` is not allowed; use a placeholder such as `:id`".into()));
     }
     if let Some(control) = text.chars().find(|c| c.is_control() && !c.is_whitespace()) {
-        return Err(refused(format!("the character {} is not taken", control.escape_default())));
+        return Err(refused(format!("the character {} is not allowed", control.escape_default())));
     }
     parse(text).map_err(refused)
 }
@@ -157,8 +157,8 @@ fn parse(text: &str) -> Result<CustomStatement, String> {
     while let Some(c) = rest.chars().next() {
         let after = &rest[c.len_utf8()..];
         let taken = match c {
-            '\'' | '"' | '`' => 1 + after.find(c).ok_or_else(|| format!("a quote {c} is not closed"))? + 1,
-            ';' => return Err("one statement has no `;` in it: write a list for several".into()),
+            '\'' | '"' | '`' => 1 + after.find(c).ok_or_else(|| format!("unclosed quote {c}"))? + 1,
+            ';' => return Err("`;` is not allowed; write several statements as a list".into()),
             ':' if after.starts_with(':') => 2,
             ':' if after.starts_with(|c: char| c.is_ascii_alphabetic()) => {
                 let (value, length) = value(after)?;
@@ -192,7 +192,7 @@ fn value(text: &str) -> Result<(CustomValue, usize), String> {
             .ok_or_else(|| format!("`:{word}{number}`: the number of a further draw is from 2 to {NTH_MAX}"))?,
     };
     let rest = &text[number_ends..];
-    let takes = |form: &str| format!("`:{word}` is written `{form}`");
+    let takes = |form: &str| format!("write {form}");
     let arguments = |form: &str| -> Result<(Vec<i64>, usize), String> {
         let inner = rest.strip_prefix('(').and_then(|inner| inner.split_once(')')).ok_or_else(|| takes(form))?.0;
         let numbers: Result<Vec<i64>, _> = inner.split(',').map(|number| number.trim().parse()).collect();
@@ -204,22 +204,22 @@ fn value(text: &str) -> Result<(CustomValue, usize), String> {
         "k" => (Draw::K, 0),
         "c" => (Draw::C, 0),
         "pad" => (Draw::Pad, 0),
-        "int" => match arguments(":int(a,b), whole numbers with a at most b")? {
+        "int" => match arguments("`:int(a,b)` with whole numbers a <= b")? {
             (numbers, length) if numbers.len() == 2 && numbers[0] <= numbers[1] => {
                 (Draw::Int(numbers[0], numbers[1]), length)
             }
-            _ => return Err(takes(":int(a,b), whole numbers with a at most b")),
+            _ => return Err(takes("`:int(a,b)` with whole numbers a <= b")),
         },
-        "text" => match arguments(":text(n), n letters from 1 to 65535")? {
+        "text" => match arguments("`:text(n)` with n from 1 to 65535")? {
             (numbers, length) if numbers.len() == 1 && (1..=TEXT_MAX).contains(&numbers[0]) => {
                 (Draw::Text(numbers[0] as u32), length)
             }
-            _ => return Err(takes(":text(n), n letters from 1 to 65535")),
+            _ => return Err(takes("`:text(n)` with n from 1 to 65535")),
         },
         "table" => return Err(format!("the number of a table is written `{TABLE}`, as in `sbtest{TABLE}`")),
         word => {
             let known = listed(FORMS);
-            return Err(format!("`:{}` is no value: there are {known}; `::` is a cast", shown(word)));
+            return Err(format!("unknown placeholder `:{}`; use one of {known}; `::` is a cast", shown(word)));
         }
     };
     Ok((CustomValue { draw, nth }, number_ends + length))
@@ -296,18 +296,18 @@ sql = [
             wrong("weight", "wieght"),
             "p.toml:5: unknown key `wieght` of a statement: it has `name`, `weight`, `sql`; did you mean `weight`?"
         );
-        assert_eq!(wrong("70", "0"), "p.toml:5: `weight` cannot be `0`: it takes a whole number from 1 to 1000000");
+        assert_eq!(wrong("70", "0"), "p.toml:5: `weight` cannot be `0`; use a whole number from 1 to 1000000");
         assert!(
             wrong("= :id'", "= :ide'")
-                .starts_with("p.toml:6: `SELECT c FROM sbtest{table} WHERE id = :ide`: `:ide` is no value")
+                .starts_with("p.toml:6: `SELECT c FROM sbtest{table} WHERE id = :ide`: unknown placeholder `:ide`")
         );
         assert!(wrong("(:id, :k", "(?, :k").starts_with("p.toml:11: "), "{}", wrong("(:id, :k", "(?, :k"));
         assert_eq!(wrong("by_key", "replace"), "p.toml:7: two statements are named `replace`: rename one");
-        assert!(wrong("name = 'by_key'\n", "").starts_with("p.toml:3: a statement without `name`"));
+        assert!(wrong("name = 'by_key'\n", "").starts_with("p.toml:3: a statement needs a `name`"));
         assert!(wrong("'DELETE", "'BEGIN', 'DELETE").contains("a transaction is written as a list"));
         assert_eq!(wrong("'custom'", "'write_only'"), "p.toml:3: `statement` needs mix = `custom`");
         let none = plan("workload = 'oltp'\nmix = 'custom'").unwrap_err();
-        assert_eq!(none, "p.toml:2: mix = `custom` needs statements: write them as `[[statement]]`");
+        assert_eq!(none, "p.toml:2: mix = `custom` needs statements; write them in a plan file as `[[statement]]`");
         let scalar = plan("workload = 'oltp'\nmix = 'custom'\nstatement = 'SELECT 1'").unwrap_err();
         assert_eq!(scalar, "p.toml:3: `statement` is not a list of tables: begin each statement with `[[statement]]`");
     }
@@ -333,15 +333,15 @@ sql = [
     #[test]
     fn what_is_no_value_is_refused_with_what_there_is() {
         for (text, expected) in [
-            ("SELECT :idd", "`:idd` is no value: there are `:id`, `:new_id`"),
-            ("SELECT :int(5)", "`:int` is written `:int(a,b)"),
-            ("SELECT :int(5,1)", "`:int` is written `:int(a,b)"),
-            ("SELECT :text(0)", "`:text` is written `:text(n)"),
-            ("SELECT :text", "`:text` is written `:text(n)"),
+            ("SELECT :idd", "unknown placeholder `:idd`; use one of `:id`, `:new_id`"),
+            ("SELECT :int(5)", "write `:int(a,b)` with"),
+            ("SELECT :int(5,1)", "write `:int(a,b)` with"),
+            ("SELECT :text(0)", "write `:text(n)` with"),
+            ("SELECT :text", "write `:text(n)` with"),
             ("SELECT :id100", "from 2 to 99"),
             ("SELECT c FROM sbtest:table", "`sbtest{table}`"),
-            ("SELECT 'a", "a quote ' is not closed"),
-            ("SELECT 1; SELECT 2", "write a list"),
+            ("SELECT 'a", "unclosed quote '"),
+            ("SELECT 1; SELECT 2", "as a list"),
         ] {
             let refusal = parsed(text).unwrap_err();
             assert!(refusal.contains(expected), "{text}: {refusal}");

@@ -70,7 +70,9 @@ fn unknown_key(setting: &Setting<'_>, known: &BTreeSet<&str>) -> PlanError {
     let meant = hint(&setting.key, known.iter().chain(of_file).copied());
     let allowed = listed(of_file.iter().copied().chain(common::DEFAULTS.iter().map(|key| key.name)));
     let key = shown(&setting.key);
-    setting.place.error(match meant.as_str() {
+    // The command line knows its flags: an unknown key can only come from `--set`.
+    let place = if matches!(setting.place, Place::Flag(_)) { Place::Argument("--set") } else { setting.place };
+    place.error(match meant.as_str() {
         "" => format!("unknown key `{key}`: allowed are {allowed} and the parameters of engine and workload"),
         _ => format!("unknown key `{key}`{meant}"),
     })
@@ -99,7 +101,7 @@ fn dimensions<'a>(mut settings: Vec<Setting<'a>>, catalogue: &Catalogue) -> Resu
     }
     for setting in &settings {
         if SINGLE.contains(&setting.key.as_str()) && setting.values.len() > 1 {
-            return Err(setting.place.error(format_args!("`{}` cannot be a list: it takes one value", setting.key)));
+            return Err(setting.place.error(format_args!("`{}` cannot be a list; use one value", setting.key)));
         }
         let mut seen = HashSet::new();
         if let Some(twice) = setting.values.iter().find(|value| !seen.insert(value.text.as_str())) {
@@ -138,7 +140,8 @@ fn range_expanded<'a>(value: &Written<'a>) -> Result<Vec<Written<'a>>, PlanError
         return Ok(vec![value.clone()]);
     }
     let powers = text::powers_of_two(&value.text);
-    let powers = powers.ok_or_else(|| value.refused("a range such as `1..64`, which holds a power of two"))?;
+    let powers =
+        powers.ok_or_else(|| value.refused("a range from low to high with a power of two in it, such as `1..64`"))?;
     Ok(powers.into_iter().map(|power| Written { text: power.to_string(), ..value.clone() }).collect())
 }
 
@@ -183,7 +186,7 @@ fn few_enough(trials: usize, place: Place<'_>) -> Result<(), PlanError> {
     if trials <= TRIALS_MAX {
         return Ok(());
     }
-    Err(place.error(format_args!("the plan has `{trials}` points up to here: at most {TRIALS_MAX} are allowed")))
+    Err(place.error(format_args!("the plan has {trials} points; at most {TRIALS_MAX} are allowed")))
 }
 
 /// The number of the value of each setting in cell number `cell`; the last setting varies fastest.
@@ -211,14 +214,14 @@ fn why_idle(key: &str, points: &[Point<'_>], catalogue: &Catalogue) -> String {
     let engines: BTreeSet<&str> = points.iter().map(|point| point.trial.target.engine.as_str()).collect();
     let workloads: BTreeSet<&str> = points.iter().map(|point| point.trial.workload.name.as_str()).collect();
     match key {
-        "arrivals" => "`arrivals` needs `rate`: it says how the operations of an open loop fall due".to_owned(),
+        "arrivals" => "`arrivals` needs `rate`".to_owned(),
         "time" | "ops_max" => {
-            format!("`{key}` means nothing with until = `steady`: `round` and `rounds_max` say how long")
+            format!("`{key}` has no effect with until = `steady`; use `round` and `rounds_max`")
         }
         "round" | "rounds_max" => format!("`{key}` needs until = `steady`"),
-        "warmup" | "until" => format!("`{key}` means nothing to steps that end when their rows are in"),
+        "warmup" | "until" => format!("`{key}` has no effect on steps that end when their rows are in"),
         "precondition" => "`precondition` needs until = `steady` and a workload on files".to_owned(),
-        "fs_size" => "`fs_size` needs `fs`: it says how large the file system is that is made".to_owned(),
+        "fs_size" => "`fs_size` needs `fs`".to_owned(),
         _ if let Some((param, word)) = statements_of(key, catalogue) => format!("`{key}` needs {param} = `{word}`"),
         "path" => format!("`path` needs an engine that works on files, not {}", listed(engines)),
         _ => {

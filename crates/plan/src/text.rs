@@ -8,7 +8,7 @@ use crate::error::shown;
 use model::{Bytes, Nanos};
 
 /// What [`bytes`] takes, for messages.
-pub(crate) const SIZE: &str = "a size such as `16KiB`, `2g`, `1GB` or a number of bytes";
+pub(crate) const SIZE: &str = "a size in KiB, MiB, GiB or TiB, such as `16KiB`, `2g`, `1GB`, or a number of bytes";
 /// What [`nanos`] takes, for messages.
 pub(crate) const TIME: &str = "a time such as `30s`, `250ms`, `5m` or a number of seconds";
 

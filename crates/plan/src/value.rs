@@ -274,7 +274,7 @@ mod tests {
             (
                 ParamKind::Bytes { min: 512, max: 1 << 30 },
                 "16q",
-                "a size such as `16KiB`, `2g`, `1GB` or a number of bytes",
+                "a size in KiB, MiB, GiB or TiB, such as `16KiB`, `2g`, `1GB`, or a number of bytes",
             ),
             (ParamKind::Bytes { min: 512, max: 1 << 30 }, "2g", "a size from 512 B to 1 GiB"),
             (ParamKind::Bytes { min: 512, max: u64::MAX }, "1", "a size of at least 512 B"),
@@ -295,9 +295,9 @@ mod tests {
             (ParamKind::Access, "special:1:75:12:0", "`special:PCT:RES:ITER`, 3 arguments at most"),
         ];
         for (kind, text, takes) in cases {
-            assert_eq!(value(kind, text, 1.0), Err(format!("--p: `p` cannot be `{text}`: it takes {takes}")));
+            assert_eq!(value(kind, text, 1.0), Err(format!("--p: `p` cannot be `{text}`; use {takes}")));
         }
-        let nul = "--p: `p` cannot be `a\\u{0}b`: it takes a path without a null character";
+        let nul = "--p: `p` cannot be `a\\u{0}b`; use a path without a null character";
         assert_eq!(value(ParamKind::Path, "a\0b", 1.0), Err(nul.into()));
     }
 
@@ -327,9 +327,9 @@ mod tests {
     #[test]
     fn scaling_above_the_most_allowed_is_refused() {
         let int = value(ParamKind::Int { min: 1, max: 10 }, "8", 2.0);
-        assert_eq!(int, Err("--p: `p` cannot be `8`: it takes at most 10 after scaling by 2".into()));
+        assert_eq!(int, Err("--p: `p` cannot be `8`; use at most 10 after scaling by 2".into()));
         let bytes = value(ParamKind::Bytes { min: 1, max: 1 << 30 }, "1GiB", 2.0);
-        assert_eq!(bytes, Err("--p: `p` cannot be `1GiB`: it takes at most 1 GiB after scaling by 2".into()));
+        assert_eq!(bytes, Err("--p: `p` cannot be `1GiB`; use at most 1 GiB after scaling by 2".into()));
     }
 
     #[test]

@@ -25,14 +25,14 @@ pub fn command() -> Command {
         Arg::new("engine-bin").long("engine-bin").value_name("DIR").env("PLIMSOLL_ENGINE_BIN").global(true);
     Command::new("plimsoll")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("A benchmark laboratory for databases and the storage under them:\nhow much load does it carry, how steadily, and what holds it back?")
+        .about("A benchmark laboratory for databases and the storage under them:\nhow much load can the system carry, how steadily, and what is the bottleneck?")
         .after_help("Start with `plimsoll quick`: 60 seconds, no root, no server.")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .max_term_width(100)
         .arg(json.help("Print one JSON object on stdout and nothing else"))
         .arg(quiet.help("Print no progress and no notes"))
-        .arg(engine_bin.hide_env_values(true).help("Directory to search first for the programs of servers"))
+        .arg(engine_bin.hide_env_values(true).help("Directory to search first for server programs (mariadbd, postgres)"))
         .subcommands(commands::all().into_iter().map(|command| command.clap()))
 }
 
@@ -73,8 +73,10 @@ fn one_line(error: &clap::Error) -> String {
         }
         ErrorKind::InvalidValue => {
             let value = get(ContextKind::InvalidValue).unwrap_or_default();
-            let valid = error.get(ContextKind::ValidValue).map_or(String::new(), |valid| format!("; allowed: {valid}"));
-            format!("`{wrong}`: `{value}` is not allowed{meant}{valid}")
+            let valid =
+                error.get(ContextKind::ValidValue).map_or(String::new(), |valid| format!("; use one of {valid}"));
+            let more = if valid.is_empty() { meant } else { valid };
+            format!("`{wrong}` cannot be `{value}`{more}")
         }
         ErrorKind::MissingRequiredArgument => format!("`{wrong}` is missing{}", see_help("")),
         _ => error.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned(),

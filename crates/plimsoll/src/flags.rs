@@ -86,8 +86,9 @@ pub fn with_scale(command: Command) -> Command {
         .default_value("1")
         .env("PLIMSOLL_SCALE")
         .allow_hyphen_values(true);
-    command
-        .arg(scale.help_heading(COMMON).help("Multiply rows, file sizes and cache sizes by this factor, such as 0.01"))
+    command.arg(scale.help_heading(COMMON).help(
+        "Multiply rows, partitions, and the sizes of files, caches, logs and memory_limit by this factor, such as 0.01",
+    ))
 }
 
 /// Adds the flags that say where results go.

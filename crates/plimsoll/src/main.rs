@@ -1,4 +1,4 @@
-//! plimsoll: how much load does it carry, how steadily, and what holds it back?
+//! plimsoll: how much load can the system carry, how steadily, and what is the bottleneck?
 //!
 //! In: the command line. Out: data on stdout, everything else on stderr, and an exit code that scripts can rely on.
 //! Limits: wiring only. Each command is one file in `commands/`; the crate `runner` measures.

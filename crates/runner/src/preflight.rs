@@ -132,8 +132,10 @@ pub fn create_run(
     observer: &mut dyn RunObserver,
 ) -> Result<(PathBuf, RunWriter), RunnerError> {
     std::fs::create_dir_all(&site.runs).map_err(|error| {
-        let runs = host::error::shown(&site.runs);
-        RunnerError::Unsafe(format!("cannot create the directory `{runs}` for run files: {error}; use --runs"))
+        let (runs, why) = (host::error::shown(&site.runs), host::error::system_words(&error));
+        RunnerError::Unsafe(format!(
+            "cannot create the directory `{runs}` for run files: {why}; choose another directory with --runs"
+        ))
     })?;
     create_run_file(describe_run(plan, site, observer), &site.runs)
 }

@@ -95,10 +95,10 @@ fn check_identity(path: &Path, header: &[u8]) -> Result<u32, StoreError> {
         return refuse("it is empty; its recorder was stopped before it wrote anything, or something else made it");
     }
     if !header.starts_with(MAGIC) || (header.len() as u64) < FILE_HEADER_BYTES {
-        return refuse("it is no SQLite database");
+        return refuse("it is not an SQLite database");
     }
     if word(header, 68) != APPLICATION_ID {
-        return refuse("it is a SQLite database of another program");
+        return refuse("it is an SQLite database of another program");
     }
     match word(header, 60) {
         0 => Err(StoreError::damaged(path, "its format number is 0")),
@@ -145,7 +145,7 @@ fn check_length(path: &Path, header: &[u8]) -> Result<(), StoreError> {
     let told = page_bytes * u64::from(word(header, 28));
     let there = fs::metadata(path).map_err(|error| StoreError::io(path, "open", error))?.len();
     match there < told {
-        true => Err(StoreError::damaged(path, format!("it is cut short: {there} of {told} bytes are there"))),
+        true => Err(StoreError::damaged(path, format!("it is truncated: {there} of {told} bytes"))),
         false => Ok(()),
     }
 }

@@ -132,7 +132,7 @@ const FSYNC: ParamDef = ParamDef {
     name: "fsync",
     kind: ParamKind::OneOf(&["none", "fsync", "fdatasync"]),
     default: "none",
-    help: "system call that clients use to sync their writes; counted as a separate kind of operation",
+    help: "call that flushes writes to the device; counted as its own kind of operation",
     scales: false,
     shapes_data: false,
     role: ParamRole::Work,
@@ -144,7 +144,7 @@ const FSYNC_EVERY: ParamDef = ParamDef {
     kind: ParamKind::Int { min: 1, max: 1 << 32 },
     // As sysbench fileio does.
     default: "100",
-    help: "number of writes of a client between two syncs of all files (fsync is not none)",
+    help: "writes of a client between two syncs of all files (needs fsync)",
     scales: false,
     shapes_data: false,
     role: ParamRole::Work,

@@ -70,9 +70,7 @@ pub enum Reuse {
 
 /// Parameters that a workload cannot perform on this family of engines.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "workload `{workload}` with {param} = `{value}` does not exist for key-value engines; use {param} = `{instead}`"
-)]
+#[error("key-value engines cannot run workload `{workload}` with {param} = `{value}`; use {param} = `{instead}`")]
 pub struct Unsupported {
     /// The workload.
     pub workload: &'static str,

@@ -154,7 +154,7 @@ pub fn check_sizes(paths: &Paths, each: Bytes) -> Result<(), TargetError> {
         let size = size_of(&open_one(path, Opening::READING)?).trying("look at", path)?;
         if size < each {
             return Err(TargetError::Unsafe(format!(
-                "`{}` has {size} but the trial expects file_size = `{each}`; use the size of the file",
+                "`{}` is {size}, not file_size = `{each}`; set file_size to its size",
                 shown(path)
             )));
         }

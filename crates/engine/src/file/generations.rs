@@ -50,7 +50,7 @@ impl Generations {
         let covered = Bytes(table.head().units_each * UNIT as u64);
         if table.head().files != 1 || covered < program.file_bytes {
             return Err(TargetError::Unsafe(format!(
-                "`{}` has {covered} but the trial expects file_size = `{}`; use the size of the file",
+                "`{}` is {covered}, not file_size = `{}`; set file_size to its size",
                 shown(&at),
                 program.file_bytes
             )));

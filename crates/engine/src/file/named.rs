@@ -92,7 +92,7 @@ impl NamedFile {
             return Ok(());
         }
         Err(TargetError::Unsafe(format!(
-            "`{}` was not made by plimsoll and this trial would overwrite it; use a path where nothing exists yet",
+            "`{}` was not made by plimsoll and this point would overwrite it; use a path where nothing exists yet",
             shown(&self.path)
         )))
     }
@@ -130,6 +130,7 @@ impl NamedFile {
 
 fn make(path: &Path, size: Bytes) -> Result<Owner, TargetError> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    refuse_absent_device(path, parent)?;
     host::safety::check_space(parent, size)?;
     let note = note_path(path);
     if fs::symlink_metadata(&note).is_ok() {
@@ -141,6 +142,18 @@ fn make(path: &Path, size: Bytes) -> Result<Owner, TargetError> {
     // Without its note it would count as not made by plimsoll from now on.
     noted.inspect_err(|_| drop(fs::remove_file(path)))?;
     Ok(Owner::Plimsoll { full: false })
+}
+
+/// Refuses to make a file among the device nodes: the name is a device's, mistyped, and the file would be in memory.
+fn refuse_absent_device(path: &Path, parent: &Path) -> Result<(), TargetError> {
+    let number = |dir: &Path| fs::metadata(dir).ok().map(|meta| meta.dev());
+    let below_dev = parent.canonicalize().is_ok_and(|parent| parent.starts_with("/dev"));
+    // What is mounted below /dev, such as /dev/shm, holds files.
+    if !below_dev || number(parent) != number(Path::new("/dev")) {
+        return Ok(());
+    }
+    let text = format!("`{}` does not exist; name a device that exists, or a file outside of /dev", shown(path));
+    Err(TargetError::Unsupported(text))
 }
 
 fn owner_of(path: &Path, meta: &Metadata) -> Result<Owner, TargetError> {
@@ -263,6 +276,14 @@ mod tests {
         assert!(null.check_reads(true).is_err() && null.check_reads(false).is_ok());
         null.discard_unfilled().unwrap();
         assert!(Path::new("/dev/null").exists());
+    }
+
+    #[test]
+    fn an_absent_device_is_refused_and_not_made_as_a_file() {
+        let path = Path::new("/dev/plimsoll-no-such-device");
+        let error = NamedFile::open_or_make(path, SIZE, true).err().unwrap();
+        assert!(error.to_string().starts_with("`/dev/plimsoll-no-such-device` does not exist"), "{error}");
+        assert!(!path.exists());
     }
 
     #[test]

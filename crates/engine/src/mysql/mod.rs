@@ -120,7 +120,7 @@ const STORAGE: ParamDef = ParamDef {
     name: "storage",
     kind: ParamKind::OneOf(&["InnoDB", "RocksDB"]),
     default: "InnoDB",
-    help: "what the server keeps the tables in",
+    help: "storage engine of the tables",
     scales: false,
     shapes_data: true,
     role: ParamRole::Ground,

@@ -168,7 +168,7 @@ fn start(start: &Start) -> Result<Box<dyn Instance>, TargetError> {
 
 #[cfg(not(feature = "rocksdb"))]
 fn version() -> Result<String, String> {
-    Err("this plimsoll is built without it; `cargo build --release -p plimsoll --features rocksdb` builds one that has it, with a \
+    Err("not in this build; build it with `cargo build --release -p plimsoll --features rocksdb`, with a \
          C++ compiler and libclang (on Debian: apt-get install g++ libclang-dev)"
         .into())
 }

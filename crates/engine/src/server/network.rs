@@ -66,9 +66,8 @@ pub fn explanation(error: &io::Error) -> Option<&str> {
 
 /// The system's words for `error`, without the error's number and without Rust's name for the call.
 fn system_words(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    text.strip_prefix("failed to lookup address information: ").unwrap_or(text).to_owned()
+    let text = host::error::system_words(error);
+    text.strip_prefix("failed to lookup address information: ").unwrap_or(&text).to_owned()
 }
 
 /// How to get to a server.
@@ -143,10 +142,9 @@ fn connect_tcp(host: &str, port: u16, deadline: Deadline) -> io::Result<TcpStrea
 }
 
 fn addresses(host: &str, port: u16) -> io::Result<impl Iterator<Item = SocketAddr>> {
-    (host, port).to_socket_addrs().map_err(|error| {
-        let why = system_words(&error);
-        explained(error.kind(), format!("unknown host `{host}` ({why}); correct the host in the URL"))
-    })
+    (host, port)
+        .to_socket_addrs()
+        .map_err(|error| explained(error.kind(), format!("unknown host `{host}`; correct the host in the URL")))
 }
 
 /// The error of a host whose addresses were all tried, of which the last failed by `error`.
@@ -434,7 +432,7 @@ mod tests {
             "{text}"
         );
         let text = refused(Route::Host("no such host".into(), 1, None));
-        assert!(text.starts_with("unknown host `no such host` (") && !text.contains("lookup"), "{text}");
+        assert!(text.starts_with("unknown host `no such host`;") && !text.contains("lookup"), "{text}");
     }
 
     #[test]

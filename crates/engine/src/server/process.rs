@@ -169,7 +169,7 @@ impl Server {
         let said = last_words(&self.log);
         let full = said.contains("No space left on device") || said.contains("Disk is full");
         let advice = if full { "; free some space or use another directory" } else { "" };
-        let said = if said.is_empty() { "it left no word".to_owned() } else { format!("its last words: {said}") };
+        let said = if said.is_empty() { "its log is empty".to_owned() } else { format!("end of its log: {said}") };
         TargetError::Failed(format!("{} {how}; {said}{advice}", self.name))
     }
 
@@ -184,7 +184,7 @@ impl Server {
         match self.child.try_wait() {
             Ok(Some(status)) if status.success() => Ok(()),
             Ok(Some(status)) => Err(TargetError::Failed(format!(
-                "{} was asked to shut down and ended by {}; its last words: {}",
+                "{} was asked to shut down and ended by {}; end of its log: {}",
                 self.name,
                 describe_exit(status),
                 last_words(&self.log)
@@ -301,7 +301,7 @@ mod tests {
         launch("echo fine", dir.path(), &log).run_to_end().unwrap();
         let failed = launch("echo 'x [ERROR] no \u{1b}[31mluck'; echo bye; exit 3", dir.path(), &log).run_to_end();
         let text = failed.unwrap_err().to_string();
-        assert_eq!(text, "sh ended by exit code 3; its last words: x [ERROR] no [31mluck");
+        assert_eq!(text, "sh ended by exit code 3; end of its log: x [ERROR] no [31mluck");
     }
 
     #[test]
@@ -337,7 +337,7 @@ mod tests {
         let log = dir.path().join("log");
         let server = launch("echo 'FATAL:  no port'; kill -9 $$", dir.path(), &log).start().unwrap();
         let text = server.wait_until_ready(|| Err("no socket".into())).unwrap_err().to_string();
-        assert_eq!(text, "sh ended by signal 9; its last words: FATAL:  no port");
+        assert_eq!(text, "sh ended by signal 9; end of its log: FATAL:  no port");
     }
 
     #[test]

@@ -95,9 +95,10 @@ impl TlsOptions {
     ) -> Result<Option<TlsOptions>, String> {
         let OptionNames { mode, modes, issuers, certificate, key } = names;
         let known = [mode, issuers, certificate, key];
-        if given.iter().any(|(name, _)| !known.contains(&&name.as_str())) {
+        if let Some((unknown, _)) = given.iter().find(|(name, _)| !known.contains(&&name.as_str())) {
+            let unknown = host::error::shown(Path::new(unknown));
             return Err(format!(
-                "the URL has an option other than `socket`, `{mode}`, `{issuers}`, `{certificate}` and `{key}`"
+                "unknown option `{unknown}` in the URL; use `socket`, `{mode}`, `{issuers}`, `{certificate}` or `{key}`"
             ));
         }
         if server == ServerRoute::Socket && !given.is_empty() {
@@ -117,9 +118,9 @@ impl TlsOptions {
             (Some(Verify::None), Some(_)) => Err(format!(
                 "`{mode}={anyone}` verifies nothing: leave out `{issuers}`, or write `{issuer}` or `{name}`"
             )),
-            (Some(Verify::Ca), None) => Err(format!(
-                "`{mode}={issuer}` needs `{issuers}=FILE`: issuers that this system knows have certified everybody"
-            )),
+            (Some(Verify::Ca), None) => {
+                Err(format!("`{mode}={issuer}` needs `{issuers}=FILE`: system CAs sign certificates for anyone"))
+            }
             (None, _) => Ok(None),
             (Some(verify), file) => match (of(certificate), of(key)) {
                 (None, None) => Ok(Some(TlsOptions { names, verify, issuers: file, identity: None })),
@@ -140,7 +141,7 @@ impl OptionNames {
         nth.map(|nth| all[nth]).ok_or_else(|| {
             let [a, b, c, d] = self.modes;
             let OptionNames { mode, .. } = self;
-            format!("`{mode}` is `{a}`, `{b}`, `{c}` or `{d}`: whether it is encrypted is not left to the server")
+            format!("`{mode}` takes `{a}`, `{b}`, `{c}` or `{d}`; the server must not decide")
         })
     }
 }
@@ -348,9 +349,8 @@ fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TargetError> {
 
 fn no_pem(path: &Path, what: &str) -> TargetError {
     let shown = host::error::shown(path);
-    TargetError::Unsupported(format!(
-        "`{shown}` holds no `-----BEGIN {what}-----`; give a file in PEM, without a passphrase"
-    ))
+    let protected = if what == "PRIVATE KEY" { ", without a passphrase" } else { "" };
+    TargetError::Unsupported(format!("`{shown}` holds no `-----BEGIN {what}-----`; give a PEM file{protected}"))
 }
 
 /// Takes whatever certificate there is, also one that could not be looked at.
@@ -480,8 +480,8 @@ mod tests {
     #[test]
     fn what_would_not_be_what_was_meant_is_refused() {
         for (given, why) in [
-            (&[("sslmode", "prefer")][..], "not left to the server"),
-            (&[("ssl-mode", "REQUIRED")], "other than `socket`, `sslmode`"),
+            (&[("sslmode", "prefer")][..], "the server must not decide"),
+            (&[("ssl-mode", "REQUIRED")], "unknown option `ssl-mode` in the URL; use `socket`, `sslmode`"),
             (&[("sslmode", "disable"), ("sslrootcert", "ca.pem")], "nothing is verified"),
             (&[("sslmode", "require"), ("sslrootcert", "ca.pem")], "verifies nothing"),
             (&[("sslmode", "verify-ca")], "needs `sslrootcert=FILE`"),

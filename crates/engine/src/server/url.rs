@@ -21,7 +21,7 @@ pub const URL: ParamDef = ParamDef {
     kind: ParamKind::Path,
     default: "",
     help: "URL of the server, usually given as the engine: `--engine mysql://user@host:3306/`. TLS options are \
-           those of the server's own clients: `?ssl-mode=VERIFY_IDENTITY&ssl-ca=FILE`, for PostgreSQL \
+           those of the server's own clients: `?ssl-mode=VERIFY_IDENTITY&ssl-ca=FILE`; for PostgreSQL: \
            `?sslmode=verify-full&sslrootcert=FILE`",
     scales: false,
     shapes_data: true,
@@ -67,14 +67,13 @@ impl Url {
     /// The URL among `params`, which `scheme` begins; `example` is told if there is none.
     pub fn from_params(params: &Params, schemes: &[&str], example: &str) -> Result<Url, TargetError> {
         let text = params.word(URL.name);
-        let refused =
-            |why: &str| TargetError::Unsupported(format!("{why}; name the server as in `--engine {example}`"));
-        let Some((scheme, rest)) = text.split_once("://") else { return Err(refused("a URL is missing")) };
+        let refused = |why: &str| TargetError::Unsupported(format!("{why}, such as `--engine {example}`"));
+        let Some((scheme, rest)) = text.split_once("://") else { return Err(refused("this engine needs a URL")) };
         if !schemes.contains(&scheme) {
-            return Err(refused("the URL is for another kind of server"));
+            return Err(refused("the URL is for another kind of server; this engine needs one"));
         }
         let words = if scheme == "mysql" { &tls::MYSQL } else { &tls::POSTGRES };
-        parse(text, rest, words).map_err(|why| refused(&why))
+        parse(text, rest, words).map_err(TargetError::Unsupported)
     }
 }
 
@@ -85,20 +84,21 @@ fn parse(text: &str, rest: &str, words: &'static tls::OptionNames) -> Result<Url
     }
     let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
     let (login, database) = rest.split_once('/').unwrap_or((rest, ""));
-    let (user, place) = login.rsplit_once('@').ok_or("the URL names no user")?;
+    let (user, place) =
+        login.rsplit_once('@').ok_or("the URL names no user; write it as `SCHEME://user@host:port/`")?;
     if user.contains(':') {
         let why = "a password in a URL can be read by others and was not used; put it into PLIMSOLL_PASSWORD or a file";
         return Err(why.into());
     }
     let (host, port) = match place.rsplit_once(':') {
-        Some((host, port)) if !port.ends_with(']') => (host, Some(port.parse().map_err(|_| "the port is no number")?)),
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port_number(port)?)),
         _ => (place, None),
     };
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let (sockets, of_tls): (Vec<_>, Vec<_>) = taken_apart(options)?.into_iter().partition(|(name, _)| name == "socket");
     let socket = sockets.into_iter().next().map(|(_, path)| path);
     if user.is_empty() || host.is_empty() && socket.is_none() {
-        return Err("the URL names no user or no host".into());
+        return Err("the URL names no user or no host; write it as `SCHEME://user@host:port/`".into());
     }
     let server = match socket {
         Some(_) => ServerRoute::Socket,
@@ -108,6 +108,11 @@ fn parse(text: &str, rest: &str, words: &'static tls::OptionNames) -> Result<Url
     let tls = TlsOptions::parse(words, &of_tls, server)?;
     let database = (!database.is_empty()).then(|| decoded(database)).transpose()?;
     Ok(Url { text: text.into(), user: decoded(user)?, host: host.into(), port, database, socket, tls })
+}
+
+fn port_number(text: &str) -> Result<u16, String> {
+    let port = text.parse().ok().filter(|port| *port > 0);
+    port.ok_or_else(|| format!("port `{text}` is not a number from 1 to 65535"))
 }
 
 /// The options of a URL: their names as `ssl-mode`, and their values.
@@ -210,7 +215,7 @@ pub fn check_closed(path: &Path, what: &str) -> Result<(), TargetError> {
     if meta.mode() & 0o077 == 0 {
         return Ok(());
     }
-    let text = format!("`{}` holds {what} and is open to others; close it by `chmod 600`", shown(path));
+    let text = format!("`{}` holds {what} and can be read by others; use `chmod 600`", shown(path));
     Err(TargetError::Unsafe(text))
 }
 
@@ -263,11 +268,20 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_url_is_told_without_it() {
-        let wrong =
-            ["", "host", "mysql://host/", "mysql://u@/", "mysql://u@h:x/", "mysql://u@h/?tls=1", "mysql://u%zz@h/"];
-        for text in wrong.into_iter().chain(["mysql://u:canary@h/", "pgsql://u:canary@h/", "mysql://u@h/a b"]) {
+        for text in ["", "host", "mysql://host/", "mysql://u@/", "pgsql://u:canary@h/"] {
             let error = url(text).unwrap_err().to_string();
-            assert!(!error.contains("canary") && error.contains("mysql://user@host/"), "{error}");
+            assert!(!error.contains("canary") && error.contains("://user@host"), "{error}");
+        }
+        for (text, why) in [
+            ("mysql://u@h:x/", "port `x` is not a number from 1 to 65535"),
+            ("mysql://u@h:99999/", "port `99999` is not a number from 1 to 65535"),
+            ("mysql://u@h/?tls=1", "unknown option `tls`"),
+            ("mysql://u%zz@h/", "%"),
+            ("mysql://u:canary@h/", "PLIMSOLL_PASSWORD"),
+            ("mysql://u@h/a b", "blanks"),
+        ] {
+            let error = url(text).unwrap_err().to_string();
+            assert!(!error.contains("canary") && error.contains(why), "{error}");
         }
         assert!(url("mysql://u@h/?sslmode=require").unwrap_err().to_string().contains("`ssl-mode`"));
         assert!(url("mysql://u:canary@h/").unwrap_err().to_string().contains("PLIMSOLL_PASSWORD"));

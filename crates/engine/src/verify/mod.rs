@@ -88,8 +88,8 @@ impl Damage {
             (least, newest) => format!("generation {least} to {newest}"),
         };
         let found = match self.found {
-            None => "no unit, or a damaged one".into(),
-            Some(FoundUnit { same_set: false, .. }) => "a unit of other data".into(),
+            None => "no block, or a damaged one".into(),
+            Some(FoundUnit { same_set: false, .. }) => "a block of other data".into(),
             Some(FoundUnit { generation, file, at, .. }) if (file, at) == (self.file, self.at) => {
                 format!("generation {generation}")
             }
@@ -97,7 +97,7 @@ impl Damage {
                 format!("generation {generation} of file {file} at {}", at.0)
             }
         };
-        format!("{} unit at {} in `{path}`: expected {expected}, found {found}", self.sort.as_str(), self.at.0)
+        format!("{} block at {} in `{path}`: expected {expected}, found {found}", self.sort.as_str(), self.at.0)
     }
 }
 
@@ -182,18 +182,21 @@ mod tests {
             (unit(PLACE, 4), "Right"),
             (
                 vec![0; UNIT],
-                "corrupt unit at 8192 in `/d/data.1`: expected generation 3 to 4, found no unit, or a damaged one",
+                "corrupt block at 8192 in `/d/data.1`: expected generation 3 to 4, found no block, or a damaged one",
             ),
-            (unit(PLACE, 2), "stale unit at 8192 in `/d/data.1`: expected generation 3 to 4, found generation 2"),
+            (unit(PLACE, 2), "stale block at 8192 in `/d/data.1`: expected generation 3 to 4, found generation 2"),
             (
                 unit(elsewhere, 3),
-                "misdirected unit at 8192 in `/d/data.1`: expected generation 3 to 4, found generation 3 of file 0 at 0",
+                "misdirected block at 8192 in `/d/data.1`: expected generation 3 to 4, found generation 3 of file 0 at 0",
             ),
             (
                 unit(foreign, 3),
-                "misdirected unit at 8192 in `/d/data.1`: expected generation 3 to 4, found a unit of other data",
+                "misdirected block at 8192 in `/d/data.1`: expected generation 3 to 4, found a block of other data",
             ),
-            (unit(PLACE, 5), "misdirected unit at 8192 in `/d/data.1`: expected generation 3 to 4, found generation 5"),
+            (
+                unit(PLACE, 5),
+                "misdirected block at 8192 in `/d/data.1`: expected generation 3 to 4, found generation 5",
+            ),
         ];
         for (unit, expected) in cases {
             assert_eq!(told(EXPECTED, &unit), expected);

@@ -164,10 +164,7 @@ impl CgroupLimits {
     /// A warning for the user if the storage limit does not apply to all writes.
     pub fn warning(&self) -> Option<&'static str> {
         let partly = self.storage.as_ref().is_some_and(|storage| !storage.holds_all());
-        partly.then_some(
-            "storage_limit applies to reads, direct writes and writes that the engine syncs; it does not apply to \
-             what the kernel writes back later. With `fs` it applies to everything",
-        )
+        partly.then_some("`storage_limit` does not cover what the kernel writes back later; with `fs` it does")
     }
 
     /// A reader of what the groups use, for as long as they exist.

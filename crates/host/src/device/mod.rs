@@ -115,7 +115,7 @@ impl Device {
         let protected = [Path::new("/")].into_iter().chain(protected.iter().copied());
         let below = protected.into_iter().find(|dir| devices_below(dir).contains(&self.name));
         if let Some(dir) = below {
-            return Err(self.refused(&format!("holds the data of `{}`; name another device", shown(dir))));
+            return Err(self.refused(&format!("holds `{}`; name another device", shown(dir))));
         }
         if let Some(user) = self.user() {
             return Err(self.refused(&format!("{user}; free it first, or name another device")));
@@ -126,12 +126,16 @@ impl Device {
         if destroy.iter().any(|consent| is_this(consent) && consent.identity == identity) {
             return Ok(());
         }
+        if let Some(wrong) = destroy.iter().find(|consent| is_this(consent)) {
+            let (wrong, node) = (shown(Path::new(&wrong.identity)), shown(&self.path));
+            return Err(TargetError::Unsafe(format!("`{wrong}` is not the serial of `{node}` (`{identity}`)")));
+        }
         let on_it = self.content()?;
         let node = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
         let named = format!("{}={identity}", shown(&node));
         let quote = if named.contains([' ', '"', '$', '&', ';', '(', '*', '\\']) { "'" } else { "" };
         let flag = format!("--destroy {quote}{named}{quote}");
-        let text = format!("{on_it}, and this trial would overwrite it; if all of it may be destroyed, add `{flag}`");
+        let text = format!("{on_it}, and this point would overwrite it; if all of it may be destroyed, add `{flag}`");
         Err(self.refused(&text))
     }
 
@@ -177,9 +181,10 @@ impl Device {
 
     fn refused(&self, why: &str) -> TargetError {
         let model = text_of(Path::new(BLOCKS).join(disk_of(&self.name)).join("device/model"));
-        let size = self.size().map_or_else(|_| "unknown size".to_owned(), |size| size.to_string());
-        let described = model.map_or(size.clone(), |model| format!("{model}, {size}"));
-        TargetError::Unsafe(format!("`{}` ({described}) {why}", shown(&self.path)))
+        let size = self.size().ok().map(|size| size.to_string());
+        let described = model.into_iter().chain(size).collect::<Vec<_>>().join(", ");
+        let described = if described.is_empty() { described } else { format!(" ({described})") };
+        TargetError::Unsafe(format!("`{}`{described} {why}", shown(&self.path)))
     }
 }
 
@@ -264,7 +269,7 @@ mod tests {
             let consent = Consent { device: device.path.clone(), identity: device.identity() };
             let error = device.check_destroy(&[consent], &[]).unwrap_err();
             assert!(matches!(error, TargetError::Unsafe(_)), "{error}");
-            assert!(error.to_string().contains("holds the data of `/`"), "{error}");
+            assert!(error.to_string().contains("holds `/`"), "{error}");
         }
         // In a container the root is on no device that can be seen.
         assert!(below.len() <= 16, "{below:?}");

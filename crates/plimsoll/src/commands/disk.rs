@@ -44,7 +44,7 @@ pub fn clap() -> Command {
     let size = Arg::new("file-size").long("file-size").value_name("SIZE").default_value("512MiB");
     let write = Arg::new("write").long("write").action(ArgAction::SetTrue);
     Command::new("disk")
-        .about("Examine a disk: its settings, read timings as of hdparm -tT, and its maximum rate per block size")
+        .about("Examine a disk: its settings, read timings as in hdparm -tT, and its maximum rate per block size")
         .arg(dir)
         .arg(time.hide_env(true).help("Duration of each of the 12 timings"))
         .arg(size.env("PLIMSOLL_FILE_SIZE").hide_env(true).help("Size of the temporary file"))
@@ -227,7 +227,7 @@ fn possible<T>(measured: Result<T, Fault>) -> Result<Result<T, Fault>, Fault> {
 fn text(facts: &[Fact], measured: &Measured, width: usize) -> String {
     let mut text = String::from("disk\n");
     facts.iter().for_each(|fact| text += &fact_lines(fact, width));
-    let _ = writeln!(text, "\nsequential reads of a file of {} (MB as hdparm has it: 2^20 bytes)", measured.file);
+    let _ = writeln!(text, "\nsequential reads of a file of {} (MB as in hdparm: 2^20 bytes)", measured.file);
     measured.timings.iter().for_each(|timing| text += &timing_lines(timing));
     text += "\nmaximum rate of random access: O_DIRECT, io_uring, 1 client (MB: 10^6 bytes)\n";
     let _ = writeln!(text, "  {:6} {:>8} {:>6} {:>12} {:>10} {:>10}", "", "block", "depth", "IOPS", "MB/s", "p99");

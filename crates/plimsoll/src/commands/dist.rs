@@ -39,7 +39,7 @@ pub fn clap() -> Command {
         Arg::new(name).long(name).value_name("COUNT").default_value(default).allow_hyphen_values(true)
     };
     Command::new("dist")
-        .about("Draw from access distributions and compare the draws with their laws")
+        .about("Draw from access distributions and check the draws against the exact probabilities")
         .arg(specs.help(format!("Distributions: {} [default: all]", forms.join(", "))))
         .arg(number("n", "1e6").help("Number of keys"))
         .arg(number("draws", "1e6").help("Number of draws from each distribution"))

@@ -62,8 +62,8 @@ const ENDLESS: (&str, &str) = ("rows", "0");
 const SINGLE: (&str, &str) = ("rows_per_commit", "1");
 
 const PROBES: &[Probe] = &[
-    probe("scripted engine, 1 client", "file", &[("engine", "null")]),
-    probe("scripted engine, 2 clients", "file", &[("engine", "null"), ("clients", "2")]),
+    probe("engine null, 1 client", "file", &[("engine", "null")]),
+    probe("engine null, 2 clients", "file", &[("engine", "null"), ("clients", "2")]),
     probe("null device, 4 KiB pwrite", "file", &[("io", "sync"), CACHED, SMALL, FILE, NULL, WRITES]),
     probe(
         "null device, 4 KiB io_uring depth 32",

@@ -59,8 +59,15 @@ pub fn find(text: &str, dir: &Path) -> Result<PathBuf, Fault> {
 
 /// The run files of `dir`, the oldest first.
 fn run_files(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
-    let cannot = |error| {
-        Fault::usage(format!("cannot list `{}`: {error}; name the directory of run files with --runs", dir.display()))
+    let cannot = |error: std::io::Error| {
+        let dir = output::shown(dir);
+        Fault::usage(match error.kind() {
+            std::io::ErrorKind::NotFound => format!("no runs yet in `{dir}`; `plimsoll quick` records one"),
+            _ => format!(
+                "cannot list `{dir}`: {}; choose another directory with --runs",
+                host::error::system_words(&error)
+            ),
+        })
     };
     let entries = std::fs::read_dir(dir).map_err(cannot)?;
     let paths = entries.flatten().map(|entry| entry.path());

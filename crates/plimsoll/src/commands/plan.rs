@@ -99,8 +99,8 @@ fn time(estimate: &plan::Estimate) -> String {
     let bounded = format!("at most {} s, plus loading the data", three_digits(estimate.seconds));
     match estimate.until_rows {
         0 => bounded,
-        all if all == estimate.points => "until all rows are inserted".to_owned(),
-        some => format!("{bounded}; {some} points run until their rows are inserted"),
+        all if all == estimate.points => "until all points are done".to_owned(),
+        some => format!("{bounded}; {some} points run until they are done"),
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
             time(&plan::Estimate { points: 7, data_sets: 1, seconds, until_rows, warnings: Vec::new() })
         };
         assert_eq!(shown(210.0, 0), "at most 210 s, plus loading the data");
-        assert_eq!(shown(60.0, 5), "at most 60.0 s, plus loading the data; 5 points run until their rows are inserted");
-        assert_eq!(shown(0.0, 7), "until all rows are inserted");
+        assert_eq!(shown(60.0, 5), "at most 60.0 s, plus loading the data; 5 points run until they are done");
+        assert_eq!(shown(0.0, 7), "until all points are done");
     }
 }

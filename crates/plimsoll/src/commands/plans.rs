@@ -73,7 +73,11 @@ fn read(path: &Path) -> Result<String, Fault> {
         let meant = plan::text::hint(&path.display().to_string(), known.iter().copied());
         let known = format!("; the built-in plans are {}", known.join(", "));
         let more = if meant.is_empty() { known } else { meant };
-        Fault::usage(format!("cannot read the plan `{}`: {error}{more}", path.display()))
+        let path = path.display();
+        Fault::usage(match error.kind() {
+            std::io::ErrorKind::NotFound => format!("there is no plan file and no built-in plan `{path}`{more}"),
+            _ => format!("cannot read the plan `{path}`: {}{more}", host::error::system_words(&error)),
+        })
     };
     let file = std::fs::File::open(path).map_err(cannot)?;
     let mut text = String::new();

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// The command.
 pub fn clap() -> Command {
     list::run_arguments(Command::new("verify"))
-        .about("Check the data that a run with `verify = true` wrote and left behind; reads only")
+        .about("Check the data that a run with `verify = true` wrote and left behind; read-only")
 }
 
 /// Data that was checked.

@@ -50,10 +50,10 @@ fn what_is_no_run_file_is_called_so() {
     fs::write(&path, "").unwrap();
     not_a_run("it is empty");
     fs::write(&path, "a text file of some length\n".repeat(100)).unwrap();
-    not_a_run("it is no SQLite database");
+    not_a_run("it is not an SQLite database");
     fs::remove_file(&path).unwrap();
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE meta (key, value)").unwrap();
-    not_a_run("a SQLite database of another program");
+    not_a_run("an SQLite database of another program");
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
     not_a_run("it is not a regular file");

@@ -42,7 +42,7 @@ use statements::Statements;
 pub static INSERT: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "insert",
-        help: "the insert benchmark: loads rows, makes indexes, inserts with them, drains, and queries beside inserts",
+        help: "the insert benchmark: loads rows, creates indexes, inserts with them, drains, and queries during inserts",
         families: &[Family::Sql, Family::Kv],
         params: PARAMS,
     },
@@ -62,24 +62,24 @@ pub static INSERT: WorkloadDef = WorkloadDef {
 
 const PARAMS: &[ParamDef] = &[
     ParamDef {
-        help: "the step to run; a plan that names several, or none, runs them in order on the same data: load without indexes (l.i0), \
-               make them (l.x), insert (l.i1), insert a fifth as much in small commits (l.i2), drain, range queries (qr) and \
+        help: "steps to run, in this order whatever order you name, on the same data; none = all: load without indexes (l.i0), create \
+               them (l.x), insert (l.i1), insert a fifth as many rows in small commits (l.i2), drain, range queries (qr), \
                point queries (qp)",
         ..ParamDef::new("step", ParamRole::Work, ParamKind::Steps(&STEPS), "l.i0")
     },
     ParamDef {
-        help: "the tables of the 2012 benchmark, or those of today with a text column",
+        help: "tables of the 2012 benchmark, or today's, with a text column",
         shapes_data: true,
         ..ParamDef::new("schema", ParamRole::Ground, ParamKind::OneOf(&FORMS), "ibench")
     },
     ParamDef {
-        help: "number of secondary indexes: the first of marketsegment, registersegment and pdc",
+        help: "number of secondary indexes, in the order marketsegment, registersegment, pdc",
         shapes_data: true,
         used_if: Some(UsedIf { param: "step", one_of: &["l.x", "l.i1", "l.i2", "drain", "qr", "qp"] }),
         ..ParamDef::new("indexes", ParamRole::Ground, int(0, 3), "3")
     },
     ParamDef {
-        help: "rows that l.i0 and l.i1 each insert over all clients, and l.i2 a fifth of; 0 = until the time is over",
+        help: "rows inserted by l.i0 and by l.i1, all clients together (l.i2: a fifth); 0 = until --time ends",
         scales: true,
         ..ParamDef::new("rows", ParamRole::Size, int(0, ROWS_MAX), "100000")
     },
@@ -117,11 +117,11 @@ const PARAMS: &[ParamDef] = &[
         ..ParamDef::new("incompressible", ParamRole::Ground, ParamKind::Float { min: 0.0, max: 1.0 }, "0.5")
     },
     ParamDef {
-        help: "in every step after l.i0, delete as many of the oldest rows per commit as it inserts",
+        help: "in every step after l.i0, delete as many of the oldest rows per commit as are inserted",
         ..ParamDef::new("delete", ParamRole::Work, ParamKind::Bool, "false")
     },
     ParamDef {
-        help: "rows inserted per second in the background of each client of qr and qp; 0 = none",
+        help: "background inserts in qr and qp: rows per second and client; 0 = none",
         used_if: Some(UsedIf { param: "step", one_of: &["qr", "qp"] }),
         ..ParamDef::new("insert_rate", ParamRole::Work, int(0, 1_000_000), "100")
     },

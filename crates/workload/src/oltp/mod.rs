@@ -28,7 +28,7 @@ use std::sync::atomic::AtomicU64;
 pub static OLTP: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "oltp",
-        help: "the OLTP benchmark of sysbench: point selects, transactions that read and write, and their parts",
+        help: "the OLTP benchmark of sysbench: point selects, transactions that read and write, and single statements",
         families: &[Family::Sql, Family::Kv],
         params: &[MIX, STATEMENT, TABLES, TABLE_ROWS, SECONDARY_INDEX, TRANSACTION, ACCESS],
     },
@@ -420,7 +420,7 @@ mod tests {
             .err()
             .expect("a refusal")
             .to_string();
-        let expected = "workload `oltp` with mix = `read_write` does not exist for key-value engines";
+        let expected = "key-value engines cannot run workload `oltp` with mix = `read_write`";
         assert_eq!(refused, format!("{expected}; use mix = `point_select`"));
     }
 
