@@ -57,7 +57,7 @@ impl Resumed {
         let refused = |why: String| RunnerError::Unsupported(format!("`{shown}` cannot be resumed: {why}"));
         let (done, planned) = (complete_points(&head), head.meta.plan.trials.len());
         if done.len() == planned {
-            return Err(refused(format!("all its points are complete")));
+            return Err(refused("all its points are complete".to_owned()));
         }
         let version = env!("CARGO_PKG_VERSION");
         if head.meta.plimsoll_version != version {
