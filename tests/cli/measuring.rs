@@ -346,5 +346,9 @@ fn steps_that_nobody_wrote_are_those_that_the_engine_has_and_a_written_one_is_re
     assert_eq!(steps, ["l.i0", "l.x", "l.i1", "l.i2", "drain", "qp"]);
     let refused = lab.run(&[&insert[..], &["--steps", "l.i0,qr"]].concat());
     assert_eq!(refused.exit, 2);
-    assert!(refused.stderr.contains("step = `qr` does not exist for key-value engines"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("key-value engines cannot run workload `insert` with step = `qr`"),
+        "{}",
+        refused.stderr
+    );
 }

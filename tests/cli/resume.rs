@@ -126,7 +126,7 @@ fn a_run_is_gone_on_with_only_where_that_makes_sense() {
     let elsewhere = ["run", "--resume", "last", "--dir", other.path().to_str().unwrap()];
     refused(&elsewhere, 3, "is in use: its recorder is still at work");
     assert_eq!(child.wait().unwrap().code(), Some(0), "whoever records it was not disturbed");
-    refused(&["run", "--resume", "last"], 2, "cannot be resumed: all its 2 points are complete");
+    refused(&["run", "--resume", "last"], 2, "cannot be resumed: all its points are complete");
     refused(&["run", "--resume", "nobody"], 2, "there is no run `nobody`");
     refused(&["run", "--resume", "last", "--clients", "4"], 2, "--clients: a resumed run keeps its plan");
     refused(&["run", "quick", "--resume", "last"], 2, "cannot be used with");

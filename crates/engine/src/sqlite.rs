@@ -507,7 +507,7 @@ impl Driver for SqliteDriver {
                 .and_then(|connection| self.perform(&connection, op)),
         };
         let Err(error) = done else { return Outcome::Ok { bytes: 0 } };
-        self.failure = format!("engine `sqlite`: {error}");
+        self.failure = format!("engine `sqlite` on `{}`: {error}", shown(&self.database));
         Outcome::Failed(class_of(&error))
     }
 

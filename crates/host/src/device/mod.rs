@@ -126,11 +126,12 @@ impl Device {
         if destroy.iter().any(|consent| is_this(consent) && consent.identity == identity) {
             return Ok(());
         }
-        if let Some(wrong) = destroy.iter().find(|consent| is_this(consent)) {
-            let (wrong, node) = (shown(Path::new(&wrong.identity)), shown(&self.path));
-            return Err(TargetError::Unsafe(format!("`{wrong}` is not the serial of `{node}` (`{identity}`)")));
-        }
-        let on_it = self.content()?;
+        let on_it = match destroy.iter().find(|consent| is_this(consent)) {
+            Some(wrong) => {
+                format!("{}; `{}` is not its serial", self.content()?, shown(Path::new(&wrong.identity)))
+            }
+            None => self.content()?,
+        };
         let node = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
         let named = format!("{}={identity}", shown(&node));
         let quote = if named.contains([' ', '"', '$', '&', ';', '(', '*', '\\']) { "'" } else { "" };
