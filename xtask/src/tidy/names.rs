@@ -5,11 +5,10 @@
 //! Limits: a name is known by the variable, field or method that holds it; a literal behind a constant is not seen; tests are left
 //! out.
 
-use super::Problem;
-use super::prose::{entries, is_checked, is_test};
+use super::problem::Problem;
+use super::prose::{check_but_exempt, is_test};
 use crate::workspace::TextFile;
 use anyhow::{Context, Result};
-use std::collections::BTreeSet;
 use syn::parse::Parser;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -27,18 +26,7 @@ const OF_EVERY_TRIAL: &[&str] =
     &["target", "workload", "clients", "depth", "repeat", "fs", "storage_limit", "memory_limit", "pacing", "until"];
 
 pub(super) fn check(files: &[TextFile]) -> Result<Vec<Problem>> {
-    let exempt = files.iter().find(|file| file.path == EXEMPT).with_context(|| format!("`{EXEMPT}` is gone"))?;
-    let mut unneeded: BTreeSet<&str> = entries(&exempt.text).collect();
-    let mut problems = Vec::new();
-    for file in files.iter().filter(|file| is_checked(&file.path)) {
-        let found = faults(file)?;
-        if !found.is_empty() && !unneeded.remove(file.path.as_str()) {
-            problems.extend(found);
-        }
-    }
-    let text = |entry| format!("`{entry}` needs no exemption any more; remove its line");
-    problems.extend(unneeded.into_iter().map(|entry| Problem::new(EXEMPT, text(entry))));
-    Ok(problems)
+    check_but_exempt(files, EXEMPT, faults)
 }
 
 fn faults(file: &TextFile) -> Result<Vec<Problem>> {

@@ -40,8 +40,17 @@ const PARSING: &[&str] = &[
 ];
 
 pub(super) fn check(files: &[TextFile]) -> Result<Vec<Problem>> {
-    let exempt = files.iter().find(|file| file.path == EXEMPT).with_context(|| format!("`{EXEMPT}` is gone"))?;
-    let mut unneeded: BTreeSet<&str> = entries(&exempt.text).collect();
+    check_but_exempt(files, EXEMPT, faults)
+}
+
+/// What `faults` finds in the files that are checked and not listed in the file `exempt`, and lines of that list without need.
+pub(super) fn check_but_exempt(
+    files: &[TextFile],
+    exempt: &str,
+    faults: fn(&TextFile) -> Result<Vec<Problem>>,
+) -> Result<Vec<Problem>> {
+    let list = files.iter().find(|file| file.path == exempt).with_context(|| format!("`{exempt}` is gone"))?;
+    let mut unneeded: BTreeSet<&str> = entries(&list.text).collect();
     let mut problems = Vec::new();
     for file in files.iter().filter(|file| is_checked(&file.path)) {
         let found = faults(file)?;
@@ -50,16 +59,16 @@ pub(super) fn check(files: &[TextFile]) -> Result<Vec<Problem>> {
         }
     }
     let text = |entry| format!("`{entry}` needs no exemption any more; remove its line");
-    problems.extend(unneeded.into_iter().map(|entry| Problem::new(EXEMPT, text(entry))));
+    problems.extend(unneeded.into_iter().map(|entry| Problem::new(exempt, text(entry))));
     Ok(problems)
 }
 
-pub(super) fn entries(exempt: &str) -> impl Iterator<Item = &str> {
+fn entries(exempt: &str) -> impl Iterator<Item = &str> {
     exempt.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
 /// Rust files of both crates. `simulate.rs` and `testing.rs` are parts of tests.
-pub(super) fn is_checked(path: &str) -> bool {
+fn is_checked(path: &str) -> bool {
     let is_test = path.ends_with("/simulate.rs") || path.ends_with("/testing.rs");
     path.ends_with(".rs") && !is_test && (path.starts_with(ANALYSIS) || path.starts_with(REPORT))
 }
