@@ -50,7 +50,7 @@ impl RemainingDebt {
     /// What is left, as a fact of the point that should have drained it. Returned once.
     pub(super) fn take_fact(&self) -> Option<Fact> {
         let left = self.0.swap(0, Relaxed);
-        (left > 0).then(|| Fact::new("rest.unpaid_bytes", left.to_string()))
+        (left > 0).then(|| Fact::new("drain.pending_bytes", left.to_string()))
     }
 }
 
@@ -170,7 +170,7 @@ mod tests {
         let (debt, of_instance) = (RemainingDebt::default(), RemainingDebt::default());
         let of_client = of_instance.clone();
         of_client.set(Bytes(300 << 14));
-        assert_eq!(of_instance.take_fact(), Some(Fact::new("rest.unpaid_bytes", "4915200")));
+        assert_eq!(of_instance.take_fact(), Some(Fact::new("drain.pending_bytes", "4915200")));
         assert_eq!((of_instance.take_fact(), debt.take_fact()), (None, None));
     }
 }

@@ -26,7 +26,7 @@ pub(crate) const CACHE: ParamDef = ParamDef {
     help: "size of the engine's own cache (SQLite: of each connection)",
     scales: true,
     shapes_data: true,
-    role: ParamRole::Size,
+    role: ParamRole::CacheSize,
     meaning: Some(Meaning::Cache),
     used_if: None,
 };

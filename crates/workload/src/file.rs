@@ -56,7 +56,7 @@ const MODE: ParamDef = ParamDef {
     help: "access pattern: random reads (rndrd), writes (rndwr) or both (rndrw), sequential reads (seqrd) or overwrites (seqwr)",
     scales: false,
     shapes_data: false,
-    role: ParamRole::Work,
+    role: ParamRole::Mode,
     meaning: None,
     used_if: None,
 };
@@ -78,7 +78,7 @@ const FILE_SIZE: ParamDef = ParamDef {
     help: "total size of all files; each is rounded down to a multiple of 4 KiB and has at least one block",
     scales: true,
     shapes_data: true,
-    role: ParamRole::Size,
+    role: ParamRole::DataSize,
     meaning: None,
     used_if: None,
 };

@@ -169,6 +169,7 @@ fn catalogue() -> Catalogue {
         workloads: WORKLOADS.iter().map(|def| def.entry).collect(),
         distributions: workload::distribution::DISTRIBUTIONS.iter().map(|def| def.entry).collect(),
         run_ops: |name, params| workload::find(name)?.run_ops(params),
+        traits: |_, _| model::WorkTraits::default(),
         shares_data: |_, _| true,
         has_step: engine::has_step,
     }

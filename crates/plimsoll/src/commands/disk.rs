@@ -75,11 +75,11 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 }
 
 /// The ceilings that could be measured, for comparison with later runs.
-fn remembered(measured: &Measured) -> Vec<store::ceilings::Ceiling> {
+fn remembered(measured: &Measured) -> Vec<store::ceilings::CeilingEntry> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let kernel = host::machine::kernel();
     let one = |ceiling: &Ceiling| {
-        Some(store::ceilings::Ceiling {
+        Some(store::ceilings::CeilingEntry {
             operation: operation(ceiling).into(),
             block_bytes: ceiling.block.0,
             depth: ceiling.depth,

@@ -6,7 +6,7 @@
 use crate::messages::Assignment;
 use engine::EngineDef;
 use load::BackgroundLoad;
-use model::{EngineTraits, Fact, KindDef, ParamOwner, PointParam, PointTraits, Trial};
+use model::{EngineTraits, Fact, KindDef, PointTraits, Trial};
 use workload::{Kind, WorkloadDef};
 
 /// The kinds of its operations, its place in a sequence, and where it ends by itself.
@@ -35,7 +35,7 @@ pub(super) fn of_background(background: &BackgroundLoad, kinds: &[Kind]) -> [Fac
     let names: Vec<&str> = background.kinds.iter().map(|kind| kinds[usize::from(kind.0)].name).collect();
     let clients = background.count().to_string();
     let facts = [("clients", clients), ("kinds", names.join(",")), ("per_s", background.per_s.to_string())];
-    facts.map(|(name, value)| Fact::new(format!("beside.{name}"), value))
+    facts.map(|(name, value)| Fact::new(format!("background.{name}"), value))
 }
 
 /// The kinds of operation as the run file declares them.
@@ -52,14 +52,6 @@ pub(super) fn declared_traits(trial: &Trial, def: &EngineDef) -> PointTraits {
     let engine = EngineTraits::from_params(def.entry.params, &trial.target.params);
     let engine = EngineTraits { scripted: def.scripted, ..engine };
     PointTraits { engine, work: (workload_of(trial).traits)(&trial.workload.params), ..PointTraits::default() }
-}
-
-/// The parameters of `trial` with their roles.
-pub(super) fn declared_params(trial: &Trial, def: &EngineDef) -> Vec<PointParam> {
-    let (engine, workload) = (&trial.target.params, &trial.workload.params);
-    let of_engine = PointParam::declared(ParamOwner::Engine, def.entry.params, engine, workload);
-    let of_workload = PointParam::declared(ParamOwner::Workload, workload_of(trial).entry.params, workload, engine);
-    [of_engine, of_workload].concat()
 }
 
 fn workload_of(trial: &Trial) -> &'static WorkloadDef {

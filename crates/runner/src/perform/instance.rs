@@ -109,11 +109,11 @@ impl RunningInstance {
     pub fn note_loaded(&mut self) -> Result<(), RunnerError> {
         let began = Instant::now();
         let engine_facts = self.instance.finish_load()?;
-        let rest = Fact::new("load.rest_s", format!("{:.3}", began.elapsed().as_secs_f64()));
+        let settle = Fact::new("load.settle_s", format!("{:.3}", began.elapsed().as_secs_f64()));
         let space = self.instance.space();
         let bytes = Fact::new("load.bytes", space.total.0.to_string());
         let rows = space.rows.map(|rows| Fact::new("load.rows", rows.to_string()));
-        self.load_facts = [rest, bytes].into_iter().chain(rows).chain(engine_facts).collect();
+        self.load_facts = [settle, bytes].into_iter().chain(rows).chain(engine_facts).collect();
         Ok(())
     }
 

@@ -12,6 +12,7 @@ mod replay;
 mod sink;
 
 use crate::PREPARE_AT_MOST;
+use crate::catalogue::declared_params;
 use crate::error::RunnerError;
 use crate::messages::{Assignment, Deliver, Message, Opened, Performer};
 use crate::preflight::RunSite;
@@ -150,7 +151,7 @@ impl<'a> TrialPerformer<'a> {
         conductor.deliver(Message::Opened(Box::new(Opened {
             facts,
             traits: facts::declared_traits(trial, running.def),
-            params: facts::declared_params(trial, running.def),
+            params: declared_params(trial),
             kinds: facts::kind_defs(&kinds),
             sources: sources.iter().map(|source| source.describe()).collect(),
         })));

@@ -30,8 +30,8 @@ use crate::sequence::TABLES_MAX;
 use crate::{Reuse, SequenceState, Unsupported, WorkloadDef};
 use inserts::{Commits, Empty, Inserts, index_part, numbered_part};
 use model::{
-    Bytes, Entry, Family, Op, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, RowWork, StepWork, UsedIf,
-    WorkTraits,
+    Bytes, Entry, Family, Op, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, RowWork, StepIndexes, StepWork,
+    UsedIf, WorkTraits,
 };
 use queries::{Queries, Query};
 use rows::Data;
@@ -65,7 +65,7 @@ const PARAMS: &[ParamDef] = &[
         help: "steps to run, in this order whatever order you name, on the same data; none = all: load without indexes (l.i0), create \
                them (l.x), insert (l.i1), insert a fifth as many rows in small commits (l.i2), drain, range queries (qr), \
                point queries (qp)",
-        ..ParamDef::new("step", ParamRole::Work, ParamKind::Steps(&STEPS), "l.i0")
+        ..ParamDef::new("step", ParamRole::Step, ParamKind::Steps(&STEPS), "l.i0")
     },
     ParamDef {
         help: "tables of the 2012 benchmark, or today's, with a text column",
@@ -76,12 +76,12 @@ const PARAMS: &[ParamDef] = &[
         help: "number of secondary indexes, in the order marketsegment, registersegment, pdc",
         shapes_data: true,
         used_if: Some(UsedIf { param: "step", one_of: &["l.x", "l.i1", "l.i2", "drain", "qr", "qp"] }),
-        ..ParamDef::new("indexes", ParamRole::Ground, int(0, 3), "3")
+        ..ParamDef::new("indexes", ParamRole::Indexes, int(0, 3), "3")
     },
     ParamDef {
         help: "rows inserted by l.i0 and by l.i1, all clients together (l.i2: a fifth); 0 = until --time ends",
         scales: true,
-        ..ParamDef::new("rows", ParamRole::Size, int(0, ROWS_MAX), "100000")
+        ..ParamDef::new("rows", ParamRole::DataSize, int(0, ROWS_MAX), "100000")
     },
     ParamDef {
         help: "rows per commit in l.i0 and l.i1; each operation is one commit",
@@ -160,6 +160,15 @@ impl Step {
         all[at.expect("`step` is declared with these words")]
     }
 
+    /// What the step does to the secondary indexes.
+    fn indexes(self) -> StepIndexes {
+        match self {
+            Step::Load => StepIndexes::NotAtStart,
+            Step::Index => StepIndexes::Made,
+            Step::Insert | Step::InsertSmall | Step::Drain | Step::Ranges | Step::Points => StepIndexes::Kept,
+        }
+    }
+
     /// How many rows the step inserts in all, where it inserts; 0 where its time ends it.
     fn rows(self, params: &Params) -> u64 {
         match self {
@@ -197,8 +206,13 @@ fn traits(params: &Params) -> WorkTraits {
         partition_rows: Some(params.int("partition_rows") * params.int("tables")).filter(|rows| *rows > 0),
         deletes: params.flag("delete"),
     };
-    let named = StepWork { name: params.word("step").to_owned(), at: step as u32, drains: step == Step::Drain };
-    WorkTraits { io: None, rows: Some(rows), step: Some(named) }
+    let step = StepWork {
+        name: params.word("step").to_owned(),
+        at: step as u32,
+        drains: step == Step::Drain,
+        indexes: step.indexes(),
+    };
+    WorkTraits { io: None, rows: Some(rows), step: Some(step) }
 }
 
 /// `l.i2` inserts one row for so many of `l.i1`.
@@ -288,8 +302,9 @@ fn kv(params: &Params, seed: u64, sequence: &SequenceState) -> Result<KvProgram,
 /// The rows as the step finds them. Where it makes the indexes, the steps after it find those.
 fn data(params: &Params, seed: u64, sequence: &SequenceState) -> Data {
     let step = Step::of(params);
-    let indexed = sequence.indexed_or(!matches!(step, Step::Load | Step::Index));
-    if step == Step::Index {
+    // The step that makes the indexes begins without them.
+    let indexed = sequence.indexed_or(step.indexes() == StepIndexes::Kept);
+    if step.indexes() == StepIndexes::Made {
         sequence.set_indexed();
     }
     Data { schema: Schema::new(params, rows_of_all_steps(params)), seed, indexed, sequence: sequence.clone() }

@@ -57,7 +57,7 @@ const MIX: ParamDef = ParamDef {
            custom = the statements of the plan file",
     scales: false,
     shapes_data: false,
-    role: ParamRole::Work,
+    role: ParamRole::Mix,
     meaning: None,
     used_if: None,
 };
@@ -91,7 +91,7 @@ const TABLE_ROWS: ParamDef = ParamDef {
     help: "rows in each table",
     scales: true,
     shapes_data: true,
-    role: ParamRole::Size,
+    role: ParamRole::DataSize,
     meaning: None,
     used_if: None,
 };
