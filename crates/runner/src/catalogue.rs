@@ -4,7 +4,7 @@
 //! Limits: none.
 
 use model::{Catalogue, Params};
-use workload::Reuse;
+use workload::DataReuse;
 
 /// All engines, workloads and distributions of this binary.
 pub fn all() -> Catalogue {
@@ -23,5 +23,5 @@ fn run_ops(workload: &str, params: &Params) -> Option<u64> {
 }
 
 fn shares_data(workload: &str, params: &Params) -> bool {
-    workload::find(workload).is_some_and(|def| (def.data_reuse)(params) == Reuse::Shared)
+    workload::find(workload).is_some_and(|def| (def.data_reuse)(params) == DataReuse::Shared)
 }
