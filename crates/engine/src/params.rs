@@ -4,7 +4,7 @@
 
 use model::{Meaning, ParamDef, ParamKind, ParamRole};
 
-/// How safe a commit is: one word for all engines. Each engine's file says what it does for each.
+/// How safe a commit is: one word for all engines. Each engine's file describes what it does for each.
 pub(crate) const DURABILITY: ParamDef = ParamDef {
     name: "durability",
     kind: ParamKind::OneOf(&["disk", "os", "none"]),

@@ -4,7 +4,7 @@
 //! Limits: none.
 
 use model::{Catalogue, Params, PointParam, Trial, WorkTraits};
-use workload::Reuse;
+use workload::DataReuse;
 
 /// All engines, workloads and distributions of this binary.
 pub fn all() -> Catalogue {
@@ -38,5 +38,5 @@ fn work_traits(workload: &str, params: &Params) -> WorkTraits {
 }
 
 fn shares_data(workload: &str, params: &Params) -> bool {
-    workload::find(workload).is_some_and(|def| (def.data_reuse)(params) == Reuse::Shared)
+    workload::find(workload).is_some_and(|def| (def.data_reuse)(params) == DataReuse::Shared)
 }
