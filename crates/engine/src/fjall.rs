@@ -9,8 +9,8 @@
 use crate::counters::{ServerSource, in_process_source, own};
 use crate::data_description::DataDescription;
 use crate::engine::{
-    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients, depth_one_only,
-    loaders_for,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients,
+    depth_one_only, loaders_for,
 };
 use crate::kv::{KvDriver, KvStore, program_of};
 use crate::maintenance::{self, Maintenance};
@@ -110,7 +110,8 @@ struct OpenDatabase {
 impl OpenDatabase {
     fn open(own: &Path, params: &Params, tables: &[&str]) -> Result<OpenDatabase, TargetError> {
         let cache = params.bytes("cache").0;
-        let (database, keyspaces) = open_keyspaces(own, cache, tables).map_err(engine_error("open a database in", own))?;
+        let (database, keyspaces) =
+            open_keyspaces(own, cache, tables).map_err(engine_error("open a database in", own))?;
         Ok(OpenDatabase { syncer: sync_each_second(&database, params)?, keyspaces, database })
     }
 }

@@ -29,5 +29,7 @@ mod sql;
 mod sqlite;
 pub mod verify;
 
-pub use engine::{DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients};
+pub use engine::{
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients,
+};
 pub use registry::{ENGINES, counter_sources, find, has_step, shape_of};

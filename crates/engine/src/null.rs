@@ -141,7 +141,12 @@ struct SharedState {
 
 impl NullEngine {
     fn start(params: &Params, seed: u64) -> NullEngine {
-        NullEngine { script: NullScript::from_params(params), seed, clock: MonotonicClock::start(), shared: Arc::default() }
+        NullEngine {
+            script: NullScript::from_params(params),
+            seed,
+            clock: MonotonicClock::start(),
+            shared: Arc::default(),
+        }
     }
 
     fn make_client<O: Op>(&self, source: OpSource<O>, slot: ClientIndex) -> Box<dyn Client> {

@@ -11,8 +11,8 @@
 use crate::counters::{ServerSource, in_process_source, own};
 use crate::data_description::DataDescription;
 use crate::engine::{
-    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients, depth_one_only,
-    workload_of,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients,
+    depth_one_only, workload_of,
 };
 use crate::maintenance::{self, Maintenance, RemainingDebt};
 use crate::params;
@@ -34,7 +34,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use workload::{BackgroundOps, SqlColumn, ColumnKind, OpKindDef, OpStream, SequenceState, SqlProgram, SqlTable, SqlWork};
+use workload::{
+    BackgroundOps, ColumnKind, OpKindDef, OpStream, SequenceState, SqlColumn, SqlProgram, SqlTable, SqlWork,
+};
 
 /// The engine `sqlite`.
 pub static SQLITE: EngineDef = EngineDef {
@@ -115,7 +117,8 @@ impl SqliteInstance {
         let own = dir.own_directory("sqlite")?;
         let database = own.join("plimsoll.db");
         let params = start.trial.target.params.clone();
-        let admin = open_connection(&database, &params, 0).map_err(engine_error("open a new database at", &database))?;
+        let admin =
+            open_connection(&database, &params, 0).map_err(engine_error("open a new database at", &database))?;
         sort_in(&admin, &own).map_err(engine_error("keep temporary files beside", &database))?;
         let syncer = sync_each_second(&database, &params)?;
         let (reset, made_for) = (DataReset::from_params(&params), DataDescription::new(start));

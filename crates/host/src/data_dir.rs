@@ -342,7 +342,9 @@ fn left_alone(dir: &Path, why: &str) -> TargetError {
 
 /// `None` if the directory is in use.
 fn sweep_one(dir: &Path, release: ReleaseVolume) -> Option<String> {
-    let Ok(locked) = open_directory(dir) else { return Some(left_note(dir, "it is named like a data directory but is not one")) };
+    let Ok(locked) = open_directory(dir) else {
+        return Some(left_note(dir, "it is named like a data directory but is not one"));
+    };
     let ours = locked.metadata().is_ok_and(|meta| meta.uid() == rustix::process::geteuid().as_raw());
     if !ours {
         return Some(left_note(dir, "it belongs to another user"));
@@ -355,7 +357,9 @@ fn sweep_one(dir: &Path, release: ReleaseVolume) -> Option<String> {
     }
     match read_manifest(&locked) {
         None => Some(left_note(dir, "its manifest is missing or damaged; remove it by hand")),
-        Some(manifest) if manifest.host != host_name() => Some(left_note(dir, "it was made by another machine, which may be using it")),
+        Some(manifest) if manifest.host != host_name() => {
+            Some(left_note(dir, "it was made by another machine, which may be using it"))
+        }
         Some(manifest) => {
             match end_servers(dir, &manifest).and_then(|()| remove_listed(dir, &locked, &manifest, Some(release))) {
                 Ok(()) => Some(format!("removed `{}`, left by a run that was killed", shown(dir))),

@@ -306,7 +306,8 @@ mod tests {
     #[test]
     fn a_request_to_stop_ends_a_timing_early() {
         let (_dir, path) = file_of(4);
-        let timing = time_reads(&path, ReadPath::Buffered, TimedReads::Cached, Nanos::from_secs(3600), &|| true).unwrap();
+        let timing =
+            time_reads(&path, ReadPath::Buffered, TimedReads::Cached, Nanos::from_secs(3600), &|| true).unwrap();
         assert_eq!(timing.bytes, REQUEST);
     }
 }

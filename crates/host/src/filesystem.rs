@@ -37,9 +37,8 @@ pub fn find_mount(dir: &Path) -> io::Result<Mount> {
     let dir = dir.canonicalize()?;
     let mounts = read_mounts()?;
     let device_number = std::fs::metadata(&dir)?.dev();
-    let mount = entry_of(&mounts, &dir, mount_id(&dir), device_number).ok_or_else(|| {
-        io::Error::other(format!("`{}` is in no mount of `/proc/self/mountinfo`", dir.display()))
-    })?;
+    let mount = entry_of(&mounts, &dir, mount_id(&dir), device_number)
+        .ok_or_else(|| io::Error::other(format!("`{}` is in no mount of `/proc/self/mountinfo`", dir.display())))?;
     let space = rustix::fs::statvfs(&dir)?;
     Ok(Mount {
         filesystem: mount.filesystem.clone(),
@@ -396,7 +395,10 @@ a line that no kernel wrote
         let file = tempfile::tempfile_in(".").unwrap();
         file.set_len(1 << 16).unwrap();
         match (direct_alignment(&file), probed_alignment(&file)) {
-            (DirectAlignment::Direct { offset_align, mem_align }, DirectAlignment::Direct { offset_align: tried, .. }) => {
+            (
+                DirectAlignment::Direct { offset_align, mem_align },
+                DirectAlignment::Direct { offset_align: tried, .. },
+            ) => {
                 assert!(offset_align.is_power_of_two() && mem_align >= 1, "{offset_align} {mem_align}");
                 assert_eq!(tried % offset_align, 0);
             }

@@ -22,7 +22,7 @@ mod usage;
 pub use client::{BatchClient, Client, SyncClient};
 pub use client_set::{BackgroundLoad, ClientSet};
 pub use clock::{Clock, MonotonicClock, SimClock};
-pub use drive::{BatchDriver, FinishedOp, Driver, StampMode};
+pub use drive::{BatchDriver, Driver, FinishedOp, StampMode};
 pub use phases::{LoadEnd, LoadOutcome, PhasePlan, PhaseSetup, Sink, run_phases};
 pub use schedule::{Admission, Schedule, Stop, StopReason};
 pub use source::{OpSource, OpSupply};

@@ -390,7 +390,8 @@ impl<'a> Collector<'a> {
         let (phase, planned) = (of_phase.foreground.phase, of_phase.foreground.end());
         // What fell due after a request to stop was never going to be performed, and is not unserved.
         let end = stopped_at.map_or(planned, |at| at.min(planned));
-        let (offered, unserved) = of_phase.count_arrivals(end, |group| self.done.get(&(phase, group)).copied().unwrap_or(0));
+        let (offered, unserved) =
+            of_phase.count_arrivals(end, |group| self.done.get(&(phase, group)).copied().unwrap_or(0));
         sink.end_phase(phase, end, offered, unserved);
     }
 

@@ -291,7 +291,14 @@ mod tests {
         let (out, delivered) = mpsc::channel();
         let mut recorder = Recorder::new(3, 1, Nanos::from_millis(100), out);
         let failed = Completion { outcome: Outcome::Failed(FailureClass::Io), ..completion(0, 1) };
-        recorder.begin_phase(&Schedule::new(Phase::Run, Tick(0), Nanos(1), None, &Pacing::Closed { think: Nanos(0) }, 0));
+        recorder.begin_phase(&Schedule::new(
+            Phase::Run,
+            Tick(0),
+            Nanos(1),
+            None,
+            &Pacing::Closed { think: Nanos(0) },
+            0,
+        ));
         for _ in 0..3 {
             recorder.record(&failed, false);
             recorder.report_failure(FailureClass::Io, failed.finished, || "EIO".into());

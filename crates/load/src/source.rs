@@ -127,7 +127,9 @@ impl<O: Op> OpSource<O> {
         self.made = match &self.left {
             // What is made and never taken may be missing elsewhere: clients of several tables count their rows down together.
             OpsLeft::Own(left) => (*left).min(self.ready.len() as u64) as usize,
-            OpsLeft::Shared(shared_budget, clients) => shared_budget.take_ops(self.ready.len() as u64, *clients) as usize,
+            OpsLeft::Shared(shared_budget, clients) => {
+                shared_budget.take_ops(self.ready.len() as u64, *clients) as usize
+            }
         };
         self.workload.fill_ops(&mut self.ready[..self.made]);
         self.taken = 0;
@@ -165,7 +167,9 @@ mod tests {
     #[test]
     fn clients_of_unlike_speed_end_together_when_they_take_from_one_count() {
         let shared_budget = SharedBudget::new(10_000);
-        let source = || OpSource::from_workload(Box::new(Anything), 64, Some(5_000)).with_shared_budget(shared_budget.clone(), 2);
+        let source = || {
+            OpSource::from_workload(Box::new(Anything), 64, Some(5_000)).with_shared_budget(shared_budget.clone(), 2)
+        };
         let (mut fast, mut slow) = (source(), source());
         let (mut of_fast, mut of_slow) = (0, 0);
         while fast.has_more() {

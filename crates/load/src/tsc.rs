@@ -45,7 +45,9 @@ impl ClientClock {
     fn recalibrate(&self) -> Tick {
         let (calibration, anchor) = (self.calibration.get(), self.anchor.get());
         let usable = anchor.ns > 0 && DISAGREED_NS.load(Relaxed) == 0;
-        let Some(sample) = usable.then(ClockSample::take_narrow).flatten() else { return self.ask_kernel(&calibration) };
+        let Some(sample) = usable.then(ClockSample::take_narrow).flatten() else {
+            return self.ask_kernel(&calibration);
+        };
         match calibration.continue_at(&anchor, &sample) {
             Recalibration::TooSoon => return self.ask_kernel(&calibration),
             Recalibration::Disagrees(by) => {
@@ -268,7 +270,12 @@ impl Calibration {
         let rate = ((u128::from(real) << SLOPE_BITS) / u128::from(counted)) as u64;
         let slower = (u128::from(rate) * u128::from(begin_ns - sample.ns) / u128::from(holds_ns)) as u64;
         let holds = ((u128::from(holds_ns) << SLOPE_BITS) / u128::from(rate.max(1))) as u64;
-        Recalibration::Done(Calibration { from: sample.count, at_ns: begin_ns, slope: rate.saturating_sub(slower), holds })
+        Recalibration::Done(Calibration {
+            from: sample.count,
+            at_ns: begin_ns,
+            slope: rate.saturating_sub(slower),
+            holds,
+        })
     }
 }
 

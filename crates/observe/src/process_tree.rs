@@ -264,7 +264,11 @@ impl AddAssign for GroupUsage {
 }
 
 /// The member that inherits from a child of `parent`: the parent, or if that ended too, its parent, and so on.
-fn nearest_living(members: &BTreeMap<u32, GroupMember>, ended: &BTreeMap<u32, GroupMember>, parent: u32) -> Option<u32> {
+fn nearest_living(
+    members: &BTreeMap<u32, GroupMember>,
+    ended: &BTreeMap<u32, GroupMember>,
+    parent: u32,
+) -> Option<u32> {
     let mut pid = parent;
     for _ in 0..ended.len() {
         match ended.get(&pid) {

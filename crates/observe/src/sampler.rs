@@ -180,7 +180,12 @@ impl<N: Fn() -> Tick> SamplerPace for ThreadPace<N> {
 }
 
 /// The sampler's life: read, wait for the next grid point, until the stop, and read once more.
-fn run_sampler(mut sources: Vec<WatchedSource>, interval: Nanos, mut pace: impl SamplerPace, deliver: &mut dyn FnMut(&mut SamplerOutput)) {
+fn run_sampler(
+    mut sources: Vec<WatchedSource>,
+    interval: Nanos,
+    mut pace: impl SamplerPace,
+    deliver: &mut dyn FnMut(&mut SamplerOutput),
+) {
     let mut grid = ReadingGrid::from_now(pace.now(), interval);
     let mut output = SamplerOutput::default();
     loop {
@@ -257,7 +262,8 @@ impl ReadingGrid {
     fn long_reading(&self, began: Tick, ended: Tick) -> Option<Event> {
         let took = ended.since(began);
         (took > self.gap_min()).then(|| {
-            let text = format!("one reading of all counters took {took}: a source was slow, or the process did not run");
+            let text =
+                format!("one reading of all counters took {took}: a source was slow, or the process did not run");
             Event::new(ended, EventKind::ClockGap, text)
         })
     }
@@ -295,7 +301,10 @@ impl WatchedSource {
             Ok(values) => (values, self.report_once("gives no values any more".into())),
             Err(panic) => {
                 self.source = None;
-                (vec![None; counters], self.report_once(format!("broke and is not read any more: {}", panic_text(&*panic))))
+                (
+                    vec![None; counters],
+                    self.report_once(format!("broke and is not read any more: {}", panic_text(&*panic))),
+                )
             }
         }
     }

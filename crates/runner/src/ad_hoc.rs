@@ -6,7 +6,7 @@
 use crate::PREPARE_AT_MOST;
 use crate::error::RunnerError;
 use engine::{Instance, StartContext, WorkloadClients};
-use load::{LoadEnd, MonotonicClock, LoadOutcome, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
+use load::{LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
 use model::{Event, IntervalRow, Nanos, Pacing, Phase, Tick, Times, Trial};
 use std::path::Path;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use crate::ceilings;
 use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
 use host::TargetError;
-use host::device::{DestroyConsent, BlockDevice};
+use host::device::{BlockDevice, DestroyConsent};
 use model::{Bytes, Catalogue, Fact, Machine, Plan, RunMeta, Trial};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};

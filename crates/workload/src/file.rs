@@ -179,7 +179,10 @@ fn io_program(params: &Params, seed: u64, _: &SequenceState) -> IoProgram {
         reads: matches!(params.word("mode"), "rndrd" | "rndrw" | "seqrd"),
         writes: matches!(params.word("mode"), "rndwr" | "rndrw" | "seqwr"),
         kinds: op_kinds(params),
-        load: OpStream::new(Some(fill_writes), 1, move |slot| FileFill { writes: slot.share_of(fill_writes), file_bytes }),
+        load: OpStream::new(Some(fill_writes), 1, move |slot| FileFill {
+            writes: slot.share_of(fill_writes),
+            file_bytes,
+        }),
         run: run_stream(params, seed, BlockSpace { block, files: files.into(), per_file: file_bytes.0 / block.0 }),
     }
 }

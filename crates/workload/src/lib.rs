@@ -17,11 +17,11 @@ mod sequence;
 mod workload;
 
 pub use program::{
-    BackgroundOps, ClientIndex, SqlColumn, ColumnKind, SqlIndex, IoProgram, OpKindDef, KvProgram, OpStream, TablePartitions,
-    SharedBudget, SqlProgram, SqlTable, SqlWork,
+    BackgroundOps, ClientIndex, ColumnKind, IoProgram, KvProgram, OpKindDef, OpStream, SharedBudget, SqlColumn,
+    SqlIndex, SqlProgram, SqlTable, SqlWork, TablePartitions,
 };
 pub use sequence::SequenceState;
-pub use workload::{MakeProgram, DataReuse, UnsupportedParam, Workload, WorkloadDef};
+pub use workload::{DataReuse, MakeProgram, UnsupportedParam, Workload, WorkloadDef};
 
 /// All workloads. A new one is one file and one line here.
 pub const WORKLOADS: &[&WorkloadDef] = &[&file::FILE, &insert::INSERT, &oltp::OLTP];

@@ -131,14 +131,7 @@ impl<O: Op + 'static> OpStream<O> {
         });
         let times = u64::from(times);
         let (passes, statements) = (self.passes * times, self.statements);
-        OpStream {
-            ops: Some(ops * times),
-            passes,
-            ahead: self.ahead,
-            make: repeat,
-            statements,
-            shared_budget: None,
-        }
+        OpStream { ops: Some(ops * times), passes, ahead: self.ahead, make: repeat, statements, shared_budget: None }
     }
 }
 

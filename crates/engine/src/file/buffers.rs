@@ -267,9 +267,9 @@ mod tests {
     fn written(buffers: &mut IoBuffers, count: u32, len: usize) -> Vec<u8> {
         let slots = buffers.count();
         let one = |nth| {
-            buffers.room_to_read(nth %  slots, len);
-            buffers.fresh_to_write(nth %  slots, len);
-            bytes_of(buffers, nth %  slots, len)
+            buffers.room_to_read(nth % slots, len);
+            buffers.fresh_to_write(nth % slots, len);
+            bytes_of(buffers, nth % slots, len)
         };
         (0..count).flat_map(one).collect()
     }
@@ -329,12 +329,16 @@ mod tests {
 
     #[test]
     fn all_clients_together_stay_below_what_a_user_may_register_and_each_has_some() {
-        let room = |clients, depth, block| BufferSizes::new(clients, depth, Bytes(block), true, WriteContent::default());
+        let room =
+            |clients, depth, block| BufferSizes::new(clients, depth, Bytes(block), true, WriteContent::default());
         assert_eq!(room(1, 16, 16 << 10).total_bytes(), Bytes((4 << 20) + (256 << 10)));
         assert_eq!(room(4, 1, 16 << 10).windows, 64);
         assert_eq!(room(1000, 1, 16 << 10).windows, 4);
         assert_eq!(room(1, 64, 16 << 20).windows, 1);
-        assert_eq!(BufferSizes::new(1, 16, Bytes(512), false, WriteContent::default()).total_bytes(), Bytes::from_kib(64));
+        assert_eq!(
+            BufferSizes::new(1, 16, Bytes(512), false, WriteContent::default()).total_bytes(),
+            Bytes::from_kib(64)
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! Limits: asked before data is made and again before clients are; what changes in between is found by the operations.
 
 use super::files::{Readahead, WriteSync};
-use super::settings::{IoInterface, FileSettings};
+use super::settings::{FileSettings, IoInterface};
 use crate::verify::UNIT;
 use host::error::{TargetError, shown};
 use host::filesystem::DirectAlignment;

@@ -172,8 +172,9 @@ pub fn footprint_of(paths: &FilePaths) -> Bytes {
 /// Syncs all files and returns how long it took: the writes that were still pending.
 pub fn timed_fsync(paths: &FilePaths) -> String {
     let start = Instant::now();
-    let synced =
-        paths.iter().try_for_each(|path| open_one(path, FileOpening::for_filling(false))?.sync_all().trying("sync", path));
+    let synced = paths
+        .iter()
+        .try_for_each(|path| open_one(path, FileOpening::for_filling(false))?.sync_all().trying("sync", path));
     match synced {
         Ok(()) => Nanos(start.elapsed().as_nanos() as u64).to_string(),
         Err(error) => format!("failed: {error}"),

@@ -6,7 +6,7 @@
 
 use super::files::{FileOpening, FilePaths, open_one};
 use super::named::NamedFile;
-use crate::verify::{ReadBack, TABLE_NAME, UnitTable, UNIT, WrittenData, read_back, table_beside};
+use crate::verify::{ReadBack, TABLE_NAME, UNIT, UnitTable, WrittenData, read_back, table_beside};
 use host::data_dir::DataDir;
 use host::error::{IoContext, TargetError, shown};
 use model::{Bytes, Fact};
@@ -33,7 +33,12 @@ impl DataGenerations {
     }
 
     /// Those of the file at `path`, new or found there.
-    pub fn for_named(path: &Path, named: &NamedFile, program: &IoProgram, seed: u64) -> Result<DataGenerations, TargetError> {
+    pub fn for_named(
+        path: &Path,
+        named: &NamedFile,
+        program: &IoProgram,
+        seed: u64,
+    ) -> Result<DataGenerations, TargetError> {
         let at = table_beside(path);
         if !named.is_full() {
             discard_table(path)?;
@@ -110,7 +115,9 @@ impl DataGenerations {
         if !self.awake {
             return Ok(());
         }
-        paths.iter().try_for_each(|path| open_one(path, FileOpening::for_filling(false))?.sync_all().trying("sync", path))?;
+        paths
+            .iter()
+            .try_for_each(|path| open_one(path, FileOpening::for_filling(false))?.sync_all().trying("sync", path))?;
         self.table.mark_at_rest()
     }
 }

@@ -70,7 +70,9 @@ impl InFlight {
     /// Why `op`, which is no longer in flight in `slot`, moved only `moved` bytes.
     #[cold]
     fn explain_short(&mut self, op: &IoOp, slot: u32, moved: usize) -> FailureClass {
-        let (IoKind::Write, Some(buffers)) = (op.io, &self.buffers) else { return self.failure.record_short(op, moved) };
+        let (IoKind::Write, Some(buffers)) = (op.io, &self.buffers) else {
+            return self.failure.record_short(op, moved);
+        };
         let len = op.len.0 as usize;
         // SAFETY: `block` vouches for `len` bytes; they are initialised, and the kernel is done with them.
         let written = unsafe { std::slice::from_raw_parts(buffers.block(slot, len), len) };

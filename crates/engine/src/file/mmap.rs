@@ -7,7 +7,7 @@
 
 use super::buffers::IoBuffers;
 use super::errno::LastFailure;
-use super::files::{OpenFiles, FileOpening, FilePaths, open_one};
+use super::files::{FileOpening, FilePaths, OpenFiles, open_one};
 use super::verifier::{self, Verifier};
 use host::error::{IoContext, TargetError};
 use load::Driver;

@@ -22,12 +22,13 @@ mod workers;
 
 use crate::data_description::DataDescription;
 use crate::engine::{
-    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, StartContext, WorkloadClients,  slots_for, workload_of,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, StartContext, WorkloadClients, slots_for,
+    workload_of,
 };
 use crate::verify::ReadBack;
 use aio::AioFile;
 use buffers::{BufferSizes, IoBuffers};
-use files::{OpenFiles, FileOpening, FilePaths};
+use files::{FileOpening, FilePaths, OpenFiles};
 use generations::DataGenerations;
 use host::data_dir::DataDir;
 use host::device::{BlockDevice, RawDevice};
@@ -38,7 +39,7 @@ use load::{BatchClient, Client, OpSource, SyncClient};
 use mmap::{FileMappings, MmapFile};
 use model::{Bytes, Entry, Fact, Family, Trial};
 use named::NamedFile;
-use settings::{IoInterface, PARAMS, FileSettings};
+use settings::{FileSettings, IoInterface, PARAMS};
 use std::sync::Arc;
 use sync::SyncFile;
 use uring::{RingAbilities, UringFile};
@@ -116,7 +117,8 @@ impl FileInstance {
             None => {
                 let mut dir = DataDir::create(start.parent, start.data, trial.seed)?;
                 let paths = files::make_files(&mut dir, program.files)?;
-                let table = verify.then(|| DataGenerations::in_directory(&mut dir, &program, trial.seed)).transpose()?;
+                let table =
+                    verify.then(|| DataGenerations::in_directory(&mut dir, &program, trial.seed)).transpose()?;
                 (paths, FileOrigin::Here(dir), table)
             }
             Some(path) if program.files > 1 => return Err(refuse_several_at(path, program.files)),
@@ -129,7 +131,8 @@ impl FileInstance {
             Some(path) => {
                 let named = NamedFile::open_or_make(path, program.file_bytes, program.writes)?;
                 named.check_reads(program.reads)?;
-                let table = verify.then(|| DataGenerations::for_named(path, &named, &program, trial.seed)).transpose()?;
+                let table =
+                    verify.then(|| DataGenerations::for_named(path, &named, &program, trial.seed)).transpose()?;
                 if table.is_none() && !named.is_full() {
                     generations::discard_table(path)?;
                 }
@@ -300,7 +303,9 @@ impl Instance for FileInstance {
         match settings.io {
             IoInterface::Sync | IoInterface::Mmap => {}
             IoInterface::Aio => aio::check_aio(trial.load.clients * trial.load.depth)?,
-            IoInterface::Uring => self.abilities = Some(RingAbilities::probe(trial.load.clients, buffer_sizes(trial, &program))?),
+            IoInterface::Uring => {
+                self.abilities = Some(RingAbilities::probe(trial.load.clients, buffer_sizes(trial, &program))?)
+            }
         }
         Ok(())
     }

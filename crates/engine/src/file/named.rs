@@ -120,7 +120,10 @@ impl NamedFile {
     pub fn discard_unfilled(self) -> Result<(), TargetError> {
         let meta = fs::symlink_metadata(&self.path).trying("look at", &self.path)?;
         // Looked at again: the file may have been replaced since it was opened.
-        if self.is_full() || !meta.is_file() || owner_of_plain(&self.path, &meta) != (FileOwner::Plimsoll { full: false }) {
+        if self.is_full()
+            || !meta.is_file()
+            || owner_of_plain(&self.path, &meta) != (FileOwner::Plimsoll { full: false })
+        {
             return Ok(());
         }
         fs::remove_file(&self.path).trying("remove", &self.path)?;

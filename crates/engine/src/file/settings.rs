@@ -166,7 +166,10 @@ impl FileSettings {
                 "each" => StampMode::Each,
                 other => unreachable!("`stamp` is declared without `{other}`"),
             },
-            content: WriteContent { compressible: params.int("compressible") as u8, dedupe: params.int("dedupe") as u8 },
+            content: WriteContent {
+                compressible: params.int("compressible") as u8,
+                dedupe: params.int("dedupe") as u8,
+            },
             verify: params.flag("verify"),
         }
     }

@@ -109,7 +109,7 @@ impl UringFile {
         workers: Arc<WorkerTally>,
     ) -> Self {
         let slots = InFlight::new(files, buffers, verifier);
-        UringFile { ring: None,  slots, registered: false, abilities, workers }
+        UringFile { ring: None, slots, registered: false, abilities, workers }
     }
 }
 
@@ -128,7 +128,10 @@ impl BatchDriver for UringFile {
         ring.submitter().register_files(&fds).map_err(setup_failed)?;
         // If the limit of locked memory is too low for all of them, plain buffers do; they cost more and are not wrong.
         self.registered = self.abilities.registered_buffers
-            && self.slots.buffers().is_some_and(|all| all.as_region().1 <= REGISTERED_MAX && register_buffers(&ring, all).is_ok());
+            && self
+                .slots
+                .buffers()
+                .is_some_and(|all| all.as_region().1 <= REGISTERED_MAX && register_buffers(&ring, all).is_ok());
         self.ring = Some(ring);
         Ok(())
     }

@@ -6,7 +6,7 @@
 
 use super::buffers::IoBuffers;
 use super::errno::LastFailure;
-use crate::verify::{BlockAddress, UnitDamage, ExpectedUnit, UnitHeader, UnitJudgement, UnitTable, UNIT, UnitState};
+use crate::verify::{BlockAddress, ExpectedUnit, UNIT, UnitDamage, UnitHeader, UnitJudgement, UnitState, UnitTable};
 use model::{Bytes, IoKind, IoOp, Offset, Outcome};
 use std::sync::Arc;
 

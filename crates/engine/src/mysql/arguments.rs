@@ -5,7 +5,7 @@
 use super::programs::ROCKSDB_PLUGIN;
 use super::storage::StorageEngine;
 use crate::server::program;
-use crate::server::variables::{VariableRules, ServerVariables};
+use crate::server::variables::{ServerVariables, VariableRules};
 use model::Params;
 use std::ffi::OsString;
 use std::path::Path;
@@ -144,16 +144,28 @@ pub fn install_arguments(data: &Path, variables: &ServerVariables) -> Vec<OsStri
     args.extend(own_tree());
     args.extend(["--auth-root-authentication-method=normal", "--skip-test-db", "--debug-no-sync"].map(OsString::from));
     args.extend(
-        variables.iter().filter(|(name, _)| OF_ITS_FILES.contains(name)).map(|(name, value)| server_option(name, value)),
+        variables
+            .iter()
+            .filter(|(name, _)| OF_ITS_FILES.contains(name))
+            .map(|(name, value)| server_option(name, value)),
     );
     args
 }
 
-pub fn server_arguments(storage: StorageEngine, data: &Path, params: &Params, variables: &ServerVariables) -> Vec<OsString> {
+pub fn server_arguments(
+    storage: StorageEngine,
+    data: &Path,
+    params: &Params,
+    variables: &ServerVariables,
+) -> Vec<OsString> {
     // No files but these: --no-defaults must come first.
     let mut args: Vec<OsString> = vec!["--no-defaults".into(), path_option("datadir", data)];
     args.extend(own_tree());
-    args.extend([path_option("tmpdir", data), path_option("pid-file", &data.join("m.pid")), server_option("socket", SOCKET)]);
+    args.extend([
+        path_option("tmpdir", data),
+        path_option("pid-file", &data.join("m.pid")),
+        server_option("socket", SOCKET),
+    ]);
     args.extend(
         ["--skip-networking", "--skip-name-resolve", "--skip-log-bin", "--skip-symbolic-links"].map(OsString::from),
     );

@@ -9,7 +9,7 @@ use crate::server::dir::ServerSocket;
 use crate::server::network::{CONTROL_ANSWER, Deadline, Route, TextRows, explanation};
 use crate::server::url::{Password, ServerUrl};
 use crate::sql::literals::Dialect;
-use crate::sql::multiplex::{SqlCommand, PollableSession};
+use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::server_instance::AdminConnection;
 use crate::sql::session_options::SessionOptions;
 use crate::sql::statement::{PreparingConnection, StatementExecutor};
@@ -159,7 +159,8 @@ impl SessionFactory for ConnectMysql {
     }
 
     fn connect(&self) -> Result<MysqlSession, OpFailure> {
-        let executor = StatementExecutor::new(self.connect_as_client()?, &self.statements, &self.options, Dialect::Mysql);
+        let executor =
+            StatementExecutor::new(self.connect_as_client()?, &self.statements, &self.options, Dialect::Mysql);
         Ok(MysqlSession { executor: executor.map_err(failure)? })
     }
 }

@@ -4,8 +4,8 @@
 //! numbered as the protocol demands. After an error of the connection it is closed, so that no later query reads the rest of an answer.
 
 use super::wire::{
-    EOF, EOF_BELOW, ERR, HEADER, LOCAL_FILE, OK, MysqlWire, MysqlWireError, described_columns, has_more, length_encoded, malformed_packet,
-    protocol_error, server_error, status_at, status_of_ok,
+    EOF, EOF_BELOW, ERR, HEADER, LOCAL_FILE, MysqlWire, MysqlWireError, OK, described_columns, has_more,
+    length_encoded, malformed_packet, protocol_error, server_error, status_at, status_of_ok,
 };
 use crate::server::network::{AnswerBudget, CONTROL_ANSWER, Deadline, ServerStream, TextRows, first_number};
 use crate::sql::recv_buffer::RecvBuffer;

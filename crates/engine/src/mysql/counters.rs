@@ -6,7 +6,9 @@
 use super::client::MysqlAddress;
 use super::storage::StorageEngine;
 use super::wire::MysqlWire;
-use crate::counters::{CounterSpec, CounterQuery, PATIENCE, ServerSource, grows, level, name_and_value, number_in, queried_source};
+use crate::counters::{
+    CounterQuery, CounterSpec, PATIENCE, ServerSource, grows, level, name_and_value, number_in, queried_source,
+};
 use model::{CounterRole, CounterSource};
 use std::collections::HashMap;
 
@@ -133,7 +135,8 @@ impl CounterQuery for StatusQuery {
     fn read_values(&mut self) -> Option<HashMap<String, String>> {
         let connection = self.connection.as_mut()?;
         let (first, others) = self.questions.split_first()?;
-        let mut values: HashMap<String, String> = connection.query_rows(first).ok()?.into_iter().filter_map(name_and_value).collect();
+        let mut values: HashMap<String, String> =
+            connection.query_rows(first).ok()?.into_iter().filter_map(name_and_value).collect();
         for question in others {
             values.extend(connection.query_rows(question).into_iter().flatten().filter_map(name_and_value));
         }

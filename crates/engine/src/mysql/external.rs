@@ -21,7 +21,10 @@ const DATABASE_EXISTS: u16 = 1007;
 const NOT_ALLOWED: [u16; 3] = [1044, 1142, 1227];
 
 /// Makes a schema on the server: the address with that schema, a connection, and the function that removes it.
-pub fn create_schema(server: &MysqlAddress, url: &ServerUrl) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
+pub fn create_schema(
+    server: &MysqlAddress,
+    url: &ServerUrl,
+) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
     let mut admin = server.connect_admin(PATIENCE).map_err(|failure| server_error(server.shown(), failure))?;
     refuse_production(&mut admin, server)?;
     let mut facts = look_around(&mut admin, server, url)?;
@@ -62,7 +65,8 @@ fn refused(admin: &mut MysqlWire, server: &MysqlAddress, error: MysqlWireError) 
 
 /// The statement that allows the account to make plimsoll's schemas.
 fn grant_for(admin: &mut MysqlWire) -> String {
-    let account = admin.query_rows("SELECT CURRENT_USER()").ok().and_then(|rows| rows.into_iter().flatten().next().flatten());
+    let account =
+        admin.query_rows("SELECT CURRENT_USER()").ok().and_then(|rows| rows.into_iter().flatten().next().flatten());
     let account = account.as_deref().and_then(|account| account.rsplit_once('@')).unwrap_or(("USER", "HOST"));
     let [user, host] = [account.0, account.1].map(|part| part.replace('\'', "''"));
     format!("; plimsoll needs a schema of its own: GRANT ALL ON `plimsoll\\_%`.* TO '{user}'@'{host}'")
@@ -123,7 +127,8 @@ fn look_around(admin: &mut MysqlWire, server: &MysqlAddress, url: &ServerUrl) ->
         "SELECT s.schema_name, EXISTS (SELECT 1 FROM information_schema.tables t WHERE t.table_schema = s.schema_name \
          AND t.table_name = '{MARKER}') FROM information_schema.schemata s WHERE s.schema_name LIKE 'plimsoll\\_%'"
     );
-    let there = allowed(admin.query_rows(&there)).map_err(|failure| server_error(server.shown(), failure))?.unwrap_or_default();
+    let there =
+        allowed(admin.query_rows(&there)).map_err(|failure| server_error(server.shown(), failure))?.unwrap_or_default();
     facts.extend(find_left_schemas(server.shown(), there, "1")?);
     Ok(facts)
 }

@@ -9,7 +9,7 @@
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase.html>,
 //! <https://mariadb.com/docs/server/reference/clientserver-protocol/1-connecting/connection>
 
-use super::wire::{ERR, HEADER, OK, MysqlWireError, protocol_error, server_error};
+use super::wire::{ERR, HEADER, MysqlWireError, OK, protocol_error, server_error};
 use crate::server::network::{PlainStream, ServerStream, explained_error};
 use crate::server::tls::TlsConnector;
 use mysql_common::collations::CollationId;
@@ -33,7 +33,11 @@ pub struct Credentials<'a> {
 }
 
 /// Logs in over `socket`, which is encrypted first if there is `tls`. The stream keeps the socket's deadline.
-pub fn log_in(socket: PlainStream, tls: Option<&TlsConnector>, login: &Credentials) -> Result<ServerStream, MysqlWireError> {
+pub fn log_in(
+    socket: PlainStream,
+    tls: Option<&TlsConnector>,
+    login: &Credentials,
+) -> Result<ServerStream, MysqlWireError> {
     let mut packets = LoginPackets::new(ServerStream::Plain(socket), 0);
     let greeting = packets.read_packet()?;
     let greeting = parse_greeting(&greeting)?;
@@ -66,7 +70,12 @@ const FAST_AUTH_SUCCESS: u8 = 3;
 const PERFORM_FULL_AUTH: u8 = 4;
 
 /// Answers more data of the plugin.
-fn answer_more_data(challenge: &LoginChallenge, data: &[u8], password: &str, packets: &mut LoginPackets) -> Result<(), MysqlWireError> {
+fn answer_more_data(
+    challenge: &LoginChallenge,
+    data: &[u8],
+    password: &str,
+    packets: &mut LoginPackets,
+) -> Result<(), MysqlWireError> {
     match (challenge.plugin, data) {
         (PasswordPlugin::CachingSha2, [FAST_AUTH_SUCCESS]) => Ok(()),
         (PasswordPlugin::CachingSha2, [PERFORM_FULL_AUTH]) if packets.is_open_to_others() => {
@@ -75,7 +84,9 @@ fn answer_more_data(challenge: &LoginChallenge, data: &[u8], password: &str, pac
             Err(explained_error(ErrorKind::PermissionDenied, why).into())
         }
         // The password itself with a closing zero, which is safe on a socket or over TLS.
-        (PasswordPlugin::CachingSha2, [PERFORM_FULL_AUTH]) => packets.write_packet(&[password.as_bytes(), &[0]].concat()),
+        (PasswordPlugin::CachingSha2, [PERFORM_FULL_AUTH]) => {
+            packets.write_packet(&[password.as_bytes(), &[0]].concat())
+        }
         (plugin, _) => Err(protocol_error(format!("data that {} does not have", plugin.as_str()))),
     }
 }
@@ -180,9 +191,11 @@ fn parse_greeting(packet: &[u8]) -> Result<HandshakePacket<'_>, MysqlWireError> 
     let greeting: HandshakePacket = ParseBuf(packet).parse(()).map_err(|_| malformed_greeting())?;
     let needed = CapabilityFlags::CLIENT_PROTOCOL_41 | CapabilityFlags::CLIENT_SECURE_CONNECTION;
     if !greeting.capabilities().contains(needed) {
-        return Err(
-            explained_error(ErrorKind::Unsupported, "the server is older than MySQL 4.1, which plimsoll needs").into()
-        );
+        return Err(explained_error(
+            ErrorKind::Unsupported,
+            "the server is older than MySQL 4.1, which plimsoll needs",
+        )
+        .into());
     }
     Ok(greeting)
 }
@@ -229,7 +242,12 @@ impl LoginAbilities {
 const PACKET_MAX: u32 = 16 << 20;
 
 /// The packet that names the account, with the answer to the server's first challenge.
-fn handshake_response(challenge: &LoginChallenge, password: &str, login: &Credentials, abilities: &LoginAbilities) -> Vec<u8> {
+fn handshake_response(
+    challenge: &LoginChallenge,
+    password: &str,
+    login: &Credentials,
+    abilities: &LoginAbilities,
+) -> Vec<u8> {
     // The collation in the packet is utf8mb4 from this version on.
     const VERSION: (u16, u16, u16) = (5, 5, 3);
     let plugin = abilities.has_flag(CapabilityFlags::CLIENT_PLUGIN_AUTH).then(|| challenge.plugin.to_common());
@@ -303,7 +321,12 @@ impl LoginPackets {
     }
 
     /// Asks for TLS, and goes on encrypted.
-    fn start_tls(mut self, tls: &TlsConnector, greeting: &HandshakePacket, abilities: &LoginAbilities) -> Result<Self, MysqlWireError> {
+    fn start_tls(
+        mut self,
+        tls: &TlsConnector,
+        greeting: &HandshakePacket,
+        abilities: &LoginAbilities,
+    ) -> Result<Self, MysqlWireError> {
         if !greeting.capabilities().contains(CapabilityFlags::CLIENT_SSL) {
             return Err(tls.is_missing().into());
         }
@@ -311,7 +334,9 @@ impl LoginPackets {
         self.write_packet(&serialize_packet(&request.with_mariadb_capabilities(abilities.mariadb)))?;
         let sequence = self.sequence;
         match self.into_stream()? {
-            ServerStream::Plain(socket) => Ok(LoginPackets::new(ServerStream::Encrypted(tls.encrypt(socket)?), sequence)),
+            ServerStream::Plain(socket) => {
+                Ok(LoginPackets::new(ServerStream::Encrypted(tls.encrypt(socket)?), sequence))
+            }
             ServerStream::Encrypted(_) => unreachable!("a login is encrypted once"),
         }
     }
@@ -502,7 +527,8 @@ mod tests {
             for value in [0, 1, 127, 128, 129, 135, 136, 255] {
                 let mut wrong = good.clone();
                 wrong[at] = value;
-                let Err(MysqlWireError::Io(_) | MysqlWireError::Server { .. }) = over_socket(&LOGIN, vec![(false, wrong)]).0
+                let Err(MysqlWireError::Io(_) | MysqlWireError::Server { .. }) =
+                    over_socket(&LOGIN, vec![(false, wrong)]).0
                 else {
                     panic!("byte {at} = {value} was a login")
                 };

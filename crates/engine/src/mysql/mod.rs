@@ -28,7 +28,7 @@ use crate::counters::ServerSource;
 use crate::engine::{EngineDef, EngineLocation, Instance, StartContext};
 use crate::server::dir::ServerSocket;
 use crate::server::location::ExternalSchema;
-use crate::server::url::{PASSWORD_FILE, Password, URL, ServerUrl};
+use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::ServerVariables;
 use crate::sql::OpFailure;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};

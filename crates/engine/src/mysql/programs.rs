@@ -7,7 +7,8 @@ const PLACES: &[&str] = &["/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/
 /// The server,
 pub const SERVER: ServerProgram = ServerProgram { name: "mariadbd", places: PLACES, package: "mariadb-server" };
 /// what makes its files,
-pub const INSTALL: ServerProgram = ServerProgram { name: "mariadb-install-db", places: PLACES, package: "mariadb-server" };
+pub const INSTALL: ServerProgram =
+    ServerProgram { name: "mariadb-install-db", places: PLACES, package: "mariadb-server" };
 /// and what it has RocksDB in.
 pub const ROCKSDB_PLUGIN: ServerProgram = ServerProgram {
     name: "ha_rocksdb.so",

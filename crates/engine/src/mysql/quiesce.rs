@@ -59,7 +59,10 @@ fn quiesce_innodb(connection: &mut MysqlWire, tables: &[String]) -> Result<Bytes
     let left = wait_until_few(DIRTY_PAGES_LEFT, NO_PROGRESS_FOR, || dirty_pages(connection))?;
     let left = Bytes(left * page_bytes(connection)?);
     // The settings of the plan are back before anything is measured.
-    names.iter().zip(was).try_for_each(|(name, value)| connection.run_statement(&format!("SET GLOBAL {name} = {value}")))?;
+    names
+        .iter()
+        .zip(was)
+        .try_for_each(|(name, value)| connection.run_statement(&format!("SET GLOBAL {name} = {value}")))?;
     Ok(left)
 }
 

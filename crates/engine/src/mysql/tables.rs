@@ -2,7 +2,7 @@
 //!
 //! In: a table's description, the storage. Out: statements. Limits: names are quoted here and nowhere else.
 
-use workload::{SqlColumn, ColumnKind, SqlIndex, TablePartitions, SqlTable};
+use workload::{ColumnKind, SqlColumn, SqlIndex, SqlTable, TablePartitions};
 
 /// The statement that makes `table` with its indexes.
 pub fn create_statement(table: &SqlTable, storage: &str) -> String {

@@ -393,7 +393,8 @@ pub fn server_error(body: &[u8]) -> MysqlWireError {
 /// The error of a server that sent `what`, which the protocol does not allow.
 #[cold]
 pub fn protocol_error(what: String) -> MysqlWireError {
-    explained_error(ErrorKind::InvalidData, format!("the server does not keep to the MySQL protocol: it sent {what}")).into()
+    explained_error(ErrorKind::InvalidData, format!("the server does not keep to the MySQL protocol: it sent {what}"))
+        .into()
 }
 
 #[cold]
@@ -403,7 +404,10 @@ fn too_long() -> io::Error {
 
 #[cold]
 pub fn malformed_packet() -> io::Error {
-    explained_error(ErrorKind::InvalidData, "the server does not keep to the MySQL protocol: it sent a malformed packet")
+    explained_error(
+        ErrorKind::InvalidData,
+        "the server does not keep to the MySQL protocol: it sent a malformed packet",
+    )
 }
 
 #[cfg(test)]
@@ -518,7 +522,8 @@ mod tests {
     #[test]
     fn arguments_carry_their_types_until_the_server_has_them() {
         let args = [SqlArg::Int(-2), SqlArg::Text { start: 1, len: 2 }, SqlArg::Float(0.5)];
-        let (mut prepared, mut first, mut second) = (PreparedStatement { id: 7, types: Vec::new() }, Vec::new(), Vec::new());
+        let (mut prepared, mut first, mut second) =
+            (PreparedStatement { id: 7, types: Vec::new() }, Vec::new(), Vec::new());
         put_execution(&mut first, &mut prepared, &args, b"xyz");
         put_execution(&mut second, &mut prepared, &args, b"xyz");
         let head = [0, 0, 0, 0, COM_STMT_EXECUTE, 7, 0, 0, 0, 0, 1, 0, 0, 0, 0];

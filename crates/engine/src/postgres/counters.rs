@@ -61,7 +61,11 @@ const CHECKPOINTER: &str = " UNION ALL \
 
 /// The sources of a server.
 pub fn counter_sources(address: &PostgresAddress) -> Vec<Box<dyn CounterSource>> {
-    vec![queried_source(&POSTGRES, "postgres", StatsViews { address: address.clone(), question: String::new(), wire: None })]
+    vec![queried_source(
+        &POSTGRES,
+        "postgres",
+        StatsViews { address: address.clone(), question: String::new(), wire: None },
+    )]
 }
 
 struct StatsViews {

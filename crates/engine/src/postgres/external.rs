@@ -54,7 +54,9 @@ fn make_schema(admin: &mut PostgresWire, server: &PostgresAddress, name: &str) -
         return Ok(());
     };
     let grant = match &error {
-        PostgresWireError::Server { code, .. } if code == DUPLICATE_SCHEMA => return Err(schema_taken(server.shown(), name)),
+        PostgresWireError::Server { code, .. } if code == DUPLICATE_SCHEMA => {
+            return Err(schema_taken(server.shown(), name));
+        }
         PostgresWireError::Server { code, .. } if code == NOT_ALLOWED => grant_for(server),
         _ => String::new(),
     };
@@ -115,7 +117,8 @@ fn look_around(admin: &mut PostgresWire, server: &PostgresAddress, url: &ServerU
         "SELECT nspname, EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = n.oid AND relname = '{MARKER}') \
          FROM pg_namespace n WHERE nspname LIKE 'plimsoll\\_%'"
     );
-    let there = allowed(admin.query_rows(&there)).map_err(|failure| server_error(server.shown(), failure))?.unwrap_or_default();
+    let there =
+        allowed(admin.query_rows(&there)).map_err(|failure| server_error(server.shown(), failure))?.unwrap_or_default();
     facts.extend(find_left_schemas(server.shown(), there, "t")?);
     Ok(facts)
 }

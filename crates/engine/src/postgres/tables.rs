@@ -91,7 +91,8 @@ mod tests {
             "CREATE INDEX \"t_k\" ON \"t\" (\"id\")",
         ];
         assert_eq!(create_statements(&table), expected);
-        let parted = create_statements(&SqlTable { partitions: Some(TablePartitions { rows: 100, count: 2 }), ..table });
+        let parted =
+            create_statements(&SqlTable { partitions: Some(TablePartitions { rows: 100, count: 2 }), ..table });
         assert_eq!(parted[0], format!("{} PARTITION BY RANGE (\"id\")", expected[0]));
         let parts = ["p0\" PARTITION OF \"t\" FOR VALUES FROM (MINVALUE) TO (101)", "p1", "pmax"];
         assert!(parted[1..4].iter().zip(parts).all(|(text, part)| text.contains(&format!("\"t_{part}"))), "{parted:?}");
@@ -100,7 +101,10 @@ mod tests {
 
     #[test]
     fn arguments_are_numbered_and_quotes_cannot_be_ended() {
-        assert_eq!(number_placeholders("SELECT c FROM t WHERE id BETWEEN ? AND ?"), "SELECT c FROM t WHERE id BETWEEN $1 AND $2");
+        assert_eq!(
+            number_placeholders("SELECT c FROM t WHERE id BETWEEN ? AND ?"),
+            "SELECT c FROM t WHERE id BETWEEN $1 AND $2"
+        );
         assert_eq!(number_placeholders("COMMIT"), "COMMIT");
         assert_eq!(quote_name("a\"; DROP"), "\"a\"\"; DROP\"");
     }

@@ -83,7 +83,11 @@ const HEADER: usize = 5;
 
 impl PostgresWire {
     /// Logs in over `stream`, before its deadline. A statement of set-up may take as long as `patience`.
-    pub fn open(stream: ServerStream, login: &PostgresLogin, patience: Duration) -> Result<PostgresWire, PostgresWireError> {
+    pub fn open(
+        stream: ServerStream,
+        login: &PostgresLogin,
+        patience: Duration,
+    ) -> Result<PostgresWire, PostgresWireError> {
         let mut wire = PostgresWire { stream, patience, out: BytesMut::new(), inbox: RecvBuffer::new(), failed: None };
         let path = login.schema.map(|schema| format!("-c search_path={schema}"));
         let named = [("user", login.user), ("database", login.database), ("client_encoding", "UTF8")];
@@ -231,7 +235,8 @@ impl PostgresWire {
                 frontend::password_message(hash.as_bytes(), &mut self.out)?;
             }
             SASL => {
-                let begun = scram.insert(ScramSha256::new(login.require_password()?.as_bytes(), ChannelBinding::unsupported()));
+                let begun =
+                    scram.insert(ScramSha256::new(login.require_password()?.as_bytes(), ChannelBinding::unsupported()));
                 frontend::sasl_initial_response(SCRAM_SHA_256, begun.message(), &mut self.out)?;
             }
             SASL_CONTINUE => {

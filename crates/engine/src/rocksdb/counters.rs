@@ -94,7 +94,10 @@ mod tests {
     #[test]
     fn stalls_are_found_by_name_wherever_they_stand() {
         let text = "Write Stall (count): a-delays: 5, total-delays: 3, total-stops: 2\ninterval: 5 total count\n";
-        assert_eq!((value_among(text, "total-delays"), value_among(text, "total-stops")), (Some("3".into()), Some("2".into())));
+        assert_eq!(
+            (value_among(text, "total-delays"), value_among(text, "total-stops")),
+            (Some("3".into()), Some("2".into()))
+        );
         assert_eq!(value_among(text, "delays"), None);
     }
 }

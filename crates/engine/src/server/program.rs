@@ -44,7 +44,8 @@ impl ServerProgram {
     /// Its path, or what to install.
     pub fn find_path(&self) -> Result<PathBuf, String> {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let mut folders: Vec<PathBuf> = first_directory().iter().flat_map(|dir| INSIDE.map(|inside| dir.join(inside))).collect();
+        let mut folders: Vec<PathBuf> =
+            first_directory().iter().flat_map(|dir| INSIDE.map(|inside| dir.join(inside))).collect();
         // An entry such as `.` would run a program from wherever plimsoll was started.
         folders.extend(std::env::split_paths(&path).filter(|folder| folder.is_absolute()));
         folders.extend(self.places.iter().flat_map(|place| folders_of(place)));
@@ -111,8 +112,11 @@ mod tests {
 
     #[test]
     fn a_program_that_is_nowhere_is_named_with_its_package() {
-        let none =
-            ServerProgram { name: "plimsoll-no-such-program", places: &["/nonexistent/*/bin"], package: "no-such-package" };
+        let none = ServerProgram {
+            name: "plimsoll-no-such-program",
+            places: &["/nonexistent/*/bin"],
+            package: "no-such-package",
+        };
         let text = none.find_path().unwrap_err();
         assert!(
             text.contains("`plimsoll-no-such-program`") && text.contains("apt-get install no-such-package"),

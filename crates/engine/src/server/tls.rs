@@ -104,7 +104,8 @@ impl TlsOptions {
         if server == ServerRoute::Socket && !given.is_empty() {
             return Err("over a unix socket nothing is encrypted: leave out the options of TLS, or `socket`".into());
         }
-        let [mode_word, issuers_file, own, own_key] = [mode, issuers, certificate, key].map(|option| value_of(given, option));
+        let [mode_word, issuers_file, own, own_key] =
+            [mode, issuers, certificate, key].map(|option| value_of(given, option));
         let verify = match mode_word {
             None if given.is_empty() && server != ServerRoute::Network => None,
             None => Some(VerifyMode::Full),
@@ -199,9 +200,9 @@ impl TlsConnector {
     fn explain_error(&self, error: io::Error) -> io::Error {
         match error.get_ref().and_then(|cause| cause.downcast_ref()) {
             Some(cause) => refused_error(self.describe_failure(cause)),
-            None if error.kind() == ErrorKind::UnexpectedEof => {
-                refused_error("the server closed the connection during the TLS handshake; its log has the reason".into())
-            }
+            None if error.kind() == ErrorKind::UnexpectedEof => refused_error(
+                "the server closed the connection during the TLS handshake; its log has the reason".into(),
+            ),
             None => error,
         }
     }
@@ -290,7 +291,8 @@ fn client_config(options: &TlsOptions) -> Result<ClientConfig, TargetError> {
     let mut config = match &options.identity {
         None => verified.with_no_client_auth(),
         Some((own, key)) => {
-            let identified = verified.with_client_auth_cert(read_certificates(Path::new(own))?, private_key(Path::new(key))?);
+            let identified =
+                verified.with_client_auth_cert(read_certificates(Path::new(own))?, private_key(Path::new(key))?);
             identified
                 .map_err(|error| TargetError::Unsupported(format!("`{own}` and `{key}` cannot be used: {error}")))?
         }
@@ -300,7 +302,10 @@ fn client_config(options: &TlsOptions) -> Result<ClientConfig, TargetError> {
     Ok(config)
 }
 
-fn certificate_verifier(options: &TlsOptions, provider: Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, TargetError> {
+fn certificate_verifier(
+    options: &TlsOptions,
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, TargetError> {
     let by_name = match options.verify {
         VerifyMode::None => return Ok(Arc::new(AcceptAny(provider))),
         VerifyMode::Ca => false,
@@ -545,7 +550,8 @@ mod tests {
         let (address, issuer) = served(name, change);
         let given = [("ssl-mode", mode), ("ssl-ca", issuer.path().to_str().unwrap())];
         let given = if mode == "required" { &given[..1] } else { &given };
-        let tls = TlsConnector::new(&options(&MYSQL, given, ServerRoute::Loopback).unwrap().unwrap(), "localhost").unwrap();
+        let tls =
+            TlsConnector::new(&options(&MYSQL, given, ServerRoute::Loopback).unwrap().unwrap(), "localhost").unwrap();
         tls.encrypt(TcpStream::connect(address).unwrap()).map_err(|error| error.to_string())?;
         Ok(tls_facts(Some(&tls)))
     }

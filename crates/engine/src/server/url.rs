@@ -102,7 +102,8 @@ fn parse_url(text: &str, rest: &str, words: &'static tls::OptionNames) -> Result
         _ => (place, None),
     };
     let host = host.trim_start_matches('[').trim_end_matches(']');
-    let (sockets, of_tls): (Vec<_>, Vec<_>) = split_options(options)?.into_iter().partition(|(name, _)| name == "socket");
+    let (sockets, of_tls): (Vec<_>, Vec<_>) =
+        split_options(options)?.into_iter().partition(|(name, _)| name == "socket");
     let socket = sockets.into_iter().next().map(|(_, path)| path);
     if user.is_empty() || host.is_empty() && socket.is_none() {
         return Err("the URL names no user or no host; write it as `SCHEME://user@host:port/`".into());

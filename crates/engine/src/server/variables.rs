@@ -69,7 +69,11 @@ impl VariableRules {
     }
 
     /// Refuses a variable that the running server does not know by this name.
-    pub fn check_known(&self, variables: &ServerVariables, read_back: impl Fn(&str) -> Option<String>) -> Result<(), TargetError> {
+    pub fn check_known(
+        &self,
+        variables: &ServerVariables,
+        read_back: impl Fn(&str) -> Option<String>,
+    ) -> Result<(), TargetError> {
         match variables.0.iter().find(|(name, _)| read_back(name).is_none()) {
             Some((name, _)) => {
                 Err(TargetError::Unsupported(format!("`{}.{name}`: this server has no such variable", self.server)))

@@ -24,9 +24,7 @@ pub fn mark_statement(name: &str) -> String {
 
 /// Refuses the server called `server` if there is a reason why it is in use for something else.
 pub fn refuse_in_use(server: &str, why: Option<&str>) -> Result<(), TargetError> {
-    why.map_or(Ok(()), |why| {
-        Err(TargetError::Unsafe(format!("{server} {why}; benchmark a server that is not in use")))
-    })
+    why.map_or(Ok(()), |why| Err(TargetError::Unsafe(format!("{server} {why}; benchmark a server that is not in use"))))
 }
 
 /// The fact that names the schemas that a killed plimsoll left. Each row has the name of a schema, and `yes` if it has the marker.

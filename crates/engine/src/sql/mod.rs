@@ -293,8 +293,8 @@ impl<C: SessionFactory> Driver for SqlDriver<C> {
 
     fn open(&mut self) -> Result<(), String> {
         let session = self.connect.connect();
-        let session = session
-            .map_err(|failure| format!("cannot connect to {}: {}", self.connect.server_name(), failure.text))?;
+        let session =
+            session.map_err(|failure| format!("cannot connect to {}: {}", self.connect.server_name(), failure.text))?;
         self.session = (self.connect.session_options().connection == ConnectionLifetime::Kept).then_some(session);
         Ok(())
     }

@@ -95,11 +95,7 @@ pub fn multiplexed_clients<C: SessionFactory<Session: PollableSession>>(
         kinds: background.kinds.clone(),
         per_s: background.per_client_s * f64::from(sharing.clients),
     });
-    WorkloadClients {
-        kinds: kinds.to_vec(),
-        clients: clients_by_thread(stream, sharing, connect, tally),
-        background,
-    }
+    WorkloadClients { kinds: kinds.to_vec(), clients: clients_by_thread(stream, sharing, connect, tally), background }
 }
 
 fn clients_by_thread<C: SessionFactory<Session: PollableSession>>(
@@ -230,7 +226,8 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         if self.epoll.is_none() {
             self.epoll = Some(epoll::create(epoll::CreateFlags::CLOEXEC).map_err(epoll_failure)?);
         }
-        epoll::add(self.epoll(), session.socket_fd(), EventData::new_u64(slot.into()), ANSWERS).map_err(epoll_failure)?;
+        epoll::add(self.epoll(), session.socket_fd(), EventData::new_u64(slot.into()), ANSWERS)
+            .map_err(epoll_failure)?;
         let connection = &mut self.connections[slot as usize];
         (connection.session, connection.is_full) = (Some(session), false);
         Ok(())
@@ -412,7 +409,8 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         }
         let timeout = if whole { timeout } else { Duration::ZERO };
         // If a signal comes, the loop asks again.
-        if let Ok((ready, _)) = epoll::wait(epoll, &mut [MaybeUninit::uninit(); READY_MAX], Some(&to_timespec(timeout))) {
+        if let Ok((ready, _)) = epoll::wait(epoll, &mut [MaybeUninit::uninit(); READY_MAX], Some(&to_timespec(timeout)))
+        {
             self.ready.extend(ready.iter().rev().map(|event: &Event| event.data.u64() as u32));
         }
         self.polled_at = Instant::now();

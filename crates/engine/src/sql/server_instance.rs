@@ -11,7 +11,7 @@ use crate::reset::{DataReset, ResetMode, WhileStopped};
 use crate::server::dir::{ServerDir, ServerSocket};
 use crate::server::location::{DataLocation, ExternalSchema};
 use crate::server::program::ServerProgram;
-use crate::server::variables::{VariableRules, ServerVariables};
+use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::multiplex::PollableSession;
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::{ClientTally, OpFailure, SessionFactory, connections_needed, program_of, server_error, sql_clients};
@@ -162,12 +162,16 @@ impl<S: SqlServer> SqlServerInstance<S> {
             server_dir.socket_at(own.socket),
             format!("{} in `{}`", own.name, shown(server_dir.dir.path())),
         );
-        let mut admin = launch_server(&server, &mut server_dir, &address, params, &variables).map_err(|error| own.rules.blame(&variables, error))?;
+        let mut admin = launch_server(&server, &mut server_dir, &address, params, &variables)
+            .map_err(|error| own.rules.blame(&variables, error))?;
         let said = S::display_name(&address).to_owned();
         let address = S::create_schema(&mut admin, address).map_err(|failure| server_error(&said, failure))?;
         let (location, reset) = (DataLocation::Private(Box::new(server_dir)), DataReset::from_params(params));
-        let made =
-            SqlServerInstance { variables, reset, ..SqlServerInstance::on_server(server, start, address, admin, location) };
+        let made = SqlServerInstance {
+            variables,
+            reset,
+            ..SqlServerInstance::on_server(server, start, address, admin, location)
+        };
         own.rules.check_known(&made.variables, |name| made.read_variable(name)).map(|()| made)
     }
 
@@ -178,7 +182,13 @@ impl<S: SqlServer> SqlServerInstance<S> {
     }
 
     /// The instance on a server that is running.
-    fn on_server(server: S, start: &StartContext, address: S::Address, admin: S::Admin, location: DataLocation) -> Self {
+    fn on_server(
+        server: S,
+        start: &StartContext,
+        address: S::Address,
+        admin: S::Admin,
+        location: DataLocation,
+    ) -> Self {
         SqlServerInstance {
             server,
             admin: RefCell::new(admin),
@@ -202,7 +212,8 @@ impl<S: SqlServer> SqlServerInstance<S> {
         server_dir.end_server(in_order.then_some(S::SPEC.ended_by))?;
         let data = server_dir.data().to_owned();
         meanwhile(&mut self.reset, &mut server_dir.dir, &data)?;
-        self.admin = RefCell::new(launch_server(&self.server, server_dir, &self.address, &self.params, &self.variables)?);
+        self.admin =
+            RefCell::new(launch_server(&self.server, server_dir, &self.address, &self.params, &self.variables)?);
         Ok(())
     }
 
@@ -316,7 +327,14 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         }
         let Some(load) = &program.load else { return Ok(None) };
         let options = SessionOptions::for_loading(trial);
-        Ok(Some(self.stream_clients(options, program.load_statements, load, None, &program.kinds, loaders_for(load.ops))))
+        Ok(Some(self.stream_clients(
+            options,
+            program.load_statements,
+            load,
+            None,
+            &program.kinds,
+            loaders_for(load.ops),
+        )))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {

@@ -129,7 +129,9 @@ fn open_directory(table_path: &Path) -> Result<OpenedTable, TargetError> {
 fn open_plain(dir: impl AsFd, path: &Path) -> Result<Option<File>, TargetError> {
     let file = match open_without_links(&dir, path, OFlags::empty()) {
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
-        Err(Errno::LOOP) => return Err(refuse_data(path, "is a symlink or is reached through one, which is not followed")),
+        Err(Errno::LOOP) => {
+            return Err(refuse_data(path, "is a symlink or is reached through one, which is not followed"));
+        }
         opened => File::from(opened.trying("open", path)?),
     };
     if !file.metadata().trying("look at", path)?.is_file() {
@@ -176,7 +178,7 @@ fn refuse_data(path: &Path, why: &str) -> TargetError {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{BlockAddress, UnitHeader, UnitTable, UNIT};
+    use super::super::{BlockAddress, UNIT, UnitHeader, UnitTable};
     use super::*;
     use model::Offset;
     use std::os::unix::fs::FileExt;

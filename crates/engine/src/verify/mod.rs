@@ -15,11 +15,11 @@ mod unit;
 
 pub use left::{LeftData, check_left};
 pub(crate) use left::{TABLE_NAME, table_beside};
-pub use read_back::{ReadBackCounts, DAMAGE_KEPT, ReadBack};
+pub use read_back::{DAMAGE_KEPT, ReadBack, ReadBackCounts};
 pub(crate) use read_back::{WrittenData, read_back};
 pub(crate) use state::UnitState;
 pub(crate) use table::UnitTable;
-pub(crate) use unit::{BlockAddress, UnitHeader, UNIT};
+pub(crate) use unit::{BlockAddress, UNIT, UnitHeader};
 
 use host::error::shown;
 use model::Offset;

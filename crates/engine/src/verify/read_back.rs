@@ -5,7 +5,7 @@
 //! because the page cache would give back what was written and not what the device holds. A unit that was never written is
 //! not looked at.
 
-use super::{BlockAddress, UnitDamage, DamageKind, ExpectedUnit, UnitJudgement, UNIT, UnitState};
+use super::{BlockAddress, DamageKind, ExpectedUnit, UNIT, UnitDamage, UnitJudgement, UnitState};
 use host::error::{IoContext, TargetError};
 use model::{Bytes, Offset};
 use std::fs::File;
@@ -273,7 +273,8 @@ mod tests {
             file.write_all_at(content, unit * UNIT as u64).unwrap();
         };
         let mut old = vec![0; UNIT];
-        UnitHeader { place: BlockAddress { set: 1, file: 1, at: Offset(7 * UNIT as u64) }, generation: 1 }.seal(&mut old);
+        UnitHeader { place: BlockAddress { set: 1, file: 1, at: Offset(7 * UNIT as u64) }, generation: 1 }
+            .seal(&mut old);
         change(1, 7, &old);
         change(1, 299, b"x");
         change(0, 270, &std::fs::read(&paths[0]).unwrap()[..UNIT]);

@@ -105,7 +105,13 @@ mod tests {
 
     #[test]
     fn writes_that_overlap_leave_doubt_until_one_alone_ends_well() {
-        let overlapped = UnitState::default().after_begin().after_begin().after_end(true).after_begin().after_end(true).after_end(true);
+        let overlapped = UnitState::default()
+            .after_begin()
+            .after_begin()
+            .after_end(true)
+            .after_begin()
+            .after_end(true)
+            .after_end(true);
         assert_eq!((overlapped.issued(), overlapped.least(), overlapped.may_be_mixed()), (3, 0, true));
         let alone = overlapped.after_begin().after_end(true);
         assert_eq!((alone.issued(), alone.least(), alone.may_be_mixed()), (4, 4, false));
@@ -130,13 +136,15 @@ mod tests {
 
     #[test]
     fn counts_that_no_longer_fit_make_blind_and_not_afraid() {
-        let often = UnitState::new(ISSUED_MAX - 1, 0, 0, false).after_begin().after_end(true).after_begin().after_end(true);
+        let often =
+            UnitState::new(ISSUED_MAX - 1, 0, 0, false).after_begin().after_end(true).after_begin().after_end(true);
         assert_eq!((often.issued(), often.least()), (ISSUED_MAX, ISSUED_MAX));
         assert!(!often.quiet_until(often));
         let crowd = (0..IN_FLIGHT_MAX + 3).fold(UnitState::default(), |state, _| state.after_begin());
         let gone = (0..IN_FLIGHT_MAX + 3).fold(crowd, |state, _| state.after_end(true));
         assert!(gone.may_be_mixed() && !gone.quiet_until(gone));
-        let never_alone = (0..LAG_MAX + 9).fold(UnitState::default().after_begin(), |state, _| state.after_begin().after_end(true));
+        let never_alone =
+            (0..LAG_MAX + 9).fold(UnitState::default().after_begin(), |state, _| state.after_begin().after_end(true));
         assert_eq!(never_alone.least(), 0);
     }
 

@@ -87,7 +87,12 @@ fn statements_connections_and_isolation_are_what_was_asked_for_on_the_same_data(
             let trial = with(settings);
             let (outcome, seen) = run(&mut *instance, &trial).unwrap();
             let done = seen.total(Phase::Run);
-            assert_eq!((outcome.ended, done), (LoadEnd::AsPlanned, (100, 0)), "{engine} {settings:?}: {:?}", seen.events);
+            assert_eq!(
+                (outcome.ended, done),
+                (LoadEnd::AsPlanned, (100, 0)),
+                "{engine} {settings:?}: {:?}",
+                seen.events
+            );
         }
         let default = match engine {
             "sqlite" => "serializable",

@@ -31,7 +31,12 @@ fn performed(parent: &Path, settings: &[(&str, &str)]) -> Vec<(u8, u64)> {
     let mut instance = prepared(&trial, parent);
     let (outcome, seen) = run(&mut *instance, &trial).unwrap();
     let (ok, failed) = seen.total(Phase::Run);
-    assert_eq!((outcome.ended, outcome.hung, failed), (LoadEnd::AsPlanned, vec![], 0), "{settings:?}: {:?}", seen.events);
+    assert_eq!(
+        (outcome.ended, outcome.hung, failed),
+        (LoadEnd::AsPlanned, vec![], 0),
+        "{settings:?}: {:?}",
+        seen.events
+    );
     assert!(ok > 0, "{settings:?}");
     instance.stop().unwrap();
     assert_eq!(names_in(parent), Vec::<String>::new());

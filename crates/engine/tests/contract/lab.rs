@@ -3,7 +3,7 @@
 use engine::{ENGINES, EngineDef, EngineLocation, Instance, StartContext, WorkloadClients};
 use host::TargetError;
 use host::filesystem::{DirectAlignment, direct_alignment};
-use load::{LoadEnd, MonotonicClock, LoadOutcome, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
+use load::{LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
 use model::{Bytes, Catalogue, Event, Fact, Family, IntervalRow, Nanos, ParamDef, ParamKind, Phase, Tick, Trial};
 use plan::Overrides;
 use std::collections::BTreeMap;

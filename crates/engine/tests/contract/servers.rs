@@ -110,7 +110,9 @@ fn a_server_that_is_killed_ends_the_point_or_is_counted_and_leaves_nothing() {
                     assert_eq!(*class, Some(FailureClass::Lost), "{text}");
                 }
                 // Each client tries to connect again after 50, 100, 200, 400 ms: a gap, and no flood of failures.
-                OnError::Count => assert!(outcome.ended == LoadEnd::AsPlanned && (2..=20).contains(&failed), "{failed}"),
+                OnError::Count => {
+                    assert!(outcome.ended == LoadEnd::AsPlanned && (2..=20).contains(&failed), "{failed}")
+                }
             }
             assert!(ok > 0, "{ok} done");
             let trouble = instance.describe_trouble().unwrap();

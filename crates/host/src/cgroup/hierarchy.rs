@@ -146,7 +146,8 @@ mod tests {
         let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
         std::fs::create_dir_all(dir.path().join("blkio/mine")).unwrap();
         let mounts = format!("cgroup {} cgroup rw,blkio 0 0\ncgroup {} cgroup rw,memory 0 0\n", at("blkio"), at("mem"));
-        let found = find_version_1(LimitedResource::Storage, &mounts, "7:blkio:/mine\n4:memory:/gone/x\n0::/\n").unwrap();
+        let found =
+            find_version_1(LimitedResource::Storage, &mounts, "7:blkio:/mine\n4:memory:/gone/x\n0::/\n").unwrap();
         assert_eq!((found.parent, found.version), (dir.path().join("blkio/mine"), CgroupVersion::One));
         let memory = find_version_1(LimitedResource::Memory, &mounts, "7:blkio:/mine\n4:cpu,memory:/gone/x\n").unwrap();
         assert_eq!(memory.parent, dir.path().join("mem"), "a container sees no more");

@@ -28,7 +28,7 @@ mod storage;
 
 use crate::error::TargetError;
 use group::ControlGroup;
-use hierarchy::{CgroupHierarchy, LimitedResource, CgroupVersion};
+use hierarchy::{CgroupHierarchy, CgroupVersion, LimitedResource};
 use memory::MemoryGroup;
 use model::{Fact, Limits, StorageLimit};
 use std::os::fd::OwnedFd;
@@ -60,7 +60,8 @@ pub struct LimitedDisk<'a> {
 
 /// Refuses limits that this machine cannot hold, before anything is made.
 pub fn check_limits(limits: &Limits) -> Result<(), TargetError> {
-    let wanted = [(limits.memory.is_some(), LimitedResource::Memory), (!limits.storage.is_none(), LimitedResource::Storage)];
+    let wanted =
+        [(limits.memory.is_some(), LimitedResource::Memory), (!limits.storage.is_none(), LimitedResource::Storage)];
     wanted.into_iter().filter(|(wanted, _)| *wanted).try_for_each(|(_, resource)| check_resource(resource))
 }
 
@@ -90,7 +91,8 @@ impl CgroupLimits {
     /// Makes the groups. Nothing is limited yet.
     pub fn make(needs: &LimitNeeds) -> Result<CgroupLimits, TargetError> {
         let memory = needs.memory.then(|| hierarchy::find_hierarchy(LimitedResource::Memory)).transpose()?;
-        let storage = needs.storage.map(|disk| Ok((disk, hierarchy::find_hierarchy(LimitedResource::Storage)?))).transpose()?;
+        let storage =
+            needs.storage.map(|disk| Ok((disk, hierarchy::find_hierarchy(LimitedResource::Storage)?))).transpose()?;
         let mut made = CgroupLimits { groups: Vec::new(), memory: None, storage: None, embedded: needs.embedded };
         if let Some(hierarchy) = &memory {
             let other = storage.as_ref().map(|(_, other)| other);
@@ -200,9 +202,12 @@ impl UsageReader {
     /// Bytes of memory, times that the memory limit was met, reads, writes, bytes read, bytes written; `None` for what is not limited
     /// or not counted.
     pub fn read(&self) -> [Option<f64>; 6] {
-        let [reads, writes, read_bytes, written_bytes] = self.storage.as_ref().map_or([None; 4], StorageGroup::read_usage);
-        let (used, hits) =
-            (self.memory.as_ref().and_then(MemoryGroup::used_bytes), self.memory.as_ref().and_then(MemoryGroup::count_hits));
+        let [reads, writes, read_bytes, written_bytes] =
+            self.storage.as_ref().map_or([None; 4], StorageGroup::read_usage);
+        let (used, hits) = (
+            self.memory.as_ref().and_then(MemoryGroup::used_bytes),
+            self.memory.as_ref().and_then(MemoryGroup::count_hits),
+        );
         [used, hits, reads, writes, read_bytes, written_bytes]
     }
 }
@@ -247,7 +252,10 @@ mod tests {
 
     #[test]
     fn the_groups_of_a_plimsoll_that_is_gone_are_swept_and_those_of_others_are_not() {
-        let Some(hierarchy) = is_root().then(|| hierarchy::find_hierarchy(LimitedResource::Memory).ok()).flatten() else { return };
+        let Some(hierarchy) = is_root().then(|| hierarchy::find_hierarchy(LimitedResource::Memory).ok()).flatten()
+        else {
+            return;
+        };
         let left = hierarchy.parent.join("plimsoll-1-999999");
         let others = hierarchy.parent.join("plimsoll-notes");
         [&left, &others].iter().for_each(|dir| fs::create_dir(dir).unwrap());

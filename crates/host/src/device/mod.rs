@@ -267,7 +267,9 @@ mod tests {
     fn consent_names_a_device_and_its_identity() {
         let consent = DestroyConsent::parse("/dev/sdb=WD-123=4").unwrap();
         assert_eq!((consent.device.to_str(), consent.identity.as_str()), (Some("/dev/sdb"), "WD-123=4"));
-        assert!(["/dev/sdb", "/dev/sdb=", "sdb=WD", "=WD", ""].iter().all(|text| DestroyConsent::parse(text).is_none()));
+        assert!(
+            ["/dev/sdb", "/dev/sdb=", "sdb=WD", "=WD", ""].iter().all(|text| DestroyConsent::parse(text).is_none())
+        );
     }
 
     #[test]
@@ -288,8 +290,11 @@ mod tests {
     fn files_links_and_other_devices_are_no_block_devices() {
         let dir = tempfile::tempdir().unwrap();
         let link = dir.path().join("link");
-        let any =
-            fs::read_dir("/dev").unwrap().flatten().map(|entry| entry.path()).find(|path| BlockDevice::at(path).is_some());
+        let any = fs::read_dir("/dev")
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.path())
+            .find(|path| BlockDevice::at(path).is_some());
         std::os::unix::fs::symlink(any.unwrap_or("/dev/null".into()), &link).unwrap();
         for path in [dir.path(), &link, Path::new("/dev/null"), Path::new("/dev/no such device")] {
             assert_eq!(BlockDevice::at(path), None, "{}", path.display());

@@ -89,7 +89,10 @@ mod tests {
         for kind in [EXT4, XFS, FileSystem::Btrfs { compression: None }] {
             for need in [Bytes(0), Bytes::from_mib(256), Bytes::from_gib(100), Bytes(12_345)] {
                 let image = image_for(kind, need);
-                assert!(image.0 as f64 * 0.9 >= need.0 as f64 && image >= smallest_image(kind), "{kind} {need} {image}");
+                assert!(
+                    image.0 as f64 * 0.9 >= need.0 as f64 && image >= smallest_image(kind),
+                    "{kind} {need} {image}"
+                );
                 assert_eq!(image.0 % (1 << 20), 0);
             }
         }

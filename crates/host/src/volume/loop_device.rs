@@ -121,7 +121,9 @@ impl LoopDevice {
 
 /// Removes the limits of device `number`, also those of an earlier device with that number.
 pub fn clear_limits(number: u32) {
-    text_of(Path::new("/sys/block").join(device_name(number)).join("dev")).iter().for_each(|device| clear_rules_of(device));
+    text_of(Path::new("/sys/block").join(device_name(number)).join("dev"))
+        .iter()
+        .for_each(|device| clear_rules_of(device));
 }
 
 /// The devices whose backing file is `image`.

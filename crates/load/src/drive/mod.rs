@@ -313,7 +313,13 @@ mod tests {
             .with_on_error(OnError::Count);
         let mut recorder = Recorder::new(0, 1, Nanos::from_secs(1), out);
         recorder.begin_phase(&schedule);
-        perform(&schedule, &clock, &mut OpSource::from_workload(Box::new(AnyOp), 64, None), &mut recorder, &Stop::default());
+        perform(
+            &schedule,
+            &clock,
+            &mut OpSource::from_workload(Box::new(AnyOp), 64, None),
+            &mut recorder,
+            &Stop::default(),
+        );
         recorder.end_phase();
         drop(recorder);
         (totals(delivered), schedule)
@@ -572,12 +578,17 @@ mod tests {
             let stop = Stop::default();
             match batched {
                 false => run_sync(&schedule, &clock, &mut source, &mut driver, &mut recorder, &stop),
-                true => run_batched(&schedule, &clock, &mut source, &mut driver, StampMode::Batch, &mut recorder, &stop),
+                true => {
+                    run_batched(&schedule, &clock, &mut source, &mut driver, StampMode::Batch, &mut recorder, &stop)
+                }
             }
             recorder.end_phase();
             drop(recorder);
             let end = Tick(1_001_000_000);
-            assert_eq!((totals(delivered).ok, schedule.end(), schedule.offered_until(end), clock.now()), (3, end, 3, end));
+            assert_eq!(
+                (totals(delivered).ok, schedule.end(), schedule.offered_until(end), clock.now()),
+                (3, end, 3, end)
+            );
         }
     }
 

@@ -4,7 +4,7 @@
 //! Limits: the kernel counts the machine's time in ticks of 10 ms; plimsoll's own time is exact. User time contains guests'.
 
 use crate::proc_file::{NeverDown, ProcFile, counter};
-use crate::{CounterSource, SourceEntry, SourceMissing, SamplingSubject};
+use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 use rustix::time::{ClockId, clock_gettime};
 

@@ -5,7 +5,7 @@
 //! parallel, being busy all the time is not being full. Kernels before 4.18 count no discards, before 5.5 no flushes.
 
 use crate::proc_file::{ProcFile, counter, gauge};
-use crate::{CounterSource, SourceEntry, SourceMissing, SamplingSubject};
+use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 
 /// The source.
@@ -29,7 +29,12 @@ pub fn open_device(device: &str) -> Result<Box<dyn CounterSource>, SourceMissing
     let mut diskstats = ProcFile::open("/proc/diskstats")?;
     let known = diskstats.read_text().ok().and_then(|text| parse_device_line(text, &device)).is_some();
     match known {
-        true => Ok(Box::new(DiskSource { device, diskstats, busy: UnwrappedCount::default(), queue: UnwrappedCount::default() })),
+        true => Ok(Box::new(DiskSource {
+            device,
+            diskstats,
+            busy: UnwrappedCount::default(),
+            queue: UnwrappedCount::default(),
+        })),
         false => Err(SourceMissing::unknown(diskstats.path(), device)),
     }
 }

@@ -4,7 +4,7 @@
 //! Limits: of the machine, not of a memory cgroup. Kernels before 3.14 do not report what is available.
 
 use crate::proc_file::{ProcFile, counter, gauge, number_after};
-use crate::{CounterSource, SourceEntry, SourceMissing, SamplingSubject};
+use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 
 /// The source.
@@ -95,7 +95,10 @@ WritebackTmp:          0 kB
 
     #[test]
     fn a_recent_kernel_is_read_in_bytes() {
-        assert_eq!(memory_levels(MEMINFO_6_18), [Some(14324 << 10), Some(8 << 10), Some(812476 << 10), Some(24088084 << 10)]);
+        assert_eq!(
+            memory_levels(MEMINFO_6_18),
+            [Some(14324 << 10), Some(8 << 10), Some(812476 << 10), Some(24088084 << 10)]
+        );
         assert_eq!(swapped_pages(VMSTAT_6_18), [Some(4), Some(11)]);
     }
 

@@ -15,8 +15,8 @@
 //! resolution of 10 ms, their context switches are summed over the threads that were there at a reading.
 
 use crate::proc_file::{NeverDown, ProcFile, counter, gauge};
-use crate::process_tree::{ProcessTree, GroupUsage, parse_io};
-use crate::{CounterSource, EnginePids, SourceEntry, SourceMissing, SamplingSubject};
+use crate::process_tree::{GroupUsage, ProcessTree, parse_io};
+use crate::{CounterSource, EnginePids, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 
 /// The source.
@@ -92,7 +92,8 @@ impl CounterSource for ProcessSource {
         let Some(t) = totals else { return vec![None; 6] };
         let counters =
             [t.read_bytes, t.write_bytes, Some(t.cpu_user_ns), Some(t.cpu_system_ns), Some(t.context_switches)];
-        let held = counters.into_iter().zip(&mut self.held).map(|(value, held)| value.map(|value| held.hold_highest(value)));
+        let held =
+            counters.into_iter().zip(&mut self.held).map(|(value, held)| value.map(|value| held.hold_highest(value)));
         held.chain([t.rss_bytes]).map(|value| value.map(|value| value as f64)).collect()
     }
 }

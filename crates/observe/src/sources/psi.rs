@@ -4,7 +4,7 @@
 //! it is built in and not switched off (`psi=1` on the kernel's command line switches it on).
 
 use crate::proc_file::{ProcFile, counter};
-use crate::{CounterSource, SourceEntry, SourceMissing, SamplingSubject};
+use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 
 /// The source.

@@ -18,7 +18,7 @@ use crate::output::progress::NotesOnly;
 use crate::signals;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use host::DataDir;
-use host::disk_timing::{REQUEST, TimedReads, TIMINGS, DiskTiming, ReadPath, time_reads};
+use host::disk_timing::{DiskTiming, REQUEST, ReadPath, TIMINGS, TimedReads, time_reads};
 use load::{Stop, StopReason};
 use model::{Bytes, Fact, Nanos, Plan, Trial, units::three_digits};
 use plan::Overrides;
@@ -359,7 +359,8 @@ mod tests {
 
     #[test]
     fn what_did_not_come_from_the_disk_is_said_under_its_number() {
-        let elsewhere = DiskTiming { from_disk: Some(Bytes(0)), ..timing(TimedReads::Disk, ReadPath::Buffered, 100, 1000) };
+        let elsewhere =
+            DiskTiming { from_disk: Some(Bytes(0)), ..timing(TimedReads::Disk, ReadPath::Buffered, 100, 1000) };
         let lines = timing_lines(&repeats(elsewhere));
         assert_eq!(lines.lines().nth(1).unwrap(), "   ^ only 0 % of it came from the disk");
     }

@@ -59,7 +59,8 @@ impl RunningInstance {
         let parent = volume.as_ref().map_or(site.dir.as_path(), Volume::mount_point);
         let cgroup =
             cgroup_limits(limits, def.runs, &device_below(trial, volume.as_ref(), &site.dir), volume.is_some())?;
-        let start = StartContext { engine: def, trial, parent, data: &data, destroy: &site.destroy, cgroups: cgroup.as_ref() };
+        let start =
+            StartContext { engine: def, trial, parent, data: &data, destroy: &site.destroy, cgroups: cgroup.as_ref() };
         let instance = (def.start)(&start)?;
         let last = assignment.trial.clone();
         Ok(RunningInstance { instance, cgroup, volume, def, data, load_facts: Vec::new(), last })
@@ -89,7 +90,8 @@ impl RunningInstance {
     pub fn sources(&self, trial: &Trial, dir: &Path) -> (Vec<Box<dyn CounterSource>>, Vec<String>) {
         let (mut sources, missing) = observe::open_all(&subject(trial, self, dir));
         // Below a volume is the disk that its image is on.
-        let disk_below = self.volume.as_ref().and_then(|_| observe::sources::disk::open_device(&device_of_dir(dir)?).ok());
+        let disk_below =
+            self.volume.as_ref().and_then(|_| observe::sources::disk::open_device(&device_of_dir(dir)?).ok());
         sources.extend(disk_below);
         sources.extend(self.instance.counter_sources());
         sources.extend(self.cgroup.iter().flat_map(engine::cgroup_counters::usage_sources));
@@ -131,7 +133,8 @@ impl RunningInstance {
     /// The result of a load, which ended as `measured`, with failures outside of its operations: a background sync that failed, a
     /// process that the kernel killed because of its memory.
     pub fn explain(&self, measured: Result<(), RunnerError>) -> Result<(), RunnerError> {
-        let measured = measured.and(self.instance.describe_trouble().map_or(Ok(()), |text| Err(RunnerError::failed(text))));
+        let measured =
+            measured.and(self.instance.describe_trouble().map_or(Ok(()), |text| Err(RunnerError::failed(text))));
         let killed = self.cgroup.as_ref().and_then(CgroupLimits::describe_trouble);
         killed.map_or(measured, |text| Err(RunnerError::failed(text)))
     }
@@ -196,7 +199,9 @@ pub(super) fn room(trial: &Trial, running: Option<&RunningInstance>, dir: &Path)
 fn subject(trial: &Trial, running: &RunningInstance, dir: &Path) -> SamplingSubject {
     let device = device_below(trial, running.volume.as_ref(), dir);
     match running.def.runs {
-        EngineLocation::InClients | EngineLocation::Embedded => SamplingSubject { engine_pids: EnginePids::Own, device },
+        EngineLocation::InClients | EngineLocation::Embedded => {
+            SamplingSubject { engine_pids: EnginePids::Own, device }
+        }
         EngineLocation::Server => {
             SamplingSubject { engine_pids: EnginePids::Processes(running.instance.report().processes), device }
         }

@@ -20,7 +20,7 @@ use engine::estimate::chain_bytes;
 use engine::{ResetFor, WorkloadClients};
 use host::safety::WriteRoom;
 use instance::{LimitKinds, RunningInstance, data_of, data_reuse};
-use load::{Clock, LoadEnd, MonotonicClock, LoadOutcome, PhasePlan, PhaseSetup, Sink, Stop, StopReason, run_phases};
+use load::{Clock, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, StopReason, run_phases};
 use model::{Background, Fact, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
 use observe::Sampler;
 use replay::{Replayed, StepReplayer};
@@ -236,7 +236,9 @@ impl<'a> TrialPerformer<'a> {
     fn fits_data_left(&self, assignment: &Assignment) -> bool {
         match data_reuse(&assignment.trial) {
             // A trial that changed its rows leaves nothing that another could begin with.
-            DataReuse::Shared => self.running.as_ref().is_none_or(|running| data_reuse(&running.last) == DataReuse::Shared),
+            DataReuse::Shared => {
+                self.running.as_ref().is_none_or(|running| data_reuse(&running.last) == DataReuse::Shared)
+            }
             DataReuse::Fresh => false,
             DataReuse::Continues { .. } => self.follows_last(assignment),
         }

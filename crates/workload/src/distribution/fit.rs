@@ -72,7 +72,8 @@ impl DrawCounts {
                 counts[places.start as usize..places.end as usize].iter().map(|hits| u64::from(*hits)).sum()
             }
             PlaceCounts::Sparse(drawn) => {
-                let [start, end] = [places.start, places.end].map(|place| drawn.partition_point(|drawn| *drawn < place));
+                let [start, end] =
+                    [places.start, places.end].map(|place| drawn.partition_point(|drawn| *drawn < place));
                 (end - start) as u64
             }
         }
@@ -328,7 +329,9 @@ mod tests {
     fn draws_that_are_kept_count_as_those_that_are_counted() {
         let drawn = [7, 3, 7, 9, 3, 7];
         let [mut dense, mut sparse] = [DrawCounter::new(10, 6), DrawCounter::new(DENSE_MAX + 1, 6)];
-        drawn.iter().for_each(|place| [&mut dense, &mut sparse].into_iter().for_each(|counter| counter.count_draw(*place)));
+        drawn
+            .iter()
+            .for_each(|place| [&mut dense, &mut sparse].into_iter().for_each(|counter| counter.count_draw(*place)));
         let [dense, sparse] = [dense, sparse].map(DrawCounter::finish);
         assert!(dense.dense().is_some() && sparse.dense().is_none());
         for counts in [dense, sparse] {

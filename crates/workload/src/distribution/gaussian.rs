@@ -114,7 +114,10 @@ mod tests {
     #[test]
     fn half_of_the_draws_are_below_the_middle_whatever_the_number_of_uniforms() {
         for iterations in [1, 2, 3, 12, 100] {
-            assert!((Gaussian::new(1 << 20, iterations).probability_below(1 << 19) - 0.5).abs() < 1e-12, "{iterations}");
+            assert!(
+                (Gaussian::new(1 << 20, iterations).probability_below(1 << 19) - 0.5).abs() < 1e-12,
+                "{iterations}"
+            );
         }
     }
 }

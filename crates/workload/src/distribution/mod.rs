@@ -261,7 +261,9 @@ mod tests {
     fn another_law_is_told_apart_from_the_same_draws() {
         let (drawn, other) = (pareto::Pareto::new(1_000, 0.2), pareto::Pareto::new(1_000, 0.21));
         // The draws of one through the keys of the other: a place is where the other law has the same probability.
-        let place = |key: u64| (0..1_000).find(|place| other.probability_below(place + 1) > drawn.probability_below(key)).unwrap_or(999);
+        let place = |key: u64| {
+            (0..1_000).find(|place| other.probability_below(place + 1) > drawn.probability_below(key)).unwrap_or(999)
+        };
         assert!(p_value(&Distribution::Pareto(drawn), place, 1_000, 1) < 1e-6);
     }
 

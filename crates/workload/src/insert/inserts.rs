@@ -8,7 +8,7 @@
 //! its row, which then stays.
 
 use super::rows::PurchaseData;
-use super::statements::{ROWS_PER_STATEMENT, PurchaseStatement, StepStatements};
+use super::statements::{PurchaseStatement, ROWS_PER_STATEMENT, StepStatements};
 use crate::Workload;
 use crate::program::{ClientIndex, OpKindDef, OpStream, call_with_ints};
 use model::{KvOp, Op, OpClass, OpKind, SqlCall, SqlOp};

@@ -25,7 +25,7 @@ mod rows;
 mod schema;
 mod statements;
 
-use crate::program::{BackgroundOps, OpKindDef, KvProgram, OpStream, SqlProgram, SqlWork};
+use crate::program::{BackgroundOps, KvProgram, OpKindDef, OpStream, SqlProgram, SqlWork};
 use crate::sequence::TABLES_MAX;
 use crate::{DataReuse, SequenceState, UnsupportedParam, WorkloadDef};
 use inserts::{Commits, EmptyOps, InsertOps, index_stream, numbered_stream};
@@ -165,7 +165,11 @@ impl InsertStep {
         match self {
             InsertStep::Load => StepIndexes::NotAtStart,
             InsertStep::Index => StepIndexes::Made,
-            InsertStep::Insert | InsertStep::InsertSmall | InsertStep::Drain | InsertStep::Ranges | InsertStep::Points => StepIndexes::Kept,
+            InsertStep::Insert
+            | InsertStep::InsertSmall
+            | InsertStep::Drain
+            | InsertStep::Ranges
+            | InsertStep::Points => StepIndexes::Kept,
         }
     }
 
@@ -193,7 +197,9 @@ impl InsertStep {
         match self {
             InsertStep::Ranges => Some(StepQuery::Range(params.int("query_rows"))),
             InsertStep::Points => Some(StepQuery::Point),
-            InsertStep::Load | InsertStep::Index | InsertStep::Insert | InsertStep::InsertSmall | InsertStep::Drain => None,
+            InsertStep::Load | InsertStep::Index | InsertStep::Insert | InsertStep::InsertSmall | InsertStep::Drain => {
+                None
+            }
         }
     }
 }
@@ -279,7 +285,8 @@ fn kv_program(params: &Params, seed: u64, sequence: &SequenceState) -> Result<Kv
         InsertStep::Drain => OpStream::new(Some(1), 1, |_| EmptyOps),
         _ => run_stream(&data, &none, commits, query),
     };
-    let kinds = op_kinds(step, commits, background).into_iter().map(|kind| OpKindDef { queries: 1.0, ..kind }).collect();
+    let kinds =
+        op_kinds(step, commits, background).into_iter().map(|kind| OpKindDef { queries: 1.0, ..kind }).collect();
     Ok(KvProgram {
         tables: std::iter::once("row").chain(INDEX_NAMES).take(1 + data.schema.indexes).collect(),
         writes: query.is_none() || background.is_some(),
@@ -308,11 +315,21 @@ fn step_data(params: &Params, seed: u64, sequence: &SequenceState) -> PurchaseDa
     if step.indexes() == StepIndexes::Made {
         sequence.set_indexed();
     }
-    PurchaseData { schema: PurchaseSchema::new(params, rows_of_all_steps(params)), seed, indexed, sequence: sequence.clone() }
+    PurchaseData {
+        schema: PurchaseSchema::new(params, rows_of_all_steps(params)),
+        seed,
+        indexed,
+        sequence: sequence.clone(),
+    }
 }
 
 /// The stream of a step that inserts or asks.
-fn run_stream<O: Op>(data: &PurchaseData, statements: &StepStatements, commits: Option<Commits>, query: Option<StepQuery>) -> OpStream<O>
+fn run_stream<O: Op>(
+    data: &PurchaseData,
+    statements: &StepStatements,
+    commits: Option<Commits>,
+    query: Option<StepQuery>,
+) -> OpStream<O>
 where
     InsertOps: crate::Workload<O>,
     QueryOps: crate::Workload<O>,
@@ -358,7 +375,11 @@ impl BackgroundInserts {
         InsertOps: crate::Workload<O>,
     {
         let per_client_s = self.rate as f64 / self.commits.per_commit as f64;
-        BackgroundOps { stream: self.commits.op_stream(data, statements, BACKGROUND), kinds: vec![BACKGROUND], per_client_s }
+        BackgroundOps {
+            stream: self.commits.op_stream(data, statements, BACKGROUND),
+            kinds: vec![BACKGROUND],
+            per_client_s,
+        }
     }
 }
 
@@ -580,8 +601,11 @@ mod tests {
         performed(&with("l.i0").run, 1);
         let program = with("l.i1");
         let ops = performed(&program.run, 1);
-        let deleted: Vec<(u64, u64)> =
-            ops.iter().map(|op| calls(&program, op)[1].1).map(|args| (int_between(&args[0]), int_between(&args[1]))).collect();
+        let deleted: Vec<(u64, u64)> = ops
+            .iter()
+            .map(|op| calls(&program, op)[1].1)
+            .map(|args| (int_between(&args[0]), int_between(&args[1])))
+            .collect();
         assert_eq!(deleted, [(1, 30), (31, 60), (61, 90), (91, 100)]);
         assert_eq!(calls(&program, &ops[0])[1].0, "DELETE FROM purchases_index WHERE transactionid BETWEEN ? AND ?");
         assert!(ops.iter().all(|op| op.transaction) && program.kinds[0].queries == 4.0);
@@ -695,7 +719,8 @@ mod tests {
                 [("step", step), ("rows", "40"), ("rows_per_commit", "20"), ("delete", "true"), ("tables", "2")];
             let (sql, kv) = (going_on(&of_sql, &changes), made_kv(&of_kv, &changes));
             for (sql, kv) in performed(&sql.run, 2).iter().zip(&performed(&kv.run, 2)) {
-                let rows: Vec<_> = sql.args.chunks(7).take(20).map(|row| int_between(&row[0]).to_be_bytes().to_vec()).collect();
+                let rows: Vec<_> =
+                    sql.args.chunks(7).take(20).map(|row| int_between(&row[0]).to_be_bytes().to_vec()).collect();
                 let puts = kv.entries.iter().filter(|entry| entry.table == 0);
                 assert_eq!(puts.map(|entry| kv.key(entry)[2..].to_vec()).collect::<Vec<_>>(), rows);
                 assert_eq!((kv.removed.is_empty(), kv.action), (sql.calls.len() == 1, KvAction::Put));

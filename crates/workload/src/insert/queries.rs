@@ -8,11 +8,11 @@
 //! The ranges are those of iibench.py: the index is drawn, and a value of its first column at which to begin.
 
 use super::rows::PurchaseData;
-use super::schema::{CASH_REGISTERS, CUSTOMERS, TableForm, KEY, PRICES, PRODUCTS};
+use super::schema::{CASH_REGISTERS, CUSTOMERS, KEY, PRICES, PRODUCTS, TableForm};
 use super::statements::{PurchaseStatement, StepStatements};
 use crate::Workload;
 use crate::program::{ClientIndex, push_entry};
-use crate::random::{Rng, Words, number_below, client_rng_stream};
+use crate::random::{Rng, Words, client_rng_stream, number_below};
 use model::{KvAction, KvOp, OpKind, SqlArg, SqlCall, SqlOp};
 use std::ops::Range;
 
@@ -32,7 +32,9 @@ impl StepQuery {
     pub(super) fn statements(self, data: &PurchaseData) -> Vec<PurchaseStatement> {
         match self {
             StepQuery::Point => vec![PurchaseStatement::Point],
-            StepQuery::Range(rows) => index_orders(data).into_iter().map(|columns| PurchaseStatement::Range(columns, rows)).collect(),
+            StepQuery::Range(rows) => {
+                index_orders(data).into_iter().map(|columns| PurchaseStatement::Range(columns, rows)).collect()
+            }
         }
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! Values have the ranges of iiBench; prices in the tables of 2012 follow its formula.
 
-use super::schema::{CASH_REGISTERS, CUSTOMERS, TableForm, PRICES, PRODUCTS, PurchaseSchema};
+use super::schema::{CASH_REGISTERS, CUSTOMERS, PRICES, PRODUCTS, PurchaseSchema, TableForm};
 use crate::SequenceState;
 use crate::program::{push_entry, push_removal, push_text};
 use crate::random::{Rng, Words, number_below, rng_for_key};

@@ -3,7 +3,7 @@
 //! In: a trial's parameters. Out: descriptions of tables. Limits: an index is known by its number, in the order in which
 //! `indexes` counts them; a table has at most [`PARTITIONS_MAX`] partitions, and one more for all further rows.
 
-use crate::program::{SqlColumn, ColumnKind, SqlIndex, TablePartitions, SqlTable};
+use crate::program::{ColumnKind, SqlColumn, SqlIndex, SqlTable, TablePartitions};
 use model::{Bytes, Params};
 
 /// Which of the forms.
@@ -74,8 +74,8 @@ impl PurchaseSchema {
 
     /// Table `nth`, from 0, with its first `indexes` secondary indexes.
     fn define_table(&self, nth: u64, indexes: usize) -> SqlTable {
-        let indexes =
-            (0..indexes).map(|nth| SqlIndex { name: INDEX_NAMES[nth].into(), columns: self.index_columns(nth).to_vec() });
+        let indexes = (0..indexes)
+            .map(|nth| SqlIndex { name: INDEX_NAMES[nth].into(), columns: self.index_columns(nth).to_vec() });
         SqlTable {
             name: self.table_name(nth),
             columns: self.columns(),

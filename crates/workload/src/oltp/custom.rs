@@ -283,7 +283,10 @@ mod tests {
     fn data_is_left_to_later_trials_where_no_rows_come_or_go() {
         let reuse = |text: &str| (OLTP.data_reuse)(&with(&[op("x", 1, &[(text, &[])])], &[]));
         assert_eq!(reuse("UPDATE sbtest1 SET k = 1"), DataReuse::Shared);
-        assert_eq!((reuse("DELETE FROM sbtest1"), reuse("INSERT INTO t VALUES (1)")), (DataReuse::Fresh, DataReuse::Fresh));
+        assert_eq!(
+            (reuse("DELETE FROM sbtest1"), reuse("INSERT INTO t VALUES (1)")),
+            (DataReuse::Fresh, DataReuse::Fresh)
+        );
         let growth = (OLTP.growth_bytes_per_op)(&with(&two(), &[]));
         assert_eq!(growth, super::super::ROW);
     }

@@ -129,7 +129,11 @@ pub(super) static MIXES: [OltpMix; 10] = [
     new_mix("point_select", RowsAfter::Kept, &[MixStep::Each(1, PointSelect)]),
     new_mix("read_only", RowsAfter::Kept, &READS),
     new_mix("write_only", RowsAfter::Kept, &WRITES),
-    new_mix("read_write", RowsAfter::Kept, &[READS[0], READS[1], READS[2], READS[3], READS[4], WRITES[0], WRITES[1], WRITES[2]]),
+    new_mix(
+        "read_write",
+        RowsAfter::Kept,
+        &[READS[0], READS[1], READS[2], READS[3], READS[4], WRITES[0], WRITES[1], WRITES[2]],
+    ),
     new_mix("update_index", RowsAfter::Kept, &[MixStep::Each(1, IndexUpdate)]),
     new_mix("update_non_index", RowsAfter::Kept, &[MixStep::Each(1, NonIndexUpdate)]),
     new_mix("delete", RowsAfter::Fewer, &[MixStep::Each(1, Delete)]),

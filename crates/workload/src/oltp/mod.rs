@@ -14,10 +14,10 @@ mod mixes;
 mod rows;
 
 use crate::distribution;
-use crate::program::{SqlColumn, ColumnKind, SqlIndex, OpKindDef, KvProgram, OpStream, SqlProgram, SqlTable, SqlWork};
+use crate::program::{ColumnKind, KvProgram, OpKindDef, OpStream, SqlColumn, SqlIndex, SqlProgram, SqlTable, SqlWork};
 use crate::{DataReuse, SequenceState, UnsupportedParam, WorkloadDef};
 use custom::{CustomMix, CustomOps};
-use mixes::{MIXES, OltpMix, MixOps, RowPicker, PointGets, RowsAfter, OltpStatement};
+use mixes::{MIXES, MixOps, OltpMix, OltpStatement, PointGets, RowPicker, RowsAfter};
 use model::{Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, SqlOp, UsedIf, WorkTraits};
 use rows::OltpData;
 use std::sync::Arc;
@@ -227,14 +227,22 @@ fn mix_sql(params: &Params, seed: u64, mix: &'static OltpMix) -> SqlProgram {
 fn kv_program(params: &Params, seed: u64, _: &SequenceState) -> Result<KvProgram, UnsupportedParam> {
     let mix = params.word("mix");
     if mix != "point_select" {
-        return Err(UnsupportedParam { workload: "oltp", param: "mix", value: mix.to_string(), instead: "point_select" });
+        return Err(UnsupportedParam {
+            workload: "oltp",
+            param: "mix",
+            value: mix.to_string(),
+            instead: "point_select",
+        });
     }
     let data = OltpData::new(params, seed);
     let access = distribution::from_access(params.access("access"), data.rows);
     Ok(KvProgram {
         tables: vec!["row"],
         writes: false,
-        kinds: vec![OpKindDef::without_rows("point_select", OpClass::Read), OpKindDef { queries: 1.0, ..data.load_kind() }],
+        kinds: vec![
+            OpKindDef::without_rows("point_select", OpClass::Read),
+            OpKindDef { queries: 1.0, ..data.load_kind() },
+        ],
         load: Some(data.load_stream(AFTER_ONE)),
         drains: false,
         run: OpStream::new(None, 1, move |slot| PointGets(RowPicker::new(slot, data, access))),

@@ -48,7 +48,11 @@ impl OltpData {
         LoadOps: Workload<O>,
     {
         let total = self.tables * self.commits_per_table();
-        OpStream::new(Some(total), ROWS_PER_COMMIT, move |slot| LoadOps { data: self, kind, commits: slot.share_of(total) })
+        OpStream::new(Some(total), ROWS_PER_COMMIT, move |slot| LoadOps {
+            data: self,
+            kind,
+            commits: slot.share_of(total),
+        })
     }
 
     /// The generator of everything random in one loaded row.
