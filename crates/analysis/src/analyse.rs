@@ -7,6 +7,7 @@ use crate::background::{BackgroundSummary, Group};
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
 use crate::dimensions::{Described, describe, target_name};
 use crate::finding::Code;
+use crate::full_label::complete_labels;
 use crate::numbers::quantiles::PhaseTimes;
 use crate::numbers::summary::summarise;
 use crate::projection::project;
@@ -34,7 +35,8 @@ pub struct Analysis {
 /// Analyses `run` with every detector.
 pub fn analyse(run: &RunData) -> Analysis {
     let (standing, dropped) = standing(run);
-    let described = standing.points.iter().zip(describe(&standing.points));
+    let described = complete_labels(describe(&standing.points), &standing.points);
+    let described = standing.points.iter().zip(described);
     let points: Vec<PointAnalysis> =
         described.map(|(point, names)| analyse_point(point, names, &standing, &dropped)).collect();
     let findings = RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&points)).collect();

@@ -18,6 +18,7 @@ pub mod dimensions;
 pub mod durability;
 mod facts;
 pub mod finding;
+mod full_label;
 pub mod numbers;
 pub mod point;
 pub mod projection;

@@ -26,7 +26,17 @@ pub fn settings_label(settings: &[Setting]) -> String {
 
 /// Each of `settings` in words.
 pub fn phrases<'a>(settings: impl IntoIterator<Item = &'a Setting>) -> Vec<String> {
-    settings.into_iter().map(phrase).collect()
+    settings.into_iter().filter(|setting| !goes_without_saying(setting)).map(distinguishing_phrase).collect()
+}
+
+/// A run ends by time unless something else is said.
+fn goes_without_saying(setting: &Setting) -> bool {
+    setting.value == SettingValue::Until(Until::Time)
+}
+
+/// A setting in words; in parentheses if it has no effect on the point yet, and only tells its sequence from another.
+fn distinguishing_phrase(setting: &Setting) -> String {
+    if setting.used { phrase(setting) } else { format!("({})", phrase(setting)) }
 }
 
 /// A setting in words: `rndrd`, `indexes 3`, `closed loop`.
@@ -148,6 +158,17 @@ mod tests {
         assert_eq!(said("pacing", SettingValue::Pacing(open)), "poisson arrivals, rate 5000");
         let closed = Pacing::Closed { think: Nanos(0) };
         assert_eq!(said("pacing", SettingValue::Pacing(closed)), "closed loop");
+    }
+
+    #[test]
+    fn what_has_no_effect_yet_is_in_parentheses_and_the_usual_end_is_not_named() {
+        let mut point = crate::testing::quick().points.remove(6);
+        crate::testing::set(&mut point, "step", "l.i0");
+        point.settings.set("until", SettingValue::Until(Until::Time));
+        crate::testing::label(&mut point, &["target", "step", "until"], &["indexes"]);
+        assert_eq!(point_label(&point), "sqlite l.i0 indexes 0");
+        point.label.place[0].used = false;
+        assert_eq!(point_label(&point), "sqlite l.i0 (indexes 0)");
     }
 
     #[test]

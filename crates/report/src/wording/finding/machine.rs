@@ -297,7 +297,17 @@ impl FindingWords for CeilingUse {
             .map(|ceiling| format!("{} {}", rate(ceiling.ops_per_s), self.origin(ceiling)))
             .collect();
         let (done, size) = (rate(self.ops_per_s), kibibytes(self.bytes_per_op));
-        format!("{side} did {done} of {size} on average; best: {}", ceilings.join(" and "))
+        let what = operations(&self.ceilings);
+        format!("{side} did {done} {what} of {size} on average; best: {}", ceilings.join(" and "))
+    }
+}
+
+/// What was counted: `reads`, `writes`, or both.
+fn operations(ceilings: &[Ceiling]) -> &'static str {
+    match ceilings {
+        [Ceiling { mix: CeilingMix::Reads, .. }] => "reads",
+        [Ceiling { mix: CeilingMix::Writes, .. }] => "writes",
+        _ => "reads and writes",
     }
 }
 
