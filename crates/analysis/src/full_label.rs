@@ -1,14 +1,15 @@
 //! Full names of points: a label has the engine, the workload or its step, and whatever else distinguishes the point.
 //!
-//! In: the points of a run as [`crate::dimensions::describe`] describes them. Out: the same points with complete labels. Limits: the
+//! In: the points of a run. Out: what [`crate::dimensions::describe`] finds in them, with complete labels. Limits: the
 //! groups stay as they are: what is added to a group's label is the same for all its points. Points with equal settings keep one label.
 
-use crate::dimensions::{Described, Label, Role, Setting, Settings};
+use crate::dimensions::{Described, ENGINE, Label, Role, Setting, Settings, describe};
 use model::PointData;
 use std::collections::HashMap;
 
-/// `described` with complete labels; `points` are the same points, as they were recorded.
-pub fn complete_labels(mut described: Vec<Described>, points: &[PointData]) -> Vec<Described> {
+/// Describes the points of a run, in their order, with complete labels.
+pub fn describe_in_full(points: &[PointData]) -> Vec<Described> {
+    let mut described = describe(points);
     for (one, point) in described.iter_mut().zip(points) {
         let has_io = point.traits.work.io.is_some();
         one.label.group = full_group(&one.label, &one.settings, has_io);
@@ -23,7 +24,7 @@ fn full_group(label: &Label, settings: &Settings, has_io: bool) -> Vec<Setting> 
     let kept = settings.used().filter(|setting| names_point(setting, settings, has_io) || varies(setting));
     let mut group: Vec<Setting> = kept.cloned().collect();
     group.sort_by_key(|setting| match setting.role {
-        Role::Target => 0,
+        Role::Engine => 0,
         Role::Workload => 1,
         Role::Work => 2,
         _ => 3,
@@ -34,9 +35,9 @@ fn full_group(label: &Label, settings: &Settings, has_io: bool) -> Vec<Setting> 
 /// Whether `setting` belongs to every label, whether it varies or not.
 fn names_point(setting: &Setting, settings: &Settings, has_io: bool) -> bool {
     match setting.role {
-        Role::Target => true,
+        Role::Engine => true,
         // A step names its workload. The workload `file` on the engine `file` is named once.
-        Role::Workload => settings.step().is_none() && settings.value("target") != Some(&setting.value),
+        Role::Workload => settings.step().is_none() && settings.value(ENGINE) != Some(&setting.value),
         Role::Work => has_io || settings.step().is_some_and(|step| setting.value.to_string() == step),
         _ => false,
     }
@@ -78,9 +79,8 @@ fn differing(points: &[&Settings]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dimensions::describe;
     use crate::simulate::{Simulation, params};
-    use model::{AccessPattern, Bytes, IoWork, StepWork, Value};
+    use model::Value;
 
     fn point(engine: &str, workload: &str, pairs: &[(&str, Value)]) -> PointData {
         let simulation = Simulation::counts(&[1]).with(|point| {
@@ -92,10 +92,7 @@ mod tests {
     }
 
     fn step(engine: &str, step: &str, indexes: u64) -> PointData {
-        let mut point =
-            point(engine, "insert", &[("step", Value::Word(step.into())), ("indexes", Value::Int(indexes))]);
-        point.traits.work.step = Some(StepWork { name: step.into(), at: 0, drains: false });
-        point
+        point(engine, "insert", &[("step", Value::Word(step.into())), ("indexes", Value::Int(indexes))])
     }
 
     fn labels(points: &[PointData]) -> Vec<String> {
@@ -103,7 +100,7 @@ mod tests {
             let all = one.label.group.iter().chain(&one.label.place);
             all.map(|setting| setting.value.to_string()).collect::<Vec<_>>().join(" ")
         };
-        complete_labels(describe(points), points).into_iter().map(label).collect()
+        describe_in_full(points).into_iter().map(label).collect()
     }
 
     #[test]
@@ -118,9 +115,6 @@ mod tests {
     fn a_point_that_does_io_has_its_mode_and_a_path_instead_of_the_engine() {
         let at = |path: &str| {
             let mut point = point("file", "file", &[("mode", Value::Word("rndrd".into()))]);
-            let block = Bytes::from_kib(4);
-            let pattern = AccessPattern::Random;
-            point.traits.work.io = Some(IoWork { pattern, read_share: 1.0, block, syncs: false });
             point.trial.target.path = Some(path.into());
             point
         };
@@ -137,7 +131,7 @@ mod tests {
         let expected =
             ["sqlite l.i0 0", "sqlite l.x 0", "sqlite l.i1 0", "sqlite l.i0 3", "sqlite l.x 3", "sqlite l.i1 3"];
         assert_eq!(labels(&points), expected);
-        let all = complete_labels(describe(&points), &points);
+        let all = describe_in_full(&points);
         assert_eq!((all[0].group, all[0].group == all[1].group), (all[3].group, false), "they stay one group");
         let unused: Vec<bool> =
             all[..2].iter().map(|one| one.label.place.iter().any(|setting| !setting.used)).collect();

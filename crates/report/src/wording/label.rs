@@ -3,15 +3,19 @@
 //! In: the typed labels and settings of points. Out: short text, such as `sqlite oltp read_write clients 16`.
 //! Limits: labels distinguish the points of one run and no more; they are as long as it takes, and cut where they are shown.
 
-use analysis::dimensions::arrivals_word;
-use analysis::{PointAnalysis, Setting, SettingValue};
+use analysis::dimensions::{MEMORY_LIMIT, STORAGE_LIMIT, arrivals_word};
+use analysis::{Label, PointAnalysis, Setting, SettingValue};
 use model::{Nanos, Pacing, Until, Value};
 use std::collections::BTreeMap;
 
 /// What distinguishes `point` from the others of its run: `file rndrd depth 8`.
 pub fn point_label(point: &PointAnalysis) -> String {
-    let words = phrases(point.label.group.iter().chain(&point.label.place));
-    words.join(" ")
+    label_text(&point.label)
+}
+
+/// `label` in words.
+pub fn label_text(label: &Label) -> String {
+    phrases(label.group.iter().chain(&label.place)).join(" ")
 }
 
 /// What distinguishes the group of `point` from the others: the label without clients, depth and repetition.
@@ -66,8 +70,8 @@ fn pacing_phrase(pacing: &Pacing) -> String {
 /// A name as people say it.
 fn spoken_name(name: &str) -> &str {
     match name {
-        "memory_limit" => "memory limit",
-        "storage_limit" => "storage limit",
+        MEMORY_LIMIT => "memory limit",
+        STORAGE_LIMIT => "storage limit",
         name => name,
     }
 }
@@ -120,12 +124,11 @@ pub fn list_settings(point: &PointAnalysis) -> BTreeMap<String, ListedSetting> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::Settings;
+    use crate::testing::setting;
     use model::{Access, Arrivals, Bytes, FileSystem};
 
     fn said(name: &str, value: SettingValue) -> String {
-        let settings: Settings = [(name.to_owned(), value)].into_iter().collect();
-        phrase(settings.get(name).unwrap())
+        phrase(&setting(name, value))
     }
 
     fn word(name: &str, word: &str) -> String {
@@ -164,8 +167,8 @@ mod tests {
     fn what_has_no_effect_yet_is_in_parentheses_and_the_usual_end_is_not_named() {
         let mut point = crate::testing::quick().points.remove(6);
         crate::testing::set(&mut point, "step", "l.i0");
-        point.settings.set("until", SettingValue::Until(Until::Time));
-        crate::testing::label(&mut point, &["target", "step", "until"], &["indexes"]);
+        point.settings.put(crate::testing::setting("until", SettingValue::Until(Until::Time)));
+        crate::testing::label(&mut point, &["engine", "step", "until"], &["indexes"]);
         assert_eq!(point_label(&point), "sqlite l.i0 indexes 0");
         point.label.place[0].used = false;
         assert_eq!(point_label(&point), "sqlite l.i0 (indexes 0)");
@@ -177,7 +180,7 @@ mod tests {
         let listed = list_settings(&point);
         assert_eq!(listed.keys().collect::<Vec<_>>(), ["block", "mode"]);
         let open = Pacing::Open { arrivals: Arrivals::Constant { per_s: 500.0 } };
-        point.settings.set("pacing", SettingValue::Pacing(open));
+        point.settings.put(setting("pacing", SettingValue::Pacing(open)));
         assert_eq!(list_settings(&point)["arrivals"].text, "constant");
     }
 }

@@ -112,7 +112,7 @@ fn family_name(family: &Family) -> String {
 fn sequence_sentence(families: &[Family]) -> String {
     let groups: Vec<&GroupVerdict> = families.iter().map(|family| family[0]).collect();
     let step = |group: &&GroupVerdict| (group.step.clone().unwrap_or_default(), amount(group));
-    let head = format!("{} on {}{}", groups[0].workload, groups[0].target, durability(&groups));
+    let head = format!("{} on {}{}", groups[0].workload, groups[0].engine, durability(&groups));
     format!("{head}: {}.", clauses(&groups.iter().map(step).collect::<Vec<_>>()))
 }
 
@@ -147,26 +147,26 @@ fn group_sentence(group: &GroupVerdict) -> String {
     }
 }
 
-/// `indexes 0: sqlite reaches 8.40k/s and fjall 41.0k/s; indexes 3: ...`, if each of several targets was measured in each of several
+/// `indexes 0: sqlite reaches 8.40k/s and fjall 41.0k/s; indexes 3: ...`, if each of several engines was measured in each of several
 /// settings.
 fn matrix_sentence(family: &Family) -> Option<String> {
-    let (mut targets, mut settings): (Vec<&str>, Vec<String>) = Default::default();
+    let (mut engines, mut settings): (Vec<&str>, Vec<String>) = Default::default();
     for group in family {
         let setting = setting(family, group);
-        if !targets.contains(&group.target.as_str()) {
-            targets.push(&group.target);
+        if !engines.contains(&group.engine.as_str()) {
+            engines.push(&group.engine);
         }
         if !settings.contains(&setting) {
             settings.push(setting);
         }
     }
-    let is_complete = targets.len() * settings.len() == family.len();
-    if !is_complete || targets.len() < 2 {
+    let is_complete = engines.len() * settings.len() == family.len();
+    if !is_complete || engines.len() < 2 {
         return None;
     }
     let at = |wanted: &String| {
         let own = family.iter().filter(|group| setting(family, group) == *wanted);
-        let parts: Vec<_> = own.map(|group| (group.target.clone(), amount(group))).collect();
+        let parts: Vec<_> = own.map(|group| (group.engine.clone(), amount(group))).collect();
         let with = if wanted.is_empty() { String::new() } else { format!("with {wanted}, ") };
         format!("{with}{}", clauses(&parts))
     };
@@ -325,14 +325,14 @@ fn family_head(family: &Family) -> String {
     let common = first.label.iter().filter(|setting| setting.role == Role::Work && !is_step(first, setting));
     let work: Vec<Setting> = common.filter(|setting| is_common(family, setting)).cloned().collect();
     let work = if work.is_empty() { String::new() } else { format!(" {}", settings_label(&work)) };
-    let has_one_target = first.target != first.workload && family.iter().all(|group| group.target == first.target);
-    let on = if has_one_target { format!(" on {}", first.target) } else { String::new() };
+    let has_one_engine = first.engine != first.workload && family.iter().all(|group| group.engine == first.engine);
+    let on = if has_one_engine { format!(" on {}", first.engine) } else { String::new() };
     format!("{}{work}{on}{}", family_name(family), durability(family))
 }
 
-/// What distinguishes the settings of `group` from those of its family, without its target.
+/// What distinguishes the settings of `group` from those of its family, without its engine.
 fn setting(family: &Family, group: &GroupVerdict) -> String {
-    settings_in_family(family, group, |setting| setting.role != Role::Target)
+    settings_in_family(family, group, |setting| setting.role != Role::Engine)
 }
 
 /// What distinguishes `group` in its family; if nothing does, all its settings.
@@ -394,7 +394,7 @@ fn left_out(verdict: &Verdict) -> Option<String> {
 fn not_measured(unmeasured: &[Unmeasured]) -> Option<String> {
     let part = |one: &Unmeasured| {
         let name =
-            if one.target == one.workload { one.target.clone() } else { format!("{} {}", one.target, one.workload) };
+            if one.engine == one.workload { one.engine.clone() } else { format!("{} {}", one.engine, one.workload) };
         match (one.missing, one.planned) {
             (missing, planned) if missing < planned => format!("{missing} of {planned} points of {name}"),
             (_, 1) => name,
@@ -664,7 +664,7 @@ mod tests {
             let step = steps[point.id as usize - 7];
             set(point, "engine", "sqlite");
             set(point, "step", step);
-            label(point, &["target", "workload", "step"], &[]);
+            label(point, &["engine", "workload", "step"], &[]);
             let summary = point.summary.as_mut().unwrap();
             summary.ops = if step == "l.x" { 3 } else { 100_000 };
             summary.rows_per_s = (step == "l.i0").then_some(summary.ops_per_s * 50.0);
@@ -675,14 +675,14 @@ mod tests {
     #[test]
     fn engines_without_a_usable_result_are_named() {
         let told = told(6..10, |point| {
-            if point.target == "fjall" {
+            if point.engine == "fjall" {
                 point.validity = Validity::Invalid;
             }
         });
         assert_eq!(told[0], "sqlite insert indexes 0 reaches 62.3k/s (1020 MB/s), with p99 26.5 us.");
         let named = "Invalid: fjall insert indexes 0 and fjall insert indexes 3.";
         assert!(told.iter().any(|sentence| sentence == named), "{told:?}");
-        let missing = |missing| Unmeasured { target: "postgres".into(), workload: "oltp".into(), missing, planned: 4 };
+        let missing = |missing| Unmeasured { engine: "postgres".into(), workload: "oltp".into(), missing, planned: 4 };
         assert_eq!(not_measured(&[missing(4)]).unwrap(), "Not measured: postgres oltp (4 points).");
         assert_eq!(not_measured(&[missing(1)]).unwrap(), "Not measured: 1 of 4 points of postgres oltp.");
     }
@@ -797,7 +797,7 @@ mod tests {
             for point in &mut analysis.points {
                 change(point);
                 point.traits.engine.durability = None;
-                label(point, &["target", "step", "indexes"], &[]);
+                label(point, &["engine", "step", "indexes"], &[]);
             }
             sentences(&with_verdict(analysis)).remove(0)
         };
@@ -856,7 +856,7 @@ mod tests {
                 to: SettingValue::Param(Value::Word("iops=2000".into())),
             },
             place: Vec::new(),
-            target: "fjall".into(),
+            engine: "fjall".into(),
             before: MeanOfRepeats::default(),
             after: MeanOfRepeats::default(),
             drop: RateDrop { share, ci95: [share - 0.02, share + 0.02] },
