@@ -85,6 +85,7 @@ pub fn with_scale(command: Command) -> Command {
         .value_name("FACTOR")
         .default_value("1")
         .env("PLIMSOLL_SCALE")
+        .hide_env_values(true)
         .allow_hyphen_values(true);
     command.arg(scale.help_heading(COMMON).help(
         "Multiply rows, partitions, and the sizes of files, caches, logs and memory_limit by this factor, such as 0.01",
@@ -103,7 +104,13 @@ pub fn with_output(command: Command) -> Command {
 
 /// `--runs`: the directory of run files.
 pub fn runs(help: &'static str) -> Arg {
-    Arg::new("runs").long("runs").value_name("DIR").default_value(RUNS).env("PLIMSOLL_RUNS").help(help)
+    Arg::new("runs")
+        .long("runs")
+        .value_name("DIR")
+        .default_value(RUNS)
+        .env("PLIMSOLL_RUNS")
+        .hide_env_values(true)
+        .help(help)
 }
 
 /// The value of `--runs`.
@@ -111,14 +118,15 @@ pub fn runs_dir(matches: &ArgMatches) -> &Path {
     Path::new(matches.get_one::<String>("runs").expect("it has a default"))
 }
 
-/// `--dir`: what is measured.
+/// `--dir`: a directory on the disk to measure.
 pub fn directory() -> Arg {
     Arg::new("dir")
         .long("dir")
         .value_name("DIR")
         .default_value(DIR)
         .env("PLIMSOLL_DIR")
-        .help("Directory to measure; data is created in it")
+        .hide_env_values(true)
+        .help("Directory on the disk to measure; data is created in it")
 }
 
 /// The factor of `--scale`.
