@@ -48,7 +48,8 @@ CREATE TABLE param (
     point INTEGER NOT NULL REFERENCES point (id),
     owner TEXT NOT NULL,   -- 'engine' or 'workload'
     name TEXT NOT NULL,
-    role TEXT NOT NULL,    -- 'work' (what an operation does), 'ground' (on what data and files), 'size' (how much data or cache) or 'tuning'
+    role TEXT NOT NULL,    -- 'mode', 'mix' or 'step' (the kind of work), 'work' (a detail of an operation), 'ground' (what the data and
+                           -- files are like), 'indexes' (number of secondary indexes), 'cache-size', 'data-size', 'size' or 'tuning'
     used INTEGER NOT NULL, -- 1 if its value has any effect at this point; else 0
     PRIMARY KEY (point, owner, name)
 ) STRICT;
