@@ -18,7 +18,10 @@ pub fn clap(def: &WorkloadDef) -> Command {
     {
         command = flags::with_params(command, "engine", &engine.entry);
     }
+    let engines: Vec<model::Entry> = engine::ENGINES.iter().map(|engine| engine.entry).collect();
+    let default = plan::default_engine(&def.entry, &engines).map_or("none", |engine| engine.name);
     flags::with_output(flags::with_scale(flags::with_common(command)))
+        .mut_arg("engine", |engine| engine.help(format!("Engine to benchmark [default: {default}]")))
         .arg(print.help("Print these flags as a plan file, and run nothing"))
 }
 
