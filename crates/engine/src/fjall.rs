@@ -65,7 +65,7 @@ static COUNTERS: ServerSource = ServerSource {
         own(Gauge, "memtable_bytes", "bytes", "memory of all memtables: data still to be written to tables")
             .read_as(CounterRole::Memtable),
         own(Gauge, "flushes_pending", "count", "full memtables that wait to be flushed"),
-        own(Gauge, "compactions_running", "count", "compactions under way"),
+        own(Gauge, "compactions_running", "count", "compactions in progress"),
         own(Counts, "compactions", "ops", "compactions done"),
         own(Counts, "compacting_ns", "ns", "time spent compacting, over all threads"),
         own(Gauge, "l0_tables", "count", "tables in level 0, each of which a read may have to search"),
@@ -361,8 +361,7 @@ fn sync_each_second(database: &Database, params: &Params) -> Result<Option<Perio
     let did_not_hold =
         |error: Error| format!("durability = `os` did not hold: fjall cannot persist: {}", text_of(&error));
     let sync = move || database.persist(PersistMode::SyncAll).map_err(did_not_hold);
-    let syncer = PeriodicTask::start("fjall-sync", sync);
-    syncer.map(Some).map_err(|error| TargetError::Failed(format!("cannot start a thread that syncs: {error}")))
+    PeriodicTask::start("fjall-sync", sync).map(Some)
 }
 
 /// One client's key spaces.

@@ -1,4 +1,4 @@
-//! What disks have shown that they can do: a small file beside the run files, so that later runs can be set beside it.
+//! The best rates measured on disks: a small file next to the run files, so that later runs can be compared with them.
 //!
 //! In: the ceilings that `plimsoll disk` measured, and the disk that they are of. Out: those of a disk, to be entered as facts
 //! of a run. Limits: a disk is known by its name, its model and its file system, which is all that is recorded of it: a disk
@@ -25,7 +25,7 @@ pub struct Ceiling {
     pub operation: String,
     /// The size of each.
     pub block_bytes: u64,
-    /// How many were under way.
+    /// How many were in flight.
     pub depth: u32,
     /// Operations per second.
     pub ops_per_s: f64,
@@ -40,7 +40,7 @@ pub struct Ceiling {
 pub struct DiskIdentity {
     /// The block device: `vda`.
     pub device: String,
-    /// What it says of itself, where it does.
+    /// Its model, if it reports one.
     pub model: Option<String>,
     /// The file system on it.
     pub filesystem: String,
@@ -62,7 +62,7 @@ struct Disk {
 }
 
 impl DiskIdentity {
-    /// That of the disk that `facts` describe; `None` where they name no block device.
+    /// That of the disk that `facts` describe; `None` if they name no block device.
     pub fn of(facts: &[Fact]) -> Option<DiskIdentity> {
         let value = |name: &str| facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone());
         Some(DiskIdentity {
@@ -74,7 +74,7 @@ impl DiskIdentity {
     }
 }
 
-/// The ceilings of `disk` that `runs` remembers; none where it remembers nothing.
+/// The ceilings of `disk` that are kept in `runs`.
 ///
 /// # Errors
 /// Where the file is there and is not what it should be: one line for people.
@@ -109,13 +109,13 @@ pub fn remember(runs: &Path, disk: &DiskIdentity, measured: &[Ceiling]) -> io::R
 
 fn read(runs: &Path) -> Result<CeilingsDocument, String> {
     let path = runs.join(CEILINGS_FILE);
-    let ignored = |why: String| format!("`{}` is ignored: {why}; `plimsoll disk` makes it anew", path.display());
+    let ignored = |why: String| format!("`{}` is ignored: {why}; `plimsoll disk` writes it again", path.display());
     let file = match std::fs::File::open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(CeilingsDocument::empty()),
-        opened => opened.map_err(|error| ignored(error.to_string()))?,
+        opened => opened.map_err(|error| ignored(model::system_words(&error)))?,
     };
     let mut text = Vec::new();
-    file.take(SIZE_MAX + 1).read_to_end(&mut text).map_err(|error| ignored(error.to_string()))?;
+    file.take(SIZE_MAX + 1).read_to_end(&mut text).map_err(|error| ignored(model::system_words(&error)))?;
     if text.len() as u64 > SIZE_MAX {
         return Err(ignored(format!("it is larger than {}", Bytes(SIZE_MAX))));
     }

@@ -11,8 +11,8 @@ use thiserror::Error;
 /// What can go wrong with a run file.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// There is a file already where a new one was to be made.
-    #[error("`{}` exists already and is never overwritten; choose another name or move it away", path.display())]
+    /// A file exists in the place of the new one.
+    #[error("`{}` exists and is never overwritten; choose another name, or move it", path.display())]
     Exists {
         /// The run file.
         path: PathBuf,
@@ -22,7 +22,7 @@ pub enum StoreError {
     NotARun {
         /// The file.
         path: PathBuf,
-        /// What it is instead, as far as can be told.
+        /// What it is instead, as far as that can be recognised.
         why: String,
     },
     /// The file has a format that this version does not know.
@@ -43,14 +43,14 @@ pub enum StoreError {
         /// Its format.
         format: u32,
     },
-    /// Somebody else has the file open.
-    #[error("`{}` is in use: its recorder is still at work, or something reads it; wait until it is closed", path.display())]
+    /// Another process has the file open.
+    #[error("`{}` is in use: it is being recorded or read; wait until it is closed", path.display())]
     InUse {
         /// The run file.
         path: PathBuf,
     },
     /// The file was a run file once.
-    #[error("the run file `{}` is damaged: {what}; take it from a backup, or save what is left with `sqlite3 FILE .recover`",
+    #[error("the run file `{}` is damaged: {what}; restore it from a backup, or save what is left with `sqlite3 FILE .recover`",
             path.display())]
     Damaged {
         /// The run file.
@@ -68,13 +68,13 @@ pub enum StoreError {
         doing: &'static str,
     },
     /// The file system refused.
-    #[error("cannot {doing} `{}`: {cause}; check that the file is there, its permissions and its disk", path.display())]
+    #[error("cannot {doing} `{}`: {}; check that the file exists, its permissions and its disk", path.display(), model::system_words(cause))]
     Io {
         /// The run file.
         path: PathBuf,
         /// What was tried.
         doing: &'static str,
-        /// What the file system said.
+        /// Why the file system refused.
         cause: io::Error,
     },
     /// What is to be recorded cannot be written as JSON.
@@ -88,13 +88,13 @@ pub enum StoreError {
         what: String,
     },
     /// SQLite refused for another reason.
-    #[error("cannot {doing} `{}`: SQLite says: {cause}; check the permissions of its directory and its disk", path.display())]
+    #[error("cannot {doing} `{}`: SQLite reports: {cause}; check the permissions of its directory and its disk", path.display())]
     Sqlite {
         /// The run file.
         path: PathBuf,
         /// What was tried.
         doing: &'static str,
-        /// What SQLite said.
+        /// Why SQLite refused.
         cause: rusqlite::Error,
     },
 }
@@ -153,7 +153,7 @@ impl Fault {
         Fault::Wrong(what.into())
     }
 
-    /// The error for the caller. What SQLite cannot read is damage, except where the machine is at fault.
+    /// The error for the caller. What SQLite cannot read is damage, unless the machine is at fault.
     pub(crate) fn at(self, path: &Path) -> StoreError {
         match self {
             Fault::Wrong(what) => StoreError::damaged(path, what),

@@ -4,7 +4,7 @@
 //!
 //! The file may be hostile, and is read within bounds: 4 GiB of times and 46 days of seconds among them.
 //! A phase that its recorder did not end, because it was killed, ends with its last recorded interval.
-//! Limits: the whole run stands in memory, an hour of seconds with two kinds of operation in 80 to 180 MB (see [`model::run`]);
+//! Limits: the run is held in memory, an hour of seconds with two kinds of operation in 80 to 180 MB (see [`model::run`]);
 //! while a histogram is decoded, up to 1 MB more. Reading that hour takes 1 to 2 s.
 
 use crate::budget::Budget;
@@ -28,7 +28,7 @@ use std::path::Path;
 /// What a list of runs shows, without the measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunHead {
-    /// What is known of the run as a whole.
+    /// What is known of the run itself.
     pub meta: RunMeta,
     /// Its points in the order in which they were measured.
     pub points: Vec<PointHead>,
@@ -49,13 +49,13 @@ pub struct PointHead {
     pub workload: String,
     /// Clients at once.
     pub clients: u32,
-    /// Operations that one client kept under way.
+    /// Operations that one client kept in flight.
     pub depth: u32,
     /// Which repetition, from 1.
     pub repeat: u32,
     /// What was planned.
     pub trial: Trial,
-    /// What the target said of itself.
+    /// Facts that the engine reported.
     pub facts: Vec<Fact>,
 }
 
@@ -299,7 +299,7 @@ impl Points {
             let kind: u8 = cell(row, 3)?;
             let interval = interval_of(point, budget, row)?;
             let Some(kind) = interval.kinds.iter_mut().find(|known| known.kind == OpKind(kind)) else {
-                return Err(Fault::wrong(format!("a histogram of kind {kind} stands without its interval")));
+                return Err(Fault::wrong(format!("a histogram of kind {kind} has no interval")));
             };
             let times = times_of(row)?;
             // Once for each: response and service may both take it.
@@ -460,7 +460,7 @@ fn times_of(row: &Row) -> Result<Times, Fault> {
     let times = hdr::decode(blob, whole(row, 7)?, whole(row, 8)?).map_err(Fault::Wrong)?;
     match times.len() == whole(row, 5)? {
         true => Ok(times),
-        false => Err(Fault::wrong("a histogram holds another number of operations than its row says")),
+        false => Err(Fault::wrong("a histogram holds another number of operations than its row")),
     }
 }
 
@@ -488,7 +488,7 @@ fn amount(row: &Row, column: usize) -> Result<f64, Fault> {
     sound.then_some(value).ok_or_else(|| Fault::wrong(format!("there is {value} where only amounts from 0 can be")))
 }
 
-/// A word that stands for one of several things.
+/// A word for one of several things.
 fn word_cell<T: DeserializeOwned>(row: &Row, column: usize, what: &str) -> Result<T, Fault> {
     let word: String = cell(row, column)?;
     let known = T::deserialize(IntoDeserializer::<WordError>::into_deserializer(word.as_str()));

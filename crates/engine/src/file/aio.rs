@@ -77,7 +77,8 @@ pub fn probe(operations: u32) -> Result<(), TargetError> {
         _ => "use io = `uring` or io = `sync`",
     };
     AioContext::new(operations).map(drop).map_err(|error| {
-        let text = format!("asynchronous I/O with {operations} operations under way cannot be set up here: {error}");
+        let why = host::error::system_words(&error);
+        let text = format!("asynchronous I/O with {operations} operations in flight cannot be set up here: {why}");
         TargetError::Unsupported(format!("{text}; {}", advice(&error)))
     })
 }
@@ -163,8 +164,8 @@ impl BatchDriver for AioFile {
     }
 
     fn open(&mut self) -> Result<(), String> {
-        let context =
-            AioContext::new(self.depth()).map_err(|error| format!("cannot set up asynchronous I/O: {error}"))?;
+        let cannot = |error: Error| format!("cannot set up asynchronous I/O: {}", host::error::system_words(&error));
+        let context = AioContext::new(self.depth()).map_err(cannot)?;
         self.context = Some(context);
         Ok(())
     }

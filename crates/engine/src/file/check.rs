@@ -60,7 +60,7 @@ pub fn verifying(trial: &Trial, program: &IoProgram) -> Result<(), TargetError> 
     let refused = match () {
         _ if !settings.verify => return Ok(()),
         _ if !program.block.0.is_multiple_of(unit) => format!(
-            "verify = `true` checks units of {}, so block = `{}` must be a multiple of that",
+            "verify = `true` checks blocks of {}, so block = `{}` must be a multiple of that",
             Bytes(unit),
             program.block
         ),
@@ -82,7 +82,7 @@ fn memory_of_machine() -> Bytes {
     Bytes(system.totalram as u64 * u64::from(system.mem_unit))
 }
 
-/// Refuses buffers that would fill the memory: the machine would swap, or kill somebody.
+/// Refuses buffers that would fill the memory: the machine would swap, or kill a process.
 pub fn memory(trial: &Trial, program: &IoProgram) -> Result<(), TargetError> {
     let (memory, block) = (memory_of_machine(), program.block);
     let needed = Bytes(u64::from(trial.load.clients) * super::room(trial, program).bytes().0);
@@ -98,17 +98,18 @@ pub fn memory(trial: &Trial, program: &IoProgram) -> Result<(), TargetError> {
 
 /// Refuses a block that O_DIRECT cannot move on the file system of `path`.
 pub fn alignment(path: &Path, alignment: Alignment, block: Bytes) -> Result<(), TargetError> {
+    let path = shown(path);
     match alignment {
         Alignment::Direct { offset_align, .. } if !block.0.is_multiple_of(u64::from(offset_align)) => {
+            let fitting = block.0.next_multiple_of(u64::from(offset_align).max(4096)) >> 10;
             Err(TargetError::Unsupported(format!(
-                "block = `{block}` is not a multiple of {offset_align} bytes, which O_DIRECT needs on `{}`; use a \
-                 multiple, or direct = `false`",
-                shown(path)
+                "block = `{}` bytes is not a multiple of {offset_align} bytes, which O_DIRECT needs on `{path}`; use \
+                 `{fitting}KiB`, or direct = `false`",
+                block.0
             )))
         }
         Alignment::BufferedOnly => Err(TargetError::Unsupported(format!(
-            "`{}` is on a file system without O_DIRECT; use direct = `false`",
-            shown(path)
+            "`{path}` is on a file system without O_DIRECT; use direct = `false`"
         ))),
         Alignment::Direct { .. } | Alignment::Unknown => Ok(()),
     }

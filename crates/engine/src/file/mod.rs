@@ -39,6 +39,7 @@ use mmap::{Mappings, MmapFile};
 use model::{Bytes, Entry, Fact, Family, Trial};
 use named::NamedFile;
 use settings::{Io, PARAMS, Settings};
+use std::path::Path;
 use std::sync::Arc;
 use sync::SyncFile;
 use uring::{RingAbilities, UringFile};
@@ -175,6 +176,14 @@ impl FileInstance {
         }
     }
 
+    /// The path that the user named: the file or device, or the directory in which plimsoll made its own.
+    fn named_location(&self) -> &Path {
+        match &self.made {
+            FileOrigin::Here(dir) => dir.path().parent().unwrap_or(dir.path()),
+            FileOrigin::Named(_) | FileOrigin::Device(_) => &self.paths[0],
+        }
+    }
+
     /// Whether everything that is written is dropped.
     fn is_null_device(&self) -> bool {
         matches!(&self.made, FileOrigin::Named(named) if named.is_null())
@@ -238,14 +247,14 @@ impl FileInstance {
     }
 }
 
-fn several_at(path: &std::path::Path, files: u16) -> TargetError {
+fn several_at(path: &Path, files: u16) -> TargetError {
     TargetError::Unsupported(format!(
         "files = `{files}` cannot be used with the one file at `{}`; leave out the path, or use files = `1`",
         shown(path)
     ))
 }
 
-fn unverifiable(device: &std::path::Path) -> TargetError {
+fn unverifiable(device: &Path) -> TargetError {
     TargetError::Unsupported(format!(
         "verify = `true` needs a table next to the data, which is not possible for the block device `{}`; name a file",
         shown(device)
@@ -292,7 +301,7 @@ impl Instance for FileInstance {
     fn check(&mut self, trial: &Trial) -> Result<(), TargetError> {
         let (program, settings) = (program_of(trial), Settings::from_trial(trial));
         if settings.direct {
-            check::alignment(&self.paths[0], self.alignment, program.block)?;
+            check::alignment(self.named_location(), self.alignment, program.block)?;
         }
         self.abilities = None;
         match settings.io {

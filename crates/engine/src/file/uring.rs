@@ -35,8 +35,9 @@ impl RingAbilities {
     pub fn probe(clients: u32, room: BufferSizes) -> Result<RingAbilities, TargetError> {
         let unusable = |error: std::io::Error| {
             TargetError::Unsupported(format!(
-                "io_uring cannot be used here: {error} (see `sysctl kernel.io_uring_disabled` or the container's seccomp \
-                 profile); use io = `sync`"
+                "io_uring cannot be used here: {} (see `sysctl kernel.io_uring_disabled` or the container's seccomp \
+                 profile); use io = `sync`",
+                host::error::system_words(&error)
             ))
         };
         let deferred = build(8, true, false).is_ok();
@@ -117,7 +118,7 @@ impl BatchDriver for UringFile {
     }
 
     fn open(&mut self) -> Result<(), String> {
-        let cannot = |error: std::io::Error| format!("cannot set up io_uring: {error}");
+        let cannot = |error: std::io::Error| format!("cannot set up io_uring: {}", host::error::system_words(&error));
         let entries = self.depth().next_power_of_two();
         let ring = build(entries, self.abilities.deferred, self.abilities.plain_queue).map_err(cannot)?;
         let fds: Vec<RawFd> = self.slots.files.all().iter().map(AsRawFd::as_raw_fd).collect();

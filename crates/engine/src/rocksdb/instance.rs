@@ -220,8 +220,7 @@ fn sync_each_second(database: &Arc<DB>, params: &Params) -> Result<Option<Period
     let database = database.clone();
     let did_not_hold = |error: Error| format!("durability = `os` did not hold: rocksdb cannot sync: {error}");
     let sync = move || database.flush_wal(true).map_err(did_not_hold);
-    let syncer = PeriodicTask::start("rocksdb-sync", sync);
-    syncer.map(Some).map_err(|error| TargetError::Failed(format!("cannot start a thread that syncs: {error}")))
+    PeriodicTask::start("rocksdb-sync", sync).map(Some)
 }
 
 #[cfg(test)]

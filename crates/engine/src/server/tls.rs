@@ -303,16 +303,14 @@ fn verifier(options: &TlsOptions, provider: Arc<CryptoProvider>) -> Result<Arc<d
     let mut roots = RootCertStore::empty();
     match &options.issuers {
         Some(file) => {
-            let told = |error| {
-                TargetError::Unsupported(format!("`{file}` holds what is no certificate of an issuer: {error}"))
-            };
+            let told = |error| TargetError::Unsupported(format!("`{file}` has no usable CA certificate: {error}"));
             certificates(Path::new(file))?.into_iter().try_for_each(|issuer| roots.add(issuer)).map_err(told)?;
         }
         // What one of hundreds is has no say in the others.
         None => drop(roots.add_parsable_certificates(known_to_the_system(options.names)?)),
     }
     let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
-    let built = built.map_err(|error| TargetError::Unsupported(format!("nobody can be verified: {error}")))?;
+    let built = built.map_err(|error| TargetError::Unsupported(format!("servers cannot be verified: {error}")))?;
     Ok(if by_name { built } else { Arc::new(IssuerOnly(built)) })
 }
 

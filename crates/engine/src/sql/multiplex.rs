@@ -16,9 +16,9 @@
 
 use crate::engine::WorkloadClients;
 use crate::sql::session_options::SessionOptions;
-use crate::sql::{ClientTally, OpFailure, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, for_source};
+use crate::sql::{ClientTally, OpFailure, OpNames, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, for_source};
 use load::{BatchClient, BatchDriver, Client, Done, OpSource, Stamp};
-use model::{FailureClass, Nanos, Outcome, SqlArg, SqlOp};
+use model::{FailureClass, Nanos, OpKind, Outcome, SqlArg, SqlOp};
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -90,8 +90,9 @@ pub fn multiplexed_clients<C: SessionFactory<Session: PollableSession>>(
     connect: &C,
     tally: &Arc<ClientTally>,
 ) -> WorkloadClients {
+    let names = OpNames::new(kinds);
     let all = |part: &OpStream<SqlOp>| {
-        (0..sharing.threads).map(|nth| client_of_thread(part, sharing, nth, connect, tally)).collect()
+        (0..sharing.threads).map(|nth| client_of_thread(part, sharing, nth, connect, (&names, tally))).collect()
     };
     let background = background.map(|background| load::BackgroundLoad {
         clients: all(&background.stream),
@@ -107,12 +108,12 @@ fn client_of_thread<C: SessionFactory<Session: PollableSession>>(
     sharing: SharedThreads,
     nth: u32,
     connect: &C,
-    tally: &Arc<ClientTally>,
+    (names, tally): (&OpNames, &Arc<ClientTally>),
 ) -> Box<dyn Client> {
     let sources: Vec<OpSource<SqlOp>> =
         slots_of(sharing, nth).map(|slot| OpSource::with_ahead(part, slot, AHEAD_MAX)).collect();
     let factories = sources.iter().map(|source| for_source(connect, source)).collect();
-    Box::new(BatchClient::new(sources, MultiplexedDriver::new(factories, tally.clone()), Stamp::Each))
+    Box::new(BatchClient::new(sources, MultiplexedDriver::new(factories, names.clone(), tally.clone()), Stamp::Each))
 }
 
 /// The clients on thread number `nth`: neighbours by their numbers, as many as on the others or one more.
@@ -171,12 +172,14 @@ struct MultiplexedDriver<C: SessionFactory> {
     polled_at: Instant,
     check_silence_at: Instant,
     is_over: bool,
-    failure: String,
+    names: OpNames,
+    /// The last, with the kind of its operation.
+    failure: Option<(OpKind, OpFailure)>,
     tally: Arc<ClientTally>,
 }
 
 impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
-    fn new(factories: Vec<C>, tally: Arc<ClientTally>) -> Self {
+    fn new(factories: Vec<C>, names: OpNames, tally: Arc<ClientTally>) -> Self {
         let now = Instant::now();
         let connection = |connect| Connection {
             connect,
@@ -199,7 +202,8 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
             polled_at: now,
             check_silence_at: now,
             is_over: false,
-            failure: String::new(),
+            names,
+            failure: None,
             tally,
             connections,
         }
@@ -339,10 +343,10 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
 
     #[cold]
     fn give_up(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<Done>) {
-        let OpFailure { class, text } = failure;
+        let class = failure.class;
         self.is_over |= self.options().ends_load_on(class);
         self.tally.lost.fetch_add(u64::from(class == FailureClass::Lost), Relaxed);
-        self.failure = text;
+        self.failure = Some((self.connections[slot as usize].op.op_kind, failure));
         self.finish(slot, Outcome::Failed(class), done);
     }
 
@@ -518,7 +522,8 @@ impl<C: SessionFactory<Session: PollableSession>> BatchDriver for MultiplexedDri
     }
 
     fn describe_failure(&self) -> String {
-        format!("{}: {}", self.connections[0].connect.server(), self.failure)
+        let server = self.connections[0].connect.server();
+        self.failure.as_ref().map_or_else(String::new, |(op, failure)| self.names.describe(&server, *op, failure))
     }
 
     fn is_over(&self) -> bool {
@@ -661,7 +666,7 @@ mod tests {
             threads: ClientThreads::Shared(1),
         };
         let server = Server { ends: Arc::default(), is_gone: Arc::default(), attempts: Arc::default(), options };
-        let mut driver = MultiplexedDriver::new(vec![server.clone(); count], Arc::default());
+        let mut driver = MultiplexedDriver::new(vec![server.clone(); count], OpNames::default(), Arc::default());
         driver.open().unwrap();
         (server, driver)
     }

@@ -63,9 +63,9 @@ impl Checked {
         self.corrupt + self.stale + self.misdirected
     }
 
-    /// `2 of 2048 units of 4 KiB are damaged (1 corrupt, 1 stale)`.
+    /// `2 of 2048 blocks of 4 KiB are damaged (1 corrupt, 1 stale)`.
     pub fn summary(&self) -> String {
-        let units = format!("{} units of {}", self.units, Bytes(UNIT as u64));
+        let units = format!("{} blocks of {}", self.units, Bytes(UNIT as u64));
         let of = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
         let sorts =
             [of(self.corrupt, "corrupt"), of(self.stale, "stale"), of(self.misdirected, "misdirected")].into_iter();
@@ -281,7 +281,7 @@ mod tests {
             first,
             [(DamageKind::Misdirected, 0, 270), (DamageKind::Stale, 1, 7), (DamageKind::Corrupt, 1, 299)]
         );
-        assert_eq!(found.summary(), "3 of 600 units of 4 KiB are damaged (1 corrupt, 1 stale, 1 misdirected)");
+        assert_eq!(found.summary(), "3 of 600 blocks of 4 KiB are damaged (1 corrupt, 1 stale, 1 misdirected)");
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl FindingWords for CorruptData {
             format!("{} {kind}", range(alike, |one| one.counts()[nth].0 as f64, whole))
         };
         let kinds: Vec<String> = kinds.map(of).collect();
-        format!("units of 4 KiB did not come back as they were written: {}", kinds.join(", "))
+        format!("blocks of 4 KiB did not come back as they were written: {}", kinds.join(", "))
     }
 
     fn evidence(&self) -> String {
