@@ -90,7 +90,7 @@ struct LoopRate {
 
 fn ceiling(probe: &Probe, dir: &Path, context: &Context) -> Ceiling {
     let flags = probe.flags.iter().chain(&[("time", "1s")]).map(|(key, value)| (key.to_string(), value.to_string()));
-    let plan = plan::from_flags(probe.workload, &Overrides(flags.collect()), 1.0, &context.catalogue);
+    let plan = plan::from_flags(probe.workload, &Overrides::from_flags(flags.collect()), 1.0, &context.catalogue);
     let measured = plan.map_err(Fault::from).and_then(|plan| rate(&plan.trials[0], dir));
     Ceiling { name: probe.name, measured }
 }
