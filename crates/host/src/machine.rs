@@ -1,10 +1,10 @@
 //! The machine as a list of facts: what must be alike for two runs to be compared.
 //!
 //! In: `/proc`, `/sys`, `/etc/os-release`. Out: [`Fact`]s with dotted lower-case names.
-//! Limits: Linux. What this machine does not tell is left out, or `unknown` where its absence says nothing. Nothing that names
+//! Limits: Linux. What this machine does not show is left out, or `unknown` if its absence means nothing. Nothing that names
 //! the machine or its owner is recorded: no host name, no serial number, no address.
 
-use model::Fact;
+use model::{Bytes, Fact};
 use std::path::Path;
 
 /// What is known of this machine, its kernel, and this build of plimsoll.
@@ -24,8 +24,8 @@ pub fn facts() -> Vec<Fact> {
         ("cpu.smt", text_of("/sys/devices/system/cpu/smt/active").map(|active| yes_or_no(active == "1").to_owned())),
         ("cpu.governor", Some(governor())),
         ("machine.virtualised", virtualised(&cpuinfo).map(str::to_owned)),
-        ("memory.total_bytes", kib_after(&meminfo, "MemTotal:")),
-        ("memory.swap_bytes", kib_after(&meminfo, "SwapTotal:")),
+        ("memory.total_bytes", bytes_after(&meminfo, "MemTotal:").map(|bytes| bytes.0.to_string())),
+        ("memory.swap_bytes", bytes_after(&meminfo, "SwapTotal:").map(|bytes| bytes.0.to_string())),
         ("clock.source", text_of("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
         ("plimsoll.build", Some(build().to_owned())),
     ];
@@ -58,7 +58,7 @@ fn os_name(os_release: &str) -> Option<String> {
     Some(value.trim_matches(['"', '\'']).to_owned())
 }
 
-/// The model of the first CPU. Only x86 and a few others say it in words; ARM gives numbers of implementer and part.
+/// The model of the first CPU. Only x86 and a few others name it; ARM gives numbers of implementer and part.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
     let words = ["model name", "Model Name", "cpu model", "cpu"].iter().find_map(|key| value_after(cpuinfo, key));
     let numbers = || {
@@ -68,13 +68,13 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
     words.map(str::to_owned).or_else(numbers)
 }
 
-/// What stands behind `key` and a colon in the first line that begins with them.
+/// The text after `key` and a colon in the first line that begins with them.
 fn value_after<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
     let of_line = |line: &'a str| line.strip_prefix(key)?.trim_start().strip_prefix(':').map(str::trim);
     cpuinfo.lines().find_map(of_line).filter(|value| !value.is_empty())
 }
 
-/// Whether the CPU says that a hypervisor stands under it. Only x86 has such a flag: elsewhere its absence says nothing.
+/// Whether the CPU reports a hypervisor. Only x86 has such a flag: elsewhere its absence means nothing.
 fn virtualised(cpuinfo: &str) -> Option<&'static str> {
     let flags = value_after(cpuinfo, "flags")?;
     Some(yes_or_no(flags.split_ascii_whitespace().any(|flag| flag == "hypervisor")))
@@ -90,14 +90,14 @@ fn count_of(list: &str) -> Option<u64> {
 }
 
 /// The bytes behind `key` in `/proc/meminfo`, whose kB are KiB.
-fn kib_after(meminfo: &str, key: &str) -> Option<String> {
+pub(crate) fn bytes_after(meminfo: &str, key: &str) -> Option<Bytes> {
     let rest = meminfo.lines().find_map(|line| line.strip_prefix(key))?;
     let kib: u64 = rest.split_ascii_whitespace().next()?.parse().ok()?;
-    Some((kib << 10).to_string())
+    Some(Bytes(kib << 10))
 }
 
 /// The frequency governors of all CPUs, each once. Virtual machines have none.
-fn governor() -> String {
+pub(crate) fn governor() -> String {
     let cpus = std::fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
     let mut governors: Vec<String> =
         cpus.filter_map(|cpu| text_of(cpu.path().join("cpufreq/scaling_governor"))).collect();
@@ -148,8 +148,8 @@ mod tests {
     #[test]
     fn memory_is_in_bytes() {
         let meminfo = "MemTotal:       24684092 kB\nSwapTotal:             0 kB\n";
-        assert_eq!(kib_after(meminfo, "MemTotal:").unwrap(), (24684092u64 << 10).to_string());
-        assert_eq!(kib_after(meminfo, "SwapTotal:").unwrap(), "0");
+        assert_eq!(bytes_after(meminfo, "MemTotal:"), Some(Bytes(24_684_092 << 10)));
+        assert_eq!(bytes_after(meminfo, "SwapTotal:"), Some(Bytes(0)));
     }
 
     #[test]
