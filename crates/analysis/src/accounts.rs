@@ -23,7 +23,7 @@ pub struct WriteBreakdown {
     pub compaction: Option<f64>,
     /// Written to the doublewrite buffer.
     pub doublewrite: Option<f64>,
-    /// All that was written; `None` where a part is missing that the engine has.
+    /// All that was written; `None` if a part is missing that the engine has.
     pub written: Option<f64>,
 }
 

@@ -4,8 +4,8 @@
 //! Out: [`Amounts`]. Limits: operations that were done count, those that failed amount to nothing. Rows that the steps before it in
 //! the sequence inserted are counted as theirs were recorded, warmup included; partitions are told where tables fill evenly.
 
-use crate::chain;
 use crate::numbers::rates::PerOp;
+use crate::sequence;
 use crate::window::Window;
 use model::{Nanos, Phase, PointData};
 
@@ -14,7 +14,7 @@ use model::{Nanos, Phase, PointData};
 pub struct Amounts {
     /// The rows inserted in each interval of the run phase; empty where none was.
     pub inserted: Vec<Inserted>,
-    /// After so many rows inserted, and each time as many again, the tables begin a new partition; `None` where they have none.
+    /// After so many rows inserted, and each time as many again, the tables begin a new partition; `None` if they have none.
     pub partition_rows: Option<u64>,
 }
 
@@ -59,7 +59,7 @@ fn inserted(point: &PointData, all: &[PointData], window: &Window) -> Vec<Insert
     let Some(run) = point.phase(Phase::Run).filter(|run| per_op.rows_in_all(&run.intervals) > 0.0) else {
         return Vec::new();
     };
-    let mut so_far = chain::rows_before(point, all);
+    let mut so_far = sequence::rows_before(point, all);
     let mut before = so_far.round() as u64;
     let whole = run.intervals.iter().take_while(|interval| interval.start + interval.length <= run.end);
     let counted = whole.map(|interval| {

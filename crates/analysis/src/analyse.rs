@@ -5,7 +5,7 @@
 
 use crate::background::{BackgroundSummary, Group};
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
-use crate::dimensions::{Described, describe, target_name};
+use crate::dimensions::{Described, describe, engine_or_path};
 use crate::finding::Code;
 use crate::numbers::quantiles::PhaseTimes;
 use crate::numbers::summary::summarise;
@@ -72,8 +72,8 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, dropped: &[
     let counted = run_phase.map(|phase| rounds.as_ref().map_or(Cow::Borrowed(phase), |rounds| rounds.counted(phase)));
     let window = run_phase.zip(counted.as_deref()).map(|(run, counted)| Window::of(counted, run.start, &point.trial));
     let computed = window.as_ref().map(|window| {
-        let beside = group.as_ref().and_then(|group| group.numbers(point, window));
-        compute(point, &phases, &run.points, window, beside)
+        let background = group.as_ref().and_then(|group| group.numbers(point, window));
+        compute(point, &phases, &run.points, window, background)
     });
     let measured = window.as_ref().zip(computed.as_ref()).map(|(window, computed)| Measured {
         window,
@@ -110,7 +110,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, dropped: &[
         id: point.id,
         state: point.state,
         error: point.error.clone(),
-        target: target_name(&point.trial),
+        engine: engine_or_path(&point.trial),
         workload: point.trial.workload.name.clone(),
         clients: point.trial.load.clients,
         depth: point.trial.load.depth,
@@ -137,10 +137,10 @@ fn compute(
     phases: &[PhaseData],
     points: &[PointData],
     window: &Window,
-    beside: Option<BackgroundSummary>,
+    background: Option<BackgroundSummary>,
 ) -> Computed {
     let times = PhaseTimes::from_window(window);
-    let summary = summarise(point, window, &times, beside);
+    let summary = summarise(point, window, &times, background);
     let series = series(point, phases, points, window, times);
     let shape = Shape::compute(point, window, &series, summary.service_ns);
     Computed { summary, series, shape }

@@ -9,10 +9,10 @@
 //! the page cache count when they were put there. Where queries ran beside the inserts nothing is divided by rows.
 
 use crate::accounts::{WriteBreakdown, pending_writes, unflushed, write_breakdown};
-use crate::chain;
 use crate::counters::{Growth, done_between, growth_of_all, growth_of_first, has_role};
 use crate::facts::{EngineProcess, engine_process};
 use crate::numbers::rates::PerOp;
+use crate::sequence;
 use crate::window::Window;
 use model::{CounterRole, KindRow, Machine, Phase, PointData, Tick};
 use serde::Serialize;
@@ -20,12 +20,12 @@ use serde::Serialize;
 /// Below this the reads of an insert are none: a page of 16 KiB for every hundred rows.
 pub const READ_BYTES_PER_INSERT_MIN: f64 = 163.84;
 
-/// What an insert cost. `None` where it could not be measured; everything "per insert" also where the point did something else.
+/// What an insert cost. `None` if it could not be measured; everything "per insert" also where the point did something else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct InsertCost {
     /// Rows inserted in the run phase.
     pub rows: f64,
-    /// Rows inserted per second; `None` where none was.
+    /// Rows inserted per second; `None` if none was.
     pub inserts_per_s: Option<f64>,
     /// Its 95 % confidence interval, as that of the throughput.
     pub inserts_per_s_ci95: Option<[f64; 2]>,
@@ -53,7 +53,7 @@ pub struct InsertCost {
     pub engine_doublewrite_bytes_per_insert: Option<f64>,
     /// CPU of the engine's processes (or, embedded, of the whole process) per insert.
     pub engine_cpu_ns_per_insert: Option<f64>,
-    /// CPU of the client threads per insert; `None` where the engine works on the same threads.
+    /// CPU of the client threads per insert; `None` if the engine works on the same threads.
     pub client_cpu_ns_per_insert: Option<f64>,
     /// Context switches of the engine's processes (or, embedded, of the whole process) per insert.
     pub engine_context_switches_per_insert: Option<f64>,
@@ -68,7 +68,7 @@ pub struct InsertCost {
     pub in_log_only: bool,
     /// What the engine owed when the run phase began.
     #[serde(skip)]
-    pub debt_at_start_bytes: Option<f64>,
+    pub pending_at_start_bytes: Option<f64>,
     /// What memtables hold: it is data, and on disk in the log only.
     pub unflushed_bytes: Option<f64>,
     /// The data without its logs and with what memtables hold, for each row that is in the tables.
@@ -82,16 +82,16 @@ pub struct InsertCost {
     /// Bytes written by the engine's own account.
     pub engine_written_bytes: Option<f64>,
     /// What the engine had still to write at the end, by its own counters.
-    pub debt_bytes: Option<f64>,
+    pub pending_bytes: Option<f64>,
     /// The log that a crash at the end would have had to replay.
     pub log_age_bytes: Option<f64>,
     /// What the drain behind this point wrote, where it paid for this point alone.
     pub drain_written_bytes: Option<f64>,
-    /// What that drain, or the drain that this point is, could not pay; `None` where it paid all.
+    /// What that drain, or the drain that this point is, could not pay; `None` if it paid all.
     pub drain_left_bytes: Option<f64>,
     /// Bytes written per insert with what the drain wrote, over all steps that it paid for; at the drain, and at the step that
     /// inserted where there was one only.
-    pub paid_written_bytes_per_insert: Option<f64>,
+    pub written_with_drain_bytes_per_insert: Option<f64>,
     /// The cache that the engine was given.
     pub cache_bytes: Option<f64>,
     /// The memory that the engine may use: its limit, or all of the machine.
@@ -136,12 +136,12 @@ impl Found {
 }
 
 impl InsertCost {
-    /// The cost of `point`, whose run phase `window` cuts; `None` where it neither inserts rows nor is a step of a sequence.
+    /// The cost of `point`, whose run phase `window` cuts; `None` if it neither inserts rows nor is a step of a sequence.
     pub fn of(point: &PointData, all: &[PointData], machine: &Machine, window: &Window) -> Option<InsertCost> {
         let per_op = PerOp::of(point);
         let rows: f64 = per_op.rows_in_all(window.inside_recorded());
         let rate = per_op.rate_of_rows(window).filter(|_| rows > 0.0);
-        if rows == 0.0 && chain::step(point).is_none() {
+        if rows == 0.0 && sequence::step_name(point).is_none() {
             return None;
         }
         let totals = Totals::of(point, window.phase.start, window.phase.end);
@@ -231,16 +231,16 @@ impl InsertCost {
     fn add_debt(&mut self, point: &PointData, all: &[PointData], end: Tick) {
         let pending = pending_writes(point, end);
         let begun = point.phase(Phase::Run).and_then(|run| pending_writes(point, run.start).bytes);
-        self.debt_at_start_bytes = begun;
-        (self.debt_bytes, self.log_age_bytes) = (pending.bytes, pending.log_age_bytes);
+        self.pending_at_start_bytes = begun;
+        (self.pending_bytes, self.log_age_bytes) = (pending.bytes, pending.log_age_bytes);
         let Some(drained) = DrainedWrites::until_drain(point, all) else { return };
         let alone = drained.inserting == [point.id];
-        self.drain_written_bytes = drained.drain.filter(|_| alone && !chain::is_drain(point));
+        self.drain_written_bytes = drained.drain.filter(|_| alone && !sequence::is_drain(point));
         self.drain_left_bytes = drained.left;
-        self.paid_written_bytes_per_insert = drained.per_insert().filter(|_| alone || chain::is_drain(point));
+        self.written_with_drain_bytes_per_insert = drained.per_insert().filter(|_| alone || sequence::is_drain(point));
     }
 
-    /// The data without its logs, and with what is in a log and in memtables only; `None` where that cannot be told.
+    /// The data without its logs, and with what is in a log and in memtables only; `None` if that cannot be told.
     pub fn table_bytes(&self) -> Option<f64> {
         if self.in_log_only {
             return None;
@@ -251,14 +251,14 @@ impl InsertCost {
 
     /// Which part of all that this point caused to be written it had not written at its end: what a drain had to write for it
     /// alone, or else what its engine said that it owed.
-    pub fn unpaid_share(&self) -> Option<f64> {
+    pub fn pending_share(&self) -> Option<f64> {
         // Beside queries nothing is divided by rows, and nothing can be too low.
         self.block_written_bytes_per_insert.or(self.engine_written_bytes_per_insert)?;
-        let own = self.debt_bytes.map(|end| (end - self.debt_at_start_bytes.unwrap_or(0.0)).max(0.0));
+        let own = self.pending_bytes.map(|end| (end - self.pending_at_start_bytes.unwrap_or(0.0)).max(0.0));
         let drained = self.drain_written_bytes.map(|written| written + self.drain_left_bytes.unwrap_or(0.0));
-        let unpaid = drained.or(own)?;
+        let pending = drained.or(own)?;
         let written = self.block_written_bytes.or(self.engine_written_bytes)?;
-        (self.rows > 0.0 && written + unpaid > 0.0).then(|| unpaid / (written + unpaid))
+        (self.rows > 0.0 && written + pending > 0.0).then(|| pending / (written + pending))
     }
 }
 
@@ -289,8 +289,8 @@ pub struct DrainedWrites {
 impl DrainedWrites {
     /// Those of the drain that follows `point`; `None` if none does.
     pub fn until_drain(point: &PointData, all: &[PointData]) -> Option<DrainedWrites> {
-        let part = chain::until_paid(point, all);
-        let drain = part.last().filter(|last| chain::is_drain(last) && last.phase(Phase::Run).is_some())?;
+        let part = sequence::up_to_drain(point, all);
+        let drain = part.last().filter(|last| sequence::is_drain(last) && last.phase(Phase::Run).is_some())?;
         let totals: Option<Vec<(u32, Totals)>> = part.iter().map(|one| Some((one.id, Totals::of_run(one)?))).collect();
         let totals = totals?;
         let sum = |of: fn(&Totals) -> Option<f64>| totals.iter().map(|(_, one)| of(one)).sum::<Option<f64>>();
@@ -366,11 +366,11 @@ fn does_nothing_else(window: &Window, per_op: &PerOp) -> bool {
     kinds().next().is_some() && kinds().all(|kind| per_op.rows(kind) > 0.0)
 }
 
-/// The rows that the tables hold at the end of `point`; `None` where rows were deleted, too.
+/// The rows that the tables hold at the end of `point`; `None` if rows were deleted, too.
 fn rows_in_tables(point: &PointData, all: &[PointData]) -> Option<f64> {
     let own = || point.phase(Phase::Run).map_or(0.0, |run| PerOp::of(point).rows_in_all(&run.intervals));
     let deletes = point.traits.work.rows.is_some_and(|rows| rows.deletes);
-    (!deletes).then(|| chain::rows_before(point, all) + own())
+    (!deletes).then(|| sequence::rows_before(point, all) + own())
 }
 
 /// The widths of a row's columns. The definition of write amplification that goes with it is that of LSM trees: bytes written to
@@ -382,7 +382,7 @@ fn payload_bytes(point: &PointData) -> Option<f64> {
 
 /// What the engine of `point` had still to write when it was to come to rest, in the point or before it, and made no progress.
 pub fn left_at_rest(point: &PointData) -> Option<f64> {
-    point.traits.outcome.unpaid_bytes.map(|bytes| bytes as f64).filter(|left| *left > 0.0)
+    point.traits.outcome.pending_bytes.map(|bytes| bytes as f64).filter(|left| *left > 0.0)
 }
 
 #[cfg(test)]
@@ -422,7 +422,7 @@ mod tests {
             (found.engine_context_switches_per_insert, found.client_context_switches_per_insert),
             (Some(2.0), Some(0.5))
         );
-        assert_eq!((found.write_amplification, found.debt_bytes), (Some(4e3 / 28.0), Some(3.0 * 32_768.0)));
+        assert_eq!((found.write_amplification, found.pending_bytes), (Some(4e3 / 28.0), Some(3.0 * 32_768.0)));
         assert_eq!((found.found, found.block_layer_of), (Some(Found::LargerThanMemory), Some(BlockLayer::Processes)));
     }
 
@@ -452,19 +452,19 @@ mod tests {
     #[test]
     fn a_drain_pays_for_the_step_before_it_or_for_several_together() {
         let alone = costs(vec![stepping("l.i1", 10, 1e6, 9.0), stepping("drain", 10, 4e6, 0.0)]);
-        let paid: Vec<_> = alone.iter().map(|cost| cost.paid_written_bytes_per_insert).collect();
+        let paid: Vec<_> = alone.iter().map(|cost| cost.written_with_drain_bytes_per_insert).collect();
         assert_eq!(paid, [Some(5e3), Some(5e3)]);
         assert_eq!((alone[0].drain_written_bytes, alone[1].drain_written_bytes), (Some(4e7), None));
         assert_eq!((alone[1].inserts_per_s, alone[1].block_written_bytes_per_insert), (None, None));
         let steps = ["l.i0", "l.i1", "drain"].map(|step| stepping(step, 10, 1e6, 0.0));
-        let several: Vec<_> = costs(steps.into()).iter().map(|cost| cost.paid_written_bytes_per_insert).collect();
+        let several: Vec<_> = costs(steps.into()).iter().map(|cost| cost.written_with_drain_bytes_per_insert).collect();
         assert_eq!(several, [None, None, Some(1.5e3)]);
     }
 
     #[test]
     fn what_a_drain_could_not_pay_is_told_at_the_drain_and_at_what_it_was_to_pay_for() {
         let mut drain = stepping("drain", 10, 4e6, 0.0);
-        drain.facts.push(Fact::new("rest.unpaid_bytes", "35000000"));
+        drain.facts.push(Fact::new("drain.pending_bytes", "35000000"));
         let found = costs(vec![stepping("l.i1", 10, 1e6, 9.0), drain, stepping("l.i2", 10, 1e6, 9.0)]);
         let left: Vec<_> = found.iter().map(|cost| cost.drain_left_bytes).collect();
         assert_eq!(left, [Some(35e6), Some(35e6), None]);
@@ -493,7 +493,7 @@ mod tests {
         });
         let found = cost(&bare);
         assert_eq!((found.block_written_bytes_per_s, found.engine_written_bytes_per_insert), (None, None));
-        assert_eq!((found.block_layer_of, found.found, found.debt_bytes), (None, None, None));
+        assert_eq!((found.block_layer_of, found.found, found.pending_bytes), (None, None, None));
         assert!(Simulation::counts(&[1000; 10]).analysis().points[0].inserts.is_none());
     }
 }

@@ -15,9 +15,9 @@
 //! blocks. Caches shrink with the rows, logs may not; the other bound, a rate that depends on data : cache alone, is given beside it.
 
 use crate::InsertCost;
-use crate::chain;
 use crate::cost::Found;
 use crate::numbers::rates::PerOp;
+use crate::sequence;
 use crate::stats::{mean, students_t};
 use crate::window::Window;
 use model::PointData;
@@ -138,8 +138,8 @@ pub fn project(
     shifted_at_s: Option<f64>,
 ) -> Option<Projection> {
     // Inserts at a rate that was asked for have no end of their own.
-    let beside = point.traits.course.background.is_some();
-    if beside || !(scale > 0.0 && scale < 1.0) || cost.rows <= 0.0 {
+    let has_background = point.traits.course.background.is_some();
+    if has_background || !(scale > 0.0 && scale < 1.0) || cost.rows <= 0.0 {
         return None;
     }
     let seen = Seen::of(point, all, window, cost).from(shifted_at_s);
@@ -174,7 +174,7 @@ impl Seen {
         let seconds = window.whole.iter().map(|tally| tally.length.as_secs_f64());
         let asked = point.traits.work.rows.and_then(|rows| rows.asked).unwrap_or(0) as f64;
         Seen {
-            before: chain::rows_before(point, all),
+            before: sequence::rows_before(point, all),
             planned: asked.max(cost.rows),
             ends_by_rows: asked > 0.0,
             is_memory_limited: point.trial.target.limits.memory.is_some(),

@@ -3,13 +3,12 @@
 //! In: the points of a run that insert. Out: a [`Comparison`]: [`Slowdown`]s, each of one engine between two settings of one dimension,
 //! all else alike, and the points that were left out. A slowdown is one minus the slower rate over the faster, with its interval.
 //! Limits: nothing is claimed without an interval: a rate needs its own, or at least three repeats. Inserts at a fixed rate are
-//! left out, since their rate says nothing of the engine.
+//! left out, since their rate is that of the schedule.
 
-use crate::dimensions::{Setting, SettingValue, Settings, varying};
+use crate::dimensions::{Dimension, Role, STORAGE_LIMIT, Setting, SettingValue, Settings, varying};
 use crate::repeats::{MeanOfRepeats, RateDrop, combine, drop_between};
 use crate::sweep::is_usable;
 use crate::{InsertCost, PointAnalysis};
-use model::Value;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +29,7 @@ pub struct Slowdown {
     /// What else varies in the run, and what it was here.
     pub place: Vec<Setting>,
     /// The engine, or the path.
-    pub target: String,
+    pub engine: String,
     /// Rows inserted per second before,
     pub before: MeanOfRepeats,
     /// and after.
@@ -54,7 +53,7 @@ pub enum Change {
     CacheOutgrown,
 }
 
-/// A point that inserts and was not compared.
+/// A point that inserts and was not comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// Its number.
@@ -63,7 +62,7 @@ pub struct LeftOut {
     pub reason: LeftOutReason,
 }
 
-/// Why a point was not compared.
+/// Why a point was not comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftOutReason {
@@ -98,35 +97,32 @@ impl Comparison {
     }
 }
 
-/// What decides whether data fits.
-const SIZES: [&str; 3] = ["cache", "memory_limit", "rows"];
-const STORAGE: &str = "storage_limit";
-/// What does not distinguish a place: the target is told apart, repeats are combined.
-const NO_PLACE: [&str; 2] = ["target", "repeat"];
+/// What does not distinguish a place: engines are compared apart, repeats are combined.
+const NO_PLACE: [Role; 2] = [Role::Engine, Role::Repeat];
 
-type Measured<'a> = (&'a PointAnalysis, &'a InsertCost);
+type InsertPoint<'a> = (&'a PointAnalysis, &'a InsertCost);
 
 /// What `points`, all those of a run, show of slowdowns.
 pub fn compare(points: &[PointAnalysis]) -> Comparison {
     let mut left_out = Vec::new();
-    let mut by_target: BTreeMap<&str, Vec<Measured>> = BTreeMap::new();
+    let mut by_engine: BTreeMap<&str, Vec<InsertPoint>> = BTreeMap::new();
     for (point, cost) in points.iter().filter_map(|point| Some((point, point.inserts.as_ref()?))) {
         match reason_to_leave_out(point, cost) {
             Some(reason) => left_out.push(LeftOut { point: point.id, reason }),
-            None => by_target.entry(&point.target).or_default().push((point, cost)),
+            None => by_engine.entry(&point.engine).or_default().push((point, cost)),
         }
     }
-    let mut compared = Compared::default();
-    by_target.values().for_each(|own| compared.add_engine(own));
-    left_out.extend(by_target.values().flatten().filter_map(|(point, _)| compared.reason(point.id)));
-    let mut slowdowns = compared.slowdowns;
+    let mut comparison = SlowdownSearch::default();
+    by_engine.values().for_each(|own| comparison.add_engine(own));
+    left_out.extend(by_engine.values().flatten().filter_map(|(point, _)| comparison.reason(point.id)));
+    let mut slowdowns = comparison.slowdowns;
     slowdowns.sort_by(|a, b| order(a).cmp(&order(b)).then(b.drop.share.total_cmp(&a.drop.share)));
     Comparison { slowdowns, left_out }
 }
 
 fn reason_to_leave_out(point: &PointAnalysis, cost: &InsertCost) -> Option<LeftOutReason> {
     let summary = point.summary.as_ref();
-    let is_paced = summary.is_some_and(|summary| summary.beside.is_some() || summary.offered_per_s.is_some());
+    let is_paced = summary.is_some_and(|summary| summary.background.is_some() || summary.offered_per_s.is_some());
     match () {
         _ if !is_usable(point) => Some(LeftOutReason::Invalid),
         _ if is_paced => Some(LeftOutReason::FixedRate),
@@ -146,7 +142,7 @@ fn order(slowdown: &Slowdown) -> (u8, [String; 2], Vec<(String, String)>) {
 
 /// Slowdowns found so far, and the points that were looked at for them.
 #[derive(Default)]
-struct Compared {
+struct SlowdownSearch {
     slowdowns: Vec<Slowdown>,
     in_one: BTreeSet<u32>,
     without_interval: BTreeSet<u32>,
@@ -155,16 +151,16 @@ struct Compared {
 /// The points of an engine at one place, by what is changed between them.
 struct PlaceCells<'a, K> {
     place: Vec<Setting>,
-    cells: BTreeMap<K, Vec<Measured<'a>>>,
+    cells: BTreeMap<K, Vec<InsertPoint<'a>>>,
 }
 
-impl Compared {
-    fn add_engine(&mut self, own: &[Measured]) {
-        for at in places(own, &[STORAGE], |(point, _)| Some(storage_key(point))) {
+impl SlowdownSearch {
+    fn add_engine(&mut self, own: &[InsertPoint]) {
+        for at in places(own, |dimension| dimension.name == STORAGE_LIMIT, |(point, _)| Some(storage_key(point))) {
             self.add_storage(&at);
         }
-        let is_outgrown = |(_, cost): &Measured| Some(cost.data_per_cache? > 1.0);
-        for at in places(own, &SIZES, is_outgrown) {
+        let is_outgrown = |(_, cost): &InsertPoint| Some(cost.data_per_cache? > 1.0);
+        for at in places(own, |dimension| dimension.decides_fit, is_outgrown) {
             if let (Some(fits), Some(outgrown)) = (at.cells.get(&false), at.cells.get(&true)) {
                 self.add(Change::CacheOutgrown, &at.place, fits, outgrown);
             }
@@ -172,7 +168,7 @@ impl Compared {
     }
 
     fn add_storage(&mut self, at: &PlaceCells<(bool, String)>) {
-        let rate = |cell: &[Measured]| estimate(cell).map_or(0.0, |rate| rate.mean);
+        let rate = |cell: &[InsertPoint]| estimate(cell).map_or(0.0, |rate| rate.mean);
         // If nothing ran without a limit, the fastest is what the others are compared with.
         let fastest = at.cells.iter().max_by(|a, b| rate(a.1).total_cmp(&rate(b.1)));
         let Some((base, before)) = at.cells.iter().find(|((is_limited, _), _)| !is_limited).or(fastest) else { return };
@@ -182,7 +178,7 @@ impl Compared {
         }
     }
 
-    fn add(&mut self, change: Change, place: &[Setting], before: &[Measured], after: &[Measured]) {
+    fn add(&mut self, change: Change, place: &[Setting], before: &[InsertPoint], after: &[InsertPoint]) {
         let ids = || before.iter().chain(after).map(|(point, _)| point.id);
         let rates = estimate(before).zip(estimate(after));
         let Some((before_rate, after_rate, drop)) = rates.and_then(|(a, b)| Some((a, b, drop_between(&a, &b)?))) else {
@@ -190,9 +186,9 @@ impl Compared {
             return;
         };
         self.in_one.extend(ids());
-        let target = before[0].0.target.clone();
+        let engine = before[0].0.engine.clone();
         let place = place.to_vec();
-        self.slowdowns.push(Slowdown { change, place, target, before: before_rate, after: after_rate, drop });
+        self.slowdowns.push(Slowdown { change, place, engine, before: before_rate, after: after_rate, drop });
     }
 
     fn reason(&self, point: u32) -> Option<LeftOut> {
@@ -206,14 +202,13 @@ impl Compared {
 }
 
 /// The insert rate of some repeats.
-fn estimate(repeats: &[Measured]) -> Option<MeanOfRepeats> {
+fn estimate(repeats: &[InsertPoint]) -> Option<MeanOfRepeats> {
     combine(repeats.iter().filter_map(|(_, cost)| Some((cost.inserts_per_s?, cost.inserts_per_s_ci95))))
 }
 
 /// The limit of the storage of `point`; `Absent` for none.
 fn storage_of(point: &PointAnalysis) -> SettingValue {
-    let unlimited = SettingValue::Param(Value::Word(SettingValue::Absent.to_string()));
-    point.settings.value(STORAGE).filter(|limit| **limit != unlimited).cloned().unwrap_or(SettingValue::Absent)
+    point.settings.value(STORAGE_LIMIT).cloned().unwrap_or(SettingValue::Absent)
 }
 
 fn storage_key(point: &PointAnalysis) -> (bool, String) {
@@ -221,16 +216,16 @@ fn storage_key(point: &PointAnalysis) -> (bool, String) {
     (limit != SettingValue::Absent, limit.to_string())
 }
 
-/// The points by what varies among them but `changed`, and there by what `cell` makes of them.
+/// The points by what varies among them, dimensions that `is_changed` left out, and there by what `cell` makes of them.
 fn places<'a, K: Ord>(
-    own: &[Measured<'a>],
-    changed: &[&str],
-    cell: impl Fn(&Measured<'a>) -> Option<K>,
+    own: &[InsertPoint<'a>],
+    is_changed: impl Fn(&Dimension) -> bool,
+    cell: impl Fn(&InsertPoint<'a>) -> Option<K>,
 ) -> Vec<PlaceCells<'a, K>> {
     let names: Vec<String> = varying(own.iter().map(|(point, _)| &point.settings))
         .into_iter()
+        .filter(|dimension| !is_changed(dimension) && !NO_PLACE.contains(&dimension.role))
         .map(|dimension| dimension.name)
-        .filter(|name| !changed.contains(&name.as_str()) && !NO_PLACE.contains(&name.as_str()))
         .collect();
     let mut places: BTreeMap<Vec<Option<String>>, PlaceCells<K>> = BTreeMap::new();
     for one in own {

@@ -3,8 +3,8 @@
 //! In: `/proc`, `/sys`, the directory to measure, and the CPU time that went by meanwhile. Out: one line for each disturbance.
 //! Limits: settings and shortages that show without a load. What a run itself meets is in the findings of its report.
 
-use crate::filesystem::{Alignment, direct_alignment, find_mount};
-use crate::machine::{bytes_after, governor, text_of};
+use crate::filesystem::{DirectAlignment, direct_alignment, find_mount};
+use crate::machine::{bytes_after, cpu_governors, text_of};
 use model::Bytes;
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -71,7 +71,7 @@ pub struct Surroundings {
     memory: Amount,
     disk: Option<Amount>,
     filesystem: String,
-    alignment: Alignment,
+    alignment: DirectAlignment,
     is_root: bool,
     is_debug_build: bool,
     cpu: CpuShares,
@@ -98,7 +98,7 @@ impl Surroundings {
         let mount = find_mount(dir).ok();
         let shares = before.zip(CpuTimes::now()).map(|(before, now)| now.shares_since(&before));
         Surroundings {
-            governor: governor(),
+            governor: cpu_governors(),
             swap_used: Bytes(amount("SwapTotal:").0.saturating_sub(amount("SwapFree:").0)),
             memory: Amount { free: amount("MemAvailable:"), total: amount("MemTotal:") },
             disk: mount.as_ref().map(|mount| Amount { free: mount.free, total: mount.total }),
@@ -180,7 +180,7 @@ impl Surroundings {
     }
 
     fn buffered_only(&self) -> Option<String> {
-        (self.alignment == Alignment::BufferedOnly).then(|| {
+        (self.alignment == DirectAlignment::BufferedOnly).then(|| {
             format!(
                 "no O_DIRECT on `{}`: reads and writes of files measure memory, not the device; choose another --dir",
                 self.filesystem
@@ -204,13 +204,13 @@ impl Surroundings {
 }
 
 /// What direct I/O asks for in `dir`, tried on a file without a name.
-fn alignment_in(dir: &Path) -> Alignment {
+fn alignment_in(dir: &Path) -> DirectAlignment {
     const LONG_ENOUGH: u64 = 1 << 16;
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let Ok(file) = rustix::fs::open(dir, flags, Mode::RUSR | Mode::WUSR).map(File::from) else {
-        return Alignment::Unknown;
+        return DirectAlignment::Unknown;
     };
-    file.set_len(LONG_ENOUGH).map_or(Alignment::Unknown, |()| direct_alignment(&file))
+    file.set_len(LONG_ENOUGH).map_or(DirectAlignment::Unknown, |()| direct_alignment(&file))
 }
 
 #[cfg(test)]
@@ -225,7 +225,7 @@ mod tests {
             memory: Amount { free: Bytes::from_gib(12), total: Bytes::from_gib(16) },
             disk: Some(Amount { free: Bytes::from_gib(50), total: Bytes::from_gib(100) }),
             filesystem: "ext4".into(),
-            alignment: Alignment::Direct { offset_align: 512, mem_align: 4 },
+            alignment: DirectAlignment::Direct { offset_align: 512, mem_align: 4 },
             is_root: true,
             is_debug_build: false,
             cpu: CpuShares { stolen: 0.004, others: 0.02 },
@@ -235,7 +235,8 @@ mod tests {
     #[test]
     fn nothing_is_named_on_a_quiet_machine() {
         assert_eq!(quiet().disturbances(), Vec::<String>::new());
-        let unknown = Surroundings { governor: "unknown".into(), alignment: Alignment::Unknown, disk: None, ..quiet() };
+        let unknown =
+            Surroundings { governor: "unknown".into(), alignment: DirectAlignment::Unknown, disk: None, ..quiet() };
         assert_eq!(unknown.disturbances(), Vec::<String>::new(), "what is not known is no disturbance");
     }
 
@@ -248,7 +249,7 @@ mod tests {
             memory: few,
             disk: Some(few),
             filesystem: "tmpfs".into(),
-            alignment: Alignment::BufferedOnly,
+            alignment: DirectAlignment::BufferedOnly,
             is_root: false,
             is_debug_build: true,
             cpu: CpuShares { stolen: 0.03, others: 0.4 },

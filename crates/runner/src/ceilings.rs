@@ -8,10 +8,10 @@ use crate::events::{RunObserver, note};
 use chrono::{DateTime, Utc};
 use model::Fact;
 use std::path::Path;
-use store::ceilings::{Ceiling, DiskIdentity, recall, remember};
+use store::ceilings::{CeilingEntry, DiskIdentity, recall, remember};
 
 /// Remembers what was measured of the disk that `facts` describe.
-pub fn keep(runs: &Path, facts: &[Fact], measured: &[Ceiling], observer: &mut dyn RunObserver) {
+pub fn keep(runs: &Path, facts: &[Fact], measured: &[CeilingEntry], observer: &mut dyn RunObserver) {
     let Some(disk) = DiskIdentity::of(facts).filter(|_| !measured.is_empty()) else { return };
     if let Err(error) = remember(runs, &disk, measured) {
         note(observer, format!("cannot keep the maximum rates in `{}`: {error}; use --runs", runs.display()));
@@ -27,8 +27,8 @@ pub fn facts(runs: &Path, place: &[Fact], observer: &mut dyn RunObserver) -> Vec
     })
 }
 
-fn as_facts(known: &[Ceiling]) -> Vec<Fact> {
-    let name = |one: &Ceiling| format!("ceiling.{}.{}.{}", one.operation, one.block_bytes, one.depth);
+fn as_facts(known: &[CeilingEntry]) -> Vec<Fact> {
+    let name = |one: &CeilingEntry| format!("ceiling.{}.{}.{}", one.operation, one.block_bytes, one.depth);
     let each = known.iter().map(|one| Fact::new(name(one), format!("{:.0} ops/s", one.ops_per_s)));
     // The date of the oldest holds for all of them.
     let oldest = known.iter().min_by_key(|one| one.measured_unix_ms);
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn ceilings_become_facts_with_the_date_of_the_oldest() {
-        let one = |depth, measured_unix_ms| Ceiling {
+        let one = |depth, measured_unix_ms| CeilingEntry {
             operation: "read".into(),
             block_bytes: 16_384,
             depth,
