@@ -68,7 +68,7 @@ impl DebtFigure for WriteDebt {
 fn pending_writes(found: &PendingShare) -> String {
     let ended = [
         found.written_bytes_per_insert.map(|written| format!("{} written per insert", kilobytes(written))),
-        found.pending_bytes.map(|pending| format!("{} pending at the end", bytes(pending))),
+        found.pending_bytes.map(|pending| format!("{} pending at the end{}", bytes(pending), own_part(found))),
     ];
     let with_drain = found
         .written_with_drain_bytes_per_insert
@@ -79,6 +79,12 @@ fn pending_writes(found: &PendingShare) -> String {
     ];
     let joined = |parts: [Option<String>; 2]| parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     [joined(ended), joined(drained)].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+/// `, 2.04 MB of it from this step`, if earlier steps left the rest.
+fn own_part(found: &PendingShare) -> String {
+    let own = found.own_pending_bytes.filter(|own| found.pending_bytes.is_some_and(|all| bytes(all) != bytes(*own)));
+    own.map_or(String::new(), |own| format!(", {} of it from this step", bytes(own)))
 }
 
 impl FindingWords for CacheMismatch {
@@ -231,5 +237,28 @@ fn place(axis: Axis, step: &StepRate) -> String {
         Axis::Clients => clients(),
         Axis::Depth => format!("depth {}", step.depth),
         Axis::Both => format!("{} depth {}", clients(), step.depth),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::finding::units::Share;
+
+    #[test]
+    fn writes_that_an_earlier_step_left_are_separate_from_those_of_this_one() {
+        let found = |own: f64| PendingShare {
+            pending_share: Share(0.42),
+            written_bytes_per_insert: Some(140.0),
+            pending_bytes: Some(4.08e6),
+            own_pending_bytes: Some(own),
+            drain_written_bytes: None,
+            drain_left_bytes: None,
+            written_with_drain_bytes_per_insert: None,
+        };
+        let evidence = |own| WriteDebt::AfterInserts(found(own)).evidence();
+        let expected = "0.14 KB written per insert, 4.08 MB pending at the end, 2.04 MB of it from this step";
+        assert_eq!(evidence(2.04e6), expected);
+        assert_eq!(evidence(4.08e6), "0.14 KB written per insert, 4.08 MB pending at the end");
     }
 }

@@ -16,7 +16,8 @@ impl FindingWords for MissedTarget {
          is submitted: its depth is always 1. The device's mean queue is reported if it holds less than half of the \
          operations; the rest waited above it, in a scheduler, a limit or the file system. Block size: with direct I/O, the \
          bytes per operation of the device; smaller ones were split (by the largest request that the device takes, or because \
-         the file is fragmented), larger ones were merged with neighbours. Rate: an open loop that did less than it offered \
+         the file is fragmented) or mixed with small ones of a journal or of other programs, larger ones were merged with \
+         neighbours. Rate: an open loop that did less than it offered \
          without being overloaded. The numbers of such a point are true for what was reached.";
 
     fn is_like(&self, other: &Self) -> bool {
@@ -69,7 +70,7 @@ impl FindingWords for MissedTarget {
             ),
             MissedTarget::Block { access, reached_bytes, cause, .. } => {
                 let kind = access_word(*access);
-                format!("{} bytes per {kind} of the device; {}", whole(*reached_bytes), block_cause(*cause))
+                format!("{} bytes per {kind} of the device; {}", whole(*reached_bytes), block_cause(*cause, *access))
             }
             MissedTarget::Rate(missed) => missed_arrivals(missed),
         }
@@ -118,14 +119,16 @@ fn access_plural(access: BlockAccess) -> &'static str {
     }
 }
 
-fn block_cause(cause: BlockChange) -> String {
+fn block_cause(cause: BlockChange, access: BlockAccess) -> String {
     match cause {
         BlockChange::SplitBySize { request_max_bytes } => {
             format!("split: the device takes at most {request_max_bytes} at a time (`max_sectors_kb`)")
         }
-        BlockChange::SplitByPieces => {
-            "split: a request may have only so many pieces of memory or of the file (`max_segments`)".to_owned()
-        }
+        BlockChange::SplitByPieces => format!(
+            "split because a request may have only so many pieces (`max_segments`), or mixed with smaller {} of the file \
+             system's journal or of other programs",
+            access_plural(access)
+        ),
         BlockChange::Merged => "merged: neighbouring blocks were joined on their way to the device".to_owned(),
     }
 }

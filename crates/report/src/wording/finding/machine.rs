@@ -4,7 +4,7 @@
 
 use super::FindingWords;
 use crate::wording::quantity::{
-    kibibytes, megabytes_per_s, number, or_unknown, percent, plural, range, rate, time, whole,
+    count, kibibytes, megabytes_per_s, number, or_unknown, percent, plural, range, rate, time, whole,
 };
 use analysis::detect::foreign_cpu::STEAL_ERROR;
 use analysis::finding::machine::{
@@ -284,8 +284,18 @@ impl FindingWords for CeilingUse {
             .iter()
             .map(|ceiling| format!("{} {}", rate(ceiling.ops_per_s), self.origin(ceiling)))
             .collect();
-        let (done, size) = (rate(self.ops_per_s), kibibytes(self.bytes_per_op));
-        format!("{side} did {done} of {size} on average; best: {}", ceilings.join(" and "))
+        let (done, size) = (count(self.ops_per_s), kibibytes(self.bytes_per_op));
+        let what = operations(&self.ceilings);
+        format!("{side} did {done} {what}/s of {size} on average; best: {}", ceilings.join(" and "))
+    }
+}
+
+/// What was counted: `reads`, `writes`, or both.
+fn operations(ceilings: &[ShownCeiling]) -> &'static str {
+    match ceilings {
+        [ShownCeiling { mix: CeilingMix::Reads, .. }] => "reads",
+        [ShownCeiling { mix: CeilingMix::Writes, .. }] => "writes",
+        _ => "reads and writes",
     }
 }
 
