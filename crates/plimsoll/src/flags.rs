@@ -96,11 +96,9 @@ pub fn with_engine_params(command: Command, engines: &[Entry]) -> Command {
     for def in engines.iter().flat_map(|entry| entry.params).filter(|def| has_flag(def)) {
         let is_there = has(&command, def.name) || flags.iter().any(|flag| flag.get_id() == def.name);
         if !is_there {
-            let declared: Vec<(&str, &ParamDef)> = declarations(def.name, engines).collect();
-            let texts: Vec<&str> = declared.iter().map(|(_, def)| def.help).collect();
-            let values = values_text(&texts, &value_lists(&declared));
-            let help = format!("{}{values} [{}]", def.help, takers(def.name, engines));
-            flags.push(flag(def.name, &shared_value_name(&declared), &help, shown_default(def), "Engine parameters"));
+            let declared: Vec<(&'static str, &'static ParamDef)> = declarations(def.name, engines).collect();
+            let (value, help) = (shared_value_name(&declared), engine_help(&declared, engines));
+            flags.push(flag(def.name, &value, &help, shown_default(def), "Engine parameters"));
         }
     }
     command.args(flags)
@@ -109,30 +107,6 @@ pub fn with_engine_params(command: Command, engines: &[Entry]) -> Command {
 /// Whether the parameter is a flag: statements and variables are written otherwise.
 fn has_flag(def: &ParamDef) -> bool {
     !matches!(def.kind, ParamKind::Statements { .. } | ParamKind::Variables)
-}
-
-/// The declarations of the parameter `name`, each with its engine.
-fn declarations<'e>(
-    name: &'e str,
-    engines: &'e [Entry],
-) -> impl Iterator<Item = (&'static str, &'static ParamDef)> + 'e {
-    engines.iter().filter_map(move |entry| Some((entry.name, entry.params.iter().find(|def| def.name == name)?)))
-}
-
-/// The engines that have the parameter `name`: `mariadb` for all of `mariadb:innodb` and `mariadb:rocksdb`.
-fn takers(name: &str, engines: &[Entry]) -> String {
-    let server = |engine: &'static str| engine.split_once(':').map_or(engine, |(server, _)| server);
-    let has_it: Vec<&'static str> = declarations(name, engines).map(|(engine, _)| engine).collect();
-    let is_whole =
-        |of: &str| engines.iter().filter(|entry| server(entry.name) == of).all(|entry| has_it.contains(&entry.name));
-    let mut names: Vec<&'static str> = Vec::new();
-    for engine in has_it.iter().copied() {
-        let shown = if is_whole(server(engine)) { server(engine) } else { engine };
-        if !names.contains(&shown) {
-            names.push(shown);
-        }
-    }
-    names.join(", ")
 }
 
 /// What to type for a common key: `N`, `TIME`, `stop|count`.
@@ -179,6 +153,23 @@ fn are_short(words: &[&str]) -> bool {
     words.join("|").len() <= CHARS_MAX
 }
 
+/// The help of a parameter of engines: its text once, or for each group of engines that have a text of their own.
+fn engine_help(declared: &[(&'static str, &'static ParamDef)], engines: &[Entry]) -> String {
+    let mut texts: Vec<&str> = Vec::new();
+    for (_, def) in declared {
+        if !texts.contains(&def.help) {
+            texts.push(def.help);
+        }
+    }
+    let with_engines = |text: &&str| {
+        let own: Vec<&'static str> =
+            declared.iter().filter(|(_, def)| def.help == *text).map(|(engine, _)| *engine).collect();
+        format!("{text} [{}]", takers(&own, engines))
+    };
+    let help: Vec<String> = texts.iter().map(with_engines).collect();
+    help.join("; ") + &values_text(&texts, &value_lists(declared))
+}
+
 /// ` [values: a, b]`, unless the name of the value lists them or all `texts` explain each in backticks.
 fn values_text(texts: &[&str], lists: &[(&str, Vec<String>)]) -> String {
     let Some((_, most)) = lists.iter().max_by_key(|(_, words)| words.len()) else { return String::new() };
@@ -201,6 +192,29 @@ fn value_lists<'e>(declared: &[(&'e str, &ParamDef)]) -> Vec<(&'e str, Vec<Strin
         _ => None,
     };
     declared.iter().filter_map(list).filter(|_| is_listed).collect()
+}
+
+/// The declarations of the parameter `name`, each with its engine.
+fn declarations<'e>(
+    name: &'e str,
+    engines: &'e [Entry],
+) -> impl Iterator<Item = (&'static str, &'static ParamDef)> + 'e {
+    engines.iter().filter_map(move |entry| Some((entry.name, entry.params.iter().find(|def| def.name == name)?)))
+}
+
+/// The engines in `has_it`: `mariadb` for all of `mariadb:innodb` and `mariadb:rocksdb`.
+fn takers(has_it: &[&'static str], engines: &[Entry]) -> String {
+    let server = |engine: &'static str| engine.split_once(':').map_or(engine, |(server, _)| server);
+    let is_whole =
+        |of: &str| engines.iter().filter(|entry| server(entry.name) == of).all(|entry| has_it.contains(&entry.name));
+    let mut names: Vec<&'static str> = Vec::new();
+    for engine in has_it.iter().copied() {
+        let shown = if is_whole(server(engine)) { server(engine) } else { engine };
+        if !names.contains(&shown) {
+            names.push(shown);
+        }
+    }
+    names.join(", ")
 }
 
 /// The default of `def`, as help shows it.
@@ -363,6 +377,7 @@ fn flag(name: &'static str, value: &str, help: &str, default: &str, heading: &st
 
 #[cfg(test)]
 mod tests {
+    use super::*;
 
     /// The help of the flag `name` of the command for a workload, in one line, with the name of its value.
     fn help_of(workload: &str, name: &str) -> (String, String) {
@@ -383,6 +398,19 @@ mod tests {
         assert!(value == "STEP,..." && !help.contains("[values"), "{value}: {help}");
         assert_eq!(help_of("file", "stall").0, "TIME");
         assert!(help_of("file", "stall").1.contains("[default: 0s]"));
+    }
+
+    #[test]
+    fn a_parameter_that_engines_explain_differently_has_each_text_with_its_engines() {
+        let (value, help) = help_of("oltp", "cache");
+        assert_eq!(value, "SIZE");
+        assert!(help.contains("size of shared_buffers [postgres]"), "{help}");
+        assert!(help.contains("size of the buffer pool (innodb_buffer_pool_size) [mariadb:innodb]"), "{help}");
+        let (value, help) = help_of("oltp", "isolation");
+        assert!(
+            value == "VALUE" && help.contains("; mariadb:rocksdb: default, read-committed, repeatable-read"),
+            "{help}"
+        );
     }
 
     #[test]
