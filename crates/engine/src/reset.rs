@@ -18,8 +18,8 @@ pub const BETWEEN: ParamDef = ParamDef {
     name: "between",
     kind: ParamKind::OneOf(&["keep", "restart", "restore"]),
     default: "keep",
-    help: "state before each point: keep (as the previous point left it), restart (cold caches), restore (restart \
-           on a fresh copy of the loaded data, by reflink if the file system can)",
+    help: "state before each point: `keep` (as the previous point left it), `restart` (cold caches) or `restore` \
+           (restart on a new copy of the loaded data, by reflink if the file system supports it)",
     scales: false,
     shapes_data: true,
     role: ParamRole::Ground,

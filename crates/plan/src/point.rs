@@ -380,7 +380,7 @@ fn found(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError> {
 
 /// The first of the engines with the fewest families that can run `workload`: the one made for it, not one that performs
 /// everything.
-fn default_engine(workload: &Entry, engines: &[Entry]) -> Option<Entry> {
+pub fn default_engine(workload: &Entry, engines: &[Entry]) -> Option<Entry> {
     engines.iter().filter(|engine| meet(engine, workload)).min_by_key(|engine| engine.families.len()).copied()
 }
 

@@ -4,12 +4,14 @@
 //! Limits: values stay text; `plan` reads them and knows the flag's name for its message.
 
 use crate::exit::Fault;
+use crate::output;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use host::device::DestroyConsent;
 use model::{Entry, ParamDef, ParamKind};
-use plan::Overrides;
+use plan::{CommonKey, CommonKind, Overrides};
 use runner::RunSite;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What a run needs in addition to its plan.
@@ -34,7 +36,8 @@ const OUTPUT: &str = "Output";
 pub fn with_common(command: Command) -> Command {
     let set = Arg::new("set").long("set").value_name("KEY=VALUE").action(ArgAction::Append).help_heading(COMMON);
     let common = plan::DEFAULTS.iter().filter(|key| key.name != "workload");
-    let command = command.args(common.map(|key| flag(key.name, key.help, key.default, COMMON)));
+    let command =
+        command.args(common.map(|key| flag(key.name, &common_value_name(key), key.help, key.default, COMMON)));
     command.arg(set.help("Set a key of the plan; overrides the flag of the same name")).arg(destroy())
 }
 
@@ -54,12 +57,8 @@ pub fn with_params(command: Command, what: &str, entry: &Entry) -> Command {
     let is_flag = |def: &&ParamDef| !matches!(def.kind, ParamKind::Statements { .. } | ParamKind::Variables);
     let new: Vec<&ParamDef> = entry.params.iter().filter(is_flag).filter(|def| !has(&command, def.name)).collect();
     command.args(new.into_iter().map(|def| {
-        let words = match def.kind {
-            ParamKind::OneOf(words) | ParamKind::Steps(words) => format!(" ({})", words.join(", ")),
-            ParamKind::Access => format!(" ({})", forms().join(", ")),
-            _ => String::new(),
-        };
-        let flag = flag(def.name, &format!("{}{words}", def.help), shown_default(def), &heading);
+        let help = format!("{}{}", def.help, values_text(&[def.help], &value_lists(&[(entry.name, def)])));
+        let flag = flag(def.name, &value_name(def), &help, shown_default(def), &heading);
         match def.kind {
             // Several are the rule: `--step l.i0,l.i1` reads as well in the plural.
             ParamKind::Steps(_) => flag.visible_alias(format!("{}s", def.name)),
@@ -68,9 +67,81 @@ pub fn with_params(command: Command, what: &str, entry: &Entry) -> Command {
     }))
 }
 
+/// What to type for a common key: `N`, `TIME`, `stop|count`.
+fn common_value_name(key: &CommonKey) -> String {
+    match key.kind {
+        CommonKind::Name | CommonKind::Path => key.name.to_uppercase(),
+        CommonKind::FileSystem => "FS".to_owned(),
+        CommonKind::Size { .. } => "SIZE".to_owned(),
+        CommonKind::Limit => "LIMIT".to_owned(),
+        CommonKind::Int { .. } | CommonKind::IntOrNone { .. } | CommonKind::RateOrNone { .. } => "N".to_owned(),
+        CommonKind::Duration { .. } => "TIME".to_owned(),
+        CommonKind::OneOf(words) => words.join("|"),
+    }
+}
+
+/// What to type for a parameter: `SIZE`, `true|false`; its words if they are short.
+fn value_name(def: &ParamDef) -> String {
+    match def.kind {
+        ParamKind::Bool => "true|false".to_owned(),
+        ParamKind::Int { .. } => "N".to_owned(),
+        ParamKind::Float { .. } => "NUMBER".to_owned(),
+        ParamKind::Bytes { .. } => "SIZE".to_owned(),
+        ParamKind::Duration => "TIME".to_owned(),
+        ParamKind::OneOf(words) if are_short(words) => words.join("|"),
+        ParamKind::Steps(_) => "STEP,...".to_owned(),
+        ParamKind::Access => "DISTRIBUTION".to_owned(),
+        // `--password-file <FILE>`, `--url <URL>`
+        ParamKind::Path => def.name.rsplit('_').next().unwrap_or_default().to_uppercase(),
+        ParamKind::OneOf(_) | ParamKind::Variables | ParamKind::Statements { .. } => "VALUE".to_owned(),
+    }
+}
+
+/// The value name of a parameter that several engines have; `VALUE` if they take different words.
+fn shared_value_name(declared: &[(&str, &ParamDef)]) -> String {
+    let names: BTreeSet<String> = declared.iter().map(|(_, def)| value_name(def)).collect();
+    match names.len() {
+        1 => names.into_iter().collect(),
+        _ => "VALUE".to_owned(),
+    }
+}
+
+fn are_short(words: &[&str]) -> bool {
+    const CHARS_MAX: usize = 36;
+    words.join("|").len() <= CHARS_MAX
+}
+
+/// ` [values: a, b]`, unless the name of the value lists them or all `texts` explain each in backticks.
+fn values_text(texts: &[&str], lists: &[(&str, Vec<String>)]) -> String {
+    let Some((_, most)) = lists.iter().max_by_key(|(_, words)| words.len()) else { return String::new() };
+    let is_explained = |word: &String| texts.iter().all(|text| text.contains(&format!("`{word}`")));
+    if most.iter().all(is_explained) {
+        return String::new();
+    }
+    let fewer = lists.iter().filter(|(_, words)| words != most);
+    let fewer: String = fewer.map(|(engine, words)| format!("; {engine}: {}", words.join(", "))).collect();
+    format!(" [values: {}{fewer}]", most.join(", "))
+}
+
+/// The words that each declaration takes, if the name of the value does not list them.
+fn value_lists<'e>(declared: &[(&'e str, &ParamDef)]) -> Vec<(&'e str, Vec<String>)> {
+    let is_listed = !shared_value_name(declared).contains('|');
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let list = |(engine, def): &(&'e str, &ParamDef)| match def.kind {
+        ParamKind::OneOf(words) | ParamKind::Steps(words) => Some((*engine, owned(words))),
+        ParamKind::Access => Some((*engine, forms())),
+        _ => None,
+    };
+    declared.iter().filter_map(list).filter(|_| is_listed).collect()
+}
+
 /// The default of `def`, as help shows it.
 pub fn shown_default(def: &ParamDef) -> &'static str {
-    if matches!(def.kind, ParamKind::Steps(_)) { "all, in this order" } else { def.default }
+    match (def.kind, def.default) {
+        (ParamKind::Steps(_), _) => "all",
+        (ParamKind::Duration, "0") => "0s",
+        (_, default) => default,
+    }
 }
 
 /// How the distributions are written.
@@ -85,6 +156,7 @@ pub fn with_scale(command: Command) -> Command {
         .value_name("FACTOR")
         .default_value("1")
         .env("PLIMSOLL_SCALE")
+        .hide_env_values(true)
         .allow_hyphen_values(true);
     command.arg(scale.help_heading(COMMON).help(
         "Multiply rows, partitions, and the sizes of files, caches, logs and memory_limit by this factor, such as 0.01",
@@ -103,7 +175,13 @@ pub fn with_output(command: Command) -> Command {
 
 /// `--runs`: the directory of run files.
 pub fn runs(help: &'static str) -> Arg {
-    Arg::new("runs").long("runs").value_name("DIR").default_value(RUNS).env("PLIMSOLL_RUNS").help(help)
+    Arg::new("runs")
+        .long("runs")
+        .value_name("DIR")
+        .default_value(RUNS)
+        .env("PLIMSOLL_RUNS")
+        .hide_env_values(true)
+        .help(help)
 }
 
 /// The value of `--runs`.
@@ -111,14 +189,15 @@ pub fn runs_dir(matches: &ArgMatches) -> &Path {
     Path::new(matches.get_one::<String>("runs").expect("it has a default"))
 }
 
-/// `--dir`: what is measured.
+/// `--dir`: a directory on the disk to measure.
 pub fn directory() -> Arg {
     Arg::new("dir")
         .long("dir")
         .value_name("DIR")
         .default_value(DIR)
         .env("PLIMSOLL_DIR")
-        .help("Directory to measure; data is created in it")
+        .hide_env_values(true)
+        .help("Directory on the disk to measure; data is created in it")
 }
 
 /// The factor of `--scale`.
@@ -195,14 +274,46 @@ fn has(command: &Command, name: &str) -> bool {
 }
 
 /// `table_rows` becomes `--table-rows` and PLIMSOLL_TABLE_ROWS.
-fn flag(name: &'static str, help: &str, default: &str, heading: &str) -> Arg {
+fn flag(name: &'static str, value: &str, help: &str, default: &str, heading: &str) -> Arg {
     let default = if default.is_empty() { String::new() } else { format!(" [default: {default}]") };
     Arg::new(name)
         .long(name.replace('_', "-"))
         .env(format!("PLIMSOLL_{}", name.to_uppercase()))
         .hide_env(true)
-        .value_name("VALUE")
+        .value_name(value.to_owned())
         .allow_hyphen_values(true)
         .help_heading(heading.to_owned())
-        .help(format!("{help}{default}"))
+        .help(format!("{}{default}", output::capital(help)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The help of the flag `name` of the command for a workload, in one line, with the name of its value.
+    fn help_of(workload: &str, name: &str) -> (String, String) {
+        let command = crate::commands::find(workload).clap();
+        let flag = command.get_arguments().find(|flag| flag.get_id() == name).expect("the workload has it");
+        let value = flag.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
+        (value.unwrap_or_default(), flag.get_help().map(ToString::to_string).unwrap_or_default())
+    }
+
+    #[test]
+    fn a_flag_shows_its_values_once_and_begins_with_a_capital() {
+        let (value, help) = help_of("file", "cursor");
+        assert_eq!(value, "region|shared");
+        assert!(help.starts_with("Sequential modes: ") && help.ends_with("as in sysbench [default: region]"), "{help}");
+        let (value, help) = help_of("oltp", "mix");
+        assert!(value == "VALUE" && help.contains("[values: point_select, read_only, "), "{value}: {help}");
+        let (value, help) = help_of("insert", "step");
+        assert!(value == "STEP,..." && !help.contains("[values"), "{value}: {help}");
+        assert_eq!(help_of("file", "stall").0, "TIME");
+        assert!(help_of("file", "stall").1.contains("[default: 0s]"));
+    }
+
+    #[test]
+    fn a_workload_names_its_own_default_engine() {
+        assert_eq!(help_of("file", "engine"), ("ENGINE".into(), "Engine to benchmark [default: file]".into()));
+        assert_eq!(help_of("oltp", "engine").1, "Engine to benchmark [default: sqlite]");
+    }
 }

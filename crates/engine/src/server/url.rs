@@ -20,9 +20,7 @@ pub const URL: ParamDef = ParamDef {
     name: "url",
     kind: ParamKind::Path,
     default: "",
-    help: "URL of the server, usually given as the engine: `--engine mysql://user@host:3306/`. TLS options are \
-           those of the server's own clients: `?ssl-mode=VERIFY_IDENTITY&ssl-ca=FILE`; for PostgreSQL: \
-           `?sslmode=verify-full&sslrootcert=FILE`",
+    help: "URL of the server, with the TLS options of its own clients; usually given as the engine",
     scales: false,
     shapes_data: true,
     role: ParamRole::Ground,
@@ -35,7 +33,7 @@ pub const PASSWORD_FILE: ParamDef = ParamDef {
     name: "password_file",
     kind: ParamKind::Path,
     default: "",
-    help: "file that holds only the password, or `ask` to be asked on the terminal before anything is measured; \
+    help: "file that contains only the password, or `ask` to be asked on the terminal before anything is measured; \
            default: the environment variable PLIMSOLL_PASSWORD",
     scales: false,
     shapes_data: false,
