@@ -377,7 +377,6 @@ fn flag(name: &'static str, value: &str, help: &str, default: &str, heading: &st
 
 #[cfg(test)]
 mod tests {
-    use super::*;
 
     /// The help of the flag `name` of the command for a workload, in one line, with the name of its value.
     fn help_of(workload: &str, name: &str) -> (String, String) {
