@@ -15,11 +15,11 @@ impl FindingWords for WriteDebt {
     const SUMMARY: &'static str = "a part of the writes that the inserts caused was still pending at their end";
     const EXPLANATION: &'static str = "An engine answers before it has written everything: pages are dirty, memtables full, compactions pending. Writes \
          that are pending at the end of a run are in none of its figures, so a short run looks cheap, and fast, too: a load \
-         of a million rows once wrote 0.23 KB per row, all of it redo log, and left 186 MB of dirty pages. Reported if more \
-         than 10 % of the writes that the inserts caused (done and pending) were pending. The written KB per insert is then \
-         too low. Run until the pending writes no longer grow, or add the step `drain`: it reports what it wrote and how long \
-         it took. Also reported if an engine that was to settle (in that step, or when its data was made) made no progress \
-         for a minute.";
+         of a million rows once wrote 0.23 KB per row, all of it redo log, and left 186 MB of dirty pages. It is reported if \
+         more than 10 % of the writes that the inserts caused (done and pending) were pending. The written KB per insert is \
+         then too low. Run until the pending writes no longer grow, or add the step `drain`: it reports what it wrote and how \
+         long it took. It is also reported if an engine that was asked to write everything (in that step, or after its data \
+         was loaded) made no progress for a minute.";
 
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
@@ -91,9 +91,9 @@ impl FindingWords for CacheMismatch {
     const SUMMARY: &'static str = "measured reads contradict what the data and cache sizes suggest";
     const EXPLANATION: &'static str = "Reads show whether data is in memory; sizes do not. If the data is larger than the engine's cache and inserts read \
          less than a page of 16 KiB for every hundred rows, something else held the data (the page cache; a memory limit \
-         takes it away), or the inserts touched a small part, or an LSM tree inserted without reading. If the data fits and \
-         inserts read more than that, the cache was cold, or holds other things, or compactions read. The figures are true \
-         either way: they hold for what the reads show.";
+         takes it away), or the inserts touched a small part of the data, or an LSM tree inserted without reading. If the data \
+         fits and inserts read more than that, the cache was cold or holds other things, or compactions caused the reads. The \
+         figures are true either way: they apply to the case that the reads show.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.was_in_memory == other.was_in_memory
