@@ -14,7 +14,7 @@ use crate::facts::{EngineProcess, engine_process};
 use crate::numbers::rates::PerOp;
 use crate::sequence;
 use crate::window::Window;
-use model::{CounterRole, KindRow, Machine, Phase, PointData, Tick};
+use model::{CounterRole, KindRow, Machine, Nanos, Phase, PointData, Tick};
 use serde::Serialize;
 
 /// Below this the reads of an insert are none: a page of 16 KiB for every hundred rows.
@@ -249,14 +249,18 @@ impl InsertCost {
         Some(on_disk + self.unflushed_bytes.unwrap_or(0.0))
     }
 
+    /// What was pending at the end and not at the beginning.
+    pub fn own_pending_bytes(&self) -> Option<f64> {
+        self.pending_bytes.map(|end| (end - self.pending_at_start_bytes.unwrap_or(0.0)).max(0.0))
+    }
+
     /// Which part of all that this point caused to be written it had not written at its end: what a drain had to write for it
     /// alone, or else what its engine said that it owed.
     pub fn pending_share(&self) -> Option<f64> {
         // Beside queries nothing is divided by rows, and nothing can be too low.
         self.block_written_bytes_per_insert.or(self.engine_written_bytes_per_insert)?;
-        let own = self.pending_bytes.map(|end| (end - self.pending_at_start_bytes.unwrap_or(0.0)).max(0.0));
         let drained = self.drain_written_bytes.map(|written| written + self.drain_left_bytes.unwrap_or(0.0));
-        let pending = drained.or(own)?;
+        let pending = drained.or(self.own_pending_bytes())?;
         let written = self.block_written_bytes.or(self.engine_written_bytes)?;
         (self.rows > 0.0 && written + pending > 0.0).then(|| pending / (written + pending))
     }
@@ -297,7 +301,7 @@ impl DrainedWrites {
         Some(DrainedWrites {
             inserting: totals.iter().filter(|(_, one)| one.rows > 0.0).map(|(id, _)| *id).collect(),
             rows: totals.iter().map(|(_, one)| one.rows).sum(),
-            block_written: sum(|one| Some(one.written?.amount)),
+            block_written: sum(|one| one.written_bytes()),
             engine_written: sum(|one| one.breakdown.written),
             drain: Totals::of_run(drain)?.written.map(|written| written.amount),
             left: left_at_rest(drain),
@@ -325,7 +329,12 @@ struct Totals {
     read: Option<Growth>,
     written: Option<Growth>,
     breakdown: WriteBreakdown,
+    /// Whether it is a step that inserts nothing and takes less than [`MOMENT`].
+    is_momentary: bool,
 }
+
+/// Counters are read once a second, or once in an interval if that is shorter.
+const MOMENT: Nanos = Nanos::from_millis(10);
 
 impl Totals {
     fn of(point: &PointData, start: Tick, end: Tick) -> Totals {
@@ -342,12 +351,21 @@ impl Totals {
             read: moved(CounterRole::DeviceReadBytes, CounterRole::ProcessReadBytes),
             written: moved(CounterRole::DeviceWriteBytes, CounterRole::ProcessWriteBytes),
             breakdown: write_breakdown(point, start, end).unwrap_or_default(),
+            is_momentary: false,
         }
     }
 
     fn of_run(point: &PointData) -> Option<Totals> {
         let run = point.phase(Phase::Run)?;
-        Some(Totals::of(point, run.start, run.end))
+        let totals = Totals::of(point, run.start, run.end);
+        let is_momentary = totals.rows == 0.0 && run.end.since(run.start) < MOMENT;
+        Some(Totals { is_momentary, ..totals })
+    }
+
+    /// What was written. A step too short for two readings, such as the creation of no indexes, wrote nothing to speak of.
+    fn written_bytes(&self) -> Option<f64> {
+        let read = self.written.map(|written| written.amount);
+        read.or(self.is_momentary.then_some(0.0))
     }
 
     fn per_insert(&self, point: &PointData, growth: Growth) -> Option<f64> {
@@ -459,6 +477,21 @@ mod tests {
         let steps = ["l.i0", "l.i1", "drain"].map(|step| stepping(step, 10, 1e6, 0.0));
         let several: Vec<_> = costs(steps.into()).iter().map(|cost| cost.written_with_drain_bytes_per_insert).collect();
         assert_eq!(several, [None, None, Some(1.5e3)]);
+    }
+
+    #[test]
+    fn a_step_too_short_for_two_readings_wrote_nothing_that_the_drain_would_miss() {
+        let mut momentary = stepping("l.x", 1, 0.0, 0.0);
+        momentary.kinds = vec!["index".into()];
+        momentary.phases[0].end.0 = momentary.phases[0].start.0 + 139_000;
+        momentary.counters.clear();
+        let paid = |momentary: PointData| {
+            let steps = vec![stepping("l.i0", 10, 1e6, 9.0), momentary, stepping("drain", 10, 4e6, 0.0)];
+            costs(steps).pop().unwrap().written_with_drain_bytes_per_insert
+        };
+        assert_eq!(paid(momentary.clone()), Some(5e3));
+        momentary.phases[0].end.0 = momentary.phases[0].start.0 + 1_000_000_000;
+        assert_eq!(paid(momentary), None, "a second without readings may have written anything");
     }
 
     #[test]

@@ -73,7 +73,8 @@ static COUNTERS: ServerSource = ServerSource {
     ],
 };
 
-const PARAMS: &[ParamDef] = &[params::DURABILITY, params::CACHE, BETWEEN];
+const PARAMS: &[ParamDef] = &[params::DURABILITY, CACHE, BETWEEN];
+const CACHE: ParamDef = ParamDef { help: "size of the block cache", ..params::CACHE };
 
 struct FjallInstance {
     /// Nothing while its files are changed, and if it could not be opened again.

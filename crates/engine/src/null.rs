@@ -22,7 +22,7 @@ use workload::{BackgroundOps, ClientIndex, OpKindDef, OpStream, SequenceState};
 pub static NULL: EngineDef = EngineDef {
     entry: Entry {
         name: "null",
-        help: "no I/O: operations take as long as a script says; to check plimsoll itself",
+        help: "no work: operations take as long as its parameters say, with the stalls, steps and drops that you ask for; to test plimsoll itself",
         families: &[Family::Io, Family::Sql, Family::Kv],
         params: PARAMS,
     },

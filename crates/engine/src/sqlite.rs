@@ -63,7 +63,7 @@ const SOURCES: &[&ServerSource] = &[&COUNTERS];
 
 static COUNTERS: ServerSource = ServerSource {
     name: "sqlite",
-    help: "log, database and memory of SQLite, as reported by its files and the library (sqlite)",
+    help: "sizes of SQLite's log and database files, and memory that the library reports (sqlite)",
     counters: &[
         own(
             Gauge,
@@ -83,12 +83,20 @@ static COUNTERS: ServerSource = ServerSource {
     ],
 };
 
-const PARAMS: &[ParamDef] =
-    &[params::DURABILITY, params::CACHE, BETWEEN, session_options::STATEMENTS, ISOLATION, session_options::CONNECTION];
+const PARAMS: &[ParamDef] = &[params::DURABILITY, CACHE, BETWEEN, STATEMENTS, ISOLATION, session_options::CONNECTION];
 
 /// Its transactions are serializable, whatever is asked for: there is one writer, and readers see what was there when they began.
-const ISOLATION: ParamDef =
-    ParamDef { kind: ParamKind::OneOf(&["default", "serializable"]), ..session_options::ISOLATION };
+const ISOLATION: ParamDef = ParamDef {
+    kind: ParamKind::OneOf(&["default", "serializable"]),
+    help: "isolation level of the clients' transactions; SQLite has only `serializable`, which is its `default`",
+    ..session_options::ISOLATION
+};
+const CACHE: ParamDef = ParamDef { help: "size of the page cache of each connection", ..params::CACHE };
+/// SQLite executes prepared statements only.
+const STATEMENTS: ParamDef = ParamDef {
+    help: "how statements are executed: `prepared` once per connection, or prepared again each time (`plain`)",
+    ..session_options::STATEMENTS
+};
 
 const AROUND_A_TRANSACTION: [&str; 3] = ["BEGIN IMMEDIATE", "BEGIN", "COMMIT"];
 

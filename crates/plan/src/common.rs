@@ -97,7 +97,12 @@ pub(crate) const AUTO: &str = "auto";
 
 /// All common keys with their defaults.
 pub const DEFAULTS: &[CommonKey] = &[
-    key("engine", "", CommonKind::Name, "engine to benchmark [default: file, or sqlite]"),
+    key(
+        "engine",
+        "",
+        CommonKind::Name,
+        "engine to benchmark [default: `file` for the workload `file`, otherwise `sqlite`]",
+    ),
     key("workload", "", CommonKind::Name, "workload to run; required"),
     key(
         "path",
@@ -122,14 +127,15 @@ pub const DEFAULTS: &[CommonKey] = &[
         "memory_limit",
         NONE,
         CommonKind::Limit,
-        "memory limit of the server's processes and the page cache of their files; multiplied by --scale; needs root",
+        "memory limit of the server's processes and the page cache of their files; multiplied by --scale; needs root or a \
+         delegated cgroup",
     ),
     key(
         "storage_limit",
         NONE,
         CommonKind::Limit,
         "I/O limit on the device under the data: `iops=2000`, `bps=200MiB`, or `read_iops`, `write_iops`, \
-         `read_bps`, `write_bps`, joined by `+`; needs root",
+         `read_bps`, `write_bps`, joined by `+`; needs root or a delegated cgroup",
     ),
     key("clients", "1", int(1, CLIENTS_MAX), "number of concurrent clients (open loop: the maximum)"),
     key(
@@ -144,7 +150,7 @@ pub const DEFAULTS: &[CommonKey] = &[
         "rate",
         NONE,
         CommonKind::RateOrNone { max: RATE_MAX },
-        "operations per second that fall due, however slow the engine (open loop); `none` = closed loop",
+        "operations per second that fall due, however slow the engine is (open loop); `none` = closed loop",
     ),
     key(
         "arrivals",
@@ -152,22 +158,32 @@ pub const DEFAULTS: &[CommonKey] = &[
         CommonKind::OneOf(&["constant", "poisson"]),
         "open loop: operations fall due at `constant` intervals or `poisson` (independent users)",
     ),
-    key("time", "30s", time(INTERVAL_MIN, PHASE_MAX), "maximum duration of the run phase"),
+    key(
+        "time",
+        "30s",
+        time(INTERVAL_MIN, PHASE_MAX),
+        "maximum duration of the run phase; unlimited by default for steps that end when their work is done",
+    ),
     key(
         "until",
         "time",
         CommonKind::OneOf(&["time", "steady"]),
         "when the run phase ends: `time`, or `steady` (five rounds in a row at a steady rate, by SNIA's rule)",
     ),
-    key("round", "60s", time(ROUND_MIN, PHASE_MAX), "until = steady: duration of a round, a whole number of intervals")
-        .if_is("until", &["steady"]),
-    key("rounds_max", "25", int(WINDOW_ROUNDS as u64, ROUNDS_MAX), "until = steady: maximum number of rounds")
+    key(
+        "round",
+        "60s",
+        time(ROUND_MIN, PHASE_MAX),
+        "with until = steady: duration of a round, a whole number of intervals",
+    )
+    .if_is("until", &["steady"]),
+    key("rounds_max", "25", int(WINDOW_ROUNDS as u64, ROUNDS_MAX), "with until = steady: maximum number of rounds")
         .if_is("until", &["steady"]),
     key(
         "precondition",
         "2",
         int(1, PRECONDITION_MAX),
-        "until = steady: full passes written before the run phase, including the initial fill",
+        "with until = steady: full passes written before the run phase, including the initial fill",
     )
     .if_is("until", &["steady"]),
     key(

@@ -31,6 +31,7 @@ pub use error::PlanError;
 pub use estimate::{Estimate, estimate, seconds_at_most};
 pub use indexes::missing_indexes;
 pub use overrides::{Overrides, to_toml};
+pub use point::default_engine;
 pub use recorded::check;
 
 use document::{Document, Setting, Written};

@@ -435,7 +435,7 @@ fn names_of(entries: &[Entry]) -> Vec<&'static str> {
 
 /// The first of the engines with the fewest families that can run `workload`: the one made for it, not one that performs
 /// everything.
-fn default_engine(workload: &Entry, engines: &[Entry]) -> Option<Entry> {
+pub fn default_engine(workload: &Entry, engines: &[Entry]) -> Option<Entry> {
     engines.iter().filter(|engine| share_family(engine, workload)).min_by_key(|engine| engine.families.len()).copied()
 }
 

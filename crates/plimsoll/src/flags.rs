@@ -4,12 +4,14 @@
 //! Limits: values stay text; `plan` reads them and knows the flag's name for its message.
 
 use crate::exit::Fault;
+use crate::output;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use host::device::DestroyConsent;
 use model::{Entry, ParamDef, ParamKind};
-use plan::Overrides;
+use plan::{CommonKey, CommonKind, Overrides};
 use runner::RunSite;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What a run needs in addition to its plan.
@@ -34,7 +36,8 @@ const OUTPUT: &str = "Output";
 pub fn with_common(command: Command, engines: &[Entry]) -> Command {
     let set = Arg::new("set").long("set").value_name("KEY=VALUE").action(ArgAction::Append).help_heading(COMMON);
     let common = plan::DEFAULTS.iter().filter(|key| key.name != "workload");
-    let command = command.args(common.map(|key| flag(key.name, key.help, key.default, COMMON)));
+    let command =
+        command.args(common.map(|key| flag(key.name, &common_value_name(key), key.help, key.default, COMMON)));
     command.arg(set.help(set_help(engines))).arg(destroy())
 }
 
@@ -75,11 +78,13 @@ fn destroy() -> Arg {
 pub fn with_workload_params(command: Command, entry: &Entry) -> Command {
     let defs = entry.params.iter().filter(|def| has_flag(def));
     command.args(defs.map(|def| {
-        let flag =
-            flag(def.name, &format!("{}{}", def.help, words_text(def)), shown_default(def), "Workload parameters");
+        let help = format!("{}{}", def.help, values_text(&[def.help], &value_lists(&[(entry.name, def)])));
+        let flag = flag(def.name, &value_name(def), &help, shown_default(def), "Workload parameters");
         match def.kind {
             // Several are the rule: `--step l.i0,l.i1` reads as well in the plural.
             ParamKind::Steps(_) => flag.visible_alias(format!("{}s", def.name)),
+            // The guides, and other programs, call what it holds a distribution.
+            ParamKind::Access => flag.alias("distribution"),
             _ => flag,
         }
     }))
@@ -91,8 +96,9 @@ pub fn with_engine_params(command: Command, engines: &[Entry]) -> Command {
     for def in engines.iter().flat_map(|entry| entry.params).filter(|def| has_flag(def)) {
         let is_there = has(&command, def.name) || flags.iter().any(|flag| flag.get_id() == def.name);
         if !is_there {
-            let help = format!("{}{} [{}]", def.help, engine_words(def.name, engines), takers(def.name, engines));
-            flags.push(flag(def.name, &help, shown_default(def), "Engine parameters"));
+            let declared: Vec<(&'static str, &'static ParamDef)> = declarations(def.name, engines).collect();
+            let (value, help) = (shared_value_name(&declared), engine_help(&declared, engines));
+            flags.push(flag(def.name, &value, &help, shown_default(def), "Engine parameters"));
         }
     }
     command.args(flags)
@@ -103,13 +109,89 @@ fn has_flag(def: &ParamDef) -> bool {
     !matches!(def.kind, ParamKind::Statements { .. } | ParamKind::Variables)
 }
 
-/// The words that a parameter takes, for its help.
-fn words_text(def: &ParamDef) -> String {
-    match def.kind {
-        ParamKind::OneOf(words) | ParamKind::Steps(words) => format!(" ({})", words.join(", ")),
-        ParamKind::Access => format!(" ({})", forms().join(", ")),
-        _ => String::new(),
+/// What to type for a common key: `N`, `TIME`, `stop|count`.
+fn common_value_name(key: &CommonKey) -> String {
+    match key.kind {
+        CommonKind::Name | CommonKind::Path => key.name.to_uppercase(),
+        CommonKind::FileSystem => "FS".to_owned(),
+        CommonKind::Size { .. } => "SIZE".to_owned(),
+        CommonKind::Limit => "LIMIT".to_owned(),
+        CommonKind::Int { .. } | CommonKind::IntOrNone { .. } | CommonKind::RateOrNone { .. } => "N".to_owned(),
+        CommonKind::Duration { .. } => "TIME".to_owned(),
+        CommonKind::OneOf(words) => words.join("|"),
     }
+}
+
+/// What to type for a parameter: `SIZE`, `true|false`; its words if they are short.
+fn value_name(def: &ParamDef) -> String {
+    match def.kind {
+        ParamKind::Bool => "true|false".to_owned(),
+        ParamKind::Int { .. } => "N".to_owned(),
+        ParamKind::Float { .. } => "NUMBER".to_owned(),
+        ParamKind::Bytes { .. } => "SIZE".to_owned(),
+        ParamKind::Duration => "TIME".to_owned(),
+        ParamKind::OneOf(words) if are_short(words) => words.join("|"),
+        ParamKind::Steps(_) => "STEP,...".to_owned(),
+        ParamKind::Access => "DISTRIBUTION".to_owned(),
+        // `--password-file <FILE>`, `--url <URL>`
+        ParamKind::Path => def.name.rsplit('_').next().unwrap_or_default().to_uppercase(),
+        ParamKind::OneOf(_) | ParamKind::Variables | ParamKind::Statements { .. } => "VALUE".to_owned(),
+    }
+}
+
+/// The value name of a parameter that several engines have; `VALUE` if they take different words.
+fn shared_value_name(declared: &[(&str, &ParamDef)]) -> String {
+    let names: BTreeSet<String> = declared.iter().map(|(_, def)| value_name(def)).collect();
+    match names.len() {
+        1 => names.into_iter().collect(),
+        _ => "VALUE".to_owned(),
+    }
+}
+
+fn are_short(words: &[&str]) -> bool {
+    const CHARS_MAX: usize = 36;
+    words.join("|").len() <= CHARS_MAX
+}
+
+/// The help of a parameter of engines: its text once, or for each group of engines that have a text of their own.
+fn engine_help(declared: &[(&'static str, &'static ParamDef)], engines: &[Entry]) -> String {
+    let mut texts: Vec<&str> = Vec::new();
+    for (_, def) in declared {
+        if !texts.contains(&def.help) {
+            texts.push(def.help);
+        }
+    }
+    let with_engines = |text: &&str| {
+        let own: Vec<&'static str> =
+            declared.iter().filter(|(_, def)| def.help == *text).map(|(engine, _)| *engine).collect();
+        format!("{text} [{}]", takers(&own, engines))
+    };
+    let help: Vec<String> = texts.iter().map(with_engines).collect();
+    help.join("; ") + &values_text(&texts, &value_lists(declared))
+}
+
+/// ` [values: a, b]`, unless the name of the value lists them or all `texts` explain each in backticks.
+fn values_text(texts: &[&str], lists: &[(&str, Vec<String>)]) -> String {
+    let Some((_, most)) = lists.iter().max_by_key(|(_, words)| words.len()) else { return String::new() };
+    let is_explained = |word: &String| texts.iter().all(|text| text.contains(&format!("`{word}`")));
+    if most.iter().all(is_explained) {
+        return String::new();
+    }
+    let fewer = lists.iter().filter(|(_, words)| words != most);
+    let fewer: String = fewer.map(|(engine, words)| format!("; {engine}: {}", words.join(", "))).collect();
+    format!(" [values: {}{fewer}]", most.join(", "))
+}
+
+/// The words that each declaration takes, if the name of the value does not list them.
+fn value_lists<'e>(declared: &[(&'e str, &ParamDef)]) -> Vec<(&'e str, Vec<String>)> {
+    let is_listed = !shared_value_name(declared).contains('|');
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let list = |(engine, def): &(&'e str, &ParamDef)| match def.kind {
+        ParamKind::OneOf(words) | ParamKind::Steps(words) => Some((*engine, owned(words))),
+        ParamKind::Access => Some((*engine, forms())),
+        _ => None,
+    };
+    declared.iter().filter_map(list).filter(|_| is_listed).collect()
 }
 
 /// The declarations of the parameter `name`, each with its engine.
@@ -120,24 +202,9 @@ fn declarations<'e>(
     engines.iter().filter_map(move |entry| Some((entry.name, entry.params.iter().find(|def| def.name == name)?)))
 }
 
-/// The words that the parameter `name` takes on most engines, and those of engines that take fewer.
-fn engine_words(name: &str, engines: &[Entry]) -> String {
-    let all: Vec<(&str, &[&str])> = declarations(name, engines)
-        .filter_map(|(engine, def)| match def.kind {
-            ParamKind::OneOf(words) => Some((engine, words)),
-            _ => None,
-        })
-        .collect();
-    let Some(most) = all.iter().map(|(_, words)| *words).max_by_key(|words| words.len()) else { return String::new() };
-    let fewer = all.iter().filter(|(_, words)| *words != most);
-    let fewer: String = fewer.map(|(engine, words)| format!("; {engine}: {}", words.join(", "))).collect();
-    format!(" ({}{fewer})", most.join(", "))
-}
-
-/// The engines that have the parameter `name`: `mariadb` for all of `mariadb:innodb` and `mariadb:rocksdb`.
-fn takers(name: &str, engines: &[Entry]) -> String {
+/// The engines in `has_it`: `mariadb` for all of `mariadb:innodb` and `mariadb:rocksdb`.
+fn takers(has_it: &[&'static str], engines: &[Entry]) -> String {
     let server = |engine: &'static str| engine.split_once(':').map_or(engine, |(server, _)| server);
-    let has_it: Vec<&'static str> = declarations(name, engines).map(|(engine, _)| engine).collect();
     let is_whole =
         |of: &str| engines.iter().filter(|entry| server(entry.name) == of).all(|entry| has_it.contains(&entry.name));
     let mut names: Vec<&'static str> = Vec::new();
@@ -152,7 +219,11 @@ fn takers(name: &str, engines: &[Entry]) -> String {
 
 /// The default of `def`, as help shows it.
 pub fn shown_default(def: &ParamDef) -> &'static str {
-    if matches!(def.kind, ParamKind::Steps(_)) { "all, in this order" } else { def.default }
+    match (def.kind, def.default) {
+        (ParamKind::Steps(_), _) => "all",
+        (ParamKind::Duration, "0") => "0s",
+        (_, default) => default,
+    }
 }
 
 /// How the distributions are written.
@@ -167,6 +238,7 @@ pub fn with_scale(command: Command) -> Command {
         .value_name("FACTOR")
         .default_value("1")
         .env("PLIMSOLL_SCALE")
+        .hide_env_values(true)
         .allow_hyphen_values(true);
     command.arg(scale.help_heading(COMMON).help(
         "Multiply rows, partitions, and the sizes of files, caches, logs and memory_limit by this factor, such as 0.01",
@@ -185,7 +257,13 @@ pub fn with_output(command: Command) -> Command {
 
 /// `--runs`: the directory of run files.
 pub fn runs(help: &'static str) -> Arg {
-    Arg::new("runs").long("runs").value_name("DIR").default_value(RUNS).env("PLIMSOLL_RUNS").help(help)
+    Arg::new("runs")
+        .long("runs")
+        .value_name("DIR")
+        .default_value(RUNS)
+        .env("PLIMSOLL_RUNS")
+        .hide_env_values(true)
+        .help(help)
 }
 
 /// The value of `--runs`.
@@ -193,14 +271,15 @@ pub fn runs_dir(matches: &ArgMatches) -> &Path {
     Path::new(matches.get_one::<String>("runs").expect("it has a default"))
 }
 
-/// `--dir`: what is measured.
+/// `--dir`: a directory on the disk to measure.
 pub fn directory() -> Arg {
     Arg::new("dir")
         .long("dir")
         .value_name("DIR")
         .default_value(DIR)
         .env("PLIMSOLL_DIR")
-        .help("Directory to measure; data is created in it")
+        .hide_env_values(true)
+        .help("Directory on the disk to measure; data is created in it")
 }
 
 /// The factor of `--scale`.
@@ -284,14 +363,58 @@ fn has(command: &Command, name: &str) -> bool {
 }
 
 /// `table_rows` becomes `--table-rows` and PLIMSOLL_TABLE_ROWS.
-fn flag(name: &'static str, help: &str, default: &str, heading: &str) -> Arg {
+fn flag(name: &'static str, value: &str, help: &str, default: &str, heading: &str) -> Arg {
     let default = if default.is_empty() { String::new() } else { format!(" [default: {default}]") };
     Arg::new(name)
         .long(name.replace('_', "-"))
         .env(format!("PLIMSOLL_{}", name.to_uppercase()))
         .hide_env(true)
-        .value_name("VALUE")
+        .value_name(value.to_owned())
         .allow_hyphen_values(true)
         .help_heading(heading.to_owned())
-        .help(format!("{help}{default}"))
+        .help(format!("{}{default}", output::capital(help)))
+}
+
+#[cfg(test)]
+mod tests {
+
+    /// The help of the flag `name` of the command for a workload, in one line, with the name of its value.
+    fn help_of(workload: &str, name: &str) -> (String, String) {
+        let command = crate::commands::find(workload).clap();
+        let flag = command.get_arguments().find(|flag| flag.get_id() == name).expect("the workload has it");
+        let value = flag.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
+        (value.unwrap_or_default(), flag.get_help().map(ToString::to_string).unwrap_or_default())
+    }
+
+    #[test]
+    fn a_flag_shows_its_values_once_and_begins_with_a_capital() {
+        let (value, help) = help_of("file", "cursor");
+        assert_eq!(value, "region|shared");
+        assert!(help.starts_with("Sequential modes: ") && help.ends_with("as in sysbench [default: region]"), "{help}");
+        let (value, help) = help_of("oltp", "mix");
+        assert!(value == "VALUE" && help.contains("[values: point_select, read_only, "), "{value}: {help}");
+        let (value, help) = help_of("insert", "step");
+        assert!(value == "STEP,..." && !help.contains("[values"), "{value}: {help}");
+        assert_eq!(help_of("file", "stall").0, "TIME");
+        assert!(help_of("file", "stall").1.contains("[default: 0s]"));
+    }
+
+    #[test]
+    fn a_parameter_that_engines_explain_differently_has_each_text_with_its_engines() {
+        let (value, help) = help_of("oltp", "cache");
+        assert_eq!(value, "SIZE");
+        assert!(help.contains("size of shared_buffers [postgres]"), "{help}");
+        assert!(help.contains("size of the buffer pool (innodb_buffer_pool_size) [mariadb:innodb]"), "{help}");
+        let (value, help) = help_of("oltp", "isolation");
+        assert!(
+            value == "VALUE" && help.contains("; mariadb:rocksdb: default, read-committed, repeatable-read"),
+            "{help}"
+        );
+    }
+
+    #[test]
+    fn a_workload_names_its_own_default_engine() {
+        assert_eq!(help_of("file", "engine"), ("ENGINE".into(), "Engine to benchmark [default: file]".into()));
+        assert_eq!(help_of("oltp", "engine").1, "Engine to benchmark [default: sqlite]");
+    }
 }

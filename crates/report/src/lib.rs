@@ -15,6 +15,7 @@ mod format;
 pub mod hits;
 mod inserts;
 mod loads;
+mod point_cells;
 pub mod render;
 mod sheet;
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::stats::{median, total};
 use crate::window::Window;
 use crate::{IntervalPoint, Series, Span};
 use bursts::{Bursts, find_bursts};
-use drops::{DropRange, DropSpan, find_drops};
+use drops::{DropRange, DropSpan, find_drops_except};
 use levels::{LevelRange, LevelSpan, SHIFT_SHARE_MIN, find_levels, settled_levels};
 use model::{Interval, Nanos, Pacing, PointData};
 use rhythm::{Period, find_period};
@@ -152,8 +152,8 @@ fn mean_in_flight_of(interval: &Interval) -> f64 {
 fn drops_beside_stalls(run: &[IntervalPoint], rates: &[f64], levels: &[LevelRange], stalls: &[Span]) -> Vec<DropSpan> {
     let drop_span =
         |drop: DropRange| DropSpan { span: span(run, &drop.range), from_per_s: drop.from, to_per_s: drop.to };
-    let is_no_stall = |drop: &DropSpan| !stalls.iter().any(|stall| stall.overlap_s(&drop.span) > 0.0);
-    find_drops(rates, levels).into_iter().map(drop_span).filter(is_no_stall).collect()
+    let is_stall = |range: &Range<usize>| stalls.iter().any(|stall| stall.overlap_s(&span(run, range)) > 0.0);
+    find_drops_except(rates, levels, is_stall).into_iter().map(drop_span).collect()
 }
 
 fn level_span(run: &[IntervalPoint], level: &LevelRange) -> LevelSpan {

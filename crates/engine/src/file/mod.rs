@@ -52,7 +52,7 @@ use workload::{ClientIndex, IoProgram, SequenceState};
 pub static FILE: EngineDef = EngineDef {
     entry: Entry {
         name: "file",
-        help: "files: the storage under them is measured, by pread/pwrite, io_uring, aio or mmap",
+        help: "files or a block device, read and written by pread/pwrite, io_uring, libaio or mmap",
         families: &[Family::Io],
         params: PARAMS,
     },

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 /// InnoDB.
 pub static INNODB: ServerSource = ServerSource {
     name: "innodb",
-    help: "pages, redo log, checkpoint age and waits of InnoDB, as SHOW GLOBAL STATUS reports (mariadb:innodb)",
+    help: "pages, redo log, checkpoint age and waits of InnoDB, as reported by SHOW GLOBAL STATUS (mariadb:innodb)",
     counters: &[
         grows("data_read", "Innodb_data_read", "bytes", "bytes read from data files").read_as(CounterRole::EngineRead),
         grows("data_written", "Innodb_data_written", "bytes", "bytes written to data files, without the redo log")
@@ -61,7 +61,7 @@ pub static INNODB: ServerSource = ServerSource {
 /// MyRocks.
 pub static MYROCKS: ServerSource = ServerSource {
     name: "myrocks",
-    help: "write-ahead log, flushes, compactions and stalls of RocksDB, as SHOW GLOBAL STATUS reports (mariadb:rocksdb)",
+    help: "write-ahead log, flushes, compactions and stalls of RocksDB, as reported by SHOW GLOBAL STATUS (mariadb:rocksdb)",
     counters: &[
         grows("wal_bytes", "Rocksdb_wal_bytes", "bytes", "bytes written to the write-ahead log")
             .read_as(CounterRole::LogWritten),

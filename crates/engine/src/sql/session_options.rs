@@ -13,8 +13,7 @@ pub const STATEMENTS: ParamDef = ParamDef {
     name: "statements",
     kind: ParamKind::OneOf(&["prepared", "plain"]),
     default: "prepared",
-    help: "how statements are sent: prepared once per connection, or as plain text that is parsed each time \
-           (SQLite: prepared each time)",
+    help: "how statements are sent: `prepared` once per connection, or as `plain` text that is parsed each time",
     scales: false,
     shapes_data: false,
     role: ParamRole::Tuning,
@@ -40,7 +39,8 @@ pub const CONNECTION: ParamDef = ParamDef {
     name: "connection",
     kind: ParamKind::OneOf(&["kept", "per-transaction"]),
     default: "kept",
-    help: "keep connections open, or open and close one for each operation, counted in its response time",
+    help: "keep connections open (`kept`), or open and close one for each operation, counted in its response time \
+           (`per-transaction`)",
     scales: false,
     shapes_data: false,
     role: ParamRole::Tuning,
@@ -53,7 +53,7 @@ pub const RECONNECT: ParamDef = ParamDef {
     name: "reconnect",
     kind: ParamKind::OneOf(&["again", "stop"]),
     default: "again",
-    help: "after a lost connection, if failures are counted: connect again, or end the point",
+    help: "after a lost connection, if failures are counted: connect `again`, or `stop` the point",
     scales: false,
     shapes_data: false,
     role: ParamRole::Tuning,

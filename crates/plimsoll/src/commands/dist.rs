@@ -2,7 +2,7 @@
 //!
 //! In: distributions as `--access` takes them, a number of keys and of draws. Out: the share of the draws on the most popular keys,
 //! the number of keys that were hit, the most hit keys, how well the draws fit the law, and what a draw costs; with `--out`, the
-//! charts of hits per row.
+//! charts of hits per key.
 //!
 //! Limits: only the time of the draws is measured, on one thread; it is true of this build and this machine. Counting takes 4 bytes
 //! of memory a key up to 100 million keys and 8 bytes a draw above, one distribution after the other; charts take 16 bytes a key.
@@ -42,14 +42,14 @@ pub fn clap() -> Command {
     Command::new("dist")
         .about("Draw from access distributions and check the draws against the exact probabilities")
         .arg(specs.help(format!("Distributions: {} [default: all]", forms.join(", "))))
-        .arg(number("n", "1e6").help("Number of keys"))
+        .arg(number("n", "1e6").visible_alias("keys").help("Number of keys"))
         .arg(number("draws", "1e6").help("Number of draws from each distribution"))
         .arg(number("seed", "1").value_name("SEED").help("Seed of the random numbers"))
         .arg(
             Arg::new("out")
                 .long("out")
                 .value_name("DIR")
-                .help("Write charts of hits per row (SVG, PNG) to this directory"),
+                .help("Write charts of hits per key (SVG, PNG) to this directory"),
         )
 }
 

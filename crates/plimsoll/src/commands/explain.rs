@@ -21,7 +21,8 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         true => output::json::print(&json(&known)),
         false => {
             let text = report::terminal::wrap(known.explanation, context.width()).join("\n");
-            output::print(&format!("{}: {}\n\n{text}\n", known.code.as_str(), known.summary))
+            let (code, severity) = (known.code.as_str(), known.severity());
+            output::print(&format!("{code}: {}\n{severity}\n\n{text}\n", known.summary))
         }
     }
     Ok(Exit::Done)
@@ -59,7 +60,9 @@ fn list(context: &Context) -> Result<Exit, Fault> {
 }
 
 fn json(known: &Explanation) -> serde_json::Value {
-    serde_json::json!({"code": known.code, "help": known.summary, "explain": known.explanation})
+    serde_json::json!({
+        "code": known.code, "severities": known.code.severities(), "help": known.summary, "explain": known.explanation,
+    })
 }
 
 #[cfg(test)]

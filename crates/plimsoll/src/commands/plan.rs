@@ -17,7 +17,7 @@ pub fn clap() -> Command {
         .value_name("PLAN")
         .required(true)
         .help("Plan file, or name of a built-in plan (`plimsoll plans`)");
-    let command = Command::new("plan").arg(plan).arg(flags::directory());
+    let command = Command::new("plan").arg(plan).arg(flags::directory().help("Directory that the run would measure"));
     flags::with_scale(flags::with_common(command, &flags::engine_entries()))
         .about("Show what a plan would do, without running it: points, time, disk space, warnings")
 }

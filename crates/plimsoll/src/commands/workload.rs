@@ -13,10 +13,12 @@ use workload::WorkloadDef;
 /// The command of one workload: its parameters, and those of every engine that can perform it.
 pub fn clap(def: &WorkloadDef) -> Command {
     let print = Arg::new("print-plan").long("print-plan").action(ArgAction::SetTrue);
-    let mut command = Command::new(def.entry.name).about(capital(def.entry.help)).arg(flags::directory());
+    let mut command = Command::new(def.entry.name).about(output::capital(def.entry.help)).arg(flags::directory());
     let engines = engines_of(def);
     command = flags::with_engine_params(flags::with_workload_params(command, &def.entry), &engines);
+    let default = plan::default_engine(&def.entry, &engines).map_or("none", |engine| engine.name);
     flags::with_output(flags::with_scale(flags::with_common(command, &engines)))
+        .mut_arg("engine", |engine| engine.help(format!("Engine to benchmark [default: {default}]")))
         .arg(print.help("Print these flags as a plan file, and run nothing"))
 }
 
@@ -37,9 +39,4 @@ pub fn execute(def: &WorkloadDef, matches: &ArgMatches, context: &Context) -> Re
         return Ok(Exit::Done);
     }
     measure::run_plan(&plan, &flags::options(matches), context)
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
