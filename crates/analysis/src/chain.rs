@@ -64,7 +64,7 @@ pub fn up_to<'a>(point: &'a PointData, all: &'a [PointData]) -> Vec<&'a PointDat
 /// the point itself.
 pub fn rows_before(point: &PointData, all: &[PointData]) -> f64 {
     let of = |one: &&PointData| -> f64 {
-        let per_op = PerOp::of(one);
+        let per_op = PerOp::from_point(one);
         let phases = one.phases.iter().filter(|phase| one.id != point.id || phase.phase != Phase::Run);
         total(phases.map(|phase| per_op.rows_in_all(&phase.intervals)))
     };

@@ -12,7 +12,7 @@ use crate::finding::rates::Unsteadiness;
 use crate::finding::{Code, DetailKind};
 use crate::repeats::MeanOfRepeats;
 use crate::slowdown::{Comparison, compare};
-use crate::sweep::{Axis, Place, Step, Sweep, sweeps};
+use crate::sweep::{Sweep, SweepAxis, SweepPlace, SweepStep, sweeps};
 use crate::{Finding, PointAnalysis, Severity, Stall, Validity};
 use model::Plan;
 use serde::Serialize;
@@ -84,7 +84,7 @@ pub struct RateReached {
     /// The 99th percentile of the response times.
     pub p99_ns: Option<u64>,
     /// The number of clients and the depth at which the rate was reached, if they vary.
-    pub place: Place,
+    pub place: SweepPlace,
     /// How the rate changes with clients or depth.
     pub scaling: Scaling,
     /// The rate of an open loop.
@@ -106,12 +106,12 @@ pub enum Scaling {
     /// An earlier step reaches 90 % of the best rate.
     Levelled {
         /// The first such step.
-        at: Place,
+        at: SweepPlace,
     },
     /// The last step is no better than the best.
     NoGain {
         /// The last step.
-        last: Place,
+        last: SweepPlace,
     },
 }
 
@@ -264,7 +264,7 @@ fn capacity(sweep: &Sweep) -> Capacity {
     Capacity::Rate(Box::new(rate_reached(sweep, best)))
 }
 
-fn rate_reached(sweep: &Sweep, best: &Step) -> RateReached {
+fn rate_reached(sweep: &Sweep, best: &SweepStep) -> RateReached {
     let summaries = || best.points.iter().filter_map(|point| point.summary.as_ref());
     let has_queries = summaries().any(|summary| summary.has_queries());
     let queries = best.estimate(|summary| Some((summary.queries_per_s, summary.queries_per_s_ci95)));
@@ -301,7 +301,7 @@ fn figures<T: DetailKind + 'static>(point: &PointAnalysis) -> impl Iterator<Item
 fn scaling(sweep: &Sweep) -> Scaling {
     let (best, knee, last) = (sweep.best(), sweep.knee(), sweep.last());
     match sweep.axis {
-        Axis::None => Scaling::NotVaried,
+        SweepAxis::None => Scaling::NotVaried,
         _ if !std::ptr::eq(knee, best) => Scaling::Levelled { at: sweep.place(knee) },
         _ if std::ptr::eq(best, last) => Scaling::Rising,
         _ => Scaling::NoGain { last: sweep.place(last) },
@@ -547,7 +547,7 @@ mod tests {
         let verdict = judged(points);
         assert_eq!(verdict.groups.len(), 2);
         let reads = rate(&verdict.groups[0]);
-        let at = |depth| Place { clients: None, depth: Some(depth) };
+        let at = |depth| SweepPlace { clients: None, depth: Some(depth) };
         assert_eq!((reads.ops_per_s.mean, reads.place), (32_000.0, at(32)));
         assert_eq!(reads.scaling, Scaling::Levelled { at: at(8) });
         assert_eq!((verdict.groups[0].validity.valid, verdict.steadiness().measured), (3, 4));

@@ -4,7 +4,7 @@
 
 use super::units::Share;
 use crate::slowdown::Slowdown;
-use crate::sweep::Axis;
+use crate::sweep::SweepAxis;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,7 +78,7 @@ const FALL_MIN: f64 = 0.10;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Knee {
     /// What varies between the steps.
-    pub axis: Axis,
+    pub axis: SweepAxis,
     /// The first step that reaches 90 % of the best rate.
     pub knee: StepRate,
     /// The step with the highest rate.

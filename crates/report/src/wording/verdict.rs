@@ -10,7 +10,7 @@ use super::quantity::{Quantity, count, floored_percent, megabytes_per_s, plural,
 use super::slowdown;
 use analysis::finding::machine::Limit;
 use analysis::slowdown::Slowdown;
-use analysis::sweep::Place;
+use analysis::sweep::SweepPlace;
 use analysis::verdict::{
     BackgroundRate, Bottleneck, Capacity, GroupVerdict, LongestWait, RateReached, Reason, Scaling, Steadiness, Tally,
     Trust, Unmeasured,
@@ -279,7 +279,7 @@ fn reached(group: &GroupVerdict) -> Option<&RateReached> {
 }
 
 /// `4 clients`, `depth 8`, `4 clients and depth 8`
-fn place(place: &Place) -> Option<String> {
+fn place(place: &SweepPlace) -> Option<String> {
     let clients = place.clients.map(|n| plural(u64::from(n), "client"));
     let depth = place.depth.map(|depth| format!("depth {depth}"));
     let parts: Vec<String> = clients.into_iter().chain(depth).collect();
@@ -287,7 +287,7 @@ fn place(place: &Place) -> Option<String> {
 }
 
 fn scaling(scaling: &Scaling) -> String {
-    let words = |at: &Place| place(at).unwrap_or_default();
+    let words = |at: &SweepPlace| place(at).unwrap_or_default();
     match scaling {
         Scaling::NotVaried => String::new(),
         Scaling::Rising => "; still rising".to_owned(),
@@ -296,9 +296,9 @@ fn scaling(scaling: &Scaling) -> String {
     }
 }
 
-fn gives(place: &Place) -> &'static str {
+fn gives(place: &SweepPlace) -> &'static str {
     match place {
-        Place { clients: Some(2..), .. } | Place { clients: Some(_), depth: Some(_) } => "give",
+        SweepPlace { clients: Some(2..), .. } | SweepPlace { clients: Some(_), depth: Some(_) } => "give",
         _ => "gives",
     }
 }
