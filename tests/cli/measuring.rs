@@ -86,7 +86,7 @@ fn rocksdb_goes_through_the_steps_beside_another_tree_and_says_what_it_wrote_and
     for point in points {
         assert_eq!((&point["state"], &point["failed"]), (&"complete".into(), &0.into()), "{point}");
     }
-    let of_rocksdb: Vec<&Value> = points.iter().filter(|point| point["target"] == "rocksdb").collect();
+    let of_rocksdb: Vec<&Value> = points.iter().filter(|point| point["engine"] == "rocksdb").collect();
     let [loaded, .., drained, _] = of_rocksdb[..] else { panic!("{run}") };
     let told = |name: &str| number(&loaded["cost"][name]);
     assert!(told("engine_log_bytes_per_insert") > 5.0 && told("unflushed_bytes") > 20_000.0, "{loaded}");
@@ -147,16 +147,19 @@ fn inserts_beside_queries_that_cannot_keep_their_rate_mark_the_point() {
     ];
     let slow = ["--clients", "2", "--service", "10ms", "--time", "2s", "--no-report"];
     let run = lab.json(&[&insert[..], &slow].concat());
-    let (point, beside) = (&run["points"][1], &run["points"][1]["beside"]);
-    assert_eq!((number(&beside["asked_per_s"]), &beside["kinds"][0]), (2_000.0, &"insert".into()));
-    assert!((1.0..=220.0).contains(&number(&beside["ops_per_s"])), "{beside}");
-    assert_eq!(number(&beside["rows_per_s"]), 5.0 * number(&beside["ops_per_s"]));
-    let performed = number(&beside["ops"]) + number(&beside["unserved"]);
-    assert!((performed - 4_000.0).abs() <= 2.0, "4000 were due, two of them may have ended after the end: {beside}");
+    let (point, background) = (&run["points"][1], &run["points"][1]["background"]);
+    assert_eq!((number(&background["asked_per_s"]), &background["kinds"][0]), (2_000.0, &"insert".into()));
+    assert!((1.0..=220.0).contains(&number(&background["ops_per_s"])), "{background}");
+    assert_eq!(number(&background["rows_per_s"]), 5.0 * number(&background["ops_per_s"]));
+    let performed = number(&background["ops"]) + number(&background["unserved"]);
+    assert!(
+        (performed - 4_000.0).abs() <= 2.0,
+        "4000 were due, two of them may have ended after the end: {background}"
+    );
     let codes: Vec<&str> = point["findings"].as_array().unwrap().iter().map(|f| f["code"].as_str().unwrap()).collect();
     assert!(codes.contains(&"background-rate-missed") && !codes.contains(&"plausibility"), "{codes:?}");
     assert!(number(&point["ops_per_s"]) <= 220.0 && point["offered_per_s"].is_null(), "{point}");
-    assert!(number(&beside["response_ns"]["max"]) > 10.0 * number(&point["response_ns"]["p50"]), "the wait counts");
+    assert!(number(&background["response_ns"]["max"]) > 10.0 * number(&point["response_ns"]["p50"]), "the wait counts");
 }
 
 #[test]

@@ -235,7 +235,7 @@ fn an_empty_device_is_measured_with_consent_and_only_read_without() {
     let mixed = ["file", "--path", &disk.node, "--mode", "rndrd,rndwr"];
     refused(&lab, &[&mixed, &SMALL[..], &SHORT].concat(), 3, &["--destroy"]);
     let read = lab.json(&[&["file", "--path", &disk.node], &SMALL[..], &SHORT].concat());
-    assert_eq!((&read["state"], &read["points"][0]["target"]), (&"complete".into(), &disk.node.as_str().into()));
+    assert_eq!((&read["state"], &read["points"][0]["engine"]), (&"complete".into(), &disk.node.as_str().into()));
     assert_eq!(disk.hash(), before);
     for io in ["sync", "uring", "aio"] {
         let run = lab.json(&writes(&disk.node, &["--io", io, "--destroy", &disk.consent()]));
@@ -301,7 +301,7 @@ fn places_side_by_side_are_points_of_their_own_with_facts_of_their_own() {
     let paths = format!("{},{}", places[0].0, places[1].0);
     let run = lab.json(&[&["file", "--path", &paths, "--io", "sync"], &SMALL[..], &SHORT].concat());
     let points = run["points"].as_array().unwrap();
-    let targets: Vec<_> = points.iter().map(|point| point["target"].as_str().unwrap()).collect();
+    let targets: Vec<_> = points.iter().map(|point| point["engine"].as_str().unwrap()).collect();
     assert_eq!(targets, [&places[0].0, &places[1].0]);
     let shown: Value = lab.run(&["show", lab.run_files()[0].to_str().unwrap(), "--json"]).json();
     assert_eq!(shown["points"].as_array().unwrap().len(), 2);

@@ -4,8 +4,8 @@
 //! Out: [`Amounts`]. Limits: only operations that were done count. The rows of earlier steps of the sequence are counted as they
 //! were recorded, warmup included. Partitions are known only for tables that fill evenly.
 
-use crate::chain;
 use crate::numbers::rates::PerOp;
+use crate::sequence;
 use crate::window::Window;
 use model::{Nanos, Phase, PointData};
 
@@ -59,7 +59,7 @@ fn count_inserted_rows(point: &PointData, all: &[PointData], window: &Window) ->
     let Some(run) = point.phase(Phase::Run).filter(|run| per_op.rows_in_all(&run.intervals) > 0.0) else {
         return Vec::new();
     };
-    let mut so_far = chain::rows_before(point, all);
+    let mut so_far = sequence::rows_before(point, all);
     let mut before = so_far.round() as u64;
     // The end of the phase cuts the last interval: its rows took less time than its length.
     let whole = run.intervals.iter().take_while(|interval| interval.start + interval.length <= run.end);

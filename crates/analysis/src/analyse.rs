@@ -5,7 +5,7 @@
 
 use crate::background::{BackgroundGroup, BackgroundSummary};
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
-use crate::dimensions::{Described, describe, target_name};
+use crate::dimensions::{Described, describe, engine_or_path};
 use crate::finding::Code;
 use crate::numbers::quantiles::PhaseTimes;
 use crate::numbers::summary::summarise;
@@ -113,7 +113,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
         id: point.id,
         state: point.state,
         error: point.error.clone(),
-        target: target_name(&point.trial),
+        engine: engine_or_path(&point.trial),
         workload: point.trial.workload.name.clone(),
         clients: point.trial.load.clients,
         depth: point.trial.load.depth,

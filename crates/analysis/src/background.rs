@@ -148,11 +148,11 @@ mod tests {
     #[test]
     fn the_headline_of_a_run_is_that_of_its_own_clients_whatever_is_done_beside() {
         let alone = analysed(Simulation::counts(&[1000; 10]));
-        let both = analysed(Simulation::counts(&[1000; 10]).beside(4, 500, 490));
+        let both = analysed(Simulation::counts(&[1000; 10]).background(4, 500, 490));
         let (mut alone_numbers, both_numbers) = (alone.summary.expect("it ran"), both.summary.expect("it ran"));
-        let beside = both_numbers.beside.clone().expect("they worked");
-        assert_eq!((beside.ops, beside.ops_per_s, beside.kept), (4_900, 490.0, 0.98));
-        alone_numbers.beside = Some(beside);
+        let background = both_numbers.background.clone().expect("they worked");
+        assert_eq!((background.ops, background.ops_per_s, background.kept), (4_900, 490.0, 0.98));
+        alone_numbers.background = Some(background);
         assert_eq!(both_numbers, alone_numbers);
         let (alone, both) = (alone.series.expect("it ran"), both.series.expect("it ran"));
         assert_eq!((both.intervals, both.response.len()), (alone.intervals, alone.response.len()));
@@ -160,20 +160,23 @@ mod tests {
 
     #[test]
     fn what_was_done_beside_has_its_rows_and_its_own_times() {
-        let simulation = Simulation::counts(&[1000; 10]).beside(4, 500, 490);
+        let simulation = Simulation::counts(&[1000; 10]).background(4, 500, 490);
         let rows = model::Fact::new("rows_per_op.insert", "5");
         let found = analysed(simulation.with(|point| point.facts.push(rows))).summary.expect("it ran");
-        let beside = found.beside.expect("they worked");
-        assert_eq!((beside.rows_per_s, found.rows_per_s), (Some(2_450.0), None));
-        assert!(beside.service_ns.expect("they worked").p99 < 1_010_000);
+        let background = found.background.expect("they worked");
+        assert_eq!((background.rows_per_s, found.rows_per_s), (Some(2_450.0), None));
+        assert!(background.service_ns.expect("they worked").p99 < 1_010_000);
     }
 
     #[test]
     fn arrivals_of_two_open_loops_are_told_apart() {
-        let open = |served: u64| Simulation::open(10, 2_000, move |_| 1_000_000_000 / served).beside(4, 500, 300);
+        let open = |served: u64| Simulation::open(10, 2_000, move |_| 1_000_000_000 / served).background(4, 500, 300);
         let found = analysed(open(5_000));
         let summary = found.summary.expect("it ran");
-        assert_eq!((summary.unserved, summary.beside.as_ref().map(|beside| beside.unserved)), (0, Some(2_000)));
+        assert_eq!(
+            (summary.unserved, summary.background.as_ref().map(|background| background.unserved)),
+            (0, Some(2_000))
+        );
         let codes: Vec<&str> = found.findings.iter().map(|finding| finding.code().as_str()).collect();
         assert!(
             codes.contains(&"background-rate-missed")
@@ -187,7 +190,7 @@ mod tests {
     #[test]
     fn a_failure_beside_lowers_the_success_rate_and_a_percent_of_them_spoils_the_point() {
         let failing = |failed| {
-            let simulation = Simulation::counts(&[1000; 10]).beside(4, 500, 500);
+            let simulation = Simulation::counts(&[1000; 10]).background(4, 500, 500);
             analysed(simulation.with(|point| point.phases[0].intervals[3].kinds[1].failed = failed))
         };
         let rate = |failed| failing(failed).summary.expect("it ran").success_rate;
@@ -200,7 +203,7 @@ mod tests {
 
     #[test]
     fn operations_beside_cost_the_engine_as_well_as_those_of_the_run() {
-        let simulation = Simulation::counts(&[1000; 10]).beside(4, 500, 500);
+        let simulation = Simulation::counts(&[1000; 10]).background(4, 500, 500);
         let simulation = simulation.source("process", &["write_bytes"], |second| vec![1.5e6 * second]);
         let cost = analysed(simulation).summary.expect("it ran").cost;
         assert_eq!(cost.written_bytes_per_op, Some(1_000.0));
@@ -208,9 +211,9 @@ mod tests {
 
     #[test]
     fn a_run_that_was_cut_off_before_anything_was_offered_has_no_arrivals() {
-        let simulation = Simulation::counts(&[1000; 2]).beside(4, 500, 0);
+        let simulation = Simulation::counts(&[1000; 2]).background(4, 500, 0);
         let cut = simulation.with(|point| (point.phases[0].offered, point.phases[0].unserved) = (0, 0));
         let summary = analysed(cut.with(|point| point.phases[0].end = Tick(0))).summary.expect("it began");
-        assert_eq!(summary.beside.map(|beside| (beside.unserved, beside.response_ns)), Some((0, None)));
+        assert_eq!(summary.background.map(|background| (background.unserved, background.response_ns)), Some((0, None)));
     }
 }

@@ -9,10 +9,10 @@
 //! they are put there. If queries ran at the same time, nothing is divided by rows.
 
 use crate::accounts::{WriteBreakdown, pending_writes, unflushed_bytes, write_breakdown};
-use crate::chain;
 use crate::counters::{Growth, done_between, growth_of_all, growth_of_block_layer, has_role};
 use crate::facts::{EngineProcess, engine_process};
 use crate::numbers::rates::PerOp;
+use crate::sequence;
 use crate::window::Window;
 use model::{CounterRole, KindRow, Machine, Phase, PointData, Tick};
 use serde::Serialize;
@@ -68,7 +68,7 @@ pub struct InsertCost {
     pub in_log_only: bool,
     /// The writes that were pending when the run phase began.
     #[serde(skip)]
-    pub debt_at_start_bytes: Option<f64>,
+    pub pending_at_start_bytes: Option<f64>,
     /// The data in memtables, which is on disk in the log only.
     pub unflushed_bytes: Option<f64>,
     /// The data without its logs and with what memtables hold, for each row that is in the tables.
@@ -82,7 +82,7 @@ pub struct InsertCost {
     /// Bytes written, by the engine's own counters.
     pub engine_written_bytes: Option<f64>,
     /// What the engine had still to write at the end, by its own counters.
-    pub debt_bytes: Option<f64>,
+    pub pending_bytes: Option<f64>,
     /// The log that a crash at the end would have had to replay.
     pub log_age_bytes: Option<f64>,
     /// What the drain after this point wrote, if it followed no other inserts.
@@ -91,7 +91,7 @@ pub struct InsertCost {
     pub drain_left_bytes: Option<f64>,
     /// Bytes written per insert, those of the drain included, over all steps before it. The drain has it, and the step that inserted
     /// if there was only one.
-    pub paid_written_bytes_per_insert: Option<f64>,
+    pub written_with_drain_bytes_per_insert: Option<f64>,
     /// The cache that the engine was given.
     pub cache_bytes: Option<f64>,
     /// The memory that the engine may use: its limit, or all of the machine.
@@ -141,7 +141,7 @@ impl InsertCost {
         let per_op = PerOp::from_point(point);
         let rows: f64 = per_op.rows_in_all(window.inside_recorded());
         let rate = per_op.rate_of_rows(window).filter(|_| rows > 0.0);
-        if rows == 0.0 && chain::step(point).is_none() {
+        if rows == 0.0 && sequence::step_name(point).is_none() {
             return None;
         }
         let totals = CounterTotals::between(point, window.phase.start, window.phase.end);
@@ -233,13 +233,13 @@ impl InsertCost {
     fn add_debt(&mut self, point: &PointData, all: &[PointData], end: Tick) {
         let pending = pending_writes(point, end);
         let begun = point.phase(Phase::Run).and_then(|run| pending_writes(point, run.start).bytes);
-        self.debt_at_start_bytes = begun;
-        (self.debt_bytes, self.log_age_bytes) = (pending.bytes, pending.log_age_bytes);
+        self.pending_at_start_bytes = begun;
+        (self.pending_bytes, self.log_age_bytes) = (pending.bytes, pending.log_age_bytes);
         let Some(drained) = DrainedWrites::until_drain(point, all) else { return };
         let alone = drained.inserting == [point.id];
-        self.drain_written_bytes = drained.drain.filter(|_| alone && !chain::is_drain(point));
+        self.drain_written_bytes = drained.drain.filter(|_| alone && !sequence::is_drain(point));
         self.drain_left_bytes = drained.left;
-        self.paid_written_bytes_per_insert = drained.per_insert().filter(|_| alone || chain::is_drain(point));
+        self.written_with_drain_bytes_per_insert = drained.per_insert().filter(|_| alone || sequence::is_drain(point));
     }
 
     /// The data without its logs, and with what is in memtables only; `None` if an unknown part of it is in a log.
@@ -253,14 +253,14 @@ impl InsertCost {
 
     /// The share of the writes caused by this point that were still pending at its end: what a drain wrote for it alone, or else
     /// what its engine's counters show.
-    pub fn unpaid_share(&self) -> Option<f64> {
+    pub fn pending_share(&self) -> Option<f64> {
         // Without a figure per insert there is none that pending writes could make too low.
         self.block_written_bytes_per_insert.or(self.engine_written_bytes_per_insert)?;
-        let own = self.debt_bytes.map(|end| (end - self.debt_at_start_bytes.unwrap_or(0.0)).max(0.0));
+        let own = self.pending_bytes.map(|end| (end - self.pending_at_start_bytes.unwrap_or(0.0)).max(0.0));
         let drained = self.drain_written_bytes.map(|written| written + self.drain_left_bytes.unwrap_or(0.0));
-        let unpaid = drained.or(own)?;
+        let pending = drained.or(own)?;
         let written = self.block_written_bytes.or(self.engine_written_bytes)?;
-        (self.rows > 0.0 && written + unpaid > 0.0).then(|| unpaid / (written + unpaid))
+        (self.rows > 0.0 && written + pending > 0.0).then(|| pending / (written + pending))
     }
 }
 
@@ -291,8 +291,8 @@ pub struct DrainedWrites {
 impl DrainedWrites {
     /// The writes up to the drain that follows `point`; `None` if none does.
     pub fn until_drain(point: &PointData, all: &[PointData]) -> Option<DrainedWrites> {
-        let part = chain::until_paid(point, all);
-        let drain = part.last().filter(|last| chain::is_drain(last) && last.phase(Phase::Run).is_some())?;
+        let part = sequence::up_to_drain(point, all);
+        let drain = part.last().filter(|last| sequence::is_drain(last) && last.phase(Phase::Run).is_some())?;
         let totals = part.iter().map(|one| CounterTotals::of_run(one)).collect::<Option<Vec<CounterTotals>>>()?;
         let differing = totals.iter().filter_map(both_accounts);
         Some(DrainedWrites {
@@ -398,7 +398,7 @@ fn rows_in_tables(point: &PointData, all: &[PointData]) -> Option<f64> {
         return None;
     }
     let inserted = point.phase(Phase::Run).map_or(0.0, |run| PerOp::from_point(point).rows_in_all(&run.intervals));
-    Some(chain::rows_before(point, all) + inserted)
+    Some(sequence::rows_before(point, all) + inserted)
 }
 
 /// The widths of a row's columns. Write amplification is defined as for LSM trees: bytes written to storage over bytes that the
@@ -410,7 +410,7 @@ fn payload_bytes(point: &PointData) -> Option<f64> {
 
 /// What the engine of `point` still had to write when the quiesce, in the point or before it, made no more progress.
 pub fn left_at_rest(point: &PointData) -> Option<f64> {
-    point.traits.outcome.unpaid_bytes.map(|bytes| bytes as f64).filter(|left| *left > 0.0)
+    point.traits.outcome.pending_bytes.map(|bytes| bytes as f64).filter(|left| *left > 0.0)
 }
 
 #[cfg(test)]
@@ -450,7 +450,7 @@ mod tests {
             (found.engine_context_switches_per_insert, found.client_context_switches_per_insert),
             (Some(2.0), Some(0.5))
         );
-        assert_eq!((found.write_amplification, found.debt_bytes), (Some(4e3 / 28.0), Some(3.0 * 32_768.0)));
+        assert_eq!((found.write_amplification, found.pending_bytes), (Some(4e3 / 28.0), Some(3.0 * 32_768.0)));
         assert_eq!(
             (found.found, found.block_layer_of),
             (Some(DataFound::LargerThanMemory), Some(BlockLayer::Processes))
@@ -483,19 +483,19 @@ mod tests {
     #[test]
     fn a_drain_pays_for_the_step_before_it_or_for_several_together() {
         let alone = costs(vec![stepping("l.i1", 10, 1e6, 9.0), stepping("drain", 10, 4e6, 0.0)]);
-        let paid: Vec<_> = alone.iter().map(|cost| cost.paid_written_bytes_per_insert).collect();
+        let paid: Vec<_> = alone.iter().map(|cost| cost.written_with_drain_bytes_per_insert).collect();
         assert_eq!(paid, [Some(5e3), Some(5e3)]);
         assert_eq!((alone[0].drain_written_bytes, alone[1].drain_written_bytes), (Some(4e7), None));
         assert_eq!((alone[1].inserts_per_s, alone[1].block_written_bytes_per_insert), (None, None));
         let steps = ["l.i0", "l.i1", "drain"].map(|step| stepping(step, 10, 1e6, 0.0));
-        let several: Vec<_> = costs(steps.into()).iter().map(|cost| cost.paid_written_bytes_per_insert).collect();
+        let several: Vec<_> = costs(steps.into()).iter().map(|cost| cost.written_with_drain_bytes_per_insert).collect();
         assert_eq!(several, [None, None, Some(1.5e3)]);
     }
 
     #[test]
     fn what_a_drain_could_not_pay_is_told_at_the_drain_and_at_what_it_was_to_pay_for() {
         let mut drain = stepping("drain", 10, 4e6, 0.0);
-        drain.facts.push(Fact::new("rest.unpaid_bytes", "35000000"));
+        drain.facts.push(Fact::new("drain.pending_bytes", "35000000"));
         let found = costs(vec![stepping("l.i1", 10, 1e6, 9.0), drain, stepping("l.i2", 10, 1e6, 9.0)]);
         let left: Vec<_> = found.iter().map(|cost| cost.drain_left_bytes).collect();
         assert_eq!(left, [Some(35e6), Some(35e6), None]);
@@ -524,7 +524,7 @@ mod tests {
         });
         let found = cost(&bare);
         assert_eq!((found.block_written_bytes_per_s, found.engine_written_bytes_per_insert), (None, None));
-        assert_eq!((found.block_layer_of, found.found, found.debt_bytes), (None, None, None));
+        assert_eq!((found.block_layer_of, found.found, found.pending_bytes), (None, None, None));
         assert!(Simulation::counts(&[1000; 10]).analysis().points[0].inserts.is_none());
     }
 }

@@ -23,7 +23,7 @@ pub struct DataLoad {
     pub bytes: Option<u64>,
     /// How long it took after that until the engine was idle: flushes, checkpoints, statistics, the counting of rows; and the restart
     /// or the copy, if points begin with one.
-    pub rest_seconds: Option<f64>,
+    pub settle_seconds: Option<f64>,
 }
 
 impl DataLoad {
@@ -41,7 +41,7 @@ impl DataLoad {
             rows_per_s: rows.map(|rows| rows as f64 / seconds),
             statements_per_s: statements.map(|statements| statements / seconds),
             bytes: loaded.loaded_bytes,
-            rest_seconds: loaded.load_rest_s,
+            settle_seconds: loaded.load_settle_s,
         })
     }
 }
@@ -79,9 +79,9 @@ mod tests {
     fn rows_and_statements_are_those_of_the_seconds_in_which_they_were_inserted() {
         let facts = [("load.rows", "8000"), ("queries_per_op.load", "1002"), ("load.bytes", "2097152")];
         let load =
-            DataLoad::from_point(&loaded(&[&facts[..], &[("load.rest_s", "0.5")]].concat())).expect("it was loaded");
+            DataLoad::from_point(&loaded(&[&facts[..], &[("load.settle_s", "0.5")]].concat())).expect("it was loaded");
         assert_eq!((load.seconds, load.rows, load.rows_per_s), (4.0, Some(8_000), Some(2_000.0)));
-        assert_eq!((load.statements_per_s, load.bytes, load.rest_seconds), (Some(2_004.0), Some(2 << 20), Some(0.5)));
+        assert_eq!((load.statements_per_s, load.bytes, load.settle_seconds), (Some(2_004.0), Some(2 << 20), Some(0.5)));
     }
 
     #[test]

@@ -6,26 +6,33 @@
 //! and disagree. Parameters of an engine are compared between points of the same engine and workload, those of a workload between
 //! points of the same workload. Nothing here is text for people; the crate `report` words labels.
 
-use crate::chain;
+use crate::sequence;
 use model::{
-    Arrivals, Bytes, FileSystem, Nanos, Pacing, ParamOwner, ParamRole, PointData, PointParam, StorageLimit, Trial,
-    Until, Value,
+    Arrivals, Bytes, FileSystem, Nanos, Pacing, ParamOwner, ParamRole, PointData, PointParam, StepIndexes,
+    StorageLimit, Trial, Until, Value,
 };
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
+
+/// The name of the setting that holds the engine, or the path that was measured.
+pub const ENGINE: &str = "engine";
+/// The name of the setting that limits the memory of the engine.
+pub const MEMORY_LIMIT: &str = "memory_limit";
+/// The name of the setting that limits what the engine may ask of its device.
+pub const STORAGE_LIMIT: &str = "storage_limit";
 
 /// What a setting decides. The order is that in which dimensions are considered: what was asked for comes before how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The engine, or the path that was measured.
-    Target,
+    Engine,
     /// The workload.
     Workload,
     /// The sort of work: another value asks for something else (`mode`, `mix`, `step`).
     Work,
-    /// What the engine stands on (`fs`, `storage_limit`).
+    /// What the engine works on (`fs`, `storage_limit`).
     Ground,
     /// How large data and caches are.
     Size,
@@ -47,7 +54,7 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SettingValue {
-    /// A name: of the target or the workload.
+    /// A name: of the engine or the workload.
     Name(String),
     /// A parameter of the engine or the workload.
     Param(Value),
@@ -84,13 +91,16 @@ pub struct Setting {
     pub role: Role,
     /// Its value.
     pub value: SettingValue,
-    /// Whether the point makes any use of it.
+    /// Whether it has any effect on the point.
     pub used: bool,
+    /// The role that its parameter declares; `None` for most settings that every trial has.
+    #[serde(skip)]
+    declared: Option<ParamRole>,
     #[serde(skip)]
     scope: Scope,
 }
 
-/// All settings of a point: target, ground, workload, parameters, pacing, clients, depth and repetition, in this order.
+/// All settings of a point: engine, ground, workload, parameters, pacing, clients, depth and repetition, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Settings(Vec<Setting>);
@@ -113,6 +123,9 @@ pub struct Dimension {
     pub role: Role,
     /// Whether all the points use it.
     pub is_complete: bool,
+    /// Whether it decides if the data fits in memory: the size of data or cache.
+    #[serde(skip)]
+    pub decides_fit: bool,
 }
 
 /// The settings, the label and the number of the group of one point. Points with equal groups differ at most in their places.
@@ -132,8 +145,8 @@ pub fn describe(points: &[PointData]) -> Vec<Described> {
     mark_missing_indexes(points, &mut all);
     fill_in_defaults(points, &mut all);
     let varying = varying_by_scope(points, &all);
-    let labels = points.iter().zip(&all).map(|(point, settings)| label(&point.trial, settings, &varying));
-    let labels: Vec<Label> = labels.collect();
+    let labels: Vec<Label> =
+        points.iter().zip(&all).map(|(point, settings)| label_point(&point.trial, settings, &varying)).collect();
     let groups = number_groups(points, &labels);
     let described = all.into_iter().zip(labels).zip(groups);
     described.map(|((settings, label), group)| Described { settings, label, group }).collect()
@@ -141,42 +154,38 @@ pub fn describe(points: &[PointData]) -> Vec<Described> {
 
 /// The settings in which the points of `all` differ, by role and name.
 pub fn varying<'a>(all: impl IntoIterator<Item = &'a Settings>) -> Vec<Dimension> {
-    let (mut seen, mut points): (HashMap<&str, Seen>, usize) = (HashMap::new(), 0);
+    let (mut seen, mut points): (HashMap<&str, SeenValues>, usize) = (HashMap::new(), 0);
     for settings in all {
         points += 1;
         for setting in settings.used() {
-            seen.entry(&setting.name).or_insert_with(|| Seen::new(setting)).meet(setting);
+            seen.entry(&setting.name).or_insert_with(|| SeenValues::new(setting)).add(setting);
         }
     }
-    let differing = seen.into_iter().filter(|(_, seen)| seen.differs);
-    let dimension = |(name, seen): (&str, Seen)| Dimension {
-        name: name.to_owned(),
-        role: seen.first.role,
-        is_complete: seen.points == points,
-    };
-    let mut dimensions: Vec<Dimension> = differing.map(dimension).collect();
+    let differing = seen.into_values().filter(|seen| seen.differ);
+    let mut dimensions: Vec<Dimension> = differing.map(|seen| seen.dimension(points)).collect();
     dimensions.sort_by(|a, b| (a.role, &a.name).cmp(&(b.role, &b.name)));
     dimensions
 }
 
-/// Those of `candidates`, in their order, that tell apart points that the ones before them do not: a parameter of one engine says no
-/// more than its engine.
+/// Those of `candidates`, in their order, that distinguish points which the ones before them do not distinguish. A parameter that
+/// only one engine has adds nothing to the engine.
 pub fn independent(all: &[&Settings], candidates: Vec<Dimension>) -> Vec<Dimension> {
     let mut classes = vec![0; all.len()];
     let mut count = 1;
-    let tells_more = |dimension: &Dimension| {
-        let (refined, more) = refine(&classes, all, &dimension.name);
-        let accepted = more > count;
-        if accepted {
+    let mut kept = Vec::new();
+    for dimension in candidates {
+        let (refined, more) = refine_classes(&classes, all, &dimension.name);
+        // A dimension that splits no class repeats what those before it have shown.
+        if more > count {
             (classes, count) = (refined, more);
+            kept.push(dimension);
         }
-        accepted
-    };
-    candidates.into_iter().filter(tells_more).collect()
+    }
+    kept
 }
 
 /// The classes of points when `name` is considered, too, and how many there are.
-fn refine(classes: &[usize], all: &[&Settings], name: &str) -> (Vec<usize>, usize) {
+fn refine_classes(classes: &[usize], all: &[&Settings], name: &str) -> (Vec<usize>, usize) {
     let mut known: HashMap<(usize, Option<String>), usize> = HashMap::new();
     let refined = classes.iter().zip(all).map(|(class, settings)| {
         let next = known.len();
@@ -185,28 +194,38 @@ fn refine(classes: &[usize], all: &[&Settings], name: &str) -> (Vec<usize>, usiz
     (refined.collect(), known.len())
 }
 
-/// What is known of a setting after some points.
-struct Seen<'a> {
+/// The values that a setting has at some points.
+struct SeenValues<'a> {
     first: &'a Setting,
     points: usize,
-    differs: bool,
+    differ: bool,
 }
 
-impl<'a> Seen<'a> {
-    fn new(first: &'a Setting) -> Seen<'a> {
-        Seen { first, points: 0, differs: false }
+impl<'a> SeenValues<'a> {
+    fn new(first: &'a Setting) -> SeenValues<'a> {
+        SeenValues { first, points: 0, differ: false }
     }
 
-    fn meet(&mut self, setting: &Setting) {
+    fn add(&mut self, setting: &Setting) {
         self.points += 1;
-        self.differs |= setting.value != self.first.value;
+        self.differ |= setting.value != self.first.value;
+    }
+
+    /// The dimension that the setting is among `all` points.
+    fn dimension(&self, all: usize) -> Dimension {
+        Dimension {
+            name: self.first.name.clone(),
+            role: self.first.role,
+            is_complete: self.points == all,
+            decides_fit: self.first.decides_fit(),
+        }
     }
 }
 
 /// The points whose setting is compared: all, those of one workload, or those of one workload and engine.
-type Compared<'a> = (Scope, &'a str, &'a str);
+type ComparedPoints<'a> = (Scope, &'a str, &'a str);
 
-fn compared(scope: Scope, trial: &Trial) -> Compared<'_> {
+fn compared_points(scope: Scope, trial: &Trial) -> ComparedPoints<'_> {
     match scope {
         Scope::Run => (scope, "", ""),
         Scope::Workload => (scope, &trial.workload.name, ""),
@@ -214,32 +233,34 @@ fn compared(scope: Scope, trial: &Trial) -> Compared<'_> {
     }
 }
 
-fn varying_by_scope<'a>(points: &'a [PointData], all: &'a [Settings]) -> HashSet<(Compared<'a>, &'a str)> {
-    let mut seen: HashMap<(Compared, &str), Seen> = HashMap::new();
+fn varying_by_scope<'a>(points: &'a [PointData], all: &'a [Settings]) -> HashSet<(ComparedPoints<'a>, &'a str)> {
+    let mut seen: HashMap<(ComparedPoints, &str), SeenValues> = HashMap::new();
     for (point, settings) in points.iter().zip(all) {
         for setting in settings.used() {
-            let key = (compared(setting.scope, &point.trial), setting.name.as_str());
-            seen.entry(key).or_insert_with(|| Seen::new(setting)).meet(setting);
+            let key = (compared_points(setting.scope, &point.trial), setting.name.as_str());
+            seen.entry(key).or_insert_with(|| SeenValues::new(setting)).add(setting);
         }
     }
-    seen.into_iter().filter(|(_, seen)| seen.differs).map(|(key, _)| key).collect()
+    seen.into_iter().filter(|(_, seen)| seen.differ).map(|(key, _)| key).collect()
 }
 
-fn label(trial: &Trial, settings: &Settings, varying: &HashSet<(Compared, &str)>) -> Label {
-    let differs = |setting: &&Setting| varying.contains(&(compared(setting.scope, trial), setting.name.as_str()));
+fn label_point(trial: &Trial, settings: &Settings, varying: &HashSet<(ComparedPoints, &str)>) -> Label {
+    let differs =
+        |setting: &&Setting| varying.contains(&(compared_points(setting.scope, trial), setting.name.as_str()));
     let (mut group, place): (Vec<Setting>, Vec<Setting>) =
         settings.used().filter(differs).cloned().partition(|setting| setting.role < Role::Clients);
+    // Nothing distinguishes the only group of a run: it still needs a name.
     if group.is_empty() {
-        group = settings.used().filter(|setting| names_a_lone_group(setting)).cloned().collect();
+        group = settings.used().filter(|setting| names_lone_group(setting)).cloned().collect();
     }
     // The workload `file` on the engine `file` is named once.
-    let target = settings.value("target").cloned();
-    group.retain(|setting| setting.role != Role::Workload || Some(&setting.value) != target.as_ref());
+    let engine = settings.value(ENGINE).cloned();
+    group.retain(|setting| setting.role != Role::Workload || Some(&setting.value) != engine.as_ref());
     Label { group, place }
 }
 
-fn names_a_lone_group(setting: &Setting) -> bool {
-    matches!(setting.role, Role::Target | Role::Workload) || setting.name == MODE
+fn names_lone_group(setting: &Setting) -> bool {
+    matches!(setting.role, Role::Engine | Role::Workload) || setting.declared == Some(ParamRole::Mode)
 }
 
 fn number_groups(points: &[PointData], labels: &[Label]) -> Vec<usize> {
@@ -256,12 +277,12 @@ fn number_groups(points: &[PointData], labels: &[Label]) -> Vec<usize> {
 impl Settings {
     fn from_point(point: &PointData) -> Settings {
         let trial = &point.trial;
-        let mut all = vec![run_setting("target", Role::Target, SettingValue::Name(target_name(trial)))];
-        all.extend(ground(trial));
-        all.push(run_setting("workload", Role::Workload, SettingValue::Name(trial.workload.name.clone())));
+        let mut all = vec![Setting::of_run(ENGINE, Role::Engine, SettingValue::Name(engine_or_path(trial)))];
+        all.extend(ground_settings(trial));
+        all.push(Setting::of_run("workload", Role::Workload, SettingValue::Name(trial.workload.name.clone())));
         all.extend(param_settings(point, ParamOwner::Workload));
         all.extend(param_settings(point, ParamOwner::Engine));
-        all.extend(load(trial));
+        all.extend(load_settings(trial));
         Settings(all)
     }
 
@@ -292,27 +313,19 @@ impl Settings {
 
     /// The word in `name`; `None` if the point lacks it, makes no use of it, or it holds something else.
     pub fn word(&self, name: &str) -> Option<&str> {
-        match self.value(name)? {
-            SettingValue::Param(Value::Word(word)) => Some(word),
-            _ => None,
-        }
+        self.get(name).filter(|setting| setting.used)?.word()
     }
 
-    /// The sort of work that is a step of a sequence, if the point is one.
+    /// The step of a sequence that the point is; `None` if it is in no sequence.
     pub fn step(&self) -> Option<&str> {
-        self.word(STEP)
+        self.used().find(|setting| setting.declared == Some(ParamRole::Step))?.word()
     }
 
-    /// Sets `name`, or replaces what is set under that name.
-    pub fn set(&mut self, name: &str, value: SettingValue) {
-        match self.0.iter_mut().find(|setting| setting.name == name) {
-            Some(setting) => (setting.value, setting.used) = (value, true),
-            None => self.0.push(Setting { scope: Scope::Workload, ..run_setting(name, role_of(name), value) }),
-        }
-        let mode = self.word(MODE).map(str::to_owned);
-        let depends = |setting: &&mut Setting| USED_IN_MODES.iter().any(|(param, _)| *param == setting.name);
-        for setting in self.0.iter_mut().filter(depends) {
-            setting.used = is_used_in(&setting.name, mode.as_deref());
+    /// Adds `setting`, or replaces the one of its name.
+    pub fn put(&mut self, setting: Setting) {
+        match self.0.iter_mut().find(|known| known.name == setting.name) {
+            Some(known) => *known = setting,
+            None => self.0.push(setting),
         }
     }
 
@@ -322,20 +335,37 @@ impl Settings {
     }
 }
 
-impl FromIterator<(String, SettingValue)> for Settings {
-    fn from_iter<I: IntoIterator<Item = (String, SettingValue)>>(pairs: I) -> Settings {
-        let mut settings = Settings::default();
-        pairs.into_iter().for_each(|(name, value)| settings.set(&name, value));
-        settings
+impl Setting {
+    /// A setting that every trial has, such as `clients`.
+    pub fn of_run(name: &str, role: Role, value: SettingValue) -> Setting {
+        Setting { name: name.to_owned(), role, value, used: true, declared: None, scope: Scope::Run }
+    }
+
+    /// A parameter of the workload that declares `role` and has an effect.
+    pub fn of_workload(name: &str, role: ParamRole, value: Value) -> Setting {
+        Setting { scope: Scope::Workload, ..Setting::of_param(name, role, value) }
+    }
+
+    fn of_param(name: &str, role: ParamRole, value: Value) -> Setting {
+        let setting = Setting::of_run(name, setting_role(role), SettingValue::Param(value));
+        Setting { declared: Some(role), scope: Scope::Engine, ..setting }
+    }
+
+    fn word(&self) -> Option<&str> {
+        match &self.value {
+            SettingValue::Param(Value::Word(word)) => Some(word),
+            _ => None,
+        }
+    }
+
+    /// Whether it decides if the data fits in memory.
+    fn decides_fit(&self) -> bool {
+        matches!(self.declared, Some(ParamRole::CacheSize | ParamRole::DataSize))
     }
 }
 
-fn run_setting(name: &str, role: Role, value: SettingValue) -> Setting {
-    Setting { name: name.to_owned(), role, value, used: true, scope: Scope::Run }
-}
-
 /// The engine by name, or the path.
-pub fn target_name(trial: &Trial) -> String {
+pub fn engine_or_path(trial: &Trial) -> String {
     match &trial.target.path {
         Some(path) => path.display().to_string(),
         None => trial.target.engine.clone(),
@@ -343,131 +373,76 @@ pub fn target_name(trial: &Trial) -> String {
 }
 
 /// The file system that was made for the trial, and what the engine may have at most.
-fn ground(trial: &Trial) -> Vec<Setting> {
-    let or_absent = |value: Option<SettingValue>| value.unwrap_or(SettingValue::Absent);
-    let bytes = |bytes: Bytes| SettingValue::Param(Value::Bytes(bytes));
-    let fs = trial.target.fs;
-    let limits = trial.target.limits;
-    let storage = Some(limits.storage).filter(|limit| !limit.is_none());
-    let size = fs.map(|fs| fs.size.map_or(SettingValue::Default, bytes));
-    let mut all = vec![run_setting("fs", Role::Ground, or_absent(fs.map(|fs| SettingValue::FileSystem(fs.kind))))];
-    all.extend(size.map(|size| run_setting("fs_size", Role::Size, size)));
-    all.push(run_setting("memory_limit", Role::Size, or_absent(limits.memory.map(bytes))));
-    let own = [&trial.workload.params, &trial.target.params];
-    if own.iter().all(|params| !params.0.contains_key(STORAGE_LIMIT)) {
-        let storage = or_absent(storage.map(SettingValue::StorageLimit));
-        all.push(run_setting(STORAGE_LIMIT, Role::Ground, storage));
+fn ground_settings(trial: &Trial) -> Vec<Setting> {
+    let (fs, limits) = (trial.target.fs, trial.target.limits);
+    let kind = fs.map_or(SettingValue::Absent, |fs| SettingValue::FileSystem(fs.kind));
+    let memory = limits.memory.map_or(SettingValue::Absent, size_value);
+    let storage = match limits.storage.is_none() {
+        true => SettingValue::Absent,
+        false => SettingValue::StorageLimit(limits.storage),
+    };
+    let mut all = vec![Setting::of_run("fs", Role::Ground, kind)];
+    if let Some(fs) = fs {
+        all.push(Setting::of_run("fs_size", Role::Size, fs.size.map_or(SettingValue::Default, size_value)));
     }
+    // What the engine may have of memory bounds every cache.
+    let memory = Setting::of_run(MEMORY_LIMIT, Role::Size, memory);
+    all.push(Setting { declared: Some(ParamRole::CacheSize), ..memory });
+    all.push(Setting::of_run(STORAGE_LIMIT, Role::Ground, storage));
     all
 }
 
+fn size_value(bytes: Bytes) -> SettingValue {
+    SettingValue::Param(Value::Bytes(bytes))
+}
+
 /// What paces and ends the load, and how much of it there is.
-fn load(trial: &Trial) -> [Setting; 5] {
-    let count = |value: u32| SettingValue::Count(value);
+fn load_settings(trial: &Trial) -> [Setting; 5] {
     [
         ("pacing", Role::Pacing, SettingValue::Pacing(trial.load.pacing)),
         ("until", Role::Until, SettingValue::Until(trial.phases.until)),
-        ("clients", Role::Clients, count(trial.load.clients)),
-        ("depth", Role::Depth, count(trial.load.depth)),
-        ("repeat", Role::Repeat, count(trial.repeat)),
+        ("clients", Role::Clients, SettingValue::Count(trial.load.clients)),
+        ("depth", Role::Depth, SettingValue::Count(trial.load.depth)),
+        ("repeat", Role::Repeat, SettingValue::Count(trial.repeat)),
     ]
-    .map(|(name, role, value)| Setting { scope: Scope::Workload, ..run_setting(name, role, value) })
+    .map(|(name, role, value)| Setting { scope: Scope::Workload, ..Setting::of_run(name, role, value) })
 }
 
-/// The parameters of `owner` as the point declares them, what is asked for first. What is not declared is tuning.
+/// The parameters of `owner` as the point declares them, the sort of work first. What is not declared is tuning.
 fn param_settings(point: &PointData, owner: ParamOwner) -> Vec<Setting> {
     let (params, scope) = match owner {
         ParamOwner::Workload => (&point.trial.workload.params, Scope::Workload),
         ParamOwner::Engine => (&point.trial.target.params, Scope::Engine),
     };
-    let setting = |(name, value): (&String, &Value)| {
+    let mut all = Vec::new();
+    for (name, value) in &params.0 {
         let declared = point.params.iter().find(|param| param.owner == owner && param.name == *name);
-        let (role, used) = declared.map_or((Role::Tuning, true), |param| (role(param), param.used));
-        Setting { role, ..param_setting(name, value.clone(), scope, used) }
-    };
-    let mut all: Vec<Setting> = params.0.iter().map(setting).collect();
+        let (role, used) = declared.map_or((ParamRole::Tuning, true), |param: &PointParam| (param.role, param.used));
+        all.push(Setting { used, scope, ..Setting::of_param(name, role, value.clone()) });
+    }
     all.sort_by_key(|setting| setting.role != Role::Work);
     all
 }
 
-fn role(param: &PointParam) -> Role {
-    match param.role {
-        // What decides the sort of work is more than a detail of it.
-        ParamRole::Work if SORTS_OF_WORK.contains(&param.name.as_str()) => Role::Work,
+fn setting_role(declared: ParamRole) -> Role {
+    match declared {
+        ParamRole::Mode | ParamRole::Mix | ParamRole::Step => Role::Work,
+        // A detail of the same sort of work is one more thing to try out.
         ParamRole::Work | ParamRole::Tuning => Role::Tuning,
-        ParamRole::Ground => Role::Ground,
-        ParamRole::Size => Role::Size,
+        ParamRole::Ground | ParamRole::Indexes => Role::Ground,
+        ParamRole::CacheSize | ParamRole::DataSize | ParamRole::Size => Role::Size,
     }
 }
 
-fn param_setting(name: &str, value: Value, scope: Scope, used: bool) -> Setting {
-    Setting { name: name.to_owned(), role: role_of(name), value: SettingValue::Param(value), used, scope }
-}
-
-// What the run file does not declare: which parameters decide the sort of work, and which steps have indexes.
-
-const MODE: &str = "mode";
-const STEP: &str = "step";
-const STORAGE_LIMIT: &str = "storage_limit";
-
-/// Another value of these asks for something else, and not for the same in another way.
-const SORTS_OF_WORK: [&str; 3] = [MODE, "mix", STEP];
-
-/// Settings that are more than tuning.
-const ROLES: [(&str, Role); 15] = [
-    ("target", Role::Target),
-    ("workload", Role::Workload),
-    ("pacing", Role::Pacing),
-    ("until", Role::Until),
-    ("clients", Role::Clients),
-    ("depth", Role::Depth),
-    ("repeat", Role::Repeat),
-    (MODE, Role::Work),
-    ("mix", Role::Work),
-    (STEP, Role::Work),
-    (STORAGE_LIMIT, Role::Ground),
-    ("fs", Role::Ground),
-    ("cache", Role::Size),
-    ("memory_limit", Role::Size),
-    ("rows", Role::Size),
-];
-
-fn role_of(name: &str) -> Role {
-    ROLES.iter().find(|(param, _)| *param == name).map_or(Role::Tuning, |(_, role)| *role)
-}
-
-/// Parameters that a workload has always and uses in some of its modes only.
-const USED_IN_MODES: [(&str, &[&str]); 7] = [
-    ("access", &["rndrd", "rndwr", "rndrw"]),
-    ("cursor", &["seqrd", "seqwr"]),
-    ("fsync", WRITING),
-    ("fsync_end", WRITING),
-    ("fsync_every", WRITING),
-    ("read_share", &["rndrw"]),
-    ("sync", WRITING),
-];
-const WRITING: &[&str] = &["rndwr", "rndrw", "seqwr"];
-
-/// Whether the parameter `name` has any effect in `mode`; a workload without modes uses all it has.
-pub fn is_used_in(name: &str, mode: Option<&str>) -> bool {
-    let bound = USED_IN_MODES.iter().find(|(param, _)| *param == name);
-    bound.zip(mode).is_none_or(|((_, modes), mode)| modes.contains(&mode))
-}
-
-const INDEXES: &str = "indexes";
-/// A sequence that begins with one of these begins with tables that have no secondary indexes;
-const BEGIN_WITHOUT_INDEXES: [&str; 2] = ["l.i0", "l.x"];
-/// until this step makes them.
-const MAKES_INDEXES: &str = "l.x";
-
-/// A step on tables without secondary indexes makes no use of their number, whatever its plan says.
+/// A step on tables without secondary indexes makes no use of their number, whatever its plan asks for.
 fn mark_missing_indexes(points: &[PointData], all: &mut [Settings]) {
     let mut settings = all.iter_mut();
-    for sequence in chain::sequences(points) {
-        let mut has_indexes = chain::step(&sequence[0]).is_none_or(|first| !BEGIN_WITHOUT_INDEXES.contains(&first));
+    for sequence in sequence::sequences(points) {
+        let mut present = None;
         for (point, own) in sequence.iter().zip(&mut settings) {
-            has_indexes |= chain::step(point) == Some(MAKES_INDEXES);
-            let indexes = own.0.iter_mut().filter(|setting| setting.name == INDEXES);
+            let step = point.traits.work.step.as_ref().map_or(StepIndexes::Kept, |step| step.indexes);
+            let has_indexes = *present.insert(step.present(present));
+            let indexes = own.0.iter_mut().filter(|setting| setting.declared == Some(ParamRole::Indexes));
             indexes.for_each(|setting| setting.used &= has_indexes);
         }
     }
@@ -483,14 +458,14 @@ fn fill_in_defaults(points: &[PointData], all: &mut [Settings]) {
     for (point, own) in points.iter().zip(all) {
         let known = &variables[point.trial.target.engine.as_str()];
         let missing = known.iter().filter(|name| !point.trial.target.params.0.contains_key(**name));
-        let unset = |name: &&str| Setting {
-            value: SettingValue::Default,
-            ..param_setting(name, Value::Bool(false), Scope::Engine, true)
-        };
-        let unset: Vec<Setting> = missing.map(unset).collect();
+        let unset: Vec<Setting> = missing.map(|name| unset_variable(name)).collect();
         let end = own.0.iter().position(|setting| setting.role == Role::Pacing).unwrap_or(own.0.len());
         own.0.splice(end..end, unset);
     }
+}
+
+fn unset_variable(name: &str) -> Setting {
+    Setting { scope: Scope::Engine, ..Setting::of_run(name, Role::Tuning, SettingValue::Default) }
 }
 
 fn is_variable(name: &str) -> bool {
@@ -560,15 +535,15 @@ mod tests {
 
     /// `group | place` of each point.
     fn labels(points: &[PointData]) -> Vec<String> {
-        let told = |one: Described| format!("{} | {}", words(&one.label.group), words(&one.label.place));
-        describe(points).into_iter().map(told).collect()
+        let text = |one: Described| format!("{} | {}", words(&one.label.group), words(&one.label.place));
+        describe(points).into_iter().map(text).collect()
     }
 
-    fn groups(points: &[PointData]) -> Vec<String> {
+    fn group_labels(points: &[PointData]) -> Vec<String> {
         describe(points).iter().map(|one| words(&one.label.group)).collect()
     }
 
-    fn names(points: &[PointData]) -> Vec<String> {
+    fn dimension_names(points: &[PointData]) -> Vec<String> {
         let described = describe(points);
         let settings: Vec<&Settings> = described.iter().map(|one| &one.settings).collect();
         let chosen = independent(&settings, varying(settings.iter().copied()));
@@ -587,12 +562,12 @@ mod tests {
             point("sqlite", "oltp", &[], 16, 1),
         ];
         let expected = [
-            "target=file mode=rndrd | depth=8",
-            "target=file mode=rndwr | depth=32",
-            "target=sqlite workload=insert indexes=0 | ",
-            "target=fjall workload=insert indexes=3 | ",
-            "target=sqlite workload=oltp | clients=1",
-            "target=sqlite workload=oltp | clients=16",
+            "engine=file mode=rndrd | depth=8",
+            "engine=file mode=rndwr | depth=32",
+            "engine=sqlite workload=insert indexes=0 | ",
+            "engine=fjall workload=insert indexes=3 | ",
+            "engine=sqlite workload=oltp | clients=1",
+            "engine=sqlite workload=oltp | clients=16",
         ];
         assert_eq!(labels(&points), expected);
         assert_eq!(describe(&points).iter().map(|one| one.group).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 4]);
@@ -603,13 +578,13 @@ mod tests {
         let reads = point("file", "file", &[("mode", word("rndrd"))], 1, 1);
         let writes = point("file", "file", &[("mode", word("rndwr")), ("fsync", word("none"))], 1, 1);
         let unused = point("file", "file", &[("mode", word("seqrd")), ("fsync", word("all"))], 1, 1);
-        assert_eq!(names(&[reads.clone(), writes.clone()]), ["mode"]);
-        assert_eq!(names(&[reads.clone(), writes.clone(), unused.clone()]), ["mode"]);
-        assert_eq!(groups(&[reads.clone(), writes.clone()]), ["mode=rndrd", "mode=rndwr"]);
+        assert_eq!(dimension_names(&[reads.clone(), writes.clone()]), ["mode"]);
+        assert_eq!(dimension_names(&[reads.clone(), writes.clone(), unused.clone()]), ["mode"]);
+        assert_eq!(group_labels(&[reads.clone(), writes.clone()]), ["mode=rndrd", "mode=rndwr"]);
         let synced = point("file", "file", &[("mode", word("rndwr")), ("fsync", word("all"))], 1, 1);
         let all = [reads, writes, synced];
-        assert_eq!(names(&all), ["mode", "fsync"]);
-        assert_eq!(groups(&all), ["mode=rndrd", "mode=rndwr fsync=none", "mode=rndwr fsync=all"]);
+        assert_eq!(dimension_names(&all), ["mode", "fsync"]);
+        assert_eq!(group_labels(&all), ["mode=rndrd", "mode=rndwr fsync=none", "mode=rndwr fsync=all"]);
         let described = describe(&all);
         let dimensions = varying(described.iter().map(|one| &one.settings));
         assert_eq!(dimensions.iter().map(|one| one.is_complete).collect::<Vec<_>>(), [true, false]);
@@ -618,7 +593,7 @@ mod tests {
     #[test]
     fn what_follows_from_the_engine_is_no_dimension_of_its_own() {
         let points = [point("innodb", "oltp", &[], 1, 1), point("rocksdb", "oltp", &[], 1, 1)];
-        assert_eq!(names(&points), ["target"], "each has a cache of its own");
+        assert_eq!(dimension_names(&points), ["engine"], "each has a cache of its own");
     }
 
     #[test]
@@ -633,34 +608,34 @@ mod tests {
             [of(0), of(3)].concat()
         };
         let (none, made) = (["step=l.i0", "step=l.i1"], ["step=l.i0", "step=l.x indexes=3", "step=l.i1 indexes=3"]);
-        assert_eq!(groups(&steps(&["l.i0", "l.i1"]))[2..], none);
-        assert_eq!(groups(&steps(&["l.i0", "l.x", "l.i1"]))[3..], made);
-        assert_eq!(groups(&steps(&["l.i1"])), ["indexes=0", "indexes=3"], "it has them from the start");
+        assert_eq!(group_labels(&steps(&["l.i0", "l.i1"]))[2..], none);
+        assert_eq!(group_labels(&steps(&["l.i0", "l.x", "l.i1"]))[3..], made);
+        assert_eq!(group_labels(&steps(&["l.i1"])), ["indexes=0", "indexes=3"], "it has them from the start");
     }
 
     #[test]
     fn a_server_variable_that_is_not_set_differs_from_one_that_is() {
         let mut points = [point("mariadb", "oltp", &[], 1, 1), point("mariadb", "oltp", &[], 1, 1)];
         points[1].trial.target.params.0.insert("mariadb.flush".into(), word("O_DIRECT"));
-        assert_eq!(groups(&points), ["mariadb.flush=default", "mariadb.flush=O_DIRECT"]);
+        assert_eq!(group_labels(&points), ["mariadb.flush=default", "mariadb.flush=O_DIRECT"]);
     }
 
     #[test]
     fn pacing_and_the_end_of_the_run_are_dimensions() {
         let mut points: Vec<PointData> = (0..2).map(|_| point("null", "file", &[], 1, 1)).collect();
         points[1].trial.load.pacing = Pacing::Open { arrivals: Arrivals::Poisson { per_s: 5_000.0 } };
-        assert_eq!(groups(&points), ["pacing=closed", "pacing=poisson 5000"]);
+        assert_eq!(group_labels(&points), ["pacing=closed", "pacing=poisson 5000"]);
         let mut points: Vec<PointData> = (0..2).map(|_| point("file", "file", &[], 1, 1)).collect();
         points[1].trial.phases.until = Until::Steady { round: Nanos::from_secs(60), precondition: 2 };
-        assert_eq!(groups(&points), ["until=time", "until=steady"]);
+        assert_eq!(group_labels(&points), ["until=time", "until=steady"]);
     }
 
     #[test]
-    fn a_lone_sweep_is_named_by_target_and_workload() {
+    fn a_lone_sweep_is_named_by_engine_and_workload() {
         let points = [point("sqlite", "oltp", &[], 1, 1), point("sqlite", "oltp", &[], 4, 1)];
         assert_eq!(
             labels(&points),
-            ["target=sqlite workload=oltp | clients=1", "target=sqlite workload=oltp | clients=4"]
+            ["engine=sqlite workload=oltp | clients=1", "engine=sqlite workload=oltp | clients=4"]
         );
     }
 
@@ -671,7 +646,7 @@ mod tests {
             point.trial.target.path = Some(PathBuf::from(path));
             point
         };
-        assert_eq!(groups(&[at("/mnt/a/f"), at("/mnt/b/f")]), ["target=/mnt/a/f", "target=/mnt/b/f"]);
+        assert_eq!(group_labels(&[at("/mnt/a/f"), at("/mnt/b/f")]), ["engine=/mnt/a/f", "engine=/mnt/b/f"]);
         let on = |words: Option<&str>, mib: Option<u64>| {
             let mut point = point("sqlite", "oltp", &[], 1, 1);
             let kind = words.and_then(FileSystem::from_words);
@@ -679,9 +654,9 @@ mod tests {
             point
         };
         let kinds = [on(None, None), on(Some("ext4:nobarrier"), None), on(Some("btrfs:zstd:3"), None)];
-        assert_eq!(groups(&kinds), ["fs=none", "fs=ext4:nobarrier", "fs=btrfs:zstd:3"]);
+        assert_eq!(group_labels(&kinds), ["fs=none", "fs=ext4:nobarrier", "fs=btrfs:zstd:3"]);
         let sizes = [on(Some("xfs"), None), on(Some("xfs"), Some(512))];
-        assert_eq!(groups(&sizes), ["fs_size=default", "fs_size=512 MiB"]);
+        assert_eq!(group_labels(&sizes), ["fs_size=default", "fs_size=512 MiB"]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub fn durability_by_workload(points: &[PointAnalysis]) -> BTreeMap<&str, BTreeM
     let mut by_workload: BTreeMap<&str, BTreeMap<&str, BTreeSet<&str>>> = BTreeMap::new();
     for point in points {
         let Some(durability) = durability(point) else { continue };
-        by_workload.entry(&point.workload).or_default().entry(durability).or_default().insert(&point.target);
+        by_workload.entry(&point.workload).or_default().entry(durability).or_default().insert(&point.engine);
     }
     by_workload
 }

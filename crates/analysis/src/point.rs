@@ -17,7 +17,7 @@ pub struct PointAnalysis {
     /// Why it did not complete.
     pub error: Option<String>,
     /// The engine by name, or the path.
-    pub target: String,
+    pub engine: String,
     /// The workload by name.
     pub workload: String,
     /// Clients.

@@ -16,9 +16,9 @@
 //! depends on data : cache alone.
 
 use crate::InsertCost;
-use crate::chain;
 use crate::cost::DataFound;
 use crate::numbers::rates::PerOp;
+use crate::sequence;
 use crate::stats::{mean, students_t};
 use crate::window::Window;
 use model::PointData;
@@ -175,7 +175,7 @@ impl ObservedRun {
         let seconds = window.whole.iter().map(|tally| tally.length.as_secs_f64());
         let asked = point.traits.work.rows.and_then(|rows| rows.asked).unwrap_or(0) as f64;
         ObservedRun {
-            before: chain::rows_before(point, all),
+            before: sequence::rows_before(point, all),
             planned: asked.max(cost.rows),
             ends_by_rows: asked > 0.0,
             is_memory_limited: point.trial.target.limits.memory.is_some(),

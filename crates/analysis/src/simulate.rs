@@ -5,9 +5,9 @@
 
 use crate::{Analysis, DetailKind, Finding, analyse};
 use model::{
-    Arrivals, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval, KindRow, Load,
-    Machine, Nanos, OnError, OpKind, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData, PointState,
-    PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
+    Arrivals, Background, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval, KindDef,
+    KindRow, Load, Machine, Nanos, OnError, OpKind, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData,
+    PointState, PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
 
 /// One second in nanoseconds.
@@ -228,13 +228,12 @@ impl Simulation {
         self
     }
 
-    /// Beside the run, `clients` clients were to insert `asked` times a second and did so `done` times in each interval, 2 ms from
-    /// the moment at which each was due.
-    pub fn beside(self, clients: u32, asked: u64, done: u64) -> Simulation {
-        let facts = [("clients", clients.to_string()), ("kinds", "insert".into()), ("per_s", asked.to_string())];
+    /// In the background of the run, `clients` clients were to insert `asked` times a second and did so `done` times in each interval,
+    /// 2 ms from the moment at which each was due.
+    pub fn background(self, clients: u32, asked: u64, done: u64) -> Simulation {
         self.with(|point| {
-            point.facts.extend(facts.map(|(name, value)| Fact::new(format!("beside.{name}"), value)));
-            point.kinds.push("insert".into());
+            point.traits.course.background = Some(Background { clients, per_s: asked as f64 });
+            point.kinds.push(KindDef { background: true, ..KindDef::from("insert") });
             let phase = &mut point.phases[0];
             let seconds = phase.end.0 / SECOND;
             phase.offered += asked * seconds;
@@ -357,7 +356,7 @@ pub fn stepping(step: &str, seconds: usize, written_per_s: f64, pages_dirty: f64
 
 /// `point` with everything declared that it has by name.
 pub fn declared(mut point: PointData) -> PointData {
-    model::legacy::declare(&mut point);
+    model::legacy::declare_point(&mut point);
     point
 }
 

@@ -6,11 +6,10 @@
 //! Limits: a slowdown needs an interval, so a rate needs its own interval or at least three repeats. Inserts at a fixed rate are left
 //! out, because that rate is not the engine's.
 
-use crate::dimensions::{Setting, SettingValue, Settings, varying};
+use crate::dimensions::{Dimension, Role, STORAGE_LIMIT, Setting, SettingValue, Settings, varying};
 use crate::repeats::{MeanOfRepeats, RateDrop, combine, drop_between};
 use crate::sweep::is_usable;
 use crate::{InsertCost, PointAnalysis};
-use model::Value;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +30,7 @@ pub struct Slowdown {
     /// What else varies in the run, and what it was here.
     pub place: Vec<Setting>,
     /// The engine, or the path.
-    pub target: String,
+    pub engine: String,
     /// Rows inserted per second before,
     pub before: MeanOfRepeats,
     /// and after.
@@ -99,27 +98,24 @@ impl Comparison {
     }
 }
 
-/// What decides whether data fits.
-const SIZES: [&str; 3] = ["cache", "memory_limit", "rows"];
-const STORAGE: &str = "storage_limit";
-/// What does not distinguish a place: targets are compared separately, and repeats are combined.
-const NO_PLACE: [&str; 2] = ["target", "repeat"];
+/// What does not distinguish a place: engines are compared separately, and repeats are combined.
+const NO_PLACE: [Role; 2] = [Role::Engine, Role::Repeat];
 
 type InsertingPoint<'a> = (&'a PointAnalysis, &'a InsertCost);
 
 /// What `points`, all those of a run, show of slowdowns.
 pub fn compare(points: &[PointAnalysis]) -> Comparison {
     let mut left_out = Vec::new();
-    let mut by_target: BTreeMap<&str, Vec<InsertingPoint>> = BTreeMap::new();
+    let mut by_engine: BTreeMap<&str, Vec<InsertingPoint>> = BTreeMap::new();
     for (point, cost) in points.iter().filter_map(|point| Some((point, point.inserts.as_ref()?))) {
         match reason_to_leave_out(point, cost) {
             Some(reason) => left_out.push(LeftOut { point: point.id, reason }),
-            None => by_target.entry(&point.target).or_default().push((point, cost)),
+            None => by_engine.entry(&point.engine).or_default().push((point, cost)),
         }
     }
     let mut search = SlowdownSearch::default();
-    by_target.values().for_each(|own| search.add_engine(own));
-    left_out.extend(by_target.values().flatten().filter_map(|(point, _)| search.left_out(point.id)));
+    by_engine.values().for_each(|own| search.add_engine(own));
+    left_out.extend(by_engine.values().flatten().filter_map(|(point, _)| search.left_out(point.id)));
     let mut slowdowns = search.slowdowns;
     slowdowns.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)).then(b.drop.share.total_cmp(&a.drop.share)));
     Comparison { slowdowns, left_out }
@@ -127,7 +123,7 @@ pub fn compare(points: &[PointAnalysis]) -> Comparison {
 
 fn reason_to_leave_out(point: &PointAnalysis, cost: &InsertCost) -> Option<LeftOutReason> {
     let summary = point.summary.as_ref();
-    let is_paced = summary.is_some_and(|summary| summary.beside.is_some() || summary.offered_per_s.is_some());
+    let is_paced = summary.is_some_and(|summary| summary.background.is_some() || summary.offered_per_s.is_some());
     match () {
         _ if !is_usable(point) => Some(LeftOutReason::Invalid),
         _ if is_paced => Some(LeftOutReason::FixedRate),
@@ -161,11 +157,13 @@ struct PlaceCells<'a, K> {
 
 impl SlowdownSearch {
     fn add_engine(&mut self, own: &[InsertingPoint]) {
-        for at in group_by_place(own, &[STORAGE], |(point, _)| Some(storage_key(point))) {
+        for at in
+            group_by_place(own, |dimension| dimension.name == STORAGE_LIMIT, |(point, _)| Some(storage_key(point)))
+        {
             self.add_storage(&at);
         }
         // Rows, cache and memory limit are not compared by themselves: what matters is whether the data fits the cache.
-        for at in group_by_place(own, &SIZES, |(_, cost)| Some(cost.data_per_cache? > 1.0)) {
+        for at in group_by_place(own, |dimension| dimension.decides_fit, |(_, cost)| Some(cost.data_per_cache? > 1.0)) {
             if let (Some(fits), Some(outgrown)) = (at.cells.get(&false), at.cells.get(&true)) {
                 self.add_slowdown(Change::CacheOutgrown, &at.place, fits, outgrown);
             }
@@ -190,9 +188,9 @@ impl SlowdownSearch {
             return;
         };
         self.in_one.extend(ids);
-        let target = before[0].0.target.clone();
+        let engine = before[0].0.engine.clone();
         let place = place.to_vec();
-        self.slowdowns.push(Slowdown { change, place, target, before: before_rate, after: after_rate, drop });
+        self.slowdowns.push(Slowdown { change, place, engine, before: before_rate, after: after_rate, drop });
     }
 
     fn left_out(&self, point: u32) -> Option<LeftOut> {
@@ -217,9 +215,7 @@ fn mean_insert_rate(repeats: &[InsertingPoint]) -> f64 {
 
 /// The limit of the storage of `point`; `Absent` for none.
 fn storage_of(point: &PointAnalysis) -> SettingValue {
-    // A plan can list the word for no limit among the limits: such a point is like one without the setting.
-    let unlimited = SettingValue::Param(Value::Word(SettingValue::Absent.to_string()));
-    point.settings.value(STORAGE).filter(|limit| **limit != unlimited).cloned().unwrap_or(SettingValue::Absent)
+    point.settings.value(STORAGE_LIMIT).cloned().unwrap_or(SettingValue::Absent)
 }
 
 fn storage_key(point: &PointAnalysis) -> (bool, String) {
@@ -227,16 +223,16 @@ fn storage_key(point: &PointAnalysis) -> (bool, String) {
     (limit != SettingValue::Absent, limit.to_string())
 }
 
-/// The points by what varies among them except `changed`, and within such a place by their `cell`.
+/// The points by what varies among them, without the dimensions that `is_changed` selects, and within such a place by their `cell`.
 fn group_by_place<'a, K: Ord>(
     own: &[InsertingPoint<'a>],
-    changed: &[&str],
+    is_changed: impl Fn(&Dimension) -> bool,
     cell: impl Fn(&InsertingPoint<'a>) -> Option<K>,
 ) -> Vec<PlaceCells<'a, K>> {
     let names: Vec<String> = varying(own.iter().map(|(point, _)| &point.settings))
         .into_iter()
+        .filter(|dimension| !is_changed(dimension) && !NO_PLACE.contains(&dimension.role))
         .map(|dimension| dimension.name)
-        .filter(|name| !changed.contains(&name.as_str()) && !NO_PLACE.contains(&name.as_str()))
         .collect();
     let mut places: BTreeMap<Vec<Option<String>>, PlaceCells<K>> = BTreeMap::new();
     for one in own {

@@ -4,17 +4,17 @@
 //! differs between them may be the work itself. Invalid points are counted and named and otherwise left out. Nothing here is a
 //! sentence: the crate `report` words it.
 
-use crate::dimensions::{Setting, target_name};
+use crate::dimensions::{Setting, engine_or_path};
 use crate::durability::durability;
 use crate::finding::load::Overload;
-use crate::finding::machine::{Limit, LimitEvidence};
+use crate::finding::machine::{ForeignCpu, Limit, LimitEvidence};
 use crate::finding::rates::Unsteadiness;
 use crate::finding::{Code, DetailKind};
 use crate::repeats::MeanOfRepeats;
 use crate::slowdown::{Comparison, compare};
 use crate::sweep::{Sweep, SweepAxis, SweepPlace, SweepStep, sweeps};
 use crate::{Finding, PointAnalysis, Severity, Stall, Validity};
-use model::Plan;
+use model::{Plan, PointState};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -36,7 +36,7 @@ pub struct GroupVerdict {
     /// What distinguishes the group from the others.
     pub label: Vec<Setting>,
     /// The engine, or the path.
-    pub target: String,
+    pub engine: String,
     /// The workload.
     pub workload: String,
     /// The step of a sequence, if it is one.
@@ -200,11 +200,11 @@ pub struct Reason {
     pub points: usize,
 }
 
-/// Points of one target that the plan asked for and the run has not.
+/// Points of one engine that the plan asked for and the run has not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unmeasured {
     /// The engine, or the path.
-    pub target: String,
+    pub engine: String,
     /// The workload.
     pub workload: String,
     /// How many points are missing.
@@ -239,7 +239,7 @@ fn judge_group(own: &[&PointAnalysis], sweep: Option<&Sweep>) -> GroupVerdict {
     let own_durability = durability(first).filter(|word| own.iter().all(|point| durability(point) == Some(*word)));
     GroupVerdict {
         label: first.label.group.clone(),
-        target: first.target.clone(),
+        engine: first.engine.clone(),
         workload: first.workload.clone(),
         step: first.settings.step().map(str::to_owned),
         durability: own_durability.map(str::to_owned),
@@ -268,7 +268,7 @@ fn rate_reached(sweep: &Sweep, best: &SweepStep) -> RateReached {
     let summaries = || best.points.iter().filter_map(|point| point.summary.as_ref());
     let has_queries = summaries().any(|summary| summary.has_queries());
     let queries = best.estimate(|summary| Some((summary.queries_per_s, summary.queries_per_s_ci95)));
-    let background = summaries().find_map(|summary| summary.beside.as_ref());
+    let background = summaries().find_map(|summary| summary.background.as_ref());
     RateReached {
         ops_per_s: best.estimate(|summary| Some((summary.ops_per_s, summary.ops_per_s_ci95))).unwrap_or_default(),
         queries_per_s: queries.filter(|_| has_queries),
@@ -279,11 +279,11 @@ fn rate_reached(sweep: &Sweep, best: &SweepStep) -> RateReached {
         scaling: scaling(sweep),
         offered_per_s: summaries().find_map(|summary| summary.offered_per_s),
         is_overloaded: best.points.iter().any(|point| is_overloaded(point)),
-        background: background.map(|beside| BackgroundRate {
-            kinds: beside.kinds.clone(),
-            asked_per_s: beside.asked_per_s,
-            ops_per_s: beside.ops_per_s,
-            kept: beside.kept,
+        background: background.map(|summary| BackgroundRate {
+            kinds: summary.kinds.clone(),
+            asked_per_s: summary.asked_per_s,
+            ops_per_s: summary.ops_per_s,
+            kept: summary.kept,
         }),
     }
 }
@@ -377,7 +377,7 @@ impl Steadiness {
 fn bottleneck(points: &[&PointAnalysis]) -> Bottleneck {
     let mut all = Bottleneck::default();
     for point in points {
-        let limits: BTreeSet<Limit> = figures::<LimitEvidence>(point).map(LimitEvidence::limit).collect();
+        let limits = limits_of(point);
         all.judged += usize::from(!limits.is_empty());
         for limit in limits {
             match limit {
@@ -387,6 +387,15 @@ fn bottleneck(points: &[&PointAnalysis]) -> Bottleneck {
         }
     }
     all
+}
+
+/// What limited `point`, as its findings have it.
+fn limits_of(point: &PointAnalysis) -> BTreeSet<Limit> {
+    let shown = figures::<LimitEvidence>(point).map(LimitEvidence::limit);
+    // A failed point, or one of the scripted engine, shows no bottleneck, whoever used the CPUs.
+    let is_judged = point.state != PointState::Failed && !point.traits.engine.scripted;
+    let foreign = figures::<ForeignCpu>(point).filter(|_| is_judged).filter_map(ForeignCpu::limit);
+    shown.chain(foreign).collect()
 }
 
 impl Bottleneck {
@@ -481,25 +490,25 @@ fn reasons(points: &[PointAnalysis]) -> Vec<Reason> {
     reasons
 }
 
-/// The targets of which points are missing, in the order of the plan.
+/// The engines of which points are missing, in the order of the plan.
 fn unmeasured(points: &[PointAnalysis], plan: &Plan) -> Vec<Unmeasured> {
     let mut all: Vec<Unmeasured> = Vec::new();
     let mut places: HashMap<(String, &str), usize> = HashMap::new();
     for trial in &plan.trials {
-        let (target, workload) = (target_name(trial), &trial.workload.name);
-        let place = *places.entry((target.clone(), workload)).or_insert(all.len());
+        let (engine, workload) = (engine_or_path(trial), &trial.workload.name);
+        let place = *places.entry((engine.clone(), workload)).or_insert(all.len());
         if place == all.len() {
-            all.push(Unmeasured { target, workload: workload.clone(), missing: 0, planned: 0 });
+            all.push(Unmeasured { engine, workload: workload.clone(), missing: 0, planned: 0 });
         }
         all[place].planned += 1;
         all[place].missing += 1;
     }
     for point in points.iter().filter(|point| point.summary.is_some()) {
-        if let Some(place) = places.get(&(point.target.clone(), point.workload.as_str())) {
+        if let Some(place) = places.get(&(point.engine.clone(), point.workload.as_str())) {
             all[*place].missing = all[*place].missing.saturating_sub(1);
         }
     }
-    all.retain(|target| target.missing > 0);
+    all.retain(|one| one.missing > 0);
     all
 }
 
@@ -508,7 +517,7 @@ mod tests {
     use super::*;
     use crate::simulate::{Simulation, params, run_of};
     use crate::{Analysis, analyse};
-    use model::{Nanos, Pacing, PointData, PointState, Value};
+    use model::{Nanos, Pacing, PointData, Value};
 
     fn analysed(points: Vec<PointData>) -> Analysis {
         analyse(&run_of(points, Vec::new()))
@@ -579,7 +588,7 @@ mod tests {
         run.meta.plan.trials.push(other);
         run.points.pop();
         let missing =
-            |target: &str, planned| Unmeasured { target: target.into(), workload: "file".into(), missing: 1, planned };
+            |engine: &str, planned| Unmeasured { engine: engine.into(), workload: "file".into(), missing: 1, planned };
         assert_eq!(analyse(&run).verdict.trust.unmeasured, [missing("file", 2), missing("postgres", 1)]);
     }
 
@@ -624,7 +633,7 @@ mod tests {
         let reached = rate(&verdict.groups[0]);
         assert_eq!((reached.is_overloaded, reached.offered_per_s), (true, Some(5_000.0)));
         assert_eq!(verdict.bottleneck().limits.keys().copied().collect::<Vec<_>>(), [Limit::TargetOrClients]);
-        let verdict = judged(vec![Simulation::counts(&[1000; 12]).beside(4, 500, 498).point()]);
+        let verdict = judged(vec![Simulation::counts(&[1000; 12]).background(4, 500, 498).point()]);
         let background = rate(&verdict.groups[0]).background.clone().expect("there is one");
         assert_eq!((background.asked_per_s, background.ops_per_s), (500.0, 498.0));
     }

@@ -1,7 +1,7 @@
 //! `limits`: what the engine used of what it may have, as its control groups count it.
 //!
 //! In: the groups of a point. Out: one source. Limits: storage is counted for the groups' own processes, and for a device that is
-//! limited as a whole, for anything that uses it. What the kernel writes later in its own name is not in a group of version 1.
+//! limited by a rule of its own, for anything that uses it. What the kernel writes later in its own name is not in a group of version 1.
 
 use crate::counters::{ServerSource, in_process_source, own};
 use host::cgroup::CgroupLimits;
@@ -27,8 +27,8 @@ static LIMITS: ServerSource = ServerSource {
 /// All of them.
 pub(crate) const SOURCES: &[&ServerSource] = &[&LIMITS];
 
-/// The source of a point whose engine is in `cage`.
-pub fn sources(cage: &CgroupLimits) -> Vec<Box<dyn CounterSource>> {
-    let usage = cage.usage();
+/// The source of a point whose engine is held by `limits`.
+pub fn usage_sources(limits: &CgroupLimits) -> Vec<Box<dyn CounterSource>> {
+    let usage = limits.usage_reader();
     vec![in_process_source(&LIMITS, move || usage.read().to_vec())]
 }

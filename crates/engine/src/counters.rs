@@ -12,7 +12,7 @@ use std::time::Duration;
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
 /// One counter of a server.
-pub struct Counter {
+pub struct CounterSpec {
     /// Its name in the run file.
     name: &'static str,
     /// What the server calls it,
@@ -26,24 +26,24 @@ pub struct Counter {
     in_pages: bool,
 }
 
-/// A counter of an engine inside plimsoll, which nobody is asked for by name.
-pub const fn own(kind: CounterKind, name: &'static str, unit: &'static str, help: &'static str) -> Counter {
-    Counter { kind, ..grows(name, name, unit, help) }
+/// A counter of an engine inside plimsoll, which is not asked for by name.
+pub const fn own(kind: CounterKind, name: &'static str, unit: &'static str, help: &'static str) -> CounterSpec {
+    CounterSpec { kind, ..grows(name, name, unit, help) }
 }
 
 /// A counter that only grows.
-pub const fn grows(name: &'static str, known_as: &'static str, unit: &'static str, help: &'static str) -> Counter {
-    Counter { name, known_as, factor: 1.0, unit, kind: CounterKind::Counter, help, role: None, in_pages: false }
+pub const fn grows(name: &'static str, known_as: &'static str, unit: &'static str, help: &'static str) -> CounterSpec {
+    CounterSpec { name, known_as, factor: 1.0, unit, kind: CounterKind::Counter, help, role: None, in_pages: false }
 }
 
 /// A counter that goes up and down.
-pub const fn level(name: &'static str, known_as: &'static str, unit: &'static str, help: &'static str) -> Counter {
-    Counter { kind: CounterKind::Gauge, ..grows(name, known_as, unit, help) }
+pub const fn level(name: &'static str, known_as: &'static str, unit: &'static str, help: &'static str) -> CounterSpec {
+    CounterSpec { kind: CounterKind::Gauge, ..grows(name, known_as, unit, help) }
 }
 
-impl Counter {
+impl CounterSpec {
     /// As a source declares it.
-    pub fn def(&self) -> CounterDef {
+    pub fn to_def(&self) -> CounterDef {
         CounterDef {
             name: self.name.into(),
             unit: self.unit.into(),
@@ -54,24 +54,29 @@ impl Counter {
         }
     }
 
+    /// Its value among those of the server, in its own unit.
+    fn scaled_value(&self, values: &HashMap<String, String>) -> Option<f64> {
+        values.get(self.known_as)?.parse::<f64>().ok().map(|value| value * self.factor)
+    }
+
     /// What the server calls it.
     pub fn known_as(&self) -> &'static str {
         self.known_as
     }
 
     /// The same, which the analysis reads as `role`.
-    pub const fn read_as(self, role: CounterRole) -> Counter {
-        Counter { role: Some(role), ..self }
+    pub const fn read_as(self, role: CounterRole) -> CounterSpec {
+        CounterSpec { role: Some(role), ..self }
     }
 
-    /// The same, which counts pages where `role` speaks of bytes.
-    pub const fn pages_of(self, role: CounterRole) -> Counter {
-        Counter { role: Some(role), in_pages: true, ..self }
+    /// The same, which the analysis reads as `role`, in pages instead of bytes.
+    pub const fn pages_of(self, role: CounterRole) -> CounterSpec {
+        CounterSpec { role: Some(role), in_pages: true, ..self }
     }
 
     /// The same, in a unit of which the server's is `factor`.
-    pub const fn times(self, factor: f64) -> Counter {
-        Counter { factor, ..self }
+    pub const fn times(self, factor: f64) -> CounterSpec {
+        CounterSpec { factor, ..self }
     }
 }
 
@@ -82,7 +87,7 @@ pub struct ServerSource {
     /// One line.
     pub help: &'static str,
     /// Its counters.
-    pub counters: &'static [Counter],
+    pub counters: &'static [CounterSpec],
 }
 
 /// Asks a server for its values by its own names.
@@ -90,11 +95,11 @@ pub trait CounterQuery: Send {
     /// Connects.
     fn connect(&mut self) -> Option<()>;
     /// All values that it knows; `None` if it does not answer.
-    fn values(&mut self) -> Option<HashMap<String, String>>;
+    fn read_values(&mut self) -> Option<HashMap<String, String>>;
 }
 
 /// A source that reads `source` through `ask`, about `subject`.
-pub fn source(
+pub fn queried_source(
     source: &'static ServerSource,
     subject: &str,
     ask: impl CounterQuery + 'static,
@@ -117,7 +122,7 @@ struct InProcessSource<F> {
 
 impl<F: FnMut() -> Vec<Option<f64>> + Send> CounterSource for InProcessSource<F> {
     fn describe(&self) -> SourceDef {
-        let counters = self.source.counters.iter().map(Counter::def).collect();
+        let counters = self.source.counters.iter().map(CounterSpec::to_def).collect();
         SourceDef { name: self.source.name.into(), subject: self.source.name.into(), counters }
     }
 
@@ -135,7 +140,7 @@ struct QueriedSource<A> {
 
 impl<A: CounterQuery> CounterSource for QueriedSource<A> {
     fn describe(&self) -> SourceDef {
-        let counters = self.source.counters.iter().map(Counter::def).collect();
+        let counters = self.source.counters.iter().map(CounterSpec::to_def).collect();
         SourceDef { name: self.source.name.into(), subject: self.subject.clone(), counters }
     }
 
@@ -143,10 +148,21 @@ impl<A: CounterQuery> CounterSource for QueriedSource<A> {
         if !self.connected {
             self.connected = self.ask.connect().is_some();
         }
-        let values = if self.connected { self.ask.values() } else { None };
+        let values = if self.connected { self.ask.read_values() } else { None };
+        // After a failed answer the rest of it may still be in the connection: the next reading makes a new one.
         self.connected = values.is_some();
         let values = values.unwrap_or_default();
-        let value = |counter: &Counter| values.get(counter.known_as)?.parse::<f64>().ok().map(|v| v * counter.factor);
-        self.source.counters.iter().map(value).collect()
+        self.source.counters.iter().map(|counter| counter.scaled_value(&values)).collect()
     }
+}
+
+/// The name and the value in a row of two columns.
+pub fn name_and_value(row: Vec<Option<String>>) -> Option<(String, String)> {
+    let [name, value] = row.try_into().ok()?;
+    name.zip(value)
+}
+
+/// The integer among `values` that the server calls `name`.
+pub fn number_in(values: &HashMap<String, String>, name: &str) -> Option<u64> {
+    values.get(name)?.parse().ok()
 }

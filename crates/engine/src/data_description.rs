@@ -3,7 +3,7 @@
 //! In: a trial, the engine that it runs on. Out: a text that two trials must agree on to share data; a refusal of other data.
 //! Limits: data on an existing server carries its description in this process only.
 
-use crate::engine::{EngineDef, Start, workload_of};
+use crate::engine::{EngineDef, StartContext, workload_of};
 use crate::server::location::DataLocation;
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
@@ -12,20 +12,22 @@ use workload::SequenceState;
 
 /// `engine`, the workload and every parameter that shapes the data, as text. Two trials must agree on it to share it.
 pub(crate) fn shape_on(engine: &EngineDef, trial: &Trial) -> String {
-    let shaping = |defs: &'static [ParamDef], params: &Params| -> String {
-        let taken = |def: &'static ParamDef| params.0.iter().filter(|(name, _)| def.takes(name));
-        let shaping = defs.iter().filter(|def| def.shapes_data).flat_map(taken);
-        shaping.map(|(name, value)| format!(" {name}={value}")).collect()
-    };
-    let of_engine = shaping(engine.entry.params, &trial.target.params);
-    let of_workload = shaping(workload_of(trial).entry.params, &trial.workload.params);
+    let of_engine = shaping_values(engine.entry.params, &trial.target.params);
+    let of_workload = shaping_values(workload_of(trial).entry.params, &trial.workload.params);
     format!("{}{of_engine} {}{of_workload}", trial.target.engine, trial.workload.name)
+}
+
+/// ` name=value` of each parameter that shapes the data.
+fn shaping_values(defs: &'static [ParamDef], params: &Params) -> String {
+    let shaping = defs.iter().filter(|def| def.shapes_data);
+    let values = shaping.flat_map(|def| params.0.iter().filter(|(name, _)| def.takes(name)));
+    values.map(|(name, value)| format!(" {name}={value}")).collect()
 }
 
 /// What an instance made its data for.
 pub(crate) struct DataDescription {
     engine: &'static EngineDef,
-    /// As the manifest says it.
+    /// As in the manifest.
     data: String,
     shape: String,
     /// How far the trials on it have come.
@@ -33,19 +35,19 @@ pub(crate) struct DataDescription {
 }
 
 impl DataDescription {
-    pub(crate) fn new(start: &Start) -> DataDescription {
+    pub(crate) fn new(start: &StartContext) -> DataDescription {
         let shape = shape_on(start.engine, start.trial);
         DataDescription { engine: start.engine, data: start.data.into(), shape, sequence: SequenceState::default() }
     }
 
     /// The data is again as it was loaded: no trial has gone on with it.
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn forget_steps(&mut self) {
         self.sequence = SequenceState::default();
     }
 
     /// Refuses data that is not what `trial` expects.
-    pub(crate) fn check(&self, dir: &DataDir, trial: &Trial) -> Result<(), TargetError> {
-        dir.check(&self.data, trial.seed)?;
+    pub(crate) fn check_dir(&self, dir: &DataDir, trial: &Trial) -> Result<(), TargetError> {
+        dir.check_fits(&self.data, trial.seed)?;
         self.check_shape(&shown(dir.path()), trial)
     }
 

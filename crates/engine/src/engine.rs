@@ -6,12 +6,12 @@
 use crate::counters::ServerSource;
 use crate::verify::ReadBack;
 use host::cgroup::CgroupLimits;
-use host::device::Consent;
+use host::device::DestroyConsent;
 use host::error::TargetError;
 use load::{BackgroundLoad, Client, ClientSet, OpSource};
 use model::{Bytes, CounterSource, Fact, Op, Params, Trial};
 use std::path::Path;
-use workload::{ClientIndex, Kind, OpStream};
+use workload::{ClientIndex, OpKindDef, OpStream};
 
 /// One engine: how it presents itself and how it is started.
 pub struct EngineDef {
@@ -30,7 +30,7 @@ pub struct EngineDef {
     /// Refuses what the engine cannot do for a trial, wherever it is.
     pub check: fn(&Trial) -> Result<(), TargetError>,
     /// Starts an instance. The data does not exist yet, unless the trial names an existing file.
-    pub start: fn(&Start) -> Result<Box<dyn Instance>, TargetError>,
+    pub start: fn(&StartContext) -> Result<Box<dyn Instance>, TargetError>,
 }
 
 /// In which process the work of an engine is done, and so whose CPU time it is.
@@ -59,17 +59,17 @@ impl EngineLocation {
 }
 
 /// What an engine is started with.
-pub struct Start<'a> {
+pub struct StartContext<'a> {
     /// The engine itself.
     pub engine: &'static EngineDef,
     /// The first trial that the instance is for.
     pub trial: &'a Trial,
     /// The directory that the user wants measured. Data directories are made in it.
     pub parent: &'a Path,
-    /// The engine and every parameter that shapes the data, as text: what the manifest says of the data.
+    /// The engine and every parameter that shapes the data, as text: the description of the data in the manifest.
     pub data: &'a str,
     /// Block devices that the user allows to be overwritten.
-    pub destroy: &'a [Consent],
+    pub destroy: &'a [DestroyConsent],
     /// The control groups that a server starts in, if points have limits.
     pub cgroups: Option<&'a CgroupLimits>,
 }
@@ -77,7 +77,7 @@ pub struct Start<'a> {
 /// Clients ready to be started, and what they do.
 pub struct WorkloadClients {
     /// The kinds of operation.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<OpKindDef>,
     /// One per client.
     pub clients: Vec<Box<dyn Client>>,
     /// The background load.
@@ -85,22 +85,29 @@ pub struct WorkloadClients {
 }
 
 impl WorkloadClients {
-    /// `clients` clients for `part`, made by `client`, and as many for the background load `background`.
+    /// `clients` clients for `stream`, made by `client`, and as many for the background load `background`.
     pub(crate) fn new<O: Op + 'static>(
-        kinds: &[Kind],
-        part: &OpStream<O>,
+        kinds: &[OpKindDef],
+        stream: &OpStream<O>,
         background: Option<&workload::BackgroundOps<O>>,
         clients: u32,
         client: impl Fn(OpSource<O>, ClientIndex) -> Box<dyn Client>,
     ) -> WorkloadClients {
-        let all = |part: &OpStream<O>| slots(clients).map(|slot| client(OpSource::new(part, slot), slot)).collect();
         let background = background.map(|background| BackgroundLoad {
-            clients: all(&background.stream),
+            clients: clients_of(&background.stream, clients, &client),
             kinds: background.kinds.clone(),
             per_s: background.per_client_s * f64::from(clients),
         });
-        WorkloadClients { kinds: kinds.to_vec(), clients: all(part), background }
+        WorkloadClients { kinds: kinds.to_vec(), clients: clients_of(stream, clients, &client), background }
     }
+}
+
+fn clients_of<O: Op + 'static>(
+    stream: &OpStream<O>,
+    clients: u32,
+    client: &impl Fn(OpSource<O>, ClientIndex) -> Box<dyn Client>,
+) -> Vec<Box<dyn Client>> {
+    slots_for(clients).map(|slot| client(OpSource::new(stream, slot), slot)).collect()
 }
 
 impl From<WorkloadClients> for ClientSet {
@@ -131,7 +138,7 @@ pub struct DataSpace {
     pub rows: Option<u64>,
 }
 
-/// What an instance is reset for: who uses its data next.
+/// What an instance is reset for: the next use of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResetFor {
     /// A point of its own. It may begin with a fresh copy of the loaded data.
@@ -142,7 +149,7 @@ pub enum ResetFor {
 
 /// A running engine with its data.
 ///
-/// The order of calls, where `*` may repeat:
+/// The order of calls; those before a `*` may repeat:
 ///
 /// ```text
 /// check*  ->  loaders  ->  finish_load  ->  ( clients  ->  finish_trial  ->  read_back  ->  reset )*  ->  stop
@@ -156,19 +163,19 @@ pub trait Instance {
     fn report(&self) -> InstanceReport;
 
     /// Refuses what this kernel or this directory cannot do for `trial`, in addition to what [`EngineDef::check`] refuses.
-    fn check(&mut self, _: &Trial) -> Result<(), TargetError> {
+    fn check_trial(&mut self, _: &Trial) -> Result<(), TargetError> {
         Ok(())
     }
 
     /// The clients that make the data. `None` if there is nothing to make.
-    fn loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError>;
+    fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError>;
 
     /// Quiesces the engine after the load (syncs, checkpoints) and marks the data as complete. Also called if there was nothing to
     /// load. Returns facts about the load.
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError>;
 
     /// Whether [`Instance::reset`] can bring back the data as it was loaded, whatever the trials before did to it.
-    fn restores(&self) -> bool {
+    fn can_restore(&self) -> bool {
         false
     }
 
@@ -178,7 +185,7 @@ pub trait Instance {
     }
 
     /// The clients of `trial`. Refuses data that was not made for it.
-    fn clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError>;
+    fn make_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError>;
 
     /// Facts that are known only after the load of a trial. Counters in them begin again from zero.
     fn finish_trial(&mut self) -> Vec<Fact> {
@@ -192,17 +199,17 @@ pub trait Instance {
     }
 
     /// The engine's own counters, read over a connection of their own.
-    fn sources(&self) -> Vec<Box<dyn CounterSource>> {
+    fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {
         Vec::new()
     }
 
     /// What went wrong outside of the operations since the start, such as a background sync that failed.
-    fn trouble(&self) -> Option<String> {
+    fn describe_trouble(&self) -> Option<String> {
         None
     }
 
     /// Space and rows of the data, as of now.
-    fn space(&self) -> DataSpace;
+    fn measure_space(&self) -> DataSpace;
 
     /// Stops the engine and removes the data that plimsoll made.
     fn stop(self: Box<Self>) -> Result<(), TargetError>;
@@ -213,12 +220,13 @@ const LOADERS_MAX: u64 = 8;
 
 /// How many clients make a data set of `ops` operations at once: one for each core that plimsoll may use.
 pub(crate) fn loaders_for(ops: Option<u64>) -> u32 {
+    // The cores that this process may use, which a container may have fewer of than the machine.
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     cores.min(LOADERS_MAX).min(ops.unwrap_or(1)).max(1) as u32
 }
 
 /// One slot for each of `clients` clients.
-pub(crate) fn slots(clients: u32) -> impl Iterator<Item = ClientIndex> {
+pub(crate) fn slots_for(clients: u32) -> impl Iterator<Item = ClientIndex> {
     (0..clients).map(move |client| ClientIndex { client, clients })
 }
 

@@ -17,7 +17,7 @@ const OPS_PER_S: f64 = 100_000.0;
 /// And its data to grow no faster than this: above, the clients' own CPU time for making and packing rows is the limit.
 const GROWTH_BYTES_PER_S: f64 = 100e6;
 
-/// The most space that `trial` takes: its data, what warmup and run add to it, and what the engine needs beside; or the image of
+/// The most space that `trial` takes: its data, what warmup and run add to it, and the engine's logs and copies; or the image of
 /// the file system that is made for it.
 pub fn disk_bytes(trial: &Trial) -> Bytes {
     chain_bytes(std::slice::from_ref(trial))
@@ -34,7 +34,7 @@ pub fn image_bytes(steps: &[Trial]) -> Option<Bytes> {
     Some(fs.size.unwrap_or_else(|| volume::image_for(fs.kind, peak_bytes(steps))))
 }
 
-/// The data of `trial` when it is made, with what the engine needs beside.
+/// The data of `trial` when it is made, with the engine's logs and copies.
 pub fn data_bytes(trial: &Trial) -> Bytes {
     let data = (workload_of(trial).data_bytes)(&trial.workload.params);
     with_copy(trial, (engine_of(trial).disk_peak)(data, &trial.target.params))
@@ -48,6 +48,7 @@ fn with_copy(trial: &Trial, peak: Bytes) -> Bytes {
 
 fn peak_bytes(steps: &[Trial]) -> Bytes {
     let Some(trial) = steps.first() else { return Bytes(0) };
+    // An existing file or device is measured as it is: nothing is made.
     if trial.target.path.as_ref().is_some_and(|path| path.exists()) {
         return Bytes(0);
     }
@@ -63,14 +64,14 @@ fn grown_bytes(trial: &Trial) -> f64 {
     growth.0 as f64 * ops_at_most(trial, growth)
 }
 
-/// The most bytes that warmup and run of `trial` write, beside making its data; `None` if that cannot be known: an engine
+/// The most bytes that warmup and run of `trial` write, without making its data; `None` if that cannot be known: an engine
 /// writes more than it is given, and a run without `ops_max` writes as much as it can.
 pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
     let (workload, params, seed) = (workload_of(trial), &trial.workload.params, trial.seed);
     if engine_of(trial).scripted {
         return Some(Bytes(0));
     }
-    if overwrites(trial) {
+    if precondition_overwrites(trial) {
         return None;
     }
     let sequence = SequenceState::default();
@@ -84,18 +85,19 @@ pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
     };
     match (writes, block, trial.phases.ops_max, trial.phases.warmup) {
         (false, ..) => Some(Bytes(0)),
+        // Only a count of operations bounds what is written; a warmup has a length and no count.
         (true, Some(block), Some(ops), Nanos(0)) => Some(Bytes(block.0.saturating_mul(ops))),
         _ => None,
     }
 }
 
-/// Whether what stands at the path of `trial` is written whole before the run.
-fn overwrites(trial: &Trial) -> bool {
+/// Whether the file at the path of `trial` is overwritten before the run.
+fn precondition_overwrites(trial: &Trial) -> bool {
     trial.target.path.is_some() && trial.phases.precondition() > 1
 }
 
-/// Whether `trial` writes, beside making its data.
-pub fn writes(trial: &Trial) -> bool {
+/// Whether `trial` writes, apart from making its data.
+pub fn writes_in_run(trial: &Trial) -> bool {
     written_bytes_at_most(trial) != Some(Bytes(0))
 }
 

@@ -1,4 +1,4 @@
-//! fjall, embedded: a log-structured merge tree, the LSM beside SQLite's B-tree.
+//! fjall, embedded: a log-structured merge tree, the counterpart of SQLite's B-tree.
 //!
 //! In: a trial of the family kv. Out: clients that put atomic batches and get keys, one key space per table of the workload.
 //! Limits: the batch of an operation is built inside the measured time, as an application would build it.
@@ -9,13 +9,13 @@
 use crate::counters::{ServerSource, in_process_source, own};
 use crate::data_description::DataDescription;
 use crate::engine::{
-    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, Start, WorkloadClients, depth_one_only,
-    loaders_for,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients,
+    depth_one_only, loaders_for,
 };
-use crate::kv::{KvDriver, Store, program_of};
+use crate::kv::{KvDriver, KvStore, program_of};
 use crate::maintenance::{self, Maintenance};
 use crate::periodic::PeriodicTask;
-use crate::reset::{BETWEEN, DataReset, ResetMode};
+use crate::reset::{BETWEEN, DataReset, ResetMode, WhileStopped};
 use crate::{params, sql};
 use ::fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, LsmError as StorageError, PersistMode};
 use host::data_dir::DataDir;
@@ -29,7 +29,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use workload::{BackgroundOps, Kind, OpStream, SequenceState};
+use workload::{BackgroundOps, OpKindDef, OpStream, SequenceState};
 
 /// The engine `fjall`.
 pub static FJALL: EngineDef = EngineDef {
@@ -47,7 +47,7 @@ pub static FJALL: EngineDef = EngineDef {
     disk_peak: |data, _| Bytes(2 * data.0 + data.0.min(576 << 20)),
     version: || Ok(VERSION.into()),
     check: |trial| depth_one_only(trial).and_then(|()| program_of(trial, &SequenceState::default()).map(drop)),
-    start: |start| Ok(Box::new(Fjall::start(start)?)),
+    start: |start| Ok(Box::new(FjallInstance::start(start)?)),
 };
 
 /// The release in Cargo.lock; the crate does not tell at run time.
@@ -75,7 +75,7 @@ static COUNTERS: ServerSource = ServerSource {
 
 const PARAMS: &[ParamDef] = &[params::DURABILITY, params::CACHE, BETWEEN];
 
-struct Fjall {
+struct FjallInstance {
     /// Nothing while its files are changed, and if it could not be opened again.
     open: Option<OpenDatabase>,
     watched: WatchedDatabase,
@@ -95,75 +95,78 @@ struct Fjall {
 type WatchedDatabase = Arc<Mutex<Option<(Database, Vec<Keyspace>)>>>;
 
 /// Nothing that can panic changes it under the lock.
-fn locked(watched: &WatchedDatabase) -> MutexGuard<'_, Option<(Database, Vec<Keyspace>)>> {
+fn lock_watched(watched: &WatchedDatabase) -> MutexGuard<'_, Option<(Database, Vec<Keyspace>)>> {
     watched.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The database. Its threads end when this is dropped, with all clients.
 struct OpenDatabase {
-    /// Persists where durability is `os`.
+    /// Persists once a second if durability is `os`.
     syncer: Option<PeriodicTask>,
     keyspaces: Vec<Keyspace>,
     database: Database,
 }
 
 impl OpenDatabase {
-    fn new(own: &Path, params: &Params, tables: &[&str]) -> Result<OpenDatabase, TargetError> {
-        let open = || {
-            let cache = params.bytes("cache").0;
-            let database = Database::builder(own).cache_size(cache).manual_journal_persist(true).open()?;
-            let keyspaces = tables.iter().map(|table| database.keyspace(table, KeyspaceCreateOptions::default));
-            Ok((keyspaces.collect::<Result<_, Error>>()?, database))
-        };
-        let (keyspaces, database) = open().map_err(engine_error("open a database in", own))?;
+    fn open(own: &Path, params: &Params, tables: &[&str]) -> Result<OpenDatabase, TargetError> {
+        let cache = params.bytes("cache").0;
+        let (database, keyspaces) =
+            open_keyspaces(own, cache, tables).map_err(engine_error("open a database in", own))?;
         Ok(OpenDatabase { syncer: sync_each_second(&database, params)?, keyspaces, database })
     }
 }
 
-impl Fjall {
-    fn start(start: &Start) -> Result<Fjall, TargetError> {
+/// Opens the database in `own`. Journals are persisted by each batch or by plimsoll, as the durability asks, and not by fjall's timer.
+fn open_keyspaces(own: &Path, cache_bytes: u64, tables: &[&str]) -> Result<(Database, Vec<Keyspace>), Error> {
+    let database = Database::builder(own).cache_size(cache_bytes).manual_journal_persist(true).open()?;
+    let keyspaces = tables.iter().map(|table| database.keyspace(table, KeyspaceCreateOptions::default));
+    let keyspaces = keyspaces.collect::<Result<_, Error>>()?;
+    Ok((database, keyspaces))
+}
+
+impl FjallInstance {
+    fn start(start: &StartContext) -> Result<FjallInstance, TargetError> {
         let mut dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         let (own, params) = (dir.own_directory("fjall")?, start.trial.target.params.clone());
-        let open = Some(OpenDatabase::new(&own, &params, &[])?);
+        let open = Some(OpenDatabase::open(&own, &params, &[])?);
         let (persist, made_for, reset) =
             (persist_mode(&params), DataDescription::new(start), DataReset::from_params(&params));
         let (watched, tables) = (WatchedDatabase::default(), Vec::new());
-        Ok(Fjall { open, watched, params, tables, persist, made_for, reset, own, dir })
+        Ok(FjallInstance { open, watched, params, tables, persist, made_for, reset, own, dir })
     }
 
-    fn open(&self) -> Result<&OpenDatabase, TargetError> {
-        let closed = || TargetError::Failed(format!("fjall in `{}` could not be opened again", shown(self.dir.path())));
-        self.open.as_ref().ok_or_else(closed)
+    fn opened(&self) -> Result<&OpenDatabase, TargetError> {
+        self.open.as_ref().ok_or_else(|| {
+            TargetError::Failed(format!("fjall in `{}` could not be opened again", shown(self.dir.path())))
+        })
     }
 
     /// Closes the database, does `meanwhile` to its directory, and opens it again.
-    fn reopen(
-        &mut self,
-        meanwhile: fn(&mut DataReset, &mut DataDir, &Path) -> Result<(), TargetError>,
-    ) -> Result<(), TargetError> {
-        let was_watched = locked(&self.watched).take().is_some();
+    fn reopen_after(&mut self, meanwhile: WhileStopped) -> Result<(), TargetError> {
+        // The sampler holds clones of the database: without giving them up it would not close.
+        let was_watched = lock_watched(&self.watched).take().is_some();
         self.open = None;
         meanwhile(&mut self.reset, &mut self.dir, &self.own)?;
-        self.open = Some(OpenDatabase::new(&self.own, &self.params, &self.tables)?);
+        self.open = Some(OpenDatabase::open(&self.own, &self.params, &self.tables)?);
         if was_watched {
-            self.watch();
+            self.watch_counters();
         }
         Ok(())
     }
 
-    fn watch(&self) {
+    fn watch_counters(&self) {
         let opened = self.open.as_ref();
-        *locked(&self.watched) = opened.map(|open| (open.database.clone(), open.keyspaces.clone()));
+        *lock_watched(&self.watched) = opened.map(|open| (open.database.clone(), open.keyspaces.clone()));
     }
 
-    fn part_clients(
+    fn stream_clients(
         &self,
-        kinds: &[Kind],
+        kinds: &[OpKindDef],
         part: &OpStream<KvOp>,
         background: Option<&BackgroundOps<KvOp>>,
         clients: u32,
     ) -> Result<WorkloadClients, TargetError> {
-        let open = self.open()?;
+        let open = self.opened()?;
         Ok(WorkloadClients::new(kinds, part, background, clients, |source, _| {
             let (database, keyspaces) = (open.database.clone(), open.keyspaces.clone());
             let store = FjallStore { database, keyspaces, persist: self.persist };
@@ -172,16 +175,16 @@ impl Fjall {
     }
 }
 
-impl Instance for Fjall {
+impl Instance for FjallInstance {
     fn report(&self) -> InstanceReport {
-        let own = [Fact::new("engine.version", VERSION), Fact::new("durability", durability(self.persist))];
+        let own = [Fact::new("engine.version", VERSION), Fact::new("durability", durability_of(self.persist))];
         let cache = self.open.iter().map(|open| open.database.cache_capacity().to_string());
         let persist = Fact::new("fjall.persist_each_batch", persist_words(self.persist));
         let own = own.into_iter().chain(cache.map(|bytes| Fact::new("fjall.cache_bytes", bytes))).chain([persist]);
         InstanceReport { facts: own.chain(self.reset.facts()).collect(), ..InstanceReport::default() }
     }
 
-    fn loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
+    fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
         let program = program_of(trial, &self.made_for.sequence)?;
         let open = self.open.as_mut().expect("nothing has closed it yet");
         for table in &program.tables {
@@ -190,78 +193,79 @@ impl Instance for Fjall {
         }
         self.tables.extend(&program.tables);
         let Some(load) = &program.load else { return Ok(None) };
-        Ok(Some(self.part_clients(&program.kinds, load, None, loaders_for(load.ops))?))
+        Ok(Some(self.stream_clients(&program.kinds, load, None, loaders_for(load.ops))?))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
-        let OpenDatabase { database, keyspaces, .. } = self.open()?;
-        quiesce(database, keyspaces).map_err(engine_error("flush", self.dir.path()))?;
+        let OpenDatabase { database, keyspaces, .. } = self.opened()?;
+        quiesce_database(database, keyspaces).map_err(engine_error("flush", self.dir.path()))?;
         // Exact as long as no key was put twice.
         let rows = keyspaces.iter().map(|keyspace| keyspace.approximate_len() as u64).sum();
         if self.reset.mode != ResetMode::Keep {
-            self.reopen(DataReset::keep_copy)?;
+            self.reopen_after(DataReset::keep_copy)?;
         }
         self.dir.seal(rows)?;
         Ok(self.reset.facts_of_load())
     }
 
-    fn restores(&self) -> bool {
-        self.reset.restores()
+    fn can_restore(&self) -> bool {
+        self.reset.can_restore()
     }
 
     fn reset(&mut self, purpose: ResetFor) -> Result<(), TargetError> {
         if !self.reset.is_due(purpose, &mut self.made_for) {
             return Ok(());
         }
-        if !self.restores() {
+        if !self.can_restore() {
             // The journal may still be in the process's buffer.
-            let kept = self.open()?.database.persist(PersistMode::SyncAll);
+            let kept = self.opened()?.database.persist(PersistMode::SyncAll);
             kept.map_err(engine_error("persist", self.dir.path()))?;
         }
-        self.reopen(|reset, _, data| reset.restore(data))
+        self.reopen_after(|reset, _, data| reset.restore_data(data))
     }
 
-    fn clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
-        self.made_for.check(&self.dir, trial)?;
+    fn make_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
+        self.made_for.check_dir(&self.dir, trial)?;
         let program = program_of(trial, &self.made_for.sequence)?;
         if program.drains {
-            let OpenDatabase { database, keyspaces, .. } = self.open()?;
+            let OpenDatabase { database, keyspaces, .. } = self.opened()?;
             let (database, keyspaces) = (database.clone(), keyspaces.clone());
             let drain = FjallDrain { database, keyspaces, directory: self.dir.path().into() };
             return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.load.clients, &drain));
         }
-        self.part_clients(&program.kinds, &program.run, program.background.as_ref(), trial.load.clients)
+        self.stream_clients(&program.kinds, &program.run, program.background.as_ref(), trial.load.clients)
     }
 
-    fn sources(&self) -> Vec<Box<dyn CounterSource>> {
-        self.watch();
+    fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {
+        self.watch_counters();
         let watched = self.watched.clone();
-        vec![in_process_source(&COUNTERS, move || match &*locked(&watched) {
-            Some((database, keyspaces)) => values(database, keyspaces),
+        vec![in_process_source(&COUNTERS, move || match &*lock_watched(&watched) {
+            Some((database, keyspaces)) => counter_values(database, keyspaces),
             None => vec![None; COUNTERS.counters.len()],
         })]
     }
 
-    fn trouble(&self) -> Option<String> {
-        self.open.as_ref()?.syncer.as_ref().and_then(PeriodicTask::failure)
+    fn describe_trouble(&self) -> Option<String> {
+        self.open.as_ref()?.syncer.as_ref().and_then(PeriodicTask::first_failure)
     }
 
-    fn space(&self) -> DataSpace {
-        let is_log = |path: &Path| path.as_os_str().as_encoded_bytes().ends_with(b".jnl");
-        DataSpace { total: self.dir.footprint(), logs: Some(self.dir.footprint_of(&is_log)), rows: self.dir.amount() }
+    fn measure_space(&self) -> DataSpace {
+        let logs = self.dir.footprint_of(&|path| path.as_os_str().as_encoded_bytes().ends_with(b".jnl"));
+        DataSpace { total: self.dir.footprint(), logs: Some(logs), rows: self.dir.amount() }
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
-        let Fjall { dir, open, watched, .. } = *self;
-        locked(&watched).take();
+        let FjallInstance { dir, open, watched, .. } = *self;
+        lock_watched(&watched).take();
         drop(open); // its threads end before its files go
         dir.remove()
     }
 }
 
 /// In the order of [`COUNTERS`].
-fn values(database: &Database, keyspaces: &[Keyspace]) -> Vec<Option<f64>> {
-    let sum = |of: fn(&Keyspace) -> u64| Some(keyspaces.iter().map(of).sum::<u64>() as f64);
+fn counter_values(database: &Database, keyspaces: &[Keyspace]) -> Vec<Option<f64>> {
+    let l0_tables: usize = keyspaces.iter().map(Keyspace::l0_table_count).sum();
+    let table_bytes: u64 = keyspaces.iter().map(Keyspace::disk_space).sum();
     vec![
         database.journal_disk_space().ok().map(|bytes| bytes as f64),
         Some(database.write_buffer_size() as f64),
@@ -269,8 +273,8 @@ fn values(database: &Database, keyspaces: &[Keyspace]) -> Vec<Option<f64>> {
         Some(database.active_compactions() as f64),
         Some(database.compactions_completed() as f64),
         Some(database.time_compacting().as_nanos() as f64),
-        sum(|keyspace| keyspace.l0_table_count() as u64),
-        sum(Keyspace::disk_space),
+        Some(l0_tables as f64),
+        Some(table_bytes as f64),
     ]
 }
 
@@ -279,8 +283,9 @@ const QUIET_FOR: Duration = Duration::from_millis(100);
 
 /// Writes out what is in memory, and waits for the compactions that follow: else they would come during the run and be counted
 /// there.
-fn quiesce(database: &Database, keyspaces: &[Keyspace]) -> Result<(), Error> {
+fn quiesce_database(database: &Database, keyspaces: &[Keyspace]) -> Result<(), Error> {
     for keyspace in keyspaces {
+        // Otherwise the memtable of the load would be flushed during the run, and its writes charged to that.
         keyspace.rotate_memtable_and_wait()?;
     }
     database.persist(PersistMode::SyncAll)?;
@@ -306,13 +311,13 @@ impl Maintenance for FjallDrain {
         format!("fjall in `{}`", shown(&self.directory))
     }
 
-    fn open(&self) -> Result<(), sql::OpFailure> {
+    fn open_connection(&self) -> Result<(), sql::OpFailure> {
         Ok(())
     }
 
-    fn perform(&self, (): &mut (), _: &KvOp) -> Result<(), sql::OpFailure> {
-        quiesce(&self.database, &self.keyspaces).map_err(|error| sql::OpFailure {
-            class: FjallStore::class(&error, &self.directory),
+    fn perform_op(&self, (): &mut (), _: &KvOp) -> Result<(), sql::OpFailure> {
+        quiesce_database(&self.database, &self.keyspaces).map_err(|error| sql::OpFailure {
+            class: FjallStore::failure_class(&error, &self.directory),
             text: text_of(&error),
         })
     }
@@ -344,7 +349,7 @@ fn persist_words(persist: Option<PersistMode>) -> &'static str {
     }
 }
 
-fn durability(persist: Option<PersistMode>) -> &'static str {
+fn durability_of(persist: Option<PersistMode>) -> &'static str {
     match persist {
         Some(PersistMode::SyncAll | PersistMode::SyncData) => "disk",
         Some(PersistMode::Buffer) => "os",
@@ -358,10 +363,10 @@ fn sync_each_second(database: &Database, params: &Params) -> Result<Option<Perio
     }
     let database = database.clone();
     // After a sync that failed, fjall itself refuses all further writes.
-    let did_not_hold =
-        |error: Error| format!("durability = `os` did not hold: fjall cannot persist: {}", text_of(&error));
-    let sync = move || database.persist(PersistMode::SyncAll).map_err(did_not_hold);
-    let syncer = PeriodicTask::start("fjall-sync", sync);
+    let syncer = PeriodicTask::start("fjall-sync", move || {
+        let synced = database.persist(PersistMode::SyncAll);
+        synced.map_err(|error| format!("durability = `os` did not hold: fjall cannot persist: {}", text_of(&error)))
+    });
     syncer.map(Some).map_err(|error| TargetError::Failed(format!("cannot start a thread that syncs: {error}")))
 }
 
@@ -372,11 +377,11 @@ struct FjallStore {
     persist: Option<PersistMode>,
 }
 
-impl Store for FjallStore {
+impl KvStore for FjallStore {
     type Error = Error;
     const ENGINE: &'static str = "fjall";
 
-    fn put(&mut self, op: &KvOp) -> Result<(), Error> {
+    fn put_batch(&mut self, op: &KvOp) -> Result<(), Error> {
         let mut batch = self.database.batch().durability(self.persist);
         for entry in &op.entries {
             batch.insert(&self.keyspaces[entry.table as usize], op.key(entry), op.value(entry));
@@ -387,16 +392,16 @@ impl Store for FjallStore {
         batch.commit()
     }
 
-    fn get(&mut self, op: &KvOp, entry: &KvEntry) -> Result<Option<usize>, Error> {
+    fn get_value(&mut self, op: &KvOp, entry: &KvEntry) -> Result<Option<usize>, Error> {
         let value = self.keyspaces[entry.table as usize].get(op.key(entry))?;
         Ok(value.map(|value| std::hint::black_box(value).len()))
     }
 
-    fn class(error: &Error, directory: &Path) -> FailureClass {
+    fn failure_class(error: &Error, directory: &Path) -> FailureClass {
         class_of(error, || free_bytes(directory))
     }
 
-    fn text(error: &Error, directory: &Path) -> String {
+    fn describe_error(error: &Error, directory: &Path) -> String {
         match error {
             Error::Poisoned => format!("{}; {} are free on its disk", text_of(error), free_bytes(directory)),
             error => text_of(error),
@@ -422,7 +427,7 @@ fn class_of(error: &Error, free: impl FnOnce() -> Bytes) -> FailureClass {
     }
 }
 
-/// What an unprivileged user may still write where `directory` is; all there is if the system does not say.
+/// What an unprivileged user may still write on the disk of `directory`; no limit if the system does not report it.
 fn free_bytes(directory: &Path) -> Bytes {
     let free = rustix::fs::statvfs(directory).map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize));
     Bytes(free.unwrap_or(u64::MAX))

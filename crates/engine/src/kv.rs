@@ -1,6 +1,6 @@
-//! What the embedded engines of keys and values have in common: a client that puts batches and gets keys, and says what failed.
+//! What the embedded engines of keys and values have in common: a client that puts batches and gets keys, and describes what failed.
 //!
-//! In: a [`Store`], which is one client's way into an engine. Out: a [`Driver`]. Limits: keys are got one after the other.
+//! In: a [`KvStore`], which is one client's way into an engine. Out: a [`Driver`]. Limits: keys are got one after the other.
 
 use crate::engine::workload_of;
 use host::error::{TargetError, shown};
@@ -10,23 +10,23 @@ use std::path::{Path, PathBuf};
 use workload::{KvProgram, SequenceState};
 
 /// One client's way into an engine.
-pub trait Store: Send + 'static {
+pub trait KvStore: Send + 'static {
     /// Why it did not do something.
     type Error: Send;
     /// The engine's name, for messages.
     const ENGINE: &'static str;
     /// Puts all entries of `op` and removes others, as one batch.
-    fn put(&mut self, op: &KvOp) -> Result<(), Self::Error>;
+    fn put_batch(&mut self, op: &KvOp) -> Result<(), Self::Error>;
     /// Gets the key of `entry`: the bytes of its value, which was looked at; `None` if it is not there.
-    fn get(&mut self, op: &KvOp, entry: &KvEntry) -> Result<Option<usize>, Self::Error>;
+    fn get_value(&mut self, op: &KvOp, entry: &KvEntry) -> Result<Option<usize>, Self::Error>;
     /// The class of `error` in an engine in `directory`.
-    fn class(error: &Self::Error, directory: &Path) -> FailureClass;
-    /// What it says to people.
-    fn text(error: &Self::Error, directory: &Path) -> String;
+    fn failure_class(error: &Self::Error, directory: &Path) -> FailureClass;
+    /// Its description for people.
+    fn describe_error(error: &Self::Error, directory: &Path) -> String;
 }
 
 /// One client.
-pub struct KvDriver<S: Store> {
+pub struct KvDriver<S: KvStore> {
     store: S,
     failure: Option<KvFailure<S::Error>>,
     directory: PathBuf,
@@ -45,24 +45,25 @@ impl<E> From<E> for KvFailure<E> {
     }
 }
 
-impl<S: Store> KvDriver<S> {
+impl<S: KvStore> KvDriver<S> {
     /// The client of `store`, an engine in `directory`.
     pub fn new(store: S, directory: &Path) -> KvDriver<S> {
         KvDriver { store, failure: None, directory: directory.into() }
     }
 
     /// The bytes of keys and values that were put.
-    fn put(&mut self, op: &KvOp) -> Result<usize, KvFailure<S::Error>> {
-        self.store.put(op)?;
+    fn put_all(&mut self, op: &KvOp) -> Result<usize, KvFailure<S::Error>> {
+        self.store.put_batch(op)?;
         Ok(op.bytes.len())
     }
 
     /// The bytes of keys and values that were got.
-    fn get(&mut self, op: &KvOp) -> Result<usize, KvFailure<S::Error>> {
+    fn get_all(&mut self, op: &KvOp) -> Result<usize, KvFailure<S::Error>> {
         let mut bytes = op.bytes.len();
         for entry in &op.entries {
-            match self.store.get(op, entry)? {
+            match self.store.get_value(op, entry)? {
                 Some(value) => bytes += value,
+                // A find may look for an id that was never inserted.
                 None if op.action == KvAction::Find => {}
                 None => return Err(KvFailure::Missing),
             }
@@ -71,19 +72,19 @@ impl<S: Store> KvDriver<S> {
     }
 }
 
-impl<S: Store> Driver for KvDriver<S> {
+impl<S: KvStore> Driver for KvDriver<S> {
     type Op = KvOp;
 
-    fn execute(&mut self, op: &KvOp) -> Outcome {
+    fn execute_op(&mut self, op: &KvOp) -> Outcome {
         let done = match op.action {
-            KvAction::Put => self.put(op),
-            KvAction::Get | KvAction::Find => self.get(op),
+            KvAction::Put => self.put_all(op),
+            KvAction::Get | KvAction::Find => self.get_all(op),
         };
         match done {
             Ok(bytes) => Outcome::Ok { bytes: bytes as u32 },
             Err(failure) => {
                 let class = match &failure {
-                    KvFailure::Engine(error) => S::class(error, &self.directory),
+                    KvFailure::Engine(error) => S::failure_class(error, &self.directory),
                     KvFailure::Missing => FailureClass::Corrupt,
                 };
                 self.failure = Some(failure);
@@ -94,7 +95,7 @@ impl<S: Store> Driver for KvDriver<S> {
 
     fn describe_failure(&self) -> String {
         let what = match &self.failure {
-            Some(KvFailure::Engine(error)) => S::text(error, &self.directory),
+            Some(KvFailure::Engine(error)) => S::describe_error(error, &self.directory),
             Some(KvFailure::Missing) => "a key that was put is not there".into(),
             None => "no failure".into(),
         };

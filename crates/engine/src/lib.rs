@@ -1,6 +1,6 @@
 //! What is measured: the engines, how each is started, loaded, driven and stopped, and what was written is read back.
 //!
-//! In: a trial, a place on the host. Out: an [`Instance`] that makes the trial's data, gives out clients, says what it is, and
+//! In: a trial, a place on the host. Out: an [`Instance`] that makes the trial's data, gives out clients, reports its version and settings, and
 //! removes what it made. Limits: Linux. What is root's or could harm data of others (devices, mounts, control groups, removal) is
 //! done by the crate `host` and nowhere here.
 //!
@@ -29,5 +29,7 @@ mod sql;
 mod sqlite;
 pub mod verify;
 
-pub use engine::{DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, Start, WorkloadClients};
+pub use engine::{
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients,
+};
 pub use registry::{ENGINES, counter_sources, find, has_step, shape_of};

@@ -1,4 +1,4 @@
-//! Maintenance of a whole data set as an operation of a client: index builds, and draining of pending writes.
+//! Maintenance of a data set as an operation of a client: index builds, and draining of pending writes.
 //!
 //! In: how to connect, and what to do for an operation. Out: clients whose operations are recorded like any other.
 //! Limits: an operation has no time limit. It ends early only if the connection is lost, or if an engine makes no progress; then
@@ -6,14 +6,14 @@
 //!
 //! The same code drains pending writes after the load and when a step of a workload asks for it.
 
-use crate::engine::{WorkloadClients, slots};
+use crate::engine::{WorkloadClients, slots_for};
 use crate::sql::OpFailure;
 use load::{Client, Driver, OpSource, SyncClient};
 use model::{Bytes, Fact, Op, Outcome};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use workload::{ClientIndex, Kind, OpStream};
+use workload::{OpKindDef, OpStream};
 
 /// How long a maintenance connection waits for an answer: a day.
 pub(super) const PATIENCE: Duration = Duration::from_secs(86_400);
@@ -43,14 +43,14 @@ pub(super) struct RemainingDebt(Arc<AtomicU64>);
 
 impl RemainingDebt {
     /// Stores how much is left; 0 if the engine is quiesced.
-    pub(super) fn set(&self, left: Bytes) {
+    pub(super) fn store(&self, left: Bytes) {
         self.0.store(left.0, Relaxed);
     }
 
     /// What is left, as a fact of the point that should have drained it. Returned once.
     pub(super) fn take_fact(&self) -> Option<Fact> {
         let left = self.0.swap(0, Relaxed);
-        (left > 0).then(|| Fact::new("rest.unpaid_bytes", left.to_string()))
+        (left > 0).then(|| Fact::new("drain.pending_bytes", left.to_string()))
     }
 }
 
@@ -64,6 +64,7 @@ pub(super) fn wait_until_few<E>(
     let (mut least, mut since) = (u64::MAX, Instant::now());
     loop {
         let left = look()?;
+        // Progress is a new minimum, and not any change: new work may come while old work is done.
         if left < least {
             (least, since) = (left, Instant::now());
         }
@@ -86,23 +87,23 @@ pub(super) trait Maintenance: Clone + Send + 'static {
     /// The engine, for messages.
     fn engine_name(&self) -> String;
     /// Opens it, on the client's own thread.
-    fn open(&self) -> Result<Self::Open, OpFailure>;
+    fn open_connection(&self) -> Result<Self::Open, OpFailure>;
     /// Performs `op`.
-    fn perform(&self, open: &mut Self::Open, op: &Self::Op) -> Result<(), OpFailure>;
+    fn perform_op(&self, open: &mut Self::Open, op: &Self::Op) -> Result<(), OpFailure>;
 }
 
-/// `clients` clients that perform `maintenance` for the operations of `part`.
+/// `clients` clients that perform `maintenance` for the operations of `stream`.
 pub(super) fn maintenance_clients<C: Maintenance>(
-    part: &OpStream<C::Op>,
-    kinds: &[Kind],
+    stream: &OpStream<C::Op>,
+    kinds: &[OpKindDef],
     clients: u32,
     maintenance: &C,
 ) -> WorkloadClients {
-    let client = |slot: ClientIndex| -> Box<dyn Client> {
+    let clients = slots_for(clients).map(|slot| -> Box<dyn Client> {
         let driver = MaintenanceDriver { maintenance: maintenance.clone(), open: None, failure: String::new() };
-        Box::new(SyncClient::new(OpSource::new(part, slot), driver))
-    };
-    WorkloadClients { kinds: kinds.to_vec(), clients: slots(clients).map(client).collect(), background: None }
+        Box::new(SyncClient::new(OpSource::new(stream, slot), driver))
+    });
+    WorkloadClients { kinds: kinds.to_vec(), clients: clients.collect(), background: None }
 }
 
 /// One client.
@@ -116,14 +117,15 @@ impl<C: Maintenance> Driver for MaintenanceDriver<C> {
     type Op = C::Op;
 
     fn open(&mut self) -> Result<(), String> {
-        let cannot = |failure: OpFailure| format!("{}: {}", self.maintenance.engine_name(), failure.text);
-        self.open = Some(self.maintenance.open().map_err(cannot)?);
+        let opened = self.maintenance.open_connection();
+        let opened = opened.map_err(|failure| format!("{}: {}", self.maintenance.engine_name(), failure.text))?;
+        self.open = Some(opened);
         Ok(())
     }
 
-    fn execute(&mut self, op: &C::Op) -> Outcome {
+    fn execute_op(&mut self, op: &C::Op) -> Outcome {
         let open = self.open.as_mut().expect("opened before the first operation");
-        match self.maintenance.perform(open, op) {
+        match self.maintenance.perform_op(open, op) {
             Ok(()) => Outcome::Ok { bytes: 0 },
             Err(failure) => {
                 self.failure = failure.text;
@@ -169,8 +171,8 @@ mod tests {
     fn what_is_left_is_told_once_and_nothing_where_rest_was_reached() {
         let (debt, of_instance) = (RemainingDebt::default(), RemainingDebt::default());
         let of_client = of_instance.clone();
-        of_client.set(Bytes(300 << 14));
-        assert_eq!(of_instance.take_fact(), Some(Fact::new("rest.unpaid_bytes", "4915200")));
+        of_client.store(Bytes(300 << 14));
+        assert_eq!(of_instance.take_fact(), Some(Fact::new("drain.pending_bytes", "4915200")));
         assert_eq!((of_instance.take_fact(), debt.take_fact()), (None, None));
     }
 }

@@ -1,6 +1,6 @@
 //! The scripted engine: no I/O, only time. It tests plimsoll itself and shows what stalls, steps and drops look like.
 //!
-//! In: a script in parameters. Out: operations that take as long as the script says. Limits: waits below 1 ms spin, because
+//! In: a script in parameters. Out: operations that take as long as the script asks. Limits: waits below 1 ms spin, because
 //! the kernel wakes no thread that exactly: such a client keeps one core busy, and more clients than cores disturb each other.
 
 use crate::engine::{
@@ -14,7 +14,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use workload::{BackgroundOps, ClientIndex, Kind, OpStream, SequenceState};
+use workload::{BackgroundOps, ClientIndex, OpKindDef, OpStream, SequenceState};
 
 /// The engine `null`.
 pub static NULL: EngineDef = EngineDef {
@@ -30,29 +30,29 @@ pub static NULL: EngineDef = EngineDef {
     disk_peak: |_, _| Bytes(0),
     version: || Ok(env!("CARGO_PKG_VERSION").into()),
     check: depth_one_only,
-    start: |start| Ok(Box::new(Null::start(&start.trial.target.params, start.trial.seed))),
+    start: |start| Ok(Box::new(NullEngine::start(&start.trial.target.params, start.trial.seed))),
 };
 
 const FACTOR: ParamKind = ParamKind::Float { min: 0.0, max: 1e6 };
 
 const PARAMS: &[ParamDef] = &[
-    duration("service", "0", "service time of an operation"),
-    param("service_dist", ParamKind::OneOf(&["constant", "exponential"]), "constant", "how service times vary"),
-    param(
+    script_duration("service", "0", "service time of an operation"),
+    script_param("service_dist", ParamKind::OneOf(&["constant", "exponential"]), "constant", "how service times vary"),
+    script_param(
         "stall_every",
         ParamKind::Int { min: 0, max: u64::MAX },
         "0",
         "operations from one stall to the next; 0 = no stalls",
     ),
-    duration("stall", "0", "how long a stall freezes the engine"),
-    duration("step_after", "0", "when service times change for good; 0 = never"),
-    param("step_factor", FACTOR, "1", "factor for service times after the step"),
-    duration("drop_every", "0", "time from one drop to the next; 0 = no drops"),
-    duration("drop_for", "0", "how long a drop lasts"),
-    param("drop_factor", FACTOR, "1", "factor for service times during a drop"),
+    script_duration("stall", "0", "how long a stall freezes the engine"),
+    script_duration("step_after", "0", "when service times change for good; 0 = never"),
+    script_param("step_factor", FACTOR, "1", "factor for service times after the step"),
+    script_duration("drop_every", "0", "time from one drop to the next; 0 = no drops"),
+    script_duration("drop_for", "0", "how long a drop lasts"),
+    script_param("drop_factor", FACTOR, "1", "factor for service times during a drop"),
 ];
 
-const fn param(name: &'static str, kind: ParamKind, default: &'static str, help: &'static str) -> ParamDef {
+const fn script_param(name: &'static str, kind: ParamKind, default: &'static str, help: &'static str) -> ParamDef {
     ParamDef {
         name,
         kind,
@@ -66,8 +66,8 @@ const fn param(name: &'static str, kind: ParamKind, default: &'static str, help:
     }
 }
 
-const fn duration(name: &'static str, default: &'static str, help: &'static str) -> ParamDef {
-    param(name, ParamKind::Duration, default, help)
+const fn script_duration(name: &'static str, default: &'static str, help: &'static str) -> ParamDef {
+    script_param(name, ParamKind::Duration, default, help)
 }
 
 /// Below this a wait spins.
@@ -77,7 +77,7 @@ const SERVICE_MAX: Nanos = Nanos::from_secs(365 * 86_400);
 
 /// When operations take how long.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Script {
+struct NullScript {
     service: Nanos,
     exponential: bool,
     stall_every: u64,
@@ -89,9 +89,9 @@ struct Script {
     drop_factor: f64,
 }
 
-impl Script {
-    fn new(params: &Params) -> Script {
-        Script {
+impl NullScript {
+    fn from_params(params: &Params) -> NullScript {
+        NullScript {
             service: params.nanos("service"),
             exponential: params.word("service_dist") == "exponential",
             stall_every: params.int("stall_every"),
@@ -113,7 +113,7 @@ impl Script {
         if self.step_after.0 > 0 && elapsed >= self.step_after {
             ns *= self.step_factor;
         }
-        // A drop stands at the end of each period, so that the first one does not fall on the start.
+        // A drop is at the end of each period, so that the first one does not fall on the start.
         if self.drop_every.0 > 0 && elapsed.0 % self.drop_every.0 >= self.drop_every.0.saturating_sub(self.drop_for.0) {
             ns *= self.drop_factor;
         }
@@ -126,8 +126,8 @@ impl Script {
 }
 
 /// The engine: its script, and what its clients share.
-struct Null {
-    script: Script,
+struct NullEngine {
+    script: NullScript,
     seed: u64,
     clock: MonotonicClock,
     shared: Arc<SharedState>,
@@ -139,12 +139,17 @@ struct SharedState {
     frozen_until: AtomicU64,
 }
 
-impl Null {
-    fn start(params: &Params, seed: u64) -> Null {
-        Null { script: Script::new(params), seed, clock: MonotonicClock::start(), shared: Arc::default() }
+impl NullEngine {
+    fn start(params: &Params, seed: u64) -> NullEngine {
+        NullEngine {
+            script: NullScript::from_params(params),
+            seed,
+            clock: MonotonicClock::start(),
+            shared: Arc::default(),
+        }
     }
 
-    fn client<O: Op>(&self, source: OpSource<O>, slot: ClientIndex) -> Box<dyn Client> {
+    fn make_client<O: Op>(&self, source: OpSource<O>, slot: ClientIndex) -> Box<dyn Client> {
         let driver = NullDriver::<O> {
             script: self.script,
             clock: self.clock,
@@ -155,24 +160,24 @@ impl Null {
         Box::new(SyncClient::new(source, driver))
     }
 
-    fn part_clients<O: Op>(
+    fn stream_clients<O: Op>(
         &self,
-        kinds: &[Kind],
+        kinds: &[OpKindDef],
         run: &OpStream<O>,
         background: Option<&BackgroundOps<O>>,
         clients: u32,
     ) -> WorkloadClients {
-        WorkloadClients::new(kinds, run, background, clients, |source, slot| self.client(source, slot))
+        WorkloadClients::new(kinds, run, background, clients, |source, slot| self.make_client(source, slot))
     }
 }
 
-impl Instance for Null {
+impl Instance for NullEngine {
     fn report(&self) -> InstanceReport {
         let facts = vec![Fact::new("engine.version", env!("CARGO_PKG_VERSION"))];
         InstanceReport { facts, ..InstanceReport::default() }
     }
 
-    fn loaders(&mut self, _: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
+    fn make_loaders(&mut self, _: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
         Ok(None)
     }
 
@@ -180,24 +185,24 @@ impl Instance for Null {
         Ok(Vec::new())
     }
 
-    fn clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
+    fn make_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
         let def = workload_of(trial);
         let (params, n) = (&trial.workload.params, trial.load.clients);
         if let Some(make) = def.io {
             let program = make(params, trial.seed, &SequenceState::default());
-            return Ok(self.part_clients(&program.kinds, &program.run, None, n));
+            return Ok(self.stream_clients(&program.kinds, &program.run, None, n));
         }
         if let Some(make) = def.sql {
             let program = make(params, trial.seed, &SequenceState::default());
-            return Ok(self.part_clients(&program.kinds, &program.run, program.background.as_ref(), n));
+            return Ok(self.stream_clients(&program.kinds, &program.run, program.background.as_ref(), n));
         }
         let make = def.kv.expect("a workload has at least one family");
         let program = make(params, trial.seed, &SequenceState::default())
             .map_err(|error| TargetError::Unsupported(error.to_string()))?;
-        Ok(self.part_clients(&program.kinds, &program.run, program.background.as_ref(), n))
+        Ok(self.stream_clients(&program.kinds, &program.run, program.background.as_ref(), n))
     }
 
-    fn space(&self) -> DataSpace {
+    fn measure_space(&self) -> DataSpace {
         DataSpace::default()
     }
 
@@ -207,7 +212,7 @@ impl Instance for Null {
 }
 
 struct NullDriver<O> {
-    script: Script,
+    script: NullScript,
     clock: MonotonicClock,
     shared: Arc<SharedState>,
     rng: Xoshiro256PlusPlus,
@@ -218,7 +223,7 @@ impl<O: Op> Driver for NullDriver<O> {
     type Op = O;
 
     #[inline]
-    fn execute(&mut self, _: &O) -> Outcome {
+    fn execute_op(&mut self, _: &O) -> Outcome {
         if self.script.service.0 > 0 || self.script.stall_every > 0 {
             self.take_time();
         }
@@ -234,6 +239,7 @@ impl<O> NullDriver<O> {
     fn take_time(&mut self) {
         let now = self.clock.now();
         if self.script.stall_every > 0 && self.script.stalls_at(self.shared.ops.fetch_add(1, Relaxed) + 1) {
+            // A stall freezes all clients, as a checkpoint of a real engine does.
             self.shared.frozen_until.store((now + self.script.stall).0, Relaxed);
         }
         let done = now + self.script.service_at(now.since(Tick(0)), self.rng.random());
@@ -243,6 +249,7 @@ impl<O> NullDriver<O> {
     fn wait_until(&self, at: Tick) {
         let now = self.clock.now();
         if at.since(now) > SPIN_BELOW {
+            // Sleeps for most of the wait and spins for the rest, which is then exact to a microsecond.
             self.clock.wait_until(at - SPIN_BELOW);
         }
         while self.clock.now() < at {
@@ -255,7 +262,7 @@ impl<O> NullDriver<O> {
 mod tests {
     use super::*;
 
-    const CONSTANT: Script = Script {
+    const CONSTANT: NullScript = NullScript {
         service: Nanos::from_micros(100),
         exponential: false,
         stall_every: 10_000,
@@ -275,7 +282,7 @@ mod tests {
 
     #[test]
     fn no_factor_makes_a_time_that_the_clock_cannot_hold() {
-        let script = Script { service: Nanos(u64::MAX), step_factor: 1e6, ..CONSTANT };
+        let script = NullScript { service: Nanos(u64::MAX), step_factor: 1e6, ..CONSTANT };
         assert_eq!(script.service_at(Nanos::from_secs(11), 0.0), SERVICE_MAX);
     }
 
@@ -287,7 +294,7 @@ mod tests {
 
     #[test]
     fn exponential_service_times_have_the_mean_asked_for() {
-        let script = Script { exponential: true, ..CONSTANT };
+        let script = NullScript { exponential: true, ..CONSTANT };
         let n = 100_000;
         let sum: u64 = (0..n).map(|i| script.service_at(Nanos(0), (i as f64 + 0.5) / n as f64).0).sum();
         assert!((sum as f64 / n as f64 / 100_000.0 - 1.0).abs() < 0.001);

@@ -4,7 +4,7 @@
 
 use model::{Meaning, ParamDef, ParamKind, ParamRole};
 
-/// How safe a commit is: one word for all engines. Each engine's file says what it does for each.
+/// How safe a commit is: one word for all engines. Each engine's file describes what it does for each.
 pub(crate) const DURABILITY: ParamDef = ParamDef {
     name: "durability",
     kind: ParamKind::OneOf(&["disk", "os", "none"]),
@@ -26,7 +26,7 @@ pub(crate) const CACHE: ParamDef = ParamDef {
     help: "size of the engine's own cache (SQLite: of each connection)",
     scales: true,
     shapes_data: true,
-    role: ParamRole::Size,
+    role: ParamRole::CacheSize,
     meaning: Some(Meaning::Cache),
     used_if: None,
 };

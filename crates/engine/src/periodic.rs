@@ -32,19 +32,19 @@ impl PeriodicTask {
         let (stop, stopped) = channel::<()>();
         let failure = Arc::new(Mutex::new(None));
         let first_failure = failure.clone();
-        let run = move || {
+        let thread = std::thread::Builder::new().name(name.into()).spawn(move || {
+            // The wait ends early when the sender is dropped, which is the request to stop.
             while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 if let Err(text) = act() {
                     lock_failure(&first_failure).get_or_insert(text);
                 }
             }
-        };
-        let thread = std::thread::Builder::new().name(name.into()).spawn(run)?;
+        })?;
         Ok(PeriodicTask { stop: Some(stop), thread: Some(thread), failure })
     }
 
     /// The first failure, if there was one.
-    pub fn failure(&self) -> Option<String> {
+    pub fn first_failure(&self) -> Option<String> {
         lock_failure(&self.failure).clone()
     }
 }
@@ -77,6 +77,6 @@ mod tests {
         };
         let every = PeriodicTask::start_every(Duration::from_micros(1), "test", act).unwrap();
         (0..3).for_each(|_| told.recv().unwrap());
-        assert_eq!(every.failure(), Some("the disk said no".into()));
+        assert_eq!(every.first_failure(), Some("the disk said no".into()));
     }
 }

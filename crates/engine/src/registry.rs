@@ -41,9 +41,9 @@ pub(crate) fn engine_of(trial: &Trial) -> &'static EngineDef {
 
 /// The family in which the workload of `trial` runs on its engine: the first that both have.
 pub(crate) fn family_of(trial: &Trial) -> Family {
-    let has = |family: &&Family| engine_of(trial).entry.families.contains(family);
-    let met = workload_of(trial).entry.families.iter().find(has);
-    *met.expect("the plan was checked: workload and engine share a family")
+    let of_engine = engine_of(trial).entry.families;
+    let shared = workload_of(trial).entry.families.iter().find(|family| of_engine.contains(family));
+    *shared.expect("the plan was checked: workload and engine share a family")
 }
 
 /// Whether the engine can perform the step that `params` name; true if the workload has no steps.

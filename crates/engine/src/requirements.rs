@@ -22,33 +22,36 @@ pub fn check_file_system(trial: &Trial) -> Result<(), TargetError> {
         );
         return Err(TargetError::Unsupported(text));
     }
-    host::volume::check(spec, data_bytes(trial))
+    host::volume::check_spec(spec, data_bytes(trial))
 }
 
 /// Refuses limits that cannot be applied to the engine of `trial`, or on this machine.
 pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
     let limits = trial.target.limits;
     let (name, runs) = (&trial.target.engine, engine_of(trial).runs);
-    let refused = |text: String| Err(TargetError::Unsupported(text));
     if limits.is_none() {
         return Ok(());
     }
     if !keeps_data_here(trial) {
-        return refused(format!(
+        return refuse_limit(format!(
             "engine `{name}` keeps no data on this machine, so limits have no effect; leave them out"
         ));
     }
     if let (Some(memory), true) = (limits.memory, runs != EngineLocation::Server) {
         let text = "runs inside plimsoll, so the limit would slow the load generator as well";
-        return refused(format!("memory_limit = `{memory}`: engine `{name}` {text}; limit its `cache`"));
+        return refuse_limit(format!("memory_limit = `{memory}`: engine `{name}` {text}; limit its `cache`"));
     }
     if let (Some(memory), Some(Value::Bytes(cache))) = (limits.memory, trial.target.params.0.get("cache"))
         && memory.0 < cache.0 + BESIDE_CACHE.0
     {
         let text = "the kernel would kill the server; raise the limit or shrink the cache";
-        return refused(format!("memory_limit = `{memory}` is too small for cache = `{cache}`: {text}"));
+        return refuse_limit(format!("memory_limit = `{memory}` is too small for cache = `{cache}`: {text}"));
     }
-    host::cgroup::check(&limits)
+    host::cgroup::check_limits(&limits)
+}
+
+fn refuse_limit(text: String) -> Result<(), TargetError> {
+    Err(TargetError::Unsupported(text))
 }
 
 fn keeps_data_here(trial: &Trial) -> bool {

@@ -6,7 +6,7 @@
 
 use crate::data_description::DataDescription;
 use crate::engine::ResetFor;
-use host::copy::{self, Copied};
+use host::copy::{self, CopyResult};
 use host::data_dir::DataDir;
 use host::error::TargetError;
 use model::{Fact, ParamDef, ParamKind, ParamRole, Params};
@@ -49,12 +49,15 @@ impl ResetMode {
     }
 }
 
+/// What happens to a directory while its engine is stopped: the data directory, and the engine's own directory in it.
+pub type WhileStopped = fn(&mut DataReset, &mut DataDir, &Path) -> Result<(), TargetError>;
+
 /// Resets the data of an instance, from a copy if the mode is [`ResetMode::Restore`].
 pub struct DataReset {
     /// What was asked for.
     pub mode: ResetMode,
     /// The copy of the loaded data, and how it was made.
-    copy: Option<(PathBuf, Copied)>,
+    copy: Option<(PathBuf, CopyResult)>,
     /// What the data in use is; `None` if nothing is ever reset.
     state: Option<DataState>,
 }
@@ -63,7 +66,7 @@ pub struct DataReset {
 enum DataState {
     Loaded,
     Restarted,
-    Restored(Copied),
+    Restored(CopyResult),
 }
 
 impl DataReset {
@@ -91,13 +94,14 @@ impl DataReset {
     }
 
     /// Before a further point, with the engine stopped and its data in `data`: restores the copy, or drops caches.
-    pub fn restore(&mut self, data: &Path) -> Result<(), TargetError> {
+    pub fn restore_data(&mut self, data: &Path) -> Result<(), TargetError> {
         self.state = Some(match &self.copy {
             None => {
                 copy::drop_caches(data)?;
                 DataState::Restarted
             }
             Some((place, _)) => {
+                // Removing the old data is part of what a restore takes.
                 let began = Instant::now();
                 copy::remove_contents(data)?;
                 let mut copied = copy::copy_contents(place, data)?;
@@ -109,7 +113,7 @@ impl DataReset {
     }
 
     /// Whether every point begins with the data as it was loaded.
-    pub fn restores(&self) -> bool {
+    pub fn can_restore(&self) -> bool {
         self.copy.is_some()
     }
 
@@ -121,7 +125,7 @@ impl DataReset {
             ResetMode::Restart => true,
             ResetMode::Restore if purpose == ResetFor::NextStep => false,
             ResetMode::Restore => {
-                made_for.forget();
+                made_for.forget_steps();
                 true
             }
         }
@@ -129,26 +133,23 @@ impl DataReset {
 
     /// The state of the data in use, and how long the restore took.
     pub fn facts(&self) -> Vec<Fact> {
-        let state = |state: String| Fact::new("data.state", state);
-        match &self.state {
-            None => Vec::new(),
-            Some(DataState::Loaded) => vec![state("loaded".into())],
-            Some(DataState::Restarted) => vec![state("restarted".into())],
-            Some(DataState::Restored(copied)) => {
-                vec![state(format!("restored ({})", copied.describe())), seconds_fact("data.restore_s", copied)]
-            }
-        }
+        let (state, copied) = match &self.state {
+            None => return Vec::new(),
+            Some(DataState::Loaded) => ("loaded".into(), None),
+            Some(DataState::Restarted) => ("restarted".into(), None),
+            Some(DataState::Restored(copied)) => (format!("restored ({})", copied.describe()), Some(copied)),
+        };
+        let took = copied.map(|copied| seconds_fact("data.restore_s", copied));
+        [Fact::new("data.state", state)].into_iter().chain(took).collect()
     }
 
     /// How the copy of the loaded data was made, if one is kept.
     pub fn facts_of_load(&self) -> Vec<Fact> {
-        let facts = |(_, copied): &(PathBuf, Copied)| {
-            [Fact::new("load.copy", copied.describe()), seconds_fact("load.copy_s", copied)]
-        };
-        self.copy.iter().flat_map(facts).collect()
+        let Some((_, copied)) = &self.copy else { return Vec::new() };
+        vec![Fact::new("load.copy", copied.describe()), seconds_fact("load.copy_s", copied)]
     }
 }
 
-fn seconds_fact(name: &str, copied: &Copied) -> Fact {
+fn seconds_fact(name: &str, copied: &CopyResult) -> Fact {
     Fact::new(name, format!("{:.3}", copied.took.as_secs_f64()))
 }

@@ -11,13 +11,13 @@
 use crate::counters::{ServerSource, in_process_source, own};
 use crate::data_description::DataDescription;
 use crate::engine::{
-    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, Start, WorkloadClients, depth_one_only,
-    workload_of,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients,
+    depth_one_only, workload_of,
 };
 use crate::maintenance::{self, Maintenance, RemainingDebt};
 use crate::params;
 use crate::periodic::PeriodicTask;
-use crate::reset::{BETWEEN, DataReset, ResetMode};
+use crate::reset::{BETWEEN, DataReset, ResetMode, WhileStopped};
 use crate::sql::session_options::{self, ConnectionLifetime, StatementMode};
 use crate::sql::{OpFailure, keep_used};
 use host::data_dir::DataDir;
@@ -34,7 +34,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use workload::{BackgroundOps, Column, ColumnKind, Kind, OpStream, SequenceState, SqlProgram, Table, Work};
+use workload::{
+    BackgroundOps, ColumnKind, OpKindDef, OpStream, SequenceState, SqlColumn, SqlProgram, SqlTable, SqlWork,
+};
 
 /// The engine `sqlite`.
 pub static SQLITE: EngineDef = EngineDef {
@@ -47,13 +49,13 @@ pub static SQLITE: EngineDef = EngineDef {
     runs: EngineLocation::Embedded,
     scripted: false,
     sources: SOURCES,
-    // The log: a checkpoint follows each 4 MiB of it, but not while readers hold it, and a transaction is in it as a whole.
+    // The log: a checkpoint follows each 4 MiB of it, but not while readers hold it, and it holds every transaction until that is committed.
     disk_peak: |data, _| Bytes(data.0 + data.0 / 2 + (64 << 20)),
     version: || Ok(rusqlite::version().into()),
     check: |trial| {
         depth_one_only(trial).and_then(|()| whole_tables_only(&program_of(trial, &SequenceState::default())))
     },
-    start: |start| Ok(Box::new(Sqlite::start(start)?)),
+    start: |start| Ok(Box::new(SqliteInstance::start(start)?)),
 };
 
 /// Its counter source.
@@ -93,8 +95,8 @@ const AROUND_A_TRANSACTION: [&str; 3] = ["BEGIN IMMEDIATE", "BEGIN", "COMMIT"];
 /// A writer waits this long for the others before its operation counts as failed.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 
-struct Sqlite {
-    /// Syncs the log where durability is `os`.
+struct SqliteInstance {
+    /// Syncs the log once a second if durability is `os`.
     syncer: Option<PeriodicTask>,
     /// Keeps the log in place while clients connect and disconnect, and reads the settings back.
     admin: Connection,
@@ -109,48 +111,47 @@ struct Sqlite {
     dir: DataDir,
 }
 
-impl Sqlite {
-    fn start(start: &Start) -> Result<Sqlite, TargetError> {
+impl SqliteInstance {
+    fn start(start: &StartContext) -> Result<SqliteInstance, TargetError> {
         let mut dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         let own = dir.own_directory("sqlite")?;
         let database = own.join("plimsoll.db");
         let params = start.trial.target.params.clone();
-        let admin = connect(&database, &params, 0).map_err(engine_error("open a new database at", &database))?;
+        let admin =
+            open_connection(&database, &params, 0).map_err(engine_error("open a new database at", &database))?;
         sort_in(&admin, &own).map_err(engine_error("keep temporary files beside", &database))?;
         let syncer = sync_each_second(&database, &params)?;
         let (reset, made_for) = (DataReset::from_params(&params), DataDescription::new(start));
         let (tables, debt) = (Vec::new(), RemainingDebt::default());
-        Ok(Sqlite { syncer, admin, params, tables, made_for, debt, reset, database, dir })
+        Ok(SqliteInstance { syncer, admin, params, tables, made_for, debt, reset, database, dir })
     }
 
     /// Closes the database, does `meanwhile` to its directory, and opens it again.
-    fn reopen(
-        &mut self,
-        meanwhile: fn(&mut DataReset, &mut DataDir, &Path) -> Result<(), TargetError>,
-    ) -> Result<(), TargetError> {
-        // Closed first: to open and close the file beside SQLite gives up the locks that SQLite has on it.
+    fn reopen_after(&mut self, meanwhile: WhileStopped) -> Result<(), TargetError> {
+        // Closed first: to open and close the file past SQLite gives up the locks that SQLite has on it.
         self.syncer = None;
         let nothing = Connection::open_in_memory().map_err(engine_error("stand still for", &self.database))?;
+        // SQLite checkpoints and removes its log when the last connection closes.
         drop(std::mem::replace(&mut self.admin, nothing));
         meanwhile(&mut self.reset, &mut self.dir, self.database.parent().expect("it is in a directory"))?;
-        self.admin = connect(&self.database, &self.params, 0).map_err(engine_error("open", &self.database))?;
+        self.admin = open_connection(&self.database, &self.params, 0).map_err(engine_error("open", &self.database))?;
         self.syncer = sync_each_second(&self.database, &self.params)?;
         Ok(())
     }
 
     /// Rows are counted, not assumed.
-    fn rows(&self) -> rusqlite::Result<u64> {
-        let count = |table: &String| {
+    fn count_rows(&self) -> rusqlite::Result<u64> {
+        let counts = self.tables.iter().map(|table| {
             self.admin.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0))
-        };
-        self.tables.iter().map(|table| count(table).map(|rows| rows as u64)).sum()
+        });
+        counts.map(|count| count.map(|rows| rows as u64)).sum()
     }
 
-    fn part_clients(
+    fn stream_clients(
         &self,
         mode: ClientMode,
         statements: &[String],
-        kinds: &[Kind],
+        kinds: &[OpKindDef],
         part: &OpStream<SqlOp>,
         background: Option<&BackgroundOps<SqlOp>>,
         clients: u32,
@@ -170,18 +171,18 @@ impl Sqlite {
     }
 }
 
-impl Instance for Sqlite {
+impl Instance for SqliteInstance {
     fn report(&self) -> InstanceReport {
-        let read_back = ["synchronous", "journal_mode", "page_size", "cache_size", "wal_autocheckpoint"];
-        let fact = |name: &str| Fact::new(format!("sqlite.{name}"), pragma(&self.admin, name));
+        let read_back = ["synchronous", "journal_mode", "page_size", "cache_size", "wal_autocheckpoint"]
+            .map(|name| Fact::new(format!("sqlite.{name}"), read_pragma(&self.admin, name)));
         let version = Fact::new("engine.version", rusqlite::version());
-        let durability = match pragma(&self.admin, "synchronous").as_str() {
+        let durability = match read_pragma(&self.admin, "synchronous").as_str() {
             "2" => "disk",
             "1" => "os",
             "0" => "none",
             _ => "unknown",
         };
-        let settings = [version, Fact::new("durability", durability)].into_iter().chain(read_back.map(fact));
+        let settings = [version, Fact::new("durability", durability)].into_iter().chain(read_back);
         let isolation = Fact::new("isolation", "serializable");
         let facts = settings.chain([isolation]).chain(self.reset.facts()).collect();
         InstanceReport { facts, ..InstanceReport::default() }
@@ -191,7 +192,7 @@ impl Instance for Sqlite {
         self.debt.take_fact().into_iter().collect()
     }
 
-    fn loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
+    fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
         let program = program_of(trial, &self.made_for.sequence);
         for table in &program.schema {
             self.admin
@@ -201,34 +202,34 @@ impl Instance for Sqlite {
         }
         let Some(load) = &program.load else { return Ok(None) };
         // One loader: there is one writer at a time.
-        Ok(Some(self.part_clients(LOADING, &program.load_statements, &program.kinds, load, None, 1)))
+        Ok(Some(self.stream_clients(LOADING, &program.load_statements, &program.kinds, load, None, 1)))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
-        quiesce(&self.admin, &self.params, &self.debt).map_err(engine_error("checkpoint", &self.database))?;
-        let rows = self.rows().map_err(engine_error("count the rows of", &self.database))?;
+        quiesce_database(&self.admin, &self.params, &self.debt).map_err(engine_error("checkpoint", &self.database))?;
+        let rows = self.count_rows().map_err(engine_error("count the rows of", &self.database))?;
         if self.reset.mode != ResetMode::Keep {
-            self.reopen(DataReset::keep_copy)?;
+            self.reopen_after(DataReset::keep_copy)?;
         }
         self.dir.seal(rows)?;
         Ok(self.reset.facts_of_load())
     }
 
-    fn restores(&self) -> bool {
-        self.reset.restores()
+    fn can_restore(&self) -> bool {
+        self.reset.can_restore()
     }
 
     fn reset(&mut self, purpose: ResetFor) -> Result<(), TargetError> {
         if !self.reset.is_due(purpose, &mut self.made_for) {
             return Ok(());
         }
-        self.reopen(|reset, _, data| reset.restore(data))
+        self.reopen_after(|reset, _, data| reset.restore_data(data))
     }
 
-    fn clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
-        self.made_for.check(&self.dir, trial)?;
+    fn make_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
+        self.made_for.check_dir(&self.dir, trial)?;
         let program = program_of(trial, &self.made_for.sequence);
-        if program.work != Work::Calls {
+        if program.work != SqlWork::Calls {
             let (database, params, debt) = (self.database.clone(), self.params.clone(), self.debt.clone());
             let maintenance = SqliteMaintenance { database, params, debt, work: program.work.into() };
             return Ok(maintenance::maintenance_clients(
@@ -239,7 +240,7 @@ impl Instance for Sqlite {
             ));
         }
         let (run, background) = (&program.run, program.background.as_ref());
-        Ok(self.part_clients(
+        Ok(self.stream_clients(
             ClientMode::from_params(&trial.target.params),
             &program.statements,
             &program.kinds,
@@ -249,27 +250,26 @@ impl Instance for Sqlite {
         ))
     }
 
-    fn sources(&self) -> Vec<Box<dyn CounterSource>> {
+    fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {
         let (database, log) = (self.database.clone(), log_of(&self.database));
         vec![in_process_source(&COUNTERS, move || {
-            let length = |path: &Path| std::fs::metadata(path).ok().map(|file| file.len() as f64);
-            vec![length(&log), log_restarts(&log), length(&database), memory_used()]
+            vec![file_length(&log), log_restarts(&log), file_length(&database), memory_used()]
         })]
     }
 
-    fn trouble(&self) -> Option<String> {
-        self.syncer.as_ref().and_then(PeriodicTask::failure)
+    fn describe_trouble(&self) -> Option<String> {
+        self.syncer.as_ref().and_then(PeriodicTask::first_failure)
     }
 
-    fn space(&self) -> DataSpace {
-        let is_log = |path: &Path| path.as_os_str().as_encoded_bytes().ends_with(b"-wal");
-        DataSpace { total: self.dir.footprint(), logs: Some(self.dir.footprint_of(&is_log)), rows: self.dir.amount() }
+    fn measure_space(&self) -> DataSpace {
+        let logs = self.dir.footprint_of(&|path| path.as_os_str().as_encoded_bytes().ends_with(b"-wal"));
+        DataSpace { total: self.dir.footprint(), logs: Some(logs), rows: self.dir.amount() }
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
-        let Sqlite { syncer, admin, dir, .. } = *self;
+        let SqliteInstance { syncer, admin, dir, .. } = *self;
         drop(syncer);
-        let _ = sort_in(&admin, Path::new("")); // where it does not answer, nothing is sorted any more
+        let _ = sort_in(&admin, Path::new("")); // if it does not answer, nothing is sorted any more
         drop(admin);
         dir.remove()
     }
@@ -289,8 +289,9 @@ fn whole_tables_only(program: &SqlProgram) -> Result<(), TargetError> {
 
 /// Moves the log into the database, synced whatever the durability: the device is not to write it while something else is
 /// measured. If a reader blocks it for longer than a connection waits, what could not be moved is kept as the remaining debt.
-fn quiesce(connection: &Connection, params: &Params, debt: &RemainingDebt) -> rusqlite::Result<()> {
-    let synchronous = synchronous(params);
+fn quiesce_database(connection: &Connection, params: &Params, debt: &RemainingDebt) -> rusqlite::Result<()> {
+    let synchronous = synchronous_word(params);
+    // With `none` the checkpoint would not be synced, and the kernel would write it during the run.
     connection.execute_batch("PRAGMA synchronous = FULL")?;
     let frames = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
         let (is_busy, in_log, moved): (bool, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -298,7 +299,7 @@ fn quiesce(connection: &Connection, params: &Params, debt: &RemainingDebt) -> ru
     })?;
     connection.execute_batch(&format!("PRAGMA synchronous = {synchronous}"))?;
     let page: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
-    debt.set(Bytes((frames * page).max(0) as u64));
+    debt.store(Bytes((frames * page).max(0) as u64));
     Ok(())
 }
 
@@ -311,7 +312,7 @@ fn engine_error(what: &'static str, database: &Path) -> impl Fn(rusqlite::Error)
     }
 }
 
-fn synchronous(params: &Params) -> &'static str {
+fn synchronous_word(params: &Params) -> &'static str {
     match params.word("durability") {
         "disk" => "FULL",
         "os" => "NORMAL",
@@ -320,11 +321,11 @@ fn synchronous(params: &Params) -> &'static str {
 }
 
 /// A connection that keeps `statements` statements prepared, and those around a transaction.
-fn connect(database: &Path, params: &Params, statements: usize) -> rusqlite::Result<Connection> {
+fn open_connection(database: &Path, params: &Params, statements: usize) -> rusqlite::Result<Connection> {
     let connection = Connection::open(database)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(statements + AROUND_A_TRANSACTION.len());
-    let synchronous = synchronous(params);
+    let synchronous = synchronous_word(params);
     let cache_kib = params.bytes("cache").0 / 1024;
     connection.execute_batch(&format!(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA cache_size = -{cache_kib};"
@@ -333,7 +334,7 @@ fn connect(database: &Path, params: &Params, statements: usize) -> rusqlite::Res
 }
 
 /// Indexes are sorted in temporary files, which SQLite would have in /var/tmp, on whatever disk that is. `directory` is for the
-/// whole process; an empty one is SQLite's own choice. (<https://sqlite.org/pragma.html#pragma_temp_store_directory>)
+/// process; an empty one is SQLite's own choice. (<https://sqlite.org/pragma.html#pragma_temp_store_directory>)
 fn sort_in(connection: &Connection, directory: &Path) -> rusqlite::Result<()> {
     match directory.to_str() {
         Some(directory) => connection.pragma_update(None, "temp_store_directory", directory),
@@ -342,7 +343,7 @@ fn sort_in(connection: &Connection, directory: &Path) -> rusqlite::Result<()> {
 }
 
 /// The value of a pragma as text.
-fn pragma(connection: &Connection, name: &str) -> String {
+fn read_pragma(connection: &Connection, name: &str) -> String {
     let read = connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, rusqlite::types::Value>(0));
     match read {
         Ok(rusqlite::types::Value::Integer(value)) => value.to_string(),
@@ -356,15 +357,19 @@ fn sync_each_second(database: &Path, params: &Params) -> Result<Option<PeriodicT
         return Ok(None);
     }
     let log = log_of(database);
-    // Only the log may be opened past SQLite: closing the database file here would give up SQLite's locks on it.
-    let sync = move || match std::fs::File::open(&log).and_then(|file| file.sync_data()) {
+    let syncer = PeriodicTask::start("sqlite-sync", move || sync_log(&log));
+    syncer.map(Some).map_err(|error| TargetError::io("start a thread that syncs", database, &error))
+}
+
+/// Only the log may be opened past SQLite: POSIX locks go when any descriptor of their file is closed, so closing the database file
+/// here would give up SQLite's locks on it.
+fn sync_log(log: &Path) -> Result<(), String> {
+    match std::fs::File::open(log).and_then(|file| file.sync_data()) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(format!("durability = `os` did not hold: cannot sync `{}`: {error}", shown(&log)))
+            Err(format!("durability = `os` did not hold: cannot sync `{}`: {error}", shown(log)))
         }
         _ => Ok(()),
-    };
-    let syncer = PeriodicTask::start("sqlite-sync", sync);
-    syncer.map(Some).map_err(|error| TargetError::io("start a thread that syncs", database, &error))
+    }
 }
 
 fn log_of(database: &Path) -> PathBuf {
@@ -373,7 +378,11 @@ fn log_of(database: &Path) -> PathBuf {
     log.into()
 }
 
-/// How often the log started again, as its header says in its fourth number; none while it is empty.
+fn file_length(path: &Path) -> Option<f64> {
+    std::fs::metadata(path).ok().map(|file| file.len() as f64)
+}
+
+/// How often the log started again: the fourth number of its header; none while it is empty.
 /// (<https://sqlite.org/fileformat.html#the_write_ahead_log>) Of SQLite's files only the log may be opened past it.
 fn log_restarts(log: &Path) -> Option<f64> {
     let mut header = [0; 16];
@@ -390,20 +399,21 @@ fn memory_used() -> Option<f64> {
     (done == rusqlite::ffi::SQLITE_OK).then_some(now as f64)
 }
 
-fn create_table(table: &Table) -> String {
+fn create_table(table: &SqlTable) -> String {
     let columns: Vec<String> = table.columns.iter().map(|column| column_text(column, table.primary_key)).collect();
     format!("CREATE TABLE {} ({});", table.name, columns.join(", ")) + &create_indexes(table)
 }
 
-fn create_indexes(table: &Table) -> String {
-    let index = |index: &workload::Index| {
-        format!(" CREATE INDEX {}_{} ON {} ({});", table.name, index.name, table.name, index.columns.join(", "))
-    };
-    table.indexes.iter().map(index).collect()
+fn create_indexes(table: &SqlTable) -> String {
+    let table_name = &table.name;
+    let indexes = table.indexes.iter();
+    indexes
+        .map(|it| format!(" CREATE INDEX {table_name}_{} ON {table_name} ({});", it.name, it.columns.join(", ")))
+        .collect()
 }
 
-/// A primary key of whole numbers is INTEGER PRIMARY KEY: the rowid itself, without an index of its own.
-fn column_text(column: &Column, primary_key: &str) -> String {
+/// A primary key of integers is INTEGER PRIMARY KEY: the rowid itself, without an index of its own.
+fn column_text(column: &SqlColumn, primary_key: &str) -> String {
     let kind = match column.kind {
         ColumnKind::Int | ColumnKind::BigInt => "INTEGER".to_string(),
         ColumnKind::Float => "REAL".to_string(),
@@ -422,7 +432,7 @@ struct SqliteMaintenance {
     database: PathBuf,
     params: Params,
     debt: RemainingDebt,
-    work: Arc<Work>,
+    work: Arc<SqlWork>,
 }
 
 impl Maintenance for SqliteMaintenance {
@@ -433,15 +443,15 @@ impl Maintenance for SqliteMaintenance {
         format!("sqlite on `{}`", shown(&self.database))
     }
 
-    fn open(&self) -> Result<Connection, OpFailure> {
-        connect(&self.database, &self.params, 0).map_err(op_failure)
+    fn open_connection(&self) -> Result<Connection, OpFailure> {
+        open_connection(&self.database, &self.params, 0).map_err(op_failure)
     }
 
-    fn perform(&self, connection: &mut Connection, op: &SqlOp) -> Result<(), OpFailure> {
+    fn perform_op(&self, connection: &mut Connection, op: &SqlOp) -> Result<(), OpFailure> {
         let done = match &*self.work {
-            Work::Calls => unreachable!("statements have clients of their own"),
-            Work::Drain => quiesce(connection, &self.params, &self.debt),
-            Work::Indexes(tables) => {
+            SqlWork::Calls => unreachable!("statements have clients of their own"),
+            SqlWork::Drain => quiesce_database(connection, &self.params, &self.debt),
+            SqlWork::Indexes(tables) => {
                 let mut asked = op.calls.iter().map(|call| create_indexes(&tables[call.statement as usize]));
                 asked.try_for_each(|statements| connection.execute_batch(&statements))
             }
@@ -488,8 +498,8 @@ impl Driver for SqliteDriver {
     type Op = SqlOp;
 
     fn open(&mut self) -> Result<(), String> {
-        let cannot_open = |error| format!("sqlite cannot open `{}`: {error}", shown(&self.database));
-        let connection = connect(&self.database, &self.params, self.statements.len()).map_err(cannot_open)?;
+        let connection = open_connection(&self.database, &self.params, self.statements.len())
+            .map_err(|error| format!("sqlite cannot open `{}`: {error}", shown(&self.database)))?;
         for statement in self.statements.iter().map(String::as_str).chain(AROUND_A_TRANSACTION) {
             connection.prepare_cached(statement).map_err(|error| rejected(statement, error))?;
         }
@@ -497,14 +507,14 @@ impl Driver for SqliteDriver {
         Ok(())
     }
 
-    fn execute(&mut self, op: &SqlOp) -> Outcome {
+    fn execute_op(&mut self, op: &SqlOp) -> Outcome {
         let done = match self.mode.connection {
             ConnectionLifetime::Kept => {
                 let connection = self.connection.as_ref().expect("opened before the first operation");
-                self.perform(connection, op)
+                self.perform_op(connection, op)
             }
-            ConnectionLifetime::PerTransaction => connect(&self.database, &self.params, self.statements.len())
-                .and_then(|connection| self.perform(&connection, op)),
+            ConnectionLifetime::PerTransaction => open_connection(&self.database, &self.params, self.statements.len())
+                .and_then(|connection| self.perform_op(&connection, op)),
         };
         let Err(error) = done else { return Outcome::Ok { bytes: 0 } };
         self.failure = format!("engine `sqlite` on `{}`: {error}", shown(&self.database));
@@ -517,8 +527,8 @@ impl Driver for SqliteDriver {
 }
 
 impl SqliteDriver {
-    fn perform(&self, connection: &Connection, op: &SqlOp) -> rusqlite::Result<()> {
-        let done = perform(connection, self.mode.statements, &self.statements, op);
+    fn perform_op(&self, connection: &Connection, op: &SqlOp) -> rusqlite::Result<()> {
+        let done = perform_op(connection, self.mode.statements, &self.statements, op);
         if done.is_err() && !connection.is_autocommit() {
             let _ = connection.execute_batch("ROLLBACK"); // the first error is the one to report
         }
@@ -535,11 +545,13 @@ fn rejected(statement: &str, error: rusqlite::Error) -> String {
     format!("engine `sqlite` rejects `{}`: {why}", shown(Path::new(statement)))
 }
 
-fn perform(connection: &Connection, how: StatementMode, statements: &[String], op: &SqlOp) -> rusqlite::Result<()> {
+fn perform_op(connection: &Connection, how: StatementMode, statements: &[String], op: &SqlOp) -> rusqlite::Result<()> {
     if !op.transaction {
         return perform_calls(connection, how, statements, op);
     }
     let [begin_to_write, begin_to_read, commit] = AROUND_A_TRANSACTION;
+    // A transaction that begins to read and then writes may fail at once, without waiting: SQLite cannot upgrade it behind another
+    // writer.
     let begin = if op.writes { begin_to_write } else { begin_to_read };
     connection.prepare_cached(begin)?.raw_execute()?;
     perform_calls(connection, how, statements, op)?;
@@ -561,20 +573,20 @@ fn perform_calls(
         match how {
             StatementMode::Prepared => {
                 let mut statement = connection.prepare_cached(text)?;
-                execute(&mut statement, mine, &op.text)?;
+                execute_statement(&mut statement, mine, &op.text)?;
             }
-            StatementMode::Plain => execute(&mut connection.prepare(text)?, mine, &op.text)?,
+            StatementMode::Plain => execute_statement(&mut connection.prepare(text)?, mine, &op.text)?,
         }
     }
     Ok(())
 }
 
-fn execute(statement: &mut Statement, args: &[SqlArg], text: &[u8]) -> rusqlite::Result<()> {
-    bind(statement, args, text)?;
+fn execute_statement(statement: &mut Statement, args: &[SqlArg], text: &[u8]) -> rusqlite::Result<()> {
+    bind_arguments(statement, args, text)?;
     fetch_all(statement)
 }
 
-fn bind(statement: &mut Statement, args: &[SqlArg], text: &[u8]) -> rusqlite::Result<()> {
+fn bind_arguments(statement: &mut Statement, args: &[SqlArg], text: &[u8]) -> rusqlite::Result<()> {
     for (place, arg) in (1..).zip(args) {
         match *arg {
             SqlArg::Int(value) => statement.raw_bind_parameter(place, value)?,
@@ -605,7 +617,7 @@ fn class_of(error: &rusqlite::Error) -> FailureClass {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => FailureClass::Conflict,
         Some(ErrorCode::DiskFull) => FailureClass::NoSpace,
-        // SQLite could not lengthen the index of its log: the disk is full, and SQLite does not say so.
+        // SQLite could not lengthen the index of its log: the disk is full, which SQLite does not report.
         _ if error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_IOERR_SHMSIZE) => {
             FailureClass::NoSpace
         }
@@ -630,10 +642,10 @@ mod tests {
         reader.execute_batch("BEGIN; SELECT * FROM t").unwrap();
         writer.execute_batch("INSERT INTO t VALUES (2)").unwrap();
         writer.busy_timeout(Duration::ZERO).unwrap();
-        quiesce(&writer, &params, &debt).unwrap();
+        quiesce_database(&writer, &params, &debt).unwrap();
         assert!(debt.take_fact().is_some_and(|left| left.value.parse::<u64>().unwrap() >= 512));
         reader.execute_batch("COMMIT").unwrap();
-        quiesce(&writer, &params, &debt).unwrap();
+        quiesce_database(&writer, &params, &debt).unwrap();
         assert_eq!(debt.take_fact(), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Copies of data directories: shared with the original if the file system can, byte by byte elsewhere.
 //!
 //! In: two directories of plimsoll's own. Out: the same files with the same owners and rights, on disk and out of the page cache; how
-//! that was done. Limits: files and directories; sockets and symlinks are left out. Nobody may write to the original meanwhile.
+//! that was done. Limits: files and directories; sockets and symlinks are left out. The original must not be written meanwhile.
 //!
 //! FICLONE (<https://man7.org/linux/man-pages/man2/ioctl_ficlone.2.html>) shares the blocks until one of both is written to: on XFS and
 //! btrfs a copy of any size takes milliseconds. What a file system then does at the first write to a shared block is in the run.
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// How a copy was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Copied {
+pub struct CopyResult {
     /// Files whose blocks are those of the original,
     shared: u64,
     /// and files that have their own.
@@ -24,7 +24,7 @@ pub struct Copied {
     pub took: Duration,
 }
 
-impl Copied {
+impl CopyResult {
     /// The words in facts.
     pub fn describe(&self) -> String {
         match (self.shared, self.whole) {
@@ -36,13 +36,13 @@ impl Copied {
 }
 
 /// Copies what is in `from` into the empty directory `to`, and lets both go from the page cache.
-pub fn copy_contents(from: &Path, to: &Path) -> Result<Copied, TargetError> {
-    let (began, mut copied) = (Instant::now(), Copied::default());
+pub fn copy_contents(from: &Path, to: &Path) -> Result<CopyResult, TargetError> {
+    let (began, mut copied) = (Instant::now(), CopyResult::default());
     copy_entries(from, to, &mut copied)?;
     sync_file_system(to)?;
     drop_cached_pages(from)?;
     drop_cached_pages(to)?;
-    Ok(Copied { took: began.elapsed(), ..copied })
+    Ok(CopyResult { took: began.elapsed(), ..copied })
 }
 
 /// Removes what is in `dir`, and not the directory itself.
@@ -55,7 +55,7 @@ pub fn remove_contents(dir: &Path) -> Result<(), TargetError> {
     Ok(())
 }
 
-/// Writes out what the kernel holds of the files in `dir` and lets it go, so that who reads them next reads from the disk.
+/// Writes out what the kernel holds of the files in `dir` and drops it from the cache, so that the next read comes from the disk.
 pub fn drop_caches(dir: &Path) -> Result<(), TargetError> {
     sync_file_system(dir)?;
     drop_cached_pages(dir)
@@ -67,7 +67,7 @@ fn sync_file_system(dir: &Path) -> Result<(), TargetError> {
     opened.and_then(syncfs).trying("sync", dir)
 }
 
-fn copy_entries(from: &Path, to: &Path, copied: &mut Copied) -> Result<(), TargetError> {
+fn copy_entries(from: &Path, to: &Path, copied: &mut CopyResult) -> Result<(), TargetError> {
     for entry in list_entries(from)? {
         let (source, target) = (entry.path(), to.join(entry.file_name()));
         let kind = entry.file_type().trying("look at", &source)?;
@@ -82,10 +82,11 @@ fn copy_entries(from: &Path, to: &Path, copied: &mut Copied) -> Result<(), Targe
     Ok(())
 }
 
-fn copy_file(source: &Path, target: &Path, copied: &mut Copied) -> Result<(), TargetError> {
+fn copy_file(source: &Path, target: &Path, copied: &mut CopyResult) -> Result<(), TargetError> {
     let mut original = open_file(source)?;
     let mut copy = File::create_new(target).trying("create", target)?;
     same_owner(&original.metadata().trying("look at", source)?, target)?;
+    // It fails on file systems without shared blocks, and between two file systems: then the bytes are copied.
     if ioctl_ficlone(&copy, &original).is_ok() {
         copied.shared += 1;
         return Ok(());
@@ -108,7 +109,7 @@ fn drop_cached_pages(dir: &Path) -> Result<(), TargetError> {
         if kind.is_dir() {
             drop_cached_pages(&path)?;
         } else if kind.is_file() {
-            // Advice only: where the file system takes none, the cache stays warm.
+            // Advice only: if the file system takes none, the cache stays warm.
             let _ = fadvise(&open_file(&path)?, 0, None, Advice::DontNeed);
         }
     }
@@ -116,6 +117,7 @@ fn drop_cached_pages(dir: &Path) -> Result<(), TargetError> {
 }
 
 fn open_file(path: &Path) -> Result<File, TargetError> {
+    // NONBLOCK: if a pipe was put in the place of a file meanwhile, opening it must not wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     openat(CWD, path, flags, Mode::empty()).map(File::from).trying("open", path)
 }
@@ -178,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_copy_that_shares_some_of_its_blocks_says_so() {
-        let how = |shared, whole| Copied { shared, whole, took: Duration::ZERO }.describe();
+        let how = |shared, whole| CopyResult { shared, whole, took: Duration::ZERO }.describe();
         assert_eq!([how(3, 0), how(0, 3), how(0, 0)], ["reflink", "copy", "copy"]);
         assert_eq!(how(2, 1), "reflink of 2 files, copy of 1");
     }

@@ -1,4 +1,4 @@
-//! The directory in which plimsoll makes data, and the manifest that says what in it is plimsoll's.
+//! The directory in which plimsoll makes data, and the manifest that lists what in it is plimsoll's.
 //!
 //! In: the directory that the user wants measured. Out: a fresh sub-directory `plimsoll-data-*` with `MANIFEST.json`; files
 //! made in it are entered before they are made. Limits: removal follows the manifest only: an entry that is not a plain name,
@@ -6,8 +6,8 @@
 //! ([`ReleaseVolume`]): here nothing is known of mounts.
 //!
 //! The directory stays locked (flock) while its process lives. One that can be locked belongs to a process that was killed:
-//! [`sweep_abandoned`] removes it at the next start, and ends a server that is still at work in it. The manifest is replaced as
-//! a whole, so a kill cannot tear it.
+//! [`sweep_abandoned`] removes it at the next start, and ends a server that is still at work in it. The manifest is replaced by
+//! a rename, so a kill cannot tear it.
 
 use crate::error::{IoContext, TargetError, shown};
 use model::Bytes;
@@ -36,14 +36,14 @@ pub const GENERATOR_VERSION: u32 = 1;
 /// What the data in a directory is, and which files there are plimsoll's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Manifest {
+pub struct DataManifest {
     format: u32,
     made_by: String,
     /// The name of the machine: on a shared file system its lock means nothing to another machine.
     host: String,
     /// The engine and every parameter that shapes the data, as text.
     pub data: String,
-    /// Where the data's randomness came from.
+    /// The seed of the data's randomness.
     pub seed: u64,
     /// The version of the generators that made it.
     pub generator_version: u32,
@@ -55,12 +55,12 @@ pub struct Manifest {
     files: Vec<String>,
     /// Sub-directories that are plimsoll's with all that is in them.
     directories: Vec<String>,
-    /// A file system of plimsoll's own. An older plimsoll does not know this field and leaves the whole directory alone.
+    /// A file system of plimsoll's own. An older plimsoll does not know this field and leaves the directory alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     volume: Option<VolumeNames>,
 }
 
-/// The names of what a volume stands on.
+/// The names of a volume's image and mount point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VolumeNames {
@@ -70,20 +70,20 @@ pub struct VolumeNames {
     pub mount_point: String,
 }
 
-/// Unmounts and detaches the volume of a data directory, given by its locked handle and the names in it. Refuses where something
+/// Unmounts and detaches the volume of a data directory, given by its locked handle and the names in it. Refuses if something
 /// else is mounted there.
 pub type ReleaseVolume = fn(&File, &VolumeNames) -> Result<(), TargetError>;
 
-/// A directory of plimsoll's own. Removed by [`DataDir::remove`] or when it is dropped; where the process dies before, by the
+/// A directory of plimsoll's own. Removed by [`DataDir::remove`] or when it is dropped; if the process dies before, by the
 /// next start.
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
-    manifest: Manifest,
+    manifest: DataManifest,
     removed: bool,
     /// The directory itself; holds the lock.
     locked: File,
-    /// Where it has a volume.
+    /// Takes its volume away, if it has one.
     release: Option<ReleaseVolume>,
 }
 
@@ -94,7 +94,7 @@ impl DataDir {
     /// If the directory cannot be made. Nothing is left behind then.
     pub fn create(parent: &Path, data: &str, seed: u64) -> Result<DataDir, TargetError> {
         let (path, locked) = make_locked(parent)?;
-        let manifest = Manifest {
+        let manifest = DataManifest {
             format: MANIFEST_FORMAT,
             made_by: "plimsoll".into(),
             host: host_name(),
@@ -108,7 +108,7 @@ impl DataDir {
             volume: None,
         };
         let dir = DataDir { path, manifest, removed: false, locked, release: None };
-        dir.save()?;
+        dir.save_manifest()?;
         Ok(dir)
     }
 
@@ -118,21 +118,22 @@ impl DataDir {
     }
 
     /// What it holds.
-    pub fn manifest(&self) -> &Manifest {
+    pub fn manifest(&self) -> &DataManifest {
         &self.manifest
     }
 
     /// Enters the file `name` as plimsoll's and returns its path. To be called before it is made.
     pub fn own_file(&mut self, name: &str) -> Result<PathBuf, TargetError> {
+        // Entered first and made afterwards: a kill in between leaves an entry without a file, and never a file without an entry.
         self.manifest.files.push(name.into());
-        self.save()?;
+        self.save_manifest()?;
         Ok(self.path.join(name))
     }
 
     /// Enters the sub-directory `name` as plimsoll's with all that will be in it, makes it, and returns its path.
     pub fn own_directory(&mut self, name: &str) -> Result<PathBuf, TargetError> {
         self.manifest.directories.push(name.into());
-        self.save()?;
+        self.save_manifest()?;
         let path = self.path.join(name);
         fs::DirBuilder::new().mode(0o700).create(&path).trying("create", &path)?;
         Ok(path)
@@ -149,17 +150,17 @@ impl DataDir {
         self.release = Some(release);
         let names = VolumeNames { image: "image".into(), mount_point: "mnt".into() };
         self.manifest.volume = Some(names.clone());
-        self.save()?;
+        self.save_manifest()?;
         // A server that runs as another user has its data behind the mount point; the image stays closed.
         fchmod(&self.locked, Mode::from_raw_mode(0o711)).trying("open to a server", &self.path)?;
-        let mount_point = self.inside(&names.mount_point);
+        let mount_point = self.path_inside(&names.mount_point);
         fs::DirBuilder::new().mode(0o700).create(&mount_point).trying("create", self.path.join(&names.mount_point))?;
         Ok(names)
     }
 
     /// `name` in this directory, whatever has been put in its place meanwhile.
-    pub fn inside(&self, name: &str) -> PathBuf {
-        inside(&self.locked, name)
+    pub fn path_inside(&self, name: &str) -> PathBuf {
+        path_inside(&self.locked, name)
     }
 
     /// Lets the group `gid` pass through to what in it is its own; it cannot see what else there is.
@@ -173,7 +174,7 @@ impl DataDir {
     pub fn seal(&mut self, amount: u64) -> Result<(), TargetError> {
         self.manifest.amount = amount;
         self.manifest.complete = true;
-        self.save()
+        self.save_manifest()
     }
 
     /// The rows or bytes of complete data.
@@ -182,7 +183,7 @@ impl DataDir {
     }
 
     /// Refuses data that does not fit a trial.
-    pub fn check(&self, data: &str, seed: u64) -> Result<(), TargetError> {
+    pub fn check_fits(&self, data: &str, seed: u64) -> Result<(), TargetError> {
         let found = &self.manifest;
         if found.complete && found.data == data && found.seed == seed && found.generator_version == GENERATOR_VERSION {
             return Ok(());
@@ -204,8 +205,7 @@ impl DataDir {
 
     /// The same of the files that `counts`.
     pub fn footprint_of(&self, counts: &dyn Fn(&Path) -> bool) -> Bytes {
-        let of = |path: &Path| disk_bytes(path, counts);
-        Bytes(of(&self.path).saturating_sub(of(&self.path.join(LOADED))))
+        Bytes(disk_bytes(&self.path, counts).saturating_sub(disk_bytes(&self.path.join(LOADED), counts)))
     }
 
     /// Removes what the manifest lists, the manifest and the directory.
@@ -221,7 +221,7 @@ impl DataDir {
         remove_listed(&self.path, &self.locked, &self.manifest, self.release)
     }
 
-    fn save(&self) -> Result<(), TargetError> {
+    fn save_manifest(&self) -> Result<(), TargetError> {
         let text = serde_json::to_vec_pretty(&self.manifest).expect("a manifest is plain data");
         let new = self.path.join(MANIFEST_NEW);
         absent_is_fine(fs::remove_file(&new)).trying("replace", &new)?;
@@ -268,6 +268,7 @@ fn make_locked(parent: &Path) -> Result<(PathBuf, File), TargetError> {
 fn lock_new(dir: &Path) -> Option<File> {
     let file = open_directory(dir).ok()?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+    // The lock may be on a directory that another plimsoll removed a moment ago: then the name leads to another inode, or to none.
     let still_there =
         fs::symlink_metadata(dir).is_ok_and(|meta| file.metadata().is_ok_and(|own| own.ino() == meta.ino()));
     still_there.then_some(file)
@@ -284,7 +285,7 @@ fn open_directory(dir: &Path) -> rustix::io::Result<File> {
 
 /// What a sweep found.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepResult {
     /// One line for each directory that is not in use: removed, or why it was left.
     pub notes: Vec<String>,
     /// Data directories of plimsolls that are running.
@@ -292,8 +293,8 @@ pub struct Swept {
 }
 
 /// Removes the data directories in `parent` whose process is gone; `release` takes their volumes away.
-pub fn sweep_abandoned(parent: &Path, release: ReleaseVolume) -> Swept {
-    let mut swept = Swept::default();
+pub fn sweep_abandoned(parent: &Path, release: ReleaseVolume) -> SweepResult {
+    let mut swept = SweepResult::default();
     let Ok(entries) = fs::read_dir(parent) else { return swept };
     for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(DATA_DIR_PREFIX)) {
         match sweep_one(&entry.path(), release) {
@@ -310,19 +311,18 @@ pub enum DirState {
     Gone,
     /// Its plimsoll is running.
     InUse,
-    /// Its plimsoll was killed. Nobody sweeps it while this is held.
+    /// Its plimsoll was killed. No other plimsoll sweeps it while this is held.
     Abandoned(File),
 }
 
 /// Looks at the data directory `dir`, which a run file names, without changing it.
 pub fn inspect_dir(dir: &Path) -> Result<DirState, TargetError> {
     let named = dir.file_name().is_some_and(|name| name.to_string_lossy().starts_with(DATA_DIR_PREFIX));
-    let no_data = |why: &str| TargetError::Unsafe(format!("`{}` {why}; it is left alone", shown(dir)));
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let held = match openat2(CWD, dir, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
         Err(Errno::NOENT) => return Ok(DirState::Gone),
         Err(Errno::LOOP | Errno::NOTDIR) => {
-            return Err(no_data("is a symlink, is reached through one, or is not a directory"));
+            return Err(left_alone(dir, "is a symlink, is reached through one, or is not a directory"));
         }
         opened => File::from(opened.trying("open", dir)?),
     };
@@ -332,38 +332,49 @@ pub fn inspect_dir(dir: &Path) -> Result<DirState, TargetError> {
     }
     match read_manifest(&held) {
         Some(manifest) if named && manifest.host == host_name() => Ok(DirState::Abandoned(held)),
-        _ => Err(no_data("is not a data directory made by plimsoll on this machine")),
+        _ => Err(left_alone(dir, "is not a data directory made by plimsoll on this machine")),
     }
+}
+
+fn left_alone(dir: &Path, why: &str) -> TargetError {
+    TargetError::Unsafe(format!("`{}` {why}; it is left alone", shown(dir)))
 }
 
 /// `None` if the directory is in use.
 fn sweep_one(dir: &Path, release: ReleaseVolume) -> Option<String> {
-    let left = |why: &str| Some(format!("left `{}`: {why}", shown(dir)));
-    let Ok(locked) = open_directory(dir) else { return left("it is named like a data directory but is not one") };
+    let Ok(locked) = open_directory(dir) else {
+        return Some(left_note(dir, "it is named like a data directory but is not one"));
+    };
     let ours = locked.metadata().is_ok_and(|meta| meta.uid() == rustix::process::geteuid().as_raw());
     if !ours {
-        return left("it belongs to another user");
+        return Some(left_note(dir, "it belongs to another user"));
     }
     flock(&locked, FlockOperation::NonBlockingLockExclusive).ok()?;
-    // Made and killed at once: nothing is made in a directory before its manifest stands, so one without anything may go.
-    let _ = first_stranger(&locked).is_none().then(|| fs::remove_file(inside(&locked, MANIFEST_NEW)));
+    // Made and killed at once: nothing is made in a directory before its manifest, so an empty one may go.
+    let _ = first_stranger(&locked).is_none().then(|| fs::remove_file(path_inside(&locked, MANIFEST_NEW)));
     if fs::remove_dir(dir).is_ok() {
         return Some(format!("removed `{}`, left by a run that was killed", shown(dir)));
     }
     match read_manifest(&locked) {
-        None => left("its manifest is missing or damaged; remove it by hand"),
-        Some(manifest) if manifest.host != host_name() => left("it was made by another machine, which may be using it"),
+        None => Some(left_note(dir, "its manifest is missing or damaged; remove it by hand")),
+        Some(manifest) if manifest.host != host_name() => {
+            Some(left_note(dir, "it was made by another machine, which may be using it"))
+        }
         Some(manifest) => {
             match end_servers(dir, &manifest).and_then(|()| remove_listed(dir, &locked, &manifest, Some(release))) {
                 Ok(()) => Some(format!("removed `{}`, left by a run that was killed", shown(dir))),
-                Err(error) => left(&error.to_string()),
+                Err(error) => Some(left_note(dir, &error.to_string())),
             }
         }
     }
 }
 
+fn left_note(dir: &Path, why: &str) -> String {
+    format!("left `{}`: {why}", shown(dir))
+}
+
 /// Ends the servers that a killed plimsoll could not take with it, also those whose data is on its volume.
-fn end_servers(dir: &Path, manifest: &Manifest) -> Result<(), TargetError> {
+fn end_servers(dir: &Path, manifest: &DataManifest) -> Result<(), TargetError> {
     let plain = manifest.directories.iter().filter(|name| is_plain_name(name));
     plain.map(|name| dir.join(name)).try_for_each(|own| crate::leftover::end_servers_of(&own))?;
     let mount_point = manifest.volume.iter().map(|names| &names.mount_point).filter(|name| is_plain_name(name));
@@ -376,17 +387,17 @@ fn end_servers(dir: &Path, manifest: &Manifest) -> Result<(), TargetError> {
 }
 
 /// `name` in the directory that is locked, whatever has been put in its place meanwhile.
-pub fn inside(locked: &File, name: &str) -> PathBuf {
+pub fn path_inside(locked: &File, name: &str) -> PathBuf {
     Path::new("/proc/self/fd").join(locked.as_raw_fd().to_string()).join(name)
 }
 
 /// The manifest of a directory; `None` if it is missing, damaged or of an unknown format.
-fn read_manifest(locked: &File) -> Option<Manifest> {
+fn read_manifest(locked: &File) -> Option<DataManifest> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = File::from(open(inside(locked, MANIFEST), flags, Mode::empty()).ok()?);
+    let file = File::from(open(path_inside(locked, MANIFEST), flags, Mode::empty()).ok()?);
     let mut text = Vec::new();
     file.take(MANIFEST_BYTES_MAX).read_to_end(&mut text).ok()?;
-    let manifest: Manifest = serde_json::from_slice(&text).ok()?;
+    let manifest: DataManifest = serde_json::from_slice(&text).ok()?;
     (manifest.format == MANIFEST_FORMAT && manifest.made_by == "plimsoll").then_some(manifest)
 }
 
@@ -394,7 +405,7 @@ fn read_manifest(locked: &File) -> Option<Manifest> {
 fn remove_listed(
     dir: &Path,
     locked: &File,
-    manifest: &Manifest,
+    manifest: &DataManifest,
     release: Option<ReleaseVolume>,
 ) -> Result<(), TargetError> {
     let of_volume = manifest.volume.iter().flat_map(|names| [&names.image, &names.mount_point]);
@@ -408,25 +419,25 @@ fn remove_listed(
         return Err(TargetError::Unsafe(text));
     }
     for name in &manifest.files {
-        absent_is_fine(fs::remove_file(inside(locked, name))).trying("remove", dir.join(name))?;
+        absent_is_fine(fs::remove_file(path_inside(locked, name))).trying("remove", dir.join(name))?;
     }
     for name in &manifest.directories {
         // remove_dir_all follows no symlink (openat with O_NOFOLLOW).
-        absent_is_fine(fs::remove_dir_all(inside(locked, name))).trying("remove", dir.join(name))?;
+        absent_is_fine(fs::remove_dir_all(path_inside(locked, name))).trying("remove", dir.join(name))?;
     }
     if let Some(names) = &manifest.volume {
         release.map_or(Ok(()), |release| release(locked, names))?;
-        // The mount point is empty or it stays: what somebody mounted there meanwhile is not plimsoll's.
-        absent_is_fine(fs::remove_dir(inside(locked, &names.mount_point)))
+        // The mount point is empty or it stays: what was mounted there meanwhile is not plimsoll's.
+        absent_is_fine(fs::remove_dir(path_inside(locked, &names.mount_point)))
             .trying("remove", dir.join(&names.mount_point))?;
-        absent_is_fine(fs::remove_file(inside(locked, &names.image))).trying("remove", dir.join(&names.image))?;
+        absent_is_fine(fs::remove_file(path_inside(locked, &names.image))).trying("remove", dir.join(&names.image))?;
     }
     if let Some(stranger) = first_stranger(locked) {
         let text = format!("`{}` was not made by plimsoll; it and its directory were left", shown(&dir.join(stranger)));
         return Err(TargetError::Unsafe(text));
     }
     for name in [MANIFEST_NEW, MANIFEST] {
-        absent_is_fine(fs::remove_file(inside(locked, name))).trying("remove", dir.join(name))?;
+        absent_is_fine(fs::remove_file(path_inside(locked, name))).trying("remove", dir.join(name))?;
     }
     fs::remove_dir(dir).trying("remove", dir)
 }
@@ -444,7 +455,7 @@ fn absent_is_fine(removed: std::io::Result<()>) -> std::io::Result<()> {
 
 /// The name of something in the directory that the manifest does not know.
 fn first_stranger(locked: &File) -> Option<OsString> {
-    let entries = fs::read_dir(inside(locked, "")).ok()?;
+    let entries = fs::read_dir(path_inside(locked, "")).ok()?;
     let names = entries.flatten().map(|entry| entry.file_name());
     names.into_iter().find(|name| [MANIFEST, MANIFEST_NEW].iter().all(|ours| name != ours))
 }
@@ -515,7 +526,7 @@ mod tests {
         for foreign in ["../victim", "/etc/passwd", "..", "", "db/../../victim"] {
             let mut dir = made(parent.path());
             dir.manifest.files.push(foreign.into());
-            dir.save().unwrap();
+            dir.save_manifest().unwrap();
             let path = dir.path().to_owned();
             assert!(matches!(dir.remove(), Err(TargetError::Unsafe(_))), "{foreign}");
             assert!(path.join("data").exists() && victim.exists(), "{foreign}");
@@ -559,7 +570,7 @@ mod tests {
         let dir = made(parent.path());
         assert_eq!(
             sweep_abandoned(parent.path(), no_volume),
-            Swept { notes: vec![], in_use: vec![dir.path().to_owned()] }
+            SweepResult { notes: vec![], in_use: vec![dir.path().to_owned()] }
         );
         let path = die(dir);
         let notes = sweep_abandoned(parent.path(), no_volume).notes;
@@ -625,11 +636,11 @@ mod tests {
     fn data_of_another_shape_or_seed_or_incomplete_is_refused() {
         let parent = tempfile::tempdir().unwrap();
         let mut dir = made(parent.path());
-        assert!(dir.check("sqlite oltp table_rows=10", 7).is_err(), "not sealed yet");
+        assert!(dir.check_fits("sqlite oltp table_rows=10", 7).is_err(), "not sealed yet");
         dir.seal(10).unwrap();
-        dir.check("sqlite oltp table_rows=10", 7).unwrap();
-        assert!(dir.check("sqlite oltp table_rows=20", 7).is_err());
-        assert!(dir.check("sqlite oltp table_rows=10", 8).is_err());
+        dir.check_fits("sqlite oltp table_rows=10", 7).unwrap();
+        assert!(dir.check_fits("sqlite oltp table_rows=20", 7).is_err());
+        assert!(dir.check_fits("sqlite oltp table_rows=10", 8).is_err());
         dir.remove().unwrap();
     }
 }

@@ -1,20 +1,20 @@
-//! The four timings of `hdparm -tT`: how fast a disk and its caches deliver when nobody else asks and one reader reads on.
+//! The four timings of `hdparm -tT`: how fast a disk and its caches deliver to a single reader without other load.
 //!
-//! In: a file of plimsoll's own on the disk of interest, filled and synced. Out: one [`Timing`]. Limits: reads only, one
+//! In: a file of plimsoll's own on the disk of interest, filled and synced. Out: one [`DiskTiming`]. Limits: reads only, one
 //! request of 2 MiB at a time.
 //!
-//! What hdparm 9.x does (`time_cache`, `time_device` in hdparm.c): it opens the raw device, with O_DIRECT where asked, and
+//! What hdparm 9.x does (`time_cache`, `time_device` in hdparm.c): it opens the raw device, with O_DIRECT if asked, and
 //! reads 2 MiB at a time into one page-aligned buffer, of which it touches every sector. *Cached reads* read the device's
 //! first 2 MiB again and again for 2 s: from the page cache, or with O_DIRECT from the cache of the drive. *Disk reads* read
 //! on from there for 3 s, after the caches were flushed, or to the end of the device. Its MB is 2^20 bytes.
 //!
 //! The same is done here, with these differences:
 //! - a file is read and not the device: raw devices need root and often cannot be opened at all, so a file system lies
-//!   between, which costs little for requests of this size where the file is in few pieces;
+//!   between, which costs little for requests of this size if the file is in few pieces;
 //! - the file is shorter than 3 s of reading: at its end reading starts again, after its pages have been dropped from the page
-//!   cache, which is not timed. A cache below the file system (of a RAID controller, of a hypervisor) that holds the whole
+//!   cache, which is not timed. A cache below the file system (of a RAID controller, of a hypervisor) that holds all of the
 //!   file makes the second round faster than the disk is;
-//! - whether it was the disk that delivered is counted and not assumed: see [`Timing::doubt`];
+//! - whether it was the disk that delivered is counted and not assumed: see [`DiskTiming::describe_doubt`];
 //! - all four last equally long; hdparm gives cached reads 2 s;
 //! - cached reads begin after one read that is not timed. hdparm's first one comes from the disk, and it takes what its calls
 //!   of lseek and getitimer cost off the time: here pread and one clock read of some 25 ns per request leave nothing to take.
@@ -42,7 +42,7 @@ const SECTOR: usize = 512;
 
 /// What is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reads {
+pub enum TimedReads {
     /// The first 2 MiB again and again.
     Cached,
     /// The file from its beginning to its end.
@@ -51,7 +51,7 @@ pub enum Reads {
 
 /// Which way data takes to the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Via {
+pub enum ReadPath {
     /// O_DIRECT: past the page cache.
     Direct,
     /// Through the page cache.
@@ -59,20 +59,20 @@ pub enum Via {
 }
 
 /// The four timings in the order of `hdparm --direct -tT` and `hdparm -tT`.
-pub const TIMINGS: [(Via, Reads); 4] = [
-    (Via::Direct, Reads::Cached),
-    (Via::Direct, Reads::Disk),
-    (Via::Buffered, Reads::Cached),
-    (Via::Buffered, Reads::Disk),
+pub const TIMINGS: [(ReadPath, TimedReads); 4] = [
+    (ReadPath::Direct, TimedReads::Cached),
+    (ReadPath::Direct, TimedReads::Disk),
+    (ReadPath::Buffered, TimedReads::Cached),
+    (ReadPath::Buffered, TimedReads::Disk),
 ];
 
 /// One timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
+pub struct DiskTiming {
     /// What was read.
-    pub reads: Reads,
+    pub reads: TimedReads,
     /// Which way it took.
-    pub via: Via,
+    pub via: ReadPath,
     /// How much was read.
     pub bytes: Bytes,
     /// How long that took.
@@ -81,40 +81,40 @@ pub struct Timing {
     pub from_disk: Option<Bytes>,
 }
 
-/// Reads the file at `path` for `length`, or until `stop` says so, which is asked after each request.
+/// Reads the file at `path` for `length`, or until `stop` returns true, which is called after each request.
 ///
 /// # Errors
-/// If the file cannot be read, or is shorter than one request; [`TargetError::Unsupported`] where its file system has no
+/// If the file cannot be read, or is shorter than one request; [`TargetError::Unsupported`] if its file system has no
 /// O_DIRECT.
 pub fn time_reads(
     path: &Path,
-    via: Via,
-    reads: Reads,
+    via: ReadPath,
+    reads: TimedReads,
     length: Nanos,
     stop: &dyn Fn() -> bool,
-) -> Result<Timing, TargetError> {
-    let mut reader = Reader::open(path, via)?;
+) -> Result<DiskTiming, TargetError> {
+    let mut reader = TimedReader::open(path, via)?;
     let (bytes, took, from_disk) = match reads {
-        Reads::Cached => reader.time_cached(length, stop)?,
-        Reads::Disk => reader.time_disk(length, stop)?,
+        TimedReads::Cached => reader.time_cached(length, stop)?,
+        TimedReads::Disk => reader.time_disk(length, stop)?,
     };
-    Ok(Timing { reads, via, bytes, took, from_disk })
+    Ok(DiskTiming { reads, via, bytes, took, from_disk })
 }
 
-impl Timing {
+impl DiskTiming {
     /// The rate in bytes per second.
     pub fn bytes_per_s(&self) -> f64 {
         self.bytes.0 as f64 / self.took.as_secs_f64()
     }
 
-    /// What share of the data came from a block device: above 1 where readahead fetched more than was read.
+    /// What share of the data came from a block device: above 1 if readahead fetched more than was read.
     pub fn disk_share(&self) -> Option<f64> {
         Some(self.from_disk?.0 as f64 / self.bytes.0 as f64)
     }
 
-    /// Why the number may not be what its name says, where it may not.
-    pub fn doubt(&self) -> Option<String> {
-        let from_cache = (self.via, self.reads) == (Via::Buffered, Reads::Cached);
+    /// Why the number may not be what its name promises, if there is a reason.
+    pub fn describe_doubt(&self) -> Option<String> {
+        let from_cache = (self.via, self.reads) == (ReadPath::Buffered, TimedReads::Cached);
         match self.disk_share() {
             None if from_cache => None,
             None => Some("the kernel does not say how much of it came from the disk".into()),
@@ -130,22 +130,22 @@ impl Timing {
 }
 
 /// Read so far, in that time, and how much of it from a block device.
-type Read = (Bytes, Nanos, Option<Bytes>);
+type ReadTotals = (Bytes, Nanos, Option<Bytes>);
 
 /// One open file and the memory that it is read into.
-struct Reader {
+struct TimedReader {
     file: File,
     path: PathBuf,
     requests: u64,
     memory: Vec<u8>,
 }
 
-impl Reader {
-    fn open(path: &Path, via: Via) -> Result<Reader, TargetError> {
-        let direct = if via == Via::Direct { OFlags::DIRECT } else { OFlags::empty() };
+impl TimedReader {
+    fn open(path: &Path, via: ReadPath) -> Result<TimedReader, TargetError> {
+        let direct = if via == ReadPath::Direct { OFlags::DIRECT } else { OFlags::empty() };
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | direct;
         let file = match open(path, flags, Mode::empty()) {
-            Err(Errno::INVAL | Errno::OPNOTSUPP) if via == Via::Direct => return Err(without_direct(path)),
+            Err(Errno::INVAL | Errno::OPNOTSUPP) if via == ReadPath::Direct => return Err(without_direct(path)),
             opened => File::from(opened.trying("open", path)?),
         };
         let requests = file.metadata().trying("look at", path)?.len() / REQUEST.0;
@@ -154,16 +154,16 @@ impl Reader {
             return Err(TargetError::Unsupported(text));
         }
         let memory = vec![0; REQUEST.0 as usize + PAGE];
-        Ok(Reader { file, path: path.into(), requests, memory })
+        Ok(TimedReader { file, path: path.into(), requests, memory })
     }
 
     /// The first request, until the time is over.
-    fn time_cached(&mut self, length: Nanos, stop: &dyn Fn() -> bool) -> Result<Read, TargetError> {
-        self.request(0)?;
+    fn time_cached(&mut self, length: Nanos, stop: &dyn Fn() -> bool) -> Result<ReadTotals, TargetError> {
+        self.read_request(0)?;
         let fetched = fetched_bytes();
         let (mut bytes, start) = (0, Instant::now());
         loop {
-            self.request(0)?;
+            self.read_request(0)?;
             bytes += REQUEST.0;
             let took = nanos_since(start);
             if took >= length || stop() {
@@ -172,15 +172,16 @@ impl Reader {
         }
     }
 
-    /// The whole file, from its beginning as often as fits into the time. Only the reading counts.
-    fn time_disk(&mut self, length: Nanos, stop: &dyn Fn() -> bool) -> Result<Read, TargetError> {
+    /// All of the file, from its beginning as often as fits into the time. Only the reading counts.
+    fn time_disk(&mut self, length: Nanos, stop: &dyn Fn() -> bool) -> Result<ReadTotals, TargetError> {
         let fetched = fetched_bytes();
         let (mut bytes, mut took) = (0, Nanos(0));
         while took < length && !stop() {
+            // Before each round and outside of its time: the second round would otherwise come from the page cache.
             self.drop_pages()?;
             let (round, start) = (took, Instant::now());
             for nth in 0..self.requests {
-                self.request(nth)?;
+                self.read_request(nth)?;
                 bytes += REQUEST.0;
                 took = Nanos(round.0 + nanos_since(start).0);
                 if took >= length || stop() {
@@ -192,10 +193,12 @@ impl Reader {
     }
 
     /// Reads request `nth` of the file.
-    fn request(&mut self, nth: u64) -> Result<(), TargetError> {
+    fn read_request(&mut self, nth: u64) -> Result<(), TargetError> {
+        // O_DIRECT needs an aligned buffer, and a Vec of bytes has no alignment: one page more than needed leaves room for it.
         let skip = self.memory.as_ptr().align_offset(PAGE);
         let block = &mut self.memory[skip..][..REQUEST.0 as usize];
         self.file.read_exact_at(block, nth * REQUEST.0).trying("read", &self.path)?;
+        // As hdparm does, so that the time includes the CPU's access to the data.
         block.iter_mut().step_by(SECTOR).for_each(|byte| *byte &= 1);
         Ok(())
     }
@@ -232,9 +235,9 @@ mod tests {
 
     const SHORT: Nanos = Nanos::from_millis(20);
 
-    fn timing(via: Via, reads: Reads, from_disk: Option<u64>) -> Timing {
+    fn timing(via: ReadPath, reads: TimedReads, from_disk: Option<u64>) -> DiskTiming {
         let from_disk = from_disk.map(Bytes::from_mib);
-        Timing { reads, via, bytes: Bytes::from_mib(100), took: Nanos::from_millis(500), from_disk }
+        DiskTiming { reads, via, bytes: Bytes::from_mib(100), took: Nanos::from_millis(500), from_disk }
     }
 
     fn file_of(mib: usize) -> (tempfile::TempDir, PathBuf) {
@@ -246,24 +249,24 @@ mod tests {
 
     #[test]
     fn the_rate_is_what_was_read_over_the_time_it_took() {
-        let timing = timing(Via::Direct, Reads::Disk, Some(100));
+        let timing = timing(ReadPath::Direct, TimedReads::Disk, Some(100));
         assert_eq!(timing.bytes_per_s(), 200.0 * 1024.0 * 1024.0);
         assert_eq!(timing.disk_share(), Some(1.0));
     }
 
     #[test]
     fn disk_reads_that_came_from_elsewhere_are_doubted() {
-        let doubt = |from_disk| timing(Via::Buffered, Reads::Disk, from_disk).doubt();
+        let doubt = |from_disk| timing(ReadPath::Buffered, TimedReads::Disk, from_disk).describe_doubt();
         assert_eq!(doubt(Some(104)), None);
         assert_eq!(doubt(Some(90)), None);
         assert_eq!(doubt(Some(89)).unwrap(), "only 89 % of it came from the disk");
         assert!(doubt(None).unwrap().contains("does not say"));
-        assert!(timing(Via::Direct, Reads::Cached, Some(0)).doubt().unwrap().contains("only 0 %"));
+        assert!(timing(ReadPath::Direct, TimedReads::Cached, Some(0)).describe_doubt().unwrap().contains("only 0 %"));
     }
 
     #[test]
     fn cached_reads_that_came_from_the_disk_are_doubted() {
-        let doubt = |from_disk| timing(Via::Buffered, Reads::Cached, from_disk).doubt();
+        let doubt = |from_disk| timing(ReadPath::Buffered, TimedReads::Cached, from_disk).describe_doubt();
         assert_eq!((doubt(Some(0)), doubt(Some(10)), doubt(None)), (None, None, None));
         assert!(doubt(Some(11)).unwrap().starts_with("11 % of it came from the disk"));
     }
@@ -273,7 +276,7 @@ mod tests {
         let (_dir, path) = file_of(5);
         for (via, reads) in TIMINGS {
             let timing = match time_reads(&path, via, reads, SHORT, &|| false) {
-                Err(TargetError::Unsupported(_)) if via == Via::Direct => continue, // a place without O_DIRECT
+                Err(TargetError::Unsupported(_)) if via == ReadPath::Direct => continue, // a place without O_DIRECT
                 timed => timed.unwrap(),
             };
             assert!(timing.bytes.0 > 0 && timing.bytes.0.is_multiple_of(REQUEST.0), "{timing:?}");
@@ -285,25 +288,26 @@ mod tests {
     fn dropped_pages_are_fetched_from_the_disk_again_and_cached_ones_are_not() {
         let (_dir, path) = file_of(8);
         let place = crate::filesystem::find_mount(path.parent().unwrap()).unwrap();
-        let timed = |reads| time_reads(&path, Via::Buffered, reads, SHORT, &|| false).unwrap();
-        assert!(timed(Reads::Cached).disk_share().is_none_or(|share| share < 0.1));
+        let timed = |reads| time_reads(&path, ReadPath::Buffered, reads, SHORT, &|| false).unwrap();
+        assert!(timed(TimedReads::Cached).disk_share().is_none_or(|share| share < 0.1));
         if place.device.is_some() {
             // a tmpfs has nothing to fetch from
-            assert!(timed(Reads::Disk).disk_share().is_none_or(|share| share >= DISK_SHARE_LEAST));
+            assert!(timed(TimedReads::Disk).disk_share().is_none_or(|share| share >= DISK_SHARE_LEAST));
         }
     }
 
     #[test]
     fn a_file_shorter_than_one_request_is_refused_with_what_to_do() {
         let (_dir, path) = file_of(1);
-        let error = time_reads(&path, Via::Buffered, Reads::Disk, SHORT, &|| false).unwrap_err().to_string();
+        let error = time_reads(&path, ReadPath::Buffered, TimedReads::Disk, SHORT, &|| false).unwrap_err().to_string();
         assert!(error.contains("shorter than one read (2 MiB)") && error.contains("make it longer"), "{error}");
     }
 
     #[test]
     fn a_request_to_stop_ends_a_timing_early() {
         let (_dir, path) = file_of(4);
-        let timing = time_reads(&path, Via::Buffered, Reads::Cached, Nanos::from_secs(3600), &|| true).unwrap();
+        let timing =
+            time_reads(&path, ReadPath::Buffered, TimedReads::Cached, Nanos::from_secs(3600), &|| true).unwrap();
         assert_eq!(timing.bytes, REQUEST);
     }
 }

@@ -1,4 +1,4 @@
-//! Why a target cannot be measured. Each error says what was tried and what to do next.
+//! Why a target cannot be measured. Each error has what was tried and what to do next.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,23 +21,21 @@ pub enum TargetError {
 impl TargetError {
     /// An operation on a file or directory failed.
     pub fn io(what: &str, path: &Path, error: &io::Error) -> TargetError {
-        let text = |advice: &str| format!("cannot {what} `{}`: {}{advice}", shown(path), system_words(error));
-        match error.raw_os_error() {
+        let (kind, advice): (fn(String) -> TargetError, _) = match error.raw_os_error() {
             Some(libc::ENOENT) if what == "look at" => {
-                TargetError::Unsupported(format!("`{}` does not exist; use a path that exists", shown(path)))
+                return TargetError::Unsupported(format!("`{}` does not exist; use a path that exists", shown(path)));
             }
-            Some(libc::ENOENT | libc::ENOTDIR) => TargetError::Unsupported(text("; use a path that exists")),
+            Some(libc::ENOENT | libc::ENOTDIR) => (TargetError::Unsupported, "; use a path that exists"),
             Some(libc::EACCES | libc::EPERM | libc::EROFS) => {
-                TargetError::Unsafe(text("; check its permissions, or use another path"))
+                (TargetError::Unsafe, "; check its permissions, or use another path")
             }
             Some(libc::ENOSPC) if no_inodes_in(path) => {
-                TargetError::Failed(text(", because no inodes are left; remove some files or use another directory"))
+                (TargetError::Failed, ", because no inodes are left; remove some files or use another directory")
             }
-            Some(libc::ENOSPC | libc::EDQUOT) => {
-                TargetError::Failed(text("; free some space or use another directory"))
-            }
-            _ => TargetError::Failed(text("")),
-        }
+            Some(libc::ENOSPC | libc::EDQUOT) => (TargetError::Failed, "; free some space or use another directory"),
+            _ => (TargetError::Failed, ""),
+        };
+        kind(format!("cannot {what} `{}`: {}{advice}", shown(path), system_words(error)))
     }
 }
 
@@ -53,7 +51,7 @@ pub fn shown(path: &Path) -> String {
     path.display().to_string().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// What the system says of `error`, without its number.
+/// The system's message for `error`, without its number.
 pub fn system_words(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

@@ -1,6 +1,6 @@
-//! Where a directory's data lives: the file system, the block device under it, and what direct I/O asks for there.
+//! The place of a directory's data: the file system, the block device under it, and what direct I/O asks for there.
 //!
-//! In: a directory or an open file. Out: a [`Mount`], its facts, an [`Alignment`].
+//! In: a directory or an open file. Out: a [`Mount`], its facts, an [`DirectAlignment`].
 //!
 //! Limits: Linux. Of a file system over several devices (btrfs, ZFS) the one that it was mounted by is given, of an overlay,
 //! a network file system or tmpfs none. Facts hold no path and no free space: two runs that differ only in those are alike.
@@ -15,7 +15,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Where a directory's data lives.
+/// The place of a directory's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     /// The type of the file system: `ext4`.
@@ -35,15 +35,16 @@ pub struct Mount {
 /// Finds out where the data of `dir` lives.
 pub fn find_mount(dir: &Path) -> io::Result<Mount> {
     let dir = dir.canonicalize()?;
-    let mounts = mounts()?;
+    let mounts = read_mounts()?;
     let device_number = std::fs::metadata(&dir)?.dev();
-    let not_mounted = || io::Error::other(format!("`{}` is in no mount of `/proc/self/mountinfo`", dir.display()));
-    let mount = entry_of(&mounts, &dir, mount_id(&dir), device_number).ok_or_else(not_mounted)?;
+    let mount = entry_of(&mounts, &dir, mount_id(&dir), device_number)
+        .ok_or_else(|| io::Error::other(format!("`{}` is in no mount of `/proc/self/mountinfo`", dir.display())))?;
     let space = rustix::fs::statvfs(&dir)?;
     Ok(Mount {
         filesystem: mount.filesystem.clone(),
         mount_point: mount.mount_point.clone(),
         mount_options: mount.options.clone(),
+        // btrfs and overlayfs have device numbers of their own, with major 0: then the mount table may know the device.
         device: device_name(device_number)
             .or_else(|| device_name(mount.device))
             .or_else(|| source_device(&mount.source)),
@@ -60,7 +61,7 @@ impl Mount {
             Fact::new("filesystem.options", without_paths(&self.mount_options)),
             Fact::new("filesystem.total_bytes", self.total.0.to_string()),
         ];
-        facts.extend(barrier(&self.mount_options).map(|barrier| Fact::new("filesystem.barrier", barrier)));
+        facts.extend(barrier_word(&self.mount_options).map(|barrier| Fact::new("filesystem.barrier", barrier)));
         facts.extend(self.device.iter().flat_map(|device| facts_of_device(device)));
         facts
     }
@@ -68,7 +69,7 @@ impl Mount {
 
 /// What direct I/O on a file asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Alignment {
+pub enum DirectAlignment {
     /// O_DIRECT works at multiples of these, both in bytes.
     Direct {
         /// For the offset in the file and the length.
@@ -82,44 +83,43 @@ pub enum Alignment {
     Unknown,
 }
 
-/// What direct I/O on `file` asks for: as the kernel says it (since Linux 6.1, for most file systems), else by trying.
-pub fn direct_alignment(file: &File) -> Alignment {
+/// What direct I/O on `file` asks for: as the kernel reports it (since Linux 6.1, for most file systems), else by trying.
+pub fn direct_alignment(file: &File) -> DirectAlignment {
     if file.metadata().is_ok_and(|meta| meta.file_type().is_block_device()) {
         return alignment_of_device(file);
     }
     match rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
         Ok(stat) if stat.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => match stat.stx_dio_offset_align {
-            0 => Alignment::BufferedOnly,
-            offset_align => Alignment::Direct { offset_align, mem_align: stat.stx_dio_mem_align },
+            0 => DirectAlignment::BufferedOnly,
+            offset_align => DirectAlignment::Direct { offset_align, mem_align: stat.stx_dio_mem_align },
         },
         _ => probed_alignment(file),
     }
 }
 
-/// A block device moves whole logical blocks.
-fn alignment_of_device(device: &File) -> Alignment {
+/// A block device moves multiples of its logical block.
+fn alignment_of_device(device: &File) -> DirectAlignment {
     rustix::fs::ioctl_blksszget(device)
-        .map_or(Alignment::Unknown, |block| Alignment::Direct { offset_align: block, mem_align: block })
+        .map_or(DirectAlignment::Unknown, |block| DirectAlignment::Direct { offset_align: block, mem_align: block })
 }
 
 /// The smallest alignment at which a direct read of the file's beginning is not refused.
-fn probed_alignment(file: &File) -> Alignment {
+fn probed_alignment(file: &File) -> DirectAlignment {
     const LARGEST: u32 = 4096;
     // The file is opened again by its descriptor: it may have been renamed or removed, and its own flags stay as they are.
     let path = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
     let direct = match rustix::fs::openat(CWD, path, OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty()) {
         Ok(descriptor) => File::from(descriptor),
-        Err(Errno::INVAL | Errno::OPNOTSUPP) => return Alignment::BufferedOnly,
-        Err(_) => return Alignment::Unknown,
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => return DirectAlignment::BufferedOnly,
+        Err(_) => return DirectAlignment::Unknown,
     };
     // A read at the end of the file succeeds whatever its alignment and would show nothing.
     if direct.metadata().map_or(0, |metadata| metadata.len()) < u64::from(LARGEST) {
-        return Alignment::Unknown;
+        return DirectAlignment::Unknown;
     }
-    let works = |align: u32| read_at_alignment(&direct, align as usize).is_ok();
-    match [512, LARGEST].into_iter().find(|&align| works(align)) {
-        Some(align) => Alignment::Direct { offset_align: align, mem_align: align },
-        None => Alignment::Unknown,
+    match [512, LARGEST].into_iter().find(|align| read_at_alignment(&direct, *align as usize).is_ok()) {
+        Some(align) => DirectAlignment::Direct { offset_align: align, mem_align: align },
+        None => DirectAlignment::Unknown,
     }
 }
 
@@ -132,7 +132,7 @@ fn read_at_alignment(file: &File, align: usize) -> io::Result<()> {
 }
 
 /// What is mounted, in the order of mounting.
-pub fn mounts() -> io::Result<Vec<MountEntry>> {
+pub fn read_mounts() -> io::Result<Vec<MountEntry>> {
     Ok(parse_mountinfo(&String::from_utf8_lossy(&std::fs::read("/proc/self/mountinfo")?)))
 }
 
@@ -140,7 +140,7 @@ pub fn mounts() -> io::Result<Vec<MountEntry>> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountEntry {
     id: u64,
-    /// The number of its block device; with major 0 where it has none, or several.
+    /// The number of its block device; with major 0 if it has none, or several.
     pub device: u64,
     /// Where it is mounted.
     pub mount_point: PathBuf,
@@ -168,15 +168,15 @@ fn parse_mount(line: &str) -> Option<MountEntry> {
     Some(MountEntry {
         id: id.parse().ok()?,
         device: makedev(major.parse().ok()?, minor.parse().ok()?),
-        mount_point: PathBuf::from(unescaped(mount_point)),
+        mount_point: PathBuf::from(unescape_octal(mount_point)),
         filesystem: filesystem.to_owned(),
-        source: unescaped(source),
+        source: unescape_octal(source),
         options: merged_options(options, super_options),
     })
 }
 
 /// The kernel writes blank, tab, newline and backslash as three octal digits behind a backslash.
-fn unescaped(text: &str) -> String {
+fn unescape_octal(text: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\043", "#"), ("\\134", "\\")]
         .into_iter()
         .fold(text.to_owned(), |text, (escaped, plain)| text.replace(escaped, plain))
@@ -203,12 +203,13 @@ fn mount_id(dir: &Path) -> Option<u64> {
 /// The mount that `dir` (without symlinks) is in: the one with the mount's number, else the innermost with the device's
 /// number, else the innermost. Of mounts over each other the last is seen.
 fn entry_of<'a>(mounts: &'a [MountEntry], dir: &Path, mount_id: Option<u64>, device: u64) -> Option<&'a MountEntry> {
-    let innermost = |of_device: &dyn Fn(&MountEntry) -> bool| {
-        let around = mounts.iter().filter(|mount| dir.starts_with(&mount.mount_point) && of_device(mount));
-        around.max_by_key(|mount| mount.mount_point.components().count())
-    };
     let by_id = mounts.iter().find(|mount| Some(mount.id) == mount_id);
-    by_id.or_else(|| innermost(&|mount| mount.device == device)).or_else(|| innermost(&|_| true))
+    let around = mounts.iter().filter(|mount| dir.starts_with(&mount.mount_point));
+    by_id.or_else(|| innermost(around.clone().filter(|mount| mount.device == device))).or_else(|| innermost(around))
+}
+
+fn innermost<'a>(mounts: impl Iterator<Item = &'a MountEntry>) -> Option<&'a MountEntry> {
+    mounts.max_by_key(|mount| mount.mount_point.components().count())
 }
 
 /// The name of the block device with that number. File systems without one device (btrfs, tmpfs) have a number with major 0.
@@ -218,21 +219,21 @@ pub fn device_name(number: u64) -> Option<String> {
     Some(target.file_name()?.to_str()?.to_owned())
 }
 
-/// The name of the block device that a file system says it was mounted from: `/dev/mapper/vg-data` is `dm-0`.
+/// The name of the block device that a file system was mounted from: `/dev/mapper/vg-data` is `dm-0`.
 fn source_device(source: &str) -> Option<String> {
     let path = source.starts_with("/dev/").then_some(source)?;
     device_name(std::fs::metadata(path).ok()?.rdev())
 }
 
-/// The options but those that hold a path or an address (`subvol=/home/ann`, `upperdir=...`, `addr=...`): they say nothing about
-/// the speed, and something about the owner.
+/// The options but those that hold a path or an address (`subvol=/home/ann`, `upperdir=...`, `addr=...`): they have no effect on
+/// the speed, and reveal something about the owner.
 fn without_paths(options: &str) -> String {
     let told = options.split(',').filter(|option| !option.contains('/') && !option.contains("addr="));
     told.collect::<Vec<_>>().join(",")
 }
 
-/// Whether a flush of a file reaches the disk's own cache, where the options say it.
-fn barrier(options: &str) -> Option<&'static str> {
+/// Whether a flush of a file reaches the disk's own cache; `None` if the options do not determine it.
+fn barrier_word(options: &str) -> Option<&'static str> {
     options.split(',').find_map(|option| match option {
         "nobarrier" | "barrier=0" | "barrier=none" => Some("off"),
         "barrier" | "barrier=1" | "barrier=flush" => Some("on"),
@@ -251,18 +252,18 @@ pub fn facts_of_device(name: &str) -> Vec<Fact> {
 fn disk_facts(directory: &Path) -> Vec<Fact> {
     let Ok(own) = directory.canonicalize() else { return Vec::new() };
     let disk = if own.join("partition").exists() { own.parent().unwrap_or(&own) } else { &own };
-    let queue = |name: &str| text_of(disk.join("queue").join(name));
+    let queue = disk.join("queue");
+    let scheduler = text_of(queue.join("scheduler"));
+    let rotational = text_of(queue.join("rotational"));
+    let max_request_kib = text_of(queue.join("max_sectors_kb")).and_then(|kib| kib.parse::<u64>().ok());
     let found = [
         ("disk.model", text_of(disk.join("device/model"))),
-        ("disk.scheduler", queue("scheduler").map(|schedulers| chosen_scheduler(&schedulers).to_owned())),
-        ("disk.write_cache", queue("write_cache")),
-        ("disk.rotational", queue("rotational").map(|flag| yes_or_no(flag == "1").to_owned())),
-        ("disk.physical_block_bytes", queue("physical_block_size")),
-        ("disk.logical_block_bytes", queue("logical_block_size")),
-        (
-            "disk.max_request_bytes",
-            queue("max_sectors_kb").and_then(|kib| Some((kib.parse::<u64>().ok()? << 10).to_string())),
-        ),
+        ("disk.scheduler", scheduler.map(|schedulers| chosen_scheduler(&schedulers).to_owned())),
+        ("disk.write_cache", text_of(queue.join("write_cache"))),
+        ("disk.rotational", rotational.map(|flag| yes_or_no(flag == "1").to_owned())),
+        ("disk.physical_block_bytes", text_of(queue.join("physical_block_size"))),
+        ("disk.logical_block_bytes", text_of(queue.join("logical_block_size"))),
+        ("disk.max_request_bytes", max_request_kib.map(|kib| (kib << 10).to_string())),
     ];
     found.into_iter().filter_map(|(name, value)| Some(Fact::new(name, value?))).collect()
 }
@@ -311,7 +312,7 @@ a line that no kernel wrote
         assert_eq!(parse_mountinfo(LINUX_3_10).len(), 3);
         let mount = found(LINUX_3_10, "/var/lib", None, (253, 0));
         assert_eq!((mount.filesystem.as_str(), mount.source.as_str()), ("xfs", "/dev/mapper/centos-root"));
-        assert_eq!(barrier(&found(LINUX_3_10, "/boot/x", None, (8, 1)).options), Some("off"));
+        assert_eq!(barrier_word(&found(LINUX_3_10, "/boot/x", None, (8, 1)).options), Some("off"));
     }
 
     #[test]
@@ -333,7 +334,7 @@ a line that no kernel wrote
 
     #[test]
     fn an_escaped_backslash_does_not_make_an_escape() {
-        assert_eq!(unescaped("a\\134040b\\040c"), "a\\040b c");
+        assert_eq!(unescape_octal("a\\134040b\\040c"), "a\\040b c");
     }
 
     #[test]
@@ -344,7 +345,7 @@ a line that no kernel wrote
 
     #[test]
     fn the_barrier_is_a_fact_only_where_the_options_show_it() {
-        let shown = ["rw,nobarrier", "rw,barrier=0", "rw,barrier=1", "rw,relatime"].map(barrier);
+        let shown = ["rw,nobarrier", "rw,barrier=0", "rw,barrier=1", "rw,relatime"].map(barrier_word);
         assert_eq!(shown, [Some("off"), Some("off"), Some("on"), None]);
     }
 
@@ -394,7 +395,10 @@ a line that no kernel wrote
         let file = tempfile::tempfile_in(".").unwrap();
         file.set_len(1 << 16).unwrap();
         match (direct_alignment(&file), probed_alignment(&file)) {
-            (Alignment::Direct { offset_align, mem_align }, Alignment::Direct { offset_align: tried, .. }) => {
+            (
+                DirectAlignment::Direct { offset_align, mem_align },
+                DirectAlignment::Direct { offset_align: tried, .. },
+            ) => {
                 assert!(offset_align.is_power_of_two() && mem_align >= 1, "{offset_align} {mem_align}");
                 assert_eq!(tried % offset_align, 0);
             }
@@ -405,12 +409,12 @@ a line that no kernel wrote
     #[test]
     fn a_file_that_is_too_short_to_try_shows_nothing() {
         let file = tempfile::tempfile_in(".").unwrap();
-        assert!(matches!(probed_alignment(&file), Alignment::Unknown | Alignment::BufferedOnly));
+        assert!(matches!(probed_alignment(&file), DirectAlignment::Unknown | DirectAlignment::BufferedOnly));
     }
 
     #[test]
     fn direct_io_is_refused_in_proc() {
         let file = File::open("/proc/self/stat").unwrap();
-        assert_eq!(direct_alignment(&file), Alignment::BufferedOnly);
+        assert_eq!(direct_alignment(&file), DirectAlignment::BufferedOnly);
     }
 }

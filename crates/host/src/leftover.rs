@@ -2,7 +2,7 @@
 //!
 //! In: directories of an abandoned data directory. Out: no server works in them any more.
 //! Limits: a server is recognised by its command line, which names its data directory (`--datadir=DIR`, `-D DIR`), or by its
-//! program where it works in the directory (PostgreSQL's processes give themselves other command lines). A process that only
+//! program if it works in the directory (PostgreSQL's processes give themselves other command lines). A process that only
 //! has a file there open is not a server and is left alone. Servers of another machine or PID namespace are not seen.
 
 use crate::error::{TargetError, shown};
@@ -11,7 +11,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What servers run.
 const PROGRAMS: [&str; 2] = ["mariadbd", "postgres"];
@@ -34,7 +34,7 @@ pub fn end_servers_of(dir: &Path) -> Result<(), TargetError> {
 fn end_if_server_of(pid: Pid, dir: &Path) -> Result<(), TargetError> {
     // The handle first: the number may pass on to another process between the look and the signal.
     let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return Ok(()) };
-    if !(names(&command_line(pid), dir) || works_in(pid, dir)) || asked_to_end(&process) {
+    if !(names_dir(&command_line(pid), dir) || works_in(pid, dir)) || asked_to_end(&process) {
         return Ok(());
     }
     let text = format!(
@@ -51,23 +51,31 @@ fn command_line(pid: Pid) -> Vec<u8> {
 
 /// Whether it is a process of a server of ours, and `dir` its working directory.
 fn works_in(pid: Pid, dir: &Path) -> bool {
-    let link = |name: &str| std::fs::read_link(format!("/proc/{}/{name}", pid.as_raw_nonzero()));
-    let ours = |program: PathBuf| PROGRAMS.iter().any(|name| program.file_name() == Some(OsStr::new(name)));
-    link("cwd").is_ok_and(|cwd| cwd == dir) && link("exe").is_ok_and(ours)
+    let [cwd, program] =
+        ["cwd", "exe"].map(|name| std::fs::read_link(format!("/proc/{}/{name}", pid.as_raw_nonzero())));
+    cwd.is_ok_and(|cwd| cwd == dir) && program.is_ok_and(|program| is_server_program(&program))
+}
+
+fn is_server_program(program: &Path) -> bool {
+    PROGRAMS.iter().any(|name| program.file_name() == Some(OsStr::new(name)))
 }
 
 /// Whether the command line is that of a server whose data directory is `dir`.
-fn names(command_line: &[u8], dir: &Path) -> bool {
+fn names_dir(command_line: &[u8], dir: &Path) -> bool {
     let args: Vec<&[u8]> = command_line.split(|byte| *byte == 0).collect();
-    let is_dir = |bytes: &[u8]| Path::new(OsStr::from_bytes(bytes)) == dir;
-    let by_option = args.iter().any(|arg| arg.strip_prefix(b"--datadir=").is_some_and(is_dir));
-    by_option || args.windows(2).any(|pair| pair[0] == b"-D" && is_dir(pair[1]))
+    let by_option = args.iter().any(|arg| arg.strip_prefix(b"--datadir=").is_some_and(|arg| as_path(arg) == dir));
+    by_option || args.windows(2).any(|pair| pair[0] == b"-D" && as_path(pair[1]) == dir)
+}
+
+fn as_path(bytes: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(bytes))
 }
 
 /// Whether it has ended. A server that ends when asked takes its shared memory with it.
 fn asked_to_end(process: &OwnedFd) -> bool {
     [(Signal::QUIT, ASKED_S), (Signal::KILL, FORCED_S)].into_iter().any(|(signal, seconds)| {
         let _ = pidfd_send_signal(process, signal); // it may have gone
+        // A pidfd becomes readable when its process has ended.
         let ended = poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&Timespec { tv_sec: seconds, tv_nsec: 0 }));
         ended.is_ok_and(|ready| ready == 1)
     })

@@ -1,7 +1,7 @@
 //! The machine as a list of facts: what must be alike for two runs to be compared.
 //!
 //! In: `/proc`, `/sys`, `/etc/os-release`. Out: [`Fact`]s with dotted lower-case names.
-//! Limits: Linux. What this machine does not tell is left out, or `unknown` where its absence says nothing. Nothing that names
+//! Limits: Linux. What this machine does not report is left out, or `unknown` if its absence means nothing. Nothing that names
 //! the machine or its owner is recorded: no host name, no serial number, no address.
 
 use model::Fact;
@@ -22,12 +22,12 @@ pub fn facts() -> Vec<Fact> {
         ),
         ("cpu.usable", std::thread::available_parallelism().ok().map(|n| n.to_string())),
         ("cpu.smt", text_of("/sys/devices/system/cpu/smt/active").map(|active| yes_or_no(active == "1").to_owned())),
-        ("cpu.governor", Some(governor())),
-        ("machine.virtualised", virtualised(&cpuinfo).map(str::to_owned)),
+        ("cpu.governor", Some(cpu_governors())),
+        ("machine.virtualised", is_virtualised(&cpuinfo).map(str::to_owned)),
         ("memory.total_bytes", kib_after(&meminfo, "MemTotal:")),
         ("memory.swap_bytes", kib_after(&meminfo, "SwapTotal:")),
         ("clock.source", text_of("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
-        ("plimsoll.build", Some(build().to_owned())),
+        ("plimsoll.build", Some(build_profile().to_owned())),
     ];
     found.into_iter().filter_map(|(name, value)| Some(Fact::new(name, value?))).collect()
 }
@@ -48,7 +48,7 @@ pub fn yes_or_no(truth: bool) -> &'static str {
     if truth { "yes" } else { "no" }
 }
 
-fn build() -> &'static str {
+fn build_profile() -> &'static str {
     if cfg!(debug_assertions) { "debug" } else { "release" }
 }
 
@@ -58,35 +58,36 @@ fn os_name(os_release: &str) -> Option<String> {
     Some(value.trim_matches(['"', '\'']).to_owned())
 }
 
-/// The model of the first CPU. Only x86 and a few others say it in words; ARM gives numbers of implementer and part.
+/// The model of the first CPU. Only x86 and a few others have it in words; ARM has numbers of implementer and part.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
     let words = ["model name", "Model Name", "cpu model", "cpu"].iter().find_map(|key| value_after(cpuinfo, key));
-    let numbers = || {
+    words.map(str::to_owned).or_else(|| {
         let (implementer, part) = (value_after(cpuinfo, "CPU implementer")?, value_after(cpuinfo, "CPU part")?);
         Some(format!("implementer {implementer} part {part}"))
-    };
-    words.map(str::to_owned).or_else(numbers)
+    })
 }
 
-/// What stands behind `key` and a colon in the first line that begins with them.
+/// The text behind `key` and a colon in the first line that begins with them.
 fn value_after<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
-    let of_line = |line: &'a str| line.strip_prefix(key)?.trim_start().strip_prefix(':').map(str::trim);
-    cpuinfo.lines().find_map(of_line).filter(|value| !value.is_empty())
+    let mut values = cpuinfo.lines().filter_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix(':'));
+    values.next().map(str::trim).filter(|value| !value.is_empty())
 }
 
-/// Whether the CPU says that a hypervisor stands under it. Only x86 has such a flag: elsewhere its absence says nothing.
-fn virtualised(cpuinfo: &str) -> Option<&'static str> {
+/// Whether the CPU reports that it runs under a hypervisor. Only x86 has such a flag: elsewhere its absence means nothing.
+fn is_virtualised(cpuinfo: &str) -> Option<&'static str> {
     let flags = value_after(cpuinfo, "flags")?;
     Some(yes_or_no(flags.split_ascii_whitespace().any(|flag| flag == "hypervisor")))
 }
 
 /// How many CPUs a list such as `0-3,8` names.
 fn count_of(list: &str) -> Option<u64> {
-    let of_range = |range: &str| -> Option<u64> {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        Some(last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)? + 1)
-    };
-    list.split(',').map(of_range).sum()
+    list.split(',').map(range_length).sum()
+}
+
+/// The numbers of `4` or `0-3`.
+fn range_length(range: &str) -> Option<u64> {
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    Some(last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)? + 1)
 }
 
 /// The bytes behind `key` in `/proc/meminfo`, whose kB are KiB.
@@ -97,7 +98,7 @@ fn kib_after(meminfo: &str, key: &str) -> Option<String> {
 }
 
 /// The frequency governors of all CPUs, each once. Virtual machines have none.
-fn governor() -> String {
+fn cpu_governors() -> String {
     let cpus = std::fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
     let mut governors: Vec<String> =
         cpus.filter_map(|cpu| text_of(cpu.path().join("cpufreq/scaling_governor"))).collect();
@@ -124,9 +125,9 @@ mod tests {
 
     #[test]
     fn a_hypervisor_is_seen_by_its_flag_and_unknown_without_flags() {
-        assert_eq!(virtualised(CPUINFO_X86), Some("yes"));
-        assert_eq!(virtualised(&CPUINFO_X86.replace("hypervisor", "hypervisors")), Some("no"));
-        assert_eq!(virtualised(CPUINFO_ARM), None);
+        assert_eq!(is_virtualised(CPUINFO_X86), Some("yes"));
+        assert_eq!(is_virtualised(&CPUINFO_X86.replace("hypervisor", "hypervisors")), Some("no"));
+        assert_eq!(is_virtualised(CPUINFO_ARM), None);
     }
 
     #[test]

@@ -9,12 +9,13 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// At least this much stays free, or 5 % of the file system where that is more.
+/// At least this much stays free, or 5 % of the file system if that is more.
 const RESERVE_LEAST: Bytes = Bytes::from_gib(1);
 const RESERVE_SHARE: u64 = 20;
 
 /// Refuses `dir` if it is not a directory of its own name: a symlink may lead anywhere, a device has no files.
 pub fn check_directory(dir: &Path) -> Result<(), TargetError> {
+    // Not `metadata`, which follows symlinks.
     let kind = fs::symlink_metadata(dir).trying("look at", dir)?.file_type();
     let is = match kind {
         kind if kind.is_dir() => return Ok(()),
@@ -30,14 +31,14 @@ pub fn check_directory(dir: &Path) -> Result<(), TargetError> {
 }
 
 /// Bytes that must stay free on a file system of `total` bytes.
-pub fn reserve(total: Bytes) -> Bytes {
+pub fn reserve_of(total: Bytes) -> Bytes {
     RESERVE_LEAST.max(Bytes(total.0 / RESERVE_SHARE))
 }
 
-/// Refuses a plan that needs `need` bytes in `dir` if they are not there beside the reserve.
+/// Refuses a plan that needs `need` bytes in `dir` if they are not free in addition to the reserve.
 pub fn check_space(dir: &Path, need: Bytes) -> Result<(), TargetError> {
     let (free, total) = free_and_total(dir)?;
-    let reserve = reserve(total);
+    let reserve = reserve_of(total);
     if need.0.saturating_add(reserve.0) <= free.0 {
         return Ok(());
     }
@@ -48,20 +49,20 @@ pub fn check_space(dir: &Path, need: Bytes) -> Result<(), TargetError> {
     )))
 }
 
-/// Where data may grow, and who else needs space there.
+/// Where data may grow, and whether others need space there.
 #[derive(Clone, Debug)]
-pub enum Room {
+pub enum WriteRoom {
     /// On a file system with data of others.
     Shared(PathBuf),
-    /// On a volume of plimsoll's own, where nobody else writes.
+    /// On a volume of plimsoll's own, to which no one else writes.
     Own(PathBuf),
 }
 
-/// Bytes that may still be written in `room` before its reserve is touched; `None` if the file system does not say.
-pub fn room_left(room: &Room) -> Option<Bytes> {
+/// Bytes that may still be written in `room` before its reserve is touched; `None` if the file system does not report it.
+pub fn room_left(room: &WriteRoom) -> Option<Bytes> {
     let (dir, reserve): (_, fn(Bytes) -> Bytes) = match room {
-        Room::Shared(dir) => (dir, reserve),
-        Room::Own(dir) => (dir, |total| Bytes(total.0 / RESERVE_SHARE)),
+        WriteRoom::Shared(dir) => (dir, reserve_of),
+        WriteRoom::Own(dir) => (dir, |total| Bytes(total.0 / RESERVE_SHARE)),
     };
     let (free, total) = free_and_total(dir).ok()?;
     Some(Bytes(free.0.saturating_sub(reserve(total).0)))
@@ -94,8 +95,8 @@ mod tests {
 
     #[test]
     fn the_reserve_is_five_percent_or_a_gibibyte() {
-        assert_eq!(reserve(Bytes::from_gib(4)), Bytes::from_gib(1));
-        assert_eq!(reserve(Bytes::from_gib(200)), Bytes::from_gib(10));
+        assert_eq!(reserve_of(Bytes::from_gib(4)), Bytes::from_gib(1));
+        assert_eq!(reserve_of(Bytes::from_gib(200)), Bytes::from_gib(10));
     }
 
     #[test]

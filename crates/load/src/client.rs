@@ -4,22 +4,22 @@
 //! In: made by an engine. Out: performs phases on a thread of its own. Limits: a client is used by one thread.
 
 use crate::clock::MonotonicClock;
-use crate::drive::{BatchDriver, Driver, Stamp, run_batched, run_sync};
+use crate::drive::{BatchDriver, Driver, StampMode, run_batched, run_sync};
 use crate::recorder::Recorder;
 use crate::schedule::{Schedule, Stop};
-use crate::source::{OpSource, Supply};
+use crate::source::{OpSource, OpSupply};
 use crate::tsc::ClientClock;
 
-/// Whoever performs operations on one thread, one phase after the other.
+/// Performs operations on one thread, one phase after the other.
 pub trait Client: Send {
-    /// How many clients of the trial this is: more than one where they share a thread.
-    fn count(&self) -> u32 {
+    /// How many clients of the trial this is: more than one if they share a thread.
+    fn client_count(&self) -> u32 {
         1
     }
     /// Called once on the client's own thread before its first phase. An error ends the point.
     fn open(&mut self) -> Result<(), String>;
     /// Performs one phase.
-    fn run(&mut self, schedule: &Schedule, clock: &MonotonicClock, recorder: &mut Recorder, stop: &Stop);
+    fn run_phase(&mut self, schedule: &Schedule, clock: &MonotonicClock, recorder: &mut Recorder, stop: &Stop);
 }
 
 /// A client with one operation at a time.
@@ -28,11 +28,11 @@ pub struct SyncClient<D: Driver> {
     driver: D,
 }
 
-/// A client with several operations under way, or several clients with one each.
+/// A client with several operations in flight, or several clients with one each.
 pub struct BatchClient<D: BatchDriver, S = OpSource<<D as BatchDriver>::Op>> {
     source: S,
     driver: D,
-    stamp: Stamp,
+    stamp: StampMode,
 }
 
 impl<D: Driver> SyncClient<D> {
@@ -42,9 +42,9 @@ impl<D: Driver> SyncClient<D> {
     }
 }
 
-impl<D: BatchDriver, S: Supply<D::Op>> BatchClient<D, S> {
+impl<D: BatchDriver, S: OpSupply<D::Op>> BatchClient<D, S> {
     /// The client, or the clients, that perform the operations of `source` with `driver`.
-    pub fn new(source: S, driver: D, stamp: Stamp) -> Self {
+    pub fn new(source: S, driver: D, stamp: StampMode) -> Self {
         BatchClient { source, driver, stamp }
     }
 }
@@ -53,20 +53,20 @@ impl<D: Driver> Client for SyncClient<D> {
     fn open(&mut self) -> Result<(), String> {
         self.driver.open()
     }
-    fn run(&mut self, schedule: &Schedule, clock: &MonotonicClock, recorder: &mut Recorder, stop: &Stop) {
+    fn run_phase(&mut self, schedule: &Schedule, clock: &MonotonicClock, recorder: &mut Recorder, stop: &Stop) {
         let clock = ClientClock::new(*clock);
         run_sync(schedule, &clock, &mut self.source, &mut self.driver, recorder, stop);
     }
 }
 
-impl<D: BatchDriver, S: Supply<D::Op> + Send> Client for BatchClient<D, S> {
-    fn count(&self) -> u32 {
+impl<D: BatchDriver, S: OpSupply<D::Op> + Send> Client for BatchClient<D, S> {
+    fn client_count(&self) -> u32 {
         if S::SLOTS_ARE_CLIENTS { self.driver.depth() } else { 1 }
     }
     fn open(&mut self) -> Result<(), String> {
         self.driver.open()
     }
-    fn run(&mut self, schedule: &Schedule, clock: &MonotonicClock, recorder: &mut Recorder, stop: &Stop) {
+    fn run_phase(&mut self, schedule: &Schedule, clock: &MonotonicClock, recorder: &mut Recorder, stop: &Stop) {
         let clock = ClientClock::new(*clock);
         run_batched(schedule, &clock, &mut self.source, &mut self.driver, self.stamp, recorder, stop);
     }

@@ -28,14 +28,14 @@ pub struct BackgroundLoad {
 
 impl BackgroundLoad {
     /// The number of clients: more than the number of threads if clients share threads.
-    pub fn count(&self) -> u32 {
+    pub fn client_count(&self) -> u32 {
         count_clients(&self.clients)
     }
 }
 
 /// The number of clients that all of `clients` are together.
 pub(crate) fn count_clients(clients: &[Box<dyn Client>]) -> u32 {
-    clients.iter().map(|client| client.count()).sum()
+    clients.iter().map(|client| client.client_count()).sum()
 }
 
 impl From<Vec<Box<dyn Client>>> for ClientSet {
@@ -79,12 +79,12 @@ impl PhaseSchedules {
 
     /// The arrivals that fell due before `end` in the open loops of both groups, and how many of them were never performed; `done`
     /// gives the number of ops that a group performed.
-    pub(crate) fn arrivals(&self, end: Tick, done: impl Fn(ClientGroup) -> u64) -> (u64, u64) {
+    pub(crate) fn count_arrivals(&self, end: Tick, done: impl Fn(ClientGroup) -> u64) -> (u64, u64) {
         let mut sum = (0, 0);
         for group in [ClientGroup::Foreground, ClientGroup::Background] {
             let Some(schedule) = self.schedule_of(group) else { continue };
             // 0 in a closed loop, whose ops never fall due: what it performed cannot make up for arrivals of the other group.
-            let offered = schedule.offered(end);
+            let offered = schedule.offered_until(end);
             sum = (sum.0 + offered, sum.1 + offered.saturating_sub(done(group)));
         }
         sum

@@ -1,5 +1,5 @@
 //! Time for the load: the kernel's monotonic clock, or a simulated one for tests. The loops read it by way of the CPU's counter,
-//! where that is possible: see `tsc`.
+//! if that is possible: see `tsc`.
 //!
 //! In: nothing. Out: [`Tick`]s since the run began. Limits: nothing here follows the wall clock; a read costs 20 to 30 ns.
 
@@ -9,15 +9,15 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Where the loops read the time and wait for it.
+/// The clock that the loops read and wait by.
 pub trait Clock {
-    /// The time now, when all that stands before it in the program has been executed.
+    /// The time now, when all earlier instructions of the program have been executed.
     fn now(&self) -> Tick;
-    /// The same where some of it may be under way still: before an operation, or after one that ends in the kernel.
+    /// The same, but some of them may still be in flight: for reads before an operation, or after one that ends in the kernel.
     fn now_unordered(&self) -> Tick {
         self.now()
     }
-    /// Returns at `at` or a little later; at once where `at` is past.
+    /// Returns at `at` or a little later; at once if `at` is past.
     fn wait_until(&self, at: Tick);
 }
 
@@ -25,7 +25,7 @@ pub trait Clock {
 #[derive(Clone, Copy, Debug)]
 pub struct MonotonicClock {
     origin_ns: u64,
-    /// What it says there.
+    /// The Tick at that moment.
     first: Tick,
 }
 
@@ -35,9 +35,9 @@ impl MonotonicClock {
         MonotonicClock::start_at(Tick(0))
     }
 
-    /// A clock that says `first` now: that of a run which goes on. The kernel's clock may have begun anew since the run did.
+    /// A clock whose Tick is `first` now: that of a resumed run. The kernel's clock may have begun again from 0 since the run did.
     pub fn start_at(first: Tick) -> Self {
-        crate::tsc::prepare();
+        crate::tsc::prepare_counter();
         MonotonicClock { origin_ns: monotonic_ns(), first }
     }
 
@@ -69,7 +69,7 @@ pub(crate) fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// A clock that moves only when told to: exact load tests in no time. Waiting moves it.
+/// A clock that moves only on request: exact load tests in no time. Waiting moves it.
 #[derive(Debug, Default)]
 pub struct SimClock {
     now_ns: AtomicU64,

@@ -1,10 +1,10 @@
 //! The load generator: it decides when operations start, performs them through drivers, and records what happened.
 //!
 //! In: clients (each a source of operations and a driver, made by an engine), a list of phases, a clock.
-//! Out: interval rows, events and an [`Outcome`] of the phases, handed to a [`Sink`] while the load runs.
+//! Out: interval rows, events and a [`LoadOutcome`] of the phases, handed to a [`Sink`] while the load runs.
 //! Limits: it knows no engine, no SQL, no file; it never writes to disk.
 //!
-//! The way of one operation: [`phases::run_phases`] (the collector) -> [`client::Client::run`] (one thread each) -> a loop in
+//! The way of one operation: [`phases::run_phases`] (the collector) -> [`client::Client::run_phase`] (one thread each) -> a loop in
 //! [`drive`] -> the driver. Between `started` and `finished` of an operation nothing is allocated, locked, formatted or
 //! logged.
 
@@ -22,8 +22,8 @@ mod usage;
 pub use client::{BatchClient, Client, SyncClient};
 pub use client_set::{BackgroundLoad, ClientSet};
 pub use clock::{Clock, MonotonicClock, SimClock};
-pub use drive::{BatchDriver, Done, Driver, Stamp};
-pub use phases::{Ended, Outcome, PhasePlan, Setup, Sink, run_phases};
-pub use schedule::{Admit, Schedule, Stop, StopReason};
-pub use source::{OpSource, Supply};
+pub use drive::{BatchDriver, Driver, FinishedOp, StampMode};
+pub use phases::{LoadEnd, LoadOutcome, PhasePlan, PhaseSetup, Sink, run_phases};
+pub use schedule::{Admission, Schedule, Stop, StopReason};
+pub use source::{OpSource, OpSupply};
 pub use tsc::{ClientClock, clock_facts};

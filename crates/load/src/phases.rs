@@ -35,55 +35,55 @@ pub struct PhasePlan {
 
 /// What all phases of one call have in common.
 #[derive(Clone, Copy, Debug)]
-pub struct Setup {
+pub struct PhaseSetup {
     /// The number of kinds of operation.
     pub kinds: usize,
     /// The length of one interval.
     pub interval: Nanos,
-    /// How long operations under way at the end may take.
+    /// How long operations in flight at the end may take.
     pub grace: Nanos,
     /// What a failed operation does.
     pub on_error: OnError,
-    /// Where the randomness of Poisson arrivals comes from.
+    /// The seed of Poisson arrivals.
     pub seed: u64,
 }
 
-/// Where the results go while the load runs. Its methods are called by the collector, never by a client.
+/// Takes the results while the load runs. Its methods are called by the collector, never by a client.
 pub trait Sink {
     /// `phase` has begun.
     fn begin_phase(&mut self, phase: Phase, start: Tick);
-    /// Called once per interval, also where nothing ended in it.
+    /// Called once per interval, also if nothing ended in it.
     fn interval(&mut self, rows: Vec<IntervalRow>, events: Vec<Event>, now: Tick);
-    /// Whether what came is enough. Asked after each interval of the last phase, which then ends as planned: at this moment.
+    /// Whether the rows so far are enough. Asked after each interval of the last phase, which then ends as planned: at this moment.
     fn is_enough(&self) -> bool {
         false
     }
-    /// `phase` is over: it ended at `end`, `offered` arrivals had fallen due, `unserved` of them were never performed. Both are of
-    /// all clients with an open loop: those of the run, those beside them, or the two together.
+    /// `phase` is over: it ended at `end`, `offered` arrivals had fallen due, `unserved` of them were never performed. Both
+    /// count all clients with an open loop: those of the foreground, those of the background, or both.
     fn end_phase(&mut self, phase: Phase, end: Tick, offered: u64, unserved: u64);
 }
 
 /// Why the phases ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum LoadEnd {
     /// As planned.
     AsPlanned,
     /// Early: the user or a safety limit asked.
     Stopped(StopReason),
     /// Early: an operation failed and the trial stops then, or a client broke.
     Failed {
-        /// Why, where it was an operation.
+        /// Its class, if it was an operation.
         class: Option<FailureClass>,
-        /// What the driver or client said.
+        /// The message of the driver or client.
         text: String,
     },
 }
 
 /// How the phases went.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct LoadOutcome {
     /// Why they ended.
-    pub ended: Ended,
+    pub ended: LoadEnd,
     /// Clients that were still blocked when the grace time was over.
     pub hung: Vec<u32>,
 }
@@ -97,7 +97,7 @@ const START_DELAY: Nanos = Nanos::from_millis(20);
 /// What a blocked client gets after the grace time before it is given up.
 const LAST_CHANCE: Nanos = Nanos::from_millis(200);
 
-/// After a request to stop, operations under way get this long at most.
+/// After a request to stop, operations in flight get this long at most.
 const STOP_GRACE: Nanos = Nanos::from_millis(1_500);
 
 /// Runs `phases` one after the other on the threads of `client_set` and returns when all clients are done or given up. The first
@@ -105,59 +105,87 @@ const STOP_GRACE: Nanos = Nanos::from_millis(1_500);
 pub fn run_phases(
     client_set: impl Into<ClientSet>,
     phases: &[PhasePlan],
-    setup: &Setup,
+    setup: &PhaseSetup,
     clock: &MonotonicClock,
     stop: &Arc<Stop>,
     sink: &mut dyn Sink,
-) -> Outcome {
-    let ClientSet { clients, background: beside } = client_set.into();
-    let per_s = beside.as_ref().map(|beside| beside.per_s);
+) -> LoadOutcome {
+    let ClientSet { clients, background } = client_set.into();
+    let background_per_s = background.as_ref().map(|background| background.per_s);
+    // Unbounded: a client that hands over an interval must never wait for the collector.
     let (out, delivered) = channel();
-    let mut collector = Collector::new(&clients, beside.as_ref(), setup, clock, stop, delivered);
-    let of_run = clients.into_iter().map(|client| (ClientGroup::Foreground, client));
-    let of_beside =
-        beside.into_iter().flat_map(|beside| beside.clients).map(|client| (ClientGroup::Background, client));
+    let mut collector = Collector::new(&clients, background.as_ref(), setup, clock, stop, delivered);
     let mut starts = Vec::new();
-    for (Range { start: id, .. }, (crew, client)) in collector.running.clone().into_iter().zip(of_run.chain(of_beside))
-    {
-        let recorder = Recorder::new(id, setup.kinds, setup.interval, out.clone());
-        starts.push(spawn(id, crew, client, recorder, *clock, stop.clone(), out.clone()));
+    for (ids, (group, client)) in collector.running.clone().into_iter().zip(by_group(clients, background)) {
+        let recorder = Recorder::new(ids.start, setup.kinds, setup.interval, out.clone());
+        starts.push(spawn_client(ids.start, group, client, recorder, *clock, stop.clone(), out.clone()));
     }
+    // Only the clients hold senders from here on: when the last is gone, the channel closes.
     drop(out);
     collector.wait_for_opening();
-    let turns: Arc<[PhaseSchedules]> = turns(phases, per_s, setup, clock.now() + START_DELAY).into();
-    collector.turns = turns.clone();
+    // The schedules are made after the opening: a thousand connections take seconds, which belong to no phase.
+    let schedules: Arc<[PhaseSchedules]> =
+        phase_schedules(phases, background_per_s, setup, clock.now() + START_DELAY).into();
+    collector.schedules = schedules.clone();
     for start in starts {
-        let _ = start.send(turns.clone()); // a client that could not open is gone, and has said so
+        let _ = start.send(schedules.clone()); // a client that could not open is gone, and has reported it
     }
-    for (nth, turn) in turns.iter().enumerate() {
-        collector.phase(turn, nth + 1 == turns.len(), sink);
+    for (nth, of_phase) in schedules.iter().enumerate() {
+        collector.follow_phase(of_phase, nth + 1 == schedules.len(), sink);
     }
-    collector.outcome()
+    collector.into_outcome()
 }
 
-/// The schedules of `phases`, the first of which begins at `first`; `per_s` is the rate beside the run, where there is one.
-fn turns(phases: &[PhasePlan], per_s: Option<f64>, setup: &Setup, first: Tick) -> Vec<PhaseSchedules> {
+/// All clients with their groups, in the order of their numbers: the foreground first.
+fn by_group(
+    foreground: Vec<Box<dyn Client>>,
+    background: Option<BackgroundLoad>,
+) -> impl Iterator<Item = (ClientGroup, Box<dyn Client>)> {
+    let background = background.into_iter().flat_map(|background| background.clients);
+    let foreground = foreground.into_iter().map(|client| (ClientGroup::Foreground, client));
+    foreground.chain(background.map(|client| (ClientGroup::Background, client)))
+}
+
+/// The schedules of `phases`, the first of which begins at `first`; `background_per_s` is the rate of the background load, if
+/// there is one.
+fn phase_schedules(
+    phases: &[PhasePlan],
+    background_per_s: Option<f64>,
+    setup: &PhaseSetup,
+    first: Tick,
+) -> Vec<PhaseSchedules> {
+    let constant = background_per_s.map(|per_s| Pacing::Open { arrivals: Arrivals::Constant { per_s } });
     let mut start = first;
-    let mut turns = Vec::new();
+    let mut schedules = Vec::new();
     for (plan, nth) in phases.iter().zip(0..) {
+        // Each phase has a seed of its own: with one seed its Poisson arrivals would be those of the phase before.
         let seed = setup.seed.wrapping_add(nth);
-        let schedule = |ops_max, pacing: &Pacing| {
-            Schedule::new(plan.phase, start, plan.length, ops_max, pacing, seed).with_on_error(setup.on_error)
-        };
-        let constant = |per_s| Pacing::Open { arrivals: Arrivals::Constant { per_s } };
-        let beside = per_s.map(|per_s| schedule(None, &constant(per_s)));
-        turns.push(PhaseSchedules { foreground: schedule(plan.ops_max, &plan.pacing), background: beside });
+        schedules.push(PhaseSchedules {
+            foreground: schedule_of(plan, start, plan.ops_max, &plan.pacing, seed, setup),
+            background: constant.as_ref().map(|pacing| schedule_of(plan, start, None, pacing, seed, setup)),
+        });
         start = start + plan.length;
     }
-    turns
+    schedules
+}
+
+/// The schedule of one group in the phase of `plan`.
+fn schedule_of(
+    plan: &PhasePlan,
+    start: Tick,
+    ops_max: Option<u64>,
+    pacing: &Pacing,
+    seed: u64,
+    setup: &PhaseSetup,
+) -> Schedule {
+    Schedule::new(plan.phase, start, plan.length, ops_max, pacing, seed).with_on_error(setup.on_error)
 }
 
 /// Starts the thread of one client, or of several of which `id` is the first, which opens and then waits for the schedules. It is
 /// not joined: a blocked client must not hold up the end of the point.
-fn spawn(
+fn spawn_client(
     id: u32,
-    crew: ClientGroup,
+    group: ClientGroup,
     mut client: Box<dyn Client>,
     mut recorder: Recorder,
     clock: MonotonicClock,
@@ -165,13 +193,16 @@ fn spawn(
     out: Sender<Delivery>,
 ) -> Sender<Arc<[PhaseSchedules]>> {
     let (start, started) = channel();
-    let perform = move || {
+    // 2 MiB, the default, times thousands of clients would reserve gigabytes of address space.
+    let thread = std::thread::Builder::new().name(format!("client-{id}")).stack_size(512 << 10);
+    let spawned = thread.spawn(move || {
         // Default slack lets the kernel wake a thread 50 us late, which would all be lag.
         let _ = rustix::thread::set_current_timer_slack(Some(std::num::NonZeroU64::MIN));
+        // A panic in a driver ends the point with a message; it must not take the other clients and what was recorded with it.
         let performed = catch_unwind(AssertUnwindSafe(|| {
             client.open()?;
             let _ = out.send(Delivery::Opened);
-            perform_all(&started, crew, &mut *client, &mut recorder, &clock, &stop);
+            perform_all(&started, group, &mut *client, &mut recorder, &clock, &stop);
             Ok(())
         }));
         let broken = match performed {
@@ -183,32 +214,31 @@ fn spawn(
             stop.request(StopReason::Failure);
             let _ = out.send(Delivery::Broken { client: id, text });
         }
-        drop(client); // what the driver holds is given back before anybody hears that the client is gone
+        drop(client); // the driver gives back what it holds before the collector learns that the client is gone
         let _ = out.send(Delivery::Ended { client: id, at: recorder.last_finished() });
-    };
-    let spawned = std::thread::Builder::new().name(format!("client-{id}")).stack_size(512 << 10).spawn(perform);
-    // A thread that cannot be started drops its sender; the collector notices that it never says goodbye.
+    });
+    // A thread that cannot be started drops its sender; the collector notices that it never delivers its end.
     drop(spawned);
     start
 }
 
-/// All phases that begin before the load is told to stop.
+/// Performs all phases that begin before a request to stop.
 fn perform_all(
     started: &Receiver<Arc<[PhaseSchedules]>>,
-    crew: ClientGroup,
+    group: ClientGroup,
     client: &mut dyn Client,
     recorder: &mut Recorder,
     clock: &MonotonicClock,
     stop: &Stop,
 ) {
-    let Ok(turns) = started.recv() else { return };
-    for schedule in turns.iter().filter_map(|turn| turn.schedule_of(crew)) {
+    let Ok(schedules) = started.recv() else { return };
+    for schedule in schedules.iter().filter_map(|of_phase| of_phase.schedule_of(group)) {
         if stop.reason().is_some() {
             return;
         }
-        recorder.begin(schedule);
-        client.run(schedule, clock, recorder, stop);
-        recorder.end();
+        recorder.begin_phase(schedule);
+        client.run_phase(schedule, clock, recorder, stop);
+        recorder.end_phase();
     }
 }
 
@@ -222,29 +252,29 @@ struct Collector<'a> {
     /// The phases that the sink knows of, and when they began. Rows of others wait.
     begun: BTreeMap<Phase, Tick>,
     opened: usize,
-    setup: Setup,
+    setup: PhaseSetup,
     clock: &'a MonotonicClock,
     stop: &'a Stop,
     delivered: Receiver<Delivery>,
     /// The clients of each thread that is still there.
     running: Vec<Range<u32>>,
-    /// The clients of the run are numbered below this, those beside them from here on.
-    of_run: u32,
-    /// The kinds of operation of those beside.
-    kinds_beside: Vec<OpKind>,
-    /// The phases; none before they begin.
-    turns: Arc<[PhaseSchedules]>,
+    /// The clients of the foreground are numbered below this, those of the background from here on.
+    background_from: u32,
+    /// The kinds of operation of the background load.
+    background_kinds: Vec<OpKind>,
+    /// The schedules of all phases; none before they begin.
+    schedules: Arc<[PhaseSchedules]>,
     /// When the last operation of the run ended.
     last_finished: Tick,
     failure: Option<(Option<FailureClass>, String)>,
-    rows: BTreeMap<(Phase, u32), Gathered>,
+    rows: BTreeMap<(Phase, u32), PendingInterval>,
     done: BTreeMap<(Phase, ClientGroup), u64>,
     events: Vec<Event>,
 }
 
 /// What the clients delivered of one interval since the last rows went to the sink.
 #[derive(Default)]
-struct Gathered {
+struct PendingInterval {
     kinds: BTreeMap<u8, KindRecord>,
     generator: Generator,
 }
@@ -252,16 +282,16 @@ struct Gathered {
 impl<'a> Collector<'a> {
     fn new(
         clients: &[Box<dyn Client>],
-        beside: Option<&BackgroundLoad>,
-        setup: &Setup,
+        background: Option<&BackgroundLoad>,
+        setup: &PhaseSetup,
         clock: &'a MonotonicClock,
         stop: &'a Stop,
         delivered: Receiver<Delivery>,
     ) -> Self {
-        let all = clients.iter().chain(beside.into_iter().flat_map(|beside| &beside.clients));
+        let all = clients.iter().chain(background.into_iter().flat_map(|background| &background.clients));
         let numbered = all.scan(0, |next, client| {
             let first = *next;
-            *next += client.count();
+            *next += client.client_count();
             Some(first..*next)
         });
         Collector {
@@ -272,9 +302,9 @@ impl<'a> Collector<'a> {
             stop,
             delivered,
             running: numbered.collect(),
-            of_run: count_clients(clients),
-            kinds_beside: beside.map_or(Vec::new(), |beside| beside.kinds.clone()),
-            turns: Arc::new([]),
+            background_from: count_clients(clients),
+            background_kinds: background.map_or(Vec::new(), |background| background.kinds.clone()),
+            schedules: Arc::new([]),
             last_finished: Tick(0),
             failure: None,
             rows: BTreeMap::new(),
@@ -283,7 +313,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Takes deliveries until every client has opened or is gone, or the load is told to stop.
+    /// Takes deliveries until every client has opened or is gone, or the load is to stop.
     fn wait_for_opening(&mut self) {
         let threads = self.running.len();
         while self.opened < threads && !self.running.is_empty() && self.stop.reason().is_none() {
@@ -292,10 +322,10 @@ impl<'a> Collector<'a> {
     }
 
     /// Follows one phase to its end. The last phase ends when all clients are gone; the ones before at their planned time.
-    fn phase(&mut self, turn: &PhaseSchedules, last: bool, sink: &mut dyn Sink) {
-        let schedule = &turn.foreground;
+    fn follow_phase(&mut self, of_phase: &PhaseSchedules, last: bool, sink: &mut dyn Sink) {
+        let schedule = &of_phase.foreground;
         if self.stop.reason().is_some() && !self.rows.keys().any(|(phase, _)| *phase == schedule.phase) {
-            // Told to stop before anything was done in it: it did not begin, and its clients end without it.
+            // Stopped before any op of this phase: it did not begin, and its clients end without it.
             return self.gather_until(self.clock.now() + self.setup.grace.min(STOP_GRACE));
         }
         self.gather_until(schedule.start);
@@ -304,19 +334,23 @@ impl<'a> Collector<'a> {
         let mut tick = schedule.start;
         let mut stopped_at = None;
         loop {
+            // A collector that is late skips the ticks that it missed, and does not make up for them one after the other.
             tick = (tick + self.setup.interval).max(self.clock.now());
             if !last {
                 tick = tick.min(schedule.end());
             }
+            // Clients deliver an interval with their first completion after it: rows that come later are passed on with the next
+            // tick.
             self.gather_until(tick + COLLECT_DELAY);
             self.pass_on(sink);
             let now = self.clock.now();
             if last && sink.is_enough() {
-                turn.end_at(now);
+                of_phase.end_at(now);
             }
             if stopped_at.is_none() && self.stop.reason().is_some() {
                 stopped_at = Some(now);
             }
+            // Clients go on from phase to phase by themselves, so only the last one has to wait until they are gone.
             let over = match last {
                 true => self.running.is_empty() || self.give_up(self.given_up_at(schedule, stopped_at)),
                 false => now >= schedule.end() || stopped_at.is_some() || self.running.is_empty(),
@@ -326,7 +360,7 @@ impl<'a> Collector<'a> {
             }
         }
         self.pass_on(sink);
-        self.end_phase(turn, last, stopped_at, sink);
+        self.end_phase(of_phase, last, stopped_at, sink);
     }
 
     /// Whether clients are still blocked though `at` is past. If this process itself stood still (stopped, suspended), what
@@ -344,38 +378,41 @@ impl<'a> Collector<'a> {
         stopped_at.map_or(planned, |at| planned.min(at + self.setup.grace.min(STOP_GRACE)))
     }
 
-    fn end_phase(&mut self, turn: &PhaseSchedules, last: bool, stopped_at: Option<Tick>, sink: &mut dyn Sink) {
+    fn end_phase(&mut self, of_phase: &PhaseSchedules, last: bool, stopped_at: Option<Tick>, sink: &mut dyn Sink) {
         if last && !self.running.is_empty() {
-            let text = format!("{} still blocked when the grace time was over", clients_text(&self.still_running()));
+            let text = format!("{} still blocked when the grace time was over", name_clients(&self.still_running()));
             self.events.push(Event::new(self.clock.now(), EventKind::Hung, text));
             self.pass_on(sink);
         }
         if last {
             self.end_by_count();
         }
-        let (phase, planned) = (turn.foreground.phase, turn.foreground.end());
+        let (phase, planned) = (of_phase.foreground.phase, of_phase.foreground.end());
+        // What fell due after a request to stop was never going to be performed, and is not unserved.
         let end = stopped_at.map_or(planned, |at| at.min(planned));
-        let (offered, unserved) = turn.arrivals(end, |crew| self.done.get(&(phase, crew)).copied().unwrap_or(0));
+        let (offered, unserved) =
+            of_phase.count_arrivals(end, |group| self.done.get(&(phase, group)).copied().unwrap_or(0));
         sink.end_phase(phase, end, offered, unserved);
     }
 
-    /// Ends the last phase where all clients of the run are gone before its time, because the number of their operations was
-    /// limited: with the last of these, and at once for those that work beside them.
+    /// Ends the last phase if all clients of the foreground are gone before its time, because the number of their operations was
+    /// limited: it ends with the last of these, and at once for the background load.
     fn end_by_count(&self) {
-        let Some(turn) = self.turns.last() else { return };
-        let gone = self.running.iter().all(|clients| clients.start >= self.of_run);
-        if gone && self.stop.reason().is_none() && self.clock.now() < turn.foreground.end() {
-            turn.end_at(self.last_finished.max(Tick(turn.foreground.start.0 + 1)));
+        let Some(last) = self.schedules.last() else { return };
+        let gone = self.running.iter().all(|clients| clients.start >= self.background_from);
+        if gone && self.stop.reason().is_none() && self.clock.now() < last.foreground.end() {
+            // A phase is never empty: rates divide by its length.
+            last.end_at(self.last_finished.max(Tick(last.foreground.start.0 + 1)));
         }
     }
 
-    /// Takes deliveries until `until`, until all clients are gone, or soon after a request to stop. What is there already is
-    /// taken in any case.
+    /// Takes deliveries until `until`, until all clients are gone, or soon after a request to stop. Deliveries that wait already
+    /// are taken in any case.
     fn gather_until(&mut self, until: Tick) {
         while !self.running.is_empty() {
             match self.delivered.try_recv() {
                 Ok(delivery) => {
-                    self.take(delivery);
+                    self.take_delivery(delivery);
                     continue;
                 }
                 Err(TryRecvError::Empty) => {}
@@ -385,9 +422,10 @@ impl<'a> Collector<'a> {
             if now >= until {
                 return;
             }
+            // A request to stop wakes no receiver, so it is looked for 20 times a second.
             let left = until.since(now).0.min(50_000_000);
             match self.delivered.recv_timeout(Duration::from_nanos(left)) {
-                Ok(delivery) => self.take(delivery),
+                Ok(delivery) => self.take_delivery(delivery),
                 Err(RecvTimeoutError::Timeout) if self.stop.reason().is_some() => return,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return self.lose_the_rest(),
@@ -395,18 +433,18 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Every sender is gone though clients did not say goodbye: their threads could not be started.
+    /// Every sender is gone, but clients did not deliver their end: their threads could not be started.
     fn lose_the_rest(&mut self) {
         let text =
-            format!("{} could not be started: the limit of threads is reached", clients_text(&self.still_running()));
+            format!("{} could not be started: the limit of threads is reached", name_clients(&self.still_running()));
         self.failure.get_or_insert((None, text));
         self.running.clear();
     }
 
-    fn take(&mut self, delivery: Delivery) {
+    fn take_delivery(&mut self, delivery: Delivery) {
         match delivery {
             Delivery::Opened => self.opened += 1,
-            Delivery::Interval(row) => self.add(&row),
+            Delivery::Interval(row) => self.add_row(&row),
             Delivery::Failure { client, at, class, text } => {
                 let text = format!("client {client}: {text}");
                 self.events.push(Event::new(at, EventKind::Failure, format!("{}: {text}", class.as_str())));
@@ -420,7 +458,7 @@ impl<'a> Collector<'a> {
             }
             Delivery::Ended { client, at } => {
                 self.running.retain(|clients| clients.start != client);
-                if client < self.of_run {
+                if client < self.background_from {
                     self.last_finished = self.last_finished.max(at);
                     self.end_by_count();
                 }
@@ -428,14 +466,14 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn add(&mut self, row: &IntervalRow) {
+    fn add_row(&mut self, row: &IntervalRow) {
         let gathered = self.rows.entry((row.phase, row.index)).or_default();
         gathered.generator.add(&row.generator);
         for kind in &row.kinds {
-            let group =
-                if self.kinds_beside.contains(&kind.kind) { ClientGroup::Background } else { ClientGroup::Foreground };
+            let in_background = self.background_kinds.contains(&kind.kind);
+            let group = if in_background { ClientGroup::Background } else { ClientGroup::Foreground };
             *self.done.entry((row.phase, group)).or_default() += kind.ok + kind.failed;
-            gathered.kinds.entry(kind.kind.0).or_default().add(kind);
+            gathered.kinds.entry(kind.kind.0).or_default().add_row(kind);
         }
     }
 
@@ -453,7 +491,7 @@ impl<'a> Collector<'a> {
             index,
             start: self.begun[&phase] + Nanos(u64::from(index) * length.0),
             length,
-            kinds: gathered.kinds.into_iter().map(|(kind, mut record)| record.take(OpKind(kind))).collect(),
+            kinds: gathered.kinds.into_iter().map(|(kind, mut record)| record.take_row(OpKind(kind))).collect(),
             generator: gathered.generator,
         });
         sink.interval(rows.collect(), std::mem::take(&mut self.events), self.clock.now());
@@ -463,18 +501,18 @@ impl<'a> Collector<'a> {
         self.running.iter().cloned().flatten().collect()
     }
 
-    fn outcome(self) -> Outcome {
+    fn into_outcome(self) -> LoadOutcome {
         let hung = self.still_running();
         let ended = match (self.failure, self.stop.reason()) {
-            (Some((class, text)), _) => Ended::Failed { class, text },
-            (None, Some(reason)) => Ended::Stopped(reason),
-            (None, None) => Ended::AsPlanned,
+            (Some((class, text)), _) => LoadEnd::Failed { class, text },
+            (None, Some(reason)) => LoadEnd::Stopped(reason),
+            (None, None) => LoadEnd::AsPlanned,
         };
-        Outcome { ended, hung }
+        LoadOutcome { ended, hung }
     }
 }
 
-fn clients_text(clients: &[u32]) -> String {
+fn name_clients(clients: &[u32]) -> String {
     let shown: Vec<String> = clients.iter().take(8).map(u32::to_string).collect();
     let more = if clients.len() > shown.len() { ", ..." } else { "" };
     format!("{} of the clients ({}{more})", clients.len(), shown.join(", "))
@@ -491,7 +529,7 @@ mod tests {
 
     struct OpsOf(OpKind);
     impl workload::Workload<IoOp> for OpsOf {
-        fn fill(&mut self, ops: &mut [IoOp]) {
+        fn fill_ops(&mut self, ops: &mut [IoOp]) {
             ops.fill(IoOp { op_kind: self.0, ..IoOp::default() });
         }
     }
@@ -509,7 +547,7 @@ mod tests {
         fn open(&mut self) -> Result<(), String> {
             if matches!(self.0, Script::CannotOpen) { Err("nobody is there".into()) } else { Ok(()) }
         }
-        fn execute(&mut self, _: &IoOp) -> model::Outcome {
+        fn execute_op(&mut self, _: &IoOp) -> model::Outcome {
             self.1 += 1;
             match &self.0 {
                 Script::FailsAfter(n) if self.1 > *n => return model::Outcome::Failed(FailureClass::Io),
@@ -536,7 +574,7 @@ mod tests {
         phases: Vec<(Phase, u64)>,
         /// Arrivals of the run phase: offered, unserved.
         arrivals: (u64, u64),
-        /// Operations of the kind of those beside, and how many of them have a response time of their own.
+        /// Operations of the background kind, and how many of them have a response time of their own.
         beside: (u64, u64),
         events: Vec<EventKind>,
         intervals: u32,
@@ -568,7 +606,7 @@ mod tests {
         }
     }
 
-    fn run(scripts: Vec<Script>, ops_max: Option<u64>, length_ms: u64, grace_ms: u64) -> (Seen, Outcome) {
+    fn run(scripts: Vec<Script>, ops_max: Option<u64>, length_ms: u64, grace_ms: u64) -> (Seen, LoadOutcome) {
         run_after(5, scripts, ops_max, length_ms, grace_ms)
     }
 
@@ -578,26 +616,26 @@ mod tests {
         ops_max: Option<u64>,
         length_ms: u64,
         grace_ms: u64,
-    ) -> (Seen, Outcome) {
+    ) -> (Seen, LoadOutcome) {
         let closed = Pacing::Closed { think: Nanos(0) };
         let plan = |phase, ms, ops_max| PhasePlan { phase, length: Nanos::from_millis(ms), ops_max, pacing: closed };
         let phases = [plan(Phase::Warmup, warmup_ms, None), plan(Phase::Run, length_ms, ops_max)];
         run_into(Seen::default(), scripts, &phases, grace_ms)
     }
 
-    fn run_into(seen: Seen, scripts: Vec<Script>, phases: &[PhasePlan], grace_ms: u64) -> (Seen, Outcome) {
+    fn run_into(seen: Seen, scripts: Vec<Script>, phases: &[PhasePlan], grace_ms: u64) -> (Seen, LoadOutcome) {
         run_crews(seen, clients(scripts, OpKind(0)).into(), phases, grace_ms)
     }
 
     fn clients(scripts: Vec<Script>, kind: OpKind) -> Vec<Box<dyn Client>> {
         let client = |script| -> Box<dyn Client> {
-            Box::new(SyncClient::new(OpSource::of(Box::new(OpsOf(kind)), 64, None), Scripted(script, 0)))
+            Box::new(SyncClient::new(OpSource::from_workload(Box::new(OpsOf(kind)), 64, None), Scripted(script, 0)))
         };
         scripts.into_iter().map(client).collect()
     }
 
-    fn run_crews(mut seen: Seen, client_set: ClientSet, phases: &[PhasePlan], grace_ms: u64) -> (Seen, Outcome) {
-        let setup = Setup {
+    fn run_crews(mut seen: Seen, client_set: ClientSet, phases: &[PhasePlan], grace_ms: u64) -> (Seen, LoadOutcome) {
+        let setup = PhaseSetup {
             kinds: 2,
             interval: Nanos::from_millis(10),
             grace: Nanos::from_millis(grace_ms),
@@ -609,8 +647,8 @@ mod tests {
         (seen, outcome)
     }
 
-    /// One client of the run, and one beside it at `per_s`.
-    fn run_beside(per_s: f64, beside: Script, ops_max: Option<u64>, run_ms: u64, seen: Seen) -> (Seen, Outcome) {
+    /// One client in the foreground, and one in the background at `per_s`.
+    fn run_beside(per_s: f64, beside: Script, ops_max: Option<u64>, run_ms: u64, seen: Seen) -> (Seen, LoadOutcome) {
         let pacing = Pacing::Closed { think: Nanos(0) };
         let run = PhasePlan { phase: Phase::Run, length: Nanos::from_millis(run_ms), ops_max, pacing };
         let beside = BackgroundLoad { clients: clients(vec![beside], BESIDE), kinds: vec![BESIDE], per_s };
@@ -621,7 +659,7 @@ mod tests {
     #[test]
     fn a_limit_of_operations_ends_the_run_with_exactly_that_many() {
         let (seen, outcome) = run(vec![Script::Works, Script::Works], Some(12_345), 60_000, 1_000);
-        assert_eq!(outcome, Outcome { ended: Ended::AsPlanned, hung: vec![] });
+        assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![] });
         assert_eq!(seen.ok, 12_345);
         assert_eq!(seen.phases.iter().map(|p| p.0).collect::<Vec<_>>(), [Phase::Warmup, Phase::Run]);
     }
@@ -633,7 +671,7 @@ mod tests {
             let run = PhasePlan { phase: Phase::Run, length: Nanos::from_secs(60), ops_max: None, pacing };
             let sink = Seen { enough_after: Some(ENOUGH), ..Seen::default() };
             let (seen, outcome) = run_into(sink, vec![Script::Works, Script::Works], &[run], 1_000);
-            assert_eq!(outcome, Outcome { ended: Ended::AsPlanned, hung: vec![] });
+            assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![] });
             assert!(seen.ok > 0 && seen.intervals >= ENOUGH);
             assert!(seen.phases[0].1 < Nanos::from_secs(30).0, "it ended where it was enough: {:?}", seen.phases);
         }
@@ -651,13 +689,13 @@ mod tests {
     fn a_load_that_ends_in_its_warmup_has_no_run() {
         let (seen, outcome) = run_after(60_000, vec![Script::FailsAfter(0), Script::Works], None, 60_000, 1_000);
         assert_eq!(seen.begun, [Phase::Warmup]);
-        assert!(matches!(outcome.ended, Ended::Failed { .. }));
+        assert!(matches!(outcome.ended, LoadEnd::Failed { .. }));
     }
 
     #[test]
     fn a_client_that_cannot_open_ends_the_point_before_it_begins() {
         let (seen, outcome) = run(vec![Script::Works, Script::CannotOpen], None, 60_000, 1_000);
-        assert_eq!(outcome.ended, Ended::Failed { class: None, text: "nobody is there".into() });
+        assert_eq!(outcome.ended, LoadEnd::Failed { class: None, text: "nobody is there".into() });
         assert_eq!((seen.ok, outcome.hung), (0, vec![]));
     }
 
@@ -665,7 +703,7 @@ mod tests {
     fn a_failed_operation_ends_the_run_and_keeps_what_was_done() {
         let (seen, outcome) = run(vec![Script::Works, Script::FailsAfter(1_000_000)], None, 60_000, 1_000);
         let text = "client 1: the disk said no".to_string();
-        assert_eq!(outcome.ended, Ended::Failed { class: Some(FailureClass::Io), text });
+        assert_eq!(outcome.ended, LoadEnd::Failed { class: Some(FailureClass::Io), text });
         assert!(seen.ok > 0);
         assert!(seen.events.contains(&EventKind::Failure));
     }
@@ -673,7 +711,7 @@ mod tests {
     #[test]
     fn a_panic_in_a_driver_is_a_failure_of_the_point_and_not_of_plimsoll() {
         let (_, outcome) = run(vec![Script::Panics], None, 60_000, 1_000);
-        assert!(matches!(outcome.ended, Ended::Failed { class: None, ref text } if text.contains("has a bug")));
+        assert!(matches!(outcome.ended, LoadEnd::Failed { class: None, ref text } if text.contains("has a bug")));
     }
 
     #[test]
@@ -689,7 +727,7 @@ mod tests {
     #[test]
     fn clients_beside_a_closed_loop_have_arrivals_of_their_own_and_these_alone_are_offered() {
         let (seen, outcome) = run_beside(50.0, Script::Works, None, 1_000, Seen::default());
-        assert_eq!(outcome, Outcome { ended: Ended::AsPlanned, hung: vec![] });
+        assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![] });
         assert_eq!((seen.arrivals.0, seen.beside.0 + seen.arrivals.1), (50, 50), "offered, and what became of them");
         assert_eq!(seen.beside.1, seen.beside.0, "their response times count from the intended start");
         assert!(seen.ok > seen.beside.0 && seen.responses == 0, "the run goes on as fast as it can");
@@ -699,7 +737,7 @@ mod tests {
     fn a_run_that_is_through_with_its_operations_ends_for_those_beside_it_too() {
         for per_s in [0.001, 50_000.0] {
             let (seen, outcome) = run_beside(per_s, Script::Works, Some(100_000), 3_600_000, Seen::default());
-            assert_eq!(outcome, Outcome { ended: Ended::AsPlanned, hung: vec![] });
+            assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![] });
             assert_eq!(seen.ok, 100_000);
             assert!(seen.phases[0].1 < Nanos::from_secs(1_000).0, "it ended with the run: {:?}", seen.phases);
         }
@@ -709,7 +747,7 @@ mod tests {
     fn a_sink_that_has_enough_ends_it_for_those_beside_too() {
         let sink = Seen { enough_after: Some(ENOUGH), ..Seen::default() };
         let (seen, outcome) = run_beside(0.001, Script::Works, None, 3_600_000, sink);
-        assert_eq!(outcome, Outcome { ended: Ended::AsPlanned, hung: vec![] });
+        assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![] });
         assert_eq!((seen.beside.0, seen.arrivals), (1, (1, 0)));
     }
 

@@ -11,7 +11,7 @@ use model::{
 };
 use std::sync::mpsc::Sender;
 
-/// What a client tells the collector.
+/// What a client sends to the collector.
 #[derive(Debug)]
 pub enum Delivery {
     /// The client has opened what it works with and waits for the schedules.
@@ -27,14 +27,14 @@ pub enum Delivery {
         at: Tick,
         /// Why.
         class: FailureClass,
-        /// What the driver says of it.
+        /// The driver's description of it.
         text: String,
     },
-    /// The client could not begin, or panicked: a failure of the whole point.
+    /// The client could not begin, or panicked: a failure of the point.
     Broken {
         /// Which client.
         client: u32,
-        /// What it says.
+        /// The reason.
         text: String,
     },
     /// The client has performed its last phase and is gone.
@@ -95,8 +95,8 @@ impl Recorder {
         }
     }
 
-    /// Begins the phase of `schedule`; what the thread used before it is nobody's.
-    pub fn begin(&mut self, schedule: &Schedule) {
+    /// Begins the phase of `schedule`; what the thread used before it counts in no phase.
+    pub fn begin_phase(&mut self, schedule: &Schedule) {
         self.phase = schedule.phase;
         self.closed = schedule.is_closed();
         self.phase_start = schedule.start;
@@ -106,11 +106,11 @@ impl Recorder {
     }
 
     /// Counts one operation. `late`: it had fallen due before this client was free.
-    // Always inlined: called, it reads back the completion from where it has just been written in pieces, and waits for that.
+    // Always inlined: called, it reads the completion back from the stack, to which it was just written in pieces, and waits for that.
     #[inline(always)]
     pub fn record(&mut self, done: &Completion, late: bool) {
         if done.finished >= self.interval_end {
-            self.roll(done.finished);
+            self.roll_interval(done.finished);
         }
         self.last_finished = done.finished;
         let record = &mut self.kinds[done.kind.0 as usize];
@@ -130,35 +130,36 @@ impl Recorder {
 
     /// Counts that this client waited for an arrival and woke up `lag` after it.
     #[inline]
-    pub fn woke(&mut self, lag: Nanos) {
+    pub fn record_lag(&mut self, lag: Nanos) {
         self.lag.lag_count += 1;
         self.lag.lag_sum_ns += lag.0;
         self.lag.lag_max_ns = self.lag.lag_max_ns.max(lag.0);
     }
 
-    /// Reports a failed operation, once for each class. `describe` is asked only then.
+    /// Reports a failed operation, once for each class. `describe` is called only then.
     #[cold]
     pub fn report_failure(&mut self, class: FailureClass, at: Tick, describe: impl FnOnce() -> String) {
         self.report_failure_of(0, class, at, describe);
     }
 
-    /// The same where several clients are recorded here, of which this is the one number `nth`.
+    /// The same if several clients are recorded here, of which this is number `nth`.
     #[cold]
     pub fn report_failure_of(&mut self, nth: u32, class: FailureClass, at: Tick, describe: impl FnOnce() -> String) {
+        // A full disk fails a million operations in the same way: their number is counted, and one of them is described.
         if !self.seen_failures.contains(&class) {
             self.seen_failures.push(class);
-            self.deliver(Delivery::Failure { client: self.client + nth, at, class, text: describe() });
+            self.send_delivery(Delivery::Failure { client: self.client + nth, at, class, text: describe() });
         }
     }
 
     /// Reports that the client cannot go on, and why.
     #[cold]
     pub fn break_off(&mut self, text: String) {
-        self.deliver(Delivery::Broken { client: self.client, text });
+        self.send_delivery(Delivery::Broken { client: self.client, text });
     }
 
     /// Hands over the last interval of the phase.
-    pub fn end(&mut self) {
+    pub fn end_phase(&mut self) {
         self.hand_over();
     }
 
@@ -169,8 +170,9 @@ impl Recorder {
 
     /// Hands over the open interval and opens the one that holds `at`.
     #[cold]
-    fn roll(&mut self, at: Tick) {
+    fn roll_interval(&mut self, at: Tick) {
         self.hand_over();
+        // Intervals in which nothing ended are skipped and have no row.
         self.index = (at.since(self.phase_start).0 / self.interval.0) as u32;
         self.interval_end = self.phase_start + Nanos((self.index as u64 + 1) * self.interval.0);
     }
@@ -179,6 +181,7 @@ impl Recorder {
         if self.kinds.iter().all(KindRecord::is_empty) {
             return; // what the thread used meanwhile goes with its next operations
         }
+        // The usage is read once an interval: a read costs 300 ns.
         let used = usage::of_this_thread();
         let kinds = (0u8..).zip(&mut self.kinds).filter(|(_, record)| !record.is_empty());
         let row = IntervalRow {
@@ -186,15 +189,15 @@ impl Recorder {
             index: self.index,
             start: self.phase_start + Nanos(u64::from(self.index) * self.interval.0),
             length: self.interval,
-            kinds: kinds.map(|(kind, record)| record.take(OpKind(kind))).collect(),
-            generator: difference(&used, &self.used_before, &std::mem::take(&mut self.lag)),
+            kinds: kinds.map(|(kind, record)| record.take_row(OpKind(kind))).collect(),
+            generator: usage_between(&used, &self.used_before, &std::mem::take(&mut self.lag)),
         };
         self.used_before = used;
-        self.deliver(Delivery::Interval(row));
+        self.send_delivery(Delivery::Interval(row));
     }
 
-    /// A collector that is gone has given this client up, and the delivery is dropped.
-    fn deliver(&self, delivery: Delivery) {
+    /// Sends a delivery. A collector that is gone has given this client up, and the delivery is dropped.
+    fn send_delivery(&self, delivery: Delivery) {
         let _ = self.out.send(delivery);
     }
 }
@@ -204,8 +207,8 @@ impl KindRecord {
         self.ok + self.failed == 0
     }
 
-    /// What was counted, as a row of `kind`, and a new beginning.
-    pub(crate) fn take(&mut self, kind: OpKind) -> KindRow {
+    /// Returns what was counted as a row of `kind`, and begins again from zero.
+    pub(crate) fn take_row(&mut self, kind: OpKind) -> KindRow {
         let service = self.service.take();
         let response = if self.response.is_empty() { service.clone() } else { self.response.take() };
         KindRow {
@@ -220,7 +223,7 @@ impl KindRecord {
     }
 
     /// Counts all of `row` here too.
-    pub(crate) fn add(&mut self, row: &KindRow) {
+    pub(crate) fn add_row(&mut self, row: &KindRow) {
         self.ok += row.ok;
         self.failed += row.failed;
         self.bytes += row.bytes;
@@ -236,7 +239,7 @@ impl KindRecord {
     }
 }
 
-fn difference(now: &Generator, before: &Generator, lag: &Generator) -> Generator {
+fn usage_between(now: &Generator, before: &Generator, lag: &Generator) -> Generator {
     Generator {
         cpu_user_ns: now.cpu_user_ns.saturating_sub(before.cpu_user_ns),
         cpu_system_ns: now.cpu_system_ns.saturating_sub(before.cpu_system_ns),
@@ -267,11 +270,11 @@ mod tests {
         let (out, delivered) = mpsc::channel();
         let mut recorder = Recorder::new(0, 1, Nanos::from_millis(100), out);
         let closed = Pacing::Closed { think: Nanos(0) };
-        recorder.begin(&Schedule::new(Phase::Run, Tick(0), Nanos::from_secs(1), None, &closed, 0));
+        recorder.begin_phase(&Schedule::new(Phase::Run, Tick(0), Nanos::from_secs(1), None, &closed, 0));
         [(0, 50), (50, 99), (99, 101), (101, 450)]
             .into_iter()
             .for_each(|(s, f)| recorder.record(&completion(s, f), false));
-        recorder.end();
+        recorder.end_phase();
         drop(recorder);
         let seen: Vec<(u32, u64)> = delivered
             .iter()
@@ -288,12 +291,19 @@ mod tests {
         let (out, delivered) = mpsc::channel();
         let mut recorder = Recorder::new(3, 1, Nanos::from_millis(100), out);
         let failed = Completion { outcome: Outcome::Failed(FailureClass::Io), ..completion(0, 1) };
-        recorder.begin(&Schedule::new(Phase::Run, Tick(0), Nanos(1), None, &Pacing::Closed { think: Nanos(0) }, 0));
+        recorder.begin_phase(&Schedule::new(
+            Phase::Run,
+            Tick(0),
+            Nanos(1),
+            None,
+            &Pacing::Closed { think: Nanos(0) },
+            0,
+        ));
         for _ in 0..3 {
             recorder.record(&failed, false);
             recorder.report_failure(FailureClass::Io, failed.finished, || "EIO".into());
         }
-        recorder.end();
+        recorder.end_phase();
         drop(recorder);
         let (mut told, mut counted) = (0, 0);
         for delivery in delivered.iter() {
@@ -323,8 +333,8 @@ mod tests {
         };
         let sum = |rows: &[KindRow]| {
             let mut all = KindRecord::default();
-            rows.iter().for_each(|row| all.add(row));
-            all.take(OpKind(1))
+            rows.iter().for_each(|row| all.add_row(row));
+            all.take_row(OpKind(1))
         };
         let same = row(&[500, 70_000], &[500, 70_000]);
         let apart = row(&[90_000], &[600]);

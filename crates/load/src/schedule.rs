@@ -1,8 +1,8 @@
 //! The schedule of one phase: which operation may start when. All clients of the phase share it.
 //!
-//! In: the phase's pacing, its planned start and end, the clock reading of the client that asks. Out: [`Admit`].
+//! In: the phase's pacing, its planned start and end, the clock reading of the client that asks. Out: [`Admission`].
 //! Limits: an open loop stops admitting at the planned end; arrivals that fell due by then and were not started are counted
-//! as unserved. An arrival is never lost in silence: `offered = started + unserved`.
+//! as unserved. No arrival is lost without a count: `offered = started + unserved`.
 
 use model::{Arrival, Arrivals, Nanos, OnError, Pacing, Phase, Tick};
 use rand::{RngExt, SeedableRng};
@@ -15,7 +15,7 @@ const ARRIVALS_STREAM: u64 = 0x6172_7269_7661_6c73;
 
 /// What a client may do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admit {
+pub enum Admission {
     /// Closed loop: start the next operation; it is intended for the moment at which it starts.
     AtOnce,
     /// Open loop: this arrival fell due while every client was busy. It is late already.
@@ -26,12 +26,12 @@ pub enum Admit {
     Done,
 }
 
-/// Why a load was told to end before its time.
+/// Why a load is to end before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
     /// The user asked.
     Interrupted,
-    /// An operation failed and the trial says to stop then.
+    /// An operation failed, and the trial stops at the first failure.
     Failure,
     /// A safety limit was reached (free space).
     Limit,
@@ -56,6 +56,7 @@ impl Stop {
             StopReason::Limit => 3,
             StopReason::Unrecorded => 4,
         };
+        // Atomics only: a signal handler must not take a lock that its own thread may hold.
         let _ = self.reason.compare_exchange(0, code, Relaxed, Relaxed);
         if reason == StopReason::Interrupted {
             self.interrupted.store(true, Relaxed);
@@ -67,7 +68,7 @@ impl Stop {
         self.interrupted.load(Relaxed)
     }
 
-    /// Why it was asked, where it was.
+    /// Why the load is to end; `None` if no stop was requested.
     #[inline]
     pub fn reason(&self) -> Option<StopReason> {
         match self.reason.load(Relaxed) {
@@ -87,7 +88,7 @@ pub struct Schedule {
     pub phase: Phase,
     /// When it begins.
     pub start: Tick,
-    /// When it admits nothing more, in nanoseconds: as planned, or earlier where what was measured is enough.
+    /// When it admits nothing more, in nanoseconds: as planned, or earlier if what was measured is enough.
     end_ns: AtomicU64,
     /// Pause of a client between two operations; zero for none, and in an open loop.
     pub think: Nanos,
@@ -106,7 +107,7 @@ enum ArrivalPace {
     Poisson(Mutex<Poisson>),
 }
 
-/// A Poisson process in time: the next arrival, and where the distance to the one after comes from.
+/// A Poisson process in time: the next arrival, and the generator of the distances between arrivals.
 #[derive(Debug)]
 struct Poisson {
     mean_ns: f64,
@@ -118,7 +119,7 @@ struct Poisson {
 impl Poisson {
     /// Hands out the next arrival, in nanoseconds since the phase began. Distances are exponential, by inversion:
     /// -ln(U) / rate (Devroye, Non-Uniform Random Variate Generation, 1986, II.2).
-    fn next(&mut self) -> f64 {
+    fn next_due_ns(&mut self) -> f64 {
         let due_ns = self.next_ns;
         self.handed_out += 1;
         self.next_ns += -(1.0 - self.rng.random::<f64>()).ln() * self.mean_ns;
@@ -149,7 +150,7 @@ impl Schedule {
         Tick(self.end_ns.load(Relaxed))
     }
 
-    /// Admits nothing more from `at` on, where that is before the end: clients finish what they have begun.
+    /// Admits nothing more from `at` on, if that is before the end: clients finish what they have begun.
     pub fn end_at(&self, at: Tick) {
         self.end_ns.fetch_min(at.0, Relaxed);
     }
@@ -161,41 +162,42 @@ impl Schedule {
 
     /// What a client that is free at `now` may do next.
     #[inline]
-    pub fn admit(&self, now: Tick) -> Admit {
+    pub fn admit(&self, now: Tick) -> Admission {
         if now >= self.end() || !self.take_op() {
-            return Admit::Done;
+            return Admission::Done;
         }
         match self.pace {
-            ArrivalPace::Closed => Admit::AtOnce,
+            ArrivalPace::Closed => Admission::AtOnce,
             ArrivalPace::Constant { .. } | ArrivalPace::Poisson(_) => self.next_arrival(now),
         }
     }
 
     /// Not for inlining: so that what a closed loop asks for each operation is short enough to be.
     #[inline(never)]
-    fn next_arrival(&self, now: Tick) -> Admit {
+    fn next_arrival(&self, now: Tick) -> Admission {
         let due_ns = match &self.pace {
-            ArrivalPace::Closed => return Admit::AtOnce,
+            ArrivalPace::Closed => return Admission::AtOnce,
+            // The nth arrival is computed from n: a sum of periods would drift by their rounding.
             ArrivalPace::Constant { period_ns, next } => next.fetch_add(1, Relaxed) as f64 * period_ns,
-            ArrivalPace::Poisson(process) => lock(process).next(),
+            ArrivalPace::Poisson(process) => lock_process(process).next_due_ns(),
         };
         let arrival = Arrival { intended: self.start + Nanos(due_ns as u64) };
         match arrival.intended {
-            at if at >= self.end() => Admit::Done,
-            at if at <= now => Admit::Due(arrival),
-            _ => Admit::NotBefore(arrival),
+            at if at >= self.end() => Admission::Done,
+            at if at <= now => Admission::Due(arrival),
+            _ => Admission::NotBefore(arrival),
         }
     }
 
-    /// Takes one of the operations left, where their number is limited.
+    /// Takes one of the operations left, if their number is limited.
     #[inline]
     fn take_op(&self) -> bool {
         self.ops_max.is_none() || self.ops_left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
     }
 
-    /// Arrivals that fell due before `until` (or before the planned end, where that is sooner), at most as many as may start;
-    /// 0 in a closed loop. To be asked once, when the phase is over: a Poisson process is played on to its end.
-    pub fn offered(&self, until: Tick) -> u64 {
+    /// Arrivals that fell due before `until` (or before the planned end, if that is sooner), at most as many as may start;
+    /// 0 in a closed loop. Call it once, when the phase is over: a Poisson process is played on to its end.
+    pub fn offered_until(&self, until: Tick) -> u64 {
         self.due_before(until).min(self.ops_max.unwrap_or(u64::MAX))
     }
 
@@ -205,9 +207,10 @@ impl Schedule {
             ArrivalPace::Closed => 0,
             ArrivalPace::Constant { period_ns, .. } => (length_ns / period_ns).ceil() as u64,
             ArrivalPace::Poisson(process) => {
-                let mut process = lock(process);
+                let mut process = lock_process(process);
+                // Arrivals that were due and that no client came to ask for are drawn here, so that they count as unserved.
                 while process.next_ns < length_ns {
-                    process.next();
+                    process.next_due_ns();
                 }
                 process.handed_out
             }
@@ -221,7 +224,7 @@ fn open_pace(arrivals: Arrivals, seed: u64) -> ArrivalPace {
         Arrivals::Poisson { per_s } => {
             let rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ ARRIVALS_STREAM);
             let mut process = Poisson { mean_ns: 1e9 / per_s, next_ns: 0.0, handed_out: 0, rng };
-            process.next(); // the first arrival, too, comes after a random distance
+            process.next_due_ns(); // the first arrival, too, comes after a random distance
             process.handed_out = 0;
             ArrivalPace::Poisson(Mutex::new(process))
         }
@@ -229,7 +232,7 @@ fn open_pace(arrivals: Arrivals, seed: u64) -> ArrivalPace {
 }
 
 /// The process behind the lock; a client that panicked while holding it left it usable.
-fn lock(process: &Mutex<Poisson>) -> std::sync::MutexGuard<'_, Poisson> {
+fn lock_process(process: &Mutex<Poisson>) -> std::sync::MutexGuard<'_, Poisson> {
     process.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
@@ -246,12 +249,12 @@ mod tests {
     #[test]
     fn constant_arrivals_stand_at_equal_distances() {
         let schedule = open(Arrivals::Constant { per_s: 4.0 });
-        let due: Vec<Admit> = (0..5).map(|_| schedule.admit(Tick(0))).collect();
-        let at = |ns| Admit::NotBefore(Arrival { intended: Tick(ns) });
-        let first = Admit::Due(Arrival { intended: Tick(0) });
-        assert_eq!(due, [first, at(250_000_000), at(500_000_000), at(750_000_000), Admit::Done]);
-        assert_eq!(schedule.offered(Tick(u64::MAX)), 4);
-        assert_eq!(schedule.offered(Tick(600_000_000)), 3);
+        let due: Vec<Admission> = (0..5).map(|_| schedule.admit(Tick(0))).collect();
+        let at = |ns| Admission::NotBefore(Arrival { intended: Tick(ns) });
+        let first = Admission::Due(Arrival { intended: Tick(0) });
+        assert_eq!(due, [first, at(250_000_000), at(500_000_000), at(750_000_000), Admission::Done]);
+        assert_eq!(schedule.offered_until(Tick(u64::MAX)), 4);
+        assert_eq!(schedule.offered_until(Tick(600_000_000)), 3);
     }
 
     #[test]
@@ -259,7 +262,7 @@ mod tests {
         let schedule = open(Arrivals::Poisson { per_s: 100_000.0 });
         let mut gaps_ns = Vec::new();
         let mut last = Tick(0);
-        while let Admit::NotBefore(arrival) = schedule.admit(Tick(0)) {
+        while let Admission::NotBefore(arrival) = schedule.admit(Tick(0)) {
             gaps_ns.push(arrival.intended.since(last).0 as f64);
             last = arrival.intended;
         }
@@ -273,8 +276,8 @@ mod tests {
     #[test]
     fn what_was_not_taken_is_still_offered() {
         let schedule = open(Arrivals::Poisson { per_s: 1_000.0 });
-        let taken = (0..10).filter(|_| schedule.admit(Tick(0)) != Admit::Done).count() as u64;
-        let offered = schedule.offered(Tick(u64::MAX));
+        let taken = (0..10).filter(|_| schedule.admit(Tick(0)) != Admission::Done).count() as u64;
+        let offered = schedule.offered_until(Tick(u64::MAX));
         assert_eq!(taken, 10);
         assert!((offered as f64 - 1_000.0).abs() < 150.0, "{offered} offered");
     }
@@ -282,7 +285,7 @@ mod tests {
     #[test]
     fn a_limit_of_operations_is_exact_among_clients() {
         let schedule = Schedule::new(Phase::Run, Tick(0), SECOND, Some(1_000), &Pacing::Closed { think: Nanos(0) }, 0);
-        let count = || (0..900).filter(|_| schedule.admit(Tick(1)) == Admit::AtOnce).count();
+        let count = || (0..900).filter(|_| schedule.admit(Tick(1)) == Admission::AtOnce).count();
         let (a, b) = std::thread::scope(|scope| {
             let other = scope.spawn(count);
             (count(), other.join().unwrap())
@@ -293,10 +296,10 @@ mod tests {
     #[test]
     fn a_schedule_that_was_ended_admits_nothing_more_and_is_never_made_longer() {
         let schedule = Schedule::new(Phase::Run, Tick(0), SECOND, None, &Pacing::Closed { think: Nanos(0) }, 0);
-        assert_eq!(schedule.admit(Tick(500)), Admit::AtOnce);
+        assert_eq!(schedule.admit(Tick(500)), Admission::AtOnce);
         schedule.end_at(Tick(400));
         schedule.end_at(Tick(u64::MAX));
-        assert_eq!((schedule.end(), schedule.admit(Tick(500))), (Tick(400), Admit::Done));
+        assert_eq!((schedule.end(), schedule.admit(Tick(500))), (Tick(400), Admission::Done));
     }
 
     #[test]

@@ -1,43 +1,43 @@
 //! A client's supply of operations: made some at a time by the workload, taken one at a time by the loop.
 //!
-//! In: one part of a workload and the client's slot. Out: references to ready operations: the client's own share, or as many as it
+//! In: one op stream of a workload and the client's slot. Out: references to ready operations: the client's own share, or as many as it
 //! comes to take from the count of all. Limits: operations made ahead and not taken when a phase ends are performed in the next phase.
 
 use model::Op;
 use workload::{ClientIndex, OpStream, SharedBudget, Workload};
 
-/// Where a loop with several slots takes their operations from.
-pub trait Supply<O> {
-    /// Whether each slot is a client, with operations of its own. Otherwise all are one client's, whose next operation goes to
-    /// whichever is free.
+/// The operations of a loop with several slots.
+pub trait OpSupply<O> {
+    /// Whether each slot is a client with operations of its own. Otherwise all belong to one client, whose next operation goes to
+    /// any free slot.
     const SLOTS_ARE_CLIENTS: bool;
-    /// Whether there is an operation for `slot`. Where there is none, there will be none.
+    /// Whether there is an operation for `slot`. Once there is none, there will be none.
     fn has_more(&mut self, slot: u32) -> bool;
     /// The next operation of `slot`.
-    fn take(&mut self, slot: u32) -> &O;
+    fn take_op(&mut self, slot: u32) -> &O;
 }
 
-impl<O: Op> Supply<O> for OpSource<O> {
+impl<O: Op> OpSupply<O> for OpSource<O> {
     const SLOTS_ARE_CLIENTS: bool = false;
     #[inline]
     fn has_more(&mut self, _: u32) -> bool {
         OpSource::has_more(self)
     }
     #[inline]
-    fn take(&mut self, _: u32) -> &O {
-        OpSource::take(self)
+    fn take_op(&mut self, _: u32) -> &O {
+        OpSource::take_op(self)
     }
 }
 
-impl<O: Op> Supply<O> for Vec<OpSource<O>> {
+impl<O: Op> OpSupply<O> for Vec<OpSource<O>> {
     const SLOTS_ARE_CLIENTS: bool = true;
     #[inline]
     fn has_more(&mut self, slot: u32) -> bool {
         self[slot as usize].has_more()
     }
     #[inline]
-    fn take(&mut self, slot: u32) -> &O {
-        self[slot as usize].take()
+    fn take_op(&mut self, slot: u32) -> &O {
+        self[slot as usize].take_op()
     }
 }
 
@@ -49,7 +49,7 @@ pub struct OpSource<O> {
     made: usize,
     taken: usize,
     left: OpsLeft,
-    /// The statements that they call, where those are not all.
+    /// The statements that they call, if those are not all.
     statements: Option<Vec<u16>>,
 }
 
@@ -62,16 +62,16 @@ enum OpsLeft {
 }
 
 impl<O: Op> OpSource<O> {
-    /// The operations of `part` for the client in `slot`. Nothing is made before the first is asked for.
-    pub fn new(part: &OpStream<O>, slot: ClientIndex) -> Self {
-        OpSource::with_ahead(part, slot, part.ahead)
+    /// The operations of `stream` for the client in `slot`. Nothing is made before the first is asked for.
+    pub fn new(stream: &OpStream<O>, slot: ClientIndex) -> Self {
+        OpSource::with_ahead(stream, slot, stream.ahead)
     }
 
     /// The same with at most `ahead` operations made at a time.
-    pub fn with_ahead(part: &OpStream<O>, slot: ClientIndex, ahead: usize) -> Self {
-        let source = OpSource::of((part.make)(slot), part.ahead.min(ahead), part.ops_of(slot));
-        let statements = part.statements_of(slot);
-        match &part.shared_budget {
+    pub fn with_ahead(stream: &OpStream<O>, slot: ClientIndex, ahead: usize) -> Self {
+        let source = OpSource::from_workload((stream.make)(slot), stream.ahead.min(ahead), stream.ops_of(slot));
+        let statements = stream.statements_of(slot);
+        match &stream.shared_budget {
             Some(shared_budget) => {
                 OpSource { statements, ..source.with_shared_budget(shared_budget.clone(), slot.clients) }
             }
@@ -85,12 +85,14 @@ impl<O: Op> OpSource<O> {
     }
 
     /// The operations of `workload`, made `ahead` at a time, `limit` in all.
-    pub fn of(workload: Box<dyn Workload<O>>, ahead: usize, limit: Option<u64>) -> Self {
+    pub fn from_workload(workload: Box<dyn Workload<O>>, ahead: usize, limit: Option<u64>) -> Self {
+        // Each slot keeps the buffers of its operation, which are reused by the next one: after the first round nothing is
+        // allocated.
         let ready = std::iter::repeat_with(O::default).take(ahead).collect();
         OpSource { workload, ready, made: 0, taken: 0, left: OpsLeft::Own(limit.unwrap_or(u64::MAX)), statements: None }
     }
 
-    /// The numbers of the statements that the operations call; `None` where they may be any.
+    /// The numbers of the statements that the operations call; `None` if they may be any.
     pub fn statements(&self) -> Option<&[u16]> {
         self.statements.as_deref()
     }
@@ -109,7 +111,7 @@ impl<O: Op> OpSource<O> {
 
     /// The next operation.
     #[inline]
-    pub fn take(&mut self) -> &O {
+    pub fn take_op(&mut self) -> &O {
         if self.taken == self.made {
             self.refill();
         }
@@ -125,9 +127,11 @@ impl<O: Op> OpSource<O> {
         self.made = match &self.left {
             // What is made and never taken may be missing elsewhere: clients of several tables count their rows down together.
             OpsLeft::Own(left) => (*left).min(self.ready.len() as u64) as usize,
-            OpsLeft::Shared(shared_budget, clients) => shared_budget.take(self.ready.len() as u64, *clients) as usize,
+            OpsLeft::Shared(shared_budget, clients) => {
+                shared_budget.take_ops(self.ready.len() as u64, *clients) as usize
+            }
         };
-        self.workload.fill(&mut self.ready[..self.made]);
+        self.workload.fill_ops(&mut self.ready[..self.made]);
         self.taken = 0;
     }
 }
@@ -141,13 +145,13 @@ mod tests {
 
     struct Anything;
     impl Workload<IoOp> for Anything {
-        fn fill(&mut self, _: &mut [IoOp]) {}
+        fn fill_ops(&mut self, _: &mut [IoOp]) {}
     }
 
     /// Counts the operations that it makes.
     struct Counting(Arc<AtomicU64>);
     impl Workload<IoOp> for Counting {
-        fn fill(&mut self, ops: &mut [IoOp]) {
+        fn fill_ops(&mut self, ops: &mut [IoOp]) {
             self.0.fetch_add(ops.len() as u64, Relaxed);
         }
     }
@@ -155,28 +159,30 @@ mod tests {
     #[test]
     fn no_more_operations_are_made_than_a_client_has_to_perform() {
         let made = Arc::new(AtomicU64::new(0));
-        let mut source = OpSource::of(Box::new(Counting(made.clone())), 64, Some(100));
-        let taken = std::iter::from_fn(|| source.has_more().then(|| source.take().kind())).count();
+        let mut source = OpSource::from_workload(Box::new(Counting(made.clone())), 64, Some(100));
+        let taken = std::iter::from_fn(|| source.has_more().then(|| source.take_op().kind())).count();
         assert_eq!((taken, made.load(Relaxed)), (100, 100));
     }
 
     #[test]
     fn clients_of_unlike_speed_end_together_when_they_take_from_one_count() {
         let shared_budget = SharedBudget::new(10_000);
-        let source = || OpSource::of(Box::new(Anything), 64, Some(5_000)).with_shared_budget(shared_budget.clone(), 2);
+        let source = || {
+            OpSource::from_workload(Box::new(Anything), 64, Some(5_000)).with_shared_budget(shared_budget.clone(), 2)
+        };
         let (mut fast, mut slow) = (source(), source());
         let (mut of_fast, mut of_slow) = (0, 0);
         while fast.has_more() {
-            fast.take();
+            fast.take_op();
             of_fast += 1;
             if of_fast % 9 == 0 && slow.has_more() {
-                slow.take();
+                slow.take_op();
                 of_slow += 1;
             }
         }
         let at_the_end = of_slow;
         while slow.has_more() {
-            slow.take();
+            slow.take_op();
             of_slow += 1;
         }
         assert_eq!(of_fast + of_slow, 10_000);

@@ -1,4 +1,4 @@
-//! What happened at a moment of a trial, beside the stream of operations.
+//! What happened at a moment of a trial, apart from the stream of operations.
 //!
 //! In: phases, clients, engines and the sampler report events. Out: the store keeps them, charts mark them.
 //! Limits: events are rare; a failure that repeats is counted in the intervals and reported once.
@@ -40,6 +40,6 @@ pub enum EventKind {
     ClockGap,
     /// The user or a safety limit ended the trial.
     Stopped,
-    /// The engine said something that matters.
+    /// The engine reported something that matters.
     Engine,
 }

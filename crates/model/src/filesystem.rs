@@ -1,4 +1,4 @@
-//! A file system that plimsoll makes for a trial, so that file systems can be measured beside each other on one disk.
+//! A file system that plimsoll makes for a trial, so that file systems can be compared on one disk.
 //!
 //! In: words such as `ext4:nobarrier` or `btrfs:zstd:3`. Out: a [`FileSystem`], and the same words from it.
 //! Limits: what is named here is what plimsoll can make; others are mounted by their owner and measured as a directory.

@@ -1,4 +1,4 @@
-//! What run files of format 1 do not declare: roles, kinds and traits, by the names that things had then.
+//! What old run files do not declare: roles, kinds and traits, by the names that things had then.
 //!
 //! In: a point of an old run file, with facts, parameters and counters by name. Out: the same point as a recorder of today would
 //! have declared it.
@@ -6,7 +6,7 @@
 //! no role.
 
 use crate::params::{Params, Value};
-use crate::role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam};
+use crate::role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes};
 use crate::run::PointData;
 use crate::sample::{CounterDef, Fact};
 use crate::traits::{AccessPattern, Background, IoWork, PointTraits, RowWork, StepWork, WorkTraits};
@@ -14,7 +14,7 @@ use crate::trial::Trial;
 use crate::units::Bytes;
 
 /// Declares what `point` recorded by name only. What it declares already stays as it is.
-pub fn declare(point: &mut PointData) {
+pub fn declare_point(point: &mut PointData) {
     for source in &mut point.sources {
         source.counters.iter_mut().for_each(|counter| declare_counter(&source.name, counter));
     }
@@ -121,13 +121,24 @@ fn param_role(name: &str) -> ParamRole {
     known.map_or(ParamRole::Tuning, |(role, _)| *role)
 }
 
-const PARAM_ROLES: [(ParamRole, &[&str]); 3] = [
+/// The role of a parameter in a file that may know no finer ones than `work`, `ground`, `size` and `tuning`.
+pub fn refine_role(name: &str, role: ParamRole) -> ParamRole {
+    use ParamRole::{CacheSize, DataSize, Ground, Indexes, Mix, Mode, Size, Step, Work};
+    match (role, param_role(name)) {
+        (Work, finer @ (Mode | Mix | Step)) => finer,
+        (Ground, Indexes) => Indexes,
+        (Size, finer @ (CacheSize | DataSize)) => finer,
+        _ => role,
+    }
+}
+
+const PARAM_ROLES: [(ParamRole, &[&str]); 9] = [
+    (ParamRole::Mode, &["mode"]),
+    (ParamRole::Mix, &["mix"]),
+    (ParamRole::Step, &["step"]),
     (
         ParamRole::Work,
         &[
-            "mode",
-            "step",
-            "mix",
             "block",
             "access",
             "read_share",
@@ -145,23 +156,12 @@ const PARAM_ROLES: [(ParamRole, &[&str]); 3] = [
     ),
     (
         ParamRole::Ground,
-        &[
-            "durability",
-            "direct",
-            "sync",
-            "io",
-            "isolation",
-            "schema",
-            "secondary_index",
-            "indexes",
-            "storage",
-            "verify",
-        ],
+        &["durability", "direct", "sync", "io", "isolation", "schema", "secondary_index", "storage", "verify"],
     ),
-    (
-        ParamRole::Size,
-        &["file_size", "files", "rows", "tables", "table_rows", "partition_rows", "data_bytes", "cache", "log_size"],
-    ),
+    (ParamRole::Indexes, &["indexes"]),
+    (ParamRole::CacheSize, &["cache"]),
+    (ParamRole::DataSize, &["file_size", "rows", "table_rows"]),
+    (ParamRole::Size, &["files", "tables", "partition_rows", "data_bytes", "log_size"]),
 ];
 
 /// Parameters that the workload `file`, or the engine of that name, has always and uses in some modes only.
@@ -196,12 +196,12 @@ fn work_traits(trial: &Trial) -> WorkTraits {
     let params = &trial.workload.params;
     let io = (trial.workload.name == "file").then(|| io_work(params));
     let rows = Some(row_work(trial)).filter(|rows| *rows != RowWork::default());
-    WorkTraits { io, rows, step: word(params, "step").map(step_work) }
+    WorkTraits { io, rows, step: word_of(params, "step").map(step_work) }
 }
 
 /// A block of 0 bytes is one that nothing is known of.
 fn io_work(params: &Params) -> IoWork {
-    let mode = word(params, "mode").unwrap_or("rndrd");
+    let mode = word_of(params, "mode").unwrap_or("rndrd");
     let read_share = match (mode, params.0.get("read_share")) {
         ("rndrd" | "seqrd", _) => 1.0,
         ("rndrw", Some(Value::Float(share))) => *share,
@@ -212,18 +212,20 @@ fn io_work(params: &Params) -> IoWork {
         Some(Value::Bytes(block)) => *block,
         _ => Bytes(0),
     };
-    IoWork { block, pattern, read_share, syncs: word(params, "fsync").is_some_and(|call| call != "none") }
+    IoWork { block, pattern, read_share, syncs: word_of(params, "fsync").is_some_and(|call| call != "none") }
 }
 
 fn row_work(trial: &Trial) -> RowWork {
     let params = &trial.workload.params;
-    let tables = int(params, "tables").unwrap_or(1).max(1);
-    let asked = int(params, "rows").filter(|rows| *rows > 0);
+    let tables = int_of(params, "tables").unwrap_or(1).max(1);
+    let asked = int_of(params, "rows").filter(|rows| *rows > 0);
     RowWork {
         // The step of small commits inserts a fifth of `rows`.
-        asked: asked.map(|rows| if word(params, "step") == Some("l.i2") { rows.div_ceil(5) } else { rows }),
+        asked: asked.map(|rows| if word_of(params, "step") == Some("l.i2") { rows.div_ceil(5) } else { rows }),
         payload_bytes: payload_bytes(trial),
-        partition_rows: int(params, "partition_rows").filter(|rows| *rows > 0).map(|rows| rows.saturating_mul(tables)),
+        partition_rows: int_of(params, "partition_rows")
+            .filter(|rows| *rows > 0)
+            .map(|rows| rows.saturating_mul(tables)),
         deletes: params.0.get("delete") == Some(&Value::Bool(true)),
     }
 }
@@ -235,7 +237,7 @@ fn payload_bytes(trial: &Trial) -> Option<u64> {
         return None;
     }
     let params = &trial.workload.params;
-    match (word(params, "schema"), int(params, "data_bytes")) {
+    match (word_of(params, "schema"), int_of(params, "data_bytes")) {
         (Some("ibench"), Some(data)) => Some(COLUMNS_OF_2012 + 4 + data),
         (None | Some("iibench-2012"), _) => Some(COLUMNS_OF_2012),
         _ => None,
@@ -246,17 +248,22 @@ const STEPS: [&str; 7] = ["l.i0", "l.x", "l.i1", "l.i2", "drain", "qr", "qp"];
 
 fn step_work(name: &str) -> StepWork {
     let at = STEPS.iter().position(|step| *step == name).unwrap_or(STEPS.len());
-    StepWork { name: name.to_owned(), at: at as u32, drains: name == "drain" }
+    let indexes = match name {
+        "l.i0" => StepIndexes::NotAtStart,
+        "l.x" => StepIndexes::Made,
+        _ => StepIndexes::Kept,
+    };
+    StepWork { name: name.to_owned(), at: at as u32, drains: name == "drain", indexes }
 }
 
-fn word<'a>(params: &'a Params, name: &str) -> Option<&'a str> {
+fn word_of<'a>(params: &'a Params, name: &str) -> Option<&'a str> {
     match params.0.get(name) {
         Some(Value::Word(word)) => Some(word),
         _ => None,
     }
 }
 
-fn int(params: &Params, name: &str) -> Option<u64> {
+fn int_of(params: &Params, name: &str) -> Option<u64> {
     match params.0.get(name) {
         Some(Value::Int(value)) => Some(*value),
         _ => None,
@@ -280,10 +287,10 @@ impl From<&str> for KindDef {
     }
 }
 
-/// Facts told what an operation amounts to, and which operations were done in the background.
+/// What an operation amounts to, and which operations were done in the background, were facts.
 fn declare_kinds(point: &mut PointData) {
     let fact = |name: &str| point.facts.iter().find(|fact| fact.name == name);
-    let amount = |what: &str, kind: &str| number(fact(&format!("{what}.{kind}"))?);
+    let amount = |what: &str, kind: &str| parse_amount(fact(&format!("{what}.{kind}"))?);
     let background = fact("beside.kinds").map(|kinds| kinds.value.clone());
     let in_background = |name: &str| background.as_ref().is_some_and(|kinds| kinds.split(',').any(|kind| kind == name));
     for kind in &mut point.kinds {
@@ -291,13 +298,27 @@ fn declare_kinds(point: &mut PointData) {
         kind.rows_per_op = amount("rows_per_op", &kind.name).unwrap_or(kind.rows_per_op);
         kind.background |= in_background(&kind.name);
     }
-    let per_s = fact("beside.per_s").and_then(number).filter(|per_s| *per_s > 0.0);
-    let clients = fact("beside.clients").and_then(number).unwrap_or(0.0) as u32;
+    let per_s = fact("beside.per_s").and_then(parse_amount).filter(|per_s| *per_s > 0.0);
+    let clients = fact("beside.clients").and_then(parse_amount).unwrap_or(0.0) as u32;
     if let Some(per_s) = per_s.filter(|_| background.is_some()) {
         point.traits.course.background = Some(Background { clients, per_s });
     }
 }
 
-fn number(fact: &Fact) -> Option<f64> {
+fn parse_amount(fact: &Fact) -> Option<f64> {
     fact.value.parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_coarse_role_becomes_the_finer_one_of_its_name_and_no_other() {
+        use ParamRole::{CacheSize, Ground, Indexes, Mode, Size, Tuning, Work};
+        let coarse = [("mode", Work), ("block", Work), ("indexes", Ground), ("cache", Size), ("log_size", Size)];
+        let finer = [Mode, Work, Indexes, CacheSize, Size];
+        assert_eq!(coarse.map(|(name, role)| refine_role(name, role)), finer);
+        assert_eq!([refine_role("mode", Tuning), refine_role("cache", Mode)], [Tuning, Mode], "it declares another");
+    }
 }

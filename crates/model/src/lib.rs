@@ -5,7 +5,7 @@
 //! counters is declared in [`role`] and [`traits`].
 //!
 //! Limits: no I/O, no threads, no clock. The measuring half of the program and the reading half meet only here and in the
-//! run file, so what stands here must be understood by both.
+//! run file, so both must understand what is here.
 
 pub mod event;
 pub mod filesystem;
@@ -34,14 +34,14 @@ pub use op::{
 pub use params::{
     Access, ArgDef, Catalogue, DistributionEntry, Entry, Family, Meaning, Numbers, ParamDef, ParamKind, Params, Value,
 };
-pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, UsedIf};
+pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf};
 pub use run::{Interval, PhaseData, PointData, PointState, RunData, RunMeta};
 pub use sample::{
     CounterDef, CounterKind, CounterSample, CounterSource, Fact, Generator, IntervalRow, KindRow, SourceDef,
 };
 pub use traits::{
-    AccessPattern, Background, Course, Damage, DeviceCeiling, EngineProcess, EngineTraits, IoWork, IoWorkers, Machine,
-    PointOutcome, PointTraits, RowWork, StepWork, WorkTraits,
+    AccessPattern, Background, Course, DamageCounts, DeviceCeiling, EngineProcess, EngineTraits, IoWork, IoWorkers,
+    Machine, PointOutcome, PointTraits, RowWork, StepWork, WorkTraits,
 };
 pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec};
 pub use units::{Bytes, Nanos, Offset, Tick};

@@ -63,15 +63,15 @@ impl fmt::Display for StorageLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pairs = [
             ("iops", [self.read_iops, self.write_iops].map(|most| most.map(|most| most.to_string()))),
-            ("bps", [self.read_bytes_per_s, self.write_bytes_per_s].map(|most| most.map(size))),
+            ("bps", [self.read_bytes_per_s, self.write_bytes_per_s].map(|most| most.map(exact_size))),
         ];
-        let parts: Vec<String> = pairs.iter().flat_map(|(unit, most)| parts(unit, most)).collect();
+        let parts: Vec<String> = pairs.iter().flat_map(|(unit, most)| limit_parts(unit, most)).collect();
         f.write_str(if parts.is_empty() { "none" } else { "" })?;
         f.write_str(&parts.join("+"))
     }
 }
 
-fn parts(unit: &str, most: &[Option<String>; 2]) -> Vec<String> {
+fn limit_parts(unit: &str, most: &[Option<String>; 2]) -> Vec<String> {
     match most {
         [Some(read), Some(write)] if read == write => vec![format!("{unit}={read}")],
         [read, write] => {
@@ -82,7 +82,7 @@ fn parts(unit: &str, most: &[Option<String>; 2]) -> Vec<String> {
 }
 
 /// In the largest unit of which it is a whole number, without a blank.
-fn size(bytes: u64) -> String {
+fn exact_size(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let whole = units.iter().find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
     whole.map_or(bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))

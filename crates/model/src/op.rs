@@ -43,7 +43,7 @@ pub struct Completion {
 pub enum Outcome {
     /// Done, and this much was read or written.
     Ok {
-        /// Bytes of payload moved; 0 where the family has no such notion.
+        /// Bytes of payload moved; 0 if the family has no such notion.
         bytes: u32,
     },
     /// Not done. The driver keeps the text.
@@ -65,7 +65,7 @@ pub enum FailureClass {
     Conflict,
     /// The connection or the engine is gone.
     Lost,
-    /// Anything else the engine said.
+    /// Any other failure that the engine reported.
     Other,
 }
 

@@ -6,6 +6,7 @@
 
 use crate::role::{ParamRole, UsedIf};
 use crate::statement::CustomOp;
+use crate::traits::WorkTraits;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -61,10 +62,10 @@ pub enum ParamKind {
     Access,
     /// The path of a file or directory; empty for none.
     Path,
-    /// Any of a server's variables, as the server takes it: a name that ends in `.*` stands for as many keys. One that no plan
+    /// Any of a server's variables, as the server takes it: a name that ends in `.*` covers any number of keys. One that no plan
     /// sets has no value.
     Variables,
-    /// Statements that a plan file spells out. The parameter is there only where `param` is `word`, and then needed.
+    /// Statements that a plan file spells out. The parameter exists only if `param` is `word`, and is required then.
     Statements {
         /// Another parameter of the same workload,
         param: &'static str,
@@ -76,11 +77,11 @@ pub enum ParamKind {
 /// The declaration of one parameter of an engine or a workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParamDef {
-    /// Its name: in TOML and JSON as it stands, on the command line behind `--`.
+    /// Its name: the same in TOML and JSON, with `--` before it on the command line.
     pub name: &'static str,
     /// What it may hold.
     pub kind: ParamKind,
-    /// The value taken where none is given, as text.
+    /// The value if none is given, as text.
     pub default: &'static str,
     /// One line for help and reference, with the unit.
     pub help: &'static str,
@@ -123,7 +124,7 @@ impl ParamDef {
 }
 
 impl ParamDef {
-    /// Whether `key` is this parameter, or one of the variables that it stands for.
+    /// Whether `key` is this parameter, or one of the variables that it covers.
     pub fn takes(&self, key: &str) -> bool {
         match self.kind {
             ParamKind::Variables => {
@@ -159,16 +160,16 @@ mod null_one_or_list {
 
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Form {
+    enum StoredArgs {
         One(f64),
         Several(Vec<f64>),
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
-        Ok(match Option::<Form>::deserialize(deserializer)? {
+        Ok(match Option::<StoredArgs>::deserialize(deserializer)? {
             None => Vec::new(),
-            Some(Form::One(arg)) => vec![arg],
-            Some(Form::Several(args)) => args,
+            Some(StoredArgs::One(arg)) => vec![arg],
+            Some(StoredArgs::Several(args)) => args,
         })
     }
 }
@@ -227,12 +228,12 @@ impl Params {
     /// The value of `name`.
     ///
     /// # Panics
-    /// Where the parameter was not declared: a bug in the engine or workload that asks.
+    /// If the parameter was not declared: a bug in the engine or workload that asks.
     pub fn get(&self, name: &str) -> &Value {
         self.0.get(name).unwrap_or_else(|| panic!("parameter `{name}` is not declared"))
     }
 
-    /// The whole number in `name`; panics where it is declared as something else (a bug).
+    /// The whole number in `name`; panics if it is declared as something else (a bug).
     pub fn int(&self, name: &str) -> u64 {
         match self.get(name) {
             Value::Int(value) => *value,
@@ -240,7 +241,7 @@ impl Params {
         }
     }
 
-    /// The number in `name`; panics where it is declared as something else (a bug).
+    /// The number in `name`; panics if it is declared as something else (a bug).
     pub fn float(&self, name: &str) -> f64 {
         match self.get(name) {
             Value::Float(value) => *value,
@@ -248,7 +249,7 @@ impl Params {
         }
     }
 
-    /// The size in `name`; panics where it is declared as something else (a bug).
+    /// The size in `name`; panics if it is declared as something else (a bug).
     pub fn bytes(&self, name: &str) -> Bytes {
         match self.get(name) {
             Value::Bytes(value) => *value,
@@ -256,7 +257,7 @@ impl Params {
         }
     }
 
-    /// The length of time in `name`; panics where it is declared as something else (a bug).
+    /// The length of time in `name`; panics if it is declared as something else (a bug).
     pub fn nanos(&self, name: &str) -> Nanos {
         match self.get(name) {
             Value::Nanos(value) => *value,
@@ -264,7 +265,7 @@ impl Params {
         }
     }
 
-    /// The truth of `name`; panics where it is declared as something else (a bug).
+    /// The truth of `name`; panics if it is declared as something else (a bug).
     pub fn flag(&self, name: &str) -> bool {
         match self.get(name) {
             Value::Bool(value) => *value,
@@ -272,7 +273,7 @@ impl Params {
         }
     }
 
-    /// The word or path in `name`; panics where it is declared as something else (a bug).
+    /// The word or path in `name`; panics if it is declared as something else (a bug).
     pub fn word(&self, name: &str) -> &str {
         match self.get(name) {
             Value::Word(value) => value,
@@ -280,7 +281,7 @@ impl Params {
         }
     }
 
-    /// The statements in `name`, none where it is not there; panics where it is declared as something else (a bug).
+    /// The statements in `name`, none if it is not there; panics if it is declared as something else (a bug).
     pub fn statements(&self, name: &str) -> &[CustomOp] {
         match self.0.get(name) {
             None => &[],
@@ -289,7 +290,7 @@ impl Params {
         }
     }
 
-    /// The distribution in `name`; panics where it is declared as something else (a bug).
+    /// The distribution in `name`; panics if it is declared as something else (a bug).
     pub fn access(&self, name: &str) -> &Access {
         match self.get(name) {
             Value::Access(value) => value,
@@ -316,7 +317,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The parameter that holds the steps of a sequence, and their words in order; `None` where it has none.
+    /// The parameter that holds the steps of a sequence, and their words in order; `None` if it has none.
     pub fn steps(&self) -> Option<(&'static str, &'static [&'static str])> {
         self.params.iter().find_map(|def| match def.kind {
             ParamKind::Steps(words) => Some((def.name, words)),
@@ -339,9 +340,9 @@ pub struct DistributionEntry {
 /// One numeric argument of an access distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ArgDef {
-    /// What stands for it in help and messages: `THETA`.
+    /// Its name in help and messages: `THETA`.
     pub name: &'static str,
-    /// The value taken where none is given.
+    /// The value if none is given.
     pub default: f64,
     /// Least.
     pub min: f64,
@@ -366,7 +367,7 @@ impl DistributionEntry {
         self.args.iter().fold(self.name.to_owned(), |form, arg| form + ":" + arg.name)
     }
 
-    /// `given` and, where fewer are given than declared, the defaults of the others.
+    /// `given`, with the defaults of those that were not given.
     pub fn with_defaults(&self, given: &[f64]) -> Vec<f64> {
         let defaults = self.args.iter().skip(given.len()).map(|arg| arg.default);
         given.iter().copied().chain(defaults).collect()
@@ -383,8 +384,10 @@ pub struct Catalogue {
     pub workloads: Vec<Entry>,
     /// All access distributions.
     pub distributions: Vec<DistributionEntry>,
-    /// How many operations the run of this workload has over all clients; `None` where it does not end by itself.
+    /// How many operations the run of this workload has over all clients; `None` if it does not end by itself.
     pub run_ops: fn(workload: &str, params: &Params) -> Option<u64>,
+    /// What the parameters of this workload mean.
+    pub traits: fn(workload: &str, params: &Params) -> WorkTraits,
     /// Whether a point of this workload can begin with data that another point has used.
     pub shares_data: fn(workload: &str, params: &Params) -> bool,
     /// Whether this workload has the step that it is asked for on this engine.

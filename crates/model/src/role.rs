@@ -2,12 +2,13 @@
 //!
 //! In: each engine, workload and counter source declares the roles of what it brings along. Out: the run file keeps them, and
 //! the reading half finds a value by its role.
-//! Limits: a role says what something is, not what it is called. Names are for people; no code of the reading half compares them.
+//! Limits: a role is what something is, not what it is called. Names are for people; no code of the reading half compares them.
 
-use crate::params::{ParamDef, Params};
+use crate::params::{Entry, ParamDef, Params};
+use crate::trial::Trial;
 use serde::{Deserialize, Serialize};
 
-/// What a counter measures, as far as an analysis reads it. Unless the role says otherwise, the counter only grows.
+/// What a counter measures, as far as an analysis reads it. If the role is not a level, the counter only grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CounterRole {
@@ -91,14 +92,51 @@ pub enum CounterRole {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ParamRole {
-    /// What an operation does: mix, mode, block, step.
+    /// The pattern of the work, which every label has: `mode`. Another value asks for something else.
+    Mode,
+    /// The operations and their shares: `mix`. Another value asks for something else.
+    Mix,
+    /// The step of a sequence: `step`. Another value asks for something else.
+    Step,
+    /// A detail of an operation: block, statement, rows per commit.
     Work,
     /// What the work is done on, apart from the engine: durability, direct I/O, the tables' form.
     Ground,
-    /// How much data or cache there is.
+    /// The number of secondary indexes, which a step of the sequence may have to make first ([`StepIndexes`]).
+    Indexes,
+    /// How much the engine can keep in memory.
+    CacheSize,
+    /// How many rows or bytes the data has.
+    DataSize,
+    /// Any other size: of logs, of partitions, the number of tables.
     Size,
     /// A setting that one tries out: server variables, threads, how I/O is submitted.
     Tuning,
+}
+
+/// What a step of a sequence does to the secondary indexes of its tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepIndexes {
+    /// It leaves them as they are. If it is the first step, the tables have them from the start.
+    #[default]
+    Kept,
+    /// It leaves them as they are. If it is the first step, the tables begin without them.
+    NotAtStart,
+    /// It makes them.
+    Made,
+}
+
+impl StepIndexes {
+    /// Whether the tables have their indexes when this step has begun; `before` is the state after the step before, `None` for
+    /// the first step.
+    pub fn present(self, before: Option<bool>) -> bool {
+        match self {
+            StepIndexes::Kept => before.unwrap_or(true),
+            StepIndexes::NotAtStart => before.unwrap_or(false),
+            StepIndexes::Made => true,
+        }
+    }
 }
 
 /// A condition on another parameter of the same point, the engine's or the workload's.
@@ -143,17 +181,33 @@ pub struct PointParam {
 }
 
 impl PointParam {
+    /// The parameters of `trial` as its engine and its workload declare them.
+    pub fn of_trial(trial: &Trial, engine: &Entry, workload: &Entry) -> Vec<PointParam> {
+        let (of_engine, of_workload) = (&trial.target.params, &trial.workload.params);
+        let own = PointParam::declared(ParamOwner::Engine, engine.params, of_engine, of_workload);
+        let asked = PointParam::declared(ParamOwner::Workload, workload.params, of_workload, of_engine);
+        [own, asked].concat()
+    }
+
     /// The parameters in `params` as `defs` declare them; `others` are those of the other owner. A value that no declaration takes
     /// is left out.
     pub fn declared(owner: ParamOwner, defs: &[ParamDef], params: &Params, others: &Params) -> Vec<PointParam> {
         let declaration = |name: &String| defs.iter().find(|def| def.takes(name));
         let declared = |name: &String| {
             let def = declaration(name)?;
-            let used = def.used_if.is_none_or(|condition| condition.holds(params, others));
+            let used = is_used(def, defs, params, others);
             Some(PointParam { name: name.clone(), owner, role: def.role, used })
         };
         params.0.keys().filter_map(declared).collect()
     }
+}
+
+/// Whether the condition of `def` holds, and that of the parameter that it depends on: `fsync_every` has no effect if `fsync`
+/// has none.
+fn is_used(def: &ParamDef, defs: &[ParamDef], own: &Params, others: &Params) -> bool {
+    let Some(condition) = def.used_if else { return true };
+    let decisive = defs.iter().find(|other| other.name == condition.param && other.name != def.name);
+    condition.holds(own, others) && decisive.is_none_or(|decisive| is_used(decisive, defs, own, others))
 }
 
 /// What operations of a kind do to the data.
@@ -194,7 +248,7 @@ pub struct KindDef {
     pub class: OpClass,
     /// Whether clients perform it in the background of the run, at a rate of their own.
     pub background: bool,
-    /// How many statements one operation is, BEGIN and COMMIT included; 1 where operations are no statements.
+    /// How many statements one operation is, BEGIN and COMMIT included; 1 if operations are no statements.
     pub queries_per_op: f64,
     /// How many rows one operation inserts on average.
     pub rows_per_op: f64,
@@ -219,7 +273,7 @@ mod tests {
         help: "",
         scales: false,
         shapes_data: false,
-        role: ParamRole::Work,
+        role: ParamRole::Mode,
         meaning: None,
         used_if: None,
     };
@@ -239,8 +293,32 @@ mod tests {
             declared.into_iter().map(|param| (param.name, param.role, param.used)).collect::<Vec<_>>()
         };
         let expected =
-            |share| vec![("mode".to_owned(), ParamRole::Work, true), ("read_share".into(), ParamRole::Tuning, share)];
+            |share| vec![("mode".to_owned(), ParamRole::Mode, true), ("read_share".into(), ParamRole::Tuning, share)];
         assert_eq!(used("rndrd"), expected(false));
         assert_eq!(used("rndrw"), expected(true));
+    }
+
+    #[test]
+    fn what_depends_on_a_parameter_without_effect_has_none() {
+        const DETAIL: ParamDef =
+            ParamDef { name: "detail", used_if: Some(UsedIf { param: "read_share", one_of: &["0.6"] }), ..SHARE };
+        let used = |mode: &str| {
+            let all =
+                [("mode", Value::Word(mode.into())), ("read_share", Value::Float(0.6)), ("detail", Value::Int(1))];
+            let params = Params(all.map(|(name, value)| (name.to_owned(), value)).into());
+            let all = PointParam::declared(ParamOwner::Workload, &[MODE, SHARE, DETAIL], &params, &Params::default());
+            all.iter().find(|param| param.name == "detail").expect("it is declared").used
+        };
+        assert_eq!([used("rndrw"), used("rndrd")], [true, false]);
+    }
+
+    #[test]
+    fn tables_have_indexes_from_the_start_or_once_a_step_has_made_them() {
+        use StepIndexes::{Kept, Made, NotAtStart};
+        let after = |steps: &[StepIndexes]| steps.iter().fold(None, |before, step| Some(step.present(before)));
+        let all =
+            [&[Kept][..], &[NotAtStart], &[NotAtStart, Kept], &[NotAtStart, Made, Kept], &[Kept, NotAtStart], &[]];
+        let expected = [Some(true), Some(false), Some(false), Some(true), Some(true), None];
+        assert_eq!(all.map(after), expected);
     }
 }

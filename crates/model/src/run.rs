@@ -1,7 +1,7 @@
 //! A recorded run as the reading half sees it: increments summed, histograms decoded, nothing judged yet.
 //!
 //! In: the store's reader makes these. Out: the crate `analysis` reads them.
-//! Limits: the whole run stands in memory. An hour of one-second intervals, each with 2,000 operations of two kinds, takes 80 MB
+//! Limits: all of the run is in memory. An hour of one-second intervals, each with 2,000 operations of two kinds, takes 80 MB
 //! in a closed loop and 140 MB in an open one, where response times differ from service times; with 50,000 of each kind it
 //! takes 95 and 175 MB.
 
@@ -40,7 +40,7 @@ pub enum PointState {
     Complete,
     /// It was interrupted; what was measured is there. Also the state of a point whose recorder was killed.
     Partial,
-    /// The target failed; what was measured before is there.
+    /// The engine failed; what was measured before is there.
     Failed,
 }
 
@@ -75,7 +75,7 @@ pub struct PointData {
     pub error: Option<String>,
     /// What was planned.
     pub trial: Trial,
-    /// What the target said of itself, for people: version, settings as read back.
+    /// What the engine reported of itself, for people: version, settings as read back.
     pub facts: Vec<Fact>,
     /// What code reads of it.
     pub traits: PointTraits,
@@ -94,12 +94,12 @@ pub struct PointData {
 }
 
 impl PointData {
-    /// The recorded data of `phase`, where it was reached.
+    /// The recorded data of `phase`; `None` if it was not reached.
     pub fn phase(&self, phase: Phase) -> Option<&PhaseData> {
         self.phases.iter().find(|p| p.phase == phase)
     }
 
-    /// The kind of operation of that number, where the point has one.
+    /// The kind of operation of that number; `None` if the point has none.
     pub fn kind(&self, kind: OpKind) -> Option<&KindDef> {
         self.kinds.get(usize::from(kind))
     }
@@ -112,12 +112,12 @@ pub struct PhaseData {
     pub phase: Phase,
     /// When it began.
     pub start: Tick,
-    /// When it ended: the planned end, or the end of the last operation where it ended by count, or the interruption.
-    /// Where the recorder was killed, the end of the last interval recorded.
+    /// When it ended: the planned end, or the end of the last operation if it ended by count, or the interruption.
+    /// If the recorder was killed, the end of the last interval recorded.
     pub end: Tick,
     /// Arrivals that fell due and were never started (open loop).
     pub unserved: u64,
-    /// Arrivals offered by the schedules of all clients with an open loop, those beside the run included; 0 without any.
+    /// Arrivals offered by the schedules of all clients with an open loop, those of background clients included; 0 without any.
     pub offered: u64,
     /// Intervals in order, without holes from 0. Those beyond `end` hold operations that ended in the grace time.
     pub intervals: Vec<Interval>,

@@ -1,4 +1,4 @@
-//! What is recorded while a trial runs: one row per interval and kind of operation, and counter samples beside it.
+//! What is recorded while a trial runs: one row per interval and kind of operation, and counter samples.
 //!
 //! In: the load loop makes interval rows, the sampler makes counter samples. Out: the store writes them.
 //! Limits: rows are increments. A client that was blocked delivers its part late, as a further row of an old interval;
@@ -125,7 +125,7 @@ pub struct CounterDef {
     /// What code reads it as; `None` for a counter that only people read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<CounterRole>,
-    /// Whether it counts pages of the engine where its role speaks of bytes.
+    /// Whether it counts pages of the engine although its role is one of bytes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_pages: bool,
 }
@@ -142,7 +142,7 @@ impl CounterDef {
 pub struct SourceDef {
     /// The source's name: `cpu`, `disk`.
     pub name: String,
-    /// What is observed, where there may be several: the device's name, the process.
+    /// What is observed, if there may be several: the device's name, the process.
     pub subject: String,
     /// Its counters in the order of every sample's values.
     pub counters: Vec<CounterDef>,

@@ -1,12 +1,12 @@
-//! Statements that the user wrote himself: what they say, and where the values in them come from.
+//! Statements that the user wrote: their text, and the source of the values in them.
 //!
 //! In: the crate `plan` reads them from a plan file. Out: a workload makes operations of them; the run file keeps them.
-//! Limits: a value stands for a value, never for a name; the number of a table is the only part of a name that is filled in.
+//! Limits: a placeholder is a value, never a name; the number of a table is the only part of a name that is filled in.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What stands in a text for the number of a table.
+/// The placeholder for the number of a table.
 pub const TABLE: &str = "{table}";
 
 /// A kind of operation that the user wrote: one statement, or a transaction of several.
@@ -14,7 +14,7 @@ pub const TABLE: &str = "{table}";
 pub struct CustomOp {
     /// The name of the kind.
     pub name: String,
-    /// How often it comes, beside the weights of the others; at least 1.
+    /// How often it comes, in proportion to the weights of the others; at least 1.
     pub weight: u32,
     /// Its statements in order.
     pub statements: Vec<CustomStatement>,

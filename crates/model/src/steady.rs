@@ -26,13 +26,13 @@ pub struct Window {
     pub mean: f64,
     /// Greatest less least rate, as a share of the mean.
     pub range: f64,
-    /// End less beginning of the line through them, from the first round to the last, as a share of the mean; below 0 where it
+    /// End less beginning of the line through them, from the first round to the last, as a share of the mean; below 0 if it
     /// falls.
     pub slope: f64,
 }
 
 impl Window {
-    /// The last window of `rates`; `None` where there are fewer rounds than a window has.
+    /// The last window of `rates`; `None` if there are fewer rounds than a window has.
     pub fn last(rates: &[f64]) -> Option<Window> {
         let first = rates.len().checked_sub(WINDOW_ROUNDS)?;
         Some(Window::of(&rates[first..], rates.len()))
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn noise_of_two_percent_is_steady_at_once_and_of_thirty_is_not_for_long() {
-        // A fixed pattern of mean 0: no generator of random numbers stands in this crate.
+        // A fixed pattern of mean 0: this crate has no generator of random numbers.
         let pattern = [0.4, -1.2, 0.9, 1.1, -0.7, -1.0, 0.3, 1.3, -0.2, -0.9];
         let noisy = |deviation: f64| (0..30).map(|n| 500.0 * (1.0 + deviation * pattern[n % 10])).collect::<Vec<f64>>();
         assert_eq!(Window::first_steady(&noisy(0.02)).map(|window| window.round), Some(5));

@@ -1,11 +1,11 @@
 //! The typed traits of a point and of a machine: everything that code reads, apart from what was planned and counted.
 //!
 //! In: what the plan, the workload, the engine and the session declare, and the facts that they state. Out: [`PointTraits`] and
-//! [`Machine`], which the run file keeps. Facts stay beside them, for people.
-//! Limits: a trait that is not known is `None`, never a guess. The names of the facts that have a typed counterpart stand in
-//! this file alone.
+//! [`Machine`], which the run file keeps. Facts stay, for people.
+//! Limits: a trait that is not known is `None`, never a guess. Only this file has the names of the facts that have a typed counterpart.
 
 use crate::params::{Meaning, ParamDef, Params, Value};
+use crate::role::StepIndexes;
 use crate::sample::Fact;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -63,6 +63,8 @@ pub struct PointTraits {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EngineTraits {
+    /// Its version, in its own words.
+    pub version: Option<String>,
     /// Whose process its work is done in.
     pub process: EngineProcess,
     /// Whether it only pretends to work, so that nothing but the generator can be learnt from it.
@@ -71,9 +73,9 @@ pub struct EngineTraits {
     pub durability: Option<String>,
     /// The cache that it was given, in bytes.
     pub cache_bytes: Option<u64>,
-    /// The threads that serve the clients; `None` where each client has its own.
+    /// The threads that serve the clients; `None` if each client has its own.
     pub client_threads: Option<u64>,
-    /// Whether I/O goes past the page cache; `None` where the engine has no such setting.
+    /// Whether I/O goes past the page cache; `None` if the engine has no such setting.
     pub direct_io: Option<bool>,
     /// Whether the kernel's own asynchronous I/O (libaio) is used, which blocks on buffered files.
     pub kernel_aio: bool,
@@ -93,9 +95,9 @@ pub struct EngineTraits {
 pub struct WorkTraits {
     /// Reads and writes of a file; `None` for other families.
     pub io: Option<IoWork>,
-    /// The rows that it inserts; `None` where it inserts none, or nothing is known of them.
+    /// The rows that it inserts; `None` if it inserts none, or nothing is known of them.
     pub rows: Option<RowWork>,
-    /// The step of a sequence that it is; `None` where it is in none.
+    /// The step of a sequence that it is; `None` if it is in none.
     pub step: Option<StepWork>,
 }
 
@@ -126,11 +128,11 @@ pub struct IoWork {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RowWork {
-    /// How many the run is to insert, over all clients; `None` where its time ends it.
+    /// How many the run is to insert, over all clients; `None` if its time ends it.
     pub asked: Option<u64>,
     /// The widths of a row's columns, in bytes, without index entries.
     pub payload_bytes: Option<u64>,
-    /// After so many rows over all tables these begin new partitions; `None` where they have none.
+    /// After so many rows over all tables these begin new partitions; `None` if they have none.
     pub partition_rows: Option<u64>,
     /// Whether rows are deleted, too.
     pub deletes: bool,
@@ -145,6 +147,9 @@ pub struct StepWork {
     pub at: u32,
     /// Whether it waits until the engine has written what it put off.
     pub drains: bool,
+    /// What it does to secondary indexes.
+    #[serde(default)]
+    pub indexes: StepIndexes,
 }
 
 /// A point's place in its run, and what was planned for it beyond its trial.
@@ -153,7 +158,7 @@ pub struct StepWork {
 pub struct Course {
     /// The number of its sequence: equal for points that went on with the same data.
     pub sequence: Option<u32>,
-    /// How many operations its run was to have; `None` where its time ends it.
+    /// How many operations its run was to have; `None` if its time ends it.
     pub run_ops: Option<u64>,
     /// The steps before it that were performed again, because the run was resumed.
     pub replayed_steps: Vec<String>,
@@ -178,16 +183,18 @@ pub struct PointOutcome {
     pub loaded_rows: Option<u64>,
     /// Bytes that they took on disk.
     pub loaded_bytes: Option<u64>,
-    /// Seconds that it took after the load until the engine was at rest.
-    pub load_rest_s: Option<f64>,
+    /// Seconds that the flush after the load took.
+    #[serde(alias = "load_rest_s")]
+    pub load_settle_s: Option<f64>,
     /// Bytes of the data on disk at the end, logs included.
     pub data_bytes: Option<u64>,
     /// The part of them that is logs.
     pub log_bytes: Option<u64>,
-    /// Bytes that the engine had still to write when it made no more progress.
-    pub unpaid_bytes: Option<u64>,
+    /// Bytes that were still pending when a drain made no more progress.
+    #[serde(alias = "unpaid_bytes")]
+    pub pending_bytes: Option<u64>,
     /// What was read back and is damaged.
-    pub damage: Damage,
+    pub damage: DamageCounts,
     /// The threads of the kernel that performed what io_uring could not do without blocking; `None` without io_uring.
     pub io_workers: Option<IoWorkers>,
 }
@@ -195,7 +202,7 @@ pub struct PointOutcome {
 /// Units of data that were read back and are not what was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Damage {
+pub struct DamageCounts {
     /// With other contents than were ever written.
     pub corrupt: u64,
     /// With contents that had been overwritten.
@@ -214,12 +221,13 @@ pub struct IoWorkers {
 }
 
 impl PointTraits {
-    /// Takes over what `fact` states, where it has a typed counterpart. A value that cannot be read is left out.
+    /// Takes over what `fact` states, if it has a typed counterpart. A value that cannot be read is left out.
     pub fn learn(&mut self, fact: &Fact) {
-        let (text, whole, number) = (fact.value.trim(), whole(fact), number(fact));
+        let (text, whole, number) = (fact.value.trim(), parse_whole(fact), parse_amount(fact));
         let PointTraits { engine, course, outcome, .. } = self;
         match fact.name.as_str() {
             "engine.process" => engine.process = EngineProcess::from_word(text),
+            "engine.version" => engine.version = Some(text.to_owned()),
             "durability" => engine.durability = Some(text.to_owned()),
             "mariadb.innodb_page_size" | "mysql.innodb_page_size" | "postgres.block_size" => engine.page_bytes = whole,
             "mariadb.innodb_doublewrite" | "mysql.innodb_doublewrite" => engine.doublewrite_off = text == "OFF",
@@ -230,10 +238,10 @@ impl PointTraits {
             "prepare.steps" => course.replayed_steps = text.split(", ").map(str::to_owned).collect(),
             "load.rows" => outcome.loaded_rows = whole,
             "load.bytes" => outcome.loaded_bytes = whole,
-            "load.rest_s" => outcome.load_rest_s = number,
+            "load.settle_s" | "load.rest_s" => outcome.load_settle_s = number,
             "data.bytes" => outcome.data_bytes = whole,
             "data.log_bytes" => outcome.log_bytes = whole,
-            "rest.unpaid_bytes" => outcome.unpaid_bytes = whole,
+            "drain.pending_bytes" | "rest.unpaid_bytes" => outcome.pending_bytes = whole,
             "verify.corrupt" => outcome.damage.corrupt = whole.unwrap_or(0),
             "verify.stale" => outcome.damage.stale = whole.unwrap_or(0),
             "verify.misdirected" => outcome.damage.misdirected = whole.unwrap_or(0),
@@ -257,15 +265,15 @@ impl PointOutcome {
 }
 
 impl EngineTraits {
-    /// What `params` mean where `defs` declare them with a [`Meaning`].
+    /// What `params` mean, as far as `defs` declare them with a [`Meaning`].
     pub fn from_params(defs: &[ParamDef], params: &Params) -> EngineTraits {
         let mut traits = EngineTraits::default();
         let meant = defs.iter().filter_map(|def| Some((def.meaning?, params.0.get(def.name)?)));
-        meant.for_each(|(meaning, value)| traits.take(meaning, value));
+        meant.for_each(|(meaning, value)| traits.take_param(meaning, value));
         traits
     }
 
-    fn take(&mut self, meaning: Meaning, value: &Value) {
+    fn take_param(&mut self, meaning: Meaning, value: &Value) {
         match (meaning, value) {
             (Meaning::Cache, Value::Bytes(bytes)) => self.cache_bytes = Some(bytes.0).filter(|bytes| *bytes > 0),
             (Meaning::Durability, Value::Word(word)) => self.durability = Some(word.clone()),
@@ -313,23 +321,25 @@ pub struct DeviceCeiling {
 impl Machine {
     /// What the facts of an environment state.
     pub fn from_facts(facts: &[Fact]) -> Machine {
-        let named = |name: &str| facts.iter().find(|fact| fact.name == name);
-        let text = |name: &str| named(name).map(|fact| fact.value.clone());
-        let number = |name: &str| named(name).and_then(whole);
+        let count = |name: &str| find_fact(facts, name).and_then(parse_whole);
         Machine {
-            cpus: number("cpu.usable").or_else(|| number("cpu.count")).filter(|cpus| *cpus >= 1),
-            memory_bytes: number("memory.total_bytes"),
-            disk: text("disk.device"),
-            request_bytes_max: number("disk.max_request_bytes"),
-            ceilings: facts.iter().filter_map(ceiling).collect(),
-            ceilings_measured: text("ceiling.measured"),
-            ceilings_kernel: text("ceiling.kernel"),
+            cpus: count("cpu.usable").or_else(|| count("cpu.count")).filter(|cpus| *cpus >= 1),
+            memory_bytes: count("memory.total_bytes"),
+            disk: find_fact(facts, "disk.device").map(|fact| fact.value.clone()),
+            request_bytes_max: count("disk.max_request_bytes"),
+            ceilings: facts.iter().filter_map(parse_ceiling).collect(),
+            ceilings_measured: find_fact(facts, "ceiling.measured").map(|fact| fact.value.clone()),
+            ceilings_kernel: find_fact(facts, "ceiling.kernel").map(|fact| fact.value.clone()),
         }
     }
 }
 
+fn find_fact<'a>(facts: &'a [Fact], name: &str) -> Option<&'a Fact> {
+    facts.iter().find(|fact| fact.name == name)
+}
+
 /// The fact `ceiling.read.16384.32` = `5912 ops/s`.
-fn ceiling(fact: &Fact) -> Option<DeviceCeiling> {
+fn parse_ceiling(fact: &Fact) -> Option<DeviceCeiling> {
     let mut parts = fact.name.strip_prefix("ceiling.")?.split('.');
     let class = match parts.next()? {
         "read" => crate::role::OpClass::Read,
@@ -341,11 +351,11 @@ fn ceiling(fact: &Fact) -> Option<DeviceCeiling> {
     (block.0 > 0 && ops_per_s > 0.0).then_some(DeviceCeiling { class, block, depth, ops_per_s })
 }
 
-fn whole(fact: &Fact) -> Option<u64> {
+fn parse_whole(fact: &Fact) -> Option<u64> {
     fact.value.trim().parse().ok()
 }
 
-fn number(fact: &Fact) -> Option<f64> {
+fn parse_amount(fact: &Fact) -> Option<f64> {
     fact.value.trim().parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0)
 }
 
@@ -364,23 +374,25 @@ mod tests {
     fn facts_that_code_reads_become_typed_and_others_stay_facts() {
         let traits = learnt(&[
             ("engine.process", "elsewhere"),
-            ("load.rest_s", "0.5"),
+            ("load.settle_s", "0.5"),
             ("data.bytes", "4096"),
             ("prepare.steps", "l.i0, l.x"),
             ("uring.punted", "no"),
             ("engine.version", "3.50"),
+            ("server.pid", "17"),
         ]);
         assert_eq!(traits.engine.process, EngineProcess::Elsewhere);
-        assert_eq!((traits.outcome.load_rest_s, traits.outcome.data_bytes), (Some(0.5), Some(4_096)));
+        assert_eq!((traits.outcome.load_settle_s, traits.outcome.data_bytes), (Some(0.5), Some(4_096)));
         assert_eq!(traits.course.replayed_steps, ["l.i0", "l.x"]);
         assert_eq!(traits.outcome.io_workers, Some(IoWorkers { count: 0, cpu: None }));
-        assert_eq!(learnt(&[("engine.version", "3.50")]), PointTraits::default());
+        assert_eq!(traits.engine.version.as_deref(), Some("3.50"));
+        assert_eq!(learnt(&[("server.pid", "17")]), PointTraits::default());
     }
 
     #[test]
     fn a_value_that_cannot_be_read_is_not_known() {
         assert_eq!(
-            learnt(&[("run.ops", "many"), ("load.rest_s", "-1"), ("engine.process", "?")]),
+            learnt(&[("run.ops", "many"), ("load.settle_s", "-1"), ("engine.process", "?")]),
             PointTraits::default()
         );
     }

@@ -1,4 +1,4 @@
-//! What is to be measured: a plan is a list of trials, and a trial says everything about one point.
+//! What is to be measured: a plan is a list of trials, and a trial is all there is to know of one point in advance.
 //!
 //! In: the crate `plan` makes these from TOML and flags. Out: engines, workloads and the load loop read them; the run file
 //! keeps them as JSON. Limits: fully resolved; nothing here is defaulted later, optional by accident, or text to be parsed.
@@ -56,9 +56,9 @@ pub struct Trial {
 pub struct TargetSpec {
     /// The engine's name among the engines.
     pub engine: String,
-    /// An existing file to measure on, where the user named one; otherwise plimsoll makes its own data.
+    /// An existing file to measure on, if the user named one; otherwise plimsoll makes its own data.
     pub path: Option<PathBuf>,
-    /// The file system that is made for it; `None` where the directory is measured as it is.
+    /// The file system that is made for it; `None` if the directory is measured as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fs: Option<FileSystemSpec>,
     /// What it may have at most.
@@ -68,7 +68,7 @@ pub struct TargetSpec {
     pub params: Params,
 }
 
-/// What the target is asked to do.
+/// What the engine is asked to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadSpec {
     /// The workload's name among the workloads.
@@ -80,9 +80,9 @@ pub struct WorkloadSpec {
 /// How the work arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Load {
-    /// Clients, each with at most `depth` operations under way. In an open loop they are the most that serve at once.
+    /// Clients, each with at most `depth` operations in flight. In an open loop they are the most that serve at once.
     pub clients: u32,
-    /// Operations that one client keeps under way at once. Above 1 only where the engine batches.
+    /// Operations that one client keeps in flight. Above 1 only if the engine batches.
     pub depth: u32,
     /// What decides when an operation starts.
     pub pacing: Pacing,
@@ -97,7 +97,7 @@ pub enum Pacing {
         /// Pause of a client between two operations; zero for none.
         think: Nanos,
     },
-    /// A schedule that does not wait for the target.
+    /// A schedule that does not wait for the engine.
     Open {
         /// When operations fall due.
         arrivals: Arrivals,
@@ -136,11 +136,11 @@ pub struct Phases {
     pub warmup: Nanos,
     /// The measurement, at most.
     pub run: Nanos,
-    /// The measurement ends after this many operations, where that is sooner.
+    /// The measurement ends after this many operations, if that is sooner.
     pub ops_max: Option<u64>,
     /// The length of one recorded interval.
     pub interval: Nanos,
-    /// How long operations under way at the end may take before their clients are given up.
+    /// How long operations in flight at the end may take before their clients are given up.
     pub grace: Nanos,
     /// What ends the measurement before `run` is over. Plans recorded before there was a choice have none.
     #[serde(default)]
@@ -165,7 +165,7 @@ pub enum Until {
 }
 
 impl Phases {
-    /// The length of a round, where the measurement goes by rounds.
+    /// The length of a round; `None` if the measurement has none.
     pub fn round(&self) -> Option<Nanos> {
         match self.until {
             Until::Time => None,

@@ -28,7 +28,7 @@ pub struct Bytes(pub u64);
 pub struct Offset(pub u64);
 
 impl Tick {
-    /// The time from `earlier` to here; zero where `earlier` is later.
+    /// The time from `earlier` to here; zero if `earlier` is later.
     #[inline]
     pub fn since(self, earlier: Tick) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
@@ -99,7 +99,7 @@ impl fmt::Display for Nanos {
 }
 
 impl fmt::Display for Bytes {
-    /// Binary units, exact where the value is a whole number of them: `16 KiB`, `1.50 GiB`.
+    /// Binary units, exact if the value is a whole number of them: `16 KiB`, `1.50 GiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
         for (shift, unit) in units {
@@ -115,7 +115,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// `value` with three significant digits where it is below 1000, and no fraction above.
+/// `value` with three significant digits if it is below 1000, and no fraction above.
 pub fn three_digits(value: f64) -> String {
     match value.abs() {
         v if v < 9.995 => format!("{value:.2}"),

@@ -1,6 +1,6 @@
 //! What else happened while the load ran: counters of the machine, the device and the engine's processes.
 //!
-//! In: a [`Subject`], which says what a point is about. Out: [`CounterSource`]s from the slice [`SOURCES`], read together by
+//! In: a [`SamplingSubject`]: the processes and the device of a point. Out: [`CounterSource`]s from the slice [`SOURCES`], read together by
 //! the [`Sampler`] into counter samples and events.
 //!
 //! Limits: Linux. What this machine does not offer is a note, what breaks while running is a gap; neither stops a run. A source
@@ -20,10 +20,10 @@ use std::path::{Path, PathBuf};
 
 /// What a point gives to observe.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub struct SamplingSubject {
     /// Where the engine runs.
     pub engine_pids: EnginePids,
-    /// The block device under the data, as `/proc/diskstats` names it: `vda`. `None` where there is none (tmpfs) or it is
+    /// The block device under the data, as `/proc/diskstats` names it: `vda`. `None` if there is none (tmpfs) or it is
     /// unknown.
     pub device: Option<String>,
 }
@@ -35,7 +35,7 @@ pub enum EnginePids {
     Own,
     /// In these processes and their descendants.
     Processes(Vec<u32>),
-    /// Where nobody knows: on a server that somebody else runs.
+    /// Unknown: on a server that plimsoll did not start.
     Elsewhere,
 }
 
@@ -46,7 +46,7 @@ pub struct SourceEntry {
     /// One line.
     pub help: &'static str,
     /// Opens it for a subject.
-    pub open: fn(&Subject) -> Result<Box<dyn CounterSource>, SourceMissing>,
+    pub open: fn(&SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissing>,
 }
 
 /// Why a source cannot be opened here.
@@ -57,7 +57,7 @@ pub enum SourceMissing {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         error: io::Error,
     },
     /// A file of the kernel reads otherwise than any kernel known to plimsoll.
@@ -92,10 +92,11 @@ impl SourceMissing {
     }
 }
 
-/// Opens all sources for `subject`. What is missing comes back as a note that says which and why.
-pub fn open_all(subject: &Subject) -> (Vec<Box<dyn CounterSource>>, Vec<String>) {
+/// Opens all sources for `subject`. Each one that is missing comes back as a note with the reason.
+pub fn open_all(subject: &SamplingSubject) -> (Vec<Box<dyn CounterSource>>, Vec<String>) {
     let mut sources = Vec::new();
     let mut notes = Vec::new();
+    // Each is opened on its own: a container that hides one file of /proc must not cost the other sources.
     for entry in SOURCES {
         match (entry.open)(subject) {
             Ok(source) => sources.push(source),
@@ -110,8 +111,8 @@ mod tests {
     use super::*;
     use model::CounterKind;
 
-    fn subject(device: Option<&str>) -> Subject {
-        Subject { engine_pids: EnginePids::Own, device: device.map(str::to_owned) }
+    fn subject(device: Option<&str>) -> SamplingSubject {
+        SamplingSubject { engine_pids: EnginePids::Own, device: device.map(str::to_owned) }
     }
 
     #[test]

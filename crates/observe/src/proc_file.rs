@@ -1,6 +1,6 @@
 //! Files of `/proc` and `/sys` that are read again and again: opened once, read from the start into one buffer.
 //!
-//! In: a path. Out: its text of now, and the numbers in it. Limits: the whole file stands in memory (the largest here,
+//! In: a path. Out: its text of now, and the numbers in it. Limits: the file is kept in memory (the largest here,
 //! `/proc/stat`, has some 10 KB on a big machine).
 
 use crate::SourceMissing;
@@ -23,6 +23,7 @@ impl ProcFile {
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, SourceMissing> {
         let path = path.into();
         let file = File::open(&path).map_err(|error| SourceMissing::unreadable(&path, error))?;
+        // Larger than most of these files, so that one read takes the text of one moment.
         let mut opened = ProcFile { path, file, buffer: vec![0; 8192] };
         match read_into(&opened.file, &mut opened.buffer) {
             Ok(_) => Ok(opened),
@@ -30,13 +31,13 @@ impl ProcFile {
         }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Its text of now.
-    pub fn read(&mut self) -> io::Result<&str> {
+    pub fn read_text(&mut self) -> io::Result<&str> {
         read_into(&self.file, &mut self.buffer)
     }
 }
@@ -46,7 +47,7 @@ pub(crate) fn read_once<'a>(path: &Path, buffer: &'a mut Vec<u8>) -> io::Result<
     read_into(&File::open(path)?, buffer)
 }
 
-/// Reads from offset 0 to the end. The kernel makes the text anew when it is asked for offset 0, and a short read is not yet
+/// Reads from offset 0 to the end. The kernel makes a new text when offset 0 is read, and a short read is not yet
 /// the end.
 fn read_into<'a>(file: &File, buffer: &'a mut Vec<u8>) -> io::Result<&'a str> {
     let mut filled = 0;
@@ -61,7 +62,7 @@ fn read_into<'a>(file: &File, buffer: &'a mut Vec<u8>) -> io::Result<&'a str> {
             Err(error) => return Err(error),
         }
     }
-    // A process may give itself a name in any bytes: what stands before it and behind it is still wanted.
+    // A process may give itself a name in any bytes: the fields before and behind it are still wanted.
     match std::str::from_utf8(&buffer[..filled]) {
         Ok(_) => {}
         Err(_) => buffer[..filled].iter_mut().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?'),
@@ -93,7 +94,7 @@ pub(crate) struct NeverDown(u64);
 
 impl NeverDown {
     /// The highest value up to now.
-    pub fn hold(&mut self, value: u64) -> u64 {
+    pub fn hold_highest(&mut self, value: u64) -> u64 {
         self.0 = self.0.max(value);
         self.0
     }
@@ -120,7 +121,7 @@ mod tests {
         let mut file = ProcFile::open(&path).unwrap();
         let long = "x".repeat(20_000);
         std::fs::write(&path, &long).unwrap();
-        let now = file.read().unwrap().to_owned();
+        let now = file.read_text().unwrap().to_owned();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(now, long);
     }

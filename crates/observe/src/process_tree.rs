@@ -1,14 +1,14 @@
 //! What a group of processes has used: some root processes and all their descendants, summed.
 //!
-//! In: the pids of the roots. Out: [`Usage`] since the processes began, which holds what those that ended have used.
+//! In: the pids of the roots. Out: [`GroupUsage`] since the processes began, which holds what those that ended have used.
 //!
 //! Limits: a process or thread that begins and ends between two readings leaves only what its parent inherits (I/O and CPU
-//! time, where it waits for the child; no context switches). A process that is cut off from the group before it was seen once
+//! time, if it waits for the child; no context switches). A process that is cut off from the group before it was seen once
 //! (a daemon whose parent ended at once) is not found.
 //!
-//! When a child ends, two things may happen to its numbers. Where its parent waits for it, the kernel adds them to those of
+//! When a child ends, two things may happen to its numbers. If its parent waits for it, the kernel adds them to those of
 //! the parent: `/proc/PID/io` contains them, and `cutime`, `cstime` in `/proc/PID/stat`. Adding the last reading of the child
-//! would count them twice: for PostgreSQL, which has a process for each connection, all of its I/O. Where the parent ignores
+//! would count them twice: for PostgreSQL, which has a process for each connection, all of its I/O. If the parent ignores
 //! SIGCHLD, or has ended before, they are lost, and the last reading is the best there is. The kernel adds the child's page
 //! faults together with the rest, and every process has some: so faults tell which of the two it was.
 
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 /// What processes have used since they began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Usage {
+pub(crate) struct GroupUsage {
     pub read_bytes: u64,
     pub write_bytes: u64,
     /// Of the bytes written, those that were deleted before they reached the device.
@@ -32,10 +32,10 @@ pub(crate) struct Usage {
     pub switches: u64,
 }
 
-/// A reading of the whole group.
+/// A reading of the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reading {
-    pub usage: Usage,
+pub(crate) struct GroupReading {
+    pub usage: GroupUsage,
     /// Whether the kernel let us see the I/O of every process.
     pub io_seen: bool,
     pub resident_pages: u64,
@@ -45,24 +45,24 @@ pub(crate) struct Reading {
 #[derive(Debug)]
 pub(crate) struct ProcessTree {
     proc_dir: PathBuf,
-    members: BTreeMap<u32, Member>,
+    members: BTreeMap<u32, GroupMember>,
     /// Processes listed at the last reading that are none of ours: they need not be looked at again while they are there.
     strangers: BTreeSet<u32>,
     /// Members that ended since the last reading but one, of which it is not known yet whether the parent inherits.
-    pending: Vec<Ended>,
-    /// What members that ended have used, as far as nobody inherited it.
-    retired: Usage,
+    pending: Vec<EndedMember>,
+    /// What members that ended have used, unless another member inherited it.
+    retired: GroupUsage,
     buffer: Vec<u8>,
 }
 
 #[derive(Debug)]
-struct Member {
+struct GroupMember {
     /// In ticks since boot: a pid that is used again has another.
     started: u64,
     parent: u32,
     /// Page faults of children that were waited for.
     inherited_faults: u64,
-    usage: Usage,
+    usage: GroupUsage,
     io_seen: bool,
     resident_pages: u64,
     /// The context switches of each thread.
@@ -72,8 +72,8 @@ struct Member {
 }
 
 #[derive(Debug)]
-struct Ended {
-    usage: Usage,
+struct EndedMember {
+    usage: GroupUsage,
     /// The member that may inherit,
     heir: u32,
     /// and its inherited faults when the ended one was last seen alive.
@@ -81,7 +81,7 @@ struct Ended {
 }
 
 impl ProcessTree {
-    /// The group of `roots` and their descendants; `None` where none of the roots is running.
+    /// The group of `roots` and their descendants; `None` if none of the roots is running.
     pub fn open(roots: &[u32]) -> Option<ProcessTree> {
         ProcessTree::open_in(Path::new("/proc"), roots)
     }
@@ -92,51 +92,54 @@ impl ProcessTree {
             members: BTreeMap::new(),
             strangers: BTreeSet::new(),
             pending: Vec::new(),
-            retired: Usage::default(),
+            retired: GroupUsage::default(),
             buffer: Vec::new(),
         };
         for &pid in roots {
-            if let Ok(stat) = tree.stat(pid) {
-                tree.admit(pid, &stat);
+            if let Ok(stat) = tree.read_stat(pid) {
+                tree.admit_member(pid, &stat);
             }
         }
         (!tree.members.is_empty()).then_some(tree)
     }
 
     /// The name of the root with the smallest pid.
-    pub fn name(&mut self) -> String {
+    pub fn root_name(&mut self) -> String {
         let root = self.members.keys().next().copied();
-        root.and_then(|pid| self.stat(pid).ok()).map(|stat| stat.comm).unwrap_or_default()
+        root.and_then(|pid| self.read_stat(pid).ok()).map(|stat| stat.comm).unwrap_or_default()
     }
 
-    /// What the group has used up to now; `None` where none of it is left, or `/proc` cannot be listed.
+    /// What the group has used up to now; `None` if none of it is left, or `/proc` cannot be listed.
     ///
     /// Parents are read before their children (pids are read in ascending order): a child that ends in between is missing in
     /// its parent's numbers until the next reading, never twice in them for good.
-    pub fn read(&mut self) -> Option<Reading> {
+    pub fn read_group(&mut self) -> Option<GroupReading> {
         let listed = numbers_in(&self.proc_dir).ok()?;
+        // Taken before anything is read again: a rise since then shows which parents have inherited.
         let faults_before = self.members.iter().map(|(&pid, member)| (pid, member.inherited_faults)).collect();
         let mut alive = BTreeSet::new();
         let mut unknown = Vec::new();
         let ours_or_new: Vec<u32> = listed.iter().copied().filter(|pid| !self.strangers.contains(pid)).collect();
         for pid in ours_or_new {
-            let Ok(stat) = self.stat(pid) else { continue };
+            let Ok(stat) = self.read_stat(pid) else { continue };
             if self.members.get(&pid).is_some_and(|member| member.started == stat.starttime) {
-                self.refresh(pid, &stat);
+                self.refresh_member(pid, &stat);
                 alive.insert(pid);
             } else {
                 unknown.push((pid, stat));
             }
         }
+        // After the members were read again, since only now their faults show whether they inherited; and before new ones are
+        // judged.
         self.settle_pending();
         self.end_all_but(&alive, &faults_before);
         self.admit_children(unknown);
         self.strangers = listed.into_iter().filter(|pid| !self.members.contains_key(pid)).collect();
-        self.total()
+        self.sum_usage()
     }
 
-    fn total(&self) -> Option<Reading> {
-        let mut reading = Reading { usage: self.retired, io_seen: true, resident_pages: 0 };
+    fn sum_usage(&self) -> Option<GroupReading> {
+        let mut reading = GroupReading { usage: self.retired, io_seen: true, resident_pages: 0 };
         for member in self.members.values() {
             reading.usage += member.usage;
             reading.io_seen &= member.io_seen;
@@ -164,11 +167,12 @@ impl ProcessTree {
         self.members = kept;
         for member in ended.values() {
             self.retired.switches += member.usage.switches;
-            let usage = Usage { switches: 0, ..member.usage };
+            // Context switches are never inherited, so they are kept in any case.
+            let usage = GroupUsage { switches: 0, ..member.usage };
             let heir = nearest_living(&self.members, &ended, member.parent);
             match heir.map(|pid| (pid, faults_before[&pid], self.members[&pid].inherited_faults)) {
                 Some((_, before, now)) if now > before => {}
-                Some((heir, heir_faults, _)) => self.pending.push(Ended { usage, heir, heir_faults }),
+                Some((heir, heir_faults, _)) => self.pending.push(EndedMember { usage, heir, heir_faults }),
                 None => self.retired += usage,
             }
         }
@@ -182,32 +186,33 @@ impl ProcessTree {
             if children.is_empty() {
                 return;
             }
-            children.iter().for_each(|(pid, stat)| self.admit(*pid, stat));
+            children.iter().for_each(|(pid, stat)| self.admit_member(*pid, stat));
             unknown = others;
         }
     }
 
-    fn admit(&mut self, pid: u32, stat: &Stat) {
-        let member = Member {
+    fn admit_member(&mut self, pid: u32, stat: &Stat) {
+        let member = GroupMember {
             started: stat.starttime,
             parent: 0,
             inherited_faults: 0,
-            usage: Usage::default(),
+            usage: GroupUsage::default(),
             io_seen: true,
             resident_pages: 0,
             threads: HashMap::new(),
             threads_ended_switches: 0,
         };
         self.members.insert(pid, member);
-        self.refresh(pid, stat);
+        self.refresh_member(pid, stat);
     }
 
     /// Reads everything about a member that is alive. What it does not let us read any more stays as it was.
-    fn refresh(&mut self, pid: u32, stat: &Stat) {
+    fn refresh_member(&mut self, pid: u32, stat: &Stat) {
         let directory = self.proc_dir.join(pid.to_string());
         let Some(member) = self.members.get_mut(&pid) else { return };
         member.parent = stat.ppid as u32;
         member.inherited_faults = stat.cminflt + stat.cmajflt;
+        // Children that were waited for are in cutime and cstime: adding those makes the sum independent of when they end.
         member.resident_pages = stat.rss;
         member.usage.user_ticks = stat.utime + stat.cutime as u64;
         member.usage.system_ticks = stat.stime + stat.cstime as u64;
@@ -219,13 +224,13 @@ impl ProcessTree {
         member.count_switches(&directory.join("task"), &mut self.buffer);
     }
 
-    fn stat(&mut self, pid: u32) -> io::Result<Stat> {
+    fn read_stat(&mut self, pid: u32) -> io::Result<Stat> {
         let text = read_once(&self.proc_dir.join(pid.to_string()).join("stat"), &mut self.buffer)?;
         Stat::from_read(text.as_bytes()).map_err(io::Error::other)
     }
 }
 
-impl Member {
+impl GroupMember {
     /// Sums the context switches of all threads. Those of a thread that ended are kept.
     fn count_switches(&mut self, tasks: &Path, buffer: &mut Vec<u8>) {
         let Ok(listed) = numbers_in(tasks) else { return };
@@ -247,8 +252,8 @@ impl Member {
     }
 }
 
-impl AddAssign for Usage {
-    fn add_assign(&mut self, other: Usage) {
+impl AddAssign for GroupUsage {
+    fn add_assign(&mut self, other: GroupUsage) {
         self.read_bytes += other.read_bytes;
         self.write_bytes += other.write_bytes;
         self.cancelled_bytes += other.cancelled_bytes;
@@ -258,8 +263,12 @@ impl AddAssign for Usage {
     }
 }
 
-/// The member that inherits from a child of `parent`: the parent, or where that ended too, its parent, and so on.
-fn nearest_living(members: &BTreeMap<u32, Member>, ended: &BTreeMap<u32, Member>, parent: u32) -> Option<u32> {
+/// The member that inherits from a child of `parent`: the parent, or if that ended too, its parent, and so on.
+fn nearest_living(
+    members: &BTreeMap<u32, GroupMember>,
+    ended: &BTreeMap<u32, GroupMember>,
+    parent: u32,
+) -> Option<u32> {
     let mut pid = parent;
     for _ in 0..ended.len() {
         match ended.get(&pid) {
@@ -279,7 +288,7 @@ fn numbers_in(directory: &Path) -> io::Result<Vec<u32>> {
     Ok(numbers)
 }
 
-/// Bytes read, written and cancelled from `/proc/PID/io`: what went to and came from the block layer, not what the calls said.
+/// Bytes read, written and cancelled from `/proc/PID/io`: what went to and came from the block layer, not what the calls asked for.
 pub(crate) fn parse_io(io: &str) -> (u64, u64, u64) {
     let [read, written, cancelled] =
         ["read_bytes", "write_bytes", "cancelled_write_bytes"].map(|key| number_after(io, key).unwrap_or(0));
@@ -388,7 +397,7 @@ read_bytes: 192512\nwrite_bytes: 5255168\ncancelled_write_bytes: 4096\n";
     }
 
     fn written(tree: &mut ProcessTree) -> u64 {
-        tree.read().unwrap().usage.write_bytes
+        tree.read_group().unwrap().usage.write_bytes
     }
 
     #[test]
@@ -399,7 +408,7 @@ read_bytes: 192512\nwrite_bytes: 5255168\ncancelled_write_bytes: 4096\n";
         assert_eq!(written(&mut tree), 111);
         proc.show(process(70, 60, 10_000));
         assert_eq!(written(&mut tree), 10_111);
-        assert_eq!(tree.read().unwrap().resident_pages, 40);
+        assert_eq!(tree.read_group().unwrap().resident_pages, 40);
     }
 
     #[test]
@@ -411,7 +420,7 @@ read_bytes: 192512\nwrite_bytes: 5255168\ncancelled_write_bytes: 4096\n";
         assert_eq!(written(&mut tree), 11);
         proc.end(60);
         for _ in 0..3 {
-            let usage = tree.read().unwrap().usage;
+            let usage = tree.read_group().unwrap().usage;
             assert_eq!((usage.write_bytes, usage.switches), (11, 9));
         }
     }
@@ -426,7 +435,7 @@ read_bytes: 192512\nwrite_bytes: 5255168\ncancelled_write_bytes: 4096\n";
         proc.end(60);
         proc.show(Shown { inherited_faults: 33, inherited_ticks: 6, ..process(50, 1, 1 + 15) });
         for _ in 0..3 {
-            let usage = tree.read().unwrap().usage;
+            let usage = tree.read_group().unwrap().usage;
             assert_eq!((usage.write_bytes, usage.user_ticks, usage.switches), (16, 6, 9));
         }
     }
@@ -485,7 +494,7 @@ read_bytes: 192512\nwrite_bytes: 5255168\ncancelled_write_bytes: 4096\n";
         proc.show(process(50, 1, 1));
         let mut tree = proc.open(&[50]);
         proc.end(50);
-        assert_eq!(tree.read(), None);
+        assert_eq!(tree.read_group(), None);
         assert!(ProcessTree::open_in(&proc.0, &[50]).is_none());
     }
 
@@ -497,9 +506,9 @@ read_bytes: 192512\nwrite_bytes: 5255168\ncancelled_write_bytes: 4096\n";
         std::fs::create_dir_all(&thread).unwrap();
         std::fs::write(thread.join("status"), "voluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t1\n").unwrap();
         let mut tree = proc.open(&[50]);
-        assert_eq!(tree.read().unwrap().usage.switches, 13);
+        assert_eq!(tree.read_group().unwrap().usage.switches, 13);
         std::fs::remove_dir_all(&thread).unwrap();
-        assert_eq!(tree.read().unwrap().usage.switches, 13);
+        assert_eq!(tree.read_group().unwrap().usage.switches, 13);
     }
 
     /// The kernel's part of the bargain: that a waited-for child is in its parent's numbers, together with its faults.
@@ -522,10 +531,10 @@ read_bytes: 192512\nwrite_bytes: 5255168\ncancelled_write_bytes: 4096\n";
         let mut line = String::new();
         io::BufRead::read_line(&mut output, &mut line).unwrap();
         let mut tree = ProcessTree::open(&[shell.id()]).unwrap();
-        let alive = tree.read().unwrap();
+        let alive = tree.read_group().unwrap();
         io::Write::write_all(&mut input, b"go\n").unwrap();
         io::BufRead::read_line(&mut output, &mut line).unwrap();
-        let waited = [tree.read(), tree.read()].map(|reading| reading.unwrap().usage.write_bytes);
+        let waited = [tree.read_group(), tree.read_group()].map(|reading| reading.unwrap().usage.write_bytes);
         io::Write::write_all(&mut input, b"go\n").unwrap();
         shell.wait().unwrap();
         std::fs::remove_file(&file).unwrap();

@@ -1,6 +1,6 @@
 //! Reads all sources together, once per interval, on a thread of its own.
 //!
-//! In: open sources, an interval, the run's clock. Out: counter samples, and events where a source failed or the clock jumped.
+//! In: open sources, an interval, the run's clock. Out: counter samples, and an event if a source failed or the clock jumped.
 //!
 //! Readings stand on a fixed grid (start + n intervals), so that a slow reading does not shift the later ones; one comes at
 //! once at the start and one at the stop. Grid points that were missed are left out, not made up for. The thread's own CPU
@@ -21,7 +21,7 @@ const STOP_WAIT: Duration = Duration::from_secs(2);
 
 /// The running sampler. It ends when it is stopped or dropped.
 pub struct Sampler {
-    shared: Arc<Shared>,
+    shared: Arc<SamplerShared>,
 }
 
 impl Sampler {
@@ -31,17 +31,17 @@ impl Sampler {
         interval: Nanos,
         now: impl Fn() -> Tick + Send + 'static,
     ) -> Sampler {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SamplerShared::default());
         let pace = ThreadPace { now, shared: shared.clone() };
-        shared.lock().last_at = (pace.now)();
-        let sources = sources.into_iter().map(Watched::new).collect();
+        shared.lock_state().last_at = (pace.now)();
+        let sources = sources.into_iter().map(WatchedSource::new).collect();
         let thread = std::thread::Builder::new().name("sampler".into()).spawn(move || {
             let end = EndOfThread(pace.shared.clone());
-            sample(sources, interval, pace, &mut |output| end.0.lock().output.append(output));
+            run_sampler(sources, interval, pace, &mut |output| end.0.lock_state().output.append(output));
         });
         if let Err(error) = thread {
             let text = format!("the thread that reads the counters could not be started ({error}): there are none");
-            let mut state = shared.lock();
+            let mut state = shared.lock_state();
             let began = state.last_at;
             state.output.events.push(Event::new(began, EventKind::SourceGap, text));
             state.ended = true;
@@ -51,20 +51,21 @@ impl Sampler {
 
     /// What was read and what happened since the last call.
     pub fn drain(&mut self) -> (Vec<CounterSample>, Vec<Event>) {
-        self.shared.lock().output.take()
+        self.shared.lock_state().output.take_all()
     }
 
     /// Asks for a reading now, and from here on once per interval: so that counters and a phase begin together.
     pub fn read_now(&self) {
-        self.shared.lock().read_now = true;
+        self.shared.lock_state().read_now = true;
         self.shared.changed.notify_all();
     }
 
     /// Takes one last reading and ends. Returns what was read and what happened since the last call of [`Sampler::drain`].
     pub fn stop(self) -> (Vec<CounterSample>, Vec<Event>) {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.lock_state();
         state.stop = true;
         self.shared.changed.notify_all();
+        // The thread is not joined: a source that hangs would hold up the end of the run with it.
         let wait = self.shared.changed.wait_timeout_while(state, STOP_WAIT, |state| !state.ended);
         state = wait.unwrap_or_else(PoisonError::into_inner).0;
         if !state.ended {
@@ -72,27 +73,27 @@ impl Sampler {
             let text = format!("a source of counters did not answer for {STOP_WAIT:?}: the last reading is missing");
             state.output.events.push(Event::new(at, EventKind::SourceGap, text));
         }
-        state.output.take()
+        state.output.take_all()
     }
 }
 
 impl Drop for Sampler {
     fn drop(&mut self) {
-        self.shared.lock().stop = true;
+        self.shared.lock_state().stop = true;
         self.shared.changed.notify_all();
     }
 }
 
 /// What the sampler's thread and its owner share.
 #[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
+struct SamplerShared {
+    state: Mutex<SamplerState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    output: Output,
+struct SamplerState {
+    output: SamplerOutput,
     /// The owner wants the end.
     stop: bool,
     /// The owner wants a reading before its time.
@@ -104,48 +105,48 @@ struct State {
 }
 
 #[derive(Default)]
-struct Output {
+struct SamplerOutput {
     samples: Vec<CounterSample>,
     events: Vec<Event>,
 }
 
-impl Shared {
-    /// No code that can panic runs under the lock, so a poisoned one is whole.
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SamplerShared {
+    /// No code that can panic runs under the lock, so a poisoned one is intact.
+    fn lock_state(&self) -> MutexGuard<'_, SamplerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Output {
-    fn take(&mut self) -> (Vec<CounterSample>, Vec<Event>) {
+impl SamplerOutput {
+    fn take_all(&mut self) -> (Vec<CounterSample>, Vec<Event>) {
         (std::mem::take(&mut self.samples), std::mem::take(&mut self.events))
     }
 
-    fn append(&mut self, other: &mut Output) {
+    fn append(&mut self, other: &mut SamplerOutput) {
         self.samples.append(&mut other.samples);
         self.events.append(&mut other.events);
     }
 }
 
-/// Says that the thread has ended, however it does.
-struct EndOfThread(Arc<Shared>);
+/// Records that the thread has ended, even by a panic.
+struct EndOfThread(Arc<SamplerShared>);
 
 impl Drop for EndOfThread {
     fn drop(&mut self) {
-        self.0.lock().ended = true;
+        self.0.lock_state().ended = true;
         self.0.changed.notify_all();
     }
 }
 
 /// The time that the sampler lives in; tests put a simulated one in its place.
-trait Pace {
+trait SamplerPace {
     fn now(&self) -> Tick;
-    /// Returns after about `length`, earlier where the sampler is to stop.
-    fn wait(&mut self, length: Nanos) -> Wake;
+    /// Returns after about `length`, earlier if the sampler is to stop.
+    fn wait_for(&mut self, length: Nanos) -> WakeReason;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wake {
+enum WakeReason {
     GoOn,
     /// A reading is wanted before its time.
     ReadNow,
@@ -154,65 +155,71 @@ enum Wake {
 
 struct ThreadPace<N> {
     now: N,
-    shared: Arc<Shared>,
+    shared: Arc<SamplerShared>,
 }
 
-impl<N: Fn() -> Tick> Pace for ThreadPace<N> {
+impl<N: Fn() -> Tick> SamplerPace for ThreadPace<N> {
     fn now(&self) -> Tick {
         (self.now)()
     }
 
     /// The condition variable waits on CLOCK_MONOTONIC. Since the caller asks for the rest of the way to a fixed time, nothing
     /// adds up.
-    fn wait(&mut self, length: Nanos) -> Wake {
-        let mut state = self.shared.lock();
+    fn wait_for(&mut self, length: Nanos) -> WakeReason {
+        let mut state = self.shared.lock_state();
         state.last_at = (self.now)();
         let length = Duration::from_nanos(length.0);
         let wait = self.shared.changed.wait_timeout_while(state, length, |state| !state.stop && !state.read_now);
         let mut state = wait.unwrap_or_else(PoisonError::into_inner).0;
         match (state.stop, std::mem::take(&mut state.read_now)) {
-            (true, _) => Wake::Stop,
-            (false, true) => Wake::ReadNow,
-            (false, false) => Wake::GoOn,
+            (true, _) => WakeReason::Stop,
+            (false, true) => WakeReason::ReadNow,
+            (false, false) => WakeReason::GoOn,
         }
     }
 }
 
 /// The sampler's life: read, wait for the next grid point, until the stop, and read once more.
-fn sample(mut sources: Vec<Watched>, interval: Nanos, mut pace: impl Pace, deliver: &mut dyn FnMut(&mut Output)) {
-    let mut grid = Grid::start(pace.now(), interval);
-    let mut output = Output::default();
+fn run_sampler(
+    mut sources: Vec<WatchedSource>,
+    interval: Nanos,
+    mut pace: impl SamplerPace,
+    deliver: &mut dyn FnMut(&mut SamplerOutput),
+) {
+    let mut grid = ReadingGrid::from_now(pace.now(), interval);
+    let mut output = SamplerOutput::default();
     loop {
         let began = pace.now();
         read_all(&mut sources, &pace, &mut output);
         let ended = pace.now();
         output.events.extend(grid.long_reading(began, ended));
         deliver(&mut output);
+        // Points that passed during a slow reading are left out: to make up for them would load the machine further.
         grid.skip_to(ended);
         match wait_until(grid.next, &mut pace) {
-            Wake::Stop => break,
-            Wake::ReadNow => grid = Grid::start(pace.now(), interval),
-            Wake::GoOn => output.events.extend(grid.late_wake(pace.now())),
+            WakeReason::Stop => break,
+            WakeReason::ReadNow => grid = ReadingGrid::from_now(pace.now(), interval),
+            WakeReason::GoOn => output.events.extend(grid.late_wake(pace.now())),
         }
     }
     read_all(&mut sources, &pace, &mut output);
     deliver(&mut output);
 }
 
-fn wait_until(at: Tick, pace: &mut impl Pace) -> Wake {
+fn wait_until(at: Tick, pace: &mut impl SamplerPace) -> WakeReason {
     loop {
         // A wait of zero still asks whether to stop, so that a sampler that is always late ends too.
-        let wake = pace.wait(at.since(pace.now()));
-        if wake != Wake::GoOn || pace.now() >= at {
+        let wake = pace.wait_for(at.since(pace.now()));
+        if wake != WakeReason::GoOn || pace.now() >= at {
             return wake;
         }
     }
 }
 
-fn read_all(sources: &mut [Watched], pace: &impl Pace, output: &mut Output) {
+fn read_all(sources: &mut [WatchedSource], pace: &impl SamplerPace, output: &mut SamplerOutput) {
     for (index, source) in sources.iter_mut().enumerate() {
         let at = pace.now();
-        let (values, failure) = source.read();
+        let (values, failure) = source.read_values();
         output.events.extend(failure.map(|text| Event::new(at, EventKind::SourceGap, text)));
         output.samples.push(CounterSample { at, source: index as u16, values });
     }
@@ -220,15 +227,15 @@ fn read_all(sources: &mut [Watched], pace: &impl Pace, output: &mut Output) {
 
 /// The times at which to read.
 #[derive(Debug)]
-struct Grid {
+struct ReadingGrid {
     interval: Nanos,
     next: Tick,
 }
 
-impl Grid {
+impl ReadingGrid {
     /// The grid whose first point is now. An interval of zero would never wait.
-    fn start(now: Tick, interval: Nanos) -> Grid {
-        Grid { interval: Nanos(interval.0.max(1_000_000)), next: now }
+    fn from_now(now: Tick, interval: Nanos) -> ReadingGrid {
+        ReadingGrid { interval: Nanos(interval.0.max(1_000_000)), next: now }
     }
 
     /// Moves on to the first grid point after `now`.
@@ -242,24 +249,29 @@ impl Grid {
         Nanos::from_secs(1).max(Nanos(5 * self.interval.0))
     }
 
-    /// The event, where the thread woke up much later than asked for: the process was stopped or starved.
+    /// An event if the thread woke up much later than asked for: the process was stopped or starved.
     fn late_wake(&self, now: Tick) -> Option<Event> {
         let late = now.since(self.next);
-        let text = || format!("the sampler did not run for {late}: the process was stopped or got no CPU");
-        (late > self.gap_min()).then(|| Event::new(now, EventKind::ClockGap, text()))
+        (late > self.gap_min()).then(|| {
+            let text = format!("the sampler did not run for {late}: the process was stopped or got no CPU");
+            Event::new(now, EventKind::ClockGap, text)
+        })
     }
 
-    /// The event, where one reading of all sources took very long.
+    /// An event if one reading of all sources took very long.
     fn long_reading(&self, began: Tick, ended: Tick) -> Option<Event> {
         let took = ended.since(began);
-        let text = || format!("one reading of all counters took {took}: a source was slow, or the process did not run");
-        (took > self.gap_min()).then(|| Event::new(ended, EventKind::ClockGap, text()))
+        (took > self.gap_min()).then(|| {
+            let text =
+                format!("one reading of all counters took {took}: a source was slow, or the process did not run");
+            Event::new(ended, EventKind::ClockGap, text)
+        })
     }
 }
 
 /// A source, and what is known of its health.
-struct Watched {
-    /// `None` after a panic: nobody knows in what state it left itself.
+struct WatchedSource {
+    /// `None` after a panic, which leaves it in an unknown state.
     source: Option<Box<dyn CounterSource>>,
     label: String,
     counters: usize,
@@ -267,33 +279,37 @@ struct Watched {
     reported: bool,
 }
 
-impl Watched {
-    fn new(source: Box<dyn CounterSource>) -> Watched {
+impl WatchedSource {
+    fn new(source: Box<dyn CounterSource>) -> WatchedSource {
         let def = source.describe();
         let label = format!("`{}` ({})", def.name, def.subject);
-        Watched { source: Some(source), label, counters: def.counters.len(), reported: false }
+        WatchedSource { source: Some(source), label, counters: def.counters.len(), reported: false }
     }
 
-    /// The values, all of them gaps where the source failed, and the report where it failed for the first time.
-    fn read(&mut self) -> (Vec<Option<f64>>, Option<String>) {
+    /// The values, all of them gaps if the source failed, and the report if it failed for the first time.
+    fn read_values(&mut self) -> (Vec<Option<f64>>, Option<String>) {
         let Some(source) = &mut self.source else { return (vec![None; self.counters], None) };
         let counters = self.counters;
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let values = source.read();
+            // A source with too few values would shift the columns of its counters, so it counts as broken.
             assert_eq!(values.len(), counters, "values for {counters} counters");
             values
         }));
         match outcome {
             Ok(values) if values.is_empty() || values.iter().any(Option::is_some) => (values, None),
-            Ok(values) => (values, self.report("gives no values any more".into())),
+            Ok(values) => (values, self.report_once("gives no values any more".into())),
             Err(panic) => {
                 self.source = None;
-                (vec![None; counters], self.report(format!("broke and is not read any more: {}", panic_text(&*panic))))
+                (
+                    vec![None; counters],
+                    self.report_once(format!("broke and is not read any more: {}", panic_text(&*panic))),
+                )
             }
         }
     }
 
-    fn report(&mut self, what: String) -> Option<String> {
+    fn report_once(&mut self, what: String) -> Option<String> {
         let first = !std::mem::replace(&mut self.reported, true);
         first.then(|| format!("the counter source {} {what}", self.label))
     }
@@ -315,7 +331,7 @@ mod tests {
 
     const SECOND: Nanos = Nanos::from_secs(1);
 
-    /// A source of one counter that does what it is told at its n-th reading.
+    /// A source of one counter that follows a script at its n-th reading.
     struct Scripted<F>(&'static str, u32, F);
 
     impl<F: FnMut(u32) -> Vec<Option<f64>> + Send> CounterSource for Scripted<F> {
@@ -328,15 +344,15 @@ mod tests {
         }
     }
 
-    fn scripted(name: &'static str, script: impl FnMut(u32) -> Vec<Option<f64>> + Send + 'static) -> Watched {
-        Watched::new(Box::new(Scripted(name, 0, script)))
+    fn scripted(name: &'static str, script: impl FnMut(u32) -> Vec<Option<f64>> + Send + 'static) -> WatchedSource {
+        WatchedSource::new(Box::new(Scripted(name, 0, script)))
     }
 
-    fn counting(name: &'static str) -> Watched {
+    fn counting(name: &'static str) -> WatchedSource {
         scripted(name, |n| vec![Some(f64::from(n))])
     }
 
-    /// Simulated time. Every wait takes as long as asked for and what the script says on top; it stops after so many waits.
+    /// Simulated time. Every wait takes as long as asked for, plus what the script adds; it stops after so many waits.
     struct SimPace {
         now: Rc<Cell<u64>>,
         waits: usize,
@@ -354,30 +370,30 @@ mod tests {
         }
     }
 
-    impl Pace for SimPace {
+    impl SamplerPace for SimPace {
         /// Each look at the clock costs, so that readings take time.
         fn now(&self) -> Tick {
             self.now.set(self.now.get() + self.read_cost.0);
             Tick(self.now.get())
         }
-        fn wait(&mut self, length: Nanos) -> Wake {
+        fn wait_for(&mut self, length: Nanos) -> WakeReason {
             self.waits += 1;
             if self.waits == self.read_now_at {
                 self.now.set(self.now.get() + 300_000_000);
-                return Wake::ReadNow;
+                return WakeReason::ReadNow;
             }
             self.now.set(self.now.get() + length.0 + (self.oversleep)(self.waits).0);
-            if self.waits > self.waits_max { Wake::Stop } else { Wake::GoOn }
+            if self.waits > self.waits_max { WakeReason::Stop } else { WakeReason::GoOn }
         }
     }
 
-    fn run(sources: Vec<Watched>, pace: SimPace) -> Output {
-        let mut all = Output::default();
-        sample(sources, SECOND, pace, &mut |output| all.append(output));
+    fn run(sources: Vec<WatchedSource>, pace: SimPace) -> SamplerOutput {
+        let mut all = SamplerOutput::default();
+        run_sampler(sources, SECOND, pace, &mut |output| all.append(output));
         all
     }
 
-    fn seconds(output: &Output) -> Vec<f64> {
+    fn seconds(output: &SamplerOutput) -> Vec<f64> {
         output.samples.iter().map(|sample| sample.at.0 as f64 / 1e9).collect()
     }
 
@@ -413,7 +429,7 @@ mod tests {
 
     #[test]
     fn intervals_below_a_fifth_of_a_second_need_a_whole_second_for_a_gap() {
-        let grid = Grid::start(Tick(0), Nanos::from_millis(10));
+        let grid = ReadingGrid::from_now(Tick(0), Nanos::from_millis(10));
         assert_eq!(grid.late_wake(Tick(1_000_000_000)), None);
         assert!(grid.late_wake(Tick(1_000_000_001)).is_some());
     }
@@ -429,7 +445,7 @@ mod tests {
 
     #[test]
     fn a_grid_of_no_length_still_moves_on() {
-        let mut grid = Grid::start(Tick(0), Nanos(0));
+        let mut grid = ReadingGrid::from_now(Tick(0), Nanos(0));
         grid.skip_to(Tick(0));
         assert!(grid.next > Tick(0));
     }

@@ -5,6 +5,7 @@
 //! the engines to say.
 
 use crate::chain::chains;
+use crate::indexes::missing_indexes;
 use crate::point::longest;
 use model::{Catalogue, Entry, Pacing, ParamDef, Params, Phases, Plan, Trial};
 use serde::Serialize;
@@ -26,14 +27,14 @@ pub struct Estimate {
     pub seconds: f64,
     /// Points that end when their rows are in, however long that takes.
     pub until_rows: usize,
-    /// What the numbers will be too weak for, and what to do about it.
+    /// What the numbers will be too weak for, or what a point will not have, and what to do about it.
     pub warnings: Vec<String>,
 }
 
 /// What `plan` will take.
 pub fn estimate(plan: &Plan, catalogue: &Catalogue) -> Estimate {
     let bounded: Vec<f64> = plan.trials.iter().filter_map(|trial| seconds_at_most(trial, catalogue)).collect();
-    let warnings = [few_intervals(plan), few_arrivals(plan), unlike_durability(plan)];
+    let warnings = [few_intervals(plan), few_arrivals(plan), unlike_durability(plan), missing_indexes(plan, catalogue)];
     Estimate {
         points: plan.trials.len(),
         data_sets: data_sets(plan, catalogue),

@@ -3,7 +3,8 @@
 //! In: nothing. Out: a [`Catalogue`]. Limits: the names in `plans/` must stand here, or the tests of the ready plans fail.
 
 use model::{
-    ArgDef, Catalogue, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind, ParamRole, Params, Value,
+    ArgDef, Catalogue, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind, ParamRole, Params, StepIndexes,
+    StepWork, UsedIf, Value, WorkTraits,
 };
 
 pub(crate) fn catalogue() -> Catalogue {
@@ -13,6 +14,7 @@ pub(crate) fn catalogue() -> Catalogue {
         workloads: WORKLOADS.to_vec(),
         distributions,
         run_ops,
+        traits,
         shares_data,
         has_step,
     }
@@ -33,6 +35,19 @@ fn run_ops(_: &str, params: &Params) -> Option<u64> {
     })
 }
 
+/// The steps of a chain, which begin without indexes as those of `insert` do.
+fn traits(_: &str, params: &Params) -> WorkTraits {
+    let step = params.0.get("step").map(|word| {
+        let indexes = match word.to_string().as_str() {
+            "l.i0" => StepIndexes::NotAtStart,
+            "l.x" => StepIndexes::Made,
+            _ => StepIndexes::Kept,
+        };
+        StepWork { name: word.to_string(), at: 0, drains: false, indexes }
+    });
+    WorkTraits { step, ..WorkTraits::default() }
+}
+
 /// Inserts change their table.
 fn shares_data(workload: &str, _: &Params) -> bool {
     !["insert", "chain"].contains(&workload)
@@ -43,7 +58,11 @@ fn has_step(engine: &str, _: &str, params: &Params) -> bool {
     engine != "fjall" || params.0.get("step").is_none_or(|step| step.to_string() != "qr")
 }
 
-const INDEXES: ParamDef = shape("indexes", ParamKind::Int { min: 0, max: 3 }, "3");
+const INDEXES: ParamDef = ParamDef {
+    role: ParamRole::Indexes,
+    used_if: Some(UsedIf { param: "step", one_of: &["l.x", "l.i1", "qr"] }),
+    ..shape("indexes", ParamKind::Int { min: 0, max: 3 }, "3")
+};
 const ROWS: ParamDef = rows("rows", ParamKind::Int { min: 0, max: 1 << 40 }, "1000");
 const STEP: ParamDef = def("step", ParamKind::Steps(&["l.i0", "l.x", "l.i1", "qr"]), "");
 

@@ -15,6 +15,7 @@ mod estimate;
 #[cfg(test)]
 mod fixture;
 mod foreign;
+mod indexes;
 mod limit;
 mod overrides;
 mod point;
@@ -28,6 +29,7 @@ pub use chain::chains;
 pub use common::{CommonKey, CommonKind, DEFAULTS};
 pub use error::PlanError;
 pub use estimate::{Estimate, estimate, seconds_at_most};
+pub use indexes::missing_indexes;
 pub use overrides::{Overrides, to_toml};
 pub use recorded::check;
 

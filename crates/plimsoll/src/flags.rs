@@ -6,7 +6,7 @@
 use crate::exit::Fault;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use host::device::Consent;
+use host::device::DestroyConsent;
 use model::{Entry, ParamDef, ParamKind};
 use plan::Overrides;
 use runner::RunSite;
@@ -41,8 +41,8 @@ pub fn with_common(command: Command) -> Command {
 /// `--destroy`. It is no environment variable and no key of a plan, so that you allow it each time.
 fn destroy() -> Arg {
     let destroy = Arg::new("destroy").long("destroy").value_name("DEV=SERIAL").action(ArgAction::Append);
-    let destroy =
-        destroy.value_parser(|text: &str| Consent::parse(text).ok_or("use DEVICE=SERIAL, such as `/dev/sdb=S3Z8NB0K`"));
+    let destroy = destroy
+        .value_parser(|text: &str| DestroyConsent::parse(text).ok_or("use DEVICE=SERIAL, such as `/dev/sdb=S3Z8NB0K`"));
     destroy
         .help_heading(COMMON)
         .help("Allow a block device given by --path to be overwritten: device and serial number")

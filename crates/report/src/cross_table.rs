@@ -69,7 +69,7 @@ const RATES: [(&str, Rate); 3] = [
 
 fn rows_per_s(point: &PointAnalysis) -> Option<f64> {
     // A rate that was asked for says nothing of the engine.
-    let is_paced = point.summary.as_ref().is_some_and(|summary| summary.beside.is_some());
+    let is_paced = point.summary.as_ref().is_some_and(|summary| summary.background.is_some());
     point.inserts.as_ref()?.inserts_per_s.filter(|_| !is_paced)
 }
 

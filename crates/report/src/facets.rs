@@ -64,7 +64,7 @@ impl<'a> Facets<'a> {
         candidates.retain(|dimension| !left_out.contains(&dimension.role));
         // Clients and depth say more than a parameter that goes with them.
         candidates.sort_by_key(|dimension| {
-            !matches!(dimension.role, Role::Target | Role::Workload | Role::Clients | Role::Depth)
+            !matches!(dimension.role, Role::Engine | Role::Workload | Role::Clients | Role::Depth)
         });
         let dimensions = independent(&settings, candidates);
         let panels_by = panels_by(points, &dimensions, before_others);
@@ -204,7 +204,7 @@ mod tests {
         let of_cache = |point: &PointAnalysis| if point.settings.word("cache") == Some("1 GiB") { 10.0 } else { 90.0 };
         let (panels, lines) = told(&matrix(&[engines, caches], of_cache));
         assert_eq!((panels, lines), (["cache 1 GiB", "cache 8 GiB"].map_to_strings(), engines.1.map_to_strings()));
-        let of_engine = |point: &PointAnalysis| if point.target == "innodb" { 10.0 } else { 90.0 };
+        let of_engine = |point: &PointAnalysis| if point.engine == "innodb" { 10.0 } else { 90.0 };
         assert_eq!(told(&matrix(&[engines, caches], of_engine)).0, engines.1.map_to_strings());
     }
 

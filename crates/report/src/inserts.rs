@@ -64,7 +64,7 @@ pub const COLUMNS: [Column; 24] = [
     brief("paid", 5, |l| paid(l.cost)),
     brief("d:c:m", 10, |l| ratio(l.cost)),
     full("shown", |l| l.cost.found.map_or_else(format::dash, |found| found.as_str().to_owned())),
-    full("pending", |l| l.cost.debt_bytes.map_or_else(format::dash, format::bytes)),
+    full("pending", |l| l.cost.pending_bytes.map_or_else(format::dash, format::bytes)),
     full("engine us/i", |l| scaled(l.cost.engine_cpu_ns_per_insert, 1e3)),
     full("client us/i", |l| scaled(l.cost.client_cpu_ns_per_insert, 1e3)),
     full("engine cs/i", |l| number(l.cost.engine_context_switches_per_insert)),
@@ -91,8 +91,8 @@ fn marked(line: &Line, value: Option<f64>) -> String {
 
 /// What the drain left is not in it.
 fn paid(cost: &InsertCost) -> String {
-    let paid = scaled(cost.paid_written_bytes_per_insert, 1e3);
-    if cost.drain_left_bytes.is_some() && cost.paid_written_bytes_per_insert.is_some() {
+    let paid = scaled(cost.written_with_drain_bytes_per_insert, 1e3);
+    if cost.drain_left_bytes.is_some() && cost.written_with_drain_bytes_per_insert.is_some() {
         format!(">{paid}")
     } else {
         paid
@@ -174,11 +174,11 @@ pub const FIELDS: [Field; 35] = [
     ("write_amplification", |c| c.write_amplification),
     ("block_written_bytes", |c| c.block_written_bytes),
     ("engine_written_bytes", |c| c.engine_written_bytes),
-    ("debt_bytes", |c| c.debt_bytes),
+    ("pending_bytes", |c| c.pending_bytes),
     ("log_age_bytes", |c| c.log_age_bytes),
     ("drain_written_bytes", |c| c.drain_written_bytes),
     ("drain_left_bytes", |c| c.drain_left_bytes),
-    ("paid_written_bytes_per_insert", |c| c.paid_written_bytes_per_insert),
+    ("written_with_drain_bytes_per_insert", |c| c.written_with_drain_bytes_per_insert),
     ("cache_bytes", |c| c.cache_bytes),
     ("memory_bytes", |c| c.memory_bytes),
     ("data_per_cache", |c| c.data_per_cache),
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!((texts[0][place("d:c:m")].as_str(), texts[2][place("d:c:m")].as_str()), ("8:1:96", "-"));
         let left = InsertCost {
             drain_left_bytes: Some(1.0),
-            paid_written_bytes_per_insert: Some(9_870.0),
+            written_with_drain_bytes_per_insert: Some(9_870.0),
             ..InsertCost::default()
         };
         assert_eq!((paid(&left).as_str(), paid(&InsertCost::default()).as_str()), (">9.87", "-"));

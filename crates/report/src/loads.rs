@@ -40,7 +40,7 @@ fn row<'a>(point: &'a PointAnalysis, load: &DataLoad) -> Option<LoadRow<'a>> {
             rate,
             or_dash(load.statements_per_s.map(format::number)),
             or_dash(size),
-            or_dash(load.rest_seconds.map(taken)),
+            or_dash(load.settle_seconds.map(taken)),
         ],
     })
 }
@@ -64,7 +64,7 @@ mod tests {
             rows_per_s: Some(400_000.0 / 3.1),
             statements_per_s: None,
             bytes: Some(84_000_000),
-            rest_seconds: Some(0.25),
+            settle_seconds: Some(0.25),
         };
         analysis.points[1].load = Some(counted);
         analysis.points[2].load = Some(DataLoad { rows: None, ..counted });

@@ -16,29 +16,29 @@ const ROWS_MAX: usize = Colour::ALL.len();
 /// So many rows of one workload share a sheet, whatever their groups: fewer pictures, with similar things side by side.
 const ROWS_TOGETHER_MAX: usize = 4;
 
-/// The dimension that varies in a sweep.
+/// What varies in a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Dimension {
+pub enum SweepAxis {
     /// The number of clients.
     Clients,
     /// The operations that one client keeps in flight.
     Depth,
 }
 
-impl Dimension {
+impl SweepAxis {
     /// The word used everywhere.
     pub fn as_str(self) -> &'static str {
         match self {
-            Dimension::Clients => "clients",
-            Dimension::Depth => "depth",
+            SweepAxis::Clients => "clients",
+            SweepAxis::Depth => "depth",
         }
     }
 
-    /// The point's value in it.
-    pub fn of(self, point: &PointAnalysis) -> u32 {
+    /// The value of `point` on it.
+    pub fn value_at(self, point: &PointAnalysis) -> u32 {
         match self {
-            Dimension::Clients => point.clients,
-            Dimension::Depth => point.depth,
+            SweepAxis::Clients => point.clients,
+            SweepAxis::Depth => point.depth,
         }
     }
 }
@@ -56,8 +56,8 @@ pub struct Group<'a> {
 
 impl Group<'_> {
     /// What varies; `None` for a single place. Where both do, clients count: depth is then in the points' labels.
-    pub fn dimension(&self) -> Option<Dimension> {
-        [Dimension::Clients, Dimension::Depth].into_iter().find(|d| varies(&self.points, |p| d.of(p)))
+    pub fn dimension(&self) -> Option<SweepAxis> {
+        [SweepAxis::Clients, SweepAxis::Depth].into_iter().find(|axis| varies(&self.points, |p| axis.value_at(p)))
     }
 
     /// The workload, and the step where it has any: `insert l.i1`.
@@ -77,7 +77,7 @@ pub struct FigurePoints<'a> {
     /// The places of one group by clients and depth, or those of several groups one after the other.
     pub rows: Vec<Row<'a>>,
     /// What varies between its rows, where they are of one group.
-    pub dimension: Option<Dimension>,
+    pub dimension: Option<SweepAxis>,
 }
 
 /// One place in the matrix of a plan, with its repeats.
@@ -162,8 +162,9 @@ fn cut_up<'a>(
     let firsts: Vec<&PointAnalysis> = places.iter().map(|place| place[0]).collect();
     let row = |place: &Vec<&'a PointAnalysis>| Row { label: short_label(place[0], &firsts), points: place.clone() };
     let one_group = !varies(&firsts, |p| p.group);
-    let dimension =
-        [Dimension::Clients, Dimension::Depth].into_iter().find(|d| one_group && varies(&firsts, |p| d.of(p)));
+    let dimension = [SweepAxis::Clients, SweepAxis::Depth]
+        .into_iter()
+        .find(|axis| one_group && varies(&firsts, |p| axis.value_at(p)));
     let part = |(i, part): (usize, &[Vec<&'a PointAnalysis>])| FigurePoints {
         slug: unique(slugs, &format::slug(name)),
         name: if sheets > 1 { format!("{name}, part {}", i + 1) } else { name.to_owned() },
@@ -181,9 +182,6 @@ fn unique(slugs: &mut BTreeMap<String, u32>, slug: &str) -> String {
     if *seen == 1 { base.to_owned() } else { format!("{base}-{seen}") }
 }
 
-/// A point's place in a dimension.
-type Value = fn(&PointAnalysis) -> u32;
-
 /// What distinguishes `point` among `others`: the dimensions that vary, or its group where the groups differ.
 fn short_label(point: &PointAnalysis, others: &[&PointAnalysis]) -> String {
     let mut parts = Vec::new();
@@ -192,10 +190,9 @@ fn short_label(point: &PointAnalysis, others: &[&PointAnalysis]) -> String {
         let names_it = |setting: &&Setting| setting.role != Role::Workload;
         parts.push(phrases(point.label.group.iter().filter(names_it)).join(" "));
     }
-    let dimensions: [(&str, Value); 2] = [("clients", |p| p.clients), ("depth", |p| p.depth)];
-    for (word, value) in dimensions {
-        if varies(others, value) {
-            parts.push(format!("{word} {}", value(point)));
+    for axis in [SweepAxis::Clients, SweepAxis::Depth] {
+        if varies(others, |other| axis.value_at(other)) {
+            parts.push(format!("{} {}", axis.as_str(), axis.value_at(point)));
         }
     }
     if parts.is_empty() { group_label(point) } else { parts.join(", ") }
@@ -295,12 +292,14 @@ fn does_nothing(value: &str) -> bool {
 
 /// The engines with their versions, if they are few.
 fn engine_versions(points: &[&PointAnalysis]) -> Option<String> {
-    let version = |point: &&PointAnalysis| point.facts.iter().find(|fact| fact.name == "engine.version").cloned();
-    let engine =
-        |point: &&PointAnalysis| Some(format!("{} {}", shortened(&point.target), shortened(&version(point)?.value)));
-    let engines: BTreeSet<String> = points.iter().filter_map(engine).collect();
+    let engines: BTreeSet<String> = points.iter().filter_map(|point| engine_version(point)).collect();
     let all = engines.into_iter().collect::<Vec<_>>();
     (1..=ENGINES_MAX).contains(&all.len()).then(|| all.join(", "))
+}
+
+fn engine_version(point: &PointAnalysis) -> Option<String> {
+    let version = point.traits.engine.version.as_deref()?;
+    Some(format!("{} {}", shortened(&point.engine), shortened(version)))
 }
 
 const ENGINES_MAX: usize = 3;
@@ -332,7 +331,7 @@ fn shortened(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{label, quick, set, settled, with_points};
+    use crate::testing::{label, quick, set, setting, settled, with_points};
     use analysis::SettingValue;
 
     fn labels<'a>(sheet: &'a FigurePoints) -> Vec<&'a str> {
@@ -368,7 +367,7 @@ mod tests {
         let mut other = analysis.points[0].clone();
         (other.id, other.group) = (3, 1);
         set(&mut other, "mode", "rndwr");
-        label(&mut other, &["target", "mode"], &["depth"]);
+        label(&mut other, &["engine", "mode"], &["depth"]);
         analysis.points.push(other);
         let sheets = sheets(&analysis);
         assert_eq!((sheets.len(), sheets[0].name.as_str(), sheets[0].dimension), (1, "file", None));
@@ -382,7 +381,7 @@ mod tests {
         analysis.points.truncate(4);
         for (point, step) in analysis.points.iter_mut().zip(["l.i0", "qr", "l.i0", "qr"]) {
             set(point, "step", step);
-            label(point, &["target", "step", "indexes"], &[]);
+            label(point, &["engine", "step", "indexes"], &[]);
         }
         let names: Vec<(String, usize)> = sheets(&analysis).iter().map(|s| (s.name.clone(), s.rows.len())).collect();
         assert_eq!(names, [("insert l.i0".to_owned(), 2), ("insert qr".to_owned(), 2)]);
@@ -417,7 +416,7 @@ mod tests {
         assert_eq!(labels(&sheets[0]), ["depth 1", "depth 8", "depth 32"]);
         assert_eq!(
             (groups(&analysis)[0].dimension(), sheets[0].dimension),
-            (Some(Dimension::Depth), Some(Dimension::Depth))
+            (Some(SweepAxis::Depth), Some(SweepAxis::Depth))
         );
     }
 
@@ -426,8 +425,8 @@ mod tests {
         let mut analysis = quick();
         for point in &mut analysis.points {
             let name = SettingValue::Name("\u{e9}".repeat(1 + point.group % 2));
-            point.settings.set("target", name);
-            label(point, &["target"], &[]);
+            point.settings.put(setting("engine", name));
+            label(point, &["engine"], &[]);
         }
         let all = sheets(&analysis);
         let slugs: BTreeSet<&str> = all.iter().map(|s| s.slug.as_str()).collect();

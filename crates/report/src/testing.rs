@@ -5,7 +5,7 @@
 //! Limits: the noise is a small multiplicative generator; nothing statistical may be concluded from it.
 
 use analysis::finding::comparison::{PendingShare, WriteDebt};
-use analysis::finding::completeness::{BlockedClients, FewSamples, Interruption, RunLimit, UnfinishedStep};
+use analysis::finding::completeness::{BlockedClients, FewSamples, PointInterruption, RunLimit, UnfinishedStep};
 use analysis::finding::correctness::{CorruptData, FailedOps, InFlightMismatch};
 use analysis::finding::load::HiddenWaits;
 use analysis::finding::machine::{CachedReads, MemoryPressure, MissingCounters};
@@ -13,15 +13,15 @@ use analysis::finding::rates::{HalfRates, LongStalls, Stalls, Unsteadiness};
 use analysis::finding::units::Share;
 use analysis::projection::Obstacle;
 use analysis::{
-    Amounts, Analysis, BackgroundSummary, CounterSeries, Detail, Finding, GeneratorCost, InsertCost, InsertedRows,
-    IntervalPoint, Label, NextStep, OpCost, PointAnalysis, Projection, Quantiles, Rounds, Series, SettingValue,
-    Settings, Severity, Shape, Span, Stall, Subject, Summary, Validity, WorstInterval, verdict,
+    Amounts, Analysis, BackgroundSummary, ClientCost, CounterSeries, Detail, Finding, InsertCost, InsertedRows,
+    IntervalPoint, Label, NextStep, OpCost, PointAnalysis, Projection, Quantiles, Role, Rounds, Series, Setting,
+    SettingValue, Settings, Severity, Shape, Span, Stall, Subject, Summary, Validity, WorstInterval, verdict,
 };
 use model::steady::Window;
 use model::{
     AccessPattern, Bytes, CounterRole, Fact, Generator, Interval, IoWork, KindRow, LatencyCounts, Load, Nanos, OnError,
-    OpKind, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData, PointState, PointTraits, RunData, RunMeta,
-    TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
+    OpKind, Pacing, ParamRole, Params, Phase, PhaseData, Phases, Plan, PointData, PointState, PointTraits, RunData,
+    RunMeta, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
 use plot::figure::{Figure, FigureBody, Panel};
 
@@ -45,7 +45,7 @@ pub const HOSTILE: [&str; 14] = [
 
 /// What a simulated point does.
 struct Sketch {
-    target: &'static str,
+    engine: &'static str,
     workload: &'static str,
     group: usize,
     clients: u32,
@@ -85,7 +85,7 @@ pub fn quick() -> Analysis {
 
 fn sketches() -> Vec<Sketch> {
     let file = |mode: &'static str, group, depth, ops_per_s, stall| Sketch {
-        target: "file",
+        engine: "file",
         workload: "file",
         group,
         clients: 1,
@@ -99,8 +99,8 @@ fn sketches() -> Vec<Sketch> {
         noise: 0.04,
         stall,
     };
-    let insert = |target, group, params, ops_per_s, noise| Sketch {
-        target,
+    let insert = |engine, group, params, ops_per_s, noise| Sketch {
+        engine,
         workload: "insert",
         group,
         clients: 1,
@@ -111,7 +111,7 @@ fn sketches() -> Vec<Sketch> {
         stall: None,
     };
     let oltp = |clients, ops_per_s| Sketch {
-        target: "sqlite",
+        engine: "sqlite",
         workload: "oltp",
         group: 6,
         clients,
@@ -173,7 +173,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         id,
         state: PointState::Complete,
         error: None,
-        target: sketch.target.to_owned(),
+        engine: sketch.engine.to_owned(),
         workload: sketch.workload.to_owned(),
         clients: sketch.clients,
         depth: sketch.depth,
@@ -198,6 +198,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
 fn sketch_traits(sketch: &Sketch) -> PointTraits {
     let mut traits = PointTraits::default();
     traits.engine.durability = Some("os".to_owned());
+    traits.engine.version = Some("3.50.4".to_owned());
     let mode = sketch.params.iter().find(|(name, _)| *name == "mode");
     traits.work.io = mode.map(|(_, mode)| io_work(mode, Bytes(16_384)));
     traits
@@ -209,13 +210,43 @@ fn io_work(mode: &str, block: Bytes) -> IoWork {
 }
 
 fn settings(sketch: &Sketch) -> Settings {
-    let names = [("target", sketch.target), ("workload", sketch.workload)];
+    let names = [("engine", sketch.engine), ("workload", sketch.workload)];
     let counts = [("clients", sketch.clients), ("depth", sketch.depth), ("repeat", 1)];
     let mut settings = Settings::default();
-    names.into_iter().for_each(|(name, value)| settings.set(name, SettingValue::Name(value.to_owned())));
-    sketch.params.iter().for_each(|(name, value)| settings.set(name, setting_value(value)));
-    counts.into_iter().for_each(|(name, value)| settings.set(name, SettingValue::Count(value)));
+    names.into_iter().for_each(|(name, value)| settings.put(setting(name, SettingValue::Name(value.to_owned()))));
+    sketch.params.iter().for_each(|(name, value)| settings.put(setting(name, setting_value(value))));
+    counts.into_iter().for_each(|(name, value)| settings.put(setting(name, SettingValue::Count(value))));
     settings
+}
+
+/// A setting as a run has it: parameters have the roles that engines and workloads declare.
+pub fn setting(name: &str, value: SettingValue) -> Setting {
+    let role = match name {
+        "engine" => Role::Engine,
+        "workload" => Role::Workload,
+        "fs" | "storage_limit" => Role::Ground,
+        "memory_limit" => Role::Size,
+        "pacing" => Role::Pacing,
+        "clients" => Role::Clients,
+        "depth" => Role::Depth,
+        "repeat" => Role::Repeat,
+        _ => Role::Tuning,
+    };
+    match value {
+        SettingValue::Param(value) if role == Role::Tuning => Setting::of_workload(name, param_role(name), value),
+        value => Setting::of_run(name, role, value),
+    }
+}
+
+fn param_role(name: &str) -> ParamRole {
+    match name {
+        "mode" => ParamRole::Mode,
+        "mix" => ParamRole::Mix,
+        "step" => ParamRole::Step,
+        "cache" => ParamRole::CacheSize,
+        "rows" => ParamRole::DataSize,
+        _ => ParamRole::Tuning,
+    }
 }
 
 fn setting_value(text: &str) -> SettingValue {
@@ -227,20 +258,25 @@ pub fn set(point: &mut PointAnalysis, name: &str, text: &str) {
     let count = || text.parse().expect("a number");
     match name {
         "engine" => {
-            point.target = text.to_owned();
-            point.settings.set("target", SettingValue::Name(text.to_owned()));
+            point.engine = text.to_owned();
+            point.settings.put(setting("engine", SettingValue::Name(text.to_owned())));
         }
         "clients" => point.clients = count(),
         "depth" => point.depth = count(),
         "repeat" => point.repeat = count(),
-        _ => point.settings.set(name, setting_value(text)),
+        _ => {
+            let mut setting = setting(name, setting_value(text));
+            // As the workload `file` declares it.
+            setting.used = name != "read_share" || point.settings.word("mode") == Some("rndrw");
+            point.settings.put(setting);
+        }
     }
     if name == "mode" {
         let block = point.traits.work.io.map_or(Bytes(0), |io| io.block);
         point.traits.work.io = Some(io_work(text, block));
     }
     if matches!(name, "clients" | "depth" | "repeat") {
-        point.settings.set(name, SettingValue::Count(count()));
+        point.settings.put(setting(name, SettingValue::Count(count())));
     }
 }
 
@@ -254,9 +290,9 @@ fn sketch_label(sketch: &Sketch) -> Label {
     let settings = settings(sketch);
     let chosen = |names: &[&str]| names.iter().filter_map(|name| settings.get(name).cloned()).collect();
     match sketch.workload {
-        "file" => Label { group: chosen(&["target", "mode"]), place: chosen(&["depth"]) },
-        "oltp" => Label { group: chosen(&["target", "workload", "mix"]), place: chosen(&["clients"]) },
-        _ => Label { group: chosen(&["target", "workload", "indexes"]), place: Vec::new() },
+        "file" => Label { group: chosen(&["engine", "mode"]), place: chosen(&["depth"]) },
+        "oltp" => Label { group: chosen(&["engine", "workload", "mix"]), place: chosen(&["clients"]) },
+        _ => Label { group: chosen(&["engine", "workload", "indexes"]), place: Vec::new() },
     }
 }
 
@@ -362,10 +398,10 @@ fn summary(series: &Series) -> Summary {
         response_ns: Some(times),
         service_ns: Some(times),
         worst: Some(WorstInterval { at_s: worst.at_s, length_s: worst.length_s, ops_per_s: worst.ops_per_s }),
-        generator: GeneratorCost::default(),
+        client: ClientCost::default(),
         achieved: analysis::Achieved::default(),
         cost_per_query: analysis::CostPerQuery::default(),
-        beside: None,
+        background: None,
         cost: OpCost {
             read_bytes_per_op: (mean > 20_000.0).then_some(16_384.0),
             written_bytes_per_op: Some(1.2e7 / mean),
@@ -376,7 +412,7 @@ fn summary(series: &Series) -> Summary {
 }
 
 /// Clients that nearly kept 500 inserts a second beside a run, five rows each.
-pub fn beside() -> BackgroundSummary {
+pub fn background_500() -> BackgroundSummary {
     let times =
         Quantiles { mean: 3e6, p50: 2_000_000, p95: 8_000_000, p99: 12_000_000, p999: 30_000_000, max: 41_000_000 };
     BackgroundSummary {
@@ -427,7 +463,7 @@ pub fn one_of_many_kinds() -> Vec<Finding> {
         FewSamples { ops: 500, grace_ops: 0, highest: None, length_ns: second, failed_ops: 0 }.into(),
         FailedOps { failed_ops: 1, done_ops: 99, failed_share: Share(0.01), quoted: quoted() }.into(),
         CorruptData { corrupt_units: 1, stale_units: 0, misdirected_units: 0, quoted: quoted() }.into(),
-        Interruption { at_ns: Some(second), reason: "Ctrl-C".into() }.into(),
+        PointInterruption { at_ns: Some(second), reason: "Ctrl-C".into() }.into(),
         UnfinishedStep { done_ops: 1, planned_ops: 4, limit: RunLimit::Time { time_ns: second } }.into(),
         stall().into(),
     ];
@@ -464,7 +500,7 @@ pub fn with_points(n: u32) -> Analysis {
         .map(|id| {
             let mut point = point(id, sketch, 120, 1.0);
             set(&mut point, "clients", &id.to_string());
-            label(&mut point, &["target", "workload", "mix"], &["clients"]);
+            label(&mut point, &["engine", "workload", "mix"], &["clients"]);
             point
         })
         .collect();
@@ -616,8 +652,8 @@ pub fn inserts() -> Analysis {
             engine_read_bytes_per_insert: Some(1_100.0),
             engine_written_bytes_per_insert: Some(9_900.0),
             engine_log_bytes_per_insert: Some(500.0),
-            paid_written_bytes_per_insert: Some(12_000.0),
-            debt_bytes: Some(186e6),
+            written_with_drain_bytes_per_insert: Some(12_000.0),
+            pending_bytes: Some(186e6),
             ..base
         },
         InsertCost {
@@ -632,15 +668,15 @@ pub fn inserts() -> Analysis {
         },
         InsertCost {
             block_written_bytes_per_s: Some(80e6),
-            paid_written_bytes_per_insert: Some(12_000.0),
+            written_with_drain_bytes_per_insert: Some(12_000.0),
             ..InsertCost::default()
         },
     ];
     let labels = ["InnoDB l.i1", "MyRocks l.i1", "InnoDB drain"];
     for ((point, cost), name) in analysis.points.iter_mut().zip(costs).zip(labels) {
         (point.workload, point.inserts) = ("insert".to_owned(), Some(cost));
-        point.settings.set("target", SettingValue::Name(name.to_owned()));
-        label(point, &["target"], &[]);
+        point.settings.put(setting("engine", SettingValue::Name(name.to_owned())));
+        label(point, &["engine"], &[]);
         point.settings.remove("durability");
         point.traits.engine.durability = Some("os".to_owned());
     }
@@ -652,7 +688,7 @@ pub fn inserts() -> Analysis {
         pending_bytes: None,
         drain_written_bytes: None,
         drain_left_bytes: None,
-        settled_written_bytes_per_insert: None,
+        written_with_drain_bytes_per_insert: None,
     };
     analysis.points[0].findings.push(Finding::new(Severity::Note, WriteDebt::AfterInserts(pending)));
     analysis
@@ -778,15 +814,15 @@ pub fn hostile() -> Analysis {
     (analysis.meta.plan.title, analysis.meta.plan.name) = (next(), next());
     (analysis.meta.run_id, analysis.meta.plimsoll_version) = (next(), next());
     for p in &mut analysis.points {
-        (p.target, p.workload, p.error) = (next(), next(), Some(next()));
+        (p.engine, p.workload, p.error) = (next(), next(), Some(next()));
         p.settings = Settings::default();
-        p.settings.set("target", SettingValue::Name(next()));
-        (0..2).for_each(|_| p.settings.set(&next(), SettingValue::Param(Value::Word(next()))));
+        p.settings.put(setting("engine", SettingValue::Name(next())));
+        (0..2).for_each(|_| p.settings.put(setting(&next(), SettingValue::Param(Value::Word(next())))));
         p.label = Label { group: p.settings.iter().cloned().collect(), place: Vec::new() };
         p.facts.iter_mut().for_each(|f| (f.name, f.value) = (next(), next()));
-        p.traits.engine.durability = Some(next());
+        (p.traits.engine.durability, p.traits.engine.version) = (Some(next()), Some(next()));
         p.inserts = Some(InsertCost::default());
-        let interruption = Interruption { at_ns: None, reason: next() };
+        let interruption = PointInterruption { at_ns: None, reason: next() };
         p.findings.push(Finding::new(Severity::Note, interruption).about(Subject::Workload(next())));
     }
     with_verdict(analysis)

@@ -5,8 +5,8 @@
 
 use crate::PREPARE_AT_MOST;
 use crate::error::RunnerError;
-use engine::{Instance, Start, WorkloadClients};
-use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_phases};
+use engine::{Instance, StartContext, WorkloadClients};
+use load::{LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
 use model::{Event, IntervalRow, Nanos, Pacing, Phase, Tick, Times, Trial};
 use std::path::Path;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl AdHocRun {
         let def = engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
         let data = engine::shape_of(trial);
         let instance =
-            (def.start)(&Start { engine: def, trial, parent: dir, data: &data, destroy: &[], cgroups: None })?;
+            (def.start)(&StartContext { engine: def, trial, parent: dir, data: &data, destroy: &[], cgroups: None })?;
         let mut started = AdHocRun { instance, stop: stop.clone() };
         match started.make_data(trial) {
             Ok(()) => Ok(started),
@@ -50,8 +50,8 @@ impl AdHocRun {
 
     /// Runs the run phase of `trial`. At least one operation was done in it.
     pub fn measure(&mut self, trial: &Trial) -> Result<PhaseTotals, RunnerError> {
-        self.instance.check(trial)?;
-        let loading = self.instance.clients(trial)?;
+        self.instance.check_trial(trial)?;
+        let loading = self.instance.make_clients(trial)?;
         let (length, ops_max) = (trial.phases.run, trial.phases.ops_max);
         let run = PhasePlan { phase: Phase::Run, length, ops_max, pacing: trial.load.pacing };
         let sums = self.run_phase(loading, run, trial)?;
@@ -67,7 +67,7 @@ impl AdHocRun {
     }
 
     fn make_data(&mut self, trial: &Trial) -> Result<(), RunnerError> {
-        if let Some(loading) = self.instance.loaders(trial)? {
+        if let Some(loading) = self.instance.make_loaders(trial)? {
             let pacing = Pacing::Closed { think: Nanos(0) };
             let prepare = PhasePlan { phase: Phase::Prepare, length: PREPARE_AT_MOST, ops_max: None, pacing };
             self.run_phase(loading, prepare, trial)?;
@@ -76,7 +76,7 @@ impl AdHocRun {
     }
 
     fn run_phase(&self, loading: WorkloadClients, phase: PhasePlan, trial: &Trial) -> Result<PhaseTotals, RunnerError> {
-        let setup = Setup {
+        let setup = PhaseSetup {
             kinds: loading.kinds.len(),
             // One interval is as long as the run phase: what ends in the grace time is then in rows of its own.
             interval: trial.phases.run,
@@ -90,15 +90,15 @@ impl AdHocRun {
     }
 }
 
-fn check_outcome(outcome: Outcome) -> Result<(), RunnerError> {
+fn check_outcome(outcome: LoadOutcome) -> Result<(), RunnerError> {
     match outcome.ended {
-        Ended::Failed { text, .. } => Err(RunnerError::failed(text)),
-        Ended::Stopped(reason) => Err(RunnerError::Stopped(reason)),
-        Ended::AsPlanned if !outcome.hung.is_empty() => {
+        LoadEnd::Failed { text, .. } => Err(RunnerError::failed(text)),
+        LoadEnd::Stopped(reason) => Err(RunnerError::Stopped(reason)),
+        LoadEnd::AsPlanned if !outcome.hung.is_empty() => {
             let text = format!("{} clients were still blocked at the end of the grace time", outcome.hung.len());
             Err(RunnerError::failed(text))
         }
-        Ended::AsPlanned => Ok(()),
+        LoadEnd::AsPlanned => Ok(()),
     }
 }
 

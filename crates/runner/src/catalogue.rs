@@ -3,8 +3,8 @@
 //! In: the slices of engines, workloads and distributions. Out: the catalogue that plans are checked against.
 //! Limits: none.
 
-use model::{Catalogue, Params};
-use workload::Reuse;
+use model::{Catalogue, Params, PointParam, Trial, WorkTraits};
+use workload::DataReuse;
 
 /// All engines, workloads and distributions of this binary.
 pub fn all() -> Catalogue {
@@ -13,15 +13,30 @@ pub fn all() -> Catalogue {
         workloads: workload::WORKLOADS.iter().map(|def| def.entry).collect(),
         distributions: workload::distribution::DISTRIBUTIONS.iter().map(|def| def.entry).collect(),
         run_ops,
+        traits: work_traits,
         shares_data,
         has_step: engine::has_step,
     }
+}
+
+/// The parameters of `trial` as its engine and its workload declare them.
+///
+/// # Panics
+/// If the trial names an engine or a workload that this binary lacks; a plan is checked against the catalogue before.
+pub fn declared_params(trial: &Trial) -> Vec<PointParam> {
+    let engine = engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
+    let workload = workload::find(&trial.workload.name).expect("the plan was checked against the catalogue");
+    PointParam::of_trial(trial, &engine.entry, &workload.entry)
 }
 
 fn run_ops(workload: &str, params: &Params) -> Option<u64> {
     workload::find(workload)?.run_ops(params)
 }
 
+fn work_traits(workload: &str, params: &Params) -> WorkTraits {
+    workload::find(workload).map_or_else(WorkTraits::default, |def| (def.traits)(params))
+}
+
 fn shares_data(workload: &str, params: &Params) -> bool {
-    workload::find(workload).is_some_and(|def| (def.data_reuse)(params) == Reuse::Shared)
+    workload::find(workload).is_some_and(|def| (def.data_reuse)(params) == DataReuse::Shared)
 }

@@ -8,10 +8,10 @@ use crate::events::{RunObserver, note};
 use chrono::{DateTime, Utc};
 use model::Fact;
 use std::path::Path;
-use store::ceilings::{Ceiling, DiskIdentity, recall, remember};
+use store::ceilings::{CeilingEntry, DiskIdentity, recall, remember};
 
 /// Keeps the ceilings that were measured on the disk that `facts` describe.
-pub fn keep(runs: &Path, facts: &[Fact], measured: &[Ceiling], observer: &mut dyn RunObserver) {
+pub fn keep(runs: &Path, facts: &[Fact], measured: &[CeilingEntry], observer: &mut dyn RunObserver) {
     let Some(disk) = DiskIdentity::of(facts).filter(|_| !measured.is_empty()) else { return };
     if let Err(error) = remember(runs, &disk, measured) {
         note(observer, format!("cannot keep the maximum rates in `{}`: {error}; use --runs", runs.display()));
@@ -27,7 +27,7 @@ pub fn known_facts(runs: &Path, place: &[Fact], observer: &mut dyn RunObserver) 
     })
 }
 
-fn as_facts(known: &[Ceiling]) -> Vec<Fact> {
+fn as_facts(known: &[CeilingEntry]) -> Vec<Fact> {
     let each = known.iter().map(|one| {
         let name = format!("ceiling.{}.{}.{}", one.operation, one.block_bytes, one.depth);
         Fact::new(name, format!("{:.0} ops/s", one.ops_per_s))
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn ceilings_become_facts_with_the_date_of_the_oldest() {
-        let one = |depth, measured_unix_ms| Ceiling {
+        let one = |depth, measured_unix_ms| CeilingEntry {
             operation: "read".into(),
             block_bytes: 16_384,
             depth,

@@ -19,7 +19,7 @@ mod preflight;
 mod session;
 
 pub use ad_hoc::{AdHocRun, PhaseTotals};
-pub use catalogue::all as catalogue;
+pub use catalogue::{all as catalogue, declared_params};
 pub use conduct::resume::{ResumedRun, RunInterruption};
 pub use conduct::strategy::{PlanMatrix, Strategy};
 pub use error::RunnerError;

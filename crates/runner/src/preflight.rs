@@ -7,7 +7,7 @@ use crate::ceilings;
 use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
 use host::TargetError;
-use host::device::{Consent, Device};
+use host::device::{BlockDevice, DestroyConsent};
 use model::{Bytes, Catalogue, Fact, Machine, Plan, RunMeta, Trial};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -21,7 +21,7 @@ pub struct RunSite {
     /// The directory of run files and reports.
     pub runs: PathBuf,
     /// Block devices that may be overwritten.
-    pub destroy: Vec<Consent>,
+    pub destroy: Vec<DestroyConsent>,
 }
 
 /// Makes all checks before `plan` is measured at `site`, and asks for passwords that are still missing.
@@ -49,7 +49,7 @@ pub fn check_abilities(plan: &Plan, catalogue: &Catalogue) -> Result<(), RunnerE
 fn check_first_step(trial: &Trial) -> Result<(), RunnerError> {
     let def = workload::find(&trial.workload.name).expect("the plan was checked against the catalogue");
     match (def.data_reuse)(&trial.workload.params) {
-        workload::Reuse::Continues { begins: false, .. } => Err(RunnerError::Unsupported(format!(
+        workload::DataReuse::Continues { begins: false, .. } => Err(RunnerError::Unsupported(format!(
             "step `{}` needs rows, but no earlier step inserts any; add for example `l.i1` to the same --steps list",
             trial.workload.params.word("step")
         ))),
@@ -66,7 +66,7 @@ pub fn check_place(
 ) -> Result<(), RunnerError> {
     host::safety::check_directory(&site.dir)?;
     // Before the check of the space: what killed runs left takes some of it.
-    let swept = host::data_dir::sweep_abandoned(&site.dir, host::volume::release);
+    let swept = host::data_dir::sweep_abandoned(&site.dir, host::volume::release_volume);
     let groups = host::cgroup::sweep_abandoned();
     swept.notes.iter().chain(&groups).for_each(|text| note(observer, text));
     if let Some(used) = swept.in_use.first() {
@@ -90,8 +90,8 @@ pub fn check_targets(plan: &Plan, site: &RunSite) -> Result<(), TargetError> {
 
 /// Refuses a device that holds the directories of data or run files.
 fn check_device(trial: &Trial, site: &RunSite) -> Result<(), TargetError> {
-    let device = trial.target.path.as_deref().and_then(Device::at);
-    match device.filter(|_| engine::estimate::writes(trial)) {
+    let device = trial.target.path.as_deref().and_then(BlockDevice::at);
+    match device.filter(|_| engine::estimate::writes_in_run(trial)) {
         Some(device) => device.check_destroy(&site.destroy, &[&site.dir, existing_ancestor(&site.runs)]),
         None => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! What disks have shown that they can do: a small file beside the run files, so that later runs can be set beside it.
+//! What disks have shown that they can do: a small file in the directory of the run files, so that later runs can be compared with it.
 //!
 //! In: the ceilings that `plimsoll disk` measured, and the disk that they are of. Out: those of a disk, to be entered as facts
 //! of a run. Limits: a disk is known by its name, its model and its file system, which is all that is recorded of it: a disk
@@ -20,7 +20,7 @@ const SIZE_MAX: u64 = 1 << 20;
 
 /// What a disk has shown for one sort of operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ceiling {
+pub struct CeilingEntry {
     /// `read` or `write`; at random, with direct I/O.
     pub operation: String,
     /// The size of each.
@@ -35,12 +35,12 @@ pub struct Ceiling {
     pub kernel: String,
 }
 
-/// By what a disk is known again.
+/// What identifies a disk in later runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskIdentity {
     /// The block device: `vda`.
     pub device: String,
-    /// What it says of itself, where it does.
+    /// The model that it reports; `None` if it reports none.
     pub model: Option<String>,
     /// The file system on it.
     pub filesystem: String,
@@ -51,18 +51,18 @@ pub struct DiskIdentity {
 #[derive(Serialize, Deserialize)]
 struct CeilingsDocument {
     schema: String,
-    disks: Vec<Disk>,
+    disks: Vec<DiskEntry>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Disk {
+struct DiskEntry {
     #[serde(flatten)]
     identity: DiskIdentity,
-    ceilings: Vec<Ceiling>,
+    ceilings: Vec<CeilingEntry>,
 }
 
 impl DiskIdentity {
-    /// That of the disk that `facts` describe; `None` where they name no block device.
+    /// That of the disk that `facts` describe; `None` if they name no block device.
     pub fn of(facts: &[Fact]) -> Option<DiskIdentity> {
         let value = |name: &str| facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone());
         Some(DiskIdentity {
@@ -74,11 +74,11 @@ impl DiskIdentity {
     }
 }
 
-/// The ceilings of `disk` that `runs` remembers; none where it remembers nothing.
+/// The ceilings of `disk` that `runs` has; none if it has no entry.
 ///
 /// # Errors
 /// Where the file is there and is not what it should be: one line for people.
-pub fn recall(runs: &Path, disk: &DiskIdentity) -> Result<Vec<Ceiling>, String> {
+pub fn recall(runs: &Path, disk: &DiskIdentity) -> Result<Vec<CeilingEntry>, String> {
     let known = read(runs)?;
     let own = known.disks.into_iter().find(|known| known.identity == *disk);
     Ok(own.map_or(Vec::new(), |disk| disk.ceilings))
@@ -88,14 +88,14 @@ pub fn recall(runs: &Path, disk: &DiskIdentity) -> Result<Vec<Ceiling>, String> 
 ///
 /// # Errors
 /// Where the file cannot be written.
-pub fn remember(runs: &Path, disk: &DiskIdentity, measured: &[Ceiling]) -> io::Result<()> {
+pub fn remember(runs: &Path, disk: &DiskIdentity, measured: &[CeilingEntry]) -> io::Result<()> {
     let mut known = read(runs).unwrap_or_else(|_| CeilingsDocument::empty());
     let at = known.disks.iter().position(|known| known.identity == *disk).unwrap_or_else(|| {
-        known.disks.push(Disk { identity: disk.clone(), ceilings: Vec::new() });
+        known.disks.push(DiskEntry { identity: disk.clone(), ceilings: Vec::new() });
         known.disks.len() - 1
     });
     let own = &mut known.disks[at].ceilings;
-    let key = |ceiling: &Ceiling| (ceiling.operation.clone(), ceiling.block_bytes, ceiling.depth);
+    let key = |ceiling: &CeilingEntry| (ceiling.operation.clone(), ceiling.block_bytes, ceiling.depth);
     own.retain(|old| measured.iter().all(|new| key(new) != key(old)));
     own.extend(measured.iter().cloned());
     own.sort_by_key(key);
@@ -141,9 +141,9 @@ mod tests {
         DiskIdentity::of(&facts.map(|(name, value)| Fact::new(name, value))).unwrap()
     }
 
-    fn ceiling(operation: &str, depth: u32, ops_per_s: f64) -> Ceiling {
+    fn ceiling(operation: &str, depth: u32, ops_per_s: f64) -> CeilingEntry {
         let (block_bytes, measured_unix_ms, kernel) = (16_384, 1_790_000_000_000, "6.18".into());
-        Ceiling { operation: operation.into(), block_bytes, depth, ops_per_s, measured_unix_ms, kernel }
+        CeilingEntry { operation: operation.into(), block_bytes, depth, ops_per_s, measured_unix_ms, kernel }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use thiserror::Error;
 /// What can go wrong with a run file.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// There is a file already where a new one was to be made.
+    /// A file of that name exists already.
     #[error("`{}` exists already and is never overwritten; choose another name or move it away", path.display())]
     Exists {
         /// The run file.
@@ -22,7 +22,7 @@ pub enum StoreError {
     NotARun {
         /// The file.
         path: PathBuf,
-        /// What it is instead, as far as can be told.
+        /// What it is instead, as far as it is known.
         why: String,
     },
     /// The file has a format that this version does not know.
@@ -35,15 +35,15 @@ pub enum StoreError {
         format: u32,
     },
     /// The file has a format that is read and no longer written.
-    #[error("`{}` was recorded by an older plimsoll (format {format}); it can be read, but no points can be added: start a new run",
-            path.display())]
+    #[error("`{}` was recorded by an older plimsoll (format {format}) and can be read, but not resumed; run its plan again without \
+            `--resume`", path.display())]
     Older {
         /// The run file.
         path: PathBuf,
         /// Its format.
         format: u32,
     },
-    /// Somebody else has the file open.
+    /// Another process has the file open.
     #[error("`{}` is in use: its recorder is still at work, or something reads it; wait until it is closed", path.display())]
     InUse {
         /// The run file.
@@ -74,7 +74,7 @@ pub enum StoreError {
         path: PathBuf,
         /// What was tried.
         doing: &'static str,
-        /// What the file system said.
+        /// The error of the file system.
         cause: io::Error,
     },
     /// What is to be recorded cannot be written as JSON.
@@ -94,7 +94,7 @@ pub enum StoreError {
         path: PathBuf,
         /// What was tried.
         doing: &'static str,
-        /// What SQLite said.
+        /// The error of SQLite.
         cause: rusqlite::Error,
     },
 }
@@ -132,33 +132,33 @@ impl StoreError {
     }
 }
 
-/// What can go wrong while contents are read; the path is added once, by [`Fault::at`].
+/// What can go wrong while contents are read; the path is added once, by [`ReadFault::at`].
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum ReadFault {
     /// SQLite stumbled.
     Sql(rusqlite::Error),
     /// SQLite delivered what cannot be.
     Wrong(String),
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for ReadFault {
     fn from(error: rusqlite::Error) -> Self {
-        Fault::Sql(error)
+        ReadFault::Sql(error)
     }
 }
 
-impl Fault {
+impl ReadFault {
     /// What is wrong, from parts that make a sentence.
-    pub(crate) fn wrong(what: impl Into<String>) -> Fault {
-        Fault::Wrong(what.into())
+    pub(crate) fn wrong(what: impl Into<String>) -> ReadFault {
+        ReadFault::Wrong(what.into())
     }
 
-    /// The error for the caller. What SQLite cannot read is damage, except where the machine is at fault.
+    /// The error for the caller. What SQLite cannot read is damage, unless the machine is at fault.
     pub(crate) fn at(self, path: &Path) -> StoreError {
         match self {
-            Fault::Wrong(what) => StoreError::damaged(path, what),
-            Fault::Sql(cause) if is_machine(&cause) => StoreError::sqlite(path, "read", cause),
-            Fault::Sql(cause) => StoreError::damaged(path, cause.to_string()),
+            ReadFault::Wrong(what) => StoreError::damaged(path, what),
+            ReadFault::Sql(cause) if is_machine(&cause) => StoreError::sqlite(path, "read", cause),
+            ReadFault::Sql(cause) => StoreError::damaged(path, cause.to_string()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Histograms to and from the bytes kept in the run file: HdrHistogram V2 with DEFLATE.
 //!
 //! In: [`Times`]. Out: blobs that any HdrHistogram library reads, and back. Three digits are 1024 buckets to each power of two, and
-//! each of them lies inside one bucket of [`Times`], so the way there and back loses nothing; sum and maximum are columns beside it.
+//! each of them lies inside one bucket of [`Times`], so the way there and back loses nothing; sum and maximum are columns of their own.
 //! Limits: a time of 0 ns is kept as 1 ns. Decoding accepts what this module writes (lowest value 1 ns, three digits) and nothing else. The library sizes
 //! two allocations by fields of the header, one of them up to 4 GiB, so the blob is inflated here within bounds and its
 //! header checked before the library sees it.
@@ -58,16 +58,16 @@ pub(crate) fn decode(blob: &[u8], sum_ns: u64, max_ns: u64) -> Result<Times, Str
 }
 
 fn decode_hdr(blob: &[u8]) -> Result<Histogram<u64>, String> {
-    let plain = inflate(blob)?;
+    let plain = inflate_payload(blob)?;
     check_header(&plain)?;
     let decoded = Deserializer::new().deserialize(&mut plain.as_slice());
     decoded.map_err(|error| format!("a histogram does not decode: {error}"))
 }
 
 /// The V2 histogram inside the compressed one.
-fn inflate(blob: &[u8]) -> Result<Vec<u8>, String> {
+fn inflate_payload(blob: &[u8]) -> Result<Vec<u8>, String> {
     let body = match blob.get(8..) {
-        Some(body) if blob.len() <= BLOB_BYTES_MAX && word(blob, 0) == Some(COMPRESSED_COOKIE) => body,
+        Some(body) if blob.len() <= BLOB_BYTES_MAX && read_word(blob, 0) == Some(COMPRESSED_COOKIE) => body,
         _ => return Err("a histogram is not a compressed HdrHistogram of a plausible size".into()),
     };
     let mut plain = Vec::new();
@@ -82,10 +82,10 @@ fn inflate(blob: &[u8]) -> Result<Vec<u8>, String> {
 /// Accepts only headers that make the library allocate what is there, and counts that it can negate.
 fn check_header(plain: &[u8]) -> Result<(), String> {
     let as_written = plain.len() >= PLAIN_HEADER_BYTES
-        && word(plain, 0) == Some(PLAIN_COOKIE)
-        && word(plain, 4).map(|len| len as usize) == Some(plain.len() - PLAIN_HEADER_BYTES)
-        && word(plain, 12) == Some(DIGITS)
-        && (word(plain, 16), word(plain, 20)) == (Some(0), Some(1));
+        && read_word(plain, 0) == Some(PLAIN_COOKIE)
+        && read_word(plain, 4).map(|len| len as usize) == Some(plain.len() - PLAIN_HEADER_BYTES)
+        && read_word(plain, 12) == Some(DIGITS)
+        && (read_word(plain, 16), read_word(plain, 20)) == (Some(0), Some(1));
     // Nine bytes of ones are the number -2^63, which overflows when the library negates it. They cannot stand in a blob of
     // counts below 2^55 otherwise: only a longer number has eight bytes of ones in a row.
     let negatable = !plain.windows(9).any(|nine| nine == [0xff; 9]);
@@ -96,7 +96,7 @@ fn check_header(plain: &[u8]) -> Result<(), String> {
 }
 
 /// The big-endian number at `at`.
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
+fn read_word(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4).and_then(|four| four.try_into().ok()).map(u32::from_be_bytes)
 }
 

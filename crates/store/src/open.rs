@@ -2,12 +2,12 @@
 //!
 //! In: a path. Out: a hardened connection to a file that is a run of this format.
 //!
-//! A finished run is one file and is opened read-only where it lies. Beside a run that is being recorded, or whose recorder
-//! was killed, lies a log which SQLite can only read by writing there. Such a run is copied with its log to the directory for
+//! A finished run is one file and is opened read-only in its place. A run that is being recorded, or whose recorder
+//! was killed, has a log which SQLite can only read by writing there. Such a run is copied with its log to the directory for
 //! temporary files and recovered there: so it can be read from a read-only place, and the evidence stays as it was found.
-//! Limits: run and log together up to 8 GiB are copied; `TMPDIR` says where to.
+//! Limits: run and log together up to 8 GiB are copied; `TMPDIR` names the directory.
 
-use crate::error::{Fault, StoreError};
+use crate::error::{ReadFault, StoreError};
 use crate::{APPLICATION_ID, FORMAT, schema_of};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
@@ -21,7 +21,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 const COPY_BYTES_MAX: u64 = 8 << 30;
-/// A log starts anew at most once a point; whoever meets that twice in a row has bad luck, five times never happens.
+/// A log is started again at most once a point. To meet that twice in a row is bad luck; five times never happens.
 const COPY_TRIES: usize = 5;
 /// A recorder holds the file for as long as it lives, a reader for milliseconds.
 const IN_USE_WAIT: Duration = Duration::from_millis(500);
@@ -44,13 +44,13 @@ pub(crate) fn reopen(path: &Path) -> Result<Connection, StoreError> {
         format => return Err(StoreError::Older { path: path.to_owned(), format }),
     }
     let opened =
-        connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(|db| db.busy_timeout(IN_USE_WAIT).map(|()| db));
+        open_database(path, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(|db| db.busy_timeout(IN_USE_WAIT).map(|()| db));
     let db = opened.map_err(|error| StoreError::sqlite(path, "open", error))?;
-    distrust(&db).and_then(|()| check_schema(&db, FORMAT)).map_err(|fault| fault.at(path))?;
-    // Only the last connection to a file may leave its log: so this tells whether a recorder is still at work.
+    refuse_stored_sql(&db).and_then(|()| check_schema(&db, FORMAT)).map_err(|fault| fault.at(path))?;
+    // Only the last connection to a file may leave its log: so this shows whether a recorder is still at work.
     match db.pragma_update_and_check(None, "journal_mode", "DELETE", |row| row.get::<_, String>(0)) {
         Ok(mode) if mode == "delete" => Ok(db),
-        Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => Err(Fault::Sql(error).at(path)),
+        Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => Err(ReadFault::Sql(error).at(path)),
         _ => Err(StoreError::InUse { path: path.to_owned() }),
     }
 }
@@ -64,11 +64,11 @@ pub(crate) fn open(path: &Path) -> Result<RunFile, StoreError> {
         false => (open_in_place(path, &header)?, None),
     };
     let run = RunFile { db, format, _copy: copy };
-    harden(&run.db).and_then(|()| check_schema(&run.db, format)).map_err(|fault| fault.at(path))?;
+    harden_connection(&run.db).and_then(|()| check_schema(&run.db, format)).map_err(|fault| fault.at(path))?;
     Ok(run)
 }
 
-/// The first bytes of the file; fewer where it is shorter. Opens nothing but regular files: a FIFO would block.
+/// The first bytes of the file; fewer if it is shorter. Opens nothing but regular files: a FIFO would block.
 fn read_header(path: &Path) -> Result<Vec<u8>, StoreError> {
     let failed = |error| StoreError::io(path, "open", error);
     if !fs::metadata(path).map_err(failed)?.is_file() {
@@ -97,10 +97,10 @@ fn check_identity(path: &Path, header: &[u8]) -> Result<u32, StoreError> {
     if !header.starts_with(MAGIC) || (header.len() as u64) < FILE_HEADER_BYTES {
         return refuse("it is not an SQLite database");
     }
-    if word(header, 68) != APPLICATION_ID {
+    if header_word(header, 68) != APPLICATION_ID {
         return refuse("it is an SQLite database of another program");
     }
-    match word(header, 60) {
+    match header_word(header, 60) {
         0 => Err(StoreError::damaged(path, "its format number is 0")),
         format if schema_of(format).is_some() => Ok(format),
         format => Err(StoreError::Newer { path: path.to_owned(), format }),
@@ -108,41 +108,41 @@ fn check_identity(path: &Path, header: &[u8]) -> Result<u32, StoreError> {
 }
 
 /// The big-endian number at `at`, in a header of full length.
-fn word(header: &[u8], at: usize) -> u32 {
+fn header_word(header: &[u8], at: usize) -> u32 {
     header[at..at + 4].iter().fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
 
-/// Whether the header says that changes go to a log first.
+/// Whether changes go to a log first, by the header.
 fn in_wal_mode(header: &[u8]) -> bool {
     header[18] == 2 || header[19] == 2
 }
 
-/// Whether something lies beside the database that SQLite would take for its log.
+/// Whether SQLite would find a file that it takes for the log of the database.
 fn has_log(path: &Path) -> bool {
-    ["-wal", "-journal"].iter().any(|suffix| fs::symlink_metadata(beside(path, suffix)).is_ok())
+    ["-wal", "-journal"].iter().any(|suffix| fs::symlink_metadata(sibling_path(path, suffix)).is_ok())
 }
 
-/// The file beside `path` whose name ends in `suffix`.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+/// The file in the same directory whose name is that of `path` with `suffix`.
+fn sibling_path(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Opens a finished run where it lies. SQLite neither writes nor makes a file then.
+/// Opens a finished run in its place. SQLite neither writes nor makes a file then.
 fn open_in_place(path: &Path, header: &[u8]) -> Result<Connection, StoreError> {
     check_length(path, header)?;
-    connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|error| Fault::Sql(error).at(path))
+    open_database(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|error| ReadFault::Sql(error).at(path))
 }
 
-/// Tells a file that was cut short in plain words. SQLite would notice, and say "malformed".
+/// Refuses a file that was cut short in plain words. SQLite would notice, and report "malformed".
 fn check_length(path: &Path, header: &[u8]) -> Result<(), StoreError> {
-    // 1 stands for 64 KiB, which 16 bits do not hold.
+    // 1 means 64 KiB, which 16 bits do not hold.
     let page_bytes = match u64::from(header[16]) << 8 | u64::from(header[17]) {
         1 => 65_536,
         bytes => bytes,
     };
-    let told = page_bytes * u64::from(word(header, 28));
+    let told = page_bytes * u64::from(header_word(header, 28));
     let there = fs::metadata(path).map_err(|error| StoreError::io(path, "open", error))?.len();
     match there < told {
         true => Err(StoreError::damaged(path, format!("it is truncated: {there} of {told} bytes"))),
@@ -157,12 +157,12 @@ fn open_copy(path: &Path) -> Result<(Connection, Option<TempDir>), StoreError> {
     let folder = tempfile::Builder::new().prefix("plimsoll-read-").tempdir().map_err(failed)?;
     let copy = folder.path().join("run");
     copy_with_log(path, &copy).map_err(failed)?;
-    let db = connect(&copy, OpenFlags::SQLITE_OPEN_READ_WRITE);
-    Ok((db.map_err(|error| Fault::Sql(error).at(path))?, Some(folder)))
+    let db = open_database(&copy, OpenFlags::SQLITE_OPEN_READ_WRITE);
+    Ok((db.map_err(|error| ReadFault::Sql(error).at(path))?, Some(folder)))
 }
 
 /// Copies database and log, while a recorder may go on writing. The log after the database: so each page that was not yet in
-/// the database is in the log, unless the log was started anew in between, which its first bytes tell (its salts change:
+/// the database is in the log, unless the log was started again in between, which its first bytes show (its salts change:
 /// <https://www.sqlite.org/fileformat.html>, 4.1).
 fn copy_with_log(path: &Path, copy: &Path) -> io::Result<()> {
     for _ in 0..COPY_TRIES {
@@ -170,7 +170,7 @@ fn copy_with_log(path: &Path, copy: &Path) -> io::Result<()> {
         let mut room = COPY_BYTES_MAX;
         copy_file(path, copy, &mut room)?;
         for suffix in ["-wal", "-journal"] {
-            copy_if_there(&beside(path, suffix), &beside(copy, suffix), &mut room)?;
+            copy_if_there(&sibling_path(path, suffix), &sibling_path(copy, suffix), &mut room)?;
         }
         if log_header(copy)? == before {
             return Ok(());
@@ -179,15 +179,15 @@ fn copy_with_log(path: &Path, copy: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::WouldBlock, "it is being written to and does not hold still"))
 }
 
-/// The first bytes of the log; none where there is no log.
+/// The first bytes of the log; none if there is no log.
 fn log_header(path: &Path) -> io::Result<Vec<u8>> {
-    match read_start(&beside(path, "-wal"), LOG_HEADER_BYTES) {
+    match read_start(&sibling_path(path, "-wal"), LOG_HEADER_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         read => read,
     }
 }
 
-/// Copies a log, or removes what an earlier try copied where it has gone.
+/// Copies a log, or removes what an earlier try copied if it has gone.
 fn copy_if_there(from: &Path, to: &Path, room: &mut u64) -> io::Result<()> {
     match copy_file(from, to, room) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => fs::remove_file(to).or(Ok(())),
@@ -208,14 +208,14 @@ fn copy_file(from: &Path, to: &Path, room: &mut u64) -> io::Result<()> {
     Ok(())
 }
 
-fn connect(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
+fn open_database(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)
 }
 
 /// Follows <https://www.sqlite.org/security.html>, "untrusted SQLite database files". No memory map: a file that shrinks
 /// under it would be SIGBUS.
-fn harden(db: &Connection) -> Result<(), Fault> {
-    distrust(db)?;
+fn harden_connection(db: &Connection) -> Result<(), ReadFault> {
+    refuse_stored_sql(db)?;
     // A copy is thrown away: nothing in it need be moved or synced.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     for (limit, most) in LIMITS {
@@ -225,8 +225,8 @@ fn harden(db: &Connection) -> Result<(), Fault> {
     db.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(())).or_else(no_map)
 }
 
-/// Runs no SQL that stands in the file.
-fn distrust(db: &Connection) -> Result<(), Fault> {
+/// Runs no SQL that the file contains.
+fn refuse_stored_sql(db: &Connection) -> Result<(), ReadFault> {
     use DbConfig::{SQLITE_DBCONFIG_DEFENSIVE, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW};
     db.set_db_config(SQLITE_DBCONFIG_DEFENSIVE, true)?;
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -235,10 +235,10 @@ fn distrust(db: &Connection) -> Result<(), Fault> {
 }
 
 /// A SQLite without memory maps answers nothing, which is as good.
-fn no_map(error: rusqlite::Error) -> Result<(), Fault> {
+fn no_map(error: rusqlite::Error) -> Result<(), ReadFault> {
     match error {
         rusqlite::Error::QueryReturnedNoRows => Ok(()),
-        error => Err(Fault::Sql(error)),
+        error => Err(ReadFault::Sql(error)),
     }
 }
 
@@ -257,34 +257,36 @@ const LIMITS: [(Limit, i32); 9] = [
 
 /// Insists that the tables are tables and have the columns of `format`, so that no query here runs SQL of a stranger.
 /// What else is in the file is not looked at: people may add their own indexes and views.
-fn check_schema(db: &Connection, format: u32) -> Result<(), Fault> {
+fn check_schema(db: &Connection, format: u32) -> Result<(), ReadFault> {
     let found = table_definitions(db)?;
     for (name, sql) in expected_tables(format)? {
         match found.get(&name) {
             Some(there) if *there == sql => {}
-            Some(_) => return Err(Fault::wrong(format!("its table `{name}` has another shape than format {format}"))),
-            None => return Err(Fault::wrong(format!("its table `{name}` is missing"))),
+            Some(_) => {
+                return Err(ReadFault::wrong(format!("its table `{name}` has another shape than format {format}")));
+            }
+            None => return Err(ReadFault::wrong(format!("its table `{name}` is missing"))),
         }
     }
     Ok(())
 }
 
 /// The names and definitions of the tables of `format`, which is one that is read.
-pub(crate) fn expected_tables(format: u32) -> Result<BTreeMap<String, String>, Fault> {
+pub(crate) fn expected_tables(format: u32) -> Result<BTreeMap<String, String>, ReadFault> {
     let fresh = Connection::open_in_memory()?;
     fresh.execute_batch(schema_of(format).unwrap_or_default())?;
     table_definitions(&fresh)
 }
 
 /// What is called a table in the file, by name: its definition without comments and layout, which may be edited.
-fn table_definitions(db: &Connection) -> Result<BTreeMap<String, String>, Fault> {
+fn table_definitions(db: &Connection) -> Result<BTreeMap<String, String>, ReadFault> {
     const TABLES: &str = "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL LIMIT 1000";
     let mut query = db.prepare(TABLES)?;
-    let rows = query.query_map([], |row| Ok((row.get(0)?, bare(&row.get::<_, String>(1)?))))?;
+    let rows = query.query_map([], |row| Ok((row.get(0)?, without_comments(&row.get::<_, String>(1)?))))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn bare(sql: &str) -> String {
+fn without_comments(sql: &str) -> String {
     let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
     lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
 }
@@ -296,7 +298,7 @@ mod tests {
     #[test]
     fn the_shape_of_a_table_is_its_sql_without_comments_and_layout() {
         assert_eq!(
-            bare("CREATE TABLE t (\n  a TEXT, -- a comment\n  b  INTEGER\n)"),
+            without_comments("CREATE TABLE t (\n  a TEXT, -- a comment\n  b  INTEGER\n)"),
             "CREATE TABLE t ( a TEXT, b INTEGER )"
         );
     }

@@ -4,11 +4,11 @@
 //!
 //! The file may be hostile, and is read within bounds: 4 GiB of times and 46 days of seconds among them.
 //! A phase that its recorder did not end, because it was killed, ends with its last recorded interval.
-//! Limits: the whole run stands in memory, an hour of seconds with two kinds of operation in 80 to 180 MB (see [`model::run`]);
+//! Limits: all of the run is in memory, an hour of seconds with two kinds of operation in 80 to 180 MB (see [`model::run`]);
 //! while a histogram is decoded, up to 1 MB more. Reading that hour takes 1 to 2 s.
 
 use crate::budget::Budget;
-use crate::error::{Fault, StoreError};
+use crate::error::{ReadFault, StoreError};
 use crate::hdr;
 use crate::open::{self, RunFile};
 use model::{
@@ -44,18 +44,18 @@ pub struct PointHead {
     /// Why it did not complete, for people.
     pub error: Option<String>,
     /// The engine by name, or the path.
-    pub target: String,
+    pub engine: String,
     /// The workload by name.
     pub workload: String,
     /// Clients at once.
     pub clients: u32,
-    /// Operations that one client kept under way.
+    /// Operations that one client kept in flight.
     pub depth: u32,
     /// Which repetition, from 1.
     pub repeat: u32,
     /// What was planned.
     pub trial: Trial,
-    /// What the target said of itself.
+    /// What the engine reported of itself.
     pub facts: Vec<Fact>,
 }
 
@@ -71,21 +71,21 @@ pub fn read_meta(path: &Path) -> Result<RunHead, StoreError> {
     read_head(&run).map_err(|fault| fault.at(path))
 }
 
-fn read_head(run: &RunFile) -> Result<RunHead, Fault> {
+fn read_head(run: &RunFile) -> Result<RunHead, ReadFault> {
     let meta = meta_of(run)?;
     let mut points = Vec::new();
     const POINTS: &str =
         "SELECT id, state, error, target, workload, clients, depth, repeat, trial, facts FROM point ORDER BY id";
     each_row(run, &mut Budget::default(), POINTS, |_, row| {
         points.push(PointHead {
-            id: cell(row, 0)?,
+            id: read_cell(row, 0)?,
             state: state_of(row, 1)?,
-            error: cell(row, 2)?,
-            target: cell(row, 3)?,
-            workload: cell(row, 4)?,
-            clients: cell(row, 5)?,
-            depth: cell(row, 6)?,
-            repeat: cell(row, 7)?,
+            error: read_cell(row, 2)?,
+            engine: read_cell(row, 3)?,
+            workload: read_cell(row, 4)?,
+            clients: read_cell(row, 5)?,
+            depth: read_cell(row, 6)?,
+            repeat: read_cell(row, 7)?,
             trial: json_cell(row, 8, "point.trial")?,
             facts: json_cell(row, 9, "point.facts")?,
         });
@@ -94,10 +94,10 @@ fn read_head(run: &RunFile) -> Result<RunHead, Fault> {
     Ok(RunHead { meta, points })
 }
 
-fn read_run(run: &RunFile) -> Result<RunData, Fault> {
+fn read_run(run: &RunFile) -> Result<RunData, ReadFault> {
     check_tables(run)?;
     let meta = meta_of(run)?;
-    let mut points = Points::default();
+    let mut points = PointReader::default();
     match run.format {
         1 => points.read_points_of_format_1(run)?,
         _ => points.read_points(run)?,
@@ -109,15 +109,15 @@ fn read_run(run: &RunFile) -> Result<RunData, Fault> {
     points.read_generator(run)?;
     points.read_counters(run)?;
     points.read_events(run)?;
-    let mut points = points.settle()?;
+    let mut points = points.into_points()?;
     if run.format == 1 {
-        points.iter_mut().for_each(legacy::declare);
+        points.iter_mut().for_each(legacy::declare_point);
     }
     Ok(RunData { meta, points })
 }
 
 /// Lets SQLite check each table: a page used twice would make rows without end.
-fn check_tables(run: &RunFile) -> Result<(), Fault> {
+fn check_tables(run: &RunFile) -> Result<(), ReadFault> {
     for table in open::expected_tables(run.format)?.keys() {
         let mut said: Option<String> = None;
         run.db.pragma(None, "quick_check", table, |row| {
@@ -126,22 +126,22 @@ fn check_tables(run: &RunFile) -> Result<(), Fault> {
         })?;
         match said.as_deref() {
             Some("ok") => {}
-            Some(what) => return Err(Fault::wrong(format!("table `{table}`: {what}"))),
-            None => return Err(Fault::wrong(format!("table `{table}` cannot be checked"))),
+            Some(what) => return Err(ReadFault::wrong(format!("table `{table}`: {what}"))),
+            None => return Err(ReadFault::wrong(format!("table `{table}` cannot be checked"))),
         }
     }
     Ok(())
 }
 
 /// The fields of the meta data, each a row of its own.
-fn meta_of(run: &RunFile) -> Result<RunMeta, Fault> {
+fn meta_of(run: &RunFile) -> Result<RunMeta, ReadFault> {
     let mut fields = serde_json::Map::new();
     each_row(run, &mut Budget::default(), "SELECT key, value FROM meta", |_, row| {
-        fields.insert(cell(row, 0)?, json_cell(row, 1, "meta.value")?);
+        fields.insert(read_cell(row, 0)?, json_cell(row, 1, "meta.value")?);
         Ok(())
     })?;
     let meta = serde_json::from_value(fields.into());
-    let mut meta: RunMeta = meta.map_err(|error| Fault::wrong(format!("table `meta`: {error}")))?;
+    let mut meta: RunMeta = meta.map_err(|error| ReadFault::wrong(format!("table `meta`: {error}")))?;
     if run.format == 1 {
         meta.machine = Machine::from_facts(&meta.environment);
     }
@@ -153,12 +153,12 @@ fn each_row(
     run: &RunFile,
     budget: &mut Budget,
     sql: &str,
-    mut take: impl FnMut(&mut Budget, &Row) -> Result<(), Fault>,
-) -> Result<(), Fault> {
+    mut take: impl FnMut(&mut Budget, &Row) -> Result<(), ReadFault>,
+) -> Result<(), ReadFault> {
     let mut query = run.db.prepare(sql)?;
     let mut rows = query.query([])?;
     while let Some(row) = rows.next()? {
-        budget.row()?;
+        budget.count_row()?;
         take(budget, row)?;
     }
     Ok(())
@@ -166,7 +166,7 @@ fn each_row(
 
 /// The points as far as they are read.
 #[derive(Default)]
-struct Points {
+struct PointReader {
     list: Vec<PointData>,
     places: HashMap<u32, usize>,
     /// The phases that their recorder did not end.
@@ -174,8 +174,8 @@ struct Points {
     budget: Budget,
 }
 
-impl Points {
-    fn read_points(&mut self, run: &RunFile) -> Result<(), Fault> {
+impl PointReader {
+    fn read_points(&mut self, run: &RunFile) -> Result<(), ReadFault> {
         const POINTS: &str = "SELECT id, state, error, trial, facts, traits FROM point ORDER BY id";
         self.read_points_by(run, POINTS, |row| {
             let traits = json_cell(row, 5, "point.traits")?;
@@ -185,8 +185,8 @@ impl Points {
         self.read_params(run)
     }
 
-    /// There kinds of operation are names, and everything else is recovered from facts.
-    fn read_points_of_format_1(&mut self, run: &RunFile) -> Result<(), Fault> {
+    /// In format 1 kinds of operation are names, and everything else is recovered from facts.
+    fn read_points_of_format_1(&mut self, run: &RunFile) -> Result<(), ReadFault> {
         const POINTS: &str = "SELECT id, state, error, trial, facts, kinds FROM point ORDER BY id";
         self.read_points_by(run, POINTS, |row| {
             let names: Vec<String> = json_cell(row, 5, "point.kinds")?;
@@ -199,8 +199,8 @@ impl Points {
         &mut self,
         run: &RunFile,
         sql: &str,
-        point_in: impl Fn(&Row) -> Result<PointData, Fault>,
-    ) -> Result<(), Fault> {
+        point_in: impl Fn(&Row) -> Result<PointData, ReadFault>,
+    ) -> Result<(), ReadFault> {
         let (list, places) = (&mut self.list, &mut self.places);
         each_row(run, &mut self.budget, sql, |_, row| {
             let point = point_in(row)?;
@@ -210,62 +210,59 @@ impl Points {
         })
     }
 
-    fn read_kinds(&mut self, run: &RunFile) -> Result<(), Fault> {
+    fn read_kinds(&mut self, run: &RunFile) -> Result<(), ReadFault> {
         const KINDS: &str =
             "SELECT point, kind, name, class, background, queries_per_op, rows_per_op FROM kind ORDER BY point, kind";
-        self.each(run, KINDS, |point, _, row| {
-            if whole(row, 1)? != point.kinds.len() as u64 {
-                return Err(Fault::wrong(format!("the kinds of point {} are not numbered from 0", point.id)));
+        self.each_point_row(run, KINDS, |point, _, row| {
+            if read_count(row, 1)? != point.kinds.len() as u64 {
+                return Err(ReadFault::wrong(format!("the kinds of point {} are not numbered from 0", point.id)));
             }
             point.kinds.push(KindDef {
-                name: cell(row, 2)?,
+                name: read_cell(row, 2)?,
                 class: word_cell(row, 3, "kind.class")?,
-                background: cell(row, 4)?,
-                queries_per_op: amount(row, 5)?,
-                rows_per_op: amount(row, 6)?,
+                background: read_cell(row, 4)?,
+                queries_per_op: read_amount(row, 5)?,
+                rows_per_op: read_amount(row, 6)?,
             });
             Ok(())
         })
     }
 
-    fn read_params(&mut self, run: &RunFile) -> Result<(), Fault> {
+    fn read_params(&mut self, run: &RunFile) -> Result<(), ReadFault> {
         const PARAMS: &str = "SELECT point, owner, name, role, used FROM param";
-        self.each(run, PARAMS, |point, _, row| {
-            point.params.push(PointParam {
-                owner: word_cell(row, 1, "param.owner")?,
-                name: cell(row, 2)?,
-                role: word_cell(row, 3, "param.role")?,
-                used: cell(row, 4)?,
-            });
+        self.each_point_row(run, PARAMS, |point, _, row| {
+            let (owner, name): (_, String) = (word_cell(row, 1, "param.owner")?, read_cell(row, 2)?);
+            let role = legacy::refine_role(&name, word_cell(row, 3, "param.role")?);
+            point.params.push(PointParam { owner, name, role, used: read_cell(row, 4)? });
             Ok(())
         })
     }
 
-    fn read_sources(&mut self, run: &RunFile) -> Result<(), Fault> {
+    fn read_sources(&mut self, run: &RunFile) -> Result<(), ReadFault> {
         const SOURCES: &str = "SELECT point, source, name, subject, counters FROM source ORDER BY point, source";
-        self.each(run, SOURCES, |point, _, row| {
-            if whole(row, 1)? != point.sources.len() as u64 {
-                return Err(Fault::wrong(format!("the sources of point {} are not numbered from 0", point.id)));
+        self.each_point_row(run, SOURCES, |point, _, row| {
+            if read_count(row, 1)? != point.sources.len() as u64 {
+                return Err(ReadFault::wrong(format!("the sources of point {} are not numbered from 0", point.id)));
             }
             let counters = json_cell(row, 4, "source.counters")?;
-            point.sources.push(SourceDef { name: cell(row, 2)?, subject: cell(row, 3)?, counters });
+            point.sources.push(SourceDef { name: read_cell(row, 2)?, subject: read_cell(row, 3)?, counters });
             Ok(())
         })
     }
 
-    fn read_phases(&mut self, run: &RunFile) -> Result<(), Fault> {
+    fn read_phases(&mut self, run: &RunFile) -> Result<(), ReadFault> {
         let mut unended = HashSet::new();
         const PHASES: &str = "SELECT point, phase, start_ns, end_ns, offered, unserved FROM phase";
-        self.each(run, PHASES, |point, budget, row| {
-            let (phase, start) = (phase_of(row)?, Tick(whole(row, 2)?));
-            let ended = cell::<Option<i64>>(row, 3)?.is_some();
-            let end = if ended { Tick(whole(row, 3)?) } else { start };
+        self.each_point_row(run, PHASES, |point, budget, row| {
+            let (phase, start) = (phase_of(row)?, Tick(read_count(row, 2)?));
+            let ended = read_cell::<Option<i64>>(row, 3)?.is_some();
+            let end = if ended { Tick(read_count(row, 3)?) } else { start };
             if !ended {
                 unended.insert((point.id, phase));
             }
             let mut data = PhaseData { phase, start, end, unserved: 0, offered: 0, intervals: Vec::new() };
-            budget.add(&mut data.offered, whole(row, 4)?)?;
-            budget.add(&mut data.unserved, whole(row, 5)?)?;
+            budget.add_to(&mut data.offered, read_count(row, 4)?)?;
+            budget.add_to(&mut data.unserved, read_count(row, 5)?)?;
             point.phases.push(data);
             Ok(())
         })?;
@@ -273,111 +270,111 @@ impl Points {
         Ok(())
     }
 
-    fn read_intervals(&mut self, run: &RunFile) -> Result<(), Fault> {
+    fn read_intervals(&mut self, run: &RunFile) -> Result<(), ReadFault> {
         const INTERVALS: &str =
             "SELECT point, phase, interval, start_ns, length_ns, kind, ok, failed, bytes, late FROM interval";
-        self.each(run, INTERVALS, |point, budget, row| {
+        self.each_point_row(run, INTERVALS, |point, budget, row| {
             let kinds = point.kinds.len();
             let interval = interval_of(point, budget, row)?;
-            interval.start = Tick(whole(row, 3)?);
-            interval.length = Nanos(whole(row, 4)?);
-            let Some(kind) = cell::<Option<u8>>(row, 5)? else { return Ok(()) };
+            interval.start = Tick(read_count(row, 3)?);
+            interval.length = Nanos(read_count(row, 4)?);
+            let Some(kind) = read_cell::<Option<u8>>(row, 5)? else { return Ok(()) };
             if usize::from(kind) >= kinds {
-                return Err(Fault::wrong(format!("an interval has operations of kind {kind} of {kinds}")));
+                return Err(ReadFault::wrong(format!("an interval has operations of kind {kind} of {kinds}")));
             }
             let kind = kind_of(interval, budget, OpKind(kind))?;
-            budget.add(&mut kind.ok, whole(row, 6)?)?;
-            budget.add(&mut kind.failed, whole(row, 7)?)?;
-            budget.add(&mut kind.bytes, whole(row, 8)?)?;
-            budget.add(&mut kind.late, whole(row, 9)?)
+            budget.add_to(&mut kind.ok, read_count(row, 6)?)?;
+            budget.add_to(&mut kind.failed, read_count(row, 7)?)?;
+            budget.add_to(&mut kind.bytes, read_count(row, 8)?)?;
+            budget.add_to(&mut kind.late, read_count(row, 9)?)
         })
     }
 
-    fn read_histograms(&mut self, run: &RunFile) -> Result<(), Fault> {
+    fn read_histograms(&mut self, run: &RunFile) -> Result<(), ReadFault> {
         const HISTOGRAMS: &str = "SELECT point, phase, interval, kind, what, count, hdr, sum_ns, max_ns FROM histogram";
-        self.each(run, HISTOGRAMS, |point, budget, row| {
-            let kind: u8 = cell(row, 3)?;
+        self.each_point_row(run, HISTOGRAMS, |point, budget, row| {
+            let kind: u8 = read_cell(row, 3)?;
             let interval = interval_of(point, budget, row)?;
             let Some(kind) = interval.kinds.iter_mut().find(|known| known.kind == OpKind(kind)) else {
-                return Err(Fault::wrong(format!("a histogram of kind {kind} stands without its interval")));
+                return Err(ReadFault::wrong(format!("a histogram of kind {kind} stands without its interval")));
             };
             let times = times_of(row)?;
             // Once for each: response and service may both take it.
-            budget.add(&mut 0, times.len())?;
-            match cell::<String>(row, 4)?.as_str() {
+            budget.add_to(&mut 0, times.len())?;
+            match read_cell::<String>(row, 4)?.as_str() {
                 "response" => add_times(&mut kind.response, &times, budget),
                 "service" => add_times(&mut kind.service, &times, budget),
                 "both" => add_times(&mut kind.response, &times, budget)
                     .and_then(|()| add_times(&mut kind.service, &times, budget)),
-                other => Err(Fault::wrong(format!("a histogram is of `{other}`"))),
+                other => Err(ReadFault::wrong(format!("a histogram is of `{other}`"))),
             }
         })
     }
 
-    fn read_generator(&mut self, run: &RunFile) -> Result<(), Fault> {
+    fn read_generator(&mut self, run: &RunFile) -> Result<(), ReadFault> {
         const GENERATOR: &str =
             "SELECT point, phase, interval, cpu_user_ns, cpu_system_ns, context_switches, lag_count,
                                         lag_sum_ns, lag_max_ns FROM generator";
-        self.each(run, GENERATOR, |point, budget, row| {
+        self.each_point_row(run, GENERATOR, |point, budget, row| {
             let used = &mut interval_of(point, budget, row)?.generator;
-            budget.add(&mut used.cpu_user_ns, whole(row, 3)?)?;
-            budget.add(&mut used.cpu_system_ns, whole(row, 4)?)?;
-            budget.add(&mut used.context_switches, whole(row, 5)?)?;
-            budget.add(&mut used.lag_count, whole(row, 6)?)?;
-            budget.add(&mut used.lag_sum_ns, whole(row, 7)?)?;
-            used.lag_max_ns = used.lag_max_ns.max(whole(row, 8)?);
+            budget.add_to(&mut used.cpu_user_ns, read_count(row, 3)?)?;
+            budget.add_to(&mut used.cpu_system_ns, read_count(row, 4)?)?;
+            budget.add_to(&mut used.context_switches, read_count(row, 5)?)?;
+            budget.add_to(&mut used.lag_count, read_count(row, 6)?)?;
+            budget.add_to(&mut used.lag_sum_ns, read_count(row, 7)?)?;
+            used.lag_max_ns = used.lag_max_ns.max(read_count(row, 8)?);
             Ok(())
         })
     }
 
-    fn read_counters(&mut self, run: &RunFile) -> Result<(), Fault> {
+    fn read_counters(&mut self, run: &RunFile) -> Result<(), ReadFault> {
         const COUNTERS: &str = r#"SELECT point, at_ns, source, "values" FROM counter"#;
-        self.each(run, COUNTERS, |point, _, row| {
-            let source: u16 = cell(row, 2)?;
+        self.each_point_row(run, COUNTERS, |point, _, row| {
+            let source: u16 = read_cell(row, 2)?;
             let values: Vec<Option<f64>> = json_cell(row, 3, "counter.values")?;
             let expected = point.sources.get(usize::from(source)).map(|known| known.counters.len());
             if expected != Some(values.len()) {
-                return Err(Fault::wrong(format!("a reading of source {source} does not fit its definition")));
+                return Err(ReadFault::wrong(format!("a reading of source {source} does not fit its definition")));
             }
-            point.counters.push(CounterSample { at: Tick(whole(row, 1)?), source, values });
+            point.counters.push(CounterSample { at: Tick(read_count(row, 1)?), source, values });
             Ok(())
         })
     }
 
-    fn read_events(&mut self, run: &RunFile) -> Result<(), Fault> {
-        self.each(run, "SELECT point, at_ns, kind, text FROM event", |point, _, row| {
+    fn read_events(&mut self, run: &RunFile) -> Result<(), ReadFault> {
+        self.each_point_row(run, "SELECT point, at_ns, kind, text FROM event", |point, _, row| {
             let kind: EventKind = word_cell(row, 2, "event.kind")?;
-            point.events.push(Event { at: Tick(whole(row, 1)?), kind, text: cell(row, 3)? });
+            point.events.push(Event { at: Tick(read_count(row, 1)?), kind, text: read_cell(row, 3)? });
             Ok(())
         })
     }
 
     /// Calls `take` with every row that `sql` finds and the point that its first column names.
-    fn each(
+    fn each_point_row(
         &mut self,
         run: &RunFile,
         sql: &str,
-        mut take: impl FnMut(&mut PointData, &mut Budget, &Row) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        mut take: impl FnMut(&mut PointData, &mut Budget, &Row) -> Result<(), ReadFault>,
+    ) -> Result<(), ReadFault> {
         let (list, places) = (&mut self.list, &self.places);
         each_row(run, &mut self.budget, sql, |budget, row| {
-            let id: u32 = cell(row, 0)?;
+            let id: u32 = read_cell(row, 0)?;
             match places.get(&id) {
                 Some(place) => take(&mut list[*place], budget, row),
-                None => Err(Fault::wrong(format!("there are rows of point {id}, which there is not"))),
+                None => Err(ReadFault::wrong(format!("there are rows of point {id}, which there is not"))),
             }
         })
     }
 
     /// Ends what a killed recorder left open, fills the holes and puts everything in order.
-    fn settle(mut self) -> Result<Vec<PointData>, Fault> {
+    fn into_points(mut self) -> Result<Vec<PointData>, ReadFault> {
         for point in &mut self.list {
             let length = point.trial.phases.interval;
             for phase in &mut point.phases {
                 if self.unended.contains(&(point.id, phase.phase)) {
                     phase.end = phase.intervals.last().map_or(phase.start, |last| last.start + last.length);
                 }
-                fill(phase, whole_intervals(phase, length), length, &mut self.budget)?;
+                fill_intervals(phase, whole_intervals(phase, length), length, &mut self.budget)?;
                 phase.intervals.iter_mut().for_each(|interval| interval.kinds.sort_by_key(|kind| kind.kind.0));
             }
             point.phases.sort_by_key(|phase| phase.phase);
@@ -388,11 +385,11 @@ impl Points {
     }
 }
 
-fn point_of(row: &Row) -> Result<PointData, Fault> {
+fn point_of(row: &Row) -> Result<PointData, ReadFault> {
     Ok(PointData {
-        id: cell(row, 0)?,
+        id: read_cell(row, 0)?,
         state: state_of(row, 1)?,
-        error: cell(row, 2)?,
+        error: read_cell(row, 2)?,
         trial: json_cell(row, 3, "point.trial")?,
         facts: json_cell(row, 4, "point.facts")?,
         traits: PointTraits::default(),
@@ -406,20 +403,20 @@ fn point_of(row: &Row) -> Result<PointData, Fault> {
 }
 
 /// The interval that columns 1 and 2 name, in a phase that holds at least as many.
-fn interval_of<'a>(point: &'a mut PointData, budget: &mut Budget, row: &Row) -> Result<&'a mut Interval, Fault> {
-    let (word, index): (Phase, u32) = (phase_of(row)?, cell(row, 2)?);
+fn interval_of<'a>(point: &'a mut PointData, budget: &mut Budget, row: &Row) -> Result<&'a mut Interval, ReadFault> {
+    let (word, index): (Phase, u32) = (phase_of(row)?, read_cell(row, 2)?);
     let length = point.trial.phases.interval;
     let Some(phase) = point.phases.iter_mut().find(|known| known.phase == word) else {
-        return Err(Fault::wrong(format!("there are intervals of a phase `{}` that did not begin", word.as_str())));
+        return Err(ReadFault::wrong(format!("there are intervals of a phase `{}` that did not begin", word.as_str())));
     };
-    fill(phase, u64::from(index) + 1, length, budget)?;
+    fill_intervals(phase, u64::from(index) + 1, length, budget)?;
     Ok(&mut phase.intervals[index as usize])
 }
 
 /// Adds empty intervals until there are `count`.
-fn fill(phase: &mut PhaseData, count: u64, length: Nanos, budget: &mut Budget) -> Result<(), Fault> {
+fn fill_intervals(phase: &mut PhaseData, count: u64, length: Nanos, budget: &mut Budget) -> Result<(), ReadFault> {
     let have = phase.intervals.len() as u64;
-    budget.intervals(count.saturating_sub(have))?;
+    budget.count_intervals(count.saturating_sub(have))?;
     let start = phase.start;
     phase.intervals.extend((have..count).map(|index| Interval {
         index: u32::try_from(index).expect("the budget has no room for 2^32 intervals"),
@@ -431,7 +428,7 @@ fn fill(phase: &mut PhaseData, count: u64, length: Nanos, budget: &mut Budget) -
     Ok(())
 }
 
-/// How many intervals of the plan's length end within a phase under load: where none was recorded, nothing was done. The other
+/// How many intervals of the plan's length end within a phase under load: if none was recorded, nothing was done. The other
 /// phases need not be recorded in intervals.
 fn whole_intervals(phase: &PhaseData, length: Nanos) -> u64 {
     match phase.phase {
@@ -441,12 +438,12 @@ fn whole_intervals(phase: &PhaseData, length: Nanos) -> u64 {
 }
 
 /// The part of `interval` that belongs to `kind`.
-fn kind_of<'a>(interval: &'a mut Interval, budget: &mut Budget, kind: OpKind) -> Result<&'a mut KindRow, Fault> {
+fn kind_of<'a>(interval: &'a mut Interval, budget: &mut Budget, kind: OpKind) -> Result<&'a mut KindRow, ReadFault> {
     let known = interval.kinds.iter().position(|known| known.kind == kind);
     let place = match known {
         Some(place) => place,
         None => {
-            budget.memory(size_of::<KindRow>() as u64)?;
+            budget.take_memory(size_of::<KindRow>() as u64)?;
             interval.kinds.push(KindRow::empty(kind));
             interval.kinds.len() - 1
         }
@@ -455,63 +452,64 @@ fn kind_of<'a>(interval: &'a mut Interval, budget: &mut Budget, kind: OpKind) ->
 }
 
 /// The histogram in columns 5 and 6, with its exact sum and maximum in columns 7 and 8.
-fn times_of(row: &Row) -> Result<Times, Fault> {
-    let blob = row.get_ref(6)?.as_blob().map_err(|_| Fault::wrong("a histogram is no blob"))?;
-    let times = hdr::decode(blob, whole(row, 7)?, whole(row, 8)?).map_err(Fault::Wrong)?;
-    match times.len() == whole(row, 5)? {
+fn times_of(row: &Row) -> Result<Times, ReadFault> {
+    let blob = row.get_ref(6)?.as_blob().map_err(|_| ReadFault::wrong("a histogram is no blob"))?;
+    let times = hdr::decode(blob, read_count(row, 7)?, read_count(row, 8)?).map_err(ReadFault::Wrong)?;
+    match times.len() == read_count(row, 5)? {
         true => Ok(times),
-        false => Err(Fault::wrong("a histogram holds another number of operations than its row says")),
+        false => Err(ReadFault::wrong("a histogram holds another number of operations than its row says")),
     }
 }
 
 /// Adds `times` to `sum`. Where both parts of a closed loop share them, they are charged twice, as if they did not.
-fn add_times(sum: &mut Times, times: &Times, budget: &mut Budget) -> Result<(), Fault> {
+fn add_times(sum: &mut Times, times: &Times, budget: &mut Budget) -> Result<(), ReadFault> {
     let before = sum.memory().0;
     sum.add(times);
-    budget.memory(sum.memory().0 - before)
+    budget.take_memory(sum.memory().0 - before)
 }
 
-fn cell<T: FromSql>(row: &Row, column: usize) -> Result<T, Fault> {
+fn read_cell<T: FromSql>(row: &Row, column: usize) -> Result<T, ReadFault> {
     Ok(row.get(column)?)
 }
 
 /// A number that is never below zero.
-fn whole(row: &Row, column: usize) -> Result<u64, Fault> {
-    let value: i64 = cell(row, column)?;
-    u64::try_from(value).map_err(|_| Fault::wrong(format!("there is {value} where only numbers from 0 can be")))
+fn read_count(row: &Row, column: usize) -> Result<u64, ReadFault> {
+    let value: i64 = read_cell(row, column)?;
+    u64::try_from(value).map_err(|_| ReadFault::wrong(format!("there is {value} where only numbers from 0 can be")))
 }
 
 /// An amount that is finite and not below zero.
-fn amount(row: &Row, column: usize) -> Result<f64, Fault> {
-    let value: f64 = cell(row, column)?;
+fn read_amount(row: &Row, column: usize) -> Result<f64, ReadFault> {
+    let value: f64 = read_cell(row, column)?;
     let sound = value.is_finite() && value >= 0.0;
-    sound.then_some(value).ok_or_else(|| Fault::wrong(format!("there is {value} where only amounts from 0 can be")))
+    sound.then_some(value).ok_or_else(|| ReadFault::wrong(format!("there is {value} where only amounts from 0 can be")))
 }
 
-/// A word that stands for one of several things.
-fn word_cell<T: DeserializeOwned>(row: &Row, column: usize, what: &str) -> Result<T, Fault> {
-    let word: String = cell(row, column)?;
+/// A word that names one of several things.
+fn word_cell<T: DeserializeOwned>(row: &Row, column: usize, what: &str) -> Result<T, ReadFault> {
+    let word: String = read_cell(row, column)?;
     let known = T::deserialize(IntoDeserializer::<WordError>::into_deserializer(word.as_str()));
-    known.map_err(|error| Fault::wrong(format!("`{what}`: {error}")))
+    known.map_err(|error| ReadFault::wrong(format!("`{what}`: {error}")))
 }
 
 /// Parsed JSON. serde_json bounds its depth, and refuses numbers beyond the range of `f64`.
-fn json_cell<T: DeserializeOwned>(row: &Row, column: usize, what: &str) -> Result<T, Fault> {
-    let text = row.get_ref(column)?.as_str().map_err(|_| Fault::wrong(format!("`{what}` is no text")))?;
-    serde_json::from_str(text).map_err(|error| Fault::wrong(format!("`{what}` is not the JSON it should be: {error}")))
+fn json_cell<T: DeserializeOwned>(row: &Row, column: usize, what: &str) -> Result<T, ReadFault> {
+    let text = row.get_ref(column)?.as_str().map_err(|_| ReadFault::wrong(format!("`{what}` is no text")))?;
+    serde_json::from_str(text)
+        .map_err(|error| ReadFault::wrong(format!("`{what}` is not the JSON it should be: {error}")))
 }
 
-fn state_of(row: &Row, column: usize) -> Result<PointState, Fault> {
-    let word: String = cell(row, column)?;
+fn state_of(row: &Row, column: usize) -> Result<PointState, ReadFault> {
+    let word: String = read_cell(row, column)?;
     let states = [PointState::Complete, PointState::Partial, PointState::Failed];
     let known = states.into_iter().find(|state| state.as_str() == word);
-    known.ok_or_else(|| Fault::wrong(format!("a point has the state `{word}`")))
+    known.ok_or_else(|| ReadFault::wrong(format!("a point has the state `{word}`")))
 }
 
 /// The phase in column 1.
-fn phase_of(row: &Row) -> Result<Phase, Fault> {
-    let word = row.get_ref(1)?.as_str().map_err(|_| Fault::wrong("a phase is no text"))?;
-    Phase::from_word(word).ok_or_else(|| Fault::wrong(format!("there is a phase `{word}`")))
+fn phase_of(row: &Row) -> Result<Phase, ReadFault> {
+    let word = row.get_ref(1)?.as_str().map_err(|_| ReadFault::wrong("a phase is no text"))?;
+    Phase::from_word(word).ok_or_else(|| ReadFault::wrong(format!("there is a phase `{word}`")))
 }
 
 #[cfg(test)]
@@ -525,7 +523,7 @@ mod tests {
         (1..=10).for_each(|ns| times.record_n(ns, 1));
         let room = size_of::<KindRow>() as u64 + times.memory().0;
         let mut budget = Budget::default();
-        budget.memory(MEMORY_BYTES_MAX - room).unwrap();
+        budget.take_memory(MEMORY_BYTES_MAX - room).unwrap();
         let mut interval =
             Interval { index: 0, start: Tick(0), length: Nanos(1), kinds: Vec::new(), generator: Generator::default() };
         kind_of(&mut interval, &mut budget, OpKind(0)).unwrap();
@@ -537,7 +535,7 @@ mod tests {
             kind_of(&mut interval, &mut budget, OpKind(1)).err(),
         ];
         for refused in refused {
-            assert!(matches!(refused, Some(Fault::Wrong(what)) if what.contains("bytes of times")));
+            assert!(matches!(refused, Some(ReadFault::Wrong(what)) if what.contains("bytes of times")));
         }
         assert_eq!(interval.kinds.len(), 1);
     }

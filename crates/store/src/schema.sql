@@ -46,7 +46,9 @@ CREATE TABLE param (
     point INTEGER NOT NULL REFERENCES point (id),
     owner TEXT NOT NULL,   -- 'engine' or 'workload'
     name TEXT NOT NULL,
-    role TEXT NOT NULL,    -- 'work' (what an operation does), 'ground' (on what), 'size' (how much of it) or 'tuning'
+    role TEXT NOT NULL,    -- what is asked for: 'mode', 'mix', 'step' (the sort of work) or 'work' (a detail of an operation);
+                           -- on what: 'ground' or 'indexes' (the number of secondary indexes); how much:
+                           -- 'cache-size', 'data-size' or 'size'; how: 'tuning'
     used INTEGER NOT NULL, -- 1 if its value has any effect at this point; else 0
     PRIMARY KEY (point, owner, name)
 ) STRICT;

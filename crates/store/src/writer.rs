@@ -5,7 +5,7 @@
 //!
 //! Limits: while recording, commits are handed to the operating system and not synced (WAL, `synchronous=NORMAL`): a power
 //! loss may take the last of them, a kill may not. Syncing would disturb the very disk that is measured, so the log is
-//! moved into the database between points, and within a point only where it grows beyond 64 MiB. Times above 292 years
+//! moved into the database between points, and within a point only if it grows beyond 64 MiB. Times above 292 years
 //! are stored as 292 years.
 
 use crate::error::StoreError;
@@ -28,9 +28,9 @@ use std::time::Duration;
 /// 64 MiB of pages of 4 KiB: what the log may grow to within a point before it is moved into the database.
 const LOG_PAGES_MAX: u32 = 16_384;
 /// 256 KiB of pages of 4 KiB, in place of SQLite's 2 MiB: rows are appended, so old pages are never needed again, and a cache that
-/// goes on filling for a quarter of an hour cannot be told from a leak.
+/// goes on filling for a quarter of an hour looks like a leak.
 const CACHE_PAGES: u32 = 64;
-/// How long the end of a run waits for somebody who reads the file at that moment.
+/// How long the end of a run waits for a process that reads the file at that moment.
 const BUSY_WAIT: Duration = Duration::from_secs(1);
 
 /// A run file being written.
@@ -80,7 +80,7 @@ impl RunWriter {
         match open_new(path, meta) {
             Ok(db) => Ok(RunWriter { path: path.to_owned(), db, encoder: Encoder::new() }),
             Err(error) => {
-                // The file is ours and holds nothing yet; where it cannot be removed either, that error says no more.
+                // The file is ours and empty; if it cannot be removed either, that error adds nothing.
                 let _ = fs::remove_file(path);
                 Err(StoreError::sqlite(path, "create the run file", error))
             }
@@ -90,10 +90,10 @@ impl RunWriter {
     /// Opens a run file whose recorder has gone, to record further points. What is in it stays as it is.
     ///
     /// # Errors
-    /// Where it is not a run file of this format, or somebody has it open.
+    /// If it is not a run file of this format, or another process has it open.
     pub fn reopen(path: &Path) -> Result<RunWriter, StoreError> {
         let db = open::reopen(path)?;
-        let tuned = tune(&db).map(|()| RunWriter { path: path.to_owned(), db, encoder: Encoder::new() });
+        let tuned = set_pragmas(&db).map(|()| RunWriter { path: path.to_owned(), db, encoder: Encoder::new() });
         tuned.map_err(|error| StoreError::sqlite(path, "open", error))
     }
 
@@ -109,7 +109,7 @@ impl RunWriter {
 
     /// Begins a point. It stays `partial` until it is finished.
     pub fn begin_point(&mut self, new: &NewPoint) -> Result<PointId, StoreError> {
-        self.commit("begin a point in", |tx, _| {
+        self.in_transaction("begin a point in", |tx, _| {
             let point = insert_point(tx, new)?;
             (0u8..).zip(new.kinds).try_for_each(|(number, kind)| insert_kind_def(tx, point, number, kind))?;
             new.params.iter().try_for_each(|param| insert_param(tx, point, param))?;
@@ -120,17 +120,17 @@ impl RunWriter {
 
     /// Adds facts that were learnt after the point began. Those with a typed counterpart change the point's traits, too.
     pub fn add_facts(&mut self, point: PointId, facts: &[Fact]) -> Result<(), StoreError> {
-        self.commit("add facts to", |tx, _| {
+        self.in_transaction("add facts to", |tx, _| {
             let mut append =
-                tx.prepare_cached("UPDATE point SET facts = json_insert(facts, '$[#]', json(?2)) WHERE id = ?1")?;
-            facts.iter().try_for_each(|fact| append.execute(params![point.0, json(fact)?]).map(drop))?;
+                tx.prepare_cached("UPDATE point SET facts = json_insert(facts, '$[#]', to_json(?2)) WHERE id = ?1")?;
+            facts.iter().try_for_each(|fact| append.execute(params![point.0, to_json(fact)?]).map(drop))?;
             change_traits(tx, point, |traits| traits.learn_all(facts))
         })
     }
 
     /// Marks `kinds` of a point as those of clients in the background.
     pub fn set_background(&mut self, point: PointId, kinds: &[OpKind], clients: Background) -> Result<(), StoreError> {
-        self.commit("mark kinds in", |tx, _| {
+        self.in_transaction("mark kinds in", |tx, _| {
             let mut mark = tx.prepare_cached("UPDATE kind SET background = 1 WHERE point = ?1 AND kind = ?2")?;
             kinds.iter().try_for_each(|kind| mark.execute(params![point.0, kind.0]).map(drop))?;
             change_traits(tx, point, |traits| traits.course.background = Some(clients))
@@ -139,15 +139,15 @@ impl RunWriter {
 
     /// Begins a phase. Each phase of a point begins once.
     pub fn begin_phase(&mut self, point: PointId, phase: Phase, start: Tick) -> Result<(), StoreError> {
-        self.commit("begin a phase in", |tx, _| {
+        self.in_transaction("begin a phase in", |tx, _| {
             let mut insert = tx.prepare_cached("INSERT INTO phase VALUES (?1, ?2, ?3, NULL, 0, 0)")?;
-            insert.execute(params![point.0, phase.as_str(), int(start.0)]).map(drop)
+            insert.execute(params![point.0, phase.as_str(), sql_int(start.0)]).map(drop)
         })
     }
 
     /// Records everything of one interval tick in one transaction.
     pub fn record(&mut self, point: PointId, batch: &Batch) -> Result<(), StoreError> {
-        self.commit("record an interval in", |tx, encoder| {
+        self.in_transaction("record an interval in", |tx, encoder| {
             batch.intervals.iter().try_for_each(|row| insert_interval(tx, encoder, point, row))?;
             batch.counters.iter().try_for_each(|sample| insert_counter(tx, point, sample))?;
             batch.events.iter().try_for_each(|event| insert_event(tx, point, event))
@@ -163,38 +163,44 @@ impl RunWriter {
         offered: u64,
         unserved: u64,
     ) -> Result<(), StoreError> {
-        self.commit("end a phase in", |tx, _| {
+        self.in_transaction("end a phase in", |tx, _| {
             let mut update = tx.prepare_cached(
                 "UPDATE phase SET end_ns = ?3, offered = ?4, unserved = ?5 WHERE point = ?1 AND phase = ?2",
             )?;
-            let changed = update.execute(params![point.0, phase.as_str(), int(end.0), int(offered), int(unserved)])?;
+            let changed = update.execute(params![
+                point.0,
+                phase.as_str(),
+                sql_int(end.0),
+                sql_int(offered),
+                sql_int(unserved)
+            ])?;
             debug_assert_eq!(changed, 1, "a phase ends that did not begin");
             Ok(())
         })
     }
 
-    /// Says how a point ended, and moves what was logged into the database: between points it disturbs no measurement.
+    /// Records how a point ended, and moves what was logged into the database: between points it disturbs no measurement.
     pub fn finish_point(&mut self, point: PointId, state: PointState, error: Option<&str>) -> Result<(), StoreError> {
-        self.commit("finish a point in", |tx, _| {
+        self.in_transaction("finish a point in", |tx, _| {
             let mut update = tx.prepare_cached("UPDATE point SET state = ?2, error = ?3 WHERE id = ?1")?;
             update.execute(params![point.0, state.as_str(), error]).map(drop)
         })?;
-        let moved = checkpoint(&self.db, "PASSIVE");
+        let moved = move_log(&self.db, "PASSIVE");
         moved.map_err(|error| StoreError::sqlite(&self.path, "finish a point in", error))
     }
 
-    /// Makes the run one file, syncs and closes it. Where somebody reads the file at this moment, a log stays beside it until
+    /// Makes the run one file, syncs and closes it. If a process reads the file at this moment, its log stays until
     /// the last reader has gone; nothing is lost.
     pub fn finish(self) -> Result<(), StoreError> {
         let RunWriter { path, db, .. } = self;
-        let folded = checkpoint(&db, "TRUNCATE").and_then(|()| leave_wal(&db));
+        let folded = move_log(&db, "TRUNCATE").and_then(|()| leave_wal(&db));
         let closed = folded.and_then(|()| db.close().map_err(|(_, error)| error));
         closed.map_err(|error| StoreError::sqlite(&path, "finish the run file", error))?;
-        sync(&path).map_err(|error| StoreError::io(&path, "sync", error))
+        sync_with_directory(&path).map_err(|error| StoreError::io(&path, "sync", error))
     }
 
     /// Does `work` in one transaction.
-    fn commit<T>(
+    fn in_transaction<T>(
         &mut self,
         doing: &'static str,
         work: impl FnOnce(&Transaction, &mut Encoder) -> rusqlite::Result<T>,
@@ -230,12 +236,12 @@ fn open_new(path: &Path, meta: &RunMeta) -> rusqlite::Result<Connection> {
     tx.execute_batch(SCHEMA)?;
     insert_meta(&tx, meta)?;
     tx.commit()?;
-    tune(&db)?;
+    set_pragmas(&db)?;
     Ok(db)
 }
 
-/// Makes `db` record as this module says.
-fn tune(db: &Connection) -> rusqlite::Result<()> {
+/// Makes `db` record as the opening of this module describes.
+fn set_pragmas(db: &Connection) -> rusqlite::Result<()> {
     db.busy_timeout(BUSY_WAIT)?;
     db.set_prepared_statement_cache_capacity(32);
     // On a file system without shared memory SQLite stays with its rollback journal: slower and as safe.
@@ -248,7 +254,7 @@ fn tune(db: &Connection) -> rusqlite::Result<()> {
 /// One row per field of `meta`.
 fn insert_meta(tx: &Transaction, meta: &RunMeta) -> rusqlite::Result<()> {
     let fields: BTreeMap<String, serde_json::Value> =
-        serde_json::to_value(meta).and_then(serde_json::from_value).map_err(unwritable)?;
+        serde_json::to_value(meta).and_then(serde_json::from_value).map_err(json_error)?;
     let mut insert = tx.prepare("INSERT INTO meta VALUES (?1, ?2)")?;
     fields.iter().try_for_each(|(key, value)| insert.execute(params![key, value.to_string()]).map(drop))
 }
@@ -265,7 +271,7 @@ fn insert_point(tx: &Transaction, new: &NewPoint) -> rusqlite::Result<PointId> {
     let mut params: BTreeMap<&str, String> = params.map(|(name, value)| (name.as_str(), value.to_string())).collect();
     params.extend(trial.target.fs.map(|fs| ("fs", fs.kind.to_string())));
     params.extend(trial.target.limits.named());
-    let mut insert = statement(
+    let mut insert = prepare_cached(
         tx,
         "INSERT INTO point (state, error, target, workload, clients, depth, repeat, params, trial, facts, traits)
          VALUES (?1, NULL, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
@@ -277,23 +283,23 @@ fn insert_point(tx: &Transaction, new: &NewPoint) -> rusqlite::Result<PointId> {
         trial.load.clients,
         trial.load.depth,
         trial.repeat,
-        json(&params)?,
-        json(trial)?,
-        json(facts)?,
-        json(&traits)?,
+        to_json(&params)?,
+        to_json(trial)?,
+        to_json(facts)?,
+        to_json(&traits)?,
     ])?;
     Ok(PointId(u32::try_from(tx.last_insert_rowid()).expect("a run has fewer than 2^32 points")))
 }
 
 fn insert_kind_def(tx: &Transaction, point: PointId, number: u8, kind: &KindDef) -> rusqlite::Result<()> {
-    let mut insert = statement(tx, "INSERT INTO kind VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+    let mut insert = prepare_cached(tx, "INSERT INTO kind VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
     let KindDef { name, class, background, queries_per_op, rows_per_op } = kind;
-    insert.execute(params![point.0, number, name, word(class)?, background, queries_per_op, rows_per_op]).map(drop)
+    insert.execute(params![point.0, number, name, to_word(class)?, background, queries_per_op, rows_per_op]).map(drop)
 }
 
 fn insert_param(tx: &Transaction, point: PointId, param: &PointParam) -> rusqlite::Result<()> {
-    let mut insert = statement(tx, "INSERT INTO param VALUES (?1, ?2, ?3, ?4, ?5)")?;
-    insert.execute(params![point.0, word(&param.owner)?, param.name, word(&param.role)?, param.used]).map(drop)
+    let mut insert = prepare_cached(tx, "INSERT INTO param VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    insert.execute(params![point.0, to_word(&param.owner)?, param.name, to_word(&param.role)?, param.used]).map(drop)
 }
 
 /// Lets `change` do its work on the traits of `point`.
@@ -301,14 +307,14 @@ fn change_traits(tx: &Transaction, point: PointId, change: impl FnOnce(&mut Poin
     let text: Option<String> =
         tx.query_row("SELECT traits FROM point WHERE id = ?1", [point.0], |row| row.get(0)).optional()?;
     let Some(text) = text else { return Ok(()) };
-    let mut traits: PointTraits = serde_json::from_str(&text).map_err(unwritable)?;
+    let mut traits: PointTraits = serde_json::from_str(&text).map_err(json_error)?;
     change(&mut traits);
-    tx.execute("UPDATE point SET traits = ?2 WHERE id = ?1", params![point.0, json(&traits)?]).map(drop)
+    tx.execute("UPDATE point SET traits = ?2 WHERE id = ?1", params![point.0, to_json(&traits)?]).map(drop)
 }
 
 fn insert_source(tx: &Transaction, point: PointId, number: u16, source: &SourceDef) -> rusqlite::Result<()> {
-    let mut insert = statement(tx, "INSERT INTO source VALUES (?1, ?2, ?3, ?4, ?5)")?;
-    insert.execute(params![point.0, number, source.name, source.subject, json(&source.counters)?]).map(drop)
+    let mut insert = prepare_cached(tx, "INSERT INTO source VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    insert.execute(params![point.0, number, source.name, source.subject, to_json(&source.counters)?]).map(drop)
 }
 
 /// The rows of one interval: at least one in `interval`, so that an interval in which nothing ended is on record.
@@ -324,23 +330,25 @@ fn insert_interval(tx: &Transaction, encoder: &mut Encoder, point: PointId, row:
 }
 
 fn insert_empty(tx: &Transaction, point: PointId, row: &IntervalRow) -> rusqlite::Result<()> {
-    let mut insert = statement(tx, "INSERT INTO interval VALUES (?1, ?2, ?3, ?4, ?5, NULL, 0, 0, 0, 0)")?;
-    insert.execute(params![point.0, row.phase.as_str(), row.index, int(row.start.0), int(row.length.0)]).map(drop)
+    let mut insert = prepare_cached(tx, "INSERT INTO interval VALUES (?1, ?2, ?3, ?4, ?5, NULL, 0, 0, 0, 0)")?;
+    insert
+        .execute(params![point.0, row.phase.as_str(), row.index, sql_int(row.start.0), sql_int(row.length.0)])
+        .map(drop)
 }
 
 fn insert_kind(tx: &Transaction, point: PointId, row: &IntervalRow, kind: &KindRow) -> rusqlite::Result<()> {
-    let mut insert = statement(tx, "INSERT INTO interval VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+    let mut insert = prepare_cached(tx, "INSERT INTO interval VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
     let values = params![
         point.0,
         row.phase.as_str(),
         row.index,
-        int(row.start.0),
-        int(row.length.0),
+        sql_int(row.start.0),
+        sql_int(row.length.0),
         kind.kind.0,
-        int(kind.ok),
-        int(kind.failed),
-        int(kind.bytes),
-        int(kind.late),
+        sql_int(kind.ok),
+        sql_int(kind.failed),
+        sql_int(kind.bytes),
+        sql_int(kind.late),
     ];
     insert.execute(values).map(drop)
 }
@@ -352,7 +360,7 @@ fn insert_histograms(
     row: &IntervalRow,
     kind: &KindRow,
 ) -> rusqlite::Result<()> {
-    let mut insert = statement(tx, "INSERT INTO histogram VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
+    let mut insert = prepare_cached(tx, "INSERT INTO histogram VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
     let mut put = |what: &str, times: &Times| match times.len() {
         0 => Ok(0),
         count => insert.execute(params![
@@ -361,9 +369,9 @@ fn insert_histograms(
             row.index,
             kind.kind.0,
             what,
-            int(count),
-            int(u64::try_from(times.sum_ns()).unwrap_or(u64::MAX)),
-            int(times.max_ns()),
+            sql_int(count),
+            sql_int(u64::try_from(times.sum_ns()).unwrap_or(u64::MAX)),
+            sql_int(times.max_ns()),
             encoder.encode(times),
         ]),
     };
@@ -376,53 +384,53 @@ fn insert_histograms(
 }
 
 fn insert_generator(tx: &Transaction, point: PointId, row: &IntervalRow) -> rusqlite::Result<()> {
-    let mut insert = statement(tx, "INSERT INTO generator VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
+    let mut insert = prepare_cached(tx, "INSERT INTO generator VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
     let used = &row.generator;
     let values = params![
         point.0,
         row.phase.as_str(),
         row.index,
-        int(used.cpu_user_ns),
-        int(used.cpu_system_ns),
-        int(used.context_switches),
-        int(used.lag_count),
-        int(used.lag_sum_ns),
-        int(used.lag_max_ns),
+        sql_int(used.cpu_user_ns),
+        sql_int(used.cpu_system_ns),
+        sql_int(used.context_switches),
+        sql_int(used.lag_count),
+        sql_int(used.lag_sum_ns),
+        sql_int(used.lag_max_ns),
     ];
     insert.execute(values).map(drop)
 }
 
 fn insert_counter(tx: &Transaction, point: PointId, sample: &CounterSample) -> rusqlite::Result<()> {
-    let mut insert = statement(tx, "INSERT INTO counter VALUES (?1, ?2, ?3, ?4)")?;
-    insert.execute(params![point.0, int(sample.at.0), sample.source, json_numbers(&sample.values)]).map(drop)
+    let mut insert = prepare_cached(tx, "INSERT INTO counter VALUES (?1, ?2, ?3, ?4)")?;
+    insert.execute(params![point.0, sql_int(sample.at.0), sample.source, json_numbers(&sample.values)]).map(drop)
 }
 
 fn insert_event(tx: &Transaction, point: PointId, event: &Event) -> rusqlite::Result<()> {
-    let mut insert = statement(tx, "INSERT INTO event VALUES (?1, ?2, ?3, ?4)")?;
-    insert.execute(params![point.0, int(event.at.0), word(&event.kind)?, event.text]).map(drop)
+    let mut insert = prepare_cached(tx, "INSERT INTO event VALUES (?1, ?2, ?3, ?4)")?;
+    insert.execute(params![point.0, sql_int(event.at.0), to_word(&event.kind)?, event.text]).map(drop)
 }
 
-fn statement<'a>(tx: &'a Transaction, sql: &str) -> rusqlite::Result<CachedStatement<'a>> {
+fn prepare_cached<'a>(tx: &'a Transaction, sql: &str) -> rusqlite::Result<CachedStatement<'a>> {
     tx.prepare_cached(sql)
 }
 
 /// A number for SQLite, whose integers are signed.
-fn int(value: u64) -> i64 {
+fn sql_int(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-fn json(value: &(impl Serialize + ?Sized)) -> rusqlite::Result<String> {
-    serde_json::to_string(value).map_err(unwritable)
+fn to_json(value: &(impl Serialize + ?Sized)) -> rusqlite::Result<String> {
+    serde_json::to_string(value).map_err(json_error)
 }
 
 /// The word by which one of several things is written.
-fn word(value: &impl Serialize) -> rusqlite::Result<String> {
-    let value = serde_json::to_value(value).map_err(unwritable)?;
+fn to_word(value: &impl Serialize) -> rusqlite::Result<String> {
+    let value = serde_json::to_value(value).map_err(json_error)?;
     Ok(value.as_str().expect("it is one of several words").to_owned())
 }
 
 /// What cannot be written as JSON: a path that is not UTF-8.
-fn unwritable(error: serde_json::Error) -> rusqlite::Error {
+fn json_error(error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }
 
@@ -443,7 +451,7 @@ fn json_numbers(values: &[Option<f64>]) -> String {
 }
 
 /// Moves the log into the database. A reader in the way is no error: the rest is moved later.
-fn checkpoint(db: &Connection, mode: &str) -> rusqlite::Result<()> {
+fn move_log(db: &Connection, mode: &str) -> rusqlite::Result<()> {
     db.pragma_update_and_check(None, "wal_checkpoint", mode, |_| Ok(()))
 }
 
@@ -456,7 +464,7 @@ fn leave_wal(db: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Waits until the file and its name are on disk.
-fn sync(path: &Path) -> io::Result<()> {
+fn sync_with_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()?;
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
@@ -484,7 +492,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.plimsoll");
         let mut run = empty_run(&path);
-        // A limit on pages fails where a full disk does, with the same code.
+        // A limit on pages fails in the same place as a full disk, with the same code.
         run.db.pragma_update_and_check(None, "max_page_count", 30, |_| Ok(())).unwrap();
         run.db.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
         let note = Event::new(Tick(1), EventKind::Engine, "before");

@@ -3,25 +3,25 @@
 //! In: mode, block, size and number of files, access distribution, share of reads. Out: block-aligned [`IoOp`]s; the load part
 //! fills the files from their beginnings with writes of 1 MiB. An operation takes 3 ns to make with uniform access and 30 ns
 //! with Zipf.
-//! Limits: one block size. Offsets are multiples of the block, so the end of a file that is no whole block is never accessed;
+//! Limits: one block size. Offsets are multiples of the block, so the rest of a file behind its last full block is never accessed;
 //! each file is a multiple of 4 KiB, so that direct I/O can fill it. Several files are one row of blocks: access is drawn over
-//! all of them, and who comes to the end of a file sequentially goes on with the next.
+//! all of them, and a sequential client that comes to the end of a file goes on with the next.
 //!
 //! A sequential client has a region of its own by default. With `cursor = shared` all clients take their blocks from one
 //! cursor, as those of sysbench do: the device then sees neighbouring blocks from several threads at once, in whatever order
-//! they arrive. Two sources made of such a part deal the blocks to each other and do not repeat each other.
+//! they arrive. Two sources made of such a stream deal the blocks to each other and do not repeat each other.
 //!
 //! With `fsync`, a client syncs every file after each `fsync_every` of its writes, one operation a file, as sysbench does; the
-//! kind of operation is named after the call, so that its times stand beside those of the writes. A client that keeps several
-//! operations under way syncs what was written when the sync begins, and not the writes beside it.
+//! kind of operation is named after the call, so that its times are shown next to those of the writes. A client that keeps several
+//! operations in flight syncs what was written when the sync begins, and not the writes that are in flight with it.
 //!
-//! `seqwr` overwrites blocks that the fill has written: what sysbench calls `seqrewr`. Its `seqwr` makes the files anew and so
-//! times the allocation of space as well; a second word for the same writes would promise what is not there.
+//! `seqwr` overwrites blocks that the fill has written: what sysbench calls `seqrewr`. Its `seqwr` makes new files and so
+//! times the allocation of space as well; a second word for the same writes would promise a difference that there is not.
 
 use crate::distribution::{self, Distribution};
-use crate::program::{ClientIndex, IoProgram, Kind, OpStream};
-use crate::random::{Rng, Words, rng};
-use crate::{Reuse, SequenceState, Workload, WorkloadDef};
+use crate::program::{ClientIndex, IoProgram, OpKindDef, OpStream};
+use crate::random::{Rng, Words, client_rng};
+use crate::{DataReuse, SequenceState, Workload, WorkloadDef};
 use model::{
     AccessPattern, Bytes, Entry, Family, IoKind, IoOp, IoWork, Offset, OpClass, OpKind, ParamDef, ParamKind, ParamRole,
     Params, UsedIf, WorkTraits,
@@ -38,12 +38,12 @@ pub static FILE: WorkloadDef = WorkloadDef {
         families: &[Family::Io],
         params: &[MODE, BLOCK, FILE_SIZE, FILES, ACCESS, READ_SHARE, CURSOR, FSYNC, FSYNC_EVERY],
     },
-    traits,
-    data_reuse: |_| Reuse::Shared,
+    traits: work_traits,
+    data_reuse: |_| DataReuse::Shared,
     data_bytes: |params| Bytes(params.int("files") * file_bytes(params).0),
     // Writes go to blocks that the fill has written.
     growth_bytes_per_op: |_| Bytes(0),
-    io: Some(program),
+    io: Some(io_program),
     sql: None,
     kv: None,
     steps_without_kv: &[],
@@ -56,7 +56,7 @@ const MODE: ParamDef = ParamDef {
     help: "access pattern: random reads (rndrd), writes (rndwr) or both (rndrw), sequential reads (seqrd) or overwrites (seqwr)",
     scales: false,
     shapes_data: false,
-    role: ParamRole::Work,
+    role: ParamRole::Mode,
     meaning: None,
     used_if: None,
 };
@@ -78,7 +78,7 @@ const FILE_SIZE: ParamDef = ParamDef {
     help: "total size of all files; each is rounded down to a multiple of 4 KiB and has at least one block",
     scales: true,
     shapes_data: true,
-    role: ParamRole::Size,
+    role: ParamRole::DataSize,
     meaning: None,
     used_if: None,
 };
@@ -160,15 +160,16 @@ const FILL_WRITE: u64 = 1 << 20;
 /// The largest logical block that a device is likely to have.
 const ALIGNMENT: u64 = 4096;
 
-/// The length of each file: a whole number of 4 KiB, and at least one block.
+/// The length of each file: a multiple of 4 KiB, and at least one block.
 fn file_bytes(params: &Params) -> Bytes {
     let size = params.bytes("file_size").0 / params.int("files") / ALIGNMENT * ALIGNMENT;
     Bytes(size.max(params.bytes("block").0.next_multiple_of(ALIGNMENT)))
 }
 
-fn program(params: &Params, seed: u64, _: &SequenceState) -> IoProgram {
+fn io_program(params: &Params, seed: u64, _: &SequenceState) -> IoProgram {
     let (block, file_bytes) = (params.bytes("block"), file_bytes(params));
     let files = u16::try_from(params.int("files")).expect("`files` is declared within bounds that fit");
+    // Writes of 1 MiB whatever the block of the run is: filling by blocks of 4 KiB would take much longer.
     let fill_writes = u64::from(files) * fill_writes_each(file_bytes);
     IoProgram {
         files,
@@ -177,19 +178,22 @@ fn program(params: &Params, seed: u64, _: &SequenceState) -> IoProgram {
         fill_block: Bytes(FILL_WRITE),
         reads: matches!(params.word("mode"), "rndrd" | "rndrw" | "seqrd"),
         writes: matches!(params.word("mode"), "rndwr" | "rndrw" | "seqwr"),
-        kinds: kinds(params),
-        load: OpStream::new(Some(fill_writes), 1, move |slot| Fill { writes: slot.share(fill_writes), file_bytes }),
-        run: run(params, seed, Blocks { block, files: files.into(), per_file: file_bytes.0 / block.0 }),
+        kinds: op_kinds(params),
+        load: OpStream::new(Some(fill_writes), 1, move |slot| FileFill {
+            writes: slot.share_of(fill_writes),
+            file_bytes,
+        }),
+        run: run_stream(params, seed, BlockSpace { block, files: files.into(), per_file: file_bytes.0 / block.0 }),
     }
 }
 
-fn kinds(params: &Params) -> Vec<Kind> {
+fn op_kinds(params: &Params) -> Vec<OpKindDef> {
     let sync = sync_of(params).unwrap_or(IoKind::Fsync).as_str();
     let all = [("read", OpClass::Read), ("write", OpClass::Write), (sync, OpClass::Sync), ("fill", OpClass::Write)];
-    all.map(|(name, class)| Kind::plain(name, class)).to_vec()
+    all.map(|(name, class)| OpKindDef::without_rows(name, class)).to_vec()
 }
 
-fn traits(params: &Params) -> WorkTraits {
+fn work_traits(params: &Params) -> WorkTraits {
     let (pattern, read_share) = match params.word("mode") {
         "rndrd" => (AccessPattern::Random, 1.0),
         "rndwr" => (AccessPattern::Random, 0.0),
@@ -212,48 +216,50 @@ fn sync_of(params: &Params) -> Option<IoKind> {
     }
 }
 
-fn run(params: &Params, seed: u64, blocks: Blocks) -> OpStream<IoOp> {
-    let transfers = transfers(params, seed, blocks);
+fn run_stream(params: &Params, seed: u64, blocks: BlockSpace) -> OpStream<IoOp> {
+    let transfers = transfer_stream(params, seed, blocks);
     match sync_of(params) {
         None => transfers,
         Some(sync) => with_syncs(transfers, sync, params.int("fsync_every"), blocks.files as u16),
     }
 }
 
-fn transfers(params: &Params, seed: u64, blocks: Blocks) -> OpStream<IoOp> {
-    let access = distribution::of(params.access("access"), blocks.count());
-    let random =
-        |read_share: f64| OpStream::new(None, 1, move |slot| Random::new(slot, seed, blocks, access, read_share));
-    let sequential = |io| match params.word("cursor") {
-        "region" => OpStream::new(None, 1, move |slot| Region::new(slot, blocks, io)),
+fn transfer_stream(params: &Params, seed: u64, blocks: BlockSpace) -> OpStream<IoOp> {
+    let access = distribution::from_access(params.access("access"), blocks.block_count());
+    let read_share = match params.word("mode") {
+        "rndrd" => 1.0,
+        "rndwr" => 0.0,
+        "rndrw" => params.float("read_share"),
+        "seqrd" => return sequential_stream(params, blocks, IoKind::Read),
+        "seqwr" => return sequential_stream(params, blocks, IoKind::Write),
+        other => unreachable!("`mode` is declared without `{other}`"),
+    };
+    OpStream::new(None, 1, move |slot| RandomBlocks::new(slot, seed, blocks, access, read_share))
+}
+
+fn sequential_stream(params: &Params, blocks: BlockSpace, io: IoKind) -> OpStream<IoOp> {
+    match params.word("cursor") {
+        "region" => OpStream::new(None, 1, move |slot| RegionBlocks::new(slot, blocks, io)),
         "shared" => shared_cursor(blocks, io),
         other => unreachable!("`cursor` is declared without `{other}`"),
-    };
-    match params.word("mode") {
-        "rndrd" => random(1.0),
-        "rndwr" => random(0.0),
-        "rndrw" => random(params.float("read_share")),
-        "seqrd" => sequential(IoKind::Read),
-        "seqwr" => sequential(IoKind::Write),
-        other => unreachable!("`mode` is declared without `{other}`"),
     }
 }
 
-/// The whole blocks of all files, one file after the other.
+/// The full blocks of all files, one file after the other.
 #[derive(Clone, Copy)]
-struct Blocks {
+struct BlockSpace {
     block: Bytes,
     files: u64,
     per_file: u64,
 }
 
-impl Blocks {
-    fn count(self) -> u64 {
+impl BlockSpace {
+    fn block_count(self) -> u64 {
         self.files * self.per_file
     }
 
     #[inline]
-    fn op(self, io: IoKind, block: u64) -> IoOp {
+    fn op_on(self, io: IoKind, block: u64) -> IoOp {
         let op_kind = if io == IoKind::Read { READ } else { WRITE };
         // A division takes longer than all the rest of an operation with uniform access.
         let (file, block) = if self.files == 1 { (0, block) } else { (block / self.per_file, block % self.per_file) };
@@ -262,51 +268,52 @@ impl Blocks {
 }
 
 /// Blocks drawn from the access distribution, reads and writes by chance.
-struct Random {
+struct RandomBlocks {
     rng: Rng,
     access: Distribution,
-    blocks: Blocks,
+    blocks: BlockSpace,
     /// Reads among 2^53 operations.
     reads: u64,
 }
 
-impl Random {
-    fn new(slot: ClientIndex, seed: u64, blocks: Blocks, access: Distribution, read_share: f64) -> Self {
+impl RandomBlocks {
+    fn new(slot: ClientIndex, seed: u64, blocks: BlockSpace, access: Distribution, read_share: f64) -> Self {
+        // As an integer, so that a draw is one comparison; 53 bits, since a float has no more.
         let reads = (read_share * (1u64 << 53) as f64) as u64;
-        Random { rng: rng(seed, slot.client), access, blocks, reads }
+        RandomBlocks { rng: client_rng(seed, slot.client), access, blocks, reads }
     }
 }
 
-impl Workload<IoOp> for Random {
-    fn fill(&mut self, ops: &mut [IoOp]) {
+impl Workload<IoOp> for RandomBlocks {
+    fn fill_ops(&mut self, ops: &mut [IoOp]) {
         for op in ops {
             let io = if self.rng.next_u64() >> 11 < self.reads { IoKind::Read } else { IoKind::Write };
-            *op = self.blocks.op(io, self.access.draw(&mut self.rng));
+            *op = self.blocks.op_on(io, self.access.draw(&mut self.rng));
         }
     }
 }
 
 /// One block after the other within the client's region, again and again.
-struct Region {
-    blocks: Blocks,
+struct RegionBlocks {
+    blocks: BlockSpace,
     io: IoKind,
     region: Range<u64>,
     next: u64,
 }
 
-impl Region {
-    fn new(slot: ClientIndex, blocks: Blocks, io: IoKind) -> Self {
-        let share = slot.share(blocks.count());
+impl RegionBlocks {
+    fn new(slot: ClientIndex, blocks: BlockSpace, io: IoKind) -> Self {
+        let share = slot.share_of(blocks.block_count());
         // With more clients than blocks some have no region and share their neighbour's block.
         let region = if share.is_empty() { share.start..share.start + 1 } else { share };
-        Region { blocks, io, next: region.start, region }
+        RegionBlocks { blocks, io, next: region.start, region }
     }
 }
 
-impl Workload<IoOp> for Region {
-    fn fill(&mut self, ops: &mut [IoOp]) {
+impl Workload<IoOp> for RegionBlocks {
+    fn fill_ops(&mut self, ops: &mut [IoOp]) {
         for op in ops {
-            *op = self.blocks.op(self.io, self.next);
+            *op = self.blocks.op_on(self.io, self.next);
             self.next += 1;
             if self.next == self.region.end {
                 self.next = self.region.start;
@@ -317,28 +324,27 @@ impl Workload<IoOp> for Region {
 
 /// One block after the other over all clients, again and again.
 struct SharedCursor {
-    blocks: Blocks,
+    blocks: BlockSpace,
     io: IoKind,
     next: Arc<AtomicU64>,
 }
 
-/// The sources of this part are made one operation ahead: a block is taken from the cursor when it is about to be accessed.
-fn shared_cursor(blocks: Blocks, io: IoKind) -> OpStream<IoOp> {
+/// The sources of this stream are made one operation ahead: a block is taken from the cursor when it is about to be accessed.
+fn shared_cursor(blocks: BlockSpace, io: IoKind) -> OpStream<IoOp> {
     let next = Arc::new(AtomicU64::new(0));
-    let make = move |_: ClientIndex| SharedCursor { blocks, io, next: next.clone() };
-    OpStream { ahead: 1, ..OpStream::new(None, 1, make) }
+    OpStream { ahead: 1, ..OpStream::new(None, 1, move |_| SharedCursor { blocks, io, next: next.clone() }) }
 }
 
 impl Workload<IoOp> for SharedCursor {
-    fn fill(&mut self, ops: &mut [IoOp]) {
+    fn fill_ops(&mut self, ops: &mut [IoOp]) {
         for op in ops {
-            *op = self.blocks.op(self.io, self.next.fetch_add(1, Relaxed) % self.blocks.count());
+            *op = self.blocks.op_on(self.io, self.next.fetch_add(1, Relaxed) % self.blocks.block_count());
         }
     }
 }
 
 /// The transfers of a client, with a sync of every file after so many writes.
-struct Syncing {
+struct SyncingTransfers {
     transfers: Box<dyn Workload<IoOp>>,
     sync: IoKind,
     every: u64,
@@ -350,19 +356,22 @@ struct Syncing {
 }
 
 fn with_syncs(transfers: OpStream<IoOp>, sync: IoKind, every: u64, files: u16) -> OpStream<IoOp> {
-    let of = move |transfers| Syncing { transfers, sync, every, files, writes: 0, syncing: None };
-    OpStream { make: Box::new(move |slot| Box::new(of((transfers.make)(slot)))), ..transfers }
+    let OpStream { make, .. } = transfers;
+    let make = Box::new(move |slot| -> Box<dyn Workload<IoOp>> {
+        Box::new(SyncingTransfers { transfers: make(slot), sync, every, files, writes: 0, syncing: None })
+    });
+    OpStream { make, ..transfers }
 }
 
-impl Workload<IoOp> for Syncing {
-    fn fill(&mut self, ops: &mut [IoOp]) {
+impl Workload<IoOp> for SyncingTransfers {
+    fn fill_ops(&mut self, ops: &mut [IoOp]) {
         for op in ops {
             if let Some(file) = self.syncing {
                 *op = IoOp { op_kind: SYNC, io: self.sync, file, at: Offset(0), len: Bytes(0) };
                 self.syncing = Some(file + 1).filter(|next| *next < self.files);
                 continue;
             }
-            self.transfers.fill(std::slice::from_mut(op));
+            self.transfers.fill_ops(std::slice::from_mut(op));
             self.writes += u64::from(op.io == IoKind::Write);
             if self.writes == self.every {
                 (self.writes, self.syncing) = (0, Some(0));
@@ -372,7 +381,7 @@ impl Workload<IoOp> for Syncing {
 }
 
 /// The client's share of the files, written once from beginning to end. Afterwards slots are writes of no bytes.
-struct Fill {
+struct FileFill {
     writes: Range<u64>,
     file_bytes: Bytes,
 }
@@ -381,8 +390,8 @@ fn fill_writes_each(file_bytes: Bytes) -> u64 {
     file_bytes.0.div_ceil(FILL_WRITE)
 }
 
-impl Workload<IoOp> for Fill {
-    fn fill(&mut self, ops: &mut [IoOp]) {
+impl Workload<IoOp> for FileFill {
+    fn fill_ops(&mut self, ops: &mut [IoOp]) {
         let each = fill_writes_each(self.file_bytes);
         for op in ops {
             let (file, at) = match self.writes.next() {
@@ -402,12 +411,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn program_with(changes: &[(&str, &str)]) -> IoProgram {
-        program(&params(&FILE.entry, changes), 1, &SequenceState::default())
+        io_program(&params(&FILE.entry, changes), 1, &SequenceState::default())
     }
 
     fn ops(part: &OpStream<IoOp>, slot: ClientIndex, count: usize) -> Vec<IoOp> {
         let mut ops = vec![IoOp::default(); count];
-        (part.make)(slot).fill(&mut ops);
+        (part.make)(slot).fill_ops(&mut ops);
         ops
     }
 
@@ -431,7 +440,7 @@ mod tests {
             let program = program_with(&[("mode", mode)]);
             let ops = ops(&program.run, ALONE, 10_000);
             let reads = ops.iter().filter(|op| op.io == IoKind::Read).count() as f64 / 10_000.0;
-            // Standard deviation 0.005 where it is drawn.
+            // Standard deviation 0.005.
             let tolerance = if mode == "rndrw" { 0.025 } else { 0.0 };
             assert!((reads - share).abs() <= tolerance, "{mode}: {reads}");
             assert_eq!(program.writes, share < 1.0);
@@ -456,7 +465,7 @@ mod tests {
                 let mut source = (twice.make)(slot);
                 let mut slots = vec![IoOp::default(); 4];
                 let batches = (0..each.div_ceil(2)).flat_map(|_| {
-                    source.fill(&mut slots);
+                    source.fill_ops(&mut slots);
                     slots.clone()
                 });
                 assert!(batches.take(2 * each).eq(two));
@@ -494,7 +503,7 @@ mod tests {
         assert_eq!(program.run.ahead, 1, "a block that is taken and not accessed would be a gap");
         let mut op = [IoOp::default()];
         let mut turn = |client: usize| {
-            sources[client].fill(&mut op);
+            sources[client].fill_ops(&mut op);
             op[0].at.0 >> 14
         };
         assert_eq!([0, 1, 1, 0, 0, 1, 1].map(&mut turn), [0, 1, 2, 3, 4, 0, 1]);

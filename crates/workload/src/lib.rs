@@ -17,11 +17,11 @@ mod sequence;
 mod workload;
 
 pub use program::{
-    BackgroundOps, ClientIndex, Column, ColumnKind, Index, IoProgram, Kind, KvProgram, OpStream, Partitions,
-    SharedBudget, SqlProgram, Table, Work,
+    BackgroundOps, ClientIndex, ColumnKind, IoProgram, KvProgram, OpKindDef, OpStream, SharedBudget, SqlColumn,
+    SqlIndex, SqlProgram, SqlTable, SqlWork, TablePartitions,
 };
 pub use sequence::SequenceState;
-pub use workload::{Make, Reuse, Unsupported, Workload, WorkloadDef};
+pub use workload::{DataReuse, MakeProgram, UnsupportedParam, Workload, WorkloadDef};
 
 /// All workloads. A new one is one file and one line here.
 pub const WORKLOADS: &[&WorkloadDef] = &[&file::FILE, &insert::INSERT, &oltp::OLTP];
@@ -132,7 +132,7 @@ mod tests {
         let mut slots = vec![O::default(); count];
         let mut all = Vec::new();
         for _ in 0..3 {
-            source.fill(&mut slots);
+            source.fill_ops(&mut slots);
             all.extend_from_slice(&slots);
         }
         all
@@ -155,9 +155,9 @@ mod tests {
     fn buffers_are_reused<O: Slotted>(part: &OpStream<O>) {
         let mut source = (part.make)(ClientIndex { client: 0, clients: 1 });
         let mut slots = vec![O::default(); part.ahead];
-        (0..3).for_each(|_| source.fill(&mut slots));
+        (0..3).for_each(|_| source.fill_ops(&mut slots));
         let before: Vec<_> = slots.iter().map(O::capacities).collect();
-        (0..20).for_each(|_| source.fill(&mut slots));
+        (0..20).for_each(|_| source.fill_ops(&mut slots));
         assert_eq!(before, slots.iter().map(O::capacities).collect::<Vec<_>>());
     }
 
@@ -197,10 +197,10 @@ mod tests {
             let params = defaults(&def.entry);
             let takes = ((def.data_bytes)(&params) > Bytes(0), (def.growth_bytes_per_op)(&params) > Bytes(0));
             let expected: &[(bool, bool)] = match (def.data_reuse)(&params) {
-                Reuse::Shared => &[(true, false)],
-                Reuse::Fresh => &[(false, true)],
-                // What all steps make is known where they end by count, and else what an operation adds.
-                Reuse::Continues { .. } => &[(true, false), (false, true)],
+                DataReuse::Shared => &[(true, false)],
+                DataReuse::Fresh => &[(false, true)],
+                // What all steps make is known if they end by count, and else what an operation adds.
+                DataReuse::Continues { .. } => &[(true, false), (false, true)],
             };
             assert!(expected.contains(&takes), "{}: {takes:?}", def.entry.name);
         }

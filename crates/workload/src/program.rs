@@ -25,9 +25,11 @@ pub struct ClientIndex {
 
 impl ClientIndex {
     /// This client's part of `total` things: contiguous, disjoint from every other client's, together all of them.
-    pub fn share(self, total: u64) -> Range<u64> {
-        let cut = |client: u32| (total as u128 * client as u128 / self.clients as u128) as u64;
-        cut(self.client)..cut(self.client + 1)
+    pub fn share_of(self, total: u64) -> Range<u64> {
+        // 128 bits: the product of a total of bytes and a number of clients may not fit into 64.
+        let [start, end] =
+            [self.client, self.client + 1].map(|client| (total as u128 * client as u128 / self.clients as u128) as u64);
+        start..end
     }
 }
 
@@ -44,13 +46,17 @@ impl SharedBudget {
 
     /// Takes operations for one of `clients` clients: `most`, and fewer when it comes to the end, so that they end within one
     /// operation of each other (guided self-scheduling: C. Polychronopoulos, D. Kuck, IEEE Transactions on Computers 36, 1987). A
-    /// sixteenth of an equal share at most, so that this also holds for a client that is ten times as slow as the others. 0 where
+    /// sixteenth of an equal share at most, so that this also holds for a client that is ten times as slow as the others. 0 if
     /// none is left.
-    pub fn take(&self, most: u64, clients: u32) -> u64 {
-        let share = |left: u64| (left / (16 * u64::from(clients))).clamp(1, most).min(left);
-        let taken = self.0.fetch_update(Relaxed, Relaxed, |left| Some(left - share(left)));
-        taken.map_or(0, share)
+    pub fn take_ops(&self, most: u64, clients: u32) -> u64 {
+        let taken = self.0.fetch_update(Relaxed, Relaxed, |left| Some(left - budget_share(left, most, clients)));
+        taken.map_or(0, |left| budget_share(left, most, clients))
     }
+}
+
+/// What one of `clients` clients takes of a budget of which `left` operations are left: see [`SharedBudget::take_ops`].
+fn budget_share(left: u64, most: u64, clients: u32) -> u64 {
+    (left / (16 * u64::from(clients))).clamp(1, most).min(left)
 }
 
 /// How one client's source of operations is made. Called once per client; two sources of one client repeat each other.
@@ -61,7 +67,7 @@ pub(crate) type StatementsOf = Box<dyn Fn(ClientIndex) -> Vec<u16> + Send + Sync
 
 /// A stream of ops, dealt to several clients: those that make the data set, or those of the run.
 pub struct OpStream<O> {
-    /// How many operations there are over all clients; `None` where they never end. See [`OpStream::ops_of`].
+    /// How many operations there are over all clients; `None` if they never end. See [`OpStream::ops_of`].
     pub ops: Option<u64>,
     /// How often the clients go through their shares.
     pub(crate) passes: u64,
@@ -70,19 +76,20 @@ pub struct OpStream<O> {
     pub ahead: usize,
     /// Makes the source of operations of one client.
     pub make: MakeWorkload<O>,
-    /// The statements of each client, where they are not all.
+    /// The statements of each client, if they are not all.
     pub(crate) statements: Option<StatementsOf>,
-    /// The count that clients take operations from; `None` where each has its share.
+    /// The count that clients take operations from; `None` if each has its share.
     pub shared_budget: Option<SharedBudget>,
 }
 
 impl<O: Op> OpStream<O> {
-    /// The part of `ops` operations with `rows_per_op` rows in each, whose sources `make` makes.
+    /// The stream of `ops` operations with `rows_per_op` rows in each, whose sources `make` makes.
     pub(crate) fn new<W: Workload<O> + 'static>(
         ops: Option<u64>,
         rows_per_op: u64,
         make: impl Fn(ClientIndex) -> W + Send + Sync + 'static,
     ) -> Self {
+        // An operation of 1,000 rows has buffers of 200 KB: 64 of them per client would not stay in any cache.
         let ahead = (AHEAD_MAX / rows_per_op.max(1) as usize).max(1);
         let make = Box::new(move |slot| -> Box<dyn Workload<O>> { Box::new(make(slot)) });
         OpStream { ops, passes: 1, ahead, make, statements: None, shared_budget: None }
@@ -93,50 +100,43 @@ impl<O: Op> OpStream<O> {
         OpStream { shared_budget: self.ops.map(SharedBudget::new), ..self }
     }
 
-    /// The same part, of which each client executes no statements but those that `statements` says.
+    /// The same stream, of which each client executes only the statements that `statements` returns for it.
     pub(crate) fn with_statements(self, statements: impl Fn(ClientIndex) -> Vec<u16> + Send + Sync + 'static) -> Self {
         OpStream { statements: Some(Box::new(statements)), ..self }
     }
 
-    /// The numbers of the statements that the client in `slot` executes; `None` where they may be any.
+    /// The numbers of the statements that the client in `slot` executes; `None` if they may be any.
     pub fn statements_of(&self, slot: ClientIndex) -> Option<Vec<u16>> {
         self.statements.as_ref().map(|statements| statements(slot))
     }
 
-    /// How many operations the client in `slot` must perform for the part to be complete: its source deals these and
-    /// no other client's does. `None` where they never end. In a part in common it is an equal share, and clients may have others.
+    /// How many operations the client in `slot` must perform for the stream to be complete: its source deals these and
+    /// no other client's does. `None` if they never end. With a shared budget it is an equal share, and a client may take more or less.
     pub fn ops_of(&self, slot: ClientIndex) -> Option<u64> {
-        let share = self.ops.map(|total| slot.share(total / self.passes))?;
+        let share = self.ops.map(|total| slot.share_of(total / self.passes))?;
         Some((share.end - share.start) * self.passes)
     }
 }
 
 impl<O: Op + 'static> OpStream<O> {
-    /// The same operations `times` over: each client begins again when it is through with its own. A part that never ends is
-    /// as it was.
+    /// The same operations `times` over: each client begins again when it has done its own. A stream that never ends stays
+    /// as it is.
     pub fn repeated(self, times: u32) -> OpStream<O> {
         let Some(ops) = self.ops else { return self };
         let make = Arc::new(self.make);
-        let again = move |slot: ClientIndex| -> Box<dyn Workload<O>> {
-            let share = slot.share(ops);
+        let repeat = Box::new(move |slot: ClientIndex| -> Box<dyn Workload<O>> {
+            let share = slot.share_of(ops);
             let each = share.end - share.start;
-            Box::new(Repeated { pass: make(slot), make: make.clone(), slot, each, left: each })
-        };
+            Box::new(RepeatedOps { pass: make(slot), make: make.clone(), slot, each, left: each })
+        });
         let times = u64::from(times);
         let (passes, statements) = (self.passes * times, self.statements);
-        OpStream {
-            ops: Some(ops * times),
-            passes,
-            ahead: self.ahead,
-            make: Box::new(again),
-            statements,
-            shared_budget: None,
-        }
+        OpStream { ops: Some(ops * times), passes, ahead: self.ahead, make: repeat, statements, shared_budget: None }
     }
 }
 
 /// The operations of a client, from the beginning again when they are over.
-struct Repeated<O> {
+struct RepeatedOps<O> {
     make: Arc<MakeWorkload<O>>,
     slot: ClientIndex,
     /// Operations of one pass.
@@ -146,15 +146,16 @@ struct Repeated<O> {
     pass: Box<dyn Workload<O>>,
 }
 
-impl<O: Op> Workload<O> for Repeated<O> {
-    fn fill(&mut self, ops: &mut [O]) {
+impl<O: Op> Workload<O> for RepeatedOps<O> {
+    fn fill_ops(&mut self, ops: &mut [O]) {
         let mut rest = ops;
         while !rest.is_empty() {
             if self.left == 0 {
+                // A new source of the same client repeats the first one exactly.
                 (self.pass, self.left) = ((self.make)(self.slot), self.each.max(1));
             }
             let (now, later) = rest.split_at_mut(rest.len().min(self.left as usize));
-            self.pass.fill(now);
+            self.pass.fill_ops(now);
             self.left -= now.len() as u64;
             rest = later;
         }
@@ -176,7 +177,7 @@ pub struct IoProgram {
     /// Whether the run writes.
     pub writes: bool,
     /// The kinds of operation.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<OpKindDef>,
     /// Fills the files.
     pub load: OpStream<IoOp>,
     /// Reads and writes them.
@@ -186,7 +187,7 @@ pub struct IoProgram {
 /// A workload on tables of an SQL engine.
 pub struct SqlProgram {
     /// The tables that must exist before the load.
-    pub schema: Vec<Table>,
+    pub schema: Vec<SqlTable>,
     /// The statements of the run, with `?` for each argument.
     pub statements: Vec<String>,
     /// The statements of the load.
@@ -194,11 +195,11 @@ pub struct SqlProgram {
     /// Whether the run writes.
     pub writes: bool,
     /// The kinds of operation.
-    pub kinds: Vec<Kind>,
-    /// Fills the tables, where they do not begin empty.
+    pub kinds: Vec<OpKindDef>,
+    /// Fills the tables, unless they begin empty.
     pub load: Option<OpStream<SqlOp>>,
-    /// Who says what the measured operations are.
-    pub work: Work,
+    /// What the measured operations are.
+    pub work: SqlWork,
     /// The measured operations.
     pub run: OpStream<SqlOp>,
     /// The background load, if there is one.
@@ -212,10 +213,10 @@ pub struct KvProgram {
     /// Whether the run writes.
     pub writes: bool,
     /// The kinds of operation.
-    pub kinds: Vec<Kind>,
-    /// Fills the key spaces, where they do not begin empty.
+    pub kinds: Vec<OpKindDef>,
+    /// Fills the key spaces, unless they begin empty.
     pub load: Option<OpStream<KvOp>>,
-    /// Whether each measured operation is a drain, as [`Work::Drain`] has it.
+    /// Whether each measured operation is a drain, as [`SqlWork::Drain`] has it.
     pub drains: bool,
     /// The measured operations.
     pub run: OpStream<KvOp>,
@@ -223,35 +224,35 @@ pub struct KvProgram {
     pub background: Option<BackgroundOps<KvOp>>,
 }
 
-/// Who says what a measured operation on an SQL engine is.
+/// What a measured operation on an SQL engine is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Work {
-    /// The operation itself, by its calls.
+pub enum SqlWork {
+    /// The statements that it calls.
     Calls,
-    /// The engine: it makes the secondary indexes of the table, of these, whose number the operation's one call has in the place
-    /// of a statement's.
-    Indexes(Vec<Table>),
-    /// The engine: it waits until what was written before is where it is to stay, as it does when data was made.
+    /// The engine makes the secondary indexes of one of these tables; the operation's one call has the table's number in place of a
+    /// statement's.
+    Indexes(Vec<SqlTable>),
+    /// The engine writes its write debt, as it does after a load.
     Drain,
 }
 
 /// One kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Kind {
+pub struct OpKindDef {
     /// Its name in run files, tables and charts.
     pub name: &'static str,
     /// What its operations do.
     pub class: OpClass,
-    /// How many statements one operation is, BEGIN and COMMIT included; 1 where operations are no statements.
+    /// How many statements one operation is, BEGIN and COMMIT included; 1 if operations are no statements.
     pub queries: f64,
-    /// How many rows one operation inserts, on the whole: the last of several may insert fewer.
+    /// How many rows one operation inserts on average: the last of several may insert fewer.
     pub rows: f64,
 }
 
-impl Kind {
+impl OpKindDef {
     /// One statement, or none, that inserts nothing.
-    pub const fn plain(name: &'static str, class: OpClass) -> Kind {
-        Kind { name, class, queries: 1.0, rows: 0.0 }
+    pub const fn without_rows(name: &'static str, class: OpClass) -> OpKindDef {
+        OpKindDef { name, class, queries: 1.0, rows: 0.0 }
     }
 }
 
@@ -267,38 +268,38 @@ pub struct BackgroundOps<O> {
 
 /// A table of an SQL engine. Every insert names every column, so there are no defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Table {
+pub struct SqlTable {
     /// Its name: letters, digits and underscores.
     pub name: String,
     /// Its columns in order.
-    pub columns: Vec<Column>,
+    pub columns: Vec<SqlColumn>,
     /// The column that is the primary key.
     pub primary_key: &'static str,
     /// Its secondary indexes, none unique.
-    pub indexes: Vec<Index>,
-    /// How its rows are spread over partitions, where they are.
-    pub partitions: Option<Partitions>,
+    pub indexes: Vec<SqlIndex>,
+    /// How its rows are spread over partitions, if they are.
+    pub partitions: Option<TablePartitions>,
 }
 
 /// Partitions by ranges of the primary key, and one more behind them for all larger keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Partitions {
+pub struct TablePartitions {
     /// How many keys each of them takes; the first begins at 1.
     pub rows: u64,
     /// How many there are before the one for the rest.
     pub count: u64,
 }
 
-impl Partitions {
+impl TablePartitions {
     /// The first key after each partition but the last.
-    pub fn ends(self) -> impl Iterator<Item = u64> {
+    pub fn end_keys(self) -> impl Iterator<Item = u64> {
         (1..=self.count).map(move |nth| 1 + nth * self.rows)
     }
 }
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
+pub struct SqlColumn {
     /// Its name.
     pub name: &'static str,
     /// What it holds.
@@ -307,16 +308,23 @@ pub struct Column {
     pub not_null: bool,
 }
 
+impl SqlColumn {
+    /// A column that refuses NULL.
+    pub(crate) const fn not_null(name: &'static str, kind: ColumnKind) -> SqlColumn {
+        SqlColumn { name, kind, not_null: true }
+    }
+}
+
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
-    /// A whole number of 32 bits; arguments are [`SqlArg::Int`].
+    /// An integer of 32 bits; arguments are [`SqlArg::Int`].
     Int,
-    /// A whole number of 64 bits; arguments are [`SqlArg::Int`].
+    /// An integer of 64 bits; arguments are [`SqlArg::Int`].
     BigInt,
     /// A floating-point number of 32 bits; arguments are [`SqlArg::Float`].
     Float,
-    /// Text of this many characters, padded with blanks where the engine does that; arguments are [`SqlArg::Text`].
+    /// Text of this many characters, padded with blanks if the engine does that; arguments are [`SqlArg::Text`].
     Char(u16),
     /// Text of at most so many characters; arguments are [`SqlArg::Text`].
     VarChar(u16),
@@ -326,14 +334,14 @@ pub enum ColumnKind {
 
 /// A secondary index of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Index {
+pub struct SqlIndex {
     /// Its name, unique within its table only.
     pub name: String,
     /// The columns it orders by.
     pub columns: Vec<&'static str>,
 }
 
-/// Adds a call of `statement` with whole numbers.
+/// Adds a call of `statement` with integers.
 #[inline]
 pub(crate) fn call_with_ints(op: &mut SqlOp, statement: u16, ints: &[i64]) {
     op.calls.push(SqlCall { statement, args: ints.len() as u16 });
@@ -375,7 +383,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_shares_of_all_clients_are_the_whole_and_differ_by_one_at_most(total: u64, clients in 1u32..100) {
-            let shares: Vec<_> = (0..clients).map(|client| ClientIndex { client, clients }.share(total)).collect();
+            let shares: Vec<_> = (0..clients).map(|client| ClientIndex { client, clients }.share_of(total)).collect();
             prop_assert_eq!((shares[0].start, shares[clients as usize - 1].end), (0, total));
             prop_assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start));
             prop_assert!(shares.iter().all(|s| s.end - s.start - total / clients as u64 <= 1));
@@ -386,11 +394,11 @@ mod tests {
     fn clients_of_one_count_take_all_of_it_and_less_at_once_towards_its_end() {
         let shared_budget = SharedBudget::new(10_000);
         let taken: Vec<u64> =
-            std::iter::repeat_with(|| shared_budget.take(64, 4)).take_while(|taken| *taken > 0).collect();
+            std::iter::repeat_with(|| shared_budget.take_ops(64, 4)).take_while(|taken| *taken > 0).collect();
         assert_eq!((taken.iter().sum::<u64>(), taken[0], taken.last()), (10_000, 64, Some(&1)));
         assert!(taken.windows(2).all(|pair| pair[1] <= pair[0]), "{taken:?}");
         assert!(taken.iter().rev().take(8).all(|taken| *taken == 1), "{taken:?}");
-        assert_eq!(SharedBudget::new(3).take(64, 1), 1);
+        assert_eq!(SharedBudget::new(3).take_ops(64, 1), 1);
     }
 
     #[test]

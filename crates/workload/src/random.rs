@@ -14,23 +14,23 @@ use rand_xoshiro::rand_core::SeedableRng;
 pub type Rng = Xoshiro256PlusPlus;
 
 /// The generator of `client`'s operations in a trial of `seed`.
-pub fn rng(seed: u64, client: u32) -> Rng {
-    rng_stream(seed, client, 0)
+pub fn client_rng(seed: u64, client: u32) -> Rng {
+    client_rng_stream(seed, client, 0)
 }
 
-/// A further generator of `client`, independent of that of its operations where `stream` is not 0.
-pub fn rng_stream(seed: u64, client: u32, stream: u32) -> Rng {
-    rng_of(seed, (stream as u64) << 32 | client as u64)
+/// A further generator of `client`, independent of that of its operations if `stream` is not 0.
+pub fn client_rng_stream(seed: u64, client: u32, stream: u32) -> Rng {
+    rng_for_key(seed, (stream as u64) << 32 | client as u64)
 }
 
 /// The generator that belongs to `key`: the same wherever and whenever it is asked for.
-pub(crate) fn rng_of(seed: u64, key: u64) -> Rng {
-    Rng::seed_from_u64(mix(mix(seed) ^ key))
+pub(crate) fn rng_for_key(seed: u64, key: u64) -> Rng {
+    Rng::seed_from_u64(mix_word(mix_word(seed) ^ key))
 }
 
 /// One step of SplitMix64 from `state`: a bijection of 64-bit words that leaves no pattern.
 #[inline]
-pub(crate) fn mix(state: u64) -> u64 {
+pub(crate) fn mix_word(state: u64) -> u64 {
     let z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -41,13 +41,13 @@ pub(crate) fn mix(state: u64) -> u64 {
 /// without the rejection): of 2^64 words each number gets `2^64 / n` rounded up or down, so its probability is off by a
 /// factor of at most `1 + n / 2^64`, which for a thousand million rows is one in 10^10.
 #[inline]
-pub(crate) fn below(word: u64, n: u64) -> u64 {
+pub(crate) fn number_below(word: u64, n: u64) -> u64 {
     ((word as u128 * n as u128) >> 64) as u64
 }
 
 /// `word` as a number in [0, 1) with 53 random bits.
 #[inline]
-pub(crate) fn unit(word: u64) -> f64 {
+pub(crate) fn unit_interval(word: u64) -> f64 {
     (word >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
@@ -70,7 +70,7 @@ fn eleven_digits_and_dash(word: u64) -> [u8; 12] {
         *two = PAIRS[(product >> 64) as usize];
         fraction = product as u64;
     }
-    group[10] = b'0' + below(fraction, 10) as u8;
+    group[10] = b'0' + number_below(fraction, 10) as u8;
     group
 }
 
@@ -97,18 +97,18 @@ mod tests {
         for seed in 0..10 {
             for client in 0..10 {
                 for stream in 0..10 {
-                    assert!(firsts.insert(rng_stream(seed, client, stream).next_u64()));
+                    assert!(firsts.insert(client_rng_stream(seed, client, stream).next_u64()));
                 }
             }
         }
-        assert_eq!(rng(3, 4), rng_stream(3, 4, 0));
+        assert_eq!(client_rng(3, 4), client_rng_stream(3, 4, 0));
     }
 
     #[test]
     fn the_seeding_never_changes() {
         // A change here changes every operation of every recorded seed.
-        assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf, "the first output of SplitMix64 from 0");
-        assert_eq!(rng(1, 0).next_u64(), 4_577_072_067_518_496_145);
+        assert_eq!(mix_word(0), 0xe220_a839_7b1d_cdaf, "the first output of SplitMix64 from 0");
+        assert_eq!(client_rng(1, 0).next_u64(), 4_577_072_067_518_496_145);
     }
 
     #[test]
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn ten_groups_are_119_characters_in_which_every_digit_is_as_likely() {
-        let mut rng = rng(5, 0);
+        let mut rng = client_rng(5, 0);
         let mut counts = [0u32; 10];
         for _ in 0..1_000 {
             let mut text = Vec::new();
@@ -139,9 +139,9 @@ mod tests {
     proptest! {
         #[test]
         fn a_word_becomes_a_number_below_n_and_the_extremes_are_reached(word: u64, n in 1u64..) {
-            prop_assert!(below(word, n) < n);
-            prop_assert_eq!((below(0, n), below(u64::MAX, n)), (0, n - 1));
-            prop_assert!((0.0..1.0).contains(&unit(word)));
+            prop_assert!(number_below(word, n) < n);
+            prop_assert_eq!((number_below(0, n), number_below(u64::MAX, n)), (0, n - 1));
+            prop_assert!((0.0..1.0).contains(&unit_interval(word)));
         }
     }
 }

@@ -29,23 +29,24 @@ impl Scatter {
     pub fn new(n: u64) -> Self {
         let n = n.max(1);
         let bits = u64::BITS - (n - 1).leading_zeros();
+        // A shift by 64 bits is undefined for a machine word: with one key there are no bits, and the mask is 0.
         let mask = u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0);
         Scatter { n, mask, shift: bits.div_ceil(2).max(1) }
     }
 
     /// The key of `rank`, which must be below n.
     #[inline]
-    pub fn place(&self, rank: u64) -> u64 {
+    pub fn key_of(&self, rank: u64) -> u64 {
         debug_assert!(rank < self.n);
-        let mut key = self.step(rank);
+        let mut key = self.step_forward(rank);
         while key >= self.n {
-            key = self.step(key);
+            key = self.step_forward(key);
         }
         key
     }
 
-    /// The rank of `key`, which must be below n: [`Scatter::place`] the other way round. Not for the hot path.
-    pub fn rank(&self, key: u64) -> u64 {
+    /// The rank of `key`, which must be below n: [`Scatter::key_of`] the other way round. Not for the hot path.
+    pub fn rank_of(&self, key: u64) -> u64 {
         debug_assert!(key < self.n);
         let mut rank = self.step_back(key);
         while rank >= self.n {
@@ -58,13 +59,13 @@ impl Scatter {
     fn step_back(&self, mut word: u64) -> u64 {
         for (factor, addend) in ROUNDS.into_iter().rev() {
             word ^= word >> self.shift;
-            word = word.wrapping_sub(addend).wrapping_mul(inverse(factor)) & self.mask;
+            word = word.wrapping_sub(addend).wrapping_mul(inverse_of(factor)) & self.mask;
         }
         word
     }
 
     #[inline]
-    fn step(&self, mut word: u64) -> u64 {
+    fn step_forward(&self, mut word: u64) -> u64 {
         for (factor, addend) in ROUNDS {
             word = word.wrapping_mul(factor).wrapping_add(addend) & self.mask;
             word ^= word >> self.shift;
@@ -75,7 +76,7 @@ impl Scatter {
 
 /// The number that gives 1 when multiplied by `odd`, modulo 2^64. Newton's iteration doubles the correct bits, 3 at first (Warren,
 /// Hacker's Delight, 2nd edition 2012, section 10-16).
-fn inverse(odd: u64) -> u64 {
+fn inverse_of(odd: u64) -> u64 {
     (0..5).fold(odd, |guess, _| guess.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(guess))))
 }
 
@@ -88,8 +89,8 @@ mod tests {
         let scatter = Scatter::new(n);
         let mut seen = vec![false; n as usize];
         for rank in 0..n {
-            let key = scatter.place(rank) as usize;
-            assert_eq!(scatter.rank(key as u64), rank, "n = {n}");
+            let key = scatter.key_of(rank) as usize;
+            assert_eq!(scatter.rank_of(key as u64), rank, "n = {n}");
             assert!(!std::mem::replace(&mut seen[key], true), "n = {n}: key {key} is taken twice");
         }
     }
@@ -102,9 +103,9 @@ mod tests {
     #[test]
     fn keys_stay_in_range_for_the_largest_n() {
         for n in [u64::MAX, (1 << 63) + 1, 1 << 63, (1 << 53) - 1] {
-            assert!((0..1_000).all(|rank| Scatter::new(n).place(rank) < n));
-            assert!(Scatter::new(n).place(n - 1) < n);
-            assert!((0..1_000).all(|rank| Scatter::new(n).rank(Scatter::new(n).place(rank)) == rank));
+            assert!((0..1_000).all(|rank| Scatter::new(n).key_of(rank) < n));
+            assert!(Scatter::new(n).key_of(n - 1) < n);
+            assert!((0..1_000).all(|rank| Scatter::new(n).rank_of(Scatter::new(n).key_of(rank)) == rank));
         }
     }
 
@@ -113,10 +114,10 @@ mod tests {
         for n in [1_000_000u64, 1 << 20, (1 << 20) + 1] {
             let scatter = Scatter::new(n);
             let mut bins = [0u32; 100];
-            (0..10_000).for_each(|rank| bins[(scatter.place(rank) * 100 / n) as usize] += 1);
+            (0..10_000).for_each(|rank| bins[(scatter.key_of(rank) * 100 / n) as usize] += 1);
             // 100 expected in each, standard deviation 10.
             assert!(bins.iter().all(|count| (50..150).contains(count)), "n = {n}: {bins:?}");
-            let near = (1..10_000).filter(|r| scatter.place(*r).abs_diff(scatter.place(r - 1)) < n / 1_000).count();
+            let near = (1..10_000).filter(|r| scatter.key_of(*r).abs_diff(scatter.key_of(r - 1)) < n / 1_000).count();
             assert!(near < 60, "n = {n}: {near} neighbours of 20 expected");
         }
     }
@@ -124,7 +125,7 @@ mod tests {
     #[test]
     fn the_permutation_never_changes() {
         // A change here moves the hot keys of every recorded seed.
-        assert_eq!([0, 1, 2, 3].map(|rank| Scatter::new(1_000_000).place(rank)), [907_037, 43_209, 413_199, 735_984]);
+        assert_eq!([0, 1, 2, 3].map(|rank| Scatter::new(1_000_000).key_of(rank)), [907_037, 43_209, 413_199, 735_984]);
     }
 
     proptest! {

@@ -18,26 +18,26 @@ pub struct SequenceState {
     indexed: Arc<AtomicU8>,
 }
 
-/// The values of `indexed`: nobody has said it yet, no, yes.
-const UNSAID: u8 = 0;
+/// The values of `indexed`: not decided yet, no, yes.
+const UNDECIDED: u8 = 0;
 const WITHOUT: u8 = 1;
 const WITH: u8 = 2;
 
 impl SequenceState {
     /// How many rows of `table` (from 0) were dealt out to clients so far.
-    pub(crate) fn dealt(&self, table: usize) -> &AtomicU64 {
+    pub(crate) fn dealt_rows(&self, table: usize) -> &AtomicU64 {
         &self.dealt[table]
     }
 
     /// How many rows of `table`, the oldest, were given to clients to delete.
-    pub(crate) fn gone(&self, table: usize) -> &AtomicU64 {
+    pub(crate) fn deleted_rows(&self, table: usize) -> &AtomicU64 {
         &self.gone[table]
     }
 
-    /// Whether the tables have their secondary indexes. The first who asks decides by `first`: it is asked for the first step.
+    /// Whether the tables have their secondary indexes. The first caller, which is the first step, decides by `first`.
     pub(crate) fn indexed_or(&self, first: bool) -> bool {
-        let said = if first { WITH } else { WITHOUT };
-        match self.indexed.compare_exchange(UNSAID, said, Relaxed, Relaxed) {
+        let decided = if first { WITH } else { WITHOUT };
+        match self.indexed.compare_exchange(UNDECIDED, decided, Relaxed, Relaxed) {
             Ok(_) => first,
             Err(before) => before == WITH,
         }
@@ -51,8 +51,8 @@ impl SequenceState {
 
 impl Default for SequenceState {
     fn default() -> Self {
-        let zeros = || (0..TABLES_MAX).map(|_| AtomicU64::new(0)).collect();
-        SequenceState { dealt: zeros(), gone: zeros(), indexed: Arc::new(AtomicU8::new(UNSAID)) }
+        let [dealt, gone] = [(); 2].map(|()| (0..TABLES_MAX).map(|_| AtomicU64::new(0)).collect());
+        SequenceState { dealt, gone, indexed: Arc::new(AtomicU8::new(UNDECIDED)) }
     }
 }
 

@@ -10,12 +10,13 @@ use model::{Bytes, Entry, Op, Params, WorkTraits};
 /// A source of operations, one per client.
 pub trait Workload<O: Op>: Send {
     /// Overwrites every slot of `ops` with the next operations and reuses the slots' buffers: once each slot has been
-    /// filled, nothing is allocated. Beyond the client's share of a part that ends, slots become empty operations.
-    fn fill(&mut self, ops: &mut [O]);
+    /// filled, nothing is allocated. Beyond the client's share of a stream that ends, slots become empty operations.
+    fn fill_ops(&mut self, ops: &mut [O]);
 }
 
-/// Makes a program from parameters, seed and what trials before it on the same data handed on. Takes no time: data and operations are made when its parts are asked.
-pub type Make<P> = fn(&Params, u64, &SequenceState) -> P;
+/// Makes a program from parameters, seed and the state that earlier trials on the same data left. Takes no time: data and operations are
+/// made when its streams are asked for them.
+pub type MakeProgram<P> = fn(&Params, u64, &SequenceState) -> P;
 
 /// One workload: how it presents itself, and how it is made for each family of engines.
 pub struct WorkloadDef {
@@ -24,23 +25,23 @@ pub struct WorkloadDef {
     /// What its parameters mean, for code that judges a run.
     pub traits: fn(&Params) -> WorkTraits,
     /// Whether trials may share a prepared data set.
-    pub data_reuse: fn(&Params) -> Reuse,
+    pub data_reuse: fn(&Params) -> DataReuse,
     /// About how much space the prepared data takes at rest in a B-tree, and a file exactly.
     pub data_bytes: fn(&Params) -> Bytes,
     /// About how much space one operation of the run adds to it for good.
     pub growth_bytes_per_op: fn(&Params) -> Bytes,
     /// The program on a file.
-    pub io: Option<Make<IoProgram>>,
+    pub io: Option<MakeProgram<IoProgram>>,
     /// The program on an SQL engine.
-    pub sql: Option<Make<SqlProgram>>,
-    /// The program on a key-value engine, where these parameters have one.
-    pub kv: Option<Make<Result<KvProgram, Unsupported>>>,
+    pub sql: Option<MakeProgram<SqlProgram>>,
+    /// The program on a key-value engine, if there is one with these parameters.
+    pub kv: Option<MakeProgram<Result<KvProgram, UnsupportedParam>>>,
     /// Those of its steps that a key-value engine cannot perform.
     pub steps_without_kv: &'static [&'static str],
 }
 
 impl WorkloadDef {
-    /// How many operations its run has over all clients; `None` where it does not end by itself. The same in each family.
+    /// How many operations its run has over all clients; `None` if it does not end by itself. The same in each family.
     pub fn run_ops(&self, params: &Params) -> Option<u64> {
         let sequence = SequenceState::default();
         match self {
@@ -54,7 +55,7 @@ impl WorkloadDef {
 
 /// Whether trials may share a prepared data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reuse {
+pub enum DataReuse {
     /// Trials that agree on seed and on all parameters that shape the data may use one data set, one after the other.
     Shared,
     /// The run changes the data for good: each trial needs a new data set.
@@ -71,10 +72,10 @@ pub enum Reuse {
 /// Parameters that a workload cannot perform on this family of engines.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("key-value engines cannot run workload `{workload}` with {param} = `{value}`; use {param} = `{instead}`")]
-pub struct Unsupported {
+pub struct UnsupportedParam {
     /// The workload.
     pub workload: &'static str,
-    /// The parameter that stands in the way.
+    /// The parameter that it cannot perform.
     pub param: &'static str,
     /// Its value.
     pub value: String,

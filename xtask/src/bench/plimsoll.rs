@@ -72,17 +72,17 @@ fn parse_point(json: &str) -> Result<PointNumbers> {
         ops: f64,
         ops_per_s: f64,
         failed: u64,
-        generator: GeneratorReport,
+        client: ClientReport,
     }
     #[derive(Deserialize)]
-    struct GeneratorReport {
+    struct ClientReport {
         cpu_ns_per_op: Option<f64>,
         cpu_user_ns_per_op: Option<f64>,
     }
     let run: RunReport = serde_json::from_str(json).context("plimsoll's JSON is not of the schema plimsoll.run/1")?;
     let [point] = &run.points[..] else { bail!("plimsoll reports {} points instead of one", run.points.len()) };
-    let PointReport { ops, ops_per_s, failed, generator } = point;
-    match (generator.cpu_ns_per_op, generator.cpu_user_ns_per_op) {
+    let PointReport { ops, ops_per_s, failed, client } = point;
+    match (client.cpu_ns_per_op, client.cpu_user_ns_per_op) {
         (Some(cpu_ns_per_op), Some(user_ns_per_op)) if *ops > 0.0 && *failed == 0 => {
             Ok(PointNumbers { ops: *ops, ops_per_s: *ops_per_s, cpu_ns_per_op, user_ns_per_op })
         }
@@ -95,8 +95,8 @@ mod tests {
     use super::*;
 
     const RUN: &str = r#"{"schema":"plimsoll.run/1","run":"a.plimsoll","report":null,"state":"complete",
-        "points":[{"point":1,"target":"file","workload":"file","clients":1,"depth":32,"ops":4000000,"ops_per_s":1e6,"failed":0,
-        "generator":{"cpu_ns_per_op":901.5,"cpu_user_ns_per_op":31.0},"validity":"valid","findings":[]}]}"#;
+        "points":[{"point":1,"engine":"file","workload":"file","clients":1,"depth":32,"ops":4000000,"ops_per_s":1e6,"failed":0,
+        "client":{"cpu_ns_per_op":901.5,"cpu_user_ns_per_op":31.0},"validity":"valid","findings":[]}]}"#;
 
     #[test]
     fn operations_and_their_cpu_come_from_the_json_of_a_run() {

@@ -4,11 +4,11 @@
 //! Limits: counters without a log or without pages are left out; a file system's journal is the block layer's alone.
 
 use super::detector::{Detector, PointView};
-use crate::chain;
 use crate::cost::DrainedWrites;
 use crate::finding::correctness::{StepAccounts, UnlikeAccounts};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
+use crate::sequence;
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -17,7 +17,7 @@ pub const DETECTOR: Detector = Detector { code: Code::AccountsDiffer, detect };
 const DIFFERENCE_MAX: f64 = 0.10;
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let drained = chain::is_drain(view.point).then(|| DrainedWrites::until_drain(view.point, view.others)).flatten();
+    let drained = sequence::is_drain(view.point).then(|| DrainedWrites::until_drain(view.point, view.others)).flatten();
     let both = drained.as_ref().and_then(|drained| drained.block_written.zip(drained.engine_written));
     let Some((block, engine)) = both.filter(|(block, engine)| block.max(*engine) > 0.0) else { return Vec::new() };
     let difference = (block - engine).abs() / block.max(engine);
@@ -25,7 +25,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
         return Vec::new();
     }
     let furthest = drained.as_ref().and_then(|drained| drained.furthest).map(|(id, block_bytes, engine_bytes)| {
-        let step = view.others.iter().find(|other| other.id == id).and_then(chain::step).map(str::to_owned);
+        let step = view.others.iter().find(|other| other.id == id).and_then(sequence::step_name).map(str::to_owned);
         StepAccounts { step, block_bytes, engine_bytes }
     });
     let detail =

@@ -16,7 +16,7 @@ const KEPT_MIN: f64 = 0.95;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let summary = view.measured.map(|measured| measured.summary);
-    let background = summary.and_then(|summary| Some((summary.beside.as_ref()?, summary.seconds)));
+    let background = summary.and_then(|summary| Some((summary.background.as_ref()?, summary.seconds)));
     background.filter(|(load, seconds)| !is_kept(load, *seconds)).map(|(load, _)| missed(load)).into_iter().collect()
 }
 
@@ -36,34 +36,34 @@ mod tests {
     use crate::simulate::Simulation;
 
     /// A run of 1000 operations a second, and beside it 500 asked and `done` done a second.
-    fn beside(done: u64) -> Simulation {
-        Simulation::counts(&[1000; 10]).beside(4, 500, done)
+    fn with_background(done: u64) -> Simulation {
+        Simulation::counts(&[1000; 10]).background(4, 500, done)
     }
 
     #[test]
     fn a_rate_that_was_kept_to_95_percent_is_not_told() {
         for done in [500, 498, 476] {
-            assert!(beside(done).findings("background-rate-missed").is_empty(), "{done}");
-            assert_eq!(beside(done).analysis().points[0].validity, Validity::Valid);
+            assert!(with_background(done).findings("background-rate-missed").is_empty(), "{done}");
+            assert_eq!(with_background(done).analysis().points[0].validity, Validity::Valid);
         }
     }
 
     #[test]
     fn a_rate_that_was_not_kept_marks_the_point() {
-        let MissedRate { load } = beside(400).figures();
+        let MissedRate { load } = with_background(400).figures();
         assert_eq!((load.ops_per_s, load.asked_per_s, load.kept), (400.0, 500.0, 0.8));
         assert_eq!((load.ops, load.clients, load.late, load.unserved), (4_000, 4, 0, 1_000));
-        assert_eq!(beside(400).analysis().points[0].validity, Validity::Indicative);
+        assert_eq!(with_background(400).analysis().points[0].validity, Validity::Indicative);
     }
 
     #[test]
     fn a_few_operations_under_way_at_the_end_are_not_missing() {
-        let slow = |done| Simulation::counts(&[1000; 10]).beside(4, 1, done);
+        let slow = |done| Simulation::counts(&[1000; 10]).background(4, 1, done);
         assert_eq!(
             (slow(1).findings("background-rate-missed").len(), slow(0).findings("background-rate-missed").len()),
             (0, 1)
         );
-        let short = Simulation::counts(&[1000; 3]).beside(4, 1, 0);
+        let short = Simulation::counts(&[1000; 3]).background(4, 1, 0);
         assert!(
             short.findings("background-rate-missed").is_empty(),
             "3 operations are missing, and 4 clients can have 4 under way"
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_without_clients_beside_has_none_to_tell_of() {
+    fn a_point_without_background_clients_has_no_finding() {
         assert!(Simulation::counts(&[1000; 10]).findings("background-rate-missed").is_empty());
     }
 }

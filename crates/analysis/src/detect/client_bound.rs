@@ -29,7 +29,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 /// The share of the cores open to the client threads that they used; `None` if it is not known or means nothing.
 pub fn cores_share(view: &PointView, measured: &Measured) -> Option<f64> {
     let cores = f64::from(threads(view, measured)).min(cpu_count(view.machine)?);
-    let used = measured.summary.generator.cores_used.filter(|_| !is_scripted(view.point))?;
+    let used = measured.summary.client.cores_used.filter(|_| !is_scripted(view.point))?;
     Some(used / cores)
 }
 
@@ -38,8 +38,8 @@ fn threads(view: &PointView, measured: &Measured) -> u32 {
     let trial = &view.point.trial;
     let shared = view.point.traits.engine.client_threads;
     let shared = shared.map_or(u32::MAX, |threads| u32::try_from(threads).unwrap_or(u32::MAX));
-    let beside = measured.summary.beside.as_ref().map_or(0, |beside| beside.clients);
-    trial.load.clients.min(shared) + beside.min(shared)
+    let in_background = measured.summary.background.as_ref().map_or(0, |background| background.clients);
+    trial.load.clients.min(shared) + in_background.min(shared)
 }
 
 /// Whether the client threads' CPU was the limit.
@@ -49,18 +49,18 @@ pub fn is_busy(view: &PointView, measured: &Measured) -> bool {
 
 fn busy(view: &PointView, measured: &Measured) -> Option<Finding> {
     let share = cores_share(view, measured).filter(|share| *share > CORES_SHARE_MAX)?;
-    let cores = measured.summary.generator.cores_used?;
+    let cores = measured.summary.client.cores_used?;
     let detail = BoundClients::Busy { cores_share: Share(share), cores, threads: threads(view, measured) };
     Some(Finding::new(Severity::Warning, detail).next(NextStep::AddThreadsOrMachine))
 }
 
 fn lagging(measured: &Measured) -> Option<Finding> {
     let summary = measured.summary;
-    let lag_mean_ns = summary.generator.lag_mean_ns?;
+    let lag_mean_ns = summary.client.lag_mean_ns?;
     // Only clients with an open loop wait for arrivals: in a closed one those in the background.
-    let waiting = summary.beside.as_ref().filter(|_| summary.offered_per_s.is_none());
+    let waiting = summary.background.as_ref().filter(|_| summary.offered_per_s.is_none());
     let (response_ns, ok) = match waiting {
-        Some(beside) => (beside.response_ns, beside.ops),
+        Some(background) => (background.response_ns, background.ops),
         None => (summary.response_ns, measured.window.recorded.ok),
     };
     let p99 = response_ns?.p99;
@@ -70,7 +70,7 @@ fn lagging(measured: &Measured) -> Option<Finding> {
     if !many || lag_mean_ns <= LAG_SHARE_MAX * p99 as f64 {
         return None;
     }
-    let lag_max_ns = Nanos(summary.generator.lag_max_ns.unwrap_or(0));
+    let lag_max_ns = Nanos(summary.client.lag_max_ns.unwrap_or(0));
     let detail = BoundClients::Late { lag_mean_ns, lag_max_ns, late_arrivals, p99_ns: Nanos(p99) };
     Some(Finding::new(Severity::Warning, detail).next(NextStep::FreeCpuForClients))
 }
@@ -127,10 +127,10 @@ mod tests {
     }
 
     #[test]
-    fn clients_beside_a_closed_loop_spoil_their_own_response_times() {
+    fn background_clients_of_a_closed_loop_spoil_their_own_response_times() {
         let lag = Generator { lag_count: 500, lag_sum_ns: 500 * 300_000, lag_max_ns: 900_000, ..Generator::default() };
-        let beside = Simulation::closed(10, |_| 8_000_000).beside(1, 500, 500).generator(lag);
-        assert_eq!(lateness(&beside), (300_000.0, 15));
+        let background = Simulation::closed(10, |_| 8_000_000).background(1, 500, 500).generator(lag);
+        assert_eq!(lateness(&background), (300_000.0, 15));
     }
 
     #[test]

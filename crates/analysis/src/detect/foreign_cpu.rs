@@ -50,6 +50,18 @@ pub struct CpuUsers {
     pub others: f64,
 }
 
+impl CpuUsage {
+    /// Whether other processes used so much that the finding `foreign-cpu` names them.
+    pub fn is_shared(&self) -> bool {
+        self.users.is_some_and(|users| users.others > OTHERS_MAX)
+    }
+
+    /// Whether these used more than plimsoll and the engine.
+    pub fn is_mostly_foreign(&self) -> bool {
+        self.is_shared() && self.users.is_some_and(|users| users.others > users.ours)
+    }
+}
+
 impl CpuUsers {
     /// The shares in cores of a machine of so many.
     pub fn in_cores(&self, cpus: f64) -> CoresUsed {
@@ -90,7 +102,7 @@ fn stolen(share: f64) -> Option<Finding> {
 
 fn taken(usage: &CpuUsage) -> Option<Finding> {
     let users = usage.users.filter(|users| users.others > OTHERS_MAX)?;
-    let by = CpuUser::OtherProcesses { cores: users.in_cores(usage.cpus) };
+    let by = CpuUser::OtherProcesses { cores: users.in_cores(usage.cpus), busy_share: Share(usage.busy.min(1.0)) };
     let detail = ForeignCpu { share: Share(users.others), by };
     Some(Finding::new(Severity::Warning, detail).next(NextStep::StopOtherProcesses))
 }
@@ -128,7 +140,7 @@ mod tests {
     fn the_engine_is_nobody_else_and_a_compiler_is() {
         assert!(machine(0.6, 0.0, 0.1, 0.45).findings("foreign-cpu").is_empty());
         let found: ForeignCpu = machine(0.6, 0.0, 0.1, 0.2).figures();
-        let CpuUser::OtherProcesses { cores } = found.by else { panic!("they are processes") };
+        let CpuUser::OtherProcesses { cores, .. } = found.by else { panic!("they are processes") };
         let rounded = [found.share.0, cores.others_cores, cores.ours_cores, cores.machine_cores]
             .map(|figure| (figure * 1e3).round() / 1e3);
         assert_eq!(rounded, [0.3, 0.6, 0.6, 2.0]);

@@ -26,7 +26,7 @@ mod tests {
     use crate::simulate::{figures_of, inserting_so_many, params, run_of};
     use crate::slowdown::{Change, LeftOutReason};
     use crate::{Analysis, analyse};
-    use model::{Bytes, Fact, PointData, Value};
+    use model::{Bytes, Fact, PointData, StorageLimit, Value};
 
     struct Cell {
         engine: &'static str,
@@ -35,13 +35,15 @@ mod tests {
         rate: u64,
     }
 
-    /// Points with a little noise about their rate, whose data is 1 MB; a storage limit is written as engines' parameter.
+    /// Points with a little noise about their rate, whose data is 1 MB.
     fn point(cell: &Cell) -> PointData {
         let counts: Vec<u64> = (0..30).map(|nth| cell.rate + [0, 40, 20, 30, 10][nth % 5] - 20).collect();
         let simulation = inserting_so_many(&counts, 0.0, 1e6, 0.0).with(|point| {
-            let limit = Value::Word(if cell.slow { "iops=2000" } else { "none" }.into());
+            let iops = cell.slow.then_some(2_000);
             point.trial.target.engine = cell.engine.into();
-            point.trial.target.params = params(&[("storage_limit", limit), ("cache", Value::Bytes(Bytes(cell.cache)))]);
+            point.trial.target.limits.storage =
+                StorageLimit { read_iops: iops, write_iops: iops, ..StorageLimit::default() };
+            point.trial.target.params = params(&[("cache", Value::Bytes(Bytes(cell.cache)))]);
             point.facts.push(Fact::new("data.bytes", "1000000"));
         });
         simulation.point()
@@ -62,7 +64,7 @@ mod tests {
                 Change::CacheOutgrown => "outgrown".to_owned(),
             };
             let [low, high] = drop.ci95.map(percent);
-            format!("{}: {} ({low} to {high}) {change} {place}", slowdown.target, percent(drop.share)).trim().to_owned()
+            format!("{}: {} ({low} to {high}) {change} {place}", slowdown.engine, percent(drop.share)).trim().to_owned()
         };
         found.iter().flat_map(|found| &found.slowdowns).map(one).collect()
     }

@@ -3,7 +3,7 @@
 //! In: the events. Out: a warning. Limits: none.
 
 use super::detector::{Detector, PointView};
-use crate::finding::completeness::Interruption;
+use crate::finding::completeness::PointInterruption;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
 use model::EventKind;
@@ -13,7 +13,7 @@ pub const DETECTOR: Detector = Detector { code: Code::Interrupted, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(stopped) = view.events(EventKind::Stopped).next() else { return Vec::new() };
-    let detail = Interruption { at_ns: view.time_of(stopped), reason: stopped.text.clone() };
+    let detail = PointInterruption { at_ns: view.time_of(stopped), reason: stopped.text.clone() };
     vec![Finding::new(Severity::Warning, detail).next(NextStep::MeasureAgain)]
 }
 
@@ -28,8 +28,8 @@ mod tests {
         let stopped = Simulation::counts(&[1000; 10])
             .event(EventKind::Stopped, "Ctrl-C")
             .with(|point| point.state = PointState::Partial);
-        let expected = Interruption { at_ns: Some(Nanos::from_millis(500)), reason: "Ctrl-C".into() };
-        assert_eq!(stopped.figures::<Interruption>(), expected);
+        let expected = PointInterruption { at_ns: Some(Nanos::from_millis(500)), reason: "Ctrl-C".into() };
+        assert_eq!(stopped.figures::<PointInterruption>(), expected);
         assert!(stopped.findings("incomplete").is_empty());
         assert!(Simulation::counts(&[1000; 10]).findings("interrupted").is_empty());
     }

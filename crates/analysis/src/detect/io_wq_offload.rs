@@ -5,7 +5,7 @@
 //! point with syncs has no such finding: the workers may be theirs alone.
 
 use super::detector::{Detector, Measured, PointView};
-use crate::finding::machine::IoWorkers;
+use crate::finding::machine::OffloadedIo;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
 
@@ -20,10 +20,10 @@ fn detect(view: &PointView) -> Vec<Finding> {
 }
 
 fn offloaded(seen: &model::IoWorkers, measured: &Measured) -> Finding {
-    let detail = IoWorkers {
+    let detail = OffloadedIo {
         workers: Some(seen.count),
         workers_cpu: seen.cpu.clone(),
-        client_cpu_ns_per_op: measured.summary.generator.cpu_ns_per_op,
+        client_cpu_ns_per_op: measured.summary.client.cpu_ns_per_op,
     };
     Finding::new(Severity::Note, detail).next(NextStep::CompareWithSync)
 }
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn workers_are_told_with_what_they_cost_and_what_to_compare_with() {
-        let found: IoWorkers = with_workers("none").figures();
+        let found: OffloadedIo = with_workers("none").figures();
         assert_eq!((found.workers, found.workers_cpu.as_deref()), (Some(12), Some("3.20 s")));
         assert_eq!(with_workers("none").finding("io-wq-offload").next, NextStep::CompareWithSync);
     }

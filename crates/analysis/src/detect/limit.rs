@@ -1,14 +1,15 @@
 //! Finds what limited the point, if the evidence is plain.
 //!
 //! In: the counters of `disk` and `cpu`, the clients' CPU, the offered rate. Out: a note per limit, or one that none is
-//! shown. Limits: a lock, a single writer, a network or a queue inside the engine is not seen here; a device that
+//! shown. CPU time that other processes took is left to the finding `foreign-cpu`, which has the same figures and the same advice.
+//! Limits: a lock, a single writer, a network or a queue inside the engine is not seen here; a device that
 //! works on many requests at once can be busy all the time and still carry more.
 
 use super::detector::{Detector, Measured, PointView};
 use super::{client_bound, foreign_cpu, overload};
 use crate::counters::{growth_of_all, growth_of_most};
 use crate::facts::{is_scripted, slots};
-use crate::finding::machine::{Counters, LimitEvidence};
+use crate::finding::machine::{CPU_BUSY_MIN, Counters, LimitEvidence};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -17,7 +18,7 @@ use model::{CounterRole, Nanos, Pacing, PointState};
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::Limit, detect };
 
-// At 90 % busy a queue forms nearly always; the rest is the sampling of the counters.
+// As of the CPUs: at 90 % busy a queue forms nearly always.
 const BUSY_MIN: f64 = 0.90;
 // A thread that computes all the time is off its core for some per cent of it. More than a core, but for what the sampling of the
 // counters adds, is several threads.
@@ -29,7 +30,8 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured.filter(|measured| is_judged(view, measured)) else { return Vec::new() };
     let plain = [disk(view, &measured), cpu(view, &measured), client(view, &measured), schedule(&measured)];
     let mut found: Vec<Finding> = plain.into_iter().flatten().collect();
-    if found.is_empty() {
+    // If others filled the CPUs, the point is explained: its finding is `foreign-cpu`.
+    if found.is_empty() && !is_cpu_taken(view, &measured) {
         let alone = one_core(view, &measured).or_else(|| one_at_a_time(view, &measured));
         found.push(alone.unwrap_or_else(|| unexplained(view, &measured)));
     }
@@ -53,8 +55,8 @@ pub fn is_disk_busy(view: &PointView, measured: &Measured) -> bool {
 fn one_core(view: &PointView, measured: &Measured) -> Option<Finding> {
     let summary = measured.summary;
     // The cost of an operation is that of all, whichever client did them.
-    let beside_per_s = summary.beside.as_ref().map_or(0.0, |beside| beside.ops_per_s);
-    let cores = summary.cost.engine_cpu_ns_per_op? * (summary.ops_per_s + beside_per_s) / 1e9;
+    let background_per_s = summary.background.as_ref().map_or(0.0, |background| background.ops_per_s);
+    let cores = summary.cost.engine_cpu_ns_per_op? * (summary.ops_per_s + background_per_s) / 1e9;
     let evidence = LimitEvidence::OneCore { cores, kernel_share: kernel_share(view, measured) };
     ONE_CORE.contains(&cores).then(|| limited(evidence, NextStep::ProfileEngine))
 }
@@ -69,7 +71,7 @@ fn kernel_share(view: &PointView, measured: &Measured) -> Option<Share> {
 
 fn one_at_a_time(view: &PointView, measured: &Measured) -> Option<Finding> {
     let closed = matches!(view.point.trial.load.pacing, Pacing::Closed { think: Nanos(0) });
-    let alone = slots(view.point) == 1 && measured.summary.beside.is_none();
+    let alone = slots(view.point) == 1 && measured.summary.background.is_none();
     let service = measured.summary.service_ns.filter(|_| closed && alone)?;
     let evidence = LimitEvidence::OneAtATime { service_mean_ns: Nanos(service.mean as u64) };
     let next = if view.ends_by_work() { NextStep::None } else { NextStep::AddDepthOrClients };
@@ -92,19 +94,19 @@ fn disk(view: &PointView, measured: &Measured) -> Option<Finding> {
 }
 
 fn cpu(view: &PointView, measured: &Measured) -> Option<Finding> {
-    let usage = foreign_cpu::usage(view, measured).filter(|usage| usage.busy > BUSY_MIN)?;
-    let busy_share = Share(usage.busy.min(1.0));
-    let Some(users) = usage.users.filter(|users| users.others > foreign_cpu::OTHERS_MAX) else {
-        let evidence = LimitEvidence::Cpu { busy_share, others_share: None, cores: None };
-        return Some(limited(evidence, NextStep::ProfileTarget));
-    };
-    let (others_share, cores) = (Share(users.others), users.in_cores(usage.cpus));
-    let evidence = match users.others > users.ours {
-        true => LimitEvidence::OtherProcesses { busy_share, others_share, cores },
-        false => LimitEvidence::Cpu { busy_share, others_share: Some(others_share), cores: Some(cores) },
-    };
-    // Profiling a target that had to wait for its CPU shows the neighbours' work.
-    Some(limited(evidence, NextStep::StopOtherProcesses))
+    let usage = foreign_cpu::usage(view, measured).filter(|usage| usage.busy > CPU_BUSY_MIN)?;
+    if usage.is_mostly_foreign() {
+        return None;
+    }
+    // Profiling an engine that had to wait for its CPU shows the neighbours' work: `foreign-cpu` asks to stop them first.
+    let next = if usage.is_shared() { NextStep::None } else { NextStep::ProfileTarget };
+    Some(limited(LimitEvidence::Cpu { busy_share: Share(usage.busy.min(1.0)) }, next))
+}
+
+/// Whether other processes filled the CPUs.
+fn is_cpu_taken(view: &PointView, measured: &Measured) -> bool {
+    let usage = foreign_cpu::usage(view, measured).filter(|usage| usage.busy > CPU_BUSY_MIN);
+    usage.is_some_and(|usage| usage.is_mostly_foreign())
 }
 
 fn client(view: &PointView, measured: &Measured) -> Option<Finding> {
@@ -133,7 +135,7 @@ fn unexplained(view: &PointView, measured: &Measured) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::machine::Limit;
+    use crate::finding::machine::{ForeignCpu, Limit};
     use crate::simulate::Simulation;
 
     fn machine(disk: f64, cpu: f64) -> Simulation {
@@ -148,9 +150,7 @@ mod tests {
     fn a_busy_disk_and_busy_cpus_are_named() {
         let LimitEvidence::Disk { busy_share } = machine(0.96, 0.3).figures() else { panic!("the disk is busy") };
         assert!((busy_share.0 - 0.96).abs() < 1e-9, "{busy_share:?}");
-        let LimitEvidence::Cpu { busy_share, cores: None, .. } = machine(0.2, 0.97).figures() else {
-            panic!("the CPUs are busy, and their users are not known")
-        };
+        let LimitEvidence::Cpu { busy_share } = machine(0.2, 0.97).figures() else { panic!("the CPUs are busy") };
         assert!((busy_share.0 - 0.97).abs() < 1e-9, "{busy_share:?}");
         assert_eq!(machine(0.95, 0.95).findings("limit").len(), 2);
     }
@@ -215,20 +215,25 @@ mod tests {
     }
 
     #[test]
-    fn cpu_that_others_used_is_not_the_targets_limit() {
-        let rounded = |figure: f64| (figure * 1e3).round() / 1e3;
-        let LimitEvidence::OtherProcesses { busy_share, others_share, cores } = full(0.2, 0.8).figures() else {
-            panic!("others used most")
+    fn cpu_that_others_used_is_left_to_the_finding_on_foreign_cpu() {
+        let advice = |simulation: Simulation, code: &str| -> Vec<NextStep> {
+            simulation.findings(code).iter().map(|finding| finding.next).collect()
         };
-        assert_eq!([busy_share.0, others_share.0].map(rounded), [1.0, 0.8]);
-        let cores = [cores.others_cores, cores.ours_cores, cores.machine_cores].map(rounded);
-        assert_eq!(cores, [1.6, 0.4, 2.0]);
-        assert_eq!(full(0.2, 0.8).finding("limit").next, NextStep::StopOtherProcesses);
-        let LimitEvidence::Cpu { others_share: Some(share), .. } = full(0.7, 0.3).figures() else {
-            panic!("others took part")
-        };
-        assert_eq!(rounded(share.0), 0.3);
+        assert!(full(0.2, 0.8).findings("limit").is_empty(), "others used most");
+        assert_eq!(advice(full(0.2, 0.8), "foreign-cpu"), [NextStep::StopOtherProcesses]);
+        assert_eq!(full(0.2, 0.8).figures::<ForeignCpu>().limit(), Some(Limit::OtherProcesses));
+        let LimitEvidence::Cpu { busy_share } = full(0.7, 0.3).figures() else { panic!("plimsoll used most") };
+        assert_eq!((busy_share.0 * 1e3).round(), 1e3);
+        let both = [advice(full(0.7, 0.3), "limit"), advice(full(0.7, 0.3), "foreign-cpu")];
+        assert_eq!(both, [[NextStep::None], [NextStep::StopOtherProcesses]], "the advice is given once");
+        assert_eq!(full(0.7, 0.3).figures::<ForeignCpu>().limit(), None);
         assert_eq!(full(0.95, 0.05).finding("limit").next, NextStep::ProfileTarget);
+    }
+
+    #[test]
+    fn other_processes_are_the_bottleneck_of_the_verdict_though_no_limit_is_found() {
+        let bottleneck = full(0.2, 0.8).analysis().verdict.bottleneck();
+        assert_eq!((bottleneck.limits.get(&Limit::OtherProcesses), bottleneck.judged), (Some(&1), 1));
     }
 
     #[test]

@@ -9,7 +9,7 @@
 use super::detector::{Detector, Measured, PointView};
 use crate::counters::{growth_of_all, growth_of_most};
 use crate::facts::{is_direct_file, slots};
-use crate::finding::machine::{Ceiling, CeilingMix, CeilingUse};
+use crate::finding::machine::{CeilingMix, CeilingUse, ShownCeiling};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Rounds, Severity};
@@ -56,11 +56,11 @@ fn detect(view: &PointView) -> Vec<Finding> {
 /// How much of which ceilings was used, and by what.
 struct Used<'a> {
     share: f64,
-    ceilings: Vec<&'a Ceiling>,
+    ceilings: Vec<&'a ShownCeiling>,
     flow: Flow,
 }
 
-fn used<'a>(view: &PointView, measured: &Measured, ceilings: &'a [Ceiling]) -> Option<Used<'a>> {
+fn used<'a>(view: &PointView, measured: &Measured, ceilings: &'a [ShownCeiling]) -> Option<Used<'a>> {
     let (reads, writes) = (flow(view.point, measured, OpClass::Read)?, flow(view.point, measured, OpClass::Write)?);
     let both = Flow { ops: reads.ops + writes.ops, bytes: reads.bytes + writes.bytes };
     if both.ops < OPS_PER_S_MIN || is_of_others(view.point, measured, both) {
@@ -113,11 +113,12 @@ fn own_flow(point: &PointData, measured: &Measured, class: OpClass) -> Flow {
 }
 
 /// Of the ceilings of that mix with the block nearest to the mean size, the highest.
-fn nearest(ceilings: &[Ceiling], mix: CeilingMix, flow: Flow) -> Option<&Ceiling> {
+fn nearest(ceilings: &[ShownCeiling], mix: CeilingMix, flow: Flow) -> Option<&ShownCeiling> {
     let size = flow.bytes / flow.ops.max(f64::MIN_POSITIVE);
-    let ratio = |ceiling: &Ceiling| (size / ceiling.block_bytes.0 as f64).max(ceiling.block_bytes.0 as f64 / size);
-    let fits = |ceiling: &&Ceiling| is_like(ceiling.mix, mix) && ratio(ceiling) <= BLOCK_RATIO_MAX;
-    let order = |a: &&Ceiling, b: &&Ceiling| ratio(b).total_cmp(&ratio(a)).then(a.ops_per_s.total_cmp(&b.ops_per_s));
+    let ratio = |ceiling: &ShownCeiling| (size / ceiling.block_bytes.0 as f64).max(ceiling.block_bytes.0 as f64 / size);
+    let fits = |ceiling: &&ShownCeiling| is_like(ceiling.mix, mix) && ratio(ceiling) <= BLOCK_RATIO_MAX;
+    let order =
+        |a: &&ShownCeiling, b: &&ShownCeiling| ratio(b).total_cmp(&ratio(a)).then(a.ops_per_s.total_cmp(&b.ops_per_s));
     ceilings.iter().filter(fits).max_by(order)
 }
 
@@ -131,7 +132,7 @@ fn is_like(one: CeilingMix, other: CeilingMix) -> bool {
 }
 
 /// Smaller operations than the ceiling's are compared by their number, larger ones by their bytes.
-fn share(flow: Flow, ceiling: &Ceiling) -> f64 {
+fn share(flow: Flow, ceiling: &ShownCeiling) -> f64 {
     let block = ceiling.block_bytes.0 as f64;
     match flow.bytes / flow.ops <= block {
         true => flow.ops / ceiling.ops_per_s,
@@ -140,7 +141,7 @@ fn share(flow: Flow, ceiling: &Ceiling) -> f64 {
 }
 
 /// Those of earlier measurements, where they are of the point's device, and those of the run's file points.
-fn ceilings(view: &PointView) -> Vec<Ceiling> {
+fn ceilings(view: &PointView) -> Vec<ShownCeiling> {
     let device = device_of(view.point);
     let is_here = device.is_some() && view.machine.disk.as_deref() == device;
     let before = view.machine.ceilings.iter().filter(|_| is_here).map(remembered);
@@ -161,14 +162,14 @@ fn is_of_device(role: CounterRole) -> bool {
     matches!(role, CounterRole::DeviceReadOps | CounterRole::DeviceWriteOps | CounterRole::DeviceReadBytes)
 }
 
-fn remembered(ceiling: &DeviceCeiling) -> Ceiling {
+fn remembered(ceiling: &DeviceCeiling) -> ShownCeiling {
     let mix = if ceiling.class == OpClass::Read { CeilingMix::Reads } else { CeilingMix::Writes };
     let DeviceCeiling { block, depth, ops_per_s, .. } = *ceiling;
-    Ceiling { mix, block_bytes: block, depth, ops_per_s, point: None }
+    ShownCeiling { mix, block_bytes: block, depth, ops_per_s, point: None }
 }
 
 /// What a file point has shown: random blocks with direct I/O, as fast as it could.
-fn shown(point: &PointData) -> Option<Ceiling> {
+fn shown(point: &PointData) -> Option<ShownCeiling> {
     let work = point.traits.work.io.filter(|work| work.pattern == AccessPattern::Random)?;
     let eager = point.trial.load.pacing == Pacing::Closed { think: Nanos(0) };
     let is_plain = !work.syncs && point.state == PointState::Complete;
@@ -178,7 +179,7 @@ fn shown(point: &PointData) -> Option<Ceiling> {
         share => CeilingMix::Both { read_share: Share(share) },
     };
     let ops_per_s = ops_per_s(point).filter(|ops| *ops > 0.0 && eager && is_plain && is_direct_file(point))?;
-    Some(Ceiling { mix, block_bytes: work.block, depth: slots(point), ops_per_s, point: Some(point.id) })
+    Some(ShownCeiling { mix, block_bytes: work.block, depth: slots(point), ops_per_s, point: Some(point.id) })
 }
 
 fn ops_per_s(point: &PointData) -> Option<f64> {
@@ -255,7 +256,7 @@ mod tests {
     fn an_engine_that_reads_below_the_line_is_told_how_far() {
         let found: CeilingUse = with_ceilings(on_disk(7_600.0, 16_384.0, 10.0, 4_096.0), READS).figures();
         let block_bytes = Bytes::from_kib(16);
-        let ceiling = Ceiling { mix: CeilingMix::Reads, block_bytes, depth: 32, ops_per_s: 20_000.0, point: None };
+        let ceiling = ShownCeiling { mix: CeilingMix::Reads, block_bytes, depth: 32, ops_per_s: 20_000.0, point: None };
         assert_eq!((percent(&found), &found.ceilings[..]), (38.0, &[ceiling][..]));
         assert_eq!((found.ops_per_s.round(), found.bytes_per_op.round()), (7_600.0, 16_384.0));
         assert_eq!((found.counted_at_clients, found.measured.as_deref()), (false, Some("2026-11-21 09:30 UTC")));

@@ -6,17 +6,17 @@
 //! cache.
 
 use super::detector::{Detector, PointView};
-use crate::chain;
 use crate::cost::left_at_rest;
 use crate::finding::comparison::{PendingShare, WriteDebt};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
+use crate::sequence;
 use crate::{Finding, InsertCost, Severity};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::WriteDebt, detect };
 
-const UNPAID_SHARE_MAX: f64 = 0.10;
+const PENDING_SHARE_MAX: f64 = 0.10;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     unsettled(view).into_iter().chain(pending(view)).collect()
@@ -25,7 +25,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 /// The engine was to settle, and did not.
 fn unsettled(view: &PointView) -> Option<Finding> {
     let left_bytes = left_at_rest(view.point)?;
-    let (detail, next) = match chain::is_drain(view.point) {
+    let (detail, next) = match sequence::is_drain(view.point) {
         true => (WriteDebt::AfterDrain { left_bytes }, NextStep::ReadEngineLog),
         false => (WriteDebt::BeforeRun { left_bytes }, NextStep::MeasureAgain),
     };
@@ -33,9 +33,9 @@ fn unsettled(view: &PointView) -> Option<Finding> {
 }
 
 fn pending(view: &PointView) -> Option<Finding> {
-    let cost = view.inserts.filter(|_| !chain::is_drain(view.point))?;
-    let share = cost.unpaid_share().filter(|share| *share > UNPAID_SHARE_MAX)?;
-    let has_drain = chain::until_paid(view.point, view.others).last().is_some_and(|last| chain::is_drain(last));
+    let cost = view.inserts.filter(|_| !sequence::is_drain(view.point))?;
+    let share = cost.pending_share().filter(|share| *share > PENDING_SHARE_MAX)?;
+    let has_drain = sequence::up_to_drain(view.point, view.others).last().is_some_and(|last| sequence::is_drain(last));
     let is_paid = has_drain && cost.drain_left_bytes.is_none();
     let (severity, next) = match is_paid {
         true => (Severity::Note, NextStep::None),
@@ -48,10 +48,10 @@ fn figures(cost: &InsertCost, share: f64) -> PendingShare {
     PendingShare {
         pending_share: Share(share),
         written_bytes_per_insert: cost.block_written_bytes_per_insert.or(cost.engine_written_bytes_per_insert),
-        pending_bytes: cost.debt_bytes,
+        pending_bytes: cost.pending_bytes,
         drain_written_bytes: cost.drain_written_bytes,
         drain_left_bytes: cost.drain_left_bytes,
-        settled_written_bytes_per_insert: cost.paid_written_bytes_per_insert,
+        written_with_drain_bytes_per_insert: cost.written_with_drain_bytes_per_insert,
     }
 }
 
@@ -93,14 +93,14 @@ mod tests {
         assert_eq!(found[0].severity, Severity::Note);
         let paid = pending_share(&analysed[0]);
         assert_eq!((paid.drain_written_bytes, paid.drain_left_bytes), (Some(1e8), None));
-        assert_eq!(paid.settled_written_bytes_per_insert.map(f64::round), Some(10_227.0));
+        assert_eq!(paid.written_with_drain_bytes_per_insert.map(f64::round), Some(10_227.0));
         assert!(analysed[1].findings.iter().all(|finding| finding.code() != Code::WriteDebt));
     }
 
     #[test]
     fn a_drain_that_is_not_complete_says_so_and_what_it_was_to_pay_for_stays_a_warning() {
         let mut drain = stepping("drain", 10, 10e6, 0.0);
-        drain.facts.push(Fact::new("rest.unpaid_bytes", "35000000"));
+        drain.facts.push(Fact::new("drain.pending_bytes", "35000000"));
         let analysed = crate::analyse(&run_of(vec![stepping("l.i1", 10, 227e3, 4_096.0), drain], Vec::new())).points;
         let found =
             analysed.iter().map(|point| point.findings.iter().find(|f| f.code() == Code::WriteDebt).expect("found"));
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn what_a_drain_left_is_as_unpaid_as_what_it_wrote() {
         let mut drain = stepping("drain", 10, 10e3, 0.0);
-        drain.facts.push(Fact::new("rest.unpaid_bytes", "35000000"));
+        drain.facts.push(Fact::new("drain.pending_bytes", "35000000"));
         let analysed = crate::analyse(&run_of(vec![stepping("l.i1", 10, 10e6, 4_096.0), drain], Vec::new())).points;
         let share = pending_share(&analysed[0]).pending_share;
         assert!((share.0 - 0.26).abs() < 0.005, "{share:?}");
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_load_that_did_not_come_to_rest_is_told_at_the_point_that_it_was_made_for() {
-        let left = Fact::new("rest.unpaid_bytes", "8000000");
+        let left = Fact::new("drain.pending_bytes", "8000000");
         let found = Simulation::counts(&[1000; 10]).with(|point| point.facts.push(left));
         assert_eq!(found.figures::<WriteDebt>(), WriteDebt::BeforeRun { left_bytes: 8e6 });
     }

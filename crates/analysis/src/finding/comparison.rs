@@ -35,7 +35,7 @@ pub struct PendingShare {
     /// Bytes that the drain left.
     pub drain_left_bytes: Option<f64>,
     /// Bytes written per insert with what the drain wrote.
-    pub settled_written_bytes_per_insert: Option<f64>,
+    pub written_with_drain_bytes_per_insert: Option<f64>,
 }
 
 /// Reads that contradict the sizes of data and cache.

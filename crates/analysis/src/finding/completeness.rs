@@ -42,7 +42,7 @@ pub enum Progress {
 
 /// A point that was ended early.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Interruption {
+pub struct PointInterruption {
     /// When, since the run phase began; `None` before it.
     pub at_ns: Option<Nanos>,
     /// Why, as it was recorded.

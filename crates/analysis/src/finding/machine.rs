@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// Worker threads of the kernel that performed operations of io_uring.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct IoWorkers {
+pub struct OffloadedIo {
     /// How many there were at the end of the load; `None` if it is not known.
     pub workers: Option<u64>,
     /// Their CPU time as it was recorded, with its unit; `None` if it is not known.
@@ -72,8 +72,26 @@ pub struct ForeignCpu {
 pub enum CpuUser {
     /// The hypervisor, which ran another machine.
     Hypervisor { share_max: Share },
-    /// Processes that are neither plimsoll nor the engine.
-    OtherProcesses { cores: CoresUsed },
+    /// Processes that are neither plimsoll nor the engine; this share of the machine's CPU time was used in all.
+    OtherProcesses { cores: CoresUsed, busy_share: Share },
+}
+
+/// Above this share of the machine's CPU time its CPUs are a limit. At 90 % busy a queue forms nearly always; the rest is the
+/// sampling of the counters.
+pub const CPU_BUSY_MIN: f64 = 0.90;
+
+impl ForeignCpu {
+    /// The limit that this was for the point: other processes, if they left no CPU idle and used more of it than plimsoll and
+    /// the engine.
+    pub fn limit(&self) -> Option<Limit> {
+        match self.by {
+            CpuUser::OtherProcesses { cores, busy_share } => {
+                let is_limit = busy_share.0 > CPU_BUSY_MIN && cores.others_cores > cores.ours_cores;
+                is_limit.then_some(Limit::OtherProcesses)
+            }
+            CpuUser::Hypervisor { .. } => None,
+        }
+    }
 }
 
 /// The cores of a machine by their users.
@@ -106,7 +124,7 @@ pub enum Limit {
     Disk,
     /// All CPUs of the machine.
     Cpu,
-    /// All CPUs of the machine, most of it used by other processes.
+    /// All CPUs of the machine, most of it used by other processes: the finding `foreign-cpu` has the figures.
     OtherProcesses,
     /// The client threads.
     Client,
@@ -129,10 +147,8 @@ pub enum Limit {
 pub enum LimitEvidence {
     /// The device was busy for this share of the time.
     Disk { busy_share: Share },
-    /// This share of the machine's CPU time was used, by these if they are known and others took part.
-    Cpu { busy_share: Share, others_share: Option<Share>, cores: Option<CoresUsed> },
-    /// Others used more of a full CPU than plimsoll and the engine.
-    OtherProcesses { busy_share: Share, others_share: Share, cores: CoresUsed },
+    /// This share of the machine's CPU time was used, most of it by plimsoll and the engine if the users are known.
+    Cpu { busy_share: Share },
     /// The client threads used this share of the cores that they can run on.
     Client { cores_share: Share },
     /// The engine and its clients used so many cores in all, this share of it in the kernel.
@@ -164,7 +180,6 @@ impl LimitEvidence {
         match self {
             LimitEvidence::Disk { .. } => Limit::Disk,
             LimitEvidence::Cpu { .. } => Limit::Cpu,
-            LimitEvidence::OtherProcesses { .. } => Limit::OtherProcesses,
             LimitEvidence::Client { .. } => Limit::Client,
             LimitEvidence::OneCore { .. } => Limit::OneCore,
             LimitEvidence::OneAtATime { .. } => Limit::OneAtATime,
@@ -181,7 +196,7 @@ pub struct CeilingUse {
     /// The share of it.
     pub used_share: Share,
     /// The ceiling; or that of reads and that of writes, whose shares add up.
-    pub ceilings: Vec<Ceiling>,
+    pub ceilings: Vec<ShownCeiling>,
     /// Operations per second.
     pub ops_per_s: f64,
     /// Their mean size.
@@ -211,7 +226,7 @@ pub enum CeilingMix {
 
 /// What a device has shown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Ceiling {
+pub struct ShownCeiling {
     /// The operations that it is of.
     pub mix: CeilingMix,
     /// The size of a block.

@@ -139,7 +139,7 @@ macro_rules! kinds {
 // In the order in which findings of one point are listed; those of runs are last.
 kinds! {
     Incomplete(completeness::IncompletePoint) = "incomplete",
-    Interrupted(completeness::Interruption) = "interrupted",
+    Interrupted(completeness::PointInterruption) = "interrupted",
     MeasuredAgain(completeness::BrokenAttempts) = "measured-again",
     CutShort(completeness::UnfinishedStep) = "cut-short",
     Hung(completeness::BlockedClients) = "hung",
@@ -149,7 +149,7 @@ kinds! {
     Plausibility(correctness::Contradiction) = "plausibility",
     LittlesLaw(correctness::InFlightMismatch) = "littles-law",
     TargetNotReached(load::MissedTarget) = "target-not-reached",
-    IoWqOffload(machine::IoWorkers) = "io-wq-offload",
+    IoWqOffload(machine::OffloadedIo) = "io-wq-offload",
     Cached(machine::CachedReads) = "cached",
     LimitEscaped(machine::EscapedLimit) = "limit-escaped",
     ClientBound(load::BoundClients) = "client-bound",

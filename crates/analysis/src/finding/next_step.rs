@@ -41,7 +41,7 @@ pub enum NextStep {
     UseLargerFile,
     /// A limited device of its own.
     UseOwnVolume,
-    /// More threads where cores are free, or another machine for the clients.
+    /// More threads if cores are free, or another machine for the clients.
     AddThreadsOrMachine,
     /// CPUs left free for the clients.
     FreeCpuForClients,

@@ -1,4 +1,4 @@
-//! Units that findings need beside those of the crate `model`.
+//! Units that findings need, in addition to those of the crate `model`.
 //!
 //! In: plain numbers. Out: numbers with their unit. Limits: nothing here rounds for people.
 

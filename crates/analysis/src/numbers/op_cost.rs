@@ -1,7 +1,7 @@
 //! What one operation cost: CPU of the clients; CPU, I/O and context switches of the target.
 //!
 //! In: the counters of `process` and `disk`, and the CPU time of the client threads. Out: [`OpCost`], [`CostPerQuery`] and
-//! [`GeneratorCost`].
+//! [`ClientCost`].
 //! Limits: the costs of foreground and background clients cannot be separated; they are divided by the operations of both.
 
 use crate::counters::{done_between, growth_of_all, growth_of_block_layer};
@@ -10,9 +10,9 @@ use crate::window::Window;
 use model::{CounterRole, Generator, Interval, KindRow, Phase, PointData};
 use serde::{Deserialize, Serialize};
 
-/// What the generator itself used.
+/// What the client threads used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct GeneratorCost {
+pub struct ClientCost {
     /// CPU of the client threads per operation, user and kernel. With an embedded engine the engine's part on those threads
     /// cannot be separated and this is `None`.
     pub cpu_ns_per_op: Option<f64>,
@@ -65,7 +65,7 @@ fn generator_total(intervals: &[Interval]) -> Generator {
 }
 
 /// What the client threads used in the run phase of `point`, divided by the operations of all clients.
-pub fn generator_cost(point: &PointData, window: &Window) -> GeneratorCost {
+pub fn client_cost(point: &PointData, window: &Window) -> ClientCost {
     let used = generator_total(&window.phase.intervals);
     let cpu_ns = used.cpu_user_ns.saturating_add(used.cpu_system_ns);
     // An embedded engine works on the client threads, so their CPU time is not the generator's alone.
@@ -77,7 +77,7 @@ pub fn generator_cost(point: &PointData, window: &Window) -> GeneratorCost {
     let inside = generator_total(window.inside_recorded());
     let inside_ns = inside.cpu_user_ns.saturating_add(inside.cpu_system_ns);
     let seconds = Some(window.seconds()).filter(|seconds| *seconds > 0.0 && is_separate && cpu_ns > 0);
-    GeneratorCost {
+    ClientCost {
         cpu_ns_per_op: ops.map(|ops| cpu_ns as f64 / ops),
         cpu_user_ns_per_op: ops.map(|ops| used.cpu_user_ns as f64 / ops),
         cores_used: seconds.map(|seconds| inside_ns as f64 / 1e9 / seconds),
@@ -120,7 +120,7 @@ pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindRow) 
 /// What a query cost, as [`cost_per_op`]; `queries` weights an operation by the statements that it consists of.
 pub fn cost_per_query(point: &PointData, window: &Window, queries: impl Fn(&KindRow) -> f64) -> CostPerQuery {
     let all = done_by_all(point, window, &queries);
-    let per_op = generator_cost(point, window).cpu_ns_per_op;
+    let per_op = client_cost(point, window).cpu_ns_per_op;
     let client_cpu_ns = per_op.map(|cpu_ns| cpu_ns * done_by_all(point, window, |kind| kind.ok as f64));
     let cost = cost_per_op(point, window, queries);
     CostPerQuery {
@@ -162,8 +162,8 @@ mod tests {
             context_switches_per_op: Some(0.5),
         };
         assert_eq!(found.cost, expected);
-        assert_eq!(found.generator.cpu_ns_per_op, Some(10_000.0));
-        assert_eq!((found.generator.cpu_user_ns_per_op, found.generator.cores_used), (Some(4_000.0), Some(0.01)));
+        assert_eq!(found.client.cpu_ns_per_op, Some(10_000.0));
+        assert_eq!((found.client.cpu_user_ns_per_op, found.client.cores_used), (Some(4_000.0), Some(0.01)));
     }
 
     #[test]
@@ -226,18 +226,18 @@ mod tests {
     #[test]
     fn client_and_engine_are_told_apart_only_where_they_can_be() {
         let embedded = summary(&costly("embedded"));
-        assert_eq!((embedded.generator.cpu_ns_per_op, embedded.cost.engine_cpu_ns_per_op), (None, Some(3000.0)));
+        assert_eq!((embedded.client.cpu_ns_per_op, embedded.cost.engine_cpu_ns_per_op), (None, Some(3000.0)));
         let no_engine = summary(&costly("none"));
-        assert_eq!((no_engine.generator.cpu_ns_per_op, no_engine.cost.engine_cpu_ns_per_op), (Some(10_000.0), None));
+        assert_eq!((no_engine.client.cpu_ns_per_op, no_engine.cost.engine_cpu_ns_per_op), (Some(10_000.0), None));
         assert_eq!(no_engine.cost.written_bytes_per_op, Some(4096.0));
         let unknown = summary(&costly("somewhere"));
-        assert_eq!((unknown.generator.cpu_ns_per_op, unknown.cost.engine_cpu_ns_per_op), (None, None));
+        assert_eq!((unknown.client.cpu_ns_per_op, unknown.cost.engine_cpu_ns_per_op), (None, None));
     }
 
     #[test]
     fn what_no_source_told_is_absent_and_not_zero() {
         let found = summary(&Simulation::counts(&[1000; 10]));
-        assert_eq!((found.cost, found.generator), (OpCost::default(), GeneratorCost::default()));
+        assert_eq!((found.cost, found.client), (OpCost::default(), ClientCost::default()));
         assert_eq!(found.cost_per_query, CostPerQuery::default());
         let nothing_done = summary(&Simulation::counts(&[0; 10]));
         assert_eq!((nothing_done.ops_per_s, nothing_done.response_ns), (0.0, None));

@@ -5,7 +5,7 @@
 //! [`crate::window`].
 
 use super::achieved::{Achieved, compute_achieved};
-use super::op_cost::{CostPerQuery, GeneratorCost, OpCost, cost_per_op, cost_per_query, generator_cost};
+use super::op_cost::{ClientCost, CostPerQuery, OpCost, client_cost, cost_per_op, cost_per_query};
 use super::quantiles::{PhaseTimes, Quantiles};
 use super::rates::{PerOp, RateEstimate};
 use crate::background::{BackgroundSummary, success_rate};
@@ -58,8 +58,8 @@ pub struct Summary {
     pub service_ns: Option<Quantiles>,
     /// The second (or interval, if longer) with the fewest operations; `None` if the run has no three of them.
     pub worst: Option<WorstInterval>,
-    /// What the generator itself used.
-    pub generator: GeneratorCost,
+    /// What the client threads used.
+    pub client: ClientCost,
     /// What one operation cost the target.
     pub cost: OpCost,
     /// What one query cost the target and the clients.
@@ -71,7 +71,7 @@ pub struct Summary {
     /// What background clients did; `None` if there were none. All numbers above are of the foreground clients, except the success
     /// rate and the costs: these cannot be separated and are divided by the operations of both.
     #[serde(default)]
-    pub beside: Option<BackgroundSummary>,
+    pub background: Option<BackgroundSummary>,
 }
 
 /// The stretch with the fewest operations.
@@ -94,7 +94,12 @@ impl Summary {
 
 /// The numbers of the run phase of `point`, cut as `window`, with all its response and service times, and those of its background
 /// clients.
-pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside: Option<BackgroundSummary>) -> Summary {
+pub fn summarise(
+    point: &PointData,
+    window: &Window,
+    times: &PhaseTimes,
+    background: Option<BackgroundSummary>,
+) -> Summary {
     let (inside, per_op) = (window.inside, PerOp::from_point(point));
     let (done, queries) = (|kind: &KindRow| kind.ok as f64, |kind: &KindRow| per_op.queries(kind));
     let queries_rate = RateEstimate::from_window(window, queries);
@@ -123,11 +128,11 @@ pub fn summarise(point: &PointData, window: &Window, times: &PhaseTimes, beside:
         service_ns: Quantiles::from_times(&times.service),
         // A slow rest of an interval at the end can make every whole second faster than the mean: then none is the worst.
         worst: find_worst_interval(window).filter(|worst| worst.ops_per_s <= inside.ops_per_s()),
-        generator: generator_cost(point, window),
+        client: client_cost(point, window),
         cost: cost_per_op(point, window, done),
         cost_per_query: cost_per_query(point, window, queries),
         achieved: compute_achieved(point, window),
-        beside,
+        background,
     }
 }
 

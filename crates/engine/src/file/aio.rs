@@ -5,13 +5,13 @@
 //! Limits: asynchronous with O_DIRECT only. Through the page cache the kernel performs each operation before `io_submit`
 //! returns: it takes depth 1 of what was asked for, and the times of a batch are those of its submission.
 
-use super::buffers::Buffers;
-use super::files::Files;
+use super::buffers::IoBuffers;
+use super::files::OpenFiles;
 use super::in_flight::InFlight;
 use super::verifier::Verifier;
 use host::error::TargetError;
 use libc::{SYS_io_destroy, SYS_io_getevents, SYS_io_setup, SYS_io_submit, c_long, syscall};
-use load::{BatchDriver, Done};
+use load::{BatchDriver, FinishedOp};
 use model::{IoKind, IoOp, Nanos, Outcome};
 use std::io::Error;
 use std::os::fd::AsRawFd;
@@ -65,21 +65,25 @@ impl AioContext {
 impl Drop for AioContext {
     /// Waits for everything in flight in it.
     fn drop(&mut self) {
-        // SAFETY: made by io_setup and used by nobody from here on.
+        // SAFETY: made by io_setup and not used from here on.
         unsafe { syscall(SYS_io_destroy, self.0) };
     }
 }
 
 /// Refuses more operations in flight over all clients than the kernel allows.
-pub fn probe(operations: u32) -> Result<(), TargetError> {
-    let advice = |error: &Error| match error.raw_os_error() {
-        Some(libc::EAGAIN) => "raise `sysctl fs.aio-max-nr`, or use a lower depth or fewer clients",
-        _ => "use io = `uring` or io = `sync`",
-    };
+pub fn check_aio(operations: u32) -> Result<(), TargetError> {
     AioContext::new(operations).map(drop).map_err(|error| {
         let text = format!("asynchronous I/O with {operations} operations under way cannot be set up here: {error}");
-        TargetError::Unsupported(format!("{text}; {}", advice(&error)))
+        TargetError::Unsupported(format!("{text}; {}", aio_advice(&error)))
     })
+}
+
+/// What to do if a context cannot be set up. EAGAIN: the operations of all processes together would exceed `fs.aio-max-nr`.
+fn aio_advice(error: &Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EAGAIN) => "raise `sysctl fs.aio-max-nr`, or use a lower depth or fewer clients",
+        _ => "use io = `uring` or io = `sync`",
+    }
 }
 
 /// Performs reads, writes and syncs by io_submit and io_getevents.
@@ -95,7 +99,7 @@ pub struct AioFile {
 
 impl AioFile {
     /// The driver of `files` with as many slots as `buffers` has blocks.
-    pub fn new(files: Files, buffers: Buffers, verifier: Option<Verifier>) -> Self {
+    pub fn new(files: OpenFiles, buffers: IoBuffers, verifier: Option<Verifier>) -> Self {
         let depth = buffers.count() as usize;
         AioFile {
             context: None,
@@ -107,9 +111,11 @@ impl AioFile {
     }
 
     /// Submits what is queued. What the kernel has no room for stays queued; what it refuses has failed.
-    fn submit(&mut self, context: u64, done: &mut Vec<Done>) {
+    fn submit_queued(&mut self, context: u64, done: &mut Vec<FinishedOp>) {
         let mut taken = 0;
         while taken < self.queued.len() {
+            // The kernel stops at the first operation that it refuses and returns how many it took before: the next call begins
+            // there.
             let rest = &self.queued[taken..];
             // SAFETY: each address is that of an entry of `iocbs`, which names an open file and, unless it is a sync, a block
             // that holds its length and belongs to its slot alone until it is completed (see `InFlight`).
@@ -117,11 +123,12 @@ impl AioFile {
             match (submitted, Error::last_os_error().raw_os_error().unwrap_or(0)) {
                 (1.., _) => taken += submitted as usize,
                 (_, libc::EINTR) if submitted < 0 => {}
+                // No room for now: what is in flight completes first.
                 (_, libc::EAGAIN) => break,
                 (0, _) => break,
                 (_, errno) => {
                     let slot = self.slot_at(rest[0]);
-                    done.push(self.slots.finish(slot, -i64::from(errno)));
+                    done.push(self.slots.finish_op(slot, -i64::from(errno)));
                     taken += 1;
                 }
             }
@@ -133,8 +140,9 @@ impl AioFile {
         ((address - self.iocbs.as_ptr().addr()) / size_of::<Iocb>()) as u32
     }
 
-    /// Takes what is completed; waits for it up to `timeout` where there is nothing else to tell.
-    fn reap(&mut self, context: u64, timeout: Nanos, done: &mut Vec<Done>) {
+    /// Takes what is completed; waits for it up to `timeout` if nothing has failed already.
+    fn take_completed(&mut self, context: u64, timeout: Nanos, done: &mut Vec<FinishedOp>) {
+        // With a failure to hand over already, a wait would only delay it.
         let least = c_long::from(timeout.0 > 0 && done.is_empty());
         let mut wait = libc::timespec {
             tv_sec: (timeout.0 / 1_000_000_000) as libc::time_t,
@@ -146,7 +154,7 @@ impl AioFile {
         match (found, Error::last_os_error()) {
             (0.., _) => {
                 for event in &self.events[..found as usize] {
-                    done.push(self.slots.finish(event.data as u32, event.result));
+                    done.push(self.slots.finish_op(event.data as u32, event.result));
                 }
             }
             (_, error) if error.raw_os_error() == Some(libc::EINTR) => {}
@@ -170,8 +178,8 @@ impl BatchDriver for AioFile {
     }
 
     #[inline]
-    fn push(&mut self, slot: u32, op: &IoOp) {
-        let Some(memory) = self.slots.begin(slot, op) else { return };
+    fn push_op(&mut self, slot: u32, op: &IoOp) {
+        let Some(memory) = self.slots.begin_op(slot, op) else { return };
         let iocb = &mut self.iocbs[slot as usize];
         *iocb = Iocb {
             data: slot.into(),
@@ -192,18 +200,18 @@ impl BatchDriver for AioFile {
     }
 
     #[inline]
-    fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>) {
+    fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<FinishedOp>) {
         let Some(AioContext(context)) = self.context.as_ref().filter(|_| self.slots.buffers().is_some()) else {
             return self.slots.lose_all("io_submit", &Error::other("the context is gone"), done);
         };
         let context = *context;
-        self.submit(context, done);
-        self.reap(context, timeout, done);
+        self.submit_queued(context, done);
+        self.take_completed(context, timeout, done);
     }
 
     #[inline]
-    fn settle(&mut self, done: &Done) -> Outcome {
-        self.slots.settle(done)
+    fn check_outcome(&mut self, done: &FinishedOp) -> Outcome {
+        self.slots.check_outcome(done)
     }
 
     fn describe_failure(&self) -> String {

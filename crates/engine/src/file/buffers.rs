@@ -1,13 +1,13 @@
-//! Memory for I/O: for each operation in flight a block to read into and some to write from, filled as the trial says.
+//! Memory for I/O: for each operation in flight a block to read into and some to write from, filled as the trial asks.
 //!
 //! In: how many, how large, which content, a seed. Out: pointers that O_DIRECT and registered buffers accept, valid for the
 //! length that was asked for. Limits: lives as long as the driver that owns it; a driver with operations in flight must not
 //! drop it.
 //!
 //! No two writes have the same content, unless they are asked to: a counter is stamped into each 4 KiB of each write. That
-//! costs 5 ns for 16 KiB, where making the bytes again would cost 2 us; and because the bytes come from a larger memory than
+//! costs 5 ns for 16 KiB, while making the bytes again would cost 2 us; and because the bytes come from a larger memory than
 //! the nearest cache, a write of 16 KiB through the page cache costs 6 to 10 % more CPU than of one block again and again.
-//! What lies between the stamps comes back after [`POOL`] bytes of writes: who compresses 128 KiB at once sees 3 % of random
+//! What lies between the stamps comes back after [`POOL`] bytes of writes: a compressor of 128 KiB at once sees 3 % of random
 //! writes twice, and one with a window above the pool sees all of them. `compressible` is true of each 4 KiB: so much of its end is one word again and again. `dedupe` is true of
 //! each block and of each 4 KiB of it: so many of the writes after the first round through the pool have the stamps, and with
 //! them all of the content, that their memory had in that round.
@@ -22,14 +22,14 @@ const CACHE_LINE: usize = 64;
 /// Memory to write from, over all clients: less than the 8 MiB that an ordinary user may register with the kernel, and enough
 /// that a compressor's window seldom holds the same bytes twice.
 const POOL: u64 = 4 << 20;
-/// The same where content repeats: the first round through the pool is of new content.
+/// The same if content repeats: the first round through the pool is of new content.
 const POOL_REPEATING: u64 = 1 << 20;
 /// But no client has less than this, for what it writes one after the other.
 const POOL_LEAST: u64 = 64 << 10;
 
 /// What is written, in percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Content {
+pub struct WriteContent {
     /// Of each 4 KiB: what a compressor removes.
     pub compressible: u8,
     /// Of the blocks: those that repeat an earlier one.
@@ -43,32 +43,34 @@ pub struct BufferSizes {
     pub depth: u32,
     /// The most that one moves.
     pub block: Bytes,
-    /// Blocks to write from for each of them; 0 where nothing is written.
+    /// Blocks to write from for each of them; 0 if nothing is written.
     pub windows: u32,
 }
 
 impl BufferSizes {
     /// For each of `clients` that keep `depth` operations of `block` in flight.
-    pub fn new(clients: u32, depth: u32, block: Bytes, writes: bool, content: Content) -> BufferSizes {
+    pub fn new(clients: u32, depth: u32, block: Bytes, writes: bool, content: WriteContent) -> BufferSizes {
         let pool = if content.dedupe > 0 { POOL_REPEATING } else { POOL };
         let each = (pool / u64::from(clients)).max(POOL_LEAST);
-        let windows = (each / u64::from(depth) / stride(block) as u64).max(1);
+        // As many blocks as fit into the client's share: each write takes the next one, so that its content comes from cold
+        // memory.
+        let windows = (each / u64::from(depth) / stride_of(block) as u64).max(1);
         BufferSizes { depth, block, windows: if writes { windows as u32 } else { 0 } }
     }
 
     /// All of it.
-    pub fn bytes(&self) -> Bytes {
-        Bytes(u64::from(self.depth) * (u64::from(self.windows) + 1) * stride(self.block) as u64)
+    pub fn total_bytes(&self) -> Bytes {
+        Bytes(u64::from(self.depth) * (u64::from(self.windows) + 1) * stride_of(self.block) as u64)
     }
 }
 
 /// From one block in memory to the next: O_DIRECT wants them aligned.
-fn stride(block: Bytes) -> usize {
+fn stride_of(block: Bytes) -> usize {
     (block.0 as usize).next_multiple_of(PAGE)
 }
 
 /// Page-aligned blocks.
-pub struct Buffers {
+pub struct IoBuffers {
     start: *mut u8,
     layout: Layout,
     room: BufferSizes,
@@ -84,7 +86,7 @@ pub struct Buffers {
 /// Which writes repeat an earlier one.
 struct DedupeState {
     percent: u32,
-    /// What is written whole or not at all: a block of the run.
+    /// What repeats as a unit: a block of the run.
     grain: usize,
     /// Percent of writes that should have been repeats and were not.
     owed: u32,
@@ -93,13 +95,13 @@ struct DedupeState {
 }
 
 // SAFETY: the memory is owned by this value alone; nothing else holds the pointer.
-unsafe impl Send for Buffers {}
+unsafe impl Send for IoBuffers {}
 
-impl Buffers {
-    /// The memory of `room` with `content`, where `grain` bytes are repeated together.
-    pub fn new(room: BufferSizes, content: Content, grain: Bytes, seed: u64) -> Buffers {
-        let mut buffers = Buffers::zeroed(room);
-        buffers.fill(content, seed);
+impl IoBuffers {
+    /// The memory of `room` with `content`, of which `grain` bytes are repeated together.
+    pub fn new(room: BufferSizes, content: WriteContent, grain: Bytes, seed: u64) -> IoBuffers {
+        let mut buffers = IoBuffers::zeroed(room);
+        buffers.fill_content(content, seed);
         let blocks = buffers.layout.size() / PAGE;
         buffers.repeats = (content.dedupe > 0).then(|| DedupeState {
             percent: content.dedupe.into(),
@@ -110,9 +112,9 @@ impl Buffers {
         buffers
     }
 
-    /// The memory of `room`, of zeros that take none until somebody touches them.
-    pub fn zeroed(room: BufferSizes) -> Buffers {
-        let layout = Layout::from_size_align(room.bytes().0 as usize, PAGE)
+    /// The memory of `room`, of zeros that take no memory until they are touched.
+    pub fn zeroed(room: BufferSizes) -> IoBuffers {
+        let layout = Layout::from_size_align(room.total_bytes().0 as usize, PAGE)
             .expect("the caller looked whether they fit in memory");
         assert!(layout.size() > 0, "a plan has no empty block and no depth 0");
         // SAFETY: the layout has a size above zero.
@@ -122,7 +124,7 @@ impl Buffers {
         }
         let of_slots = vec![0; room.depth as usize];
         let (in_use, written) = (of_slots.clone().into(), of_slots.into());
-        Buffers { start, layout, room, stride: stride(room.block), in_use, written, stamps: 0, repeats: None }
+        IoBuffers { start, layout, room, stride: stride_of(room.block), in_use, written, stamps: 0, repeats: None }
     }
 
     /// How many operations may be in flight.
@@ -131,7 +133,7 @@ impl Buffers {
     }
 
     /// All blocks as one piece of memory, for registration with the kernel.
-    pub fn all(&self) -> (*mut u8, usize) {
+    pub fn as_region(&self) -> (*mut u8, usize) {
         (self.start, self.layout.size())
     }
 
@@ -140,12 +142,12 @@ impl Buffers {
     pub fn block(&self, slot: u32, len: usize) -> *mut u8 {
         // An assertion and not a check in debug builds alone: anything that writes beyond a block writes into foreign memory.
         assert!(len <= self.stride && slot < self.count(), "an operation is no longer than its block");
-        self.start.wrapping_add(self.offset(slot))
+        self.start.wrapping_add(self.block_offset(slot))
     }
 
-    /// Where the block that `slot` uses begins.
+    /// The offset of the block that `slot` uses.
     #[inline]
-    fn offset(&self, slot: u32) -> usize {
+    fn block_offset(&self, slot: u32) -> usize {
         (slot as usize * (self.room.windows as usize + 1) + self.in_use[slot as usize] as usize) * self.stride
     }
 
@@ -156,10 +158,11 @@ impl Buffers {
         self.block(slot, len)
     }
 
-    /// The first of `len` bytes of `slot` to write from, where the caller makes their content differ from every other.
+    /// The first of `len` bytes of `slot` to write from. The caller makes their content differ from every other.
     #[inline]
     pub fn room_to_write(&mut self, slot: u32, len: usize) -> *mut u8 {
         assert!(self.room.windows > 0, "a trial that writes has memory to write from");
+        // In turn, and not always the same block: a device or file system that compares neighbouring writes would see repeats.
         let written = &mut self.written[slot as usize];
         *written = if *written == self.room.windows { 1 } else { *written + 1 };
         self.in_use[slot as usize] = *written;
@@ -171,7 +174,7 @@ impl Buffers {
     pub fn fresh_to_write(&mut self, slot: u32, len: usize) -> *mut u8 {
         let block = self.room_to_write(slot, len);
         match self.repeats.is_some() {
-            false => (0..len).step_by(PAGE).for_each(|at| self.stamp(slot, at, len, self.stamps + 1)),
+            false => (0..len).step_by(PAGE).for_each(|at| self.stamp_page(slot, at, len, self.stamps + 1)),
             true => self.stamp_some(slot, len),
         }
         block
@@ -180,9 +183,9 @@ impl Buffers {
     /// Stamps the 4 KiB, or what there is of them, at `at` of the block of `len` that `slot` uses. Not all at their beginning:
     /// those would all share one set of each cache, and four would take 14 ns instead of 5.
     #[inline]
-    fn stamp(&mut self, slot: u32, at: usize, len: usize, stamp: u64) {
+    fn stamp_page(&mut self, slot: u32, at: usize, len: usize, stamp: u64) {
         self.stamps = self.stamps.max(stamp);
-        let place = self.offset(slot) + at;
+        let place = self.block_offset(slot) + at;
         let within = if len - at < PAGE { 0 } else { place / PAGE % (PAGE / CACHE_LINE) * CACHE_LINE };
         let word = self.start.wrapping_add(place + within).cast::<u64>();
         // SAFETY: within 4 KiB that begin below `len` in the slot's block, whose memory ends at a page's end, is owned by us, and
@@ -192,7 +195,7 @@ impl Buffers {
 
     fn stamp_some(&mut self, slot: u32, len: usize) {
         let Some(mut repeats) = self.repeats.take() else { return };
-        let page = self.offset(slot) / PAGE;
+        let page = self.block_offset(slot) / PAGE;
         for grain in (0..len).step_by(repeats.grain) {
             let again = repeats.next_repeats(page + grain / PAGE);
             for at in (grain..len.min(grain + repeats.grain)).step_by(PAGE) {
@@ -200,13 +203,13 @@ impl Buffers {
                 let new = *first == 0;
                 *first = if new { self.stamps + 1 } else { *first };
                 let stamp = if again || new { *first } else { self.stamps + 1 };
-                self.stamp(slot, at, len, stamp);
+                self.stamp_page(slot, at, len, stamp);
             }
         }
         self.repeats = Some(repeats);
     }
 
-    fn fill(&mut self, content: Content, seed: u64) {
+    fn fill_content(&mut self, content: WriteContent, seed: u64) {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let length = self.room.block.0 as usize;
         let (stride, compressible) = (self.stride, usize::from(content.compressible));
@@ -215,6 +218,7 @@ impl Buffers {
                 let random = piece.len() * (100 - compressible) / 100;
                 rng.fill_bytes(&mut piece[..random]);
                 let word = rng.random::<u64>().to_le_bytes();
+                // One word again and again is what compressors remove best; the random start of the piece stays.
                 piece[random..].chunks_mut(8).for_each(|part| part.copy_from_slice(&word[..part.len()]));
             }
         }
@@ -236,7 +240,7 @@ impl DedupeState {
     }
 }
 
-impl Drop for Buffers {
+impl Drop for IoBuffers {
     fn drop(&mut self) {
         // SAFETY: allocated in `zeroed` with this layout and not freed since.
         unsafe { dealloc(self.start, self.layout) };
@@ -250,17 +254,17 @@ mod tests {
     use std::collections::HashSet;
     use std::io::Write;
 
-    fn buffers(depth: u32, block: Bytes, content: Content) -> Buffers {
-        Buffers::new(BufferSizes::new(1, depth, block, true, content), content, block, 1)
+    fn buffers(depth: u32, block: Bytes, content: WriteContent) -> IoBuffers {
+        IoBuffers::new(BufferSizes::new(1, depth, block, true, content), content, block, 1)
     }
 
-    fn bytes_of(buffers: &Buffers, slot: u32, len: usize) -> Vec<u8> {
+    fn bytes_of(buffers: &IoBuffers, slot: u32, len: usize) -> Vec<u8> {
         // SAFETY: so many bytes of the block are ours, initialised, and nobody writes to them meanwhile.
         unsafe { std::slice::from_raw_parts(buffers.block(slot, len), len) }.to_vec()
     }
 
     /// What `count` writes of `len` bytes make of a file, from the slots in turn.
-    fn written(buffers: &mut Buffers, count: u32, len: usize) -> Vec<u8> {
+    fn written(buffers: &mut IoBuffers, count: u32, len: usize) -> Vec<u8> {
         let slots = buffers.count();
         let one = |nth| {
             buffers.room_to_read(nth % slots, len);
@@ -285,7 +289,7 @@ mod tests {
     fn no_4_kib_of_two_writes_have_the_same_content_and_no_compressor_removes_any() {
         for (depth, block) in [(1, 16 << 10), (16, 16 << 10), (1, 1 << 20), (8, 4096)] {
             let content = written(
-                &mut buffers(depth, Bytes(block), Content::default()),
+                &mut buffers(depth, Bytes(block), WriteContent::default()),
                 ((6 << 20) / block) as u32,
                 block as usize,
             );
@@ -297,7 +301,7 @@ mod tests {
     #[test]
     fn a_compressor_removes_what_was_asked_for_also_from_a_part_of_a_block_and_from_a_small_one() {
         for (block, compressible) in [(16 << 10, 25), (16 << 10, 50), (1 << 20, 75), (512, 50), (16 << 10, 100)] {
-            let content = Content { compressible, dedupe: 0 };
+            let content = WriteContent { compressible, dedupe: 0 };
             let count = (2 << 20) / block as u32;
             let file = written(&mut buffers(1, Bytes(block), content), count, block as usize);
             let removed: Vec<f64> =
@@ -312,9 +316,9 @@ mod tests {
         for (block, grain, dedupe) in
             [(16 << 10, 16 << 10, 30), (1 << 20, 16 << 10, 50), (4096, 4096, 90), (512, 512, 50)]
         {
-            let content = Content { compressible: 0, dedupe };
+            let content = WriteContent { compressible: 0, dedupe };
             let room = BufferSizes::new(1, 1, Bytes(block), true, content);
-            let mut buffers = Buffers::new(room, content, Bytes(grain), 1);
+            let mut buffers = IoBuffers::new(room, content, Bytes(grain), 1);
             let file = written(&mut buffers, ((16 << 20) / block) as u32, block as usize);
             for piece in [grain.min(4096), grain] {
                 let repeated = percent_repeated(&file, piece as usize);
@@ -325,17 +329,21 @@ mod tests {
 
     #[test]
     fn all_clients_together_stay_below_what_a_user_may_register_and_each_has_some() {
-        let room = |clients, depth, block| BufferSizes::new(clients, depth, Bytes(block), true, Content::default());
-        assert_eq!(room(1, 16, 16 << 10).bytes(), Bytes((4 << 20) + (256 << 10)));
+        let room =
+            |clients, depth, block| BufferSizes::new(clients, depth, Bytes(block), true, WriteContent::default());
+        assert_eq!(room(1, 16, 16 << 10).total_bytes(), Bytes((4 << 20) + (256 << 10)));
         assert_eq!(room(4, 1, 16 << 10).windows, 64);
         assert_eq!(room(1000, 1, 16 << 10).windows, 4);
         assert_eq!(room(1, 64, 16 << 20).windows, 1);
-        assert_eq!(BufferSizes::new(1, 16, Bytes(512), false, Content::default()).bytes(), Bytes::from_kib(64));
+        assert_eq!(
+            BufferSizes::new(1, 16, Bytes(512), false, WriteContent::default()).total_bytes(),
+            Bytes::from_kib(64)
+        );
     }
 
     #[test]
     #[should_panic(expected = "no longer than its block")]
     fn an_operation_beyond_its_block_is_a_bug_that_touches_no_memory() {
-        buffers(2, Bytes(512), Content::default()).block(0, 4097);
+        buffers(2, Bytes(512), WriteContent::default()).block(0, 4097);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! In: an error number and the operation. Out: its [`FailureClass`] and a line for people. Limits: Linux error numbers.
 
-use crate::verify::Damage;
+use crate::verify::UnitDamage;
 use model::{FailureClass, IoKind, IoOp};
 use rustix::io::{Errno, pwrite};
 use std::fs::File;
@@ -12,23 +12,23 @@ use std::path::PathBuf;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LastFailure {
     op: IoOp,
-    cause: Cause,
+    cause: FailureCause,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-enum Cause {
+enum FailureCause {
     #[default]
     None,
     Errno(i32),
     Short(usize),
-    Damaged(Damage),
+    Damaged(UnitDamage),
 }
 
 impl LastFailure {
     /// `op` ended with `errno`.
     #[inline]
-    pub fn errno(&mut self, op: &IoOp, errno: i32) -> FailureClass {
-        *self = LastFailure { op: *op, cause: Cause::Errno(errno) };
+    pub fn record_errno(&mut self, op: &IoOp, errno: i32) -> FailureClass {
+        *self = LastFailure { op: *op, cause: FailureCause::Errno(errno) };
         match errno {
             libc::ENOSPC | libc::EDQUOT | libc::EFBIG => FailureClass::NoSpace,
             _ => FailureClass::Io,
@@ -36,27 +36,27 @@ impl LastFailure {
     }
 
     /// The read `op` moved only `bytes`: the file ends there.
-    pub fn short(&mut self, op: &IoOp, bytes: usize) -> FailureClass {
-        *self = LastFailure { op: *op, cause: Cause::Short(bytes) };
+    pub fn record_short(&mut self, op: &IoOp, bytes: usize) -> FailureClass {
+        *self = LastFailure { op: *op, cause: FailureCause::Short(bytes) };
         FailureClass::Short
     }
 
-    /// The write `op` moved less than asked for. A file system that fills up writes what fits and says why at the next
+    /// The write `op` moved less than asked for. A file system that fills up writes what fits and reports the reason at the next
     /// write only; so the `rest` is tried once.
     #[cold]
     pub fn short_write(&mut self, op: &IoOp, file: &File, rest: &[u8]) -> FailureClass {
         let bytes = op.len.0 as usize - rest.len();
         match pwrite(file, rest, op.at.0 + bytes as u64) {
             Err(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO)) => {
-                self.errno(op, errno.raw_os_error())
+                self.record_errno(op, errno.raw_os_error())
             }
-            _ => self.short(op, bytes),
+            _ => self.record_short(op, bytes),
         }
     }
 
     /// What the read `op` brought is not what was written.
-    pub fn damaged(&mut self, op: &IoOp, damage: Damage) -> FailureClass {
-        *self = LastFailure { op: *op, cause: Cause::Damaged(damage) };
+    pub fn record_damage(&mut self, op: &IoOp, damage: UnitDamage) -> FailureClass {
+        *self = LastFailure { op: *op, cause: FailureCause::Damaged(damage) };
         FailureClass::Corrupt
     }
 
@@ -65,10 +65,10 @@ impl LastFailure {
         let path = host::error::shown(&paths[self.op.file as usize]);
         let what = self.op.io.as_str();
         let cause = match self.cause {
-            Cause::None => "no failure".to_string(),
-            Cause::Errno(errno) => std::io::Error::from_raw_os_error(errno).to_string(),
-            Cause::Short(bytes) => format!("only {bytes} bytes were moved"),
-            Cause::Damaged(damage) => return format!("{what} of {}: {}", self.op.len, damage.describe(paths)),
+            FailureCause::None => "no failure".to_string(),
+            FailureCause::Errno(errno) => std::io::Error::from_raw_os_error(errno).to_string(),
+            FailureCause::Short(bytes) => format!("only {bytes} bytes were moved"),
+            FailureCause::Damaged(damage) => return format!("{what} of {}: {}", self.op.len, damage.describe(paths)),
         };
         match self.op.io {
             IoKind::Read | IoKind::Write => {

@@ -16,19 +16,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Where the files of a data set are, in the order of their indexes.
-pub type Paths = Arc<[PathBuf]>;
+/// The paths of the files of a data set, in the order of their indexes.
+pub type FilePaths = Arc<[PathBuf]>;
 
 /// How files are opened.
 #[derive(Clone, Copy, Debug)]
-pub struct Opening {
+pub struct FileOpening {
     pub direct: bool,
     pub writes: bool,
     pub sync: WriteSync,
     pub readahead: Readahead,
 }
 
-/// What the kernel is told of the order in which a file is read through the page cache.
+/// The advice to the kernel on the order in which a file is read through the page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readahead {
     /// Nothing: it finds out by itself.
@@ -49,17 +49,17 @@ pub enum WriteSync {
     Data,
 }
 
-impl Opening {
+impl FileOpening {
     /// To look at a file.
-    pub const READING: Opening =
-        Opening { direct: false, writes: false, sync: WriteSync::None, readahead: Readahead::Default };
+    pub const READING: FileOpening =
+        FileOpening { direct: false, writes: false, sync: WriteSync::None, readahead: Readahead::Default };
 
     /// To fill a file.
-    pub fn filling(direct: bool) -> Opening {
-        Opening { direct, writes: true, ..Opening::READING }
+    pub fn for_filling(direct: bool) -> FileOpening {
+        FileOpening { direct, writes: true, ..FileOpening::READING }
     }
 
-    fn flags(self) -> OFlags {
+    fn open_flags(self) -> OFlags {
         let access = if self.writes { OFlags::RDWR } else { OFlags::RDONLY };
         let direct = if self.direct { OFlags::DIRECT } else { OFlags::empty() };
         let sync = match self.sync {
@@ -73,13 +73,13 @@ impl Opening {
 
 /// The files of a data set, open.
 #[derive(Debug)]
-pub struct Files {
+pub struct OpenFiles {
     open: Vec<File>,
-    paths: Paths,
+    paths: FilePaths,
 }
 
-/// Makes `count` empty files in `dir`: one stands in it by the name `data`, several in a directory of that name.
-pub fn make(dir: &mut DataDir, count: u16) -> Result<Paths, TargetError> {
+/// Makes `count` empty files in `dir`: one has the name `data`, several are in a directory of that name.
+pub fn make_files(dir: &mut DataDir, count: u16) -> Result<FilePaths, TargetError> {
     let paths: Vec<PathBuf> = match count {
         1 => vec![dir.own_file("data")?],
         _ => {
@@ -91,17 +91,17 @@ pub fn make(dir: &mut DataDir, count: u16) -> Result<Paths, TargetError> {
     Ok(paths.into())
 }
 
-/// Makes the empty file at `path`, where nothing is.
+/// Makes the empty file at `path`. Refuses if something is there.
 pub fn make_empty(path: &Path) -> Result<File, TargetError> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     open(path, flags, Mode::from_raw_mode(0o600)).map(File::from).trying("create", path)
 }
 
-impl Files {
+impl OpenFiles {
     /// Opens the files at `paths`.
-    pub fn open(paths: &Paths, opening: Opening) -> Result<Files, TargetError> {
+    pub fn open(paths: &FilePaths, opening: FileOpening) -> Result<OpenFiles, TargetError> {
         let open = paths.iter().map(|path| open_one(path, opening)).collect::<Result<_, _>>()?;
-        Ok(Files { open, paths: paths.clone() })
+        Ok(OpenFiles { open, paths: paths.clone() })
     }
 
     /// The file that `op` names.
@@ -111,7 +111,7 @@ impl Files {
     }
 
     /// All of them.
-    pub fn all(&self) -> &[File] {
+    pub fn as_slice(&self) -> &[File] {
         &self.open
     }
 
@@ -122,25 +122,27 @@ impl Files {
 }
 
 /// Opens the file at `path`. Reading it leaves its access time alone if that is allowed (to the owner, and to root): the check
-/// whether the time is due costs each read of the page cache some 35 ns, and the write of it would be I/O that nobody asked for.
-pub fn open_one(path: &Path, opening: Opening) -> Result<File, TargetError> {
-    let flags = opening.flags();
+/// whether the time is due costs each read of the page cache some 35 ns, and the write of it would be I/O that the trial did not ask for.
+pub fn open_one(path: &Path, opening: FileOpening) -> Result<File, TargetError> {
+    let flags = opening.open_flags();
     let opened = match open(path, flags | OFlags::NOATIME, Mode::empty()) {
+        // O_NOATIME is for the owner and for root (open(2)).
         Err(rustix::io::Errno::PERM) => open(path, flags, Mode::empty()),
         opened => opened,
     };
     let file = opened.map(File::from).map_err(|errno| match errno {
+        // open(2): EINVAL is how a file system refuses O_DIRECT.
         rustix::io::Errno::INVAL if opening.direct => TargetError::Unsupported(format!(
             "cannot open `{}` with O_DIRECT: its file system does not support it; use direct = `false`",
             shown(path)
         )),
         errno => TargetError::io("open", path, &errno.into()),
     })?;
-    advise(&file, opening.readahead).trying("advise the kernel on", path)?;
+    advise_kernel(&file, opening.readahead).trying("advise the kernel on", path)?;
     Ok(file)
 }
 
-fn advise(file: &File, readahead: Readahead) -> rustix::io::Result<()> {
+fn advise_kernel(file: &File, readahead: Readahead) -> rustix::io::Result<()> {
     match readahead {
         Readahead::Default => Ok(()),
         Readahead::Sequential => fadvise(file, 0, None, Advice::Sequential),
@@ -149,9 +151,9 @@ fn advise(file: &File, readahead: Readahead) -> rustix::io::Result<()> {
 }
 
 /// Refuses files that are shorter than `each`.
-pub fn check_sizes(paths: &Paths, each: Bytes) -> Result<(), TargetError> {
+pub fn check_sizes(paths: &FilePaths, each: Bytes) -> Result<(), TargetError> {
     for path in paths.iter() {
-        let size = size_of(&open_one(path, Opening::READING)?).trying("look at", path)?;
+        let size = size_of(&open_one(path, FileOpening::READING)?).trying("look at", path)?;
         if size < each {
             return Err(TargetError::Unsafe(format!(
                 "`{}` is {size}, not file_size = `{each}`; set file_size to its size",
@@ -163,38 +165,39 @@ pub fn check_sizes(paths: &Paths, each: Bytes) -> Result<(), TargetError> {
 }
 
 /// Space that the files take on disk; what cannot be looked at counts as nothing.
-pub fn footprint(paths: &Paths) -> Bytes {
-    Bytes(paths.iter().filter_map(|path| metadata(path).ok()).map(|meta| meta.blocks() * 512).sum())
+pub fn footprint_of(paths: &FilePaths) -> Bytes {
+    Bytes(paths.iter().filter_map(|path| metadata_of(path).ok()).map(|meta| meta.blocks() * 512).sum())
 }
 
-/// Syncs all files and says how long it took: what their writes still owed to the device.
-pub fn timed_fsync(paths: &Paths) -> String {
+/// Syncs all files and returns how long it took: the writes that were still pending.
+pub fn timed_fsync(paths: &FilePaths) -> String {
     let start = Instant::now();
-    let synced =
-        paths.iter().try_for_each(|path| open_one(path, Opening::filling(false))?.sync_all().trying("sync", path));
+    let synced = paths
+        .iter()
+        .try_for_each(|path| open_one(path, FileOpening::for_filling(false))?.sync_all().trying("sync", path));
     match synced {
         Ok(()) => Nanos(start.elapsed().as_nanos() as u64).to_string(),
         Err(error) => format!("failed: {error}"),
     }
 }
 
-fn metadata(path: &Path) -> Result<Metadata, TargetError> {
+fn metadata_of(path: &Path) -> Result<Metadata, TargetError> {
     std::fs::metadata(path).trying("look at", path)
 }
 
 /// Lifts the soft limit of open files so that `more` can be opened, as far as the hard limit goes. If that is too low, the
-/// opening fails and says so.
+/// opening fails with that reason.
 pub fn lift_limit(more: u64) {
-    if let Some(lifted) = lifted(getrlimit(Resource::Nofile), more) {
+    if let Some(lifted) = raised_limit(getrlimit(Resource::Nofile), more) {
         let _ = setrlimit(Resource::Nofile, lifted);
     }
 }
 
-/// What the process has open beside the files under measurement, generously.
+/// What the process has open in addition to the files under measurement, generously.
 const OPEN_BESIDE: u64 = 256;
 
 /// The limit that `more` files need; `None` if `limit` is enough or cannot be lifted.
-fn lifted(limit: Rlimit, more: u64) -> Option<Rlimit> {
+fn raised_limit(limit: Rlimit, more: u64) -> Option<Rlimit> {
     let needed = more.saturating_add(OPEN_BESIDE).min(limit.maximum.unwrap_or(u64::MAX));
     limit.current.is_some_and(|current| current < needed).then_some(Rlimit { current: Some(needed), ..limit })
 }
@@ -211,7 +214,7 @@ mod tests {
         let cases =
             [(WriteSync::None, OFlags::empty()), (WriteSync::All, OFlags::SYNC), (WriteSync::Data, OFlags::DSYNC)];
         for (sync, expected) in cases {
-            let opened = open_one(file.path(), Opening { writes: true, sync, ..Opening::READING }).unwrap();
+            let opened = open_one(file.path(), FileOpening { writes: true, sync, ..FileOpening::READING }).unwrap();
             assert_eq!(fcntl_getfl(&opened).unwrap() & OFlags::SYNC, expected, "{sync:?}");
         }
     }
@@ -224,7 +227,7 @@ mod tests {
         let long_ago = std::time::SystemTime::UNIX_EPOCH;
         file.as_file().set_times(std::fs::FileTimes::new().set_accessed(long_ago)).unwrap();
         let mut text = String::new();
-        std::io::Read::read_to_string(&mut open_one(file.path(), Opening::READING).unwrap(), &mut text).unwrap();
+        std::io::Read::read_to_string(&mut open_one(file.path(), FileOpening::READING).unwrap(), &mut text).unwrap();
         assert_eq!(text, "something to read");
         assert_eq!(file.path().metadata().unwrap().accessed().unwrap(), long_ago);
     }
@@ -236,7 +239,7 @@ mod tests {
         std::fs::write(file.path(), vec![7; 4 << 20]).unwrap();
         file.as_file().sync_all().unwrap();
         fadvise(file.as_file(), 0, None, Advice::DontNeed).unwrap();
-        let opened = open_one(file.path(), Opening { readahead, ..Opening::READING }).unwrap();
+        let opened = open_one(file.path(), FileOpening { readahead, ..FileOpening::READING }).unwrap();
         opened.read_exact_at(&mut [0; 4096], 0).unwrap();
         resident_pages(&opened, 4 << 20)
     }
@@ -263,11 +266,11 @@ mod tests {
     #[test]
     fn the_limit_of_open_files_is_lifted_as_far_as_is_needed_and_allowed() {
         let limit = |current, maximum| Rlimit { current, maximum };
-        assert_eq!(lifted(limit(Some(1024), Some(20_000)), 64), None);
-        assert_eq!(lifted(limit(Some(1024), Some(20_000)), 4_096), Some(limit(Some(4_352), Some(20_000))));
-        assert_eq!(lifted(limit(Some(1024), Some(2_000)), 4_096), Some(limit(Some(2_000), Some(2_000))));
-        assert_eq!(lifted(limit(Some(2_000), Some(2_000)), 4_096), None);
-        assert_eq!(lifted(limit(Some(1024), None), 4_096), Some(limit(Some(4_352), None)));
-        assert_eq!(lifted(limit(None, None), 4_096), None);
+        assert_eq!(raised_limit(limit(Some(1024), Some(20_000)), 64), None);
+        assert_eq!(raised_limit(limit(Some(1024), Some(20_000)), 4_096), Some(limit(Some(4_352), Some(20_000))));
+        assert_eq!(raised_limit(limit(Some(1024), Some(2_000)), 4_096), Some(limit(Some(2_000), Some(2_000))));
+        assert_eq!(raised_limit(limit(Some(2_000), Some(2_000)), 4_096), None);
+        assert_eq!(raised_limit(limit(Some(1024), None), 4_096), Some(limit(Some(4_352), None)));
+        assert_eq!(raised_limit(limit(None, None), 4_096), None);
     }
 }

@@ -1,20 +1,20 @@
 //! What a driver with several operations in flight remembers of them: files, buffers, and the operation in each slot.
 //!
 //! In: operations that begin, results of system calls that end them. Out: memory for each, and how it ended. Limits: memory
-//! that the kernel may still write to is never freed; where operations are in flight at the end, their buffers are left.
+//! that the kernel may still write to is never freed; if operations are in flight at the end, their buffers are leaked.
 
-use super::buffers::Buffers;
+use super::buffers::IoBuffers;
 use super::errno::LastFailure;
-use super::files::Files;
+use super::files::OpenFiles;
 use super::verifier::{self, Verifier};
-use load::Done;
+use load::FinishedOp;
 use model::{FailureClass, IoKind, IoOp, Outcome};
 
 /// The slots of one client.
 pub struct InFlight {
-    pub files: Files,
+    pub files: OpenFiles,
     /// `None` once the kernel is lost: then nothing more is begun.
-    buffers: Option<Buffers>,
+    buffers: Option<IoBuffers>,
     /// The operation in each slot; `None` if nothing is in flight.
     ops: Vec<Option<IoOp>>,
     verifier: Option<Verifier>,
@@ -24,7 +24,7 @@ pub struct InFlight {
 
 impl InFlight {
     /// As many empty slots as `buffers` has blocks.
-    pub fn new(files: Files, buffers: Buffers, verifier: Option<Verifier>) -> InFlight {
+    pub fn new(files: OpenFiles, buffers: IoBuffers, verifier: Option<Verifier>) -> InFlight {
         let ops = vec![None; buffers.count() as usize];
         InFlight { files, buffers: Some(buffers), ops, verifier, failure: LastFailure::default(), lost: None }
     }
@@ -35,42 +35,44 @@ impl InFlight {
     }
 
     /// The memory of all slots; `None` once the kernel is lost.
-    pub fn buffers(&self) -> Option<&Buffers> {
+    pub fn buffers(&self) -> Option<&IoBuffers> {
         self.buffers.as_ref()
     }
 
-    /// `op` begins in `slot`: its block, which holds its whole length and belongs to the slot alone. `None` once the kernel is
+    /// `op` begins in `slot`: its block, which holds its length and belongs to the slot alone. `None` once the kernel is
     /// lost: then the operation is not to be started, and is lost with the others.
     #[inline]
-    pub fn begin(&mut self, slot: u32, op: &IoOp) -> Option<*mut u8> {
+    pub fn begin_op(&mut self, slot: u32, op: &IoOp) -> Option<*mut u8> {
         self.ops[slot as usize] = Some(*op);
-        Some(verifier::prepare(&mut self.verifier, self.buffers.as_mut()?, slot, op))
+        Some(verifier::prepare_memory(&mut self.verifier, self.buffers.as_mut()?, slot, op))
     }
 
-    /// Looks at what an operation moved that ended and whose time was taken. Once the kernel is lost, nobody knows what was
+    /// Looks at what an operation moved that ended and whose time was taken. Once the kernel is lost, it is unknown what was
     /// moved and what will be.
     #[inline]
-    pub fn settle(&mut self, done: &Done) -> Outcome {
+    pub fn check_outcome(&mut self, done: &FinishedOp) -> Outcome {
         let Some(buffers) = &self.buffers else { return done.outcome };
-        verifier::settled(&self.verifier, buffers, done.slot, done.outcome, &mut self.failure)
+        verifier::verified_outcome(&self.verifier, buffers, done.slot, done.outcome, &mut self.failure)
     }
 
     /// The operation in `slot` ended with `result`: bytes moved, or an error number below zero.
     #[inline]
-    pub fn finish(&mut self, slot: u32, result: i64) -> Done {
+    pub fn finish_op(&mut self, slot: u32, result: i64) -> FinishedOp {
         let op = self.ops[slot as usize].take().expect("the kernel completes what was submitted");
         let outcome = match result {
             moved if moved == op.len.0 as i64 => Outcome::Ok { bytes: op.len.0 as u32 },
-            errno if errno < 0 => Outcome::Failed(self.failure.errno(&op, -errno as i32)),
-            moved => Outcome::Failed(self.short(&op, slot, moved as usize)),
+            errno if errno < 0 => Outcome::Failed(self.failure.record_errno(&op, -errno as i32)),
+            moved => Outcome::Failed(self.explain_short(&op, slot, moved as usize)),
         };
-        Done { slot, outcome }
+        FinishedOp { slot, outcome }
     }
 
     /// Why `op`, which is no longer in flight in `slot`, moved only `moved` bytes.
     #[cold]
-    fn short(&mut self, op: &IoOp, slot: u32, moved: usize) -> FailureClass {
-        let (IoKind::Write, Some(buffers)) = (op.io, &self.buffers) else { return self.failure.short(op, moved) };
+    fn explain_short(&mut self, op: &IoOp, slot: u32, moved: usize) -> FailureClass {
+        let (IoKind::Write, Some(buffers)) = (op.io, &self.buffers) else {
+            return self.failure.record_short(op, moved);
+        };
         let len = op.len.0 as usize;
         // SAFETY: `block` vouches for `len` bytes; they are initialised, and the kernel is done with them.
         let written = unsafe { std::slice::from_raw_parts(buffers.block(slot, len), len) };
@@ -79,12 +81,12 @@ impl InFlight {
 
     /// `what` itself failed: everything in flight is lost. Its buffers may still be written to and are never freed.
     #[cold]
-    pub fn lose_all(&mut self, what: &str, error: &std::io::Error, done: &mut Vec<Done>) {
+    pub fn lose_all(&mut self, what: &str, error: &std::io::Error, done: &mut Vec<FinishedOp>) {
         self.lost = Some(format!("{what} on `{}`: {error}", host::error::shown(&self.files.paths()[0])));
         std::mem::forget(self.buffers.take());
         for (slot, op) in (0..).zip(&mut self.ops) {
             if op.take().is_some() {
-                done.push(Done { slot, outcome: Outcome::Failed(FailureClass::Other) });
+                done.push(FinishedOp { slot, outcome: Outcome::Failed(FailureClass::Other) });
             }
         }
     }

@@ -1,13 +1,13 @@
 //! Copies from and to a mapping of each file: no system call for an operation, the page cache does what I/O there is.
 //!
 //! In: open files, mapped once for all clients. Out: each operation as one copy. Limits: a write is done when it is in memory;
-//! it reaches the device when the kernel likes, or with a sync. There is no error to return: where a file is cut off under its
-//! mapping or its device fails, the kernel sends SIGBUS. plimsoll then says so and ends with the exit code of a target that
+//! it reaches the device when the kernel likes, or with a sync. There is no error to return: if a file is cut off under its
+//! mapping or its device fails, the kernel sends SIGBUS. plimsoll then prints a message and ends with the exit code of a target that
 //! failed; what was recorded is kept. Before a trial begins, files that are too short are refused.
 
-use super::buffers::Buffers;
+use super::buffers::IoBuffers;
 use super::errno::LastFailure;
-use super::files::{Files, Opening, Paths, open_one};
+use super::files::{FileOpening, FilePaths, OpenFiles, open_one};
 use super::verifier::{self, Verifier};
 use host::error::{IoContext, TargetError};
 use load::Driver;
@@ -20,38 +20,38 @@ use std::ptr::null_mut;
 use std::sync::{Arc, Once};
 
 /// The mappings of all files, shared by all clients.
-pub type Mappings = Arc<[Mapping]>;
+pub type FileMappings = Arc<[FileMapping]>;
 
 /// A file in memory.
-pub struct Mapping {
+pub struct FileMapping {
     start: *mut u8,
     len: usize,
 }
 
-// SAFETY: the memory is that of a file, which anybody may change at any time; nobody holds a reference into it, and bytes are
+// SAFETY: the memory is that of a file, which any process may change at any time; no reference into it is held, and bytes are
 // only ever copied.
-unsafe impl Send for Mapping {}
+unsafe impl Send for FileMapping {}
 // SAFETY: as above.
-unsafe impl Sync for Mapping {}
+unsafe impl Sync for FileMapping {}
 
 /// Maps the first `each` of the files at `paths`, which have been found to be that long.
-pub fn map_all(paths: &Paths, each: Bytes, opening: Opening) -> Result<Mappings, TargetError> {
+pub fn map_all(paths: &FilePaths, each: Bytes, opening: FileOpening) -> Result<FileMappings, TargetError> {
     explain_sigbus();
-    paths.iter().map(|path| Mapping::new(path, each, opening)).collect()
+    paths.iter().map(|path| FileMapping::new(path, each, opening)).collect()
 }
 
-impl Mapping {
-    fn new(path: &Path, length: Bytes, opening: Opening) -> Result<Mapping, TargetError> {
+impl FileMapping {
+    fn new(path: &Path, length: Bytes, opening: FileOpening) -> Result<FileMapping, TargetError> {
         let (file, len) = (open_one(path, opening)?, length.0 as usize);
         let access = if opening.writes { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
         // SAFETY: a new mapping at a place of the kernel's choice replaces nothing.
         let start = unsafe { mmap(null_mut(), len, access, MapFlags::SHARED, &file, 0) }.trying("map", path)?;
-        Ok(Mapping { start: start.cast(), len })
+        Ok(FileMapping { start: start.cast(), len })
     }
 
     /// The first of the bytes that `op` moves.
     #[inline]
-    fn at(&self, op: &IoOp) -> *mut u8 {
+    fn address_of(&self, op: &IoOp) -> *mut u8 {
         let (at, len) = (op.at.0 as usize, op.len.0 as usize);
         // An assertion also in release builds: beyond the mapping is foreign memory.
         assert!(at <= self.len && len <= self.len - at, "an operation lies within its file");
@@ -59,7 +59,7 @@ impl Mapping {
     }
 }
 
-impl Drop for Mapping {
+impl Drop for FileMapping {
     fn drop(&mut self) {
         // SAFETY: mapped in `new` with this length; the drivers that use it hold it alive.
         let _ = unsafe { munmap(self.start.cast(), self.len) };
@@ -68,22 +68,22 @@ impl Drop for Mapping {
 
 /// Performs reads and writes by copying, and syncs by fsync.
 pub struct MmapFile {
-    mapped: Mappings,
-    files: Files,
-    buffers: Buffers,
+    mapped: FileMappings,
+    files: OpenFiles,
+    buffers: IoBuffers,
     verifier: Option<Verifier>,
     failure: LastFailure,
 }
 
 impl MmapFile {
     /// The driver of `files`, which are `mapped`, with one block of `buffers`.
-    pub fn new(mapped: Mappings, files: Files, buffers: Buffers, verifier: Option<Verifier>) -> Self {
+    pub fn new(mapped: FileMappings, files: OpenFiles, buffers: IoBuffers, verifier: Option<Verifier>) -> Self {
         MmapFile { mapped, files, buffers, verifier, failure: LastFailure::default() }
     }
 
     #[inline]
-    fn copy(from: *const u8, into: *mut u8, len: usize) {
-        // SAFETY: both sides hold `len` bytes, as `Mapping::at` and `Buffers::block` vouch for, and are different memory.
+    fn copy_bytes(from: *const u8, into: *mut u8, len: usize) {
+        // SAFETY: both sides hold `len` bytes, as `FileMapping::address_of` and `IoBuffers::block` vouch for, and are different memory.
         // Another client may write the same block at the same time, as with pwrite; the bytes mean nothing to us.
         unsafe { libc::memcpy(into.cast(), from.cast(), len) };
     }
@@ -93,22 +93,22 @@ impl Driver for MmapFile {
     type Op = IoOp;
 
     #[inline]
-    fn prepare(&mut self, op: &IoOp) {
-        verifier::prepare(&mut self.verifier, &mut self.buffers, 0, op);
+    fn prepare_op(&mut self, op: &IoOp) {
+        verifier::prepare_memory(&mut self.verifier, &mut self.buffers, 0, op);
     }
 
     #[inline]
-    fn execute(&mut self, op: &IoOp) -> Outcome {
+    fn execute_op(&mut self, op: &IoOp) -> Outcome {
         let (mapping, len) = (&self.mapped[op.file as usize], op.len.0 as usize);
         let synced = match op.io {
             IoKind::Read => {
                 let into = self.buffers.block(0, len);
-                Self::copy(mapping.at(op), into, len);
-                std::hint::black_box(into); // what nobody reads need not be copied, says a compiler
+                Self::copy_bytes(mapping.address_of(op), into, len);
+                std::hint::black_box(into); // a compiler may leave out a copy that is not read
                 Ok(())
             }
             IoKind::Write => {
-                Self::copy(self.buffers.block(0, len), mapping.at(op), len);
+                Self::copy_bytes(self.buffers.block(0, len), mapping.address_of(op), len);
                 Ok(())
             }
             // A sync of the file covers the pages that were changed through a mapping.
@@ -117,13 +117,13 @@ impl Driver for MmapFile {
         };
         match synced {
             Ok(()) => Outcome::Ok { bytes: len as u32 },
-            Err(errno) => Outcome::Failed(self.failure.errno(op, errno.raw_os_error())),
+            Err(errno) => Outcome::Failed(self.failure.record_errno(op, errno.raw_os_error())),
         }
     }
 
     #[inline]
-    fn settle(&mut self, _: &IoOp, outcome: Outcome) -> Outcome {
-        verifier::settled(&self.verifier, &self.buffers, 0, outcome, &mut self.failure)
+    fn check_outcome(&mut self, _: &IoOp, outcome: Outcome) -> Outcome {
+        verifier::verified_outcome(&self.verifier, &self.buffers, 0, outcome, &mut self.failure)
     }
 
     fn describe_failure(&self) -> String {

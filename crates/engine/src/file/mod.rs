@@ -7,7 +7,7 @@
 
 mod aio;
 mod buffers;
-mod check;
+mod checks;
 mod errno;
 mod files;
 mod generations;
@@ -22,28 +22,29 @@ mod workers;
 
 use crate::data_description::DataDescription;
 use crate::engine::{
-    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, Start, WorkloadClients, slots, workload_of,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, StartContext, WorkloadClients, slots_for,
+    workload_of,
 };
 use crate::verify::ReadBack;
 use aio::AioFile;
-use buffers::{BufferSizes, Buffers};
-use files::{Files, Opening, Paths};
-use generations::Generations;
+use buffers::{BufferSizes, IoBuffers};
+use files::{FileOpening, FilePaths, OpenFiles};
+use generations::DataGenerations;
 use host::data_dir::DataDir;
-use host::device::{Device, RawDevice};
+use host::device::{BlockDevice, RawDevice};
 use host::error::{IoContext, TargetError, shown};
-use host::filesystem::{Alignment, direct_alignment};
+use host::filesystem::{DirectAlignment, direct_alignment};
 use host::machine::kernel;
 use load::{BatchClient, Client, OpSource, SyncClient};
-use mmap::{Mappings, MmapFile};
+use mmap::{FileMappings, MmapFile};
 use model::{Bytes, Entry, Fact, Family, Trial};
 use named::NamedFile;
-use settings::{Io, PARAMS, Settings};
+use settings::{FileSettings, IoInterface, PARAMS};
 use std::sync::Arc;
 use sync::SyncFile;
 use uring::{RingAbilities, UringFile};
 use verifier::Verifier;
-use workers::Workers;
+use workers::WorkerTally;
 use workload::{ClientIndex, IoProgram, SequenceState};
 
 /// The engine `file`.
@@ -60,31 +61,31 @@ pub static FILE: EngineDef = EngineDef {
     disk_peak: |data, _| data,
     version: || Ok(kernel()),
     check: |trial| {
-        check::settings(trial)?;
-        check::load(trial)?;
+        checks::check_settings(trial)?;
+        checks::check_load(trial)?;
         let program = program_of(trial);
-        check::verifying(trial, &program)?;
-        check::memory(trial, &program)
+        checks::check_verify(trial, &program)?;
+        checks::check_memory(trial, &program)
     },
     start: |start| Ok(Box::new(FileInstance::start(start)?)),
 };
 
 /// The files under measurement.
 struct FileInstance {
-    paths: Paths,
+    paths: FilePaths,
     made: FileOrigin,
     made_for: DataDescription,
-    /// Where the data is verified.
-    generations: Option<Generations>,
+    /// If the data is verified.
+    generations: Option<DataGenerations>,
     /// Loads begun so far: each writes other content.
     loads: u64,
     abilities: Option<RingAbilities>,
-    alignment: Alignment,
+    alignment: DirectAlignment,
     /// Those that the current trial has been found to have.
-    workers: Arc<Workers>,
+    workers: Arc<WorkerTally>,
     /// Whether the current trial writes and wants a sync at its end.
     fsync_end: bool,
-    /// How often this instance writes the files whole before anything is measured.
+    /// How often this instance writes all of the files before anything is measured.
     passes: u32,
     /// Whether that is more than it takes to make them.
     preconditioned: bool,
@@ -103,40 +104,43 @@ enum FileOrigin {
 /// How the clients of one trial do their I/O, with what they share.
 enum IoMethod {
     Sync,
-    Uring(RingAbilities, Arc<Workers>),
+    Uring(RingAbilities, Arc<WorkerTally>),
     Aio,
-    Mmap(Mappings),
+    Mmap(FileMappings),
 }
 
 impl FileInstance {
-    fn start(start: &Start) -> Result<FileInstance, TargetError> {
+    fn start(start: &StartContext) -> Result<FileInstance, TargetError> {
         let trial = start.trial;
-        let (program, verify) = (program_of(trial), Settings::from_trial(trial).verify);
+        let (program, verify) = (program_of(trial), FileSettings::from_trial(trial).verify);
         let (paths, made, generations) = match &trial.target.path {
             None => {
                 let mut dir = DataDir::create(start.parent, start.data, trial.seed)?;
-                let paths = files::make(&mut dir, program.files)?;
-                let table = verify.then(|| Generations::in_directory(&mut dir, &program, trial.seed)).transpose()?;
+                let paths = files::make_files(&mut dir, program.files)?;
+                let table =
+                    verify.then(|| DataGenerations::in_directory(&mut dir, &program, trial.seed)).transpose()?;
                 (paths, FileOrigin::Here(dir), table)
             }
-            Some(path) if program.files > 1 => return Err(several_at(path, program.files)),
-            Some(path) if verify && Device::at(path).is_some() => return Err(unverifiable(path)),
-            Some(path) if let Some(device) = Device::at(path) => {
+            Some(path) if program.files > 1 => return Err(refuse_several_at(path, program.files)),
+            Some(path) if verify && BlockDevice::at(path).is_some() => return Err(refuse_device_verify(path)),
+            Some(path) if let Some(device) = BlockDevice::at(path) => {
                 let mut device = RawDevice::new(device, start.destroy);
                 device.check_writes(program.writes || trial.phases.precondition() > 1)?;
-                (Paths::from([path.clone()]), FileOrigin::Device(device), None)
+                (FilePaths::from([path.clone()]), FileOrigin::Device(device), None)
             }
             Some(path) => {
                 let named = NamedFile::open_or_make(path, program.file_bytes, program.writes)?;
                 named.check_reads(program.reads)?;
-                let table = verify.then(|| Generations::beside(path, &named, &program, trial.seed)).transpose()?;
+                let table =
+                    verify.then(|| DataGenerations::for_named(path, &named, &program, trial.seed)).transpose()?;
                 if table.is_none() && !named.is_full() {
-                    generations::discard(path)?;
+                    generations::discard_table(path)?;
                 }
-                (Paths::from([path.clone()]), FileOrigin::Named(named), table)
+                (FilePaths::from([path.clone()]), FileOrigin::Named(named), table)
             }
         };
-        let alignment = direct_alignment(&files::open_one(&paths[0], Opening::READING)?);
+        // A new file is empty and cannot be tried: it is looked at again when it is full.
+        let alignment = direct_alignment(&files::open_one(&paths[0], FileOpening::READING)?);
         Ok(FileInstance {
             paths,
             made,
@@ -152,7 +156,7 @@ impl FileInstance {
         })
     }
 
-    /// How often the files are to be written whole: all that `trial` asks for if they are made, one less if they are full.
+    /// How often all of the files are to be written: all that `trial` asks for if they are made, one less if they are full.
     fn passes_for(&self, trial: &Trial, program: &IoProgram) -> Result<u32, TargetError> {
         let asked = trial.phases.precondition();
         match &self.made {
@@ -184,35 +188,35 @@ impl FileInstance {
     fn begin_load(&mut self, writes: bool) -> Result<(), TargetError> {
         self.loads += 1;
         match &mut self.generations {
-            Some(generations) if writes => generations.wake(),
+            Some(generations) if writes => generations.mark_in_use(),
             _ => Ok(()),
         }
     }
 
-    fn io_method(&self, settings: Settings, program: &IoProgram) -> Result<IoMethod, TargetError> {
+    fn io_method(&self, settings: FileSettings, program: &IoProgram) -> Result<IoMethod, TargetError> {
         Ok(match settings.io {
-            Io::Sync => IoMethod::Sync,
-            Io::Uring => IoMethod::Uring(self.abilities.expect("found out by `check`"), self.workers.clone()),
-            Io::Aio => IoMethod::Aio,
-            Io::Mmap => {
-                IoMethod::Mmap(mmap::map_all(&self.paths, program.file_bytes, settings.opening(program.writes))?)
+            IoInterface::Sync => IoMethod::Sync,
+            IoInterface::Uring => IoMethod::Uring(self.abilities.expect("found out by `check`"), self.workers.clone()),
+            IoInterface::Aio => IoMethod::Aio,
+            IoInterface::Mmap => {
+                IoMethod::Mmap(mmap::map_all(&self.paths, program.file_bytes, settings.file_opening(program.writes))?)
             }
         })
     }
 
-    fn client(
+    fn make_client(
         &self,
         trial: &Trial,
         program: &IoProgram,
         method: &IoMethod,
         slot: ClientIndex,
     ) -> Result<Box<dyn Client>, TargetError> {
-        let settings = Settings::from_trial(trial);
-        let files = Files::open(&self.paths, settings.opening(program.writes))?;
+        let settings = FileSettings::from_trial(trial);
+        let files = OpenFiles::open(&self.paths, settings.file_opening(program.writes))?;
         let source = OpSource::new(&program.run, slot);
         let seed = self.content_seed(trial, slot);
-        let buffers = Buffers::new(room(trial, program), settings.content, program.block, seed);
-        let verifier = self.verifier(trial.load.depth, program.block);
+        let buffers = IoBuffers::new(buffer_sizes(trial, program), settings.content, program.block, seed);
+        let verifier = self.make_verifier(trial.load.depth, program.block);
         Ok(match method {
             IoMethod::Sync => Box::new(SyncClient::new(source, SyncFile::new(files, buffers, verifier))),
             IoMethod::Mmap(mapped) => {
@@ -226,11 +230,11 @@ impl FileInstance {
         })
     }
 
-    fn verifier(&self, depth: u32, block: Bytes) -> Option<Verifier> {
+    fn make_verifier(&self, depth: u32, block: Bytes) -> Option<Verifier> {
         self.generations.as_ref().map(|generations| Verifier::new(generations.table(), depth, block))
     }
 
-    /// Where the content comes from that the client in `slot` writes in this load: no other client or load writes the same.
+    /// The seed of the content that the client in `slot` writes in this load: no other client or load writes the same.
     fn content_seed(&self, trial: &Trial, slot: ClientIndex) -> u64 {
         trial.seed
             ^ self.loads.wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -238,14 +242,14 @@ impl FileInstance {
     }
 }
 
-fn several_at(path: &std::path::Path, files: u16) -> TargetError {
+fn refuse_several_at(path: &std::path::Path, files: u16) -> TargetError {
     TargetError::Unsupported(format!(
         "files = `{files}` cannot be used with the one file at `{}`; leave out the path, or use files = `1`",
         shown(path)
     ))
 }
 
-fn unverifiable(device: &std::path::Path) -> TargetError {
+fn refuse_device_verify(device: &std::path::Path) -> TargetError {
     TargetError::Unsupported(format!(
         "verify = `true` needs a table next to the data, which is not possible for the block device `{}`; name a file",
         shown(device)
@@ -255,16 +259,16 @@ fn unverifiable(device: &std::path::Path) -> TargetError {
 impl Instance for FileInstance {
     fn report(&self) -> InstanceReport {
         let alignment = match self.alignment {
-            Alignment::Direct { offset_align, .. } => format!("{offset_align} B"),
-            Alignment::BufferedOnly => "none".into(),
-            Alignment::Unknown => "unknown".into(),
+            DirectAlignment::Direct { offset_align, .. } => format!("{offset_align} B"),
+            DirectAlignment::BufferedOnly => "none".into(),
+            DirectAlignment::Unknown => "unknown".into(),
         };
         let mut facts = vec![Fact::new("engine.version", kernel()), Fact::new("file.direct_alignment", alignment)];
         facts.extend(self.abilities.iter().flat_map(RingAbilities::facts));
         // Of files that are just made there is nothing to tell.
         facts.extend((self.preconditioned).then(|| Fact::new("file.written_whole", self.passes.to_string())));
         facts.extend(self.is_null_device().then(|| Fact::new("file.device", "null: what is written is dropped")));
-        facts.extend(self.generations.iter().map(Generations::fact));
+        facts.extend(self.generations.iter().map(DataGenerations::table_fact));
         InstanceReport { facts, ..InstanceReport::default() }
     }
 
@@ -282,44 +286,48 @@ impl Instance for FileInstance {
             FileOrigin::Named(named) => named.is_full(),
             FileOrigin::Device(_) => false,
         };
-        let direct = matches!(self.alignment, Alignment::Direct { .. });
+        let direct = matches!(self.alignment, DirectAlignment::Direct { .. });
         match &mut self.generations {
             Some(generations) if full => generations.read_back(&self.paths, direct, go_on),
             _ => Ok(None),
         }
     }
 
-    fn check(&mut self, trial: &Trial) -> Result<(), TargetError> {
-        let (program, settings) = (program_of(trial), Settings::from_trial(trial));
+    fn check_trial(&mut self, trial: &Trial) -> Result<(), TargetError> {
+        let (program, settings) = (program_of(trial), FileSettings::from_trial(trial));
         if settings.direct {
-            check::alignment(&self.paths[0], self.alignment, program.block)?;
+            checks::check_alignment(&self.paths[0], self.alignment, program.block)?;
         }
+        // They hold for one number of clients and one depth, because memory is pinned for all of them.
         self.abilities = None;
         match settings.io {
-            Io::Sync | Io::Mmap => {}
-            Io::Aio => aio::probe(trial.load.clients * trial.load.depth)?,
-            Io::Uring => self.abilities = Some(RingAbilities::probe(trial.load.clients, room(trial, &program))?),
+            IoInterface::Sync | IoInterface::Mmap => {}
+            IoInterface::Aio => aio::check_aio(trial.load.clients * trial.load.depth)?,
+            IoInterface::Uring => {
+                self.abilities = Some(RingAbilities::probe(trial.load.clients, buffer_sizes(trial, &program))?)
+            }
         }
         Ok(())
     }
 
-    fn loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
+    fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
         let program = program_of(trial);
         self.passes = self.passes_for(trial, &program)?;
         self.preconditioned = trial.phases.precondition() > 1;
         if self.passes == 0 {
             return Ok(None);
         }
-        let content = Settings::from_trial(trial).content;
+        let content = FileSettings::from_trial(trial).content;
         // A trial through the page cache finds its files there: they were filled through it, too.
-        let direct = Settings::from_trial(trial).direct && matches!(self.alignment, Alignment::Direct { .. });
+        let direct = FileSettings::from_trial(trial).direct && matches!(self.alignment, DirectAlignment::Direct { .. });
         files::lift_limit(program.files.into());
-        let files = Files::open(&self.paths, Opening::filling(direct))?;
+        let files = OpenFiles::open(&self.paths, FileOpening::for_filling(direct))?;
+        // One writer from beginning to end: a file that several clients fill at once is laid out in pieces.
         let slot = ClientIndex { client: 0, clients: 1 };
         self.begin_load(true)?;
         let room = BufferSizes::new(1, 1, program.fill_block, true, content);
-        let buffers = Buffers::new(room, content, program.block, self.content_seed(trial, slot));
-        let driver = SyncFile::new(files, buffers, self.verifier(1, program.fill_block));
+        let buffers = IoBuffers::new(room, content, program.block, self.content_seed(trial, slot));
+        let driver = SyncFile::new(files, buffers, self.make_verifier(1, program.fill_block));
         let load = program.load.repeated(self.passes);
         let client: Box<dyn Client> = Box::new(SyncClient::new(OpSource::new(&load, slot), driver));
         Ok(Some(WorkloadClients { kinds: program.kinds.to_vec(), clients: vec![client], background: None }))
@@ -331,10 +339,10 @@ impl Instance for FileInstance {
         }
         let mut size = 0;
         for path in self.paths.iter() {
-            let file = files::open_one(path, Opening::filling(false))?;
+            let file = files::open_one(path, FileOpening::for_filling(false))?;
             file.sync_all().trying("sync", path)?;
             size += file.metadata().trying("look at", path)?.len();
-            // If the kernel does not say, only a file that is no longer empty can be tried.
+            // If the kernel does not report it, only a file that is no longer empty can be tried.
             self.alignment = direct_alignment(&file);
         }
         match &mut self.made {
@@ -345,10 +353,10 @@ impl Instance for FileInstance {
         Ok(Vec::new())
     }
 
-    fn clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
-        let (program, settings) = (program_of(trial), Settings::from_trial(trial));
+    fn make_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
+        let (program, settings) = (program_of(trial), FileSettings::from_trial(trial));
         match &mut self.made {
-            FileOrigin::Here(dir) => self.made_for.check(dir, trial)?,
+            FileOrigin::Here(dir) => self.made_for.check_dir(dir, trial)?,
             FileOrigin::Named(named) => {
                 named.check_reads(program.reads)?;
                 named.check_writes(program.writes)?;
@@ -358,7 +366,7 @@ impl Instance for FileInstance {
             }
             FileOrigin::Device(device) => device.check_writes(program.writes)?,
         }
-        self.check(trial)?;
+        self.check_trial(trial)?;
         if !self.is_null_device() {
             files::check_sizes(&self.paths, program.file_bytes)?;
         }
@@ -367,7 +375,7 @@ impl Instance for FileInstance {
         self.fsync_end = program.writes && settings.fsync_end;
         self.begin_load(program.writes)?;
         let method = self.io_method(settings, &program)?;
-        let clients = slots(trial.load.clients).map(|slot| self.client(trial, &program, &method, slot));
+        let clients = slots_for(trial.load.clients).map(|slot| self.make_client(trial, &program, &method, slot));
         Ok(WorkloadClients {
             kinds: program.kinds.to_vec(),
             clients: clients.collect::<Result<_, _>>()?,
@@ -375,8 +383,8 @@ impl Instance for FileInstance {
         })
     }
 
-    fn space(&self) -> DataSpace {
-        DataSpace { total: files::footprint(&self.paths), ..DataSpace::default() }
+    fn measure_space(&self) -> DataSpace {
+        DataSpace { total: files::footprint_of(&self.paths), ..DataSpace::default() }
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
@@ -384,11 +392,12 @@ impl Instance for FileInstance {
         match made {
             FileOrigin::Here(dir) => dir.remove(),
             FileOrigin::Named(named) => {
+                // The table is marked only if the data is full: half a file is of no use, and goes with its table.
                 let rested = match generations {
-                    Some(generations) if named.is_full() => generations.rest(&paths),
+                    Some(generations) if named.is_full() => generations.mark_at_rest(&paths),
                     Some(generations) => {
                         drop(generations); // its lock is to be had again
-                        generations::discard(&paths[0])
+                        generations::discard_table(&paths[0])
                     }
                     None => Ok(()),
                 };
@@ -400,8 +409,8 @@ impl Instance for FileInstance {
 }
 
 /// The memory of each client of `trial`.
-fn room(trial: &Trial, program: &IoProgram) -> BufferSizes {
-    let content = Settings::from_trial(trial).content;
+fn buffer_sizes(trial: &Trial, program: &IoProgram) -> BufferSizes {
+    let content = FileSettings::from_trial(trial).content;
     BufferSizes::new(trial.load.clients, trial.load.depth, program.block, program.writes, content)
 }
 

@@ -1,6 +1,6 @@
 //! A file at a path that the user named: made if absent, read if it is not made by plimsoll, written only if plimsoll made it.
 //!
-//! In: the path. Out: what may be done with it. Limits: beside a file that it makes, plimsoll keeps `NAME.plimsoll.json`
+//! In: the path. Out: what may be done with it. Limits: next to a file that it makes, plimsoll keeps `NAME.plimsoll.json`
 //! with the file's identity; without that note, or if it does not fit, the file counts as not made by plimsoll.
 //!
 //! The null device may be named as well, for writes: it holds nothing that could be lost and stores nothing, so what is measured
@@ -24,11 +24,11 @@ const NULL_DEVICE: u64 = libc::makedev(1, 3);
 /// A file at a path that the user named.
 pub struct NamedFile {
     path: PathBuf,
-    owner: Owner,
+    owner: FileOwner,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owner {
+enum FileOwner {
     /// plimsoll made it; `full` when all of it has been written.
     Plimsoll {
         full: bool,
@@ -38,10 +38,10 @@ enum Owner {
     Nobody,
 }
 
-/// The note beside a file that plimsoll made.
+/// The note next to a file that plimsoll made.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Note {
+struct OwnerNote {
     made_by: String,
     device: u64,
     inode: u64,
@@ -53,7 +53,7 @@ impl NamedFile {
     /// The file at `path`; made empty if there is none.
     pub fn open_or_make(path: &Path, size: Bytes, writes: bool) -> Result<NamedFile, TargetError> {
         let owner = match fs::symlink_metadata(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => make(path, size)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => make_named(path, size)?,
             Err(error) => return Err(TargetError::io("look at", path, &error)),
             Ok(meta) => owner_of(path, &meta)?,
         };
@@ -64,12 +64,12 @@ impl NamedFile {
 
     /// Whether there is nothing left to fill.
     pub fn is_full(&self) -> bool {
-        self.owner != Owner::Plimsoll { full: false }
+        self.owner != FileOwner::Plimsoll { full: false }
     }
 
     /// Whether it is the null device.
     pub fn is_null(&self) -> bool {
-        self.owner == Owner::Nobody
+        self.owner == FileOwner::Nobody
     }
 
     /// Refuses to read what is never there.
@@ -83,12 +83,12 @@ impl NamedFile {
 
     /// Whether plimsoll made it.
     pub fn is_plimsolls(&self) -> bool {
-        matches!(self.owner, Owner::Plimsoll { .. })
+        matches!(self.owner, FileOwner::Plimsoll { .. })
     }
 
     /// Refuses to write to a file that plimsoll did not make.
     pub fn check_writes(&self, writes: bool) -> Result<(), TargetError> {
-        if !writes || self.owner != Owner::Somebody {
+        if !writes || self.owner != FileOwner::Somebody {
             return Ok(());
         }
         Err(TargetError::Unsafe(format!(
@@ -97,9 +97,9 @@ impl NamedFile {
         )))
     }
 
-    /// Refuses to write a file that plimsoll did not make whole before it is measured.
+    /// Refuses to fill a file that plimsoll did not make.
     pub fn check_precondition(&self, passes: u32) -> Result<(), TargetError> {
-        if passes <= 1 || self.owner != Owner::Somebody {
+        if passes <= 1 || self.owner != FileOwner::Somebody {
             return Ok(());
         }
         Err(TargetError::Unsafe(format!(
@@ -112,14 +112,18 @@ impl NamedFile {
     pub fn seal(&mut self, bytes: u64) -> Result<(), TargetError> {
         let meta = fs::symlink_metadata(&self.path).trying("look at", &self.path)?;
         write_note(&self.path, &meta, bytes)?;
-        self.owner = Owner::Plimsoll { full: true };
+        self.owner = FileOwner::Plimsoll { full: true };
         Ok(())
     }
 
-    /// Removes the file and its note if plimsoll made it and did not fill it: nobody can use that.
+    /// Removes the file and its note if plimsoll made it and did not fill it: it is of no use.
     pub fn discard_unfilled(self) -> Result<(), TargetError> {
         let meta = fs::symlink_metadata(&self.path).trying("look at", &self.path)?;
-        if self.is_full() || !meta.is_file() || owner_of_plain(&self.path, &meta) != (Owner::Plimsoll { full: false }) {
+        // Looked at again: the file may have been replaced since it was opened.
+        if self.is_full()
+            || !meta.is_file()
+            || owner_of_plain(&self.path, &meta) != (FileOwner::Plimsoll { full: false })
+        {
             return Ok(());
         }
         fs::remove_file(&self.path).trying("remove", &self.path)?;
@@ -128,7 +132,7 @@ impl NamedFile {
     }
 }
 
-fn make(path: &Path, size: Bytes) -> Result<Owner, TargetError> {
+fn make_named(path: &Path, size: Bytes) -> Result<FileOwner, TargetError> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     refuse_absent_device(path, parent)?;
     host::safety::check_space(parent, size)?;
@@ -137,31 +141,36 @@ fn make(path: &Path, size: Bytes) -> Result<Owner, TargetError> {
         let text = format!("`{}` exists but its file does not; remove it or use another path", shown(&note));
         return Err(TargetError::Unsafe(text));
     }
+    // Made exclusively (O_EXCL): a file that appears meanwhile is not plimsoll's.
     let file = make_empty(path)?;
     let noted = file.metadata().trying("look at", path).and_then(|meta| write_note(path, &meta, 0));
     // Without its note it would count as not made by plimsoll from now on.
     noted.inspect_err(|_| drop(fs::remove_file(path)))?;
-    Ok(Owner::Plimsoll { full: false })
+    Ok(FileOwner::Plimsoll { full: false })
 }
 
 /// Refuses to make a file among the device nodes: the name is a device's, mistyped, and the file would be in memory.
 fn refuse_absent_device(path: &Path, parent: &Path) -> Result<(), TargetError> {
-    let number = |dir: &Path| fs::metadata(dir).ok().map(|meta| meta.dev());
     let below_dev = parent.canonicalize().is_ok_and(|parent| parent.starts_with("/dev"));
     // What is mounted below /dev, such as /dev/shm, holds files.
-    if !below_dev || number(parent) != number(Path::new("/dev")) {
+    if !below_dev || mount_number(parent) != mount_number(Path::new("/dev")) {
         return Ok(());
     }
     let text = format!("`{}` does not exist; name a device that exists, or a file outside of /dev", shown(path));
     Err(TargetError::Unsupported(text))
 }
 
-fn owner_of(path: &Path, meta: &Metadata) -> Result<Owner, TargetError> {
+/// The number of the file system that `dir` is on.
+fn mount_number(dir: &Path) -> Option<u64> {
+    fs::metadata(dir).ok().map(|meta| meta.dev())
+}
+
+fn owner_of(path: &Path, meta: &Metadata) -> Result<FileOwner, TargetError> {
     let kind = meta.file_type();
     let is = match kind {
         kind if kind.is_symlink() => return Err(leads_to(path)),
         kind if kind.is_dir() => "a directory; name a file in it",
-        kind if kind.is_char_device() && meta.rdev() == NULL_DEVICE => return Ok(Owner::Nobody),
+        kind if kind.is_char_device() && meta.rdev() == NULL_DEVICE => return Ok(FileOwner::Nobody),
         kind if !kind.is_file() => "no plain file; name one",
         _ => return Ok(owner_of_plain(path, meta)),
     };
@@ -174,22 +183,22 @@ fn leads_to(path: &Path) -> TargetError {
 }
 
 /// A file with a second name may be reached under it: it counts as not made by plimsoll.
-fn owner_of_plain(path: &Path, meta: &Metadata) -> Owner {
+fn owner_of_plain(path: &Path, meta: &Metadata) -> FileOwner {
     match read_note(&note_path(path)) {
         Some(note) if (note.device, note.inode, meta.nlink()) == (meta.dev(), meta.ino(), 1) => {
-            Owner::Plimsoll { full: note.bytes > 0 && note.bytes == meta.len() }
+            FileOwner::Plimsoll { full: note.bytes > 0 && note.bytes == meta.len() }
         }
-        _ => Owner::Somebody,
+        _ => FileOwner::Somebody,
     }
 }
 
 /// The note at `note`; `None` if there is none, or something else. Follows no symlink and waits for no pipe.
-fn read_note(note: &Path) -> Option<Note> {
+fn read_note(note: &Path) -> Option<OwnerNote> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut text = Vec::new();
     let file = File::from(open(note, flags, Mode::empty()).ok()?);
     file.take(NOTE_BYTES_MAX).read_to_end(&mut text).ok()?;
-    serde_json::from_slice::<Note>(&text).ok().filter(|note| note.made_by == MADE_BY)
+    serde_json::from_slice::<OwnerNote>(&text).ok().filter(|note| note.made_by == MADE_BY)
 }
 
 fn note_path(path: &Path) -> PathBuf {
@@ -199,7 +208,7 @@ fn note_path(path: &Path) -> PathBuf {
 }
 
 fn write_note(path: &Path, meta: &Metadata, bytes: u64) -> Result<(), TargetError> {
-    let note = Note { made_by: MADE_BY.into(), device: meta.dev(), inode: meta.ino(), bytes };
+    let note = OwnerNote { made_by: MADE_BY.into(), device: meta.dev(), inode: meta.ino(), bytes };
     let text = serde_json::to_vec(&note).expect("a note is plain data");
     let note_path = note_path(path);
     let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

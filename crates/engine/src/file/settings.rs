@@ -1,10 +1,10 @@
 //! The parameters of the engine `file`, declared and parsed.
 //!
-//! In: the parameters of a trial. Out: [`Settings`]. Limits: what excludes what is the matter of `check`.
+//! In: the parameters of a trial. Out: [`FileSettings`]. Limits: what excludes what is the matter of `checks`.
 
-use super::buffers::Content;
-use super::files::{Opening, Readahead, WriteSync};
-use load::Stamp;
+use super::buffers::WriteContent;
+use super::files::{FileOpening, Readahead, WriteSync};
+use load::StampMode;
 use model::{Meaning, ParamDef, ParamKind, ParamRole, Trial, UsedIf};
 
 /// As `engines` list them.
@@ -115,36 +115,36 @@ pub const PARAMS: &[ParamDef] = &[
 
 /// What a trial asks of this engine.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    pub io: Io,
+pub struct FileSettings {
+    pub io: IoInterface,
     pub direct: bool,
     pub readahead: Readahead,
     pub sync: WriteSync,
     pub fsync_end: bool,
-    pub stamp: Stamp,
-    pub content: Content,
+    pub stamp: StampMode,
+    pub content: WriteContent,
     pub verify: bool,
 }
 
 /// How operations reach the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Io {
+pub enum IoInterface {
     Sync,
     Uring,
     Aio,
     Mmap,
 }
 
-impl Settings {
+impl FileSettings {
     /// Those of `trial`.
-    pub fn from_trial(trial: &Trial) -> Settings {
+    pub fn from_trial(trial: &Trial) -> FileSettings {
         let params = &trial.target.params;
-        Settings {
+        FileSettings {
             io: match params.word("io") {
-                "sync" => Io::Sync,
-                "uring" => Io::Uring,
-                "aio" => Io::Aio,
-                "mmap" => Io::Mmap,
+                "sync" => IoInterface::Sync,
+                "uring" => IoInterface::Uring,
+                "aio" => IoInterface::Aio,
+                "mmap" => IoInterface::Mmap,
                 other => unreachable!("`io` is declared without `{other}`"),
             },
             direct: params.flag("direct"),
@@ -162,24 +162,27 @@ impl Settings {
             },
             fsync_end: params.flag("fsync_end"),
             stamp: match params.word("stamp") {
-                "batch" => Stamp::Batch,
-                "each" => Stamp::Each,
+                "batch" => StampMode::Batch,
+                "each" => StampMode::Each,
                 other => unreachable!("`stamp` is declared without `{other}`"),
             },
-            content: Content { compressible: params.int("compressible") as u8, dedupe: params.int("dedupe") as u8 },
+            content: WriteContent {
+                compressible: params.int("compressible") as u8,
+                dedupe: params.int("dedupe") as u8,
+            },
             verify: params.flag("verify"),
         }
     }
 
     /// How the clients open their files.
-    pub fn opening(&self, writes: bool) -> Opening {
-        Opening { direct: self.direct, writes, sync: self.sync, readahead: self.readahead }
+    pub fn file_opening(&self, writes: bool) -> FileOpening {
+        FileOpening { direct: self.direct, writes, sync: self.sync, readahead: self.readahead }
     }
 }
 
-impl Io {
+impl IoInterface {
     /// Whether one client keeps several operations in flight.
-    pub fn batches(self) -> bool {
-        matches!(self, Io::Uring | Io::Aio)
+    pub fn is_batched(self) -> bool {
+        matches!(self, IoInterface::Uring | IoInterface::Aio)
     }
 }

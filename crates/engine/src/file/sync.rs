@@ -3,9 +3,9 @@
 //! In: open files and a buffer. Out: each operation as one system call. Limits: a call that moves less than asked for
 //! counts as failed; it is not continued, because its time would be that of two operations.
 
-use super::buffers::Buffers;
+use super::buffers::IoBuffers;
 use super::errno::LastFailure;
-use super::files::Files;
+use super::files::OpenFiles;
 use super::verifier::{self, Verifier};
 use load::Driver;
 use model::{IoKind, IoOp, Outcome};
@@ -14,15 +14,15 @@ use rustix::io::{pread, pwrite, retry_on_intr};
 
 /// Performs reads, writes and syncs by pread, pwrite and fsync.
 pub struct SyncFile {
-    files: Files,
-    buffers: Buffers,
+    files: OpenFiles,
+    buffers: IoBuffers,
     verifier: Option<Verifier>,
     failure: LastFailure,
 }
 
 impl SyncFile {
     /// The driver of `files` with one block of `buffers`.
-    pub fn new(files: Files, buffers: Buffers, verifier: Option<Verifier>) -> Self {
+    pub fn new(files: OpenFiles, buffers: IoBuffers, verifier: Option<Verifier>) -> Self {
         SyncFile { files, buffers, verifier, failure: LastFailure::default() }
     }
 }
@@ -32,12 +32,12 @@ impl Driver for SyncFile {
     const ENDS_IN_KERNEL: bool = true;
 
     #[inline]
-    fn prepare(&mut self, op: &IoOp) {
-        verifier::prepare(&mut self.verifier, &mut self.buffers, 0, op);
+    fn prepare_op(&mut self, op: &IoOp) {
+        verifier::prepare_memory(&mut self.verifier, &mut self.buffers, 0, op);
     }
 
     #[inline]
-    fn execute(&mut self, op: &IoOp) -> Outcome {
+    fn execute_op(&mut self, op: &IoOp) -> Outcome {
         let (file, len) = (self.files.file_of(op), op.len.0 as usize);
         let moved = match op.io {
             IoKind::Read => {
@@ -61,14 +61,14 @@ impl Driver for SyncFile {
         };
         match moved {
             Ok(bytes) if bytes == len => Outcome::Ok { bytes: len as u32 },
-            Ok(bytes) => Outcome::Failed(self.failure.short(op, bytes)),
-            Err(errno) => Outcome::Failed(self.failure.errno(op, errno.raw_os_error())),
+            Ok(bytes) => Outcome::Failed(self.failure.record_short(op, bytes)),
+            Err(errno) => Outcome::Failed(self.failure.record_errno(op, errno.raw_os_error())),
         }
     }
 
     #[inline]
-    fn settle(&mut self, _: &IoOp, outcome: Outcome) -> Outcome {
-        verifier::settled(&self.verifier, &self.buffers, 0, outcome, &mut self.failure)
+    fn check_outcome(&mut self, _: &IoOp, outcome: Outcome) -> Outcome {
+        verifier::verified_outcome(&self.verifier, &self.buffers, 0, outcome, &mut self.failure)
     }
 
     fn describe_failure(&self) -> String {

@@ -2,16 +2,16 @@
 //!
 //! In: open files and one buffer per slot. Out: operations submitted and completed in batches, one system call for both.
 //! Limits: Linux 5.11 and later; what newer kernels offer (registered buffers, one issuer, deferred task work) is probed once
-//! per instance and used where it works.
+//! per instance and used if it works.
 
-use super::buffers::{BufferSizes, Buffers};
-use super::files::Files;
+use super::buffers::{BufferSizes, IoBuffers};
+use super::files::OpenFiles;
 use super::in_flight::InFlight;
 use super::verifier::Verifier;
-use super::workers::Workers;
+use super::workers::WorkerTally;
 use host::error::TargetError;
 use io_uring::{IoUring, opcode, types};
-use load::{BatchDriver, Done};
+use load::{BatchDriver, FinishedOp};
 use model::{Fact, IoKind, IoOp, Nanos, Outcome};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub struct RingAbilities {
     registered_buffers: bool,
     /// Completions are processed when the client asks, not in interrupts of its other work.
     deferred: bool,
-    /// The kernel takes submissions in the order of the ring, without an array of indexes beside it.
+    /// The kernel takes submissions in the order of the ring, without a separate array of indexes.
     plain_queue: bool,
 }
 
@@ -33,20 +33,15 @@ impl RingAbilities {
     /// # Errors
     /// If the kernel has no io_uring for this process, or one that cannot wait with a timeout.
     pub fn probe(clients: u32, room: BufferSizes) -> Result<RingAbilities, TargetError> {
-        let unusable = |error: std::io::Error| {
-            TargetError::Unsupported(format!(
-                "io_uring cannot be used here: {error} (see `sysctl kernel.io_uring_disabled` or the container's seccomp \
-                 profile); use io = `sync`"
-            ))
-        };
-        let deferred = build(8, true, false).is_ok();
-        let plain_queue = build(8, deferred, true).is_ok();
-        let ring = build(8, deferred, plain_queue).map_err(unusable)?;
+        let deferred = build_ring(8, true, false).is_ok();
+        // Each feature is tried with those that worked: a kernel refuses a ring with any flag that it does not know.
+        let plain_queue = build_ring(8, deferred, true).is_ok();
+        let ring = build_ring(8, deferred, plain_queue).map_err(ring_unusable)?;
         if !ring.params().is_feature_ext_arg() {
-            return Err(unusable(std::io::Error::other("the kernel is older than Linux 5.11")));
+            return Err(ring_unusable(std::io::Error::other("the kernel is older than Linux 5.11")));
         }
         let registered_buffers =
-            register(&ring, &Buffers::zeroed(BufferSizes { depth: clients * room.depth, ..room })).is_ok();
+            register_buffers(&ring, &IoBuffers::zeroed(BufferSizes { depth: clients * room.depth, ..room })).is_ok();
         Ok(RingAbilities { registered_buffers, deferred, plain_queue })
     }
 
@@ -59,7 +54,14 @@ impl RingAbilities {
     }
 }
 
-fn build(entries: u32, deferred: bool, plain_queue: bool) -> std::io::Result<IoUring> {
+fn ring_unusable(error: std::io::Error) -> TargetError {
+    TargetError::Unsupported(format!(
+        "io_uring cannot be used here: {error} (see `sysctl kernel.io_uring_disabled` or the container's seccomp \
+          profile); use io = `sync`"
+    ))
+}
+
+fn build_ring(entries: u32, deferred: bool, plain_queue: bool) -> std::io::Result<IoUring> {
     let mut builder = IoUring::builder();
     if deferred {
         builder.setup_single_issuer().setup_defer_taskrun();
@@ -76,10 +78,12 @@ const IORING_ENTER_GETEVENTS: u32 = 1;
 /// The most memory that the kernel takes as one registered buffer.
 const REGISTERED_MAX: usize = 1 << 30;
 
-fn register(ring: &IoUring, buffers: &Buffers) -> std::io::Result<()> {
-    let (start, len) = buffers.all();
-    let piece = |at| libc::iovec { iov_base: start.wrapping_add(at).cast(), iov_len: REGISTERED_MAX.min(len - at) };
-    let pieces: Vec<libc::iovec> = (0..len).step_by(REGISTERED_MAX).map(piece).collect();
+fn register_buffers(ring: &IoUring, buffers: &IoBuffers) -> std::io::Result<()> {
+    let (start, len) = buffers.as_region();
+    let pieces: Vec<libc::iovec> = (0..len)
+        .step_by(REGISTERED_MAX)
+        .map(|at| libc::iovec { iov_base: start.wrapping_add(at).cast(), iov_len: REGISTERED_MAX.min(len - at) })
+        .collect();
     // SAFETY: the kernel holds the pages from here on, so that not even freed memory would be written to by mistake; the
     // pieces lie within one allocation.
     unsafe { ring.submitter().register_buffers(&pieces) }
@@ -92,17 +96,17 @@ pub struct UringFile {
     slots: InFlight,
     registered: bool,
     abilities: RingAbilities,
-    workers: Arc<Workers>,
+    workers: Arc<WorkerTally>,
 }
 
 impl UringFile {
     /// The driver of `files` with as many slots as `buffers` has blocks. At its end it counts the kernel's `workers`.
     pub fn new(
-        files: Files,
-        buffers: Buffers,
+        files: OpenFiles,
+        buffers: IoBuffers,
         verifier: Option<Verifier>,
         abilities: RingAbilities,
-        workers: Arc<Workers>,
+        workers: Arc<WorkerTally>,
     ) -> Self {
         let slots = InFlight::new(files, buffers, verifier);
         UringFile { ring: None, slots, registered: false, abilities, workers }
@@ -117,21 +121,24 @@ impl BatchDriver for UringFile {
     }
 
     fn open(&mut self) -> Result<(), String> {
-        let cannot = |error: std::io::Error| format!("cannot set up io_uring: {error}");
         let entries = self.depth().next_power_of_two();
-        let ring = build(entries, self.abilities.deferred, self.abilities.plain_queue).map_err(cannot)?;
-        let fds: Vec<RawFd> = self.slots.files.all().iter().map(AsRawFd::as_raw_fd).collect();
-        ring.submitter().register_files(&fds).map_err(cannot)?;
+        let ring = build_ring(entries, self.abilities.deferred, self.abilities.plain_queue).map_err(setup_failed)?;
+        let fds: Vec<RawFd> = self.slots.files.as_slice().iter().map(AsRawFd::as_raw_fd).collect();
+        // Registered files spare each operation the lookup of its descriptor.
+        ring.submitter().register_files(&fds).map_err(setup_failed)?;
         // If the limit of locked memory is too low for all of them, plain buffers do; they cost more and are not wrong.
         self.registered = self.abilities.registered_buffers
-            && self.slots.buffers().is_some_and(|all| all.all().1 <= REGISTERED_MAX && register(&ring, all).is_ok());
+            && self
+                .slots
+                .buffers()
+                .is_some_and(|all| all.as_region().1 <= REGISTERED_MAX && register_buffers(&ring, all).is_ok());
         self.ring = Some(ring);
         Ok(())
     }
 
     #[inline]
-    fn push(&mut self, slot: u32, op: &IoOp) {
-        let Some(memory) = self.slots.begin(slot, op) else { return };
+    fn push_op(&mut self, slot: u32, op: &IoOp) {
+        let Some(memory) = self.slots.begin_op(slot, op) else { return };
         let Some(ring) = &mut self.ring else { return };
         let (at, len, fd) = (op.at.0, op.len.0 as u32, types::Fixed(op.file.into()));
         let entry = match (op.io, self.registered) {
@@ -142,14 +149,14 @@ impl BatchDriver for UringFile {
             (IoKind::Fsync, _) => opcode::Fsync::new(fd).build(),
             (IoKind::Fdatasync, _) => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
         };
-        // SAFETY: the entry names a registered file and, unless it is a sync, a block that holds its whole length and belongs to
+        // SAFETY: the entry names a registered file and, unless it is a sync, a block that holds its length and belongs to
         // its slot alone; the blocks live until the ring is dropped, or are never freed (see `InFlight`).
         let pushed = unsafe { ring.submission().push(&entry.user_data(slot.into())) };
         pushed.expect("the ring has an entry for every slot");
     }
 
     #[inline]
-    fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>) {
+    fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<FinishedOp>) {
         let Some(ring) = self.ring.as_mut().filter(|_| self.slots.buffers().is_some()) else {
             return self.slots.lose_all("io_uring", &std::io::Error::other("the ring is gone"), done);
         };
@@ -169,7 +176,7 @@ impl BatchDriver for UringFile {
             // Nothing in time, a signal, or the completion queue wants to be emptied first: all are answered by looking.
             Ok(_) | Err((Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN), _)) => {
                 for entry in ring.completion() {
-                    done.push(self.slots.finish(entry.user_data() as u32, entry.result().into()));
+                    done.push(self.slots.finish_op(entry.user_data() as u32, entry.result().into()));
                 }
             }
             Err((_, error)) => self.slots.lose_all("io_uring", &error, done),
@@ -177,8 +184,8 @@ impl BatchDriver for UringFile {
     }
 
     #[inline]
-    fn settle(&mut self, done: &Done) -> Outcome {
-        self.slots.settle(done)
+    fn check_outcome(&mut self, done: &FinishedOp) -> Outcome {
+        self.slots.check_outcome(done)
     }
 
     fn describe_failure(&self) -> String {
@@ -186,11 +193,15 @@ impl BatchDriver for UringFile {
     }
 }
 
+fn setup_failed(error: std::io::Error) -> String {
+    format!("cannot set up io_uring: {error}")
+}
+
 impl Drop for UringFile {
     /// On the client's own thread and with its ring still there: the workers belong to both.
     fn drop(&mut self) {
         if self.ring.is_some() {
-            self.workers.count();
+            self.workers.count_now();
         }
     }
 }

@@ -2,17 +2,17 @@
 //!
 //! In: operations that begin and end, with their memory. Out: sealed units before a write, a judgement after a read. Limits:
 //! both happen outside the time of the operation, on the client's thread: the client does less for it, and its CPU account
-//! says so.
+//! shows it.
 
-use super::buffers::Buffers;
+use super::buffers::IoBuffers;
 use super::errno::LastFailure;
-use crate::verify::{BlockAddress, Damage, Expected, Header, Judged, Table, UNIT, UnitState};
+use crate::verify::{BlockAddress, ExpectedUnit, UNIT, UnitDamage, UnitHeader, UnitJudgement, UnitState, UnitTable};
 use model::{Bytes, IoKind, IoOp, Offset, Outcome};
 use std::sync::Arc;
 
 /// What a client with several slots knows of the units that its operations touch.
 pub struct Verifier {
-    table: Arc<Table>,
+    table: Arc<UnitTable>,
     /// The operation in each slot.
     ops: Box<[IoOp]>,
     /// What was known of its units when it began, so many for each slot.
@@ -22,7 +22,7 @@ pub struct Verifier {
 
 /// The memory for `op` in `slot`: to read into, or filled to write from.
 #[inline]
-pub fn prepare(verifier: &mut Option<Verifier>, buffers: &mut Buffers, slot: u32, op: &IoOp) -> *mut u8 {
+pub fn prepare_memory(verifier: &mut Option<Verifier>, buffers: &mut IoBuffers, slot: u32, op: &IoOp) -> *mut u8 {
     let len = op.len.0 as usize;
     let memory = match (op.io, &verifier) {
         (IoKind::Write, None) => buffers.fresh_to_write(slot, len),
@@ -31,75 +31,76 @@ pub fn prepare(verifier: &mut Option<Verifier>, buffers: &mut Buffers, slot: u32
     };
     if let Some(verifier) = verifier {
         // SAFETY: the buffers vouch for `len` bytes; they are initialised, and the slot has no operation in flight.
-        verifier.begin(slot, op, unsafe { std::slice::from_raw_parts_mut(memory, len) });
+        verifier.begin_op(slot, op, unsafe { std::slice::from_raw_parts_mut(memory, len) });
     }
     memory
 }
 
-/// How the operation in `slot` counts that ended with `outcome`, and where it read damage, that in `failure`.
+/// How the operation in `slot` counts that ended with `outcome`. If it read damage, `failure` describes it.
 #[inline]
-pub fn settled(
+pub fn verified_outcome(
     verifier: &Option<Verifier>,
-    buffers: &Buffers,
+    buffers: &IoBuffers,
     slot: u32,
     outcome: Outcome,
     failure: &mut LastFailure,
 ) -> Outcome {
     let Some(verifier) = verifier else { return outcome };
-    match verifier.settle(slot, buffers, outcome) {
+    match verifier.end_op(slot, buffers, outcome) {
         Ok(outcome) => outcome,
-        Err((op, damage)) => Outcome::Failed(failure.damaged(&op, damage)),
+        Err((op, damage)) => Outcome::Failed(failure.record_damage(&op, damage)),
     }
 }
 
 impl Verifier {
     /// For `depth` slots whose operations move at most `block`.
-    pub fn new(table: Arc<Table>, depth: u32, block: Bytes) -> Verifier {
+    pub fn new(table: Arc<UnitTable>, depth: u32, block: Bytes) -> Verifier {
         let units = block.0 as usize / UNIT;
         let before = vec![UnitState::default(); depth as usize * units].into();
         Verifier { table, ops: vec![IoOp::default(); depth as usize].into(), before, units }
     }
 
-    fn begin(&mut self, slot: u32, op: &IoOp, memory: &mut [u8]) {
+    fn begin_op(&mut self, slot: u32, op: &IoOp, memory: &mut [u8]) {
         self.ops[slot as usize] = *op;
         let (first, set) = (self.table.unit_at(op.file, op.at.0), self.table.head().set);
         let before = &mut self.before[slot as usize * self.units..];
         for ((nth, unit), before) in (0..).zip(memory.chunks_exact_mut(UNIT)).zip(before) {
             match op.io {
-                IoKind::Read => *before = self.table.look(first + nth),
+                // What was known before the read and after it bounds the generations that it may find.
+                IoKind::Read => *before = self.table.state_of(first + nth),
                 IoKind::Write => {
-                    let generation = self.table.begin(first + nth);
-                    Header { place: place(set, op, nth), generation }.seal(unit);
+                    let generation = self.table.begin_write(first + nth);
+                    UnitHeader { place: address_of(set, op, nth), generation }.seal(unit);
                 }
                 IoKind::Fsync | IoKind::Fdatasync => {}
             }
         }
     }
 
-    /// How the operation in `slot` counts that ended with `outcome`; the first damage where it read some.
-    fn settle(&self, slot: u32, buffers: &Buffers, outcome: Outcome) -> Result<Outcome, (IoOp, Damage)> {
+    /// How the operation in `slot` counts that ended with `outcome`; the first damage if it read some.
+    fn end_op(&self, slot: u32, buffers: &IoBuffers, outcome: Outcome) -> Result<Outcome, (IoOp, UnitDamage)> {
         let op = &self.ops[slot as usize];
         let (first, len) = (self.table.unit_at(op.file, op.at.0), op.len.0 as usize);
         match (op.io, outcome) {
             (IoKind::Write, _) => {
                 let well = matches!(outcome, Outcome::Ok { .. });
-                (0..(len / UNIT) as u64).for_each(|nth| self.table.end(first + nth, well));
+                (0..(len / UNIT) as u64).for_each(|nth| self.table.end_write(first + nth, well));
             }
             (IoKind::Read, Outcome::Ok { .. }) => {
                 // SAFETY: the buffers vouch for `len` bytes; they are initialised, and the operation is over.
                 let memory = unsafe { std::slice::from_raw_parts(buffers.block(slot, len), len) };
-                self.check(slot, op, first, memory).map_err(|damage| (*op, damage))?;
+                self.check_units(slot, op, first, memory).map_err(|damage| (*op, damage))?;
             }
             (IoKind::Read | IoKind::Fsync | IoKind::Fdatasync, _) => {}
         }
         Ok(outcome)
     }
 
-    fn check(&self, slot: u32, op: &IoOp, first: u64, memory: &[u8]) -> Result<(), Damage> {
+    fn check_units(&self, slot: u32, op: &IoOp, first: u64, memory: &[u8]) -> Result<(), UnitDamage> {
         let (set, before) = (self.table.head().set, &self.before[slot as usize * self.units..]);
         for ((nth, unit), before) in (0..).zip(memory.chunks_exact(UNIT)).zip(before) {
-            let expected = Expected::read(place(set, op, nth), *before, self.table.look(first + nth));
-            if let Judged::Wrong(damage) = expected.judge(unit) {
+            let expected = ExpectedUnit::read(address_of(set, op, nth), *before, self.table.state_of(first + nth));
+            if let UnitJudgement::Wrong(damage) = expected.judge(unit) {
                 return Err(damage);
             }
         }
@@ -108,6 +109,6 @@ impl Verifier {
 }
 
 /// The place of the unit of `op` with that number.
-fn place(set: u64, op: &IoOp, nth: u64) -> BlockAddress {
+fn address_of(set: u64, op: &IoOp, nth: u64) -> BlockAddress {
     BlockAddress { set, file: op.file, at: Offset(op.at.0 + nth * UNIT as u64) }
 }

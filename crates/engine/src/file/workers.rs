@@ -12,15 +12,15 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// The most workers that were there when a client ended, and their CPU time.
 #[derive(Debug, Default)]
-pub struct Workers {
+pub struct WorkerTally {
     most: AtomicU32,
     cpu_ns: AtomicU64,
 }
 
-impl Workers {
+impl WorkerTally {
     /// Counts the workers that are there now. Not for the hot path: it reads two files for each thread.
-    pub fn count(&self) {
-        let (workers, cpu) = counted(Path::new("/proc/self/task"));
+    pub fn count_now(&self) {
+        let (workers, cpu) = count_workers(Path::new("/proc/self/task"));
         self.most.fetch_max(workers, Relaxed);
         self.cpu_ns.fetch_max(cpu.0, Relaxed);
     }
@@ -37,15 +37,16 @@ impl Workers {
 }
 
 /// The workers among the tasks in `tasks`, and the CPU time of all of them. A task that ends meanwhile is none.
-fn counted(tasks: &Path) -> (u32, Nanos) {
+fn count_workers(tasks: &Path) -> (u32, Nanos) {
     let Ok(entries) = fs::read_dir(tasks) else { return (0, Nanos(0)) };
     let of_workers = entries
         .flatten()
+        // The kernel names them `iou-wrk-` and the thread id of the ring's owner.
         .filter(|task| fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.starts_with("iou-wrk-")));
     of_workers.fold((0, Nanos(0)), |(workers, cpu), task| (workers + 1, Nanos(cpu.0 + cpu_of(&task.path()).0)))
 }
 
-/// Time on a CPU: the first number of `schedstat`; 0 where the kernel keeps none.
+/// Time on a CPU: the first number of `schedstat`; 0 if the kernel keeps none.
 fn cpu_of(task: &Path) -> Nanos {
     let text = fs::read_to_string(task.join("schedstat")).unwrap_or_default();
     Nanos(text.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0))
@@ -70,15 +71,15 @@ mod tests {
             fs::write(dir.join("comm"), name).unwrap();
             fs::write(dir.join("schedstat"), schedstat).unwrap();
         }
-        assert_eq!(counted(tasks.path()), (3, Nanos::from_millis(2)));
-        let workers = Workers { most: 3.into(), cpu_ns: 2_000_000.into() };
+        assert_eq!(count_workers(tasks.path()), (3, Nanos::from_millis(2)));
+        let workers = WorkerTally { most: 3.into(), cpu_ns: 2_000_000.into() };
         let facts: Vec<_> = workers.facts().into_iter().map(|fact| format!("{} {}", fact.name, fact.value)).collect();
         assert_eq!(facts, ["uring.punted yes", "uring.workers 3", "uring.workers_cpu 2.00 ms"]);
     }
 
     #[test]
     fn without_workers_nothing_was_punted() {
-        assert_eq!(counted(Path::new("/nonexistent")), (0, Nanos(0)));
-        assert_eq!(Workers::default().facts(), [Fact::new("uring.punted", "no")]);
+        assert_eq!(count_workers(Path::new("/nonexistent")), (0, Nanos(0)));
+        assert_eq!(WorkerTally::default().facts(), [Fact::new("uring.punted", "no")]);
     }
 }

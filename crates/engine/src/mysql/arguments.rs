@@ -1,17 +1,17 @@
 //! The command lines of MariaDB: of the program that makes its files, and of the server on them.
 //!
-//! In: parameters, the variables of a plan. Out: arguments. Limits: no configuration but these; what plans may say is in [`RULES`].
+//! In: parameters, the variables of a plan. Out: arguments. Limits: no configuration but these; what plans may set is in [`RULES`].
 
 use super::programs::ROCKSDB_PLUGIN;
 use super::storage::StorageEngine;
 use crate::server::program;
-use crate::server::variables::{Rules, Variables};
+use crate::server::variables::{ServerVariables, VariableRules};
 use model::Params;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// What plans may not say of the server. `log_bin` they may: the binary log is a part of many an experiment.
-pub const RULES: Rules = Rules {
+/// What plans may not set. They may set `log_bin`: the binary log is a part of many experiments.
+pub const RULES: VariableRules = VariableRules {
     server: "mariadb",
     by_parameter: &[
         ("innodb_buffer_pool_size", "cache"),
@@ -116,7 +116,7 @@ pub const SOCKET: &str = "m.sock";
 /// More than any plan has clients: connections cost nothing before they are made.
 pub const CONNECTIONS_MAX: u32 = 16_500;
 
-fn option(name: &str, value: impl std::fmt::Display) -> OsString {
+fn server_option(name: &str, value: impl std::fmt::Display) -> OsString {
     format!("--{name}={value}").into()
 }
 
@@ -126,9 +126,9 @@ fn path_option(name: &str, path: &Path) -> OsString {
     option
 }
 
-/// A server that was unpacked somewhere has messages, scripts and plugins beside its programs, and looks for them elsewhere.
+/// A server that was unpacked somewhere has messages, scripts and plugins next to its programs, and looks for them elsewhere.
 fn own_tree() -> Vec<OsString> {
-    let Some(dir) = program::first().filter(|dir| dir.join("share").is_dir()) else { return Vec::new() };
+    let Some(dir) = program::first_directory().filter(|dir| dir.join("share").is_dir()) else { return Vec::new() };
     let plugins = dir.join("lib/plugin");
     let plugins = plugins.is_dir().then(|| path_option("plugin-dir", &plugins));
     [path_option("basedir", dir)].into_iter().chain(plugins).collect()
@@ -137,36 +137,48 @@ fn own_tree() -> Vec<OsString> {
 /// Its tables of its own need no sync: they go with the rest, and 0.5 s instead of 2.5 s is gained.
 ///
 /// A server that starts removes every temporary table (`#sql*`) in its directory for these, also those of a server that is being set
-/// up beside it: so each has its own from the start, and never /tmp.
-pub fn install_arguments(data: &Path, variables: &Variables) -> Vec<OsString> {
+/// up at the same time: so each has its own from the start, and never /tmp.
+pub fn install_arguments(data: &Path, variables: &ServerVariables) -> Vec<OsString> {
     let mut args: Vec<OsString> =
         vec!["--no-defaults".into(), path_option("datadir", data), path_option("tmpdir", data)];
     args.extend(own_tree());
     args.extend(["--auth-root-authentication-method=normal", "--skip-test-db", "--debug-no-sync"].map(OsString::from));
     args.extend(
-        variables.iter().filter(|(name, _)| OF_ITS_FILES.contains(name)).map(|(name, value)| option(name, value)),
+        variables
+            .iter()
+            .filter(|(name, _)| OF_ITS_FILES.contains(name))
+            .map(|(name, value)| server_option(name, value)),
     );
     args
 }
 
-pub fn server_arguments(storage: StorageEngine, data: &Path, params: &Params, variables: &Variables) -> Vec<OsString> {
+pub fn server_arguments(
+    storage: StorageEngine,
+    data: &Path,
+    params: &Params,
+    variables: &ServerVariables,
+) -> Vec<OsString> {
     // No files but these: --no-defaults must come first.
     let mut args: Vec<OsString> = vec!["--no-defaults".into(), path_option("datadir", data)];
     args.extend(own_tree());
-    args.extend([path_option("tmpdir", data), path_option("pid-file", &data.join("m.pid")), option("socket", SOCKET)]);
+    args.extend([
+        path_option("tmpdir", data),
+        path_option("pid-file", &data.join("m.pid")),
+        server_option("socket", SOCKET),
+    ]);
     args.extend(
         ["--skip-networking", "--skip-name-resolve", "--skip-log-bin", "--skip-symbolic-links"].map(OsString::from),
     );
-    args.push(option("character-set-server", "latin1"));
-    args.push(option("max-connections", CONNECTIONS_MAX));
-    args.push(option("max-prepared-stmt-count", 1 << 20));
+    args.push(server_option("character-set-server", "latin1"));
+    args.push(server_option("max-connections", CONNECTIONS_MAX));
+    args.push(server_option("max-prepared-stmt-count", 1 << 20));
     args.push("--skip-innodb-buffer-pool-dump-at-shutdown".into());
     args.extend(match storage {
         StorageEngine::InnoDb => innodb_arguments(params),
         StorageEngine::RocksDb => rocksdb_arguments(params),
     });
     // The last of two counts.
-    args.extend(variables.iter().map(|(name, value)| option(name, value)));
+    args.extend(variables.iter().map(|(name, value)| server_option(name, value)));
     args
 }
 
@@ -182,13 +194,13 @@ fn at_commit(params: &Params) -> u32 {
 fn innodb_arguments(params: &Params) -> Vec<OsString> {
     let io_capacity = params.int("io_capacity");
     vec![
-        option("default-storage-engine", "InnoDB"),
-        option("innodb-buffer-pool-size", params.bytes("cache").0),
-        option("innodb-log-file-size", params.bytes("log_size").0),
-        option("innodb-flush-log-at-trx-commit", at_commit(params)),
-        option("innodb-flush-method", params.word("flush_method")),
-        option("innodb-io-capacity-max", 10 * io_capacity),
-        option("innodb-io-capacity", io_capacity),
+        server_option("default-storage-engine", "InnoDB"),
+        server_option("innodb-buffer-pool-size", params.bytes("cache").0),
+        server_option("innodb-log-file-size", params.bytes("log_size").0),
+        server_option("innodb-flush-log-at-trx-commit", at_commit(params)),
+        server_option("innodb-flush-method", params.word("flush_method")),
+        server_option("innodb-io-capacity-max", 10 * io_capacity),
+        server_option("innodb-io-capacity", io_capacity),
     ]
 }
 
@@ -196,15 +208,15 @@ fn innodb_arguments(params: &Params) -> Vec<OsString> {
 fn rocksdb_arguments(params: &Params) -> Vec<OsString> {
     let direct = if params.flag("direct") { "ON" } else { "OFF" };
     vec![
-        option("plugin-load-add", ROCKSDB_PLUGIN.name),
-        option("default-storage-engine", "RocksDB"),
-        option("rocksdb-block-cache-size", params.bytes("cache").0),
-        option("rocksdb-flush-log-at-trx-commit", at_commit(params)),
-        option("rocksdb-manual-wal-flush", if params.word("durability") == "os" { "OFF" } else { "ON" }),
+        server_option("plugin-load-add", ROCKSDB_PLUGIN.name),
+        server_option("default-storage-engine", "RocksDB"),
+        server_option("rocksdb-block-cache-size", params.bytes("cache").0),
+        server_option("rocksdb-flush-log-at-trx-commit", at_commit(params)),
+        server_option("rocksdb-manual-wal-flush", if params.word("durability") == "os" { "OFF" } else { "ON" }),
         // As InnoDB and PostgreSQL do; off by default, when two that wait for each other wait for a second.
-        option("rocksdb-deadlock-detect", "ON"),
-        option("rocksdb-use-direct-reads", direct),
-        option("rocksdb-use-direct-io-for-flush-and-compaction", direct),
-        option("innodb-buffer-pool-size", 16 << 20),
+        server_option("rocksdb-deadlock-detect", "ON"),
+        server_option("rocksdb-use-direct-reads", direct),
+        server_option("rocksdb-use-direct-io-for-flush-and-compaction", direct),
+        server_option("innodb-buffer-pool-size", 16 << 20),
     ]
 }

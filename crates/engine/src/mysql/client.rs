@@ -4,12 +4,12 @@
 //! [`super::login`] and [`super::wire`].
 
 use super::login::{Credentials, log_in};
-use super::wire::{Wire, WireError};
-use crate::server::dir::Socket;
+use super::wire::{MysqlWire, MysqlWireError};
+use crate::server::dir::ServerSocket;
 use crate::server::network::{CONTROL_ANSWER, Deadline, Route, TextRows, explanation};
-use crate::server::url::{Password, Url};
+use crate::server::url::{Password, ServerUrl};
 use crate::sql::literals::Dialect;
-use crate::sql::multiplex::{Command, PollableSession};
+use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::server_instance::AdminConnection;
 use crate::sql::session_options::SessionOptions;
 use crate::sql::statement::{PreparingConnection, StatementExecutor};
@@ -38,12 +38,12 @@ pub struct MysqlAddress {
 
 impl MysqlAddress {
     /// The server behind a private socket, which has one user.
-    pub fn private(socket: Socket, shown: String) -> MysqlAddress {
+    pub fn for_private(socket: ServerSocket, shown: String) -> MysqlAddress {
         MysqlAddress { route: Route::Private(socket), user: "root".into(), password: None, database: None, shown }
     }
 
     /// The server that `url` names.
-    pub fn external(url: &Url, password: Option<Password>) -> Result<MysqlAddress, TargetError> {
+    pub fn from_url(url: &ServerUrl, password: Option<Password>) -> Result<MysqlAddress, TargetError> {
         let (route, shown) = (Route::from_url(url, PORT)?, format!("`{}`", url.text));
         Ok(MysqlAddress { route, user: url.user.clone(), password, database: None, shown })
     }
@@ -54,32 +54,33 @@ impl MysqlAddress {
     }
 
     /// A control connection, made within [`CONTROL_ANSWER`]. Its statements of set-up may take as long as `patience`.
-    pub fn connect(&self, patience: Duration) -> Result<Wire, OpFailure> {
-        self.open(CONTROL_ANSWER.min(patience), patience)
+    pub fn connect_admin(&self, patience: Duration) -> Result<MysqlWire, OpFailure> {
+        self.open_wire(CONTROL_ANSWER.min(patience), patience)
     }
 
     /// A connection for operations. Connecting, and then each read, gives up after `patience`.
-    fn connect_client(&self, patience: Duration) -> Result<Wire, OpFailure> {
-        let mut wire = self.open(patience, patience)?;
+    fn connect_client(&self, patience: Duration) -> Result<MysqlWire, OpFailure> {
+        let mut wire = self.open_wire(patience, patience)?;
         // The text that workloads write is ASCII, which the server need not convert then.
-        wire.run("SET NAMES latin1").map_err(failure)?;
+        wire.run_statement("SET NAMES latin1").map_err(failure)?;
         Ok(wire)
     }
 
-    fn open(&self, allowed: Duration, patience: Duration) -> Result<Wire, OpFailure> {
+    fn open_wire(&self, allowed: Duration, patience: Duration) -> Result<MysqlWire, OpFailure> {
         let password = self.password.as_ref().map(Password::reveal);
         let login = Credentials { user: &self.user, password, database: self.database.as_deref() };
-        let socket = self.route.connect(Deadline::after(allowed), patience).map_err(|cause| io_failure(&cause))?;
+        let socket = self.route.connect(Deadline::from_now(allowed), patience).map_err(|cause| io_failure(&cause))?;
         let stream = log_in(socket, self.route.tls(), &login);
         let mut stream = stream.map_err(|error| self.login_failure(error))?;
+        // The deadline is for the login. Later answers have one only in control queries: it costs a system call for each read.
         stream.set_deadline(None);
-        Ok(Wire::new(stream, patience))
+        Ok(MysqlWire::new(stream, patience))
     }
 
     /// The failure of a login, with what to do about it.
     #[cold]
-    fn login_failure(&self, error: WireError) -> OpFailure {
-        let code = if let WireError::Server { code, .. } = error { Some(code) } else { None };
+    fn login_failure(&self, error: MysqlWireError) -> OpFailure {
+        let code = if let MysqlWireError::Server { code, .. } = error { Some(code) } else { None };
         let mut failure = failure(error);
         failure.text.push_str(match code {
             Some(ACCESS_DENIED | ACCESS_DENIED_NO_PASSWORD) if self.password.is_none() => {
@@ -129,10 +130,10 @@ pub struct ConnectMysql {
 
 impl ConnectMysql {
     /// A connection at the isolation level of the clients.
-    pub fn connection(&self) -> Result<Wire, OpFailure> {
+    pub fn connect_as_client(&self) -> Result<MysqlWire, OpFailure> {
         let mut wire = self.address.connect_client(self.options.patience)?;
         if let Some(level) = &self.options.isolation {
-            wire.run(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")).map_err(failure)?;
+            wire.run_statement(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")).map_err(failure)?;
         }
         Ok(wire)
     }
@@ -141,7 +142,7 @@ impl ConnectMysql {
 impl SessionFactory for ConnectMysql {
     type Session = MysqlSession;
 
-    fn server(&self) -> String {
+    fn server_name(&self) -> String {
         self.address.shown.clone()
     }
 
@@ -149,7 +150,7 @@ impl SessionFactory for ConnectMysql {
         Self { statements: keep_used(&self.statements, used), ..self.clone() }
     }
 
-    fn options(&self) -> &SessionOptions {
+    fn session_options(&self) -> &SessionOptions {
         &self.options
     }
 
@@ -158,18 +159,19 @@ impl SessionFactory for ConnectMysql {
     }
 
     fn connect(&self) -> Result<MysqlSession, OpFailure> {
-        let executor = StatementExecutor::new(self.connection()?, &self.statements, &self.options, Dialect::Mysql);
+        let executor =
+            StatementExecutor::new(self.connect_as_client()?, &self.statements, &self.options, Dialect::Mysql);
         Ok(MysqlSession { executor: executor.map_err(failure)? })
     }
 }
 
 /// A connection of a client, and how it executes statements.
 pub struct MysqlSession {
-    executor: StatementExecutor<Wire>,
+    executor: StatementExecutor<MysqlWire>,
 }
 
 impl SqlSession for MysqlSession {
-    fn perform(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
+    fn perform_op(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
         run_transaction(&mut self.executor, op).map_err(failure)
     }
 
@@ -178,13 +180,13 @@ impl SqlSession for MysqlSession {
     }
 }
 
-impl AdminConnection for Wire {
-    fn run(&mut self, statement: &str) -> Result<(), OpFailure> {
-        self.run(statement).map_err(failure)
+impl AdminConnection for MysqlWire {
+    fn run_statement(&mut self, statement: &str) -> Result<(), OpFailure> {
+        self.run_statement(statement).map_err(failure)
     }
 
-    fn rows(&mut self, question: &str) -> Result<TextRows, OpFailure> {
-        self.rows(question).map_err(failure)
+    fn query_rows(&mut self, question: &str) -> Result<TextRows, OpFailure> {
+        self.query_rows(question).map_err(failure)
     }
 
     fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure> {
@@ -192,26 +194,26 @@ impl AdminConnection for Wire {
     }
 }
 
-impl PreparingConnection for Wire {
-    type Error = WireError;
+impl PreparingConnection for MysqlWire {
+    type Error = MysqlWireError;
 
-    fn prepare(&mut self, text: &str) -> Result<(), WireError> {
-        self.prepare(text)
+    fn prepare_statement(&mut self, text: &str) -> Result<(), MysqlWireError> {
+        self.prepare_statement(text)
     }
 
     #[inline]
-    fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
+    fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), MysqlWireError> {
         self.put_execution(number, args, text)
     }
 
     #[inline]
-    fn put_text(&mut self, text: &str) -> Result<(), WireError> {
+    fn put_text(&mut self, text: &str) -> Result<(), MysqlWireError> {
         self.put_text(text)
     }
 
     #[inline]
-    fn call(&mut self) -> Result<(), WireError> {
-        self.call()
+    fn send_and_receive(&mut self) -> Result<(), MysqlWireError> {
+        self.send_and_receive()
     }
 }
 
@@ -220,13 +222,13 @@ impl PollableSession for MysqlSession {
         self.executor.wire.stop_waiting().map_err(|cause| io_failure(&cause))
     }
 
-    fn socket(&self) -> BorrowedFd<'_> {
-        self.executor.wire.socket()
+    fn socket_fd(&self) -> BorrowedFd<'_> {
+        self.executor.wire.socket_fd()
     }
 
     #[inline]
-    fn put(&mut self, next: Command<'_>) -> Result<(), OpFailure> {
-        self.executor.put(next).map_err(failure)
+    fn put_command(&mut self, next: SqlCommand<'_>) -> Result<(), OpFailure> {
+        self.executor.put_command(next).map_err(failure)
     }
 
     #[inline]
@@ -242,10 +244,10 @@ impl PollableSession for MysqlSession {
 
 /// The failure that an error of the connection or the server is.
 #[cold]
-pub fn failure(error: WireError) -> OpFailure {
+pub fn failure(error: MysqlWireError) -> OpFailure {
     match error {
-        WireError::Server { code, text } => OpFailure::from_server(class_of(code, &text), &text),
-        WireError::Io(cause) => io_failure(&cause),
+        MysqlWireError::Server { code, text } => OpFailure::from_server(class_of(code, &text), &text),
+        MysqlWireError::Io(cause) => io_failure(&cause),
     }
 }
 

@@ -4,8 +4,8 @@
 //! numbered as the protocol demands. After an error of the connection it is closed, so that no later query reads the rest of an answer.
 
 use super::wire::{
-    EOF, EOF_BELOW, ERR, HEADER, LOCAL_FILE, OK, Wire, WireError, described, has_more, nonsense, number,
-    protocol_error, server_error, status_at, status_of_ok,
+    EOF, EOF_BELOW, ERR, HEADER, LOCAL_FILE, MysqlWire, MysqlWireError, OK, described_columns, has_more,
+    length_encoded, malformed_packet, protocol_error, server_error, status_at, status_of_ok,
 };
 use crate::server::network::{AnswerBudget, CONTROL_ANSWER, Deadline, ServerStream, TextRows, first_number};
 use crate::sql::recv_buffer::RecvBuffer;
@@ -17,53 +17,54 @@ const COLUMNS_MAX: u64 = 4096;
 /// The byte of a value that is NULL.
 const NULL: u8 = 0xfb;
 
-impl Wire {
+impl MysqlWire {
     /// Performs a statement, which may take as long as the patience of the connection.
-    pub fn run(&mut self, statement: &str) -> Result<(), WireError> {
-        self.query(statement, self.patience).map(drop)
+    pub fn run_statement(&mut self, statement: &str) -> Result<(), MysqlWireError> {
+        self.query_within(statement, self.patience).map(drop)
     }
 
     /// Performs a statement that must end within `allowed`.
-    pub fn run_within(&mut self, statement: &str, allowed: Duration) -> Result<(), WireError> {
-        self.query(statement, allowed).map(drop)
+    pub fn run_within(&mut self, statement: &str, allowed: Duration) -> Result<(), MysqlWireError> {
+        self.query_within(statement, allowed).map(drop)
     }
 
     /// The rows that answer a control query, which the server has at hand.
-    pub fn rows(&mut self, question: &str) -> Result<TextRows, WireError> {
-        self.query(question, CONTROL_ANSWER.min(self.patience))
+    pub fn query_rows(&mut self, question: &str) -> Result<TextRows, MysqlWireError> {
+        self.query_within(question, CONTROL_ANSWER.min(self.patience))
     }
 
     /// The rows that answer a question about data, which may take as long as a statement.
-    pub fn rows_patiently(&mut self, question: &str) -> Result<TextRows, WireError> {
-        self.query(question, self.patience)
+    pub fn rows_patiently(&mut self, question: &str) -> Result<TextRows, MysqlWireError> {
+        self.query_within(question, self.patience)
     }
 
     /// The number that answers a question about data; 0 if it has no row.
-    pub fn number_patiently(&mut self, question: &str) -> Result<u64, WireError> {
+    pub fn number_patiently(&mut self, question: &str) -> Result<u64, MysqlWireError> {
         let rows = self.rows_patiently(question)?;
         Ok(first_number(&rows, question)?.unwrap_or_default())
     }
 
-    fn query(&mut self, statement: &str, allowed: Duration) -> Result<TextRows, WireError> {
+    fn query_within(&mut self, statement: &str, allowed: Duration) -> Result<TextRows, MysqlWireError> {
         self.put_text(statement)?;
-        self.stream.set_deadline(Some(Deadline::after(allowed)));
-        let answer = self.exchange();
+        self.stream.set_deadline(Some(Deadline::from_now(allowed)));
+        let answer = self.send_and_read();
         self.stream.set_deadline(None);
-        if matches!(answer, Err(WireError::Io(_))) {
+        // A time-out leaves the rest of the answer on its way: on this connection the next query would read it.
+        if matches!(answer, Err(MysqlWireError::Io(_))) {
             self.stream.shut_down();
         }
         answer
     }
 
-    fn exchange(&mut self) -> Result<TextRows, WireError> {
+    fn send_and_read(&mut self) -> Result<TextRows, MysqlWireError> {
         self.stream.write_all(&self.out)?;
         let (stream, inbox) = (&mut self.stream, &mut self.inbox);
-        Answer { stream, inbox, sequence: 1, budget: AnswerBudget::full() }.read_all()
+        AnswerReader { stream, inbox, sequence: 1, budget: AnswerBudget::full() }.read_all()
     }
 }
 
 /// Reads the answer to one command.
-struct Answer<'w> {
+struct AnswerReader<'w> {
     stream: &'w mut ServerStream,
     inbox: &'w mut RecvBuffer,
     /// The number that the next packet must have.
@@ -71,45 +72,45 @@ struct Answer<'w> {
     budget: AnswerBudget,
 }
 
-impl Answer<'_> {
+impl AnswerReader<'_> {
     /// The rows of all results. There is more than one if a procedure was called.
-    fn read_all(mut self) -> Result<TextRows, WireError> {
+    fn read_all(mut self) -> Result<TextRows, MysqlWireError> {
         let mut rows = Vec::new();
         while self.read_result(&mut rows)? {}
         Ok(rows)
     }
 
     /// Reads one result. True if another one follows.
-    fn read_result(&mut self, rows: &mut TextRows) -> Result<bool, WireError> {
-        let first = self.packet()?;
+    fn read_result(&mut self, rows: &mut TextRows) -> Result<bool, MysqlWireError> {
+        let first = self.next_packet()?;
         let columns = match first[0] {
-            OK => return status_of_ok(first).map(has_more).ok_or_else(|| nonsense().into()),
+            OK => return status_of_ok(first).map(has_more).ok_or_else(|| malformed_packet().into()),
             LOCAL_FILE => return Err(protocol_error("a request for a local file".into())),
-            _ => described(first).ok_or_else(nonsense)?,
+            _ => described_columns(first).ok_or_else(malformed_packet)?,
         };
         if !(1..=COLUMNS_MAX).contains(&columns) {
             return Err(protocol_error(format!("an answer of {columns} columns")));
         }
         // Their descriptions, and the packet behind these.
         for _ in 0..=columns {
-            self.packet()?;
+            self.next_packet()?;
         }
         self.read_rows(columns as usize, rows)
     }
 
-    fn read_rows(&mut self, columns: usize, rows: &mut TextRows) -> Result<bool, WireError> {
+    fn read_rows(&mut self, columns: usize, rows: &mut TextRows) -> Result<bool, MysqlWireError> {
         loop {
-            let body = self.packet()?;
+            let body = self.next_packet()?;
             if body[0] == EOF && body.len() < EOF_BELOW {
-                return status_at(body, 3).map(has_more).ok_or_else(|| nonsense().into());
+                return status_at(body, 3).map(has_more).ok_or_else(|| malformed_packet().into());
             }
-            rows.push(values(body, columns).ok_or_else(nonsense)?);
+            rows.push(row_values(body, columns).ok_or_else(malformed_packet)?);
             self.budget.spend_row(columns)?;
         }
     }
 
     /// The body of the next packet, which is never empty. An error packet of the server becomes an error.
-    fn packet(&mut self) -> Result<&[u8], WireError> {
+    fn next_packet(&mut self) -> Result<&[u8], MysqlWireError> {
         let header = self.inbox.peek(HEADER, self.stream)?;
         let [low, middle, high, sequence] = [header[0], header[1], header[2], header[3]];
         let length = u32::from_le_bytes([low, middle, high, 0]) as usize;
@@ -129,7 +130,7 @@ impl Answer<'_> {
 }
 
 /// The values of a row of `columns`; `None` if it is malformed.
-fn values(mut row: &[u8], columns: usize) -> Option<Vec<Option<String>>> {
+fn row_values(mut row: &[u8], columns: usize) -> Option<Vec<Option<String>>> {
     let mut values = Vec::with_capacity(columns);
     for _ in 0..columns {
         let value;
@@ -144,7 +145,7 @@ fn next_value(row: &[u8]) -> Option<(Option<String>, &[u8])> {
     if let [NULL, rest @ ..] = row {
         return Some((None, rest));
     }
-    let (length, rest) = number(row)?;
+    let (length, rest) = length_encoded(row)?;
     let (text, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
     Some((Some(String::from_utf8_lossy(text).into_owned()), rest))
 }
@@ -166,19 +167,19 @@ mod tests {
     }
 
     /// A connection on which the server has sent `bytes` and then nothing, and its end.
-    fn connection(bytes: &[u8]) -> (Wire, UnixStream) {
+    fn connection(bytes: &[u8]) -> (MysqlWire, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(bytes).unwrap();
-        (Wire::new(ServerStream::Plain(ours.into()), Duration::from_millis(50)), theirs)
+        (MysqlWire::new(ServerStream::Plain(ours.into()), Duration::from_millis(50)), theirs)
     }
 
-    fn asked(bytes: &[u8]) -> Result<TextRows, WireError> {
-        connection(bytes).0.rows("SELECT 1")
+    fn asked(bytes: &[u8]) -> Result<TextRows, MysqlWireError> {
+        connection(bytes).0.query_rows("SELECT 1")
     }
 
-    fn why(answer: Result<TextRows, WireError>) -> String {
+    fn why(answer: Result<TextRows, MysqlWireError>) -> String {
         match answer {
-            Err(WireError::Io(error)) => explanation(&error).expect("an explanation").to_owned(),
+            Err(MysqlWireError::Io(error)) => explanation(&error).expect("an explanation").to_owned(),
             other => panic!("{other:?}"),
         }
     }
@@ -214,9 +215,9 @@ mod tests {
     #[test]
     fn a_silent_server_is_left_in_time_and_its_connection_is_closed() {
         let (mut wire, mut theirs) = connection(&packets(&[&[1], b"a", END]));
-        let text = why(wire.rows("SELECT 1"));
+        let text = why(wire.query_rows("SELECT 1"));
         assert_eq!(text, "the server gave no complete answer within 0.05 s");
-        assert!(matches!(wire.rows("SELECT 2"), Err(WireError::Io(_))));
+        assert!(matches!(wire.query_rows("SELECT 2"), Err(MysqlWireError::Io(_))));
         let mut received = Vec::new();
         theirs.read_to_end(&mut received).unwrap();
         assert!(received.ends_with(b"SELECT 1"), "nothing is sent after the error");
@@ -225,7 +226,7 @@ mod tests {
     #[test]
     fn endless_rows_end_at_the_budget() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let mut wire = Wire::new(ServerStream::Plain(ours.into()), Duration::from_secs(60));
+        let mut wire = MysqlWire::new(ServerStream::Plain(ours.into()), Duration::from_secs(60));
         let server = std::thread::spawn(move || {
             theirs.write_all(&packets(&[&[1], b"a", END])).unwrap();
             let mut sequence = 4u8;
@@ -233,7 +234,7 @@ mod tests {
                 sequence = sequence.wrapping_add(1);
             }
         });
-        let text = why(wire.run("SELECT 1").map(|()| TextRows::new()));
+        let text = why(wire.run_statement("SELECT 1").map(|()| TextRows::new()));
         assert!(text.contains("100,000 rows"), "{text}");
         server.join().unwrap();
     }

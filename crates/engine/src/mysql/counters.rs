@@ -1,12 +1,14 @@
-//! The counters that MariaDB keeps of itself: `innodb`, and `myrocks` where RocksDB is under the tables.
+//! The counters that MariaDB keeps of itself: `innodb`, and `myrocks` if RocksDB is under the tables.
 //!
 //! In: an address. Out: sources that ask SHOW GLOBAL STATUS for what they need, some 0.3 ms of the server's CPU a reading.
 //! Limits: `innodb.data_written` is pages and doublewrite without the redo log, which is `innodb.os_log_written`.
 
 use super::client::MysqlAddress;
 use super::storage::StorageEngine;
-use super::wire::Wire;
-use crate::counters::{Counter, CounterQuery, PATIENCE, ServerSource, grows, level, source};
+use super::wire::MysqlWire;
+use crate::counters::{
+    CounterQuery, CounterSpec, PATIENCE, ServerSource, grows, level, name_and_value, number_in, queried_source,
+};
 use model::{CounterRole, CounterSource};
 use std::collections::HashMap;
 
@@ -83,7 +85,7 @@ const FLUSHED: &str = "page_flush_bytes";
 const DOUBLE: &str = "dblwr_bytes";
 const PAGE_SIZE: &str = "Innodb_page_size";
 
-/// What MyRocks says of its tree. A level that is larger than its target has a score above 1: its size over the target. That of
+/// The query for MyRocks' tree. A level that is larger than its target has a score above 1: its size over the target. That of
 /// level 0 goes by its number of files, and all of it moves. (<https://github.com/facebook/rocksdb/wiki/Leveled-Compaction>)
 const TREE: &str = "\
                     SELECT 'l0_files', CAST(COALESCE(sum(value), 0) AS CHAR) FROM information_schema.rocksdb_compaction_stats \
@@ -98,62 +100,58 @@ const TREE: &str = "\
                     WHERE stat_type IN ('NUM_IMMUTABLE_MEM_TABLE', 'COMPACTION_PENDING') GROUP BY stat_type";
 
 /// The sources of a server with this storage.
-pub fn sources(storage: StorageEngine, address: &MysqlAddress) -> Vec<Box<dyn CounterSource>> {
+pub fn counter_sources(storage: StorageEngine, address: &MysqlAddress) -> Vec<Box<dyn CounterSource>> {
     let which = match storage {
         StorageEngine::InnoDb => &INNODB,
         StorageEngine::RocksDb => &MYROCKS,
     };
     let questions = match storage {
-        StorageEngine::InnoDb => vec![question(which.counters)],
-        StorageEngine::RocksDb => vec![question(which.counters), TREE.to_owned()],
+        StorageEngine::InnoDb => vec![status_query(which.counters)],
+        StorageEngine::RocksDb => vec![status_query(which.counters), TREE.to_owned()],
     };
-    vec![source(which, "mariadb", Status { address: address.clone(), questions, connection: None })]
+    vec![queried_source(which, "mariadb", StatusQuery { address: address.clone(), questions, connection: None })]
 }
 
-fn question(counters: &[Counter]) -> String {
-    let names = counters.iter().map(Counter::known_as).chain([PAGE_SIZE]);
+fn status_query(counters: &[CounterSpec]) -> String {
+    let names = counters.iter().map(CounterSpec::known_as).chain([PAGE_SIZE]);
     let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
     format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", names.join(", "))
 }
 
-struct Status {
+struct StatusQuery {
     address: MysqlAddress,
     /// The first must be answered; versions may not know what the others ask.
     questions: Vec<String>,
-    connection: Option<Wire>,
+    connection: Option<MysqlWire>,
 }
 
-impl CounterQuery for Status {
+impl CounterQuery for StatusQuery {
     fn connect(&mut self) -> Option<()> {
         self.connection = None;
-        self.connection = Some(self.address.connect(PATIENCE).ok()?);
+        self.connection = Some(self.address.connect_admin(PATIENCE).ok()?);
         Some(())
     }
 
-    fn values(&mut self) -> Option<HashMap<String, String>> {
+    fn read_values(&mut self) -> Option<HashMap<String, String>> {
         let connection = self.connection.as_mut()?;
         let (first, others) = self.questions.split_first()?;
-        let mut values: HashMap<String, String> = connection.rows(first).ok()?.into_iter().filter_map(pair).collect();
+        let mut values: HashMap<String, String> =
+            connection.query_rows(first).ok()?.into_iter().filter_map(name_and_value).collect();
         for question in others {
-            values.extend(connection.rows(question).into_iter().flatten().filter_map(pair));
+            values.extend(connection.query_rows(question).into_iter().flatten().filter_map(name_and_value));
         }
-        in_bytes(&mut values);
+        add_bytes(&mut values);
         Some(values)
     }
 }
 
-/// The name and the value in a row.
-fn pair(row: Vec<Option<String>>) -> Option<(String, String)> {
-    let [name, value] = row.try_into().ok()?;
-    name.zip(value)
-}
-
 /// Adds the bytes of counters that count pages.
-fn in_bytes(values: &mut HashMap<String, String>) {
-    let number = |name: &str| values.get(name)?.parse::<u64>().ok();
-    let Some(page) = number(PAGE_SIZE) else { return };
+fn add_bytes(values: &mut HashMap<String, String>) {
+    let Some(page) = number_in(values, PAGE_SIZE) else { return };
     let pages = [(FLUSHED, "Innodb_buffer_pool_pages_flushed"), (DOUBLE, "Innodb_dblwr_pages_written")];
-    let bytes =
-        pages.map(|(name, known_as)| Some((name.to_owned(), (number(known_as)?.saturating_mul(page)).to_string())));
+    let bytes = pages.map(|(name, known_as)| {
+        let bytes = number_in(values, known_as)?.saturating_mul(page);
+        Some((name.to_owned(), bytes.to_string()))
+    });
     values.extend(bytes.into_iter().flatten());
 }

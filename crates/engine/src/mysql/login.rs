@@ -9,9 +9,9 @@
 //! <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase.html>,
 //! <https://mariadb.com/docs/server/reference/clientserver-protocol/1-connecting/connection>
 
-use super::wire::{ERR, HEADER, OK, WireError, protocol_error, server_error};
-use crate::server::network::{PlainStream, ServerStream, explained};
-use crate::server::tls::Tls;
+use super::wire::{ERR, HEADER, MysqlWireError, OK, protocol_error, server_error};
+use crate::server::network::{PlainStream, ServerStream, explained_error};
+use crate::server::tls::TlsConnector;
 use mysql_common::collations::CollationId;
 use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
 use mysql_common::io::ParseBuf;
@@ -33,26 +33,30 @@ pub struct Credentials<'a> {
 }
 
 /// Logs in over `socket`, which is encrypted first if there is `tls`. The stream keeps the socket's deadline.
-pub fn log_in(socket: PlainStream, tls: Option<&Tls>, login: &Credentials) -> Result<ServerStream, WireError> {
+pub fn log_in(
+    socket: PlainStream,
+    tls: Option<&TlsConnector>,
+    login: &Credentials,
+) -> Result<ServerStream, MysqlWireError> {
     let mut packets = LoginPackets::new(ServerStream::Plain(socket), 0);
-    let greeting = packets.read()?;
+    let greeting = packets.read_packet()?;
     let greeting = parse_greeting(&greeting)?;
-    let abilities = Abilities::common_with(&greeting, tls.is_some(), login.database.is_some());
+    let abilities = LoginAbilities::common_with(&greeting, tls.is_some(), login.database.is_some());
     if let Some(tls) = tls {
-        packets = packets.encrypt(tls, &greeting, &abilities)?;
+        packets = packets.start_tls(tls, &greeting, &abilities)?;
     }
     let password = login.password.unwrap_or_default();
-    let mut challenge = Challenge::from_greeting(&greeting);
-    packets.write(&response(&challenge, password, login, &abilities))?;
+    let mut challenge = LoginChallenge::from_greeting(&greeting);
+    packets.write_packet(&handshake_response(&challenge, password, login, &abilities))?;
     loop {
-        let answer = packets.read()?;
+        let answer = packets.read_packet()?;
         match answer[0] {
             OK => return packets.into_stream(),
             AUTH_SWITCH => {
-                challenge = Challenge::from_switch(&answer)?;
-                packets.write(&challenge.scramble(password))?;
+                challenge = LoginChallenge::from_switch(&answer)?;
+                packets.write_packet(&challenge.scramble_password(password))?;
             }
-            AUTH_MORE_DATA => go_on(&challenge, &answer[1..], password, &mut packets)?,
+            AUTH_MORE_DATA => answer_more_data(&challenge, &answer[1..], password, &mut packets)?,
             tag => return Err(protocol_error(format!("a packet of type {tag} during the login"))),
         }
     }
@@ -66,135 +70,149 @@ const FAST_AUTH_SUCCESS: u8 = 3;
 const PERFORM_FULL_AUTH: u8 = 4;
 
 /// Answers more data of the plugin.
-fn go_on(challenge: &Challenge, data: &[u8], password: &str, packets: &mut LoginPackets) -> Result<(), WireError> {
+fn answer_more_data(
+    challenge: &LoginChallenge,
+    data: &[u8],
+    password: &str,
+    packets: &mut LoginPackets,
+) -> Result<(), MysqlWireError> {
     match (challenge.plugin, data) {
-        (Plugin::CachingSha2, [FAST_AUTH_SUCCESS]) => Ok(()),
-        (Plugin::CachingSha2, [PERFORM_FULL_AUTH]) if packets.is_open_to_others() => {
+        (PasswordPlugin::CachingSha2, [FAST_AUTH_SUCCESS]) => Ok(()),
+        (PasswordPlugin::CachingSha2, [PERFORM_FULL_AUTH]) if packets.is_open_to_others() => {
             let why = "the server wants the password itself (caching_sha2_password, not in its cache), and this connection is in clear text; \
                        add `ssl-mode=REQUIRED` or stronger to the URL, or connect over a unix socket";
-            Err(explained(ErrorKind::PermissionDenied, why).into())
+            Err(explained_error(ErrorKind::PermissionDenied, why).into())
         }
-        (Plugin::CachingSha2, [PERFORM_FULL_AUTH]) => packets.write(&[password.as_bytes(), &[0]].concat()),
+        // The password itself with a closing zero, which is safe on a socket or over TLS.
+        (PasswordPlugin::CachingSha2, [PERFORM_FULL_AUTH]) => {
+            packets.write_packet(&[password.as_bytes(), &[0]].concat())
+        }
         (plugin, _) => Err(protocol_error(format!("data that {} does not have", plugin.as_str()))),
     }
 }
 
 /// How a server checks a password, as far as it can be done here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Plugin {
+enum PasswordPlugin {
     Native,
     CachingSha2,
 }
 
-impl Plugin {
-    fn from_common(plugin: &AuthPlugin) -> Option<Plugin> {
+impl PasswordPlugin {
+    fn from_common(plugin: &AuthPlugin) -> Option<PasswordPlugin> {
         match plugin {
-            AuthPlugin::MysqlNativePassword => Some(Plugin::Native),
-            AuthPlugin::CachingSha2Password => Some(Plugin::CachingSha2),
+            AuthPlugin::MysqlNativePassword => Some(PasswordPlugin::Native),
+            AuthPlugin::CachingSha2Password => Some(PasswordPlugin::CachingSha2),
             _ => None,
         }
     }
 
     fn to_common(self) -> AuthPlugin<'static> {
         match self {
-            Plugin::Native => AuthPlugin::MysqlNativePassword,
-            Plugin::CachingSha2 => AuthPlugin::CachingSha2Password,
+            PasswordPlugin::Native => AuthPlugin::MysqlNativePassword,
+            PasswordPlugin::CachingSha2 => AuthPlugin::CachingSha2Password,
         }
     }
 
     fn as_str(self) -> &'static str {
         match self {
-            Plugin::Native => "mysql_native_password",
-            Plugin::CachingSha2 => "caching_sha2_password",
+            PasswordPlugin::Native => "mysql_native_password",
+            PasswordPlugin::CachingSha2 => "caching_sha2_password",
         }
     }
 }
 
 /// What the password is to be scrambled with, and how.
-struct Challenge {
-    plugin: Plugin,
+struct LoginChallenge {
+    plugin: PasswordPlugin,
     nonce: Vec<u8>,
 }
 
-impl Challenge {
+impl LoginChallenge {
     /// The server proposes its default plugin. The account may need another, which the server then asks for by a switch.
-    fn from_greeting(greeting: &HandshakePacket) -> Challenge {
-        let plugin = greeting.auth_plugin().as_ref().and_then(Plugin::from_common);
-        Challenge { plugin: plugin.unwrap_or(Plugin::Native), nonce: greeting.nonce() }
+    fn from_greeting(greeting: &HandshakePacket) -> LoginChallenge {
+        let plugin = greeting.auth_plugin().as_ref().and_then(PasswordPlugin::from_common);
+        LoginChallenge { plugin: plugin.unwrap_or(PasswordPlugin::Native), nonce: greeting.nonce() }
     }
 
-    fn from_switch(packet: &[u8]) -> Result<Challenge, WireError> {
+    fn from_switch(packet: &[u8]) -> Result<LoginChallenge, MysqlWireError> {
         // A server from before 4.1 sends the tag alone.
-        let malformed = || protocol_error("a request for another plugin that has no end".into());
         let request: AuthSwitchRequest = match packet {
             [_] => AuthSwitchRequest::new(&b"mysql_old_password"[..], &b""[..]),
-            _ => ParseBuf(packet).parse(()).map_err(|_| malformed())?,
+            _ => ParseBuf(packet)
+                .parse(())
+                .map_err(|_| protocol_error("a request for another plugin that has no end".into()))?,
         };
         let plugin = request.auth_plugin();
-        match Plugin::from_common(&plugin) {
-            Some(plugin) => Ok(Challenge { plugin, nonce: request.plugin_data().to_vec() }),
+        match PasswordPlugin::from_common(&plugin) {
+            Some(plugin) => Ok(LoginChallenge { plugin, nonce: request.plugin_data().to_vec() }),
             None => Err(unknown_plugin(&String::from_utf8_lossy(plugin.as_bytes()))),
         }
     }
 
     /// The answer to the challenge. An empty password is not scrambled.
-    fn scramble(&self, password: &str) -> Vec<u8> {
+    fn scramble_password(&self, password: &str) -> Vec<u8> {
         let scrambled = match self.plugin {
-            Plugin::Native => scramble_native(&self.nonce, password.as_bytes()).map(Vec::from),
-            Plugin::CachingSha2 => scramble_sha256(&self.nonce, password.as_bytes()).map(Vec::from),
+            PasswordPlugin::Native => scramble_native(&self.nonce, password.as_bytes()).map(Vec::from),
+            PasswordPlugin::CachingSha2 => scramble_sha256(&self.nonce, password.as_bytes()).map(Vec::from),
         };
         match (scrambled, self.plugin) {
             (Some(scrambled), _) => scrambled,
-            (None, Plugin::Native) => Vec::new(),
+            (None, PasswordPlugin::Native) => Vec::new(),
             // As libmysql does: a packet without a byte would leave the server to what its buffer held before.
-            (None, Plugin::CachingSha2) => vec![0],
+            (None, PasswordPlugin::CachingSha2) => vec![0],
         }
     }
 }
 
-fn unknown_plugin(name: &str) -> WireError {
+fn unknown_plugin(name: &str) -> MysqlWireError {
     let name: String = name.chars().take(64).collect();
     let text = format!(
         "the account uses the authentication plugin `{name}`, which plimsoll does not have; use an account with \
          mysql_native_password or caching_sha2_password"
     );
-    explained(ErrorKind::Unsupported, text).into()
+    explained_error(ErrorKind::Unsupported, text).into()
 }
 
 /// Parses the first packet of a server. The crate subtracts 8 from the length of the nonce as a signed byte, so a length of 128 to 135
 /// would overflow: no server has one.
-fn parse_greeting(packet: &[u8]) -> Result<HandshakePacket<'_>, WireError> {
+fn parse_greeting(packet: &[u8]) -> Result<HandshakePacket<'_>, MysqlWireError> {
     const PROTOCOL: u8 = 10;
     /// Behind the version: connection, nonce, filler, abilities, collation, status, more abilities.
     const NONCE_LENGTH_AT: usize = 4 + 8 + 1 + 2 + 1 + 2 + 2;
-    let malformed = || protocol_error("a greeting that is malformed".into());
     if packet[0] != PROTOCOL {
         return Err(protocol_error(format!("a greeting of version {} where 10 is spoken", packet[0])));
     }
-    let version_end = packet.iter().position(|byte| *byte == 0).ok_or_else(malformed)?;
-    let nonce_length = packet.get(version_end + 1 + NONCE_LENGTH_AT).ok_or_else(malformed)?;
+    let version_end = packet.iter().position(|byte| *byte == 0).ok_or_else(malformed_greeting)?;
+    let nonce_length = packet.get(version_end + 1 + NONCE_LENGTH_AT).ok_or_else(malformed_greeting)?;
     if *nonce_length > 127 {
-        return Err(malformed());
+        return Err(malformed_greeting());
     }
-    let greeting: HandshakePacket = ParseBuf(packet).parse(()).map_err(|_| malformed())?;
+    let greeting: HandshakePacket = ParseBuf(packet).parse(()).map_err(|_| malformed_greeting())?;
     let needed = CapabilityFlags::CLIENT_PROTOCOL_41 | CapabilityFlags::CLIENT_SECURE_CONNECTION;
     if !greeting.capabilities().contains(needed) {
-        return Err(
-            explained(ErrorKind::Unsupported, "the server is older than MySQL 4.1, which plimsoll needs").into()
-        );
+        return Err(explained_error(
+            ErrorKind::Unsupported,
+            "the server is older than MySQL 4.1, which plimsoll needs",
+        )
+        .into());
     }
     Ok(greeting)
 }
 
+fn malformed_greeting() -> MysqlWireError {
+    protocol_error("a greeting that is malformed".into())
+}
+
 /// What client and server both can.
-struct Abilities {
+struct LoginAbilities {
     flags: CapabilityFlags,
     mariadb: MariadbCapabilities,
 }
 
-impl Abilities {
+impl LoginAbilities {
     /// The request for TLS has the same flags as the response: a server may go by either.
-    fn common_with(greeting: &HandshakePacket, tls: bool, database: bool) -> Abilities {
+    fn common_with(greeting: &HandshakePacket, tls: bool, database: bool) -> LoginAbilities {
         let mut wanted = CapabilityFlags::CLIENT_PROTOCOL_41
             | CapabilityFlags::CLIENT_SECURE_CONNECTION
             | CapabilityFlags::CLIENT_LONG_PASSWORD
@@ -208,14 +226,14 @@ impl Abilities {
         wanted.set(CapabilityFlags::CLIENT_SSL, tls);
         wanted.set(CapabilityFlags::CLIENT_CONNECT_WITH_DB, database);
         let flags = greeting.capabilities() & wanted;
-        // Only MariaDB leaves this flag out, and puts its own ones where others have zeros.
+        // Only MariaDB leaves this flag out, and puts its own flags into bytes that are zero in others.
         let is_mariadb = !greeting.capabilities().contains(CapabilityFlags::CLIENT_LONG_PASSWORD);
         let own = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA;
         let mariadb = if is_mariadb { greeting.mariadb_ext_capabilities() & own } else { MariadbCapabilities::empty() };
-        Abilities { flags, mariadb }
+        LoginAbilities { flags, mariadb }
     }
 
-    fn has(&self, flag: CapabilityFlags) -> bool {
+    fn has_flag(&self, flag: CapabilityFlags) -> bool {
         self.flags.contains(flag)
     }
 }
@@ -224,15 +242,20 @@ impl Abilities {
 const PACKET_MAX: u32 = 16 << 20;
 
 /// The packet that names the account, with the answer to the server's first challenge.
-fn response(challenge: &Challenge, password: &str, login: &Credentials, abilities: &Abilities) -> Vec<u8> {
+fn handshake_response(
+    challenge: &LoginChallenge,
+    password: &str,
+    login: &Credentials,
+    abilities: &LoginAbilities,
+) -> Vec<u8> {
     // The collation in the packet is utf8mb4 from this version on.
     const VERSION: (u16, u16, u16) = (5, 5, 3);
-    let plugin = abilities.has(CapabilityFlags::CLIENT_PLUGIN_AUTH).then(|| challenge.plugin.to_common());
+    let plugin = abilities.has_flag(CapabilityFlags::CLIENT_PLUGIN_AUTH).then(|| challenge.plugin.to_common());
     let attributes = abilities
-        .has(CapabilityFlags::CLIENT_CONNECT_ATTRS)
+        .has_flag(CapabilityFlags::CLIENT_CONNECT_ATTRS)
         .then(|| HashMap::from([("program_name".to_owned(), "plimsoll".to_owned())]));
     let response = HandshakeResponse::new(
-        Some(challenge.scramble(password)),
+        Some(challenge.scramble_password(password)),
         VERSION,
         Some(login.user.as_bytes()),
         login.database.map(str::as_bytes),
@@ -241,10 +264,10 @@ fn response(challenge: &Challenge, password: &str, login: &Credentials, abilitie
         attributes,
         PACKET_MAX,
     );
-    serialized(&response.with_mariadb_ext_capabilities(abilities.mariadb))
+    serialize_packet(&response.with_mariadb_ext_capabilities(abilities.mariadb))
 }
 
-fn serialized(packet: &impl MySerialize) -> Vec<u8> {
+fn serialize_packet(packet: &impl MySerialize) -> Vec<u8> {
     let mut body = Vec::new();
     packet.serialize(&mut body);
     body
@@ -267,7 +290,7 @@ impl LoginPackets {
     }
 
     /// The body of the server's next packet, which has at least a byte and is no error.
-    fn read(&mut self) -> Result<Vec<u8>, WireError> {
+    fn read_packet(&mut self) -> Result<Vec<u8>, MysqlWireError> {
         let mut header = [0; HEADER];
         self.stream.read_exact(&mut header)?;
         let [low, high, highest, sequence] = header;
@@ -290,7 +313,7 @@ impl LoginPackets {
         }
     }
 
-    fn write(&mut self, body: &[u8]) -> Result<(), WireError> {
+    fn write_packet(&mut self, body: &[u8]) -> Result<(), MysqlWireError> {
         let [low, high, highest, _] = (body.len() as u32).to_le_bytes();
         let packet = [&[low, high, highest, self.sequence], body].concat();
         self.sequence = self.sequence.wrapping_add(1);
@@ -298,21 +321,28 @@ impl LoginPackets {
     }
 
     /// Asks for TLS, and goes on encrypted.
-    fn encrypt(mut self, tls: &Tls, greeting: &HandshakePacket, abilities: &Abilities) -> Result<Self, WireError> {
+    fn start_tls(
+        mut self,
+        tls: &TlsConnector,
+        greeting: &HandshakePacket,
+        abilities: &LoginAbilities,
+    ) -> Result<Self, MysqlWireError> {
         if !greeting.capabilities().contains(CapabilityFlags::CLIENT_SSL) {
             return Err(tls.is_missing().into());
         }
         let request = SslRequest::new(abilities.flags, PACKET_MAX, CollationId::UTF8MB4_GENERAL_CI as u8);
-        self.write(&serialized(&request.with_mariadb_capabilities(abilities.mariadb)))?;
+        self.write_packet(&serialize_packet(&request.with_mariadb_capabilities(abilities.mariadb)))?;
         let sequence = self.sequence;
         match self.into_stream()? {
-            ServerStream::Plain(socket) => Ok(LoginPackets::new(ServerStream::Encrypted(tls.over(socket)?), sequence)),
+            ServerStream::Plain(socket) => {
+                Ok(LoginPackets::new(ServerStream::Encrypted(tls.encrypt(socket)?), sequence))
+            }
             ServerStream::Encrypted(_) => unreachable!("a login is encrypted once"),
         }
     }
 
-    /// The stream itself. What came before it was asked for may have been put there by somebody on the way.
-    fn into_stream(self) -> Result<ServerStream, WireError> {
+    /// The stream itself. Bytes that came before they were asked for may have been put there by an attacker on the way.
+    fn into_stream(self) -> Result<ServerStream, MysqlWireError> {
         match self.stream.buffer() {
             [] => Ok(self.stream.into_inner()),
             _ => Err(protocol_error("bytes that were not asked for".into())),
@@ -384,18 +414,18 @@ mod tests {
     }
 
     /// Logs in over a unix socket.
-    fn over_socket(login: &Credentials, packets: Vec<(bool, Vec<u8>)>) -> (Result<(), WireError>, Vec<Vec<u8>>) {
+    fn over_socket(login: &Credentials, packets: Vec<(bool, Vec<u8>)>) -> (Result<(), MysqlWireError>, Vec<Vec<u8>>) {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let server = serve(theirs, packets);
         let done = log_in(ours.into(), None, login).map(drop);
         (done, server.join().unwrap())
     }
 
-    fn message(done: Result<(), WireError>) -> String {
+    fn message(done: Result<(), MysqlWireError>) -> String {
         match done {
             Ok(()) => "no error".into(),
-            Err(WireError::Io(error)) => explanation(&error).map_or_else(|| format!("{error:?}"), str::to_owned),
-            Err(WireError::Server { text, .. }) => text,
+            Err(MysqlWireError::Io(error)) => explanation(&error).map_or_else(|| format!("{error:?}"), str::to_owned),
+            Err(MysqlWireError::Server { text, .. }) => text,
         }
     }
 
@@ -480,7 +510,7 @@ mod tests {
     fn the_servers_own_error_is_kept() {
         let refusal = b"\xff\x15\x04#28000Access denied for user 'jo'@'localhost' (using password: YES)";
         let (done, _) = over_socket(&LOGIN, vec![(false, greeting("mysql_native_password")), (true, refusal.to_vec())]);
-        assert!(matches!(done, Err(WireError::Server { code: 1045, .. })));
+        assert!(matches!(done, Err(MysqlWireError::Server { code: 1045, .. })));
         let (done, _) = over_socket(&LOGIN, vec![(false, b"\xff\x10\x04Too many connections".to_vec())]);
         assert!(message(done).contains("Too many connections"));
     }
@@ -497,7 +527,8 @@ mod tests {
             for value in [0, 1, 127, 128, 129, 135, 136, 255] {
                 let mut wrong = good.clone();
                 wrong[at] = value;
-                let Err(WireError::Io(_) | WireError::Server { .. }) = over_socket(&LOGIN, vec![(false, wrong)]).0
+                let Err(MysqlWireError::Io(_) | MysqlWireError::Server { .. }) =
+                    over_socket(&LOGIN, vec![(false, wrong)]).0
                 else {
                     panic!("byte {at} = {value} was a login")
                 };

@@ -1,8 +1,8 @@
 //! MariaDB as a private server, with InnoDB or with RocksDB (MyRocks) under its tables; and MySQL or MariaDB by URL.
 //!
 //! In: a trial of the family sql. Out: one connection per client over a unix socket, statements prepared once. The server has
-//! a directory of its own, no network, no binary log and no configuration but what stands here; it is read back as facts.
-//! Limits: MariaDB 10.6 or newer. It runs as the user `mysql` (or `nobody`) where plimsoll is root.
+//! a directory of its own, no network, no binary log and no configuration but the settings here; it is read back as facts.
+//! Limits: MariaDB 10.6 or newer. It runs as the user `mysql` (or `nobody`) if plimsoll is root.
 //!
 //! Durability. InnoDB, by innodb_flush_log_at_trx_commit: `disk` = 1, the redo log is synced at each commit; `os` = 2, it is
 //! written at each commit and synced once a second; `none` = 0, it is written and synced once a second.
@@ -25,11 +25,11 @@ mod tables;
 mod wire;
 
 use crate::counters::ServerSource;
-use crate::engine::{EngineDef, EngineLocation, Instance, Start};
-use crate::server::dir::Socket;
+use crate::engine::{EngineDef, EngineLocation, Instance, StartContext};
+use crate::server::dir::ServerSocket;
 use crate::server::location::ExternalSchema;
-use crate::server::url::{PASSWORD_FILE, Password, URL, Url};
-use crate::server::variables::Variables;
+use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
+use crate::server::variables::ServerVariables;
 use crate::sql::OpFailure;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
 use crate::sql::session_options::{self, SessionOptions};
@@ -45,8 +45,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use storage::StorageEngine;
-use wire::Wire;
-use workload::Table;
+use wire::MysqlWire;
+use workload::SqlTable;
 
 /// The engine `mariadb:innodb`.
 pub static INNODB: EngineDef = EngineDef {
@@ -59,11 +59,11 @@ pub static INNODB: EngineDef = EngineDef {
     runs: EngineLocation::Server,
     scripted: false,
     sources: SOURCES,
-    // Random inserts leave pages half full; undo, temporary tables and the redo log stand beside.
+    // Random inserts leave pages half full; undo, temporary tables and the redo log come on top.
     disk_peak: |data, params| Bytes(2 * data.0 + (256 << 20) + params.bytes("log_size").0),
-    version: || programs::version(StorageEngine::InnoDb),
-    check: |trial| check(StorageEngine::InnoDb, trial),
-    start: |start| Ok(Box::new(SqlServerInstance::start(Mariadb { storage: StorageEngine::InnoDb }, start)?)),
+    version: || programs::program_version(StorageEngine::InnoDb),
+    check: |trial| check_trial(StorageEngine::InnoDb, trial),
+    start: |start| Ok(Box::new(SqlServerInstance::start(MariadbServer { storage: StorageEngine::InnoDb }, start)?)),
 };
 
 /// The engine `mariadb:rocksdb`.
@@ -77,11 +77,11 @@ pub static ROCKSDB: EngineDef = EngineDef {
     runs: EngineLocation::Server,
     scripted: false,
     sources: SOURCES,
-    // A compaction writes its tables anew before the old ones go; the write-ahead log holds once more what is in memory.
+    // A compaction writes its tables again before the old ones go; the write-ahead log holds once more what is in memory.
     disk_peak: |data, _| Bytes(2 * data.0 + (512 << 20)),
-    version: || programs::version(StorageEngine::RocksDb),
-    check: |trial| check(StorageEngine::RocksDb, trial),
-    start: |start| Ok(Box::new(SqlServerInstance::start(Mariadb { storage: StorageEngine::RocksDb }, start)?)),
+    version: || programs::program_version(StorageEngine::RocksDb),
+    check: |trial| check_trial(StorageEngine::RocksDb, trial),
+    start: |start| Ok(Box::new(SqlServerInstance::start(MariadbServer { storage: StorageEngine::RocksDb }, start)?)),
 };
 
 /// The engine `mysql`.
@@ -110,9 +110,9 @@ pub static MYSQL: EngineDef = EngineDef {
     version: || Err(format!("give its URL: --engine {EXAMPLE}")),
     check: |trial| {
         session_options::check_trial(trial)?;
-        session_options::check_url(trial, &Url::from_params(&trial.target.params, &["mysql"], EXAMPLE)?)
+        session_options::check_url(trial, &ServerUrl::from_params(&trial.target.params, &["mysql"], EXAMPLE)?)
     },
-    start: visit,
+    start: start_external,
 };
 
 const EXAMPLE: &str = "mysql://user@host:3306/";
@@ -135,28 +135,28 @@ const SOURCES: &[&ServerSource] = &[&counters::INNODB, &counters::MYROCKS];
 const CONNECTIONS_KEPT: u32 = 10;
 const DATABASE: &str = "plimsoll";
 
-fn check(storage: StorageEngine, trial: &Trial) -> Result<(), TargetError> {
+fn check_trial(storage: StorageEngine, trial: &Trial) -> Result<(), TargetError> {
     session_options::check_trial(trial)?;
-    let missing = |why| TargetError::Unsupported(format!("engine `{}`: {why}", trial.target.engine));
-    programs::all_here(storage).map_err(missing)?;
-    RULES.check(&RULES.variables(&trial.target.params))
+    programs::check_programs(storage)
+        .map_err(|why| TargetError::Unsupported(format!("engine `{}`: {why}", trial.target.engine)))?;
+    RULES.check_allowed(&RULES.variables_in(&trial.target.params))
 }
 
-fn visit(start: &Start) -> Result<Box<dyn Instance>, TargetError> {
+fn start_external(start: &StartContext) -> Result<Box<dyn Instance>, TargetError> {
     let asked = start.trial.target.params.word(STORAGE.name);
     let storage = if asked == "RocksDB" { StorageEngine::RocksDb } else { StorageEngine::InnoDb };
-    Ok(Box::new(SqlServerInstance::open_external(Mariadb { storage }, start)?))
+    Ok(Box::new(SqlServerInstance::open_external(MariadbServer { storage }, start)?))
 }
 
 /// MariaDB, or MySQL.
 #[derive(Clone)]
-struct Mariadb {
+struct MariadbServer {
     storage: StorageEngine,
 }
 
-impl SqlServer for Mariadb {
+impl SqlServer for MariadbServer {
     type Address = MysqlAddress;
-    type Admin = Wire;
+    type Admin = MysqlWire;
     type Sessions = ConnectMysql;
 
     const SPEC: &'static ServerSpec = &ServerSpec {
@@ -175,35 +175,35 @@ impl SqlServer for Mariadb {
                       FROM information_schema.tables WHERE table_schema = database()",
     };
 
-    fn check(&self, trial: &Trial) -> Result<(), TargetError> {
-        check(self.storage, trial)
+    fn check_trial(&self, trial: &Trial) -> Result<(), TargetError> {
+        check_trial(self.storage, trial)
     }
 
-    fn install_arguments(&self, data: &Path, variables: &Variables) -> Vec<OsString> {
+    fn install_arguments(&self, data: &Path, variables: &ServerVariables) -> Vec<OsString> {
         install_arguments(data, variables)
     }
 
-    fn arguments(&self, data: &Path, params: &Params, variables: &Variables) -> Vec<OsString> {
+    fn server_arguments(&self, data: &Path, params: &Params, variables: &ServerVariables) -> Vec<OsString> {
         server_arguments(self.storage, data, params, variables)
     }
 
-    fn private_address(socket: Socket, shown: String) -> MysqlAddress {
-        MysqlAddress::private(socket, shown)
+    fn private_address(socket: ServerSocket, shown: String) -> MysqlAddress {
+        MysqlAddress::for_private(socket, shown)
     }
 
-    fn create_schema(admin: &mut Wire, address: MysqlAddress) -> Result<MysqlAddress, OpFailure> {
-        let made = admin.run(&format!("CREATE DATABASE {DATABASE}"));
-        made.and_then(|()| admin.run(&format!("USE {DATABASE}"))).map_err(failure)?;
+    fn create_schema(admin: &mut MysqlWire, address: MysqlAddress) -> Result<MysqlAddress, OpFailure> {
+        let made = admin.run_statement(&format!("CREATE DATABASE {DATABASE}"));
+        made.and_then(|()| admin.run_statement(&format!("USE {DATABASE}"))).map_err(failure)?;
         Ok(address.in_database(DATABASE))
     }
 
-    fn open_external(params: &Params) -> Result<(MysqlAddress, Wire, ExternalSchema), TargetError> {
-        let url = Url::from_params(params, &["mysql"], EXAMPLE)?;
-        external::create_schema(&MysqlAddress::external(&url, Password::from_params(params)?)?, &url)
+    fn open_external(params: &Params) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
+        let url = ServerUrl::from_params(params, &["mysql"], EXAMPLE)?;
+        external::create_schema(&MysqlAddress::from_url(&url, Password::from_params(params)?)?, &url)
     }
 
-    fn connect_admin(address: &MysqlAddress, patience: Duration) -> Result<Wire, OpFailure> {
-        address.connect(patience)
+    fn connect_admin(address: &MysqlAddress, patience: Duration) -> Result<MysqlWire, OpFailure> {
+        address.connect_admin(patience)
     }
 
     fn display_name(address: &MysqlAddress) -> &str {
@@ -214,19 +214,19 @@ impl SqlServer for Mariadb {
         ConnectMysql { address, statements, options }
     }
 
-    fn connect_as_client(connect: &ConnectMysql) -> Result<Wire, OpFailure> {
-        connect.connection()
+    fn connect_as_client(connect: &ConnectMysql) -> Result<MysqlWire, OpFailure> {
+        connect.connect_as_client()
     }
 
-    fn variable(name: &str) -> String {
+    fn variable_query(name: &str) -> String {
         format!("SHOW GLOBAL VARIABLES LIKE '{name}'")
     }
 
-    fn variables(&self) -> &'static [&'static str] {
-        self.storage.variables()
+    fn reported_variables(&self) -> &'static [&'static str] {
+        self.storage.reported_variables()
     }
 
-    fn durability(&self, value: &dyn Fn(&str) -> String) -> &'static str {
+    fn durability_from(&self, value: &dyn Fn(&str) -> String) -> &'static str {
         let kept_back = value("rocksdb_manual_wal_flush") == "ON";
         match value(self.storage.durability_variable()).as_str() {
             "1" => "disk",
@@ -236,19 +236,19 @@ impl SqlServer for Mariadb {
         }
     }
 
-    fn quoted(name: &str) -> String {
-        tables::quoted(name)
+    fn quote_name(name: &str) -> String {
+        tables::quote_name(name)
     }
 
-    fn create(&self, table: &Table) -> Vec<String> {
-        vec![tables::create(table, self.storage.as_str())]
+    fn create_statements(&self, table: &SqlTable) -> Vec<String> {
+        vec![tables::create_statement(table, self.storage.as_str())]
     }
 
-    fn indexes(table: &Table) -> Vec<String> {
+    fn index_statements(table: &SqlTable) -> Vec<String> {
         tables::add_indexes(table).into_iter().collect()
     }
 
-    fn quiesce(&self, admin: &mut Wire, tables: &[String], private: bool) -> Result<Bytes, OpFailure> {
+    fn quiesce_tables(&self, admin: &mut MysqlWire, tables: &[String], private: bool) -> Result<Bytes, OpFailure> {
         quiesce::quiesce_tables(admin, self.storage, tables, private).map_err(failure)
     }
 
@@ -256,12 +256,12 @@ impl SqlServer for Mariadb {
         check_connections(clients, most)
     }
 
-    fn sources(&self, address: &MysqlAddress) -> Vec<Box<dyn CounterSource>> {
-        counters::sources(self.storage, address)
+    fn counter_sources(&self, address: &MysqlAddress) -> Vec<Box<dyn CounterSource>> {
+        counters::counter_sources(self.storage, address)
     }
 }
 
-/// The server lowers its limit by itself where it may open few files.
+/// The server lowers its limit by itself if it may open few files only.
 fn check_connections(clients: u32, max_connections: Option<String>) -> Result<(), TargetError> {
     let most: u32 = max_connections.and_then(|text| text.parse().ok()).unwrap_or(CONNECTIONS_MAX);
     if clients + CONNECTIONS_KEPT <= most {

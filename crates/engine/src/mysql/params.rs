@@ -1,4 +1,4 @@
-//! The parameters of MariaDB's engines, beside those that all servers have.
+//! The parameters of MariaDB's engines, in addition to those that all servers have.
 //!
 //! Limits: what a parameter means to the server is in [`super::arguments`].
 

@@ -8,8 +8,8 @@
 //! is pending or running.
 
 use super::storage::StorageEngine;
-use super::tables::quoted;
-use super::wire::{Wire, WireError};
+use super::tables::quote_name;
+use super::wire::{MysqlWire, MysqlWireError};
 use crate::maintenance::{wait_until_few, wait_until_quiet};
 use model::Bytes;
 use std::time::Duration;
@@ -21,13 +21,13 @@ const NO_PROGRESS_FOR: Duration = Duration::from_secs(60);
 
 /// Writes out what was put off for `tables`, so that the next operations do not pay for it. Returns the bytes that are left.
 pub fn quiesce_tables(
-    connection: &mut Wire,
+    connection: &mut MysqlWire,
     storage: StorageEngine,
     tables: &[String],
     private: bool,
-) -> Result<Bytes, WireError> {
+) -> Result<Bytes, MysqlWireError> {
     for table in tables {
-        connection.run(&format!("ANALYZE TABLE {}", quoted(table)))?;
+        connection.run_statement(&format!("ANALYZE TABLE {}", quote_name(table)))?;
     }
     match storage {
         // A server by URL keeps its settings.
@@ -39,34 +39,40 @@ pub fn quiesce_tables(
 
 /// FLUSH TABLES FOR EXPORT flushes the pages of a table at once. The undo log and the server's own tables are left. If they have many
 /// dirty pages, InnoDB flushes these by itself within seconds while it may hold none, as fast as its I/O capacity allows.
-fn quiesce_innodb(connection: &mut Wire, tables: &[String]) -> Result<Bytes, WireError> {
+fn quiesce_innodb(connection: &mut MysqlWire, tables: &[String]) -> Result<Bytes, MysqlWireError> {
     // The statement waits until no transaction is left to be purged. Purging makes pages dirty, so it comes first.
-    connection.run("SET GLOBAL innodb_max_purge_lag_wait = 0")?;
+    connection.run_statement("SET GLOBAL innodb_max_purge_lag_wait = 0")?;
     for table in tables {
-        connection.run(&format!("FLUSH TABLES {} FOR EXPORT", quoted(table)))?;
-        connection.run("UNLOCK TABLES")?;
+        connection.run_statement(&format!("FLUSH TABLES {} FOR EXPORT", quote_name(table)))?;
+        // FOR EXPORT keeps the table locked for writes until this.
+        connection.run_statement("UNLOCK TABLES")?;
     }
     if dirty_pages(connection)? <= DIRTY_PAGES_LEFT {
         return Ok(Bytes(0));
     }
     let names = ["innodb_max_dirty_pages_pct", "innodb_io_capacity", "innodb_io_capacity_max"];
     let asked = format!("SELECT {}", names.map(|name| format!("CAST(@@GLOBAL.{name} AS CHAR)")).join(", "));
-    let was = connection.rows(&asked)?.into_iter().flatten().flatten().collect::<Vec<_>>();
-    connection.run("SET GLOBAL innodb_io_capacity_max = 100000, innodb_io_capacity = 100000")?;
-    connection.run("SET GLOBAL innodb_max_dirty_pages_pct = 0")?;
+    let was = connection.query_rows(&asked)?.into_iter().flatten().flatten().collect::<Vec<_>>();
+    // The maximum first, because it bounds the capacity.
+    connection.run_statement("SET GLOBAL innodb_io_capacity_max = 100000, innodb_io_capacity = 100000")?;
+    connection.run_statement("SET GLOBAL innodb_max_dirty_pages_pct = 0")?;
     let left = wait_until_few(DIRTY_PAGES_LEFT, NO_PROGRESS_FOR, || dirty_pages(connection))?;
     let left = Bytes(left * page_bytes(connection)?);
-    names.iter().zip(was).try_for_each(|(name, value)| connection.run(&format!("SET GLOBAL {name} = {value}")))?;
+    // The settings of the plan are back before anything is measured.
+    names
+        .iter()
+        .zip(was)
+        .try_for_each(|(name, value)| connection.run_statement(&format!("SET GLOBAL {name} = {value}")))?;
     Ok(left)
 }
 
-fn dirty_pages(connection: &mut Wire) -> Result<u64, WireError> {
+fn dirty_pages(connection: &mut MysqlWire) -> Result<u64, MysqlWireError> {
     let asked = "SELECT variable_value FROM information_schema.global_status \
                  WHERE variable_name = 'INNODB_BUFFER_POOL_PAGES_DIRTY'";
     connection.number_patiently(asked)
 }
 
-fn page_bytes(connection: &mut Wire) -> Result<u64, WireError> {
+fn page_bytes(connection: &mut MysqlWire) -> Result<u64, MysqlWireError> {
     connection.number_patiently("SELECT @@GLOBAL.innodb_page_size")
 }
 
@@ -74,17 +80,23 @@ fn page_bytes(connection: &mut Wire) -> Result<u64, WireError> {
 const QUIET_FOR: Duration = Duration::from_millis(500);
 
 /// A compaction that runs is not pending any more; it shows by what it reads and writes.
-fn quiesce_rocksdb(connection: &mut Wire) -> Result<(), WireError> {
-    connection.run("SET GLOBAL rocksdb_force_flush_memtable_now = 1")?;
+fn quiesce_rocksdb(connection: &mut MysqlWire) -> Result<(), MysqlWireError> {
+    connection.run_statement("SET GLOBAL rocksdb_force_flush_memtable_now = 1")?;
+    // If nothing was ever flushed, there is nothing to wait for.
+    match moved_if_idle(connection)? {
+        Some(0) => Ok(()),
+        _ => wait_until_quiet(QUIET_FOR, || moved_if_idle(connection)),
+    }
+}
+
+/// The bytes that compactions and flushes have moved so far; `None` while one is pending.
+fn moved_if_idle(connection: &mut MysqlWire) -> Result<Option<u64>, MysqlWireError> {
     let pending = "SELECT CAST(COALESCE(sum(value), 0) AS UNSIGNED) FROM information_schema.rocksdb_cfstats \
                    WHERE stat_type IN ('COMPACTION_PENDING', 'MEM_TABLE_FLUSH_PENDING', 'NUM_IMMUTABLE_MEM_TABLE')";
     let moved = "SELECT CAST(sum(variable_value) AS UNSIGNED) FROM information_schema.global_status WHERE variable_name \
                  IN ('ROCKSDB_COMPACT_READ_BYTES', 'ROCKSDB_COMPACT_WRITE_BYTES', 'ROCKSDB_FLUSH_WRITE_BYTES')";
-    let mut look = || {
-        let moved = connection.number_patiently(moved)?;
-        let pending = connection.number_patiently(pending)?;
-        Ok((pending == 0).then_some(moved))
-    };
-    // If nothing was ever flushed, there is nothing to wait for.
-    if look()? == Some(0) { Ok(()) } else { wait_until_quiet(QUIET_FOR, look) }
+    // In this order: a compaction that begins between the two queries is then seen as pending, or as a later change of the bytes.
+    let moved = connection.number_patiently(moved)?;
+    let pending = connection.number_patiently(pending)?;
+    Ok((pending == 0).then_some(moved))
 }

@@ -27,7 +27,7 @@ impl StorageEngine {
     }
 
     /// The variables that are read back as facts.
-    pub fn variables(self) -> &'static [&'static str] {
+    pub fn reported_variables(self) -> &'static [&'static str] {
         match self {
             StorageEngine::InnoDb => &[
                 "innodb_flush_log_at_trx_commit",

@@ -2,39 +2,39 @@
 //!
 //! In: a table's description, the storage. Out: statements. Limits: names are quoted here and nowhere else.
 
-use workload::{Column, ColumnKind, Index, Partitions, Table};
+use workload::{ColumnKind, SqlColumn, SqlIndex, SqlTable, TablePartitions};
 
 /// The statement that makes `table` with its indexes.
-pub fn create(table: &Table, storage: &str) -> String {
-    let mut parts: Vec<String> = table.columns.iter().map(column).collect();
-    parts.push(format!("PRIMARY KEY ({})", quoted(table.primary_key)));
-    parts.extend(table.indexes.iter().map(index));
+pub fn create_statement(table: &SqlTable, storage: &str) -> String {
+    let mut parts: Vec<String> = table.columns.iter().map(column_definition).collect();
+    parts.push(format!("PRIMARY KEY ({})", quote_name(table.primary_key)));
+    parts.extend(table.indexes.iter().map(index_definition));
     let partitions = table.partitions.map_or(String::new(), |partitions| by_range(table.primary_key, partitions));
     // One byte a character, whatever the server's default: the data is ASCII, and its size is to be the same everywhere.
-    let create = format!("CREATE TABLE {} ({})", quoted(&table.name), parts.join(", "));
+    let create = format!("CREATE TABLE {} ({})", quote_name(&table.name), parts.join(", "));
     format!("{create} ENGINE = {storage} CHARACTER SET latin1{partitions}")
 }
 
-/// The statement that makes the indexes of a `table` that is there without them; `None` where it has none.
-pub fn add_indexes(table: &Table) -> Option<String> {
-    let indexes: Vec<String> = table.indexes.iter().map(|it| format!("ADD {}", index(it))).collect();
-    (!indexes.is_empty()).then(|| format!("ALTER TABLE {} {}", quoted(&table.name), indexes.join(", ")))
+/// The statement that makes the indexes of a `table` that is there without them; `None` if it has none.
+pub fn add_indexes(table: &SqlTable) -> Option<String> {
+    let indexes: Vec<String> = table.indexes.iter().map(|it| format!("ADD {}", index_definition(it))).collect();
+    (!indexes.is_empty()).then(|| format!("ALTER TABLE {} {}", quote_name(&table.name), indexes.join(", ")))
 }
 
 /// p0, p1 and so on, and pmax for the rest.
-fn by_range(key: &str, partitions: Partitions) -> String {
-    let below = |(nth, end): (usize, u64)| format!("PARTITION p{nth} VALUES LESS THAN ({end})");
-    let all: Vec<String> = partitions.ends().enumerate().map(below).collect();
+fn by_range(key: &str, partitions: TablePartitions) -> String {
+    let ends = (0..).zip(partitions.end_keys());
+    let all: Vec<String> = ends.map(|(nth, end)| format!("PARTITION p{nth} VALUES LESS THAN ({end})")).collect();
     let rest = "PARTITION pmax VALUES LESS THAN MAXVALUE";
-    format!(" PARTITION BY RANGE ({}) ({}, {rest})", quoted(key), all.join(", "))
+    format!(" PARTITION BY RANGE ({}) ({}, {rest})", quote_name(key), all.join(", "))
 }
 
 /// `name` as an identifier.
-pub fn quoted(name: &str) -> String {
+pub fn quote_name(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-fn column(column: &Column) -> String {
+fn column_definition(column: &SqlColumn) -> String {
     let kind = match column.kind {
         ColumnKind::Int => "INT".to_string(),
         ColumnKind::BigInt => "BIGINT".to_string(),
@@ -44,41 +44,41 @@ fn column(column: &Column) -> String {
         ColumnKind::DateTime => "DATETIME".to_string(),
     };
     let null = if column.not_null { "NOT NULL" } else { "NULL" };
-    format!("{} {kind} {null}", quoted(column.name))
+    format!("{} {kind} {null}", quote_name(column.name))
 }
 
-fn index(index: &Index) -> String {
-    let columns: Vec<String> = index.columns.iter().map(|column| quoted(column)).collect();
-    format!("INDEX {} ({})", quoted(&index.name), columns.join(", "))
+fn index_definition(index: &SqlIndex) -> String {
+    let columns: Vec<String> = index.columns.iter().map(|column| quote_name(column)).collect();
+    format!("INDEX {} ({})", quote_name(&index.name), columns.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn table(partitions: Option<Partitions>) -> Table {
-        let id = Column { name: "id", kind: ColumnKind::Int, not_null: true };
-        let at = Column { name: "at", kind: ColumnKind::DateTime, not_null: false };
-        let by_time = Index { name: "by_time".into(), columns: vec!["at", "id"] };
-        Table { name: "t".into(), columns: vec![id, at], primary_key: "id", indexes: vec![by_time], partitions }
+    fn table(partitions: Option<TablePartitions>) -> SqlTable {
+        let id = SqlColumn { name: "id", kind: ColumnKind::Int, not_null: true };
+        let at = SqlColumn { name: "at", kind: ColumnKind::DateTime, not_null: false };
+        let by_time = SqlIndex { name: "by_time".into(), columns: vec!["at", "id"] };
+        SqlTable { name: "t".into(), columns: vec![id, at], primary_key: "id", indexes: vec![by_time], partitions }
     }
 
     #[test]
     fn a_table_is_made_in_one_statement_with_its_indexes() {
         let expected = "CREATE TABLE `t` (`id` INT NOT NULL, `at` DATETIME NULL, PRIMARY KEY (`id`), \
                         INDEX `by_time` (`at`, `id`)) ENGINE = InnoDB CHARACTER SET latin1";
-        assert_eq!(create(&table(None), "InnoDB"), expected);
+        assert_eq!(create_statement(&table(None), "InnoDB"), expected);
     }
 
     #[test]
     fn indexes_of_a_table_that_is_there_are_made_in_one_statement_too() {
         assert_eq!(add_indexes(&table(None)).unwrap(), "ALTER TABLE `t` ADD INDEX `by_time` (`at`, `id`)");
-        assert_eq!(add_indexes(&Table { indexes: Vec::new(), ..table(None) }), None);
+        assert_eq!(add_indexes(&SqlTable { indexes: Vec::new(), ..table(None) }), None);
     }
 
     #[test]
     fn partitions_take_as_many_keys_each_and_the_last_the_rest() {
-        let text = create(&table(Some(Partitions { rows: 100, count: 2 })), "InnoDB");
+        let text = create_statement(&table(Some(TablePartitions { rows: 100, count: 2 })), "InnoDB");
         let expected = " CHARACTER SET latin1 PARTITION BY RANGE (`id`) (PARTITION p0 VALUES LESS THAN (101), \
                         PARTITION p1 VALUES LESS THAN (201), PARTITION pmax VALUES LESS THAN MAXVALUE)";
         assert!(text.ends_with(expected), "{text}");
@@ -86,6 +86,6 @@ mod tests {
 
     #[test]
     fn a_name_cannot_end_its_own_quotes() {
-        assert_eq!(quoted("a` (x INT); DROP TABLE `b"), "`a`` (x INT); DROP TABLE ``b`");
+        assert_eq!(quote_name("a` (x INT); DROP TABLE `b"), "`a`` (x INT); DROP TABLE ``b`");
     }
 }

@@ -8,7 +8,7 @@
 //! <https://mariadb.com/kb/en/com_stmt_prepare/>, <https://mariadb.com/kb/en/com_stmt_execute/>,
 //! <https://mariadb.com/kb/en/result-set-packets/>
 
-use crate::server::network::{ServerStream, explained};
+use crate::server::network::{ServerStream, explained_error};
 use crate::sql::recv_buffer::{self, RecvBuffer};
 use model::SqlArg;
 use std::hint::black_box;
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Why a call failed.
 #[derive(Debug)]
-pub enum WireError {
+pub enum MysqlWireError {
     /// The connection, which is of no more use.
     Io(io::Error),
     /// The server refused. The connection is good for the next call.
@@ -30,32 +30,32 @@ pub enum WireError {
     },
 }
 
-impl From<io::Error> for WireError {
-    fn from(error: io::Error) -> WireError {
-        WireError::Io(error)
+impl From<io::Error> for MysqlWireError {
+    fn from(error: io::Error) -> MysqlWireError {
+        MysqlWireError::Io(error)
     }
 }
 
 /// A connection with its prepared statements.
-pub struct Wire {
+pub struct MysqlWire {
     pub(super) stream: ServerStream,
     /// How long a statement of set-up may take.
     pub(super) patience: Duration,
-    statements: Vec<Prepared>,
+    statements: Vec<PreparedStatement>,
     /// The command that is sent next,
     pub(super) out: Vec<u8>,
     /// and how much of it was sent, if the socket does not wait.
     sent: usize,
     pub(super) inbox: RecvBuffer,
     /// How far the answer was taken.
-    part: Part,
+    part: AnswerPart,
     /// The prepared statement that is executed, if it is one.
     executing: Option<usize>,
 }
 
 /// The part of an answer that comes next.
 #[derive(Clone, Copy)]
-enum Part {
+enum AnswerPart {
     /// The packet that begins every answer.
     First,
     /// So many descriptions of columns, and the packet behind them.
@@ -65,7 +65,7 @@ enum Part {
 }
 
 /// A prepared statement.
-struct Prepared {
+struct PreparedStatement {
     id: u32,
     /// The types of its arguments as the server has them; none before the first execution.
     types: Vec<u8>,
@@ -94,85 +94,85 @@ pub const EOF_BELOW: usize = 9;
 /// The bit in the status of an answer if another answer follows.
 const MORE_RESULTS: u16 = 0x0008;
 
-impl Wire {
+impl MysqlWire {
     /// A connection over `stream`, which is logged in. A statement of set-up may take as long as `patience`.
-    pub fn new(stream: ServerStream, patience: Duration) -> Wire {
+    pub fn new(stream: ServerStream, patience: Duration) -> MysqlWire {
         let (statements, out, inbox) = (Vec::new(), Vec::new(), RecvBuffer::new());
-        Wire { stream, patience, statements, out, sent: 0, inbox, part: Part::First, executing: None }
+        MysqlWire { stream, patience, statements, out, sent: 0, inbox, part: AnswerPart::First, executing: None }
     }
 
     /// Prepares a statement. Statements are numbered from 0 on.
-    pub fn prepare(&mut self, text: &str) -> Result<(), WireError> {
-        begin(&mut self.out, COM_STMT_PREPARE);
+    pub fn prepare_statement(&mut self, text: &str) -> Result<(), MysqlWireError> {
+        begin_command(&mut self.out, COM_STMT_PREPARE);
         self.out.extend_from_slice(text.as_bytes());
         self.executing = None;
-        self.seal()?;
+        self.seal_command()?;
         self.stream.write_all(&self.out)?;
         let id = take_prepared(&mut self.inbox, &mut self.stream)?;
-        self.statements.push(Prepared { id, types: Vec::new() });
+        self.statements.push(PreparedStatement { id, types: Vec::new() });
         Ok(())
     }
 
     /// Prepares the command that executes statement number `statement`.
     #[inline]
-    pub fn put_execution(&mut self, statement: usize, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
+    pub fn put_execution(&mut self, statement: usize, args: &[SqlArg], text: &[u8]) -> Result<(), MysqlWireError> {
         put_execution(&mut self.out, &mut self.statements[statement], args, text);
         self.executing = Some(statement);
-        self.seal()
+        self.seal_command()
     }
 
     /// Prepares the command that executes a text without arguments.
     #[inline]
-    pub fn put_text(&mut self, text: &str) -> Result<(), WireError> {
-        begin(&mut self.out, COM_QUERY);
+    pub fn put_text(&mut self, text: &str) -> Result<(), MysqlWireError> {
+        begin_command(&mut self.out, COM_QUERY);
         self.out.extend_from_slice(text.as_bytes());
         self.executing = None;
-        self.seal()
+        self.seal_command()
     }
 
-    /// Sends the command and takes the whole answer.
+    /// Sends the command and takes the complete answer.
     #[inline]
-    pub fn call(&mut self) -> Result<(), WireError> {
+    pub fn send_and_receive(&mut self) -> Result<(), MysqlWireError> {
         self.stream.write_all(&self.out)?;
         self.take_all()
     }
 
-    /// Makes the socket non-blocking, for [`Wire::send_some`] and [`Wire::take_some`].
+    /// Makes the socket non-blocking, for [`MysqlWire::send_some`] and [`MysqlWire::take_some`].
     pub fn stop_waiting(&self) -> io::Result<()> {
-        Ok(rustix::io::ioctl_fionbio(self.socket(), true)?)
+        Ok(rustix::io::ioctl_fionbio(self.socket_fd(), true)?)
     }
 
     /// The socket.
-    pub fn socket(&self) -> BorrowedFd<'_> {
+    pub fn socket_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
 
     /// Sends as much of the command as the socket takes. True if that was all of it.
     #[inline]
-    pub fn send_some(&mut self) -> Result<bool, WireError> {
+    pub fn send_some(&mut self) -> Result<bool, MysqlWireError> {
         self.sent += recv_buffer::if_ready(self.stream.write(&self.out[self.sent..]))?.unwrap_or(0);
         Ok(self.sent == self.out.len())
     }
 
     /// Takes the part of the answer that has arrived. True if that was all of it.
     #[inline]
-    pub fn take_some(&mut self) -> Result<bool, WireError> {
+    pub fn take_some(&mut self) -> Result<bool, MysqlWireError> {
         match self.take_all() {
             Ok(()) => Ok(true),
-            Err(WireError::Io(error)) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(MysqlWireError::Io(error)) if error.kind() == ErrorKind::WouldBlock => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// Takes the whole answer. If a non-blocking socket has no more for now, the next call goes on from there.
+    /// Takes the complete answer. If a non-blocking socket has no more for now, the next call goes on from there.
     #[inline]
-    fn take_all(&mut self) -> Result<(), WireError> {
+    fn take_all(&mut self) -> Result<(), MysqlWireError> {
         loop {
             match take_answer(&mut self.inbox, &mut self.stream, &mut self.part) {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
                 Err(error) => {
-                    if matches!(error, WireError::Server { .. }) {
+                    if matches!(error, MysqlWireError::Server { .. }) {
                         self.forget_types();
                     }
                     return Err(error);
@@ -183,14 +183,14 @@ impl Wire {
 
     /// Writes the length of the command into its header.
     #[inline]
-    fn seal(&mut self) -> Result<(), WireError> {
+    fn seal_command(&mut self) -> Result<(), MysqlWireError> {
         let length = self.out.len() - HEADER;
         if length >= PACKET_MAX {
             self.forget_types();
             return Err(too_long().into());
         }
         self.out[..HEADER].copy_from_slice(&(length as u32).to_le_bytes());
-        (self.sent, self.part) = (0, Part::First);
+        (self.sent, self.part) = (0, AnswerPart::First);
         Ok(())
     }
 
@@ -203,7 +203,7 @@ impl Wire {
     }
 }
 
-impl Drop for Wire {
+impl Drop for MysqlWire {
     /// A server counts a client that does not take its leave as an aborted one.
     fn drop(&mut self) {
         const QUIT: [u8; 5] = [1, 0, 0, 0, 1];
@@ -212,41 +212,41 @@ impl Drop for Wire {
 }
 
 /// The number of a statement that was prepared. The descriptions of its arguments and columns follow it, and are skipped.
-fn take_prepared(inbox: &mut RecvBuffer, socket: &mut impl Read) -> Result<u32, WireError> {
-    let answer = packet(inbox, socket)?;
-    let (&[OK, id @ .., _, _, _, _], _) = answer.split_first_chunk::<9>().ok_or_else(nonsense)? else {
-        return Err(nonsense().into());
+fn take_prepared(inbox: &mut RecvBuffer, socket: &mut impl Read) -> Result<u32, MysqlWireError> {
+    let answer = next_packet(inbox, socket)?;
+    let (&[OK, id @ .., _, _, _, _], _) = answer.split_first_chunk::<9>().ok_or_else(malformed_packet)? else {
+        return Err(malformed_packet().into());
     };
     let [columns, arguments] = [5, 7].map(|at| status_at(answer, at).unwrap_or_default());
     for described in [arguments, columns].into_iter().filter(|count| *count > 0) {
         // Each, and the end of them.
         for _ in 0..=described {
-            packet(inbox, socket)?;
+            next_packet(inbox, socket)?;
         }
     }
     Ok(u32::from_le_bytes(id))
 }
 
-/// Takes one whole answer. True if another one follows. `part` is how far it has come, also when a non-blocking socket has no more for
+/// Takes one answer. True if another one follows. `part` is how far it has come, also when a non-blocking socket has no more for
 /// now.
 #[inline]
-fn take_answer(inbox: &mut RecvBuffer, socket: &mut impl Read, part: &mut Part) -> Result<bool, WireError> {
+fn take_answer(inbox: &mut RecvBuffer, socket: &mut impl Read, part: &mut AnswerPart) -> Result<bool, MysqlWireError> {
     loop {
-        let body = packet(inbox, socket)?;
+        let body = next_packet(inbox, socket)?;
         match part {
-            Part::First => match body[0] {
-                OK => return status_of_ok(body).map(has_more).ok_or_else(|| nonsense().into()),
-                LOCAL_FILE => return Err(nonsense().into()),
-                _ => *part = Part::Columns(described(body).ok_or_else(nonsense)?),
+            AnswerPart::First => match body[0] {
+                OK => return status_of_ok(body).map(has_more).ok_or_else(|| malformed_packet().into()),
+                LOCAL_FILE => return Err(malformed_packet().into()),
+                _ => *part = AnswerPart::Columns(described_columns(body).ok_or_else(malformed_packet)?),
             },
-            Part::Columns(0) => *part = Part::Rows,
-            Part::Columns(left) => *left -= 1,
-            Part::Rows if body[0] == EOF && body.len() < EOF_BELOW => {
-                *part = Part::First;
-                return status_at(body, 3).map(has_more).ok_or_else(|| nonsense().into());
+            AnswerPart::Columns(0) => *part = AnswerPart::Rows,
+            AnswerPart::Columns(left) => *left -= 1,
+            AnswerPart::Rows if body[0] == EOF && body.len() < EOF_BELOW => {
+                *part = AnswerPart::First;
+                return status_at(body, 3).map(has_more).ok_or_else(|| malformed_packet().into());
             }
             // Each row is looked at, as a client would.
-            Part::Rows => drop(black_box(body[body.len() - 1])),
+            AnswerPart::Rows => drop(black_box(body[body.len() - 1])),
         }
     }
 }
@@ -254,18 +254,18 @@ fn take_answer(inbox: &mut RecvBuffer, socket: &mut impl Read, part: &mut Part) 
 /// The number of columns that are described behind the packet `first`. MariaDB describes those of a prepared statement once, and leaves
 /// them out later: one more byte in `first` is then 0.
 #[inline]
-pub fn described(first: &[u8]) -> Option<u64> {
-    let (columns, rest) = number(first)?;
+pub fn described_columns(first: &[u8]) -> Option<u64> {
+    let (columns, rest) = length_encoded(first)?;
     Some(if rest.first() == Some(&0) { 0 } else { columns })
 }
 
 /// The body of the next packet, which is never empty. An error packet of the server becomes an error.
 #[inline]
-fn packet<'a>(inbox: &'a mut RecvBuffer, socket: &mut impl Read) -> Result<&'a [u8], WireError> {
+fn next_packet<'a>(inbox: &'a mut RecvBuffer, socket: &mut impl Read) -> Result<&'a [u8], MysqlWireError> {
     let header = inbox.peek(HEADER, socket)?;
     let length = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
     if length == 0 || length >= PACKET_MAX {
-        return Err(nonsense().into());
+        return Err(malformed_packet().into());
     }
     inbox.peek(HEADER + length, socket)?;
     let body = &inbox.take(HEADER + length)[HEADER..];
@@ -277,15 +277,16 @@ fn packet<'a>(inbox: &'a mut RecvBuffer, socket: &mut impl Read) -> Result<&'a [
 
 /// Begins a command. Its length is written when it is complete.
 #[inline]
-fn begin(out: &mut Vec<u8>, command: u8) {
+fn begin_command(out: &mut Vec<u8>, command: u8) {
     out.clear();
     out.extend_from_slice(&[0, 0, 0, 0, command]);
 }
 
 /// Writes the command that executes `prepared`.
 #[inline]
-fn put_execution(out: &mut Vec<u8>, prepared: &mut Prepared, args: &[SqlArg], text: &[u8]) {
-    begin(out, COM_STMT_EXECUTE);
+fn put_execution(out: &mut Vec<u8>, prepared: &mut PreparedStatement, args: &[SqlArg], text: &[u8]) {
+    // Id, flags, iteration count, NULL bitmap, whether types follow, types, values: the layout of COM_STMT_EXECUTE.
+    begin_command(out, COM_STMT_EXECUTE);
     out.extend_from_slice(&prepared.id.to_le_bytes());
     out.extend_from_slice(&[0, 1, 0, 0, 0]); // no cursor; once
     if args.is_empty() {
@@ -301,7 +302,7 @@ fn put_execution(out: &mut Vec<u8>, prepared: &mut Prepared, args: &[SqlArg], te
         out.push(1);
         out.extend(prepared.types.iter().flat_map(|&kind| [kind, 0]));
     }
-    args.iter().for_each(|arg| put(out, arg, text));
+    args.iter().for_each(|arg| put_argument(out, arg, text));
 }
 
 #[inline]
@@ -319,7 +320,7 @@ fn type_of(arg: &SqlArg) -> u8 {
 }
 
 #[inline]
-fn put(out: &mut Vec<u8>, arg: &SqlArg, text: &[u8]) {
+fn put_argument(out: &mut Vec<u8>, arg: &SqlArg, text: &[u8]) {
     match *arg {
         SqlArg::Int(value) => out.extend_from_slice(&value.to_le_bytes()),
         SqlArg::Float(value) => out.extend_from_slice(&value.to_le_bytes()),
@@ -344,7 +345,7 @@ fn put_number(out: &mut Vec<u8>, number: u32) {
 
 /// The length-encoded number at the start of `bytes`, and the bytes behind it.
 #[inline]
-pub fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+pub fn length_encoded(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (&first, rest) = bytes.split_first()?;
     let length = match first {
         0..=250 => return Some((first.into(), rest)),
@@ -361,8 +362,8 @@ pub fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
 /// The status in an OK packet: behind the rows that were changed and the last id.
 #[inline]
 pub fn status_of_ok(body: &[u8]) -> Option<u16> {
-    let (_, rest) = number(body.get(1..)?)?;
-    let (_, rest) = number(rest)?;
+    let (_, rest) = length_encoded(body.get(1..)?)?;
+    let (_, rest) = length_encoded(rest)?;
     status_at(rest, 0)
 }
 
@@ -378,21 +379,22 @@ pub fn has_more(status: u16) -> bool {
 
 /// The error in the body of an ERR packet: a number, and after `#` a SQLSTATE before the text.
 #[cold]
-pub fn server_error(body: &[u8]) -> WireError {
-    let Some((code, text)) = body[1..].split_first_chunk() else { return nonsense().into() };
+pub fn server_error(body: &[u8]) -> MysqlWireError {
+    let Some((code, text)) = body[1..].split_first_chunk() else { return malformed_packet().into() };
     let code = u16::from_le_bytes(*code);
     let (state, text) = match text.split_first_chunk::<6>() {
         Some((state, text)) if state[0] == b'#' => (&state[1..], text),
         _ => (&b"HY000"[..], text),
     };
     let [state, text] = [state, text].map(String::from_utf8_lossy);
-    WireError::Server { code, text: format!("ERROR {code} ({state}): {text}") }
+    MysqlWireError::Server { code, text: format!("ERROR {code} ({state}): {text}") }
 }
 
 /// The error of a server that sent `what`, which the protocol does not allow.
 #[cold]
-pub fn protocol_error(what: String) -> WireError {
-    explained(ErrorKind::InvalidData, format!("the server does not keep to the MySQL protocol: it sent {what}")).into()
+pub fn protocol_error(what: String) -> MysqlWireError {
+    explained_error(ErrorKind::InvalidData, format!("the server does not keep to the MySQL protocol: it sent {what}"))
+        .into()
 }
 
 #[cold]
@@ -401,8 +403,11 @@ fn too_long() -> io::Error {
 }
 
 #[cold]
-pub fn nonsense() -> io::Error {
-    explained(ErrorKind::InvalidData, "the server does not keep to the MySQL protocol: it sent a malformed packet")
+pub fn malformed_packet() -> io::Error {
+    explained_error(
+        ErrorKind::InvalidData,
+        "the server does not keep to the MySQL protocol: it sent a malformed packet",
+    )
 }
 
 #[cfg(test)]
@@ -419,10 +424,10 @@ mod tests {
     const ROW: &[u8] = &[0, 0, 3, b'a', b'b', b'c'];
 
     /// Takes one answer of `bodies`, and says how many bytes of it are left.
-    fn taken(bodies: &[&[u8]]) -> (Result<bool, WireError>, usize) {
+    fn taken(bodies: &[&[u8]]) -> (Result<bool, MysqlWireError>, usize) {
         let bytes = packets(bodies);
         let (mut inbox, mut socket) = (RecvBuffer::new(), &bytes[..]);
-        let answer = take_answer(&mut inbox, &mut socket, &mut Part::First);
+        let answer = take_answer(&mut inbox, &mut socket, &mut AnswerPart::First);
         let mut left = 0;
         while inbox.peek(1, &mut socket).is_ok() {
             left += inbox.take(1).len();
@@ -462,10 +467,10 @@ mod tests {
     fn an_answer_that_is_not_there_yet_is_taken_as_far_as_it_is() {
         let bytes = packets(&[&[1], b"a column", END, ROW, &[7; 300], END]);
         for piece in [1, 3, 50, 1000] {
-            let (mut inbox, mut socket, mut part) = (RecvBuffer::new(), Slow(&bytes, piece, false), Part::First);
+            let (mut inbox, mut socket, mut part) = (RecvBuffer::new(), Slow(&bytes, piece, false), AnswerPart::First);
             let answer = loop {
                 match take_answer(&mut inbox, &mut socket, &mut part) {
-                    Err(WireError::Io(error)) if error.kind() == ErrorKind::WouldBlock => {}
+                    Err(MysqlWireError::Io(error)) if error.kind() == ErrorKind::WouldBlock => {}
                     answer => break answer,
                 }
             };
@@ -481,11 +486,11 @@ mod tests {
         let (mut inbox, mut socket) = (RecvBuffer::new(), &bytes[..]);
         let mut next = || take_prepared(&mut inbox, &mut socket);
         assert_eq!((next().unwrap(), next().unwrap()), (0x107, 8));
-        assert!(matches!(next(), Err(WireError::Io(_))));
+        assert!(matches!(next(), Err(MysqlWireError::Io(_))));
         for body in [&[OK, 7][..], &[1, 0, 0, 0, 0, 0, 0, 0, 0]] {
             let bytes = packets(&[body]);
             assert!(
-                matches!(take_prepared(&mut RecvBuffer::new(), &mut &bytes[..]), Err(WireError::Io(_))),
+                matches!(take_prepared(&mut RecvBuffer::new(), &mut &bytes[..]), Err(MysqlWireError::Io(_))),
                 "{body:?}"
             );
         }
@@ -500,7 +505,7 @@ mod tests {
     #[test]
     fn an_error_among_the_rows_ends_the_answer_in_the_words_of_the_server() {
         let (answer, left) = taken(&[&[1, 0], END, ROW, b"\xff\xbd\x04#40001Deadlock found"]);
-        let Err(WireError::Server { code: 1213, text }) = answer else { panic!("{answer:?}") };
+        let Err(MysqlWireError::Server { code: 1213, text }) = answer else { panic!("{answer:?}") };
         assert_eq!((text.as_str(), left), ("ERROR 1213 (40001): Deadlock found", 0));
     }
 
@@ -510,14 +515,15 @@ mod tests {
             [&[][..], &[&[1, 0], END], &[&[]], &[&[OK]], &[&[OK, 0, 0, 2]], &[&[0xfc, 1]], &[&[LOCAL_FILE, 0]]]
         {
             let answer = taken(bodies).0;
-            assert!(matches!(answer, Err(WireError::Io(_))), "{answer:?} of {bodies:?}");
+            assert!(matches!(answer, Err(MysqlWireError::Io(_))), "{answer:?} of {bodies:?}");
         }
     }
 
     #[test]
     fn arguments_carry_their_types_until_the_server_has_them() {
         let args = [SqlArg::Int(-2), SqlArg::Text { start: 1, len: 2 }, SqlArg::Float(0.5)];
-        let (mut prepared, mut first, mut second) = (Prepared { id: 7, types: Vec::new() }, Vec::new(), Vec::new());
+        let (mut prepared, mut first, mut second) =
+            (PreparedStatement { id: 7, types: Vec::new() }, Vec::new(), Vec::new());
         put_execution(&mut first, &mut prepared, &args, b"xyz");
         put_execution(&mut second, &mut prepared, &args, b"xyz");
         let head = [0, 0, 0, 0, COM_STMT_EXECUTE, 7, 0, 0, 0, 0, 1, 0, 0, 0, 0];
@@ -535,8 +541,8 @@ mod tests {
             let mut bytes = Vec::new();
             put_number(&mut bytes, length);
             bytes.push(9);
-            assert_eq!(number(&bytes), Some((length.into(), &[9][..])));
+            assert_eq!(length_encoded(&bytes), Some((length.into(), &[9][..])));
         }
-        assert_eq!([number(&[]), number(&[0xfc, 1]), number(&[0xff, 1])], [None; 3]);
+        assert_eq!([length_encoded(&[]), length_encoded(&[0xfc, 1]), length_encoded(&[0xff, 1])], [None; 3]);
     }
 }

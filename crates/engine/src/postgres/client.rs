@@ -3,13 +3,13 @@
 //! In: an address, statements with `?`, how clients execute them. Out: sessions that perform operations, and control connections.
 //! Limits: those of [`super::wire`].
 
-use super::tables::numbered;
-use super::wire::{Login, Wire, WireError, encrypt};
-use crate::server::dir::Socket;
+use super::tables::number_placeholders;
+use super::wire::{PostgresLogin, PostgresWire, PostgresWireError, start_tls};
+use crate::server::dir::ServerSocket;
 use crate::server::network::{CONTROL_ANSWER, Deadline, Route, ServerStream, TextRows, explanation};
-use crate::server::url::{Password, Url};
+use crate::server::url::{Password, ServerUrl};
 use crate::sql::literals::Dialect;
-use crate::sql::multiplex::{Command, PollableSession};
+use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::server_instance::AdminConnection;
 use crate::sql::session_options::SessionOptions;
 use crate::sql::statement::{PreparingConnection, StatementExecutor};
@@ -37,14 +37,14 @@ pub struct PostgresAddress {
 }
 
 impl PostgresAddress {
-    /// The server behind a private socket, which trusts everybody who gets there.
-    pub fn private(socket: Socket, user: &str, shown: String) -> PostgresAddress {
+    /// The server behind a private socket, which trusts every process that can reach it.
+    pub fn for_private(socket: ServerSocket, user: &str, shown: String) -> PostgresAddress {
         let (route, user, database) = (Route::Private(socket), user.into(), "postgres".into());
         PostgresAddress { route, user, password: None, database, schema: None, shown }
     }
 
     /// The server that `url` names.
-    pub fn external(url: &Url, password: Option<Password>) -> Result<PostgresAddress, TargetError> {
+    pub fn from_url(url: &ServerUrl, password: Option<Password>) -> Result<PostgresAddress, TargetError> {
         let (route, user, shown) = (Route::from_url(url, PORT)?, url.user.clone(), format!("`{}`", url.text));
         let database = url.database.clone().unwrap_or_else(|| user.clone());
         Ok(PostgresAddress { route, user, password, database, schema: None, shown })
@@ -56,26 +56,27 @@ impl PostgresAddress {
     }
 
     /// A control connection, made within [`CONTROL_ANSWER`]. Its statements of set-up may take as long as `patience`.
-    pub fn connect(&self, patience: Duration) -> Result<Wire, OpFailure> {
-        self.open(CONTROL_ANSWER.min(patience), patience)
+    pub fn connect_admin(&self, patience: Duration) -> Result<PostgresWire, OpFailure> {
+        self.open_wire(CONTROL_ANSWER.min(patience), patience)
     }
 
-    fn open(&self, allowed: Duration, patience: Duration) -> Result<Wire, OpFailure> {
-        let open = || -> Result<Wire, WireError> {
-            let socket = self.route.connect(Deadline::after(allowed), patience)?;
-            let stream = match self.route.tls() {
-                None => ServerStream::Plain(socket),
-                Some(tls) => encrypt(socket, tls)?,
-            };
-            let login = Login {
-                user: &self.user,
-                password: self.password.as_ref().map(Password::reveal),
-                database: &self.database,
-                schema: self.schema.as_deref(),
-            };
-            Wire::open(stream, &login, patience)
+    fn open_wire(&self, allowed: Duration, patience: Duration) -> Result<PostgresWire, OpFailure> {
+        self.log_in(allowed, patience).map_err(login_failure)
+    }
+
+    fn log_in(&self, allowed: Duration, patience: Duration) -> Result<PostgresWire, PostgresWireError> {
+        let socket = self.route.connect(Deadline::from_now(allowed), patience)?;
+        let stream = match self.route.tls() {
+            None => ServerStream::Plain(socket),
+            Some(tls) => start_tls(socket, tls)?,
         };
-        open().map_err(login_failure)
+        let login = PostgresLogin {
+            user: &self.user,
+            password: self.password.as_ref().map(Password::reveal),
+            database: &self.database,
+            schema: self.schema.as_deref(),
+        };
+        PostgresWire::open(stream, &login, patience)
     }
 
     /// The database that it logs in to, and the role.
@@ -96,14 +97,14 @@ impl PostgresAddress {
 
 /// The failure of a login, with what to do about it.
 #[cold]
-fn login_failure(error: WireError) -> OpFailure {
+fn login_failure(error: PostgresWireError) -> OpFailure {
     const WRONG_PASSWORD: &str = "28P01";
     const NO_SUCH_DATABASE: &str = "3D000";
     let advice = match &error {
-        WireError::Server { code, .. } if code == WRONG_PASSWORD => {
+        PostgresWireError::Server { code, .. } if code == WRONG_PASSWORD => {
             "; check the user in the URL and the password (PLIMSOLL_PASSWORD or --password-file)"
         }
-        WireError::Server { code, .. } if code == NO_SUCH_DATABASE => {
+        PostgresWireError::Server { code, .. } if code == NO_SUCH_DATABASE => {
             "; name a database that exists: postgres://user@host/DATABASE"
         }
         _ => "",
@@ -126,11 +127,11 @@ pub struct ConnectPostgres {
 
 impl ConnectPostgres {
     /// A connection at the isolation level of the clients.
-    pub fn connection(&self) -> Result<Wire, OpFailure> {
-        let mut wire = self.address.open(self.options.patience, self.options.patience)?;
+    pub fn connect_as_client(&self) -> Result<PostgresWire, OpFailure> {
+        let mut wire = self.address.open_wire(self.options.patience, self.options.patience)?;
         if let Some(level) = &self.options.isolation {
             let set = format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}");
-            wire.run(&set).map_err(failure)?;
+            wire.run_statement(&set).map_err(failure)?;
         }
         Ok(wire)
     }
@@ -139,11 +140,11 @@ impl ConnectPostgres {
 impl SessionFactory for ConnectPostgres {
     type Session = PostgresSession;
 
-    fn server(&self) -> String {
+    fn server_name(&self) -> String {
         self.address.shown.clone()
     }
 
-    fn options(&self) -> &SessionOptions {
+    fn session_options(&self) -> &SessionOptions {
         &self.options
     }
 
@@ -156,9 +157,10 @@ impl SessionFactory for ConnectPostgres {
     }
 
     fn connect(&self) -> Result<PostgresSession, OpFailure> {
-        let named = Named { wire: self.connection()?, names: Vec::new() };
+        let named = NamedStatements { wire: self.connect_as_client()?, names: Vec::new() };
         let executor =
             StatementExecutor::new(named, &self.statements, &self.options, Dialect::Postgres).map_err(failure)?;
+        // Known before the run: whether a failed operation had deleted a row decides its class.
         let deletes = self.statements.iter().map(|text| is_delete(text)).collect();
         Ok(PostgresSession { executor, deletes })
     }
@@ -168,14 +170,14 @@ const UNIQUE_VIOLATION: &str = "23505";
 
 /// A connection of a client, and how it executes statements.
 pub struct PostgresSession {
-    executor: StatementExecutor<Named>,
+    executor: StatementExecutor<NamedStatements>,
     /// Which statements delete rows, by their numbers.
     deletes: Vec<bool>,
 }
 
 impl SqlSession for PostgresSession {
-    fn perform(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
-        run_transaction(&mut self.executor, op).map_err(|error| self.judged(op, error))
+    fn perform_op(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
+        run_transaction(&mut self.executor, op).map_err(|error| self.failure_of(op, error))
     }
 
     fn roll_back(&mut self) -> Result<(), OpFailure> {
@@ -190,11 +192,11 @@ fn is_delete(statement: &str) -> bool {
 impl PostgresSession {
     /// The failure that an error of `op` is.
     #[cold]
-    fn judged(&self, op: &SqlOp, error: WireError) -> OpFailure {
+    fn failure_of(&self, op: &SqlOp, error: PostgresWireError) -> OpFailure {
         match error {
             // A transaction deletes a row and inserts it again. If two do so at once with the same row, the later one finds nothing to
             // delete, and then the row of the other: at READ COMMITTED this is how it loses the conflict.
-            WireError::Server { code, text } if self.replaces(op) && code == UNIQUE_VIOLATION => {
+            PostgresWireError::Server { code, text } if self.may_replace(op) && code == UNIQUE_VIOLATION => {
                 OpFailure { class: FailureClass::Conflict, text }
             }
             error => failure(error),
@@ -202,18 +204,18 @@ impl PostgresSession {
     }
 
     /// Whether `op` may insert what it has deleted itself.
-    fn replaces(&self, op: &SqlOp) -> bool {
+    fn may_replace(&self, op: &SqlOp) -> bool {
         op.transaction && op.calls.iter().any(|call| self.deletes[usize::from(call.statement)])
     }
 }
 
-impl AdminConnection for Wire {
-    fn run(&mut self, statement: &str) -> Result<(), OpFailure> {
-        self.run(statement).map_err(failure)
+impl AdminConnection for PostgresWire {
+    fn run_statement(&mut self, statement: &str) -> Result<(), OpFailure> {
+        self.run_statement(statement).map_err(failure)
     }
 
-    fn rows(&mut self, question: &str) -> Result<TextRows, OpFailure> {
-        self.rows(question).map_err(failure)
+    fn query_rows(&mut self, question: &str) -> Result<TextRows, OpFailure> {
+        self.query_rows(question).map_err(failure)
     }
 
     fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure> {
@@ -222,34 +224,34 @@ impl AdminConnection for Wire {
 }
 
 /// A connection with the names under which its statements are prepared, by their numbers.
-struct Named {
-    wire: Wire,
+struct NamedStatements {
+    wire: PostgresWire,
     names: Vec<String>,
 }
 
-impl PreparingConnection for Named {
-    type Error = WireError;
+impl PreparingConnection for NamedStatements {
+    type Error = PostgresWireError;
 
-    fn prepare(&mut self, text: &str) -> Result<(), WireError> {
+    fn prepare_statement(&mut self, text: &str) -> Result<(), PostgresWireError> {
         let name = format!("s{}", self.names.len());
-        self.wire.prepare(&name, &numbered(text))?;
+        self.wire.prepare_statement(&name, &number_placeholders(text))?;
         self.names.push(name);
         Ok(())
     }
 
     #[inline]
-    fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
+    fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), PostgresWireError> {
         self.wire.put_execution(&self.names[number], args, text)
     }
 
     #[inline]
-    fn put_text(&mut self, text: &str) -> Result<(), WireError> {
+    fn put_text(&mut self, text: &str) -> Result<(), PostgresWireError> {
         self.wire.put_text(text)
     }
 
     #[inline]
-    fn call(&mut self) -> Result<(), WireError> {
-        self.wire.call()
+    fn send_and_receive(&mut self) -> Result<(), PostgresWireError> {
+        self.wire.send_and_receive()
     }
 }
 
@@ -258,13 +260,13 @@ impl PollableSession for PostgresSession {
         self.executor.wire.wire.stop_waiting().map_err(|error| failure(error.into()))
     }
 
-    fn socket(&self) -> BorrowedFd<'_> {
-        self.executor.wire.wire.socket()
+    fn socket_fd(&self) -> BorrowedFd<'_> {
+        self.executor.wire.wire.socket_fd()
     }
 
     #[inline]
-    fn put(&mut self, next: Command<'_>) -> Result<(), OpFailure> {
-        self.executor.put(next).map_err(failure)
+    fn put_command(&mut self, next: SqlCommand<'_>) -> Result<(), OpFailure> {
+        self.executor.put_command(next).map_err(failure)
     }
 
     #[inline]
@@ -274,16 +276,16 @@ impl PollableSession for PostgresSession {
 
     #[inline]
     fn take_some(&mut self, op: &SqlOp) -> Result<bool, OpFailure> {
-        self.executor.wire.wire.take_some().map_err(|error| self.judged(op, error))
+        self.executor.wire.wire.take_some().map_err(|error| self.failure_of(op, error))
     }
 }
 
 /// The failure that an error of the connection or the server is.
 #[cold]
-pub fn failure(error: WireError) -> OpFailure {
+pub fn failure(error: PostgresWireError) -> OpFailure {
     match error {
-        WireError::Server { code, text } => OpFailure::from_server(class_of(&code), &text),
-        WireError::Io(cause) => match explanation(&cause) {
+        PostgresWireError::Server { code, text } => OpFailure::from_server(class_of(&code), &text),
+        PostgresWireError::Io(cause) => match explanation(&cause) {
             Some(text) => OpFailure::from_server(FailureClass::Lost, text),
             None => OpFailure::connection_lost(&cause),
         },

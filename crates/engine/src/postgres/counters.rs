@@ -5,8 +5,8 @@
 //! answer has a deadline and the budget of a control query.
 
 use super::client::PostgresAddress;
-use super::wire::Wire;
-use crate::counters::{CounterQuery, PATIENCE, ServerSource, grows, level, source};
+use super::wire::PostgresWire;
+use crate::counters::{CounterQuery, PATIENCE, ServerSource, grows, level, name_and_value, number_in, queried_source};
 use model::{CounterRole, CounterSource};
 use std::collections::HashMap;
 
@@ -60,31 +60,33 @@ const CHECKPOINTER: &str = " UNION ALL \
                             FROM pg_stat_checkpointer v, jsonb_each_text(to_jsonb(v))";
 
 /// The sources of a server.
-pub fn sources(address: &PostgresAddress) -> Vec<Box<dyn CounterSource>> {
-    vec![source(&POSTGRES, "postgres", Views { address: address.clone(), question: String::new(), wire: None })]
+pub fn counter_sources(address: &PostgresAddress) -> Vec<Box<dyn CounterSource>> {
+    vec![queried_source(
+        &POSTGRES,
+        "postgres",
+        StatsViews { address: address.clone(), question: String::new(), wire: None },
+    )]
 }
 
-struct Views {
+struct StatsViews {
     address: PostgresAddress,
     question: String,
-    wire: Option<Wire>,
+    wire: Option<PostgresWire>,
 }
 
-impl CounterQuery for Views {
+impl CounterQuery for StatsViews {
     fn connect(&mut self) -> Option<()> {
         self.wire = None;
-        let mut wire = self.address.connect(PATIENCE).ok()?;
-        let newer = wire.rows("SELECT 1 FROM pg_class WHERE relname = 'pg_stat_checkpointer'").ok()?.len() == 1;
+        let mut wire = self.address.connect_admin(PATIENCE).ok()?;
+        let newer = wire.query_rows("SELECT 1 FROM pg_class WHERE relname = 'pg_stat_checkpointer'").ok()?.len() == 1;
         self.question = [QUESTION, if newer { CHECKPOINTER } else { "" }].concat();
         self.wire = Some(wire);
         Some(())
     }
 
-    fn values(&mut self) -> Option<HashMap<String, String>> {
-        let rows = self.wire.as_mut()?.rows(&self.question).ok()?;
-        let pair = |row: Vec<Option<String>>| <[Option<String>; 2]>::try_from(row).ok();
-        let values = rows.into_iter().filter_map(pair).filter_map(|[name, value]| name.zip(value));
-        let mut values: HashMap<String, String> = values.collect();
+    fn read_values(&mut self) -> Option<HashMap<String, String>> {
+        let rows = self.wire.as_mut()?.query_rows(&self.question).ok()?;
+        let mut values: HashMap<String, String> = rows.into_iter().filter_map(name_and_value).collect();
         let pages = page_write_bytes(&values).map(|bytes| (PAGES.to_owned(), bytes.to_string()));
         values.extend(pages);
         Some(values)
@@ -93,8 +95,9 @@ impl CounterQuery for Views {
 
 /// The bytes of pages written. From PostgreSQL 17 on the pages that the clients' processes write are not counted there, and so `None`.
 fn page_write_bytes(values: &HashMap<String, String>) -> Option<u64> {
-    let number = |name: &str| values.get(name)?.parse::<u64>().ok();
-    let counts = [number("buffers_checkpoint")?, number("buffers_clean")?, number("buffers_backend")?];
-    let pages = counts.into_iter().fold(0, u64::saturating_add);
-    Some(pages.saturating_mul(number("block_size")?))
+    let mut pages = 0u64;
+    for name in ["buffers_checkpoint", "buffers_clean", "buffers_backend"] {
+        pages = pages.saturating_add(number_in(values, name)?);
+    }
+    Some(pages.saturating_mul(number_in(values, "block_size")?))
 }

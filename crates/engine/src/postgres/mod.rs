@@ -1,11 +1,11 @@
 //! PostgreSQL as a private server, and by URL.
 //!
 //! In: a trial of the family sql. Out: one connection, and so one server process, per client over a unix socket, statements
-//! prepared once. The server has a directory of its own, no network and no configuration but its defaults and what stands
+//! prepared once. The server has a directory of its own, no network and no configuration but its defaults and the settings
 //! here; it is read back as facts. Limits: it runs as the user `postgres` (or `nobody`) if plimsoll is root.
 //!
 //! Durability: `disk` = fsync and synchronous_commit on; `os` = fsync on, synchronous_commit off: commits are handed to the
-//! system and synced by the WAL writer every 200 ms, so that a killed server, too, may lose up to 0.6 s, where InnoDB and
+//! system and synced by the WAL writer every 200 ms, so that a killed server, too, may lose up to 0.6 s, while InnoDB and
 //! SQLite lose nothing: PostgreSQL has nothing nearer; `none` = both off.
 //! (<https://www.postgresql.org/docs/current/wal-async-commit.html>)
 
@@ -20,11 +20,11 @@ use crate::counters::ServerSource;
 use crate::engine::{EngineDef, EngineLocation};
 use crate::params;
 use crate::reset::BETWEEN;
-use crate::server::dir::Socket;
+use crate::server::dir::ServerSocket;
 use crate::server::location::ExternalSchema;
-use crate::server::program::Program;
-use crate::server::url::{PASSWORD_FILE, Password, URL, Url};
-use crate::server::variables::{Rules, Variables};
+use crate::server::program::ServerProgram;
+use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
+use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
 use crate::sql::session_options::{self, SessionOptions};
 use crate::sql::{OpFailure, connections_needed, program_of};
@@ -36,8 +36,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use wire::Wire;
-use workload::{SequenceState, Table};
+use wire::PostgresWire;
+use workload::{SequenceState, SqlTable};
 
 /// The engine `postgres`.
 pub static POSTGRES: EngineDef = EngineDef {
@@ -53,9 +53,9 @@ pub static POSTGRES: EngineDef = EngineDef {
     // Rows have headers of 24 bytes, and changed ones stand twice until they are vacuumed. The log of the default size may
     // grow beyond it while a checkpoint is in flight.
     disk_peak: |data, params| Bytes(3 * data.0 + (256 << 20) + params.bytes("log_size").0 * 2),
-    version,
-    check,
-    start: |start| Ok(Box::new(SqlServerInstance::start(Postgres, start)?)),
+    version: program_version,
+    check: check_trial,
+    start: |start| Ok(Box::new(SqlServerInstance::start(PostgresServer, start)?)),
 };
 
 /// The engine `postgresql`.
@@ -83,9 +83,9 @@ pub static POSTGRESQL: EngineDef = EngineDef {
     version: || Err(format!("give its URL: --engine {EXAMPLE}")),
     check: |trial| {
         session_options::check_trial(trial)?;
-        session_options::check_url(trial, &Url::from_params(&trial.target.params, SCHEMES, EXAMPLE)?)
+        session_options::check_url(trial, &ServerUrl::from_params(&trial.target.params, SCHEMES, EXAMPLE)?)
     },
-    start: |start| Ok(Box::new(SqlServerInstance::open_external(Postgres, start)?)),
+    start: |start| Ok(Box::new(SqlServerInstance::open_external(PostgresServer, start)?)),
 };
 
 const SCHEMES: &[&str] = &["postgres", "postgresql"];
@@ -119,8 +119,8 @@ const VARIABLES: ParamDef = ParamDef {
     used_if: None,
 };
 
-/// What plans may not say of the server.
-const RULES: Rules = Rules {
+/// What plans may not set.
+const RULES: VariableRules = VariableRules {
     server: "postgres",
     by_parameter: &[
         ("shared_buffers", "cache"),
@@ -173,8 +173,8 @@ const RULES: Rules = Rules {
 };
 
 const PLACES: &[&str] = &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
-const SERVER: Program = Program { name: "postgres", places: PLACES, package: "postgresql" };
-const INSTALL: Program = Program { name: "initdb", places: PLACES, package: "postgresql" };
+const SERVER: ServerProgram = ServerProgram { name: "postgres", places: PLACES, package: "postgresql" };
+const INSTALL: ServerProgram = ServerProgram { name: "initdb", places: PLACES, package: "postgresql" };
 
 /// The owner of the private database.
 const ROLE: &str = "plimsoll";
@@ -203,16 +203,19 @@ const SETTINGS: [&str; 13] = [
     "default_transaction_isolation",
 ];
 
-fn version() -> Result<String, String> {
-    INSTALL.find()?;
-    SERVER.version()
+fn program_version() -> Result<String, String> {
+    INSTALL.find_path()?;
+    SERVER.ask_version()
 }
 
-fn check(trial: &Trial) -> Result<(), TargetError> {
+fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     session_options::check_trial(trial)?;
-    let missing = |why| TargetError::Unsupported(format!("engine `postgres`: {why}"));
-    [&SERVER, &INSTALL].into_iter().try_for_each(|program| program.find().map(drop)).map_err(missing)?;
-    RULES.check(&RULES.variables(&trial.target.params))?;
+    [&SERVER, &INSTALL]
+        .into_iter()
+        .try_for_each(|program| program.find_path().map(drop))
+        .map_err(|why| TargetError::Unsupported(format!("engine `postgres`: {why}")))?;
+    RULES.check_allowed(&RULES.variables_in(&trial.target.params))?;
+    // Checked before the start: max_connections cannot be changed while the server runs.
     let clients = connections_needed(trial, &program_of(trial, &SequenceState::default()));
     if clients + CONNECTIONS_KEPT <= CONNECTIONS_MAX {
         return Ok(());
@@ -225,11 +228,11 @@ fn check(trial: &Trial) -> Result<(), TargetError> {
 
 /// PostgreSQL.
 #[derive(Clone)]
-struct Postgres;
+struct PostgresServer;
 
-impl SqlServer for Postgres {
+impl SqlServer for PostgresServer {
     type Address = PostgresAddress;
-    type Admin = Wire;
+    type Admin = PostgresWire;
     type Sessions = ConnectPostgres;
 
     const SPEC: &'static ServerSpec = &ServerSpec {
@@ -249,34 +252,34 @@ impl SqlServer for Postgres {
                       WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace",
     };
 
-    fn check(&self, trial: &Trial) -> Result<(), TargetError> {
-        check(trial)
+    fn check_trial(&self, trial: &Trial) -> Result<(), TargetError> {
+        check_trial(trial)
     }
 
-    fn install_arguments(&self, data: &Path, _: &Variables) -> Vec<OsString> {
+    fn install_arguments(&self, data: &Path, _: &ServerVariables) -> Vec<OsString> {
         install_arguments(data)
     }
 
-    fn arguments(&self, data: &Path, params: &Params, variables: &Variables) -> Vec<OsString> {
+    fn server_arguments(&self, data: &Path, params: &Params, variables: &ServerVariables) -> Vec<OsString> {
         server_arguments(data, params, variables)
     }
 
-    fn private_address(socket: Socket, shown: String) -> PostgresAddress {
-        PostgresAddress::private(socket, ROLE, shown)
+    fn private_address(socket: ServerSocket, shown: String) -> PostgresAddress {
+        PostgresAddress::for_private(socket, ROLE, shown)
     }
 
     /// The database that a new server has will do.
-    fn create_schema(_: &mut Wire, address: PostgresAddress) -> Result<PostgresAddress, OpFailure> {
+    fn create_schema(_: &mut PostgresWire, address: PostgresAddress) -> Result<PostgresAddress, OpFailure> {
         Ok(address)
     }
 
-    fn open_external(params: &Params) -> Result<(PostgresAddress, Wire, ExternalSchema), TargetError> {
-        let url = Url::from_params(params, SCHEMES, EXAMPLE)?;
-        external::create_schema(&PostgresAddress::external(&url, Password::from_params(params)?)?, &url)
+    fn open_external(params: &Params) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {
+        let url = ServerUrl::from_params(params, SCHEMES, EXAMPLE)?;
+        external::create_schema(&PostgresAddress::from_url(&url, Password::from_params(params)?)?, &url)
     }
 
-    fn connect_admin(address: &PostgresAddress, patience: Duration) -> Result<Wire, OpFailure> {
-        address.connect(patience)
+    fn connect_admin(address: &PostgresAddress, patience: Duration) -> Result<PostgresWire, OpFailure> {
+        address.connect_admin(patience)
     }
 
     fn display_name(address: &PostgresAddress) -> &str {
@@ -291,19 +294,19 @@ impl SqlServer for Postgres {
         ConnectPostgres { address, statements, options }
     }
 
-    fn connect_as_client(connect: &ConnectPostgres) -> Result<Wire, OpFailure> {
-        connect.connection()
+    fn connect_as_client(connect: &ConnectPostgres) -> Result<PostgresWire, OpFailure> {
+        connect.connect_as_client()
     }
 
-    fn variable(name: &str) -> String {
+    fn variable_query(name: &str) -> String {
         format!("SHOW {name}")
     }
 
-    fn variables(&self) -> &'static [&'static str] {
+    fn reported_variables(&self) -> &'static [&'static str] {
         &SETTINGS
     }
 
-    fn durability(&self, value: &dyn Fn(&str) -> String) -> &'static str {
+    fn durability_from(&self, value: &dyn Fn(&str) -> String) -> &'static str {
         match (value("fsync").as_str(), value("synchronous_commit").as_str()) {
             ("on", "on") => "disk",
             ("on", "off") => "os",
@@ -312,25 +315,25 @@ impl SqlServer for Postgres {
         }
     }
 
-    fn quoted(name: &str) -> String {
-        tables::quoted(name)
+    fn quote_name(name: &str) -> String {
+        tables::quote_name(name)
     }
 
-    fn create(&self, table: &Table) -> Vec<String> {
-        tables::create(table)
+    fn create_statements(&self, table: &SqlTable) -> Vec<String> {
+        tables::create_statements(table)
     }
 
-    fn indexes(table: &Table) -> Vec<String> {
-        tables::indexes(table)
+    fn index_statements(table: &SqlTable) -> Vec<String> {
+        tables::index_statements(table)
     }
 
-    fn quiesce(&self, admin: &mut Wire, tables: &[String], private: bool) -> Result<Bytes, OpFailure> {
+    fn quiesce_tables(&self, admin: &mut PostgresWire, tables: &[String], private: bool) -> Result<Bytes, OpFailure> {
         quiesce::quiesce_tables(admin, tables, private).map_err(failure)?;
         Ok(Bytes(0))
     }
 
-    fn sources(&self, address: &PostgresAddress) -> Vec<Box<dyn CounterSource>> {
-        counters::sources(address)
+    fn counter_sources(&self, address: &PostgresAddress) -> Vec<Box<dyn CounterSource>> {
+        counters::counter_sources(address)
     }
 }
 
@@ -340,14 +343,18 @@ fn install_arguments(data: &Path) -> Vec<OsString> {
     args.chain([ROLE.into()]).collect()
 }
 
+/// PostgreSQL's MB is 2^20 bytes.
+fn in_megabytes(bytes: Bytes) -> String {
+    format!("{}MB", bytes.0 >> 20)
+}
+
 /// Settings on the command line are stronger than those of the configuration file that initdb has written.
-fn server_arguments(data: &Path, params: &Params, variables: &Variables) -> Vec<OsString> {
+fn server_arguments(data: &Path, params: &Params, variables: &ServerVariables) -> Vec<OsString> {
     let (fsync, synchronous_commit) = match params.word("durability") {
         "disk" => ("on", "on"),
         "os" => ("on", "off"),
         _ => ("off", "off"),
     };
-    let mib = |bytes: Bytes| format!("{}MB", bytes.0 >> 20);
     let settings = [
         ("listen_addresses", String::new()),
         // Relative to the data directory.
@@ -356,8 +363,8 @@ fn server_arguments(data: &Path, params: &Params, variables: &Variables) -> Vec<
         ("max_connections", CONNECTIONS_MAX.to_string()),
         ("fsync", fsync.into()),
         ("synchronous_commit", synchronous_commit.into()),
-        ("shared_buffers", mib(params.bytes("cache"))),
-        ("max_wal_size", mib(params.bytes("log_size"))),
+        ("shared_buffers", in_megabytes(params.bytes("cache"))),
+        ("max_wal_size", in_megabytes(params.bytes("log_size"))),
     ];
     let mut args = vec!["-D".into(), data.into()];
     let own = settings.into_iter().map(|(name, value)| format!("{name}={value}"));
@@ -378,7 +385,7 @@ mod tests {
         let args = server_arguments(
             Path::new("/d"),
             &Params(params.into_iter().chain(sizes).collect()),
-            &Variables::default(),
+            &ServerVariables::default(),
         );
         for expected in ["shared_buffers=64MB", "max_wal_size=256MB", "synchronous_commit=off", "fsync=on"] {
             assert!(args.iter().any(|arg| arg == expected), "{expected} in {args:?}");

@@ -5,13 +5,13 @@
 //! Once quiesced, tables are vacuumed, which also marks their rows as seen by all (the first readers would have to write that
 //! otherwise), and all dirty pages are written by a checkpoint.
 
-use super::tables::quoted;
-use super::wire::{Wire, WireError};
+use super::tables::quote_name;
+use super::wire::{PostgresWire, PostgresWireError};
 
 /// Writes out what was put off for `tables`, so that whatever comes next does not pay for it.
-pub fn quiesce_tables(wire: &mut Wire, tables: &[String], private: bool) -> Result<(), WireError> {
+pub fn quiesce_tables(wire: &mut PostgresWire, tables: &[String], private: bool) -> Result<(), PostgresWireError> {
     for table in tables {
-        wire.run(&format!("VACUUM (ANALYZE) {}", quoted(table)))?;
+        wire.run_statement(&format!("VACUUM (ANALYZE) {}", quote_name(table)))?;
     }
-    if private { wire.run("CHECKPOINT") } else { Ok(()) }
+    if private { wire.run_statement("CHECKPOINT") } else { Ok(()) }
 }

@@ -3,53 +3,56 @@
 //! In: a table's description, statements with `?`. Out: statements. Limits: names are quoted here and nowhere else; workloads
 //! write them in small letters, so that the unquoted names in their statements are the same.
 
-use workload::{Column, ColumnKind, Partitions, Table};
+use workload::{ColumnKind, SqlColumn, SqlIndex, SqlTable, TablePartitions};
 
 /// The statements that make `table` with its indexes.
-pub fn create(table: &Table) -> Vec<String> {
-    let mut parts: Vec<String> = table.columns.iter().map(column).collect();
-    parts.push(format!("PRIMARY KEY ({})", quoted(table.primary_key)));
-    let by_range = format!(" PARTITION BY RANGE ({})", quoted(table.primary_key));
+pub fn create_statements(table: &SqlTable) -> Vec<String> {
+    let mut parts: Vec<String> = table.columns.iter().map(column_definition).collect();
+    parts.push(format!("PRIMARY KEY ({})", quote_name(table.primary_key)));
+    let by_range = format!(" PARTITION BY RANGE ({})", quote_name(table.primary_key));
     let by_range = table.partitions.map_or("", |_| &by_range);
-    let create = format!("CREATE TABLE {} ({}){by_range}", quoted(&table.name), parts.join(", "));
+    let create = format!("CREATE TABLE {} ({}){by_range}", quote_name(&table.name), parts.join(", "));
     let partitions = table.partitions.map_or(Vec::new(), |partitions| parts_of(&table.name, partitions));
-    std::iter::once(create).chain(partitions).chain(indexes(table)).collect()
+    std::iter::once(create).chain(partitions).chain(index_statements(table)).collect()
 }
 
 /// The statements that make the indexes of `table`.
-pub fn indexes(table: &Table) -> Vec<String> {
-    let index = |index: &workload::Index| {
-        let columns: Vec<String> = index.columns.iter().map(|column| quoted(column)).collect();
-        // The names of indexes are those of one schema and not of one table.
-        let name = quoted(&format!("{}_{}", table.name, index.name));
-        format!("CREATE INDEX {name} ON {} ({})", quoted(&table.name), columns.join(", "))
-    };
-    table.indexes.iter().map(index).collect()
+pub fn index_statements(table: &SqlTable) -> Vec<String> {
+    table.indexes.iter().map(|index| index_statement(&table.name, index)).collect()
+}
+
+fn index_statement(table: &str, index: &SqlIndex) -> String {
+    let columns: Vec<String> = index.columns.iter().map(|column| quote_name(column)).collect();
+    // The names of indexes are those of one schema and not of one table.
+    let name = quote_name(&format!("{table}_{}", index.name));
+    format!("CREATE INDEX {name} ON {} ({})", quote_name(table), columns.join(", "))
 }
 
 /// The statements that make p0, p1 and so on, and pmax for the rest.
-fn parts_of(table: &str, partitions: Partitions) -> Vec<String> {
-    let part = |name: String, from: String, to: String| {
-        let name = quoted(&format!("{table}_{name}"));
-        format!("CREATE TABLE {name} PARTITION OF {} FOR VALUES FROM ({from}) TO ({to})", quoted(table))
-    };
+fn parts_of(table: &str, partitions: TablePartitions) -> Vec<String> {
     let mut from = "MINVALUE".to_string();
     let mut all = Vec::new();
-    for (nth, end) in partitions.ends().enumerate() {
+    for (nth, end) in partitions.end_keys().enumerate() {
         let to = end.to_string();
-        all.push(part(format!("p{nth}"), std::mem::replace(&mut from, to.clone()), to));
+        all.push(partition_statement(table, &format!("p{nth}"), &from, &to));
+        from = to;
     }
-    all.push(part("pmax".into(), from, "MAXVALUE".into()));
+    all.push(partition_statement(table, "pmax", &from, "MAXVALUE"));
     all
 }
 
+fn partition_statement(table: &str, name: &str, from: &str, to: &str) -> String {
+    let name = quote_name(&format!("{table}_{name}"));
+    format!("CREATE TABLE {name} PARTITION OF {} FOR VALUES FROM ({from}) TO ({to})", quote_name(table))
+}
+
 /// `name` as an identifier.
-pub fn quoted(name: &str) -> String {
+pub fn quote_name(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// `text` with `$1`, `$2` in the places of `?`. Workloads write no `?` but for arguments.
-pub fn numbered(text: &str) -> String {
+pub fn number_placeholders(text: &str) -> String {
     let mut numbered = String::with_capacity(text.len() + 8);
     for (nth, part) in text.split('?').enumerate() {
         if nth > 0 {
@@ -60,7 +63,7 @@ pub fn numbered(text: &str) -> String {
     numbered
 }
 
-fn column(column: &Column) -> String {
+fn column_definition(column: &SqlColumn) -> String {
     let kind = match column.kind {
         ColumnKind::Int => "INTEGER".to_string(),
         ColumnKind::BigInt => "BIGINT".to_string(),
@@ -70,26 +73,26 @@ fn column(column: &Column) -> String {
         ColumnKind::DateTime => "TIMESTAMP".to_string(),
     };
     let null = if column.not_null { "NOT NULL" } else { "NULL" };
-    format!("{} {kind} {null}", quoted(column.name))
+    format!("{} {kind} {null}", quote_name(column.name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload::Index;
 
     #[test]
     fn indexes_are_statements_of_their_own_with_names_of_their_own() {
-        let id = Column { name: "id", kind: ColumnKind::Int, not_null: true };
-        let by_id = Index { name: "k".into(), columns: vec!["id"] };
+        let id = SqlColumn { name: "id", kind: ColumnKind::Int, not_null: true };
+        let by_id = SqlIndex { name: "k".into(), columns: vec!["id"] };
         let (name, primary_key) = ("t".into(), "id");
-        let table = Table { name, columns: vec![id], primary_key, indexes: vec![by_id], partitions: None };
+        let table = SqlTable { name, columns: vec![id], primary_key, indexes: vec![by_id], partitions: None };
         let expected = [
             "CREATE TABLE \"t\" (\"id\" INTEGER NOT NULL, PRIMARY KEY (\"id\"))",
             "CREATE INDEX \"t_k\" ON \"t\" (\"id\")",
         ];
-        assert_eq!(create(&table), expected);
-        let parted = create(&Table { partitions: Some(Partitions { rows: 100, count: 2 }), ..table });
+        assert_eq!(create_statements(&table), expected);
+        let parted =
+            create_statements(&SqlTable { partitions: Some(TablePartitions { rows: 100, count: 2 }), ..table });
         assert_eq!(parted[0], format!("{} PARTITION BY RANGE (\"id\")", expected[0]));
         let parts = ["p0\" PARTITION OF \"t\" FOR VALUES FROM (MINVALUE) TO (101)", "p1", "pmax"];
         assert!(parted[1..4].iter().zip(parts).all(|(text, part)| text.contains(&format!("\"t_{part}"))), "{parted:?}");
@@ -98,8 +101,11 @@ mod tests {
 
     #[test]
     fn arguments_are_numbered_and_quotes_cannot_be_ended() {
-        assert_eq!(numbered("SELECT c FROM t WHERE id BETWEEN ? AND ?"), "SELECT c FROM t WHERE id BETWEEN $1 AND $2");
-        assert_eq!(numbered("COMMIT"), "COMMIT");
-        assert_eq!(quoted("a\"; DROP"), "\"a\"\"; DROP\"");
+        assert_eq!(
+            number_placeholders("SELECT c FROM t WHERE id BETWEEN ? AND ?"),
+            "SELECT c FROM t WHERE id BETWEEN $1 AND $2"
+        );
+        assert_eq!(number_placeholders("COMMIT"), "COMMIT");
+        assert_eq!(quote_name("a\"; DROP"), "\"a\"\"; DROP\"");
     }
 }

@@ -10,9 +10,9 @@
 //! asynchronous runtime: without a time-out on a unix socket, and with a task switch for each statement.
 
 use crate::server::network::{
-    AnswerBudget, CONTROL_ANSWER, Deadline, PlainStream, ServerStream, TextRows, explained, first_number,
+    AnswerBudget, CONTROL_ANSWER, Deadline, PlainStream, ServerStream, TextRows, explained_error, first_number,
 };
-use crate::server::tls::Tls;
+use crate::server::tls::TlsConnector;
 use crate::sql::recv_buffer::{self, RecvBuffer};
 use bytes::{Buf, BytesMut};
 use model::SqlArg;
@@ -27,7 +27,7 @@ use std::time::Duration;
 
 /// Why a call failed.
 #[derive(Debug)]
-pub enum WireError {
+pub enum PostgresWireError {
     /// The connection, which is of no more use.
     Io(io::Error),
     /// The server refused. The connection is good for the next call.
@@ -39,14 +39,14 @@ pub enum WireError {
     },
 }
 
-impl From<io::Error> for WireError {
-    fn from(error: io::Error) -> WireError {
-        WireError::Io(error)
+impl From<io::Error> for PostgresWireError {
+    fn from(error: io::Error) -> PostgresWireError {
+        PostgresWireError::Io(error)
     }
 }
 
 /// The role to log in as, and the database.
-pub struct Login<'a> {
+pub struct PostgresLogin<'a> {
     /// The user.
     pub user: &'a str,
     /// The password, if one was given.
@@ -57,8 +57,15 @@ pub struct Login<'a> {
     pub schema: Option<&'a str>,
 }
 
+impl PostgresLogin<'_> {
+    /// The password, for a server that asks for it.
+    fn require_password(&self) -> io::Result<&str> {
+        self.password.ok_or_else(no_password)
+    }
+}
+
 /// An open connection.
-pub struct Wire {
+pub struct PostgresWire {
     stream: ServerStream,
     /// How long a statement of set-up may take.
     patience: Duration,
@@ -66,7 +73,7 @@ pub struct Wire {
     out: BytesMut,
     inbox: RecvBuffer,
     /// The first error of the server, until its answer is complete.
-    failed: Option<WireError>,
+    failed: Option<PostgresWireError>,
 }
 
 /// The largest message taken in a timed answer: rows here are below 1 KB.
@@ -74,42 +81,40 @@ const MESSAGE_MAX: usize = 64 << 20;
 /// A letter and the length.
 const HEADER: usize = 5;
 
-impl Wire {
+impl PostgresWire {
     /// Logs in over `stream`, before its deadline. A statement of set-up may take as long as `patience`.
-    pub fn open(stream: ServerStream, login: &Login, patience: Duration) -> Result<Wire, WireError> {
-        let mut wire = Wire { stream, patience, out: BytesMut::new(), inbox: RecvBuffer::new(), failed: None };
+    pub fn open(
+        stream: ServerStream,
+        login: &PostgresLogin,
+        patience: Duration,
+    ) -> Result<PostgresWire, PostgresWireError> {
+        let mut wire = PostgresWire { stream, patience, out: BytesMut::new(), inbox: RecvBuffer::new(), failed: None };
         let path = login.schema.map(|schema| format!("-c search_path={schema}"));
         let named = [("user", login.user), ("database", login.database), ("client_encoding", "UTF8")];
         let named = named.into_iter().chain(path.as_deref().map(|path| ("options", path)));
         frontend::startup_message(named, &mut wire.out)?;
-        wire.send()?;
+        wire.send_command()?;
         let mut budget = AnswerBudget::full();
         wire.log_in(login, &mut budget)?;
-        wire.collect(budget)?;
+        // Parameters of the server and its cancel key, up to the message that it is ready.
+        wire.collect_rows(budget)?;
         wire.stream.set_deadline(None);
         Ok(wire)
     }
 
     /// Prepares `text` under `name`.
-    pub fn prepare(&mut self, name: &str, text: &str) -> Result<(), WireError> {
+    pub fn prepare_statement(&mut self, name: &str, text: &str) -> Result<(), PostgresWireError> {
         frontend::parse(name, text, [], &mut self.out)?;
         frontend::sync(&mut self.out);
-        self.send()?;
+        self.send_command()?;
         self.until_ready()
     }
 
     /// Prepares the command that executes the statement prepared under `name`.
     #[inline]
-    pub fn put_execution(&mut self, name: &str, args: &[SqlArg], text: &[u8]) -> Result<(), WireError> {
-        let put = |arg: &SqlArg, out: &mut BytesMut| {
-            match *arg {
-                SqlArg::Int(value) => write!(out, "{value}")?,
-                SqlArg::Float(value) => write!(out, "{value}")?,
-                SqlArg::Text { start, len } => out.extend_from_slice(&text[start as usize..][..len as usize]),
-            }
-            Ok(IsNull::No)
-        };
-        frontend::bind("", name, [], args, put, [], &mut self.out).map_err(|_| too_long())?;
+    pub fn put_execution(&mut self, name: &str, args: &[SqlArg], text: &[u8]) -> Result<(), PostgresWireError> {
+        let bound = frontend::bind("", name, [], args, |arg, out| put_value(arg, text, out), [], &mut self.out);
+        bound.map_err(|_| too_long())?;
         frontend::execute("", 0, &mut self.out)?;
         frontend::sync(&mut self.out);
         Ok(())
@@ -117,30 +122,30 @@ impl Wire {
 
     /// Prepares the command that executes a text without arguments.
     #[inline]
-    pub fn put_text(&mut self, text: &str) -> Result<(), WireError> {
+    pub fn put_text(&mut self, text: &str) -> Result<(), PostgresWireError> {
         Ok(frontend::query(text, &mut self.out)?)
     }
 
-    /// Sends the command and takes the whole answer.
+    /// Sends the command and takes the complete answer.
     #[inline]
-    pub fn call(&mut self) -> Result<(), WireError> {
-        self.send()?;
+    pub fn send_and_receive(&mut self) -> Result<(), PostgresWireError> {
+        self.send_command()?;
         self.until_ready()
     }
 
-    /// Makes the socket non-blocking, for [`Wire::send_some`] and [`Wire::take_some`].
+    /// Makes the socket non-blocking, for [`PostgresWire::send_some`] and [`PostgresWire::take_some`].
     pub fn stop_waiting(&self) -> io::Result<()> {
-        Ok(rustix::io::ioctl_fionbio(self.socket(), true)?)
+        Ok(rustix::io::ioctl_fionbio(self.socket_fd(), true)?)
     }
 
     /// The socket.
-    pub fn socket(&self) -> BorrowedFd<'_> {
+    pub fn socket_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
 
     /// Sends as much of the command as the socket takes. True if that was all of it.
     #[inline]
-    pub fn send_some(&mut self) -> Result<bool, WireError> {
+    pub fn send_some(&mut self) -> Result<bool, PostgresWireError> {
         let sent = self.stream.write(&self.out);
         self.out.advance(recv_buffer::if_ready(sent)?.unwrap_or(0));
         Ok(self.out.is_empty())
@@ -148,50 +153,50 @@ impl Wire {
 
     /// Takes the part of the answer that has arrived. True if that was all of it.
     #[inline]
-    pub fn take_some(&mut self) -> Result<bool, WireError> {
+    pub fn take_some(&mut self) -> Result<bool, PostgresWireError> {
         match self.until_ready() {
             Ok(()) => Ok(true),
-            Err(WireError::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(PostgresWireError::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
             Err(error) => Err(error),
         }
     }
 
     /// Performs a statement, which may take as long as the patience of the connection.
-    pub fn run(&mut self, statement: &str) -> Result<(), WireError> {
-        self.query(statement, self.patience).map(drop)
+    pub fn run_statement(&mut self, statement: &str) -> Result<(), PostgresWireError> {
+        self.query_within(statement, self.patience).map(drop)
     }
 
     /// Performs a statement that must end within `allowed`.
-    pub fn run_within(&mut self, statement: &str, allowed: Duration) -> Result<(), WireError> {
-        self.query(statement, allowed).map(drop)
+    pub fn run_within(&mut self, statement: &str, allowed: Duration) -> Result<(), PostgresWireError> {
+        self.query_within(statement, allowed).map(drop)
     }
 
     /// The rows that answer a control query, which the server has at hand.
-    pub fn rows(&mut self, question: &str) -> Result<TextRows, WireError> {
-        self.query(question, CONTROL_ANSWER.min(self.patience))
+    pub fn query_rows(&mut self, question: &str) -> Result<TextRows, PostgresWireError> {
+        self.query_within(question, CONTROL_ANSWER.min(self.patience))
     }
 
     /// The number that answers a question about data, which may take as long as a statement; 0 if it has no row.
-    pub fn number_patiently(&mut self, question: &str) -> Result<u64, WireError> {
-        let rows = self.query(question, self.patience)?;
+    pub fn number_patiently(&mut self, question: &str) -> Result<u64, PostgresWireError> {
+        let rows = self.query_within(question, self.patience)?;
         Ok(first_number(&rows, question)?.unwrap_or_default())
     }
 
-    fn query(&mut self, statement: &str, allowed: Duration) -> Result<TextRows, WireError> {
+    fn query_within(&mut self, statement: &str, allowed: Duration) -> Result<TextRows, PostgresWireError> {
         self.put_text(statement)?;
-        self.stream.set_deadline(Some(Deadline::after(allowed)));
-        let answer = match self.send() {
-            Ok(()) => self.collect(AnswerBudget::full()),
+        self.stream.set_deadline(Some(Deadline::from_now(allowed)));
+        let answer = match self.send_command() {
+            Ok(()) => self.collect_rows(AnswerBudget::full()),
             Err(error) => Err(error.into()),
         };
         self.stream.set_deadline(None);
-        if matches!(answer, Err(WireError::Io(_))) {
+        if matches!(answer, Err(PostgresWireError::Io(_))) {
             self.stream.shut_down();
         }
         answer
     }
 
-    fn log_in(&mut self, login: &Login, budget: &mut AnswerBudget) -> Result<(), WireError> {
+    fn log_in(&mut self, login: &PostgresLogin, budget: &mut AnswerBudget) -> Result<(), PostgresWireError> {
         let mut scram = None;
         loop {
             let (tag, body) = self.message_within(budget)?;
@@ -200,46 +205,46 @@ impl Wire {
                 b'E' => return Err(server_error(body)),
                 _ => continue,
             };
-            let (kind, data) = request.split_first_chunk::<4>().ok_or_else(nonsense)?;
+            let (kind, data) = request.split_first_chunk::<4>().ok_or_else(malformed_message)?;
             match i32::from_be_bytes(*kind) {
                 AUTHENTICATED => return Ok(()),
                 kind => self.authenticate(login, kind, data, &mut scram)?,
             }
-            self.send()?;
+            self.send_command()?;
         }
     }
 
-    /// Answers a request for a proof of who logs in.
+    /// Answers a request to prove the user's identity.
     fn authenticate(
         &mut self,
-        login: &Login,
+        login: &PostgresLogin,
         kind: i32,
         data: &[u8],
         scram: &mut Option<ScramSha256>,
-    ) -> Result<(), WireError> {
-        let password = || login.password.ok_or_else(no_password);
+    ) -> Result<(), PostgresWireError> {
         match kind {
             CLEAR_TEXT if self.stream.is_open_to_others() => {
                 let why = "the server wants the password in clear text over the network; set its pg_hba.conf to scram-sha-256, or use \
                            `sslmode=require` or stronger";
-                return Err(explained(ErrorKind::PermissionDenied, why).into());
+                return Err(explained_error(ErrorKind::PermissionDenied, why).into());
             }
-            CLEAR_TEXT => frontend::password_message(password()?.as_bytes(), &mut self.out)?,
+            CLEAR_TEXT => frontend::password_message(login.require_password()?.as_bytes(), &mut self.out)?,
             MD5 => {
-                let salt = *data.first_chunk::<4>().ok_or_else(nonsense)?;
-                let hash = md5_hash(login.user.as_bytes(), password()?.as_bytes(), salt);
+                let salt = *data.first_chunk::<4>().ok_or_else(malformed_message)?;
+                let hash = md5_hash(login.user.as_bytes(), login.require_password()?.as_bytes(), salt);
                 frontend::password_message(hash.as_bytes(), &mut self.out)?;
             }
             SASL => {
-                let begun = scram.insert(ScramSha256::new(password()?.as_bytes(), ChannelBinding::unsupported()));
+                let begun =
+                    scram.insert(ScramSha256::new(login.require_password()?.as_bytes(), ChannelBinding::unsupported()));
                 frontend::sasl_initial_response(SCRAM_SHA_256, begun.message(), &mut self.out)?;
             }
             SASL_CONTINUE => {
-                let begun = scram.as_mut().ok_or_else(nonsense)?;
+                let begun = scram.as_mut().ok_or_else(malformed_message)?;
                 begun.update(data).map_err(wrong_scram)?;
                 frontend::sasl_response(begun.message(), &mut self.out)?;
             }
-            SASL_FINAL => scram.as_mut().ok_or_else(nonsense)?.finish(data).map_err(wrong_scram)?,
+            SASL_FINAL => scram.as_mut().ok_or_else(malformed_message)?.finish(data).map_err(wrong_scram)?,
             kind => {
                 let name = match kind {
                     2 => "Kerberos",
@@ -251,13 +256,13 @@ impl Wire {
                     "the server asks for an authentication method that plimsoll does not have ({name}, number {kind}); use a role with \
                      scram-sha-256"
                 );
-                return Err(explained(ErrorKind::Unsupported, text).into());
+                return Err(explained_error(ErrorKind::Unsupported, text).into());
             }
         }
         Ok(())
     }
 
-    fn send(&mut self) -> io::Result<()> {
+    fn send_command(&mut self) -> io::Result<()> {
         let sent = self.stream.write_all(&self.out);
         self.out.clear();
         sent
@@ -266,9 +271,9 @@ impl Wire {
     /// Takes all messages of an answer, up to the one with which the server waits for the next command. If a non-blocking socket has no
     /// more for now, the next call goes on from there.
     #[inline]
-    fn until_ready(&mut self) -> Result<(), WireError> {
+    fn until_ready(&mut self) -> Result<(), PostgresWireError> {
         loop {
-            match self.message()? {
+            match self.next_message()? {
                 (b'Z', _) => return self.failed.take().map_or(Ok(()), Err),
                 (b'D', body) => look_at(body),
                 (b'E', body) => {
@@ -281,7 +286,7 @@ impl Wire {
     }
 
     /// The same for a control query: its rows, as far as `budget` allows.
-    fn collect(&mut self, mut budget: AnswerBudget) -> Result<TextRows, WireError> {
+    fn collect_rows(&mut self, mut budget: AnswerBudget) -> Result<TextRows, PostgresWireError> {
         let mut rows = Vec::new();
         loop {
             let message = match self.message_within(&mut budget) {
@@ -292,7 +297,7 @@ impl Wire {
             match message {
                 (b'Z', _) => return self.failed.take().map_or(Ok(rows), Err),
                 (b'D', body) => {
-                    let columns = columns(body).ok_or_else(nonsense)?;
+                    let columns = row_values(body).ok_or_else(malformed_message)?;
                     budget.spend_row(columns.len())?;
                     rows.push(columns);
                 }
@@ -307,8 +312,8 @@ impl Wire {
 
     /// The next message: its tag and body.
     #[inline]
-    fn message(&mut self) -> io::Result<(u8, &[u8])> {
-        let length = self.length()?;
+    fn next_message(&mut self) -> io::Result<(u8, &[u8])> {
+        let length = self.next_length()?;
         self.inbox.peek(length, &mut self.stream)?;
         let message = self.inbox.take(length);
         Ok((message[0], &message[HEADER..]))
@@ -316,16 +321,16 @@ impl Wire {
 
     /// The next message, if `budget` has room for it: the buffer would grow to its length.
     fn message_within(&mut self, budget: &mut AnswerBudget) -> io::Result<(u8, &[u8])> {
-        budget.spend_bytes(self.length()?)?;
-        self.message()
+        budget.spend_bytes(self.next_length()?)?;
+        self.next_message()
     }
 
     /// The length of the next message with its header.
     #[inline]
-    fn length(&mut self) -> io::Result<usize> {
+    fn next_length(&mut self) -> io::Result<usize> {
         let header = self.inbox.peek(HEADER, &mut self.stream)?;
         let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
-        if (4..MESSAGE_MAX).contains(&length) { Ok(1 + length) } else { Err(nonsense()) }
+        if (4..MESSAGE_MAX).contains(&length) { Ok(1 + length) } else { Err(malformed_message()) }
     }
 }
 
@@ -338,18 +343,33 @@ const SASL_CONTINUE: i32 = 11;
 const SASL_FINAL: i32 = 12;
 
 /// Asks for TLS on `stream`, and encrypts it.
-pub fn encrypt(mut stream: PlainStream, tls: &Tls) -> io::Result<ServerStream> {
+pub fn start_tls(mut stream: PlainStream, tls: &TlsConnector) -> io::Result<ServerStream> {
     let mut request = BytesMut::new();
     frontend::ssl_request(&mut request);
     stream.write_all(&request)?;
-    // One byte, and nothing of what somebody on the way may have put behind it.
+    // One byte, and nothing that an attacker on the way may have put behind it.
     let mut answer = [0];
     stream.read_exact(&mut answer)?;
     match answer {
-        [b'S'] => tls.over(stream).map(ServerStream::Encrypted),
+        [b'S'] => tls.encrypt(stream).map(ServerStream::Encrypted),
         [b'N'] => Err(tls.is_missing()),
-        _ => Err(nonsense()),
+        _ => Err(malformed_message()),
     }
+}
+
+/// Writes a value as text, so that the server converts it to the column's type.
+#[inline]
+fn put_value(
+    arg: &SqlArg,
+    text: &[u8],
+    out: &mut BytesMut,
+) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+    match *arg {
+        SqlArg::Int(value) => write!(out, "{value}")?,
+        SqlArg::Float(value) => write!(out, "{value}")?,
+        SqlArg::Text { start, len } => out.extend_from_slice(&text[start as usize..][..len as usize]),
+    }
+    Ok(IsNull::No)
 }
 
 /// Looks at a row, as a client would.
@@ -358,12 +378,12 @@ fn look_at(row: &[u8]) {
     std::hint::black_box(row.first());
 }
 
-impl Drop for Wire {
+impl Drop for PostgresWire {
     /// A server logs a client that does not take its leave as lost.
     fn drop(&mut self) {
         self.out.clear();
         frontend::terminate(&mut self.out);
-        let _ = self.send();
+        let _ = self.send_command();
     }
 }
 
@@ -372,8 +392,8 @@ fn too_long() -> io::Error {
 }
 
 #[cold]
-fn nonsense() -> io::Error {
-    explained(
+fn malformed_message() -> io::Error {
+    explained_error(
         ErrorKind::InvalidData,
         "the server does not keep to the PostgreSQL protocol: it sent a malformed message",
     )
@@ -381,25 +401,27 @@ fn nonsense() -> io::Error {
 
 fn no_password() -> io::Error {
     let text = "the server asks for a password, and none was given; set PLIMSOLL_PASSWORD or use --password-file FILE";
-    explained(ErrorKind::PermissionDenied, text)
+    explained_error(ErrorKind::PermissionDenied, text)
 }
 
 /// The error of a server whose part of SCRAM is wrong: it does not know the password, or is not the server that it claims to be.
 fn wrong_scram(error: io::Error) -> io::Error {
-    explained(ErrorKind::PermissionDenied, format!("the server failed to authenticate itself (SCRAM): {error}"))
+    explained_error(ErrorKind::PermissionDenied, format!("the server failed to authenticate itself (SCRAM): {error}"))
 }
 
 /// The error in the body of an ErrorResponse: fields of a letter and a text.
 #[cold]
-fn server_error(body: &[u8]) -> WireError {
+fn server_error(body: &[u8]) -> PostgresWireError {
     let fields: Vec<String> =
         body.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned()).collect();
-    let field = |letter: char| fields.iter().find_map(|field| field.strip_prefix(letter)).unwrap_or_default();
-    WireError::Server { code: field('C').to_owned(), text: format!("{} {}: {}", field('S'), field('C'), field('M')) }
+    // Severity, SQLSTATE and message.
+    let [severity, code, message] =
+        ['S', 'C', 'M'].map(|letter| fields.iter().find_map(|field| field.strip_prefix(letter)).unwrap_or_default());
+    PostgresWireError::Server { code: code.to_owned(), text: format!("{severity} {code}: {message}") }
 }
 
 /// The values of a row: their number, then each with its length, -1 for NULL; `None` if it is malformed.
-fn columns(row: &[u8]) -> Option<Vec<Option<String>>> {
+fn row_values(row: &[u8]) -> Option<Vec<Option<String>>> {
     let (count, mut rest) = row.split_first_chunk::<2>()?;
     let mut columns = Vec::new();
     for _ in 0..u16::from_be_bytes(*count) {
@@ -423,10 +445,10 @@ mod tests {
     use std::net::TcpStream;
     use std::os::unix::net::UnixStream;
 
-    const LOGIN: Login = Login { user: "u", password: Some("canary"), database: "d", schema: None };
+    const LOGIN: PostgresLogin = PostgresLogin { user: "u", password: Some("canary"), database: "d", schema: None };
 
     /// A connection on which the server has sent `bytes` and sends no more.
-    fn answered(bytes: &[u8]) -> Wire {
+    fn answered(bytes: &[u8]) -> PostgresWire {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(bytes).unwrap();
         theirs.shutdown(std::net::Shutdown::Write).unwrap();
@@ -435,14 +457,14 @@ mod tests {
         wire(ours, Duration::from_secs(60))
     }
 
-    fn wire(ours: UnixStream, patience: Duration) -> Wire {
+    fn wire(ours: UnixStream, patience: Duration) -> PostgresWire {
         let stream = ServerStream::Plain(ours.into());
-        Wire { stream, patience, out: BytesMut::new(), inbox: RecvBuffer::new(), failed: None }
+        PostgresWire { stream, patience, out: BytesMut::new(), inbox: RecvBuffer::new(), failed: None }
     }
 
-    fn why(error: WireError) -> String {
+    fn why(error: PostgresWireError) -> String {
         match error {
-            WireError::Io(error) => explanation(&error).expect("an explanation").to_owned(),
+            PostgresWireError::Io(error) => explanation(&error).expect("an explanation").to_owned(),
             error => panic!("{error:?}"),
         }
     }
@@ -453,7 +475,7 @@ mod tests {
         let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut theirs, _) = listener.accept().unwrap();
         theirs.write_all(b"R\0\0\0\x08\0\0\0\x03").unwrap();
-        let opened = Wire::open(ServerStream::Plain(ours.into()), &LOGIN, CONTROL_ANSWER);
+        let opened = PostgresWire::open(ServerStream::Plain(ours.into()), &LOGIN, CONTROL_ANSWER);
         let text = why(opened.err().expect("a refusal"));
         assert!(text.contains("scram-sha-256") && text.contains("sslmode=require"), "{text}");
         let mut sent = Vec::new();
@@ -463,12 +485,12 @@ mod tests {
 
     #[test]
     fn a_login_that_cannot_be_made_has_its_reason() {
-        let refused = |login: &Login, bytes: &[u8]| {
+        let refused = |login: &PostgresLogin, bytes: &[u8]| {
             let (ours, mut theirs) = UnixStream::pair().unwrap();
             theirs.write_all(bytes).unwrap();
-            why(Wire::open(ServerStream::Plain(ours.into()), login, CONTROL_ANSWER).err().expect("a refusal"))
+            why(PostgresWire::open(ServerStream::Plain(ours.into()), login, CONTROL_ANSWER).err().expect("a refusal"))
         };
-        let without = Login { password: None, ..LOGIN };
+        let without = PostgresLogin { password: None, ..LOGIN };
         for kind in [3, 10] {
             let text = refused(&without, &[b"R\0\0\0\x08\0\0\0", &[kind][..]].concat());
             assert!(text.contains("PLIMSOLL_PASSWORD") && text.contains("--password-file"), "{text}");
@@ -481,21 +503,21 @@ mod tests {
     #[test]
     fn rows_and_nulls_are_taken_apart_and_malformed_rows_are_none() {
         let row = b"\0\x03\0\0\0\x02on\xff\xff\xff\xff\0\0\0\0";
-        assert_eq!(columns(row), Some(vec![Some("on".into()), None, Some(String::new())]));
+        assert_eq!(row_values(row), Some(vec![Some("on".into()), None, Some(String::new())]));
         for length in 0..row.len() {
-            assert_eq!(columns(&row[..length]), None, "{length}");
+            assert_eq!(row_values(&row[..length]), None, "{length}");
         }
-        assert_eq!(columns(b"\0\x01\0\0\0\0x"), None);
-        assert_eq!(columns(b"\xff\xff\0\0\0\0"), None);
+        assert_eq!(row_values(b"\0\x01\0\0\0\0x"), None);
+        assert_eq!(row_values(b"\xff\xff\0\0\0\0"), None);
     }
 
     #[test]
     fn an_error_is_returned_when_the_server_is_ready_again() {
         let error = b"E\0\0\0\x28SERROR\0C40001\0Mcould not serialize\0\0";
         let bytes = [&error[..], b"Z\0\0\0\x05I"].concat();
-        let collected = answered(&bytes).collect(AnswerBudget::full()).map(drop);
+        let collected = answered(&bytes).collect_rows(AnswerBudget::full()).map(drop);
         for answer in [answered(&bytes).until_ready(), collected] {
-            let Err(WireError::Server { code, text }) = answer else { panic!("no error") };
+            let Err(PostgresWireError::Server { code, text }) = answer else { panic!("no error") };
             assert_eq!((code.as_str(), text.as_str()), ("40001", "ERROR 40001: could not serialize"));
         }
     }
@@ -503,10 +525,10 @@ mod tests {
     #[test]
     fn a_server_that_hangs_up_or_sends_nonsense_is_an_error_of_the_connection() {
         for bytes in [&b""[..], b"Z\0\0", b"D\0\0\0\x01", b"D\xff\xff\xff\xff"] {
-            assert!(matches!(answered(bytes).until_ready(), Err(WireError::Io(_))), "{bytes:?}");
-            assert!(matches!(answered(bytes).rows("SELECT 1"), Err(WireError::Io(_))), "{bytes:?}");
+            assert!(matches!(answered(bytes).until_ready(), Err(PostgresWireError::Io(_))), "{bytes:?}");
+            assert!(matches!(answered(bytes).query_rows("SELECT 1"), Err(PostgresWireError::Io(_))), "{bytes:?}");
         }
-        assert!(why(answered(b"D\0\0\0\x06\0\x01").rows("SELECT 1").unwrap_err()).contains("malformed"));
+        assert!(why(answered(b"D\0\0\0\x06\0\x01").query_rows("SELECT 1").unwrap_err()).contains("malformed"));
     }
 
     #[test]
@@ -514,8 +536,8 @@ mod tests {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let mut wire = wire(ours, Duration::from_millis(50));
         theirs.write_all(b"D\0").unwrap();
-        assert_eq!(why(wire.rows("SELECT 1").unwrap_err()), "the server gave no complete answer within 0.05 s");
-        assert!(matches!(wire.rows("SELECT 2"), Err(WireError::Io(_))));
+        assert_eq!(why(wire.query_rows("SELECT 1").unwrap_err()), "the server gave no complete answer within 0.05 s");
+        assert!(matches!(wire.query_rows("SELECT 2"), Err(PostgresWireError::Io(_))));
         let mut sent = Vec::new();
         theirs.read_to_end(&mut sent).unwrap();
         assert!(sent.ends_with(b"SELECT 1\0"), "nothing is sent after the error");
@@ -529,10 +551,10 @@ mod tests {
             let (ours, mut theirs) = UnixStream::pair().unwrap();
             let flood = message.repeat(1 << 10);
             let server = std::thread::spawn(move || while theirs.write_all(&flood).is_ok() {});
-            let text = why(wire(ours, Duration::from_secs(60)).run("VACUUM").unwrap_err());
+            let text = why(wire(ours, Duration::from_secs(60)).run_statement("VACUUM").unwrap_err());
             assert!(text.contains(expected), "{text}");
             server.join().unwrap();
         }
-        assert!(why(answered(b"N\x01\0\0\0").rows("SELECT 1").unwrap_err()).contains("16 MiB"));
+        assert!(why(answered(b"N\x01\0\0\0").query_rows("SELECT 1").unwrap_err()).contains("16 MiB"));
     }
 }

@@ -4,7 +4,7 @@
 //! ticker is a sum over cores without a lock of the writers; a property takes the database's mutex for as long as it takes to look.
 
 use super::COUNTERS;
-use crate::counters::{CounterQuery, source};
+use crate::counters::{CounterQuery, queried_source};
 use ::rocksdb::statistics::Ticker;
 use ::rocksdb::{DB, Options};
 use model::CounterSource;
@@ -16,44 +16,44 @@ const STALLS: &str = "rocksdb.cf-write-stall-stats";
 
 /// The source of `database`.
 pub fn source_of(database: Arc<DB>, options: Options) -> Box<dyn CounterSource> {
-    source(&COUNTERS, "rocksdb", Statistics { database, options })
+    queried_source(&COUNTERS, "rocksdb", TickerStatistics { database, options })
 }
 
-struct Statistics {
+struct TickerStatistics {
     database: Arc<DB>,
     options: Options,
 }
 
-impl CounterQuery for Statistics {
+impl CounterQuery for TickerStatistics {
     fn connect(&mut self) -> Option<()> {
         Some(())
     }
 
-    fn values(&mut self) -> Option<HashMap<String, String>> {
+    fn read_values(&mut self) -> Option<HashMap<String, String>> {
         let names = COUNTERS.counters.iter().map(|counter| counter.known_as());
-        Some(names.filter_map(|name| Some((name.to_owned(), self.value(name)?))).collect())
+        Some(names.filter_map(|name| Some((name.to_owned(), self.value_of(name)?))).collect())
     }
 }
 
-impl Statistics {
-    fn value(&self, name: &str) -> Option<String> {
-        if let Some(tickers) = name.split('+').map(ticker).collect::<Option<Vec<Ticker>>>() {
+impl TickerStatistics {
+    fn value_of(&self, name: &str) -> Option<String> {
+        if let Some(tickers) = name.split('+').map(ticker_of).collect::<Option<Vec<Ticker>>>() {
             let sum: u64 = tickers.into_iter().map(|ticker| self.options.get_ticker_count(ticker)).sum();
             return Some(sum.to_string());
         }
         match name.starts_with("rocksdb.") {
             true => self.database.property_value(name).ok()?,
-            false => among(&self.database.property_value(STALLS).ok()??, name),
+            false => value_among(&self.database.property_value(STALLS).ok()??, name),
         }
     }
 }
 
-fn ticker(name: &str) -> Option<Ticker> {
+fn ticker_of(name: &str) -> Option<Ticker> {
     Ticker::iter().copied().find(|ticker| ticker.name() == name)
 }
 
 /// The value of `name` in `..., name: value, ...`.
-fn among(stalls: &str, name: &str) -> Option<String> {
+fn value_among(stalls: &str, name: &str) -> Option<String> {
     let found = stalls.split([',', '\n']).find_map(|part| part.trim().strip_prefix(name)?.strip_prefix(": "));
     found.map(str::to_owned)
 }
@@ -94,7 +94,10 @@ mod tests {
     #[test]
     fn stalls_are_found_by_name_wherever_they_stand() {
         let text = "Write Stall (count): a-delays: 5, total-delays: 3, total-stops: 2\ninterval: 5 total count\n";
-        assert_eq!((among(text, "total-delays"), among(text, "total-stops")), (Some("3".into()), Some("2".into())));
-        assert_eq!(among(text, "delays"), None);
+        assert_eq!(
+            (value_among(text, "total-delays"), value_among(text, "total-stops")),
+            (Some("3".into()), Some("2".into()))
+        );
+        assert_eq!(value_among(text, "delays"), None);
     }
 }

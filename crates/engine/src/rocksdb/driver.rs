@@ -3,7 +3,7 @@
 //! In: operations. Out: batches and values. Limits: keys are got one after the other, as fjall's are.
 
 use super::options;
-use crate::kv::Store;
+use crate::kv::KvStore;
 use ::rocksdb::{DB, Error, ErrorKind, ReadOptions, WriteBatch, WriteOptions};
 use model::{FailureClass, KvEntry, KvOp, Params};
 use std::path::Path;
@@ -19,17 +19,17 @@ pub struct RocksdbStore {
 }
 
 impl RocksdbStore {
-    /// Those of `database`, written as `params` say.
+    /// Those of `database`, written as `params` ask.
     pub fn new(database: Arc<DB>, params: &Params) -> RocksdbStore {
         RocksdbStore { database, reads: ReadOptions::default(), writes: options::of_writes(params), key: Vec::new() }
     }
 }
 
-impl Store for RocksdbStore {
+impl KvStore for RocksdbStore {
     type Error = Error;
     const ENGINE: &'static str = "rocksdb";
 
-    fn put(&mut self, op: &KvOp) -> Result<(), Error> {
+    fn put_batch(&mut self, op: &KvOp) -> Result<(), Error> {
         let mut batch = WriteBatch::with_capacity_bytes(packed_len(op));
         for entry in &op.entries {
             batch.put(full_key(&mut self.key, op, entry), op.value(entry));
@@ -40,16 +40,16 @@ impl Store for RocksdbStore {
         self.database.write_opt(batch, &self.writes)
     }
 
-    fn get(&mut self, op: &KvOp, entry: &KvEntry) -> Result<Option<usize>, Error> {
+    fn get_value(&mut self, op: &KvOp, entry: &KvEntry) -> Result<Option<usize>, Error> {
         let value = self.database.get_pinned_opt(full_key(&mut self.key, op, entry), &self.reads)?;
         Ok(value.map(|value| std::hint::black_box(&value).len()))
     }
 
-    fn class(error: &Error, _: &Path) -> FailureClass {
+    fn failure_class(error: &Error, _: &Path) -> FailureClass {
         class_of(error)
     }
 
-    fn text(error: &Error, _: &Path) -> String {
+    fn describe_error(error: &Error, _: &Path) -> String {
         error.to_string()
     }
 }

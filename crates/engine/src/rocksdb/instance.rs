@@ -7,11 +7,11 @@
 use super::driver::{RocksdbStore, class_of};
 use super::{RULES, counters, options};
 use crate::data_description::DataDescription;
-use crate::engine::{DataSpace, Instance, InstanceReport, Start, WorkloadClients, loaders_for};
+use crate::engine::{DataSpace, Instance, InstanceReport, StartContext, WorkloadClients, loaders_for};
 use crate::kv::{KvDriver, program_of};
 use crate::maintenance::{self, Maintenance};
 use crate::periodic::PeriodicTask;
-use crate::server::variables::Variables;
+use crate::server::variables::ServerVariables;
 use crate::sql::OpFailure;
 use ::rocksdb::{DB, Error, Options, WaitForCompactOptions};
 use host::data_dir::DataDir;
@@ -22,9 +22,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use workload::{BackgroundOps, Kind, OpStream};
+use workload::{BackgroundOps, OpKindDef, OpStream};
 
-/// The release that the crate in Cargo.lock compiles; the library says it in a file only when a database is open.
+/// The release that the crate in Cargo.lock compiles; the library writes it to a file only when a database is open.
 pub const VERSION: &str = "11.8.1";
 
 /// What is read back as facts of every point.
@@ -43,15 +43,15 @@ const FACTS: [&str; 10] = [
 
 /// A running database.
 pub struct RocksDb {
-    /// Syncs the log where durability is `os`.
+    /// Syncs the log once a second if durability is `os`.
     syncer: Option<PeriodicTask>,
     database: Arc<DB>,
     /// Hold the statistics.
     options: Options,
     params: Params,
-    variables: Variables,
+    variables: ServerVariables,
     made_for: DataDescription,
-    /// Where RocksDB has its files, in
+    /// The directory of RocksDB's files, in
     data: PathBuf,
     /// the last: fields are dropped in order, and files go after those that have them open.
     dir: DataDir,
@@ -59,24 +59,24 @@ pub struct RocksDb {
 
 impl RocksDb {
     /// Opens a new one.
-    pub fn start(start: &Start) -> Result<RocksDb, TargetError> {
+    pub fn start(start: &StartContext) -> Result<RocksDb, TargetError> {
         let params = start.trial.target.params.clone();
-        let variables = RULES.variables(&params);
+        let variables = RULES.variables_in(&params);
         let options = options::from_params(&params, &variables)?;
         let mut dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         let data = dir.own_directory("rocksdb")?;
         let opened = DB::open(&options, &data).map_err(engine_error("open a new database in", dir.path()));
-        let database = Arc::new(opened.map_err(|error| RULES.blamed(&variables, error))?);
+        let database = Arc::new(opened.map_err(|error| RULES.blame(&variables, error))?);
         let syncer = sync_each_second(&database, &params)?;
         let made_for = DataDescription::new(start);
         let made = RocksDb { syncer, database, options, params, variables, made_for, data, dir };
         let found = options::read_back(&made.data);
-        RULES.known(&made.variables, |name| found.get(name).cloned()).map(|()| made)
+        RULES.check_known(&made.variables, |name| found.get(name).cloned()).map(|()| made)
     }
 
-    fn part_clients(
+    fn stream_clients(
         &self,
-        kinds: &[Kind],
+        kinds: &[OpKindDef],
         part: &OpStream<KvOp>,
         background: Option<&BackgroundOps<KvOp>>,
         clients: u32,
@@ -87,7 +87,7 @@ impl RocksDb {
         })
     }
 
-    fn durability(&self, found: &BTreeMap<String, String>) -> String {
+    fn durability_from(&self, found: &BTreeMap<String, String>) -> String {
         match found.get("manual_wal_flush").map(String::as_str) {
             Some("true") => "none".into(),
             // Whether a batch is synced is no option of the database but of each write.
@@ -102,7 +102,7 @@ impl Instance for RocksDb {
         let read_back = |name: &str| found.get(name).cloned();
         let own = [
             Fact::new("engine.version", read_back("rocksdb_version").unwrap_or_else(|| VERSION.into())),
-            Fact::new("durability", self.durability(&found)),
+            Fact::new("durability", self.durability_from(&found)),
             Fact::new(
                 "rocksdb.crc32c",
                 if cfg!(target_feature = "sse4.2") { "by the processor" } else { "in software" },
@@ -114,40 +114,40 @@ impl Instance for RocksDb {
         let known = FACTS.into_iter().filter(|name| !set.contains(name));
         let settings = known.filter_map(|name| Some(Fact::new(format!("rocksdb.{name}"), read_back(name)?)));
         let facts =
-            own.into_iter().chain(cache).chain(settings).chain(RULES.facts(&self.variables, read_back)).collect();
-        let warnings = RULES.warnings(&self.variables, |name| found.get(name).cloned());
+            own.into_iter().chain(cache).chain(settings).chain(RULES.facts_of(&self.variables, read_back)).collect();
+        let warnings = RULES.warnings_of(&self.variables, |name| found.get(name).cloned());
         InstanceReport { facts, warnings, processes: Vec::new() }
     }
 
-    fn loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
+    fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
         let program = program_of(trial, &self.made_for.sequence)?;
         let Some(load) = &program.load else { return Ok(None) };
-        Ok(Some(self.part_clients(&program.kinds, load, None, loaders_for(load.ops))))
+        Ok(Some(self.stream_clients(&program.kinds, load, None, loaders_for(load.ops))))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
-        quiesce(&self.database).map_err(engine_error("flush", self.dir.path()))?;
+        quiesce_database(&self.database).map_err(engine_error("flush", self.dir.path()))?;
         let tables = self.database.live_files().map_err(engine_error("list the tables in", self.dir.path()))?;
         self.dir.seal(tables.iter().map(|table| table.num_entries - table.num_deletions).sum())?;
         Ok(Vec::new())
     }
 
-    fn clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
-        self.made_for.check(&self.dir, trial)?;
+    fn make_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
+        self.made_for.check_dir(&self.dir, trial)?;
         let program = program_of(trial, &self.made_for.sequence)?;
         if program.drains {
             let drain = RocksdbDrain { database: self.database.clone(), directory: self.dir.path().into() };
             return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.load.clients, &drain));
         }
-        Ok(self.part_clients(&program.kinds, &program.run, program.background.as_ref(), trial.load.clients))
+        Ok(self.stream_clients(&program.kinds, &program.run, program.background.as_ref(), trial.load.clients))
     }
 
-    fn sources(&self) -> Vec<Box<dyn CounterSource>> {
+    fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {
         vec![counters::source_of(self.database.clone(), self.options.clone())]
     }
 
-    fn trouble(&self) -> Option<String> {
-        let of_syncs = self.syncer.as_ref().and_then(PeriodicTask::failure);
+    fn describe_trouble(&self) -> Option<String> {
+        let of_syncs = self.syncer.as_ref().and_then(PeriodicTask::first_failure);
         of_syncs.or_else(|| {
             let errors = self.database.property_int_value("rocksdb.background-errors").ok().flatten();
             let errors = errors.filter(|errors| *errors > 0)?;
@@ -155,10 +155,9 @@ impl Instance for RocksDb {
         })
     }
 
-    fn space(&self) -> DataSpace {
+    fn measure_space(&self) -> DataSpace {
         // The write-ahead logs, and the log of which tables there are: both take room in advance, 70 and 4 MiB.
-        let is_log = |name: &str| name.ends_with(".log") || name.starts_with("MANIFEST-");
-        let logs = self.dir.footprint_of(&|path| path.file_name().and_then(OsStr::to_str).is_some_and(is_log));
+        let logs = self.dir.footprint_of(&is_log);
         DataSpace { total: self.dir.footprint(), logs: Some(logs), rows: self.dir.amount() }
     }
 
@@ -170,9 +169,14 @@ impl Instance for RocksDb {
     }
 }
 
+fn is_log(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    name.ends_with(".log") || name.starts_with("MANIFEST-")
+}
+
 /// Writes out what is in memory, syncs, and waits until no compaction is running or due: else they would come during the run and
 /// be counted there.
-fn quiesce(database: &DB) -> Result<(), Error> {
+fn quiesce_database(database: &DB) -> Result<(), Error> {
     let mut wait = WaitForCompactOptions::default();
     wait.set_flush(true);
     database.wait_for_compact(&wait)?;
@@ -194,12 +198,12 @@ impl Maintenance for RocksdbDrain {
         format!("rocksdb in `{}`", shown(&self.directory))
     }
 
-    fn open(&self) -> Result<(), OpFailure> {
+    fn open_connection(&self) -> Result<(), OpFailure> {
         Ok(())
     }
 
-    fn perform(&self, (): &mut (), _: &KvOp) -> Result<(), OpFailure> {
-        quiesce(&self.database).map_err(|error| OpFailure { class: class_of(&error), text: error.to_string() })
+    fn perform_op(&self, (): &mut (), _: &KvOp) -> Result<(), OpFailure> {
+        quiesce_database(&self.database).map_err(|error| OpFailure { class: class_of(&error), text: error.to_string() })
     }
 }
 
@@ -218,9 +222,10 @@ fn sync_each_second(database: &Arc<DB>, params: &Params) -> Result<Option<Period
         return Ok(None);
     }
     let database = database.clone();
-    let did_not_hold = |error: Error| format!("durability = `os` did not hold: rocksdb cannot sync: {error}");
-    let sync = move || database.flush_wal(true).map_err(did_not_hold);
-    let syncer = PeriodicTask::start("rocksdb-sync", sync);
+    let syncer = PeriodicTask::start("rocksdb-sync", move || {
+        let synced = database.flush_wal(true);
+        synced.map_err(|error| format!("durability = `os` did not hold: rocksdb cannot sync: {error}"))
+    });
     syncer.map(Some).map_err(|error| TargetError::Failed(format!("cannot start a thread that syncs: {error}")))
 }
 

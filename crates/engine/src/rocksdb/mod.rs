@@ -20,10 +20,10 @@ mod instance;
 mod options;
 
 use crate::counters::{ServerSource, grows, level};
-use crate::engine::{EngineDef, EngineLocation, Instance, Start, depth_one_only};
+use crate::engine::{EngineDef, EngineLocation, Instance, StartContext, depth_one_only};
 use crate::kv::program_of;
 use crate::params;
-use crate::server::variables::Rules;
+use crate::server::variables::VariableRules;
 use host::error::TargetError;
 use model::{Bytes, CounterRole, Entry, Family, ParamDef, ParamKind, ParamRole, Trial};
 use workload::SequenceState;
@@ -43,14 +43,14 @@ pub static ROCKSDB: EngineDef = EngineDef {
     // more before it is written; two memtables wait to be flushed and the third is being filled.
     disk_peak: |data, _| Bytes(2 * data.0 + (256 << 20)),
     version,
-    check,
+    check: check_trial,
     start,
 };
 
 /// Its counter source.
 const SOURCES: &[&ServerSource] = &[&COUNTERS];
 
-/// Known as RocksDB's tickers and properties; names and units are those of the source `myrocks` where the meaning is the same.
+/// Known as RocksDB's tickers and properties; names and units are those of the source `myrocks` if the meaning is the same.
 static COUNTERS: ServerSource = ServerSource {
     name: "rocksdb",
     help: "write-ahead log, flushes, compactions and stalls of RocksDB, as reported by its statistics and \
@@ -122,8 +122,8 @@ const OPTIONS: ParamDef = ParamDef {
     used_if: None,
 };
 
-/// What plans may not say of RocksDB.
-const RULES: Rules = Rules {
+/// What plans may not set.
+const RULES: VariableRules = VariableRules {
     server: "rocksdb",
     by_parameter: &[("manual_wal_flush", "durability"), ("block_cache", "cache")],
     closed: &[
@@ -140,11 +140,11 @@ const RULES: Rules = Rules {
     ],
 };
 
-fn check(trial: &Trial) -> Result<(), TargetError> {
+fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     depth_one_only(trial)?;
     version().map_err(|missing| TargetError::Unsupported(format!("engine `rocksdb`: {missing}")))?;
-    let options = RULES.variables(&trial.target.params);
-    RULES.check(&options)?;
+    let options = RULES.variables_in(&trial.target.params);
+    RULES.check_allowed(&options)?;
     // RocksDB reads several from one text.
     if let Some((name, value)) =
         options.iter().find(|(name, value)| [name, value].iter().any(|text| text.contains([';', '='])))
@@ -162,7 +162,7 @@ fn version() -> Result<String, String> {
 }
 
 #[cfg(feature = "rocksdb")]
-fn start(start: &Start) -> Result<Box<dyn Instance>, TargetError> {
+fn start(start: &StartContext) -> Result<Box<dyn Instance>, TargetError> {
     Ok(Box::new(instance::RocksDb::start(start)?))
 }
 
@@ -174,7 +174,7 @@ fn version() -> Result<String, String> {
 }
 
 #[cfg(not(feature = "rocksdb"))]
-fn start(_: &Start) -> Result<Box<dyn Instance>, TargetError> {
+fn start(_: &StartContext) -> Result<Box<dyn Instance>, TargetError> {
     version().map(|_| unreachable!("it is not there")).map_err(TargetError::Unsupported)
 }
 
@@ -187,7 +187,7 @@ mod tests {
     fn options_that_lead_out_of_the_directory_or_follow_from_a_parameter_are_refused() {
         let refusal = |name: &str, value: &str| {
             let set = Params([(format!("rocksdb.{name}"), Value::Word(value.into()))].into());
-            RULES.check(&RULES.variables(&set)).err().map(|error| error.to_string()).unwrap_or_default()
+            RULES.check_allowed(&RULES.variables_in(&set)).err().map(|error| error.to_string()).unwrap_or_default()
         };
         assert!(refusal("wal_dir", "elsewhere").contains("cannot be set"));
         assert!(refusal("manual_wal_flush", "true").contains("follows from `durability`"));

@@ -1,10 +1,10 @@
-//! The options that RocksDB is opened with, and what it says of them when it is open.
+//! The options that RocksDB is opened with, and their values when it is open.
 //!
 //! In: the parameters of a trial. Out: options; names and values read back. Limits: of what a plan sets, whether a name is known and
 //! a value a good one is RocksDB's to say.
 
 use super::RULES;
-use crate::server::variables::Variables;
+use crate::server::variables::ServerVariables;
 use ::rocksdb::statistics::StatsLevel;
 use ::rocksdb::{BlockBasedOptions, Cache, DBCompressionType, Options, WriteOptions};
 use host::error::TargetError;
@@ -12,7 +12,7 @@ use model::Params;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Ten bits a key keep nine of ten files away from a reader who would look in vain, and more: 1 % false positives.
+/// Ten bits a key keep a reader from looking in vain into 99 of 100 files: 1 % false positives.
 /// (<https://github.com/facebook/rocksdb/wiki/RocksDB-Bloom-Filter>)
 const FILTER_BITS_PER_KEY: f64 = 10.0;
 
@@ -35,18 +35,18 @@ const OF_TABLES: [&str; 14] = [
 ];
 
 /// What a database is opened with.
-pub fn from_params(params: &Params, variables: &Variables) -> Result<Options, TargetError> {
-    let mut ours = ours(params);
+pub fn from_params(params: &Params, variables: &ServerVariables) -> Result<Options, TargetError> {
+    let mut ours = default_options(params);
     let text = text_of(variables);
     if text.is_empty() {
         return Ok(ours);
     }
     let set = ours.get_options_from_string(text);
-    set.map_err(|error| RULES.blamed(variables, TargetError::Failed(format!("rocksdb: {error}"))))
+    set.map_err(|error| RULES.blame(variables, TargetError::Failed(format!("rocksdb: {error}"))))
 }
 
 /// What differs from RocksDB's defaults (docs/journal/2026-11-21-rocksdb.md has why).
-fn ours(params: &Params) -> Options {
+fn default_options(params: &Params) -> Options {
     let mut tables = BlockBasedOptions::default();
     tables.set_block_cache(&Cache::new_lru_cache(params.bytes("cache").0 as usize));
     tables.set_cache_index_and_filter_blocks(true);
@@ -65,14 +65,17 @@ fn ours(params: &Params) -> Options {
 }
 
 /// `a=1;block_based_table_factory={block_size=16K;}`
-fn text_of(variables: &Variables) -> String {
+fn text_of(variables: &ServerVariables) -> String {
     let (of_tables, others): (Vec<_>, Vec<_>) = variables.iter().partition(|(name, _)| OF_TABLES.contains(name));
-    let one_text =
-        |set: &[(&str, &str)]| set.iter().map(|(name, value)| format!("{name}={value};")).collect::<String>();
     match of_tables.is_empty() {
-        true => one_text(&others),
-        false => format!("{}block_based_table_factory={{{}}}", one_text(&others), one_text(&of_tables)),
+        true => join_options(&others),
+        false => format!("{}block_based_table_factory={{{}}}", join_options(&others), join_options(&of_tables)),
     }
+}
+
+/// `a=1;b=2;`
+fn join_options(options: &[(&str, &str)]) -> String {
+    options.iter().map(|(name, value)| format!("{name}={value};")).collect()
 }
 
 /// How each batch is written.
@@ -94,8 +97,9 @@ pub fn read_back(directory: &Path) -> BTreeMap<String, String> {
 }
 
 fn settings_in(text: &str) -> BTreeMap<String, String> {
-    let setting = |line: &str| line.trim().split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
-    text.lines().filter(|line| !line.trim_start().starts_with(['#', '['])).filter_map(setting).collect()
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with(['#', '[']));
+    let settings = lines.filter_map(|line| line.split_once('='));
+    settings.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 #[cfg(test)]
@@ -112,7 +116,7 @@ mod tests {
 
     fn opened(set: &[(&str, &str)]) -> Result<BTreeMap<String, String>, TargetError> {
         let (dir, params) = (tempfile::tempdir().unwrap(), params(set));
-        let options = from_params(&params, &RULES.variables(&params))?;
+        let options = from_params(&params, &RULES.variables_in(&params))?;
         drop(::rocksdb::DB::open(&options, dir.path()).unwrap());
         Ok(read_back(dir.path()))
     }

@@ -26,20 +26,20 @@ impl ServerAccount {
         }
         let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
         let found = account_of(&users, preferred).or_else(|| account_of(&users, "nobody"));
-        let missing = || {
+        found.map(Some).ok_or_else(|| {
             let text = format!("a server does not run as root, and there is neither a user `{preferred}` nor `nobody`");
             TargetError::Unsupported(format!("{text}; run plimsoll as another user"))
-        };
-        found.map(Some).ok_or_else(missing)
+        })
     }
 
     /// Gives `path` to this user.
-    pub fn own(&self, path: &Path) -> Result<(), TargetError> {
+    pub fn give_to(&self, path: &Path) -> Result<(), TargetError> {
         chown(path, Some(self.uid), Some(self.gid)).trying("give away", path)
     }
 
     /// Refuses a place that this user cannot enter.
     pub fn check_way_to(&self, dir: &Path) -> Result<(), TargetError> {
+        // A file is reached only if every directory above it may be entered.
         for place in dir.ancestors() {
             let meta = std::fs::metadata(place).trying("look at", place)?;
             if !self.may_enter(meta.mode(), meta.uid(), meta.gid()) {
@@ -67,8 +67,8 @@ impl ServerAccount {
 /// The user `name` of a file in the format of `/etc/passwd`. A user with root's number is no use.
 fn account_of(users: &str, name: &str) -> Option<ServerAccount> {
     let fields = users.lines().map(|line| line.split(':').collect::<Vec<_>>()).find(|fields| fields[0] == name)?;
-    let number = |at: usize| fields.get(at)?.parse::<u32>().ok().filter(|number| *number != 0);
-    Some(ServerAccount { name: name.into(), uid: number(2)?, gid: number(3)? })
+    let [uid, gid] = [2, 3].map(|at| fields.get(at)?.parse::<u32>().ok().filter(|number| *number != 0));
+    Some(ServerAccount { name: name.into(), uid: uid?, gid: gid? })
 }
 
 #[cfg(test)]

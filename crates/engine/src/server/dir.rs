@@ -1,11 +1,11 @@
 //! The directory of a private server: with a sub-directory that belongs to the server's user, its log and its socket.
 //!
-//! In: where the user wants measured, the user that the server runs as. Out: a [`ServerDir`] whose server is gone before its files are.
+//! In: the directory under measurement, the user that the server runs as. Out: a [`ServerDir`] whose server is gone before its files are.
 //! Limits: a socket is found through the directory's handle (`/proc/self/fd/N/NAME`), because the address of a socket holds
 //! 107 bytes at most and paths are longer.
 
 use super::account::ServerAccount;
-use super::process::{Launch, Server, describe_exit};
+use super::process::{ServerLaunch, ServerProcess, describe_exit};
 use host::cgroup::CgroupLimits;
 use host::data_dir::DataDir;
 use host::error::{IoContext, TargetError};
@@ -18,10 +18,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A server's directory, and the server where it runs.
+/// A server's directory, and the server while it runs.
 pub struct ServerDir {
     /// Before the directory: fields are dropped in order.
-    server: Option<Server>,
+    server: Option<ServerProcess>,
     account: Option<ServerAccount>,
     /// The server's own sub-directory, absolute,
     data: PathBuf,
@@ -43,10 +43,13 @@ impl ServerDir {
         std::fs::File::create_new(&log).trying("create", &log)?;
         let data = dir.own_directory(name)?.canonicalize().trying("look at", dir.path())?;
         if let Some(account) = &account {
-            account.own(&data)?;
+            // The directory first belongs to root with mode 0700; the server's user gets its own part of it and passes through the
+            // rest.
+            account.give_to(&data)?;
             dir.let_in(account.gid)?;
             account.check_way_to(&data)?;
         }
+        // A handle that only names the directory (O_PATH): the socket is reached through it however long the path is.
         let place =
             open(&data, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).trying("open", &data)?;
         Ok(ServerDir { server: None, account, data, place: Arc::new(place), log, end_by, cgroup_fds: Vec::new(), dir })
@@ -64,29 +67,29 @@ impl ServerDir {
     }
 
     /// The socket `name` in the server's directory, by a short path.
-    pub fn socket(&self, name: &str) -> Socket {
+    pub fn socket_at(&self, name: &str) -> ServerSocket {
         let path = format!("/proc/self/fd/{}/{name}", self.place.as_raw_fd());
-        Socket { path, _place: self.place.clone() }
+        ServerSocket { path, _place: self.place.clone() }
     }
 
     /// Runs a program that makes the server's files.
     pub fn set_up(&self, program: PathBuf, args: Vec<OsString>) -> Result<(), TargetError> {
-        self.launch(program, args).run_to_end()
+        self.prepare_launch(program, args).run_to_end()
     }
 
     /// Starts the server and waits until `ready`.
-    pub fn start(
+    pub fn start_server(
         &mut self,
         program: PathBuf,
         args: Vec<OsString>,
         ready: impl FnMut() -> Result<(), String>,
     ) -> Result<(), TargetError> {
-        let server = self.launch(program, args).start()?;
+        let server = self.prepare_launch(program, args).start()?;
         self.server.insert(server).wait_until_ready(ready)
     }
 
     /// Ends the server: in order by `signal`, with its data at rest, or without one at once.
-    pub fn end(&mut self, signal: Option<Signal>) -> Result<(), TargetError> {
+    pub fn end_server(&mut self, signal: Option<Signal>) -> Result<(), TargetError> {
         match (self.server.take(), signal) {
             (Some(server), Some(signal)) => server.shut_down(signal)?,
             (Some(server), None) => server.stop()?,
@@ -97,12 +100,12 @@ impl ServerDir {
 
     /// The server's processes.
     pub fn processes(&self) -> Vec<u32> {
-        self.server.iter().map(Server::pid).collect()
+        self.server.iter().map(ServerProcess::pid).collect()
     }
 
-    /// What there is to say if the server has ended by itself. A server that is `suspected` is given the time that a killed
+    /// A message if the server has ended by itself. A server that is `suspected` is given the time that a killed
     /// process takes to give back its memory: its connections break first.
-    pub fn trouble(&self, suspected: bool) -> Option<String> {
+    pub fn describe_trouble(&self, suspected: bool) -> Option<String> {
         let server = self.server.as_ref()?;
         let ended = if suspected { server.exits_soon() } else { server.exit_status().is_some() };
         ended.then(|| server.exit_error().to_string())
@@ -111,28 +114,28 @@ impl ServerDir {
     /// As whom the server runs, and how it ended if it has.
     pub fn facts(&self) -> Vec<Fact> {
         let user = self.account.as_ref().map(|account| Fact::new("server.user", account.name.as_str()));
-        let ended = self.server.as_ref().and_then(Server::exit_status);
+        let ended = self.server.as_ref().and_then(ServerProcess::exit_status);
         user.into_iter().chain(ended.map(|status| Fact::new("server.ended", describe_exit(status)))).collect()
     }
 
     /// Stops the server and removes the directory.
     pub fn remove(self) -> Result<(), TargetError> {
         let ServerDir { server, data, dir, .. } = self;
-        server.map_or(Ok(()), Server::stop)?;
-        // Where its first process was killed, others of it may be on their way out.
+        server.map_or(Ok(()), ServerProcess::stop)?;
+        // If its first process was killed, others of it may be on their way out.
         leftover::end_servers_of(&data)?;
         dir.remove()
     }
 
-    fn launch(&self, program: PathBuf, args: Vec<OsString>) -> Launch<'_> {
+    fn prepare_launch(&self, program: PathBuf, args: Vec<OsString>) -> ServerLaunch<'_> {
         let (directory, account, log) = (&*self.data, self.account.as_ref(), &*self.log);
-        Launch { program, args, directory, account, log, end_by: self.end_by, cgroup_fds: &self.cgroup_fds }
+        ServerLaunch { program, args, directory, account, log, end_by: self.end_by, cgroup_fds: &self.cgroup_fds }
     }
 }
 
 /// A socket of a private server. The path is good while this lives.
 #[derive(Clone)]
-pub struct Socket {
+pub struct ServerSocket {
     /// Its path.
     pub path: String,
     _place: Arc<OwnedFd>,

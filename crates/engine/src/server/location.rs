@@ -1,4 +1,4 @@
-//! Where the data of a server is: a directory of plimsoll's own, or a schema of its own on an existing server.
+//! The location of a server's data: a directory of plimsoll's own, or a schema of its own on an existing server.
 //!
 //! In: a private server directory, or a schema that was made. Out: one interface to both. Limits: a foreign server is never configured,
 //! and nothing on it but the schema, which is dropped by its marker only, is ever changed.
@@ -51,7 +51,7 @@ impl ExternalSchema {
 
 impl Drop for ExternalSchema {
     fn drop(&mut self) {
-        let _ = self.remove(); // nobody is left to be told
+        let _ = self.remove(); // an error can no longer be reported
     }
 }
 
@@ -78,7 +78,7 @@ impl DataLocation {
     /// Refuses data that is incomplete or of another description or seed.
     pub fn check(&self, data: &str, seed: u64) -> Result<(), TargetError> {
         match self {
-            DataLocation::Private(server_dir) => server_dir.dir.check(data, seed),
+            DataLocation::Private(server_dir) => server_dir.dir.check_fits(data, seed),
             DataLocation::External(external) if external.sealed.is_some_and(|(_, made_of)| made_of == seed) => Ok(()),
             DataLocation::External(external) => {
                 let text = format!("the data in {} is incomplete, or its seed is not {seed}", external.shown);
@@ -100,7 +100,7 @@ impl DataLocation {
         matches!(self, DataLocation::Private(_))
     }
 
-    /// The server's processes, where they are known.
+    /// The server's processes, if they are known.
     pub fn processes(&self) -> Vec<u32> {
         match self {
             DataLocation::Private(server_dir) => server_dir.processes(),
@@ -119,22 +119,13 @@ impl DataLocation {
     /// What the user should know before the load begins.
     pub fn warnings(&self) -> Vec<String> {
         let DataLocation::External(external) = self else { return Vec::new() };
-        let warning = |fact: &Fact| match fact.name.as_str() {
-            OTHERS if fact.value.parse::<u64>().is_ok_and(|others| others > 0) => Some(format!(
-                "{} other clients used the server within the last {RECENT_S} s: they disturb the measurement, and \
-                 the load disturbs them",
-                fact.value
-            )),
-            LEFT => Some(format!("schemas left on the server by a killed run: {}; drop them by hand", fact.value)),
-            _ => None,
-        };
-        external.facts.iter().filter_map(warning).collect()
+        external.facts.iter().filter_map(warning_of).collect()
     }
 
-    /// What there is to say if the server has ended by itself.
-    pub fn trouble(&self, suspected: bool) -> Option<String> {
+    /// A message if the server has ended by itself.
+    pub fn describe_trouble(&self, suspected: bool) -> Option<String> {
         match self {
-            DataLocation::Private(server_dir) => server_dir.trouble(suspected),
+            DataLocation::Private(server_dir) => server_dir.describe_trouble(suspected),
             DataLocation::External(_) => None,
         }
     }
@@ -161,6 +152,19 @@ impl DataLocation {
             DataLocation::Private(server_dir) => server_dir.remove(),
             DataLocation::External(mut external) => external.remove(),
         }
+    }
+}
+
+/// What a fact of an existing server means for the user, if it is a warning.
+fn warning_of(fact: &Fact) -> Option<String> {
+    match fact.name.as_str() {
+        OTHERS if fact.value.parse::<u64>().is_ok_and(|others| others > 0) => Some(format!(
+            "{} other clients used the server within the last {RECENT_S} s: they disturb the measurement, and \
+              the load disturbs them",
+            fact.value
+        )),
+        LEFT => Some(format!("schemas left on the server by a killed run: {}; drop them by hand", fact.value)),
+        _ => None,
     }
 }
 
@@ -191,9 +195,10 @@ pub fn schemas_there(server: &str, found: &[(String, bool)]) -> Result<Option<Fa
 /// of its own beside them. RocksDB's write-ahead log (and what it has to say in words), PostgreSQL's.
 fn is_log(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let is_in = |dir: &str| path.parent().is_some_and(|parent| parent.ends_with(dir));
+    let [in_pg_wal, in_rocksdb] =
+        ["pg_wal", "#rocksdb"].map(|dir| path.parent().is_some_and(|parent| parent.ends_with(dir)));
     let is_innodb = ["ib_logfile", "ibdata", "ibtmp", "undo"].iter().any(|own| name.starts_with(own));
-    is_innodb || is_in("pg_wal") || is_in("#rocksdb") && name.ends_with(".log")
+    is_innodb || in_pg_wal || in_rocksdb && name.ends_with(".log")
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 //! deadline costs one more system call for each read and write, so timed operations run without one. The system's resolver takes as
 //! long as it takes to look up a name, and connecting to a unix socket waits while the server's queue is full.
 
-use super::dir::Socket;
-use super::tls::{Encrypted, Tls};
-use super::url::Url;
+use super::dir::ServerSocket;
+use super::tls::{EncryptedStream, TlsConnector};
+use super::url::ServerUrl;
 use host::error::TargetError;
 use model::Fact;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -32,20 +32,20 @@ pub struct Deadline {
 
 impl Deadline {
     /// The moment when `allowed` has passed from now on.
-    pub fn after(allowed: Duration) -> Deadline {
+    pub fn from_now(allowed: Duration) -> Deadline {
         Deadline { at: Instant::now() + allowed, allowed }
     }
 
     /// The time that is left; an error when there is none.
     pub fn time_left(&self) -> io::Result<Duration> {
         let left = self.at.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(self.missed()) } else { Ok(left) }
+        if left.is_zero() { Err(self.missed_error()) } else { Ok(left) }
     }
 
     #[cold]
-    fn missed(&self) -> io::Error {
+    fn missed_error(&self) -> io::Error {
         let seconds = self.allowed.as_secs_f64();
-        explained(ErrorKind::TimedOut, format!("the server gave no complete answer within {seconds} s"))
+        explained_error(ErrorKind::TimedOut, format!("the server gave no complete answer within {seconds} s"))
     }
 }
 
@@ -55,11 +55,11 @@ impl Deadline {
 struct PlainMessage(String);
 
 /// An error of `kind` whose `text` is a message by itself.
-pub fn explained(kind: ErrorKind, text: impl Into<String>) -> io::Error {
+pub fn explained_error(kind: ErrorKind, text: impl Into<String>) -> io::Error {
     io::Error::new(kind, PlainMessage(text.into()))
 }
 
-/// The message of an error that [`explained`] has made.
+/// The message of an error that [`explained_error`] has made.
 pub fn explanation(error: &io::Error) -> Option<&str> {
     error.get_ref()?.downcast_ref::<PlainMessage>().map(|explanation| explanation.0.as_str())
 }
@@ -74,17 +74,17 @@ fn system_words(error: &io::Error) -> String {
 #[derive(Clone)]
 pub enum Route {
     /// The socket of a private server.
-    Private(Socket),
+    Private(ServerSocket),
     /// The path of a unix socket.
     Socket(String),
     /// A host and its port, over TLS if the URL asks for it.
-    Host(String, u16, Option<Tls>),
+    Host(String, u16, Option<TlsConnector>),
 }
 
 impl Route {
     /// The route that `url` names, which has `default_port` if it names none.
-    pub fn from_url(url: &Url, default_port: u16) -> Result<Route, TargetError> {
-        let tls = url.tls.as_ref().map(|wanted| Tls::new(wanted, &url.host)).transpose()?;
+    pub fn from_url(url: &ServerUrl, default_port: u16) -> Result<Route, TargetError> {
+        let tls = url.tls.as_ref().map(|wanted| TlsConnector::new(wanted, &url.host)).transpose()?;
         Ok(match &url.socket {
             Some(path) => Route::Socket(path.clone()),
             None => Route::Host(url.host.clone(), url.port.unwrap_or(default_port), tls),
@@ -92,7 +92,7 @@ impl Route {
     }
 
     /// How connections are encrypted, if they are.
-    pub fn tls(&self) -> Option<&Tls> {
+    pub fn tls(&self) -> Option<&TlsConnector> {
         match self {
             Route::Host(_, _, tls) => tls.as_ref(),
             Route::Private(_) | Route::Socket(_) => None,
@@ -101,7 +101,7 @@ impl Route {
 
     /// The facts of a run about the encryption of its connections.
     pub fn facts(&self) -> Vec<Fact> {
-        super::tls::facts(self.tls())
+        super::tls::tls_facts(self.tls())
     }
 
     /// Connects before `deadline`. Later reads and writes each give up after `patience`.
@@ -119,7 +119,7 @@ impl Route {
 fn connect_unix(path: &str) -> io::Result<UnixStream> {
     UnixStream::connect(path).map_err(|error| {
         let why = system_words(&error);
-        explained(
+        explained_error(
             error.kind(),
             format!("no server at the socket `{path}`: {why}; start the server, or correct `socket=`"),
         )
@@ -129,9 +129,10 @@ fn connect_unix(path: &str) -> io::Result<UnixStream> {
 /// Connects to the first of the host's addresses that answers.
 fn connect_tcp(host: &str, port: u16, deadline: Deadline) -> io::Result<TcpStream> {
     let mut last = None;
-    for address in addresses(host, port)? {
+    for address in resolve_host(host, port)? {
         match TcpStream::connect_timeout(&address, deadline.time_left()?) {
             Ok(stream) => {
+                // Nagle's algorithm would hold back a small statement until the answer to the one before is acknowledged.
                 stream.set_nodelay(true)?;
                 return Ok(stream);
             }
@@ -141,16 +142,16 @@ fn connect_tcp(host: &str, port: u16, deadline: Deadline) -> io::Result<TcpStrea
     Err(no_connection(host, port, deadline, last))
 }
 
-fn addresses(host: &str, port: u16) -> io::Result<impl Iterator<Item = SocketAddr>> {
+fn resolve_host(host: &str, port: u16) -> io::Result<impl Iterator<Item = SocketAddr>> {
     (host, port)
         .to_socket_addrs()
-        .map_err(|error| explained(error.kind(), format!("unknown host `{host}`; correct the host in the URL")))
+        .map_err(|error| explained_error(error.kind(), format!("unknown host `{host}`; correct the host in the URL")))
 }
 
 /// The error of a host whose addresses were all tried, of which the last failed by `error`.
 fn no_connection(host: &str, port: u16, deadline: Deadline, error: Option<io::Error>) -> io::Error {
     let Some(error) = error else {
-        return explained(
+        return explained_error(
             ErrorKind::NotFound,
             format!("the host `{host}` has no address; correct the host in the URL"),
         );
@@ -162,7 +163,7 @@ fn no_connection(host: &str, port: u16, deadline: Deadline, error: Option<io::Er
     };
     let text =
         format!("{why} at host `{host}`, port {port}; start the server, or correct the host and port in the URL");
-    explained(error.kind(), text)
+    explained_error(error.kind(), text)
 }
 
 enum Transport {
@@ -211,6 +212,7 @@ impl PlainStream {
             let left = deadline.time_left()?;
             let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
             match poll(&mut [PollFd::new(self, ready)], Some(&left)) {
+                // The loop looks at the time that is left, which is an error when there is none.
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
                 Ok(_) => return Ok(()),
                 Err(error) => return Err(error.into()),
@@ -263,7 +265,7 @@ pub enum ServerStream {
     /// In clear text.
     Plain(PlainStream),
     /// Over TLS.
-    Encrypted(Encrypted<PlainStream>),
+    Encrypted(EncryptedStream<PlainStream>),
 }
 
 impl ServerStream {
@@ -352,7 +354,7 @@ impl AnswerBudget {
     pub fn spend_bytes(&mut self, bytes: usize) -> io::Result<()> {
         let left = self.bytes.checked_sub(bytes);
         self.bytes = left.ok_or_else(|| {
-            explained(ErrorKind::InvalidData, "the server's answer to a control query is larger than 16 MiB")
+            explained_error(ErrorKind::InvalidData, "the server's answer to a control query is larger than 16 MiB")
         })?;
         Ok(())
     }
@@ -361,8 +363,9 @@ impl AnswerBudget {
     pub fn spend_row(&mut self, columns: usize) -> io::Result<()> {
         let left = self.rows.checked_sub(1);
         self.rows = left.ok_or_else(|| {
-            explained(ErrorKind::InvalidData, "the server's answer to a control query has more than 100,000 rows")
+            explained_error(ErrorKind::InvalidData, "the server's answer to a control query has more than 100,000 rows")
         })?;
+        // A row of NULLs has hardly any bytes, and takes 24 bytes of memory a column.
         self.spend_bytes(columns * size_of::<Option<String>>())
     }
 }
@@ -377,7 +380,7 @@ pub fn first_number(rows: &TextRows, question: &str) -> io::Result<Option<u64>> 
             let value =
                 value.map_or("NULL".to_owned(), |text| format!("`{}`", text.chars().take(40).collect::<String>()));
             let text = format!("the server answered {value} where `{question}` asks for a number");
-            Err(explained(ErrorKind::InvalidData, text))
+            Err(explained_error(ErrorKind::InvalidData, text))
         }
     }
 }
@@ -391,7 +394,7 @@ mod tests {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(b"abc").unwrap();
         let mut stream = ServerStream::Plain(ours.into());
-        stream.set_deadline(Some(Deadline::after(Duration::from_millis(50))));
+        stream.set_deadline(Some(Deadline::from_now(Duration::from_millis(50))));
         let mut answer = [0; 4];
         let error = stream.read_exact(&mut answer).unwrap_err();
         assert_eq!(explanation(&error), Some("the server gave no complete answer within 0.05 s"));
@@ -411,12 +414,12 @@ mod tests {
         let mut stream = ServerStream::Plain(ours.into());
         rustix::io::ioctl_fionbio(&stream, true).unwrap();
         while stream.write(&[0; 1 << 16]).is_ok() {}
-        stream.set_deadline(Some(Deadline::after(Duration::from_millis(20))));
+        stream.set_deadline(Some(Deadline::from_now(Duration::from_millis(20))));
         assert_eq!(stream.write(&[0; 1 << 16]).unwrap_err().kind(), ErrorKind::TimedOut);
     }
 
     fn refused(route: Route) -> String {
-        let error = route.connect(Deadline::after(CONTROL_ANSWER), CONTROL_ANSWER).err().expect("an error");
+        let error = route.connect(Deadline::from_now(CONTROL_ANSWER), CONTROL_ANSWER).err().expect("an error");
         explanation(&error).expect("an explanation").to_owned()
     }
 

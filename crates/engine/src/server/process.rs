@@ -1,6 +1,6 @@
 //! Servers: mostly private ones, processes that plimsoll starts in a directory of its own, and that do not outlive it.
 //!
-//! In: a program with its arguments, where it is to work, as whom. Out: a running [`Server`] with the end of its log where it ends.
+//! In: a program with its arguments, its directory and its user. Out: a running [`ServerProcess`], and the end of its log if it ends.
 //! Limits: a server dies with the *thread* that started it (PR_SET_PDEATHSIG), so instances are started on a thread that
 //! stays. What a killed plimsoll could not take with it is found by [`host::leftover`] at the next start.
 
@@ -26,7 +26,7 @@ const SETUP_AT_MOST: Duration = Duration::from_secs(120);
 /// How long a server may take to accept its first connection.
 const READY_AT_MOST: Duration = Duration::from_secs(60);
 
-/// How long a server that is asked to end may take, which it does in milliseconds unless it stands still,
+/// How long a server that is asked to end may take, which it does in milliseconds unless it was stopped,
 const ASKED_AT_MOST: Duration = Duration::from_secs(3);
 /// and one that is killed: the memory of a large one is given back in seconds.
 const KILLED_AT_MOST: Duration = Duration::from_secs(30);
@@ -35,16 +35,16 @@ const KILLED_AT_MOST: Duration = Duration::from_secs(30);
 const SHUT_DOWN_AT_MOST: Duration = Duration::from_secs(600);
 
 /// What to start, and how.
-pub struct Launch<'a> {
+pub struct ServerLaunch<'a> {
     /// The program.
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<OsString>,
-    /// Where it works: a directory that `account` may enter.
+    /// Its working directory, which `account` may enter.
     pub directory: &'a Path,
     /// As whom; `None` as plimsoll itself.
     pub account: Option<&'a ServerAccount>,
-    /// The file that takes what it says.
+    /// The file that takes its output.
     pub log: &'a Path,
     /// What ends it when plimsoll dies.
     pub end_by: Signal,
@@ -52,7 +52,7 @@ pub struct Launch<'a> {
     pub cgroup_fds: &'a [Arc<OwnedFd>],
 }
 
-impl Launch<'_> {
+impl ServerLaunch<'_> {
     /// Runs a program that ends by itself.
     pub fn run_to_end(self) -> Result<(), TargetError> {
         let server = self.start()?;
@@ -71,7 +71,7 @@ impl Launch<'_> {
     }
 
     /// Starts it.
-    pub fn start(self) -> Result<Server, TargetError> {
+    pub fn start(self) -> Result<ServerProcess, TargetError> {
         let log = File::options().append(true).open(self.log).trying("open", self.log)?;
         let said = log.try_clone().trying("open", self.log)?;
         let mut command = Command::new(&self.program);
@@ -86,7 +86,7 @@ impl Launch<'_> {
         unsafe { command.pre_exec(move || before_exec(parent, end_by, &cgroup_fds)) };
         let child = command.spawn().trying("start", &self.program)?;
         let name = self.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Server { child, name, log: self.log.to_owned(), end_by, gone: false })
+        Ok(ServerProcess { child, name, log: self.log.to_owned(), end_by, gone: false })
     }
 }
 
@@ -94,11 +94,13 @@ impl Launch<'_> {
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// In the child, after it has become the other user: a change of user forgets the signal. Its files are for itself only, and
-/// it may open as many as the system lets it. Whether it may enter a group is asked of who has opened the entrance.
+/// it may open as many as the system lets it. Whether it may enter a group depends on the user that opened the file, which is plimsoll's.
 fn before_exec(parent: u32, end_by: Signal, cgroup_fds: &[Arc<OwnedFd>]) -> std::io::Result<()> {
     for fd in cgroup_fds {
+        // 0 is the writing process itself. It enters before the program runs, so all of its memory is counted.
         rustix::io::write(&**fd, b"0")?;
     }
+    // After the change of user, which clears it, and before the parent is looked at: if that died in between, no signal comes.
     rustix::process::set_parent_process_death_signal(Some(end_by))?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile);
@@ -109,7 +111,7 @@ fn before_exec(parent: u32, end_by: Signal, cgroup_fds: &[Arc<OwnedFd>]) -> std:
 }
 
 /// A running server. Dropped, it is killed.
-pub struct Server {
+pub struct ServerProcess {
     child: Child,
     name: String,
     log: PathBuf,
@@ -118,13 +120,13 @@ pub struct Server {
     gone: bool,
 }
 
-impl Server {
+impl ServerProcess {
     /// The number of its first process.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Asks `ready` until it says yes. Its last error is reported if it never does.
+    /// Calls `ready` until it succeeds. Its last error is reported if it never does.
     pub fn wait_until_ready(&self, mut ready: impl FnMut() -> Result<(), String>) -> Result<(), TargetError> {
         let until = Instant::now() + READY_AT_MOST;
         while let Err(why) = ready() {
@@ -140,7 +142,7 @@ impl Server {
         Ok(())
     }
 
-    /// How it ended, where it has.
+    /// How it ended, if it has.
     pub fn exit_status(&self) -> Option<ExitStatus> {
         let pid = Pid::from_child(&self.child);
         // NOWAIT: it stays to be waited for, and its number its own.
@@ -163,7 +165,7 @@ impl Server {
         true
     }
 
-    /// What to say if it has ended and should not have.
+    /// The error if it has ended and should not have.
     pub fn exit_error(&self) -> TargetError {
         let how = self.exit_status().map_or("ended".to_owned(), |status| format!("ended by {}", describe_exit(status)));
         let said = last_words(&self.log);
@@ -175,8 +177,8 @@ impl Server {
 
     /// Asks it by `signal` to end in order, its data at rest, and waits for that.
     pub fn shut_down(mut self, signal: Signal) -> Result<(), TargetError> {
-        let _ = kill_process(Pid::from_child(&self.child), signal); // where it has gone already, that is told below
-        if !self.wait(SHUT_DOWN_AT_MOST) {
+        let _ = kill_process(Pid::from_child(&self.child), signal); // if it has gone already, that is reported below
+        if !self.wait_for_end(SHUT_DOWN_AT_MOST) {
             let text = format!("{} did not shut down within {SHUT_DOWN_AT_MOST:?}", self.name);
             return Err(TargetError::Failed(text));
         }
@@ -195,10 +197,10 @@ impl Server {
 
     /// Ends it and all that it has started.
     pub fn stop(mut self) -> Result<(), TargetError> {
-        self.end()
+        self.end_all()
     }
 
-    fn end(&mut self) -> Result<(), TargetError> {
+    fn end_all(&mut self) -> Result<(), TargetError> {
         if std::mem::replace(&mut self.gone, true) {
             return Ok(());
         }
@@ -207,7 +209,7 @@ impl Server {
             // The group: a set-up script has started others. It may have gone already.
             let _ = kill_process_group(pid, signal);
             let _ = kill_process(pid, signal);
-            if self.wait(at_most) {
+            if self.wait_for_end(at_most) {
                 return Ok(());
             }
         }
@@ -218,7 +220,7 @@ impl Server {
         )))
     }
 
-    fn wait(&mut self, at_most: Duration) -> bool {
+    fn wait_for_end(&mut self, at_most: Duration) -> bool {
         let until = Instant::now() + at_most;
         loop {
             match self.child.try_wait() {
@@ -230,9 +232,9 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
-        let _ = self.end(); // the next start finds what is left
+        let _ = self.end_all(); // the next start finds what is left
     }
 }
 
@@ -244,14 +246,14 @@ pub fn describe_exit(status: ExitStatus) -> String {
     }
 }
 
-/// So much of the end of a log is looked at,
+/// How much of the end of a log is read.
 const LOG_TAIL: u64 = 16 << 10;
-/// so many lines of it are told,
-const LINES_TOLD: usize = 3;
-/// and so much of each.
-const CHARS_TOLD: usize = 200;
+/// How many lines of it a message has,
+const LINES_KEPT: usize = 3;
+/// and how much of each.
+const CHARS_KEPT: usize = 200;
 
-/// What a server said last: its errors, or where it named none its last lines. One line, and no control characters.
+/// The last messages of a server: its errors, or its last lines if it reported none. One line, and no control characters.
 fn last_words(log: &Path) -> String {
     let mut tail = Vec::new();
     let read = File::open(log).and_then(|mut file| {
@@ -266,24 +268,30 @@ fn last_words(log: &Path) -> String {
 }
 
 fn last_words_of(text: &str) -> String {
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let is_error = |line: &&str| ["[ERROR]", "ERROR:", "FATAL:", "PANIC:"].iter().any(|word| line.contains(word));
-    let mut told: Vec<&str> = lines().filter(is_error).collect();
-    if told.is_empty() {
-        told = lines().collect();
-    }
-    let clean = |line: &&str| -> String { line.chars().filter(|c| !c.is_control()).take(CHARS_TOLD).collect() };
-    told[told.len().saturating_sub(LINES_TOLD)..].iter().map(clean).collect::<Vec<_>>().join(" | ")
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let errors: Vec<&str> = lines.iter().copied().filter(|line| is_error_line(line)).collect();
+    let kept = if errors.is_empty() { lines } else { errors };
+    let last = &kept[kept.len().saturating_sub(LINES_KEPT)..];
+    last.iter().map(|line| printable_start(line)).collect::<Vec<_>>().join(" | ")
+}
+
+/// Whether MariaDB or PostgreSQL marks the line as an error.
+fn is_error_line(line: &str) -> bool {
+    ["[ERROR]", "ERROR:", "FATAL:", "PANIC:"].iter().any(|word| line.contains(word))
+}
+
+fn printable_start(line: &str) -> String {
+    line.chars().filter(|c| !c.is_control()).take(CHARS_KEPT).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn launch<'a>(script: &str, dir: &'a Path, log: &'a Path) -> Launch<'a> {
+    fn launch<'a>(script: &str, dir: &'a Path, log: &'a Path) -> ServerLaunch<'a> {
         std::fs::write(log, "").unwrap();
         let args = vec!["-c".into(), script.into()];
-        Launch {
+        ServerLaunch {
             program: "/bin/sh".into(),
             args,
             directory: dir,
@@ -344,6 +352,6 @@ mod tests {
     fn last_words_are_few_and_short() {
         let many: String = (0..9).map(|n| format!("line {n} {}\n", "x".repeat(500))).collect();
         let told = last_words_of(&many);
-        assert!(told.starts_with("line 6") && told.len() < 3 * (CHARS_TOLD + 4), "{told}");
+        assert!(told.starts_with("line 6") && told.len() < 3 * (CHARS_KEPT + 4), "{told}");
     }
 }

@@ -10,66 +10,69 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 /// A program that an engine needs.
-pub struct Program {
+pub struct ServerProgram {
     /// Its file name.
     pub name: &'static str,
-    /// Where it is when it is not on PATH. One `*` in a place stands for any version, of which the highest is taken.
+    /// Its directories if it is not on PATH. One `*` in a place means any version, of which the highest is taken.
     pub places: &'static [&'static str],
     /// The Debian package that brings it.
     pub package: &'static str,
 }
 
-/// Where programs are looked for before all else.
+/// The directory in which programs are looked for first.
 static FIRST: OnceLock<PathBuf> = OnceLock::new();
-/// Where a server that was unpacked somewhere has its programs.
+/// The sub-directories in which an unpacked server has its programs.
 const INSIDE: [&str; 6] = ["", "bin", "sbin", "libexec", "scripts", "lib/plugin"];
 
-/// From now on programs are looked for in `dir` and its usual sub-directories first. To be said once, before any is looked for.
+/// From now on programs are looked for in `dir` and its usual sub-directories first. Call it once, before any program is looked for.
 ///
 /// # Errors
 /// If it is no directory.
 pub fn look_first_in(dir: &Path) -> Result<(), TargetError> {
     let absolute = dir.canonicalize().ok().filter(|dir| dir.is_dir());
-    let none = || TargetError::Unsupported(format!("--engine-bin: `{}` is not a directory", shown(dir)));
-    absolute.map(|dir| drop(FIRST.set(dir))).ok_or_else(none)
+    absolute
+        .map(|dir| drop(FIRST.set(dir)))
+        .ok_or_else(|| TargetError::Unsupported(format!("--engine-bin: `{}` is not a directory", shown(dir))))
 }
 
 /// The directory that is looked into first.
-pub fn first() -> Option<&'static Path> {
+pub fn first_directory() -> Option<&'static Path> {
     FIRST.get().map(PathBuf::as_path)
 }
 
-impl Program {
-    /// Where it is, or what to install.
-    pub fn find(&self) -> Result<PathBuf, String> {
+impl ServerProgram {
+    /// Its path, or what to install.
+    pub fn find_path(&self) -> Result<PathBuf, String> {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let mut folders: Vec<PathBuf> = first().iter().flat_map(|dir| INSIDE.map(|inside| dir.join(inside))).collect();
+        let mut folders: Vec<PathBuf> =
+            first_directory().iter().flat_map(|dir| INSIDE.map(|inside| dir.join(inside))).collect();
+        // An entry such as `.` would run a program from wherever plimsoll was started.
         folders.extend(std::env::split_paths(&path).filter(|folder| folder.is_absolute()));
         folders.extend(self.places.iter().flat_map(|place| folders_of(place)));
         let found = folders.into_iter().map(|folder| folder.join(self.name)).find(|file| file.is_file());
-        found.ok_or_else(|| self.missing())
+        found.ok_or_else(|| self.describe_missing())
     }
 
     /// The same for code that cannot go on without it.
-    pub fn needed(&self) -> Result<PathBuf, TargetError> {
-        self.find().map_err(TargetError::Unsupported)
+    pub fn require_path(&self) -> Result<PathBuf, TargetError> {
+        self.find_path().map_err(TargetError::Unsupported)
     }
 
-    /// What it says of its version: the first word that begins with a digit.
-    pub fn version(&self) -> Result<String, String> {
-        let path = self.find()?;
+    /// Its version: the first word of its output that begins with a digit.
+    pub fn ask_version(&self) -> Result<String, String> {
+        let path = self.find_path()?;
         let asked = Command::new(&path).arg("--version").stdin(Stdio::null()).output();
         let said = asked.map_err(|error| format!("cannot start `{}`: {error}", path.display()))?;
         let said = String::from_utf8_lossy(&said.stdout).into_owned();
         version_in(&said).ok_or_else(|| format!("`{}` does not print its version", path.display()))
     }
 
-    fn missing(&self) -> String {
+    fn describe_missing(&self) -> String {
         format!("not installed: `{}` was not found; on Debian: apt-get install {}", self.name, self.package)
     }
 }
 
-/// The folders that `place` stands for, the highest version first.
+/// The folders that match `place`, the highest version first.
 fn folders_of(place: &str) -> Vec<PathBuf> {
     let Some((before, after)) = place.split_once('*') else { return vec![place.into()] };
     let entries = std::fs::read_dir(before).into_iter().flatten().flatten();
@@ -109,9 +112,12 @@ mod tests {
 
     #[test]
     fn a_program_that_is_nowhere_is_named_with_its_package() {
-        let none =
-            Program { name: "plimsoll-no-such-program", places: &["/nonexistent/*/bin"], package: "no-such-package" };
-        let text = none.find().unwrap_err();
+        let none = ServerProgram {
+            name: "plimsoll-no-such-program",
+            places: &["/nonexistent/*/bin"],
+            package: "no-such-package",
+        };
+        let text = none.find_path().unwrap_err();
         assert!(
             text.contains("`plimsoll-no-such-program`") && text.contains("apt-get install no-such-package"),
             "{text}"

@@ -1,9 +1,9 @@
-//! Asks a person on the terminal for something that nobody else is to see.
+//! Asks the user on the terminal for a secret.
 //!
-//! In: a question. Out: the answer, which was not shown. Limits: only where this process has a terminal; at most a kilobyte of one line.
+//! In: a question. Out: the answer, which was not shown. Limits: only if this process has a terminal; at most a kilobyte of one line.
 //!
 //! The terminal is asked itself (`/dev/tty`) and not standard input, which a script may feed. While it is asked it neither echoes nor
-//! turns keys into signals, so that nobody can leave it without its echo.
+//! turns keys into signals, so that no key can end the program before the echo is restored.
 
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::fs::File;
@@ -16,7 +16,7 @@ const BACKSPACE: [u8; 2] = [8, 127];
 const KILL_LINE: u8 = 21;
 
 /// The answer to `question`.
-pub fn ask(question: &str) -> io::Result<String> {
+pub fn ask_silently(question: &str) -> io::Result<String> {
     ask_on(File::options().read(true).write(true).open("/dev/tty")?, question)
 }
 
@@ -38,7 +38,9 @@ impl SilentTerminal {
     fn open(terminal: File) -> io::Result<SilentTerminal> {
         let was = tcgetattr(&terminal)?;
         let mut silent = was.clone();
+        // Without ICANON the keys come one by one; without ISIG Ctrl-C is a key as well, so that the echo is restored first.
         silent.local_modes &= !(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        // What was typed before the question is dropped.
         tcsetattr(&terminal, OptionalActions::Flush, &silent)?;
         Ok(SilentTerminal { terminal, was })
     }

@@ -1,4 +1,4 @@
-//! TLS to a server that plimsoll did not start: what its URL says of it, and the encrypted stream.
+//! TLS to a server that plimsoll did not start: the options in its URL, and the encrypted stream.
 //!
 //! In: TLS options of a URL, files in PEM, a connected socket. Out: an encrypted stream to a server that was verified as the
 //! options ask; facts about both. Limits: TLS 1.2 and 1.3 by rustls and ring; names are looked for
@@ -55,7 +55,7 @@ pub static MYSQL: OptionNames = OptionNames {
 
 /// How far the certificate of a server is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verify {
+pub enum VerifyMode {
     /// Not at all.
     None,
     /// It must be signed by a trusted CA.
@@ -64,11 +64,11 @@ pub enum Verify {
     Full,
 }
 
-/// What a URL says where the connection is to be encrypted.
+/// The TLS options of a URL, if the connection is to be encrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsOptions {
     names: &'static OptionNames,
-    verify: Verify,
+    verify: VerifyMode,
     /// A file; those that this system knows if there is none.
     issuers: Option<String>,
     /// The files of the client's own certificate and of its key.
@@ -104,25 +104,26 @@ impl TlsOptions {
         if server == ServerRoute::Socket && !given.is_empty() {
             return Err("over a unix socket nothing is encrypted: leave out the options of TLS, or `socket`".into());
         }
-        let of = |option: &str| given.iter().find(|(name, _)| name == option).map(|(_, value)| value.clone());
-        let verify = match of(mode) {
+        let [mode_word, issuers_file, own, own_key] =
+            [mode, issuers, certificate, key].map(|option| value_of(given, option));
+        let verify = match mode_word {
             None if given.is_empty() && server != ServerRoute::Network => None,
-            None => Some(Verify::Full),
-            Some(word) => names.verify(&word)?,
+            None => Some(VerifyMode::Full),
+            Some(word) => names.verify_mode(&word)?,
         };
         let [plain, anyone, issuer, name] = modes;
-        match (verify, of(issuers)) {
+        match (verify, issuers_file) {
             (None, _) if given.len() > 1 => {
                 Err(format!("with `{mode}={plain}` nothing is verified: leave out the other options"))
             }
-            (Some(Verify::None), Some(_)) => Err(format!(
+            (Some(VerifyMode::None), Some(_)) => Err(format!(
                 "`{mode}={anyone}` verifies nothing: leave out `{issuers}`, or write `{issuer}` or `{name}`"
             )),
-            (Some(Verify::Ca), None) => {
+            (Some(VerifyMode::Ca), None) => {
                 Err(format!("`{mode}={issuer}` needs `{issuers}=FILE`: system CAs sign certificates for anyone"))
             }
             (None, _) => Ok(None),
-            (Some(verify), file) => match (of(certificate), of(key)) {
+            (Some(verify), file) => match (own, own_key) {
                 (None, None) => Ok(Some(TlsOptions { names, verify, issuers: file, identity: None })),
                 (Some(own), Some(key)) => {
                     Ok(Some(TlsOptions { names, verify, issuers: file, identity: Some((own, key)) }))
@@ -133,10 +134,14 @@ impl TlsOptions {
     }
 }
 
+fn value_of(given: &[(String, String)], option: &str) -> Option<String> {
+    given.iter().find(|(name, _)| name == option).map(|(_, value)| value.clone())
+}
+
 impl OptionNames {
     /// What the value of the mode means; `None` is no encryption.
-    fn verify(&self, word: &str) -> Result<Option<Verify>, String> {
-        let all = [None, Some(Verify::None), Some(Verify::Ca), Some(Verify::Full)];
+    fn verify_mode(&self, word: &str) -> Result<Option<VerifyMode>, String> {
+        let all = [None, Some(VerifyMode::None), Some(VerifyMode::Ca), Some(VerifyMode::Full)];
         let nth = self.modes.iter().position(|mode| mode.eq_ignore_ascii_case(word));
         nth.map(|nth| all[nth]).ok_or_else(|| {
             let [a, b, c, d] = self.modes;
@@ -147,11 +152,11 @@ impl OptionNames {
 }
 
 /// A stream that is encrypted over the socket `S`.
-pub type Encrypted<S> = Box<rustls::StreamOwned<ClientConnection, S>>;
+pub type EncryptedStream<S> = Box<rustls::StreamOwned<ClientConnection, S>>;
 
 /// How connections to one server are encrypted.
 #[derive(Clone)]
-pub struct Tls {
+pub struct TlsConnector {
     config: Arc<ClientConfig>,
     /// The host in the URL.
     name: ServerName<'static>,
@@ -160,21 +165,22 @@ pub struct Tls {
     agreed: Arc<OnceLock<String>>,
 }
 
-impl Tls {
+impl TlsConnector {
     /// Reads the files that are `options` for a server on `host`.
-    pub fn new(options: &TlsOptions, host: &str) -> Result<Tls, TargetError> {
-        let no_name = |_| TargetError::Unsupported(format!("`{host}` is no name of a host, which TLS needs"));
-        let name = ServerName::try_from(host.to_owned()).map_err(no_name)?;
-        let (config, options, agreed) = (Arc::new(configured(options)?), options.clone(), Arc::default());
-        Ok(Tls { config, name, options, agreed })
+    pub fn new(options: &TlsOptions, host: &str) -> Result<TlsConnector, TargetError> {
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| TargetError::Unsupported(format!("`{host}` is no name of a host, which TLS needs")))?;
+        let (config, options, agreed) = (Arc::new(client_config(options)?), options.clone(), Arc::default());
+        Ok(TlsConnector { config, name, options, agreed })
     }
 
     /// Encrypts `stream`, whose server waits for that: the handshake is done, and the server is verified.
-    pub fn over<S: Read + Write>(&self, mut stream: S) -> io::Result<Encrypted<S>> {
+    pub fn encrypt<S: Read + Write>(&self, mut stream: S) -> io::Result<EncryptedStream<S>> {
         let made = ClientConnection::new(self.config.clone(), self.name.clone());
-        let mut connection = made.map_err(|error| refused(error.to_string()))?;
+        let mut connection = made.map_err(|error| refused_error(error.to_string()))?;
+        // The handshake is done here and not with the first statement, so that its error is one of the connection.
         while connection.is_handshaking() {
-            connection.complete_io(&mut stream).map_err(|error| self.explained(error))?;
+            connection.complete_io(&mut stream).map_err(|error| self.explain_error(error))?;
         }
         if let (Some(version), Some(suite)) = (connection.protocol_version(), connection.negotiated_cipher_suite()) {
             let version = version.as_str().unwrap_or("unknown").replace('_', ".");
@@ -186,23 +192,23 @@ impl Tls {
     /// The error of a server that offers no TLS.
     pub fn is_missing(&self) -> io::Error {
         let OptionNames { mode, modes: [plain, ..], .. } = self.options.names;
-        refused(format!(
+        refused_error(format!(
             "the server offers no TLS; give it a certificate, or use `{mode}={plain}` for a connection in clear text"
         ))
     }
 
-    fn explained(&self, error: io::Error) -> io::Error {
+    fn explain_error(&self, error: io::Error) -> io::Error {
         match error.get_ref().and_then(|cause| cause.downcast_ref()) {
-            Some(cause) => refused(self.why(cause)),
-            None if error.kind() == ErrorKind::UnexpectedEof => {
-                refused("the server closed the connection during the TLS handshake; its log has the reason".into())
-            }
+            Some(cause) => refused_error(self.describe_failure(cause)),
+            None if error.kind() == ErrorKind::UnexpectedEof => refused_error(
+                "the server closed the connection during the TLS handshake; its log has the reason".into(),
+            ),
             None => error,
         }
     }
 
     /// Why there is no connection, and what to do.
-    fn why(&self, error: &rustls::Error) -> String {
+    fn describe_failure(&self, error: &rustls::Error) -> String {
         match error {
             rustls::Error::InvalidCertificate(wrong) => self.why_not_trusted(wrong),
             rustls::Error::AlertReceived(alert) => {
@@ -260,33 +266,35 @@ fn bare_name(presented: &str) -> &str {
     inner.trim_matches('"')
 }
 
-/// What a run tells of the encryption of its connections.
-pub fn facts(tls: Option<&Tls>) -> Vec<Fact> {
+/// The facts of a run about the encryption of its connections.
+pub fn tls_facts(tls: Option<&TlsConnector>) -> Vec<Fact> {
     let Some(tls) = tls else { return vec![Fact::new("server.tls", "none")] };
     let verified = match tls.options.verify {
-        Verify::None => "nothing",
-        Verify::Ca => "issuer",
-        Verify::Full => "issuer and name",
+        VerifyMode::None => "nothing",
+        VerifyMode::Ca => "issuer",
+        VerifyMode::Full => "issuer and name",
     };
     let agreed = tls.agreed.get().map_or("unknown", String::as_str);
     vec![Fact::new("server.tls", agreed), Fact::new("server.tls_verified", verified)]
 }
 
-/// An error that says all by itself.
-fn refused(why: String) -> io::Error {
+/// An error whose message is complete.
+fn refused_error(why: String) -> io::Error {
     io::Error::new(ErrorKind::PermissionDenied, why)
 }
 
-fn configured(options: &TlsOptions) -> Result<ClientConfig, TargetError> {
+fn client_config(options: &TlsOptions) -> Result<ClientConfig, TargetError> {
     let provider = Arc::new(ring::default_provider());
-    let broken = |error: rustls::Error| TargetError::Unsupported(format!("TLS cannot be used: {error}"));
     let versions = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
-    let verified = versions.map_err(broken)?.dangerous().with_custom_certificate_verifier(verifier(options, provider)?);
+    let versions = versions.map_err(|error| TargetError::Unsupported(format!("TLS cannot be used: {error}")))?;
+    let verified = versions.dangerous().with_custom_certificate_verifier(certificate_verifier(options, provider)?);
     let mut config = match &options.identity {
         None => verified.with_no_client_auth(),
         Some((own, key)) => {
-            let told = |error| TargetError::Unsupported(format!("`{own}` and `{key}` cannot be used: {error}"));
-            verified.with_client_auth_cert(certificates(Path::new(own))?, private_key(Path::new(key))?).map_err(told)?
+            let identified =
+                verified.with_client_auth_cert(read_certificates(Path::new(own))?, private_key(Path::new(key))?);
+            identified
+                .map_err(|error| TargetError::Unsupported(format!("`{own}` and `{key}` cannot be used: {error}")))?
         }
     };
     // The servers' own clients open a new connection each time: with a connection for each transaction that is what it costs.
@@ -294,21 +302,24 @@ fn configured(options: &TlsOptions) -> Result<ClientConfig, TargetError> {
     Ok(config)
 }
 
-fn verifier(options: &TlsOptions, provider: Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, TargetError> {
+fn certificate_verifier(
+    options: &TlsOptions,
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, TargetError> {
     let by_name = match options.verify {
-        Verify::None => return Ok(Arc::new(AcceptAny(provider))),
-        Verify::Ca => false,
-        Verify::Full => true,
+        VerifyMode::None => return Ok(Arc::new(AcceptAny(provider))),
+        VerifyMode::Ca => false,
+        VerifyMode::Full => true,
     };
     let mut roots = RootCertStore::empty();
     match &options.issuers {
         Some(file) => {
-            let told = |error| {
+            let added = read_certificates(Path::new(file))?.into_iter().try_for_each(|issuer| roots.add(issuer));
+            added.map_err(|error| {
                 TargetError::Unsupported(format!("`{file}` holds what is no certificate of an issuer: {error}"))
-            };
-            certificates(Path::new(file))?.into_iter().try_for_each(|issuer| roots.add(issuer)).map_err(told)?;
+            })?;
         }
-        // What one of hundreds is has no say in the others.
+        // One of hundreds that cannot be parsed is left out, and the others are used.
         None => drop(roots.add_parsable_certificates(known_to_the_system(options.names)?)),
     }
     let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
@@ -316,7 +327,7 @@ fn verifier(options: &TlsOptions, provider: Arc<CryptoProvider>) -> Result<Arc<d
     Ok(if by_name { built } else { Arc::new(IssuerOnly(built)) })
 }
 
-/// Where Debian, Red Hat, SUSE and Alpine keep the issuers that they trust.
+/// The files in which Debian, Red Hat, SUSE and Alpine keep the issuers that they trust.
 const SYSTEM: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -326,16 +337,17 @@ const SYSTEM: [&str; 4] = [
 
 fn known_to_the_system(names: &OptionNames) -> Result<Vec<CertificateDer<'static>>, TargetError> {
     let file = SYSTEM.iter().map(Path::new).find(|path| path.exists());
-    let missing = || {
-        let OptionNames { issuers, mode, modes: [_, anyone, ..], .. } = names;
-        let text = "this system knows no issuers of certificates (package `ca-certificates`)";
-        TargetError::Unsupported(format!("{text}; name one by `{issuers}=FILE`, or write `{mode}={anyone}`"))
-    };
-    certificates(file.ok_or_else(missing)?)
+    read_certificates(file.ok_or_else(|| no_known_issuers(names))?)
+}
+
+fn no_known_issuers(names: &OptionNames) -> TargetError {
+    let OptionNames { issuers, mode, modes: [_, anyone, ..], .. } = names;
+    let text = "this system knows no issuers of certificates (package `ca-certificates`)";
+    TargetError::Unsupported(format!("{text}; name one by `{issuers}=FILE`, or write `{mode}={anyone}`"))
 }
 
 /// The certificates in a file, at least one.
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TargetError> {
+fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TargetError> {
     let text = std::fs::read(path).trying("read", path)?;
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     read.ok().filter(|found| !found.is_empty()).ok_or_else(|| no_pem(path, "CERTIFICATE"))
@@ -369,7 +381,7 @@ impl ServerCertVerifier for AcceptAny {
         Ok(ServerCertVerified::assertion())
     }
 
-    /// What was signed with a key of nobody in particular says nothing; and a certificate of X.509 version 1, as older guides make
+    /// A signature with an unverified key proves nothing; and a certificate of X.509 version 1, as older guides make
     /// them, has no key that rustls would read.
     fn verify_tls12_signature(
         &self,
@@ -458,7 +470,7 @@ mod tests {
         let verify = |server| options(&POSTGRES, &[], server).unwrap().map(|options| options.verify);
         assert_eq!(
             [ServerRoute::Socket, ServerRoute::Loopback, ServerRoute::Network].map(verify),
-            [None, None, Some(Verify::Full)]
+            [None, None, Some(VerifyMode::Full)]
         );
     }
 
@@ -467,10 +479,10 @@ mod tests {
         let of = |names, given: &[(&str, &str)]| {
             options(names, given, ServerRoute::Loopback).unwrap().map(|options| options.verify)
         };
-        assert_eq!(of(&POSTGRES, &[("sslmode", "require")]), Some(Verify::None));
-        assert_eq!(of(&POSTGRES, &[("sslmode", "verify-ca"), ("sslrootcert", "ca.pem")]), Some(Verify::Ca));
-        assert_eq!(of(&POSTGRES, &[("sslrootcert", "ca.pem")]), Some(Verify::Full));
-        assert_eq!(of(&MYSQL, &[("ssl-mode", "verify_identity")]), Some(Verify::Full));
+        assert_eq!(of(&POSTGRES, &[("sslmode", "require")]), Some(VerifyMode::None));
+        assert_eq!(of(&POSTGRES, &[("sslmode", "verify-ca"), ("sslrootcert", "ca.pem")]), Some(VerifyMode::Ca));
+        assert_eq!(of(&POSTGRES, &[("sslrootcert", "ca.pem")]), Some(VerifyMode::Full));
+        assert_eq!(of(&MYSQL, &[("ssl-mode", "verify_identity")]), Some(VerifyMode::Full));
         assert_eq!(of(&MYSQL, &[("ssl-mode", "DISABLED")]), None);
         let own =
             options(&MYSQL, &[("ssl-cert", "c.pem"), ("ssl-key", "k.pem")], ServerRoute::Loopback).unwrap().unwrap();
@@ -499,10 +511,10 @@ mod tests {
         std::fs::write(file.path(), b"0\x82 DER").unwrap();
         let path = file.path().to_str().unwrap();
         let options = options(&MYSQL, &[("ssl-ca", path)], ServerRoute::Loopback).unwrap().unwrap();
-        let told = Tls::new(&options, "localhost").err().unwrap().to_string();
+        let told = TlsConnector::new(&options, "localhost").err().unwrap().to_string();
         assert!(told.contains(path) && told.contains("BEGIN CERTIFICATE"), "{told}");
         let gone = TlsOptions { issuers: Some("/nonexistent".into()), ..options };
-        assert!(Tls::new(&gone, "localhost").err().unwrap().to_string().contains("`/nonexistent`"));
+        assert!(TlsConnector::new(&gone, "localhost").err().unwrap().to_string().contains("`/nonexistent`"));
     }
 
     /// A certificate for `name` with `change`, and the one of its issuer, in PEM; and a server that shows it to the next who comes.
@@ -538,9 +550,10 @@ mod tests {
         let (address, issuer) = served(name, change);
         let given = [("ssl-mode", mode), ("ssl-ca", issuer.path().to_str().unwrap())];
         let given = if mode == "required" { &given[..1] } else { &given };
-        let tls = Tls::new(&options(&MYSQL, given, ServerRoute::Loopback).unwrap().unwrap(), "localhost").unwrap();
-        tls.over(TcpStream::connect(address).unwrap()).map_err(|error| error.to_string())?;
-        Ok(facts(Some(&tls)))
+        let tls =
+            TlsConnector::new(&options(&MYSQL, given, ServerRoute::Loopback).unwrap().unwrap(), "localhost").unwrap();
+        tls.encrypt(TcpStream::connect(address).unwrap()).map_err(|error| error.to_string())?;
+        Ok(tls_facts(Some(&tls)))
     }
 
     #[test]
@@ -549,7 +562,7 @@ mod tests {
         assert!(told[0].value.starts_with("TLSv1.3, TLS13_"), "{told:?}");
         assert_eq!(told[1].value, "issuer and name");
         assert_eq!(met("db.example", "verify_ca", |_| ()).unwrap()[1].value, "issuer");
-        assert_eq!(facts(None)[0].value, "none");
+        assert_eq!(tls_facts(None)[0].value, "none");
     }
 
     #[test]

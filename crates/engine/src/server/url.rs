@@ -1,8 +1,8 @@
 //! Servers that plimsoll did not start, named by a URL; and the password, which is never part of it.
 //!
-//! In: `mysql://user@host:3306/db`, `postgres://user@localhost/db?socket=/run/s.sock`, the environment. Out: where to go and
-//! as whom. Limits: of options only `socket` and those of TLS, in the words of the server's own clients. A password comes from a file
-//! that is closed to others, from PLIMSOLL_PASSWORD or from the terminal: what stands in a URL stands in the list of processes, in
+//! In: `mysql://user@host:3306/db`, `postgres://user@localhost/db?socket=/run/s.sock`, the environment. Out: the server and
+//! the user. Limits: of options only `socket` and those of TLS, in the words of the server's own clients. A password comes from a file
+//! that is closed to others, from PLIMSOLL_PASSWORD or from the terminal: what is in a URL is also in the list of processes, in
 //! shell histories and in run files.
 
 use super::prompt;
@@ -15,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Where the server is. The plan fills it in if the engine itself is given as a URL.
+/// The URL of the server. The plan fills it in if the engine itself is given as a URL.
 pub const URL: ParamDef = ParamDef {
     name: "url",
     kind: ParamKind::Path,
@@ -30,7 +30,7 @@ pub const URL: ParamDef = ParamDef {
     used_if: None,
 };
 
-/// Where its password is.
+/// The file of its password.
 pub const PASSWORD_FILE: ParamDef = ParamDef {
     name: "password_file",
     kind: ParamKind::Path,
@@ -46,44 +46,51 @@ pub const PASSWORD_FILE: ParamDef = ParamDef {
 
 /// A server, and as whom to come there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Url {
+pub struct ServerUrl {
     /// As it was given.
     pub text: String,
     /// The user.
     pub user: String,
     /// The host's name or address,
     pub host: String,
-    /// and its port, where one was given.
+    /// and its port, if one was given.
     pub port: Option<u16>,
-    /// The database to log in to, where one was given.
+    /// The database to log in to, if one was given.
     pub database: Option<String>,
     /// The path of a socket, which is then used in place of the host.
     pub socket: Option<String>,
-    /// How the connection is to be encrypted, where it is.
+    /// How the connection is to be encrypted, if it is.
     pub tls: Option<TlsOptions>,
 }
 
-impl Url {
-    /// The URL among `params`, which `scheme` begins; `example` is told if there is none.
-    pub fn from_params(params: &Params, schemes: &[&str], example: &str) -> Result<Url, TargetError> {
+impl ServerUrl {
+    /// The URL among `params`, which begins with one of `schemes`; the error for none names `example`.
+    pub fn from_params(params: &Params, schemes: &[&str], example: &str) -> Result<ServerUrl, TargetError> {
         let text = params.word(URL.name);
-        let refused = |why: &str| TargetError::Unsupported(format!("{why}, such as `--engine {example}`"));
-        let Some((scheme, rest)) = text.split_once("://") else { return Err(refused("this engine needs a URL")) };
-        if !schemes.contains(&scheme) {
-            return Err(refused("the URL is for another kind of server; this engine needs one"));
-        }
+        let (scheme, rest) = match text.split_once("://") {
+            None => return Err(no_url("this engine needs a URL", example)),
+            Some((scheme, _)) if !schemes.contains(&scheme) => {
+                return Err(no_url("the URL is for another kind of server; this engine needs one", example));
+            }
+            Some(parts) => parts,
+        };
         let words = if scheme == "mysql" { &tls::MYSQL } else { &tls::POSTGRES };
-        parse(text, rest, words).map_err(TargetError::Unsupported)
+        parse_url(text, rest, words).map_err(TargetError::Unsupported)
     }
 }
 
-/// What is wrong is told without the URL: a password may be in it.
-fn parse(text: &str, rest: &str, words: &'static tls::OptionNames) -> Result<Url, String> {
+fn no_url(why: &str, example: &str) -> TargetError {
+    TargetError::Unsupported(format!("{why}, such as `--engine {example}`"))
+}
+
+/// Errors are described without the URL: a password may be in it.
+fn parse_url(text: &str, rest: &str, words: &'static tls::OptionNames) -> Result<ServerUrl, String> {
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err("a URL must not contain blanks or control characters".into());
     }
     let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
     let (login, database) = rest.split_once('/').unwrap_or((rest, ""));
+    // The last `@`: a user name may have one.
     let (user, place) =
         login.rsplit_once('@').ok_or("the URL names no user; write it as `SCHEME://user@host:port/`")?;
     if user.contains(':') {
@@ -95,7 +102,8 @@ fn parse(text: &str, rest: &str, words: &'static tls::OptionNames) -> Result<Url
         _ => (place, None),
     };
     let host = host.trim_start_matches('[').trim_end_matches(']');
-    let (sockets, of_tls): (Vec<_>, Vec<_>) = taken_apart(options)?.into_iter().partition(|(name, _)| name == "socket");
+    let (sockets, of_tls): (Vec<_>, Vec<_>) =
+        split_options(options)?.into_iter().partition(|(name, _)| name == "socket");
     let socket = sockets.into_iter().next().map(|(_, path)| path);
     if user.is_empty() || host.is_empty() && socket.is_none() {
         return Err("the URL names no user or no host; write it as `SCHEME://user@host:port/`".into());
@@ -106,8 +114,8 @@ fn parse(text: &str, rest: &str, words: &'static tls::OptionNames) -> Result<Url
         None => ServerRoute::Network,
     };
     let tls = TlsOptions::parse(words, &of_tls, server)?;
-    let database = (!database.is_empty()).then(|| decoded(database)).transpose()?;
-    Ok(Url { text: text.into(), user: decoded(user)?, host: host.into(), port, database, socket, tls })
+    let database = (!database.is_empty()).then(|| percent_decode(database)).transpose()?;
+    Ok(ServerUrl { text: text.into(), user: percent_decode(user)?, host: host.into(), port, database, socket, tls })
 }
 
 fn port_number(text: &str) -> Result<u16, String> {
@@ -116,7 +124,7 @@ fn port_number(text: &str) -> Result<u16, String> {
 }
 
 /// The options of a URL: their names as `ssl-mode`, and their values.
-fn taken_apart(options: &str) -> Result<Vec<(String, String)>, &'static str> {
+fn split_options(options: &str) -> Result<Vec<(String, String)>, &'static str> {
     let mut taken: Vec<(String, String)> = Vec::new();
     for option in options.split('&').filter(|option| !option.is_empty()) {
         let (name, value) = option.split_once('=').ok_or("an option of the URL has no value")?;
@@ -124,18 +132,18 @@ fn taken_apart(options: &str) -> Result<Vec<(String, String)>, &'static str> {
         if taken.iter().any(|(known, _)| *known == name) {
             return Err("an option of the URL is given twice");
         }
-        taken.push((name, decoded(value)?));
+        taken.push((name, percent_decode(value)?));
     }
     Ok(taken)
 }
 
-/// Whether `host` is this machine, on whose own network nobody listens.
+/// Whether `host` is this machine, whose loopback network no other machine can listen on.
 fn is_here(host: &str) -> bool {
     host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
 /// Undoes `%2F`.
-fn decoded(text: &str) -> Result<String, &'static str> {
+fn percent_decode(text: &str) -> Result<String, &'static str> {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
@@ -162,13 +170,12 @@ static ANSWERS: Mutex<BTreeMap<String, Password>> = Mutex::new(BTreeMap::new());
 pub fn ask_for_passwords<'a>(all: impl Iterator<Item = &'a Params>) -> Result<(), TargetError> {
     let asked = all.filter(|params| params.0.get(PASSWORD_FILE.name).is_some_and(|file| file.to_string() == ASK));
     for url in asked.map(|params| params.word(URL.name)) {
-        let mut answers = answers();
+        let mut answers = lock_answers();
         if !answers.contains_key(url) {
-            let cannot = |error| {
+            let answer = prompt::ask_silently(&format!("password for {url}")).map_err(|error| {
                 let text = format!("cannot ask for the password of `{url}` on the terminal: {error}");
                 TargetError::Unsupported(format!("{text}; put it into PLIMSOLL_PASSWORD or a file"))
-            };
-            let answer = prompt::ask(&format!("password for {url}")).map_err(cannot)?;
+            })?;
             answers.insert(url.to_owned(), Password(answer));
         }
     }
@@ -176,11 +183,11 @@ pub fn ask_for_passwords<'a>(all: impl Iterator<Item = &'a Params>) -> Result<()
 }
 
 /// Nothing that can panic changes them under the lock.
-fn answers() -> MutexGuard<'static, BTreeMap<String, Password>> {
+fn lock_answers() -> MutexGuard<'static, BTreeMap<String, Password>> {
     ANSWERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A password. It shows itself to nobody.
+/// A password. It has no `Debug` and no `Display`.
 #[derive(Clone)]
 pub struct Password(String);
 
@@ -192,7 +199,7 @@ impl Password {
             return Ok(std::env::var("PLIMSOLL_PASSWORD").ok().map(Password));
         }
         if file == ASK {
-            return Ok(answers().get(params.word(URL.name)).cloned());
+            return Ok(lock_answers().get(params.word(URL.name)).cloned());
         }
         Password::in_file(Path::new(file)).map(Some)
     }
@@ -203,7 +210,7 @@ impl Password {
         Ok(Password(text.trim_end_matches(['\n', '\r']).to_owned()))
     }
 
-    /// The password itself, for the one who logs in.
+    /// The password itself, for the login.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -219,7 +226,7 @@ pub fn check_closed(path: &Path, what: &str) -> Result<(), TargetError> {
     Err(TargetError::Unsafe(text))
 }
 
-/// A name that nobody else has: `plimsoll_` and 16 hexadecimal digits.
+/// A new, random name: `plimsoll_` and 16 hexadecimal digits.
 pub fn schema_name() -> String {
     use std::hash::{BuildHasher, Hasher};
     format!("plimsoll_{:016x}", std::collections::hash_map::RandomState::new().build_hasher().finish())
@@ -237,9 +244,9 @@ mod tests {
     use model::Value;
     use std::os::unix::fs::PermissionsExt;
 
-    fn url(text: &str) -> Result<Url, TargetError> {
+    fn url(text: &str) -> Result<ServerUrl, TargetError> {
         let params = Params([(URL.name.to_owned(), Value::Word(text.into()))].into());
-        Url::from_params(&params, &["mysql"], "mysql://user@host/")
+        ServerUrl::from_params(&params, &["mysql"], "mysql://user@host/")
     }
 
     #[test]

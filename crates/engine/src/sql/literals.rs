@@ -5,7 +5,7 @@
 //!
 //! A quote is doubled, which every engine reads alike whatever its settings. A backslash is read by some settings as itself and by
 //! others as the beginning of an escape, so a text with one is written in a form that has one meaning: bytes in hexadecimal for
-//! MySQL, and for PostgreSQL a string that says that it has escapes.
+//! MySQL, and for PostgreSQL a string with the prefix for escapes.
 
 use model::SqlArg;
 use std::fmt::Write as _;
@@ -22,32 +22,32 @@ pub enum Dialect {
 
 /// Statements in the pieces between which their values stand.
 #[derive(Clone)]
-pub struct Plain {
+pub struct PlainStatements {
     dialect: Dialect,
     pieces: Arc<[Vec<String>]>,
 }
 
-impl Plain {
+impl PlainStatements {
     /// The `statements` with `?` for each value.
-    pub fn new(statements: &[String], dialect: Dialect) -> Plain {
-        let pieces = |text: &String| text.split('?').map(str::to_owned).collect();
-        Plain { dialect, pieces: statements.iter().map(pieces).collect() }
+    pub fn new(statements: &[String], dialect: Dialect) -> PlainStatements {
+        let pieces = statements.iter().map(|text| text.split('?').map(str::to_owned).collect());
+        PlainStatements { dialect, pieces: pieces.collect() }
     }
 
     /// Writes statement number `statement` with `args` in place of what `out` holds.
     #[inline]
-    pub fn write(&self, out: &mut String, statement: usize, args: &[SqlArg], text: &[u8]) {
+    pub fn write_statement(&self, out: &mut String, statement: usize, args: &[SqlArg], text: &[u8]) {
         let (first, rest) = self.pieces[statement].split_first().expect("a split text has a first piece");
         out.clear();
         out.push_str(first);
         for (arg, piece) in args.iter().zip(rest) {
-            self.literal(out, arg, text);
+            self.push_literal(out, arg, text);
             out.push_str(piece);
         }
     }
 
     #[inline]
-    fn literal(&self, out: &mut String, arg: &SqlArg, text: &[u8]) {
+    fn push_literal(&self, out: &mut String, arg: &SqlArg, text: &[u8]) {
         let written = match *arg {
             // Behind a minus of the statement's own, a second one would begin a comment.
             SqlArg::Int(value) if value < 0 => write!(out, "({value})"),
@@ -56,16 +56,16 @@ impl Plain {
             SqlArg::Float(value) => write!(out, "{value}"),
             SqlArg::Text { start, len } => {
                 let bytes = &text[start as usize..][..len as usize];
-                self.quote(out, std::str::from_utf8(bytes).expect("workloads write UTF-8"))
+                self.push_quoted(out, std::str::from_utf8(bytes).expect("workloads write UTF-8"))
             }
         };
         written.expect("writing to a string does not fail");
     }
 
-    fn quote(&self, out: &mut String, text: &str) -> std::fmt::Result {
+    fn push_quoted(&self, out: &mut String, text: &str) -> std::fmt::Result {
         match (self.dialect, text.contains('\\')) {
-            (_, false) => write!(out, "'{}'", Doubled(text, &['\''])),
-            (Dialect::Postgres, true) => write!(out, "E'{}'", Doubled(text, &['\'', '\\'])),
+            (_, false) => write!(out, "'{}'", DoubledChars(text, &['\''])),
+            (Dialect::Postgres, true) => write!(out, "E'{}'", DoubledChars(text, &['\'', '\\'])),
             (Dialect::Mysql, true) => {
                 out.push_str("X'");
                 text.bytes().try_for_each(|byte| write!(out, "{byte:02X}"))?;
@@ -76,9 +76,9 @@ impl Plain {
 }
 
 /// A text with some of its characters doubled.
-struct Doubled<'a>(&'a str, &'a [char]);
+struct DoubledChars<'a>(&'a str, &'a [char]);
 
-impl std::fmt::Display for Doubled<'_> {
+impl std::fmt::Display for DoubledChars<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.split_inclusive(self.1).try_for_each(|part| {
             f.write_str(part)?;
@@ -93,7 +93,7 @@ mod tests {
 
     fn written(dialect: Dialect, statement: &str, args: &[SqlArg], text: &str) -> String {
         let mut out = "what was there".to_owned();
-        Plain::new(&[statement.to_owned()], dialect).write(&mut out, 0, args, text.as_bytes());
+        PlainStatements::new(&[statement.to_owned()], dialect).write_statement(&mut out, 0, args, text.as_bytes());
         out
     }
 

@@ -9,6 +9,7 @@
 //! pause that doubles from 50 ms to a second, so that an outage is a gap in the timeline and not a million failures.
 //! With a connection per transaction an operation opens one, and closes it, within its response time.
 
+pub mod external;
 pub mod literals;
 pub mod multiplex;
 pub mod recv_buffer;
@@ -26,7 +27,7 @@ use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use workload::{BackgroundOps, Kind, OpStream, SequenceState, SqlProgram};
+use workload::{BackgroundOps, OpKindDef, OpStream, SequenceState, SqlProgram};
 
 /// The pause before the first attempt to connect again, and the longest.
 pub const PAUSE: Duration = Duration::from_millis(50);
@@ -56,15 +57,15 @@ impl OpFailure {
     /// A connection that failed by `cause`.
     #[cold]
     pub fn connection_lost(cause: &io::Error) -> OpFailure {
-        let told = |text: &str| OpFailure::from_server(FailureClass::Lost, text);
-        match cause.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => OpFailure::timed_out(),
-            // rustls says more, with an address of its documentation.
-            ErrorKind::UnexpectedEof => told("the connection was lost: unexpected end of file"),
+        let text = match cause.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => return OpFailure::timed_out(),
+            // The message of rustls is longer, with an address of its documentation.
+            ErrorKind::UnexpectedEof => "the connection was lost: unexpected end of file".into(),
             // One side refused the other; the message is complete.
-            ErrorKind::PermissionDenied => told(&cause.to_string()),
-            _ => told(&format!("the connection was lost: {cause}")),
-        }
+            ErrorKind::PermissionDenied => cause.to_string(),
+            _ => format!("the connection was lost: {cause}"),
+        };
+        OpFailure::from_server(FailureClass::Lost, &text)
     }
 }
 
@@ -79,21 +80,21 @@ pub trait SessionFactory: Clone + Send + 'static {
     /// A connection.
     type Session: SqlSession;
     /// The server, for messages: `mariadb in /data`.
-    fn server(&self) -> String;
+    fn server_name(&self) -> String;
     /// The session options of its clients.
-    fn options(&self) -> &SessionOptions;
+    fn session_options(&self) -> &SessionOptions;
     /// The same for a client that executes only the statements that are `used`, by their numbers.
     fn with_statements(&self, used: &[u16]) -> Self;
     /// The same for a client that gives up after `patience` without an answer.
     fn with_patience(&self, patience: Duration) -> Self;
-    /// Connects, and prepares statements as the session options say.
+    /// Connects, and prepares statements as the session options ask.
     fn connect(&self) -> Result<Self::Session, OpFailure>;
 }
 
 /// A connection with its prepared statements.
 pub trait SqlSession: Send + 'static {
-    /// Performs one operation whole.
-    fn perform(&mut self, op: &SqlOp) -> Result<(), OpFailure>;
+    /// Performs one operation, from BEGIN to COMMIT.
+    fn perform_op(&mut self, op: &SqlOp) -> Result<(), OpFailure>;
     /// Rolls back the open transaction, if any.
     fn roll_back(&mut self) -> Result<(), OpFailure>;
 }
@@ -105,7 +106,7 @@ pub trait SqlConnection {
     /// Runs a text without arguments.
     fn run_text(&mut self, text: &str) -> Result<(), Self::Error>;
     /// Runs statement number `statement`. Its text arguments are in `text`.
-    fn call(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), Self::Error>;
+    fn call_statement(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), Self::Error>;
 }
 
 /// Performs the calls of `op`, between BEGIN and COMMIT if it is a transaction.
@@ -125,7 +126,7 @@ fn call_all<S: SqlConnection>(server: &mut S, op: &SqlOp) -> Result<(), S::Error
     for call in &op.calls {
         let (mine, rest) = args.split_at(call.args as usize);
         args = rest;
-        server.call(call.statement, mine, &op.text)?;
+        server.call_statement(call.statement, mine, &op.text)?;
     }
     Ok(())
 }
@@ -149,8 +150,8 @@ impl ClientTally {
 
     /// The counts since they were last asked for.
     pub fn facts(&self) -> Vec<Fact> {
-        let fact = |name: &str, count: &AtomicU64| Fact::new(name, count.swap(0, Relaxed).to_string());
-        vec![fact("client.retries", &self.again), fact("client.reconnects", &self.reconnected)]
+        let counts = [("client.retries", &self.again), ("client.reconnects", &self.reconnected)];
+        counts.map(|(name, count)| Fact::new(name, count.swap(0, Relaxed).to_string())).into()
     }
 }
 
@@ -169,12 +170,12 @@ pub fn connections_needed(trial: &Trial, program: &SqlProgram) -> u32 {
 pub fn sql_clients(
     part: &OpStream<SqlOp>,
     background: Option<&BackgroundOps<SqlOp>>,
-    kinds: &[Kind],
+    kinds: &[OpKindDef],
     clients: u32,
     connect: &impl SessionFactory<Session: PollableSession>,
     tally: &Arc<ClientTally>,
 ) -> WorkloadClients {
-    if let ClientThreads::Shared(threads) = connect.options().threads {
+    if let ClientThreads::Shared(threads) = connect.session_options().threads {
         return multiplex::multiplexed_clients(
             part,
             background,
@@ -226,7 +227,7 @@ impl<C: SessionFactory> SqlDriver<C> {
 
     /// The connection, opened again if there is none.
     #[inline]
-    fn session(&mut self) -> Result<&mut C::Session, OpFailure> {
+    fn open_session(&mut self) -> Result<&mut C::Session, OpFailure> {
         if self.session.is_none() {
             match self.is_lost {
                 true => self.connect_again()?,
@@ -243,6 +244,7 @@ impl<C: SessionFactory> SqlDriver<C> {
     #[cold]
     fn connect_again(&mut self) -> Result<(), OpFailure> {
         std::thread::sleep(self.pause);
+        // Doubled before the attempt, so that it also grows if connecting fails.
         self.pause = (2 * self.pause).min(PAUSE_MAX);
         self.session = Some(self.connect_now()?);
         self.pause = PAUSE;
@@ -253,10 +255,10 @@ impl<C: SessionFactory> SqlDriver<C> {
 
     /// Performs `op`, and retries it after conflicts.
     #[inline]
-    fn attempt(&mut self, op: &SqlOp) -> Outcome {
+    fn perform_with_retries(&mut self, op: &SqlOp) -> Outcome {
         let mut began = None;
         loop {
-            let Err(failure) = self.session().and_then(|session| session.perform(op)) else {
+            let Err(failure) = self.open_session().and_then(|session| session.perform_op(op)) else {
                 return Outcome::Ok { bytes: 0 };
             };
             if let Some(class) = self.give_up(failure, &mut began) {
@@ -269,13 +271,14 @@ impl<C: SessionFactory> SqlDriver<C> {
     #[cold]
     fn give_up(&mut self, failure: OpFailure, began: &mut Option<Instant>) -> Option<FailureClass> {
         let OpFailure { class, text } = failure;
+        // After a conflict some servers have rolled back already, and all accept another ROLLBACK.
         let usable = class != FailureClass::Lost && self.session.as_mut().is_some_and(|it| it.roll_back().is_ok());
         if !usable {
             (self.session, self.is_lost) = (None, true);
         }
-        let options = self.connect.options();
+        let options = self.connect.session_options();
         self.is_over = options.ends_load_on(class);
-        if usable && options.retries(class, began) {
+        if usable && options.should_retry(class, began) {
             self.tally.again.fetch_add(1, Relaxed);
             return None;
         }
@@ -289,15 +292,16 @@ impl<C: SessionFactory> Driver for SqlDriver<C> {
     type Op = SqlOp;
 
     fn open(&mut self) -> Result<(), String> {
-        let cannot = |failure: OpFailure| format!("cannot connect to {}: {}", self.connect.server(), failure.text);
-        let session = self.connect.connect().map_err(cannot)?;
-        self.session = (self.connect.options().connection == ConnectionLifetime::Kept).then_some(session);
+        let session = self.connect.connect();
+        let session =
+            session.map_err(|failure| format!("cannot connect to {}: {}", self.connect.server_name(), failure.text))?;
+        self.session = (self.connect.session_options().connection == ConnectionLifetime::Kept).then_some(session);
         Ok(())
     }
 
-    fn execute(&mut self, op: &SqlOp) -> Outcome {
-        let outcome = self.attempt(op);
-        if self.connect.options().connection == ConnectionLifetime::PerTransaction {
+    fn execute_op(&mut self, op: &SqlOp) -> Outcome {
+        let outcome = self.perform_with_retries(op);
+        if self.connect.session_options().connection == ConnectionLifetime::PerTransaction {
             self.session = None;
         }
         outcome
@@ -308,7 +312,7 @@ impl<C: SessionFactory> Driver for SqlDriver<C> {
     }
 
     fn describe_failure(&self) -> String {
-        format!("{}: {}", self.connect.server(), self.failure)
+        format!("{}: {}", self.connect.server_name(), self.failure)
     }
 }
 
@@ -326,10 +330,10 @@ mod tests {
 
     impl SessionFactory for Script {
         type Session = Script;
-        fn server(&self) -> String {
+        fn server_name(&self) -> String {
             "a server".into()
         }
-        fn options(&self) -> &SessionOptions {
+        fn session_options(&self) -> &SessionOptions {
             &self.2
         }
         fn with_statements(&self, _: &[u16]) -> Script {
@@ -345,7 +349,7 @@ mod tests {
     }
 
     impl SqlSession for Script {
-        fn perform(&mut self, _: &SqlOp) -> Result<(), OpFailure> {
+        fn perform_op(&mut self, _: &SqlOp) -> Result<(), OpFailure> {
             match self.0.lock().unwrap().pop().flatten() {
                 None => Ok(()),
                 Some(class) => Err(OpFailure { class, text: format!("it was {}", class.as_str()) }),
@@ -396,7 +400,7 @@ mod tests {
     fn a_conflict_is_rolled_back_and_performed_again_within_the_same_operation() {
         let conflict = Some(FailureClass::Conflict);
         let (mut driver, script) = driver(&[conflict, conflict, None]);
-        assert_eq!(driver.execute(&SqlOp::default()), Outcome::Ok { bytes: 0 });
+        assert_eq!(driver.execute_op(&SqlOp::default()), Outcome::Ok { bytes: 0 });
         assert_eq!((script.1.load(Relaxed), counts(&driver)), (2, ["2".into(), "0".into()]));
     }
 
@@ -404,7 +408,7 @@ mod tests {
     fn without_retries_a_conflict_is_a_failure() {
         let (mut driver, script) =
             driver_of(&[Some(FailureClass::Conflict)], SessionOptions { retries_for: Duration::ZERO, ..options() });
-        assert_eq!(driver.execute(&SqlOp::default()), Outcome::Failed(FailureClass::Conflict));
+        assert_eq!(driver.execute_op(&SqlOp::default()), Outcome::Failed(FailureClass::Conflict));
         assert_eq!((script.1.load(Relaxed), counts(&driver)), (1, ["0".into(), "0".into()]));
     }
 
@@ -413,7 +417,7 @@ mod tests {
         let options = SessionOptions { connection: ConnectionLifetime::PerTransaction, ..options() };
         let (mut driver, script) = driver_of(&[None, Some(FailureClass::Conflict), None, None], options);
         let made_to_look = script.3.load(Relaxed);
-        (0..3).for_each(|_| assert_eq!(driver.execute(&SqlOp::default()), Outcome::Ok { bytes: 0 }));
+        (0..3).for_each(|_| assert_eq!(driver.execute_op(&SqlOp::default()), Outcome::Ok { bytes: 0 }));
         assert_eq!((script.3.load(Relaxed) - made_to_look, counts(&driver)), (3, ["1".into(), "0".into()]));
     }
 
@@ -422,9 +426,9 @@ mod tests {
         let lost = [Some(FailureClass::Other), Some(FailureClass::Lost)];
         for reconnect in [ReconnectPolicy::Again, ReconnectPolicy::Stop] {
             let (mut driver, _) = driver_of(&lost, SessionOptions { reconnect, ..options() });
-            driver.execute(&SqlOp::default());
+            driver.execute_op(&SqlOp::default());
             assert!(!driver.is_over(), "another failure");
-            driver.execute(&SqlOp::default());
+            driver.execute_op(&SqlOp::default());
             assert_eq!(driver.is_over(), reconnect == ReconnectPolicy::Stop);
         }
     }
@@ -432,18 +436,18 @@ mod tests {
     #[test]
     fn another_failure_is_rolled_back_and_told() {
         let (mut driver, script) = driver(&[Some(FailureClass::NoSpace), None]);
-        assert_eq!(driver.execute(&SqlOp::default()), Outcome::Failed(FailureClass::NoSpace));
+        assert_eq!(driver.execute_op(&SqlOp::default()), Outcome::Failed(FailureClass::NoSpace));
         assert_eq!(driver.describe_failure(), "a server: it was no space");
-        assert_eq!(driver.execute(&SqlOp::default()), Outcome::Ok { bytes: 0 });
+        assert_eq!(driver.execute_op(&SqlOp::default()), Outcome::Ok { bytes: 0 });
         assert_eq!((script.1.load(Relaxed), counts(&driver)), (1, ["0".into(), "0".into()]));
     }
 
     #[test]
     fn a_lost_connection_fails_its_operation_and_the_next_one_connects_again() {
         let (mut driver, script) = driver(&[Some(FailureClass::Lost), None]);
-        assert_eq!(driver.execute(&SqlOp::default()), Outcome::Failed(FailureClass::Lost));
+        assert_eq!(driver.execute_op(&SqlOp::default()), Outcome::Failed(FailureClass::Lost));
         assert!(driver.session.is_none());
-        assert_eq!(driver.execute(&SqlOp::default()), Outcome::Ok { bytes: 0 });
+        assert_eq!(driver.execute_op(&SqlOp::default()), Outcome::Ok { bytes: 0 });
         assert_eq!((script.1.load(Relaxed), counts(&driver)), (0, ["0".into(), "1".into()]));
     }
 }

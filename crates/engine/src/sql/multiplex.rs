@@ -17,7 +17,7 @@
 use crate::engine::WorkloadClients;
 use crate::sql::session_options::SessionOptions;
 use crate::sql::{ClientTally, OpFailure, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, for_source};
-use load::{BatchClient, BatchDriver, Client, Done, OpSource, Stamp};
+use load::{BatchClient, BatchDriver, Client, FinishedOp, OpSource, StampMode};
 use model::{FailureClass, Nanos, Outcome, SqlArg, SqlOp};
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -29,16 +29,16 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use workload::{BackgroundOps, ClientIndex, Kind, OpStream};
+use workload::{BackgroundOps, ClientIndex, OpKindDef, OpStream};
 
 /// A non-blocking connection.
 pub trait PollableSession: SqlSession {
     /// Makes the socket non-blocking.
     fn stop_waiting(&mut self) -> Result<(), OpFailure>;
     /// The socket.
-    fn socket(&self) -> BorrowedFd<'_>;
+    fn socket_fd(&self) -> BorrowedFd<'_>;
     /// Puts a command into the send buffer.
-    fn put(&mut self, next: Command<'_>) -> Result<(), OpFailure>;
+    fn put_command(&mut self, next: SqlCommand<'_>) -> Result<(), OpFailure>;
     /// Sends as much as the socket takes; true if that was all.
     fn send_some(&mut self) -> Result<bool, OpFailure>;
     /// Reads what has arrived of the answer to `op`; true if that was all of it.
@@ -46,7 +46,7 @@ pub trait PollableSession: SqlSession {
 }
 
 /// What is sent to a server.
-pub enum Command<'a> {
+pub enum SqlCommand<'a> {
     /// A text without arguments.
     Text(&'a str),
     /// A statement with its arguments.
@@ -81,49 +81,55 @@ const READY_MAX: usize = 64;
 /// How often connections are checked for answers that are overdue.
 const SWEEP_EVERY: Duration = Duration::from_millis(100);
 
-/// The clients of `sharing` for `part`, and as many on as many threads for what is done `background`.
+/// The clients of `sharing` for `stream`, and as many on as many threads for the `background` load.
 pub fn multiplexed_clients<C: SessionFactory<Session: PollableSession>>(
-    part: &OpStream<SqlOp>,
+    stream: &OpStream<SqlOp>,
     background: Option<&BackgroundOps<SqlOp>>,
-    kinds: &[Kind],
+    kinds: &[OpKindDef],
     sharing: SharedThreads,
     connect: &C,
     tally: &Arc<ClientTally>,
 ) -> WorkloadClients {
-    let all = |part: &OpStream<SqlOp>| {
-        (0..sharing.threads).map(|nth| client_of_thread(part, sharing, nth, connect, tally)).collect()
-    };
     let background = background.map(|background| load::BackgroundLoad {
-        clients: all(&background.stream),
+        clients: clients_by_thread(&background.stream, sharing, connect, tally),
         kinds: background.kinds.clone(),
         per_s: background.per_client_s * f64::from(sharing.clients),
     });
-    WorkloadClients { kinds: kinds.to_vec(), clients: all(part), background }
+    WorkloadClients { kinds: kinds.to_vec(), clients: clients_by_thread(stream, sharing, connect, tally), background }
+}
+
+fn clients_by_thread<C: SessionFactory<Session: PollableSession>>(
+    stream: &OpStream<SqlOp>,
+    sharing: SharedThreads,
+    connect: &C,
+    tally: &Arc<ClientTally>,
+) -> Vec<Box<dyn Client>> {
+    (0..sharing.threads).map(|nth| client_of_thread(stream, sharing, nth, connect, tally)).collect()
 }
 
 /// Thread number `nth` of `sharing`.
 fn client_of_thread<C: SessionFactory<Session: PollableSession>>(
-    part: &OpStream<SqlOp>,
+    stream: &OpStream<SqlOp>,
     sharing: SharedThreads,
     nth: u32,
     connect: &C,
     tally: &Arc<ClientTally>,
 ) -> Box<dyn Client> {
     let sources: Vec<OpSource<SqlOp>> =
-        slots_of(sharing, nth).map(|slot| OpSource::with_ahead(part, slot, AHEAD_MAX)).collect();
+        slots_of(sharing, nth).map(|slot| OpSource::with_ahead(stream, slot, AHEAD_MAX)).collect();
     let factories = sources.iter().map(|source| for_source(connect, source)).collect();
-    Box::new(BatchClient::new(sources, MultiplexedDriver::new(factories, tally.clone()), Stamp::Each))
+    Box::new(BatchClient::new(sources, MultiplexedDriver::new(factories, tally.clone()), StampMode::Each))
 }
 
 /// The clients on thread number `nth`: neighbours by their numbers, as many as on the others or one more.
 fn slots_of(sharing: SharedThreads, nth: u32) -> impl Iterator<Item = ClientIndex> {
     let SharedThreads { clients, threads } = sharing;
-    let first = |nth: u32| (u64::from(nth) * u64::from(clients) / u64::from(threads)) as u32;
-    (first(nth)..first(nth + 1)).map(move |client| ClientIndex { client, clients })
+    let [first, end] = [nth, nth + 1].map(|nth| (u64::from(nth) * u64::from(clients) / u64::from(threads)) as u32);
+    (first..end).map(move |client| ClientIndex { client, clients })
 }
 
 /// One client's connection, with its operation.
-struct Connection<C: SessionFactory> {
+struct MultiplexedConnection<C: SessionFactory> {
     connect: C,
     /// Opened on the clients' own thread. `None` while it is lost.
     session: Option<C::Session>,
@@ -135,6 +141,20 @@ struct Connection<C: SessionFactory> {
     silent_since: Option<Instant>,
     /// When the operation first failed with a conflict.
     began: Option<Instant>,
+}
+
+impl<C: SessionFactory> MultiplexedConnection<C> {
+    fn unconnected(connect: C) -> Self {
+        MultiplexedConnection {
+            connect,
+            session: None,
+            is_full: false,
+            op: SqlOp::default(),
+            state: OpState::Idle,
+            silent_since: None,
+            began: None,
+        }
+    }
 }
 
 /// What the operation of a connection waits for.
@@ -155,7 +175,7 @@ enum OpState {
 
 /// The connections of one thread.
 struct MultiplexedDriver<C: SessionFactory> {
-    connections: Vec<Connection<C>>,
+    connections: Vec<MultiplexedConnection<C>>,
     /// Watches the sockets; made on the clients' own thread.
     epoll: Option<OwnedFd>,
     /// Slots with events from the last poll that are not handled yet, in reverse order.
@@ -178,16 +198,7 @@ struct MultiplexedDriver<C: SessionFactory> {
 impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     fn new(factories: Vec<C>, tally: Arc<ClientTally>) -> Self {
         let now = Instant::now();
-        let connection = |connect| Connection {
-            connect,
-            session: None,
-            is_full: false,
-            op: SqlOp::default(),
-            state: OpState::Idle,
-            silent_since: None,
-            began: None,
-        };
-        let connections: Vec<Connection<C>> = factories.into_iter().map(connection).collect();
+        let connections: Vec<_> = factories.into_iter().map(MultiplexedConnection::unconnected).collect();
         let many = connections.len();
         MultiplexedDriver {
             epoll: None,
@@ -205,18 +216,18 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         }
     }
 
-    fn options(&self) -> &SessionOptions {
-        self.connections[0].connect.options()
+    fn session_options(&self) -> &SessionOptions {
+        self.connections[0].connect.session_options()
     }
 
     /// Takes over a new connection for `slot`.
-    fn adopt(&mut self, slot: u32, mut session: C::Session) -> Result<(), OpFailure> {
-        let io = |errno: Errno| OpFailure { class: FailureClass::Other, text: std::io::Error::from(errno).to_string() };
+    fn adopt_session(&mut self, slot: u32, mut session: C::Session) -> Result<(), OpFailure> {
         session.stop_waiting()?;
         if self.epoll.is_none() {
-            self.epoll = Some(epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io)?);
+            self.epoll = Some(epoll::create(epoll::CreateFlags::CLOEXEC).map_err(epoll_failure)?);
         }
-        epoll::add(self.epoll(), session.socket(), EventData::new_u64(slot.into()), ANSWERS).map_err(io)?;
+        epoll::add(self.epoll(), session.socket_fd(), EventData::new_u64(slot.into()), ANSWERS)
+            .map_err(epoll_failure)?;
         let connection = &mut self.connections[slot as usize];
         (connection.session, connection.is_full) = (Some(session), false);
         Ok(())
@@ -228,7 +239,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
 
     /// Starts the operation of `slot`, from its beginning.
     #[inline]
-    fn start(&mut self, slot: u32, done: &mut Vec<Done>) {
+    fn start_op(&mut self, slot: u32, done: &mut Vec<FinishedOp>) {
         let connection = &mut self.connections[slot as usize];
         if connection.session.is_none() {
             connection.state = OpState::Unconnected;
@@ -240,14 +251,14 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
 
     /// Sends the command of `next`, or finishes the operation if there is none left.
     #[inline]
-    fn send_command(&mut self, slot: u32, next: OpState, done: &mut Vec<Done>) {
+    fn send_command(&mut self, slot: u32, next: OpState, done: &mut Vec<FinishedOp>) {
         let connection = &mut self.connections[slot as usize];
         (connection.state, connection.silent_since) = (next, None);
         let Some(command) = command_for(&connection.state, &connection.op) else {
-            return self.finish(slot, Outcome::Ok { bytes: 0 }, done);
+            return self.finish_op(slot, Outcome::Ok { bytes: 0 }, done);
         };
         let session = connection.session.as_mut().expect("connected: it stands at a statement");
-        match session.put(command) {
+        match session.put_command(command) {
             Ok(()) => self.send_pending(slot, done),
             Err(failure) => self.handle_failure(slot, failure, done),
         }
@@ -255,7 +266,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
 
     /// Sends what is in the buffer, as far as there is room.
     #[inline]
-    fn send_pending(&mut self, slot: u32, done: &mut Vec<Done>) {
+    fn send_pending(&mut self, slot: u32, done: &mut Vec<FinishedOp>) {
         let connection = &mut self.connections[slot as usize];
         let Some(session) = &mut connection.session else { return };
         match session.send_some() {
@@ -272,12 +283,12 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         let Some(session) = &self.connections[slot as usize].session else { return };
         let flags = if is_full { ANSWERS | EventFlags::OUT } else { ANSWERS };
         // If it cannot be watched, the check for overdue answers finds it.
-        let _ = epoll::modify(self.epoll(), session.socket(), EventData::new_u64(slot.into()), flags);
+        let _ = epoll::modify(self.epoll(), session.socket_fd(), EventData::new_u64(slot.into()), flags);
     }
 
     /// The socket of `slot` has an answer, or room again.
     #[inline]
-    fn receive_answer(&mut self, slot: u32, done: &mut Vec<Done>) {
+    fn receive_answer(&mut self, slot: u32, done: &mut Vec<FinishedOp>) {
         let connection = &mut self.connections[slot as usize];
         if matches!(connection.state, OpState::Idle | OpState::Unconnected) {
             return; // the server closed an idle connection: the next operation on it will notice
@@ -288,7 +299,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         }
         let Some(session) = &mut connection.session else { return };
         match session.take_some(&connection.op) {
-            Ok(true) => self.advance(slot, done),
+            Ok(true) => self.send_next(slot, done),
             Ok(false) => {}
             Err(failure) => self.handle_failure(slot, failure, done),
         }
@@ -296,7 +307,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
 
     /// The last command of `slot` was answered.
     #[inline]
-    fn advance(&mut self, slot: u32, done: &mut Vec<Done>) {
+    fn send_next(&mut self, slot: u32, done: &mut Vec<FinishedOp>) {
         let connection = &mut self.connections[slot as usize];
         let next = match std::mem::replace(&mut connection.state, OpState::Idle) {
             OpState::Begin => next_call(&connection.op, 0, 0),
@@ -309,7 +320,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
 
     /// The last command of `slot` failed.
     #[cold]
-    fn handle_failure(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<Done>) {
+    fn handle_failure(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<FinishedOp>) {
         let connection = &mut self.connections[slot as usize];
         match std::mem::replace(&mut connection.state, OpState::Idle) {
             // A connection that cannot roll back is useless. The operation failed for the first reason.
@@ -321,35 +332,35 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
 
     /// The operation of `slot` was rolled back: it is retried, or it has failed.
     #[cold]
-    fn rolled_back(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<Done>) {
+    fn rolled_back(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<FinishedOp>) {
         let connection = &mut self.connections[slot as usize];
-        if connection.connect.options().retries(failure.class, &mut connection.began) {
+        if connection.connect.session_options().should_retry(failure.class, &mut connection.began) {
             self.tally.again.fetch_add(1, Relaxed);
-            return self.start(slot, done);
+            return self.start_op(slot, done);
         }
         self.give_up(slot, failure, done);
     }
 
     /// The connection of `slot` is lost, and its operation with it.
     #[cold]
-    fn drop_connection(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<Done>) {
+    fn drop_connection(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<FinishedOp>) {
         self.connections[slot as usize].session = None; // closes the socket, which ends the watch
         self.give_up(slot, failure, done);
     }
 
     #[cold]
-    fn give_up(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<Done>) {
+    fn give_up(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<FinishedOp>) {
         let OpFailure { class, text } = failure;
-        self.is_over |= self.options().ends_load_on(class);
+        self.is_over |= self.session_options().ends_load_on(class);
         self.tally.lost.fetch_add(u64::from(class == FailureClass::Lost), Relaxed);
         self.failure = text;
-        self.finish(slot, Outcome::Failed(class), done);
+        self.finish_op(slot, Outcome::Failed(class), done);
     }
 
     #[inline]
-    fn finish(&mut self, slot: u32, outcome: Outcome, done: &mut Vec<Done>) {
+    fn finish_op(&mut self, slot: u32, outcome: Outcome, done: &mut Vec<FinishedOp>) {
         self.connections[slot as usize].state = OpState::Idle;
-        done.push(Done { slot, outcome });
+        done.push(FinishedOp { slot, outcome });
     }
 
     /// The first client that waits does so for a pause, as a client with a thread of its own does.
@@ -363,22 +374,24 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
 
     /// Connects one waiting client when it is time. If that fails, all waiting clients fail with it.
     #[cold]
-    fn connect_one(&mut self, done: &mut Vec<Done>) {
+    fn connect_one(&mut self, done: &mut Vec<FinishedOp>) {
         let Some(slot) = self.waiting.pop_front_if(|_| self.polled_at >= self.connect_at) else { return };
         let connect = &self.connections[slot as usize].connect;
-        let hurried = connect.with_patience(connect.options().patience.min(ANSWER_AT_MOST));
-        match hurried.connect().and_then(|session| self.adopt(slot, session)) {
+        let hurried = connect.with_patience(connect.session_options().patience.min(ANSWER_AT_MOST));
+        match hurried.connect().and_then(|session| self.adopt_session(slot, session)) {
             Ok(()) => {
                 self.pause = PAUSE;
                 self.tally.reconnected.fetch_add(1, Relaxed);
-                self.start(slot, done);
+                self.start_op(slot, done);
             }
             Err(OpFailure { text, .. }) => {
                 self.pause = (2 * self.pause).min(PAUSE_MAX);
                 self.connect_at = Instant::now() + self.pause;
+                // They would all try the same dead server one after the other, and each would block the thread.
                 let all: Vec<u32> = std::iter::once(slot).chain(self.waiting.drain(..)).collect();
-                let lost = || OpFailure { class: FailureClass::Lost, text: text.clone() };
-                all.into_iter().for_each(|slot| self.give_up(slot, lost(), done));
+                for slot in all {
+                    self.give_up(slot, OpFailure { class: FailureClass::Lost, text: text.clone() }, done);
+                }
             }
         }
     }
@@ -388,15 +401,16 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     fn poll_sockets(&mut self, timeout: Nanos) {
         let timeout = Duration::from_nanos(timeout.0).min(self.until_attempt());
         let epoll = self.epoll.as_ref().expect("made when the clients were opened");
-        // epoll waits for whole milliseconds: too long for what falls due before. Poll does not.
+        // epoll waits for full milliseconds: too long for what falls due before. Poll does not.
         let whole = timeout.as_nanos().is_multiple_of(1_000_000);
-        if !whole && poll(&mut [PollFd::new(epoll, PollFlags::IN)], Some(&timespec(timeout))) == Ok(0) {
+        if !whole && poll(&mut [PollFd::new(epoll, PollFlags::IN)], Some(&to_timespec(timeout))) == Ok(0) {
             self.polled_at = Instant::now();
             return;
         }
         let timeout = if whole { timeout } else { Duration::ZERO };
         // If a signal comes, the loop asks again.
-        if let Ok((ready, _)) = epoll::wait(epoll, &mut [MaybeUninit::uninit(); READY_MAX], Some(&timespec(timeout))) {
+        if let Ok((ready, _)) = epoll::wait(epoll, &mut [MaybeUninit::uninit(); READY_MAX], Some(&to_timespec(timeout)))
+        {
             self.ready.extend(ready.iter().rev().map(|event: &Event| event.data.u64() as u32));
         }
         self.polled_at = Instant::now();
@@ -414,12 +428,12 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     /// Gives up connections whose answer is overdue. The wait is counted from the first check here: the last poll may have been long
     /// before the command was sent, if all clients were in think time.
     #[inline]
-    fn end_silent_connections(&mut self, done: &mut Vec<Done>) {
+    fn end_silent_connections(&mut self, done: &mut Vec<FinishedOp>) {
         if self.polled_at < self.check_silence_at {
             return;
         }
         self.check_silence_at = self.polled_at + SWEEP_EVERY;
-        let (patience, polled_at) = (self.options().patience, self.polled_at);
+        let (patience, polled_at) = (self.session_options().patience, self.polled_at);
         for slot in 0..self.connections.len() as u32 {
             let connection = &mut self.connections[slot as usize];
             if matches!(connection.state, OpState::Idle | OpState::Unconnected) {
@@ -436,7 +450,11 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
 /// Edge-triggered: each answer is announced once. It is read until nothing is left, so nothing is missed.
 const ANSWERS: EventFlags = EventFlags::IN.union(EventFlags::ET);
 
-fn timespec(time: Duration) -> Timespec {
+fn epoll_failure(errno: Errno) -> OpFailure {
+    OpFailure { class: FailureClass::Other, text: std::io::Error::from(errno).to_string() }
+}
+
+fn to_timespec(time: Duration) -> Timespec {
     Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() }
 }
 
@@ -452,16 +470,16 @@ fn next_call(op: &SqlOp, nth: usize, args: usize) -> OpState {
 
 /// The command that brings `op` into `state`.
 #[inline]
-fn command_for<'a>(state: &OpState, op: &'a SqlOp) -> Option<Command<'a>> {
+fn command_for<'a>(state: &OpState, op: &'a SqlOp) -> Option<SqlCommand<'a>> {
     Some(match *state {
         OpState::Idle | OpState::Unconnected => return None,
-        OpState::Begin => Command::Text("BEGIN"),
-        OpState::Commit => Command::Text("COMMIT"),
-        OpState::RollBack(_) => Command::Text("ROLLBACK"),
+        OpState::Begin => SqlCommand::Text("BEGIN"),
+        OpState::Commit => SqlCommand::Text("COMMIT"),
+        OpState::RollBack(_) => SqlCommand::Text("ROLLBACK"),
         OpState::Call { nth, args } => {
             let call = op.calls[nth];
             let args = &op.args[args - call.args as usize..args];
-            Command::Call { statement: call.statement, args, text: &op.text }
+            SqlCommand::Call { statement: call.statement, args, text: &op.text }
         }
     })
 }
@@ -485,15 +503,15 @@ impl<C: SessionFactory<Session: PollableSession>> BatchDriver for MultiplexedDri
     fn open(&mut self) -> Result<(), String> {
         for slot in 0..self.connections.len() as u32 {
             let connect = &self.connections[slot as usize].connect;
-            let server = connect.server();
-            let connected = connect.connect().and_then(|session| self.adopt(slot, session));
+            let server = connect.server_name();
+            let connected = connect.connect().and_then(|session| self.adopt_session(slot, session));
             connected.map_err(|failure| format!("cannot connect to {server}: {}", failure.text))?;
         }
         Ok(())
     }
 
     #[inline]
-    fn push(&mut self, slot: u32, op: &SqlOp) {
+    fn push_op(&mut self, slot: u32, op: &SqlOp) {
         let connection = &mut self.connections[slot as usize];
         copy_op(&mut connection.op, op);
         connection.began = None;
@@ -501,10 +519,12 @@ impl<C: SessionFactory<Session: PollableSession>> BatchDriver for MultiplexedDri
     }
 
     #[inline]
-    fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>) {
+    fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<FinishedOp>) {
         while let Some(slot) = self.pushed.pop() {
-            self.start(slot, done);
+            self.start_op(slot, done);
         }
+        // Sockets are asked only when all that the last poll found is handled: a poll in between would cost a system call an
+        // answer.
         if done.is_empty() && self.ready.is_empty() {
             self.poll_sockets(timeout);
             self.end_silent_connections(done);
@@ -518,7 +538,7 @@ impl<C: SessionFactory<Session: PollableSession>> BatchDriver for MultiplexedDri
     }
 
     fn describe_failure(&self) -> String {
-        format!("{}: {}", self.connections[0].connect.server(), self.failure)
+        format!("{}: {}", self.connections[0].connect.server_name(), self.failure)
     }
 
     fn is_over(&self) -> bool {
@@ -559,10 +579,10 @@ mod tests {
 
     impl SessionFactory for Server {
         type Session = Line;
-        fn server(&self) -> String {
+        fn server_name(&self) -> String {
             "a server".into()
         }
-        fn options(&self) -> &SessionOptions {
+        fn session_options(&self) -> &SessionOptions {
             &self.options
         }
         fn with_statements(&self, _: &[u16]) -> Server {
@@ -583,7 +603,7 @@ mod tests {
     }
 
     impl SqlSession for Line {
-        fn perform(&mut self, _: &SqlOp) -> Result<(), OpFailure> {
+        fn perform_op(&mut self, _: &SqlOp) -> Result<(), OpFailure> {
             unreachable!("nobody waits here")
         }
         fn roll_back(&mut self) -> Result<(), OpFailure> {
@@ -595,13 +615,13 @@ mod tests {
         fn stop_waiting(&mut self) -> Result<(), OpFailure> {
             self.socket.set_nonblocking(true).map_err(|error| lost(&error.to_string()))
         }
-        fn socket(&self) -> BorrowedFd<'_> {
+        fn socket_fd(&self) -> BorrowedFd<'_> {
             self.socket.as_fd()
         }
-        fn put(&mut self, next: Command<'_>) -> Result<(), OpFailure> {
+        fn put_command(&mut self, next: SqlCommand<'_>) -> Result<(), OpFailure> {
             self.out = match next {
-                Command::Text(text) => format!("{text}\n").into(),
-                Command::Call { statement, args, text } => {
+                SqlCommand::Text(text) => format!("{text}\n").into(),
+                SqlCommand::Call { statement, args, text } => {
                     [format!("{statement} {args:?} ").as_bytes(), text, b"\n"].concat()
                 }
             };
@@ -674,14 +694,14 @@ mod tests {
     }
 
     /// What one look finds.
-    fn look(driver: &mut MultiplexedDriver<Server>) -> Vec<Done> {
+    fn look(driver: &mut MultiplexedDriver<Server>) -> Vec<FinishedOp> {
         let mut done = Vec::new();
         driver.submit_and_wait(Nanos(0), &mut done);
         done
     }
 
     /// Looks until an operation is done.
-    fn until_done(driver: &mut MultiplexedDriver<Server>) -> Vec<Done> {
+    fn until_done(driver: &mut MultiplexedDriver<Server>) -> Vec<FinishedOp> {
         let mut done = Vec::new();
         while done.is_empty() {
             driver.submit_and_wait(Nanos::from_millis(100), &mut done);
@@ -699,9 +719,9 @@ mod tests {
     #[test]
     fn an_operation_says_its_statements_one_after_the_other_while_its_neighbours_go_on() {
         let (server, mut driver) = clients(2, HOUR);
-        driver.push(0, &operation(true));
+        driver.push_op(0, &operation(true));
         assert_eq!(look(&mut driver), []);
-        driver.push(1, &operation(false));
+        driver.push_op(1, &operation(false));
         assert_eq!(look(&mut driver), []);
         for said in ["BEGIN", "7 [Int(1)]", "8 [Int(2), Int(3)]"] {
             assert_eq!(server.answer(0, b"y"), said);
@@ -718,7 +738,7 @@ mod tests {
     #[test]
     fn an_operation_that_loses_is_rolled_back_and_performed_again_within_itself() {
         let (server, mut driver) = clients(1, HOUR);
-        driver.push(0, &operation(true));
+        driver.push_op(0, &operation(true));
         let talk = [("BEGIN", b"y"), ("7 [Int(1)]", b"n"), ("ROLLBACK", b"y"), ("BEGIN", b"y"), ("7 [Int(1)]", b"y")];
         for (said, letter) in talk {
             assert_eq!(look(&mut driver), []);
@@ -728,7 +748,7 @@ mod tests {
         server.answer(0, b"y");
         assert_eq!(look(&mut driver), []);
         assert_eq!(server.answer(0, b"y"), "COMMIT");
-        assert_eq!(look(&mut driver), [Done { slot: 0, outcome: OK }]);
+        assert_eq!(look(&mut driver), [FinishedOp { slot: 0, outcome: OK }]);
         assert_eq!(counts(&driver), ["1", "0"]);
     }
 
@@ -736,13 +756,13 @@ mod tests {
     fn without_time_for_retries_a_conflict_is_a_failure_after_its_roll_back() {
         let (server, mut driver) = clients(1, HOUR);
         driver.connections[0].connect.options.retries_for = Duration::ZERO;
-        driver.push(0, &operation(false));
+        driver.push_op(0, &operation(false));
         look(&mut driver);
         server.answer(0, b"n");
         assert_eq!(look(&mut driver), []);
         assert_eq!(server.answer(0, b"y"), "ROLLBACK");
         let failed = Outcome::Failed(FailureClass::Conflict);
-        assert_eq!(look(&mut driver), [Done { slot: 0, outcome: failed }]);
+        assert_eq!(look(&mut driver), [FinishedOp { slot: 0, outcome: failed }]);
         assert_eq!(
             (driver.describe_failure().as_str(), counts(&driver)),
             ("a server: deadlock", ["0".into(), "0".into()])
@@ -752,17 +772,17 @@ mod tests {
     #[test]
     fn a_server_that_says_nothing_is_lost_when_its_time_is_over_and_others_are_not() {
         let (server, mut driver) = clients(2, Duration::from_millis(300));
-        [0, 1].into_iter().for_each(|slot| driver.push(slot, &operation(false)));
+        [0, 1].into_iter().for_each(|slot| driver.push_op(slot, &operation(false)));
         let mut done = Vec::new();
         while done.is_empty() {
             driver.submit_and_wait(Nanos::from_millis(20), &mut done);
             server.answer_if_asked(1);
             done.retain(|done| done.slot == 0);
             if matches!(driver.connections[1].state, OpState::Idle) {
-                driver.push(1, &operation(false));
+                driver.push_op(1, &operation(false));
             }
         }
-        assert_eq!(done, [Done { slot: 0, outcome: Outcome::Failed(FailureClass::Lost) }]);
+        assert_eq!(done, [FinishedOp { slot: 0, outcome: Outcome::Failed(FailureClass::Lost) }]);
         assert!(driver.describe_failure().contains("did not answer") && driver.connections[1].session.is_some());
     }
 
@@ -771,18 +791,18 @@ mod tests {
         let (server, mut driver) = clients(1, HOUR);
         // All clients thought for two hours.
         driver.polled_at -= 2 * HOUR;
-        driver.push(0, &operation(false));
+        driver.push_op(0, &operation(false));
         assert_eq!(look(&mut driver), []);
         server.answer(0, b"y");
         assert_eq!(look(&mut driver), []);
         server.answer(0, b"y");
-        assert_eq!(look(&mut driver), [Done { slot: 0, outcome: OK }]);
+        assert_eq!(look(&mut driver), [FinishedOp { slot: 0, outcome: OK }]);
     }
 
     #[test]
     fn an_outage_costs_one_attempt_for_all_on_the_thread_and_they_come_back_when_it_is_over() {
         let (server, mut driver) = clients(3, HOUR);
-        (0..3).for_each(|slot| driver.push(slot, &operation(true)));
+        (0..3).for_each(|slot| driver.push_op(slot, &operation(true)));
         look(&mut driver);
         server.is_gone.store(true, Relaxed);
         server.ends.lock().unwrap().iter_mut().for_each(|end| *end = None);
@@ -791,12 +811,12 @@ mod tests {
             failed.extend(until_done(&mut driver));
         }
         let before = server.attempts.load(Relaxed);
-        (0..3).for_each(|slot| driver.push(slot, &operation(true)));
+        (0..3).for_each(|slot| driver.push_op(slot, &operation(true)));
         failed.extend(until_done(&mut driver));
         assert_eq!((failed.len(), server.attempts.load(Relaxed) - before), (6, 1), "{failed:?}");
         assert!(failed.iter().all(|done| done.outcome == Outcome::Failed(FailureClass::Lost)));
         server.is_gone.store(false, Relaxed);
-        (0..3).for_each(|slot| driver.push(slot, &operation(true)));
+        (0..3).for_each(|slot| driver.push_op(slot, &operation(true)));
         while server.ends.lock().unwrap().len() < 6 {
             assert_eq!(look(&mut driver), []);
         }
@@ -808,7 +828,7 @@ mod tests {
         for reconnect in [ReconnectPolicy::Again, ReconnectPolicy::Stop] {
             let (server, mut driver) = clients(1, HOUR);
             driver.connections[0].connect.options.reconnect = reconnect;
-            driver.push(0, &operation(true));
+            driver.push_op(0, &operation(true));
             look(&mut driver);
             server.ends.lock().unwrap()[0] = None;
             until_done(&mut driver);
@@ -821,13 +841,13 @@ mod tests {
         let (server, mut driver) = clients(2, HOUR);
         let call = SqlCall { statement: 1, args: 0 };
         let long = SqlOp { calls: vec![call], text: vec![b'x'; 3 << 20], ..SqlOp::default() };
-        [0, 1].into_iter().zip([&long, &operation(false)]).for_each(|(slot, op)| driver.push(slot, op));
+        [0, 1].into_iter().zip([&long, &operation(false)]).for_each(|(slot, op)| driver.push_op(slot, op));
         assert_eq!(look(&mut driver), []);
         assert!(driver.connections[0].is_full && !driver.connections[1].is_full);
         server.answer(1, b"y");
         look(&mut driver);
         server.answer(1, b"y");
-        assert_eq!(look(&mut driver), [Done { slot: 1, outcome: OK }]);
+        assert_eq!(look(&mut driver), [FinishedOp { slot: 1, outcome: OK }]);
         let mut received = 0;
         while received < long.text.len() {
             received += server.answer(0, b"").len();
@@ -835,7 +855,7 @@ mod tests {
         }
         assert!(!driver.connections[0].is_full);
         server.ends.lock().unwrap()[0].as_mut().unwrap().write_all(b"y").unwrap();
-        assert_eq!(until_done(&mut driver), [Done { slot: 0, outcome: OK }]);
+        assert_eq!(until_done(&mut driver), [FinishedOp { slot: 0, outcome: OK }]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! What a server has sent and nobody has looked at yet: the receiving half of the clients of SQL servers.
+//! Bytes that a server has sent and that are not parsed yet: the receiving half of the clients of SQL servers.
 //!
 //! In: a socket. Out: slices of that buffer, of the length asked for. One read takes what is
-//! there, which is a whole answer in most cases. Limits: the buffer grows to the longest message and stays so.
+//! there, which is a complete answer in most cases. Limits: the buffer grows to the longest message and stays so.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -26,7 +26,7 @@ impl RecvBuffer {
     #[inline]
     pub fn peek(&mut self, bytes: usize, socket: &mut impl Read) -> io::Result<&[u8]> {
         while self.end - self.at < bytes {
-            self.receive(bytes, socket)?;
+            self.receive_more(bytes, socket)?;
         }
         Ok(&self.buffer[self.at..self.at + bytes])
     }
@@ -40,10 +40,11 @@ impl RecvBuffer {
     }
 
     /// Reads once, with what is left moved to the front: little or nothing.
-    fn receive(&mut self, bytes: usize, socket: &mut impl Read) -> io::Result<()> {
+    fn receive_more(&mut self, bytes: usize, socket: &mut impl Read) -> io::Result<()> {
         self.buffer.copy_within(self.at..self.end, 0);
         (self.at, self.end) = (0, self.end - self.at);
         if self.buffer.len() < bytes {
+            // Doubled, so that a large answer is not copied at each of its packets.
             self.buffer.resize(bytes.next_power_of_two(), 0);
         }
         match socket.read(&mut self.buffer[self.end..]) {

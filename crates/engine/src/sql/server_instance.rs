@@ -5,13 +5,13 @@
 //! existing server is never started, stopped or configured.
 
 use crate::data_description::DataDescription;
-use crate::engine::{DataSpace, Instance, InstanceReport, ResetFor, Start, WorkloadClients, loaders_for};
+use crate::engine::{DataSpace, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients, loaders_for};
 use crate::maintenance::{self, Maintenance, RemainingDebt};
-use crate::reset::{DataReset, ResetMode};
-use crate::server::dir::{ServerDir, Socket};
+use crate::reset::{DataReset, ResetMode, WhileStopped};
+use crate::server::dir::{ServerDir, ServerSocket};
 use crate::server::location::{DataLocation, ExternalSchema};
-use crate::server::program::Program;
-use crate::server::variables::{Rules, Variables};
+use crate::server::program::ServerProgram;
+use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::multiplex::PollableSession;
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::{ClientTally, OpFailure, SessionFactory, connections_needed, program_of, server_error, sql_clients};
@@ -24,7 +24,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use workload::{BackgroundOps, Kind, OpStream, Table, Work};
+use workload::{BackgroundOps, OpKindDef, OpStream, SqlTable, SqlWork};
 
 /// Counting rows and flushing have no time limit of their own, and a load may leave much to be written.
 const ADMIN_PATIENCE: Duration = Duration::from_secs(600);
@@ -36,9 +36,9 @@ pub struct ServerSpec {
     /// The user that it runs as if plimsoll is root.
     pub user: &'static str,
     /// Its program,
-    pub program: Program,
+    pub program: ServerProgram,
     /// and the one that makes its files.
-    pub install: Program,
+    pub install: ServerProgram,
     /// Its socket, in its directory.
     pub socket: &'static str,
     /// The signal that kills it with all its processes,
@@ -46,7 +46,7 @@ pub struct ServerSpec {
     /// and the one that shuts it down cleanly, without waiting for clients.
     pub ended_by: Signal,
     /// Which of its variables a plan may set.
-    pub rules: Rules,
+    pub rules: VariableRules,
     /// The variable that holds its version.
     pub version: &'static str,
     /// Queries for the isolation level of a connection. Each server knows one of them.
@@ -58,15 +58,15 @@ pub struct ServerSpec {
 /// A control connection, used outside of the load.
 pub trait AdminConnection: Send + 'static {
     /// Runs `statement`.
-    fn run(&mut self, statement: &str) -> Result<(), OpFailure>;
+    fn run_statement(&mut self, statement: &str) -> Result<(), OpFailure>;
     /// The rows of the query `question`, each value as text.
-    fn rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, OpFailure>;
+    fn query_rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, OpFailure>;
     /// The number that answers `question`, which may take as long as a statement; 0 if it has no row.
     fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure>;
 
     /// The last value of the first row.
-    fn value(&mut self, question: &str) -> Result<Option<String>, OpFailure> {
-        Ok(self.rows(question)?.into_iter().next().and_then(|row| row.into_iter().last()?))
+    fn query_value(&mut self, question: &str) -> Result<Option<String>, OpFailure> {
+        Ok(self.query_rows(question)?.into_iter().next().and_then(|row| row.into_iter().last()?))
     }
 }
 
@@ -83,13 +83,13 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     const SPEC: &'static ServerSpec;
 
     /// Refuses a trial that this kind of server, or this machine, cannot run.
-    fn check(&self, trial: &Trial) -> Result<(), TargetError>;
+    fn check_trial(&self, trial: &Trial) -> Result<(), TargetError>;
     /// Arguments of the program that makes the files in `data`.
-    fn install_arguments(&self, data: &Path, variables: &Variables) -> Vec<OsString>;
+    fn install_arguments(&self, data: &Path, variables: &ServerVariables) -> Vec<OsString>;
     /// Arguments of the server on them.
-    fn arguments(&self, data: &Path, params: &Params, variables: &Variables) -> Vec<OsString>;
+    fn server_arguments(&self, data: &Path, params: &Params, variables: &ServerVariables) -> Vec<OsString>;
     /// The address of the server behind a private socket.
-    fn private_address(socket: Socket, shown: String) -> Self::Address;
+    fn private_address(socket: ServerSocket, shown: String) -> Self::Address;
     /// Makes the schema for the tables on a new private server, and returns its address.
     fn create_schema(link: &mut Self::Admin, address: Self::Address) -> Result<Self::Address, OpFailure>;
     /// Makes a schema on the existing server that `params` name.
@@ -103,26 +103,26 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     /// and a control connection with the same session options.
     fn connect_as_client(connect: &Self::Sessions) -> Result<Self::Admin, OpFailure>;
     /// The query for the value of a variable.
-    fn variable(name: &str) -> String;
+    fn variable_query(name: &str) -> String;
     /// The variables that are read back as facts.
-    fn variables(&self) -> &'static [&'static str];
+    fn reported_variables(&self) -> &'static [&'static str];
     /// The durability (`disk`, `os`, `none`) that results from the values of its variables.
-    fn durability(&self, value: &dyn Fn(&str) -> String) -> &'static str;
+    fn durability_from(&self, value: &dyn Fn(&str) -> String) -> &'static str;
     /// `name` as an identifier.
-    fn quoted(name: &str) -> String;
+    fn quote_name(name: &str) -> String;
     /// The statements that make `table` with its indexes,
-    fn create(&self, table: &Table) -> Vec<String>;
+    fn create_statements(&self, table: &SqlTable) -> Vec<String>;
     /// and those that add its indexes to a table without them.
-    fn indexes(table: &Table) -> Vec<String>;
+    fn index_statements(table: &SqlTable) -> Vec<String>;
     /// Writes out what is pending for `tables`, as far as a server that is not `private` allows it. Returns the bytes left if it
     /// makes no progress any more.
-    fn quiesce(&self, link: &mut Self::Admin, tables: &[String], private: bool) -> Result<Bytes, OpFailure>;
+    fn quiesce_tables(&self, link: &mut Self::Admin, tables: &[String], private: bool) -> Result<Bytes, OpFailure>;
     /// Refuses more connections than `most`, the limit of the server.
     fn check_connections(_clients: u32, _most: Option<String>) -> Result<(), TargetError> {
         Ok(())
     }
     /// The counters that it keeps of itself.
-    fn sources(&self, address: &Self::Address) -> Vec<Box<dyn CounterSource>>;
+    fn counter_sources(&self, address: &Self::Address) -> Vec<Box<dyn CounterSource>>;
 }
 
 /// A server with the data that was made on it.
@@ -138,7 +138,7 @@ pub struct SqlServerInstance<S: SqlServer> {
     debt: RemainingDebt,
     made_for: DataDescription,
     /// Variables that the plan sets.
-    variables: Variables,
+    variables: ServerVariables,
     /// What is reset before each point.
     reset: DataReset,
     params: Params,
@@ -149,37 +149,46 @@ pub struct SqlServerInstance<S: SqlServer> {
 
 impl<S: SqlServer> SqlServerInstance<S> {
     /// Starts `server` in a directory of its own.
-    pub fn start(server: S, start: &Start) -> Result<Self, TargetError> {
-        server.check(start.trial)?;
+    pub fn start(server: S, start: &StartContext) -> Result<Self, TargetError> {
+        server.check_trial(start.trial)?;
         let (own, params) = (S::SPEC, &start.trial.target.params);
-        let variables = own.rules.variables(params);
-        let blamed = |error| own.rules.blamed(&variables, error);
+        let variables = own.rules.variables_in(params);
         let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         let mut server_dir = ServerDir::make(dir, own.name, own.user, own.killed_by)?.limited_by(start.cgroups);
         server_dir
-            .set_up(own.install.needed()?, server.install_arguments(server_dir.data(), &variables))
-            .map_err(blamed)?;
+            .set_up(own.install.require_path()?, server.install_arguments(server_dir.data(), &variables))
+            .map_err(|error| own.rules.blame(&variables, error))?;
         let address = S::private_address(
-            server_dir.socket(own.socket),
+            server_dir.socket_at(own.socket),
             format!("{} in `{}`", own.name, shown(server_dir.dir.path())),
         );
-        let mut admin = launch(&server, &mut server_dir, &address, params, &variables).map_err(blamed)?;
+        let mut admin = launch_server(&server, &mut server_dir, &address, params, &variables)
+            .map_err(|error| own.rules.blame(&variables, error))?;
         let said = S::display_name(&address).to_owned();
         let address = S::create_schema(&mut admin, address).map_err(|failure| server_error(&said, failure))?;
         let (location, reset) = (DataLocation::Private(Box::new(server_dir)), DataReset::from_params(params));
-        let made =
-            SqlServerInstance { variables, reset, ..SqlServerInstance::at(server, start, address, admin, location) };
-        own.rules.known(&made.variables, |name| made.variable(name)).map(|()| made)
+        let made = SqlServerInstance {
+            variables,
+            reset,
+            ..SqlServerInstance::on_server(server, start, address, admin, location)
+        };
+        own.rules.check_known(&made.variables, |name| made.read_variable(name)).map(|()| made)
     }
 
     /// Makes a schema on an existing server.
-    pub fn open_external(server: S, start: &Start) -> Result<Self, TargetError> {
+    pub fn open_external(server: S, start: &StartContext) -> Result<Self, TargetError> {
         let (address, admin, external) = S::open_external(&start.trial.target.params)?;
-        Ok(SqlServerInstance::at(server, start, address, admin, DataLocation::External(external)))
+        Ok(SqlServerInstance::on_server(server, start, address, admin, DataLocation::External(external)))
     }
 
     /// The instance on a server that is running.
-    fn at(server: S, start: &Start, address: S::Address, admin: S::Admin, location: DataLocation) -> Self {
+    fn on_server(
+        server: S,
+        start: &StartContext,
+        address: S::Address,
+        admin: S::Admin,
+        location: DataLocation,
+    ) -> Self {
         SqlServerInstance {
             server,
             admin: RefCell::new(admin),
@@ -189,7 +198,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             tally: Arc::default(),
             debt: RemainingDebt::default(),
             made_for: DataDescription::new(start),
-            variables: Variables::default(),
+            variables: ServerVariables::default(),
             reset: DataReset::unchanged(),
             params: start.trial.target.params.clone(),
             options: SessionOptions::from_trial(start.trial),
@@ -198,61 +207,60 @@ impl<S: SqlServer> SqlServerInstance<S> {
     }
 
     /// Stops a private server (cleanly if `in_order`), runs `meanwhile` on its directory, and starts it again.
-    fn restart(
-        &mut self,
-        in_order: bool,
-        meanwhile: fn(&mut DataReset, &mut DataDir, &Path) -> Result<(), TargetError>,
-    ) -> Result<(), TargetError> {
+    fn restart_server(&mut self, in_order: bool, meanwhile: WhileStopped) -> Result<(), TargetError> {
         let DataLocation::Private(server_dir) = &mut self.location else { return Ok(()) };
-        server_dir.end(in_order.then_some(S::SPEC.ended_by))?;
+        server_dir.end_server(in_order.then_some(S::SPEC.ended_by))?;
         let data = server_dir.data().to_owned();
         meanwhile(&mut self.reset, &mut server_dir.dir, &data)?;
-        self.admin = RefCell::new(launch(&self.server, server_dir, &self.address, &self.params, &self.variables)?);
+        self.admin =
+            RefCell::new(launch_server(&self.server, server_dir, &self.address, &self.params, &self.variables)?);
         Ok(())
     }
 
-    fn part_clients(
+    fn stream_clients(
         &self,
         options: SessionOptions,
         statements: Vec<String>,
         part: &OpStream<SqlOp>,
         background: Option<&BackgroundOps<SqlOp>>,
-        kinds: &[Kind],
+        kinds: &[OpKindDef],
         clients: u32,
     ) -> WorkloadClients {
         let connect = S::session_factory(self.address.clone(), statements.into(), options);
         sql_clients(part, background, kinds, clients, &connect, &self.tally)
     }
 
-    fn run(&self, statement: &str) -> Result<(), TargetError> {
-        self.admin.borrow_mut().run(statement).map_err(|failure| self.failed(failure))
+    fn run_statement(&self, statement: &str) -> Result<(), TargetError> {
+        self.admin.borrow_mut().run_statement(statement).map_err(|failure| self.admin_error(failure))
     }
 
     /// The number that the query `question` returns; 0 if it returns none.
-    fn number(&self, question: &str) -> Result<u64, TargetError> {
-        self.admin.borrow_mut().number_patiently(question).map_err(|failure| self.failed(failure))
+    fn query_number(&self, question: &str) -> Result<u64, TargetError> {
+        self.admin.borrow_mut().number_patiently(question).map_err(|failure| self.admin_error(failure))
     }
 
-    fn variable(&self, name: &str) -> Option<String> {
-        self.admin.borrow_mut().value(&S::variable(name)).ok().flatten()
+    fn read_variable(&self, name: &str) -> Option<String> {
+        self.admin.borrow_mut().query_value(&S::variable_query(name)).ok().flatten()
     }
 
     /// The isolation level of the clients' transactions, as reported by the server.
-    fn isolation(&self) -> Option<String> {
+    fn read_isolation(&self) -> Option<String> {
         let connect = S::session_factory(self.address.clone(), [].into(), self.options.clone());
         let mut link = S::connect_as_client(&connect).ok()?;
-        let told = S::SPEC.isolation.iter().find_map(|question| link.value(question).ok()?);
-        told.map(|told| session_options::isolation_word(&told))
+        let level = S::SPEC.isolation.iter().find_map(|question| link.query_value(question).ok()?);
+        level.map(|level| session_options::isolation_word(&level))
     }
 
     /// Rows are counted, not assumed.
     fn count_rows(&self) -> Result<u64, TargetError> {
-        let count = |table: &String| self.number(&format!("SELECT count(*) FROM {}", S::quoted(table)));
-        self.tables.iter().try_fold(0u64, |rows, table| Ok(rows.saturating_add(count(table)?)))
+        self.tables.iter().try_fold(0u64, |rows, table| {
+            let counted = self.query_number(&format!("SELECT count(*) FROM {}", S::quote_name(table)))?;
+            Ok(rows.saturating_add(counted))
+        })
     }
 
     /// What clients need for maintenance.
-    fn maintenance(&self, work: Work) -> ServerMaintenance<S> {
+    fn make_maintenance(&self, work: SqlWork) -> ServerMaintenance<S> {
         ServerMaintenance {
             server: self.server.clone(),
             address: self.address.clone(),
@@ -263,100 +271,112 @@ impl<S: SqlServer> SqlServerInstance<S> {
         }
     }
 
-    fn failed(&self, failure: OpFailure) -> TargetError {
+    fn admin_error(&self, failure: OpFailure) -> TargetError {
         server_error(S::display_name(&self.address), failure)
     }
 }
 
 /// Starts the server of `server_dir` and connects to it.
-fn launch<S: SqlServer>(
+fn launch_server<S: SqlServer>(
     server: &S,
     server_dir: &mut ServerDir,
     address: &S::Address,
     params: &Params,
-    variables: &Variables,
+    variables: &ServerVariables,
 ) -> Result<S::Admin, TargetError> {
-    let arguments = server.arguments(server_dir.data(), params, variables);
-    let answers = || S::connect_admin(address, ADMIN_PATIENCE).map(drop).map_err(|failure| failure.text);
-    server_dir.start(S::SPEC.program.needed()?, arguments, answers)?;
+    let arguments = server.server_arguments(server_dir.data(), params, variables);
+    server_dir.start_server(S::SPEC.program.require_path()?, arguments, || {
+        S::connect_admin(address, ADMIN_PATIENCE).map(drop).map_err(|failure| failure.text)
+    })?;
     S::connect_admin(address, ADMIN_PATIENCE).map_err(|failure| server_error(S::display_name(address), failure))
 }
 
 impl<S: SqlServer> Instance for SqlServerInstance<S> {
     fn report(&self) -> InstanceReport {
-        let value = |name: &str| self.variable(name).unwrap_or("unknown".into());
-        let (own, durability) = (S::SPEC, self.server.durability(&value));
+        let value = |name: &str| self.read_variable(name).unwrap_or("unknown".into());
+        let (own, durability) = (S::SPEC, self.server.durability_from(&value));
         let mut facts = vec![Fact::new("engine.version", value(own.version)), Fact::new("durability", durability)];
-        let known = self.server.variables().iter().filter_map(|name| Some((name, self.variable(name)?)));
+        let known = self.server.reported_variables().iter().filter_map(|name| Some((name, self.read_variable(name)?)));
         facts.extend(known.map(|(name, value)| Fact::new(format!("{}.{name}", own.rules.server), value)));
-        let told = |fact: &Fact| facts.iter().any(|known| known.name == fact.name);
-        let set = own.rules.facts(&self.variables, |name| self.variable(name));
-        let set: Vec<Fact> = set.into_iter().filter(|fact| !told(fact)).collect();
-        facts.extend(set);
-        facts.push(Fact::new("isolation", self.isolation().unwrap_or("unknown".into())));
+        for fact in own.rules.facts_of(&self.variables, |name| self.read_variable(name)) {
+            // A plan may set a variable that is reported in any case.
+            if !facts.iter().any(|known| known.name == fact.name) {
+                facts.push(fact);
+            }
+        }
+        facts.push(Fact::new("isolation", self.read_isolation().unwrap_or("unknown".into())));
         facts.extend(self.location.facts());
         facts.extend(self.reset.facts());
         facts.extend(self.options.facts());
-        let set = own.rules.warnings(&self.variables, |name| self.variable(name));
+        let set = own.rules.warnings_of(&self.variables, |name| self.read_variable(name));
         let warnings = self.location.warnings().into_iter().chain(set).collect();
         InstanceReport { facts, warnings, processes: self.location.processes() }
     }
 
     fn finish_trial(&mut self) -> Vec<Fact> {
+        // Only after the load it is known how the server ended, if it did.
         let ended = self.location.facts().into_iter().filter(|fact| fact.name == "server.ended");
         self.tally.facts().into_iter().chain(ended).chain(self.debt.take_fact()).collect()
     }
 
-    fn loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
+    fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
         let program = program_of(trial, &self.made_for.sequence);
         for table in &program.schema {
-            self.server.create(table).iter().try_for_each(|statement| self.run(statement))?;
+            self.server.create_statements(table).iter().try_for_each(|statement| self.run_statement(statement))?;
             self.tables.push(table.name.clone());
         }
         let Some(load) = &program.load else { return Ok(None) };
         let options = SessionOptions::for_loading(trial);
-        Ok(Some(self.part_clients(options, program.load_statements, load, None, &program.kinds, loaders_for(load.ops))))
+        Ok(Some(self.stream_clients(
+            options,
+            program.load_statements,
+            load,
+            None,
+            &program.kinds,
+            loaders_for(load.ops),
+        )))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
         let private = self.location.is_private();
-        let brought = self.server.quiesce(&mut self.admin.borrow_mut(), &self.tables, private);
-        self.debt.set(brought.map_err(|failure| self.failed(failure))?);
+        let brought = self.server.quiesce_tables(&mut self.admin.borrow_mut(), &self.tables, private);
+        self.debt.store(brought.map_err(|failure| self.admin_error(failure))?);
         let rows = self.count_rows()?;
         if self.reset.mode != ResetMode::Keep {
-            self.restart(true, DataReset::keep_copy)?;
+            self.restart_server(true, DataReset::keep_copy)?;
         }
         self.location.seal(rows, self.seed)?;
         Ok(self.reset.facts_of_load())
     }
 
-    fn restores(&self) -> bool {
-        self.reset.restores()
+    fn can_restore(&self) -> bool {
+        self.reset.can_restore()
     }
 
     fn reset(&mut self, purpose: ResetFor) -> Result<(), TargetError> {
         if !self.reset.is_due(purpose, &mut self.made_for) {
             return Ok(());
         }
-        self.restart(!self.restores(), |reset, _, data| reset.restore(data))
+        self.restart_server(!self.can_restore(), |reset, _, data| reset.restore_data(data))
     }
 
-    fn clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
+    fn make_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
         self.made_for.check_on(&self.location, trial)?;
         let program = program_of(trial, &self.made_for.sequence);
-        S::check_connections(connections_needed(trial, &program), self.variable("max_connections"))?;
+        S::check_connections(connections_needed(trial, &program), self.read_variable("max_connections"))?;
         self.options = SessionOptions::from_trial(trial);
-        if program.work != Work::Calls {
+        if program.work != SqlWork::Calls {
+            // An index build or a drain blocks its connection for minutes: it would block the other clients of its thread.
             self.options.threads = ClientThreads::Each;
             return Ok(maintenance::maintenance_clients(
                 &program.run,
                 &program.kinds,
                 trial.load.clients,
-                &self.maintenance(program.work),
+                &self.make_maintenance(program.work),
             ));
         }
         let (run, background) = (&program.run, program.background.as_ref());
-        Ok(self.part_clients(
+        Ok(self.stream_clients(
             self.options.clone(),
             program.statements,
             run,
@@ -366,16 +386,16 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         ))
     }
 
-    fn sources(&self) -> Vec<Box<dyn CounterSource>> {
-        self.server.sources(&self.address)
+    fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {
+        self.server.counter_sources(&self.address)
     }
 
-    fn trouble(&self) -> Option<String> {
-        self.location.trouble(self.tally.has_lost())
+    fn describe_trouble(&self) -> Option<String> {
+        self.location.describe_trouble(self.tally.has_lost())
     }
 
-    fn space(&self) -> DataSpace {
-        let total = self.location.footprint(|| Bytes(self.number(S::SPEC.table_bytes).unwrap_or_default()));
+    fn measure_space(&self) -> DataSpace {
+        let total = self.location.footprint(|| Bytes(self.query_number(S::SPEC.table_bytes).unwrap_or_default()));
         DataSpace { total, logs: self.location.log_footprint(), rows: self.location.rows() }
     }
 
@@ -393,7 +413,7 @@ struct ServerMaintenance<S: SqlServer> {
     tables: Arc<[String]>,
     private: bool,
     debt: RemainingDebt,
-    work: Arc<Work>,
+    work: Arc<SqlWork>,
 }
 
 impl<S: SqlServer> Maintenance for ServerMaintenance<S> {
@@ -404,20 +424,20 @@ impl<S: SqlServer> Maintenance for ServerMaintenance<S> {
         S::display_name(&self.address).to_owned()
     }
 
-    fn open(&self) -> Result<S::Admin, OpFailure> {
+    fn open_connection(&self) -> Result<S::Admin, OpFailure> {
         S::connect_admin(&self.address, maintenance::PATIENCE)
     }
 
-    fn perform(&self, link: &mut S::Admin, op: &SqlOp) -> Result<(), OpFailure> {
+    fn perform_op(&self, link: &mut S::Admin, op: &SqlOp) -> Result<(), OpFailure> {
         match &*self.work {
-            Work::Calls => unreachable!("statements have clients of their own"),
-            Work::Drain => {
-                self.debt.set(self.server.quiesce(link, &self.tables, self.private)?);
+            SqlWork::Calls => unreachable!("statements have clients of their own"),
+            SqlWork::Drain => {
+                self.debt.store(self.server.quiesce_tables(link, &self.tables, self.private)?);
                 Ok(())
             }
-            Work::Indexes(tables) => {
-                let mut asked = op.calls.iter().flat_map(|call| S::indexes(&tables[call.statement as usize]));
-                asked.try_for_each(|statement| link.run(&statement))
+            SqlWork::Indexes(tables) => {
+                let mut asked = op.calls.iter().flat_map(|call| S::index_statements(&tables[call.statement as usize]));
+                asked.try_for_each(|statement| link.run_statement(&statement))
             }
         }
     }

@@ -3,7 +3,7 @@
 //! In: a trial. Out: a [`SessionOptions`]. Limits: data is always loaded over kept connections with prepared statements, at
 //! the server's own isolation level, because that is fast and the rows are the same.
 
-use crate::server::url::Url;
+use crate::server::url::ServerUrl;
 use host::error::TargetError;
 use model::{Fact, FailureClass, Meaning, Nanos, ParamDef, ParamKind, ParamRole, Params, Trial};
 use std::time::{Duration, Instant};
@@ -135,7 +135,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(30);
 pub struct SessionOptions {
     /// Whether they prepare their statements.
     pub statements: StatementMode,
-    /// The isolation level in the words of SQL, where it is not the server's own.
+    /// The isolation level in the words of SQL, if it is not the server's own.
     pub isolation: Option<String>,
     /// How long their connections last.
     pub connection: ConnectionLifetime,
@@ -189,9 +189,9 @@ impl SessionOptions {
     }
 
     /// Whether an operation that failed with `class` is retried. `began` is when it first failed.
-    pub fn retries(&self, class: FailureClass, began: &mut Option<Instant>) -> bool {
-        let mut since = || began.get_or_insert_with(Instant::now).elapsed();
-        class == FailureClass::Conflict && since() < self.retries_for
+    pub fn should_retry(&self, class: FailureClass, began: &mut Option<Instant>) -> bool {
+        // In this order: only conflicts start the clock.
+        class == FailureClass::Conflict && began.get_or_insert_with(Instant::now).elapsed() < self.retries_for
     }
 
     /// A fact about threads that clients share, if they do.
@@ -227,7 +227,7 @@ pub fn check_trial(trial: &Trial) -> Result<(), TargetError> {
 }
 
 /// Refuses shared threads over TLS: data that TLS has buffered does not show at the socket.
-pub fn check_url(trial: &Trial, url: &Url) -> Result<(), TargetError> {
+pub fn check_url(trial: &Trial, url: &ServerUrl) -> Result<(), TargetError> {
     match (client_threads(trial), &url.tls) {
         (ClientThreads::Shared(shared), Some(_)) => Err(TargetError::Unsupported(format!(
             "threads = `{shared}` for {} clients does not work over TLS; leave out `threads` or TLS",

@@ -4,8 +4,8 @@
 //! statements by their numbers. Limits: a prepared statement stays prepared as long as the connection is open.
 
 use crate::sql::SqlConnection;
-use crate::sql::literals::{Dialect, Plain};
-use crate::sql::multiplex::Command;
+use crate::sql::literals::{Dialect, PlainStatements};
+use crate::sql::multiplex::SqlCommand;
 use crate::sql::session_options::{SessionOptions, StatementMode};
 use model::SqlArg;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ pub trait PreparingConnection {
     /// Why something failed.
     type Error;
     /// PreparingConnection `text`, with `?` for each value, under the next number.
-    fn prepare(&mut self, text: &str) -> Result<(), Self::Error>;
+    fn prepare_statement(&mut self, text: &str) -> Result<(), Self::Error>;
     /// Puts the execution of prepared statement `number` into the send buffer. Its text arguments are in `text`.
     fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), Self::Error>;
     /// Puts the execution of a text without arguments into the send buffer.
     fn put_text(&mut self, text: &str) -> Result<(), Self::Error>;
-    /// Sends the buffer and reads the whole answer.
-    fn call(&mut self) -> Result<(), Self::Error>;
+    /// Sends the buffer and reads the complete answer.
+    fn send_and_receive(&mut self) -> Result<(), Self::Error>;
 }
 
 /// A connection, and how statements are executed over it.
@@ -38,7 +38,7 @@ enum ExecutionMode {
     /// Each is prepared when it is first needed. `prepared[n]` is the statement that has number `n` on the connection.
     WhenNeeded { statements: Arc<[String]>, prepared: Vec<u16> },
     /// As plain text, built in one buffer.
-    Plain(Plain, String),
+    Plain(PlainStatements, String),
 }
 
 impl<W: PreparingConnection> StatementExecutor<W> {
@@ -50,9 +50,9 @@ impl<W: PreparingConnection> StatementExecutor<W> {
         dialect: Dialect,
     ) -> Result<Self, W::Error> {
         let mode = match options.statements {
-            StatementMode::Plain => ExecutionMode::Plain(Plain::new(statements, dialect), String::new()),
+            StatementMode::Plain => ExecutionMode::Plain(PlainStatements::new(statements, dialect), String::new()),
             StatementMode::Prepared if options.prepares_all() => {
-                statements.iter().try_for_each(|text| wire.prepare(text))?;
+                statements.iter().try_for_each(|text| wire.prepare_statement(text))?;
                 ExecutionMode::Prepared
             }
             StatementMode::Prepared => {
@@ -64,10 +64,10 @@ impl<W: PreparingConnection> StatementExecutor<W> {
 
     /// Puts the next command into the send buffer.
     #[inline]
-    pub fn put(&mut self, next: Command<'_>) -> Result<(), W::Error> {
+    pub fn put_command(&mut self, next: SqlCommand<'_>) -> Result<(), W::Error> {
         match next {
-            Command::Text(text) => self.wire.put_text(text),
-            Command::Call { statement, args, text } => self.put_call(statement, args, text),
+            SqlCommand::Text(text) => self.wire.put_text(text),
+            SqlCommand::Call { statement, args, text } => self.put_call(statement, args, text),
         }
     }
 
@@ -76,11 +76,11 @@ impl<W: PreparingConnection> StatementExecutor<W> {
         match &mut self.mode {
             ExecutionMode::Prepared => self.wire.put_execution(statement.into(), args, text),
             ExecutionMode::Plain(plain, said) => {
-                plain.write(said, statement.into(), args, text);
+                plain.write_statement(said, statement.into(), args, text);
                 self.wire.put_text(said)
             }
             ExecutionMode::WhenNeeded { statements, prepared } => {
-                let number = when_needed(&mut self.wire, statements, prepared, statement)?;
+                let number = number_when_needed(&mut self.wire, statements, prepared, statement)?;
                 self.wire.put_execution(number, args, text)
             }
         }
@@ -93,18 +93,18 @@ impl<W: PreparingConnection> SqlConnection for StatementExecutor<W> {
     #[inline]
     fn run_text(&mut self, text: &str) -> Result<(), W::Error> {
         self.wire.put_text(text)?;
-        self.wire.call()
+        self.wire.send_and_receive()
     }
 
     #[inline]
-    fn call(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), W::Error> {
+    fn call_statement(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), W::Error> {
         self.put_call(statement, args, text)?;
-        self.wire.call()
+        self.wire.send_and_receive()
     }
 }
 
 /// The number under which `statement` is prepared; it is prepared now if it was not before.
-fn when_needed<W: PreparingConnection>(
+fn number_when_needed<W: PreparingConnection>(
     wire: &mut W,
     statements: &[String],
     prepared: &mut Vec<u16>,
@@ -113,7 +113,7 @@ fn when_needed<W: PreparingConnection>(
     if let Some(number) = prepared.iter().position(|known| *known == statement) {
         return Ok(number);
     }
-    wire.prepare(&statements[usize::from(statement)])?;
+    wire.prepare_statement(&statements[usize::from(statement)])?;
     prepared.push(statement);
     Ok(prepared.len() - 1)
 }
@@ -131,7 +131,7 @@ mod tests {
 
     impl PreparingConnection for Written {
         type Error = &'static str;
-        fn prepare(&mut self, text: &str) -> Result<(), &'static str> {
+        fn prepare_statement(&mut self, text: &str) -> Result<(), &'static str> {
             self.0.push(format!("prepare {text}"));
             if text == "bad" { Err("it is bad") } else { Ok(()) }
         }
@@ -143,7 +143,7 @@ mod tests {
             self.0.push(text.into());
             Ok(())
         }
-        fn call(&mut self) -> Result<(), &'static str> {
+        fn send_and_receive(&mut self) -> Result<(), &'static str> {
             Ok(())
         }
     }
@@ -158,7 +158,7 @@ mod tests {
 
     fn said(statements: StatementMode, connection: ConnectionLifetime) -> Vec<String> {
         let mut speaker = speaker(statements, connection);
-        [2, 0, 2].into_iter().for_each(|number| speaker.call(number, &[], &[]).unwrap());
+        [2, 0, 2].into_iter().for_each(|number| speaker.call_statement(number, &[], &[]).unwrap());
         speaker.wire.0
     }
 
@@ -176,7 +176,7 @@ mod tests {
         let mut speaker = speaker(StatementMode::Prepared, ConnectionLifetime::PerTransaction);
         speaker.mode =
             ExecutionMode::WhenNeeded { statements: ["bad".into(), "a".into()].into(), prepared: Vec::new() };
-        assert!(speaker.call(0, &[], &[]).is_err() && speaker.call(1, &[], &[]).is_ok());
+        assert!(speaker.call_statement(0, &[], &[]).is_err() && speaker.call_statement(1, &[], &[]).is_ok());
         assert_eq!(speaker.wire.0, ["prepare bad", "prepare a", "execute 0"]);
     }
 }

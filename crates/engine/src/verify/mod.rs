@@ -1,8 +1,8 @@
-//! Written data that can be checked: every 4 KiB of it say what they are, and a table beside the data says what they must be.
+//! Written data that can be checked: every 4 KiB have a header with their place and generation, and a table has what these must be.
 //!
-//! In: units that were read, and what is known of them. Out: [`Damage`], of one of three sorts. Limits: damage to a unit that
-//! was being written when it was read, or that several writes overlapped, is not told from those writes' own work; such a unit
-//! is *unsure*, and counted as that. A unit that came back whole with the right generation counts as right.
+//! In: units that were read, and what is known of them. Out: [`UnitDamage`], of one of three sorts. Limits: damage to a unit that
+//! was being written when it was read, or that several writes overlapped, is not distinguished from the effect of those writes; such a unit
+//! is *unsure*, and counted as that. A unit that came back intact with the right generation counts as right.
 //!
 //! [`unit`] is one unit, `state` what is known of it, `table` the file of all states, `read_back` the check of everything
 //! after a run, `left` that of data which a run left.
@@ -13,13 +13,13 @@ mod state;
 mod table;
 mod unit;
 
-pub use left::{Left, check_left};
+pub use left::{LeftData, check_left};
 pub(crate) use left::{TABLE_NAME, table_beside};
-pub use read_back::{Checked, DAMAGE_KEPT, ReadBack};
-pub(crate) use read_back::{Written, read_back};
+pub use read_back::{DAMAGE_KEPT, ReadBack, ReadBackCounts};
+pub(crate) use read_back::{WrittenData, read_back};
 pub(crate) use state::UnitState;
-pub(crate) use table::Table;
-pub(crate) use unit::{BlockAddress, Header, UNIT};
+pub(crate) use table::UnitTable;
+pub(crate) use unit::{BlockAddress, UNIT, UnitHeader};
 
 use host::error::shown;
 use model::Offset;
@@ -34,7 +34,7 @@ pub enum DamageKind {
     Corrupt,
     /// It is what an earlier write left there; a later one was acknowledged.
     Stale,
-    /// It is whole, and belongs to another place or to other data.
+    /// It is intact, and belongs to another place or to other data.
     Misdirected,
 }
 
@@ -51,7 +51,7 @@ impl DamageKind {
 
 /// One unit that is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Damage {
+pub struct UnitDamage {
     /// How.
     pub sort: DamageKind,
     /// The number of the file that it is in,
@@ -62,11 +62,11 @@ pub struct Damage {
     pub least: u64,
     /// and the highest.
     pub newest: u64,
-    /// What is there, where it says so.
+    /// What is there, if it has a header.
     pub found: Option<FoundUnit>,
 }
 
-/// What a unit in the wrong says of itself.
+/// The header of a wrong unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundUnit {
     /// Its generation.
@@ -79,7 +79,7 @@ pub struct FoundUnit {
     pub at: Offset,
 }
 
-impl Damage {
+impl UnitDamage {
     /// What is wrong in which of the files at `paths`, for messages.
     pub fn describe(&self, paths: &[PathBuf]) -> String {
         let path = paths.get(usize::from(self.file)).map_or(String::new(), |path| shown(path));
@@ -103,16 +103,16 @@ impl Damage {
 
 /// What a unit that was read is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Judged {
+pub(crate) enum UnitJudgement {
     Right,
     /// Unreadable, and it may be so: its content may be a mixture of writes.
     Unsure,
-    Wrong(Damage),
+    Wrong(UnitDamage),
 }
 
 /// What may be found in a unit.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Expected {
+pub(crate) struct ExpectedUnit {
     pub place: BlockAddress,
     /// The lowest generation,
     pub least: u64,
@@ -122,32 +122,32 @@ pub(crate) struct Expected {
     pub mixed: bool,
 }
 
-impl Expected {
+impl ExpectedUnit {
     /// What a read of the unit at `place` may find that began when `before` was known of it and ended when `after` was.
-    pub(crate) fn read(place: BlockAddress, before: UnitState, after: UnitState) -> Expected {
+    pub(crate) fn read(place: BlockAddress, before: UnitState, after: UnitState) -> ExpectedUnit {
         let mixed = before.may_be_mixed() || !before.quiet_until(after);
-        Expected { place, least: before.least(), newest: after.issued(), mixed }
+        ExpectedUnit { place, least: before.least(), newest: after.issued(), mixed }
     }
 
     /// Judges `unit`.
-    pub(crate) fn judge(&self, unit: &[u8]) -> Judged {
-        let Expected { place, least, newest, mixed } = *self;
-        let (sort, header) = match Header::parse(unit) {
-            None if mixed => return Judged::Unsure,
+    pub(crate) fn judge(&self, unit: &[u8]) -> UnitJudgement {
+        let ExpectedUnit { place, least, newest, mixed } = *self;
+        let (sort, header) = match UnitHeader::parse(unit) {
+            None if mixed => return UnitJudgement::Unsure,
             None => (DamageKind::Corrupt, None),
             Some(header) if header.place != place || header.generation > newest => {
                 (DamageKind::Misdirected, Some(header))
             }
             Some(header) if header.generation < least => (DamageKind::Stale, Some(header)),
-            Some(_) => return Judged::Right,
+            Some(_) => return UnitJudgement::Right,
         };
-        let found = header.map(|Header { place: BlockAddress { set, file, at }, generation }| FoundUnit {
+        let found = header.map(|UnitHeader { place: BlockAddress { set, file, at }, generation }| FoundUnit {
             generation,
             same_set: set == place.set,
             file,
             at,
         });
-        Judged::Wrong(Damage { sort, file: place.file, at: place.at, least, newest, found })
+        UnitJudgement::Wrong(UnitDamage { sort, file: place.file, at: place.at, least, newest, found })
     }
 }
 
@@ -158,17 +158,17 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     const PLACE: BlockAddress = BlockAddress { set: 9, file: 1, at: Offset(8192) };
-    const EXPECTED: Expected = Expected { place: PLACE, least: 3, newest: 4, mixed: false };
+    const EXPECTED: ExpectedUnit = ExpectedUnit { place: PLACE, least: 3, newest: 4, mixed: false };
 
     fn unit(place: BlockAddress, generation: u64) -> Vec<u8> {
         let mut unit = vec![0xa5; UNIT];
-        Header { place, generation }.seal(&mut unit);
+        UnitHeader { place, generation }.seal(&mut unit);
         unit
     }
 
-    fn told(expected: Expected, unit: &[u8]) -> String {
+    fn told(expected: ExpectedUnit, unit: &[u8]) -> String {
         match expected.judge(unit) {
-            Judged::Wrong(damage) => damage.describe(&["/d/data.0".into(), "/d/data.1".into()]),
+            UnitJudgement::Wrong(damage) => damage.describe(&["/d/data.0".into(), "/d/data.1".into()]),
             judged => format!("{judged:?}"),
         }
     }
@@ -208,22 +208,22 @@ mod tests {
     fn threads_that_hammer_few_units_raise_no_alarm_and_an_old_unit_does_afterwards() {
         const UNITS: u64 = 3;
         let dir = tempfile::tempdir().unwrap();
-        let table = Table::create(&dir.path().join(TABLE_NAME), 1, Bytes(UNITS * UNIT as u64), 1).unwrap();
+        let table = UnitTable::create(&dir.path().join(TABLE_NAME), 1, Bytes(UNITS * UNIT as u64), 1).unwrap();
         let device: Vec<AtomicU64> = (0..UNITS as usize * UNIT / 8).map(|_| AtomicU64::new(0)).collect();
         let words = |unit: u64| &device[unit as usize * UNIT / 8..][..UNIT / 8];
         let place = |unit: u64| BlockAddress { set: 1, file: 0, at: Offset(unit * UNIT as u64) };
         let write = |unit: u64, filler: u8| {
-            let (mut content, generation) = (vec![filler; UNIT], table.begin(unit));
-            Header { place: place(unit), generation }.seal(&mut content);
+            let (mut content, generation) = (vec![filler; UNIT], table.begin_write(unit));
+            UnitHeader { place: place(unit), generation }.seal(&mut content);
             let parts = content.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
             words(unit).iter().zip(parts).for_each(|(word, part)| word.store(part, Relaxed));
-            table.end(unit, true);
+            table.end_write(unit, true);
             content
         };
         let read = |unit: u64| {
-            let before = table.look(unit);
+            let before = table.state_of(unit);
             let content: Vec<u8> = words(unit).iter().flat_map(|word| word.load(Relaxed).to_le_bytes()).collect();
-            (before.issued() > 0).then(|| Expected::read(place(unit), before, table.look(unit)).judge(&content))
+            (before.issued() > 0).then(|| ExpectedUnit::read(place(unit), before, table.state_of(unit)).judge(&content))
         };
         std::thread::scope(|scope| {
             for thread in 0..4u64 {
@@ -232,7 +232,7 @@ mod tests {
                         let unit = (nth * 7 + thread) % UNITS;
                         match (nth + thread) % 2 {
                             0 => drop(write(unit, nth as u8)),
-                            _ => assert!(!matches!(read(unit), Some(Judged::Wrong(_))), "{:?}", read(unit)),
+                            _ => assert!(!matches!(read(unit), Some(UnitJudgement::Wrong(_))), "{:?}", read(unit)),
                         }
                     }
                 });
@@ -240,16 +240,16 @@ mod tests {
         });
         let old = write(0, 1);
         write(0, 2);
-        assert_eq!(read(0), Some(Judged::Right));
+        assert_eq!(read(0), Some(UnitJudgement::Right));
         let parts = old.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
         words(0).iter().zip(parts).for_each(|(word, part)| word.store(part, Relaxed));
-        assert!(matches!(read(0), Some(Judged::Wrong(Damage { sort: DamageKind::Stale, .. }))));
+        assert!(matches!(read(0), Some(UnitJudgement::Wrong(UnitDamage { sort: DamageKind::Stale, .. }))));
     }
 
     #[test]
     fn a_mixture_of_writes_is_no_damage_and_an_old_unit_is_one_all_the_same() {
-        let mixed = Expected { mixed: true, ..EXPECTED };
-        assert_eq!(mixed.judge(&[0; UNIT]), Judged::Unsure);
+        let mixed = ExpectedUnit { mixed: true, ..EXPECTED };
+        assert_eq!(mixed.judge(&[0; UNIT]), UnitJudgement::Unsure);
         assert!(told(mixed, &unit(PLACE, 2)).starts_with("stale"));
     }
 }

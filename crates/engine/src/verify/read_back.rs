@@ -1,11 +1,11 @@
 //! Reads all that was written and checks it.
 //!
 //! In: the files of a data set and what is known of their units. Out: how many units were looked at, how many are wrong and
-//! how, and the first of them. Limits: at full speed, by a few large reads at once; with O_DIRECT where the file system has it,
+//! how, and the first of them. Limits: at full speed, by a few large reads at once; with O_DIRECT if the file system has it,
 //! because the page cache would give back what was written and not what the device holds. A unit that was never written is
 //! not looked at.
 
-use super::{BlockAddress, Damage, DamageKind, Expected, Judged, UNIT, UnitState};
+use super::{BlockAddress, DamageKind, ExpectedUnit, UNIT, UnitDamage, UnitJudgement, UnitState};
 use host::error::{IoContext, TargetError};
 use model::{Bytes, Offset};
 use std::fs::File;
@@ -24,20 +24,20 @@ const READERS: usize = 4;
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Checked {
+pub struct ReadBackCounts {
     /// Units looked at.
     pub units: u64,
     /// Of these: not those of their checksum.
     pub corrupt: u64,
     /// Older than the last that was acknowledged.
     pub stale: u64,
-    /// Whole, and of another place or other data.
+    /// Intact, and of another place or other data.
     pub misdirected: u64,
-    /// Unreadable where writes overlapped, so that nobody knows.
+    /// Unreadable, but writes overlapped there: it may be damaged or not.
     pub unsure: u64,
     /// The first that are wrong, in the order of their places.
-    pub first: Vec<Damage>,
-    /// Whether it was told to stop before the end.
+    pub first: Vec<UnitDamage>,
+    /// Whether it was stopped before the end.
     pub stopped: bool,
 }
 
@@ -45,7 +45,7 @@ pub struct Checked {
 #[derive(Clone, Debug)]
 pub struct ReadBack {
     /// What was found.
-    pub checked: Checked,
+    pub checked: ReadBackCounts,
     /// Where the files are.
     pub paths: Vec<PathBuf>,
 }
@@ -57,7 +57,7 @@ impl ReadBack {
     }
 }
 
-impl Checked {
+impl ReadBackCounts {
     /// How many units are wrong.
     pub fn damaged(&self) -> u64 {
         self.corrupt + self.stale + self.misdirected
@@ -66,19 +66,20 @@ impl Checked {
     /// `2 of 2048 units of 4 KiB are damaged (1 corrupt, 1 stale)`.
     pub fn summary(&self) -> String {
         let units = format!("{} units of {}", self.units, Bytes(UNIT as u64));
-        let of = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
-        let sorts =
-            [of(self.corrupt, "corrupt"), of(self.stale, "stale"), of(self.misdirected, "misdirected")].into_iter();
-        let sorts: Vec<String> = sorts.flatten().collect();
-        let unsure = of(self.unsure, "could not be checked: writes overlapped there").map(|text| format!("; {text}"));
-        let unsure = unsure.unwrap_or_default();
+        let sorts = [(self.corrupt, "corrupt"), (self.stale, "stale"), (self.misdirected, "misdirected")];
+        let found = sorts.into_iter().filter(|(count, _)| *count > 0);
+        let sorts: Vec<String> = found.map(|(count, sort)| format!("{count} {sort}")).collect();
+        let unsure = match self.unsure {
+            0 => String::new(),
+            unsure => format!("; {unsure} could not be checked: writes overlapped there"),
+        };
         match sorts.is_empty() {
             true => format!("{units}, none damaged{unsure}"),
             false => format!("{} of {units} are damaged ({}){unsure}", self.damaged(), sorts.join(", ")),
         }
     }
 
-    fn add(&mut self, part: Checked) {
+    fn add_part(&mut self, part: ReadBackCounts) {
         self.units += part.units;
         self.corrupt += part.corrupt;
         self.stale += part.stale;
@@ -89,12 +90,12 @@ impl Checked {
         self.first.truncate(DAMAGE_KEPT);
     }
 
-    fn count(&mut self, judged: Judged) {
+    fn count_unit(&mut self, judged: UnitJudgement) {
         self.units += 1;
         match judged {
-            Judged::Right => {}
-            Judged::Unsure => self.unsure += 1,
-            Judged::Wrong(damage) => {
+            UnitJudgement::Right => {}
+            UnitJudgement::Unsure => self.unsure += 1,
+            UnitJudgement::Wrong(damage) => {
                 match damage.sort {
                     DamageKind::Corrupt => self.corrupt += 1,
                     DamageKind::Stale => self.stale += 1,
@@ -107,7 +108,7 @@ impl Checked {
 }
 
 /// Data that was written.
-pub(crate) struct Written<'a> {
+pub(crate) struct WrittenData<'a> {
     /// Its files, open for reading.
     pub files: &'a [File],
     /// Where they are.
@@ -122,11 +123,11 @@ pub(crate) struct Written<'a> {
     pub generations_known: bool,
 }
 
-/// Checks all of `written`; `go_on` is told how many of how many bytes are done, and may end it.
+/// Checks all of `written`; `go_on` gets the bytes done and their total, and may end the check.
 pub(crate) fn read_back(
-    written: &Written,
+    written: &WrittenData,
     go_on: &mut dyn FnMut(Bytes, Bytes) -> bool,
-) -> Result<Checked, TargetError> {
+) -> Result<ReadBackCounts, TargetError> {
     let units = written.units_each * written.files.len() as u64;
     let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -136,24 +137,24 @@ pub(crate) fn read_back(
             scope.spawn(move || read_parts(written, units, next, stop, &found));
         }
         drop(found);
-        let checked = gather(&parts, Bytes(units * UNIT as u64), go_on);
+        let checked = gather_parts(&parts, Bytes(units * UNIT as u64), go_on);
         stop.store(true, Relaxed);
         drop(parts); // a reader that wants to tell something more ends
         checked
     })
 }
 
-type Part = Result<(u64, Checked), TargetError>;
+type PartResult = Result<(u64, ReadBackCounts), TargetError>;
 
-fn gather(
-    parts: &Receiver<Part>,
+fn gather_parts(
+    parts: &Receiver<PartResult>,
     total: Bytes,
     go_on: &mut dyn FnMut(Bytes, Bytes) -> bool,
-) -> Result<Checked, TargetError> {
-    let (mut checked, mut done) = (Checked::default(), Bytes(0));
+) -> Result<ReadBackCounts, TargetError> {
+    let (mut checked, mut done) = (ReadBackCounts::default(), Bytes(0));
     for part in parts {
         let (units, part) = part?;
-        checked.add(part);
+        checked.add_part(part);
         done.0 += units * UNIT as u64;
         if !go_on(done, total) && done < total {
             checked.stopped = true;
@@ -164,7 +165,7 @@ fn gather(
 }
 
 /// One reader: takes the next part until there is none.
-fn read_parts(written: &Written, units: u64, next: &AtomicU64, stop: &AtomicBool, found: &SyncSender<Part>) {
+fn read_parts(written: &WrittenData, units: u64, next: &AtomicU64, stop: &AtomicBool, found: &SyncSender<PartResult>) {
     let each = (READ / UNIT) as u64;
     let mut memory = vec![0; READ + UNIT];
     let aligned = memory.as_ptr().align_offset(UNIT); // as O_DIRECT needs it
@@ -183,8 +184,8 @@ fn read_parts(written: &Written, units: u64, next: &AtomicU64, stop: &AtomicBool
 }
 
 /// The units of `part`, which may lie in several files.
-fn check_part(written: &Written, part: Range<u64>, memory: &mut [u8]) -> Result<Checked, TargetError> {
-    let mut checked = Checked::default();
+fn check_part(written: &WrittenData, part: Range<u64>, memory: &mut [u8]) -> Result<ReadBackCounts, TargetError> {
+    let mut checked = ReadBackCounts::default();
     let mut first = part.start;
     while first < part.end {
         let (file, unit) = (first / written.units_each, first % written.units_each);
@@ -201,15 +202,16 @@ fn check_part(written: &Written, part: Range<u64>, memory: &mut [u8]) -> Result<
     Ok(checked)
 }
 
-fn check_units(written: &Written, first: u64, memory: &[u8], checked: &mut Checked) {
+fn check_units(written: &WrittenData, first: u64, memory: &[u8], checked: &mut ReadBackCounts) {
     for (nth, unit) in (first..).zip(memory.chunks_exact(UNIT)) {
         let state = (written.state)(nth);
         if state.issued() > 0 {
             let (file, at) = (nth / written.units_each, nth % written.units_each * UNIT as u64);
             let place = BlockAddress { set: written.set, file: file as u16, at: Offset(at) };
-            let expected = Expected::read(place, state, (written.state)(nth));
-            let any = Expected { least: 0, newest: u64::MAX, ..expected };
-            checked.count(if written.generations_known { expected } else { any }.judge(unit));
+            let expected = ExpectedUnit::read(place, state, (written.state)(nth));
+            // After a crash of the machine the table may be older or newer than the data: only place and checksum are compared.
+            let any = ExpectedUnit { least: 0, newest: u64::MAX, ..expected };
+            checked.count_unit(if written.generations_known { expected } else { any }.judge(unit));
         }
     }
 }
@@ -232,7 +234,7 @@ fn read_at_most(file: &File, memory: &mut [u8], at: u64) -> std::io::Result<usiz
 
 #[cfg(test)]
 mod tests {
-    use super::super::Header;
+    use super::super::UnitHeader;
     use super::*;
     use std::path::Path;
 
@@ -243,7 +245,7 @@ mod tests {
         for (file, path) in (0..).zip(&paths) {
             let mut content = vec![0x5a; EACH as usize * UNIT];
             for (nth, unit) in (0..).zip(content.chunks_exact_mut(UNIT)) {
-                Header { place: BlockAddress { set: 1, file, at: Offset(nth * UNIT as u64) }, generation: 2 }
+                UnitHeader { place: BlockAddress { set: 1, file, at: Offset(nth * UNIT as u64) }, generation: 2 }
                     .seal(unit);
             }
             std::fs::write(path, content).unwrap();
@@ -252,11 +254,11 @@ mod tests {
     }
 
     fn twice_written(_: u64) -> UnitState {
-        UnitState::default().begun().ended(true).begun().ended(true)
+        UnitState::default().after_begin().after_end(true).after_begin().after_end(true)
     }
 
-    fn checked(files: &[File], paths: &[PathBuf], state: &(dyn Fn(u64) -> UnitState + Sync)) -> Checked {
-        let written = Written { files, paths, set: 1, units_each: EACH, state, generations_known: true };
+    fn checked(files: &[File], paths: &[PathBuf], state: &(dyn Fn(u64) -> UnitState + Sync)) -> ReadBackCounts {
+        let written = WrittenData { files, paths, set: 1, units_each: EACH, state, generations_known: true };
         read_back(&written, &mut |_, _| true).unwrap()
     }
 
@@ -264,14 +266,15 @@ mod tests {
     fn every_damaged_unit_of_every_file_is_found_and_the_first_are_named_in_order() {
         let dir = tempfile::tempdir().unwrap();
         let (files, paths) = make(dir.path());
-        let whole = Checked { units: 2 * EACH, ..Checked::default() };
+        let whole = ReadBackCounts { units: 2 * EACH, ..ReadBackCounts::default() };
         assert_eq!(checked(&files, &paths, &twice_written), whole);
         let change = |file: usize, unit: u64, content: &[u8]| {
             let file = File::options().write(true).open(&paths[file]).unwrap();
             file.write_all_at(content, unit * UNIT as u64).unwrap();
         };
         let mut old = vec![0; UNIT];
-        Header { place: BlockAddress { set: 1, file: 1, at: Offset(7 * UNIT as u64) }, generation: 1 }.seal(&mut old);
+        UnitHeader { place: BlockAddress { set: 1, file: 1, at: Offset(7 * UNIT as u64) }, generation: 1 }
+            .seal(&mut old);
         change(1, 7, &old);
         change(1, 299, b"x");
         change(0, 270, &std::fs::read(&paths[0]).unwrap()[..UNIT]);
@@ -299,7 +302,7 @@ mod tests {
     fn more_damage_than_is_kept_is_counted() {
         let dir = tempfile::tempdir().unwrap();
         let (files, paths) = make(dir.path());
-        let four_times = |unit| twice_written(unit).begun().ended(true).begun().ended(true);
+        let four_times = |unit| twice_written(unit).after_begin().after_end(true).after_begin().after_end(true);
         let found = checked(&files, &paths, &four_times);
         assert_eq!((found.stale, found.first.len()), (2 * EACH, DAMAGE_KEPT));
         assert_eq!(found.first[DAMAGE_KEPT - 1].at.0, (DAMAGE_KEPT as u64 - 1) * UNIT as u64);
@@ -311,7 +314,7 @@ mod tests {
         let (files, paths) = make(dir.path());
         let state = &twice_written;
         let written =
-            Written { files: &files, paths: &paths, set: 1, units_each: EACH, state, generations_known: true };
+            WrittenData { files: &files, paths: &paths, set: 1, units_each: EACH, state, generations_known: true };
         let stopped = read_back(&written, &mut |_, _| false).unwrap();
         assert!(stopped.stopped && stopped.units < 2 * EACH, "{stopped:?}");
     }

@@ -3,9 +3,9 @@
 //! In: writes that begin and end. Out: the lowest generation that may be found, the highest, and whether the content may be a
 //! mixture. Limits: never a false alarm comes before finding everything.
 //!
-//! The lowest generation is raised by a write alone that nobody else overlapped: of writes that overlap, any may be the
-//! last, and those that copy or tear leave a mixture. Then the unit is in doubt until a write of its own ends well: what it
-//! says of itself is judged, that it says nothing is not.
+//! The lowest generation is raised only by a write that no other overlapped: of writes that overlap, any may be the
+//! last, and those that copy or tear leave a mixture. Then the unit is in doubt until a write of its own ends well: its
+//! header is judged, but a missing header is not.
 
 /// What is known of one unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,23 +17,24 @@ const LAG_BITS: u32 = 16;
 const IN_FLIGHT_BITS: u32 = 12;
 /// A unit written more often (5 hours at 2 million writes a second) keeps this generation: it is no longer seen to be stale.
 const ISSUED_MAX: u64 = (1 << ISSUED_BITS) - 1;
-/// From here on any generation may be found: nobody wrote alone for as many writes.
+/// From here on any generation may be found: no write was alone for as many writes.
 const LAG_MAX: u64 = (1 << LAG_BITS) - 1;
 /// More writes at once are not counted: such a unit counts as written to for ever.
 const IN_FLIGHT_MAX: u64 = (1 << IN_FLIGHT_BITS) - 1;
 
 impl UnitState {
-    fn new(issued: u64, lag: u64, in_flight: u64, doubt: bool) -> UnitState {
-        let upper = u64::from(doubt) << IN_FLIGHT_BITS | in_flight.min(IN_FLIGHT_MAX);
+    fn new(issued: u64, lag: u64, in_flight: u64, in_doubt: bool) -> UnitState {
+        // Saturated and never wrapped: a count at its maximum only makes the check less strict.
+        let upper = u64::from(in_doubt) << IN_FLIGHT_BITS | in_flight.min(IN_FLIGHT_MAX);
         UnitState((upper << LAG_BITS | lag.min(LAG_MAX)) << ISSUED_BITS | issued.min(ISSUED_MAX))
     }
 
-    /// The highest generation: how many writes were begun; 0 where the unit was never written.
+    /// The highest generation: how many writes were begun; 0 if the unit was never written.
     pub fn issued(self) -> u64 {
         self.0 & ISSUED_MAX
     }
 
-    /// The lowest generation that may be found; 0 where that is not known.
+    /// The lowest generation that may be found; 0 if that is not known.
     pub fn least(self) -> u64 {
         if self.lag() == LAG_MAX { 0 } else { self.issued().saturating_sub(self.lag()) }
     }
@@ -47,21 +48,21 @@ impl UnitState {
     }
 
     /// With writes in flight: whether they overlap. At rest: whether the content may be a mixture.
-    fn doubt(self) -> bool {
+    fn in_doubt(self) -> bool {
         self.0 >> (ISSUED_BITS + LAG_BITS + IN_FLIGHT_BITS) == 1
     }
 
     /// After a write has begun; its generation is [`State::issued`] of this.
-    pub fn begun(self) -> UnitState {
+    pub fn after_begin(self) -> UnitState {
         UnitState::new(self.issued() + 1, self.lag() + 1, self.in_flight() + 1, self.in_flight() > 0)
     }
 
     /// After a write has ended, well or not.
-    pub fn ended(self, well: bool) -> UnitState {
+    pub fn after_end(self, well: bool) -> UnitState {
         match self.in_flight() {
             0 => unreachable!("a write that ends has begun"),
             IN_FLIGHT_MAX => self,
-            1 if well && !self.doubt() => UnitState::new(self.issued(), 0, 0, false),
+            1 if well && !self.in_doubt() => UnitState::new(self.issued(), 0, 0, false),
             1 => UnitState::new(self.issued(), self.lag(), 0, true),
             // A write that failed among others: they overlap, so there is doubt already.
             more => UnitState::new(self.issued(), self.lag(), more - 1, true),
@@ -69,16 +70,16 @@ impl UnitState {
     }
 
     /// After those that wrote were killed: what was in flight may have been done, in part or not.
-    pub fn abandoned(self) -> UnitState {
-        UnitState::new(self.issued(), self.lag(), 0, self.doubt() || self.in_flight() > 0)
+    pub fn after_kill(self) -> UnitState {
+        UnitState::new(self.issued(), self.lag(), 0, self.in_doubt() || self.in_flight() > 0)
     }
 
     /// Whether the content may be a mixture of several writes, or a part of one.
     pub fn may_be_mixed(self) -> bool {
-        self.in_flight() > 0 || self.doubt()
+        self.in_flight() > 0 || self.in_doubt()
     }
 
-    /// Whether nobody wrote between this look and a `later` one.
+    /// Whether nothing was written between this look and a `later` one.
     pub fn quiet_until(self, later: UnitState) -> bool {
         let counted = later.issued() < ISSUED_MAX;
         counted && self.in_flight() == 0 && later.in_flight() == 0 && self.issued() == later.issued()
@@ -92,50 +93,58 @@ mod tests {
 
     #[test]
     fn a_write_alone_raises_the_lowest_generation_and_one_that_failed_leaves_doubt() {
-        let first = UnitState::default().begun();
+        let first = UnitState::default().after_begin();
         assert_eq!((first.issued(), first.least(), first.may_be_mixed()), (1, 0, true));
-        let done = first.ended(true);
+        let done = first.after_end(true);
         assert_eq!((done.issued(), done.least(), done.may_be_mixed()), (1, 1, false));
-        let failed = done.begun().ended(false);
+        let failed = done.after_begin().after_end(false);
         assert_eq!((failed.issued(), failed.least(), failed.may_be_mixed()), (2, 1, true));
-        let again = failed.begun().ended(true);
+        let again = failed.after_begin().after_end(true);
         assert_eq!((again.least(), again.may_be_mixed()), (3, false));
     }
 
     #[test]
     fn writes_that_overlap_leave_doubt_until_one_alone_ends_well() {
-        let overlapped = UnitState::default().begun().begun().ended(true).begun().ended(true).ended(true);
+        let overlapped = UnitState::default()
+            .after_begin()
+            .after_begin()
+            .after_end(true)
+            .after_begin()
+            .after_end(true)
+            .after_end(true);
         assert_eq!((overlapped.issued(), overlapped.least(), overlapped.may_be_mixed()), (3, 0, true));
-        let alone = overlapped.begun().ended(true);
+        let alone = overlapped.after_begin().after_end(true);
         assert_eq!((alone.issued(), alone.least(), alone.may_be_mixed()), (4, 4, false));
     }
 
     #[test]
     fn what_was_under_way_when_its_writers_were_killed_is_in_doubt() {
-        let killed = UnitState::default().begun().ended(true).begun().abandoned();
+        let killed = UnitState::default().after_begin().after_end(true).after_begin().after_kill();
         assert_eq!((killed.issued(), killed.least(), killed.may_be_mixed()), (2, 1, true));
-        let at_rest = UnitState::default().begun().ended(true);
-        assert_eq!(at_rest.abandoned(), at_rest);
+        let at_rest = UnitState::default().after_begin().after_end(true);
+        assert_eq!(at_rest.after_kill(), at_rest);
     }
 
     #[test]
     fn a_read_is_quiet_only_where_nobody_wrote_meanwhile() {
-        let before = UnitState::default().begun().ended(true);
+        let before = UnitState::default().after_begin().after_end(true);
         assert!(before.quiet_until(before));
-        assert!(!before.quiet_until(before.begun()));
-        assert!(!before.quiet_until(before.begun().ended(true)));
-        assert!(!before.begun().quiet_until(before.begun().ended(true)));
+        assert!(!before.quiet_until(before.after_begin()));
+        assert!(!before.quiet_until(before.after_begin().after_end(true)));
+        assert!(!before.after_begin().quiet_until(before.after_begin().after_end(true)));
     }
 
     #[test]
     fn counts_that_no_longer_fit_make_blind_and_not_afraid() {
-        let often = UnitState::new(ISSUED_MAX - 1, 0, 0, false).begun().ended(true).begun().ended(true);
+        let often =
+            UnitState::new(ISSUED_MAX - 1, 0, 0, false).after_begin().after_end(true).after_begin().after_end(true);
         assert_eq!((often.issued(), often.least()), (ISSUED_MAX, ISSUED_MAX));
         assert!(!often.quiet_until(often));
-        let crowd = (0..IN_FLIGHT_MAX + 3).fold(UnitState::default(), |state, _| state.begun());
-        let gone = (0..IN_FLIGHT_MAX + 3).fold(crowd, |state, _| state.ended(true));
+        let crowd = (0..IN_FLIGHT_MAX + 3).fold(UnitState::default(), |state, _| state.after_begin());
+        let gone = (0..IN_FLIGHT_MAX + 3).fold(crowd, |state, _| state.after_end(true));
         assert!(gone.may_be_mixed() && !gone.quiet_until(gone));
-        let never_alone = (0..LAG_MAX + 9).fold(UnitState::default().begun(), |state, _| state.begun().ended(true));
+        let never_alone =
+            (0..LAG_MAX + 9).fold(UnitState::default().after_begin(), |state, _| state.after_begin().after_end(true));
         assert_eq!(never_alone.least(), 0);
     }
 
@@ -165,7 +174,7 @@ mod tests {
             for step in steps {
                 match step {
                     Step::Begin => {
-                        state = state.begun();
+                        state = state.after_begin();
                         in_flight.push((state.issued(), false));
                     }
                     Step::Apply(nth) if nth < in_flight.len() && !in_flight[nth].1 => {
@@ -176,7 +185,7 @@ mod tests {
                         let (generation, applied) = in_flight.remove(nth);
                         // One that ended well has taken effect; of one that failed nobody knows.
                         content = if well && !applied { generation } else { content };
-                        state = state.ended(well);
+                        state = state.after_end(well);
                     }
                     _ => {}
                 }
@@ -188,7 +197,7 @@ mod tests {
 
         #[test]
         fn an_old_content_is_told_as_soon_as_a_write_alone_ended_well(writes in 1u64..200) {
-            let state = (0..writes).fold(UnitState::default(), |state, _| state.begun().ended(true));
+            let state = (0..writes).fold(UnitState::default(), |state, _| state.after_begin().after_end(true));
             prop_assert_eq!((state.least(), state.issued()), (writes, writes));
         }
     }

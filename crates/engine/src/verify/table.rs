@@ -1,14 +1,14 @@
-//! The table of what is known of every unit: a file beside the data, in memory while the data is used.
+//! The table of what is known of every unit: a file next to the data, in memory while the data is used.
 //!
 //! In: writes that begin and end, from all clients at once. Out: what may be found in a unit. Limits: 8 bytes a unit, so a
-//! 512th of the data in memory; the file is locked while it is open, so that nobody else writes or checks the data meanwhile.
+//! 512th of the data in memory; the file is locked while it is open, so that no other plimsoll writes or checks the data meanwhile.
 //!
 //! It survives a kill of plimsoll, because its pages are those of the file. It does not survive a power loss: the kernel
-//! writes them when it likes, before or after the data that they speak of. So its head says whether all was at rest (data and
-//! table synced), and in which life of the machine it was used: see [`Head::knows_generations`].
+//! writes them when it likes, before or after the data that they describe. So its head records whether all was at rest (data and
+//! table synced), and in which life of the machine it was used: see [`TableHead::knows_generations`].
 
 use super::state::UnitState;
-use super::unit::{UNIT, xxh64};
+use super::unit::{UNIT, word_at, xxh64};
 use host::error::{IoContext, TargetError, shown};
 use model::Bytes;
 use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags, fallocate, flock, open};
@@ -27,7 +27,7 @@ const HEAD: u64 = 4096;
 
 /// What the table is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct TableHead {
     /// The data set: no other has its number.
     pub set: u64,
     /// How many files it has,
@@ -40,11 +40,11 @@ pub struct Head {
     pub boot: u64,
 }
 
-impl Head {
-    /// Whether the generations that the table names are those of the data. After a crash of the machine they are not where
+impl TableHead {
+    /// Whether the generations that the table names are those of the data. After a crash of the machine they are not if
     /// writes were in flight: data and table were written back at different times.
     pub fn knows_generations(&self) -> bool {
-        self.at_rest || self.boot == boot()
+        self.at_rest || self.boot == boot_id()
     }
 
     /// The length of the table's file; `None` if no file is that long.
@@ -66,83 +66,84 @@ impl Head {
         file.sync_all()
     }
 
-    /// The head of `file`; `None` if it is no table, or not whole.
-    pub fn read(file: &File) -> std::io::Result<Option<Head>> {
+    /// The head of `file`; `None` if it is no table, or is damaged.
+    pub fn read(file: &File) -> std::io::Result<Option<TableHead>> {
         let mut page = [0; HEAD as usize];
         match file.read_exact_at(&mut page, 0) {
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
             read => read?,
         }
-        let word = |nth: usize| u64::from_le_bytes(page[nth * 8..nth * 8 + 8].try_into().expect("8 bytes are 8 bytes"));
-        let [format, set, files, units_each, at_rest, boot] = [2, 3, 4, 5, 6, 7].map(word);
-        let head = Head { set, files, units_each, at_rest: at_rest == 1, boot };
-        let right = word(0) == MAGIC && word(1) == xxh64(&page[16..]) && format == FORMAT;
+        let [magic, sum, format, set, files, units_each, at_rest, boot] =
+            [0, 8, 16, 24, 32, 40, 48, 56].map(|at| word_at(&page, at));
+        let head = TableHead { set, files, units_each, at_rest: at_rest == 1, boot };
+        let right = magic == MAGIC && sum == xxh64(&page[16..]) && format == FORMAT;
         Ok((right && head.file_bytes() == Some(file.metadata()?.len())).then_some(head))
     }
 }
 
 /// The table, open and locked.
 #[derive(Debug)]
-pub struct Table {
+pub struct UnitTable {
     path: PathBuf,
     file: File,
-    head: Head,
+    head: TableHead,
     start: *mut u8,
 }
 
 // SAFETY: the memory is that of a file; all access to it is atomic.
-unsafe impl Send for Table {}
+unsafe impl Send for UnitTable {}
 // SAFETY: as above.
-unsafe impl Sync for Table {}
+unsafe impl Sync for UnitTable {}
 
-impl Table {
-    /// Makes the table of a new data set of `files` files of `each` at `path`, where nothing is.
-    pub fn create(path: &Path, files: u16, each: Bytes, seed: u64) -> Result<Table, TargetError> {
+impl UnitTable {
+    /// Makes the table of a new data set of `files` files of `each` at `path`. Refuses if something is there.
+    pub fn create(path: &Path, files: u16, each: Bytes, seed: u64) -> Result<UnitTable, TargetError> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = File::from(open(path, flags, Mode::from_raw_mode(0o600)).trying("create", path)?);
         let units_each = each.0 / UNIT as u64;
-        let head = Head { set: new_set(seed), files: files.into(), units_each, at_rest: false, boot: boot() };
-        let len = head.file_bytes().ok_or_else(|| refused(path, "would be of more files than there can be"))?;
-        reserve(&file, len).trying("make room for", path)?;
+        let head = TableHead { set: new_set(seed), files: files.into(), units_each, at_rest: false, boot: boot_id() };
+        let len = head.file_bytes().ok_or_else(|| refuse_table(path, "would be of more files than there can be"))?;
+        reserve_space(&file, len).trying("make room for", path)?;
         head.save(&file).trying("write", path)?;
-        Table::map(path, file, head)
+        UnitTable::map(path, file, head)
     }
 
     /// Opens the table at `path`. What was in flight when it was left is in doubt from now on.
-    pub fn open(path: &Path) -> Result<Table, TargetError> {
+    pub fn open(path: &Path) -> Result<UnitTable, TargetError> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(open(path, flags, Mode::empty()).trying("open", path)?);
         let head = match file.metadata().trying("look at", path)?.is_file() {
-            true => Head::read(&file).trying("read", path)?,
+            true => TableHead::read(&file).trying("read", path)?,
             false => None,
         };
-        let Some(head) = head else { return Err(refused(path, "is not a table of generations, or is damaged")) };
+        let Some(head) = head else { return Err(refuse_table(path, "is not a table of generations, or is damaged")) };
         if !head.knows_generations() {
             let why = "was in use when the machine went down, so the state of the data is unknown; check it with \
                        `plimsoll verify`, then remove both and start again";
-            return Err(refused(path, why));
+            return Err(refuse_table(path, why));
         }
-        let table = Table::map(path, file, head)?;
+        let table = UnitTable::map(path, file, head)?;
         for unit in 0..head.files * head.units_each {
-            table.change(unit, UnitState::abandoned);
+            // A plimsoll that was killed never ended its writes: each may have reached the file or not.
+            table.change_state(unit, UnitState::after_kill);
         }
         Ok(table)
     }
 
-    fn map(path: &Path, file: File, head: Head) -> Result<Table, TargetError> {
+    fn map(path: &Path, file: File, head: TableHead) -> Result<UnitTable, TargetError> {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => return Err(refused(path, "is in use by another plimsoll; wait for it")),
+            Err(Errno::WOULDBLOCK) => return Err(refuse_table(path, "is in use by another plimsoll; wait for it")),
             locked => locked.trying("lock", path)?,
         }
         let len = head.file_bytes().expect("the caller looked") as usize;
         // SAFETY: a new mapping at a place of the kernel's choice replaces nothing.
         let start = unsafe { mmap(null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, &file, 0) }
             .trying("map", path)?;
-        Ok(Table { path: path.into(), file, head, start: start.cast() })
+        Ok(UnitTable { path: path.into(), file, head, start: start.cast() })
     }
 
     /// What it is of.
-    pub fn head(&self) -> &Head {
+    pub fn head(&self) -> &TableHead {
         &self.head
     }
 
@@ -159,37 +160,37 @@ impl Table {
 
     /// What is known of `unit` now. What was read of it before is older than this look, what is read afterwards is not.
     #[inline]
-    pub fn look(&self, unit: u64) -> UnitState {
+    pub fn state_of(&self, unit: u64) -> UnitState {
         fence(SeqCst); // also against reads of a mapping, which are no system calls
-        let state = UnitState(self.state(unit).load(SeqCst));
+        let state = UnitState(self.word_of(unit).load(SeqCst));
         fence(SeqCst);
         state
     }
 
     /// A write of `unit` begins: its generation. To be called before any of it is written.
     #[inline]
-    pub fn begin(&self, unit: u64) -> u64 {
-        let generation = self.change(unit, UnitState::begun).begun().issued();
+    pub fn begin_write(&self, unit: u64) -> u64 {
+        let generation = self.change_state(unit, UnitState::after_begin).after_begin().issued();
         fence(SeqCst);
         generation
     }
 
     /// A write of `unit` has ended, well or not. To be called after all of it was written.
     #[inline]
-    pub fn end(&self, unit: u64, well: bool) {
+    pub fn end_write(&self, unit: u64, well: bool) {
         fence(SeqCst);
-        self.change(unit, |state| state.ended(well));
+        self.change_state(unit, |state| state.after_end(well));
     }
 
     /// Changes the state of `unit`; what it was before.
     #[inline]
-    fn change(&self, unit: u64, change: impl Fn(UnitState) -> UnitState) -> UnitState {
-        let changed = self.state(unit).try_update(SeqCst, SeqCst, |state| Some(change(UnitState(state)).0));
+    fn change_state(&self, unit: u64, change: impl Fn(UnitState) -> UnitState) -> UnitState {
+        let changed = self.word_of(unit).try_update(SeqCst, SeqCst, |state| Some(change(UnitState(state)).0));
         changed.map(UnitState).expect("every state can be changed")
     }
 
     #[inline]
-    fn state(&self, unit: u64) -> &AtomicU64 {
+    fn word_of(&self, unit: u64) -> &AtomicU64 {
         // An assertion also in release builds: beyond the mapping is foreign memory.
         assert!(unit < self.head.files * self.head.units_each, "a unit lies within its data set");
         // SAFETY: within the mapping, aligned because head and mapping are, and accessed by atomics alone.
@@ -197,22 +198,22 @@ impl Table {
     }
 
     /// Writes are about to begin: from now on the machine must not go down.
-    pub fn wake(&self) -> Result<(), TargetError> {
-        self.mark(false)
+    pub fn mark_in_use(&self) -> Result<(), TargetError> {
+        self.save_mark(false)
     }
 
-    /// The data has been synced and nobody writes it.
-    pub fn rest(&self) -> Result<(), TargetError> {
+    /// The data has been synced and is not written any more.
+    pub fn mark_at_rest(&self) -> Result<(), TargetError> {
         self.file.sync_all().trying("sync", &self.path)?;
-        self.mark(true)
+        self.save_mark(true)
     }
 
-    fn mark(&self, at_rest: bool) -> Result<(), TargetError> {
-        Head { at_rest, boot: boot(), ..self.head }.save(&self.file).trying("write", &self.path)
+    fn save_mark(&self, at_rest: bool) -> Result<(), TargetError> {
+        TableHead { at_rest, boot: boot_id(), ..self.head }.save(&self.file).trying("write", &self.path)
     }
 }
 
-impl Drop for Table {
+impl Drop for UnitTable {
     fn drop(&mut self) {
         let len = self.head.file_bytes().expect("it was mapped") as usize;
         // SAFETY: mapped in `map` with this length; anything that uses it holds it alive.
@@ -220,12 +221,12 @@ impl Drop for Table {
     }
 }
 
-fn refused(path: &Path, why: &str) -> TargetError {
+fn refuse_table(path: &Path, why: &str) -> TargetError {
     TargetError::Unsafe(format!("`{}` {why}", shown(path)))
 }
 
 /// Space for `len` bytes: a mapping whose file system is full ends the process.
-fn reserve(file: &File, len: u64) -> std::io::Result<()> {
+fn reserve_space(file: &File, len: u64) -> std::io::Result<()> {
     match fallocate(file, FallocateFlags::empty(), 0, len) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
             let zeros = [0; 1 << 16];
@@ -240,12 +241,12 @@ fn reserve(file: &File, len: u64) -> std::io::Result<()> {
 /// device would pass for this one's.
 fn new_set(seed: u64) -> u64 {
     let moment = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let words = [seed, boot(), moment.tv_sec as u64, moment.tv_nsec as u64, std::process::id().into()];
+    let words = [seed, boot_id(), moment.tv_sec as u64, moment.tv_nsec as u64, std::process::id().into()];
     xxh64(words.map(u64::to_le_bytes).as_flattened())
 }
 
 /// Which life of the machine this is.
-fn boot() -> u64 {
+fn boot_id() -> u64 {
     let mut id = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.resize(id.len().next_multiple_of(8), 0);
     xxh64(&id)
@@ -257,9 +258,9 @@ mod tests {
 
     const EACH: Bytes = Bytes::from_kib(64);
 
-    fn made(dir: &tempfile::TempDir) -> (PathBuf, Table) {
+    fn made(dir: &tempfile::TempDir) -> (PathBuf, UnitTable) {
         let path = dir.path().join("generations");
-        let table = Table::create(&path, 2, EACH, 1).unwrap();
+        let table = UnitTable::create(&path, 2, EACH, 1).unwrap();
         (path, table)
     }
 
@@ -267,22 +268,22 @@ mod tests {
     fn what_is_known_outlives_those_who_wrote_and_what_was_under_way_is_in_doubt() {
         let dir = tempfile::tempdir().unwrap();
         let (path, table) = made(&dir);
-        assert_eq!((table.begin(17), table.begin(18)), (1, 1));
-        table.end(17, true);
+        assert_eq!((table.begin_write(17), table.begin_write(18)), (1, 1));
+        table.end_write(17, true);
         let set = table.head().set;
         drop(table);
-        let again = Table::open(&path).unwrap();
+        let again = UnitTable::open(&path).unwrap();
         assert_eq!((again.head().set, again.head().files, again.head().units_each), (set, 2, 16));
-        assert_eq!(again.look(17), UnitState::default().begun().ended(true));
-        assert!(again.look(18).may_be_mixed() && !again.look(0).may_be_mixed());
-        assert_eq!(again.begin(17), 2, "generations go on");
+        assert_eq!(again.state_of(17), UnitState::default().after_begin().after_end(true));
+        assert!(again.state_of(18).may_be_mixed() && !again.state_of(0).may_be_mixed());
+        assert_eq!(again.begin_write(17), 2, "generations go on");
     }
 
     #[test]
     fn a_table_in_use_is_not_opened_again() {
         let dir = tempfile::tempdir().unwrap();
         let (path, _table) = made(&dir);
-        let error = Table::open(&path).unwrap_err().to_string();
+        let error = UnitTable::open(&path).unwrap_err().to_string();
         assert!(error.contains("in use by another plimsoll"), "{error}");
     }
 
@@ -290,17 +291,17 @@ mod tests {
     fn after_a_crash_of_the_machine_only_a_table_at_rest_is_believed() {
         let dir = tempfile::tempdir().unwrap();
         let (path, table) = made(&dir);
-        table.rest().unwrap();
+        table.mark_at_rest().unwrap();
         let in_another_life = |at_rest| {
             let file = File::options().read(true).write(true).open(&path).unwrap();
-            let head = Head::read(&file).unwrap().unwrap();
-            Head { boot: head.boot.wrapping_add(1), at_rest, ..head }.save(&file).unwrap();
+            let head = TableHead::read(&file).unwrap().unwrap();
+            TableHead { boot: head.boot.wrapping_add(1), at_rest, ..head }.save(&file).unwrap();
         };
         drop(table);
         in_another_life(true);
-        drop(Table::open(&path).unwrap());
+        drop(UnitTable::open(&path).unwrap());
         in_another_life(false);
-        let error = Table::open(&path).unwrap_err().to_string();
+        let error = UnitTable::open(&path).unwrap_err().to_string();
         assert!(error.contains("when the machine went down"), "{error}");
     }
 
@@ -323,11 +324,11 @@ mod tests {
         damaged[30] ^= 1;
         for content in [&b"short"[..], &[0; 8192], &other_length, &damaged] {
             std::fs::write(&path, content).unwrap();
-            let error = Table::open(&path).unwrap_err();
+            let error = UnitTable::open(&path).unwrap_err();
             assert!(matches!(error, TargetError::Unsafe(_)) && error.to_string().contains("not a table"), "{error}");
         }
         std::fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
-        assert!(Table::open(&path).is_err());
+        assert!(UnitTable::open(&path).is_err());
     }
 }

@@ -28,7 +28,7 @@ fn data_that_is_restored_has_the_rows_of_the_load_and_no_others() {
     for engine in sql_engines() {
         let adding = adding(engine, "restore");
         let mut instance = prepared(&adding, parent.path());
-        assert!(instance.restores() && fact(&*instance, "data.state").unwrap() == "loaded");
+        assert!(instance.can_restore() && fact(&*instance, "data.state").unwrap() == "loaded");
         assert_eq!((counted(&mut *instance, &adding), counted(&mut *instance, &adding).0), ((300, 0), 0), "{engine}");
         instance.reset(ResetFor::NextPoint).unwrap();
         let state = fact(&*instance, "data.state").unwrap();
@@ -55,7 +55,7 @@ fn an_engine_that_is_restarted_goes_on_with_its_data() {
         let adding = adding(engine, "restart");
         let mut instance = prepared(&adding, parent.path());
         let first = instance.report().processes;
-        assert!(!instance.restores());
+        assert!(!instance.can_restore());
         assert_eq!(counted(&mut *instance, &adding), (300, 0));
         instance.reset(ResetFor::NextStep).unwrap();
         assert_eq!(fact(&*instance, "data.state").unwrap(), "restarted");
@@ -76,7 +76,7 @@ fn an_engine_that_is_kept_has_what_the_point_before_left_and_is_not_started_anew
         assert_eq!(counted(&mut *instance, &adding), (300, 0));
         instance.reset(ResetFor::NextPoint).unwrap();
         assert!(
-            !instance.restores() && fact(&*instance, "data.state").is_none() && first == instance.report().processes
+            !instance.can_restore() && fact(&*instance, "data.state").is_none() && first == instance.report().processes
         );
         assert_eq!(counted(&mut *instance, &adding), (0, 300), "{engine}: the rows are there already");
         instance.stop().unwrap();
@@ -106,9 +106,9 @@ fn fjall_that_is_restarted_has_every_key_that_was_in_its_buffers() {
     let parent = directory();
     let inserting = inserting("restart");
     let mut instance = prepared(&inserting, parent.path());
-    assert!(!instance.restores());
+    assert!(!instance.can_restore());
     // A sampler goes on while the database is closed.
-    let mut source = instance.sources().remove(0);
+    let mut source = instance.counter_sources().remove(0);
     assert_eq!(counted(&mut *instance, &inserting), (300, 0));
     instance.reset(ResetFor::NextStep).unwrap();
     assert_eq!(fact(&*instance, "data.state").unwrap(), "restarted");
@@ -126,7 +126,7 @@ fn fjall_that_is_restored_has_the_keys_of_the_load_and_no_others() {
     let parent = directory();
     let inserting = inserting("restore");
     let (mut instance, load_facts) = prepared_with_facts(&inserting, parent.path());
-    assert!(instance.restores() && load_facts.iter().any(|fact| fact.name == "load.copy_s"));
+    assert!(instance.can_restore() && load_facts.iter().any(|fact| fact.name == "load.copy_s"));
     assert_eq!(counted(&mut *instance, &inserting), (300, 0));
     instance.reset(ResetFor::NextStep).unwrap();
     assert_eq!(fact(&*instance, "data.state").unwrap(), "loaded", "a step that goes on keeps its data");
@@ -138,7 +138,7 @@ fn fjall_that_is_restored_has_the_keys_of_the_load_and_no_others() {
 
     let reading = trial("fjall", "oltp", &[("between", "restore"), ("durability", "os"), ("time", "60s")]);
     let mut instance = start(&reading, parent.path()).unwrap();
-    let source = instance.sources();
+    let source = instance.counter_sources();
     prepare(&mut *instance, &reading).unwrap();
     for _ in 0..2 {
         assert_eq!(counted(&mut *instance, &reading), (300, 0));

@@ -1,7 +1,7 @@
 //! What the clients of SQL engines do as they are told: statements of the user's own, and how they come to the server.
 
 use crate::lab::{custom_trial, directory, fact, prepared, run, servers, sql_engines, trial};
-use load::Ended;
+use load::LoadEnd;
 use model::{OnError, Phase, Trial};
 
 const NOTHING: [String; 0] = [];
@@ -38,11 +38,11 @@ fn every_sql_engine_performs_the_statements_of_a_plan_file_in_their_shares() {
                 &[&settings[..], &[("tables", "2"), ("durability", "none"), ("time", "60s")]].concat(),
             );
             let mut instance = prepared(&trial, parent.path());
-            let names: Vec<&str> = instance.clients(&trial).unwrap().kinds.iter().map(|kind| kind.name).collect();
+            let names: Vec<&str> = instance.make_clients(&trial).unwrap().kinds.iter().map(|kind| kind.name).collect();
             assert_eq!(names, ["by_key", "near", "replace", "add", "load"]);
             let (outcome, seen) = run(&mut *instance, &trial).unwrap();
             let (ok, failed) = seen.total(Phase::Run);
-            assert_eq!((outcome.ended, failed), (Ended::AsPlanned, 0), "{engine}: {:?}", seen.events);
+            assert_eq!((outcome.ended, failed), (LoadEnd::AsPlanned, 0), "{engine}: {:?}", seen.events);
             let kinds: Vec<u8> = seen.counts.keys().map(|(_, kind)| *kind).collect();
             assert!(ok == 300 && kinds == [0, 1, 2, 3], "{engine}: {:?}", seen.counts);
             instance.stop().unwrap();
@@ -59,7 +59,7 @@ fn a_statement_that_the_engine_does_not_take_ends_the_point_with_its_own_words()
         let trial = custom_trial(engine, wrong, &[]);
         let mut instance = prepared(&trial, parent.path());
         let (outcome, _) = run(&mut *instance, &trial).unwrap();
-        let Ended::Failed { text, .. } = &outcome.ended else { panic!("{outcome:?}") };
+        let LoadEnd::Failed { text, .. } = &outcome.ended else { panic!("{outcome:?}") };
         assert!(text.contains("nothing"), "{engine}: {text}");
         instance.stop().unwrap();
     }
@@ -87,7 +87,12 @@ fn statements_connections_and_isolation_are_what_was_asked_for_on_the_same_data(
             let trial = with(settings);
             let (outcome, seen) = run(&mut *instance, &trial).unwrap();
             let done = seen.total(Phase::Run);
-            assert_eq!((outcome.ended, done), (Ended::AsPlanned, (100, 0)), "{engine} {settings:?}: {:?}", seen.events);
+            assert_eq!(
+                (outcome.ended, done),
+                (LoadEnd::AsPlanned, (100, 0)),
+                "{engine} {settings:?}: {:?}",
+                seen.events
+            );
         }
         let default = match engine {
             "sqlite" => "serializable",
@@ -96,7 +101,7 @@ fn statements_connections_and_isolation_are_what_was_asked_for_on_the_same_data(
         };
         let levels = ["default", "read-committed", strictest];
         for level in levels.iter().filter(|level| engine != "sqlite" || **level != "read-committed") {
-            drop(instance.clients(&with(&[("isolation", level)])).unwrap());
+            drop(instance.make_clients(&with(&[("isolation", level)])).unwrap());
             let expected = if *level == "default" { default } else { level };
             assert_eq!(fact(&*instance, "isolation").as_deref(), Some(expected), "{engine}");
         }

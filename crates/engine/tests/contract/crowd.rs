@@ -4,7 +4,7 @@ use crate::insert::asked;
 use crate::lab::{custom_trial, directory, fact, names_in, prepared, run, servers, trial};
 use engine::Instance;
 use host::TargetError;
-use load::Ended;
+use load::LoadEnd;
 use model::{Phase, Trial};
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ fn sixteen(engine: &str, more: &[(&str, &str)]) -> Trial {
 fn done(instance: &mut dyn Instance, trial: &Trial) -> u64 {
     let (outcome, seen) = run(instance, trial).unwrap();
     let (ok, failed) = seen.total(Phase::Run);
-    assert_eq!((outcome.ended, outcome.hung, failed), (Ended::AsPlanned, vec![], 0), "{:?}", seen.events);
+    assert_eq!((outcome.ended, outcome.hung, failed), (LoadEnd::AsPlanned, vec![], 0), "{:?}", seen.events);
     ok
 }
 

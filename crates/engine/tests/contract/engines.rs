@@ -6,19 +6,19 @@ use crate::lab::{
 };
 use engine::{EngineDef, EngineLocation, Instance};
 use host::TargetError;
-use load::Ended;
+use load::LoadEnd;
 use model::{FailureClass, Phase, Trial, Value};
 use rusqlite::Connection;
 use std::path::Path;
 use std::time::Instant;
-use workload::Reuse;
+use workload::DataReuse;
 
 const NOTHING: [String; 0] = [];
 
 /// The whole life of an instance: started, loaded, run by one client and by three, stopped. Data that the run changes for
 /// good is made again in between.
 fn live(trial: &Trial, parent: &Path) {
-    let fresh = (workload::find(&trial.workload.name).unwrap().data_reuse)(&trial.workload.params) == Reuse::Fresh;
+    let fresh = (workload::find(&trial.workload.name).unwrap().data_reuse)(&trial.workload.params) == DataReuse::Fresh;
     let server = engine::find(&trial.target.engine).unwrap().runs == EngineLocation::Server;
     let mut instance = start(trial, parent).unwrap();
     load_whole(&mut *instance, trial);
@@ -37,7 +37,7 @@ fn live(trial: &Trial, parent: &Path) {
 
 fn load_whole(instance: &mut dyn Instance, trial: &Trial) {
     let (outcome, seen) = prepare(instance, trial).unwrap();
-    assert_eq!((outcome.ended, outcome.hung), (Ended::AsPlanned, vec![]), "{:?}", seen.events);
+    assert_eq!((outcome.ended, outcome.hung), (LoadEnd::AsPlanned, vec![]), "{:?}", seen.events);
     assert_eq!(seen.total(Phase::Prepare), (load_ops(trial).unwrap_or(0), 0));
 }
 
@@ -48,7 +48,7 @@ fn run_with(instance: &mut dyn Instance, trial: &Trial, clients: u32) {
     let once = || {
         let (outcome, seen) = run(instance, &trial).unwrap();
         let (ok, failed) = seen.total(Phase::Run);
-        assert_eq!((outcome.ended, outcome.hung, failed), (Ended::AsPlanned, vec![], 0), "{:?}", seen.events);
+        assert_eq!((outcome.ended, outcome.hung, failed), (LoadEnd::AsPlanned, vec![], 0), "{:?}", seen.events);
         ok
     };
     // Others on the machine can leave no time for one operation.
@@ -92,7 +92,7 @@ fn every_kind_is_named_and_the_load_has_kinds_of_its_own() {
         }
         let mut instance = start(&trial, parent.path()).unwrap();
         let loaded = prepare(&mut *instance, &trial).unwrap().1;
-        let kinds = instance.clients(&trial).unwrap().kinds;
+        let kinds = instance.make_clients(&trial).unwrap().kinds;
         let performed = run(&mut *instance, &trial).unwrap().1;
         assert!(kinds.iter().all(|kind| !kind.name.is_empty()), "{kinds:?}");
         let of_load: Vec<u8> = loaded.counts.keys().map(|(_, kind)| *kind).collect();
@@ -112,9 +112,9 @@ fn two_instances_live_side_by_side() {
             continue;
         }
         let (mut one, mut other) = (prepared(&trial, parent.path()), prepared(&trial, parent.path()));
-        assert_eq!(run(&mut *one, &trial).unwrap().0.ended, Ended::AsPlanned);
+        assert_eq!(run(&mut *one, &trial).unwrap().0.ended, LoadEnd::AsPlanned);
         one.stop().unwrap();
-        assert_eq!(run(&mut *other, &trial).unwrap().0.ended, Ended::AsPlanned);
+        assert_eq!(run(&mut *other, &trial).unwrap().0.ended, LoadEnd::AsPlanned);
         other.stop().unwrap();
         assert_eq!(names_in(parent.path()), NOTHING);
     }
@@ -140,15 +140,15 @@ fn data_of_another_seed_or_shape_or_unfinished_is_refused() {
         let with = |setting| trial(engine, workload, &[sync.clone(), vec![setting]].concat());
         let made_for = with(("seed", "1"));
         let mut unfinished = start(&made_for, parent.path()).unwrap();
-        drop(unfinished.loaders(&made_for).unwrap());
+        drop(unfinished.make_loaders(&made_for).unwrap());
         let refused = |error: Option<TargetError>| matches!(error, Some(TargetError::Unsafe(_)));
-        assert!(refused(unfinished.clients(&made_for).err()), "{engine}: unfinished");
+        assert!(refused(unfinished.make_clients(&made_for).err()), "{engine}: unfinished");
         unfinished.stop().unwrap();
 
         let mut instance = prepared(&made_for, parent.path());
-        assert!(instance.clients(&made_for).is_ok());
-        assert!(refused(instance.clients(&with(("seed", "2"))).err()), "{engine}: another seed");
-        assert!(refused(instance.clients(&with(shape)).err()), "{engine}: another {}", shape.0);
+        assert!(instance.make_clients(&made_for).is_ok());
+        assert!(refused(instance.make_clients(&with(("seed", "2"))).err()), "{engine}: another seed");
+        assert!(refused(instance.make_clients(&with(shape)).err()), "{engine}: another {}", shape.0);
         instance.stop().unwrap();
     }
 }
@@ -169,7 +169,7 @@ fn a_workload_that_does_not_exist_for_key_value_engines_is_refused_with_what_to_
     for engine in key_value() {
         let trial = trial(engine, "oltp", &[("mix", "read_write")]);
         let mut instance = start(&trial, parent.path()).unwrap();
-        let error = instance.loaders(&trial).err().unwrap();
+        let error = instance.make_loaders(&trial).err().unwrap();
         assert!(
             matches!(error, TargetError::Unsupported(_)) && error.to_string().contains("`point_select`"),
             "{error}"
@@ -249,7 +249,7 @@ fn sixteen_clients_of_sqlite_wait_for_each_other_and_none_fails() {
         let mut instance = prepared(&trial, parent.path());
         let (outcome, seen) = run(&mut *instance, &trial).unwrap();
         let (ok, failed) = seen.total(Phase::Run);
-        assert_eq!((outcome.ended, outcome.hung, failed), (Ended::AsPlanned, vec![], 0), "{:?}", seen.events);
+        assert_eq!((outcome.ended, outcome.hung, failed), (LoadEnd::AsPlanned, vec![], 0), "{:?}", seen.events);
         assert!(ok > 16, "{ok} operations");
         instance.stop().unwrap();
     }
@@ -270,16 +270,16 @@ fn keys_and_values_are_all_there_after_the_load_and_one_that_is_missing_is_told(
     for engine in key_value() {
         let trial = trial(engine, "oltp", &[("tables", "2")]);
         let mut instance = prepared(&trial, parent.path());
-        assert!(instance.space().total.0 > 2 * 500 * 190, "{engine}: {}", instance.space().total);
-        assert_eq!(instance.space().rows, Some(2 * 500), "{engine}");
+        assert!(instance.measure_space().total.0 > 2 * 500 * 190, "{engine}: {}", instance.measure_space().total);
+        assert_eq!(instance.measure_space().rows, Some(2 * 500), "{engine}");
         assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run), (300, 0), "{engine}");
         instance.stop().unwrap();
 
         let mut empty = start(&trial, parent.path()).unwrap();
-        drop(empty.loaders(&trial).unwrap());
+        drop(empty.make_loaders(&trial).unwrap());
         empty.finish_load().unwrap();
         let (outcome, seen) = run(&mut *empty, &trial).unwrap();
-        assert!(matches!(outcome.ended, Ended::Failed { class: Some(FailureClass::Corrupt), .. }), "{outcome:?}");
+        assert!(matches!(outcome.ended, LoadEnd::Failed { class: Some(FailureClass::Corrupt), .. }), "{outcome:?}");
         assert_eq!(seen.total(Phase::Run).0, 0);
         empty.stop().unwrap();
     }
@@ -293,7 +293,7 @@ fn a_block_that_direct_io_cannot_move_is_refused_by_name_and_moved_through_the_p
         return;
     }
     let mut instance = prepared(&direct, parent.path());
-    let error = instance.clients(&direct).err().unwrap();
+    let error = instance.make_clients(&direct).err().unwrap();
     assert!(matches!(error, TargetError::Unsupported(_)) && error.to_string().contains("777"), "{error}");
     instance.stop().unwrap();
     let buffered = trial("file", "file", &[("block", "777"), ("direct", "false"), ("io", "sync")]);
@@ -315,9 +315,9 @@ fn a_file_is_read_and_written_directly_and_through_the_page_cache_at_every_depth
             let mut instance = prepared(&trial, parent.path());
             let (outcome, seen) = run(&mut *instance, &trial).unwrap();
             let (ok, failed) = seen.total(Phase::Run);
-            assert_eq!((outcome.ended, failed), (Ended::AsPlanned, 0), "{settings:?}: {:?}", seen.events);
+            assert_eq!((outcome.ended, failed), (LoadEnd::AsPlanned, 0), "{settings:?}: {:?}", seen.events);
             assert!(ok > 0 && seen.counts.len() == 2, "{settings:?}: {:?}", seen.counts);
-            assert_eq!(instance.space().total.0, 8 << 20);
+            assert_eq!(instance.measure_space().total.0, 8 << 20);
             instance.stop().unwrap();
         }
     }
@@ -341,8 +341,8 @@ fn an_embedded_engine_counts_what_its_log_and_its_tables_became() {
         let settings = [("rows_per_commit", "100"), ("durability", "none")];
         let trial = trial(engine, "insert", &settings);
         let mut instance = start(&trial, parent.path()).unwrap();
-        assert_eq!(prepare(&mut *instance, &trial).unwrap().0.ended, Ended::AsPlanned);
-        let mut source = instance.sources().remove(0);
+        assert_eq!(prepare(&mut *instance, &trial).unwrap().0.ended, LoadEnd::AsPlanned);
+        let mut source = instance.counter_sources().remove(0);
         let def = source.describe();
         assert_eq!((def.name.as_str(), def.counters.len()), (engine, source.read().len()));
         assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run).1, 0);

@@ -18,9 +18,9 @@ fn loaded_data_takes_about_what_was_estimated_and_in_sqlite_no_more() {
         let trial = trial(engine, "oltp", &[("tables", "2"), ("table_rows", "10000"), ("durability", "none")]);
         let estimated = (workload::oltp::OLTP.data_bytes)(&trial.workload.params);
         let instance = prepared(&trial, parent.path());
-        assert_near(estimated, instance.space().total, engine);
-        assert!(engine != "sqlite" || estimated >= instance.space().total);
-        assert!(disk_bytes(&trial) >= instance.space().total);
+        assert_near(estimated, instance.measure_space().total, engine);
+        assert!(engine != "sqlite" || estimated >= instance.measure_space().total);
+        assert!(disk_bytes(&trial) >= instance.measure_space().total);
         instance.stop().unwrap();
     }
 }
@@ -35,12 +35,12 @@ fn inserted_rows_take_about_what_was_estimated_and_never_more_than_the_peak() {
             let trial = trial(engine, "insert", &[&settings[..], &more].concat());
             let mut instance = prepared(&trial, parent.path());
             assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run), (500, 0));
-            let peak = instance.space().total;
+            let peak = instance.measure_space().total;
             instance.finish_load().unwrap(); // brings the log to rest
             let growth = (workload::insert::INSERT.growth_bytes_per_op)(&trial.workload.params);
             assert_near(
                 Bytes(500 * growth.0),
-                instance.space().total,
+                instance.measure_space().total,
                 &format!("{engine}, {schema}, {indexes} indexes"),
             );
             assert!(disk_bytes(&trial) >= peak, "{} of {peak}", disk_bytes(&trial));

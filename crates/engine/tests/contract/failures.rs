@@ -1,7 +1,7 @@
 //! Failures under load, made with real means: they are counted and explained, nothing panics, and nothing stays behind.
 
 use crate::lab::{can_run, directory, embedded, found, names_in, prepare, prepared, run, run_loading, start, trial};
-use load::Ended;
+use load::LoadEnd;
 use model::{Bytes, FailureClass, OnError, Phase};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, UnshareFlags, capabilities, set_capabilities, unshare_unsafe};
@@ -48,8 +48,8 @@ impl Drop for SmallDisk {
 }
 
 /// Asserts that `ended` is a failure for want of space that names something in `dir`.
-fn assert_no_space(ended: &Ended, dir: &Path) {
-    let Ended::Failed { class, text } = ended else { panic!("it ended {ended:?}") };
+fn assert_no_space(ended: &LoadEnd, dir: &Path) {
+    let LoadEnd::Failed { class, text } = ended else { panic!("it ended {ended:?}") };
     assert_eq!(*class, Some(FailureClass::NoSpace), "{text}");
     assert!(text.contains(dir.to_str().unwrap()), "{text}");
     println!("{text}");
@@ -64,7 +64,7 @@ fn a_file_that_does_not_fit_ends_the_fill_and_goes() {
         let (outcome, seen) = prepare(&mut *instance, &trial).unwrap();
         assert_no_space(&outcome.ended, disk.path());
         assert!((5..8).contains(&seen.total(Phase::Prepare).0), "{:?}", seen.counts);
-        assert!(instance.clients(&trial).is_err(), "half a file is not measured");
+        assert!(instance.make_clients(&trial).is_err(), "half a file is not measured");
         instance.stop().unwrap();
         assert_eq!(names_in(disk.path()), Vec::<String>::new());
     }
@@ -119,7 +119,7 @@ fn databases_that_fill_the_disk_say_so_and_go() {
                 assert!(ok > 0 && failed > 0, "{ok} done, {failed} failed");
                 // How many commits fill it differs: SQLite's log is begun again only in a moment in which no client reads it, and
                 // with several clients it can take nearly all of the disk.
-                let bytes = instance.space().total;
+                let bytes = instance.measure_space().total;
                 assert!(bytes > Bytes::from_mib(7), "{engine} {durability} {clients}: {ok} done in {bytes}");
                 assert!(clients != "1" || ok > 200, "{engine} {durability}: {ok} done in {bytes}");
                 drop(instance.stop()); // a sync that failed may be reported
@@ -165,15 +165,15 @@ fn a_file_that_was_cut_off_gives_short_reads_that_are_counted() {
             continue;
         }
         let mut instance = prepared(&trial, parent.path());
-        let loading = instance.clients(&trial).unwrap();
+        let loading = instance.make_clients(&trial).unwrap();
         let file = OpenOptions::new().write(true).open(found(parent.path(), "data")).unwrap();
         file.set_len(4 << 20).unwrap();
-        let error = instance.clients(&trial).err().unwrap().to_string();
+        let error = instance.make_clients(&trial).err().unwrap().to_string();
         assert!(error.contains("4 MiB"), "a trial that begins now is refused: {error}");
 
         let (outcome, seen) = run_loading(loading, &trial);
         let (ok, failed) = seen.total(Phase::Run);
-        assert_eq!(outcome.ended, Ended::AsPlanned);
+        assert_eq!(outcome.ended, LoadEnd::AsPlanned);
         assert!(ok > 0 && failed > 0, "{io}: {ok} done, {failed} failed");
         let text = seen.events.join("\n");
         assert!(text.contains("short: ") && text.contains("only 0 bytes were moved"), "{text}");

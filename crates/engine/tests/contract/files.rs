@@ -2,7 +2,7 @@
 
 use crate::lab::{can_run, directory, found, names_in, prepared, run, run_loading, start, trial};
 use host::TargetError;
-use load::Ended;
+use load::LoadEnd;
 use model::{Fact, Phase};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,12 @@ fn performed(parent: &Path, settings: &[(&str, &str)]) -> Vec<(u8, u64)> {
     let mut instance = prepared(&trial, parent);
     let (outcome, seen) = run(&mut *instance, &trial).unwrap();
     let (ok, failed) = seen.total(Phase::Run);
-    assert_eq!((outcome.ended, outcome.hung, failed), (Ended::AsPlanned, vec![], 0), "{settings:?}: {:?}", seen.events);
+    assert_eq!(
+        (outcome.ended, outcome.hung, failed),
+        (LoadEnd::AsPlanned, vec![], 0),
+        "{settings:?}: {:?}",
+        seen.events
+    );
     assert!(ok > 0, "{settings:?}");
     instance.stop().unwrap();
     assert_eq!(names_in(parent), Vec::<String>::new());
@@ -74,7 +79,7 @@ fn several_files_share_the_size_and_are_all_read_and_written() {
             // 75 expected, some of them in the same of 128 blocks.
             assert!((20..=75 * 2).contains(&written), "{io}: {written} blocks of file {file}");
         }
-        assert_eq!(instance.space().total.0, 8 << 20);
+        assert_eq!(instance.measure_space().total.0, 8 << 20);
         instance.stop().unwrap();
         assert_eq!(names_in(parent), Vec::<String>::new());
     }
@@ -118,7 +123,7 @@ fn a_mapped_file_that_is_cut_off_ends_the_process_with_a_word_and_the_code_of_a_
     let parent = directory();
     let trial = trial("file", "file", &[("io", "mmap"), ("direct", "false")]);
     let mut instance = prepared(&trial, parent.path());
-    let loading = instance.clients(&trial).unwrap();
+    let loading = instance.make_clients(&trial).unwrap();
     fs::File::options().write(true).open(found(parent.path(), "data")).unwrap().set_len(4096).unwrap();
     run_loading(loading, &trial);
 }
@@ -189,7 +194,7 @@ fn more_asynchronous_operations_than_the_kernel_allows_are_refused_with_the_limi
     let parent = directory();
     let settings = [("io", "aio"), ("direct", "false"), ("depth", "4096"), ("clients", "1000"), ("block", "512")];
     let trial = trial("file", "file", &settings);
-    let error = start(&trial, parent.path()).unwrap().check(&trial).unwrap_err();
+    let error = start(&trial, parent.path()).unwrap().check_trial(&trial).unwrap_err();
     assert!(matches!(error, TargetError::Unsupported(_)) && error.to_string().contains("aio-max-nr"), "{error}");
 }
 
@@ -200,7 +205,7 @@ fn one_of_several_files_that_is_too_short_is_named() {
     let mut instance = prepared(&trial, parent.path());
     let short = found(parent.path(), "data.2");
     fs::File::options().write(true).open(&short).unwrap().set_len(4096).unwrap();
-    let error = instance.clients(&trial).err().unwrap().to_string();
+    let error = instance.make_clients(&trial).err().unwrap().to_string();
     assert!(error.contains(short.to_str().unwrap()) && error.contains("4 KiB"), "{error}");
     instance.stop().unwrap();
 }

@@ -3,7 +3,7 @@
 use crate::lab::{self, Seen, directory, found, names_in, prepared, run, run_phase, trial};
 use engine::Instance;
 use host::TargetError;
-use load::{Ended, Sink};
+use load::{LoadEnd, Sink};
 use model::{Event, IntervalRow, OpKind, Phase, Tick};
 use rusqlite::Connection;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn settings<'a>(step: &'a str, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a
 fn perform(instance: &mut dyn Instance, engine: &str, step: &str, more: &[(&str, &str)]) -> u64 {
     let trial = trial(engine, "insert", &settings(step, more));
     let (outcome, seen): (_, Seen) = run(instance, &trial).unwrap();
-    assert_eq!((outcome.ended, outcome.hung), (Ended::AsPlanned, vec![]), "{engine} {step}: {:?}", seen.events);
+    assert_eq!((outcome.ended, outcome.hung), (LoadEnd::AsPlanned, vec![]), "{engine} {step}: {:?}", seen.events);
     assert_eq!(seen.total(Phase::Run).1, 0, "{engine} {step}: {:?}", seen.events);
     seen.counts[&(Phase::Run, 0)].0
 }
@@ -148,7 +148,7 @@ fn inserts_beside_queries_fall_due_at_a_rate_of_their_own_and_are_in_the_table()
         // 20 commits of 7 rows a second beside each of three clients.
         let more = [("indexes", "0"), ("insert_rate", "140"), ("time", "1s"), ("ops_max", "none")];
         let queries = trial(engine, "insert", &settings("qp", &more));
-        let loading = instance.clients(&queries).unwrap();
+        let loading = instance.make_clients(&queries).unwrap();
         let background = loading.background.as_ref().expect("the step has inserts beside it");
         assert_eq!(
             (background.clients.len(), background.per_s, &background.kinds[..]),
@@ -158,7 +158,7 @@ fn inserts_beside_queries_fall_due_at_a_rate_of_their_own_and_are_in_the_table()
         let mut arrivals = Arrivals::default();
         let outcome = lab::perform(loading, &run_phase(&queries), &queries, &mut arrivals);
         let seen = &arrivals.seen;
-        assert_eq!((outcome.ended, outcome.hung), (Ended::AsPlanned, vec![]), "{engine}: {:?}", seen.events);
+        assert_eq!((outcome.ended, outcome.hung), (LoadEnd::AsPlanned, vec![]), "{engine}: {:?}", seen.events);
         let [asked, inserted] = [0, 1].map(|kind| seen.counts[&(Phase::Run, kind)]);
         assert_eq!((arrivals.offered, inserted.0 + arrivals.unserved), (60, 60), "{engine}: {:?}", seen.counts);
         assert!(asked.0 > 0 && (asked.1, inserted.1) == (0, 0), "{engine}: {:?}", seen.counts);

@@ -1,9 +1,9 @@
 //! A bench for the contract tests: small trials from the declared defaults, and instances driven as the binary drives them.
 
-use engine::{ENGINES, EngineDef, EngineLocation, Instance, Start, WorkloadClients};
+use engine::{ENGINES, EngineDef, EngineLocation, Instance, StartContext, WorkloadClients};
 use host::TargetError;
-use host::filesystem::{Alignment, direct_alignment};
-use load::{Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, run_phases};
+use host::filesystem::{DirectAlignment, direct_alignment};
+use load::{LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
 use model::{Bytes, Catalogue, Event, Fact, Family, IntervalRow, Nanos, ParamDef, ParamKind, Phase, Tick, Trial};
 use plan::Overrides;
 use std::collections::BTreeMap;
@@ -169,6 +169,7 @@ fn catalogue() -> Catalogue {
         workloads: WORKLOADS.iter().map(|def| def.entry).collect(),
         distributions: workload::distribution::DISTRIBUTIONS.iter().map(|def| def.entry).collect(),
         run_ops: |name, params| workload::find(name)?.run_ops(params),
+        traits: |_, _| model::WorkTraits::default(),
         shares_data: |_, _| true,
         has_step: engine::has_step,
     }
@@ -184,7 +185,7 @@ pub fn can_run(trial: &Trial, parent: &Path) -> bool {
     }
     let file = tempfile::tempfile_in(parent).unwrap();
     file.set_len(1 << 16).unwrap();
-    if is("direct", "true") && direct_alignment(&file) == Alignment::BufferedOnly {
+    if is("direct", "true") && direct_alignment(&file) == DirectAlignment::BufferedOnly {
         eprintln!("skipped: no O_DIRECT in {}", parent.display());
         return false;
     }
@@ -226,18 +227,18 @@ impl Sink for Seen {
 pub fn start(trial: &Trial, parent: &Path) -> Result<Box<dyn Instance>, TargetError> {
     let data = format!("{} {}", trial.target.engine, trial.workload.name);
     let engine = engine::find(&trial.target.engine).unwrap();
-    (engine.start)(&Start { engine, trial, parent, data: &data, destroy: &[], cgroups: None })
+    (engine.start)(&StartContext { engine, trial, parent, data: &data, destroy: &[], cgroups: None })
 }
 
 /// Makes the data of `instance`, as far as it can be made, and seals it if it could.
-pub fn prepare(instance: &mut dyn Instance, trial: &Trial) -> Result<(Outcome, Seen), TargetError> {
-    let (mut seen, mut outcome) = (Seen::default(), Outcome { ended: Ended::AsPlanned, hung: Vec::new() });
-    if let Some(loading) = instance.loaders(trial)? {
+pub fn prepare(instance: &mut dyn Instance, trial: &Trial) -> Result<(LoadOutcome, Seen), TargetError> {
+    let (mut seen, mut outcome) = (Seen::default(), LoadOutcome { ended: LoadEnd::AsPlanned, hung: Vec::new() });
+    if let Some(loading) = instance.make_loaders(trial)? {
         let closed = model::Pacing::Closed { think: Nanos(0) };
         let phase = PhasePlan { phase: Phase::Prepare, length: Nanos::from_secs(600), ops_max: None, pacing: closed };
         outcome = perform(loading, &phase, trial, &mut seen);
     }
-    if outcome.ended == Ended::AsPlanned {
+    if outcome.ended == LoadEnd::AsPlanned {
         seen.load_facts = instance.finish_load()?;
     }
     Ok((outcome, seen))
@@ -252,17 +253,17 @@ pub fn prepared(trial: &Trial, parent: &Path) -> Box<dyn Instance> {
 pub fn prepared_with_facts(trial: &Trial, parent: &Path) -> (Box<dyn Instance>, Vec<Fact>) {
     let mut instance = start(trial, parent).unwrap();
     let (outcome, seen) = prepare(&mut *instance, trial).unwrap();
-    assert_eq!(outcome.ended, Ended::AsPlanned, "{:?}", seen.events);
+    assert_eq!(outcome.ended, LoadEnd::AsPlanned, "{:?}", seen.events);
     (instance, seen.load_facts)
 }
 
 /// EngineLocation `trial` on `instance`.
-pub fn run(instance: &mut dyn Instance, trial: &Trial) -> Result<(Outcome, Seen), TargetError> {
-    Ok(run_loading(instance.clients(trial)?, trial))
+pub fn run(instance: &mut dyn Instance, trial: &Trial) -> Result<(LoadOutcome, Seen), TargetError> {
+    Ok(run_loading(instance.make_clients(trial)?, trial))
 }
 
 /// EngineLocation `trial` with clients that are there already.
-pub fn run_loading(loading: WorkloadClients, trial: &Trial) -> (Outcome, Seen) {
+pub fn run_loading(loading: WorkloadClients, trial: &Trial) -> (LoadOutcome, Seen) {
     let mut seen = Seen::default();
     (perform(loading, &run_phase(trial), trial, &mut seen), seen)
 }
@@ -274,8 +275,8 @@ pub fn run_phase(trial: &Trial) -> PhasePlan {
 }
 
 /// Runs one phase with clients that are there already.
-pub fn perform(loading: WorkloadClients, phase: &PhasePlan, trial: &Trial, seen: &mut dyn Sink) -> Outcome {
-    let setup = Setup {
+pub fn perform(loading: WorkloadClients, phase: &PhasePlan, trial: &Trial, seen: &mut dyn Sink) -> LoadOutcome {
+    let setup = PhaseSetup {
         kinds: loading.kinds.len(),
         interval: trial.phases.interval,
         grace: trial.phases.grace,

@@ -2,7 +2,7 @@
 
 use crate::lab::{can_run, directory, fact, foreign_file, names_in, prepare, prepared, run, start, trial};
 use host::TargetError;
-use load::Ended;
+use load::LoadEnd;
 use model::{Bytes, Phase, Trial, Until};
 use std::fs;
 use std::path::Path;
@@ -26,11 +26,11 @@ fn somebody_elses_file_is_read_and_never_written() {
     refused(start(&writing, parent.path()).err());
 
     let mut instance = start(&reading, parent.path()).unwrap();
-    assert!(instance.loaders(&reading).unwrap().is_none());
+    assert!(instance.make_loaders(&reading).unwrap().is_none());
     instance.finish_load().unwrap();
     assert_eq!(run(&mut *instance, &reading).unwrap().1.total(Phase::Run), (300, 0));
-    refused(instance.clients(&writing).err());
-    refused(instance.clients(&trial_on(&path, &[("file_size", "4MiB")])).err());
+    refused(instance.make_clients(&writing).err());
+    refused(instance.make_clients(&trial_on(&path, &[("file_size", "4MiB")])).err());
     instance.stop().unwrap();
     refused(start(&writing, parent.path()).err());
 
@@ -48,11 +48,11 @@ fn the_null_device_is_written_and_says_that_it_stores_nothing() {
             continue;
         }
         let mut instance = start(&writing, parent.path()).unwrap();
-        assert!(instance.loaders(&writing).unwrap().is_none(), "there is nothing to fill");
+        assert!(instance.make_loaders(&writing).unwrap().is_none(), "there is nothing to fill");
         instance.finish_load().unwrap();
         assert_eq!(fact(&*instance, "file.device").unwrap(), "null: what is written is dropped");
         assert_eq!(run(&mut *instance, &writing).unwrap().1.total(Phase::Run), (300, 0));
-        let reading = instance.clients(&trial_on(null, &[("mode", "rndrw")])).err().unwrap();
+        let reading = instance.make_clients(&trial_on(null, &[("mode", "rndrw")])).err().unwrap();
         assert!(reading.to_string().contains("use mode = `rndwr`"), "{reading}");
         instance.stop().unwrap();
     }
@@ -72,7 +72,7 @@ fn a_file_that_is_absent_is_made_and_filled_and_used_again() {
     assert_eq!(fs::metadata(&path).unwrap().len(), 2 << 20);
 
     let mut second = start(&writing, parent.path()).unwrap();
-    assert!(second.loaders(&writing).unwrap().is_none(), "it is full");
+    assert!(second.make_loaders(&writing).unwrap().is_none(), "it is full");
     second.finish_load().unwrap();
     assert_eq!(run(&mut *second, &writing).unwrap().1.total(Phase::Run), (300, 0));
     second.stop().unwrap();
@@ -85,8 +85,8 @@ fn a_file_that_was_not_filled_goes_when_the_instance_is_stopped() {
     let path = elsewhere.path().join("f0");
     let trial = trial_on(&path, &[]);
     let mut instance = start(&trial, parent.path()).unwrap();
-    drop(instance.loaders(&trial).unwrap());
-    assert!(instance.clients(&trial).is_err(), "nothing is in it yet");
+    drop(instance.make_loaders(&trial).unwrap());
+    assert!(instance.make_clients(&trial).is_err(), "nothing is in it yet");
     instance.stop().unwrap();
     assert_eq!(names_in(elsewhere.path()), Vec::<String>::new());
 }
@@ -100,7 +100,7 @@ fn a_fill_that_was_killed_is_begun_again() {
     fs::write(&path, vec![1; 1 << 20]).unwrap();
     let mut again = start(&trial, parent.path()).unwrap();
     let (outcome, seen) = prepare(&mut *again, &trial).unwrap();
-    assert_eq!((outcome.ended, seen.total(Phase::Prepare)), (Ended::AsPlanned, (2, 0)));
+    assert_eq!((outcome.ended, seen.total(Phase::Prepare)), (LoadEnd::AsPlanned, (2, 0)));
     assert_eq!(run(&mut *again, &trial).unwrap().1.total(Phase::Run), (300, 0));
     again.stop().unwrap();
     assert_eq!(fs::metadata(&path).unwrap().len(), 2 << 20);
@@ -118,7 +118,7 @@ fn files_are_written_whole_as_often_as_the_trial_asks_and_those_of_others_never(
     let written = |trial: &Trial| {
         let mut instance = start(trial, parent.path()).unwrap();
         let (outcome, seen) = prepare(&mut *instance, trial).unwrap();
-        assert_eq!(outcome.ended, Ended::AsPlanned);
+        assert_eq!(outcome.ended, LoadEnd::AsPlanned);
         let fact =
             instance.report().facts.into_iter().find(|fact| fact.name == "file.written_whole").map(|fact| fact.value);
         assert_eq!(run(&mut *instance, trial).unwrap().1.total(Phase::Run), (300, 0));
@@ -132,8 +132,8 @@ fn files_are_written_whole_as_often_as_the_trial_asks_and_those_of_others_never(
 
     let content = foreign_file(&foreign, Bytes::from_mib(3));
     let trial = until_steady(&foreign, 2);
-    let error = start(&trial, parent.path()).unwrap().loaders(&trial).err().unwrap().to_string();
+    let error = start(&trial, parent.path()).unwrap().make_loaders(&trial).err().unwrap().to_string();
     assert!(error.contains("precondition = `2` would overwrite it; use precondition = `1`"), "{error}");
-    assert!(start(&trial, parent.path()).unwrap().loaders(&until_steady(&foreign, 1)).unwrap().is_none());
+    assert!(start(&trial, parent.path()).unwrap().make_loaders(&until_steady(&foreign, 1)).unwrap().is_none());
     assert_eq!(fs::read(&foreign).unwrap(), content);
 }

@@ -3,7 +3,7 @@
 use crate::lab::{Seen, directory, fact, found, names_in, perform, prepared, run, run_loading, servers, start, trial};
 use engine::{EngineDef, Instance};
 use host::TargetError;
-use load::{Ended, Sink};
+use load::{LoadEnd, Sink};
 use model::{Event, FailureClass, IntervalRow, OnError, Phase, Tick, Trial};
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -60,8 +60,8 @@ fn servers_and_threads() -> impl Iterator<Item = (&'static EngineDef, &'static s
 }
 
 /// How the trial ends whose server gets `signal` while it is measured.
-fn interrupted(instance: &mut dyn Instance, trial: &Trial, signal: Signal) -> (load::Outcome, Seen) {
-    let loading = instance.clients(trial).unwrap();
+fn interrupted(instance: &mut dyn Instance, trial: &Trial, signal: Signal) -> (load::LoadOutcome, Seen) {
+    let loading = instance.make_clients(trial).unwrap();
     let mut sink = Interrupting { seen: Seen::default(), victim: pid_of(instance), signal: Some(signal) };
     let outcome = perform(loading, &crate::lab::run_phase(trial), trial, &mut sink);
     assert!(sink.signal.is_none(), "nothing was done before the end");
@@ -100,20 +100,22 @@ fn a_server_that_is_killed_ends_the_point_or_is_counted_and_leaves_nothing() {
             let trial = lasting(engine.entry.name, on_error, threads);
             let mut instance = prepared(&trial, parent.path());
             let pid = pid_of(&*instance);
-            assert_eq!(instance.trouble(), None);
+            assert_eq!(instance.describe_trouble(), None);
             let (outcome, seen) = interrupted(&mut *instance, &trial, Signal::KILL);
             let (ok, failed) = seen.total(Phase::Run);
             println!("{}: {ok} done, {failed} failed, {:?}", engine.entry.name, seen.events);
             match on_error {
                 OnError::Stop => {
-                    let Ended::Failed { class, text } = &outcome.ended else { panic!("{outcome:?}") };
+                    let LoadEnd::Failed { class, text } = &outcome.ended else { panic!("{outcome:?}") };
                     assert_eq!(*class, Some(FailureClass::Lost), "{text}");
                 }
                 // Each client tries to connect again after 50, 100, 200, 400 ms: a gap, and no flood of failures.
-                OnError::Count => assert!(outcome.ended == Ended::AsPlanned && (2..=20).contains(&failed), "{failed}"),
+                OnError::Count => {
+                    assert!(outcome.ended == LoadEnd::AsPlanned && (2..=20).contains(&failed), "{failed}")
+                }
             }
             assert!(ok > 0, "{ok} done");
-            let trouble = instance.trouble().unwrap();
+            let trouble = instance.describe_trouble().unwrap();
             assert!(trouble.contains("ended by signal 9"), "{trouble}");
             assert!(instance.finish_trial().iter().any(|f| f.name == "server.ended" && f.value == "signal 9"));
             instance.stop().unwrap();
@@ -134,7 +136,7 @@ fn clients_that_are_to_stop_end_the_point_when_their_server_is_gone() {
         trial.phases.run = model::Nanos::from_secs(600);
         let mut instance = prepared(&trial, parent.path());
         let (outcome, seen) = interrupted(&mut *instance, &trial, Signal::KILL);
-        assert!(matches!(outcome.ended, Ended::Failed { .. }), "{outcome:?}");
+        assert!(matches!(outcome.ended, LoadEnd::Failed { .. }), "{outcome:?}");
         assert!((1..=2).contains(&seen.total(Phase::Run).1), "{:?}", seen.events);
         instance.stop().unwrap();
     }
@@ -173,7 +175,7 @@ fn transactions_that_lose_against_others_are_performed_again() {
         // They need not meet in any one round of 150 transactions; that they never do would be a miracle.
         let met = (0..20).any(|_| {
             let (outcome, seen) = run(&mut *instance, &trial).unwrap();
-            assert_eq!((outcome.ended, seen.total(Phase::Run)), (Ended::AsPlanned, (150, 0)), "{:?}", seen.events);
+            assert_eq!((outcome.ended, seen.total(Phase::Run)), (LoadEnd::AsPlanned, (150, 0)), "{:?}", seen.events);
             let retries = instance.finish_trial().into_iter().find(|fact| fact.name == "client.retries").unwrap();
             retries.value != "0"
         });
@@ -196,7 +198,7 @@ fn a_server_runs_unprivileged_in_a_directory_that_is_closed_to_others() {
         if rustix::process::geteuid().is_root() {
             assert!(process.uid() != 0 && fact(&*instance, "server.user").is_some());
         }
-        drop(instance.loaders(&trial(engine.entry.name, "insert", &[])).unwrap());
+        drop(instance.make_loaders(&trial(engine.entry.name, "insert", &[])).unwrap());
         instance.stop().unwrap();
     }
 }
@@ -221,7 +223,7 @@ fn a_server_counts_what_was_done_and_a_dead_one_is_a_gap() {
     for engine in servers() {
         let trial = trial(engine.entry.name, "insert", &[("rows_per_commit", "10")]);
         let mut instance = prepared(&trial, parent.path());
-        let mut source = instance.sources().remove(0);
+        let mut source = instance.counter_sources().remove(0);
         let def = source.describe();
         let log = def
             .counters
@@ -288,7 +290,7 @@ fn comes_back(parent: &Path, threads: &str) {
     let trial = lasting("mariadb:innodb", OnError::Count, threads);
     let mut instance = prepared(&trial, parent);
     let socket = found(parent, "m.sock");
-    let loading = instance.clients(&trial).unwrap();
+    let loading = instance.make_clients(&trial).unwrap();
     let killer = std::thread::spawn(move || {
         let victims = "SELECT id FROM information_schema.processlist WHERE db = 'plimsoll' AND command = 'Execute'";
         let until = Instant::now() + Duration::from_secs(120);
@@ -302,7 +304,7 @@ fn comes_back(parent: &Path, threads: &str) {
     let (outcome, seen) = run_loading(loading, &trial);
     killer.join().unwrap();
     let (ok, failed) = seen.total(Phase::Run);
-    assert_eq!((outcome.ended, failed), (Ended::AsPlanned, 1), "{:?}", seen.events);
+    assert_eq!((outcome.ended, failed), (LoadEnd::AsPlanned, 1), "{:?}", seen.events);
     let reconnects = instance.finish_trial().into_iter().find(|fact| fact.name == "client.reconnects").unwrap();
     assert!(ok > 0 && reconnects.value == "1", "{ok} done, {} reconnects", reconnects.value);
     instance.stop().unwrap();

@@ -85,7 +85,7 @@ impl Lab {
         let trial = self.trial(engine, url);
         let mut instance = prepared(&trial, self.dir.path());
         let (outcome, seen) = run(&mut *instance, &trial).unwrap();
-        assert_eq!((outcome.ended, seen.total(Phase::Run).1), (load::Ended::AsPlanned, 0), "{:?}", seen.events);
+        assert_eq!((outcome.ended, seen.total(Phase::Run).1), (load::LoadEnd::AsPlanned, 0), "{:?}", seen.events);
         assert!(seen.total(Phase::Run).0 > 0);
         let told = ["server.tls", "server.tls_verified"].map(|name| fact(&*instance, name));
         instance.stop().unwrap();

@@ -1,7 +1,7 @@
 //! Control groups of plimsoll's own: made under a name of their own, locked while their plimsoll lives, removed.
 //!
 //! In: the group to make them in. Out: a directory that processes enter. Limits: the kernel removes no group in which there is a
-//! process, so a group of others cannot be harmed by a removal; names and locks only say which to try.
+//! process, so a group of others cannot be harmed by a removal; names and locks only select which to try.
 
 use super::hierarchy;
 use crate::error::{IoContext, TargetError, shown};
@@ -47,7 +47,8 @@ impl ControlGroup {
                 made => made.trying("make the group", &path)?,
             }
             // Another plimsoll may have swept it away in the moment before it was locked.
-            let Some(locked) = lock(&path).filter(|_| path.exists()) else { continue };
+            let Some(locked) = lock_group(&path).filter(|_| path.exists()) else { continue };
+            // Opened now, as root: the server writes to it as another user, between fork and exec.
             let processes = path.join(PROCESSES);
             let procs_fd = open(&processes, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
             let procs_fd = procs_fd.trying("open", &processes).inspect_err(|_| drop(fs::remove_dir(&path)))?;
@@ -74,7 +75,7 @@ impl ControlGroup {
         rustix::io::write(&*self.procs_fd, b"0").map(drop).trying("enter the group", &self.path)
     }
 
-    /// Removes it, when the last process has left; plimsoll itself leaves where it had entered.
+    /// Removes it, when the last process has left; plimsoll itself leaves first if it had entered.
     pub fn remove(self, entered: bool) -> Result<(), TargetError> {
         if entered {
             let home = self.home.join(PROCESSES);
@@ -90,13 +91,14 @@ fn remove_when_left(group: &Path) -> rustix::io::Result<()> {
     loop {
         match rustix::fs::rmdir(group) {
             Err(Errno::NOENT) => return Ok(()),
+            // EBUSY: a process is still in it, perhaps one that was killed and is still giving back its memory.
             Err(Errno::BUSY) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
             removed => return removed,
         }
     }
 }
 
-fn lock(path: &Path) -> Option<File> {
+fn lock_group(path: &Path) -> Option<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = File::from(open(path, flags, Mode::empty()).ok()?);
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok().map(|()| file)
@@ -105,13 +107,15 @@ fn lock(path: &Path) -> Option<File> {
 /// Removes the groups whose plimsoll is gone, with a line on each.
 pub fn sweep_abandoned() -> Vec<String> {
     let mut left = Vec::new();
-    hierarchy::all().iter().for_each(|outermost| find_left(outermost, DEPTH_MAX, &mut left));
-    let removed = |path: PathBuf| {
-        let _held = lock(&path)?;
-        remove_when_left(&path).ok()?;
-        Some(format!("removed the control group `{}`, left by a run that was killed", shown(&path)))
-    };
-    left.into_iter().filter_map(removed).collect()
+    hierarchy::outermost_groups().iter().for_each(|outermost| find_left(outermost, DEPTH_MAX, &mut left));
+    left.iter().filter_map(|group| sweep_group(group)).collect()
+}
+
+/// Removes the group if its plimsoll is gone; `None` if it is in use. The lock is held until then, so that no other plimsoll sweeps it.
+fn sweep_group(group: &Path) -> Option<String> {
+    let _held = lock_group(group)?;
+    remove_when_left(group).ok()?;
+    Some(format!("removed the control group `{}`, left by a run that was killed", shown(group)))
 }
 
 fn find_left(group: &Path, depth: usize, left: &mut Vec<PathBuf>) {
@@ -127,7 +131,10 @@ fn find_left(group: &Path, depth: usize, left: &mut Vec<PathBuf>) {
 
 /// `plimsoll-PID-COUNT`.
 fn is_own_name(name: &str) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let numbers = name.strip_prefix(PREFIX).and_then(|numbers| numbers.split_once('-'));
     numbers.is_some_and(|(pid, count)| is_number(pid) && is_number(count))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

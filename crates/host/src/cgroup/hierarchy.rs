@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// What a group may limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resource {
+pub enum LimitedResource {
     /// Memory and page cache.
     Memory,
     /// Operations and bytes of block devices.
@@ -18,18 +18,18 @@ pub enum Resource {
 
 /// Which interface the kernel offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
+pub enum CgroupVersion {
     /// One hierarchy for each controller.
     One,
     /// One for all.
     Two,
 }
 
-/// Where groups for a resource are made.
+/// The place of groups for a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hierarchy {
+pub struct CgroupHierarchy {
     /// The interface.
-    pub version: Version,
+    pub version: CgroupVersion,
     /// The group in which plimsoll makes its own.
     pub parent: PathBuf,
     /// The group that plimsoll is in.
@@ -38,91 +38,100 @@ pub struct Hierarchy {
     pub outermost: PathBuf,
 }
 
-impl Resource {
+impl LimitedResource {
     /// As its key in a plan is called.
-    pub fn key(self) -> &'static str {
+    pub fn plan_key(self) -> &'static str {
         match self {
-            Resource::Memory => "memory_limit",
-            Resource::Storage => "storage_limit",
+            LimitedResource::Memory => "memory_limit",
+            LimitedResource::Storage => "storage_limit",
         }
     }
 
-    fn controller(self, version: Version) -> &'static str {
+    fn controller_name(self, version: CgroupVersion) -> &'static str {
         match (self, version) {
-            (Resource::Memory, _) => "memory",
-            (Resource::Storage, Version::One) => "blkio",
-            (Resource::Storage, Version::Two) => "io",
+            (LimitedResource::Memory, _) => "memory",
+            (LimitedResource::Storage, CgroupVersion::One) => "blkio",
+            (LimitedResource::Storage, CgroupVersion::Two) => "io",
         }
     }
 }
 
-/// Where a group that limits `resource` is made.
+/// Finds the group in which a group that limits `resource` is made.
 ///
 /// # Errors
 /// If this kernel or this container has none, with what to do.
-pub fn find(resource: Resource) -> Result<Hierarchy, TargetError> {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let (mounts, groups) = (read("/proc/self/mounts"), read("/proc/self/cgroup"));
-    if let Some(found) = old(resource, &mounts, &groups) {
+pub fn find_hierarchy(resource: LimitedResource) -> Result<CgroupHierarchy, TargetError> {
+    let [mounts, groups] =
+        ["/proc/self/mounts", "/proc/self/cgroup"].map(|path| std::fs::read_to_string(path).unwrap_or_default());
+    // Version 1 first: on a machine with both, a controller is in one of them only, and there it still works.
+    if let Some(found) = find_version_1(resource, &mounts, &groups) {
         return Ok(found);
     }
-    let controller = resource.controller(Version::Two);
-    new(resource, &mounts, &groups).ok_or_else(|| {
+    let controller = resource.controller_name(CgroupVersion::Two);
+    find_version_2(resource, &mounts, &groups).ok_or_else(|| {
         TargetError::Unsupported(format!(
             "`{}` needs a control group with the controller `{controller}`, which is not enabled for plimsoll's \
              group; as root: echo +{controller} > /sys/fs/cgroup/cgroup.subtree_control",
-            resource.key()
+            resource.plan_key()
         ))
     })
 }
 
 /// The outermost groups of all hierarchies in which plimsoll may have made groups.
-pub fn all() -> Vec<PathBuf> {
+pub fn outermost_groups() -> Vec<PathBuf> {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    let controls = |(_, kind, options): &(PathBuf, String, String)| match kind.as_str() {
-        "cgroup" => options.split(',').any(|option| option == "memory" || option == "blkio"),
+    let of_groups = mounts_in(&mounts).filter(|(_, kind, options)| match kind.as_str() {
+        "cgroup" => has_option(options, "memory") || has_option(options, "blkio"),
         kind => kind == "cgroup2",
-    };
-    mounted(&mounts).filter(controls).map(|(at, ..)| at).collect()
+    });
+    of_groups.map(|(at, ..)| at).collect()
 }
 
-fn old(resource: Resource, mounts: &str, groups: &str) -> Option<Hierarchy> {
-    let controller = resource.controller(Version::One);
-    let is_it = |kind: &str, options: &str| kind == "cgroup" && options.split(',').any(|option| option == controller);
-    let (outermost, ..) = mounted(mounts).find(|(_, kind, options)| is_it(kind, options))?;
+fn find_version_1(resource: LimitedResource, mounts: &str, groups: &str) -> Option<CgroupHierarchy> {
+    let controller = resource.controller_name(CgroupVersion::One);
+    let (outermost, ..) =
+        mounts_in(mounts).find(|(_, kind, options)| kind == "cgroup" && has_option(options, controller))?;
     let own = groups.lines().find_map(|line| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-        controllers.split(',').any(|name| name == controller).then_some(path)
+        has_option(controllers, controller).then_some(path)
     })?;
-    let own = below(&outermost, own);
-    Some(Hierarchy { version: Version::One, parent: own.clone(), own, outermost })
+    let own = group_below(&outermost, own);
+    Some(CgroupHierarchy { version: CgroupVersion::One, parent: own.clone(), own, outermost })
 }
 
-fn new(resource: Resource, mounts: &str, groups: &str) -> Option<Hierarchy> {
-    let controller = resource.controller(Version::Two);
-    let (outermost, ..) = mounted(mounts).find(|(_, kind, _)| kind == "cgroup2")?;
-    let own = below(&outermost, groups.lines().find_map(|line| line.strip_prefix("0::"))?);
-    let hands_on = |group: &&Path| {
-        let handed = std::fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();
-        handed.split_ascii_whitespace().any(|name| name == controller)
-    };
-    let parent = own.ancestors().take_while(|group| group.starts_with(&outermost)).find(hands_on)?.to_owned();
-    Some(Hierarchy { version: Version::Two, parent, own, outermost })
+fn find_version_2(resource: LimitedResource, mounts: &str, groups: &str) -> Option<CgroupHierarchy> {
+    let controller = resource.controller_name(CgroupVersion::Two);
+    let (outermost, ..) = mounts_in(mounts).find(|(_, kind, _)| kind == "cgroup2")?;
+    let own = group_below(&outermost, groups.lines().find_map(|line| line.strip_prefix("0::"))?);
+    let mut around = own.ancestors().take_while(|group| group.starts_with(&outermost));
+    let parent = around.find(|group| hands_on(group, controller))?.to_owned();
+    Some(CgroupHierarchy { version: CgroupVersion::Two, parent, own, outermost })
+}
+
+/// Whether groups inside `group` get `controller`.
+fn hands_on(group: &Path, controller: &str) -> bool {
+    let handed = std::fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();
+    handed.split_ascii_whitespace().any(|name| name == controller)
+}
+
+/// Whether `name` is in a list with commas.
+fn has_option(list: &str, name: &str) -> bool {
+    list.split(',').any(|option| option == name)
 }
 
 /// Mount point, type and options of each mount.
-fn mounted(mounts: &str) -> impl Iterator<Item = (PathBuf, String, String)> {
+fn mounts_in(mounts: &str) -> impl Iterator<Item = (PathBuf, String, String)> {
     mounts.lines().filter_map(|line| {
         let mut words = line.split(' ').skip(1).map(str::to_owned);
         Some((words.next()?.into(), words.next()?, words.next()?))
     })
 }
 
-/// The group `path`; where a container sees only its own groups, the outermost that it sees.
-fn below(outermost: &Path, path: &str) -> PathBuf {
+/// The group `path`, or the outermost that can be seen if a container sees only its own groups.
+fn group_below(outermost: &Path, path: &str) -> PathBuf {
     let inner = path.trim_start_matches('/');
     let group = outermost.join(inner);
-    // In a namespace of groups the own one may be told from outside of it.
+    // In a namespace of groups the path of the own one may be relative to a group outside of it.
     let leads_out = inner.split('/').any(|part| part == "..");
     if !inner.is_empty() && !leads_out && group.is_dir() { group } else { outermost.to_owned() }
 }
@@ -137,11 +146,12 @@ mod tests {
         let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
         std::fs::create_dir_all(dir.path().join("blkio/mine")).unwrap();
         let mounts = format!("cgroup {} cgroup rw,blkio 0 0\ncgroup {} cgroup rw,memory 0 0\n", at("blkio"), at("mem"));
-        let found = old(Resource::Storage, &mounts, "7:blkio:/mine\n4:memory:/gone/x\n0::/\n").unwrap();
-        assert_eq!((found.parent, found.version), (dir.path().join("blkio/mine"), Version::One));
-        let memory = old(Resource::Memory, &mounts, "7:blkio:/mine\n4:cpu,memory:/gone/x\n").unwrap();
+        let found =
+            find_version_1(LimitedResource::Storage, &mounts, "7:blkio:/mine\n4:memory:/gone/x\n0::/\n").unwrap();
+        assert_eq!((found.parent, found.version), (dir.path().join("blkio/mine"), CgroupVersion::One));
+        let memory = find_version_1(LimitedResource::Memory, &mounts, "7:blkio:/mine\n4:cpu,memory:/gone/x\n").unwrap();
         assert_eq!(memory.parent, dir.path().join("mem"), "a container sees no more");
-        assert_eq!(old(Resource::Memory, "tmpfs /x tmpfs rw 0 0\n", "4:memory:/\n"), None);
+        assert_eq!(find_version_1(LimitedResource::Memory, "tmpfs /x tmpfs rw 0 0\n", "4:memory:/\n"), None);
     }
 
     #[test]
@@ -154,10 +164,10 @@ mod tests {
         control(&dir.path().join("user"), "memory pids\n");
         control(&own, "\n");
         let mounts = format!("cgroup2 {} cgroup2 rw 0 0\n", dir.path().display());
-        let parent = |resource| new(resource, &mounts, "0::/user/session\n").map(|found| found.parent);
-        assert_eq!(parent(Resource::Memory), Some(dir.path().join("user")));
-        assert_eq!(parent(Resource::Storage), Some(dir.path().to_owned()));
+        let parent = |resource| find_version_2(resource, &mounts, "0::/user/session\n").map(|found| found.parent);
+        assert_eq!(parent(LimitedResource::Memory), Some(dir.path().join("user")));
+        assert_eq!(parent(LimitedResource::Storage), Some(dir.path().to_owned()));
         control(dir.path(), "memory\n");
-        assert_eq!(parent(Resource::Storage), None);
+        assert_eq!(parent(LimitedResource::Storage), None);
     }
 }

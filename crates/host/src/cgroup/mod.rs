@@ -1,22 +1,22 @@
 //! Limits of memory and storage: the engine is held to less than the machine has, in control groups of plimsoll's own.
 //!
-//! In: what the points of an instance are to be limited to, where its data is. Out: a [`CgroupLimits`] which a server enters before it
+//! In: the limits of an instance's points, the device of its data. Out: a [`CgroupLimits`] which a server enters before it
 //! runs and whose limits can be changed while it does; counters of what is used; groups that are gone afterwards. Limits: root, or
-//! a hierarchy that was handed over. A limit of operations does not say how large they are: what is joined into one counts once.
+//! a hierarchy that was handed over. A limit of operations counts requests of any size: neighbours that the kernel merges count once.
 //!
-//! What is held, as tried on Linux 6.18 with version 1: the device's operations per second under a limit of 500, where one thread
+//! What is held, as tried on Linux 6.18 with version 1: the device's operations per second under a limit of 500, while one thread
 //! does 8 KiB at a time on ext4, in a group with the rule and on a loop device with the rule in the outermost group:
 //!
-//! | I/O of the engine | rule of a group | rule of the whole device |
+//! | I/O of the engine | rule of a group | rule of the device |
 //! |---|---|---|
 //! | direct reads and writes | 500 | 489 to 500 |
 //! | buffered reads | 499 | not tried |
 //! | buffered writes, each synced | 500: 213 of data, and the journal with it | 500 |
-//! | buffered writes that nobody syncs | not held: the kernel writes them later, in its own name | 500 |
+//! | buffered writes without syncs | not held: the kernel writes them later, in its own name | 500 |
 //!
-//! So a device that serves the data alone is limited as a whole, by a rule of the outermost group, which holds the kernel's own
-//! threads: a volume (`fs`) has one. Elsewhere the rule is that of a group, and the fact `limit.storage_holds` says
-//! `reads and synced writes`. Version 2 accounts such writes to who has made them: there a group holds all.
+//! So a device that serves the data alone is limited by a rule of the outermost group, which holds the kernel's own
+//! threads: a volume (`fs`) has one. Elsewhere the rule is that of a group, and the fact `limit.storage_holds` is
+//! `reads and synced writes`. Version 2 charges such writes to the group that made them: there a group holds all.
 //!
 //! An embedded engine works on plimsoll's own threads: plimsoll itself enters the group of storage, and leaves it at the end. Its
 //! memory is not limited: the load generator would be, too.
@@ -28,7 +28,7 @@ mod storage;
 
 use crate::error::TargetError;
 use group::ControlGroup;
-use hierarchy::{Hierarchy, Resource, Version};
+use hierarchy::{CgroupHierarchy, CgroupVersion, LimitedResource};
 use memory::MemoryGroup;
 use model::{Fact, Limits, StorageLimit};
 use std::os::fd::OwnedFd;
@@ -59,20 +59,22 @@ pub struct LimitedDisk<'a> {
 }
 
 /// Refuses limits that this machine cannot hold, before anything is made.
-pub fn check(limits: &Limits) -> Result<(), TargetError> {
-    let wanted = [(limits.memory.is_some(), Resource::Memory), (!limits.storage.is_none(), Resource::Storage)];
+pub fn check_limits(limits: &Limits) -> Result<(), TargetError> {
+    let wanted =
+        [(limits.memory.is_some(), LimitedResource::Memory), (!limits.storage.is_none(), LimitedResource::Storage)];
     wanted.into_iter().filter(|(wanted, _)| *wanted).try_for_each(|(_, resource)| check_resource(resource))
 }
 
-fn check_resource(resource: Resource) -> Result<(), TargetError> {
-    let parent = hierarchy::find(resource)?.parent;
+fn check_resource(resource: LimitedResource) -> Result<(), TargetError> {
+    let parent = hierarchy::find_hierarchy(resource)?.parent;
     let writable = rustix::fs::access(&parent, rustix::fs::Access::WRITE_OK).is_ok();
-    let refused = || {
-        let text = "make a control group in `{}`, which you may not write to; run as root"
-            .replace("{}", &parent.display().to_string());
-        TargetError::Unsupported(format!("`{}` needs to {text}", resource.key()))
-    };
-    writable.then_some(()).ok_or_else(refused)
+    writable.then_some(()).ok_or_else(|| {
+        TargetError::Unsupported(format!(
+            "`{}` needs to make a control group in `{}`, which you may not write to; run as root",
+            resource.plan_key(),
+            parent.display()
+        ))
+    })
 }
 
 /// The groups that hold an instance, with limits that can be changed while it runs. Removed when it is dropped; the instance goes
@@ -88,32 +90,35 @@ pub struct CgroupLimits {
 impl CgroupLimits {
     /// Makes the groups. Nothing is limited yet.
     pub fn make(needs: &LimitNeeds) -> Result<CgroupLimits, TargetError> {
-        let memory = needs.memory.then(|| hierarchy::find(Resource::Memory)).transpose()?;
-        let storage = needs.storage.map(|disk| Ok((disk, hierarchy::find(Resource::Storage)?))).transpose()?;
-        let mut cage = CgroupLimits { groups: Vec::new(), memory: None, storage: None, embedded: needs.embedded };
+        let memory = needs.memory.then(|| hierarchy::find_hierarchy(LimitedResource::Memory)).transpose()?;
+        let storage =
+            needs.storage.map(|disk| Ok((disk, hierarchy::find_hierarchy(LimitedResource::Storage)?))).transpose()?;
+        let mut made = CgroupLimits { groups: Vec::new(), memory: None, storage: None, embedded: needs.embedded };
         if let Some(hierarchy) = &memory {
             let other = storage.as_ref().map(|(_, other)| other);
-            cage.memory = Some(MemoryGroup::new(hierarchy.version, cage.group_in(hierarchy, other)?));
+            made.memory = Some(MemoryGroup::new(hierarchy.version, made.group_in(hierarchy, other)?));
         }
         if let Some((disk, hierarchy)) = storage {
+            // A rule of the outermost group also holds the kernel's own threads, but everyone else on the device with them: so
+            // only for a device that is plimsoll's alone.
             let whole = disk.alone && storage::holds_whole_devices(&hierarchy);
-            let at = if whole { hierarchy.outermost.clone() } else { cage.group_in(&hierarchy, memory.as_ref())? };
-            cage.storage = Some(StorageGroup::new(hierarchy.version, at, disk.name, whole)?);
+            let at = if whole { hierarchy.outermost.clone() } else { made.group_in(&hierarchy, memory.as_ref())? };
+            made.storage = Some(StorageGroup::new(hierarchy.version, at, disk.name, whole)?);
         }
         if needs.embedded {
-            cage.groups.iter().try_for_each(ControlGroup::enter)?;
+            made.groups.iter().try_for_each(ControlGroup::enter)?;
         }
-        Ok(cage)
+        Ok(made)
     }
 
     /// A group in `hierarchy`. A process is in one group of version 2 only, so there both resources share the group that
     /// `other` has or may have: what hands on in the outer of two groups is handed on in both.
     fn group_in(
         &mut self,
-        hierarchy: &Hierarchy,
-        other: Option<&Hierarchy>,
+        hierarchy: &CgroupHierarchy,
+        other: Option<&CgroupHierarchy>,
     ) -> Result<std::path::PathBuf, TargetError> {
-        let both = other.filter(|other| hierarchy.version == Version::Two && other.version == Version::Two);
+        let both = other.filter(|other| hierarchy.version == CgroupVersion::Two && other.version == CgroupVersion::Two);
         if let (Some(_), Some(made)) = (both, self.groups.first()) {
             return Ok(made.path().to_owned());
         }
@@ -156,30 +161,31 @@ impl CgroupLimits {
     }
 
     /// A message if the kernel killed the server because it was out of memory.
-    pub fn trouble(&self) -> Option<String> {
-        let killed = self.memory.as_ref().is_some_and(|memory| memory.kills() > 0);
+    pub fn describe_trouble(&self) -> Option<String> {
+        let killed = self.memory.as_ref().is_some_and(|memory| memory.count_kills() > 0);
         killed.then(|| "the kernel killed the server: it needs more memory than memory_limit allows".into())
     }
 
     /// A warning for the user if the storage limit does not apply to all writes.
-    pub fn warning(&self) -> Option<&'static str> {
+    pub fn describe_gap(&self) -> Option<&'static str> {
         let partly = self.storage.as_ref().is_some_and(|storage| !storage.holds_all());
         partly.then_some("`storage_limit` does not cover what the kernel writes back later; with `fs` it does")
     }
 
     /// A reader of what the groups use, for as long as they exist.
-    pub fn usage(&self) -> UsageReader {
+    pub fn usage_reader(&self) -> UsageReader {
         UsageReader { memory: self.memory.clone(), storage: self.storage.clone() }
     }
 
     /// Lifts the limits and removes the groups, which the instance must have left by ending.
     pub fn remove(mut self) -> Result<(), TargetError> {
-        self.open()
+        self.release()
     }
 
-    fn open(&mut self) -> Result<(), TargetError> {
+    fn release(&mut self) -> Result<(), TargetError> {
         let lifted = self.storage.take().map_or(Ok(()), |storage| storage.apply(&StorageLimit::default()).map(drop));
         let embedded = self.embedded;
+        // Limits first: a group whose processes are throttled takes long to empty.
         let removed = self.groups.drain(..).try_for_each(|group| group.remove(embedded));
         lifted.and(removed)
     }
@@ -196,9 +202,12 @@ impl UsageReader {
     /// Bytes of memory, times that the memory limit was met, reads, writes, bytes read, bytes written; `None` for what is not limited
     /// or not counted.
     pub fn read(&self) -> [Option<f64>; 6] {
-        let [reads, writes, read_bytes, written_bytes] = self.storage.as_ref().map_or([None; 4], StorageGroup::used);
-        let (used, hits) =
-            (self.memory.as_ref().and_then(MemoryGroup::used), self.memory.as_ref().and_then(MemoryGroup::hits));
+        let [reads, writes, read_bytes, written_bytes] =
+            self.storage.as_ref().map_or([None; 4], StorageGroup::read_usage);
+        let (used, hits) = (
+            self.memory.as_ref().and_then(MemoryGroup::used_bytes),
+            self.memory.as_ref().and_then(MemoryGroup::count_hits),
+        );
         [used, hits, reads, writes, read_bytes, written_bytes]
     }
 }
@@ -206,7 +215,7 @@ impl UsageReader {
 impl Drop for CgroupLimits {
     /// For groups that were not removed, because a start failed. What cannot be removed now is left to the next start.
     fn drop(&mut self) {
-        let _ = self.open();
+        let _ = self.release();
     }
 }
 
@@ -226,38 +235,41 @@ mod tests {
 
     #[test]
     fn limits_can_be_set_changed_and_lifted_and_leave_nothing() {
-        if !is_root() || check_resource(Resource::Memory).is_err() {
+        if !is_root() || check_resource(LimitedResource::Memory).is_err() {
             return;
         }
-        let cage = CgroupLimits::make(&LimitNeeds { memory: true, storage: None, embedded: false }).unwrap();
-        let path = cage.groups[0].path().to_owned();
+        let made = CgroupLimits::make(&LimitNeeds { memory: true, storage: None, embedded: false }).unwrap();
+        let path = made.groups[0].path().to_owned();
         let held = |mib: Option<u64>| {
-            let facts = cage.apply(&Limits { memory: mib.map(Bytes::from_mib), ..Limits::default() }).unwrap();
+            let facts = made.apply(&Limits { memory: mib.map(Bytes::from_mib), ..Limits::default() }).unwrap();
             facts.first().map(|fact| fact.value.parse::<u64>().unwrap() >> 20)
         };
         assert_eq!([Some(300), Some(100), Some(200), None].map(held), [Some(300), Some(100), Some(200), None]);
         assert_eq!(fs::read_to_string(path.join("cgroup.procs")).unwrap(), "");
-        cage.remove().unwrap();
+        made.remove().unwrap();
         assert!(!path.exists());
     }
 
     #[test]
     fn the_groups_of_a_plimsoll_that_is_gone_are_swept_and_those_of_others_are_not() {
-        let Some(hierarchy) = is_root().then(|| hierarchy::find(Resource::Memory).ok()).flatten() else { return };
+        let Some(hierarchy) = is_root().then(|| hierarchy::find_hierarchy(LimitedResource::Memory).ok()).flatten()
+        else {
+            return;
+        };
         let left = hierarchy.parent.join("plimsoll-1-999999");
         let others = hierarchy.parent.join("plimsoll-notes");
         [&left, &others].iter().for_each(|dir| fs::create_dir(dir).unwrap());
-        let cage = CgroupLimits::make(&LimitNeeds { memory: true, storage: None, embedded: false }).unwrap();
+        let made = CgroupLimits::make(&LimitNeeds { memory: true, storage: None, embedded: false }).unwrap();
         let notes = sweep_abandoned();
         assert!(notes.iter().any(|note| note.contains("plimsoll-1-999999")), "{notes:?}");
-        let there = [left.exists(), others.exists(), cage.groups[0].path().exists()];
+        let there = [left.exists(), others.exists(), made.groups[0].path().exists()];
         fs::remove_dir(&others).unwrap();
         assert_eq!(there, [false, true, true]);
     }
 
     #[test]
     fn a_disk_that_is_not_there_is_refused_by_its_name() {
-        if !is_root() || check_resource(Resource::Storage).is_err() {
+        if !is_root() || check_resource(LimitedResource::Storage).is_err() {
             return;
         }
         let disk = LimitedDisk { name: "nosuch0", alone: false };

@@ -1,9 +1,9 @@
 //! Limits of a device: the rules of a group, or of the outermost group for a device that serves the data alone.
 //!
-//! In: a group, a device. Out: rules, read back. Limits: rules are of whole disks, so a partition's are those of its disk. Of version
+//! In: a group, a device. Out: rules, read back. Limits: rules are of disks, so a partition's are those of its disk. Of version
 //! 1 only the kernel's outermost group, known by its file `release_agent`, holds the kernel's own threads.
 
-use super::hierarchy::{Hierarchy, Version};
+use super::hierarchy::{CgroupHierarchy, CgroupVersion};
 use crate::error::{IoContext, TargetError};
 use crate::machine::text_of;
 use model::{Fact, StorageLimit};
@@ -21,7 +21,7 @@ type ThrottleRule = [Option<u64>; 4];
 /// A device whose use can be limited.
 #[derive(Clone, Debug)]
 pub struct StorageGroup {
-    version: Version,
+    version: CgroupVersion,
     group: PathBuf,
     device: String,
     /// `254:0`.
@@ -30,32 +30,32 @@ pub struct StorageGroup {
 }
 
 /// Whether rules of the outermost group of `hierarchy` hold anything that writes to a device.
-pub fn holds_whole_devices(hierarchy: &Hierarchy) -> bool {
+pub fn holds_whole_devices(hierarchy: &CgroupHierarchy) -> bool {
     let is_real = hierarchy.outermost.join("release_agent").exists();
-    hierarchy.version == Version::One && hierarchy.own == hierarchy.outermost && is_real
+    hierarchy.version == CgroupVersion::One && hierarchy.own == hierarchy.outermost && is_real
 }
 
 /// Takes rules off the device that is called `number`, which is plimsoll's own and on its way out.
 pub fn clear_rules_of(number: &str) {
-    let Ok(hierarchy) = super::hierarchy::find(super::Resource::Storage) else { return };
+    let Ok(hierarchy) = super::hierarchy::find_hierarchy(super::LimitedResource::Storage) else { return };
     if !holds_whole_devices(&hierarchy) {
         return;
     }
     let storage = StorageGroup {
-        version: Version::One,
+        version: CgroupVersion::One,
         group: hierarchy.outermost,
         device: String::new(),
         number: number.into(),
         whole: true,
     };
-    if storage.read() != [None; 4] {
-        let _ = storage.write([None; 4]);
+    if storage.read_rule() != [None; 4] {
+        let _ = storage.write_rule([None; 4]);
     }
 }
 
 impl StorageGroup {
-    /// The part that `group` has of `device`, or all of it where the rules are those of the `whole` device.
-    pub fn new(version: Version, group: PathBuf, device: &str, whole: bool) -> Result<StorageGroup, TargetError> {
+    /// The use of `device` by `group`, or by anything if the rules are those of the `whole` device.
+    pub fn new(version: CgroupVersion, group: PathBuf, device: &str, whole: bool) -> Result<StorageGroup, TargetError> {
         let (device, number) = disk_of(device).ok_or_else(|| {
             let text = "storage_limit is not possible: the kernel has no disk";
             TargetError::Unsupported(format!("{text} `{device}` under the data; choose another `--dir`, or use `fs`"))
@@ -65,13 +65,13 @@ impl StorageGroup {
 
     /// Whether nothing of the engine's I/O escapes the rules.
     pub fn holds_all(&self) -> bool {
-        self.whole || self.version == Version::Two
+        self.whole || self.version == CgroupVersion::Two
     }
 
-    /// Sets the rules and says what they are.
+    /// Sets the rules and returns them as the kernel took them.
     pub fn apply(&self, limit: &StorageLimit) -> Result<StorageLimit, TargetError> {
-        self.write([limit.read_iops, limit.write_iops, limit.read_bytes_per_s, limit.write_bytes_per_s])?;
-        let [read_iops, write_iops, read_bytes_per_s, write_bytes_per_s] = self.read();
+        self.write_rule([limit.read_iops, limit.write_iops, limit.read_bytes_per_s, limit.write_bytes_per_s])?;
+        let [read_iops, write_iops, read_bytes_per_s, write_bytes_per_s] = self.read_rule();
         Ok(StorageLimit { read_iops, write_iops, read_bytes_per_s, write_bytes_per_s })
     }
 
@@ -81,33 +81,37 @@ impl StorageGroup {
         vec![Fact::new("limit.storage_device", &*self.device), Fact::new("limit.storage_holds", holds)]
     }
 
-    /// Reads, writes, bytes read and bytes written by who is held.
-    pub fn used(&self) -> [Option<f64>; 4] {
-        let lines = |name: &str| fs::read_to_string(self.group.join(name)).unwrap_or_default();
+    /// Reads, writes, bytes read and bytes written that the rules apply to.
+    pub fn read_usage(&self) -> [Option<f64>; 4] {
         match self.version {
-            Version::One => {
-                let of = |text: &str, what: &str| {
-                    text.lines().find_map(|line| self.behind(line)?.strip_prefix(what)?.trim().parse().ok())
-                };
-                let (ops, bytes) = (lines("blkio.throttle.io_serviced"), lines("blkio.throttle.io_service_bytes"));
-                [of(&ops, "Read "), of(&ops, "Write "), of(&bytes, "Read "), of(&bytes, "Write ")]
+            CgroupVersion::One => {
+                let [reads, writes] = self.reads_and_writes("blkio.throttle.io_serviced");
+                let [read_bytes, written_bytes] = self.reads_and_writes("blkio.throttle.io_service_bytes");
+                [reads, writes, read_bytes, written_bytes]
             }
-            Version::Two => {
-                let text = lines("io.stat");
-                let line = text.lines().find_map(|line| self.behind(line)).unwrap_or_default();
+            CgroupVersion::Two => {
+                let text = text_in(&self.group.join("io.stat"));
+                let line = text.lines().find_map(|line| self.after_number(line)).unwrap_or_default();
                 ["rios", "wios", "rbytes", "wbytes"].map(|word| value_of(line, word)?.parse().ok())
             }
         }
     }
 
-    fn write(&self, rule: ThrottleRule) -> Result<(), TargetError> {
+    /// The numbers of the device's lines `Read` and `Write` in a file of version 1.
+    fn reads_and_writes(&self, name: &str) -> [Option<f64>; 2] {
+        let text = text_in(&self.group.join(name));
+        ["Read ", "Write "]
+            .map(|what| text.lines().find_map(|line| self.after_number(line)?.strip_prefix(what)?.trim().parse().ok()))
+    }
+
+    fn write_rule(&self, rule: ThrottleRule) -> Result<(), TargetError> {
         match self.version {
-            Version::One => FILES.iter().zip(rule).try_for_each(|(name, most)| {
+            CgroupVersion::One => FILES.iter().zip(rule).try_for_each(|(name, most)| {
                 // Zero takes the rule away.
-                let path = self.file(name);
+                let path = self.rule_path(name);
                 fs::write(&path, format!("{} {}", self.number, most.unwrap_or(0))).trying("set the limit in", path)
             }),
-            Version::Two => {
+            CgroupVersion::Two => {
                 let words = WORDS.iter().zip(rule).map(|(word, most)| match most {
                     Some(most) => format!(" {word}={most}"),
                     None => format!(" {word}=max"),
@@ -118,29 +122,33 @@ impl StorageGroup {
         }
     }
 
-    fn read(&self) -> ThrottleRule {
-        let lines = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+    fn read_rule(&self) -> ThrottleRule {
         match self.version {
-            Version::One => FILES.map(|name| {
-                let text = lines(&self.file(name));
-                text.lines().find_map(|line| self.behind(line)?.trim().parse().ok()).filter(|most| *most > 0)
+            CgroupVersion::One => FILES.map(|name| {
+                let text = text_in(&self.rule_path(name));
+                text.lines().find_map(|line| self.after_number(line)?.trim().parse().ok()).filter(|most| *most > 0)
             }),
-            Version::Two => {
-                let text = lines(&self.group.join("io.max"));
-                let line = text.lines().find_map(|line| self.behind(line)).unwrap_or_default();
+            CgroupVersion::Two => {
+                let text = text_in(&self.group.join("io.max"));
+                let line = text.lines().find_map(|line| self.after_number(line)).unwrap_or_default();
                 WORDS.map(|word| value_of(line, word)?.parse().ok())
             }
         }
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    fn rule_path(&self, name: &str) -> PathBuf {
         self.group.join(format!("blkio.throttle.{name}_device"))
     }
 
-    /// What stands behind the device's number.
-    fn behind<'a>(&self, line: &'a str) -> Option<&'a str> {
+    /// The rest of the line behind the device's number.
+    fn after_number<'a>(&self, line: &'a str) -> Option<&'a str> {
         line.strip_prefix(self.number.as_str())?.strip_prefix(' ')
     }
+}
+
+/// The text of a file; empty if it cannot be read.
+fn text_in(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_default()
 }
 
 /// The value of `word=value` in a line of such.
@@ -148,7 +156,7 @@ fn value_of<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     line.split_ascii_whitespace().find_map(|pair| pair.strip_prefix(word)?.strip_prefix('='))
 }
 
-/// The whole disk that the block device `name` is or is on: its name and number.
+/// The disk that the block device `name` is or is on: its name and number.
 fn disk_of(name: &str) -> Option<(String, String)> {
     let entry = Path::new("/sys/class/block").join(name).canonicalize().ok()?;
     let disk = if entry.join("partition").exists() { entry.parent()? } else { &entry };
@@ -166,27 +174,27 @@ mod tests {
         write_bytes_per_s: Some(4096),
     };
 
-    fn storage(version: Version, dir: &Path) -> StorageGroup {
+    fn storage(version: CgroupVersion, dir: &Path) -> StorageGroup {
         StorageGroup { version, group: dir.into(), device: "vda".into(), number: "254:0".into(), whole: false }
     }
 
     #[test]
     fn version_one_has_a_file_for_each_rule_and_counts_what_was_served() {
         let dir = tempfile::tempdir().unwrap();
-        let one = storage(Version::One, dir.path());
+        let one = storage(CgroupVersion::One, dir.path());
         assert_eq!(one.apply(&LIMIT).unwrap(), LIMIT);
         let written = fs::read_to_string(dir.path().join("blkio.throttle.write_bps_device")).unwrap();
         assert_eq!(written, "254:0 4096");
         let served =
             "254:0 Read 3783\n254:0 Write 8118\n254:0 Sync 9864\n254:0 Total 11905\n254:16 Read 5\nTotal 11905\n";
         fs::write(dir.path().join("blkio.throttle.io_serviced"), served).unwrap();
-        assert_eq!(one.used(), [Some(3783.0), Some(8118.0), None, None]);
+        assert_eq!(one.read_usage(), [Some(3783.0), Some(8118.0), None, None]);
     }
 
     #[test]
     fn version_two_has_one_line_for_a_device() {
         let dir = tempfile::tempdir().unwrap();
-        let two = storage(Version::Two, dir.path());
+        let two = storage(CgroupVersion::Two, dir.path());
         assert_eq!(two.apply(&LIMIT).unwrap(), LIMIT);
         let written = fs::read_to_string(dir.path().join("io.max")).unwrap();
         assert_eq!(written, "254:0 riops=500 wiops=500 rbps=max wbps=4096");
@@ -195,8 +203,8 @@ mod tests {
             "7:0 rbytes=1 wbytes=2\n254:0 rbytes=90 wbytes=0 rios=3 wios=0 dbytes=0\n",
         )
         .unwrap();
-        assert_eq!(two.used(), [Some(3.0), Some(0.0), Some(90.0), Some(0.0)]);
-        assert!(two.holds_all() && !storage(Version::One, dir.path()).holds_all());
+        assert_eq!(two.read_usage(), [Some(3.0), Some(0.0), Some(90.0), Some(0.0)]);
+        assert!(two.holds_all() && !storage(CgroupVersion::One, dir.path()).holds_all());
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! Block devices to measure on: what they are, who uses them, and whether they may be overwritten.
+//! Block devices to measure on: what they are, what uses them, and whether they may be overwritten.
 //!
-//! In: a path, and what the user said may be destroyed. Out: a [`RawDevice`], or a refusal that names the device, what is on it
-//! and what to do. Limits: Linux, sysfs. Reading asks for nothing; writing asks for [`Consent`] with the device's identity, and
+//! In: a path, and the user's consent to destroy devices. Out: a [`RawDevice`], or a refusal that names the device, what is on it
+//! and what to do. Limits: Linux, sysfs. Reading asks for nothing; writing asks for [`DestroyConsent`] with the device's identity, and
 //! a device that is in use is refused whatever was consented to.
 //!
 //! A path is no identity: `/dev/sdb` is another disk after the next start. So consent names the serial number as well, which has
-//! to be looked up once, and does not fit another disk. It is never part of a plan: a plan is passed on, and the disks of who
-//! runs it are not those of who wrote it.
+//! to be looked up once, and does not fit another disk. It is never part of a plan: a plan is passed on to others, whose
+//! disks are not those of its author.
 
 mod signature;
 
@@ -23,27 +23,27 @@ use std::path::{Path, PathBuf};
 
 const BLOCKS: &str = "/sys/class/block";
 
-/// What the user said may be destroyed.
+/// A device that the user allows to be destroyed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Consent {
+pub struct DestroyConsent {
     /// The device's node.
     pub device: PathBuf,
-    /// Its identity: see [`Device::identity`].
+    /// Its identity: see [`BlockDevice::read_identity`].
     pub identity: String,
 }
 
-impl Consent {
+impl DestroyConsent {
     /// Reads `DEV=SERIAL`.
-    pub fn parse(text: &str) -> Option<Consent> {
+    pub fn parse(text: &str) -> Option<DestroyConsent> {
         let (device, identity) = text.split_once('=')?;
         let whole = device.starts_with('/') && !identity.trim().is_empty();
-        whole.then(|| Consent { device: device.into(), identity: identity.trim().into() })
+        whole.then(|| DestroyConsent { device: device.into(), identity: identity.trim().into() })
     }
 }
 
 /// A block device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Device {
+pub struct BlockDevice {
     path: PathBuf,
     /// As `/sys/class/block` and `/proc/diskstats` have it.
     name: String,
@@ -53,15 +53,15 @@ pub struct Device {
 /// A block device under measurement.
 #[derive(Debug)]
 pub struct RawDevice {
-    device: Device,
-    destroy: Vec<Consent>,
-    /// Held while it may be written to: nobody can mount it meanwhile.
+    device: BlockDevice,
+    destroy: Vec<DestroyConsent>,
+    /// Held while it may be written to, so that it cannot be mounted meanwhile.
     claim: Option<File>,
 }
 
 impl RawDevice {
     /// The device for trials that read it, and for those that write it as far as `destroy` allows.
-    pub fn new(device: Device, destroy: &[Consent]) -> RawDevice {
+    pub fn new(device: BlockDevice, destroy: &[DestroyConsent]) -> RawDevice {
         RawDevice { device, destroy: destroy.to_vec(), claim: None }
     }
 
@@ -69,18 +69,18 @@ impl RawDevice {
     pub fn check_writes(&mut self, writes: bool) -> Result<(), TargetError> {
         if writes && self.claim.is_none() {
             self.device.check_destroy(&self.destroy, &[])?;
-            self.claim = Some(self.device.claimed()?);
+            self.claim = Some(self.device.open_exclusive()?);
         }
         Ok(())
     }
 }
 
-impl Device {
+impl BlockDevice {
     /// The block device at `path`; `None` if something else is there, or nothing. A symlink is something else.
-    pub fn at(path: &Path) -> Option<Device> {
+    pub fn at(path: &Path) -> Option<BlockDevice> {
         let meta = fs::symlink_metadata(path).ok().filter(|meta| meta.file_type().is_block_device())?;
         let name = device_name(meta.rdev())?;
-        Some(Device { path: path.into(), name, number: meta.rdev() })
+        Some(BlockDevice { path: path.into(), name, number: meta.rdev() })
     }
 
     /// As `/proc/diskstats` names it.
@@ -96,82 +96,86 @@ impl Device {
 
     /// Its size.
     pub fn size(&self) -> Result<Bytes, TargetError> {
-        size_of(&self.opened(OFlags::RDONLY).trying("open", &self.path)?).trying("look at", &self.path)
+        size_of(&self.open_checked(OFlags::RDONLY).trying("open", &self.path)?).trying("look at", &self.path)
     }
 
-    /// What tells it from other devices: the serial number or the WWID of its disk; of a loop device, which has none, the name of
+    /// What distinguishes it from other devices: the serial number or the WWID of its disk; of a loop device, which has none, the name of
     /// the file behind it; of others without either, their size in bytes.
-    pub fn identity(&self) -> String {
+    pub fn read_identity(&self) -> String {
         let disk = disk_of(&self.name);
-        let at = |file: &str| text_of(Path::new(BLOCKS).join(&disk).join(file));
-        let serial = ["device/serial", "serial", "device/wwid", "wwid"].into_iter().find_map(at);
-        let behind = || Some(backing_file(&disk)?.file_name()?.to_string_lossy().into_owned());
-        let by_size = || format!("size:{}", self.size().map_or(0, |size| size.0));
-        serial.or_else(behind).unwrap_or_else(by_size)
+        let files = ["device/serial", "serial", "device/wwid", "wwid"];
+        let serial = files.into_iter().find_map(|file| text_of(Path::new(BLOCKS).join(&disk).join(file)));
+        serial
+            .or_else(|| Some(backing_file(&disk)?.file_name()?.to_string_lossy().into_owned()))
+            .unwrap_or_else(|| format!("size:{}", self.size().map_or(0, |size| size.0)))
+    }
+
+    /// Whether a consent names this device, with the right identity or not.
+    fn is_named_by(&self, consent: &DestroyConsent) -> bool {
+        BlockDevice::at(&consent.device).is_some_and(|device| device.number == self.number)
     }
 
     /// Refuses to overwrite the device if it is in use, below `/` or one of `protected`, or if `destroy` does not name it.
-    pub fn check_destroy(&self, destroy: &[Consent], protected: &[&Path]) -> Result<(), TargetError> {
+    pub fn check_destroy(&self, destroy: &[DestroyConsent], protected: &[&Path]) -> Result<(), TargetError> {
         let protected = [Path::new("/")].into_iter().chain(protected.iter().copied());
         let below = protected.into_iter().find(|dir| devices_below(dir).contains(&self.name));
         if let Some(dir) = below {
-            return Err(self.refused(&format!("holds `{}`; name another device", shown(dir))));
+            return Err(self.refuse_device(&format!("holds `{}`; name another device", shown(dir))));
         }
-        if let Some(user) = self.user() {
-            return Err(self.refused(&format!("{user}; free it first, or name another device")));
+        if let Some(user) = self.find_user() {
+            return Err(self.refuse_device(&format!("{user}; free it first, or name another device")));
         }
-        let identity = self.identity();
-        let is_this =
-            |consent: &Consent| Device::at(&consent.device).is_some_and(|device| device.number == self.number);
-        if destroy.iter().any(|consent| is_this(consent) && consent.identity == identity) {
+        let identity = self.read_identity();
+        if destroy.iter().any(|consent| self.is_named_by(consent) && consent.identity == identity) {
             return Ok(());
         }
-        let on_it = match destroy.iter().find(|consent| is_this(consent)) {
+        let on_it = match destroy.iter().find(|consent| self.is_named_by(consent)) {
             Some(wrong) => {
-                format!("{}; `{}` is not its serial", self.content()?, shown(Path::new(&wrong.identity)))
+                format!("{}; `{}` is not its serial", self.describe_content()?, shown(Path::new(&wrong.identity)))
             }
-            None => self.content()?,
+            None => self.describe_content()?,
         };
+        // The flag to add names the node itself: a link may lead to another disk when it is used.
         let node = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
         let named = format!("{}={identity}", shown(&node));
         let quote = if named.contains([' ', '"', '$', '&', ';', '(', '*', '\\']) { "'" } else { "" };
         let flag = format!("--destroy {quote}{named}{quote}");
         let text = format!("{on_it}, and this point would overwrite it; if all of it may be destroyed, add `{flag}`");
-        Err(self.refused(&text))
+        Err(self.refuse_device(&text))
     }
 
-    /// Opened so that nobody else can mount it or open it likewise.
-    fn claimed(&self) -> Result<File, TargetError> {
-        self.opened(OFlags::RDWR | OFlags::EXCL).map_err(|error| match error.raw_os_error() {
-            Some(libc::EBUSY) => self.refused("is in use; free it first, or name another device"),
+    /// Opened so that no other process can mount it or open it likewise.
+    fn open_exclusive(&self) -> Result<File, TargetError> {
+        // O_EXCL on a block device without O_CREAT: the kernel refuses it while the device is mounted or claimed (open(2)).
+        self.open_checked(OFlags::RDWR | OFlags::EXCL).map_err(|error| match error.raw_os_error() {
+            Some(libc::EBUSY) => self.refuse_device("is in use; free it first, or name another device"),
             _ => TargetError::io("open", &self.path, &error),
         })
     }
 
     /// What uses it or one of its partitions; `None` if nothing does.
-    fn user(&self) -> Option<String> {
-        let members = [vec![self.name.clone()], partitions(&self.name)].concat();
+    fn find_user(&self) -> Option<String> {
+        let members = [vec![self.name.clone()], partitions_of(&self.name)].concat();
         let used = members.iter().find_map(|member| user_of(member));
-        // What the kernel has claimed for somebody that the above does not show: a file system over several devices.
-        let claimed = || {
-            let error = self.opened(OFlags::RDONLY | OFlags::EXCL).err()?;
+        // Uses that the above does not show, such as a file system over several devices: the kernel has claimed it for them.
+        used.or_else(|| {
+            let error = self.open_checked(OFlags::RDONLY | OFlags::EXCL).err()?;
             (error.raw_os_error() == Some(libc::EBUSY)).then(|| "is opened exclusively by another process".to_owned())
-        };
-        used.or_else(claimed)
+        })
     }
 
-    /// What stands on it, in words.
-    fn content(&self) -> Result<String, TargetError> {
-        let device = self.opened(OFlags::RDONLY).trying("open", &self.path)?;
+    /// What is on it, in words.
+    fn describe_content(&self) -> Result<String, TargetError> {
+        let device = self.open_checked(OFlags::RDONLY).trying("open", &self.path)?;
         let size = size_of(&device).trying("look at", &self.path)?;
-        let found = signature::found(&device, size.0).trying("read", &self.path)?;
+        let found = signature::find_signatures(&device, size.0).trying("read", &self.path)?;
         Ok(match found.as_slice() {
             [] => "holds no data that plimsoll recognises".to_owned(),
             found => format!("holds {}", found.join(", ")),
         })
     }
 
-    fn opened(&self, flags: OFlags) -> std::io::Result<File> {
+    fn open_checked(&self, flags: OFlags) -> std::io::Result<File> {
         let file = File::from(open(&self.path, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?);
         // Between the look and the opening another node may have been put in its place.
         match file.metadata()?.rdev() == self.number {
@@ -180,7 +184,7 @@ impl Device {
         }
     }
 
-    fn refused(&self, why: &str) -> TargetError {
+    fn refuse_device(&self, why: &str) -> TargetError {
         let model = text_of(Path::new(BLOCKS).join(disk_of(&self.name)).join("device/model"));
         let size = self.size().ok().map(|size| size.to_string());
         let described = model.into_iter().chain(size).collect::<Vec<_>>().join(", ");
@@ -197,19 +201,21 @@ pub fn size_of(mut file: &File) -> std::io::Result<Bytes> {
 /// Who uses the device or partition of that name.
 fn user_of(name: &str) -> Option<String> {
     let number = fs::metadata(Path::new("/dev").join(name)).ok().map(|meta| meta.rdev());
-    let is = |path: &str| {
-        fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device() && Some(meta.rdev()) == number)
-    };
-    let mounts = filesystem::mounts().unwrap_or_default();
-    if let Some(mount) = mounts.iter().find(|mount| Some(mount.device) == number || is(&mount.source)) {
+    let mounts = filesystem::read_mounts().unwrap_or_default();
+    if let Some(mount) = mounts.iter().find(|mount| Some(mount.device) == number || is_device(&mount.source, number)) {
         return Some(format!("is mounted: `/dev/{name}` on `{}`", shown(&mount.mount_point)));
     }
     let swaps = text_of("/proc/swaps").unwrap_or_default();
-    if swaps.lines().skip(1).filter_map(|line| line.split_whitespace().next()).any(is) {
+    if swaps.lines().skip(1).filter_map(|line| line.split_whitespace().next()).any(|path| is_device(path, number)) {
         return Some(format!("is swapped to: `/dev/{name}`"));
     }
     let holder = names_in(&Path::new(BLOCKS).join(name).join("holders")).into_iter().next()?;
     Some(format!("is part of another device: `/dev/{name}` of `{holder}`"))
+}
+
+/// Whether the node at `path` is that of the block device with this number.
+fn is_device(path: &str, number: Option<u64>) -> bool {
+    fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device() && Some(meta.rdev()) == number)
 }
 
 /// The block devices that the data of `dir` goes through: down to the disks, through partitions, mapped devices and images.
@@ -235,11 +241,13 @@ fn backing_file(name: &str) -> Option<PathBuf> {
 /// The disk that a partition is of; a device that is none is its own.
 fn disk_of(name: &str) -> String {
     let own = Path::new(BLOCKS).join(name);
-    let disk = || own.canonicalize().ok()?.parent()?.file_name().map(|name| name.to_string_lossy().into_owned());
-    own.join("partition").exists().then(disk).flatten().unwrap_or_else(|| name.to_owned())
+    let entry = own.canonicalize().ok().filter(|_| own.join("partition").exists());
+    // The entry of a partition lies in that of its disk.
+    let disk = entry.as_deref().and_then(Path::parent).and_then(Path::file_name);
+    disk.map_or_else(|| name.to_owned(), |disk| disk.to_string_lossy().into_owned())
 }
 
-fn partitions(name: &str) -> Vec<String> {
+fn partitions_of(name: &str) -> Vec<String> {
     let own = Path::new(BLOCKS).join(name);
     names_in(&own).into_iter().filter(|entry| own.join(entry).join("partition").exists()).collect()
 }
@@ -257,17 +265,19 @@ mod tests {
 
     #[test]
     fn consent_names_a_device_and_its_identity() {
-        let consent = Consent::parse("/dev/sdb=WD-123=4").unwrap();
+        let consent = DestroyConsent::parse("/dev/sdb=WD-123=4").unwrap();
         assert_eq!((consent.device.to_str(), consent.identity.as_str()), (Some("/dev/sdb"), "WD-123=4"));
-        assert!(["/dev/sdb", "/dev/sdb=", "sdb=WD", "=WD", ""].iter().all(|text| Consent::parse(text).is_none()));
+        assert!(
+            ["/dev/sdb", "/dev/sdb=", "sdb=WD", "=WD", ""].iter().all(|text| DestroyConsent::parse(text).is_none())
+        );
     }
 
     #[test]
     fn the_disk_below_the_root_is_never_destroyed() {
         let below = devices_below(Path::new("/"));
-        let nodes = below.iter().filter_map(|name| Device::at(&Path::new("/dev").join(name)));
+        let nodes = below.iter().filter_map(|name| BlockDevice::at(&Path::new("/dev").join(name)));
         for device in nodes {
-            let consent = Consent { device: device.path.clone(), identity: device.identity() };
+            let consent = DestroyConsent { device: device.path.clone(), identity: device.read_identity() };
             let error = device.check_destroy(&[consent], &[]).unwrap_err();
             assert!(matches!(error, TargetError::Unsafe(_)), "{error}");
             assert!(error.to_string().contains("holds `/`"), "{error}");
@@ -280,11 +290,14 @@ mod tests {
     fn files_links_and_other_devices_are_no_block_devices() {
         let dir = tempfile::tempdir().unwrap();
         let link = dir.path().join("link");
-        let any =
-            fs::read_dir("/dev").unwrap().flatten().map(|entry| entry.path()).find(|path| Device::at(path).is_some());
+        let any = fs::read_dir("/dev")
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.path())
+            .find(|path| BlockDevice::at(path).is_some());
         std::os::unix::fs::symlink(any.unwrap_or("/dev/null".into()), &link).unwrap();
         for path in [dir.path(), &link, Path::new("/dev/null"), Path::new("/dev/no such device")] {
-            assert_eq!(Device::at(path), None, "{}", path.display());
+            assert_eq!(BlockDevice::at(path), None, "{}", path.display());
         }
     }
 }

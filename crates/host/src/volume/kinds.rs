@@ -6,14 +6,14 @@
 use model::{Bytes, FileSystem};
 
 /// How a file system is made.
-pub struct Maker {
+pub struct FileSystemMaker {
     /// The program.
     pub program: &'static str,
     /// The Debian package that has it.
     pub package: &'static str,
     /// Its arguments before the device.
     pub arguments: &'static [&'static str],
-    /// The argument that makes it say its version.
+    /// The argument that makes it print its version.
     pub version: &'static str,
 }
 
@@ -21,19 +21,19 @@ pub struct Maker {
 ///
 /// None may discard: a loop device hands that on as a hole in the image, which then is no longer allocated. ext4 would leave its
 /// inode tables and its journal to a kernel thread, which would write in the middle of the measurement. It keeps 5 % for root:
-/// nobody else is here.
-pub fn maker(kind: FileSystem) -> Maker {
+/// there are no other users here.
+pub fn maker_of(kind: FileSystem) -> FileSystemMaker {
     match kind {
-        FileSystem::Ext4 { .. } => Maker {
+        FileSystem::Ext4 { .. } => FileSystemMaker {
             program: "mkfs.ext4",
             package: "e2fsprogs",
             arguments: &["-q", "-F", "-m", "0", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"],
             version: "-V",
         },
         FileSystem::Xfs => {
-            Maker { program: "mkfs.xfs", package: "xfsprogs", arguments: &["-q", "-f", "-K"], version: "-V" }
+            FileSystemMaker { program: "mkfs.xfs", package: "xfsprogs", arguments: &["-q", "-f", "-K"], version: "-V" }
         }
-        FileSystem::Btrfs { .. } => Maker {
+        FileSystem::Btrfs { .. } => FileSystemMaker {
             program: "mkfs.btrfs",
             package: "btrfs-progs",
             arguments: &["-q", "-f", "-K"],
@@ -43,7 +43,7 @@ pub fn maker(kind: FileSystem) -> Maker {
 }
 
 /// The options of the file system itself. btrfs discards by default since Linux 6.2.
-pub fn options(kind: FileSystem) -> String {
+pub fn mount_options(kind: FileSystem) -> String {
     match kind {
         FileSystem::Ext4 { barrier: true } | FileSystem::Xfs => String::new(),
         FileSystem::Ext4 { barrier: false } => "barrier=0".into(),
@@ -53,7 +53,7 @@ pub fn options(kind: FileSystem) -> String {
 }
 
 /// The smallest image that mkfs takes, with room for anything in it.
-pub fn least(kind: FileSystem) -> Bytes {
+pub fn smallest_image(kind: FileSystem) -> Bytes {
     match kind {
         FileSystem::Ext4 { .. } => Bytes::from_mib(16),
         FileSystem::Xfs => Bytes::from_mib(300),
@@ -69,11 +69,11 @@ pub fn image_for(kind: FileSystem, need: Bytes) -> Bytes {
         // Inode tables of 1/64 and a journal of up to 1 GiB in steps; measured 6 % of 1 GiB, 2.3 % of 20 GiB.
         FileSystem::Ext4 { .. } => Bytes::from_mib(64).0 as f64 + need / 16.0,
         FileSystem::Xfs => Bytes::from_mib(96).0 as f64 + need / 32.0,
-        // Metadata twice, in chunks of its own. And what was overwritten stays until the whole extent that it is in has been.
+        // Metadata twice, in chunks of its own. And overwritten blocks stay until all of the extent that they are in is overwritten.
         FileSystem::Btrfs { .. } => Bytes::from_mib(512).0 as f64 + need,
     };
     let image = Bytes(((need + own) / 0.9) as u64);
-    Bytes(image.max(least(kind)).0.next_multiple_of(1 << 20))
+    Bytes(image.max(smallest_image(kind)).0.next_multiple_of(1 << 20))
 }
 
 #[cfg(test)]
@@ -89,7 +89,10 @@ mod tests {
         for kind in [EXT4, XFS, FileSystem::Btrfs { compression: None }] {
             for need in [Bytes(0), Bytes::from_mib(256), Bytes::from_gib(100), Bytes(12_345)] {
                 let image = image_for(kind, need);
-                assert!(image.0 as f64 * 0.9 >= need.0 as f64 && image >= least(kind), "{kind} {need} {image}");
+                assert!(
+                    image.0 as f64 * 0.9 >= need.0 as f64 && image >= smallest_image(kind),
+                    "{kind} {need} {image}"
+                );
                 assert_eq!(image.0 % (1 << 20), 0);
             }
         }
@@ -98,9 +101,9 @@ mod tests {
     #[test]
     fn nothing_discards() {
         let btrfs = FileSystem::Btrfs { compression: Some(Compression::Zstd(3)) };
-        assert_eq!(options(btrfs), "nodiscard,compress=zstd:3");
-        assert_eq!(options(FileSystem::Ext4 { barrier: false }), "barrier=0");
-        assert!(maker(EXT4).arguments.iter().any(|argument| argument.contains("nodiscard")));
-        assert!(maker(XFS).arguments.contains(&"-K") && maker(btrfs).arguments.contains(&"-K"));
+        assert_eq!(mount_options(btrfs), "nodiscard,compress=zstd:3");
+        assert_eq!(mount_options(FileSystem::Ext4 { barrier: false }), "barrier=0");
+        assert!(maker_of(EXT4).arguments.iter().any(|argument| argument.contains("nodiscard")));
+        assert!(maker_of(XFS).arguments.contains(&"-K") && maker_of(btrfs).arguments.contains(&"-K"));
     }
 }

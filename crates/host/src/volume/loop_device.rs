@@ -1,7 +1,7 @@
 //! Loop devices: a file seen as a block device.
 //!
 //! In: an open image. Out: a device that reads and writes it, past the page cache if the file system below can. Limits:
-//! Linux 5.8 and newer (LOOP_CONFIGURE); the numbers are those of `linux/loop.h`. A device is ours if the kernel says that
+//! Linux 5.8 and newer (LOOP_CONFIGURE); the numbers are those of `linux/loop.h`. A device is ours if the kernel reports that
 //! its backing file is our image, by device and inode; names prove nothing.
 //!
 //! A device is set to clear itself when its last user is gone. So one that is attached and not yet mounted goes with the process,
@@ -55,15 +55,15 @@ struct LoopConfig {
 
 /// Which file a device reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Backing {
+pub struct BackingFile {
     device: u64,
     inode: u64,
 }
 
-impl Backing {
+impl BackingFile {
     /// The file that `metadata` is of.
-    pub fn from_metadata(metadata: &Metadata) -> Backing {
-        Backing { device: metadata.dev(), inode: metadata.ino() }
+    pub fn from_metadata(metadata: &Metadata) -> BackingFile {
+        BackingFile { device: metadata.dev(), inode: metadata.ino() }
     }
 }
 
@@ -91,11 +91,12 @@ impl LoopDevice {
                 u32::try_from(number).map_err(|_| io::Error::last_os_error()).trying("get a device of", CONTROL)?;
             let path = device_path(number);
             let device = File::from(open(&path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).trying("open", &path)?);
-            match configure(&device, image.as_raw_fd(), block_bytes, direct) {
+            match configure_device(&device, image.as_raw_fd(), block_bytes, direct) {
                 // Others ask for free devices, too, and one of them was quicker.
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => continue,
                 done => done.trying("attach", &path)?,
             }
+            // Rules of version 1 stay with a device number after the device is gone, so an earlier volume may have left some.
             clear_limits(number);
             return Ok(LoopDevice { number, _open: device });
         }
@@ -109,7 +110,7 @@ impl LoopDevice {
 
     /// Its name in `/proc/diskstats`.
     pub fn name(&self) -> String {
-        name(self.number)
+        device_name(self.number)
     }
 
     /// Whether it reads and writes past the page cache: the kernel may not do what it was asked for.
@@ -118,30 +119,32 @@ impl LoopDevice {
     }
 }
 
-/// Takes off device `number` what it, or who had its number before, was limited to.
+/// Removes the limits of device `number`, also those of an earlier device with that number.
 pub fn clear_limits(number: u32) {
-    text_of(Path::new("/sys/block").join(name(number)).join("dev")).iter().for_each(|device| clear_rules_of(device));
+    text_of(Path::new("/sys/block").join(device_name(number)).join("dev"))
+        .iter()
+        .for_each(|device| clear_rules_of(device));
 }
 
 /// The devices whose backing file is `image`.
-pub fn attached_to(image: Backing) -> Vec<u32> {
+pub fn attached_to(image: BackingFile) -> Vec<u32> {
     let blocks = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let names = blocks.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let numbers = names.filter_map(|name| name.strip_prefix("loop")?.parse().ok());
-    numbers.filter(|number| backing(*number) == Some(image)).collect()
+    numbers.filter(|number| backing_file(*number) == Some(image)).collect()
 }
 
 /// Whether the block device of that name is a loop device on `image`.
-pub fn is_on(device: &str, image: Backing) -> bool {
+pub fn is_backed_by(device: &str, image: BackingFile) -> bool {
     let number = device.strip_prefix("loop").and_then(|number| number.parse().ok());
-    number.is_some_and(|number| backing(number) == Some(image))
+    number.is_some_and(|number| backing_file(number) == Some(image))
 }
 
-/// Detaches device `number` from `image`, where it still is on it.
-pub fn detach(number: u32, image: Backing) -> Result<(), TargetError> {
+/// Detaches device `number` from `image`, if it is still on it.
+pub fn detach_device(number: u32, image: BackingFile) -> Result<(), TargetError> {
     let path = device_path(number);
     let device = File::from(open(&path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).trying("open", &path)?);
-    if status(&device).is_none_or(|info| backing_of(&info) != image) {
+    if read_status(&device).is_none_or(|info| backing_of(&info) != image) {
         return Ok(());
     }
     // SAFETY: the request takes no argument.
@@ -155,28 +158,28 @@ pub fn detach(number: u32, image: Backing) -> Result<(), TargetError> {
 }
 
 /// What device `number` is on. Only devices that sysfs shows as attached are opened.
-fn backing(number: u32) -> Option<Backing> {
-    Path::new("/sys/block").join(name(number)).join("loop").exists().then_some(())?;
+fn backing_file(number: u32) -> Option<BackingFile> {
+    Path::new("/sys/block").join(device_name(number)).join("loop").exists().then_some(())?;
     let device = File::from(open(device_path(number), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?);
-    status(&device).map(|info| backing_of(&info))
+    read_status(&device).map(|info| backing_of(&info))
 }
 
-fn backing_of(info: &LoopInfo) -> Backing {
+fn backing_of(info: &LoopInfo) -> BackingFile {
     // The kernel gives a device number in its own encoding; rustix has that of the C library.
     let (major, minor) = ((info.device >> 8) & 0xfff, (info.device & 0xff) | ((info.device >> 12) & 0xfff00));
-    Backing { device: makedev(major as u32, minor as u32), inode: info.inode }
+    BackingFile { device: makedev(major as u32, minor as u32), inode: info.inode }
 }
 
-fn status(device: &File) -> Option<LoopInfo> {
-    let mut info = unset();
+fn read_status(device: &File) -> Option<LoopInfo> {
+    let mut info = empty_info();
     // SAFETY: the request fills the struct that the pointer leads to, which is of the kernel's layout.
     let done = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64, &raw mut info) };
     (done == 0).then_some(info)
 }
 
-fn configure(device: &File, image: RawFd, block_bytes: u32, direct: bool) -> io::Result<()> {
+fn configure_device(device: &File, image: RawFd, block_bytes: u32, direct: bool) -> io::Result<()> {
     let direct = if direct { LO_FLAGS_DIRECT_IO } else { 0 };
-    let info = LoopInfo { flags: LO_FLAGS_AUTOCLEAR | direct, ..unset() };
+    let info = LoopInfo { flags: LO_FLAGS_AUTOCLEAR | direct, ..empty_info() };
     let config = LoopConfig { fd: image as u32, block_bytes, info, reserved: [0; 8] };
     // SAFETY: the request reads the struct that the pointer leads to, which is of the kernel's layout.
     match unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE, &raw const config) } {
@@ -185,7 +188,7 @@ fn configure(device: &File, image: RawFd, block_bytes: u32, direct: bool) -> io:
     }
 }
 
-fn unset() -> LoopInfo {
+fn empty_info() -> LoopInfo {
     LoopInfo {
         device: 0,
         inode: 0,
@@ -203,12 +206,12 @@ fn unset() -> LoopInfo {
     }
 }
 
-fn name(number: u32) -> String {
+fn device_name(number: u32) -> String {
     format!("loop{number}")
 }
 
 fn device_path(number: u32) -> PathBuf {
-    Path::new("/dev").join(name(number))
+    Path::new("/dev").join(device_name(number))
 }
 
 #[cfg(test)]

@@ -9,18 +9,18 @@
 //!   a file system below that marks such extents pays for that when a block is written first. Data is made before it is
 //!   measured, so this concerns what grows during the run.
 //! - The loop device reads and writes past the page cache if the file system below can: what is read twice would come from a
-//!   cache that no device has. If it cannot, the fact `fs.loop_direct` says so.
+//!   cache that no device has. If it cannot, the fact `fs.loop_direct` is `no`.
 //! - The image is in a data directory whose manifest names it and its mount point. However the process ends, the next start
 //!   unmounts what is mounted there from that image, and nothing else.
 
 mod kinds;
 mod loop_device;
 
-use crate::data_dir::{DataDir, VolumeNames, inside};
+use crate::data_dir::{DataDir, VolumeNames, path_inside};
 use crate::error::{IoContext, TargetError, shown};
-use crate::filesystem::{self, Alignment, direct_alignment};
+use crate::filesystem::{self, DirectAlignment, direct_alignment};
 use crate::machine::yes_or_no;
-use loop_device::{Backing, LoopDevice};
+use loop_device::{BackingFile, LoopDevice};
 use model::{Bytes, Fact, FileSystem, FileSystemSpec};
 use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate, open};
 use rustix::io::Errno;
@@ -30,11 +30,11 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 pub use kinds::image_for;
 
-/// Where programs of root are. The search path of who calls may lead anywhere.
+/// The directories of root's programs. The caller's search path may lead anywhere.
 const PROGRAM_DIRS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin"];
 const BLOCK_LEAST: u32 = 512;
 /// The largest block that all file systems here take.
@@ -43,7 +43,7 @@ const BLOCK_MOST: u32 = 4096;
 /// A file system of plimsoll's own. Unmounted and removed by [`Volume::remove`] or when it is dropped.
 #[derive(Debug)]
 pub struct Volume {
-    /// Removing it unmounts and detaches first: see [`release`].
+    /// Removing it unmounts and detaches first: see [`release_volume`].
     dir: DataDir,
     mount_point: PathBuf,
     device: String,
@@ -57,12 +57,14 @@ impl Volume {
     /// If this machine cannot, with what is missing. Nothing is left behind then.
     pub fn make(parent: &Path, kind: FileSystem, size: Bytes, seed: u64) -> Result<Volume, TargetError> {
         let mut dir = DataDir::create(parent, &format!("fs={kind} fs_size={size}"), seed)?;
-        let names = dir.own_volume(release)?;
-        let image_path = dir.inside(&names.image);
-        let image = allocate(&image_path, size)?;
-        let device = attach(&image)?;
-        let made_by = format(kind, &device)?;
-        mount_on(kind, &device, &dir.inside(&names.mount_point))?;
+        let names = dir.own_volume(release_volume)?;
+        let image_path = dir.path_inside(&names.image);
+        let image = allocate_image(&image_path, size)?;
+        // From here on the device clears itself if plimsoll dies, and after the mount when that goes: no step needs an undo of its
+        // own.
+        let device = attach_device(&image)?;
+        let made_by = make_file_system(kind, &device)?;
+        mount_on(kind, &device, &dir.path_inside(&names.mount_point))?;
         let mut facts = vec![
             Fact::new("fs.image_bytes", size.0.to_string()),
             Fact::new("fs.loop_direct", yes_or_no(device.is_direct())),
@@ -95,15 +97,15 @@ impl Volume {
 }
 
 /// Refuses a file system that this machine cannot make, or that is too small for `data`, before anything is written.
-pub fn check(spec: &FileSystemSpec, data: Bytes) -> Result<(), TargetError> {
+pub fn check_spec(spec: &FileSystemSpec, data: Bytes) -> Result<(), TargetError> {
     let FileSystemSpec { kind, size } = *spec;
     if !rustix::process::geteuid().is_root() {
         return Err(TargetError::Unsupported(format!(
             "fs = `{kind}` needs root, to mount it; run as root, or mount one yourself and use it with `--dir`"
         )));
     }
-    program(kind)?;
-    let needs = if data == Bytes(0) { kinds::least(kind) } else { image_for(kind, data) };
+    find_program(kind)?;
+    let needs = if data == Bytes(0) { kinds::smallest_image(kind) } else { image_for(kind, data) };
     match size {
         Some(size) if size < needs => Err(TargetError::Unsupported(format!(
             "fs_size = `{size}` is too small for `{kind}` with data of {data}: use at least {needs}, or `auto`"
@@ -113,7 +115,7 @@ pub fn check(spec: &FileSystemSpec, data: Bytes) -> Result<(), TargetError> {
 }
 
 /// The image, allocated in full.
-fn allocate(path: &Path, size: Bytes) -> Result<File, TargetError> {
+fn allocate_image(path: &Path, size: Bytes) -> Result<File, TargetError> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let image = File::from(open(path, flags, Mode::from_raw_mode(0o600)).trying("create", path)?);
     match fallocate(&image, FallocateFlags::empty(), 0, size.0) {
@@ -127,33 +129,35 @@ fn allocate(path: &Path, size: Bytes) -> Result<File, TargetError> {
 }
 
 /// A loop device with blocks that the file system below can move past the page cache.
-fn attach(image: &File) -> Result<LoopDevice, TargetError> {
+fn attach_device(image: &File) -> Result<LoopDevice, TargetError> {
     match direct_alignment(image) {
-        Alignment::Direct { offset_align, .. } if offset_align <= BLOCK_MOST => {
+        DirectAlignment::Direct { offset_align, .. } if offset_align <= BLOCK_MOST => {
             LoopDevice::attach(image, offset_align.max(BLOCK_LEAST), true)
         }
         _ => LoopDevice::attach(image, BLOCK_LEAST, false),
     }
 }
 
-/// Makes the file system and says by what. The program gets a process group of its own: Ctrl-C is for plimsoll, which removes
+/// Makes the file system and returns the version of the program that did. The program gets a process group of its own: Ctrl-C is for plimsoll, which removes
 /// what is half made.
-fn format(kind: FileSystem, device: &LoopDevice) -> Result<String, TargetError> {
-    let program = program(kind)?;
-    let maker = kinds::maker(kind);
-    let run = |arguments: &[&str]| {
-        let mut command = Command::new(&program);
-        command.args(arguments).env_clear().env("PATH", PROGRAM_DIRS.join(":")).env("LC_ALL", "C");
-        command.stdin(Stdio::null()).process_group(0).output().trying("run", &program)
-    };
+fn make_file_system(kind: FileSystem, device: &LoopDevice) -> Result<String, TargetError> {
+    let program = find_program(kind)?;
+    let maker = kinds::maker_of(kind);
     let path = device.path();
-    let made = run(&[maker.arguments, &[path.to_str().expect("a device has a plain name")]].concat())?;
+    let arguments = [maker.arguments, &[path.to_str().expect("a device has a plain name")]].concat();
+    let made = run_program(&program, &arguments)?;
     if !made.status.success() {
         let said = first_line(&made.stderr);
         return Err(TargetError::Failed(format!("`{}` failed on `{}`: {said}", shown(&program), shown(&path))));
     }
-    let version = run(&[maker.version])?;
+    let version = run_program(&program, &[maker.version])?;
     Ok(first_line(&[version.stdout, version.stderr].concat()))
+}
+
+fn run_program(program: &Path, arguments: &[&str]) -> Result<Output, TargetError> {
+    let mut command = Command::new(program);
+    command.args(arguments).env_clear().env("PATH", PROGRAM_DIRS.join(":")).env("LC_ALL", "C");
+    command.stdin(Stdio::null()).process_group(0).output().trying("run", program)
 }
 
 fn first_line(text: &[u8]) -> String {
@@ -162,8 +166,8 @@ fn first_line(text: &[u8]) -> String {
     line.chars().filter(|c| !c.is_control()).collect()
 }
 
-fn program(kind: FileSystem) -> Result<PathBuf, TargetError> {
-    let maker = kinds::maker(kind);
+fn find_program(kind: FileSystem) -> Result<PathBuf, TargetError> {
+    let maker = kinds::maker_of(kind);
     let found = PROGRAM_DIRS.iter().map(|dir| Path::new(dir).join(maker.program)).find(|path| path.is_file());
     found.ok_or_else(|| {
         TargetError::Unsupported(format!(
@@ -177,7 +181,7 @@ fn program(kind: FileSystem) -> Result<PathBuf, TargetError> {
 /// because something was read is no part of the load.
 fn mount_on(kind: FileSystem, device: &LoopDevice, mount_point: &Path) -> Result<(), TargetError> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME;
-    let options = kinds::options(kind);
+    let options = kinds::mount_options(kind);
     let data = CString::new(options.as_str()).expect("options have no null character");
     match mount(device.path(), mount_point, kind.name(), flags, data.as_c_str()) {
         Err(Errno::NODEV) => {
@@ -196,33 +200,33 @@ fn mount_on(kind: FileSystem, device: &LoopDevice, mount_point: &Path) -> Result
     }
 }
 
-/// Unmounts and detaches what stands on the image of the data directory `locked`: at its end, or where its process was killed.
+/// Unmounts and detaches the volume in the data directory `locked`: at its end, or after its process was killed.
 ///
 /// # Errors
 /// If something else is mounted there, which stays.
-pub fn release(locked: &File, names: &VolumeNames) -> Result<(), TargetError> {
-    let image = fs::symlink_metadata(inside(locked, &names.image)).ok().filter(|image| image.is_file());
-    let image = image.map(|image| Backing::from_metadata(&image));
+pub fn release_volume(locked: &File, names: &VolumeNames) -> Result<(), TargetError> {
+    let image = fs::symlink_metadata(path_inside(locked, &names.image)).ok().filter(|image| image.is_file());
+    let image = image.map(|image| BackingFile::from_metadata(&image));
     let dir = Path::new("/proc/self/fd").join(locked.as_raw_fd().to_string());
     let mount_point = fs::read_link(&dir).trying("look at", &dir)?.join(&names.mount_point);
     // A device clears itself when it is unmounted; what it was limited to would stay, for the next that gets its number.
     image.iter().flat_map(|image| loop_device::attached_to(*image)).for_each(loop_device::clear_limits);
-    unmount_from(&mount_point, &inside(locked, &names.mount_point), image)?;
+    unmount_from(&mount_point, &path_inside(locked, &names.mount_point), image)?;
     let Some(image) = image else { return Ok(()) };
-    loop_device::attached_to(image).into_iter().try_for_each(|number| loop_device::detach(number, image))
+    loop_device::attached_to(image).into_iter().try_for_each(|number| loop_device::detach_device(number, image))
 }
 
-/// Unmounts what is mounted from `image` at `mount_point`, reached by `way`, which nobody can put a symlink into.
-fn unmount_from(mount_point: &Path, way: &Path, image: Option<Backing>) -> Result<(), TargetError> {
-    let mounts = filesystem::mounts().trying("read", "/proc/self/mountinfo")?;
+/// Unmounts what is mounted from `image` at `mount_point`, reached by `way`, into which no symlink can be put.
+fn unmount_from(mount_point: &Path, way: &Path, image: Option<BackingFile>) -> Result<(), TargetError> {
+    let mounts = filesystem::read_mounts().trying("read", "/proc/self/mountinfo")?;
     for mounted in mounts.iter().rev().filter(|mounted| mounted.mount_point == mount_point) {
         let device = Path::new(&mounted.source).strip_prefix("/dev").ok().and_then(Path::to_str);
-        if !device.zip(image).is_some_and(|(device, image)| loop_device::is_on(device, image)) {
+        if !device.zip(image).is_some_and(|(device, image)| loop_device::is_backed_by(device, image)) {
             let text = format!("`{}` has something else mounted on it; it was left", shown(mount_point));
             return Err(TargetError::Unsafe(text));
         }
         match unmount(way, UnmountFlags::NOFOLLOW) {
-            // Somebody looks into it, or a client is still blocked in it: it goes when they do.
+            // Another process looks into it, or a client is still blocked in it: it goes when they do.
             Err(Errno::BUSY) => unmount(way, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH),
             done => done,
         }
@@ -245,7 +249,7 @@ mod tests {
         let volume = Volume::make(parent.path(), FileSystem::Ext4 { barrier: true }, Bytes::from_mib(32), 1).unwrap();
         let (at, device) = (volume.mount_point().canonicalize().unwrap(), volume.device().to_owned());
         fs::write(at.join("data"), b"x").unwrap();
-        let is_mounted = || filesystem::mounts().unwrap().iter().any(|mount| mount.mount_point == at);
+        let is_mounted = || filesystem::read_mounts().unwrap().iter().any(|mount| mount.mount_point == at);
         assert!(is_mounted() && device.starts_with("loop"), "{device}");
         let allocated = rustix::fs::stat(at.parent().unwrap().join("image")).unwrap().st_blocks as u64 * 512;
         assert!(allocated >= 32 << 20, "nothing that makes a file system makes holes in its image: {allocated}");

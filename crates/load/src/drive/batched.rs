@@ -1,20 +1,20 @@
-//! Several operations under way on one thread. Two clock reads a batch: one when it is submitted, one when completions were
+//! Several operations in flight on one thread. Two clock reads a batch: one when it is submitted, one when completions were
 //! taken. A service time is therefore an upper bound, too long by at most the time between two looks at the completions, and
-//! that holds the submission of a whole batch. With [`Stamp::Each`] every operation is a batch of its own.
-//! What a driver looks at after a batch (`settle`) is in no time of that batch, and delays the look for the next.
+//! which includes the submission of a batch. With [`StampMode::Each`] every operation is a batch of its own.
+//! What a driver looks at after a batch (`check_outcome`) is in no time of that batch, and delays the look for the next.
 //!
-//! Where each slot is a client ([`Supply::SLOTS_ARE_CLIENTS`]) it thinks by itself, and the one that has waited longest for work
+//! If each slot is a client ([`OpSupply::SLOTS_ARE_CLIENTS`]) it thinks by itself, and the one that has waited longest for work
 //! is the next to get some. Otherwise it is the slot that was used last, whose memory is still in the caches.
 
-use super::{BatchDriver, Done, PATIENCE, Stamp, wait_for_arrival, wait_for_start};
+use super::{BatchDriver, FinishedOp, PATIENCE, StampMode, wait_for_arrival, wait_for_start};
 use crate::clock::Clock;
 use crate::recorder::Recorder;
-use crate::schedule::{Admit, Schedule, Stop, StopReason};
-use crate::source::Supply;
+use crate::schedule::{Admission, Schedule, Stop, StopReason};
+use crate::source::OpSupply;
 use model::{Arrival, Completion, Nanos, OnError, Op, OpKind, Outcome, Tick};
 use std::collections::VecDeque;
 
-/// What is remembered of an operation under way.
+/// What is remembered of an operation in flight.
 #[derive(Clone, Copy)]
 struct OpInFlight {
     kind: OpKind,
@@ -45,13 +45,13 @@ struct Slots {
     done_admitting: bool,
 }
 
-/// Performs the phase of `schedule` with `driver`, keeping up to its depth under way.
-pub fn run_batched<D: BatchDriver, C: Clock, S: Supply<D::Op>>(
+/// Performs the phase of `schedule` with `driver`, keeping up to its depth in flight.
+pub fn run_batched<D: BatchDriver, C: Clock, S: OpSupply<D::Op>>(
     schedule: &Schedule,
     clock: &C,
     source: &mut S,
     driver: &mut D,
-    stamp: Stamp,
+    stamp: StampMode,
     recorder: &mut Recorder,
     stop: &Stop,
 ) {
@@ -59,8 +59,9 @@ pub fn run_batched<D: BatchDriver, C: Clock, S: Supply<D::Op>>(
         return;
     }
     let mut slots = Slots::new(driver.depth(), stamp, S::SLOTS_ARE_CLIENTS);
-    let mut finished: Vec<Done> = Vec::with_capacity(driver.depth() as usize);
+    let mut finished: Vec<FinishedOp> = Vec::with_capacity(driver.depth() as usize);
     let mut now = clock.now();
+    // One time serves as the end of a batch and as the moment of the next admissions: two clock reads a batch in all.
     loop {
         slots.done_admitting |= stop.reason().is_some();
         slots.admit_all(schedule, now, source, driver, recorder);
@@ -73,17 +74,19 @@ pub fn run_batched<D: BatchDriver, C: Clock, S: Supply<D::Op>>(
                 _ => return,
             }
         }
-        let patience = slots.patience(now);
+        // The timeout comes before the stamp, so that working it out is in no operation's time.
+        let completion_timeout = slots.completion_timeout(now);
         slots.stamp_fresh(clock.now());
-        driver.submit_and_wait(patience, &mut finished);
+        driver.submit_and_wait(completion_timeout, &mut finished);
         now = clock.now();
         for done in finished.drain(..) {
-            let outcome = driver.settle(&done);
-            let was = slots.release(done.slot, now, schedule.think);
+            let outcome = driver.check_outcome(&done);
+            let was = slots.release_slot(done.slot, now, schedule.think);
             let intended = was.intended.unwrap_or(was.started);
             let completion = Completion { kind: was.kind, intended, started: was.started, finished: now, outcome };
             recorder.record(&completion, was.late);
             if let Outcome::Failed(class) = outcome {
+                // A failure is reported under the number of the client that had it.
                 let client = if S::SLOTS_ARE_CLIENTS { done.slot } else { 0 };
                 recorder.report_failure_of(client, class, now, || driver.describe_failure());
                 if schedule.on_error == OnError::Stop {
@@ -99,7 +102,7 @@ pub fn run_batched<D: BatchDriver, C: Clock, S: Supply<D::Op>>(
 }
 
 impl Slots {
-    fn new(depth: u32, stamp: Stamp, in_turn: bool) -> Slots {
+    fn new(depth: u32, stamp: StampMode, in_turn: bool) -> Slots {
         let empty = OpInFlight { kind: OpKind(0), intended: None, started: Tick(0), late: false };
         Slots {
             free: (0..depth).rev().collect(),
@@ -109,8 +112,8 @@ impl Slots {
             busy: 0,
             fresh: Vec::with_capacity(depth as usize),
             fresh_max: match stamp {
-                Stamp::Batch => depth as usize,
-                Stamp::Each => 1,
+                StampMode::Batch => depth as usize,
+                StampMode::Each => 1,
             },
             held: None,
             done_admitting: false,
@@ -119,7 +122,7 @@ impl Slots {
 
     /// Fills the free slots with what may start at `now`.
     #[inline]
-    fn admit_all<D: BatchDriver, S: Supply<D::Op>>(
+    fn admit_all<D: BatchDriver, S: OpSupply<D::Op>>(
         &mut self,
         schedule: &Schedule,
         now: Tick,
@@ -131,32 +134,34 @@ impl Slots {
         while !self.done_admitting && self.has_room() {
             let Some(slot) = self.next_free(source) else { return };
             let (intended, late) = match self.held.take() {
-                // It was to fall due later than the schedule, ended meanwhile, goes on.
+                // The schedule was ended meanwhile, before this arrival falls due.
                 Some(arrival) if arrival.intended >= schedule.end() => return self.done_admitting = true,
                 Some(arrival) if arrival.intended <= now => {
-                    recorder.woke(now.since(arrival.intended));
+                    recorder.record_lag(now.since(arrival.intended));
                     (Some(arrival.intended), false)
                 }
                 Some(arrival) => return self.held = Some(arrival),
                 None => match schedule.admit(now) {
-                    Admit::AtOnce => (None, false),
-                    Admit::Due(arrival) => (Some(arrival.intended), true),
-                    Admit::NotBefore(arrival) => return self.held = Some(arrival),
-                    Admit::Done => return self.done_admitting = true,
+                    Admission::AtOnce => (None, false),
+                    Admission::Due(arrival) => (Some(arrival.intended), true),
+                    Admission::NotBefore(arrival) => return self.held = Some(arrival),
+                    Admission::Done => return self.done_admitting = true,
                 },
             };
-            let op = source.take(slot);
+            let op = source.take_op(slot);
+            // The slot of `next_free`, which is still the last of the free ones.
             self.free.pop_back();
             self.in_flight[slot as usize] = OpInFlight { kind: op.kind(), intended, started: Tick(0), late };
             self.busy += 1;
+            // Its start is stamped when the batch is submitted: until then it only waits for its neighbours.
             self.fresh.push(slot);
-            driver.push(slot, op);
+            driver.push_op(slot, op);
         }
     }
 
-    /// The free slot whose turn it is; those with nothing more to do are free no longer.
+    /// The free slot to use next. Slots whose clients have no operations left are taken off the list.
     #[inline]
-    fn next_free<O>(&mut self, source: &mut impl Supply<O>) -> Option<u32> {
+    fn next_free<O>(&mut self, source: &mut impl OpSupply<O>) -> Option<u32> {
         loop {
             let slot = *self.free.back()?;
             if source.has_more(slot) {
@@ -197,7 +202,7 @@ impl Slots {
 
     /// The operation of `slot` ended at `now`; its client thinks before it is free again.
     #[inline]
-    fn release(&mut self, slot: u32, now: Tick, think: Nanos) -> OpInFlight {
+    fn release_slot(&mut self, slot: u32, now: Tick, think: Nanos) -> OpInFlight {
         self.busy -= 1;
         match think {
             Nanos(0) => self.put_back(slot),
@@ -206,15 +211,15 @@ impl Slots {
         self.in_flight[slot as usize]
     }
 
-    /// When the next operation can start, where nothing but time is in its way.
+    /// When the next operation can start, if it waits for time only.
     fn next_start(&self) -> Option<Tick> {
         let held = self.held.filter(|_| !self.free.is_empty()).map(|arrival| arrival.intended);
         held.or(self.thinking.front().map(|(until, _)| *until))
     }
 
-    /// How long a wait for completions may take: until the next operation that a slot could start; no time where that waits for
-    /// nothing but the submission of those before it.
-    fn patience(&self, now: Tick) -> Nanos {
+    /// How long a wait for completions may take: until the next operation that a slot could start; no time if that operation waits
+    /// only for the submission of those before it.
+    fn completion_timeout(&self, now: Tick) -> Nanos {
         match self.next_start() {
             _ if !self.free.is_empty() && !self.has_room() => Nanos(0),
             Some(at) => at.since(now).min(PATIENCE),

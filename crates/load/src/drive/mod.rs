@@ -1,9 +1,9 @@
 //! The loops that perform operations, and the drivers they perform them through.
 //!
 //! In: a schedule, a clock, a source of operations, a driver, a recorder. Out: everything due in the phase is performed and
-//! recorded. Limits: a loop returns only between operations; who calls it must bound the time of one operation.
+//! recorded. Limits: a loop returns only between operations; the caller must bound the time of one operation.
 //!
-//! `sync` performs one operation at a time; `batched` keeps several under way on one thread.
+//! `sync` performs one operation at a time; `batched` keeps several in flight on one thread.
 
 mod batched;
 mod sync;
@@ -26,19 +26,19 @@ pub trait Driver: Send + 'static {
     fn open(&mut self) -> Result<(), String> {
         Ok(())
     }
-    /// Called before `started` is taken: makes what [`Driver::execute`] moves. Neither allocates nor logs.
+    /// Called before `started` is taken: makes what [`Driver::execute_op`] moves. Neither allocates nor logs.
     #[inline]
-    fn prepare(&mut self, _: &Self::Op) {}
+    fn prepare_op(&mut self, _: &Self::Op) {}
     /// Performs `op` and returns when it is done. Neither allocates nor logs.
-    fn execute(&mut self, op: &Self::Op) -> Outcome;
-    /// Called after `finished` was taken: looks at what was moved, and says how the operation counts.
+    fn execute_op(&mut self, op: &Self::Op) -> Outcome;
+    /// Called after `finished` was taken: looks at what was moved, and decides how the operation counts.
     #[inline]
-    fn settle(&mut self, _: &Self::Op, outcome: Outcome) -> Outcome {
+    fn check_outcome(&mut self, _: &Self::Op, outcome: Outcome) -> Outcome {
         outcome
     }
     /// What happened at the last failure, for people.
     fn describe_failure(&self) -> String;
-    /// Whether the last failure was the end: the load stops then, whatever becomes of other failures.
+    /// Whether the last failure was the end: the load stops then, whatever `on_error` is.
     fn is_over(&self) -> bool {
         false
     }
@@ -46,37 +46,37 @@ pub trait Driver: Send + 'static {
 
 /// One operation that a [`BatchDriver`] has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct FinishedOp {
     /// The slot it was pushed with.
     pub slot: u32,
     /// How it ended.
     pub outcome: Outcome,
 }
 
-/// Keeps several operations under way on one thread.
+/// Keeps several operations in flight on one thread.
 pub trait BatchDriver: Send + 'static {
     /// The family of operations.
     type Op: Op;
-    /// How many operations may be under way at once. Slots are numbered from 0 to it.
+    /// How many operations may be in flight at once. Slots are numbered from 0 to it.
     fn depth(&self) -> u32;
     /// Called once on the client's own thread before its first operation. An error ends the point.
     fn open(&mut self) -> Result<(), String> {
         Ok(())
     }
     /// Takes `op` to be started by the next [`BatchDriver::submit_and_wait`].
-    fn push(&mut self, slot: u32, op: &Self::Op);
+    fn push_op(&mut self, slot: u32, op: &Self::Op);
     /// Starts what was pushed, waits until at least one operation is done or `timeout` is over, and appends all that are
     /// done. With a timeout of zero it does not wait.
-    fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>);
-    /// Called after the time of `done` was taken, and before its slot is used again: looks at what was moved, and says how
-    /// the operation counts.
+    fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<FinishedOp>);
+    /// Called after the time of `done` was taken, and before its slot is used again: looks at what was moved, and
+    /// decides how the operation counts.
     #[inline]
-    fn settle(&mut self, done: &Done) -> Outcome {
+    fn check_outcome(&mut self, done: &FinishedOp) -> Outcome {
         done.outcome
     }
     /// What happened at the last failure, for people.
     fn describe_failure(&self) -> String;
-    /// Whether a failure was the end: the load stops then, whatever becomes of other failures.
+    /// Whether a failure was the end: the load stops then, whatever `on_error` is.
     fn is_over(&self) -> bool {
         false
     }
@@ -84,18 +84,18 @@ pub trait BatchDriver: Send + 'static {
 
 /// Which operations share a look at the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stamp {
+pub enum StampMode {
     /// All that are submitted together, and all whose completions are found together: the cheapest.
     Batch,
     /// None: each operation is submitted alone, and completions are looked for after each.
     Each,
 }
 
-/// The longest wait before a loop looks whether it was told to stop.
+/// The longest wait before a loop looks for a request to stop.
 const PATIENCE: Nanos = Nanos::from_millis(100);
 
-/// Waits for `at`; `false` where the load was told to stop meanwhile.
-fn wait(clock: &impl Clock, stop: &Stop, at: Tick) -> bool {
+/// Waits for `at`; `false` if the load is to stop meanwhile.
+fn wait_unless_stopped(clock: &impl Clock, stop: &Stop, at: Tick) -> bool {
     loop {
         if stop.reason().is_some() {
             return false;
@@ -108,7 +108,7 @@ fn wait(clock: &impl Clock, stop: &Stop, at: Tick) -> bool {
     }
 }
 
-/// Waits for an arrival; `false` where the load was told to stop meanwhile, or the schedule ended before it: then it never falls due.
+/// Waits for an arrival; `false` if the load is to stop meanwhile, or the schedule ended before it: then it never falls due.
 fn wait_for_arrival(clock: &impl Clock, stop: &Stop, schedule: &Schedule, due: Tick) -> bool {
     loop {
         if stop.reason().is_some() || due >= schedule.end() {
@@ -123,16 +123,16 @@ fn wait_for_arrival(clock: &impl Clock, stop: &Stop, schedule: &Schedule, due: T
 }
 
 /// Waits for `at` or the end of the schedule, which may come meanwhile.
-fn think(clock: &impl Clock, stop: &Stop, schedule: &Schedule, at: Tick) {
+fn think_until(clock: &impl Clock, stop: &Stop, schedule: &Schedule, at: Tick) {
     let mut now = clock.now();
-    while now < at.min(schedule.end()) && wait(clock, stop, at.min(schedule.end()).min(now + PATIENCE)) {
+    while now < at.min(schedule.end()) && wait_unless_stopped(clock, stop, at.min(schedule.end()).min(now + PATIENCE)) {
         now = clock.now();
     }
 }
 
-/// Waits for the phase to begin; `false` where the load was told to stop meanwhile.
+/// Waits for the phase to begin; `false` if the load is to stop meanwhile.
 fn wait_for_start(clock: &impl Clock, stop: &Stop, schedule: &Schedule) -> bool {
-    wait(clock, stop, schedule.start)
+    wait_unless_stopped(clock, stop, schedule.start)
 }
 
 #[cfg(test)]
@@ -150,7 +150,7 @@ mod tests {
 
     struct AnyOp;
     impl Workload<IoOp> for AnyOp {
-        fn fill(&mut self, ops: &mut [IoOp]) {
+        fn fill_ops(&mut self, ops: &mut [IoOp]) {
             ops.fill(IoOp::default());
         }
     }
@@ -162,7 +162,7 @@ mod tests {
     }
     impl Driver for Stalling {
         type Op = IoOp;
-        fn execute(&mut self, _: &IoOp) -> Outcome {
+        fn execute_op(&mut self, _: &IoOp) -> Outcome {
             self.done += 1;
             let stalls = self.done.is_multiple_of(10_000);
             self.clock.advance(if stalls { Nanos::from_millis(200) } else { Nanos::from_micros(100) });
@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    /// Finishes everything under way, oldest first, `together` at a time, 0.1 ms after it was asked to wait.
+    /// Finishes everything in flight, oldest first, `together` at a time, 0.1 ms after it was asked to wait.
     struct Ring {
         clock: Arc<SimClock>,
         in_flight: std::collections::VecDeque<u32>,
@@ -184,16 +184,16 @@ mod tests {
         fn depth(&self) -> u32 {
             8
         }
-        fn push(&mut self, slot: u32, _: &IoOp) {
+        fn push_op(&mut self, slot: u32, _: &IoOp) {
             self.in_flight.push_back(slot);
         }
-        fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>) {
+        fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<FinishedOp>) {
             if timeout == Nanos(0) {
                 return;
             }
             self.clock.advance(Nanos::from_micros(100));
             let n = self.together.min(self.in_flight.len());
-            done.extend(self.in_flight.drain(..n).map(|slot| Done { slot, outcome: Outcome::Ok { bytes: 1 } }));
+            done.extend(self.in_flight.drain(..n).map(|slot| FinishedOp { slot, outcome: Outcome::Ok { bytes: 1 } }));
         }
         fn describe_failure(&self) -> String {
             String::new()
@@ -210,13 +210,13 @@ mod tests {
         fn depth(&self) -> u32 {
             8
         }
-        fn push(&mut self, slot: u32, _: &IoOp) {
+        fn push_op(&mut self, slot: u32, _: &IoOp) {
             self.pushed.push(slot);
         }
-        fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>) {
+        fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<FinishedOp>) {
             let submitting = Nanos::from_micros(100 * self.pushed.len() as u64);
             self.clock.advance(if self.pushed.is_empty() { timeout } else { submitting });
-            done.extend(self.pushed.drain(..).map(|slot| Done { slot, outcome: Outcome::Ok { bytes: 1 } }));
+            done.extend(self.pushed.drain(..).map(|slot| FinishedOp { slot, outcome: Outcome::Ok { bytes: 1 } }));
         }
         fn describe_failure(&self) -> String {
             String::new()
@@ -240,14 +240,14 @@ mod tests {
     }
     impl Driver for Checking {
         type Op = IoOp;
-        fn prepare(&mut self, _: &IoOp) {
+        fn prepare_op(&mut self, _: &IoOp) {
             self.clock.advance(Nanos::from_millis(1));
         }
-        fn execute(&mut self, _: &IoOp) -> Outcome {
+        fn execute_op(&mut self, _: &IoOp) -> Outcome {
             self.clock.advance(Nanos::from_micros(100));
             Outcome::Ok { bytes: 1 }
         }
-        fn settle(&mut self, _: &IoOp, _: Outcome) -> Outcome {
+        fn check_outcome(&mut self, _: &IoOp, _: Outcome) -> Outcome {
             self.look()
         }
         fn describe_failure(&self) -> String {
@@ -259,14 +259,14 @@ mod tests {
         fn depth(&self) -> u32 {
             1
         }
-        fn push(&mut self, _: u32, _: &IoOp) {
+        fn push_op(&mut self, _: u32, _: &IoOp) {
             self.clock.advance(Nanos::from_millis(1));
         }
-        fn submit_and_wait(&mut self, _: Nanos, done: &mut Vec<Done>) {
+        fn submit_and_wait(&mut self, _: Nanos, done: &mut Vec<FinishedOp>) {
             self.clock.advance(Nanos::from_micros(100));
-            done.push(Done { slot: 0, outcome: Outcome::Ok { bytes: 1 } });
+            done.push(FinishedOp { slot: 0, outcome: Outcome::Ok { bytes: 1 } });
         }
-        fn settle(&mut self, _: &Done) -> Outcome {
+        fn check_outcome(&mut self, _: &FinishedOp) -> Outcome {
             self.look()
         }
         fn describe_failure(&self) -> String {
@@ -312,9 +312,15 @@ mod tests {
         let schedule = Schedule::new(Phase::Run, Tick(0), Nanos::from_secs(seconds), None, &pacing, 1)
             .with_on_error(OnError::Count);
         let mut recorder = Recorder::new(0, 1, Nanos::from_secs(1), out);
-        recorder.begin(&schedule);
-        perform(&schedule, &clock, &mut OpSource::of(Box::new(AnyOp), 64, None), &mut recorder, &Stop::default());
-        recorder.end();
+        recorder.begin_phase(&schedule);
+        perform(
+            &schedule,
+            &clock,
+            &mut OpSource::from_workload(Box::new(AnyOp), 64, None),
+            &mut recorder,
+            &Stop::default(),
+        );
+        recorder.end_phase();
         drop(recorder);
         (totals(delivered), schedule)
     }
@@ -352,18 +358,18 @@ mod tests {
     /// of all are the slowest 5 % of those: p99 is 200 - 0.05 * 200 = 190 ms.
     #[test]
     fn open_loop_counts_arrivals_that_fell_due_during_a_stall() {
-        let (seen, schedule) = stalling(OPEN, 61); // 30 whole stalls
+        let (seen, schedule) = stalling(OPEN, 61); // 30 complete stalls
         assert_near(ms_at(&seen.response, 0.99), 190.0, "p99 of the response time");
         assert_near(ms_at(&seen.service, 0.999), 0.1, "p99.9 of the service time");
         assert_near(seen.late as f64, 30.0 * 2_000.0, "late arrivals");
-        assert!(schedule.offered(Tick(u64::MAX)) >= seen.ok);
+        assert!(schedule.offered_until(Tick(u64::MAX)) >= seen.ok);
     }
 
     #[test]
     fn arrivals_that_nobody_served_are_offered_all_the_same() {
         let arrivals = Arrivals::Constant { per_s: 20_000.0 };
         let (seen, schedule) = stalling(Pacing::Open { arrivals }, 10);
-        assert_eq!(schedule.offered(Tick(u64::MAX)), 200_000);
+        assert_eq!(schedule.offered_until(Tick(u64::MAX)), 200_000);
         assert_near(seen.ok as f64, 10.0 / 1.1999 * 10_000.0, "operations done");
         assert_near(seen.response.max_ns() as f64, 10e9 * (1.0 - 1.0 / 1.1999 / 2.0), "longest wait");
     }
@@ -379,7 +385,7 @@ mod tests {
     fn a_batch_keeps_its_depth_under_way() {
         let (seen, _) = run(CLOSED, 1, |schedule, clock, source, recorder, stop| {
             let mut ring = Ring { clock: clock.clone(), in_flight: Default::default(), together: 2 };
-            run_batched(schedule, clock, source, &mut ring, Stamp::Batch, recorder, stop);
+            run_batched(schedule, clock, source, &mut ring, StampMode::Batch, recorder, stop);
         });
         assert_near(seen.ok as f64, 20_000.0, "operations");
         assert_near(ms_at(&seen.response, 0.5), 0.4, "p50 of 8 under way, 2 done each 0.1 ms");
@@ -390,9 +396,9 @@ mod tests {
         let arrivals = Arrivals::Poisson { per_s: 40_000.0 };
         let (seen, schedule) = run(Pacing::Open { arrivals }, 1, |schedule, clock, source, recorder, stop| {
             let mut ring = Ring { clock: clock.clone(), in_flight: Default::default(), together: 2 };
-            run_batched(schedule, clock, source, &mut ring, Stamp::Batch, recorder, stop);
+            run_batched(schedule, clock, source, &mut ring, StampMode::Batch, recorder, stop);
         });
-        let offered = schedule.offered(Tick(u64::MAX)) as f64;
+        let offered = schedule.offered_until(Tick(u64::MAX)) as f64;
         assert_near(offered, 40_000.0, "offered");
         assert!((seen.ok as f64) < 0.52 * offered, "{} done of {offered}", seen.ok);
         assert!(seen.response.max_ns() > 400_000_000, "the wait is in the response time");
@@ -401,7 +407,7 @@ mod tests {
 
     #[test]
     fn operations_with_stamps_of_their_own_do_not_count_the_submission_of_others() {
-        for (stamp, ms) in [(Stamp::Batch, 0.8), (Stamp::Each, 0.1)] {
+        for (stamp, ms) in [(StampMode::Batch, 0.8), (StampMode::Each, 0.1)] {
             for pacing in [CLOSED, Pacing::Open { arrivals: Arrivals::Constant { per_s: 20_000.0 } }] {
                 let (seen, _) = run(pacing, 1, |schedule, clock, source, recorder, stop| {
                     let mut driver = SlowToSubmit { clock: clock.clone(), pushed: Vec::new() };
@@ -417,7 +423,7 @@ mod tests {
     fn stamps_of_their_own_keep_the_depth_under_way_all_the_same() {
         let (seen, _) = run(CLOSED, 1, |schedule, clock, source, recorder, stop| {
             let mut ring = Ring { clock: clock.clone(), in_flight: Default::default(), together: 1 };
-            run_batched(schedule, clock, source, &mut ring, Stamp::Each, recorder, stop);
+            run_batched(schedule, clock, source, &mut ring, StampMode::Each, recorder, stop);
         });
         assert_near(seen.ok as f64, 10_000.0, "operations");
         assert_near(ms_at(&seen.service, 0.5), 0.8, "p50 of 8 under way, 1 done each 0.1 ms");
@@ -431,7 +437,7 @@ mod tests {
         });
         let batched = run(CLOSED, 21, |schedule, clock, source, recorder, stop| {
             let mut driver = Checking { clock: clock.clone(), settled: 0 };
-            run_batched(schedule, clock, source, &mut driver, Stamp::Batch, recorder, stop);
+            run_batched(schedule, clock, source, &mut driver, StampMode::Batch, recorder, stop);
         });
         for (seen, _) in [sync, batched] {
             assert_near(seen.ok as f64, 5_000.0, "operations found right");
@@ -440,10 +446,10 @@ mod tests {
         }
     }
 
-    /// Operations of one client: `file` says which.
+    /// Operations of one client, with its number in `file`.
     struct OpsOf(u16);
     impl Workload<IoOp> for OpsOf {
-        fn fill(&mut self, ops: &mut [IoOp]) {
+        fn fill_ops(&mut self, ops: &mut [IoOp]) {
             ops.fill(IoOp { file: self.0, ..IoOp::default() });
         }
     }
@@ -459,17 +465,17 @@ mod tests {
         fn depth(&self) -> u32 {
             4
         }
-        fn push(&mut self, slot: u32, op: &IoOp) {
+        fn push_op(&mut self, slot: u32, op: &IoOp) {
             assert_eq!(u32::from(op.file), slot, "an operation of somebody else");
             self.in_flight.push_back((self.clock.now() + Nanos::from_micros(100), slot));
         }
-        fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<Done>) {
+        fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<FinishedOp>) {
             let (now, first) = (self.clock.now(), self.in_flight.front().map(|(at, _)| at.since(self.clock.now())));
             self.clock.advance(first.map_or(timeout, |first| first.min(timeout)));
             assert!(first.is_some() || timeout > Nanos(0) || self.clock.now() > now, "it waits for nothing");
             while let Some((_, slot)) = self.in_flight.pop_front_if(|(at, _)| *at <= self.clock.now()) {
                 self.done_of[slot as usize] += 1;
-                done.push(Done { slot, outcome: Outcome::Ok { bytes: 1 } });
+                done.push(FinishedOp { slot, outcome: Outcome::Ok { bytes: 1 } });
             }
         }
         fn describe_failure(&self) -> String {
@@ -481,10 +487,10 @@ mod tests {
     fn shared(pacing: Pacing, limits: [Option<u64>; 4]) -> (Totals, [u64; 4]) {
         let mut done_of = [0; 4];
         let (seen, _) = run(pacing, 1, |schedule, clock, _, recorder, stop| {
-            let source = |n: u16| OpSource::of(Box::new(OpsOf(n)), 64, limits[usize::from(n)]);
+            let source = |n: u16| OpSource::from_workload(Box::new(OpsOf(n)), 64, limits[usize::from(n)]);
             let mut sources: Vec<_> = (0..4).map(source).collect();
             let mut driver = Shared { clock: clock.clone(), in_flight: Default::default(), done_of };
-            run_batched(schedule, clock, &mut sources, &mut driver, Stamp::Each, recorder, stop);
+            run_batched(schedule, clock, &mut sources, &mut driver, StampMode::Each, recorder, stop);
             done_of = driver.done_of;
         });
         (seen, done_of)
@@ -515,7 +521,7 @@ mod tests {
         assert_eq!(seen.ok, 4_000);
     }
 
-    /// 1 ms for each operation; with the third of them somebody else ends the schedule.
+    /// 1 ms for each operation; with the third of them another client ends the schedule.
     struct Ending {
         schedule: Arc<Schedule>,
         clock: Arc<SimClock>,
@@ -532,7 +538,7 @@ mod tests {
     }
     impl Driver for Ending {
         type Op = IoOp;
-        fn execute(&mut self, _: &IoOp) -> Outcome {
+        fn execute_op(&mut self, _: &IoOp) -> Outcome {
             self.perform();
             Outcome::Ok { bytes: 1 }
         }
@@ -545,12 +551,12 @@ mod tests {
         fn depth(&self) -> u32 {
             8
         }
-        fn push(&mut self, slot: u32, _: &IoOp) {
+        fn push_op(&mut self, slot: u32, _: &IoOp) {
             assert_eq!(slot, 0, "one at a time falls due");
         }
-        fn submit_and_wait(&mut self, _: Nanos, done: &mut Vec<Done>) {
+        fn submit_and_wait(&mut self, _: Nanos, done: &mut Vec<FinishedOp>) {
             self.perform();
-            done.push(Done { slot: 0, outcome: Outcome::Ok { bytes: 1 } });
+            done.push(FinishedOp { slot: 0, outcome: Outcome::Ok { bytes: 1 } });
         }
         fn describe_failure(&self) -> String {
             String::new()
@@ -566,18 +572,23 @@ mod tests {
             let schedule = Arc::new(schedule);
             let (out, delivered) = mpsc::channel();
             let mut recorder = Recorder::new(0, 1, Nanos::from_secs(1), out);
-            recorder.begin(&schedule);
-            let mut source = OpSource::of(Box::new(AnyOp), 64, None);
+            recorder.begin_phase(&schedule);
+            let mut source = OpSource::from_workload(Box::new(AnyOp), 64, None);
             let mut driver = Ending { schedule: schedule.clone(), clock: clock.clone(), done: 0 };
             let stop = Stop::default();
             match batched {
                 false => run_sync(&schedule, &clock, &mut source, &mut driver, &mut recorder, &stop),
-                true => run_batched(&schedule, &clock, &mut source, &mut driver, Stamp::Batch, &mut recorder, &stop),
+                true => {
+                    run_batched(&schedule, &clock, &mut source, &mut driver, StampMode::Batch, &mut recorder, &stop)
+                }
             }
-            recorder.end();
+            recorder.end_phase();
             drop(recorder);
             let end = Tick(1_001_000_000);
-            assert_eq!((totals(delivered).ok, schedule.end(), schedule.offered(end), clock.now()), (3, end, 3, end));
+            assert_eq!(
+                (totals(delivered).ok, schedule.end(), schedule.offered_until(end), clock.now()),
+                (3, end, 3, end)
+            );
         }
     }
 

@@ -1,10 +1,10 @@
 //! One operation at a time. Two clock reads an operation: the end of one is the admission of the next. What a driver does
 //! before and after those two is in no operation's time; in an open loop it delays the next one, as the generator's lag.
 
-use super::{Driver, think, wait_for_arrival, wait_for_start};
+use super::{Driver, think_until, wait_for_arrival, wait_for_start};
 use crate::clock::Clock;
 use crate::recorder::Recorder;
-use crate::schedule::{Admit, Schedule, Stop, StopReason};
+use crate::schedule::{Admission, Schedule, Stop, StopReason};
 use crate::source::OpSource;
 use model::{Completion, OnError, Op, Outcome};
 
@@ -23,22 +23,25 @@ pub fn run_sync<D: Driver, C: Clock>(
     let mut now = clock.now();
     while stop.reason().is_none() && source.has_more() {
         let (due, late) = match schedule.admit(now) {
-            Admit::AtOnce => (None, false),
-            Admit::Due(arrival) => (Some(arrival), true),
-            Admit::NotBefore(arrival) if wait_for_arrival(clock, stop, schedule, arrival.intended) => {
+            Admission::AtOnce => (None, false),
+            Admission::Due(arrival) => (Some(arrival), true),
+            Admission::NotBefore(arrival) if wait_for_arrival(clock, stop, schedule, arrival.intended) => {
                 (Some(arrival), false)
             }
-            Admit::NotBefore(_) | Admit::Done => return,
+            Admission::NotBefore(_) | Admission::Done => return,
         };
-        let op = source.take();
-        driver.prepare(op);
+        let op = source.take_op();
+        driver.prepare_op(op);
+        // Between the two stamps is the operation and nothing else. An early start makes a time longer and never shorter, so
+        // this stamp need not wait for the instructions before it.
         let started = clock.now_unordered();
-        let outcome = driver.execute(op);
+        let outcome = driver.execute_op(op);
         now = if D::ENDS_IN_KERNEL { clock.now_unordered() } else { clock.now() };
-        let outcome = driver.settle(op, outcome);
+        let outcome = driver.check_outcome(op, outcome);
         let intended = due.map_or(started, |arrival| arrival.intended);
+        // A late arrival waited for this client to be free, which is no lag of the wake-up.
         if due.is_some() && !late {
-            recorder.woke(started.since(intended));
+            recorder.record_lag(started.since(intended));
         }
         recorder.record(&Completion { kind: op.kind(), intended, started, finished: now, outcome }, late);
         if let Outcome::Failed(class) = outcome {
@@ -52,7 +55,8 @@ pub fn run_sync<D: Driver, C: Clock>(
             }
         }
         if schedule.think.0 > 0 {
-            think(clock, stop, schedule, now + schedule.think);
+            think_until(clock, stop, schedule, now + schedule.think);
+            // The time slept is no part of the next admission.
             now = clock.now();
         }
     }

@@ -1,10 +1,10 @@
-//! `cpu`: where the time of all CPUs went, and what plimsoll took of it.
+//! `cpu`: the time of all CPUs by use, and what plimsoll took of it.
 //!
 //! In: the first line of `/proc/stat`, the CPU clocks of this process and this thread. Out: nanoseconds since boot or start.
-//! Limits: the kernel counts whole-machine time in ticks of 10 ms; plimsoll's own time is exact. User time contains guests'.
+//! Limits: the kernel counts the machine's time in ticks of 10 ms; plimsoll's own time is exact. User time contains guests'.
 
 use crate::proc_file::{NeverDown, ProcFile, counter};
-use crate::{CounterSource, SourceEntry, SourceMissing, Subject};
+use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -12,22 +12,22 @@ use rustix::time::{ClockId, clock_gettime};
 pub const ENTRY: SourceEntry =
     SourceEntry { name: "cpu", help: "time of all CPUs by use, and plimsoll's own CPU time", open };
 
-fn open(_subject: &Subject) -> Result<Box<dyn CounterSource>, SourceMissing> {
+fn open(_subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissing> {
     let mut stat = ProcFile::open("/proc/stat")?;
-    let known = stat.read().ok().and_then(parse).is_some();
+    let known = stat.read_text().ok().and_then(parse_cpu_line).is_some();
     match known {
-        true => Ok(Box::new(Cpu { stat, held: Default::default() })),
+        true => Ok(Box::new(CpuSource { stat, held: Default::default() })),
         false => Err(SourceMissing::unknown(stat.path(), "cpu")),
     }
 }
 
-struct Cpu {
+struct CpuSource {
     stat: ProcFile,
     /// "The iowait field will decrease in certain conditions" (Documentation/filesystems/proc.rst), and idle with it.
     held: [NeverDown; 6],
 }
 
-impl CounterSource for Cpu {
+impl CounterSource for CpuSource {
     fn describe(&self) -> SourceDef {
         SourceDef {
             name: ENTRY.name.into(),
@@ -52,13 +52,13 @@ impl CounterSource for Cpu {
     }
 
     fn read(&mut self) -> Vec<Option<f64>> {
-        let ticks = self.stat.read().ok().and_then(parse);
+        let ticks = self.stat.read_text().ok().and_then(parse_cpu_line);
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         let mut values: Vec<Option<f64>> = match ticks {
             Some(t) => [t.user, t.system, t.iowait, t.steal, t.softirq, t.idle]
                 .into_iter()
                 .zip(&mut self.held)
-                .map(|(ticks, held)| Some((held.hold(ticks) * tick_ns) as f64))
+                .map(|(ticks, held)| Some((held.hold_highest(ticks) * tick_ns) as f64))
                 .collect(),
             None => vec![None; self.held.len()],
         };
@@ -75,7 +75,7 @@ fn clock_ns(clock: ClockId) -> f64 {
 
 /// Clock ticks of all CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ticks {
+struct CpuTicks {
     user: u64,
     system: u64,
     iowait: u64,
@@ -85,12 +85,13 @@ struct Ticks {
 }
 
 /// Reads `cpu user nice system idle iowait irq softirq [steal [guest [guest_nice]]]`. Guests' time is in user and nice already.
-fn parse(stat: &str) -> Option<Ticks> {
+fn parse_cpu_line(stat: &str) -> Option<CpuTicks> {
     let line = stat.lines().find(|line| line.starts_with("cpu "))?;
     let fields: Vec<u64> = line.split_ascii_whitespace().skip(1).map_while(|field| field.parse().ok()).collect();
     let &[user, nice, system, idle, iowait, irq, softirq, ref later @ ..] = fields.as_slice() else { return None };
+    // Kernels before 2.6.11 have no such field.
     let steal = later.first().copied().unwrap_or(0);
-    Some(Ticks { user: user + nice, system, iowait, steal, softirq: irq + softirq, idle })
+    Some(CpuTicks { user: user + nice, system, iowait, steal, softirq: irq + softirq, idle })
 }
 
 #[cfg(test)]
@@ -111,26 +112,26 @@ cpu1 1123 0 849 11313845 2614 0 18
 
     #[test]
     fn a_recent_kernel_is_read_with_steal_and_without_counting_guests_twice() {
-        let ticks = Ticks { user: 61474, system: 8628, iowait: 1871, steal: 331, softirq: 116, idle: 211976 };
-        assert_eq!(parse(LINUX_6_18), Some(ticks));
+        let ticks = CpuTicks { user: 61474, system: 8628, iowait: 1871, steal: 331, softirq: 116, idle: 211976 };
+        assert_eq!(parse_cpu_line(LINUX_6_18), Some(ticks));
     }
 
     #[test]
     fn an_old_kernel_without_steal_and_guests_is_read() {
-        let ticks = Ticks { user: 2289, system: 2290, iowait: 6290, steal: 0, softirq: 583, idle: 22625563 };
-        assert_eq!(parse(LINUX_2_6_10), Some(ticks));
+        let ticks = CpuTicks { user: 2289, system: 2290, iowait: 6290, steal: 0, softirq: 583, idle: 22625563 };
+        assert_eq!(parse_cpu_line(LINUX_2_6_10), Some(ticks));
     }
 
     #[test]
     fn fewer_columns_than_any_kernel_writes_are_not_guessed_at() {
-        assert_eq!(parse("cpu  2255 34 2290 22625563\n"), None);
-        assert_eq!(parse("cpu0 1 2 3 4 5 6 7\n"), None);
-        assert_eq!(parse(""), None);
+        assert_eq!(parse_cpu_line("cpu  2255 34 2290 22625563\n"), None);
+        assert_eq!(parse_cpu_line("cpu0 1 2 3 4 5 6 7\n"), None);
+        assert_eq!(parse_cpu_line(""), None);
     }
 
     #[test]
     fn this_machine_has_been_idle_and_busy_and_our_own_time_grows() {
-        let mut source = open(&Subject { engine_pids: EnginePids::Own, device: None }).unwrap();
+        let mut source = open(&SamplingSubject { engine_pids: EnginePids::Own, device: None }).unwrap();
         let first: Vec<f64> = source.read().into_iter().map(Option::unwrap).collect();
         let busy = (0..3_000_000u64).fold(0, |sum, n| std::hint::black_box(sum ^ n));
         let second: Vec<f64> = source.read().into_iter().map(Option::unwrap).collect();

@@ -5,7 +5,7 @@
 //! parallel, being busy all the time is not being full. Kernels before 4.18 count no discards, before 5.5 no flushes.
 
 use crate::proc_file::{ProcFile, counter, gauge};
-use crate::{CounterSource, SourceEntry, SourceMissing, Subject};
+use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 
 /// The source.
@@ -19,29 +19,34 @@ pub const ENTRY: SourceEntry = SourceEntry {
 const SECTOR_BYTES: u64 = 512;
 const MILLISECOND_NS: u64 = 1_000_000;
 
-fn open(subject: &Subject) -> Result<Box<dyn CounterSource>, SourceMissing> {
-    of(subject.device.as_deref().ok_or(SourceMissing::NoDevice)?)
+fn open(subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissing> {
+    open_device(subject.device.as_deref().ok_or(SourceMissing::NoDevice)?)
 }
 
 /// The counters of a further device: the disk below a volume, whose own device is the subject's.
-pub fn of(device: &str) -> Result<Box<dyn CounterSource>, SourceMissing> {
+pub fn open_device(device: &str) -> Result<Box<dyn CounterSource>, SourceMissing> {
     let device = device.to_owned();
     let mut diskstats = ProcFile::open("/proc/diskstats")?;
-    let known = diskstats.read().ok().and_then(|text| parse(text, &device)).is_some();
+    let known = diskstats.read_text().ok().and_then(|text| parse_device_line(text, &device)).is_some();
     match known {
-        true => Ok(Box::new(Disk { device, diskstats, busy: Unwrap::default(), queue: Unwrap::default() })),
+        true => Ok(Box::new(DiskSource {
+            device,
+            diskstats,
+            busy: UnwrappedCount::default(),
+            queue: UnwrappedCount::default(),
+        })),
         false => Err(SourceMissing::unknown(diskstats.path(), device)),
     }
 }
 
-struct Disk {
+struct DiskSource {
     device: String,
     diskstats: ProcFile,
-    busy: Unwrap,
-    queue: Unwrap,
+    busy: UnwrappedCount,
+    queue: UnwrappedCount,
 }
 
-impl CounterSource for Disk {
+impl CounterSource for DiskSource {
     fn describe(&self) -> SourceDef {
         SourceDef {
             name: ENTRY.name.into(),
@@ -64,7 +69,7 @@ impl CounterSource for Disk {
     }
 
     fn read(&mut self) -> Vec<Option<f64>> {
-        let Some(line) = self.diskstats.read().ok().and_then(|text| parse(text, &self.device)) else {
+        let Some(line) = self.diskstats.read_text().ok().and_then(|text| parse_device_line(text, &self.device)) else {
             return vec![None; 9];
         };
         [
@@ -74,8 +79,8 @@ impl CounterSource for Disk {
             Some(line.write_sectors * SECTOR_BYTES),
             line.discard_sectors.map(|sectors| sectors * SECTOR_BYTES),
             line.flush_ops,
-            Some(self.busy.next(line.busy_ms) * MILLISECOND_NS),
-            Some(self.queue.next(line.queue_ms) * MILLISECOND_NS),
+            Some(self.busy.add_reading(line.busy_ms) * MILLISECOND_NS),
+            Some(self.queue.add_reading(line.queue_ms) * MILLISECOND_NS),
             Some(line.in_flight),
         ]
         .map(|value| value.map(|value| value as f64))
@@ -98,7 +103,7 @@ struct DiskstatsLine {
 }
 
 /// Finds the device's line: major, minor, name, then the fields of Documentation/admin-guide/iostats.rst.
-fn parse(diskstats: &str, device: &str) -> Option<DiskstatsLine> {
+fn parse_device_line(diskstats: &str, device: &str) -> Option<DiskstatsLine> {
     let line = diskstats.lines().find(|line| line.split_ascii_whitespace().nth(2) == Some(device))?;
     let fields: Vec<u64> = line.split_ascii_whitespace().skip(3).map_while(|field| field.parse().ok()).collect();
     let &[read_ops, _, read_sectors, _, write_ops, _, write_sectors, _, in_flight, busy_ms, queue_ms, ref later @ ..] =
@@ -106,6 +111,7 @@ fn parse(diskstats: &str, device: &str) -> Option<DiskstatsLine> {
     else {
         return None;
     };
+    // Fields that later kernels have appended: an older one has fewer, and they are gaps.
     let (discard_sectors, flush_ops) = (later.get(2).copied(), later.get(4).copied());
     Some(DiskstatsLine {
         read_ops,
@@ -120,17 +126,17 @@ fn parse(diskstats: &str, device: &str) -> Option<DiskstatsLine> {
     })
 }
 
-/// The kernel prints its millisecond counts as 32-bit numbers: at a queue depth of 32 they begin anew after a day and a half.
+/// The kernel prints its millisecond counts as 32-bit numbers: at a queue depth of 32 they begin again from 0 after a day and a half.
 #[derive(Debug, Default)]
-struct Unwrap {
+struct UnwrappedCount {
     last_ms: u64,
     wrapped_ms: u64,
 }
 
-impl Unwrap {
-    /// The count as if it had not begun anew. Only a fall from the top quarter to the bottom quarter is a wrap; any other
+impl UnwrappedCount {
+    /// The count as if it had not begun again. Only a fall from the top quarter to the bottom quarter is a wrap; any other
     /// fall is a device that was taken away and came back, and stays one.
-    fn next(&mut self, now_ms: u64) -> u64 {
+    fn add_reading(&mut self, now_ms: u64) -> u64 {
         const QUARTER: u64 = 1 << 30;
         if (3 * QUARTER..4 * QUARTER).contains(&self.last_ms) && now_ms < QUARTER {
             self.wrapped_ms += 4 * QUARTER;
@@ -159,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_recent_kernel_is_read_with_discards_and_flushes() {
-        let line = parse(LINUX_6_18, "vda").unwrap();
+        let line = parse_device_line(LINUX_6_18, "vda").unwrap();
         assert_eq!((line.read_ops, line.read_sectors), (37961, 5060546));
         assert_eq!((line.write_ops, line.write_sectors), (21350, 4304432));
         assert_eq!((line.in_flight, line.busy_ms, line.queue_ms), (3, 23116, 73860));
@@ -168,38 +174,38 @@ mod tests {
 
     #[test]
     fn a_kernel_without_flushes_has_a_gap_there() {
-        let line = parse(LINUX_4_19, "sda").unwrap();
+        let line = parse_device_line(LINUX_4_19, "sda").unwrap();
         assert_eq!((line.discard_sectors, line.flush_ops), (Some(192517), None));
-        assert_eq!(parse(LINUX_4_19, "sda1").unwrap().read_ops, 35486);
+        assert_eq!(parse_device_line(LINUX_4_19, "sda1").unwrap().read_ops, 35486);
     }
 
     #[test]
     fn a_kernel_without_discards_has_gaps_there() {
-        let line = parse(LINUX_4_4, "sda").unwrap();
+        let line = parse_device_line(LINUX_4_4, "sda").unwrap();
         assert_eq!((line.write_ops, line.in_flight, line.queue_ms), (424847, 2, 23705160));
         assert_eq!((line.discard_sectors, line.flush_ops), (None, None));
     }
 
     #[test]
     fn a_device_is_found_by_its_whole_name_or_not_at_all() {
-        assert_eq!(parse(LINUX_4_4, "sdaa").unwrap().read_ops, 1);
-        assert_eq!(parse(LINUX_4_4, "sd"), None);
-        assert_eq!(parse("   8       1 sda1 35486 38030 38030 38030\n", "sda1"), None);
+        assert_eq!(parse_device_line(LINUX_4_4, "sdaa").unwrap().read_ops, 1);
+        assert_eq!(parse_device_line(LINUX_4_4, "sd"), None);
+        assert_eq!(parse_device_line("   8       1 sda1 35486 38030 38030 38030\n", "sda1"), None);
     }
 
     #[test]
     fn a_wrapped_count_goes_on_and_a_device_that_came_back_starts_again() {
-        let mut count = Unwrap::default();
-        assert_eq!(count.next((1 << 32) - 10), (1 << 32) - 10);
-        assert_eq!(count.next(5), (1 << 32) + 5);
-        let mut count = Unwrap::default();
-        count.next(1_000_000);
-        assert_eq!(count.next(5), 5);
+        let mut count = UnwrappedCount::default();
+        assert_eq!(count.add_reading((1 << 32) - 10), (1 << 32) - 10);
+        assert_eq!(count.add_reading(5), (1 << 32) + 5);
+        let mut count = UnwrappedCount::default();
+        count.add_reading(1_000_000);
+        assert_eq!(count.add_reading(5), 5);
     }
 
     #[test]
     fn a_device_that_is_not_there_is_missing() {
-        let subject = Subject { engine_pids: EnginePids::Own, device: Some("nosuch".into()) };
+        let subject = SamplingSubject { engine_pids: EnginePids::Own, device: Some("nosuch".into()) };
         let missing = open(&subject).err().unwrap().to_string();
         assert_eq!(missing, "`/proc/diskstats` has no `nosuch` in a form that plimsoll knows");
     }
@@ -208,7 +214,7 @@ mod tests {
     fn some_device_of_this_machine_gives_a_value_for_every_counter_this_kernel_has() {
         let text = std::fs::read_to_string("/proc/diskstats").unwrap();
         let Some(device) = text.lines().find_map(|line| line.split_ascii_whitespace().nth(2)) else { return };
-        let mut source = open(&Subject { engine_pids: EnginePids::Own, device: Some(device.into()) }).unwrap();
+        let mut source = open(&SamplingSubject { engine_pids: EnginePids::Own, device: Some(device.into()) }).unwrap();
         let values = source.read();
         assert_eq!(values.len(), source.describe().counters.len());
         assert!(values[..4].iter().chain(&values[6..]).all(|value| value.is_some_and(|v| v >= 0.0)), "{values:?}");

@@ -1,32 +1,32 @@
 //! `memory`: the page cache and what waits in it to be written, and swapping.
 //!
 //! In: `/proc/meminfo`, `/proc/vmstat`. Out: levels in bytes, pages swapped since boot.
-//! Limits: of the whole machine, not of a memory cgroup. Kernels before 3.14 do not say what is available.
+//! Limits: of the machine, not of a memory cgroup. Kernels before 3.14 do not report what is available.
 
 use crate::proc_file::{ProcFile, counter, gauge, number_after};
-use crate::{CounterSource, SourceEntry, SourceMissing, Subject};
+use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 
 /// The source.
 pub const ENTRY: SourceEntry =
     SourceEntry { name: "memory", help: "page cache, dirty pages, memory available, swapping", open };
 
-fn open(_subject: &Subject) -> Result<Box<dyn CounterSource>, SourceMissing> {
+fn open(_subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissing> {
     let mut meminfo = ProcFile::open("/proc/meminfo")?;
     let vmstat = ProcFile::open("/proc/vmstat")?;
-    let known = meminfo.read().is_ok_and(|text| levels(text).iter().any(Option::is_some));
+    let known = meminfo.read_text().is_ok_and(|text| memory_levels(text).iter().any(Option::is_some));
     match known {
-        true => Ok(Box::new(Memory { meminfo, vmstat })),
+        true => Ok(Box::new(MemorySource { meminfo, vmstat })),
         false => Err(SourceMissing::unknown(meminfo.path(), "Dirty")),
     }
 }
 
-struct Memory {
+struct MemorySource {
     meminfo: ProcFile,
     vmstat: ProcFile,
 }
 
-impl CounterSource for Memory {
+impl CounterSource for MemorySource {
     fn describe(&self) -> SourceDef {
         SourceDef {
             name: ENTRY.name.into(),
@@ -43,19 +43,19 @@ impl CounterSource for Memory {
     }
 
     fn read(&mut self) -> Vec<Option<f64>> {
-        let levels = self.meminfo.read().map(levels).unwrap_or_default();
-        let swapped = self.vmstat.read().map(swapped).unwrap_or_default();
-        levels.into_iter().chain(swapped).map(|value| value.map(|value| value as f64)).collect()
+        let memory_levels = self.meminfo.read_text().map(memory_levels).unwrap_or_default();
+        let swapped_pages = self.vmstat.read_text().map(swapped_pages).unwrap_or_default();
+        memory_levels.into_iter().chain(swapped_pages).map(|value| value.map(|value| value as f64)).collect()
     }
 }
 
 /// Dirty, writeback, cached and available bytes. The kernel's kB are KiB.
-fn levels(meminfo: &str) -> [Option<u64>; 4] {
+fn memory_levels(meminfo: &str) -> [Option<u64>; 4] {
     ["Dirty", "Writeback", "Cached", "MemAvailable"].map(|key| number_after(meminfo, key).map(|kib| kib << 10))
 }
 
 /// Pages swapped in and out.
-fn swapped(vmstat: &str) -> [Option<u64>; 2] {
+fn swapped_pages(vmstat: &str) -> [Option<u64>; 2] {
     ["pswpin", "pswpout"].map(|key| number_after(vmstat, key))
 }
 
@@ -95,24 +95,27 @@ WritebackTmp:          0 kB
 
     #[test]
     fn a_recent_kernel_is_read_in_bytes() {
-        assert_eq!(levels(MEMINFO_6_18), [Some(14324 << 10), Some(8 << 10), Some(812476 << 10), Some(24088084 << 10)]);
-        assert_eq!(swapped(VMSTAT_6_18), [Some(4), Some(11)]);
+        assert_eq!(
+            memory_levels(MEMINFO_6_18),
+            [Some(14324 << 10), Some(8 << 10), Some(812476 << 10), Some(24088084 << 10)]
+        );
+        assert_eq!(swapped_pages(VMSTAT_6_18), [Some(4), Some(11)]);
     }
 
     #[test]
     fn an_old_kernel_has_a_gap_for_available_memory() {
-        assert_eq!(levels(MEMINFO_2_6_32), [Some(632 << 10), Some(0), Some(2139136 << 10), None]);
-        assert_eq!(swapped(VMSTAT_2_6_32), [Some(21), Some(480)]);
+        assert_eq!(memory_levels(MEMINFO_2_6_32), [Some(632 << 10), Some(0), Some(2139136 << 10), None]);
+        assert_eq!(swapped_pages(VMSTAT_2_6_32), [Some(21), Some(480)]);
     }
 
     #[test]
     fn a_kernel_without_swap_has_gaps_there() {
-        assert_eq!(swapped("nr_dirty 3581\npgpgin 2530273\n"), [None, None]);
+        assert_eq!(swapped_pages("nr_dirty 3581\npgpgin 2530273\n"), [None, None]);
     }
 
     #[test]
     fn this_machine_has_a_page_cache_and_memory_left() {
-        let mut source = open(&Subject { engine_pids: EnginePids::Own, device: None }).unwrap();
+        let mut source = open(&SamplingSubject { engine_pids: EnginePids::Own, device: None }).unwrap();
         let values = source.read();
         assert!(values[2].is_some_and(|cached| cached > 1e5), "{values:?}");
         assert!(values[3].is_some_and(|available| (1e6..1e14).contains(&available)), "{values:?}");

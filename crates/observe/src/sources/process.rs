@@ -6,44 +6,43 @@
 //! thread that reads it is the sampler. The I/O of both is subtracted.
 //!
 //! Limits: the CPU time and memory of an embedded engine include the load generator. Buffered writes count when they dirty the page cache, in the
-//! process that does it; what a filesystem's or the kernel's own threads write counts for nobody. They count by what the page
-//! cache holds them in: where that is large (ext4 since Linux 6.16, XFS and btrfs before), 8 KiB that are written into a piece of
+//! process that does it; what a filesystem's or the kernel's own threads write is charged to no process. They count in the units of the page
+//! cache: if those are large (ext4 since Linux 6.16, XFS and btrfs before), 8 KiB that are written into a piece of
 //! 1 MiB and synced count as 1 MiB, each time (seen on 6.18: 300 writes counted as 300 MiB, and 2.6 times what the device wrote
-//! for PostgreSQL). So `write_bytes` of an engine that does not write past the page cache is at most what it says; the device
-//! and the engine's own counters tell what it is. Bytes that were deleted before they reached the device are taken off, but never
+//! for PostgreSQL). So `write_bytes` of an engine that does not write past the page cache is an upper bound; the device
+//! and the engine's own counters have the real value. Bytes that were deleted before they reached the device are taken off, but never
 //! make the counter go down. The CPU time of other processes has a
 //! resolution of 10 ms, their context switches are summed over the threads that were there at a reading.
 
 use crate::proc_file::{NeverDown, ProcFile, counter, gauge};
-use crate::process_tree::{ProcessTree, Usage, parse_io};
-use crate::{CounterSource, EnginePids, SourceEntry, SourceMissing, Subject};
+use crate::process_tree::{GroupUsage, ProcessTree, parse_io};
+use crate::{CounterSource, EnginePids, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 
 /// The source.
 pub const ENTRY: SourceEntry =
     SourceEntry { name: "process", help: "I/O, CPU time, context switches and memory of the engine's processes", open };
 
-fn open(subject: &Subject) -> Result<Box<dyn CounterSource>, SourceMissing> {
+fn open(subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissing> {
     let (subject, engine) = match &subject.engine_pids {
         EnginePids::Elsewhere => return Err(SourceMissing::Elsewhere),
-        EnginePids::Own => ("plimsoll".to_owned(), Engine::Own(Own::open()?)),
+        EnginePids::Own => ("plimsoll".to_owned(), EngineProcesses::Own(OwnProcess::open()?)),
         EnginePids::Processes(pids) => {
-            let missing = || SourceMissing::NoProcess { pids: pids.clone() };
-            let mut tree = ProcessTree::open(pids).ok_or_else(missing)?;
-            (tree.name(), Engine::Others(Box::new(tree)))
+            let mut tree = ProcessTree::open(pids).ok_or_else(|| SourceMissing::NoProcess { pids: pids.clone() })?;
+            (tree.root_name(), EngineProcesses::Others(Box::new(tree)))
         }
     };
-    Ok(Box::new(Process { subject, engine, held: Default::default() }))
+    Ok(Box::new(ProcessSource { subject, engine, held: Default::default() }))
 }
 
-struct Process {
+struct ProcessSource {
     subject: String,
-    engine: Engine,
+    engine: EngineProcesses,
     held: [NeverDown; 5],
 }
 
-enum Engine {
-    Own(Own),
+enum EngineProcesses {
+    Own(OwnProcess),
     Others(Box<ProcessTree>),
 }
 
@@ -57,7 +56,7 @@ struct ProcessTotals {
     rss_bytes: Option<u64>,
 }
 
-impl CounterSource for Process {
+impl CounterSource for ProcessSource {
     fn describe(&self) -> SourceDef {
         SourceDef {
             name: ENTRY.name.into(),
@@ -87,20 +86,21 @@ impl CounterSource for Process {
 
     fn read(&mut self) -> Vec<Option<f64>> {
         let totals = match &mut self.engine {
-            Engine::Own(own) => Some(own.read()),
-            Engine::Others(tree) => tree.read().map(ProcessTotals::from),
+            EngineProcesses::Own(own) => Some(own.read_totals()),
+            EngineProcesses::Others(tree) => tree.read_group().map(ProcessTotals::from),
         };
         let Some(t) = totals else { return vec![None; 6] };
         let counters =
             [t.read_bytes, t.write_bytes, Some(t.cpu_user_ns), Some(t.cpu_system_ns), Some(t.context_switches)];
-        let held = counters.into_iter().zip(&mut self.held).map(|(value, held)| value.map(|value| held.hold(value)));
+        let held =
+            counters.into_iter().zip(&mut self.held).map(|(value, held)| value.map(|value| held.hold_highest(value)));
         held.chain([t.rss_bytes]).map(|value| value.map(|value| value as f64)).collect()
     }
 }
 
-impl From<crate::process_tree::Reading> for ProcessTotals {
-    fn from(reading: crate::process_tree::Reading) -> ProcessTotals {
-        let Usage { read_bytes, write_bytes, cancelled_bytes, user_ticks, system_ticks, switches } = reading.usage;
+impl From<crate::process_tree::GroupReading> for ProcessTotals {
+    fn from(reading: crate::process_tree::GroupReading) -> ProcessTotals {
+        let GroupUsage { read_bytes, write_bytes, cancelled_bytes, user_ticks, system_ticks, switches } = reading.usage;
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         ProcessTotals {
             read_bytes: reading.io_seen.then_some(read_bytes),
@@ -114,7 +114,7 @@ impl From<crate::process_tree::Reading> for ProcessTotals {
 }
 
 /// This process.
-struct Own {
+struct OwnProcess {
     /// Missing if the kernel is built without I/O accounting.
     io: Option<OwnIo>,
     statm: ProcFile,
@@ -137,11 +137,11 @@ impl OwnIo {
 
     /// Bytes read and written. The threads are read after the process, so that what they write in between is never counted as the
     /// engine's; the next reading has what was taken off too much.
-    fn read(&mut self) -> Option<(u64, u64)> {
+    fn read_bytes(&mut self) -> Option<(u64, u64)> {
         self.add_this_thread()?;
-        let (mut read, mut written, mut cancelled) = parse_io(self.process.read().ok()?);
+        let (mut read, mut written, mut cancelled) = parse_io(self.process.read_text().ok()?);
         for (_, thread) in &mut self.recording {
-            let own = parse_io(thread.read().ok()?);
+            let own = parse_io(thread.read_text().ok()?);
             read = read.saturating_sub(own.0);
             written = written.saturating_sub(own.1);
             cancelled = cancelled.saturating_sub(own.2);
@@ -160,21 +160,21 @@ impl OwnIo {
     }
 }
 
-impl Own {
-    fn open() -> Result<Own, SourceMissing> {
-        Ok(Own { io: OwnIo::open(), statm: ProcFile::open("/proc/self/statm")? })
+impl OwnProcess {
+    fn open() -> Result<OwnProcess, SourceMissing> {
+        Ok(OwnProcess { io: OwnIo::open(), statm: ProcFile::open("/proc/self/statm")? })
     }
 
-    fn read(&mut self) -> ProcessTotals {
-        let io = self.io.as_mut().and_then(OwnIo::read);
+    fn read_totals(&mut self) -> ProcessTotals {
+        let io = self.io.as_mut().and_then(OwnIo::read_bytes);
         let usage = own_usage();
         ProcessTotals {
             read_bytes: io.map(|(read, _)| read),
             write_bytes: io.map(|(_, written)| written),
-            cpu_user_ns: nanos(usage.ru_utime),
-            cpu_system_ns: nanos(usage.ru_stime),
+            cpu_user_ns: timeval_ns(usage.ru_utime),
+            cpu_system_ns: timeval_ns(usage.ru_stime),
             context_switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,
-            rss_bytes: self.statm.read().ok().and_then(resident_bytes),
+            rss_bytes: self.statm.read_text().ok().and_then(resident_bytes),
         }
     }
 }
@@ -182,14 +182,14 @@ impl Own {
 /// The usage of all threads of this process, also of those that ended, with a resolution of 1 us.
 fn own_usage() -> libc::rusage {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is valid for one rusage, and all-zero bytes are a valid rusage where the call fails.
+    // SAFETY: the pointer is valid for one rusage, and all-zero bytes are a valid rusage if the call fails.
     unsafe {
         libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
         usage.assume_init()
     }
 }
 
-fn nanos(time: libc::timeval) -> u64 {
+fn timeval_ns(time: libc::timeval) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000
 }
 
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     fn source(engine_pids: EnginePids) -> Box<dyn CounterSource> {
-        open(&Subject { engine_pids, device: None }).unwrap()
+        open(&SamplingSubject { engine_pids, device: None }).unwrap()
     }
 
     #[test]
@@ -222,12 +222,12 @@ mod tests {
         let (a, b) = (within.read(), outside.read());
         let cpu = |values: &[Option<f64>]| values[2].unwrap() + values[3].unwrap();
         assert!(cpu(&a) > 1e6, "after work {busy}: {a:?}");
-        // Ticks are 10 ms, each of the two sums is rounded, and other tests run beside this one in the same process.
+        // Ticks are 10 ms, each of the two sums is rounded, and other tests run at the same time in the same process.
         assert!((cpu(&a) - cpu(&b)).abs() < 1e9, "{a:?} {b:?}");
         assert!(a[5].unwrap() > 1e5 && (a[5].unwrap() / b[5].unwrap() - 1.0).abs() < 0.5, "{a:?} {b:?}");
     }
 
-    /// Writes so many bytes and waits until they are on disk, in a directory where the kernel accounts for writes.
+    /// Writes so many bytes and waits until they are on disk, in a directory whose writes the kernel accounts for.
     fn write_and_sync(bytes: usize) {
         let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         std::io::Write::write_all(&mut file, &vec![7; bytes]).unwrap();
@@ -251,21 +251,21 @@ mod tests {
 
     #[test]
     fn a_server_of_somebody_else_has_no_processes_and_not_those_of_plimsoll() {
-        let missing = open(&Subject { engine_pids: EnginePids::Elsewhere, device: None }).err().unwrap();
+        let missing = open(&SamplingSubject { engine_pids: EnginePids::Elsewhere, device: None }).err().unwrap();
         assert!(matches!(missing, SourceMissing::Elsewhere));
     }
 
     #[test]
     fn an_engine_that_is_not_running_is_missing() {
-        let subject = Subject { engine_pids: EnginePids::Processes(vec![u32::MAX]), device: None };
+        let subject = SamplingSubject { engine_pids: EnginePids::Processes(vec![u32::MAX]), device: None };
         let missing = open(&subject).err().unwrap().to_string();
         assert_eq!(missing, "none of the engine's processes [4294967295] is running");
     }
 
     #[test]
     fn io_that_the_kernel_hides_is_a_gap_and_the_rest_is_not() {
-        let usage = Usage { read_bytes: 1, write_bytes: 5, cancelled_bytes: 9, ..Usage::default() };
-        let mut reading = crate::process_tree::Reading { usage, io_seen: true, resident_pages: 0 };
+        let usage = GroupUsage { read_bytes: 1, write_bytes: 5, cancelled_bytes: 9, ..GroupUsage::default() };
+        let mut reading = crate::process_tree::GroupReading { usage, io_seen: true, resident_pages: 0 };
         assert_eq!(ProcessTotals::from(reading).write_bytes, Some(0));
         reading.io_seen = false;
         assert_eq!(ProcessTotals::from(reading).read_bytes, None);

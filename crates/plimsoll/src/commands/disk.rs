@@ -18,7 +18,7 @@ use crate::output::progress::NotesOnly;
 use crate::signals;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use host::DataDir;
-use host::disk_timing::{REQUEST, Reads, TIMINGS, Timing, Via, time_reads};
+use host::disk_timing::{DiskTiming, REQUEST, ReadPath, TIMINGS, TimedReads, time_reads};
 use load::{Stop, StopReason};
 use model::{Bytes, Fact, Nanos, Plan, Trial, units::three_digits};
 use plan::Overrides;
@@ -75,11 +75,11 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 }
 
 /// The ceilings that could be measured, for comparison with later runs.
-fn remembered(measured: &Measured) -> Vec<store::ceilings::Ceiling> {
+fn remembered(measured: &Measured) -> Vec<store::ceilings::CeilingEntry> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let kernel = host::machine::kernel();
     let one = |ceiling: &Ceiling| {
-        Some(store::ceilings::Ceiling {
+        Some(store::ceilings::CeilingEntry {
             operation: operation(ceiling).into(),
             block_bytes: ceiling.block.0,
             depth: ceiling.depth,
@@ -136,10 +136,10 @@ struct Measured {
 
 /// One of the four timings, repeated.
 struct Repeats {
-    via: Via,
-    reads: Reads,
+    via: ReadPath,
+    reads: TimedReads,
     /// Or why it cannot be taken here.
-    timed: Result<Vec<Timing>, Fault>,
+    timed: Result<Vec<DiskTiming>, Fault>,
 }
 
 struct Ceiling {
@@ -202,10 +202,10 @@ impl Repeats {
     /// The words of hdparm.
     fn name(&self) -> &'static str {
         match (self.via, self.reads) {
-            (Via::Direct, Reads::Cached) => "O_DIRECT cached reads",
-            (Via::Direct, Reads::Disk) => "O_DIRECT disk reads",
-            (Via::Buffered, Reads::Cached) => "cached reads",
-            (Via::Buffered, Reads::Disk) => "buffered disk reads",
+            (ReadPath::Direct, TimedReads::Cached) => "O_DIRECT cached reads",
+            (ReadPath::Direct, TimedReads::Disk) => "O_DIRECT disk reads",
+            (ReadPath::Buffered, TimedReads::Cached) => "cached reads",
+            (ReadPath::Buffered, TimedReads::Disk) => "buffered disk reads",
         }
     }
 }
@@ -251,7 +251,7 @@ fn fact_lines(fact: &Fact, width: usize) -> String {
 }
 
 fn timing_lines(repeats: &Repeats) -> String {
-    let doubt = |timing: &Timing| timing.doubt().map_or(String::new(), |doubt| format!("   ^ {doubt}\n"));
+    let doubt = |timing: &DiskTiming| timing.describe_doubt().map_or(String::new(), |doubt| format!("   ^ {doubt}\n"));
     match &repeats.timed {
         Err(fault) => format!(" Timing {}: not possible here: {}\n", repeats.name(), fault.text),
         Ok(timed) => timed.iter().map(|timing| hdparm_line(repeats.name(), timing) + &doubt(timing)).collect(),
@@ -259,11 +259,11 @@ fn timing_lines(repeats: &Repeats) -> String {
 }
 
 /// As hdparm 9.x prints it: MB are MiB, and below one a second they are kB, its KiB.
-fn hdparm_line(name: &str, timing: &Timing) -> String {
+fn hdparm_line(name: &str, timing: &DiskTiming) -> String {
     let (mib, seconds) = (timing.bytes.0 >> 20, timing.took.as_secs_f64());
     let per_s = mib as f64 / seconds;
     let (rate, unit) = if per_s > 1.0 { (per_s, "MB") } else { (per_s * 1024.0, "kB") };
-    let gap = if timing.reads == Reads::Cached { "   " } else { "  " };
+    let gap = if timing.reads == TimedReads::Cached { "   " } else { "  " };
     format!(" Timing {name}:{gap}{mib:3} MB in {seconds:5.2} seconds = {rate:6.2} {unit}/sec\n")
 }
 
@@ -296,16 +296,16 @@ fn json(facts: &[Fact], measured: &Measured) -> serde_json::Value {
 }
 
 fn timing_json(repeats: &Repeats) -> serde_json::Value {
-    let one = |timing: &Timing| {
+    let one = |timing: &DiskTiming| {
         serde_json::json!({
             "bytes": timing.bytes.0, "seconds": timing.took.as_secs_f64(), "bytes_per_s": timing.bytes_per_s(),
             "hdparm_mib_per_s": timing.bytes_per_s() / (1u64 << 20) as f64,
-            "from_disk_bytes": timing.from_disk.map(|bytes| bytes.0), "doubt": timing.doubt(),
+            "from_disk_bytes": timing.from_disk.map(|bytes| bytes.0), "doubt": timing.describe_doubt(),
         })
     };
     let timed = repeats.timed.as_ref();
     serde_json::json!({
-        "what": repeats.name(), "direct": repeats.via == Via::Direct, "cached": repeats.reads == Reads::Cached,
+        "what": repeats.name(), "direct": repeats.via == ReadPath::Direct, "cached": repeats.reads == TimedReads::Cached,
         "repeats": timed.map(|timed| timed.iter().map(one).collect::<Vec<_>>()).unwrap_or_default(),
         "error": timed.err().map(|fault| &fault.text),
     })
@@ -327,12 +327,12 @@ fn ceiling_json(ceiling: &Ceiling) -> serde_json::Value {
 mod tests {
     use super::*;
 
-    fn timing(reads: Reads, via: Via, mib: u64, took_ms: u64) -> Timing {
+    fn timing(reads: TimedReads, via: ReadPath, mib: u64, took_ms: u64) -> DiskTiming {
         let bytes = Bytes::from_mib(mib);
-        Timing { reads, via, bytes, took: Nanos::from_millis(took_ms), from_disk: Some(bytes) }
+        DiskTiming { reads, via, bytes, took: Nanos::from_millis(took_ms), from_disk: Some(bytes) }
     }
 
-    fn repeats(timing: Timing) -> Repeats {
+    fn repeats(timing: DiskTiming) -> Repeats {
         Repeats { via: timing.via, reads: timing.reads, timed: Ok(vec![timing]) }
     }
 
@@ -340,15 +340,15 @@ mod tests {
     fn timings_are_printed_as_hdparm_prints_them() {
         let lines = [
             (
-                timing(Reads::Cached, Via::Direct, 2068, 2000),
+                timing(TimedReads::Cached, ReadPath::Direct, 2068, 2000),
                 " Timing O_DIRECT cached reads:   2068 MB in  2.00 seconds = 1034.00 MB/sec\n",
             ),
             (
-                timing(Reads::Disk, Via::Direct, 2146, 3000),
+                timing(TimedReads::Disk, ReadPath::Direct, 2146, 3000),
                 " Timing O_DIRECT disk reads:  2146 MB in  3.00 seconds = 715.33 MB/sec\n",
             ),
             (
-                timing(Reads::Disk, Via::Buffered, 2, 4000),
+                timing(TimedReads::Disk, ReadPath::Buffered, 2, 4000),
                 " Timing buffered disk reads:    2 MB in  4.00 seconds = 512.00 kB/sec\n",
             ),
         ];
@@ -359,7 +359,8 @@ mod tests {
 
     #[test]
     fn what_did_not_come_from_the_disk_is_said_under_its_number() {
-        let elsewhere = Timing { from_disk: Some(Bytes(0)), ..timing(Reads::Disk, Via::Buffered, 100, 1000) };
+        let elsewhere =
+            DiskTiming { from_disk: Some(Bytes(0)), ..timing(TimedReads::Disk, ReadPath::Buffered, 100, 1000) };
         let lines = timing_lines(&repeats(elsewhere));
         assert_eq!(lines.lines().nth(1).unwrap(), "   ^ only 0 % of it came from the disk");
     }
@@ -367,7 +368,7 @@ mod tests {
     #[test]
     fn a_timing_that_cannot_be_taken_says_why_in_its_place() {
         let timed = Err(Fault::usage("`d` is on a file system without O_DIRECT"));
-        let lines = timing_lines(&Repeats { via: Via::Direct, reads: Reads::Disk, timed });
+        let lines = timing_lines(&Repeats { via: ReadPath::Direct, reads: TimedReads::Disk, timed });
         assert_eq!(lines, " Timing O_DIRECT disk reads: not possible here: `d` is on a file system without O_DIRECT\n");
     }
 

@@ -131,14 +131,14 @@ struct MostHit {
 }
 
 fn look_at(access: &Access, asked: &DistArguments) -> Look {
-    let distribution = distribution::of(access, asked.keys);
+    let distribution = distribution::from_access(access, asked.keys);
     let (counts, ns_per_draw) = draw(&distribution, asked);
     let law = distribution.law();
     let comparison = LawComparison::new(&counts, asked.keys, asked.draws, &*law);
     Look {
         access: access.clone(),
         shares: shares(&comparison, asked.keys),
-        distinct: counts.distinct(),
+        distinct: counts.count_distinct(),
         distinct_expected: comparison.distinct_expected(),
         most_hit: most_hit(&distribution, &counts, &*law, asked.draws),
         fit: comparison.chi_square(),
@@ -151,14 +151,14 @@ fn look_at(access: &Access, asked: &DistArguments) -> Look {
 /// takes the CPU away in some of them.
 fn draw(distribution: &Distribution, asked: &DistArguments) -> (DrawCounts, f64) {
     let (mut counter, mut costs) = (DrawCounter::new(asked.keys, asked.draws), Vec::new());
-    let (mut rng, mut batch) = (distribution::rng(asked.seed, 0), [0u64; BATCH]);
+    let (mut rng, mut batch) = (distribution::client_rng(asked.seed, 0), [0u64; BATCH]);
     let mut left = asked.draws;
     while left > 0 {
         let keys = &mut batch[..left.min(BATCH as u64) as usize];
         let begun = Instant::now();
         keys.iter_mut().for_each(|key| *key = distribution.draw(&mut rng));
         costs.push(begun.elapsed().as_nanos() as f64 / keys.len() as f64);
-        keys.iter().for_each(|key| counter.add(distribution.place(*key)));
+        keys.iter().for_each(|key| counter.count_draw(distribution.place_of(*key)));
         left -= keys.len() as u64;
     }
     let middle = costs.len() / 2;
@@ -199,7 +199,7 @@ fn shares(comparison: &LawComparison, all: u64) -> Vec<PopularShare> {
 fn most_hit(distribution: &Distribution, counts: &DrawCounts, law: &dyn Fn(u64) -> f64, draws: u64) -> Vec<MostHit> {
     let expected = |place: u64| draws as f64 * (law(place + 1) - law(place)).max(0.0);
     let found = counts.most_hit(MOST_HIT).into_iter();
-    found.map(|(place, hits)| MostHit { key: distribution.key(place), hits, expected: expected(place) }).collect()
+    found.map(|(place, hits)| MostHit { key: distribution.key_at(place), hits, expected: expected(place) }).collect()
 }
 
 fn verdict_text(verdict: FitVerdict) -> &'static str {

@@ -27,7 +27,7 @@ pub fn clap() -> Command {
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let dir = flags::options(matches).site.dir;
     host::safety::check_directory(&dir)?;
-    let left = host::data_dir::sweep_abandoned(&dir, host::volume::release).notes;
+    let left = host::data_dir::sweep_abandoned(&dir, host::volume::release_volume).notes;
     let mut facts = host::machine::facts();
     facts.extend(host::filesystem::find_mount(&dir).map(|place| place.facts()).unwrap_or_default());
     facts.extend(load::clock_facts());
@@ -106,7 +106,7 @@ fn rate(trial: &Trial, dir: &Path) -> Result<LoopRate, Fault> {
 
 fn missing_counters(dir: &Path) -> Vec<String> {
     let device = host::filesystem::find_mount(dir).ok().and_then(|place| place.device);
-    observe::open_all(&observe::Subject { engine_pids: observe::EnginePids::Own, device }).1
+    observe::open_all(&observe::SamplingSubject { engine_pids: observe::EnginePids::Own, device }).1
 }
 
 fn text(facts: &[Fact], missing: &[String], ceilings: &[Ceiling], left: &[String]) -> String {

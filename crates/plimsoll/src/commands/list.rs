@@ -111,7 +111,7 @@ fn json(heads: &[(PathBuf, Result<RunHead, String>)]) -> serde_json::Value {
             "started_unix_ms": head.meta.started_unix_ms, "points_planned": head.meta.plan.trials.len(),
             "points_complete": complete(head),
             "points": head.points.iter().map(|point| serde_json::json!({
-                "point": point.id, "state": point.state, "target": point.target, "workload": point.workload,
+                "point": point.id, "state": point.state, "engine": point.engine, "workload": point.workload,
                 "clients": point.clients, "depth": point.depth, "repeat": point.repeat})).collect::<Vec<_>>(),
         }),
         Err(error) => serde_json::json!({"run": path, "error": error}),

@@ -48,6 +48,7 @@ pub fn resume_run(run_file: &Path, options: &Options, context: &Context) -> Resu
 /// Checks that the plan can be run here, and lets signals end it.
 fn ready(plan: &Plan, options: &Options, context: &Context) -> Result<Arc<Stop>, Fault> {
     runner::check_before_run(plan, &options.site, &context.catalogue, &mut NotesOnly(context))?;
+    plan::missing_indexes(plan, &context.catalogue).iter().for_each(|warning| context.note(warning));
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
     Ok(stop)

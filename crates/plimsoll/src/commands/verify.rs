@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::output;
 use clap::{ArgMatches, Command};
-use engine::verify::{DAMAGE_KEPT, Left, ReadBack, check_left};
+use engine::verify::{DAMAGE_KEPT, LeftData, ReadBack, check_left};
 use model::{Bytes, RunData};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -63,9 +63,9 @@ fn check_all(run: &RunData, context: &Context) -> Result<Vec<CheckedData>, Fault
     let (mut all, mut in_use) = (Vec::new(), None);
     for table in tables {
         match check_left(Path::new(table), &mut progress(context))? {
-            Left::Gone => {}
-            Left::InUse => in_use = Some(table),
-            Left::Checked { found, generations_known } => all.push(CheckedData { found, generations_known }),
+            LeftData::Gone => {}
+            LeftData::InUse => in_use = Some(table),
+            LeftData::Checked { found, generations_known } => all.push(CheckedData { found, generations_known }),
         }
     }
     match (all.is_empty(), in_use) {

@@ -57,7 +57,7 @@ fn state(analysis: &Analysis) -> &'static str {
 /// One point.
 pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     let head = json!({
-        "point": point.id, "target": point.target, "workload": point.workload, "clients": point.clients, "depth": point.depth,
+        "point": point.id, "engine": point.engine, "workload": point.workload, "clients": point.clients, "depth": point.depth,
         "repeat": point.repeat, "params": params(trial), "load": point.load, "state": point.state, "error": point.error,
         "validity": point.validity, "findings": point.findings.iter().map(finding).collect::<Vec<_>>(),
     });
@@ -174,7 +174,7 @@ mod tests {
         recorded.points[0].phases.clear();
         let never = first(&recorded);
         let keys = |point: &Value| point.as_object().map(|all| all.keys().cloned().collect::<Vec<_>>());
-        for (ran, never) in [(&ran, &never), (&ran["cost"], &never["cost"]), (&ran["generator"], &never["generator"])] {
+        for (ran, never) in [(&ran, &never), (&ran["cost"], &never["cost"]), (&ran["client"], &never["client"])] {
             assert_eq!(keys(ran), keys(never));
         }
         assert!(ran["ops_per_s"].is_f64() && never["ops_per_s"].is_null() && never["response_ns"].is_null(), "{never}");

@@ -3,7 +3,7 @@
 //! In: all trials of a plan. Out: a few words for each. Limits: for progress and dry runs; reports have labels of their own, made
 //! from the recorded run.
 
-use model::{Pacing, Plan, Trial, Until};
+use model::{Pacing, ParamOwner, Plan, Trial, Until};
 use std::collections::BTreeMap;
 
 /// `insert on fjall, indexes 3` for each trial of `plan`: workload, engine, and every setting that is not the same in all.
@@ -22,12 +22,23 @@ pub fn all(plan: &Plan) -> Vec<String> {
     plan.trials.iter().zip(&settings).map(|(trial, own)| called(trial) + &words(own)).collect()
 }
 
+/// The parameters of workload and engine that have an effect.
+fn used_params(trial: &Trial) -> Vec<(String, String)> {
+    let declared = runner::declared_params(trial);
+    let mut all = Vec::new();
+    for (owner, params) in [(ParamOwner::Workload, &trial.workload.params), (ParamOwner::Engine, &trial.target.params)]
+    {
+        let is_used = |name: &str| declared.iter().any(|def| def.owner == owner && def.name == name && def.used);
+        all.extend(
+            params.0.iter().filter(|(name, _)| is_used(name)).map(|(name, value)| (name.clone(), value.to_string())),
+        );
+    }
+    all
+}
+
 fn settings(trial: &Trial) -> Vec<(String, String)> {
     let load = [("clients", trial.load.clients), ("depth", trial.load.depth), ("repeat", trial.repeat)];
-    let params = trial.workload.params.0.iter().chain(&trial.target.params.0);
-    let mode = trial.workload.params.0.get("mode").map(ToString::to_string);
-    let used = params.filter(|(name, _)| analysis::dimensions::is_used_in(name, mode.as_deref()));
-    let mut all: Vec<(String, String)> = used.map(|(name, value)| (name.clone(), value.to_string())).collect();
+    let mut all = used_params(trial);
     let place = [("path", trial.target.path.as_ref().map(|path| super::shown(path)))];
     let place =
         place.into_iter().chain([("fs", Some(trial.target.fs.map_or("none".into(), |fs| fs.kind.to_string())))]);

@@ -7,7 +7,7 @@
 use super::axes::ops_axis;
 use super::chart::Chart;
 use super::marks::{invalid_note, trusted};
-use crate::sheet::{Dimension, FigurePoints, conditions, drawn_sheets};
+use crate::sheet::{FigurePoints, SweepAxis, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis};
 use plot::figure::{Axis, AxisScale, AxisUnit, BoxMark, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
 
@@ -51,9 +51,10 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
 
 /// Named places; where only clients or depth varies, its numbers are enough.
 fn x_axis(sheet: &FigurePoints) -> Axis {
-    let number = |dimension: Dimension| sheet.rows.iter().map(|row| dimension.of(row.points[0]).to_string()).collect();
+    let number =
+        |dimension: SweepAxis| sheet.rows.iter().map(|row| dimension.value_at(row.points[0]).to_string()).collect();
     let names = || sheet.rows.iter().map(|row| row.label.clone()).collect();
-    let label = sheet.dimension.map_or("", Dimension::as_str).to_owned();
+    let label = sheet.dimension.map_or("", SweepAxis::as_str).to_owned();
     let scale = AxisScale::Slots(sheet.dimension.map_or_else(names, number));
     Axis { label, scale, unit: AxisUnit::Count, range: None }
 }

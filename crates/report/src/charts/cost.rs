@@ -105,7 +105,7 @@ mod tests {
         for (point, (repeat, cost)) in analysis.points.iter_mut().zip([(1, 100.0), (2, 300.0)]) {
             (point.repeat, point.depth) = (repeat, 8);
             set(point, "repeat", &repeat.to_string());
-            label(point, &["target", "mode"], &["repeat"]);
+            label(point, &["engine", "mode"], &["repeat"]);
             point.summary.as_mut().unwrap().cost.written_bytes_per_op = Some(cost);
         }
         let (rows, columns) = bars(&analysis);

@@ -6,7 +6,7 @@
 use super::axes::ops_axis;
 use super::marks::{is_invalid, trusted};
 use crate::facets::Facets;
-use crate::sheet::{Dimension, Group, groups};
+use crate::sheet::{Group, SweepAxis, groups};
 use analysis::repeats::{WithInterval, combine_plain};
 use analysis::{Analysis, PointAnalysis};
 use model::AccessPattern;
@@ -18,7 +18,7 @@ pub(super) const LINES_MAX: usize = Colour::ALL.len();
 
 /// Sweeps over clients or depth that have much in common: workload, kind of access, step and dimension.
 pub(super) struct Sweep<'a> {
-    pub(super) dimension: Dimension,
+    pub(super) dimension: SweepAxis,
     /// What they have in common, in words.
     pub(super) subject: String,
     /// Their points by what distinguishes them.
@@ -28,7 +28,7 @@ pub(super) struct Sweep<'a> {
 /// The groups with at least two places in a sweep, by what they have in common. A sweep without panels has at most [`LINES_MAX`]
 /// lines, and is several where there are more.
 pub(super) fn sweeps(analysis: &Analysis) -> Vec<Sweep<'_>> {
-    let mut families: Vec<(Dimension, String, Vec<Group>)> = Vec::new();
+    let mut families: Vec<(SweepAxis, String, Vec<Group>)> = Vec::new();
     for group in groups(analysis) {
         let Some(dimension) = group.dimension() else { continue };
         let subject = subject(&group);
@@ -100,17 +100,18 @@ impl Measure {
 /// spread themselves. Invalid points are hollow, and the line to them is dashed.
 pub(super) fn sweep_series(
     (name, points): (&str, &[&PointAnalysis]),
-    dimension: Dimension,
+    dimension: SweepAxis,
     style: SeriesStyle,
     measure: &Measure,
 ) -> DataSeries {
     let places = sweep_places(points, dimension, measure);
-    let x_of = |point: &PointAnalysis| f64::from(dimension.of(point));
+    let x_of = |point: &PointAnalysis| f64::from(dimension.value_at(point));
     let measured = |point: &&PointAnalysis| Some((x_of(point), (measure.of)(point)?.0));
     let interval = |point: &&PointAnalysis| (measure.of)(point)?.1.map(|[low, high]| (x_of(point), low, high));
     let (invalid, trusted): (Vec<&PointAnalysis>, Vec<&PointAnalysis>) = points.iter().partition(|p| is_invalid(p));
-    let has_repeats =
-        |point: &PointAnalysis| points.iter().filter(|p| dimension.of(p) == dimension.of(point)).count() > 1;
+    let has_repeats = |point: &PointAnalysis| {
+        points.iter().filter(|p| dimension.value_at(p) == dimension.value_at(point)).count() > 1
+    };
     let radius = if points.iter().any(|point| has_repeats(point)) { 2.8 } else { 4.0 };
     let alone = trusted.iter().filter(|point| !has_repeats(point));
     let mut marks = vec![
@@ -133,9 +134,9 @@ struct SweepPlace {
     is_trusted: bool,
 }
 
-fn sweep_places(points: &[&PointAnalysis], dimension: Dimension, measure: &Measure) -> Vec<SweepPlace> {
+fn sweep_places(points: &[&PointAnalysis], dimension: SweepAxis, measure: &Measure) -> Vec<SweepPlace> {
     let mut repeats: BTreeMap<u32, Vec<&PointAnalysis>> = BTreeMap::new();
-    points.iter().for_each(|point| repeats.entry(dimension.of(point)).or_default().push(point));
+    points.iter().for_each(|point| repeats.entry(dimension.value_at(point)).or_default().push(point));
     let place = |(x, repeats): (&u32, &Vec<&PointAnalysis>)| {
         let trusted = trusted(repeats);
         let is_trusted = !trusted.is_empty();

@@ -10,7 +10,7 @@ use super::p95;
 use super::sweep::{Measure, Sweep, counts_queries, rate_of, sweep_series, sweeps};
 use crate::facets::Facets;
 use crate::format;
-use crate::sheet::{Dimension, conditions};
+use crate::sheet::{SweepAxis, conditions};
 use analysis::{Analysis, PointAnalysis};
 use plot::figure::{
     Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, GridRow, Mark, Panel, SeriesStyle, Stroke,
@@ -61,7 +61,7 @@ fn note(points: &[&PointAnalysis]) -> &'static str {
 }
 
 /// `: at most 41,300/s (rndrd, depth 32)`: the highest place that is not invalid.
-fn most(split: &Facets, dimension: Dimension, rate: &Measure, unit: &str) -> String {
+fn most(split: &Facets, dimension: SweepAxis, rate: &Measure, unit: &str) -> String {
     let lines =
         split.panels.iter().flat_map(|panel| panel.lines.iter().zip(&split.lines).map(move |line| (panel, line)));
     let places = lines.flat_map(|(panel, (points, line))| {
@@ -78,9 +78,9 @@ fn most(split: &Facets, dimension: Dimension, rate: &Measure, unit: &str) -> Str
 }
 
 /// The repeats of each place.
-pub fn places<'a>(points: &[&'a PointAnalysis], dimension: Dimension) -> Vec<(u32, Vec<&'a PointAnalysis>)> {
-    let of = |place: u32| points.iter().copied().filter(|point| dimension.of(point) == place).collect();
-    let all: BTreeSet<u32> = points.iter().map(|point| dimension.of(point)).collect();
+pub fn places<'a>(points: &[&'a PointAnalysis], dimension: SweepAxis) -> Vec<(u32, Vec<&'a PointAnalysis>)> {
+    let of = |place: u32| points.iter().copied().filter(|point| dimension.value_at(point) == place).collect();
+    let all: BTreeSet<u32> = points.iter().map(|point| dimension.value_at(point)).collect();
     all.into_iter().map(|place| (place, of(place))).collect()
 }
 
@@ -158,11 +158,11 @@ fn stroked(series: DataSeries, stroke: Stroke) -> DataSeries {
 }
 
 /// A logarithmic axis with ticks where points are.
-fn x_axis(dimension: Dimension, points: &[&PointAnalysis]) -> Axis {
-    let places: BTreeSet<u32> = points.iter().map(|point| dimension.of(point)).collect();
+fn x_axis(dimension: SweepAxis, points: &[&PointAnalysis]) -> Axis {
+    let places: BTreeSet<u32> = points.iter().map(|point| dimension.value_at(point)).collect();
     let label = match dimension {
-        Dimension::Clients => "clients (log scale)",
-        Dimension::Depth => "depth: operations in flight per client (log scale)",
+        SweepAxis::Clients => "clients (log scale)",
+        SweepAxis::Depth => "depth: operations in flight per client (log scale)",
     };
     let scale = AxisScale::LogAt(places.into_iter().map(f64::from).collect());
     Axis { label: label.to_owned(), scale, unit: AxisUnit::Count, range: None }

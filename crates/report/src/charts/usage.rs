@@ -9,7 +9,7 @@ use super::marks::invalid_note;
 use super::resources::counter;
 use super::sweep::{Measure, Sweep, Together};
 use super::throughput::{Names, multiples, named, row};
-use crate::sheet::Dimension;
+use crate::sheet::SweepAxis;
 use analysis::repeats::WithInterval;
 use analysis::{Analysis, CounterSeries, PointAnalysis};
 use model::CounterRole;
@@ -50,7 +50,7 @@ const CPU_TIMES: [CounterRole; 6] = [
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     let all = named(analysis, ("usage", "CPU and disk"));
-    let over_clients = all.iter().filter(|(sweep, _)| sweep.dimension == Dimension::Clients);
+    let over_clients = all.iter().filter(|(sweep, _)| sweep.dimension == SweepAxis::Clients);
     let draw = |(sweep, names): &(Sweep, Names)| {
         let figure = multiples(analysis, sweep, names, rows(sweep)?);
         let caption = figure.caption + &disks(sweep) + invalid_note(&sweep.split.points());

@@ -8,16 +8,16 @@ use crate::inserts::FIELDS;
 use crate::wording::label::{list_settings, point_label};
 use analysis::{Analysis, BackgroundSummary, IntervalPoint, PointAnalysis, Quantiles, Summary};
 
-const POINT_HEADER: &str = "point,label,target,workload,clients,depth,repeat,params,state,validity,findings,seconds,ops,failed,\
+const POINT_HEADER: &str = "point,label,engine,workload,clients,depth,repeat,params,state,validity,findings,seconds,ops,failed,\
 late,unserved,offered_per_s,ops_per_s,ops_per_s_low95,ops_per_s_high95,bytes_per_s,\
 response_mean_ns,response_p50_ns,response_p95_ns,response_p99_ns,response_p999_ns,response_max_ns,\
 service_mean_ns,service_p50_ns,service_p95_ns,service_p99_ns,service_p999_ns,service_max_ns,\
-worst_at_s,worst_length_s,worst_ops_per_s,generator_cpu_ns_per_op,generator_cpu_user_ns_per_op,\
+worst_at_s,worst_length_s,worst_ops_per_s,client_cpu_ns_per_op,client_cpu_user_ns_per_op,\
 read_bytes_per_op,written_bytes_per_op,engine_cpu_ns_per_op,context_switches_per_op,\
 success_rate,queries_per_s,queries_per_s_low95,queries_per_s_high95,rows_per_s,rows_per_s_low95,rows_per_s_high95,\
 read_bytes_per_query,written_bytes_per_query,engine_cpu_ns_per_query,context_switches_per_query,client_cpu_ns_per_query,\
-beside_asked_per_s,beside_ops_per_s,beside_ops_per_s_low95,beside_ops_per_s_high95,beside_rows_per_s,\
-beside_failed,beside_late,beside_unserved,beside_response_p50_ns,beside_response_p99_ns,beside_response_max_ns";
+background_asked_per_s,background_ops_per_s,background_ops_per_s_low95,background_ops_per_s_high95,background_rows_per_s,\
+background_failed,background_late,background_unserved,background_response_p50_ns,background_response_p99_ns,background_response_max_ns";
 
 const SUMMARY_FIELDS: usize = 54;
 
@@ -44,7 +44,7 @@ fn identity(point: &PointAnalysis) -> Vec<String> {
     vec![
         point.id.to_string(),
         escape::csv(&point_label(point)),
-        escape::csv(&point.target),
+        escape::csv(&point.engine),
         escape::csv(&point.workload),
         point.clients.to_string(),
         point.depth.to_string(),
@@ -64,13 +64,13 @@ fn numbers(s: &Summary) -> Vec<String> {
     fields.extend(quantiles(s.response_ns));
     fields.extend(quantiles(s.service_ns));
     fields.extend([s.worst.map(|w| w.at_s), s.worst.map(|w| w.length_s), s.worst.map(|w| w.ops_per_s)].map(float));
-    fields.extend([s.generator.cpu_ns_per_op, s.generator.cpu_user_ns_per_op].map(float));
+    fields.extend([s.client.cpu_ns_per_op, s.client.cpu_user_ns_per_op].map(float));
     let c = s.cost;
     fields.extend(
         [c.read_bytes_per_op, c.written_bytes_per_op, c.engine_cpu_ns_per_op, c.context_switches_per_op].map(float),
     );
     fields.extend(amounts(s));
-    fields.extend(beside(s.beside.as_ref()));
+    fields.extend(background_fields(s.background.as_ref()));
     fields
 }
 
@@ -85,8 +85,8 @@ fn amounts(s: &Summary) -> Vec<String> {
     rates.into_iter().chain(reads_and_writes).chain(rest).map(float).collect()
 }
 
-fn beside(beside: Option<&BackgroundSummary>) -> Vec<String> {
-    let Some(b) = beside else { return vec![String::new(); 11] };
+fn background_fields(background: Option<&BackgroundSummary>) -> Vec<String> {
+    let Some(b) = background else { return vec![String::new(); 11] };
     let [low, high] = [0, 1].map(|i| b.ops_per_s_ci95.map(|ci| ci[i]));
     let rates = [Some(b.asked_per_s), Some(b.ops_per_s), low, high, b.rows_per_s].map(float);
     let times: [fn(Quantiles) -> u64; 3] = [|q| q.p50, |q| q.p99, |q| q.max];
@@ -126,7 +126,7 @@ fn float(value: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{beside as beside_500, damaged, inserts, quick};
+    use crate::testing::{background_500, damaged, inserts, quick};
 
     /// Fields of a line, with quotes understood.
     fn fields(line: &str) -> usize {
@@ -168,7 +168,10 @@ mod tests {
             line.rsplit(',').nth(head.split(',').count() - 1 - place).unwrap().to_owned()
         };
         assert_eq!(value(first, "block_written_bytes_per_insert"), "10080");
-        assert_eq!((value(second, "debt_bytes"), value(first, "memory_per_cache")), (String::new(), "96".to_owned()));
+        assert_eq!(
+            (value(second, "pending_bytes"), value(first, "memory_per_cache")),
+            (String::new(), "96".to_owned())
+        );
     }
 
     #[test]
@@ -188,12 +191,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_beside_a_run_stands_with_what_was_done() {
+    fn the_rate_asked_of_background_clients_is_next_to_the_rate_reached() {
         let mut analysis = quick();
-        assert_eq!(field(&points_csv(&analysis), "beside_asked_per_s"), "");
-        analysis.points[0].summary.as_mut().unwrap().beside = Some(beside_500());
+        assert_eq!(field(&points_csv(&analysis), "background_asked_per_s"), "");
+        analysis.points[0].summary.as_mut().unwrap().background = Some(background_500());
         let csv = points_csv(&analysis);
-        let names = ["beside_asked_per_s", "beside_ops_per_s", "beside_rows_per_s", "beside_response_p99_ns"];
+        let names =
+            ["background_asked_per_s", "background_ops_per_s", "background_rows_per_s", "background_response_p99_ns"];
         assert_eq!(names.map(|name| field(&csv, name)), ["500", "498", "2490", "12000000"]);
     }
 }

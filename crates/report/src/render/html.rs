@@ -111,7 +111,7 @@ struct Row<'a> {
     numbers: Vec<String>,
     queries: String,
     /// What clients beside those of the run did.
-    beside: Option<String>,
+    background: Option<String>,
     late: String,
     finding_count: usize,
     costs: Vec<CostCell>,
@@ -261,7 +261,7 @@ fn row<'a>(point: &'a PointAnalysis, greatest: &[f64]) -> Row<'a> {
         error: point.error.as_deref(),
         numbers: summary.map_or_else(|| vec![format::dash(); 8], numbers),
         queries: summary.map_or_else(format::dash, |s| format::number(s.queries_per_s)),
-        beside: summary.and_then(|s| s.beside.as_ref().map(background_line)),
+        background: summary.and_then(|s| s.background.as_ref().map(background_line)),
         late: summary
             .map_or_else(format::dash, |s| format!("{} / {}", format::count(s.late), format::count(s.unserved))),
         finding_count: point.findings.len(),
@@ -350,7 +350,7 @@ fn side_by_side((chart, figures): (&Chart, &[Figure]), (other, others): (&Chart,
     // A figure that has the response time in it has no partner.
     let partner = |one: &Figure| {
         let id = one.id.replacen(chart.id, other.id, 1);
-        others.iter().find(|beside| beside.id == id)
+        others.iter().find(|other| other.id == id)
     };
     let pairs = figures.iter().flat_map(|one| [Some(one), partner(one)]).flatten().collect();
     Section {
@@ -495,7 +495,7 @@ mod tests {
         let mut analysis = quick();
         assert!(!html(&analysis).unwrap().contains("queries/s</th>"));
         let summary = analysis.points[0].summary.as_mut().unwrap();
-        (summary.queries_per_s, summary.beside) = (118_640.0, Some(crate::testing::beside()));
+        (summary.queries_per_s, summary.background) = (118_640.0, Some(crate::testing::background_500()));
         let text = html(&analysis).unwrap();
         assert!(text.contains("queries/s</th>") && text.contains("<td class=\"n\">118,640</td>"));
         assert!(text.contains("background insert: 498 of 500&#x2f;s (99.6 %)"));

@@ -56,14 +56,14 @@ fn points(analysis: &Analysis) -> String {
         cells.push(state_and_validity(p));
         out.push_str(&row(&cells));
     }
-    out + &beside(analysis)
+    out + &background_lines(analysis)
 }
 
 /// What clients beside those of the runs did, where there were any.
-fn beside(analysis: &Analysis) -> String {
+fn background_lines(analysis: &Analysis) -> String {
     let line = |p: &PointAnalysis| {
-        let beside = p.summary.as_ref()?.beside.as_ref()?;
-        Some(format!("- {}: {}\n", safe(&point_label(p)), safe(&background_line(beside))))
+        let background = p.summary.as_ref()?.background.as_ref()?;
+        Some(format!("- {}: {}\n", safe(&point_label(p)), safe(&background_line(background))))
     };
     let lines: String = analysis.points.iter().filter_map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
@@ -199,7 +199,7 @@ mod tests {
         let none = markdown(&analysis);
         assert!(!none.contains("queries/s") && !none.contains("beside"), "{none}");
         let summary = analysis.points[0].summary.as_mut().unwrap();
-        (summary.queries_per_s, summary.beside) = (118_640.0, Some(crate::testing::beside()));
+        (summary.queries_per_s, summary.background) = (118_640.0, Some(crate::testing::background_500()));
         let text = markdown(&analysis);
         assert!(
             text.contains("| point | ops/s | queries/s | 95 % CI |") && text.contains("| 5,932 | 118,640 | ±3.0 % |"),

@@ -78,8 +78,10 @@ impl Page {
         let head: String = columns.iter().map(|(head, width, _)| format!(" {head:>width$}")).collect();
         let head = format!("{:<label_width$}{head} {:>VALIDITY$}", "point", "validity");
         let labels = Labels::fitted(analysis.points.iter().map(safe_phrases), label_width);
-        let rows =
-            analysis.points.iter().flat_map(|p| self.row(p, &columns, &labels).into_iter().chain(self.beside(p)));
+        let rows = analysis
+            .points
+            .iter()
+            .flat_map(|p| self.row(p, &columns, &labels).into_iter().chain(self.background_lines(p)));
         [self.paint(&head, Tone::Faint)].into_iter().chain(rows).chain(self.warnings(analysis)).collect()
     }
 
@@ -147,9 +149,10 @@ impl Page {
     }
 
     /// What clients beside those of the run did, below its row.
-    fn beside(&self, point: &PointAnalysis) -> Vec<String> {
-        let beside = point.summary.as_ref().and_then(|summary| summary.beside.as_ref());
-        let lines = beside.map_or_else(Vec::new, |beside| wrap(&safe(&background_line(beside)), self.width - 2));
+    fn background_lines(&self, point: &PointAnalysis) -> Vec<String> {
+        let background = point.summary.as_ref().and_then(|summary| summary.background.as_ref());
+        let lines =
+            background.map_or_else(Vec::new, |background| wrap(&safe(&background_line(background)), self.width - 2));
         lines.into_iter().map(|line| format!("  {line}")).collect()
     }
 
@@ -271,7 +274,7 @@ fn safe_phrases(point: &PointAnalysis) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{beside, damaged, hostile, inserts, label, one_of_many_kinds, quick, set};
+    use crate::testing::{background_500, damaged, hostile, inserts, label, one_of_many_kinds, quick, set};
 
     #[test]
     fn no_line_is_wider_than_asked_for() {
@@ -307,7 +310,7 @@ mod tests {
     fn labels_of_the_second_table_that_are_too_long_stand_above_their_figures_uncut() {
         let mut analysis = inserts();
         set(&mut analysis.points[0], "engine", "mariadb:innodb l.i1 cache 8 MiB");
-        label(&mut analysis.points[0], &["target"], &[]);
+        label(&mut analysis.points[0], &["engine"], &[]);
         let text = summary(&analysis, 80, false);
         let lines: Vec<&str> = text.lines().collect();
         let at = lines.iter().position(|line| line.starts_with("What an insert costs")).expect("there are inserts") + 2;
@@ -371,7 +374,7 @@ mod tests {
         for (point, path) in analysis.points.iter_mut().zip(["/srv/a", "/srv/b"]) {
             let long = format!("{path}{}", "/of-many-parts".repeat(4));
             set(point, "engine", &format!("{}{long}{}", "x".repeat(50), "y".repeat(50)));
-            label(point, &["target", "mode"], &["depth"]);
+            label(point, &["engine", "mode"], &["depth"]);
         }
         let text = summary(&analysis, 80, false);
         let rows: Vec<&str> = text.lines().skip(1).take(2).map(|line| line[..16].trim_end()).collect();
@@ -382,7 +385,7 @@ mod tests {
     fn queries_have_a_column_where_they_are_not_the_operations_and_who_works_beside_a_line() {
         let mut analysis = quick();
         let summary = analysis.points[0].summary.as_mut().unwrap();
-        (summary.queries_per_s, summary.beside) = (118_640.0, Some(beside()));
+        (summary.queries_per_s, summary.background) = (118_640.0, Some(background_500()));
         for (width, head) in [
             (80, "point ops/s queries/s 95 % CI p50 p99 validity"),
             (90, "point ops/s queries/s 95 % CI p50 p99 max validity"),

@@ -23,12 +23,12 @@ pub fn kept_percent(kept: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::beside;
+    use crate::testing::background_500;
 
     #[test]
     fn a_background_load_is_one_line_and_less_than_all_is_less_than_100_percent() {
         let expected = "background insert: 498 of 500/s (99.6 %), 2.49k rows/s, p99 12.0 ms";
-        assert_eq!(background_line(&beside()), expected);
-        assert!(background_line(&BackgroundSummary { kept: 0.999_99, ..beside() }).contains("(99.9 %)"));
+        assert_eq!(background_line(&background_500()), expected);
+        assert!(background_line(&BackgroundSummary { kept: 0.999_99, ..background_500() }).contains("(99.9 %)"));
     }
 }

@@ -3,7 +3,7 @@
 //! In: the typed labels and settings of points. Out: short text, such as `sqlite oltp read_write clients 16`.
 //! Limits: labels distinguish the points of one run and no more; they are as long as it takes, and cut where they are shown.
 
-use analysis::dimensions::arrivals_word;
+use analysis::dimensions::{MEMORY_LIMIT, STORAGE_LIMIT, arrivals_word};
 use analysis::{PointAnalysis, Setting, SettingValue};
 use model::{Nanos, Pacing, Until, Value};
 use std::collections::BTreeMap;
@@ -56,8 +56,8 @@ fn pacing_phrase(pacing: &Pacing) -> String {
 /// A name as people say it.
 fn spoken_name(name: &str) -> &str {
     match name {
-        "memory_limit" => "memory limit",
-        "storage_limit" => "storage limit",
+        MEMORY_LIMIT => "memory limit",
+        STORAGE_LIMIT => "storage limit",
         name => name,
     }
 }
@@ -110,12 +110,11 @@ pub fn list_settings(point: &PointAnalysis) -> BTreeMap<String, ListedSetting> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::Settings;
+    use crate::testing::setting;
     use model::{Access, Arrivals, Bytes, FileSystem};
 
     fn said(name: &str, value: SettingValue) -> String {
-        let settings: Settings = [(name.to_owned(), value)].into_iter().collect();
-        phrase(settings.get(name).unwrap())
+        phrase(&setting(name, value))
     }
 
     fn word(name: &str, word: &str) -> String {
@@ -156,7 +155,7 @@ mod tests {
         let listed = list_settings(&point);
         assert_eq!(listed.keys().collect::<Vec<_>>(), ["block", "mode"]);
         let open = Pacing::Open { arrivals: Arrivals::Constant { per_s: 500.0 } };
-        point.settings.set("pacing", SettingValue::Pacing(open));
+        point.settings.put(setting("pacing", SettingValue::Pacing(open)));
         assert_eq!(list_settings(&point)["arrivals"].text, "constant");
     }
 }

@@ -14,7 +14,7 @@ pub fn sentence(slowdowns: &[Slowdown]) -> String {
     let Some(first) = slowdowns.first() else { return String::new() };
     let clause = |(nth, slowdown): (usize, &Slowdown)| {
         let whose = if nth == 0 { "the insert rate of" } else { "that of" };
-        format!("{whose} {} {}", slowdown.target, change_of_rate(slowdown))
+        format!("{whose} {} {}", slowdown.engine, change_of_rate(slowdown))
     };
     let clauses: Vec<String> = slowdowns.iter().enumerate().map(clause).collect();
     format!("With {}, {}.", circumstances(first), join_and(&clauses))
@@ -23,7 +23,7 @@ pub fn sentence(slowdowns: &[Slowdown]) -> String {
 /// `storage limited to iops=2000: innodb: insert rate drops by 64 % (95 % CI 60 to 68)`, of `slowdowns` by one change at one place.
 pub fn title(slowdowns: &[Slowdown]) -> String {
     let Some(first) = slowdowns.first() else { return String::new() };
-    let one = |slowdown: &Slowdown| format!("{}: insert rate {}", slowdown.target, change_of_rate(slowdown));
+    let one = |slowdown: &Slowdown| format!("{}: insert rate {}", slowdown.engine, change_of_rate(slowdown));
     format!("{}: {}", circumstances(first), slowdowns.iter().map(one).collect::<Vec<_>>().join("; "))
 }
 
@@ -57,12 +57,12 @@ mod tests {
     use analysis::repeats::{MeanOfRepeats, RateDrop};
     use model::Value;
 
-    fn slowdown(target: &str, share: f64, ci95: [f64; 2]) -> Slowdown {
+    fn slowdown(engine: &str, share: f64, ci95: [f64; 2]) -> Slowdown {
         let limit = SettingValue::Param(Value::Word("iops=2000".into()));
         Slowdown {
             change: Change::Storage { from: SettingValue::Absent, to: limit },
             place: Vec::new(),
-            target: target.into(),
+            engine: engine.into(),
             before: MeanOfRepeats::default(),
             after: MeanOfRepeats::default(),
             drop: RateDrop { share, ci95 },

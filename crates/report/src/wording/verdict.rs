@@ -111,7 +111,7 @@ fn family_name(family: &Family) -> String {
 fn sequence_sentence(families: &[Family]) -> String {
     let groups: Vec<&GroupVerdict> = families.iter().map(|family| family[0]).collect();
     let step = |group: &&GroupVerdict| (group.step.clone().unwrap_or_default(), amount(group));
-    let head = format!("{} on {}{}", groups[0].workload, groups[0].target, durability(&groups));
+    let head = format!("{} on {}{}", groups[0].workload, groups[0].engine, durability(&groups));
     format!("{head}: {}.", clauses(&groups.iter().map(step).collect::<Vec<_>>()))
 }
 
@@ -152,8 +152,8 @@ fn matrix_sentence(family: &Family) -> Option<String> {
     let (mut targets, mut settings): (Vec<&str>, Vec<String>) = Default::default();
     for group in family {
         let setting = setting(group);
-        if !targets.contains(&group.target.as_str()) {
-            targets.push(&group.target);
+        if !targets.contains(&group.engine.as_str()) {
+            targets.push(&group.engine);
         }
         if !settings.contains(&setting) {
             settings.push(setting);
@@ -165,7 +165,7 @@ fn matrix_sentence(family: &Family) -> Option<String> {
     }
     let at = |wanted: &String| {
         let own = family.iter().filter(|group| setting(group) == *wanted);
-        let parts: Vec<_> = own.map(|group| (group.target.clone(), amount(group))).collect();
+        let parts: Vec<_> = own.map(|group| (group.engine.clone(), amount(group))).collect();
         let with = if wanted.is_empty() { String::new() } else { format!("with {wanted}, ") };
         format!("{with}{}", clauses(&parts))
     };
@@ -312,14 +312,14 @@ fn background(background: &BackgroundRate) -> String {
 
 /// The settings of a group without its target, workload and step.
 fn setting(group: &GroupVerdict) -> String {
-    settings_without(group, |setting| setting.role == Role::Target)
+    settings_without(group, |setting| setting.role == Role::Engine)
 }
 
 /// The settings of a group without its workload and step.
 fn name_in_family(group: &GroupVerdict) -> String {
     let name = settings_without(group, |_| false);
     // On the engine `file` the target says nothing that the workload does not.
-    let without = settings_without(group, |setting| setting.role == Role::Target && group.target == group.workload);
+    let without = settings_without(group, |setting| setting.role == Role::Engine && group.engine == group.workload);
     if without.is_empty() { name } else { without }
 }
 
@@ -369,7 +369,7 @@ fn left_out(verdict: &Verdict) -> Option<String> {
 fn not_measured(unmeasured: &[Unmeasured]) -> Option<String> {
     let part = |one: &Unmeasured| {
         let name =
-            if one.target == one.workload { one.target.clone() } else { format!("{} {}", one.target, one.workload) };
+            if one.engine == one.workload { one.engine.clone() } else { format!("{} {}", one.engine, one.workload) };
         match (one.missing, one.planned) {
             (missing, planned) if missing < planned => format!("{missing} of {planned} points of {name}"),
             (_, 1) => name,
@@ -603,7 +603,7 @@ mod tests {
             let step = steps[point.id as usize - 7];
             set(point, "engine", "sqlite");
             set(point, "step", step);
-            label(point, &["target", "workload", "step"], &[]);
+            label(point, &["engine", "workload", "step"], &[]);
             let summary = point.summary.as_mut().unwrap();
             summary.ops = if step == "l.x" { 3 } else { 100_000 };
             summary.rows_per_s = (step == "l.i0").then_some(summary.ops_per_s * 50.0);
@@ -614,14 +614,14 @@ mod tests {
     #[test]
     fn engines_without_a_usable_result_are_named() {
         let told = told(6..10, |point| {
-            if point.target == "fjall" {
+            if point.engine == "fjall" {
                 point.validity = Validity::Invalid;
             }
         });
         assert_eq!(told[0], "sqlite insert indexes 0 reaches 62.3k/s (1020 MB/s), with p99 26.5 us.");
         let named = "Invalid: fjall insert indexes 0 and fjall insert indexes 3.";
         assert!(told.iter().any(|sentence| sentence == named), "{told:?}");
-        let missing = |missing| Unmeasured { target: "postgres".into(), workload: "oltp".into(), missing, planned: 4 };
+        let missing = |missing| Unmeasured { engine: "postgres".into(), workload: "oltp".into(), missing, planned: 4 };
         assert_eq!(not_measured(&[missing(4)]).unwrap(), "Not measured: postgres oltp (4 points).");
         assert_eq!(not_measured(&[missing(1)]).unwrap(), "Not measured: 1 of 4 points of postgres oltp.");
     }
@@ -710,7 +710,7 @@ mod tests {
                 to: SettingValue::Param(Value::Word("iops=2000".into())),
             },
             place: Vec::new(),
-            target: "fjall".into(),
+            engine: "fjall".into(),
             before: MeanOfRepeats::default(),
             after: MeanOfRepeats::default(),
             drop: RateDrop { share, ci95: [share - 0.02, share + 0.02] },

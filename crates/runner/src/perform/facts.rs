@@ -6,11 +6,11 @@
 use crate::messages::Assignment;
 use engine::EngineDef;
 use load::BackgroundLoad;
-use model::{EngineTraits, Fact, KindDef, ParamOwner, PointParam, PointTraits, Trial};
-use workload::{Kind, WorkloadDef};
+use model::{EngineTraits, Fact, KindDef, PointTraits, Trial};
+use workload::{OpKindDef, WorkloadDef};
 
 /// The kinds of its operations, its place in a sequence, and the number of operations if it ends by itself.
-pub(super) fn of_trial(assignment: &Assignment, kinds: &[Kind]) -> Vec<Fact> {
+pub(super) fn of_trial(assignment: &Assignment, kinds: &[OpKindDef]) -> Vec<Fact> {
     let sequence = Some(&assignment.sequence).filter(|sequence| sequence.steps.len() > 1);
     let sequence = sequence.map(|sequence| Fact::new("sequence", (sequence.first + 1).to_string()));
     let ops = run_ops(&assignment.trial).map(|ops| Fact::new("run.ops", ops.to_string()));
@@ -23,7 +23,7 @@ fn run_ops(trial: &Trial) -> Option<u64> {
 }
 
 /// The statements and rows of one operation of a kind, if it is not one statement without rows.
-fn kind_facts(kind: &Kind) -> Vec<Fact> {
+fn kind_facts(kind: &OpKindDef) -> Vec<Fact> {
     let queries =
         (kind.queries != 1.0).then(|| Fact::new(format!("queries_per_op.{}", kind.name), kind.queries.to_string()));
     let rows = (kind.rows > 0.0).then(|| Fact::new(format!("rows_per_op.{}", kind.name), kind.rows.to_string()));
@@ -31,15 +31,15 @@ fn kind_facts(kind: &Kind) -> Vec<Fact> {
 }
 
 /// The clients in the background: the kinds of their operations, and how many of these fall due per second over all of them.
-pub(super) fn of_background(background: &BackgroundLoad, kinds: &[Kind]) -> [Fact; 3] {
+pub(super) fn of_background(background: &BackgroundLoad, kinds: &[OpKindDef]) -> [Fact; 3] {
     let names: Vec<&str> = background.kinds.iter().map(|kind| kinds[usize::from(kind.0)].name).collect();
-    let clients = background.count().to_string();
+    let clients = background.client_count().to_string();
     let facts = [("clients", clients), ("kinds", names.join(",")), ("per_s", background.per_s.to_string())];
-    facts.map(|(name, value)| Fact::new(format!("beside.{name}"), value))
+    facts.map(|(name, value)| Fact::new(format!("background.{name}"), value))
 }
 
 /// The kinds of operation as the run file declares them.
-pub(super) fn kind_defs(kinds: &[Kind]) -> Vec<KindDef> {
+pub(super) fn kind_defs(kinds: &[OpKindDef]) -> Vec<KindDef> {
     let defs = kinds.iter().map(|kind| {
         let (queries_per_op, rows_per_op) = (kind.queries, kind.rows);
         KindDef { queries_per_op, rows_per_op, ..KindDef::new(kind.name, kind.class) }
@@ -52,14 +52,6 @@ pub(super) fn declared_traits(trial: &Trial, def: &EngineDef) -> PointTraits {
     let engine = EngineTraits::from_params(def.entry.params, &trial.target.params);
     let engine = EngineTraits { scripted: def.scripted, ..engine };
     PointTraits { engine, work: (workload_of(trial).traits)(&trial.workload.params), ..PointTraits::default() }
-}
-
-/// The parameters of `trial` with their roles.
-pub(super) fn declared_params(trial: &Trial, def: &EngineDef) -> Vec<PointParam> {
-    let (engine, workload) = (&trial.target.params, &trial.workload.params);
-    let of_engine = PointParam::declared(ParamOwner::Engine, def.entry.params, engine, workload);
-    let of_workload = PointParam::declared(ParamOwner::Workload, workload_of(trial).entry.params, workload, engine);
-    [of_engine, of_workload].concat()
 }
 
 fn workload_of(trial: &Trial) -> &'static WorkloadDef {

@@ -7,16 +7,16 @@ use crate::error::RunnerError;
 use crate::messages::Assignment;
 use crate::preflight::{RunSite, data_location};
 use engine::estimate::image_bytes;
-use engine::{EngineDef, EngineLocation, Instance, Start};
+use engine::{EngineDef, EngineLocation, Instance, StartContext};
 use host::Volume;
 use host::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
-use host::device::Device;
-use host::safety::Room;
+use host::device::BlockDevice;
+use host::safety::WriteRoom;
 use model::{CounterSource, Fact, Plan, Trial};
-use observe::{EnginePids, Subject};
+use observe::{EnginePids, SamplingSubject};
 use std::path::Path;
 use std::time::Instant;
-use workload::Reuse;
+use workload::DataReuse;
 
 /// The instance that is running, and what its data is.
 pub(super) struct RunningInstance {
@@ -63,7 +63,8 @@ impl RunningInstance {
         let cgroup =
             cgroup_limits(limits, def.runs, &device_below(trial, volume.as_ref(), &site.dir), volume.is_some())?;
         // The engine starts inside its group: a process that is moved later keeps the memory that it has charged elsewhere.
-        let start = Start { engine: def, trial, parent, data: &data, destroy: &site.destroy, cgroups: cgroup.as_ref() };
+        let start =
+            StartContext { engine: def, trial, parent, data: &data, destroy: &site.destroy, cgroups: cgroup.as_ref() };
         let instance = (def.start)(&start)?;
         let last = assignment.trial.clone();
         Ok(RunningInstance { instance, cgroup, volume, def, data, load_facts: Vec::new(), last })
@@ -73,7 +74,7 @@ impl RunningInstance {
     pub fn warnings(&self) -> Vec<String> {
         self.cgroup
             .iter()
-            .filter_map(CgroupLimits::warning)
+            .filter_map(CgroupLimits::describe_gap)
             .map(Into::into)
             .chain(self.instance.report().warnings)
             .collect()
@@ -93,10 +94,11 @@ impl RunningInstance {
     pub fn sources(&self, trial: &Trial, dir: &Path) -> (Vec<Box<dyn CounterSource>>, Vec<String>) {
         let (mut sources, missing) = observe::open_all(&subject(trial, self, dir));
         // The counters of a volume show what reaches its image; those of the disk below it, what that costs.
-        let disk_below = self.volume.as_ref().and_then(|_| observe::sources::disk::of(&device_of_dir(dir)?).ok());
+        let disk_below =
+            self.volume.as_ref().and_then(|_| observe::sources::disk::open_device(&device_of_dir(dir)?).ok());
         sources.extend(disk_below);
-        sources.extend(self.instance.sources());
-        sources.extend(self.cgroup.iter().flat_map(engine::cgroup_counters::sources));
+        sources.extend(self.instance.counter_sources());
+        sources.extend(self.cgroup.iter().flat_map(engine::cgroup_counters::usage_sources));
         (sources, missing)
     }
 
@@ -113,18 +115,18 @@ impl RunningInstance {
     pub fn note_loaded(&mut self) -> Result<(), RunnerError> {
         let began = Instant::now();
         let engine_facts = self.instance.finish_load()?;
-        let rest = Fact::new("load.rest_s", format!("{:.3}", began.elapsed().as_secs_f64()));
-        let space = self.instance.space();
+        let settle = Fact::new("load.settle_s", format!("{:.3}", began.elapsed().as_secs_f64()));
+        let space = self.instance.measure_space();
         let bytes = Fact::new("load.bytes", space.total.0.to_string());
         let rows = space.rows.map(|rows| Fact::new("load.rows", rows.to_string()));
-        self.load_facts = [rest, bytes].into_iter().chain(rows).chain(engine_facts).collect();
+        self.load_facts = [settle, bytes].into_iter().chain(rows).chain(engine_facts).collect();
         Ok(())
     }
 
     /// What is known when the load is over: the size of the data, and what the engine reports then.
     pub fn closing_facts(&mut self) -> Vec<Fact> {
         let mut facts = std::mem::take(&mut self.load_facts);
-        let space = self.instance.space();
+        let space = self.instance.measure_space();
         facts.push(Fact::new("data.bytes", space.total.0.to_string()));
         facts.extend(space.logs.map(|logs| Fact::new("data.log_bytes", logs.0.to_string())));
         facts.extend(self.instance.finish_trial());
@@ -135,8 +137,9 @@ impl RunningInstance {
     /// The result of a load, which ended as `measured`, with failures outside of its operations: a background sync that failed, a
     /// process that the kernel killed because of its memory.
     pub fn explain(&self, measured: Result<(), RunnerError>) -> Result<(), RunnerError> {
-        let measured = measured.and(self.instance.trouble().map_or(Ok(()), |text| Err(RunnerError::failed(text))));
-        let killed = self.cgroup.as_ref().and_then(CgroupLimits::trouble);
+        let measured =
+            measured.and(self.instance.describe_trouble().map_or(Ok(()), |text| Err(RunnerError::failed(text))));
+        let killed = self.cgroup.as_ref().and_then(CgroupLimits::describe_trouble);
         killed.map_or(measured, |text| Err(RunnerError::failed(text)))
     }
 
@@ -151,7 +154,7 @@ impl RunningInstance {
 }
 
 /// What a trial does with the data that it finds.
-pub(super) fn data_reuse(trial: &Trial) -> Reuse {
+pub(super) fn data_reuse(trial: &Trial) -> DataReuse {
     let def = workload::find(&trial.workload.name).expect("the plan was checked against the catalogue");
     (def.data_reuse)(&trial.workload.params)
 }
@@ -190,30 +193,32 @@ pub(super) fn data_of(chain: &[Trial]) -> String {
 }
 
 /// Where the data of `trial` may grow.
-pub(super) fn room(trial: &Trial, running: Option<&RunningInstance>, dir: &Path) -> Room {
+pub(super) fn room(trial: &Trial, running: Option<&RunningInstance>, dir: &Path) -> WriteRoom {
     match running.and_then(|running| running.volume.as_ref()) {
-        Some(volume) => Room::Own(volume.mount_point().into()),
-        None => Room::Shared(data_location(trial, dir).into()),
+        Some(volume) => WriteRoom::Own(volume.mount_point().into()),
+        None => WriteRoom::Shared(data_location(trial, dir).into()),
     }
 }
 
 /// What the counters are of: the engine's processes or this one, and the device under the data.
-fn subject(trial: &Trial, running: &RunningInstance, dir: &Path) -> Subject {
+fn subject(trial: &Trial, running: &RunningInstance, dir: &Path) -> SamplingSubject {
     let device = device_below(trial, running.volume.as_ref(), dir);
     match running.def.runs {
-        EngineLocation::InClients | EngineLocation::Embedded => Subject { engine_pids: EnginePids::Own, device },
+        EngineLocation::InClients | EngineLocation::Embedded => {
+            SamplingSubject { engine_pids: EnginePids::Own, device }
+        }
         EngineLocation::Server => {
-            Subject { engine_pids: EnginePids::Processes(running.instance.report().processes), device }
+            SamplingSubject { engine_pids: EnginePids::Processes(running.instance.report().processes), device }
         }
         // It may be on another machine, so no process and no device of this one is taken for its own.
-        EngineLocation::Elsewhere => Subject { engine_pids: EnginePids::Elsewhere, device: None },
+        EngineLocation::Elsewhere => SamplingSubject { engine_pids: EnginePids::Elsewhere, device: None },
     }
 }
 
 /// The block device that the data of `trial` is on: that of its volume, the one it names, or the one below its directory.
 fn device_below(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Option<String> {
     let own = volume.map(|volume| volume.device().to_owned());
-    let named = trial.target.path.as_deref().and_then(Device::at).map(|device| device.name().to_owned());
+    let named = trial.target.path.as_deref().and_then(BlockDevice::at).map(|device| device.name().to_owned());
     own.or(named).or_else(|| device_of_dir(data_location(trial, dir)))
 }
 
@@ -226,7 +231,7 @@ fn device_of_dir(dir: &Path) -> Option<String> {
 fn place_facts(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Vec<Fact> {
     match (volume, &trial.target.path) {
         (Some(volume), _) => volume.facts().to_vec(),
-        (None, Some(path)) if let Some(device) = Device::at(path) => device.facts(),
+        (None, Some(path)) if let Some(device) = BlockDevice::at(path) => device.facts(),
         (None, Some(_)) => {
             host::filesystem::find_mount(data_location(trial, dir)).map(|place| place.facts()).unwrap_or_default()
         }

@@ -11,21 +11,22 @@ mod replay;
 mod sink;
 
 use crate::PREPARE_AT_MOST;
+use crate::catalogue::declared_params;
 use crate::error::RunnerError;
 use crate::messages::{Assignment, ConductorHandle, OpenedTrial, Performer, PerformerMessage};
 use crate::preflight::RunSite;
 use engine::estimate::chain_bytes;
 use engine::{ResetFor, WorkloadClients};
-use host::safety::Room;
+use host::safety::WriteRoom;
 use instance::{LimitKinds, RunningInstance, data_of, data_reuse};
-use load::{Clock, Ended, MonotonicClock, Outcome, PhasePlan, Setup, Sink, Stop, StopReason, run_phases};
+use load::{Clock, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, StopReason, run_phases};
 use model::{Background, Fact, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
 use observe::Sampler;
 use replay::{ReplayedSteps, StepReplayer};
 use sink::PhaseSink;
 use std::sync::Arc;
 use std::time::Duration;
-use workload::Reuse;
+use workload::DataReuse;
 
 /// Performs trials on this host.
 pub(crate) struct TrialPerformer<'a> {
@@ -44,7 +45,7 @@ struct CurrentTrial {
     kinds: usize,
     sampler: Sampler,
     /// Where its data may grow; `None` if it cannot.
-    grows_in: Option<Room>,
+    grows_in: Option<WriteRoom>,
     /// Whether there was an event with the reason why the load ended early.
     stop_recorded: bool,
     next: InitialPhase,
@@ -80,7 +81,7 @@ impl<'a> TrialPerformer<'a> {
         // Starting and copying is not measured, so limits are off until the trial is opened.
         running.lift_limits()?;
         running.instance.reset(if continues { ResetFor::NextStep } else { ResetFor::NextPoint })?;
-        Ok(InitialPhase::Run(running.instance.clients(&assignment.trial)?))
+        Ok(InitialPhase::Run(running.instance.make_clients(&assignment.trial)?))
     }
 
     /// Starts a new instance for a trial. If the trial is a later step of a sequence, the data is made and the steps before it are
@@ -97,19 +98,19 @@ impl<'a> TrialPerformer<'a> {
         running.warnings().into_iter().for_each(|warning| conductor.deliver(PerformerMessage::Note(warning)));
         // Before data is made, which may take hours: is this the engine of the earlier points, and can it perform every step?
         conductor.accept_engine(&steps[0], &running.instance.report().facts)?;
-        before.iter().chain([&assignment.trial]).try_for_each(|trial| running.instance.check(trial))?;
-        let loaders = running.instance.loaders(&steps[0])?;
+        before.iter().chain([&assignment.trial]).try_for_each(|trial| running.instance.check_trial(trial))?;
+        let loaders = running.instance.make_loaders(&steps[0])?;
         if loaders.is_none() {
             running.instance.finish_load()?;
         }
         if !before.is_empty() {
             let replayed = self.replay_steps(assignment, loaders, conductor)?;
             let running = self.running.as_mut().expect("started above");
-            return Ok((InitialPhase::Run(running.instance.clients(&assignment.trial)?), Some(replayed)));
+            return Ok((InitialPhase::Run(running.instance.make_clients(&assignment.trial)?), Some(replayed)));
         }
         let next = match loaders {
             Some(loading) => InitialPhase::Prepare(loading),
-            None => InitialPhase::Run(running.instance.clients(&assignment.trial)?),
+            None => InitialPhase::Run(running.instance.make_clients(&assignment.trial)?),
         };
         Ok((next, None))
     }
@@ -151,7 +152,7 @@ impl<'a> TrialPerformer<'a> {
         conductor.deliver(PerformerMessage::Opened(Box::new(OpenedTrial {
             facts,
             traits: facts::declared_traits(trial, running.def),
-            params: facts::declared_params(trial, running.def),
+            params: declared_params(trial),
             kinds: facts::kind_defs(&kinds),
             sources: sources.iter().map(|source| source.describe()).collect(),
         })));
@@ -176,7 +177,7 @@ impl<'a> TrialPerformer<'a> {
         let running = self.running_instance();
         running.note_loaded()?;
         running.apply_limits(&trial)?;
-        Ok(InitialPhase::Run(running.instance.clients(&trial)?))
+        Ok(InitialPhase::Run(running.instance.make_clients(&trial)?))
     }
 
     /// Runs `phases` of the current trial with the clients of `loading`.
@@ -189,11 +190,11 @@ impl<'a> TrialPerformer<'a> {
     ) -> Result<(), RunnerError> {
         let current = self.current.as_mut().expect("opened");
         if let Some(background) = &loading.background {
-            let clients = Background { clients: background.count(), per_s: background.per_s };
+            let clients = Background { clients: background.client_count(), per_s: background.per_s };
             let facts = facts::of_background(background, &loading.kinds).into();
             conductor.deliver(PerformerMessage::Background { kinds: background.kinds.clone(), clients, facts });
         }
-        let setup = Setup { on_error, ..phase_setup(&current.trial, current.kinds) };
+        let setup = PhaseSetup { on_error, ..phase_setup(&current.trial, current.kinds) };
         let mut sink = PhaseSink { current, stop: &self.stop, conductor };
         perform(loading, phases, &setup, &self.clock, &self.stop, &mut sink)
     }
@@ -231,7 +232,7 @@ impl<'a> TrialPerformer<'a> {
     }
 
     /// Where the data of a trial may grow; `None` if it does not.
-    fn room_to_grow(&self, assignment: &Assignment) -> Option<Room> {
+    fn room_to_grow(&self, assignment: &Assignment) -> Option<WriteRoom> {
         let grows = chain_bytes(&assignment.sequence.steps).0 > 0;
         grows.then(|| instance::room(&assignment.trial, self.running.as_ref(), &self.site.dir))
     }
@@ -240,9 +241,11 @@ impl<'a> TrialPerformer<'a> {
     fn fits_data_left(&self, assignment: &Assignment) -> bool {
         match data_reuse(&assignment.trial) {
             // A trial that changed its rows leaves nothing that another could begin with.
-            Reuse::Shared => self.running.as_ref().is_none_or(|running| data_reuse(&running.last) == Reuse::Shared),
-            Reuse::Fresh => false,
-            Reuse::Continues { .. } => self.follows_last(assignment),
+            DataReuse::Shared => {
+                self.running.as_ref().is_none_or(|running| data_reuse(&running.last) == DataReuse::Shared)
+            }
+            DataReuse::Fresh => false,
+            DataReuse::Continues { .. } => self.follows_last(assignment),
         }
     }
 
@@ -319,7 +322,7 @@ impl Performer for TrialPerformer<'_> {
         if running.data != data_of(&next.sequence.steps) {
             return false;
         }
-        self.fits_data_left(next) || running.instance.restores() && next.sequence.steps_before().is_empty()
+        self.fits_data_left(next) || running.instance.can_restore() && next.sequence.steps_before().is_empty()
     }
 
     fn clear(&mut self) -> Result<(), RunnerError> {
@@ -342,16 +345,16 @@ fn measured_phases(trial: &Trial) -> Vec<PhasePlan> {
 }
 
 /// The settings of all phases of `trial`, which has so many `kinds` of operation.
-fn phase_setup(trial: &Trial, kinds: usize) -> Setup {
+fn phase_setup(trial: &Trial, kinds: usize) -> PhaseSetup {
     let (phases, on_error, seed) = (&trial.phases, trial.on_error, trial.seed);
-    Setup { kinds, interval: phases.interval, grace: phases.grace, on_error, seed }
+    PhaseSetup { kinds, interval: phases.interval, grace: phases.grace, on_error, seed }
 }
 
 /// Runs `phases` with the clients of `loading`.
 fn perform(
     loading: WorkloadClients,
     phases: &[PhasePlan],
-    setup: &Setup,
+    setup: &PhaseSetup,
     clock: &MonotonicClock,
     stop: &Arc<Stop>,
     sink: &mut dyn Sink,
@@ -363,16 +366,16 @@ fn is_blocked(measured: &Result<(), RunnerError>) -> bool {
     measured.as_ref().is_err_and(RunnerError::is_blocked)
 }
 
-fn check_outcome(outcome: Outcome) -> Result<(), RunnerError> {
+fn check_outcome(outcome: LoadOutcome) -> Result<(), RunnerError> {
     let blocked = !outcome.hung.is_empty();
     match outcome.ended {
-        Ended::AsPlanned if !blocked => Ok(()),
-        Ended::AsPlanned => {
+        LoadEnd::AsPlanned if !blocked => Ok(()),
+        LoadEnd::AsPlanned => {
             let text = format!("{} clients were still blocked at the end of the grace time", outcome.hung.len());
             Err(RunnerError::Failed { text, blocked })
         }
-        Ended::Stopped(reason) => Err(RunnerError::Stopped(reason)),
-        Ended::Failed { text, .. } => {
+        LoadEnd::Stopped(reason) => Err(RunnerError::Stopped(reason)),
+        LoadEnd::Failed { text, .. } => {
             Err(RunnerError::Failed { text: format!("{text}; what was measured is kept"), blocked })
         }
     }

@@ -9,7 +9,7 @@ use super::{measured_phases, perform, phase_setup, prepare_phase};
 use crate::error::RunnerError;
 use crate::messages::{ConductorHandle, PerformerMessage};
 use engine::{Instance, ResetFor, WorkloadClients};
-use host::safety::Room;
+use host::safety::WriteRoom;
 use load::{Clock, MonotonicClock, Sink, Stop};
 use model::{Event, EventKind, IntervalRow, Phase, Tick, Trial};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) struct StepReplayer<'a> {
     /// The receiver of their rows.
     pub conductor: &'a mut dyn ConductorHandle,
     /// Where their data grows.
-    pub grows_in: Option<Room>,
+    pub grows_in: Option<WriteRoom>,
 }
 
 /// What was performed again, as a phase of the point that needed it.
@@ -76,7 +76,7 @@ impl StepReplayer<'_> {
                 instance.reset(ResetFor::NextStep)?;
             }
             let began = self.clock.now();
-            let loading = instance.clients(trial)?;
+            let loading = instance.make_clients(trial)?;
             let ops = self.count_ops(loading, trial, &measured_phases(trial))?;
             let now = self.clock.now();
             let seconds = now.since(began).as_secs_f64();

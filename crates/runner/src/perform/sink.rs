@@ -5,7 +5,7 @@
 
 use super::CurrentTrial;
 use crate::messages::{ConductorHandle, PerformerMessage};
-use host::safety::Room;
+use host::safety::WriteRoom;
 use load::{Sink, Stop, StopReason};
 use model::{Bytes, Event, EventKind, IntervalRow, Phase, Tick};
 
@@ -31,7 +31,7 @@ impl PhaseSink<'_> {
 }
 
 /// Ends the load before it touches the disk's reserve: other programs fill disks, too.
-pub(super) fn stop_if_full(grows_in: Option<&Room>, stop: &Stop) {
+pub(super) fn stop_if_full(grows_in: Option<&WriteRoom>, stop: &Stop) {
     let full = grows_in.and_then(host::safety::room_left) == Some(Bytes(0));
     if full && stop.reason().is_none() {
         stop.request(StopReason::Limit);

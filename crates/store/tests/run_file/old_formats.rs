@@ -1,6 +1,6 @@
 //! Run files of older formats are read, and what they do not declare is recovered from the names that things had then.
 
-use model::{CounterRole, EngineProcess, OpClass, ParamRole, RunData};
+use model::{Background, CounterRole, EngineProcess, OpClass, ParamRole, RunData};
 use std::path::{Path, PathBuf};
 use store::{RunWriter, StoreError, read, read_meta};
 use tempfile::TempDir;
@@ -32,7 +32,8 @@ fn a_run_of_format_1_has_roles_kinds_and_traits_by_name() {
             assert!(roles.contains(&CounterRole::MachineCpuIdle), "{name}: {roles:?}");
             assert_ne!(point.traits.engine.process, EngineProcess::Unknown, "{name}");
             assert!(
-                !point.kinds.is_empty() && point.params.iter().any(|param| param.role == ParamRole::Work),
+                !point.kinds.is_empty()
+                    && point.params.iter().any(|param| param.role == ParamRole::Mode || param.role == ParamRole::Work),
                 "{name}"
             );
             assert_eq!(read_meta(&of_format_1(name)).expect("its head is read").meta, run.meta);
@@ -51,10 +52,35 @@ fn what_an_operation_amounts_to_was_a_fact_of_format_1() {
     assert_eq!((kind.class, kind.background, kind.rows_per_op), (OpClass::Write, false, 50.0));
 }
 
+/// The facts of clients in the background, of the flush after the load and of a drain have other names since.
+#[test]
+fn facts_of_format_1_are_found_under_their_old_names() {
+    let (_folder, path) = copy("engines");
+    let db = rusqlite::Connection::open(&path).expect("it opens");
+    let old = [
+        ("beside.kinds", "insert"),
+        ("beside.clients", "2"),
+        ("beside.per_s", "50"),
+        ("load.rest_s", "0.5"),
+        ("rest.unpaid_bytes", "4096"),
+    ];
+    for (name, value) in old {
+        let fact = format!(r#"json_insert(facts, '$[#]', json('{{"name":"{name}","value":"{value}"}}'))"#);
+        db.execute(&format!("UPDATE point SET facts = {fact}"), []).expect("it takes a fact");
+    }
+    db.close().expect("it closes");
+    let point = &read(&path).expect("it is read").points[0];
+    let (course, outcome) = (&point.traits.course, &point.traits.outcome);
+    assert_eq!(course.background, Some(Background { clients: 2, per_s: 50.0 }));
+    assert!(point.kinds[0].background);
+    assert_eq!((outcome.load_settle_s, outcome.pending_bytes), (Some(0.5), Some(4_096)));
+}
+
 #[test]
 fn a_run_of_format_1_is_not_recorded_further() {
     let (_folder, path) = copy("killed");
     let refused = RunWriter::reopen(&path).err().expect("it is refused");
     assert!(matches!(refused, StoreError::Older { format: 1, .. }), "{refused}");
-    assert_eq!(refused.to_string().lines().count(), 1);
+    let text = refused.to_string();
+    assert!(text.lines().count() == 1 && text.ends_with("run its plan again without `--resume`"), "{text}");
 }

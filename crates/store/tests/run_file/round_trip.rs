@@ -160,7 +160,7 @@ fn a_list_needs_no_measurements() {
     let head = read_meta(&path).unwrap();
     assert_eq!(head.meta, meta());
     let point = &head.points[0];
-    assert_eq!((point.id, point.state, point.target.as_str()), (1, PointState::Complete, "sqlite"));
+    assert_eq!((point.id, point.state, point.engine.as_str()), (1, PointState::Complete, "sqlite"));
     assert_eq!((point.workload.as_str(), point.clients, point.depth, point.repeat), ("oltp", 4, 2, 1));
 }
 
@@ -172,7 +172,7 @@ fn a_target_with_a_path_is_called_by_it() {
     trial.target.path = Some("/data/f0".into());
     run.begin_point(&bare(&trial, &PointTraits::default())).unwrap();
     run.finish().unwrap();
-    assert_eq!(read_meta(&path).unwrap().points[0].target, "/data/f0");
+    assert_eq!(read_meta(&path).unwrap().points[0].engine, "/data/f0");
 }
 
 #[test]

@@ -108,7 +108,7 @@ pub fn reading(at_s: u64, source: u16, values: &[Option<f64>]) -> CounterSample 
 pub fn params() -> Vec<PointParam> {
     let param = |owner, name: &str, role, used| PointParam { name: name.into(), owner, role, used };
     vec![
-        param(ParamOwner::Engine, "cache", ParamRole::Size, true),
+        param(ParamOwner::Engine, "cache", ParamRole::CacheSize, true),
         param(ParamOwner::Workload, "access", ParamRole::Work, false),
     ]
 }

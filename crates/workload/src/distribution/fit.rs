@@ -1,4 +1,4 @@
-//! Draws compared with the law that they should follow.
+//! Compares draws with the law that they should follow.
 //!
 //! In: the places that were drawn, a law. Out: the share of the draws on the most popular places, the places that were hit at all,
 //! the most hit ones, and Pearson's chi-square test.
@@ -16,10 +16,10 @@ pub const DENSE_MAX: u64 = 100_000_000;
 
 /// Counts how often each place is drawn.
 #[derive(Clone, Debug)]
-pub struct DrawCounter(Counts);
+pub struct DrawCounter(PlaceCounts);
 
 #[derive(Clone, Debug)]
-enum Counts {
+enum PlaceCounts {
     /// One for each place.
     Dense(Vec<u32>),
     /// The places that were drawn, each as often as it was; sorted when the draws are over.
@@ -30,22 +30,22 @@ impl DrawCounter {
     /// For so many draws of `places` places. A place that is drawn more than 2^32 - 1 times stays at that.
     pub fn new(places: u64, draws: u64) -> DrawCounter {
         DrawCounter(match places <= DENSE_MAX {
-            true => Counts::Dense(vec![0; places as usize]),
-            false => Counts::Sparse(Vec::with_capacity(draws as usize)),
+            true => PlaceCounts::Dense(vec![0; places as usize]),
+            false => PlaceCounts::Sparse(Vec::with_capacity(draws as usize)),
         })
     }
 
     /// Counts one draw of `place`.
-    pub fn add(&mut self, place: u64) {
+    pub fn count_draw(&mut self, place: u64) {
         match &mut self.0 {
-            Counts::Dense(counts) => counts[place as usize] = counts[place as usize].saturating_add(1),
-            Counts::Sparse(drawn) => drawn.push(place),
+            PlaceCounts::Dense(counts) => counts[place as usize] = counts[place as usize].saturating_add(1),
+            PlaceCounts::Sparse(drawn) => drawn.push(place),
         }
     }
 
     /// The draws are over.
     pub fn finish(mut self) -> DrawCounts {
-        if let Counts::Sparse(drawn) = &mut self.0 {
+        if let PlaceCounts::Sparse(drawn) = &mut self.0 {
             drawn.sort_unstable();
         }
         DrawCounts(self.0)
@@ -54,41 +54,42 @@ impl DrawCounter {
 
 /// How often each place was drawn.
 #[derive(Clone, Debug)]
-pub struct DrawCounts(Counts);
+pub struct DrawCounts(PlaceCounts);
 
 impl DrawCounts {
-    /// The count of each place, in order; `None` where the draws were kept instead.
+    /// The count of each place, in order; `None` if the draws were kept instead.
     pub fn dense(&self) -> Option<&[u32]> {
         match &self.0 {
-            Counts::Dense(counts) => Some(counts),
-            Counts::Sparse(_) => None,
+            PlaceCounts::Dense(counts) => Some(counts),
+            PlaceCounts::Sparse(_) => None,
         }
     }
 
     /// How many draws fell on `places`.
-    pub fn hits(&self, places: Range<u64>) -> u64 {
+    pub fn hits_in(&self, places: Range<u64>) -> u64 {
         match &self.0 {
-            Counts::Dense(counts) => {
+            PlaceCounts::Dense(counts) => {
                 counts[places.start as usize..places.end as usize].iter().map(|hits| u64::from(*hits)).sum()
             }
-            Counts::Sparse(drawn) => {
-                let below = |place: u64| drawn.partition_point(|drawn| *drawn < place);
-                (below(places.end) - below(places.start)) as u64
+            PlaceCounts::Sparse(drawn) => {
+                let [start, end] =
+                    [places.start, places.end].map(|place| drawn.partition_point(|drawn| *drawn < place));
+                (end - start) as u64
             }
         }
     }
 
     /// How many places were drawn at all.
-    pub fn distinct(&self) -> u64 {
+    pub fn count_distinct(&self) -> u64 {
         let mut distinct = 0;
-        self.for_each(|_, _| distinct += 1);
+        self.for_each_place(|_, _| distinct += 1);
         distinct
     }
 
     /// The `most` places that were drawn most often, with their hits; equal ones in order.
     pub fn most_hit(&self, most: usize) -> Vec<(u64, u64)> {
         let mut best: Vec<(u64, u64)> = Vec::with_capacity(most + 1);
-        self.for_each(|place, hits| {
+        self.for_each_place(|place, hits| {
             if best.len() == most && best.last().is_none_or(|(_, least)| hits <= *least) {
                 return;
             }
@@ -99,13 +100,13 @@ impl DrawCounts {
     }
 
     /// Each place that was drawn, in order, with its hits.
-    fn for_each(&self, mut take: impl FnMut(u64, u64)) {
+    fn for_each_place(&self, mut take: impl FnMut(u64, u64)) {
         match &self.0 {
-            Counts::Dense(counts) => {
+            PlaceCounts::Dense(counts) => {
                 let hit = (0u64..).zip(counts).filter(|(_, hits)| **hits > 0);
                 hit.for_each(|(place, hits)| take(place, u64::from(*hits)));
             }
-            Counts::Sparse(drawn) => {
+            PlaceCounts::Sparse(drawn) => {
                 drawn.chunk_by(|a, b| a == b).for_each(|equal| take(equal[0], equal.len() as u64));
             }
         }
@@ -141,7 +142,8 @@ pub struct LawComparison<'a> {
 impl LawComparison<'_> {
     /// `draws` draws of `places` places, and the law that they should follow.
     pub fn new<'a>(counts: &'a DrawCounts, places: u64, draws: u64, law: &dyn Fn(u64) -> f64) -> LawComparison<'a> {
-        let mut parts = if places <= EXACT_MAX { single_places(places, law) } else { split(places, draws, law) };
+        let mut parts = if places <= EXACT_MAX { single_places(places, law) } else { split_places(places, draws, law) };
+        // As 32-bit numbers, so that places of equal probability stay in order in spite of the rounding of the law.
         parts.sort_by(|a, b| (b.density() as f32).total_cmp(&(a.density() as f32)));
         LawComparison { counts, draws, parts }
     }
@@ -151,7 +153,7 @@ impl LawComparison<'_> {
         let (mut left, mut hits, mut probability) = (places, 0, 0.0);
         for part in &self.parts {
             let taken = left.min(part.places.end - part.places.start);
-            hits += self.counts.hits(part.places.start..part.places.start + taken);
+            hits += self.counts.hits_in(part.places.start..part.places.start + taken);
             probability += part.density() * taken as f64;
             left -= taken;
             if left == 0 {
@@ -172,12 +174,13 @@ impl LawComparison<'_> {
         const EXPECTED_MIN: f64 = 100.0;
         let (mut groups, mut group) = (Vec::new(), (0.0, 0.0));
         for part in &self.parts {
-            let hits = self.counts.hits(part.places.clone()) as f64;
+            let hits = self.counts.hits_in(part.places.clone()) as f64;
             group = (group.0 + hits, group.1 + part.probability * self.draws as f64);
             if group.1 >= EXPECTED_MIN {
                 groups.push(std::mem::take(&mut group));
             }
         }
+        // The rest is too small for a group of its own: the test needs enough expected draws in each.
         let last = groups.last_mut()?;
         *last = (last.0 + group.0, last.1 + group.1);
         let chi_square = groups.iter().map(|(seen, expected)| (seen - expected).powi(2) / expected).sum();
@@ -193,15 +196,17 @@ fn probability_of_a_hit(probability: f64, draws: u64) -> f64 {
 
 fn single_places(places: u64, law: &dyn Fn(u64) -> f64) -> Vec<LawPart> {
     let mut below = 0.0;
-    let part = |place: u64| {
+    let mut parts = Vec::with_capacity(places as usize);
+    for place in 0..places {
         let before = std::mem::replace(&mut below, law(place + 1));
-        LawPart { places: place..place + 1, probability: (below - before).max(0.0) }
-    };
-    (0..places).map(part).collect()
+        // A law is a sum of rounded terms: its difference may come out a little below zero.
+        parts.push(LawPart { places: place..place + 1, probability: (below - before).max(0.0) });
+    }
+    parts
 }
 
 /// Halves the places until the halves are alike and few draws are expected in them, or the rest is too rare to matter.
-fn split(places: u64, draws: u64, law: &dyn Fn(u64) -> f64) -> Vec<LawPart> {
+fn split_places(places: u64, draws: u64, law: &dyn Fn(u64) -> f64) -> Vec<LawPart> {
     /// Halves are alike that differ by less than this share of their mean.
     const UNLIKE: f64 = 0.02;
     // Few enough for the chi-square test, and a million parts at most.
@@ -266,11 +271,11 @@ impl ChiSquareFit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::distribution::{DISTRIBUTIONS, Distribution, DistributionDef, rng};
+    use crate::distribution::{DISTRIBUTIONS, Distribution, DistributionDef, client_rng};
 
     fn drawn(distribution: &Distribution, places: u64, draws: u64) -> DrawCounts {
-        let (mut counter, mut rng) = (DrawCounter::new(places, draws), rng(1, 0));
-        (0..draws).for_each(|_| counter.add(distribution.place(distribution.draw(&mut rng))));
+        let (mut counter, mut rng) = (DrawCounter::new(places, draws), client_rng(1, 0));
+        (0..draws).for_each(|_| counter.count_draw(distribution.place_of(distribution.draw(&mut rng))));
         counter.finish()
     }
 
@@ -304,7 +309,7 @@ mod tests {
                 assert!((drawn - expected).abs() < 5.0 * sigma + 1e-5, "{name}: {popular} of {places}");
             }
             // A place more or less is hit with the variance of its probability at most, and places are not positively correlated.
-            let (distinct, expected) = (counts.distinct() as f64, comparison.distinct_expected());
+            let (distinct, expected) = (counts.count_distinct() as f64, comparison.distinct_expected());
             assert!((distinct - expected).abs() < 5.0 * expected.sqrt() + 1e-3 * expected, "{name} of {places}");
         }
     }
@@ -324,11 +329,13 @@ mod tests {
     fn draws_that_are_kept_count_as_those_that_are_counted() {
         let drawn = [7, 3, 7, 9, 3, 7];
         let [mut dense, mut sparse] = [DrawCounter::new(10, 6), DrawCounter::new(DENSE_MAX + 1, 6)];
-        drawn.iter().for_each(|place| [&mut dense, &mut sparse].into_iter().for_each(|counter| counter.add(*place)));
+        drawn
+            .iter()
+            .for_each(|place| [&mut dense, &mut sparse].into_iter().for_each(|counter| counter.count_draw(*place)));
         let [dense, sparse] = [dense, sparse].map(DrawCounter::finish);
         assert!(dense.dense().is_some() && sparse.dense().is_none());
         for counts in [dense, sparse] {
-            assert_eq!((counts.distinct(), counts.hits(0..8), counts.hits(7..8)), (3, 5, 3));
+            assert_eq!((counts.count_distinct(), counts.hits_in(0..8), counts.hits_in(7..8)), (3, 5, 3));
             assert_eq!(counts.most_hit(2), [(7, 3), (3, 2)]);
         }
     }
@@ -345,7 +352,7 @@ mod tests {
     fn the_parts_of_a_law_cover_all_places_once_and_are_not_too_many() {
         for def in DISTRIBUTIONS {
             let (places, draws) = (1u64 << 40, 1_000_000);
-            let parts = split(places, draws, &*default_of(def, places).law());
+            let parts = split_places(places, draws, &*default_of(def, places).law());
             assert!(parts.len() < 100_000, "{}: {}", def.entry.name, parts.len());
             assert_eq!((parts[0].places.start, parts.last().unwrap().places.end), (0, places));
             assert!(parts.windows(2).all(|pair| pair[0].places.end == pair[1].places.start));

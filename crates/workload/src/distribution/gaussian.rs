@@ -5,8 +5,8 @@
 //! Limits: a mean has 57 random bits and is rounded to 53, so above n = 2^53 some keys are never drawn.
 //!
 //! Definition: sysbench 1.0.20, `sb_rand_gaussian` in src/sb_rand.c: key = floor(n * (u1 + ... + uITER) / ITER). Exact: the
-//! uniforms are added as whole numbers. A mean of m uniforms has Bates's law (1955, Ann. Math. Stat. 26): mean n / 2, variance
-//! n^2 / 12 m; it is a normal law in the middle only, and ends where the normal law has its tails.
+//! uniforms are added as integers. A mean of m uniforms has Bates's law (1955, Ann. Math. Stat. 26): mean n / 2, variance
+//! n^2 / 12 m; it is a normal law in the middle only, and has no tails.
 
 use super::law::mean_of_uniforms_below;
 use super::{Distribution, DistributionDef, HasLaw, Law};
@@ -48,7 +48,7 @@ impl Gaussian {
     }
 
     /// The probability of a key below `key`.
-    pub fn below(&self, key: u64) -> f64 {
+    pub fn probability_below(&self, key: u64) -> f64 {
         mean_of_uniforms_below(key as f64 / self.n as f64, self.mean.iterations)
     }
 }
@@ -78,22 +78,22 @@ impl MeanOfUniforms {
 }
 
 impl HasLaw for Gaussian {
-    fn law(&self) -> Law {
+    fn boxed_law(&self) -> Law {
         let own = *self;
-        Box::new(move |key| own.below(key))
+        Box::new(move |key| own.probability_below(key))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::rng;
+    use crate::random::client_rng;
 
     #[test]
     fn mean_and_variance_are_those_of_a_mean_of_uniforms() {
         const DRAWS: u32 = 200_000;
         for (n, iterations) in [(1_000_000u64, 1), (1_000_000, 12), (1 << 40, 12), (1_000_000, 100)] {
-            let (gaussian, mut rng) = (Gaussian::new(n, iterations), rng(u64::from(iterations), 0));
+            let (gaussian, mut rng) = (Gaussian::new(n, iterations), client_rng(u64::from(iterations), 0));
             let draws: Vec<f64> = (0..DRAWS).map(|_| (gaussian.draw(&mut rng) as f64 + 0.5) / n as f64).collect();
             let (count, variance) = (f64::from(DRAWS), 1.0 / (12.0 * f64::from(iterations)));
             let mean = draws.iter().sum::<f64>() / count;
@@ -114,7 +114,10 @@ mod tests {
     #[test]
     fn half_of_the_draws_are_below_the_middle_whatever_the_number_of_uniforms() {
         for iterations in [1, 2, 3, 12, 100] {
-            assert!((Gaussian::new(1 << 20, iterations).below(1 << 19) - 0.5).abs() < 1e-12, "{iterations}");
+            assert!(
+                (Gaussian::new(1 << 20, iterations).probability_below(1 << 19) - 0.5).abs() < 1e-12,
+                "{iterations}"
+            );
         }
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! In: n and theta. Out: keys in [0, n), in the time of a draw of zipf. The newest is the highest key, n - 1: the row that the load
 //! part inserted last, or the last block of the last file. Popular keys are neighbours: nothing is scattered.
-//! Limits: the key space does not grow while it is drawn from, so the newest key stays the newest for the whole run; what is
+//! Limits: the key space does not grow while it is drawn from, so the newest key stays the newest throughout the run; what is
 //! inserted meanwhile is not drawn. Else those of zipf.
 //!
 //! Definition: YCSB's `SkewedLatestGenerator` (Cooper et al. 2010, "Benchmarking cloud serving systems with YCSB", SoCC, section
-//! 4.1), key = newest - zipf, with its constant 0.99. Exact for any theta >= 0, where YCSB uses the approximation of Gray et al.
+//! 4.1), key = newest - zipf, with its constant 0.99. Exact for any theta >= 0; YCSB uses the approximation of Gray et al.
 //! YCSB hashes keys to names afterwards unless `insertorder=ordered`; here they stay in order.
 
 use super::zipf::Zipf;
@@ -48,29 +48,29 @@ impl Latest {
         self.n - 1 - self.distance.rank(rng)
     }
 
-    /// Tells the probability of a key below the one it is given.
-    pub fn below(&self) -> impl Fn(u64) -> f64 + use<> {
-        let (n, closer) = (self.n, self.distance.below());
+    /// Returns a function that gives the probability of a key below its argument.
+    pub fn probability_below(&self) -> impl Fn(u64) -> f64 + use<> {
+        let (n, closer) = (self.n, self.distance.probability_below());
         move |key| 1.0 - closer(n - key.min(n))
     }
 }
 
 impl HasLaw for Latest {
-    fn law(&self) -> Law {
-        Box::new(self.below())
+    fn boxed_law(&self) -> Law {
+        Box::new(self.probability_below())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::rng;
+    use crate::random::client_rng;
 
     #[test]
     fn the_distance_from_the_newest_key_is_a_rank_of_zipf() {
         for n in [1, 2, 1_000_000, 1 << 40] {
             let (latest, zipf) = (Latest::new(n, 0.99), Zipf::new(n, 0.99));
-            let (mut for_keys, mut for_ranks) = (rng(8, 0), rng(8, 0));
+            let (mut for_keys, mut for_ranks) = (client_rng(8, 0), client_rng(8, 0));
             for _ in 0..1_000 {
                 assert_eq!(latest.draw(&mut for_keys), n - 1 - zipf.rank(&mut for_ranks));
             }

@@ -1,40 +1,41 @@
-//! The sums and integrals in which the laws of the distributions are written, for those who compare draws with them.
+//! The sums and integrals in which the laws of the distributions are written, to compare draws with them.
 //!
 //! In: a power, or a number of uniforms. Out: probabilities and sums, exact to about 13 digits. Limits: not for the hot path: a
 //! call takes up to a microsecond, and 20 for a mean of 100 uniforms.
 
 use super::gaussian::ITER;
 
-/// Tells 1 + 2^-theta + ... + k^-theta.
+/// Returns a function that gives 1 + 2^-theta + ... + k^-theta for k.
 ///
 /// The first terms are added; beyond, the Euler-Maclaurin formula takes over (Abramowitz and Stegun 23.1.30), whose first
 /// omitted term is below 10^-13 of the first summand from 64 on.
 pub(super) fn power_sum(theta: f64, area: impl Fn(f64) -> f64) -> impl Fn(u64) -> f64 {
     const FIRST: usize = 64;
-    let term = move |x: f64| x.powf(-theta);
     let firsts: Vec<f64> = std::iter::once(0.0)
         .chain((1..=FIRST).scan(0.0, |sum, k| {
-            *sum += term(k as f64);
+            *sum += (k as f64).powf(-theta);
             Some(*sum)
         }))
         .collect();
-    // Half the term, and the first and third derivative by B2 / 2! and B4 / 4!.
-    let ends = move |x: f64| {
-        let third = theta * (theta + 1.0) * (theta + 2.0) / (x * x * x) / 720.0;
-        term(x) * (0.5 - theta / x / 12.0 + third)
-    };
-    let (area_first, ends_first) = (area(FIRST as f64), ends(FIRST as f64));
+    let (area_first, ends_first) = (area(FIRST as f64), end_correction(theta, FIRST as f64));
     move |k| match firsts.get(k as usize) {
         Some(sum) => *sum,
-        None => firsts[FIRST] + (area(k as f64) - area_first) + (ends(k as f64) - ends_first),
+        None => firsts[FIRST] + (area(k as f64) - area_first) + (end_correction(theta, k as f64) - ends_first),
     }
+}
+
+/// What the Euler-Maclaurin formula adds to the integral at the end `x`.
+fn end_correction(theta: f64, x: f64) -> f64 {
+    // Half the term, and the first and third derivative by B2 / 2! and B4 / 4!.
+    let third = theta * (theta + 1.0) * (theta + 2.0) / (x * x * x) / 720.0;
+    x.powf(-theta) * (0.5 - theta / x / 12.0 + third)
 }
 
 /// The probability that the mean of `count` uniform numbers in [0, 1) is below `x`.
 ///
 /// The sum of m uniforms has the cardinal B-spline of order m as its density, and P(sum < y) is the sum over j >= 0 of the spline
 /// of order m + 1 at y - j, because that one is the difference of two such probabilities. The splines are made by their recurrence
-/// (de Boor 1972, "On calculating with B-splines", J. Approx. Theory 6): all terms are positive, so nothing cancels, where the
+/// (de Boor 1972, "On calculating with B-splines", J. Approx. Theory 6): all terms are positive, so nothing cancels, while the
 /// usual alternating sum of Irwin and Hall loses all digits at 20 uniforms.
 pub(super) fn mean_of_uniforms_below(x: f64, count: u32) -> f64 {
     const ORDER_MAX: usize = ITER.max as usize + 1;
@@ -64,7 +65,7 @@ mod tests {
     #[test]
     fn sums_of_powers_are_those_of_adding_up() {
         for theta in [0.0, 0.5, 0.99, 1.0, 1.000_001, 2.5, 7.0] {
-            let below = Zipf::new(1_000_000, theta).below();
+            let below = Zipf::new(1_000_000, theta).probability_below();
             let sums: Vec<f64> =
                 [10u64, 64, 65, 1_000, 1_000_000].map(|n| (1..=n).rev().map(|k| (k as f64).powf(-theta)).sum()).into();
             for (k, sum) in [10u64, 64, 65, 1_000].into_iter().zip(&sums) {

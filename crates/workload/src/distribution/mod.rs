@@ -22,7 +22,7 @@ pub mod special;
 pub mod uniform;
 pub mod zipf;
 
-pub use crate::random::{Rng, rng, rng_stream};
+pub use crate::random::{Rng, client_rng, client_rng_stream};
 
 use model::{Access, DistributionEntry};
 
@@ -49,23 +49,23 @@ macro_rules! distributions {
             }
 
             /// The key at `place` in the order in which the law is written, which must be below n.
-            pub fn key(&self, place: u64) -> u64 {
+            pub fn key_at(&self, place: u64) -> u64 {
                 match self {
-                    $(Distribution::$name(own) => HasLaw::key(own, place),)*
+                    $(Distribution::$name(own) => HasLaw::key_at(own, place),)*
                 }
             }
 
-            /// The place of `key` in the order in which the law is written: the inverse of [`Distribution::key`]. Not for the hot path.
-            pub fn place(&self, key: u64) -> u64 {
+            /// The place of `key` in the order in which the law is written: the inverse of [`Distribution::key_at`]. Not for the hot path.
+            pub fn place_of(&self, key: u64) -> u64 {
                 match self {
-                    $(Distribution::$name(own) => HasLaw::place(own, key),)*
+                    $(Distribution::$name(own) => HasLaw::place_of(own, key),)*
                 }
             }
 
             /// The law: gives the probability that a draw falls on a place below its argument.
             pub fn law(&self) -> Law {
                 match self {
-                    $(Distribution::$name(own) => own.law(),)*
+                    $(Distribution::$name(own) => own.boxed_law(),)*
                 }
             }
         }
@@ -100,8 +100,8 @@ pub fn find(name: &str) -> Option<&'static DistributionDef> {
 /// The distribution that `access` names, over `n` keys.
 ///
 /// # Panics
-/// Where no distribution has that name: plans are checked before, so that is a bug.
-pub fn of(access: &Access, n: u64) -> Distribution {
+/// If no distribution has that name: plans are checked before, so that is a bug.
+pub fn from_access(access: &Access, n: u64) -> Distribution {
     let def = find(&access.name).unwrap_or_else(|| panic!("the plan let distribution `{}` pass", access.name));
     (def.make)(n, &def.entry.with_defaults(&access.args))
 }
@@ -112,15 +112,15 @@ pub type Law = Box<dyn Fn(u64) -> f64>;
 /// A distribution whose law is known.
 trait HasLaw {
     /// Its law.
-    fn law(&self) -> Law;
+    fn boxed_law(&self) -> Law;
 
-    /// The key at `place` in the order in which the law is written. Only zipf scatters: elsewhere the place is the key.
-    fn key(&self, place: u64) -> u64 {
+    /// The key at `place` in the order in which the law is written. Only zipf scatters: in the others the place is the key.
+    fn key_at(&self, place: u64) -> u64 {
         place
     }
 
-    /// The place of `key`: the inverse of `key`.
-    fn place(&self, key: u64) -> u64 {
+    /// The place of `key`: the inverse of `key_at`.
+    fn place_of(&self, key: u64) -> u64 {
         key
     }
 }
@@ -135,7 +135,7 @@ mod tests {
     const DRAWS: u64 = 100_000;
 
     fn first_draws(def: &DistributionDef, n: u64, seed: u64) -> Vec<u64> {
-        let (distribution, mut rng) = ((def.make)(n, &def.entry.with_defaults(&[])), rng(seed, 0));
+        let (distribution, mut rng) = ((def.make)(n, &def.entry.with_defaults(&[])), client_rng(seed, 0));
         (0..100).map(|_| distribution.draw(&mut rng)).collect()
     }
 
@@ -148,7 +148,7 @@ mod tests {
         def.entry.args.iter().map(at).collect()
     }
 
-    /// The places that cut the law into parts of about equal probability, or all places where there are few.
+    /// The places that cut the law into parts of about equal probability, or all places if there are few.
     fn cuts(n: u64, law: &dyn Fn(u64) -> f64) -> Vec<u64> {
         const PARTS: u64 = 200;
         let first_reaching = |probability: f64| {
@@ -169,7 +169,7 @@ mod tests {
 
     /// The probability of draws as unlike the law as these, or more.
     fn p_value(distribution: &Distribution, place_of: impl Fn(u64) -> u64, n: u64, seed: u64) -> f64 {
-        let (law, mut rng) = (distribution.law(), rng(seed, 0));
+        let (law, mut rng) = (distribution.law(), client_rng(seed, 0));
         let cuts = cuts(n, &*law);
         let mut counts = vec![0u64; cuts.len()];
         for _ in 0..DRAWS {
@@ -201,10 +201,10 @@ mod tests {
         if parts.len() < 2 { 1.0 } else { 1.0 - ChiSquared::new((parts.len() - 1) as f64).unwrap().cdf(chi_square) }
     }
 
-    /// The place of each key, by trying all: [`Distribution::key`] the other way round.
+    /// The place of each key, by trying all: [`Distribution::key_at`] the other way round.
     fn places(distribution: &Distribution, n: u64) -> impl Fn(u64) -> u64 {
         let mut places = vec![0; n as usize];
-        (0..n).for_each(|place| places[distribution.key(place) as usize] = place);
+        (0..n).for_each(|place| places[distribution.key_at(place) as usize] = place);
         move |key| places[key as usize]
     }
 
@@ -226,7 +226,7 @@ mod tests {
         for def in DISTRIBUTIONS {
             let distribution = (def.make)(n, &def.entry.with_defaults(&[]));
             // Scattered ranks are not found again among so many keys.
-            if (0..1_000).any(|place| distribution.key(place) != place) {
+            if (0..1_000).any(|place| distribution.key_at(place) != place) {
                 continue;
             }
             let p = p_value(&distribution, |key| key, n, 3);
@@ -261,7 +261,9 @@ mod tests {
     fn another_law_is_told_apart_from_the_same_draws() {
         let (drawn, other) = (pareto::Pareto::new(1_000, 0.2), pareto::Pareto::new(1_000, 0.21));
         // The draws of one through the keys of the other: a place is where the other law has the same probability.
-        let place = |key: u64| (0..1_000).find(|place| other.below(place + 1) > drawn.below(key)).unwrap_or(999);
+        let place = |key: u64| {
+            (0..1_000).find(|place| other.probability_below(place + 1) > drawn.probability_below(key)).unwrap_or(999)
+        };
         assert!(p_value(&Distribution::Pareto(drawn), place, 1_000, 1) < 1e-6);
     }
 
@@ -299,8 +301,8 @@ mod tests {
     #[test]
     fn arguments_that_are_not_given_have_their_defaults() {
         let draws = |args: &[f64]| {
-            let distribution = of(&Access { name: "special".into(), args: args.into() }, 1_000_000);
-            let mut rng = rng(1, 0);
+            let distribution = from_access(&Access { name: "special".into(), args: args.into() }, 1_000_000);
+            let mut rng = client_rng(1, 0);
             (0..100).map(|_| distribution.draw(&mut rng)).collect::<Vec<_>>()
         };
         assert_eq!(draws(&[]), draws(&[1.0, 75.0, 12.0]));
@@ -316,11 +318,11 @@ mod tests {
             seed: u64
         ) {
             for def in DISTRIBUTIONS {
-                let (distribution, mut rng) = ((def.make)(n, &args_at(def, share)), rng(seed, 0));
+                let (distribution, mut rng) = ((def.make)(n, &args_at(def, share)), client_rng(seed, 0));
                 for _ in 0..50 {
                     let key = distribution.draw(&mut rng);
                     prop_assert!(key < n);
-                    prop_assert!(distribution.key(key) < n);
+                    prop_assert!(distribution.key_at(key) < n);
                 }
             }
         }

@@ -1,16 +1,16 @@
 //! sysbench's pareto: a share H of the keys gets a share 1 - H of the draws, and the same again within that share.
 //!
-//! In: n and H (sysbench: `--rand-pareto-h`). Out: keys in [0, n), the first the most popular where H is below 0.5, the last where
+//! In: n and H (sysbench: `--rand-pareto-h`). Out: keys in [0, n), the first the most popular if H is below 0.5, the last if
 //! it is above; at 0.5 all are alike. About 14 ns a draw. Neighbours in popularity are neighbours among the keys: nothing is
-//! scattered, as in sysbench. Limits: 53 random bits a draw, so with a small H the first key stands for numbers that are not
-//! told apart.
+//! scattered, as in sysbench. Limits: 53 random bits a draw, so with a small H the first key gets all the numbers that round to
+//! it.
 //!
 //! Definition: sysbench 1.0.20, `sb_rand_pareto` in src/sb_rand.c: key = floor(n * u^p) with p = ln H / ln(1 - H) and u uniform.
 //! Exact within the rounding of one power. It is self-similar (Gray et al. 1994, "Quickly generating billion-record synthetic
 //! databases", section 3.2): a power law that is bounded by n, not the unbounded law of Pareto.
 
 use super::{Distribution, DistributionDef, HasLaw, Law};
-use crate::random::{Rng, Words, unit};
+use crate::random::{Rng, Words, unit_interval};
 use model::{ArgDef, DistributionEntry, Numbers};
 
 // At 0 and 1 the power has no value. At a thousandth nearly all draws are one key already.
@@ -43,40 +43,40 @@ impl Pareto {
     /// The next key.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
-        let key = self.n as f64 * unit(rng.next_u64()).powf(self.power);
+        let key = self.n as f64 * unit_interval(rng.next_u64()).powf(self.power);
         (key as u64).min(self.n - 1)
     }
 
     /// The probability of a key below `key`.
-    pub fn below(&self, key: u64) -> f64 {
+    pub fn probability_below(&self, key: u64) -> f64 {
         (key as f64 / self.n as f64).min(1.0).powf(1.0 / self.power)
     }
 }
 
 impl HasLaw for Pareto {
-    fn law(&self) -> Law {
+    fn boxed_law(&self) -> Law {
         let own = *self;
-        Box::new(move |key| own.below(key))
+        Box::new(move |key| own.probability_below(key))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::rng;
+    use crate::random::client_rng;
 
     #[test]
     fn a_share_h_of_the_keys_gets_one_minus_h_of_the_draws_again_and_again() {
         const DRAWS: u32 = 400_000;
         for (n, h) in [(1_000_000u64, 0.2), (1 << 40, 0.2), (1_000_000, 0.1), (1_000_000, 0.35)] {
-            let (pareto, mut rng) = (Pareto::new(n, h), rng(7, 0));
+            let (pareto, mut rng) = (Pareto::new(n, h), client_rng(7, 0));
             let keys: Vec<u64> = (0..DRAWS).map(|_| pareto.draw(&mut rng)).collect();
             for level in 1..=3 {
                 let (part, expected) = ((n as f64 * h.powi(level)) as u64, (1.0 - h).powi(level));
                 let seen = keys.iter().filter(|key| **key < part).count() as f64 / f64::from(DRAWS);
                 let sigma = (expected * (1.0 - expected) / f64::from(DRAWS)).sqrt();
                 assert!((seen - expected).abs() < 5.0 * sigma, "n {n}, h {h}, level {level}: {seen} for {expected}");
-                assert!((pareto.below(part) - expected).abs() < 1e-4, "n {n}, h {h}, level {level}");
+                assert!((pareto.probability_below(part) - expected).abs() < 1e-4, "n {n}, h {h}, level {level}");
             }
         }
     }
@@ -84,6 +84,6 @@ mod tests {
     #[test]
     fn above_one_half_the_last_keys_are_the_popular_ones() {
         let (low, high) = (Pareto::new(1_000, 0.2), Pareto::new(1_000, 0.8));
-        assert!((low.below(200) - 0.8).abs() < 1e-9 && (high.below(800) - 0.2).abs() < 1e-9);
+        assert!((low.probability_below(200) - 0.8).abs() < 1e-9 && (high.probability_below(800) - 0.2).abs() < 1e-9);
     }
 }

@@ -12,7 +12,7 @@
 use super::gaussian::{ITER, MeanOfUniforms};
 use super::law::mean_of_uniforms_below;
 use super::{Distribution, DistributionDef, HasLaw, Law};
-use crate::random::{Rng, Words, unit};
+use crate::random::{Rng, Words, unit_interval};
 use model::{ArgDef, DistributionEntry, Numbers};
 
 const PCT: ArgDef = ArgDef { name: "PCT", default: 1.0, min: 0.0, max: 100.0, numbers: Numbers::Real };
@@ -59,19 +59,19 @@ impl Special {
     /// The next key.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
-        let u = unit(rng.next_u64());
+        let u = unit_interval(rng.next_u64());
         let key = if u < self.gaussian { self.mean.draw(rng) } else { (self.low + u * self.width) as u64 };
         key.min(self.n - 1)
     }
 
     /// The probability of a key below `key`.
-    pub fn below(&self, key: u64) -> f64 {
+    pub fn probability_below(&self, key: u64) -> f64 {
         match key {
             0 => 0.0,
             _ if key >= self.n => 1.0,
             _ => {
                 let (at, last) = (key as f64, (self.n - 1) as f64);
-                // Where u of a special draw must end for the key to be below: from `gaussian` to 1 all of them are.
+                // The u below which a special draw gives a smaller key: from `gaussian` (none does) to 1 (all do).
                 let u = ((at - self.low) / self.width).clamp(self.gaussian, 1.0);
                 self.gaussian * mean_of_uniforms_below(at / last, self.mean.iterations) + u - self.gaussian
             }
@@ -80,16 +80,16 @@ impl Special {
 }
 
 impl HasLaw for Special {
-    fn law(&self) -> Law {
+    fn boxed_law(&self) -> Law {
         let own = *self;
-        Box::new(move |key| own.below(key))
+        Box::new(move |key| own.probability_below(key))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::rng;
+    use crate::random::client_rng;
 
     #[test]
     fn the_special_keys_get_their_share_of_the_draws_and_what_the_gaussian_part_adds() {
@@ -100,7 +100,7 @@ mod tests {
             // By hand: the upper RES % of PCT % of the keys, whose middle is that of all keys.
             let (d, share) = (pct / 100.0 * (N - 1) as f64, res / 100.0);
             let (low, high) = (499_999.5 - d / 2.0 + (1.0 - share) * (d + 1.0), 499_999.5 + d / 2.0 + 1.0);
-            let mut rng = rng(5, 0);
+            let mut rng = client_rng(5, 0);
             let hits = (0..DRAWS).filter(|_| (low.floor()..high).contains(&(special.draw(&mut rng) as f64))).count();
             // A mean of m uniforms is nearly normal around the middle; one uniform is flat, three are 1 % off at most.
             let spread = (N as f64) / (12.0 * f64::from(iterations)).sqrt();
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn all_draws_special_and_none_special_are_possible() {
         let keys = |special: Special| {
-            let mut rng = rng(6, 0);
+            let mut rng = client_rng(6, 0);
             let keys: Vec<u64> = (0..10_000).map(|_| special.draw(&mut rng)).collect();
             (*keys.iter().min().unwrap(), *keys.iter().max().unwrap())
         };

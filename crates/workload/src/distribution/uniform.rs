@@ -4,7 +4,7 @@
 //! of `1 + n / 2^64` at most.
 
 use super::{Distribution, DistributionDef, HasLaw, Law};
-use crate::random::{Rng, Words, below};
+use crate::random::{Rng, Words, number_below};
 use model::DistributionEntry;
 
 /// `uniform`.
@@ -24,31 +24,31 @@ impl Uniform {
     /// The next key.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
-        below(rng.next_u64(), self.n)
+        number_below(rng.next_u64(), self.n)
     }
 
     /// The probability of a key below `key`.
-    pub fn below(&self, key: u64) -> f64 {
+    pub fn probability_below(&self, key: u64) -> f64 {
         key.min(self.n) as f64 / self.n as f64
     }
 }
 
 impl HasLaw for Uniform {
-    fn law(&self) -> Law {
+    fn boxed_law(&self) -> Law {
         let own = *self;
-        Box::new(move |key| own.below(key))
+        Box::new(move |key| own.probability_below(key))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::rng;
+    use crate::random::client_rng;
 
     #[test]
     fn every_key_is_drawn_as_often_as_chance_allows() {
         let uniform = (UNIFORM.make)(100, &[]);
-        let (mut counts, mut rng) = ([0u32; 100], rng(11, 0));
+        let (mut counts, mut rng) = ([0u32; 100], client_rng(11, 0));
         (0..1_000_000).for_each(|_| counts[uniform.draw(&mut rng) as usize] += 1);
         // 10,000 expected in each, standard deviation 99.5; chi-square has 99 degrees of freedom, 99.9 % are below 148.2.
         let chi_square: f64 = counts.iter().map(|count| (*count as f64 - 1e4).powi(2) / 1e4).sum();

@@ -2,8 +2,8 @@
 //! n^-theta).
 //!
 //! In: n and theta >= 0; theta 0 is uniform, theta 1 is Zipf's own law. Out: ranks from 0, or keys over which the ranks are
-//! scattered, in 20 to 30 ns. Limits: 53 random bits a draw, so ranks rarer than 2^-53 are drawn more coarsely than the law
-//! says; a machine whose `exp` and `ln` round otherwise may draw the neighbour of a rank once in a long while.
+//! scattered, in 20 to 30 ns. Limits: 53 random bits a draw, so ranks rarer than 2^-53 are drawn more coarsely than by the
+//! law; a machine whose `exp` and `ln` round otherwise may draw the neighbour of a rank once in a long while.
 //!
 //! Rejection-inversion: Hörmann and Derflinger 1996, "Rejection-inversion to generate variates from monotone discrete
 //! distributions", ACM TOMACS 6(3). Exact for any theta, set up in constant time, and it rejects few draws.
@@ -12,7 +12,7 @@
 
 use super::law::power_sum;
 use super::{Distribution, DistributionDef, HasLaw};
-use crate::random::{Rng, Words, unit};
+use crate::random::{Rng, Words, unit_interval};
 use crate::scatter::Scatter;
 use model::{ArgDef, DistributionEntry, Numbers};
 
@@ -34,7 +34,7 @@ pub static ZIPF: DistributionDef = DistributionDef {
 #[derive(Clone, Copy, Debug)]
 pub struct Zipf {
     n: u64,
-    law: Law,
+    law: PowerLaw,
     /// H(1.5) - h(1) and H(n + 0.5): the ends of the area from which is drawn.
     area_first: f64,
     area_last: f64,
@@ -46,7 +46,7 @@ pub struct Zipf {
 impl Zipf {
     /// The distribution over `n` ranks (0 is taken as 1) with exponent `theta` >= 0.
     pub fn new(n: u64, theta: f64) -> Self {
-        let (n, law) = (n.max(1), Law::new(theta));
+        let (n, law) = (n.max(1), PowerLaw::new(theta));
         Zipf {
             n,
             law,
@@ -66,21 +66,22 @@ impl Zipf {
     /// The key of `rank`, which must be below n.
     #[inline]
     pub fn key(&self, rank: u64) -> u64 {
-        self.scatter.place(rank)
+        self.scatter.key_of(rank)
     }
 
     /// The rank of `key`, which must be below n.
     pub fn rank_of(&self, key: u64) -> u64 {
-        self.scatter.rank(key)
+        self.scatter.rank_of(key)
     }
 
     /// The next rank from 0, the most popular.
     #[inline]
     pub fn rank(&self, rng: &mut Rng) -> u64 {
         loop {
-            let u = self.area_last + unit(rng.next_u64()) * (self.area_first - self.area_last);
+            // A point of the area under the hat, drawn evenly; the rank over which it lies is the candidate.
+            let u = self.area_last + unit_interval(rng.next_u64()) * (self.area_first - self.area_last);
             let x = self.law.area_inverse(u);
-            let k = ((x + 0.5) as u64).clamp(1, self.n);
+            let k = ((x + 0.5) as u64).clamp(1, self.n); // the nearest rank, of which rounding may make one too many
             let rank = k as f64;
             if rank - x <= self.accept_within || u >= self.law.area(rank + 0.5) - self.law.height(rank) {
                 return k - 1;
@@ -88,45 +89,45 @@ impl Zipf {
         }
     }
 
-    /// Tells the probability of a rank below the one it is given.
-    pub fn below(&self) -> impl Fn(u64) -> f64 + use<> {
+    /// Returns a function that gives the probability of a rank below its argument.
+    pub fn probability_below(&self) -> impl Fn(u64) -> f64 + use<> {
         let (n, law) = (self.n, self.law);
         let sum = power_sum(law.theta, move |x| law.area(x));
-        let whole = sum(n);
-        move |rank| sum(rank.min(n)) / whole
+        let total = sum(n);
+        move |rank| sum(rank.min(n)) / total
     }
 }
 
 impl HasLaw for Zipf {
-    fn law(&self) -> super::Law {
-        Box::new(self.below())
+    fn boxed_law(&self) -> super::Law {
+        Box::new(self.probability_below())
     }
 
-    fn key(&self, place: u64) -> u64 {
+    fn key_at(&self, place: u64) -> u64 {
         Zipf::key(self, place)
     }
 
-    fn place(&self, key: u64) -> u64 {
+    fn place_of(&self, key: u64) -> u64 {
         self.rank_of(key)
     }
 }
 
 /// The hat h(x) = x^-theta and its integral H.
 #[derive(Clone, Copy, Debug)]
-struct Law {
+struct PowerLaw {
     theta: f64,
     /// 1 - theta.
     power: f64,
-    /// 1 / (1 - theta), where theta is so far from 1 that the plain formula of the inverse is exact enough.
+    /// 1 / (1 - theta), if theta is so far from 1 that the plain formula of the inverse is exact enough.
     power_inverse: Option<f64>,
 }
 
-impl Law {
+impl PowerLaw {
     fn new(theta: f64) -> Self {
         let power = 1.0 - theta;
         // At a distance of 0.01 the plain formula moves a rank by 10^-14 of itself: less than the 53 bits of a draw.
         // It makes a draw take 22 ns and not 40 ns, because `ln` is twice as fast as `ln_1p`.
-        Law { theta, power, power_inverse: (power.abs() >= 0.01).then_some(1.0 / power) }
+        PowerLaw { theta, power, power_inverse: (power.abs() >= 0.01).then_some(1.0 / power) }
     }
 
     /// h(x) = x^-theta.
@@ -135,7 +136,7 @@ impl Law {
         (-self.theta * x.ln()).exp()
     }
 
-    /// H(x), the integral of h from 1 to x: (x^(1-theta) - 1) / (1-theta), and ln x where theta is 1.
+    /// H(x), the integral of h from 1 to x: (x^(1-theta) - 1) / (1-theta), and ln x if theta is 1.
     #[inline]
     fn area(&self, x: f64) -> f64 {
         let log = x.ln();
@@ -148,7 +149,7 @@ impl Law {
     /// The x of which H(x) is `area`.
     #[inline]
     fn area_inverse(&self, area: f64) -> f64 {
-        // t is -1 at infinity; rounding must not push it beyond, where the logarithm ends.
+        // t is -1 at infinity; rounding must not push it beyond, since the logarithm ends there.
         let t = (self.power * area).max(-1.0);
         let log = match self.power_inverse {
             Some(power_inverse) => (1.0 + t).ln() * power_inverse,
@@ -162,7 +163,7 @@ impl Law {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::rng;
+    use crate::random::client_rng;
     use statrs::distribution::{ChiSquared, ContinuousCDF};
 
     const N: u64 = 1_000_000;
@@ -175,7 +176,7 @@ mod tests {
 
     /// How often each rank comes in a million draws.
     fn counts(theta: f64, seed: u64) -> Vec<u64> {
-        let (zipf, mut rng) = (Zipf::new(N, theta), rng(seed, 0));
+        let (zipf, mut rng) = (Zipf::new(N, theta), client_rng(seed, 0));
         let mut counts = vec![0; N as usize];
         (0..DRAWS).for_each(|_| counts[zipf.rank(&mut rng) as usize] += 1);
         counts
@@ -226,7 +227,7 @@ mod tests {
     #[test]
     fn theta_passes_through_1_without_a_jump() {
         let ranks = |theta| {
-            let (zipf, mut rng) = (Zipf::new(N, theta), rng(9, 0));
+            let (zipf, mut rng) = (Zipf::new(N, theta), client_rng(9, 0));
             (0..1_000).map(|_| zipf.rank(&mut rng)).collect::<Vec<_>>()
         };
         let at_one = ranks(1.0);
@@ -238,15 +239,15 @@ mod tests {
     #[test]
     fn keys_are_the_scattered_ranks() {
         let zipf = Zipf::new(1_000, 1.0);
-        let (mut for_ranks, mut for_keys) = (rng(4, 0), rng(4, 0));
+        let (mut for_ranks, mut for_keys) = (client_rng(4, 0), client_rng(4, 0));
         for _ in 0..1_000 {
-            assert_eq!(Scatter::new(1_000).place(zipf.rank(&mut for_ranks)), zipf.draw(&mut for_keys));
+            assert_eq!(Scatter::new(1_000).key_of(zipf.rank(&mut for_ranks)), zipf.draw(&mut for_keys));
         }
     }
 
     #[test]
     fn one_key_is_always_drawn() {
-        let mut rng = rng(1, 0);
+        let mut rng = client_rng(1, 0);
         assert!([0.0, 1.0, 100.0].iter().all(|theta| Zipf::new(1, *theta).draw(&mut rng) == 0));
     }
 }

@@ -1,17 +1,17 @@
-//! Commits that insert rows, and delete as many of the oldest where the tables are to keep their size.
+//! Commits that insert rows, and delete as many of the oldest if the tables are to keep their size.
 //!
 //! In: the rows, how many of them in how many commits. Out: sources of operations, one commit each, dealt to the tables of a
-//! client in turn. Limits: a client works on the tables whose numbers it has modulo the number of clients; where there are
-//! more clients than tables, several work on one. Clients of one table take commits from one count, so that all work until the last
-//! row is in; where there are several tables each client has an equal share, so that the tables are alike whichever was served
-//! faster, and the clients end one after the other. Deletes are of ids that were dealt out, so where a table has hardly more
-//! rows than are on their way, one may come before its row, which then stays.
+//! client in turn. Limits: client c of n works on the tables c, c + n, c + 2n and so on; with more clients than tables,
+//! several work on one. Clients of one table take commits from one count, so that all work until the last row is in. With several
+//! tables each client has an equal share, so that all tables grow alike even if one is served faster, and the clients end one after
+//! the other. Deletes are of ids that were dealt out. If a table has hardly more rows than are on their way, a delete may come before
+//! its row, which then stays.
 
-use super::rows::Data;
-use super::statements::{ROWS_PER_STATEMENT, Statement, Statements};
+use super::rows::PurchaseData;
+use super::statements::{PurchaseStatement, ROWS_PER_STATEMENT, StepStatements};
 use crate::Workload;
-use crate::program::{ClientIndex, OpStream, call_with_ints};
-use model::{KvOp, Op, OpKind, SqlCall, SqlOp};
+use crate::program::{ClientIndex, OpKindDef, OpStream, call_with_ints};
+use model::{KvOp, Op, OpClass, OpKind, SqlCall, SqlOp};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What a step inserts, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Commits {
-    /// Over all clients and tables; 0 where nothing but time ends it.
+    /// Over all clients and tables; 0 if only time ends it.
     rows: u64,
     /// In each commit but the last.
     pub(super) per_commit: u64,
@@ -33,14 +33,14 @@ impl Commits {
         Commits { rows, per_commit: if rows > 0 { per_commit.min(rows) } else { per_commit }, delete }
     }
 
-    /// How many there are; `None` where they never end.
-    fn count(self) -> Option<u64> {
+    /// How many there are; `None` if they never end.
+    fn op_count(self) -> Option<u64> {
         (self.rows > 0).then(|| self.rows.div_ceil(self.per_commit))
     }
 
-    /// The rows of one on the whole: the last may insert fewer.
-    pub(super) fn rows_each(self) -> f64 {
-        self.count().map_or(self.per_commit as f64, |count| self.rows as f64 / count as f64)
+    /// The mean rows of a commit: the last may insert fewer.
+    fn rows_each(self) -> f64 {
+        self.op_count().map_or(self.per_commit as f64, |count| self.rows as f64 / count as f64)
     }
 
     /// The rows that are left for the last.
@@ -52,55 +52,61 @@ impl Commits {
     }
 
     /// Statements of one commit, BEGIN and COMMIT included.
-    pub(super) fn queries(self) -> f64 {
+    fn queries_per_op(self) -> f64 {
+        // One statement is a transaction by itself; several are put between BEGIN and COMMIT, which count as queries.
         let calls = self.per_commit.div_ceil(ROWS_PER_STATEMENT) + u64::from(self.delete);
         (if calls > 1 { calls + 2 } else { calls }) as f64
     }
 
-    /// The part that performs them as operations of `kind`.
-    pub(super) fn part<O: Op>(self, data: Data, statements: Statements, kind: OpKind) -> OpStream<O>
+    /// The kind of operation that they are.
+    pub(super) fn op_kind(self) -> OpKindDef {
+        OpKindDef { name: "insert", class: OpClass::Write, queries: self.queries_per_op(), rows: self.rows_each() }
+    }
+
+    /// The stream that performs them as operations of `kind`.
+    pub(super) fn op_stream<O: Op>(self, data: PurchaseData, statements: StepStatements, kind: OpKind) -> OpStream<O>
     where
-        Inserts: Workload<O>,
+        InsertOps: Workload<O>,
     {
         let (tables, all) = (data.schema.tables, statements.clone());
         let rows_left = (self.rows > 0).then(|| Arc::new(AtomicU64::new(self.rows)));
-        let part = OpStream::new(self.count(), self.per_commit, move |slot: ClientIndex| Inserts {
-            tables: Turns::new(slot, tables),
+        let stream = OpStream::new(self.op_count(), self.per_commit, move |slot: ClientIndex| InsertOps {
+            tables: TableTurns::new(slot, tables),
             rows_left: rows_left.clone(),
             data: data.clone(),
             statements: statements.clone(),
             commits: self,
             kind,
         });
-        let part = part.with_statements(move |slot| all.of_client(slot, tables));
-        if tables == 1 { part.with_shared_budget() } else { part }
+        let stream = stream.with_statements(move |slot| all.of_client(slot, tables));
+        if tables == 1 { stream.with_shared_budget() } else { stream }
     }
 }
 
 /// The tables of one client, one after the other.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turns {
+pub(super) struct TableTurns {
     first: u64,
     next: u64,
     step: u64,
     tables: u64,
 }
 
-impl Turns {
+impl TableTurns {
     /// Those of the client in `slot`, of `tables` tables.
-    pub(super) fn new(slot: ClientIndex, tables: u64) -> Turns {
+    pub(super) fn new(slot: ClientIndex, tables: u64) -> TableTurns {
         let first = u64::from(slot.client) % tables;
-        Turns { first, next: first, step: slot.clients.into(), tables }
+        TableTurns { first, next: first, step: slot.clients.into(), tables }
     }
 
     /// All of them, once.
-    pub(super) fn all(self) -> impl Iterator<Item = u64> {
+    pub(super) fn all_tables(self) -> impl Iterator<Item = u64> {
         (self.first..self.tables).step_by(self.step as usize)
     }
 
     /// The next table.
     #[inline]
-    pub(super) fn next(&mut self) -> u64 {
+    pub(super) fn next_table(&mut self) -> u64 {
         let table = self.next;
         self.next += self.step;
         if self.next >= self.tables {
@@ -111,30 +117,31 @@ impl Turns {
 }
 
 /// One client's commits.
-pub(super) struct Inserts {
-    data: Data,
-    statements: Statements,
-    tables: Turns,
-    /// The rows that all clients have still to insert; `None` where they never end.
+pub(super) struct InsertOps {
+    data: PurchaseData,
+    statements: StepStatements,
+    tables: TableTurns,
+    /// The rows that all clients have still to insert; `None` if they never end.
     rows_left: Option<Arc<AtomicU64>>,
     commits: Commits,
     kind: OpKind,
 }
 
-impl Inserts {
+impl InsertOps {
     /// The table of the next commit, the ids that it inserts and those that it deletes.
     #[inline]
-    fn next(&mut self) -> Option<(u64, Range<u64>, Range<u64>)> {
-        let rows = Some(self.rows()).filter(|rows| *rows > 0)?;
-        let table = self.tables.next();
-        let first = self.data.claim(table, rows);
+    fn next_commit(&mut self) -> Option<(u64, Range<u64>, Range<u64>)> {
+        let rows = Some(self.take_rows()).filter(|rows| *rows > 0)?;
+        let table = self.tables.next_table();
+        // Ids are dealt out in order by a counter of all clients, so the table is filled at its end as by AUTO_INCREMENT.
+        let first = self.data.claim_rows(table, rows);
         let oldest = if self.commits.delete { self.data.claim_oldest(table, rows, first) } else { 0..0 };
         Some((table, first..first + rows, oldest))
     }
 
-    /// The rows of the next commit: none where all are on their way.
+    /// Takes the rows of the next commit: none if all are on their way.
     #[inline]
-    fn rows(&self) -> u64 {
+    fn take_rows(&self) -> u64 {
         let each = self.commits.per_commit;
         let Some(rows_left) = &self.rows_left else { return each };
         let taken = rows_left.fetch_update(Relaxed, Relaxed, |left| Some(left.saturating_sub(each)));
@@ -145,23 +152,23 @@ impl Inserts {
         let mut from = ids.start;
         while from < ids.end {
             let rows = (ids.end - from).min(ROWS_PER_STATEMENT);
-            let statement = self.statements.number(table, Statement::Insert(rows));
-            op.calls.push(SqlCall { statement, args: rows as u16 * self.data.columns() });
+            let statement = self.statements.number_of(table, PurchaseStatement::Insert(rows));
+            op.calls.push(SqlCall { statement, args: rows as u16 * self.data.column_count() });
             (from..from + rows).for_each(|id| self.data.push_arguments(op, table, id));
             from += rows;
         }
     }
 }
 
-impl Workload<SqlOp> for Inserts {
-    fn fill(&mut self, ops: &mut [SqlOp]) {
+impl Workload<SqlOp> for InsertOps {
+    fn fill_ops(&mut self, ops: &mut [SqlOp]) {
         for op in ops {
             op.clear();
             (op.op_kind, op.writes) = (self.kind, true);
-            let Some((table, ids, oldest)) = self.next() else { continue };
+            let Some((table, ids, oldest)) = self.next_commit() else { continue };
             self.push_inserts(op, table, ids);
             if !oldest.is_empty() {
-                let delete = self.statements.number(table, Statement::Delete);
+                let delete = self.statements.number_of(table, PurchaseStatement::Delete);
                 call_with_ints(op, delete, &[oldest.start as i64, oldest.end as i64 - 1]);
             }
             op.transaction = op.calls.len() > 1;
@@ -169,12 +176,12 @@ impl Workload<SqlOp> for Inserts {
     }
 }
 
-impl Workload<KvOp> for Inserts {
-    fn fill(&mut self, ops: &mut [KvOp]) {
+impl Workload<KvOp> for InsertOps {
+    fn fill_ops(&mut self, ops: &mut [KvOp]) {
         for op in ops {
             op.clear();
             op.op_kind = self.kind;
-            let Some((table, ids, oldest)) = self.next() else { continue };
+            let Some((table, ids, oldest)) = self.next_commit() else { continue };
             ids.for_each(|id| self.data.push_puts(op, table, id));
             oldest.for_each(|id| self.data.push_removals(op, table, id));
         }
@@ -182,30 +189,35 @@ impl Workload<KvOp> for Inserts {
 }
 
 /// The entries of all rows in the secondary indexes of a key-value engine, put by batches of rows.
-pub(super) fn index_part(data: Data) -> OpStream<KvOp> {
-    let present: Vec<Range<u64>> = (0..data.schema.tables).map(|table| data.present(table)).collect();
-    let batches: u64 = present.iter().map(|ids| (ids.end - ids.start).div_ceil(ROWS_PER_STATEMENT)).sum();
-    let of_table = |(table, ids): (usize, Range<u64>)| {
-        let end = ids.end;
-        let batch = move |from: u64| (table as u64, from..end.min(from + ROWS_PER_STATEMENT));
-        ids.step_by(ROWS_PER_STATEMENT as usize).map(batch)
-    };
-    let all: Batches = Arc::new(Mutex::new(Box::new(present.into_iter().enumerate().flat_map(of_table))));
-    let puts = move |_: ClientIndex| IndexPuts { data: data.clone(), batches: all.clone() };
-    OpStream::new(Some(batches), ROWS_PER_STATEMENT, puts).with_shared_budget()
+pub(super) fn index_stream(data: PurchaseData) -> OpStream<KvOp> {
+    let present: Vec<Range<u64>> = (0..data.schema.tables).map(|table| data.present_ids(table)).collect();
+    let count: u64 = present.iter().map(|ids| (ids.end - ids.start).div_ceil(ROWS_PER_STATEMENT)).sum();
+    let all = (0..).zip(present).flat_map(|(table, ids)| table_batches(table, ids));
+    let batches: IndexBatches = Arc::new(Mutex::new(Box::new(all)));
+    let stream = OpStream::new(Some(count), ROWS_PER_STATEMENT, move |_| IndexPuts {
+        data: data.clone(),
+        batches: batches.clone(),
+    });
+    stream.with_shared_budget()
+}
+
+/// The batches of one table.
+fn table_batches(table: u64, ids: Range<u64>) -> impl Iterator<Item = (u64, Range<u64>)> + Send {
+    let end = ids.end;
+    ids.step_by(ROWS_PER_STATEMENT as usize).map(move |from| (table, from..end.min(from + ROWS_PER_STATEMENT)))
 }
 
 /// Batches that no client has taken yet: a table, and ids in it.
-type Batches = Arc<Mutex<Box<dyn Iterator<Item = (u64, Range<u64>)> + Send>>>;
+type IndexBatches = Arc<Mutex<Box<dyn Iterator<Item = (u64, Range<u64>)> + Send>>>;
 
 /// One client's batches.
 struct IndexPuts {
-    data: Data,
-    batches: Batches,
+    data: PurchaseData,
+    batches: IndexBatches,
 }
 
 impl Workload<KvOp> for IndexPuts {
-    fn fill(&mut self, ops: &mut [KvOp]) {
+    fn fill_ops(&mut self, ops: &mut [KvOp]) {
         for op in ops {
             op.clear();
             op.op_kind = OpKind(0);
@@ -217,19 +229,19 @@ impl Workload<KvOp> for IndexPuts {
 }
 
 /// One operation for each of `count` things, which the engine does: its only call has the thing's number.
-pub(super) fn numbered_part(count: u64) -> OpStream<SqlOp> {
+pub(super) fn numbered_stream(count: u64) -> OpStream<SqlOp> {
     let next = Arc::new(AtomicU64::new(0));
-    OpStream::new(Some(count), 1, move |_| Numbered { next: next.clone(), count }).with_shared_budget()
+    OpStream::new(Some(count), 1, move |_| NumberedOps { next: next.clone(), count }).with_shared_budget()
 }
 
 /// The numbers that no client has taken yet.
-struct Numbered {
+struct NumberedOps {
     next: Arc<AtomicU64>,
     count: u64,
 }
 
-impl Workload<SqlOp> for Numbered {
-    fn fill(&mut self, ops: &mut [SqlOp]) {
+impl Workload<SqlOp> for NumberedOps {
+    fn fill_ops(&mut self, ops: &mut [SqlOp]) {
         for op in ops {
             op.clear();
             (op.op_kind, op.writes) = (OpKind(0), true);
@@ -239,11 +251,11 @@ impl Workload<SqlOp> for Numbered {
     }
 }
 
-/// Operations that say nothing.
-pub(super) struct Empty;
+/// Operations without content: the engine does the work.
+pub(super) struct EmptyOps;
 
-impl Workload<KvOp> for Empty {
-    fn fill(&mut self, ops: &mut [KvOp]) {
+impl Workload<KvOp> for EmptyOps {
+    fn fill_ops(&mut self, ops: &mut [KvOp]) {
         ops.iter_mut().for_each(|op| {
             op.clear();
             op.op_kind = OpKind(0);

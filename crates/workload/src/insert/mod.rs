@@ -2,22 +2,22 @@
 //! entries fall at random places. What an engine does when the indexes outgrow its cache is the point of it.
 //!
 //! In: a step of it, the tables' form, how many rows in how many commits. Out: an operation is one commit of rows (one
-//! statement, where one holds them; one atomic batch on a key-value engine, with a put per row and per index entry), one table
+//! statement, if one holds them; one atomic batch on a key-value engine, with a put per row and per index entry), one table
 //! that gets its indexes, one drain, or one query. The steps, on one data set one after the other:
 //!
-//! - `l.i0` inserts `rows` rows into tables without secondary indexes, where it is the first step; with any other first step
+//! - `l.i0` inserts `rows` rows into tables without secondary indexes, if it is the first step; with any other first step
 //!   but `l.x` they have them from the start, so `l.i1` alone is the benchmark of 2012;
 //! - `l.x` makes the indexes, an operation for each table. Key-value engines know no indexes: there it puts the entries of all
 //!   rows, made again from the seed and not read back, 1,000 rows a batch;
 //! - `l.i1` inserts as many rows again, now with indexes, and `l.i2` a fifth of them by small commits;
-//! - `drain` waits until the engine has paid what it put off writing; no other step does;
-//! - `qr` and `qp` ask for ranges and rows while each client's other half inserts at a rate of its own. Time ends them.
+//! - `drain` waits until the engine has written its write debt; no other step does;
+//! - `qr` and `qp` read ranges and rows while as many background clients insert at a rate of their own. Time ends them.
 //!
 //! Limits: `transactionid` is given by plimsoll (from 1, one counter a table for all clients), not by the engine; in the tables
 //! of 2012 it is a 32-bit INT as it was then, so SQL engines that keep to that refuse rows after 2,147,483,647. Key-value engines
 //! have no partitions and no `qr`.
 //!
-//! `schema` is what the tables are, `rows` what is in them, `inserts` and `queries` what is done, `statements` how it is said.
+//! `schema` is what the tables are, `rows` what is in them, `inserts` and `queries` the operations, `statements` their SQL.
 
 mod inserts;
 mod queries;
@@ -25,18 +25,18 @@ mod rows;
 mod schema;
 mod statements;
 
-use crate::program::{BackgroundOps, Kind, KvProgram, OpStream, SqlProgram, Work};
+use crate::program::{BackgroundOps, KvProgram, OpKindDef, OpStream, SqlProgram, SqlWork};
 use crate::sequence::TABLES_MAX;
-use crate::{Reuse, SequenceState, Unsupported, WorkloadDef};
-use inserts::{Commits, Empty, Inserts, index_part, numbered_part};
+use crate::{DataReuse, SequenceState, UnsupportedParam, WorkloadDef};
+use inserts::{Commits, EmptyOps, InsertOps, index_stream, numbered_stream};
 use model::{
-    Bytes, Entry, Family, Op, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, RowWork, StepWork, UsedIf,
-    WorkTraits,
+    Bytes, Entry, Family, Op, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, RowWork, StepIndexes, StepWork,
+    UsedIf, WorkTraits,
 };
-use queries::{Queries, Query};
-use rows::Data;
-use schema::{FORMS, INDEX_NAMES, Schema};
-use statements::Statements;
+use queries::{QueryOps, StepQuery};
+use rows::PurchaseData;
+use schema::{FORMS, INDEX_NAMES, PurchaseSchema};
+use statements::StepStatements;
 
 /// `insert`.
 pub static INSERT: WorkloadDef = WorkloadDef {
@@ -46,16 +46,16 @@ pub static INSERT: WorkloadDef = WorkloadDef {
         families: &[Family::Sql, Family::Kv],
         params: PARAMS,
     },
-    traits,
+    traits: work_traits,
     data_reuse: |params| {
-        let step = Step::of(params);
-        Reuse::Continues { at: step as usize, begins: !matches!(step, Step::Ranges | Step::Points) }
+        let step = InsertStep::from_params(params);
+        DataReuse::Continues { at: step as usize, begins: !matches!(step, InsertStep::Ranges | InsertStep::Points) }
     },
     data_bytes,
     growth_bytes_per_op,
     io: None,
-    sql: Some(sql),
-    kv: Some(kv),
+    sql: Some(sql_program),
+    kv: Some(kv_program),
     // A range of secondary keys is found by an index of the engine, and a key-value engine has none.
     steps_without_kv: &["qr"],
 };
@@ -65,7 +65,7 @@ const PARAMS: &[ParamDef] = &[
         help: "steps to run, in this order whatever order you name, on the same data; none = all: load without indexes (l.i0), create \
                them (l.x), insert (l.i1), insert a fifth as many rows in small commits (l.i2), drain, range queries (qr), \
                point queries (qp)",
-        ..ParamDef::new("step", ParamRole::Work, ParamKind::Steps(&STEPS), "l.i0")
+        ..ParamDef::new("step", ParamRole::Step, ParamKind::Steps(&STEPS), "l.i0")
     },
     ParamDef {
         help: "tables of the 2012 benchmark, or today's, with a text column",
@@ -76,39 +76,39 @@ const PARAMS: &[ParamDef] = &[
         help: "number of secondary indexes, in the order marketsegment, registersegment, pdc",
         shapes_data: true,
         used_if: Some(UsedIf { param: "step", one_of: &["l.x", "l.i1", "l.i2", "drain", "qr", "qp"] }),
-        ..ParamDef::new("indexes", ParamRole::Ground, int(0, 3), "3")
+        ..ParamDef::new("indexes", ParamRole::Indexes, int_between(0, 3), "3")
     },
     ParamDef {
         help: "rows inserted by l.i0 and by l.i1, all clients together (l.i2: a fifth); 0 = until --time ends",
         scales: true,
-        ..ParamDef::new("rows", ParamRole::Size, int(0, ROWS_MAX), "100000")
+        ..ParamDef::new("rows", ParamRole::DataSize, int_between(0, ROWS_MAX), "100000")
     },
     ParamDef {
         help: "rows per commit in l.i0 and l.i1; each operation is one commit",
         used_if: Some(UsedIf { param: "step", one_of: &["l.i0", "l.i1"] }),
-        ..ParamDef::new("rows_per_commit", ParamRole::Work, int(1, 100_000), "50")
+        ..ParamDef::new("rows_per_commit", ParamRole::Work, int_between(1, 100_000), "50")
     },
     ParamDef {
         help: "rows per commit in l.i2, and of the background inserts of qr and qp",
         used_if: Some(UsedIf { param: "step", one_of: &["l.i2", "qr", "qp"] }),
-        ..ParamDef::new("small_commit", ParamRole::Work, int(1, 100_000), "5")
+        ..ParamDef::new("small_commit", ParamRole::Work, int_between(1, 100_000), "5")
     },
     ParamDef {
         help: "number of tables; with fewer tables than clients, clients share them",
         shapes_data: true,
-        ..ParamDef::new("tables", ParamRole::Size, int(1, TABLES_MAX as u64), "1")
+        ..ParamDef::new("tables", ParamRole::Size, int_between(1, TABLES_MAX as u64), "1")
     },
     ParamDef {
         help: "rows per partition of a table, by ranges of its key; 0 = no partitions",
         scales: true,
         shapes_data: true,
-        ..ParamDef::new("partition_rows", ParamRole::Size, int(0, ROWS_MAX), "0")
+        ..ParamDef::new("partition_rows", ParamRole::Size, int_between(0, ROWS_MAX), "0")
     },
     ParamDef {
         help: "bytes of text in each row",
         shapes_data: true,
         used_if: IN_TODAYS_TABLES,
-        ..ParamDef::new("data_bytes", ParamRole::Size, int(0, 4_000), "10")
+        ..ParamDef::new("data_bytes", ParamRole::Size, int_between(0, 4_000), "10")
     },
     ParamDef {
         help: "share of that text that is random, 0 to 1",
@@ -123,18 +123,18 @@ const PARAMS: &[ParamDef] = &[
     ParamDef {
         help: "background inserts in qr and qp: rows per second and client; 0 = none",
         used_if: Some(UsedIf { param: "step", one_of: &["qr", "qp"] }),
-        ..ParamDef::new("insert_rate", ParamRole::Work, int(0, 1_000_000), "100")
+        ..ParamDef::new("insert_rate", ParamRole::Work, int_between(0, 1_000_000), "100")
     },
     ParamDef {
         help: "rows that a query of qr reads",
         used_if: Some(UsedIf { param: "step", one_of: &["qr"] }),
-        ..ParamDef::new("query_rows", ParamRole::Work, int(1, 100_000), "10")
+        ..ParamDef::new("query_rows", ParamRole::Work, int_between(1, 100_000), "10")
     },
 ];
 
 const IN_TODAYS_TABLES: Option<UsedIf> = Some(UsedIf { param: "schema", one_of: &["ibench"] });
 const ROWS_MAX: u64 = 1_000_000_000_000;
-const fn int(min: u64, max: u64) -> ParamKind {
+const fn int_between(min: u64, max: u64) -> ParamKind {
     ParamKind::Int { min, max }
 }
 
@@ -142,7 +142,7 @@ const fn int(min: u64, max: u64) -> ParamKind {
 const STEPS: [&str; 7] = ["l.i0", "l.x", "l.i1", "l.i2", "drain", "qr", "qp"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum InsertStep {
     Load,
     Index,
     Insert,
@@ -152,208 +152,241 @@ enum Step {
     Points,
 }
 
-impl Step {
-    fn of(params: &Params) -> Step {
-        use Step::*;
+impl InsertStep {
+    fn from_params(params: &Params) -> InsertStep {
+        use InsertStep::*;
         let all = [Load, Index, Insert, InsertSmall, Drain, Ranges, Points];
         let at = STEPS.iter().position(|word| *word == params.word("step"));
         all[at.expect("`step` is declared with these words")]
     }
 
-    /// How many rows the step inserts in all, where it inserts; 0 where its time ends it.
-    fn rows(self, params: &Params) -> u64 {
+    /// What the step does to the secondary indexes.
+    fn indexes(self) -> StepIndexes {
         match self {
-            Step::InsertSmall => params.int("rows").div_ceil(SMALL_SHARE),
+            InsertStep::Load => StepIndexes::NotAtStart,
+            InsertStep::Index => StepIndexes::Made,
+            InsertStep::Insert
+            | InsertStep::InsertSmall
+            | InsertStep::Drain
+            | InsertStep::Ranges
+            | InsertStep::Points => StepIndexes::Kept,
+        }
+    }
+
+    /// How many rows the step inserts in all, if it inserts; 0 if only time ends it.
+    fn rows_in_all(self, params: &Params) -> u64 {
+        match self {
+            InsertStep::InsertSmall => params.int("rows").div_ceil(SMALL_SHARE),
             _ => params.int("rows"),
         }
     }
 
     /// What each operation commits, in steps that insert.
     fn commits(self, params: &Params) -> Option<Commits> {
-        let (rows, delete) = (self.rows(params), params.flag("delete"));
+        let (rows, delete) = (self.rows_in_all(params), params.flag("delete"));
         match self {
-            Step::Load => Some(Commits::new(rows, params.int("rows_per_commit"), false)),
-            Step::Insert => Some(Commits::new(rows, params.int("rows_per_commit"), delete)),
-            Step::InsertSmall => Some(Commits::new(rows, params.int("small_commit"), delete)),
-            Step::Index | Step::Drain | Step::Ranges | Step::Points => None,
+            InsertStep::Load => Some(Commits::new(rows, params.int("rows_per_commit"), false)),
+            InsertStep::Insert => Some(Commits::new(rows, params.int("rows_per_commit"), delete)),
+            InsertStep::InsertSmall => Some(Commits::new(rows, params.int("small_commit"), delete)),
+            InsertStep::Index | InsertStep::Drain | InsertStep::Ranges | InsertStep::Points => None,
         }
     }
 
     /// What each operation asks for, in steps that ask.
-    fn query(self, params: &Params) -> Option<Query> {
+    fn query(self, params: &Params) -> Option<StepQuery> {
         match self {
-            Step::Ranges => Some(Query::Range(params.int("query_rows"))),
-            Step::Points => Some(Query::Point),
-            Step::Load | Step::Index | Step::Insert | Step::InsertSmall | Step::Drain => None,
+            InsertStep::Ranges => Some(StepQuery::Range(params.int("query_rows"))),
+            InsertStep::Points => Some(StepQuery::Point),
+            InsertStep::Load | InsertStep::Index | InsertStep::Insert | InsertStep::InsertSmall | InsertStep::Drain => {
+                None
+            }
         }
     }
 }
 
-fn traits(params: &Params) -> WorkTraits {
-    let step = Step::of(params);
+fn work_traits(params: &Params) -> WorkTraits {
+    let step = InsertStep::from_params(params);
     let rows = RowWork {
-        asked: step.commits(params).map(|_| step.rows(params)).filter(|rows| *rows > 0),
+        asked: step.commits(params).map(|_| step.rows_in_all(params)).filter(|rows| *rows > 0),
         payload_bytes: Some(schema::payload_bytes(params)),
         partition_rows: Some(params.int("partition_rows") * params.int("tables")).filter(|rows| *rows > 0),
         deletes: params.flag("delete"),
     };
-    let named = StepWork { name: params.word("step").to_owned(), at: step as u32, drains: step == Step::Drain };
-    WorkTraits { io: None, rows: Some(rows), step: Some(named) }
+    let step = StepWork {
+        name: params.word("step").to_owned(),
+        at: step as u32,
+        drains: step == InsertStep::Drain,
+        indexes: step.indexes(),
+    };
+    WorkTraits { io: None, rows: Some(rows), step: Some(step) }
 }
 
 /// `l.i2` inserts one row for so many of `l.i1`.
 const SMALL_SHARE: u64 = 5;
 
-/// The rows of all steps that end by count; 0 where they do not.
+/// The rows of all steps that end by count; 0 if they do not.
 fn rows_of_all_steps(params: &Params) -> u64 {
     let rows = params.int("rows");
     2 * rows + rows.div_ceil(SMALL_SHARE)
 }
 
-/// All steps are counted, whichever the trial is: they share one place on the disk, which must not change between them.
+/// All steps count, whichever the trial is: they share one data set, whose place on the disk must not change between them.
 fn data_bytes(params: &Params) -> Bytes {
     let kept = if params.flag("delete") { params.int("rows") } else { rows_of_all_steps(params) };
-    Bytes(kept.saturating_mul(Schema::new(params, 0).row_bytes().0))
+    Bytes(kept.saturating_mul(PurchaseSchema::new(params, 0).row_bytes().0))
 }
 
-/// What inserts beside queries add is left out: their rate is small.
+/// Background inserts are left out: their rate is small.
 fn growth_bytes_per_op(params: &Params) -> Bytes {
     let ended_by_count = params.int("rows") > 0;
-    let commits = Step::of(params).commits(params).filter(|commits| !ended_by_count && !commits.delete);
-    Bytes(commits.map_or(0, |commits| commits.per_commit * Schema::new(params, 0).row_bytes().0))
+    let commits = InsertStep::from_params(params).commits(params).filter(|commits| !ended_by_count && !commits.delete);
+    Bytes(commits.map_or(0, |commits| commits.per_commit * PurchaseSchema::new(params, 0).row_bytes().0))
 }
 
 const RUN: OpKind = OpKind(0);
-const BESIDE: OpKind = OpKind(1);
+const BACKGROUND: OpKind = OpKind(1);
 
-fn sql(params: &Params, seed: u64, sequence: &SequenceState) -> SqlProgram {
-    let (step, data) = (Step::of(params), data(params, seed, sequence));
-    let with_indexes = data.schema.all(true);
-    let schema = data.schema.all(data.indexed);
+fn sql_program(params: &Params, seed: u64, sequence: &SequenceState) -> SqlProgram {
+    let (step, data) = (InsertStep::from_params(params), step_data(params, seed, sequence));
+    // The step `l.x` gets the tables with their indexes, though it finds them without.
+    let with_indexes = data.schema.all_tables(true);
+    let schema = data.schema.all_tables(data.indexed);
     let (commits, query) = (step.commits(params), step.query(params));
-    let inserts_beside = query.and_then(|_| Aside::of(params));
+    let background = query.and_then(|_| BackgroundInserts::from_params(params));
     let asked = query.map_or(Vec::new(), |query| query.statements(&data));
-    let statements = Statements::new(commits.or(inserts_beside.map(|aside| aside.commits)), asked);
+    let statements = StepStatements::new(commits.or(background.map(|inserts| inserts.commits)), asked);
     let (work, run) = match step {
-        Step::Index => (Work::Indexes(with_indexes), numbered_part(data.schema.tables)),
-        Step::Drain => (Work::Drain, numbered_part(1)),
-        _ => (Work::Calls, run_part(&data, &statements, commits, query)),
+        InsertStep::Index => (SqlWork::Indexes(with_indexes), numbered_stream(data.schema.tables)),
+        InsertStep::Drain => (SqlWork::Drain, numbered_stream(1)),
+        _ => (SqlWork::Calls, run_stream(&data, &statements, commits, query)),
     };
     SqlProgram {
         schema,
-        statements: statements.texts(&data.schema),
+        statements: statements.all_sql(&data.schema),
         load_statements: Vec::new(),
-        writes: query.is_none() || inserts_beside.is_some(),
-        kinds: kinds(step, commits, inserts_beside),
+        writes: query.is_none() || background.is_some(),
+        kinds: op_kinds(step, commits, background),
         load: None,
         work,
         run,
-        background: inserts_beside.map(|aside| aside.background(data, statements)),
+        background: background.map(|inserts| inserts.background_ops(data, statements)),
     }
 }
 
-fn kv(params: &Params, seed: u64, sequence: &SequenceState) -> Result<KvProgram, Unsupported> {
-    let (step, data) = (Step::of(params), data(params, seed, sequence));
-    let unsupported = |param, instead| {
-        let value = params.get(param).to_string();
-        Err(Unsupported { workload: INSERT.entry.name, param, value, instead })
-    };
-    if params.int("partition_rows") > 0 {
-        return unsupported("partition_rows", "0");
-    }
-    if INSERT.steps_without_kv.contains(&params.word("step")) {
-        return unsupported("step", "qp");
-    }
+fn kv_program(params: &Params, seed: u64, sequence: &SequenceState) -> Result<KvProgram, UnsupportedParam> {
+    let (step, data) = (InsertStep::from_params(params), step_data(params, seed, sequence));
+    check_kv_params(params)?;
     let (commits, query) = (step.commits(params), step.query(params));
-    let inserts_beside = query.and_then(|_| Aside::of(params));
+    let background = query.and_then(|_| BackgroundInserts::from_params(params));
     // A key-value engine has no statements.
-    let none = Statements::new(None, []);
+    let none = StepStatements::new(None, []);
     let run = match step {
-        Step::Index => index_part(data.clone()),
-        Step::Drain => OpStream::new(Some(1), 1, |_| Empty),
-        _ => run_part(&data, &none, commits, query),
+        InsertStep::Index => index_stream(data.clone()),
+        InsertStep::Drain => OpStream::new(Some(1), 1, |_| EmptyOps),
+        _ => run_stream(&data, &none, commits, query),
     };
-    let kinds = kinds(step, commits, inserts_beside).into_iter().map(|kind| Kind { queries: 1.0, ..kind }).collect();
+    let kinds =
+        op_kinds(step, commits, background).into_iter().map(|kind| OpKindDef { queries: 1.0, ..kind }).collect();
     Ok(KvProgram {
         tables: std::iter::once("row").chain(INDEX_NAMES).take(1 + data.schema.indexes).collect(),
-        writes: query.is_none() || inserts_beside.is_some(),
+        writes: query.is_none() || background.is_some(),
         kinds,
         load: None,
-        drains: step == Step::Drain,
+        drains: step == InsertStep::Drain,
         run,
-        background: inserts_beside.map(|aside| aside.background(data, none)),
+        background: background.map(|inserts| inserts.background_ops(data, none)),
     })
 }
 
-/// The rows as the step finds them. Where it makes the indexes, the steps after it find those.
-fn data(params: &Params, seed: u64, sequence: &SequenceState) -> Data {
-    let step = Step::of(params);
-    let indexed = sequence.indexed_or(!matches!(step, Step::Load | Step::Index));
-    if step == Step::Index {
-        sequence.set_indexed();
-    }
-    Data { schema: Schema::new(params, rows_of_all_steps(params)), seed, indexed, sequence: sequence.clone() }
+fn check_kv_params(params: &Params) -> Result<(), UnsupportedParam> {
+    let (param, instead) = match params.word("step") {
+        _ if params.int("partition_rows") > 0 => ("partition_rows", "0"),
+        step if INSERT.steps_without_kv.contains(&step) => ("step", "qp"),
+        _ => return Ok(()),
+    };
+    Err(UnsupportedParam { workload: INSERT.entry.name, param, value: params.get(param).to_string(), instead })
 }
 
-/// The part of a step that inserts or asks.
-fn run_part<O: Op>(data: &Data, statements: &Statements, commits: Option<Commits>, query: Option<Query>) -> OpStream<O>
+/// The rows as the step finds them. If it makes the indexes, the steps after it find those.
+fn step_data(params: &Params, seed: u64, sequence: &SequenceState) -> PurchaseData {
+    let step = InsertStep::from_params(params);
+    // The step that makes the indexes begins without them.
+    let indexed = sequence.indexed_or(step.indexes() == StepIndexes::Kept);
+    if step.indexes() == StepIndexes::Made {
+        sequence.set_indexed();
+    }
+    PurchaseData {
+        schema: PurchaseSchema::new(params, rows_of_all_steps(params)),
+        seed,
+        indexed,
+        sequence: sequence.clone(),
+    }
+}
+
+/// The stream of a step that inserts or asks.
+fn run_stream<O: Op>(
+    data: &PurchaseData,
+    statements: &StepStatements,
+    commits: Option<Commits>,
+    query: Option<StepQuery>,
+) -> OpStream<O>
 where
-    Inserts: crate::Workload<O>,
-    Queries: crate::Workload<O>,
+    InsertOps: crate::Workload<O>,
+    QueryOps: crate::Workload<O>,
 {
     let (data, statements) = (data.clone(), statements.clone());
     if let Some(commits) = commits {
-        return commits.part(data, statements, RUN);
+        return commits.op_stream(data, statements, RUN);
     }
-    let query = query.expect("a step inserts, asks, or has a part of its own");
-    let known: Vec<_> = (0..data.schema.tables).map(|table| data.present(table)).collect();
+    let query = query.expect("a step inserts, asks, or has a stream of its own");
+    let known: Vec<_> = (0..data.schema.tables).map(|table| data.present_ids(table)).collect();
     let (tables, all) = (data.schema.tables, statements.clone());
-    let part =
-        OpStream::new(None, 1, move |slot| Queries::new(slot, data.clone(), statements.clone(), query, known.clone()));
-    part.with_statements(move |slot| all.of_client(slot, tables))
+    let stream =
+        OpStream::new(None, 1, move |slot| QueryOps::new(slot, data.clone(), statements.clone(), query, known.clone()));
+    stream.with_statements(move |slot| all.of_client(slot, tables))
 }
 
-fn kinds(step: Step, commits: Option<Commits>, inserts_beside: Option<Aside>) -> Vec<Kind> {
-    let insert = |commits: Commits| {
-        let (queries, rows) = (commits.queries(), commits.rows_each());
-        Kind { name: "insert", class: OpClass::Write, queries, rows }
-    };
+fn op_kinds(step: InsertStep, commits: Option<Commits>, background: Option<BackgroundInserts>) -> Vec<OpKindDef> {
     let own = match step {
-        Step::Index => Kind::plain("index", OpClass::Index),
-        Step::Drain => Kind::plain("drain", OpClass::Drain),
-        _ => commits.map_or(Kind::plain("query", OpClass::Read), insert),
+        InsertStep::Index => OpKindDef::without_rows("index", OpClass::Index),
+        InsertStep::Drain => OpKindDef::without_rows("drain", OpClass::Drain),
+        _ => commits.map_or(OpKindDef::without_rows("query", OpClass::Read), Commits::op_kind),
     };
-    std::iter::once(own).chain(inserts_beside.map(|aside| insert(aside.commits))).collect()
+    std::iter::once(own).chain(background.map(|inserts| inserts.commits.op_kind())).collect()
 }
 
-/// The inserts beside queries.
+/// The inserts in the background of queries.
 #[derive(Clone, Copy)]
-struct Aside {
+struct BackgroundInserts {
     commits: Commits,
     /// Rows per second, for each client.
     rate: u64,
 }
 
-impl Aside {
-    /// Those that `params` ask for, where they do.
-    fn of(params: &Params) -> Option<Aside> {
+impl BackgroundInserts {
+    /// Those that `params` ask for, if they do.
+    fn from_params(params: &Params) -> Option<BackgroundInserts> {
         let commits = Commits::new(0, params.int("small_commit"), params.flag("delete"));
-        Some(Aside { commits, rate: params.int("insert_rate") }).filter(|aside| aside.rate > 0)
+        Some(BackgroundInserts { commits, rate: params.int("insert_rate") }).filter(|inserts| inserts.rate > 0)
     }
 
-    fn background<O: Op>(self, data: Data, statements: Statements) -> BackgroundOps<O>
+    fn background_ops<O: Op>(self, data: PurchaseData, statements: StepStatements) -> BackgroundOps<O>
     where
-        Inserts: crate::Workload<O>,
+        InsertOps: crate::Workload<O>,
     {
         let per_client_s = self.rate as f64 / self.commits.per_commit as f64;
-        BackgroundOps { stream: self.commits.part(data, statements, BESIDE), kinds: vec![BESIDE], per_client_s }
+        BackgroundOps {
+            stream: self.commits.op_stream(data, statements, BACKGROUND),
+            kinds: vec![BACKGROUND],
+            per_client_s,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{ClientIndex, Partitions};
+    use crate::program::{ClientIndex, TablePartitions};
     use crate::tests::params;
     use model::{KvAction, KvOp, SqlArg, SqlOp};
     use std::collections::{BTreeMap, BTreeSet};
@@ -366,11 +399,11 @@ mod tests {
 
     /// The program of a step on data that earlier steps left.
     fn going_on(sequence: &SequenceState, changes: &[(&str, &str)]) -> SqlProgram {
-        sql(&params(&INSERT.entry, changes), 1, sequence)
+        sql_program(&params(&INSERT.entry, changes), 1, sequence)
     }
 
     fn made_kv(sequence: &SequenceState, changes: &[(&str, &str)]) -> KvProgram {
-        kv(&params(&INSERT.entry, changes), 1, sequence).expect("there is a program for these")
+        kv_program(&params(&INSERT.entry, changes), 1, sequence).expect("there is a program for these")
     }
 
     /// All operations of `part`, client by client, without the empty ones.
@@ -378,7 +411,7 @@ mod tests {
         let of_client = |client| {
             let slot = ClientIndex { client, clients };
             let mut ops = vec![O::default(); part.ops_of(slot).expect("it ends") as usize];
-            (part.make)(slot).fill(&mut ops);
+            (part.make)(slot).fill_ops(&mut ops);
             ops
         };
         (0..clients).flat_map(of_client).collect()
@@ -386,11 +419,11 @@ mod tests {
 
     fn filled<O: Op + Clone>(part: &OpStream<O>, count: usize) -> Vec<O> {
         let mut ops = vec![O::default(); count];
-        (part.make)(ALONE).fill(&mut ops);
+        (part.make)(ALONE).fill_ops(&mut ops);
         ops
     }
 
-    fn int(arg: &SqlArg) -> u64 {
+    fn int_between(arg: &SqlArg) -> u64 {
         if let SqlArg::Int(value) = arg { *value as u64 } else { panic!("{arg:?} is no number") }
     }
 
@@ -413,7 +446,7 @@ mod tests {
             if words.next() == Some("INSERT") {
                 let columns = program.schema[0].columns.len();
                 let table = words.nth(1).expect("INSERT INTO a table").to_string();
-                ids.entry(table).or_default().extend(args.chunks(columns).map(|row| int(&row[0])));
+                ids.entry(table).or_default().extend(args.chunks(columns).map(|row| int_between(&row[0])));
             }
         }
         ids.values_mut().for_each(|ids| ids.sort_unstable());
@@ -528,11 +561,11 @@ mod tests {
                     let slot = ClientIndex { client, clients };
                     let declared = program.run.statements_of(slot).expect("they are known");
                     let mut ops = vec![SqlOp::default(); 300];
-                    (program.run.make)(slot).fill(&mut ops);
+                    (program.run.make)(slot).fill_ops(&mut ops);
                     let seen: BTreeSet<u16> =
                         ops.iter().flat_map(|op| op.calls.iter().map(|it| it.statement)).collect();
                     assert!(seen.iter().all(|number| declared.contains(number)), "{seen:?} {declared:?}");
-                    // With 3 clients on 8 tables, the most have three; where clients share tables, each has one.
+                    // With 3 clients on 8 tables, the most have three; if clients share tables, each has one.
                     let per_table = program.statements.len() / program.schema.len();
                     assert!(
                         declared.len() <= per_table * program.schema.len().div_ceil(clients as usize),
@@ -548,7 +581,7 @@ mod tests {
         let sequence = SequenceState::default();
         let program = going_on(&sequence, &[("rows", "10"), ("rows_per_commit", "1")]);
         filled(&program.run, 64);
-        assert_eq!(sequence.dealt(0).load(std::sync::atomic::Ordering::Relaxed), 10);
+        assert_eq!(sequence.dealt_rows(0).load(std::sync::atomic::Ordering::Relaxed), 10);
     }
 
     #[test]
@@ -568,8 +601,11 @@ mod tests {
         performed(&with("l.i0").run, 1);
         let program = with("l.i1");
         let ops = performed(&program.run, 1);
-        let deleted: Vec<(u64, u64)> =
-            ops.iter().map(|op| calls(&program, op)[1].1).map(|args| (int(&args[0]), int(&args[1]))).collect();
+        let deleted: Vec<(u64, u64)> = ops
+            .iter()
+            .map(|op| calls(&program, op)[1].1)
+            .map(|args| (int_between(&args[0]), int_between(&args[1])))
+            .collect();
         assert_eq!(deleted, [(1, 30), (31, 60), (61, 90), (91, 100)]);
         assert_eq!(calls(&program, &ops[0])[1].0, "DELETE FROM purchases_index WHERE transactionid BETWEEN ? AND ?");
         assert!(ops.iter().all(|op| op.transaction) && program.kinds[0].queries == 4.0);
@@ -592,7 +628,7 @@ mod tests {
         assert_eq!((count("10000", "1"), count("10000", "4"), count("0", "1")), (Some(22), Some(6), Some(10)));
         assert_eq!(count("1000000000", "1"), Some(1_000));
         assert_eq!(made(&[]).schema[0].partitions, None);
-        let ends: Vec<u64> = Partitions { rows: 1_000, count: 2 }.ends().collect();
+        let ends: Vec<u64> = TablePartitions { rows: 1_000, count: 2 }.end_keys().collect();
         assert_eq!(ends, [1_001, 2_001]);
     }
 
@@ -602,13 +638,13 @@ mod tests {
         let with = |step| going_on(&sequence, &[("step", step), ("tables", "3"), ("indexes", "2")]);
         with("l.i0");
         let program = with("l.x");
-        let Work::Indexes(tables) = &program.work else { panic!("{:?}", program.work) };
+        let SqlWork::Indexes(tables) = &program.work else { panic!("{:?}", program.work) };
         assert!(tables.len() == 3 && tables.iter().all(|table| table.indexes.len() == 2));
         let numbers: Vec<u16> = performed(&program.run, 2).iter().map(|op| op.calls[0].statement).collect();
         assert_eq!((numbers, program.kinds[0].name), (vec![0, 1, 2], "index"));
         let drain = with("drain");
-        assert_eq!((drain.work, performed(&drain.run, 4).len(), drain.kinds[0].name), (Work::Drain, 1, "drain"));
-        assert_eq!(with("l.i1").work, Work::Calls);
+        assert_eq!((drain.work, performed(&drain.run, 4).len(), drain.kinds[0].name), (SqlWork::Drain, 1, "drain"));
+        assert_eq!(with("l.i1").work, SqlWork::Calls);
     }
 
     #[test]
@@ -628,7 +664,7 @@ mod tests {
         for op in &ops {
             let nth = op.calls[0].statement as usize;
             counts[nth] += 1;
-            assert!(int(&op.args[0]) < [10_000, 1_000, 500][nth] && !op.writes);
+            assert!(int_between(&op.args[0]) < [10_000, 1_000, 500][nth] && !op.writes);
         }
         // 1,000 each, standard deviation 26.
         assert!(counts.iter().all(|count: &i32| count.abs_diff(1_000) < 130), "{counts:?}");
@@ -654,12 +690,12 @@ mod tests {
         let program = with("qp");
         let background = program.background.as_ref().expect("inserts go on");
         filled(&background.stream, 4);
-        let ids: Vec<u64> = filled(&program.run, 10_000).iter().map(|op| int(&op.args[0])).collect();
+        let ids: Vec<u64> = filled(&program.run, 10_000).iter().map(|op| int_between(&op.args[0])).collect();
         assert_eq!(
             program.statements[0],
             "SELECT transactionid, productid, data FROM purchases_index WHERE transactionid = ?"
         );
-        // 1 to 1,000 went by l.i1, and 20 more beside the queries.
+        // 1 to 1,000 went by l.i1, and 20 more in the background of the queries.
         assert_eq!((ids.iter().min(), ids.iter().max()), (Some(&1_021), Some(&2_000)));
     }
 
@@ -683,7 +719,8 @@ mod tests {
                 [("step", step), ("rows", "40"), ("rows_per_commit", "20"), ("delete", "true"), ("tables", "2")];
             let (sql, kv) = (going_on(&of_sql, &changes), made_kv(&of_kv, &changes));
             for (sql, kv) in performed(&sql.run, 2).iter().zip(&performed(&kv.run, 2)) {
-                let rows: Vec<_> = sql.args.chunks(7).take(20).map(|row| int(&row[0]).to_be_bytes().to_vec()).collect();
+                let rows: Vec<_> =
+                    sql.args.chunks(7).take(20).map(|row| int_between(&row[0]).to_be_bytes().to_vec()).collect();
                 let puts = kv.entries.iter().filter(|entry| entry.table == 0);
                 assert_eq!(puts.map(|entry| kv.key(entry)[2..].to_vec()).collect::<Vec<_>>(), rows);
                 assert_eq!((kv.removed.is_empty(), kv.action), (sql.calls.len() == 1, KvAction::Put));
@@ -716,7 +753,7 @@ mod tests {
     #[test]
     fn what_key_value_engines_cannot_do_is_refused_with_what_to_use() {
         for (param, value, instead) in [("step", "qr", "qp"), ("partition_rows", "1000", "0")] {
-            let Err(error) = kv(&params(&INSERT.entry, &[(param, value)]), 1, &SequenceState::default()) else {
+            let Err(error) = kv_program(&params(&INSERT.entry, &[(param, value)]), 1, &SequenceState::default()) else {
                 panic!("{param}")
             };
             let text = error.to_string();

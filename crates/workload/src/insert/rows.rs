@@ -4,79 +4,78 @@
 //! key-value engines, and as keys to be removed. A row takes about 50 ns to make as arguments, 35 ns as an entry without
 //! indexes and 75 ns with three; random text a nanosecond a byte more.
 //! Limits: a row is a function of (seed, table, id) alone, so every engine gets the same rows whatever the number of clients.
-//! Random text has 64 letters, so a coder of single letters takes a quarter of it away, and nothing takes more. Ids that a
+//! Random text has 64 letters, so a coder of single letters removes a quarter of it, and no compressor removes more. Ids that a
 //! client took and did not insert before the end of its step stay free.
 //!
 //! Values have the ranges of iiBench; prices in the tables of 2012 follow its formula.
 
-use super::schema::{CASH_REGISTERS, CUSTOMERS, Form, PRICES, PRODUCTS, Schema};
+use super::schema::{CASH_REGISTERS, CUSTOMERS, PRICES, PRODUCTS, PurchaseSchema, TableForm};
 use crate::SequenceState;
 use crate::program::{push_entry, push_removal, push_text};
-use crate::random::{Rng, Words, below, rng_of};
+use crate::random::{Rng, Words, number_below, rng_for_key};
 use model::{KvOp, SqlArg, SqlOp};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The rows of all tables.
 #[derive(Clone)]
-pub(super) struct Data {
-    pub(super) schema: Schema,
+pub(super) struct PurchaseData {
+    pub(super) schema: PurchaseSchema,
     pub(super) seed: u64,
     /// Whether rows have entries in the secondary indexes as soon as they are inserted.
     pub(super) indexed: bool,
     pub(super) sequence: SequenceState,
 }
 
-impl Data {
+impl PurchaseData {
     /// Takes the next `rows` rows of `table` and returns the first id.
-    pub(super) fn claim(&self, table: u64, rows: u64) -> u64 {
-        1 + self.sequence.dealt(table as usize).fetch_add(rows, Relaxed)
+    pub(super) fn claim_rows(&self, table: u64, rows: u64) -> u64 {
+        1 + self.sequence.dealt_rows(table as usize).fetch_add(rows, Relaxed)
     }
 
-    /// Takes the oldest `rows` rows of `table` that are left below `first`, to be deleted. There are fewer where the table
+    /// Takes the oldest `rows` rows of `table` that are left below `first`, to be deleted. There are fewer if the table
     /// has not as many.
     pub(super) fn claim_oldest(&self, table: u64, rows: u64, first: u64) -> Range<u64> {
-        let gone = self.sequence.gone(table as usize);
-        let most = |from: u64| rows.min((first - 1).saturating_sub(from));
-        let before = gone.fetch_update(Relaxed, Relaxed, |from| Some(from + most(from)));
-        let from = before.expect("the closure always answers");
-        from + 1..from + 1 + most(from)
+        let gone = self.sequence.deleted_rows(table as usize);
+        let end = |from: u64| from + rows.min((first - 1).saturating_sub(from));
+        let from = gone.fetch_update(Relaxed, Relaxed, |from| Some(end(from))).expect("the closure always answers");
+        from + 1..end(from) + 1
     }
 
     /// The ids that are in `table`, or on their way there.
-    pub(super) fn present(&self, table: u64) -> Range<u64> {
-        let count = |counter: &AtomicU64| counter.load(Relaxed) + 1;
-        count(self.sequence.gone(table as usize))..count(self.sequence.dealt(table as usize))
+    pub(super) fn present_ids(&self, table: u64) -> Range<u64> {
+        let (deleted, dealt) = (self.sequence.deleted_rows(table as usize), self.sequence.dealt_rows(table as usize));
+        deleted.load(Relaxed) + 1..dealt.load(Relaxed) + 1
     }
 
     /// How many columns an insert names.
-    pub(super) fn columns(&self) -> u16 {
-        if self.schema.form == Form::Ibench { 7 } else { 6 }
+    pub(super) fn column_count(&self) -> u16 {
+        if self.schema.form == TableForm::Ibench { 7 } else { 6 }
     }
 
     /// Indexes into which an insert puts entries.
-    pub(super) fn entries(&self) -> usize {
+    pub(super) fn live_indexes(&self) -> usize {
         if self.indexed { self.schema.indexes } else { 0 }
     }
 
     #[inline]
-    fn row(&self, table: u64, id: u64) -> (Row, Rng) {
+    fn make_row(&self, table: u64, id: u64) -> (PurchaseRow, Rng) {
         // Ids stay far below 2^40: a million rows a second for twelve days.
-        let mut rng = rng_of(self.seed, table << 40 | id);
-        let row = Row::new(self.schema.form, id, &mut rng);
+        let mut rng = rng_for_key(self.seed, table << 40 | id);
+        let row = PurchaseRow::new(self.schema.form, id, &mut rng);
         (row, rng)
     }
 
     /// Adds the arguments of one inserted row.
     #[inline]
     pub(super) fn push_arguments(&self, op: &mut SqlOp, table: u64, id: u64) {
-        let (row, mut rng) = self.row(table, id);
+        let (row, mut rng) = self.make_row(table, id);
         op.args.push(SqlArg::Int(id as i64));
         push_text(op, |text| text.extend_from_slice(&date_and_time(row.time_s)));
         op.args.extend([row.cash_register, row.customer, row.product].map(|value| SqlArg::Int(value.into())));
         match self.schema.form {
-            Form::Iibench2012 => op.args.push(SqlArg::Float(f64::from(row.price) / 100.0)),
-            Form::Ibench => {
+            TableForm::Iibench2012 => op.args.push(SqlArg::Float(f64::from(row.price) / 100.0)),
+            TableForm::Ibench => {
                 op.args.push(SqlArg::Int(row.price.into()));
                 push_text(op, |text| self.push_data(text, &mut rng));
             }
@@ -86,49 +85,49 @@ impl Data {
     /// Adds the row itself and its entries in as many indexes as rows have from the start.
     #[inline]
     pub(super) fn push_puts(&self, op: &mut KvOp, table: u64, id: u64) {
-        let (row, mut rng) = self.row(table, id);
-        push_entry(op, 0, self.row_key(table, id).bytes(), |value| {
+        let (row, mut rng) = self.make_row(table, id);
+        push_entry(op, 0, self.row_key(table, id).as_bytes(), |value| {
             for column in [row.time_s, row.cash_register, row.customer, row.product, row.price] {
                 value.extend_from_slice(&column.to_be_bytes());
             }
             self.push_data(value, &mut rng);
         });
-        self.push_index_entries(op, table, &row, self.entries());
+        self.push_index_entries(op, table, &row, self.live_indexes());
     }
 
     /// Adds the entries of a row in all secondary indexes.
     pub(super) fn push_index_puts(&self, op: &mut KvOp, table: u64, id: u64) {
-        self.push_index_entries(op, table, &self.row(table, id).0, self.schema.indexes);
+        self.push_index_entries(op, table, &self.make_row(table, id).0, self.schema.indexes);
     }
 
     /// Adds the keys of the row and of its entries to those that are removed.
     pub(super) fn push_removals(&self, op: &mut KvOp, table: u64, id: u64) {
-        let (row, _) = self.row(table, id);
-        push_removal(op, 0, self.row_key(table, id).bytes());
-        for index in 0..self.entries() {
-            push_removal(op, 1 + index as u16, self.index_key(table, &row, index).bytes());
+        let (row, _) = self.make_row(table, id);
+        push_removal(op, 0, self.row_key(table, id).as_bytes());
+        for index in 0..self.live_indexes() {
+            push_removal(op, 1 + index as u16, self.index_key(table, &row, index).as_bytes());
         }
     }
 
     /// The key of the row itself.
     #[inline]
-    pub(super) fn row_key(&self, table: u64, id: u64) -> Key {
-        let mut key = self.key(table);
+    pub(super) fn row_key(&self, table: u64, id: u64) -> RowKey {
+        let mut key = self.key_prefix(table);
         key.push(id.to_be_bytes());
         key
     }
 
     #[inline]
-    fn push_index_entries(&self, op: &mut KvOp, table: u64, row: &Row, indexes: usize) {
+    fn push_index_entries(&self, op: &mut KvOp, table: u64, row: &PurchaseRow, indexes: usize) {
         for index in 0..indexes {
-            push_entry(op, 1 + index as u16, self.index_key(table, row, index).bytes(), |_| ());
+            push_entry(op, 1 + index as u16, self.index_key(table, row, index).as_bytes(), |_| ());
         }
     }
 
-    /// What every key of `table` begins with: nothing where there is one table, as all are in one key space.
+    /// What every key of `table` begins with, as all tables are in one key space: nothing if there is one table.
     #[inline]
-    fn key(&self, table: u64) -> Key {
-        let mut key = Key { bytes: [0; KEY_MAX], len: 0 };
+    fn key_prefix(&self, table: u64) -> RowKey {
+        let mut key = RowKey { bytes: [0; KEY_MAX], len: 0 };
         if self.schema.tables > 1 {
             key.push((table as u16).to_be_bytes());
         }
@@ -138,15 +137,15 @@ impl Data {
     /// The key of `row` in the index of that number: columns are big-endian 32-bit numbers, so that keys sort as the columns
     /// do; every key ends in the 64-bit id.
     #[inline]
-    fn index_key(&self, table: u64, row: &Row, index: usize) -> Key {
+    fn index_key(&self, table: u64, row: &PurchaseRow, index: usize) -> RowKey {
         let columns: &[u32] = match (self.schema.form, index) {
-            (Form::Iibench2012, 0) => &[row.price, row.customer],
-            (Form::Iibench2012, 1) => &[row.cash_register, row.price, row.customer],
-            (Form::Ibench, 0) => &[row.product, row.customer, row.price],
-            (Form::Ibench, 1) => &[row.cash_register, row.customer, row.price],
+            (TableForm::Iibench2012, 0) => &[row.price, row.customer],
+            (TableForm::Iibench2012, 1) => &[row.cash_register, row.price, row.customer],
+            (TableForm::Ibench, 0) => &[row.product, row.customer, row.price],
+            (TableForm::Ibench, 1) => &[row.cash_register, row.customer, row.price],
             _ => &[row.price, row.time_s, row.customer],
         };
-        let mut key = self.key(table);
+        let mut key = self.key_prefix(table);
         columns.iter().for_each(|column| key.push(column.to_be_bytes()));
         key.push(row.id.to_be_bytes());
         key
@@ -155,7 +154,7 @@ impl Data {
     /// Appends a row's text: one letter again and again, then what is random.
     #[inline]
     fn push_data(&self, text: &mut Vec<u8>, rng: &mut Rng) {
-        let Schema { text_bytes, random_bytes, .. } = self.schema;
+        let PurchaseSchema { text_bytes, random_bytes, .. } = self.schema;
         text.resize(text.len() + text_bytes - random_bytes, b'a');
         let mut left = random_bytes;
         while left > 0 {
@@ -179,12 +178,12 @@ const KEY_MAX: usize = 2 + 3 * 4 + 8;
 
 /// A key under construction.
 #[derive(Clone, Copy)]
-pub(super) struct Key {
+pub(super) struct RowKey {
     bytes: [u8; KEY_MAX],
     len: usize,
 }
 
-impl Key {
+impl RowKey {
     #[inline]
     fn push<const N: usize>(&mut self, part: [u8; N]) {
         self.bytes[self.len..self.len + N].copy_from_slice(&part);
@@ -193,14 +192,14 @@ impl Key {
 
     /// What it is made of so far.
     #[inline]
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(super) fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 }
 
 /// One purchase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Row {
+struct PurchaseRow {
     id: u64,
     /// Seconds since 1970.
     time_s: u32,
@@ -216,20 +215,20 @@ const FIRST_S: u64 = 1_337_126_400;
 /// The clock of iiBench stood still for as many rows as were inserted in a second; here that is a fixed number.
 const ROWS_PER_S: u64 = 1_000;
 
-impl Row {
+impl PurchaseRow {
     #[inline]
-    fn new(form: Form, id: u64, rng: &mut Rng) -> Row {
-        let customer = below(rng.next_u64(), CUSTOMERS) as u32;
-        Row {
+    fn new(form: TableForm, id: u64, rng: &mut Rng) -> PurchaseRow {
+        let customer = number_below(rng.next_u64(), CUSTOMERS) as u32;
+        PurchaseRow {
             id,
             time_s: (FIRST_S + id / ROWS_PER_S) as u32,
-            cash_register: below(rng.next_u64(), CASH_REGISTERS) as u32,
+            cash_register: number_below(rng.next_u64(), CASH_REGISTERS) as u32,
             customer,
-            product: below(rng.next_u64(), PRODUCTS) as u32,
+            product: number_below(rng.next_u64(), PRODUCTS) as u32,
             price: match form {
                 // iiBench: ((random * 500) + customerid) / 100.0, written with two digits.
-                Form::Iibench2012 => customer + below(rng.next_u64(), PRICES + 1) as u32,
-                Form::Ibench => below(rng.next_u64(), PRICES) as u32,
+                TableForm::Iibench2012 => customer + number_below(rng.next_u64(), PRICES + 1) as u32,
+                TableForm::Ibench => number_below(rng.next_u64(), PRICES) as u32,
             },
         }
     }
@@ -266,14 +265,14 @@ fn date_and_time(time_s: u32) -> [u8; 19] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{INSERT, data};
+    use super::super::{INSERT, step_data};
     use super::*;
     use crate::tests::params;
     use proptest::prelude::*;
 
-    fn rows(changes: &[(&str, &str)], seed: u64) -> Data {
+    fn rows(changes: &[(&str, &str)], seed: u64) -> PurchaseData {
         let step = ("step", "l.i1");
-        data(&params(&INSERT.entry, &[&[step], changes].concat()), seed, &SequenceState::default())
+        step_data(&params(&INSERT.entry, &[&[step], changes].concat()), seed, &SequenceState::default())
     }
 
     const OF_2012: (&str, &str) = ("schema", "iibench-2012");
@@ -283,13 +282,13 @@ mod tests {
         for of in [OF_2012, ("schema", "ibench")] {
             let (one, other) = (rows(&[of], 1), rows(&[of], 2));
             for id in 1..5_000 {
-                let row = one.row(0, id).0;
-                assert_eq!(row, rows(&[of], 1).row(0, id).0);
-                assert!(row != other.row(0, id).0 && row != one.row(1, id).0);
+                let row = one.make_row(0, id).0;
+                assert_eq!(row, rows(&[of], 1).make_row(0, id).0);
+                assert!(row != other.make_row(0, id).0 && row != one.make_row(1, id).0);
                 assert!(row.cash_register < 1_000 && row.product < 10_000 && row.customer < 100_000);
                 match one.schema.form {
-                    Form::Iibench2012 => assert!((row.customer..=row.customer + 500).contains(&row.price)),
-                    Form::Ibench => assert!(row.price < 500),
+                    TableForm::Iibench2012 => assert!((row.customer..=row.customer + 500).contains(&row.price)),
+                    TableForm::Ibench => assert!(row.price < 500),
                 }
             }
         }
@@ -313,9 +312,9 @@ mod tests {
     #[test]
     fn the_keys_of_one_table_have_no_number_before_them() {
         let (one, two) = (rows(&[], 1), rows(&[("tables", "2")], 1));
-        assert_eq!(one.row_key(0, 7).bytes(), 7u64.to_be_bytes());
-        assert_eq!(two.row_key(1, 7).bytes(), [&[0, 1][..], &7u64.to_be_bytes()].concat());
-        assert!(two.index_key(1, &two.row(1, 7).0, 1).bytes().len() == KEY_MAX);
+        assert_eq!(one.row_key(0, 7).as_bytes(), 7u64.to_be_bytes());
+        assert_eq!(two.row_key(1, 7).as_bytes(), [&[0, 1][..], &7u64.to_be_bytes()].concat());
+        assert!(two.index_key(1, &two.make_row(1, 7).0, 1).as_bytes().len() == KEY_MAX);
     }
 
     #[test]
@@ -324,7 +323,7 @@ mod tests {
         let mut op = KvOp::default();
         data.push_puts(&mut op, 0, 2);
         data.push_removals(&mut op, 0, 2);
-        let (row, _) = data.row(0, 2);
+        let (row, _) = data.make_row(0, 2);
         assert_eq!(op.entries.iter().map(|entry| entry.table).collect::<Vec<_>>(), [0, 1, 2, 3]);
         assert_eq!(op.key(&op.entries[0]), 2u64.to_be_bytes());
         assert_eq!(op.value(&op.entries[0])[16..], row.price.to_be_bytes());
@@ -348,8 +347,8 @@ mod tests {
         #[test]
         fn index_keys_sort_as_their_columns_do(a in 1u64..1_000_000, b in 1u64..1_000_000, today: bool) {
             let data = rows(&[("schema", if today { "ibench" } else { "iibench-2012" })], 1);
-            let (a, b) = (data.row(0, a).0, data.row(0, b).0);
-            let columns = |row: &Row, index| match (today, index) {
+            let (a, b) = (data.make_row(0, a).0, data.make_row(0, b).0);
+            let columns = |row: &PurchaseRow, index| match (today, index) {
                 (false, 0) => [row.price, row.customer, 0],
                 (false, 1) => [row.cash_register, row.price, row.customer],
                 (true, 0) => [row.product, row.customer, row.price],
@@ -359,7 +358,7 @@ mod tests {
             for index in 0..3 {
                 let order = (columns(&a, index), a.id).cmp(&(columns(&b, index), b.id));
                 let (key_a, key_b) = (data.index_key(0, &a, index), data.index_key(0, &b, index));
-                prop_assert_eq!(key_a.bytes().cmp(key_b.bytes()), order);
+                prop_assert_eq!(key_a.as_bytes().cmp(key_b.as_bytes()), order);
             }
         }
     }

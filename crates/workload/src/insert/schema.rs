@@ -3,15 +3,15 @@
 //! In: a trial's parameters. Out: descriptions of tables. Limits: an index is known by its number, in the order in which
 //! `indexes` counts them; a table has at most [`PARTITIONS_MAX`] partitions, and one more for all further rows.
 
-use crate::program::{Column, ColumnKind, Index, Partitions, Table};
+use crate::program::{ColumnKind, SqlColumn, SqlIndex, SqlTable, TablePartitions};
 use model::{Bytes, Params};
 
 /// Which of the forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum TableForm {
     /// That of 2012.
     Iibench2012,
-    /// Today's: prices are whole numbers, two of the indexes have other columns, and a row has text beside its numbers.
+    /// Today's: prices are integers, two of the indexes have other columns, and a row has text in addition to its numbers.
     Ibench,
 }
 
@@ -26,13 +26,13 @@ pub(super) const PRICES: u64 = 500;
 
 /// Beyond a thousand, opening and planning cost more than what is measured.
 const PARTITIONS_MAX: u64 = 1_000;
-/// As many as in 2012, where no number of rows says how many are needed.
+/// As many as in 2012, if no number of rows determines how many are needed.
 const PARTITIONS_OF_2012: u64 = 10;
 
 /// What the tables are like.
 #[derive(Clone, Debug)]
-pub(super) struct Schema {
-    pub(super) form: Form,
+pub(super) struct PurchaseSchema {
+    pub(super) form: TableForm,
     pub(super) tables: u64,
     /// How many secondary indexes each is to have.
     pub(super) indexes: usize,
@@ -45,12 +45,12 @@ pub(super) struct Schema {
     rows: u64,
 }
 
-impl Schema {
-    /// The tables that `params` ask for, into which `rows` rows come where that is known.
-    pub(super) fn new(params: &Params, rows: u64) -> Schema {
-        let form = if params.word("schema") == FORMS[0] { Form::Iibench2012 } else { Form::Ibench };
-        let text_bytes = if form == Form::Ibench { params.int("data_bytes") as usize } else { 0 };
-        Schema {
+impl PurchaseSchema {
+    /// The tables that `params` ask for, into which `rows` rows come; 0 if that is not known.
+    pub(super) fn new(params: &Params, rows: u64) -> PurchaseSchema {
+        let form = if params.word("schema") == FORMS[0] { TableForm::Iibench2012 } else { TableForm::Ibench };
+        let text_bytes = if form == TableForm::Ibench { params.int("data_bytes") as usize } else { 0 };
+        PurchaseSchema {
             form,
             tables: params.int("tables"),
             indexes: params.int("indexes") as usize,
@@ -62,43 +62,47 @@ impl Schema {
     }
 
     /// The name of table `nth`, from 0.
-    pub(super) fn name(&self, nth: u64) -> String {
+    pub(super) fn table_name(&self, nth: u64) -> String {
         let name = if self.indexes == 0 { "purchases_noindex" } else { "purchases_index" };
         if self.tables == 1 { name.to_string() } else { format!("{name}{}", nth + 1) }
     }
 
-    /// Every table, with its secondary indexes where `with_indexes` says so.
-    pub(super) fn all(&self, with_indexes: bool) -> Vec<Table> {
-        let indexes = if with_indexes { self.indexes } else { 0 };
-        let index = |nth: usize| Index { name: INDEX_NAMES[nth].into(), columns: self.index_columns(nth).to_vec() };
-        let table = |nth| Table {
-            name: self.name(nth),
+    /// Every table, with its secondary indexes if `with_indexes`.
+    pub(super) fn all_tables(&self, with_indexes: bool) -> Vec<SqlTable> {
+        (0..self.tables).map(|nth| self.define_table(nth, if with_indexes { self.indexes } else { 0 })).collect()
+    }
+
+    /// Table `nth`, from 0, with its first `indexes` secondary indexes.
+    fn define_table(&self, nth: u64, indexes: usize) -> SqlTable {
+        let indexes = (0..indexes)
+            .map(|nth| SqlIndex { name: INDEX_NAMES[nth].into(), columns: self.index_columns(nth).to_vec() });
+        SqlTable {
+            name: self.table_name(nth),
             columns: self.columns(),
             primary_key: KEY,
-            indexes: (0..indexes).map(index).collect(),
+            indexes: indexes.collect(),
             partitions: self.partitions(),
-        };
-        (0..self.tables).map(table).collect()
+        }
     }
 
     /// The columns in the order in which inserts name them.
-    pub(super) fn columns(&self) -> Vec<Column> {
-        let column = |name, kind, not_null| Column { name, kind, not_null };
-        let int = |name| column(name, ColumnKind::Int, true);
+    pub(super) fn columns(&self) -> Vec<SqlColumn> {
         let (key, price) = match self.form {
-            Form::Iibench2012 => (ColumnKind::Int, ColumnKind::Float),
-            Form::Ibench => (ColumnKind::BigInt, ColumnKind::Int),
+            TableForm::Iibench2012 => (ColumnKind::Int, ColumnKind::Float),
+            TableForm::Ibench => (ColumnKind::BigInt, ColumnKind::Int),
         };
         let mut columns = vec![
-            column(KEY, key, true),
-            column("dateandtime", ColumnKind::DateTime, false),
-            int("cashregisterid"),
-            int("customerid"),
-            int("productid"),
-            column("price", price, true),
+            SqlColumn::not_null(KEY, key),
+            SqlColumn { not_null: false, ..SqlColumn::not_null("dateandtime", ColumnKind::DateTime) },
+            SqlColumn::not_null("cashregisterid", ColumnKind::Int),
+            SqlColumn::not_null("customerid", ColumnKind::Int),
+            SqlColumn::not_null("productid", ColumnKind::Int),
+            SqlColumn::not_null("price", price),
         ];
-        if self.form == Form::Ibench {
-            columns.push(column("data", ColumnKind::VarChar(self.text_bytes.max(1) as u16), false));
+        if self.form == TableForm::Ibench {
+            // No engine here takes a column of no characters.
+            let kind = ColumnKind::VarChar(self.text_bytes.max(1) as u16);
+            columns.push(SqlColumn { not_null: false, ..SqlColumn::not_null("data", kind) });
         }
         columns
     }
@@ -112,22 +116,22 @@ impl Schema {
         columns[self.form as usize][nth]
     }
 
-    fn partitions(&self) -> Option<Partitions> {
+    fn partitions(&self) -> Option<TablePartitions> {
         let needed = match self.rows.div_ceil(self.tables).div_ceil(self.partition_rows.max(1)) {
             0 => PARTITIONS_OF_2012,
             needed => needed.min(PARTITIONS_MAX),
         };
-        (self.partition_rows > 0).then_some(Partitions { rows: self.partition_rows, count: needed })
+        (self.partition_rows > 0).then_some(TablePartitions { rows: self.partition_rows, count: needed })
     }
 
     /// About what one row takes in a B-tree, with its entries in all indexes. SQLite took 47 bytes for a row of 2012, in order
     /// of its key, and 23, 26 and 45 for its entries in the three indexes, whose pages random inserts leave two thirds full; for
-    /// one of today 42 bytes beside its text, and 19, 19 and 40 for its entries (300,000 rows each; the rest here is for larger
+    /// one of today 42 bytes without its text, and 19, 19 and 40 for its entries (300,000 rows each; the rest here is for larger
     /// ids). An LSM tree takes as much in its journal, and less when it has packed it into tables.
     pub(super) fn row_bytes(&self) -> Bytes {
         let (row, entries) = match self.form {
-            Form::Iibench2012 => (50, [25, 30, 50]),
-            Form::Ibench => (45 + self.text_bytes as u64, [22, 22, 45]),
+            TableForm::Iibench2012 => (50, [25, 30, 50]),
+            TableForm::Ibench => (45 + self.text_bytes as u64, [22, 22, 45]),
         };
         Bytes(row + entries[..self.indexes].iter().sum::<u64>())
     }

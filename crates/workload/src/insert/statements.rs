@@ -3,17 +3,17 @@
 //! In: the tables' schema, what a step does. Out: texts, and the number of each. Limits: a table's statements stand together,
 //! in the same order for all.
 
-use super::inserts::{Commits, Turns};
-use super::schema::{KEY, Schema};
+use super::inserts::{Commits, TableTurns};
+use super::schema::{KEY, PurchaseSchema};
 use crate::program::ClientIndex;
 
 /// Rows in one statement at most: few enough for every engine's limit of arguments (SQLite takes 32,766), so many that a
-/// statement costs nothing beside its rows.
+/// statement costs nothing compared with its rows.
 pub(super) const ROWS_PER_STATEMENT: u64 = 1_000;
 
 /// A statement on one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Statement {
+pub(super) enum PurchaseStatement {
     /// Inserts so many rows.
     Insert(u64),
     /// Deletes the rows from one id to another.
@@ -24,20 +24,20 @@ pub(super) enum Statement {
     Point,
 }
 
-impl Statement {
-    fn text(self, schema: &Schema, table: &str) -> String {
+impl PurchaseStatement {
+    fn to_sql(self, schema: &PurchaseSchema, table: &str) -> String {
         match self {
-            Statement::Insert(rows) => {
+            PurchaseStatement::Insert(rows) => {
                 let names: Vec<&str> = schema.columns().iter().map(|column| column.name).collect();
                 let row = format!("({})", vec!["?"; names.len()].join(", "));
                 format!("INSERT INTO {table} ({}) VALUES {}", names.join(", "), vec![row; rows as usize].join(", "))
             }
-            Statement::Delete => format!("DELETE FROM {table} WHERE {KEY} BETWEEN ? AND ?"),
-            Statement::Range(columns, rows) => {
+            PurchaseStatement::Delete => format!("DELETE FROM {table} WHERE {KEY} BETWEEN ? AND ?"),
+            PurchaseStatement::Range(columns, rows) => {
                 let all = columns.join(", ");
                 format!("SELECT {all} FROM {table} WHERE {} >= ? ORDER BY {all} LIMIT {rows}", columns[0])
             }
-            Statement::Point => {
+            PurchaseStatement::Point => {
                 let last = schema.columns().last().expect("a table has columns").name;
                 format!("SELECT {KEY}, productid, {last} FROM {table} WHERE {KEY} = ?")
             }
@@ -47,38 +47,35 @@ impl Statement {
 
 /// The statements of each table.
 #[derive(Clone, Debug)]
-pub(super) struct Statements(Vec<Statement>);
+pub(super) struct StepStatements(Vec<PurchaseStatement>);
 
-impl Statements {
+impl StepStatements {
     /// Those that `commits` need, and `others`.
-    pub(super) fn new(commits: Option<Commits>, others: impl IntoIterator<Item = Statement>) -> Statements {
-        let mut all: Vec<Statement> = others.into_iter().collect();
+    pub(super) fn new(commits: Option<Commits>, others: impl IntoIterator<Item = PurchaseStatement>) -> StepStatements {
+        let mut all: Vec<PurchaseStatement> = others.into_iter().collect();
         if let Some(commits) = commits {
-            all.extend(insert_sizes(commits).into_iter().map(Statement::Insert));
-            all.extend(commits.delete.then_some(Statement::Delete));
+            all.extend(insert_sizes(commits).into_iter().map(PurchaseStatement::Insert));
+            all.extend(commits.delete.then_some(PurchaseStatement::Delete));
         }
-        Statements(all)
+        StepStatements(all)
     }
 
     /// The texts, table by table.
-    pub(super) fn texts(&self, schema: &Schema) -> Vec<String> {
-        let of_table = |nth: u64| {
-            let name = schema.name(nth);
-            self.0.iter().map(move |statement| statement.text(schema, &name))
-        };
-        (0..schema.tables).flat_map(of_table).collect()
+    pub(super) fn all_sql(&self, schema: &PurchaseSchema) -> Vec<String> {
+        let names = (0..schema.tables).map(|nth| schema.table_name(nth));
+        names.flat_map(|name| self.0.iter().map(move |statement| statement.to_sql(schema, &name))).collect()
     }
 
     /// The numbers of those on all tables of the client in `slot`.
     pub(super) fn of_client(&self, slot: ClientIndex, tables: u64) -> Vec<u16> {
         let per_table = self.0.len();
-        let of_table = |table: u64| table as usize * per_table..(table as usize + 1) * per_table;
-        Turns::new(slot, tables).all().flat_map(of_table).map(|number| number as u16).collect()
+        let tables = TableTurns::new(slot, tables).all_tables().map(|table| table as usize);
+        tables.flat_map(|table| table * per_table..(table + 1) * per_table).map(|number| number as u16).collect()
     }
 
     /// The number of `statement` on `table`.
     #[inline]
-    pub(super) fn number(&self, table: u64, statement: Statement) -> u16 {
+    pub(super) fn number_of(&self, table: u64, statement: PurchaseStatement) -> u16 {
         let nth = self.0.iter().position(|other| *other == statement).expect("declared when the program was made");
         (table as usize * self.0.len() + nth) as u16
     }

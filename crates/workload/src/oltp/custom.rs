@@ -1,15 +1,15 @@
 //! The mix `custom`: operations of statements that the user wrote.
 //!
-//! In: the statements of a plan file, the rows, the access distribution. Out: a source of operations in which each kind comes as
-//! often as its weight says, drawn from the seed.
-//! Limits: within one operation a value has one value wherever it stands, and there is one table: so a transaction can delete a row
+//! In: the statements of a plan file, the rows, the access distribution. Out: a source of operations in which each kind comes in
+//! proportion to its weight, drawn from the seed.
+//! Limits: within one operation a named value is the same in all statements, and so is the table: so a transaction can delete a row
 //! and put it back. Whether rows are added or taken away for good is judged by the words of the statements.
 
-use super::mixes::{Picks, Rows};
+use super::mixes::{RowPicker, RowsAfter};
 use super::rows::{PAD_GROUPS, push_c};
 use crate::Workload;
-use crate::program::{Kind, push_text};
-use crate::random::{Rng, Words, below, push_digit_groups};
+use crate::program::{OpKindDef, push_text};
+use crate::random::{Rng, Words, number_below, push_digit_groups};
 use model::statement::{CustomOp, CustomValue, Draw, TABLE};
 use model::{OpClass, OpKind, SqlArg, SqlCall, SqlOp};
 use std::collections::BTreeSet;
@@ -17,29 +17,29 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 /// All operations of a mix, with their statements numbered.
-pub(super) struct Custom {
+pub(super) struct CustomMix {
     /// Their statements on all tables, in the order of their numbers.
     pub(super) statements: Vec<String>,
     /// What one of each amounts to.
-    pub(super) kinds: Vec<Kind>,
+    pub(super) kinds: Vec<OpKindDef>,
     /// Whether any changes anything.
     pub(super) writes: bool,
-    ops: Vec<Template>,
+    ops: Vec<OpTemplate>,
     weight_total: u64,
 }
 
 /// One operation.
-struct Template {
+struct OpTemplate {
     /// The weights of all before it and its own.
     weight_up_to: u64,
     transaction: bool,
     writes: bool,
     /// The values that occur in it, each once.
     values: Vec<Draw>,
-    calls: Vec<Call>,
+    calls: Vec<StatementCall>,
 }
 
-struct Call {
+struct StatementCall {
     /// The number of its statement on the first table.
     statement: u16,
     /// Whether the statements of the other tables follow it.
@@ -48,16 +48,16 @@ struct Call {
     values: Vec<u16>,
 }
 
-impl Custom {
-    /// The mix of `ops` on `tables` tables. `transaction`: what has several statements stands between BEGIN and COMMIT.
-    pub(super) fn new(ops: &[CustomOp], tables: u64, transaction: bool) -> Custom {
+impl CustomMix {
+    /// The mix of `ops` on `tables` tables. `transaction`: operations of several statements are put between BEGIN and COMMIT.
+    pub(super) fn new(ops: &[CustomOp], tables: u64, transaction: bool) -> CustomMix {
         let mut custom =
-            Custom { statements: Vec::new(), kinds: Vec::new(), writes: false, ops: Vec::new(), weight_total: 0 };
-        ops.iter().for_each(|op| custom.add(op, tables, transaction));
+            CustomMix { statements: Vec::new(), kinds: Vec::new(), writes: false, ops: Vec::new(), weight_total: 0 };
+        ops.iter().for_each(|op| custom.add_op(op, tables, transaction));
         custom
     }
 
-    fn add(&mut self, op: &CustomOp, tables: u64, transaction: bool) {
+    fn add_op(&mut self, op: &CustomOp, tables: u64, transaction: bool) {
         let transaction = transaction && op.statements.len() > 1;
         let mut distinct: Vec<CustomValue> = Vec::new();
         let mut calls = Vec::new();
@@ -65,15 +65,8 @@ impl Custom {
             let first = self.statements.len() as u16;
             let on = if statement.is_on_tables() { tables } else { 1 };
             self.statements.extend((1..=on).map(|number| statement.text.replace(TABLE, &number.to_string())));
-            let place_of = |value: &CustomValue| match distinct.iter().position(|other| other == value) {
-                Some(place) => place as u16,
-                None => {
-                    distinct.push(*value);
-                    distinct.len() as u16 - 1
-                }
-            };
-            let values = statement.values.iter().map(place_of).collect();
-            calls.push(Call { statement: first, is_on_tables: statement.is_on_tables(), values });
+            let values = statement.values.iter().map(|value| place_among(&mut distinct, *value)).collect();
+            calls.push(StatementCall { statement: first, is_on_tables: statement.is_on_tables(), values });
         }
         let writes = op.statements.iter().any(|statement| statement.writes());
         let reads = op.statements.iter().any(|statement| !statement.writes());
@@ -81,25 +74,34 @@ impl Custom {
         self.writes |= writes;
         self.weight_total += u64::from(op.weight);
         let queries = op.statements.len() as f64 + if transaction { 2.0 } else { 0.0 };
-        self.kinds.push(Kind { name: lasting(&op.name), class, queries, rows: 0.0 });
+        self.kinds.push(OpKindDef { name: keep_name(&op.name), class, queries, rows: 0.0 });
         let values = distinct.into_iter().map(|value| value.draw).collect();
-        self.ops.push(Template { weight_up_to: self.weight_total, transaction, writes, values, calls });
+        self.ops.push(OpTemplate { weight_up_to: self.weight_total, transaction, writes, values, calls });
     }
 }
 
+/// The place of `value` among the values of an operation; it is added if it is new.
+fn place_among(distinct: &mut Vec<CustomValue>, value: CustomValue) -> u16 {
+    let place = distinct.iter().position(|other| *other == value).unwrap_or_else(|| {
+        distinct.push(value);
+        distinct.len() - 1
+    });
+    place as u16
+}
+
 /// What the rows are like after a run of `ops`.
-pub(super) fn rows_after(ops: &[CustomOp]) -> Rows {
+pub(super) fn rows_after(ops: &[CustomOp]) -> RowsAfter {
     let mut statements = ops.iter().flat_map(|op| &op.statements);
     match (statements.clone().any(|statement| statement.adds_rows()), statements.any(|it| it.changes_rows())) {
-        (true, _) => Rows::More,
-        (false, true) => Rows::Fewer,
-        (false, false) => Rows::Kept,
+        (true, _) => RowsAfter::More,
+        (false, true) => RowsAfter::Fewer,
+        (false, false) => RowsAfter::Kept,
     }
 }
 
 /// The name for as long as the process lives. Kinds have the names of constants everywhere else; those of a plan are few, and each
 /// is kept once.
-fn lasting(name: &str) -> &'static str {
+fn keep_name(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     match names.get(name) {
@@ -113,42 +115,43 @@ fn lasting(name: &str) -> &'static str {
 }
 
 /// One client's operations.
-pub(super) struct CustomOperations {
-    custom: Arc<Custom>,
-    picks: Picks,
+pub(super) struct CustomOps {
+    custom: Arc<CustomMix>,
+    picks: RowPicker,
     next_id: Arc<AtomicU64>,
-    /// The values of the operation under way.
+    /// The values of the operation that is being made.
     values: Vec<SqlArg>,
 }
 
-impl CustomOperations {
-    /// The operations of `custom`. `next_id`: where all clients take new ids from.
-    pub(super) fn new(custom: Arc<Custom>, picks: Picks, next_id: Arc<AtomicU64>) -> Self {
-        CustomOperations { custom, picks, next_id, values: Vec::new() }
+impl CustomOps {
+    /// The operations of `custom`. All clients take new ids from `next_id`.
+    pub(super) fn new(custom: Arc<CustomMix>, picks: RowPicker, next_id: Arc<AtomicU64>) -> Self {
+        CustomOps { custom, picks, next_id, values: Vec::new() }
     }
 
     /// Draws a value and puts it behind the others.
-    fn draw(&mut self, draw: Draw, op: &mut SqlOp) {
+    fn draw_value(&mut self, draw: Draw, op: &mut SqlOp) {
         let int = match draw {
-            Draw::Id | Draw::K => self.picks.id(),
+            Draw::Id | Draw::K => self.picks.pick_id(),
             Draw::NewId => self.next_id.fetch_add(1, Relaxed) as i64,
             Draw::Int(from, to) => {
+                // 128 bits, since the distance of two 64-bit numbers may have 65.
                 let numbers = (to as i128 - from as i128 + 1).min(u64::MAX as i128) as u64;
-                (from as i128 + below(self.picks.rng().next_u64(), numbers) as i128) as i64
+                (from as i128 + number_below(self.picks.rng().next_u64(), numbers) as i128) as i64
             }
-            Draw::C => return self.text(op, push_c),
+            Draw::C => return self.draw_text(op, push_c),
             Draw::Pad => {
-                return self.text(op, |op, rng| push_text(op, |text| push_digit_groups(text, PAD_GROUPS, rng)));
+                return self.draw_text(op, |op, rng| push_text(op, |text| push_digit_groups(text, PAD_GROUPS, rng)));
             }
             Draw::Text(length) => {
-                return self.text(op, |op, rng| push_text(op, |text| push_letters(text, length, rng)));
+                return self.draw_text(op, |op, rng| push_text(op, |text| push_letters(text, length, rng)));
             }
         };
         self.values.push(SqlArg::Int(int));
     }
 
-    /// The text is written once, and taken back as an argument: it becomes one wherever it stands.
-    fn text(&mut self, op: &mut SqlOp, push: impl FnOnce(&mut SqlOp, &mut Rng)) {
+    /// The text is written once, and taken back as an argument: it becomes one in each statement that uses it.
+    fn draw_text(&mut self, op: &mut SqlOp, push: impl FnOnce(&mut SqlOp, &mut Rng)) {
         push(op, self.picks.rng());
         self.values.extend(op.args.pop());
     }
@@ -157,20 +160,20 @@ impl CustomOperations {
 /// Letters and digits that need no quotes in any language.
 fn push_letters(text: &mut Vec<u8>, length: u32, rng: &mut Rng) {
     const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
-    text.extend((0..length).map(|_| LETTERS[below(rng.next_u64(), LETTERS.len() as u64) as usize]));
+    text.extend((0..length).map(|_| LETTERS[number_below(rng.next_u64(), LETTERS.len() as u64) as usize]));
 }
 
-impl Workload<SqlOp> for CustomOperations {
-    fn fill(&mut self, ops: &mut [SqlOp]) {
+impl Workload<SqlOp> for CustomOps {
+    fn fill_ops(&mut self, ops: &mut [SqlOp]) {
         let custom = self.custom.clone();
         for op in ops {
             op.clear();
-            let at = below(self.picks.rng().next_u64(), custom.weight_total);
+            let at = number_below(self.picks.rng().next_u64(), custom.weight_total);
             let nth = custom.ops.partition_point(|template| template.weight_up_to <= at);
-            let (template, table) = (&custom.ops[nth], self.picks.table() as u16);
+            let (template, table) = (&custom.ops[nth], self.picks.pick_table() as u16);
             (op.op_kind, op.transaction, op.writes) = (OpKind(nth as u8), template.transaction, template.writes);
             self.values.clear();
-            template.values.iter().for_each(|draw| self.draw(*draw, op));
+            template.values.iter().for_each(|draw| self.draw_value(*draw, op));
             for call in &template.calls {
                 let statement = call.statement + if call.is_on_tables { table } else { 0 };
                 op.calls.push(SqlCall { statement, args: call.values.len() as u16 });
@@ -186,7 +189,7 @@ mod tests {
     use super::*;
     use crate::program::{ClientIndex, SqlProgram};
     use crate::tests::params;
-    use crate::{Reuse, SequenceState};
+    use crate::{DataReuse, SequenceState};
     use model::statement::CustomStatement;
     use model::{Params, Value};
 
@@ -212,7 +215,7 @@ mod tests {
 
     fn filled(program: &SqlProgram, count: usize) -> Vec<SqlOp> {
         let mut ops = vec![SqlOp::default(); count];
-        (program.run.make)(ClientIndex { client: 0, clients: 1 }).fill(&mut ops);
+        (program.run.make)(ClientIndex { client: 0, clients: 1 }).fill_ops(&mut ops);
         ops
     }
 
@@ -279,8 +282,11 @@ mod tests {
     #[test]
     fn data_is_left_to_later_trials_where_no_rows_come_or_go() {
         let reuse = |text: &str| (OLTP.data_reuse)(&with(&[op("x", 1, &[(text, &[])])], &[]));
-        assert_eq!(reuse("UPDATE sbtest1 SET k = 1"), Reuse::Shared);
-        assert_eq!((reuse("DELETE FROM sbtest1"), reuse("INSERT INTO t VALUES (1)")), (Reuse::Fresh, Reuse::Fresh));
+        assert_eq!(reuse("UPDATE sbtest1 SET k = 1"), DataReuse::Shared);
+        assert_eq!(
+            (reuse("DELETE FROM sbtest1"), reuse("INSERT INTO t VALUES (1)")),
+            (DataReuse::Fresh, DataReuse::Fresh)
+        );
         let growth = (OLTP.growth_bytes_per_op)(&with(&two(), &[]));
         assert_eq!(growth, super::super::ROW);
     }

@@ -1,4 +1,4 @@
-//! The mixes: which statements one operation consists of, and where their arguments come from.
+//! The mixes: which statements one operation consists of, and the sources of their arguments.
 //!
 //! In: a mix by name, the rows, the access distribution. Out: sources of operations. A point select takes about 5 ns to make, a
 //! read_write transaction 200 ns.
@@ -8,11 +8,11 @@
 //! Statement texts are those of sysbench 1.0 (oltp_common.lua, select_random_points.lua, select_random_ranges.lua).
 
 use super::RUN;
-use super::rows::{Data, kv_key, push_c, push_insert};
+use super::rows::{OltpData, kv_key, push_c, push_insert};
 use crate::Workload;
 use crate::distribution::Distribution;
 use crate::program::{ClientIndex, call_with_ints, push_entry};
-use crate::random::{Rng, Words, below, rng};
+use crate::random::{Rng, Words, client_rng, number_below};
 use model::{KvAction, KvOp, OpClass, SqlArg, SqlCall, SqlOp};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -26,7 +26,7 @@ const RANDOM_RANGE_DELTA: i64 = 5;
 
 /// A statement on one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Statement {
+pub(super) enum OltpStatement {
     PointSelect,
     SimpleRange,
     SumRange,
@@ -40,11 +40,11 @@ pub(super) enum Statement {
     RandomRanges,
 }
 
-use Statement::*;
+use OltpStatement::*;
 
-impl Statement {
+impl OltpStatement {
     /// Its text on table `n`, from 1.
-    pub(super) fn text(self, n: u64) -> String {
+    pub(super) fn to_sql(self, n: u64) -> String {
         match self {
             PointSelect => format!("SELECT c FROM sbtest{n} WHERE id=?"),
             SimpleRange => format!("SELECT c FROM sbtest{n} WHERE id BETWEEN ? AND ?"),
@@ -64,39 +64,39 @@ impl Statement {
         }
     }
 
-    fn writes(self) -> bool {
+    fn is_write(self) -> bool {
         matches!(self, IndexUpdate | NonIndexUpdate | Delete | Insert)
     }
 }
 
 /// What an operation does on one table.
 #[derive(Clone, Copy, Debug)]
-enum Step {
-    /// The statement so many times, each time with other arguments. An insert is of a row whose id nobody has had.
-    Each(u32, Statement),
+enum MixStep {
+    /// The statement so many times, each time with other arguments. An insert is of a row with a new id.
+    Each(u32, OltpStatement),
     /// A row is deleted, and inserted again with other values.
     Replace,
 }
 
-impl Step {
-    fn statements(self) -> Vec<Statement> {
+impl MixStep {
+    fn statements(self) -> Vec<OltpStatement> {
         match self {
-            Step::Each(_, statement) => vec![statement],
-            Step::Replace => vec![Delete, Insert],
+            MixStep::Each(_, statement) => vec![statement],
+            MixStep::Replace => vec![Delete, Insert],
         }
     }
 
-    fn calls(self) -> u32 {
+    fn call_count(self) -> u32 {
         match self {
-            Step::Each(times, _) => times,
-            Step::Replace => 2,
+            MixStep::Each(times, _) => times,
+            MixStep::Replace => 2,
         }
     }
 }
 
 /// What the rows of a table are like after a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rows {
+pub(super) enum RowsAfter {
     /// As many as before, with the same ids.
     Kept,
     /// Fewer.
@@ -107,80 +107,84 @@ pub(super) enum Rows {
 
 /// What one operation consists of.
 #[derive(Debug)]
-pub(super) struct Mix {
+pub(super) struct OltpMix {
     /// The word in plans, and the name of the kind of operation.
     pub(super) name: &'static str,
     /// What its run does to the tables.
-    pub(super) rows: Rows,
-    steps: &'static [Step],
+    pub(super) rows: RowsAfter,
+    steps: &'static [MixStep],
 }
 
-const READS: [Step; 5] = [
-    Step::Each(10, PointSelect),
-    Step::Each(1, SimpleRange),
-    Step::Each(1, SumRange),
-    Step::Each(1, OrderRange),
-    Step::Each(1, DistinctRange),
+const READS: [MixStep; 5] = [
+    MixStep::Each(10, PointSelect),
+    MixStep::Each(1, SimpleRange),
+    MixStep::Each(1, SumRange),
+    MixStep::Each(1, OrderRange),
+    MixStep::Each(1, DistinctRange),
 ];
-const WRITES: [Step; 3] = [Step::Each(1, IndexUpdate), Step::Each(1, NonIndexUpdate), Step::Replace];
+const WRITES: [MixStep; 3] = [MixStep::Each(1, IndexUpdate), MixStep::Each(1, NonIndexUpdate), MixStep::Replace];
 
 /// Every mix, by the names of sysbench's scripts without `oltp_`.
-pub(super) static MIXES: [Mix; 10] = [
-    mix("point_select", Rows::Kept, &[Step::Each(1, PointSelect)]),
-    mix("read_only", Rows::Kept, &READS),
-    mix("write_only", Rows::Kept, &WRITES),
-    mix("read_write", Rows::Kept, &[READS[0], READS[1], READS[2], READS[3], READS[4], WRITES[0], WRITES[1], WRITES[2]]),
-    mix("update_index", Rows::Kept, &[Step::Each(1, IndexUpdate)]),
-    mix("update_non_index", Rows::Kept, &[Step::Each(1, NonIndexUpdate)]),
-    mix("delete", Rows::Fewer, &[Step::Each(1, Delete)]),
-    mix("insert", Rows::More, &[Step::Each(1, Insert)]),
-    mix("select_random_points", Rows::Kept, &[Step::Each(1, RandomPoints)]),
-    mix("select_random_ranges", Rows::Kept, &[Step::Each(1, RandomRanges)]),
+pub(super) static MIXES: [OltpMix; 10] = [
+    new_mix("point_select", RowsAfter::Kept, &[MixStep::Each(1, PointSelect)]),
+    new_mix("read_only", RowsAfter::Kept, &READS),
+    new_mix("write_only", RowsAfter::Kept, &WRITES),
+    new_mix(
+        "read_write",
+        RowsAfter::Kept,
+        &[READS[0], READS[1], READS[2], READS[3], READS[4], WRITES[0], WRITES[1], WRITES[2]],
+    ),
+    new_mix("update_index", RowsAfter::Kept, &[MixStep::Each(1, IndexUpdate)]),
+    new_mix("update_non_index", RowsAfter::Kept, &[MixStep::Each(1, NonIndexUpdate)]),
+    new_mix("delete", RowsAfter::Fewer, &[MixStep::Each(1, Delete)]),
+    new_mix("insert", RowsAfter::More, &[MixStep::Each(1, Insert)]),
+    new_mix("select_random_points", RowsAfter::Kept, &[MixStep::Each(1, RandomPoints)]),
+    new_mix("select_random_ranges", RowsAfter::Kept, &[MixStep::Each(1, RandomRanges)]),
 ];
 
-const fn mix(name: &'static str, rows: Rows, steps: &'static [Step]) -> Mix {
-    Mix { name, rows, steps }
+const fn new_mix(name: &'static str, rows: RowsAfter, steps: &'static [MixStep]) -> OltpMix {
+    OltpMix { name, rows, steps }
 }
 
-impl Mix {
+impl OltpMix {
     /// The mix of that name.
-    pub(super) fn named(name: &str) -> &'static Mix {
+    pub(super) fn by_name(name: &str) -> &'static OltpMix {
         MIXES.iter().find(|mix| mix.name == name).unwrap_or_else(|| panic!("`mix` is declared without `{name}`"))
     }
 
     /// Its statements on one table, in the order in which they are prepared.
-    pub(super) fn statements(&self) -> Vec<Statement> {
+    pub(super) fn statements(&self) -> Vec<OltpStatement> {
         self.steps.iter().flat_map(|step| step.statements()).collect()
     }
 
     /// Whether it changes anything.
     pub(super) fn writes(&self) -> bool {
-        self.statements().into_iter().any(Statement::writes)
+        self.statements().into_iter().any(OltpStatement::is_write)
     }
 
     /// What its operations do.
-    pub(super) fn class(&self) -> OpClass {
-        let reads = self.statements().into_iter().any(|statement| !statement.writes());
+    pub(super) fn op_class(&self) -> OpClass {
+        let reads = self.statements().into_iter().any(|statement| !statement.is_write());
         OpClass::from_effects(reads, self.writes())
     }
 
     /// How many statements one operation executes.
-    pub(super) fn calls(&self) -> u32 {
-        self.steps.iter().map(|step| step.calls()).sum()
+    pub(super) fn call_count(&self) -> u32 {
+        self.steps.iter().map(|step| step.call_count()).sum()
     }
 }
 
 /// How one client picks tables and rows.
-pub(super) struct Picks {
+pub(super) struct RowPicker {
     rng: Rng,
     tables: u64,
     access: Distribution,
 }
 
-impl Picks {
+impl RowPicker {
     /// The picks of the client in `slot`.
-    pub(super) fn new(slot: ClientIndex, data: Data, access: Distribution) -> Self {
-        Picks { rng: rng(data.seed, slot.client), tables: data.tables, access }
+    pub(super) fn new(slot: ClientIndex, data: OltpData, access: Distribution) -> Self {
+        RowPicker { rng: client_rng(data.seed, slot.client), tables: data.tables, access }
     }
 
     /// The generator, for what is neither a table nor a row.
@@ -190,21 +194,21 @@ impl Picks {
     }
 
     #[inline]
-    pub(super) fn table(&mut self) -> u64 {
-        below(self.rng.next_u64(), self.tables)
+    pub(super) fn pick_table(&mut self) -> u64 {
+        number_below(self.rng.next_u64(), self.tables)
     }
 
     #[inline]
-    pub(super) fn id(&mut self) -> i64 {
+    pub(super) fn pick_id(&mut self) -> i64 {
         1 + self.access.draw(&mut self.rng) as i64
     }
 }
 
 /// One client's operations of a mix.
-pub(super) struct Operations {
-    picks: Picks,
+pub(super) struct MixOps {
+    picks: RowPicker,
     /// Each step with the index of its first statement among those of one table.
-    steps: Vec<(Step, u16)>,
+    steps: Vec<(MixStep, u16)>,
     statements_per_table: u16,
     transaction: bool,
     writes: bool,
@@ -212,23 +216,23 @@ pub(super) struct Operations {
     next_id: Arc<AtomicU64>,
 }
 
-impl Operations {
-    /// The operations of `mix`. `transaction`: between BEGIN and COMMIT. `next_id`: where all clients take new ids from.
-    pub(super) fn new(mix: &Mix, transaction: bool, picks: Picks, next_id: Arc<AtomicU64>) -> Self {
+impl MixOps {
+    /// The operations of `mix`. `transaction`: between BEGIN and COMMIT. All clients take new ids from `next_id`.
+    pub(super) fn new(mix: &OltpMix, transaction: bool, picks: RowPicker, next_id: Arc<AtomicU64>) -> Self {
         let (mut steps, mut statements_per_table) = (Vec::new(), 0);
         for step in mix.steps {
             steps.push((*step, statements_per_table));
             statements_per_table += step.statements().len() as u16;
         }
-        Operations { picks, steps, statements_per_table, transaction, writes: mix.writes(), next_id }
+        MixOps { picks, steps, statements_per_table, transaction, writes: mix.writes(), next_id }
     }
 
     /// Adds `step`, whose first statement is number `statement`.
-    fn perform(&mut self, op: &mut SqlOp, step: Step, statement: u16) {
+    fn push_step(&mut self, op: &mut SqlOp, step: MixStep, statement: u16) {
         match step {
-            Step::Each(times, kind) => (0..times).for_each(|_| self.call(op, kind, statement)),
-            Step::Replace => {
-                let (id, k) = (self.picks.id(), self.picks.id());
+            MixStep::Each(times, kind) => (0..times).for_each(|_| self.push_call(op, kind, statement)),
+            MixStep::Replace => {
+                let (id, k) = (self.picks.pick_id(), self.picks.pick_id());
                 call_with_ints(op, statement, &[id]);
                 push_insert(op, statement + 1, id, k, &mut self.picks.rng);
             }
@@ -236,57 +240,57 @@ impl Operations {
     }
 
     #[inline]
-    fn call(&mut self, op: &mut SqlOp, kind: Statement, statement: u16) {
+    fn push_call(&mut self, op: &mut SqlOp, kind: OltpStatement, statement: u16) {
         match kind {
-            PointSelect | IndexUpdate | Delete => call_with_ints(op, statement, &[self.picks.id()]),
+            PointSelect | IndexUpdate | Delete => call_with_ints(op, statement, &[self.picks.pick_id()]),
             SimpleRange | SumRange | OrderRange | DistinctRange => {
-                let id = self.picks.id();
+                let id = self.picks.pick_id();
                 call_with_ints(op, statement, &[id, id + RANGE_ROWS - 1]);
             }
             NonIndexUpdate => {
                 op.calls.push(SqlCall { statement, args: 2 });
                 push_c(op, &mut self.picks.rng);
-                op.args.push(SqlArg::Int(self.picks.id()));
+                op.args.push(SqlArg::Int(self.picks.pick_id()));
             }
             Insert => {
-                let (id, k) = (self.next_id.fetch_add(1, Relaxed) as i64, self.picks.id());
+                let (id, k) = (self.next_id.fetch_add(1, Relaxed) as i64, self.picks.pick_id());
                 push_insert(op, statement, id, k, &mut self.picks.rng);
             }
             RandomPoints => {
-                let points: [i64; RANDOM_PLACES] = std::array::from_fn(|_| self.picks.id());
+                let points: [i64; RANDOM_PLACES] = std::array::from_fn(|_| self.picks.pick_id());
                 call_with_ints(op, statement, &points);
             }
             RandomRanges => {
-                let starts: [i64; RANDOM_PLACES] = std::array::from_fn(|_| self.picks.id());
+                let starts: [i64; RANDOM_PLACES] = std::array::from_fn(|_| self.picks.pick_id());
                 call_with_ints(op, statement, starts.map(|k| [k, k + RANDOM_RANGE_DELTA]).as_flattened());
             }
         }
     }
 }
 
-impl Workload<SqlOp> for Operations {
-    fn fill(&mut self, ops: &mut [SqlOp]) {
+impl Workload<SqlOp> for MixOps {
+    fn fill_ops(&mut self, ops: &mut [SqlOp]) {
         for op in ops {
             op.clear();
             (op.op_kind, op.transaction, op.writes) = (RUN, self.transaction, self.writes);
             for nth in 0..self.steps.len() {
                 let (step, at) = self.steps[nth];
-                let table = self.picks.table() as u16;
-                self.perform(op, step, table * self.statements_per_table + at);
+                let table = self.picks.pick_table() as u16;
+                self.push_step(op, step, table * self.statements_per_table + at);
             }
         }
     }
 }
 
 /// One row by its key on a key-value engine.
-pub(super) struct PointGets(pub(super) Picks);
+pub(super) struct PointGets(pub(super) RowPicker);
 
 impl Workload<KvOp> for PointGets {
-    fn fill(&mut self, ops: &mut [KvOp]) {
+    fn fill_ops(&mut self, ops: &mut [KvOp]) {
         for op in ops {
             op.clear();
             (op.op_kind, op.action) = (RUN, KvAction::Get);
-            push_entry(op, 0, &kv_key(self.0.table(), self.0.id() as u64), |_| ());
+            push_entry(op, 0, &kv_key(self.0.pick_table(), self.0.pick_id() as u64), |_| ());
         }
     }
 }

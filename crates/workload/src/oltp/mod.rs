@@ -4,7 +4,7 @@
 //! is 18 statements between BEGIN and COMMIT: 10 point selects, 4 range selects over 100 rows, an index update, a non-index
 //! update, and the deletion and new insertion of one row; `read_only` and `write_only` are its halves.
 //! Limits: key-value engines have only `point_select`. Ids are given by plimsoll; rows are picked by `access` (uniform
-//! by default, where sysbench's default is `special`). Mixes that keep ids and row count leave the data set to later trials;
+//! by default; sysbench's default is `special`). Mixes that keep ids and row count leave the data set to later trials;
 //! `insert` and `delete` do not. A `delete` of a row that is gone already deletes nothing, as in sysbench.
 //!
 //! `rows` is the data, `mixes` what is done with it, `custom` what a user wishes to do with it.
@@ -14,13 +14,12 @@ mod mixes;
 mod rows;
 
 use crate::distribution;
-use crate::program::{Column, ColumnKind, Index, Kind, KvProgram, OpStream, SqlProgram, Table, Work};
-use crate::{Reuse, SequenceState, Unsupported, WorkloadDef};
-use custom::{Custom, CustomOperations};
-use mixes::{MIXES, Mix, Operations, Picks, PointGets, Rows, Statement};
-use model::statement::CustomOp;
+use crate::program::{ColumnKind, KvProgram, OpKindDef, OpStream, SqlColumn, SqlIndex, SqlProgram, SqlTable, SqlWork};
+use crate::{DataReuse, SequenceState, UnsupportedParam, WorkloadDef};
+use custom::{CustomMix, CustomOps};
+use mixes::{MIXES, MixOps, OltpMix, OltpStatement, PointGets, RowPicker, RowsAfter};
 use model::{Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, SqlOp, UsedIf, WorkTraits};
-use rows::Data;
+use rows::OltpData;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -34,18 +33,18 @@ pub static OLTP: WorkloadDef = WorkloadDef {
     },
     traits: |_| WorkTraits::default(),
     data_reuse: |params| match rows_after(params) {
-        Rows::Kept => Reuse::Shared,
-        Rows::Fewer | Rows::More => Reuse::Fresh,
+        RowsAfter::Kept => DataReuse::Shared,
+        RowsAfter::Fewer | RowsAfter::More => DataReuse::Fresh,
     },
     data_bytes,
     // Rows are replaced by rows of the same size; what they leave free is used again.
     growth_bytes_per_op: |params| match rows_after(params) {
-        Rows::Kept | Rows::Fewer => Bytes(0),
-        Rows::More => Bytes(ROW.0 * inserts_at_most(params)),
+        RowsAfter::Kept | RowsAfter::Fewer => Bytes(0),
+        RowsAfter::More => Bytes(ROW.0 * inserts_at_most(params)),
     },
     io: None,
-    sql: Some(sql),
-    kv: Some(kv),
+    sql: Some(sql_program),
+    kv: Some(kv_program),
     steps_without_kv: &[],
 };
 
@@ -57,7 +56,7 @@ const MIX: ParamDef = ParamDef {
            custom = the statements of the plan file",
     scales: false,
     shapes_data: false,
-    role: ParamRole::Work,
+    role: ParamRole::Mix,
     meaning: None,
     used_if: None,
 };
@@ -91,7 +90,7 @@ const TABLE_ROWS: ParamDef = ParamDef {
     help: "rows in each table",
     scales: true,
     shapes_data: true,
-    role: ParamRole::Size,
+    role: ParamRole::DataSize,
     meaning: None,
     used_if: None,
 };
@@ -143,7 +142,7 @@ const MIX_NAMES: [&str; MIXES.len() + 1] = {
 };
 
 const RUN: OpKind = OpKind(0);
-/// The load, where the run has one kind of operation.
+/// The kind of the load, if the run has one kind of operation.
 const AFTER_ONE: OpKind = OpKind(1);
 
 /// SQLite took 208 to 217 bytes for a row and its index entry when loaded; a long read_write run leaves the pages of the
@@ -155,105 +154,111 @@ fn data_bytes(params: &Params) -> Bytes {
 }
 
 /// What the tables are like after a run.
-fn rows_after(params: &Params) -> Rows {
+fn rows_after(params: &Params) -> RowsAfter {
     match params.word("mix") {
         CUSTOM => custom::rows_after(params.statements(STATEMENT.name)),
-        mix => Mix::named(mix).rows,
+        mix => OltpMix::by_name(mix).rows,
     }
 }
 
 /// The most rows that one operation of a mix that adds rows adds.
 fn inserts_at_most(params: &Params) -> u64 {
-    let inserts = |op: &CustomOp| op.statements.iter().filter(|statement| statement.adds_rows()).count() as u64;
-    params.statements(STATEMENT.name).iter().map(inserts).max().unwrap_or(1)
+    let ops = params.statements(STATEMENT.name).iter();
+    ops.map(|op| op.statements.iter().filter(|it| it.adds_rows()).count() as u64).max().unwrap_or(1)
 }
 
-fn sql(params: &Params, seed: u64, _: &SequenceState) -> SqlProgram {
+fn sql_program(params: &Params, seed: u64, _: &SequenceState) -> SqlProgram {
     match params.word("mix") {
         CUSTOM => custom_sql(params, seed),
-        mix => mix_sql(params, seed, Mix::named(mix)),
+        mix => mix_sql(params, seed, OltpMix::by_name(mix)),
     }
 }
 
 fn custom_sql(params: &Params, seed: u64) -> SqlProgram {
-    let data = Data::new(params, seed);
-    let access = distribution::of(params.access("access"), data.rows);
+    let data = OltpData::new(params, seed);
+    let access = distribution::from_access(params.access("access"), data.rows);
     let ops = params.statements(STATEMENT.name);
-    let custom = Arc::new(Custom::new(ops, data.tables, params.flag("transaction")));
+    let custom = Arc::new(CustomMix::new(ops, data.tables, params.flag("transaction")));
     let next_id = Arc::new(AtomicU64::new(data.rows + 1));
     let load = OpKind(custom.kinds.len() as u8);
     let (statements, writes) = (custom.statements.clone(), custom.writes);
-    let kinds = custom.kinds.iter().copied().chain([data.loading()]).collect();
+    let kinds = custom.kinds.iter().copied().chain([data.load_kind()]).collect();
     let run = OpStream::new(None, 1, move |slot| {
-        CustomOperations::new(custom.clone(), Picks::new(slot, data, access), next_id.clone())
+        CustomOps::new(custom.clone(), RowPicker::new(slot, data, access), next_id.clone())
     });
     SqlProgram { statements, writes, kinds, ..on_tables(params, data, load, run) }
 }
 
 /// The tables, how operations of the kind `load` fill them, and `run`, whose statements and kinds are still to be named.
-fn on_tables(params: &Params, data: Data, load: OpKind, run: OpStream<SqlOp>) -> SqlProgram {
-    let inserts = (1..=data.tables).map(|table| Statement::Insert.text(table));
+fn on_tables(params: &Params, data: OltpData, load: OpKind, run: OpStream<SqlOp>) -> SqlProgram {
+    let inserts = (1..=data.tables).map(|table| OltpStatement::Insert.to_sql(table));
     SqlProgram {
-        schema: (1..=data.tables).map(|number| table(number, params.flag("secondary_index"))).collect(),
+        schema: (1..=data.tables).map(|number| define_table(number, params.flag("secondary_index"))).collect(),
         statements: Vec::new(),
         load_statements: inserts.collect(),
         writes: false,
         kinds: Vec::new(),
-        load: Some(data.load_part(load)),
-        work: Work::Calls,
+        load: Some(data.load_stream(load)),
+        work: SqlWork::Calls,
         run,
         background: None,
     }
 }
 
-fn mix_sql(params: &Params, seed: u64, mix: &'static Mix) -> SqlProgram {
-    let data = Data::new(params, seed);
-    let access = distribution::of(params.access("access"), data.rows);
-    let transaction = params.flag("transaction") && mix.calls() > 1;
+fn mix_sql(params: &Params, seed: u64, mix: &'static OltpMix) -> SqlProgram {
+    let data = OltpData::new(params, seed);
+    let access = distribution::from_access(params.access("access"), data.rows);
+    let transaction = params.flag("transaction") && mix.call_count() > 1;
     let next_id = Arc::new(AtomicU64::new(data.rows + 1));
-    let on_every_table = |statements: &[Statement]| -> Vec<String> {
-        (1..=data.tables).flat_map(|table| statements.iter().map(move |statement| statement.text(table))).collect()
-    };
-    let queries = f64::from(mix.calls() + if transaction { 2 } else { 0 });
+    let statements = mix.statements();
+    let on_every_table = (1..=data.tables).flat_map(|table| statements.iter().map(move |it| it.to_sql(table)));
+    let queries = f64::from(mix.call_count() + if transaction { 2 } else { 0 });
     let run = OpStream::new(None, 1, move |slot| {
-        Operations::new(mix, transaction, Picks::new(slot, data, access), next_id.clone())
+        MixOps::new(mix, transaction, RowPicker::new(slot, data, access), next_id.clone())
     });
     SqlProgram {
-        statements: on_every_table(&mix.statements()),
+        statements: on_every_table.collect(),
         writes: mix.writes(),
-        kinds: vec![Kind { name: mix.name, class: mix.class(), queries, rows: 0.0 }, data.loading()],
+        kinds: vec![OpKindDef { name: mix.name, class: mix.op_class(), queries, rows: 0.0 }, data.load_kind()],
         ..on_tables(params, data, AFTER_ONE, run)
     }
 }
 
-fn kv(params: &Params, seed: u64, _: &SequenceState) -> Result<KvProgram, Unsupported> {
+fn kv_program(params: &Params, seed: u64, _: &SequenceState) -> Result<KvProgram, UnsupportedParam> {
     let mix = params.word("mix");
     if mix != "point_select" {
-        return Err(Unsupported { workload: "oltp", param: "mix", value: mix.to_string(), instead: "point_select" });
+        return Err(UnsupportedParam {
+            workload: "oltp",
+            param: "mix",
+            value: mix.to_string(),
+            instead: "point_select",
+        });
     }
-    let data = Data::new(params, seed);
-    let access = distribution::of(params.access("access"), data.rows);
+    let data = OltpData::new(params, seed);
+    let access = distribution::from_access(params.access("access"), data.rows);
     Ok(KvProgram {
         tables: vec!["row"],
         writes: false,
-        kinds: vec![Kind::plain("point_select", OpClass::Read), Kind { queries: 1.0, ..data.loading() }],
-        load: Some(data.load_part(AFTER_ONE)),
+        kinds: vec![
+            OpKindDef::without_rows("point_select", OpClass::Read),
+            OpKindDef { queries: 1.0, ..data.load_kind() },
+        ],
+        load: Some(data.load_stream(AFTER_ONE)),
         drains: false,
-        run: OpStream::new(None, 1, move |slot| PointGets(Picks::new(slot, data, access))),
+        run: OpStream::new(None, 1, move |slot| PointGets(RowPicker::new(slot, data, access))),
         background: None,
     })
 }
 
-fn table(number: u64, secondary_index: bool) -> Table {
-    let column = |name, kind| Column { name, kind, not_null: true };
-    let index = secondary_index.then(|| Index { name: format!("k_{number}"), columns: vec!["k"] });
-    Table {
+fn define_table(number: u64, secondary_index: bool) -> SqlTable {
+    let index = secondary_index.then(|| SqlIndex { name: format!("k_{number}"), columns: vec!["k"] });
+    SqlTable {
         name: format!("sbtest{number}"),
         columns: vec![
-            column("id", ColumnKind::Int),
-            column("k", ColumnKind::Int),
-            column("c", ColumnKind::Char(120)),
-            column("pad", ColumnKind::Char(60)),
+            SqlColumn::not_null("id", ColumnKind::Int),
+            SqlColumn::not_null("k", ColumnKind::Int),
+            SqlColumn::not_null("c", ColumnKind::Char(120)),
+            SqlColumn::not_null("pad", ColumnKind::Char(60)),
         ],
         primary_key: "id",
         indexes: index.into_iter().collect(),
@@ -272,12 +277,12 @@ mod tests {
     const ALONE: ClientIndex = ClientIndex { client: 0, clients: 1 };
 
     fn sql_with(changes: &[(&str, &str)]) -> SqlProgram {
-        sql(&params(&OLTP.entry, changes), 1, &SequenceState::default())
+        sql_program(&params(&OLTP.entry, changes), 1, &SequenceState::default())
     }
 
     fn filled<O: model::Op>(part: &OpStream<O>, slot: ClientIndex, count: usize) -> Vec<O> {
         let mut ops: Vec<O> = std::iter::repeat_with(O::default).take(count).collect();
-        (part.make)(slot).fill(&mut ops);
+        (part.make)(slot).fill_ops(&mut ops);
         ops
     }
 
@@ -303,7 +308,7 @@ mod tests {
         let (c, pad) = (("c", ColumnKind::Char(120)), ("pad", ColumnKind::Char(60)));
         assert_eq!(columns, [("id", ColumnKind::Int), ("k", ColumnKind::Int), c, pad]);
         assert_eq!((table.name.as_str(), table.primary_key), ("sbtest2", "id"));
-        assert_eq!(table.indexes, [Index { name: "k_2".into(), columns: vec!["k"] }]);
+        assert_eq!(table.indexes, [SqlIndex { name: "k_2".into(), columns: vec!["k"] }]);
     }
 
     #[test]
@@ -320,7 +325,7 @@ mod tests {
         }
         let expected = [1, 2, 3].map(|n| format!("SELECT c FROM sbtest{n} WHERE id=?"));
         assert_eq!(seen.into_keys().collect::<Vec<_>>(), expected);
-        assert_eq!((program.kinds[0], program.writes), (Kind::plain("point_select", OpClass::Read), false));
+        assert_eq!((program.kinds[0], program.writes), (OpKindDef::without_rows("point_select", OpClass::Read), false));
     }
 
     #[test]
@@ -399,7 +404,7 @@ mod tests {
     #[test]
     fn keys_read_on_a_key_value_engine_are_keys_that_were_loaded() {
         let params = params(&OLTP.entry, &[("tables", "2"), ("table_rows", "1500")]);
-        let program = kv(&params, 1, &SequenceState::default()).expect("point selects are supported");
+        let program = kv_program(&params, 1, &SequenceState::default()).expect("point selects are supported");
         let load = filled(program.load.as_ref().expect("the key space is filled"), ALONE, 4);
         let keys: Vec<&[u8]> = load.iter().flat_map(|op| op.entries.iter().map(|entry| op.key(entry))).collect();
         assert_eq!(keys.len(), 3_000);
@@ -416,7 +421,7 @@ mod tests {
 
     #[test]
     fn a_key_value_engine_refuses_read_write_and_says_what_to_use() {
-        let refused = kv(&params(&OLTP.entry, &[("mix", "read_write")]), 1, &SequenceState::default())
+        let refused = kv_program(&params(&OLTP.entry, &[("mix", "read_write")]), 1, &SequenceState::default())
             .err()
             .expect("a refusal")
             .to_string();
@@ -490,7 +495,7 @@ mod tests {
         for mix in &MIXES {
             let params = params(&OLTP.entry, &[("mix", mix.name)]);
             let changes = ["insert", "delete"].contains(&mix.name);
-            assert_eq!((OLTP.data_reuse)(&params) == Reuse::Fresh, changes, "{}", mix.name);
+            assert_eq!((OLTP.data_reuse)(&params) == DataReuse::Fresh, changes, "{}", mix.name);
             assert_eq!((OLTP.growth_bytes_per_op)(&params) > Bytes(0), mix.name == "insert");
         }
     }

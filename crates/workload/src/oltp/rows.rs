@@ -7,8 +7,8 @@
 //! The formats of texts are those of sysbench's oltp_common.lua.
 
 use crate::Workload;
-use crate::program::{Kind, OpStream, push_entry, push_text};
-use crate::random::{Rng, Words, below, mix, push_digit_groups, rng_of};
+use crate::program::{OpKindDef, OpStream, push_entry, push_text};
+use crate::random::{Rng, Words, mix_word, number_below, push_digit_groups, rng_for_key};
 use model::{KvOp, OpClass, OpKind, Params, SqlArg, SqlCall, SqlOp};
 use std::ops::Range;
 
@@ -19,87 +19,91 @@ pub(super) const PAD_GROUPS: usize = 5;
 
 /// The data set: `tables` tables (numbered from 0 here) with the ids 1 to `rows`.
 #[derive(Clone, Copy)]
-pub(super) struct Data {
+pub(super) struct OltpData {
     pub(super) seed: u64,
     pub(super) tables: u64,
     pub(super) rows: u64,
 }
 
-impl Data {
+impl OltpData {
     pub(super) fn new(params: &Params, seed: u64) -> Self {
         // A scaled table may have shrunk to nothing.
-        Data { seed, tables: params.int("tables"), rows: params.int("table_rows").max(1) }
+        OltpData { seed, tables: params.int("tables"), rows: params.int("table_rows").max(1) }
     }
 
     /// Commits that load one table.
-    fn commits(&self) -> u64 {
+    fn commits_per_table(&self) -> u64 {
         self.rows.div_ceil(ROWS_PER_COMMIT)
     }
 
     /// What an operation of the load is: the last of each table may insert fewer rows than the others, so both are means.
-    pub(super) fn loading(self) -> Kind {
-        let rows = self.rows as f64 / self.commits() as f64;
-        Kind { name: "load", class: OpClass::Write, queries: rows + 2.0, rows }
+    pub(super) fn load_kind(self) -> OpKindDef {
+        let rows = self.rows as f64 / self.commits_per_table() as f64;
+        OpKindDef { name: "load", class: OpClass::Write, queries: rows + 2.0, rows }
     }
 
     /// The part that fills the tables, by operations of `kind`.
-    pub(super) fn load_part<O: model::Op>(self, kind: OpKind) -> OpStream<O>
+    pub(super) fn load_stream<O: model::Op>(self, kind: OpKind) -> OpStream<O>
     where
-        Load: Workload<O>,
+        LoadOps: Workload<O>,
     {
-        let total = self.tables * self.commits();
-        OpStream::new(Some(total), ROWS_PER_COMMIT, move |slot| Load { data: self, kind, commits: slot.share(total) })
+        let total = self.tables * self.commits_per_table();
+        OpStream::new(Some(total), ROWS_PER_COMMIT, move |slot| LoadOps {
+            data: self,
+            kind,
+            commits: slot.share_of(total),
+        })
     }
 
     /// The generator of everything random in one loaded row.
     fn row_rng(&self, table: u64, id: u64) -> Rng {
         // A seed of its own keeps the rows apart from the clients' operations.
-        rng_of(mix(self.seed), table << 32 | id)
+        rng_for_key(mix_word(self.seed), table << 32 | id)
     }
 }
 
 /// The client's share of the commits that fill the tables. Afterwards slots are empty transactions.
-pub(super) struct Load {
-    data: Data,
+pub(super) struct LoadOps {
+    data: OltpData,
     kind: OpKind,
     commits: Range<u64>,
 }
 
-impl Load {
+impl LoadOps {
     /// The table and ids of the next commit.
-    fn next(&mut self) -> Option<(u64, Range<u64>)> {
+    fn next_commit(&mut self) -> Option<(u64, Range<u64>)> {
         let commit = self.commits.next()?;
-        let (table, nth) = (commit / self.data.commits(), commit % self.data.commits());
+        let (table, nth) = (commit / self.data.commits_per_table(), commit % self.data.commits_per_table());
         let first = nth * ROWS_PER_COMMIT;
         Some((table, first + 1..(first + ROWS_PER_COMMIT).min(self.data.rows) + 1))
     }
 }
 
-impl Workload<SqlOp> for Load {
-    fn fill(&mut self, ops: &mut [SqlOp]) {
+impl Workload<SqlOp> for LoadOps {
+    fn fill_ops(&mut self, ops: &mut [SqlOp]) {
         for op in ops {
             op.clear();
             (op.op_kind, op.transaction, op.writes) = (self.kind, true, true);
-            let Some((table, ids)) = self.next() else { continue };
+            let Some((table, ids)) = self.next_commit() else { continue };
             for id in ids {
                 let mut rng = self.data.row_rng(table, id);
-                let k = 1 + below(rng.next_u64(), self.data.rows);
+                let k = 1 + number_below(rng.next_u64(), self.data.rows);
                 push_insert(op, table as u16, id as i64, k as i64, &mut rng);
             }
         }
     }
 }
 
-impl Workload<KvOp> for Load {
-    fn fill(&mut self, ops: &mut [KvOp]) {
+impl Workload<KvOp> for LoadOps {
+    fn fill_ops(&mut self, ops: &mut [KvOp]) {
         for op in ops {
             op.clear();
             op.op_kind = self.kind;
-            let Some((table, ids)) = self.next() else { continue };
+            let Some((table, ids)) = self.next_commit() else { continue };
             for id in ids {
                 let mut rng = self.data.row_rng(table, id);
                 push_entry(op, 0, &kv_key(table, id), |value| {
-                    let k = 1 + below(rng.next_u64(), self.data.rows) as u32;
+                    let k = 1 + number_below(rng.next_u64(), self.data.rows) as u32;
                     value.extend_from_slice(&k.to_be_bytes());
                     push_digit_groups(value, C_GROUPS, &mut rng);
                     push_digit_groups(value, PAD_GROUPS, &mut rng);

@@ -71,7 +71,7 @@ fn pending_writes(found: &PendingShare) -> String {
         found.pending_bytes.map(|pending| format!("{} pending at the end", bytes(pending))),
     ];
     let with_drain = found
-        .settled_written_bytes_per_insert
+        .written_with_drain_bytes_per_insert
         .map_or(String::new(), |written| format!(" ({} per insert with it)", kilobytes(written)));
     let drained = [
         found.drain_written_bytes.map(|written| format!("the drain wrote {}{with_drain}", bytes(written))),
@@ -162,7 +162,7 @@ impl FindingWords for InsertSlowdown {
 
     fn evidence(&self) -> String {
         let one = |slowdown: &Slowdown| {
-            format!("{} {} instead of {}", slowdown.target, rate(slowdown.after.mean), rate(slowdown.before.mean))
+            format!("{} {} instead of {}", slowdown.engine, rate(slowdown.after.mean), rate(slowdown.before.mean))
         };
         self.slowdowns.iter().map(one).collect::<Vec<_>>().join("; ")
     }

@@ -5,8 +5,8 @@
 use super::FindingWords;
 use crate::wording::quantity::{counted, percent, plural, range, rate, time, whole};
 use analysis::finding::completeness::{
-    BlockedClients, BrokenAttempt, BrokenAttempts, ClockGaps, Ending, FewSamples, IncompletePoint, Interruption,
-    Percentile, Progress, RunLimit, ShortRun, UnfinishedStep, WideInterval,
+    BlockedClients, BrokenAttempt, BrokenAttempts, ClockGaps, Ending, FewSamples, IncompletePoint, Percentile,
+    PointInterruption, Progress, RunLimit, ShortRun, UnfinishedStep, WideInterval,
 };
 use model::Nanos;
 
@@ -42,7 +42,7 @@ impl FindingWords for IncompletePoint {
     }
 }
 
-impl FindingWords for Interruption {
+impl FindingWords for PointInterruption {
     const SUMMARY: &'static str = "the user or a safety limit ended the point early";
     const EXPLANATION: &'static str = "The point ended early: by Ctrl-C, or by a limit that protects the machine, such as the space left on the disk. What \
          was measured until then is kept and is correct for the shorter time. The point is indicative because the plan asked \

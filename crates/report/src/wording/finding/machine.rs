@@ -8,12 +8,12 @@ use crate::wording::quantity::{
 };
 use analysis::detect::foreign_cpu::STEAL_ERROR;
 use analysis::finding::machine::{
-    CachedReads, Ceiling, CeilingMix, CeilingUse, CoresUsed, Counters, CpuUser, EscapedLimit, ForeignCpu, IoWorkers,
-    LimitEvidence, LimitedFlow, MemoryPressure, MissingCounters,
+    CachedReads, CeilingMix, CeilingUse, CoresUsed, Counters, CpuUser, EscapedLimit, ForeignCpu, LimitEvidence,
+    LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ShownCeiling,
 };
 use analysis::finding::units::Share;
 
-impl FindingWords for IoWorkers {
+impl FindingWords for OffloadedIo {
     const SUMMARY: &'static str = "the kernel handed operations of io_uring to worker threads";
     const EXPLANATION: &'static str = "An operation that io_uring cannot start without blocking is handed to a worker thread of the kernel (`iou-wrk`), \
          which performs it as a synchronous call. That costs two thread switches, and CPU time that is not counted for any \
@@ -133,7 +133,7 @@ impl FindingWords for ForeignCpu {
                 percent(share_max.0),
                 percent(STEAL_ERROR)
             ),
-            CpuUser::OtherProcesses { cores } => cores_used(&cores),
+            CpuUser::OtherProcesses { cores, .. } => cores_used(&cores),
         }
     }
 }
@@ -171,8 +171,8 @@ impl FindingWords for MemoryPressure {
 impl FindingWords for LimitEvidence {
     const SUMMARY: &'static str = "the bottleneck, if the evidence is clear";
     const EXPLANATION: &'static str = "Disk-bound: the device was busy more than 90 % of the run. CPU-bound: more than 90 % of the machine's CPU time was \
-         used. Other processes: the same, and they used more of it than plimsoll and the engine. Clients: the client threads \
-         used up their cores. Schedule: an open loop got everything that it offered, so nothing was at its limit. Engine or \
+         used. If other processes used more of it than plimsoll and the engine, this finding is missing: `foreign-cpu` has the \
+         figures, and the verdict names other processes as the bottleneck. Clients: the client threads used up their cores. Schedule: an open loop got everything that it offered, so nothing was at its limit. Engine or \
          clients: an open loop left arrivals unserved and nothing else was busy. If nothing was busy, `CPU-bound on one core` \
          (in the verdict: a single core) means that an embedded engine used one core and no more; `latency-bound` (one \
          operation at a time) means that a single client waited for each operation before the next. If none of these is \
@@ -180,23 +180,16 @@ impl FindingWords for LimitEvidence {
          counters. A busy disk at depth 1 means that one request at a time kept it busy; a greater depth may still give more.";
 
     fn is_like(&self, other: &Self) -> bool {
-        let has_others = |one: &Self| matches!(one, LimitEvidence::Cpu { others_share: Some(_), .. });
-        self.limit() == other.limit() && has_others(self) == has_others(other)
+        self.limit() == other.limit()
     }
 
     fn title(alike: &[&Self]) -> String {
-        let shares = |nth: usize| range(alike, |one| one.shares()[nth], percent);
+        let busy = || range(alike, |one| one.busy_share(), percent);
         match alike[0] {
-            LimitEvidence::Disk { .. } => format!("disk-bound: the device was busy {} of the time", shares(0)),
-            LimitEvidence::Cpu { others_share: None, .. } => format!("CPU-bound: the CPU was {} busy", shares(0)),
-            LimitEvidence::Cpu { .. } => {
-                format!("CPU-bound: the CPU was {} busy, {} of it with other processes", shares(0), shares(1))
-            }
-            LimitEvidence::OtherProcesses { .. } => {
-                format!("CPU-bound by other processes: the CPU was {} busy", shares(0))
-            }
+            LimitEvidence::Disk { .. } => format!("disk-bound: the device was busy {} of the time", busy()),
+            LimitEvidence::Cpu { .. } => format!("CPU-bound: the CPU was {} busy", busy()),
             LimitEvidence::Client { .. } => {
-                format!("the client threads used {} of the cores they can run on", shares(0))
+                format!("the client threads used {} of the cores they can run on", busy())
             }
             LimitEvidence::OneCore { .. } => {
                 format!("CPU-bound on one core ({} cores used)", range(alike, |one| one.cores(), number))
@@ -213,9 +206,6 @@ impl FindingWords for LimitEvidence {
     fn evidence(&self) -> String {
         match self {
             LimitEvidence::Disk { .. } => "busy time of the device over the run phase".to_owned(),
-            LimitEvidence::Cpu { cores: Some(cores), .. } | LimitEvidence::OtherProcesses { cores, .. } => {
-                cores_used(cores)
-            }
             LimitEvidence::Cpu { .. } => "user, system and interrupt time over the run phase".to_owned(),
             LimitEvidence::Client { .. } => "CPU time of the client threads over the run phase".to_owned(),
             LimitEvidence::OneCore { cores, kernel_share } => {
@@ -236,20 +226,18 @@ impl FindingWords for LimitEvidence {
 
 /// The figures that the titles need.
 trait LimitFigures {
-    /// The share that was busy, and that of other processes.
-    fn shares(&self) -> [f64; 2];
+    /// The share that was busy.
+    fn busy_share(&self) -> f64;
     /// Cores used.
     fn cores(&self) -> f64;
 }
 
 impl LimitFigures for LimitEvidence {
-    fn shares(&self) -> [f64; 2] {
+    fn busy_share(&self) -> f64 {
         match *self {
-            LimitEvidence::Disk { busy_share } => [busy_share.0, 0.0],
-            LimitEvidence::Cpu { busy_share, others_share, .. } => [busy_share.0, others_share.unwrap_or_default().0],
-            LimitEvidence::OtherProcesses { busy_share, others_share, .. } => [busy_share.0, others_share.0],
-            LimitEvidence::Client { cores_share } => [cores_share.0, 0.0],
-            _ => [0.0, 0.0],
+            LimitEvidence::Disk { busy_share } | LimitEvidence::Cpu { busy_share } => busy_share.0,
+            LimitEvidence::Client { cores_share } => cores_share.0,
+            _ => 0.0,
         }
     }
 
@@ -302,7 +290,7 @@ impl FindingWords for CeilingUse {
 }
 
 /// `random-read rate (16 KiB, 32 in flight)`
-fn ceiling_name(ceiling: &Ceiling) -> String {
+fn ceiling_name(ceiling: &ShownCeiling) -> String {
     let mix = match ceiling.mix {
         CeilingMix::Reads => "random-read rate".to_owned(),
         CeilingMix::Writes => "random-write rate".to_owned(),
@@ -313,11 +301,11 @@ fn ceiling_name(ceiling: &Ceiling) -> String {
 
 /// Where a ceiling was measured.
 trait CeilingOrigin {
-    fn origin(&self, ceiling: &Ceiling) -> String;
+    fn origin(&self, ceiling: &ShownCeiling) -> String;
 }
 
 impl CeilingOrigin for CeilingUse {
-    fn origin(&self, ceiling: &Ceiling) -> String {
+    fn origin(&self, ceiling: &ShownCeiling) -> String {
         match ceiling.point {
             Some(id) => format!("in point {id} of this run"),
             None => {

@@ -104,7 +104,7 @@ macro_rules! words_of {
 
 words_of! {
     Incomplete => ended::IncompletePoint,
-    Interrupted => ended::Interruption,
+    Interrupted => ended::PointInterruption,
     MeasuredAgain => ended::BrokenAttempts,
     CutShort => ended::UnfinishedStep,
     Hung => ended::BlockedClients,
@@ -114,7 +114,7 @@ words_of! {
     Plausibility => checked::Contradiction,
     LittlesLaw => checked::InFlightMismatch,
     TargetNotReached => loaded::MissedTarget,
-    IoWqOffload => ran_on::IoWorkers,
+    IoWqOffload => ran_on::OffloadedIo,
     Cached => ran_on::CachedReads,
     LimitEscaped => ran_on::EscapedLimit,
     ClientBound => loaded::BoundClients,

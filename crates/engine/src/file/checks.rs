@@ -4,26 +4,26 @@
 //! Limits: asked before data is made and again before clients are; what changes in between is found by the operations.
 
 use super::files::{Readahead, WriteSync};
-use super::settings::{Io, Settings};
+use super::settings::{FileSettings, IoInterface};
 use crate::verify::UNIT;
 use host::error::{TargetError, shown};
-use host::filesystem::Alignment;
+use host::filesystem::DirectAlignment;
 use model::{Bytes, Pacing, Trial};
 use std::path::Path;
 use workload::IoProgram;
 
 /// Refuses settings that exclude each other.
-pub fn settings(trial: &Trial) -> Result<(), TargetError> {
-    let settings = Settings::from_trial(trial);
+pub fn check_settings(trial: &Trial) -> Result<(), TargetError> {
+    let settings = FileSettings::from_trial(trial);
     let refused = match settings.io {
         _ if settings.direct && settings.readahead != Readahead::Default => {
             "direct = `true` has no readahead: use direct = `false`, or readahead = `default`"
         }
-        Io::Mmap if settings.readahead != Readahead::Default => {
+        IoInterface::Mmap if settings.readahead != Readahead::Default => {
             "readahead applies to reads, which io = `mmap` does not do: use io = `sync`, or readahead = `default`"
         }
-        Io::Mmap if settings.direct => "io = `mmap` goes through the page cache: use direct = `false`",
-        Io::Mmap if settings.sync != WriteSync::None => {
+        IoInterface::Mmap if settings.direct => "io = `mmap` goes through the page cache: use direct = `false`",
+        IoInterface::Mmap if settings.sync != WriteSync::None => {
             "O_SYNC and O_DSYNC have no effect on a mapping: use fsync = `fsync` with io = `mmap`, or another io"
         }
         _ => return Ok(()),
@@ -32,16 +32,17 @@ pub fn settings(trial: &Trial) -> Result<(), TargetError> {
 }
 
 /// Refuses loads that this way of doing I/O cannot carry.
-pub fn load(trial: &Trial) -> Result<(), TargetError> {
-    let (io, word, depth) = (Settings::from_trial(trial).io, trial.target.params.word("io"), trial.load.depth);
+pub fn check_load(trial: &Trial) -> Result<(), TargetError> {
+    let (io, word, depth) = (FileSettings::from_trial(trial).io, trial.target.params.word("io"), trial.load.depth);
     let refused = match trial.load.pacing {
-        _ if !io.batches() && depth > 1 => {
+        _ if !io.is_batched() && depth > 1 => {
             format!(
                 "io = `{word}` performs one operation at a time: depth = `{depth}` needs io = `uring` or io = `aio`, or more \
                  clients"
             )
         }
-        Pacing::Closed { think } if io.batches() && think.0 > 0 => {
+        // A client with many operations in flight has no pause: each completion is followed by the next submission.
+        Pacing::Closed { think } if io.is_batched() && think.0 > 0 => {
             format!(
                 "think needs io = `sync`: with io = `{word}` a client has many operations in flight and cannot \
                  pause between them"
@@ -53,8 +54,8 @@ pub fn load(trial: &Trial) -> Result<(), TargetError> {
 }
 
 /// Refuses data that cannot be checked in the way that was asked for.
-pub fn verifying(trial: &Trial, program: &IoProgram) -> Result<(), TargetError> {
-    let (settings, unit, memory) = (Settings::from_trial(trial), UNIT as u64, memory_of_machine());
+pub fn check_verify(trial: &Trial, program: &IoProgram) -> Result<(), TargetError> {
+    let (settings, unit, memory) = (FileSettings::from_trial(trial), UNIT as u64, memory_of_machine());
     let data = u64::from(program.files) * program.file_bytes.0;
     let table = Bytes(data / unit * 8);
     let refused = match () {
@@ -82,10 +83,10 @@ fn memory_of_machine() -> Bytes {
     Bytes(system.totalram as u64 * u64::from(system.mem_unit))
 }
 
-/// Refuses buffers that would fill the memory: the machine would swap, or kill somebody.
-pub fn memory(trial: &Trial, program: &IoProgram) -> Result<(), TargetError> {
+/// Refuses buffers that would fill the memory: the machine would swap, or kill a process.
+pub fn check_memory(trial: &Trial, program: &IoProgram) -> Result<(), TargetError> {
     let (memory, block) = (memory_of_machine(), program.block);
-    let needed = Bytes(u64::from(trial.load.clients) * super::room(trial, program).bytes().0);
+    let needed = Bytes(u64::from(trial.load.clients) * super::buffer_sizes(trial, program).total_bytes().0);
     if needed.0 <= memory.0 / 2 {
         return Ok(());
     }
@@ -97,19 +98,19 @@ pub fn memory(trial: &Trial, program: &IoProgram) -> Result<(), TargetError> {
 }
 
 /// Refuses a block that O_DIRECT cannot move on the file system of `path`.
-pub fn alignment(path: &Path, alignment: Alignment, block: Bytes) -> Result<(), TargetError> {
+pub fn check_alignment(path: &Path, alignment: DirectAlignment, block: Bytes) -> Result<(), TargetError> {
     match alignment {
-        Alignment::Direct { offset_align, .. } if !block.0.is_multiple_of(u64::from(offset_align)) => {
+        DirectAlignment::Direct { offset_align, .. } if !block.0.is_multiple_of(u64::from(offset_align)) => {
             Err(TargetError::Unsupported(format!(
                 "block = `{block}` is not a multiple of {offset_align} bytes, which O_DIRECT needs on `{}`; use a \
                  multiple, or direct = `false`",
                 shown(path)
             )))
         }
-        Alignment::BufferedOnly => Err(TargetError::Unsupported(format!(
+        DirectAlignment::BufferedOnly => Err(TargetError::Unsupported(format!(
             "`{}` is on a file system without O_DIRECT; use direct = `false`",
             shown(path)
         ))),
-        Alignment::Direct { .. } | Alignment::Unknown => Ok(()),
+        DirectAlignment::Direct { .. } | DirectAlignment::Unknown => Ok(()),
     }
 }

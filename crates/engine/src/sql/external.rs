@@ -1,0 +1,61 @@
+//! What the schemas on existing servers have in common: how they are marked, found again and dropped.
+//!
+//! In: a control connection, the rows that a server answers. Out: refusals of servers that are in use, the fact that names schemas that
+//! were left, the end of a schema. Limits: a schema is dropped only if plimsoll's marker with its name is in it.
+
+use super::OpFailure;
+use super::server_instance::AdminConnection;
+use crate::server::location::{schema_left, schemas_there};
+use crate::server::network::TextRows;
+use host::error::TargetError;
+use model::Fact;
+use std::time::Duration;
+
+/// The table that marks a schema as plimsoll's.
+pub const MARKER: &str = "plimsoll_marker";
+
+/// How long counting rows, flushing, vacuuming and dropping a schema may take.
+pub const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The statement that marks the current schema, whose name is `name`.
+pub fn mark_statement(name: &str) -> String {
+    format!("INSERT INTO {MARKER} VALUES ('plimsoll', '{name}')")
+}
+
+/// Refuses the server called `server` if there is a reason why it is in use for something else.
+pub fn refuse_in_use(server: &str, why: Option<&str>) -> Result<(), TargetError> {
+    why.map_or(Ok(()), |why| Err(TargetError::Unsafe(format!("{server} {why}; benchmark a server that is not in use"))))
+}
+
+/// The fact that names the schemas that a killed plimsoll left. Each row has the name of a schema, and `yes` if it has the marker.
+///
+/// # Errors
+/// If a schema with plimsoll's kind of name has no marker: it is somebody else's.
+pub fn find_left_schemas(server: &str, rows: TextRows, yes: &str) -> Result<Option<Fact>, TargetError> {
+    let named = rows.into_iter().filter_map(|row| {
+        let [name, is_marked] = row.try_into().ok()?;
+        Some((name?, is_marked.as_deref() == Some(yes)))
+    });
+    schemas_there(server, &named.collect::<Vec<(String, bool)>>())
+}
+
+/// Drops the schema `name`, which is `quoted` in statements, by the statement `drop` if it has plimsoll's marker.
+pub fn drop_schema<A: AdminConnection>(
+    server: &str,
+    connected: Result<A, OpFailure>,
+    name: &str,
+    quoted: &str,
+    drop: &str,
+) -> Result<(), TargetError> {
+    let marker = format!("SELECT count(*) FROM {quoted}.{MARKER} WHERE made_by = 'plimsoll' AND name = '{name}'");
+    drop_marked(connected, &marker, drop).map_err(|why| schema_left(server, name, &why))
+}
+
+fn drop_marked<A: AdminConnection>(connected: Result<A, OpFailure>, marker: &str, drop: &str) -> Result<(), String> {
+    let mut admin = connected.map_err(|failure| failure.text)?;
+    match admin.number_patiently(marker) {
+        Ok(1) => admin.run_statement(drop).map_err(|failure| failure.text),
+        Ok(_) => Err("its marker is missing".into()),
+        Err(failure) => Err(failure.text),
+    }
+}
